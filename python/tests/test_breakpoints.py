@@ -124,3 +124,11 @@ def test_attach_says_where_no_worker_listens(tmp_path: Path) -> None:
     done = run("attach", str(tmp_path / "d"))
     assert done.returncode == 69
     assert f"{tmp_path / 'd'}: no worker listens there" in done.stderr
+
+
+def test_attach_shows_the_answers_to_input_that_is_piped(path: Path) -> None:
+    stopping = Stopping(21)
+    done = run("attach", str(path), stdin="p value + 1\n")
+    assert done.returncode == 0, done.stderr
+    assert "(Pdb) 22" in done.stdout
+    assert stopping.end() == 42

@@ -29,6 +29,7 @@ export {
 } from "./scopes.ts";
 export type {
 	CallCounts,
+	FailedAttempt,
 	PoolSnapshot,
 	QueueSnapshot,
 	RunningCall,

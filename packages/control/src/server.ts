@@ -23,6 +23,7 @@ export {
 } from "./scopes.ts";
 export type {
 	CallCounts,
+	FailedAttempt,
 	PoolSnapshot,
 	QueueSnapshot,
 	RunningCall,

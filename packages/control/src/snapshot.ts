@@ -103,6 +103,24 @@ export interface RunningCall {
 	readonly sessionId: string | null;
 	/** Its caller is gone, and the worker is not done with it. */
 	readonly cancelled: boolean;
+	/** 1 for the first. */
+	readonly attempt: number;
+	/** How long it waited for this worker, in milliseconds. */
+	readonly waitedMs: number;
+	/** Its attempts that failed, in their order; at most the last 20. */
+	readonly failedAttempts: readonly FailedAttempt[];
+}
+
+/** An attempt of a call that is tried again. */
+export interface FailedAttempt {
+	readonly workerId: string;
+	/** How long the call waited for that worker, in milliseconds. */
+	readonly waitedMs: number;
+	readonly ranMs: number;
+	/** Of the error that ended it. */
+	readonly code: string;
+	/** Until the next attempt was wanted, in milliseconds. */
+	readonly pauseMs: number;
 }
 
 export interface UsageSnapshot {

@@ -17,6 +17,14 @@ _snakepit_files() {
 	COMPREPLY=($(compgen "$1" -- "$cur"))
 }
 
+# A name is taken as it is: compgen -W would expand it.
+_snakepit_names() {
+	local name
+	while IFS= read -r name; do
+		if [[ $name == "$cur"* ]]; then COMPREPLY+=("$name"); fi
+	done < <(command snakepit names "$1" 2>/dev/null)
+}
+
 _snakepit() {
 	local cur=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD-1]}
 	local command="" values=0 position
@@ -76,6 +84,8 @@ function completing(value: ValueKind): string {
 			return "_snakepit_files -f";
 		case "directory":
 			return "_snakepit_files -d";
+		case "name":
+			return `_snakepit_names ${value.of}`;
 		case "words":
 			return `COMPREPLY=($(compgen -W "${value.words.join(" ")}" -- "$cur"))`;
 		case "anything":

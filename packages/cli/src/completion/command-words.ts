@@ -1,8 +1,11 @@
 import type { Command, Option } from "commander";
+import type { NameKind } from "./name-kinds.ts";
 
 /** What a shell can complete for a value. */
 export type ValueKind =
 	| { readonly kind: "file" | "directory" | "anything" }
+	/** What `snakepit names` prints when the key is pressed. */
+	| { readonly kind: "name"; readonly of: NameKind }
 	| { readonly kind: "words"; readonly words: readonly string[] };
 
 /** An option of a command. */
@@ -31,7 +34,8 @@ const HELP: OptionWords = {
 
 /** What the parser knows of all commands. */
 export function commandWords(program: Command): readonly CommandWords[] {
-	return program.commands.map((command) => ({
+	const shown = program.createHelp().visibleCommands(program);
+	return shown.map((command) => ({
 		name: command.name(),
 		description: command.description(),
 		options: optionsOf(command),
@@ -52,7 +56,7 @@ export function optionsOf(command: Command): readonly OptionWords[] {
 				? valueKind(
 						option.argChoices,
 						/[<[](.+?)[>\]]/.exec(option.flags)?.[1] ?? "",
-						option.long,
+						`${command.name()} ${option.long}`,
 					)
 				: undefined,
 		}));
@@ -69,7 +73,23 @@ function valueKind(
 	option: string | undefined = undefined,
 ): ValueKind {
 	if (choices !== undefined) return { kind: "words", words: choices };
-	if (option === "--data-dir" || placeholder === "folder")
+	if (option?.endsWith(" --data-dir") || placeholder === "folder")
 		return { kind: "directory" };
+	const of = option === undefined ? ARGUMENTS[placeholder] : nameOf(option);
+	if (of !== undefined) return { kind: "name", of };
 	return { kind: /^(file|path)$/.test(placeholder) ? "file" : "anything" };
+}
+
+/** Of arguments. */
+const ARGUMENTS: Readonly<Record<string, NameKind>> = {
+	worker: "workers",
+	tool: "tools",
+};
+
+/** Of the option of a command. */
+function nameOf(option: string): NameKind | undefined {
+	if (option === "reap --run") return "dead-runs";
+	if (option.endsWith(" --run")) return "runs";
+	if (option.endsWith(" --pool")) return "pools";
+	return option.endsWith(" --worker") ? "workers" : undefined;
 }

@@ -1,5 +1,6 @@
 import { Argument, type Command } from "commander";
 import { write } from "../command/output.ts";
+import { NAME_KINDS, type NameKind } from "./name-kinds.ts";
 import { SHELLS, type Shell } from "./shells.ts";
 
 /** Adds `snakepit completion SHELL`, which knows what the parser knows. */
@@ -11,5 +12,13 @@ export function addCompletion(program: Command): void {
 		.action(async (shell: Shell) => {
 			const { shellScript } = await import("./shell-script.ts");
 			write(shellScript(shell, program));
+		});
+	program
+		.command("names", { hidden: true })
+		.description("print names of living runs, for completions")
+		.addArgument(new Argument("<kind>", "of what").choices(NAME_KINDS))
+		.action(async (kind: NameKind) => {
+			const { names } = await import("./names.ts");
+			for (const name of await names(kind)) write(name);
 		});
 }

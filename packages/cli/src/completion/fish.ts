@@ -50,6 +50,8 @@ function taking(value: ValueKind): string {
 			return "-F";
 		case "directory":
 			return "-a '(__fish_complete_directories)'";
+		case "name":
+			return `-a '(command snakepit names ${value.of} 2>/dev/null)'`;
 		case "words":
 			return `-a ${quoted(value.words.join(" "))}`;
 		case "anything":

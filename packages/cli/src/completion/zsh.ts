@@ -7,6 +7,10 @@ export function zshScript(
 ): string {
 	return `#compdef snakepit
 # Completions of snakepit for zsh. In ~/.zshrc, after compinit: source <(snakepit completion zsh)
+_snakepit_names() {
+	compadd -- \${(f)"$(command snakepit names $1 2>/dev/null)"}
+}
+
 _snakepit() {
 	local context state state_descr line
 	typeset -A opt_args
@@ -57,6 +61,8 @@ function action(value: ValueKind): string {
 			return "_files";
 		case "directory":
 			return "_files -/";
+		case "name":
+			return `{_snakepit_names ${value.of}}`;
 		case "words":
 			return `(${value.words.join(" ")})`;
 		case "anything":

@@ -69,9 +69,19 @@ function workerRow(worker: WorkerSnapshot): readonly string[] {
 		usage === null ? "-" : bytes(usage.residentBytes),
 		processors === null ? "-" : `${(processors * 100).toFixed(0)} %`,
 		String(worker.callsTaken),
-		oldest === undefined
-			? "-"
-			: `${oldest.command}${oldest.cancelled ? " (cancelled)" : ""}${more}`,
+		oldest === undefined ? "-" : `${oldest.command}${noteOn(oldest)}${more}`,
 		oldest === undefined ? "-" : duration(oldest.forMs),
 	];
+}
+
+/** What is unusual about a call that runs. */
+function noteOn({
+	attempt,
+	cancelled,
+}: WorkerSnapshot["running"][number]): string {
+	const notes = [
+		attempt > 1 ? `attempt ${attempt}` : [],
+		cancelled ? "cancelled" : [],
+	].flat();
+	return notes.length === 0 ? "" : ` (${notes.join(", ")})`;
 }

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { controlledHost } from "../../../core/test/control/controlled-host.ts";
 import { SNAKEPIT_IN_NODE } from "../run/started.ts";
 
 const [program, ...before] = SNAKEPIT_IN_NODE;
@@ -24,6 +25,11 @@ function place(shell: string): string {
 	writeFileSync(join(path, "completions"), script(shell));
 	writeFileSync(join(path, "tools of mine.py"), "");
 	mkdirSync(join(path, "folder"));
+	// The command that the script asks for names.
+	mkdirSync(join(path, "bin"));
+	const asked = join(path, "bin", "snakepit");
+	const quoted = SNAKEPIT_IN_NODE.map((word) => `'${word}'`).join(" ");
+	writeFileSync(asked, `#!/bin/sh\nexec ${quoted} "$@"\n`, { mode: 0o700 });
 	return path;
 }
 
@@ -36,7 +42,12 @@ function output(
 	const { stdout, stderr, error } = spawnSync(shell, args, {
 		...{ cwd, encoding: "utf8", timeout: 60_000 },
 		...(input !== undefined && { input }),
-		env: { PATH: process.env["PATH"], HOME: cwd, TERM: "dumb" },
+		env: {
+			PATH: `${join(cwd, "bin")}:${process.env["PATH"]}`,
+			HOME: cwd,
+			TERM: "dumb",
+			TMPDIR: tmpdir(),
+		},
 	});
 	if (error !== undefined) throw error;
 	expect(stderr.replaceAll("\r", "")).not.toMatch(/error|not found|syntax/i);
@@ -57,7 +68,7 @@ const CASES: readonly (readonly [
 		["history", "-"],
 		["--data-dir", "--json", "--runs", "-h", "--help"],
 	],
-	[["ps", "--data-dir", ""], ["folder"]],
+	[["ps", "--data-dir", "f"], ["folder"]],
 	[["init", "--template", "ex"], ["express"]],
 	[
 		["completion", ""],
@@ -118,10 +129,67 @@ test("in a terminal, Tab in bash completes what is typed", () => {
 	expect(shown).toContain("<mcp><tools of mine.py>");
 });
 
+const isThere = (shell: string): boolean =>
+	spawnSync(shell, ["--version"]).status === 0;
+
+describe.each(["bash", "zsh", "fish"])("names in %s", (shell) => {
+	test.runIf(isThere(shell))(
+		`are those of living runs, pools and workers${isThere(shell) ? "" : " (it is not installed)"}`,
+		async () => {
+			const { runId } = await controlledHost({ control: true });
+			const cwd = place(shell);
+			const lines: readonly (readonly [typed: string, whole: string])[] = [
+				[`top --run ${runId.slice(0, 6)}`, runId],
+				["logs --worker lines-1", "lines-1"],
+				["restart lines-1", "lines-1"],
+				["pause --pool lin", "lines"],
+				["call slee", "sleep"],
+			];
+			if (shell === "zsh") {
+				const typed = [
+					"autoload -Uz compinit && compinit -u -D",
+					"source ./completions",
+					'snakepit() { printf "<%s>" "$@"; echo; }',
+					...lines.map(([line]) => `snakepit ${line}\t`),
+					"exit",
+					"",
+				].join("\n");
+				const args = ["-c", TYPES, "zsh", "-f", "-i"];
+				const shown = output("python3", args, cwd, typed);
+				for (const [line, whole] of lines)
+					expect(shown).toContain(
+						`<${[...line.split(" ").slice(0, -1), whole].join("><")}>`,
+					);
+				return;
+			}
+			for (const [line, whole] of lines)
+				expect(completions(shell, line.split(" "), cwd)).toContain(whole);
+		},
+		90_000,
+	);
+});
+
+/** Of the last word. */
+function completions(
+	shell: string,
+	words: readonly string[],
+	cwd: string,
+): readonly string[] {
+	const all = ["snakepit", ...words];
+	const script =
+		shell === "fish"
+			? `source ./completions; complete -C '${all.join(" ")}'`
+			: `. ./completions; COMP_WORDS=(${all.join(" ")}); COMP_CWORD=${words.length}; _snakepit; printf '%s\n' "\${COMPREPLY[@]}"`;
+	const args = shell === "fish" ? ["-N"] : ["--norc", "--noprofile"];
+	return output(shell, [...args, "-c", script], cwd)
+		.trim()
+		.split("\n")
+		.map((each) => each.split("\t")[0] ?? "");
+}
+
 describe.each(["zsh", "fish"])("%s", (shell) => {
-	const isThere = spawnSync(shell, ["--version"]).status === 0;
-	test.runIf(isThere)(
-		`takes the script${isThere ? "" : " (it is not installed)"}`,
+	test.runIf(isThere(shell))(
+		`takes the script${isThere(shell) ? "" : " (it is not installed)"}`,
 		() => {
 			const cwd = place(shell);
 			if (shell === "zsh") {
@@ -140,20 +208,13 @@ describe.each(["zsh", "fish"])("%s", (shell) => {
 				return;
 			}
 			const completed = (line: string): readonly string[] =>
-				output(
-					"fish",
-					["-N", "-c", `source ./completions; complete -C '${line}'`],
-					cwd,
-				)
-					.trim()
-					.split("\n")
-					.map((each) => each.split("\t")[0] ?? "");
-			expect(completed("snakepit hi")).toEqual(["history"]);
-			expect(completed("snakepit reap --d").toSorted()).toEqual([
+				completions("fish", line.split(" "), cwd);
+			expect(completed("hi")).toEqual(["history"]);
+			expect(completed("reap --d").toSorted()).toEqual([
 				...["--data-dir", "--dry-run"],
 			]);
-			expect(completed("snakepit init --template ex")).toEqual(["express"]);
-			expect(completed("snakepit mcp too")).toEqual(["tools of mine.py"]);
+			expect(completed("init --template ex")).toEqual(["express"]);
+			expect(completed("mcp too")).toEqual(["tools of mine.py"]);
 		},
 	);
 });

@@ -1,6 +1,10 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { serve } from "../../../control/test/fake-run.ts";
+import {
+	poolSnapshot,
+	serve,
+	workerSnapshot,
+} from "../../../control/test/fake-run.ts";
 import type { DashServer } from "../../src/dash/dash-server.ts";
 import { privateLink } from "../../src/dash/open-in-browser.ts";
 import type { PageFiles } from "../../src/dash/page-files.ts";
@@ -177,6 +181,28 @@ describe.skipIf(!hasChromium)(`the page in Chromium${WHY_SKIPPED}`, () => {
 			"1demo-00 ms1.4 sWORKER_EXITED, tried again after 250 ms",
 			"2demo-0120 ms30 msWORKER_EXITED",
 		]);
+		run.pools = [
+			poolSnapshot({
+				workers: [
+					workerSnapshot({
+						running: [
+							{
+								...{ callId: "c9", command: "mean", forMs: 700 },
+								...{ sessionId: null, cancelled: false, attempt: 2 },
+								...{ waitedMs: 90, failedAttempts: [first] },
+							},
+						],
+					}),
+				],
+			}),
+		];
+		await opened.getByRole("link", { name: "Workers" }).click();
+		await opened.getByText("attempt 2").waitFor();
+		expect(await rows("c9")).toEqual([
+			"1demo-00 ms1.4 sWORKER_EXITED, tried again after 250 ms",
+			"2demo-090 ms700 msrunning",
+		]);
+		await rows("c7");
 		await opened
 			.getByLabel("address")
 			.fill("http://localhost:16686/trace/{traceId}");

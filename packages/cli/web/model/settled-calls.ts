@@ -1,4 +1,4 @@
-import type { ControlledEvent } from "@snakepit/control";
+import type { ControlledEvent, RunningCall } from "@snakepit/control";
 
 /** An attempt of a call; of what JSON cannot carry there is `null`. */
 export interface ShownAttempt {
@@ -9,19 +9,39 @@ export interface ShownAttempt {
 	readonly pauseMs: number | null;
 }
 
+/** A call that was tried at least once. */
+export interface TriedCall {
+	readonly attempts: number;
+	/** The last of them. */
+	readonly attemptDetails: readonly ShownAttempt[];
+	/** `undefined` while it runs. */
+	readonly totalMs: number | undefined;
+	/** Of its error. */
+	readonly code: string | undefined;
+}
+
+/** A call that runs. */
+export function runningCall(
+	{ attempt, failedAttempts, waitedMs, forMs }: RunningCall,
+	workerId: string,
+): TriedCall {
+	const now = { workerId, waitedMs, ranMs: forMs, code: null, pauseMs: null };
+	return {
+		attempts: attempt,
+		attemptDetails: [...failedAttempts, now],
+		totalMs: undefined,
+		code: undefined,
+	};
+}
+
 /** A call that has ended, as its event reports it. */
-export interface SettledCall {
+export interface SettledCall extends TriedCall {
 	readonly callId: string;
 	readonly wallMs: number;
 	readonly pool: string;
 	readonly command: string;
 	readonly outcome: "succeeded" | "failed" | "aborted" | "timed_out";
-	readonly attempts: number;
-	/** The last of them. */
-	readonly attemptDetails: readonly ShownAttempt[];
 	readonly totalMs: number;
-	/** Of its error. */
-	readonly code: string | undefined;
 	readonly message: string | undefined;
 	readonly ran: string | undefined;
 	/** What the tool raised, in the terms of its language. */

@@ -1,12 +1,13 @@
 import { duration } from "../../src/wording/figures.ts";
 import { fragmentOf } from "../model/route.ts";
-import type { SettledCall, ShownAttempt } from "../model/settled-calls.ts";
+import type { ShownAttempt, TriedCall } from "../model/settled-calls.ts";
 
 /** On which workers a call was tried, how long it waited for each and ran there, and how that ended. */
-export function CallAttempts({ call }: { readonly call: SettledCall }) {
+export function CallAttempts({ call }: { readonly call: TriedCall }) {
 	const { attempts, attemptDetails, totalMs } = call;
 	const unknown = attempts - attemptDetails.length;
-	const lastWaitMs = waitAfter(attemptDetails, totalMs);
+	const lastWaitMs =
+		totalMs === undefined ? undefined : waitAfter(attemptDetails, totalMs);
 	if (attempts === 0) return null;
 	return (
 		<div class="table-frame">
@@ -30,6 +31,9 @@ export function CallAttempts({ call }: { readonly call: SettledCall }) {
 							key={unknown + index}
 							number={unknown + index + 1}
 							attempt={attempt}
+							isRunning={
+								totalMs === undefined && index === attemptDetails.length - 1
+							}
 						/>
 					))}
 					{lastWaitMs !== undefined && (
@@ -52,9 +56,11 @@ export function CallAttempts({ call }: { readonly call: SettledCall }) {
 function AttemptRow({
 	number,
 	attempt: { workerId, waitedMs, ranMs, code, pauseMs },
+	isRunning,
 }: {
 	readonly number: number;
 	readonly attempt: ShownAttempt;
+	readonly isRunning: boolean;
 }) {
 	return (
 		<tr>
@@ -69,7 +75,7 @@ function AttemptRow({
 				{duration(ranMs)}
 			</td>
 			<td data-label="Ended">
-				{code ?? "succeeded"}
+				{code ?? (isRunning ? "running" : "succeeded")}
 				{pauseMs !== null && pauseMs > 0 && (
 					<small>, tried again after {duration(pauseMs)}</small>
 				)}

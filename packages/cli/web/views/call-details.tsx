@@ -3,7 +3,7 @@ import { dayAndTime, duration } from "../../src/wording/figures.ts";
 import { plainStart } from "../../src/wording/plain-text.ts";
 import type { RunView } from "../model/page-state.ts";
 import { fragmentOf } from "../model/route.ts";
-import type { SettledCall } from "../model/settled-calls.ts";
+import { runningCall, type SettledCall } from "../model/settled-calls.ts";
 import { traceLink } from "../model/trace-link.ts";
 import { CallAttempts } from "./call-attempts.tsx";
 
@@ -29,13 +29,20 @@ export function CallDetails({
 			{settled !== undefined ? (
 				<Settled call={settled} />
 			) : running !== undefined && worker !== undefined ? (
-				<p>
-					{plainStart(running.command, 200)} runs on {worker.workerId} for{" "}
-					{duration(running.forMs)}
-					{running.cancelled && "; its caller is gone"}.
-				</p>
+				<>
+					<p>
+						{plainStart(running.command, 200)} has been running on{" "}
+						{worker.workerId} for {duration(running.forMs)}
+						{running.cancelled && "; its caller is gone"}.
+					</p>
+					<CallAttempts call={runningCall(running, worker.workerId)} />
+				</>
 			) : (
-				<p>It is not running, and not among the calls that this page knows.</p>
+				<p>
+					It is not running, and is not among the calls that this page knows: it
+					waits for a worker, or it ended before the page was opened, or it
+					succeeded and was left out.
+				</p>
 			)}
 			<p>
 				<a href={fragmentOf("logs", { call: callId })}>What it prints</a>

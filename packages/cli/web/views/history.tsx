@@ -10,6 +10,8 @@ import {
 import { get, type RequestError } from "../feed/requests.ts";
 
 const TEXT_CHARACTERS = 4_000;
+/** Runs end while somebody looks. */
+const REFRESH_MS = 5_000;
 
 /** Runs of the ledger, living and dead, latest first. */
 export function HistoryView({
@@ -20,10 +22,17 @@ export function HistoryView({
 	const [runs, setRuns] = useState<readonly RunHistory[]>();
 	const [problem, setProblem] = useState<string>();
 	useEffect(() => {
-		get<{ runs: readonly RunHistory[] }>("/api/history").then(
-			({ runs }) => setRuns(runs),
-			({ message }: RequestError) => setProblem(message),
-		);
+		const read = () =>
+			get<{ runs: readonly RunHistory[] }>("/api/history").then(
+				({ runs }) => {
+					setRuns(runs);
+					setProblem(undefined);
+				},
+				({ message }: RequestError) => setProblem(message),
+			);
+		void read();
+		const timer = setInterval(read, REFRESH_MS);
+		return () => clearInterval(timer);
 	}, []);
 	if (problem !== undefined) return <p class="empty">{problem}</p>;
 	if (runs === undefined) return <p class="empty">Reading the ledger…</p>;

@@ -4,6 +4,7 @@ import { duration } from "../../src/wording/figures.ts";
 import { plainStart } from "../../src/wording/plain-text.ts";
 import { post, type RequestError, runPath } from "../feed/requests.ts";
 import { type FormField, formArgs, formFields } from "../model/schema-form.ts";
+import { toolKind } from "../model/tool-kind.ts";
 import { usePage } from "./page-context.ts";
 
 const RESULT_CHARACTERS = 20_000;
@@ -23,6 +24,7 @@ export function ToolForm({
 	readonly tool: ToolSnapshot;
 }) {
 	const { runId, can } = usePage();
+	const kind = toolKind(tool);
 	const fields = useMemo(() => formFields(tool.argumentsSchema), [tool]);
 	const [values, setValues] = useState<Readonly<Record<string, string>>>({});
 	const [wrong, setWrong] = useState<Readonly<Record<string, string>>>({});
@@ -57,6 +59,11 @@ export function ToolForm({
 		<section class="tool" aria-label={tool.name}>
 			<h2>{plainStart(tool.name, 200)}</h2>
 			{tool.description && <p>{plainStart(tool.description, 2_000)}</p>}
+			{kind !== undefined && (
+				<p>
+					<small>{kind}</small>
+				</p>
+			)}
 			<form onSubmit={submitted} noValidate>
 				{fields.map((field) => (
 					<Field

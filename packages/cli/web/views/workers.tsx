@@ -186,6 +186,7 @@ function Running({ worker: { running } }: { readonly worker: WorkerSnapshot }) {
 						{plainStart(call.command, NAME_CHARACTERS)}
 					</a>{" "}
 					for {duration(call.forMs)}
+					{call.attempt > 1 && <small> attempt {call.attempt}</small>}
 					{call.cancelled && <small> cancelled</small>}
 					{call.sessionId && (
 						<small>

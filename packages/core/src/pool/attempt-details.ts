@@ -6,6 +6,12 @@ import type { CallAttempt } from "./call-attempt.ts";
 /** A call may be tried any number of times. */
 const KEPT = 20;
 
+/** An attempt after which another one is wanted. */
+export interface FailedAttempt extends AttemptDetails {
+	readonly code: ErrorCode;
+	readonly pauseMs: number;
+}
+
 /** Keeps the details of an attempt that failed, of a call that runs and is tried again. */
 export function keepRetried(
 	call: Call,
@@ -16,7 +22,8 @@ export function keepRetried(
 	if (call.state.kind !== "running") return;
 	call.retried ??= [];
 	if (call.retried.length === KEPT) call.retried.shift();
-	call.retried.push(detailsOf(call.state.attempt, code, pauseMs, nowMs));
+	const details = detailsOf(call.state.attempt, code, pauseMs, nowMs);
+	call.retried.push({ ...details, code, pauseMs });
 }
 
 /**

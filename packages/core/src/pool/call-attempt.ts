@@ -99,6 +99,9 @@ export class CallAttempt implements Attempt, Attempted, Cancellation {
 			sessionId: call.session?.id,
 			startedMs,
 			caller: call.state.kind === "settled" ? "over" : "waits",
+			attempt: this.number,
+			waitedMs: this.waitedMs,
+			failed: call.retried ?? [],
 		};
 	}
 

@@ -1,9 +1,9 @@
 import type { AsyncResource } from "node:async_hooks";
-import type { AttemptDetails } from "../call-events.ts";
 import type { CallInstrument } from "../instrument.ts";
 import type { ResolvedOptions } from "../options.ts";
 import type { Timer } from "../world.ts";
 import type { Arrival } from "./arrival-list.ts";
+import type { FailedAttempt } from "./attempt-details.ts";
 import type { CallAttempt } from "./call-attempt.ts";
 import { EXECUTE_DEFAULTS, type ExecuteOptions } from "./call-options.ts";
 import { NOWHERE, type Waiting } from "./priority-queue.ts";
@@ -57,7 +57,7 @@ export interface Call extends Waiting, Arrival {
 	/** How many of those are over and may have begun. */
 	begun: number;
 	/** Of the attempts after which another one was wanted; `undefined` when there was none. */
-	retried: AttemptDetails[] | undefined;
+	retried: FailedAttempt[] | undefined;
 	/** How often it was sent ahead, and taken back before it began. */
 	timesTakenBack: number;
 	/** `undefined` unless the pool has instruments. */

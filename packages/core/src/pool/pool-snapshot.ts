@@ -60,11 +60,16 @@ function workerSnapshot(
 		running: running
 			.toSorted((a, b) => a.startedMs - b.startedMs)
 			.slice(0, MOST_SHOWN)
-			.map(({ startedMs, caller, sessionId, ...call }) => ({
+			.map(({ startedMs, caller, sessionId, failed, ...call }) => ({
 				...call,
 				forMs: nowMs - startedMs,
 				sessionId: sessionId ?? null,
 				cancelled: caller === "over",
+				failedAttempts: failed.map(
+					({ workerId, waitedMs, ranMs, code, pauseMs }) => {
+						return { workerId, waitedMs, ranMs, code, pauseMs };
+					},
+				),
 			})),
 		heartbeat: heartbeat ?? null,
 		recycle: {

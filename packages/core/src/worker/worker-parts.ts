@@ -1,3 +1,5 @@
+import type { AttemptDetails } from "../call-events.ts";
+import type { ErrorCode } from "../error-codes.ts";
 import type { WorkerLostError } from "../errors.ts";
 import type { OwnedProcess } from "../process/owned-process.ts";
 import type { EndReason } from "../registry/process-registry.ts";
@@ -27,6 +29,15 @@ export interface AttemptView {
 	readonly startedMs: number;
 	/** `"over"`: its caller has an answer or an error, and the worker is not done with it. */
 	readonly caller: "waits" | "over";
+	/** 1 for the first. */
+	readonly attempt: number;
+	/** How long its call waited for this worker, in milliseconds. */
+	readonly waitedMs: number;
+	/** The attempts of its call that failed; at most the last 20. */
+	readonly failed: readonly (AttemptDetails & {
+		readonly code: ErrorCode;
+		readonly pauseMs: number;
+	})[];
 }
 
 /** What a worker reports to its pool. */

@@ -224,3 +224,40 @@ test("a pool that is made while somebody looks is followed, too, and one that is
 		},
 	]);
 });
+
+test("a call that runs shows its attempt, how long it waited, and the attempts that failed", async () => {
+	const dataDir = temporaryDirectory();
+	await using run = await openRun({ dataDir, control: true });
+	using client = await attach({ dataDir, by: "a test" });
+	const pool = await run.createPool({
+		...{ name: "lines", adapter: lineAdapter(), size: 1, heartbeat: "off" },
+	});
+	const running = (attempt: number) =>
+		until(client.events(), (update) =>
+			update.kind === "state"
+				? update.state.run.pools[0]?.workers
+						.flatMap((worker) => worker.running)
+						.find((call) => call.attempt === attempt)
+				: undefined,
+		);
+	const retry = { attempts: 2, on: () => true };
+	const abort = new AbortController();
+	const { signal } = abort;
+	const call = pool.execute("sleep", 600_000, { retry, signal });
+	const failed = expect(call).rejects.toMatchObject({ code: "CALL_ABORTED" });
+	expect(await running(1)).toMatchObject({
+		...{ command: "sleep", waitedMs: expect.any(Number), failedAttempts: [] },
+	});
+	await pool.restart("lines-0");
+	const { failedAttempts } = await running(2);
+	expect(failedAttempts).toEqual([
+		{
+			...{ workerId: "lines-0", code: expect.stringMatching(/^WORKER_/) },
+			...{ waitedMs: expect.any(Number), ranMs: expect.any(Number) },
+			pauseMs: expect.any(Number),
+		},
+	]);
+	abort.abort();
+	await failed;
+	await pool.close({ manner: "forced" });
+});

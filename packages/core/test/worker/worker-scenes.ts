@@ -25,7 +25,8 @@ export class Call implements Attempt {
 	view(): AttemptView {
 		const { callId } = this;
 		const about = { command: "echo", sessionId: undefined, startedMs: 0 };
-		return { callId, ...about, caller: "waits" };
+		const attempt = { attempt: 1, waitedMs: 0, failed: [] };
+		return { callId, ...about, ...attempt, caller: "waits" };
 	}
 	lost(error: WorkerLostError): void {
 		this.losses.push(error);

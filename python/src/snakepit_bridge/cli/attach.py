@@ -42,8 +42,14 @@ def attach_command(arguments: list[str]) -> int:
 
 
 def _converse(worker: socket.socket) -> None:
+    """Returns when the worker has closed the connection, or a person pressed Ctrl-D.
+
+    When standard input is no terminal, its end is no reason to leave: what the worker
+    answers to the last line is still to come.
+    """
+    sources = [0, worker.fileno()]
     while True:
-        ready, _, _ = select.select([0, worker.fileno()], [], [])
+        ready, _, _ = select.select(sources, [], [])
         if worker.fileno() in ready:
             data = worker.recv(_CHUNK)
             if not data:
@@ -52,6 +58,10 @@ def _converse(worker: socket.socket) -> None:
             sys.stdout.buffer.flush()
         if 0 in ready:
             typed = os.read(0, _CHUNK)
-            if not typed:
+            if typed:
+                worker.sendall(typed)
+            elif os.isatty(0):
                 return
-            worker.sendall(typed)
+            else:
+                sources.remove(0)
+                worker.shutdown(socket.SHUT_WR)

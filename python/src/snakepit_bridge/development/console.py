@@ -125,10 +125,9 @@ class SocketConsole(Console):
     def _take(self) -> io.RawIOBase:
         self._lock.acquire()
         while self._person is None or _has_left(self._person):
-            if self._person is None:
-                self._say_how_to_attach()
-            else:
+            if self._person is not None:
                 self._person.close()
+            self._say_how_to_attach()
             self._person, _ = self._listener.accept()
         return self._person.makefile("rwb", buffering=0)
 

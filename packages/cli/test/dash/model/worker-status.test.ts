@@ -8,7 +8,7 @@ import {
 
 const call = {
 	...{ callId: "c1", command: "a", forMs: 1, sessionId: null },
-	cancelled: false,
+	...{ cancelled: false, attempt: 1, waitedMs: 0, failedAttempts: [] },
 };
 const silent = (status: string, silentMs: number, missedInARow: number) =>
 	workerSnapshot({
