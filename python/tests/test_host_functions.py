@@ -173,7 +173,7 @@ def test_an_argument_that_cannot_cross_raises_in_the_tool(shared: Host) -> None:
     failure = shared(source).converse().failure("asks_odd")
     assert failure.kind == pb.FAILURE_KIND_TOOL_FAILED
     assert failure.error.type == "snakepit_bridge.NoImage"
-    assert "$.a is an object" in failure.message
+    assert "$.a has the type object" in failure.message
 
 
 def test_an_argument_over_the_limit_raises_in_the_tool(shared: Host) -> None:

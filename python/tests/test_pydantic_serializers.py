@@ -129,7 +129,9 @@ class Login(BaseModel):
 def test_a_secret_has_no_type_unless_a_serializer_writes_it() -> None:
     assert fields(Login) == ["hidden: unknown", "shown: string | null"]
     assert fields(Login, sent=True)[0] == "hidden: string"
-    with pytest.raises(NoImage, match=r"\$\.hidden is a pydantic\.types\.SecretStr"):
+    with pytest.raises(
+        NoImage, match=r"\$\.hidden has the type pydantic\.types\.SecretStr"
+    ):
         encode(Login(hidden=pydantic.SecretStr("a")))
 
 

@@ -191,7 +191,9 @@ def test_what_pydantic_does_not_know_is_refused_when_the_tool_is_loaded() -> Non
 
 
 def test_a_secret_is_not_sent() -> None:
-    with pytest.raises(NoImage, match=r"\$\.password is a pydantic\.types\.SecretStr"):
+    with pytest.raises(
+        NoImage, match=r"\$\.password has the type pydantic\.types\.SecretStr"
+    ):
         encode(Secret(password=pydantic.SecretStr("hunter2")))
 
 

@@ -365,7 +365,7 @@ def test_typescript_has_the_fields_of_each_direction() -> None:
         "Account": ["owner: string", "balance: string"]
     }
     assert written(Page[Point], sent=False) == {
-        "PagePoint": ["items: Point[]", "following: Point | null"]
+        "PageOfPoint": ["items: Point[]", "following: Point | null"]
     }
     assert written(KeptPoint, sent=False) == {
         "KeptPoint": ["value: Point", "past?: Point[]", "note: string"]

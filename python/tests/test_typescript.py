@@ -217,7 +217,7 @@ def test_a_label_that_is_no_identifier_is_replaced_by_one_that_is_no_others() ->
 
 @pytest.mark.parametrize(
     ("text", "written"),
-    [("Box", "Box"), ("new", "New"), ("a b", "A_b"), ("1", "_1"), ("", "_")],
+    [("Box", "Box"), ("new", "New"), ("1", "_1"), ("", "_")],
 )
 def test_the_name_of_a_type_is_an_identifier_and_no_keyword(
     text: str, written: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
+from unicodedata import ucd_3_2_0
 
 __all__ = ["comment", "labels", "literal", "name", "object_type", "type_name"]
 
@@ -33,11 +34,25 @@ def labels(texts: Sequence[str]) -> list[str]:
 
 
 def type_name(text: str) -> str:
-    """Returns the name of a type; never a keyword, as these begin with a small letter."""
-    safe = re.sub(r"[^A-Za-z0-9_$]", "_", text)
-    if not _IDENTIFIER.fullmatch(safe):
-        return f"_{safe}"
-    return safe[0].upper() + safe[1:]
+    """Returns the name of a type, such as `PageOfInt` for `Page[int]`.
+
+    It is never a keyword, as these begin with a small letter.
+    """
+    # `list` of `typing.List[list]` is all that a reader needs.
+    said = re.sub(r"\b\w+\.", "", text)
+    for sign, word in (("[", " of "), (",", " and "), ("|", " or "), ("]", " ")):
+        said = said.replace(sign, word)
+    capital = "".join(word[0].upper() + word[1:] for word in said.split())
+    safe = "".join(c if _is_of_names(c) else "_" for c in capital)
+    return safe if safe and not safe[0].isdigit() else f"_{safe}"
+
+
+def _is_of_names(character: str) -> bool:
+    """Returns whether every version of TypeScript takes it in a name: it has been a
+    letter since the Unicode of old, or is of ASCII."""
+    if character.isascii():
+        return character.isalnum() or character in "_$"
+    return ucd_3_2_0.category(character).startswith("L")
 
 
 def literal(value: str | int | bool | None) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from typing import Any
@@ -243,8 +242,8 @@ class TypeWriter:
 
 
 def plain_name(check: ObjectCheck) -> str:
-    """Returns the name of an object type: `PageUser` of `Page[User]`."""
-    return type_name(re.sub(r"[\[\], |]", "", check.expected))
+    """Returns the name of an object type: `PageOfUser` for `Page[User]`."""
+    return type_name(check.expected)
 
 
 def union(members: Iterable[str]) -> list[str]:

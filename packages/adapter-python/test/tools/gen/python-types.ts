@@ -59,7 +59,7 @@ export type RowArgument = {
   count: number | bigint;
   moment: PlainDate | Date | PlainDateTime;
   span: string;
-  kept: KeptCornerArgument;
+  kept: KeptOfCornerArgument;
   either: string | number | bigint | "red" | "green" | null;
 };
 
@@ -89,7 +89,7 @@ export type RowResult = {
   count: number | bigint;
   moment: PlainDate | Date | PlainDateTime;
   span: string;
-  kept: KeptCornerResult;
+  kept: KeptOfCornerResult;
   either: string | "red" | "green" | null;
 };
 
@@ -137,12 +137,12 @@ export type PlaceArgument = { id: string; floor?: number | bigint | undefined };
 /** Constraints: `floor: int (>= -5)`. */
 export type PlaceResult = { id: string; floor: number | bigint };
 
-export type KeptCornerArgument = {
+export type KeptOfCornerArgument = {
   value: CornerArgument;
   past?: readonly CornerArgument[] | undefined;
 };
 
-export type KeptCornerResult = { value: CornerResult; past?: CornerResult[] };
+export type KeptOfCornerResult = { value: CornerResult; past?: CornerResult[] };
 
 export type CornerArgument = {
   x: number | bigint | Float;

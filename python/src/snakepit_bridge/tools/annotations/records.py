@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import types
 import typing
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -89,6 +90,9 @@ def record_check(
     read = _reader(kind)
     if read is None:
         return None
+    if read in (_of_attrs, _of_struct) and within.in_model and not within.answered:
+        # pydantic takes only instances: what a validator makes them of is not known.
+        return AnyCheck()
     place = place_of(annotation)
     if place in within.made:
         return within.made[place]
@@ -197,7 +201,14 @@ def _of_struct(kind: Any, hints: _Hints, answered: bool) -> Iterator[_Field]:
 
 
 def _name(kind: Any, arguments: tuple[Any, ...]) -> str:
-    if not arguments:
-        return str(kind.__name__)
-    names = (getattr(argument, "__name__", str(argument)) for argument in arguments)
-    return f"{kind.__name__}[{', '.join(names)}]"
+    names = [_argument_name(argument) for argument in arguments]
+    if kind in (typing.Union, types.UnionType):
+        return " | ".join(names)
+    name = str(getattr(kind, "__name__", kind))
+    return f"{name}[{', '.join(names)}]" if names else name
+
+
+def _argument_name(argument: Any) -> str:
+    if argument is type(None):
+        return "None"
+    return _name(typing.get_origin(argument) or argument, typing.get_args(argument))
