@@ -1,4 +1,4 @@
-"""Accepts the relay's two connections: the gateway's, then the host's."""
+"""Accepts the connections to a relay."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from snakepit_bridge.cluster.certificates import is_pinned
 
-__all__ = ["Admission", "keep_alive"]
+__all__ = ["Admission"]
 
 # In this time a connection has shown its certificate, or is closed.
 HANDSHAKE_S = 10.0
@@ -28,7 +28,6 @@ class Admission:
         address: str,
         context: ssl.SSLContext,
         peer: str,
-        keep_alive_ms: int,
         admit: Callable[[ssl.SSLSocket], bool],
     ) -> None:
         """Listens at a free port of this address.
@@ -37,7 +36,6 @@ class Admission:
             address: Of this node.
             context: See `pinned_context`.
             peer: The certificate that a connection has to show.
-            keep_alive_ms: See `keep_alive`.
             admit: Takes a connection over, in another thread, or returns False.
 
         Raises:
@@ -45,7 +43,6 @@ class Admission:
         """
         self._context = context
         self._peer = peer
-        self._keep_alive_ms = keep_alive_ms
         self._admit = admit
         self._guests = threading.BoundedSemaphore(MOST_GUESTS)
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
@@ -78,7 +75,7 @@ class Admission:
     def _shake_hands(self, connection: socket.socket) -> None:
         try:
             connection.settimeout(HANDSHAKE_S)
-            keep_alive(connection, self._keep_alive_ms)
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             secured = self._context.wrap_socket(
                 connection, server_side=True, suppress_ragged_eofs=False
             )
@@ -89,19 +86,3 @@ class Admission:
             connection.close()
         finally:
             self._guests.release()
-
-
-def keep_alive(connection: socket.socket, within_ms: int) -> None:
-    """Makes a connection fail when its other end has not answered for so long."""
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    seconds = max(1, within_ms // 4000)
-    for name, value in (
-        ("TCP_KEEPIDLE", seconds),
-        ("TCP_KEEPINTVL", seconds),
-        ("TCP_KEEPCNT", 3),
-        # Also while data is under way, which the others do not cover.
-        ("TCP_USER_TIMEOUT", within_ms),
-    ):
-        if hasattr(socket, name):
-            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)

@@ -54,13 +54,9 @@ class ControlConnection:
 
     def send_output(self, stream: str, data: bytes) -> None:
         """Sends a piece of the worker's output, or counts it if too much waits."""
-        if len(self._waiting) > MOST_WAITING:
+        if self._dropped or len(self._waiting) > MOST_WAITING:
             self._dropped += len(data)
             return
-        if self._dropped:
-            note = f"[{self._dropped} bytes of output are lost: the gateway did not read]\n"
-            self._dropped = 0
-            self.send(output={"stream": "stderr", "text": note})
         # Bytes that are no UTF-8 arrive as they are, too.
         text = data.decode("utf-8", "surrogateescape")
         self.send(output={"stream": stream, "text": text})
@@ -71,16 +67,25 @@ class ControlConnection:
         Raises:
             OSError: it broke.
         """
+        if self._dropped:
+            self._waiting += self._note()
         self._waiting += line(**message)
         self.flush()
 
     def flush(self) -> None:
         """Sends what the connection takes now; raises `OSError` if it broke."""
         try:
-            while self._waiting:
+            while self._waiting or self._dropped:
+                if not self._waiting:
+                    self._waiting += self._note()
                 del self._waiting[: self._connection.send(self._waiting)]
         except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
             pass
+
+    def _note(self) -> bytes:
+        count, self._dropped = self._dropped, 0
+        text = f"[{count} bytes of output are lost: the gateway did not read]\n"
+        return line(output={"stream": "stderr", "text": text})
 
     def finish(self, within_s: float) -> None:
         """Sends what waits, if the gateway reads it in time, and closes.

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
 from snakepit_bridge.boot import exit_status
 from snakepit_bridge.boot.control_channel import StartFailed
-from snakepit_bridge.cluster.admission import keep_alive
-from snakepit_bridge.cluster.certificates import is_pinned, pinned_context
-from snakepit_bridge.cluster.json_lines import LineInvalid, LineReader, line
+from snakepit_bridge.cluster.json_lines import line
 from snakepit_bridge.cluster.nodes import describe, missing_everywhere, missing_now
+from snakepit_bridge.cluster.relay_connection import RelayConnection, messages
 
 if TYPE_CHECKING:
     from snakepit_bridge.cluster.gateway import Gateway
 
 __all__ = ["GatewaySlot"]
 
-READ_BYTES = 64 << 10
+# Of a failure.
+WORDS = ("code", "message", "detail")
 # For a stand-in that is stopped; output that comes after that is dropped.
 MOST_WAITING = 4 << 20
 # A relay that has not ended by itself after this is killed with its actor.
@@ -41,7 +40,7 @@ class GatewaySlot:
         self._stand_in = writer
         self._messages = messages(reader)
         self._actor: Any = None
-        self._control: asyncio.StreamWriter | None = None
+        self._relay: RelayConnection | None = None
 
     async def serve(self) -> None:
         """Serves the stand-in; nothing of its worker is left when this returns."""
@@ -64,20 +63,25 @@ class GatewaySlot:
         try:
             facts = await self._place()
             node = facts["node"]
-            incoming = await self._connect(facts["relay"], node)
-            assert self._control is not None
-            self._control.write(line(launch=self._gateway.sources.mapped(launch)))
-            async for message in incoming:
+            gateway = self._gateway
+            self._relay = relay = await RelayConnection.open(
+                gateway.identity, facts, gateway.launch.keep_alive_ms
+            )
+            relay.send(launch=gateway.sources.mapped(launch))
+            async for message in relay.messages():
                 ready = message.get("ready")
                 if isinstance(ready, dict):
                     ready.update(facts)
                 self._tell(**message)
                 if "exit" in message:
                     return
-            words = f"the connection to node {node['name']} ({node['address']}) ended"
-            self._give_up(f"snakepit: {words}, and the worker there with it\n")
+            place = f"{node['name']} ({node['address']})"
+            self._give_up(
+                f"snakepit: the connection to node {place} ended, and the worker with it\n"
+            )
         except StartFailed as failure:
-            self._tell(failed=failure.__dict__)
+            words = {name: getattr(failure, name) for name in WORDS}
+            self._tell(failed=words)
             self._tell(exit={"code": exit_status.FAILED})
         except Exception as error:  # noqa: BLE001 - Ray raises whatever it meets
             self._give_up(f"snakepit: {type(error).__name__}: {error}\n")
@@ -89,8 +93,8 @@ class GatewaySlot:
 
     async def _forward_signals(self) -> None:
         async for message in self._messages:
-            if self._control is not None and "signal" in message:
-                self._control.write(line(signal=message["signal"]))
+            if self._relay is not None and "signal" in message:
+                self._relay.send(signal=message["signal"])
 
     def _tell(self, **message: object) -> None:
         """Sends a message to the stand-in."""
@@ -126,59 +130,19 @@ class GatewaySlot:
             raise StartFailed(**facts["failed"])
         return facts
 
-    async def _connect(
-        self, relay: dict[str, Any], node: dict[str, Any]
-    ) -> AsyncIterator[dict[str, Any]]:
-        """Connects to the relay; returns what it sends.
-
-        Raises:
-            StartFailed: it cannot be reached, or is another.
-        """
-        gateway = self._gateway
-        context = pinned_context(gateway.identity, relay["certificate"], server=False)
-        limit = gateway.launch.keep_alive_ms / 1000
-        try:
-            reader, writer = await asyncio.wait_for(
-                asyncio.open_connection(relay["host"], relay["port"], ssl=context),
-                limit,
-            )
-        except (OSError, asyncio.TimeoutError) as error:
-            raise StartFailed(
-                "CLUSTER_UNREACHABLE",
-                f"node {node['name']} ({node['address']}) cannot be reached at port "
-                f"{relay['port']}: {type(error).__name__}: {error}",
-                "Between the nodes of the cluster all ports above 1023 have to be open.",
-            ) from None
-        self._control = writer
-        if not is_pinned(writer.get_extra_info("ssl_object"), relay["certificate"]):
-            raise StartFailed(
-                "CLUSTER_UNREACHABLE",
-                f"what listens at {relay['host']}:{relay['port']} is not the relay",
-            )
-        keep_alive(writer.get_extra_info("socket"), gateway.launch.keep_alive_ms)
-        return messages(reader)
-
     async def _end_relay(self) -> None:
         """Ends the worker on its node, whatever state its relay is in."""
-        if self._control is not None:
-            self._control.transport.abort()
-        actor, self._actor = self._actor, None
+        if self._relay is not None:
+            self._relay.close()
+        actor = self._actor
         if actor is None:
             return
-        with contextlib.suppress(Exception):
-            ended = asyncio.wrap_future(actor.ended.remote().future())
-            await asyncio.wait_for(ended, RELAY_END_S)
+        if self._relay is not None:
+            with contextlib.suppress(Exception):
+                ended = asyncio.wrap_future(actor.ended.remote().future())
+                await asyncio.wait_for(ended, RELAY_END_S)
         with contextlib.suppress(Exception):
             await asyncio.to_thread(self._gateway.cluster.kill, actor)
-
-
-async def messages(reader: asyncio.StreamReader) -> AsyncIterator[dict[str, Any]]:
-    """Yields messages until the other end is gone, or sends what is none."""
-    lines = LineReader()
-    with contextlib.suppress(OSError, LineInvalid):
-        while data := await reader.read(READ_BYTES):
-            for message in lines.feed(data):
-                yield message
 
 
 def _not_placed(

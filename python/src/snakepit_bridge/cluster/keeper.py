@@ -10,6 +10,7 @@ import json
 import os
 import select
 import shutil
+import signal
 import socket
 import sys
 import tempfile
@@ -17,10 +18,8 @@ import tempfile
 from snakepit_bridge.boot import exit_status
 from snakepit_bridge.cluster.descendants import become_subreaper, kill_descendants
 from snakepit_bridge.cluster.json_lines import MAX_LINE
-from snakepit_bridge.cluster.relay_setup import RelaySetup
+from snakepit_bridge.cluster.relay_setup import SETUP_DESCRIPTOR, RelaySetup
 
-# The actor writes the setup to it, and holds it open for as long as it lives.
-SETUP_DESCRIPTOR = 0
 USAGE = "usage: python -m snakepit_bridge relay    (started by a Ray actor only)\n"
 
 
@@ -34,11 +33,12 @@ def run_keeper(arguments: list[str]) -> int:
     # Short: it holds Unix sockets. 0700.
     directory = tempfile.mkdtemp(prefix="snakepit-")
     become_subreaper()
+    keeper = os.getpid()
     ours, theirs = socket.socketpair()
     try:
         if os.fork() == 0:
             ours.close()
-            _run_relay(setup, directory, theirs)
+            _run_relay(setup, directory, theirs, keeper)
         theirs.close()
         poller = select.poll()
         poller.register(SETUP_DESCRIPTOR, select.POLLIN)
@@ -50,18 +50,23 @@ def run_keeper(arguments: list[str]) -> int:
     return exit_status.LEFT
 
 
-def _run_relay(setup: RelaySetup, directory: str, keeper: socket.socket) -> None:
+def _run_relay(
+    setup: RelaySetup, directory: str, connection: socket.socket, keeper: int
+) -> None:
     status = exit_status.FAILED
     try:
         become_subreaper()
         from snakepit_bridge.cluster.relay import Relay
 
-        Relay(setup, directory, keeper).run()
+        Relay(setup, directory, connection).run()
         status = exit_status.LEFT
     except Exception:  # noqa: BLE001 - it is the last frame of this process
         sys.excepthook(*sys.exc_info())
     finally:
         kill_descendants()
+        if os.getppid() == keeper:
+            # It may be stopped, and would never see that there is nothing left to do.
+            os.kill(keeper, signal.SIGCONT)
         os._exit(status)
 
 

@@ -24,14 +24,17 @@ from snakepit_bridge.cluster.conversation_thread import carry_conversation
 from snakepit_bridge.cluster.descendants import kill_descendants
 from snakepit_bridge.cluster.hosted_worker import HostedWorker, local_message
 from snakepit_bridge.cluster.json_lines import LineInvalid, LineReader, line
+from snakepit_bridge.cluster.life_connection import end_when_silent
 from snakepit_bridge.cluster.mailbox import Mailbox
-from snakepit_bridge.cluster.relay_setup import RelaySetup
+from snakepit_bridge.cluster.relay_setup import (
+    FACTS_DESCRIPTOR,
+    SETUP_DESCRIPTOR,
+    RelaySetup,
+)
 from snakepit_bridge.cluster.usage import Usage, usage_of_descendants
 
 __all__ = ["Relay"]
 
-# The actor reads one line from it.
-FACTS_DESCRIPTOR = 1
 READ_BYTES = 64 << 10
 USAGE_S = 1.0
 # A worker whose conversation is over leaves by itself within that.
@@ -55,6 +58,7 @@ class Relay:
         self._mailbox = Mailbox()
         self._children = Children(self._mailbox.wakeup.fileno())
         self._control: ControlConnection | None = None
+        self._life: ssl.SSLSocket | None = None
         self._worker: HostedWorker | None = None
         self._ready_line = LineReader(MAX_LINE)
         self._has_conversation = False
@@ -64,6 +68,8 @@ class Relay:
         self._deadline = time.monotonic() + setup.start_timeout_ms / 1000
         self._late = "the gateway did not connect in time"
         self._listen_to(keeper, lambda: self._end("the relay's parent process is gone"))
+        # The keeper sees it, too, unless it is stopped.
+        self._listen_to(SETUP_DESCRIPTOR, lambda: self._end("the Ray actor is gone"))
         self._listen_to(self._mailbox, self._mailbox.deliver)
 
     def run(self) -> None:
@@ -108,9 +114,7 @@ class Relay:
         """Listens, and writes where and as whom for the actor."""
         setup = self._setup
         identity, context = setup.secure()
-        admission = Admission(
-            setup.address, context, setup.certificate, setup.keep_alive_ms, self._admit
-        )
+        admission = Admission(setup.address, context, setup.certificate, self._admit)
         facts = line(
             host=setup.address, port=admission.port, certificate=identity.certificate
         )
@@ -122,10 +126,17 @@ class Relay:
         return self._mailbox.ask(lambda: self._take(connection))
 
     def _take(self, connection: ssl.SSLSocket) -> bool:
-        """The first is the gateway's, the second the host's, and there is no third."""
+        """The first two are the gateway's, the third is the host's; there is no fourth."""
         if self._control is None:
             self._control = ControlConnection(connection)
             self._listen_to(self._control, self._receive)
+            return True
+        if self._life is None:
+            end_when_silent(connection, self._setup.keep_alive_ms)
+            self._life = connection
+            self._listen_to(
+                connection, lambda: self._end("the gateway or its machine is gone")
+            )
             return True
         if self._worker is None or self._has_conversation:
             return False
@@ -191,6 +202,7 @@ class Relay:
         os.chdir(os.path.join(sources, self._setup.directory))
         env = launch["payload"].get("env")  # type: ignore[attr-defined]
         self._worker = worker = HostedWorker(message, env or {})
+        self._deadline = time.monotonic() + 2 * self._setup.start_timeout_ms / 1000
         self._late = "the host did not connect in time"
         self._listen_to(worker.control, self._read_ready_line)
         for stream, descriptor in worker.outputs.items():

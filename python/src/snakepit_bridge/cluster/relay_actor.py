@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -13,6 +14,8 @@ from snakepit_bridge.cluster.hosted_worker import bridge_command
 
 __all__ = ["RelayActor"]
 
+# A process that has not ended by then may be stopped.
+STOPPED_S = 1.0
 REQUIRED = {
     "msgpack": "msgpack",
     "google.protobuf": "protobuf",
@@ -57,8 +60,13 @@ class RelayActor:
 
     def ended(self) -> None:
         """Returns when nothing of the worker is left on the node."""
-        if self._relay is not None:
-            self._relay.wait()
+        while self._relay is not None:
+            try:
+                self._relay.wait(STOPPED_S)
+            except subprocess.TimeoutExpired:
+                self._relay.send_signal(signal.SIGCONT)
+            else:
+                return
 
 
 def _start_relay(setup: dict[str, object]) -> subprocess.Popen[bytes]:

@@ -12,7 +12,12 @@ from snakepit_bridge.cluster.certificates import (
     read_identity,
 )
 
-__all__ = ["RelaySetup"]
+__all__ = ["FACTS_DESCRIPTOR", "SETUP_DESCRIPTOR", "RelaySetup"]
+
+# The actor writes the setup to one, and holds it open for as long as it lives; it reads
+# where the relay listens from the other.
+SETUP_DESCRIPTOR = 0
+FACTS_DESCRIPTOR = 1
 
 
 class RelaySetup(NamedTuple):
@@ -22,8 +27,8 @@ class RelaySetup(NamedTuple):
         address: Of this node, to listen at.
         certificate: The only one that may connect, as PEM.
         tls: Paths of the user's `ca`, `certificate` and `key`; None to make an own one.
-        keep_alive_ms: A connection whose other end does not answer for so long is lost.
-        start_timeout_ms: For each of the two connections.
+        keep_alive_ms: See `end_when_silent`.
+        start_timeout_ms: The host gives up after this.
         sources: The directory of the host's sources on this node.
         directory: The worker's working directory, relative to it.
     """

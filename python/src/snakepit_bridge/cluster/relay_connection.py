@@ -1,0 +1,102 @@
+"""The gateway's connections to one relay."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import AsyncIterator
+from typing import Any
+
+from snakepit_bridge.boot.control_channel import StartFailed
+from snakepit_bridge.cluster.certificates import Identity, is_pinned, pinned_context
+from snakepit_bridge.cluster.json_lines import LineInvalid, LineReader, line
+from snakepit_bridge.cluster.life_connection import end_when_silent
+
+__all__ = ["RelayConnection", "messages"]
+
+READ_BYTES = 64 << 10
+
+
+class RelayConnection:
+    """Messages both ways, until either machine is gone."""
+
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, life: Any
+    ) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._life = asyncio.create_task(self._end_with(*life))
+
+    @classmethod
+    async def open(
+        cls, identity: Identity, facts: dict[str, Any], keep_alive_ms: int
+    ) -> RelayConnection:
+        """Connects.
+
+        Args:
+            identity: The gateway's.
+            facts: Of `RelayActor.start`.
+            keep_alive_ms: See `end_when_silent`.
+
+        Raises:
+            StartFailed: the relay cannot be reached, or another listens there.
+        """
+        relay, node = facts["relay"], facts["node"]
+        context = pinned_context(identity, relay["certificate"], server=False)
+        try:
+            # In this order: so the relay knows them apart.
+            control = await _open(relay, context, keep_alive_ms)
+            life = await _open(relay, context, keep_alive_ms)
+        except (OSError, asyncio.TimeoutError) as error:
+            raise StartFailed(
+                "CLUSTER_UNREACHABLE",
+                f"node {node['name']} ({node['address']}) cannot be reached at port "
+                f"{relay['port']}: {type(error).__name__}: {error}",
+                "Between the nodes of the cluster all ports above 1023 have to be open.",
+            ) from None
+        end_when_silent(life[1].get_extra_info("socket"), keep_alive_ms)
+        return cls(*control, life)
+
+    def send(self, **message: object) -> None:
+        """Sends a message."""
+        self._writer.write(line(**message))
+
+    def messages(self) -> AsyncIterator[dict[str, Any]]:
+        """Yields what the relay sends, until it or its machine is gone."""
+        return messages(self._reader)
+
+    def close(self) -> None:
+        """Ends both; the relay ends all it has started then."""
+        self._life.cancel()
+        self._writer.transport.abort()
+
+    async def _end_with(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        try:
+            with contextlib.suppress(OSError):
+                await reader.read(1)
+        finally:
+            writer.transport.abort()
+            self._writer.transport.abort()
+
+
+async def messages(reader: asyncio.StreamReader) -> AsyncIterator[dict[str, Any]]:
+    """Yields messages until the other end is gone, or sends what is none."""
+    lines = LineReader()
+    with contextlib.suppress(OSError, LineInvalid):
+        while data := await reader.read(READ_BYTES):
+            for message in lines.feed(data):
+                yield message
+
+
+async def _open(
+    relay: dict[str, Any], context: ssl.SSLContext, within_ms: int
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    opened = asyncio.open_connection(relay["host"], relay["port"], ssl=context)
+    reader, writer = await asyncio.wait_for(opened, within_ms / 1000)
+    if not is_pinned(writer.get_extra_info("ssl_object"), relay["certificate"]):
+        writer.transport.abort()
+        raise ssl.SSLError("another certificate than the relay's")
+    return reader, writer
