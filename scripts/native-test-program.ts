@@ -1,4 +1,4 @@
-import { globSync } from "node:fs";
+import { existsSync, globSync } from "node:fs";
 import { basename, join } from "node:path";
 import { must, root } from "./run.ts";
 
@@ -13,7 +13,8 @@ const native = join(root, "native");
 
 /**
  * Compiles a program of native/test with the sources that it tests, or with `main` the binary itself; returns its path.
- * The system's compiler is used, as the pinned one has no sanitizers.
+ * Programs in one directory share what they have in common, and so their flags. The system's compiler is used, as the
+ * pinned one has no sanitizers.
  */
 export function compileNativeTest(
 	program: string,
@@ -25,8 +26,16 @@ export function compileNativeTest(
 		program === "main"
 			? globSync("src/**/*.c", { cwd: native })
 			: [`test/${program}.c`, ...testedBy(program)];
-	const args = [...FLAGS, ...flags, ...sources, "-o", output];
-	must(process.env["CC"] ?? "cc", args, { cwd: native });
+	const compile = (...args: readonly string[]) =>
+		must(process.env["CC"] ?? "cc", [...FLAGS, ...flags, ...args], {
+			cwd: native,
+		});
+	const objects = sources.map((source) => {
+		const object = join(directory, `${source.replaceAll("/", "-")}.o`);
+		if (!existsSync(object)) compile("-c", source, "-o", object);
+		return object;
+	});
+	compile(...objects, "-o", output);
 	return output;
 }
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { installEach } from "../../../scripts/packages-on-demand.ts";
 import { root } from "../../../scripts/run.ts";
+import { isThorough } from "../../../scripts/test-effort.ts";
 
 const example = join(import.meta.dirname, "..");
 const python = join(root, "python/.venv/bin/python");
@@ -40,8 +41,11 @@ test("the recipe for pytest runs", { timeout: LONGEST_MS }, () => {
 	expect(status).toBe(0);
 });
 
-const [jest] = installEach(join(example, "runners/package.json"), "runners");
-const problem = jest?.problem;
+// To install it takes longer than all else here.
+const [jest] = isThorough()
+	? installEach(join(example, "runners/package.json"), "runners")
+	: [];
+const problem = isThorough() ? jest?.problem : "runs in `check`";
 
 test.skipIf(problem !== undefined)(
 	`the recipe for Jest runs${problem === undefined ? "" : ` (not here: ${problem})`}`,

@@ -47,15 +47,18 @@ with open(directory + ".lock", "w") as lock:
     uv = shutil.which("uv")
     if uv is not None:
         run([uv, "venv", "--quiet", "--python", sys.executable, directory])
-        # As pip does: otherwise the first worker would, or each one, where it may not keep them.
-        install = [uv, "pip", "install", "--quiet", "--compile-bytecode", "--python", python]
+        install = [uv, "pip", "install", "--quiet", "--python", python]
     else:
         without = [] if order["install"] else ["--without-pip"]
         run([sys.executable, "-I", "-m", "venv", *without, directory])
         install = [python, "-I", "-m", "pip", "install", "--quiet", "--no-input"]
-        install.append("--disable-pip-version-check")
+        install += ["--disable-pip-version-check", "--no-compile"]
     if order["install"]:
         run(install + order["install"])
+        # Otherwise the first worker would, or each one, where it may not keep compiled files. But not
+        # the tests of packages: they are half of scikit-learn. A file may be for another Python.
+        compileall = [python, "-I", "-m", "compileall", "-qq", "-x", "/site-packages/.*/tests?/"]
+        subprocess.run([*compileall, os.path.join(directory, "lib")], stdout=subprocess.DEVNULL)
     with open(complete + ".new", "w") as marker:
         json.dump(order, marker, indent=1)
     os.replace(complete + ".new", complete)

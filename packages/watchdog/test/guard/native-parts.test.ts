@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { globSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import {
 	compileNativeTest,
 	SANITIZERS,
@@ -17,6 +17,9 @@ const isCompiled =
 	process.platform === "linux" &&
 	spawnSync(compiler, ["--version"]).status === 0;
 
+const directory = mkdtempSync(join(tmpdir(), "snakepit-native-"));
+afterAll(() => rmSync(directory, { recursive: true }));
+
 test("every part of the native binary that has a test is found", () => {
 	expect(PROGRAMS.length).toBeGreaterThanOrEqual(8);
 });
@@ -25,14 +28,11 @@ test("every part of the native binary that has a test is found", () => {
 test.runIf(isCompiled).each(PROGRAMS)(
 	"the native binary keeps what %s says, also under the sanitizers",
 	(program) => {
-		const directory = mkdtempSync(join(tmpdir(), "snakepit-native-"));
-		onTestFinished(() => rmSync(directory, { recursive: true }));
 		const path = compileNativeTest(program, directory, SANITIZERS);
-		const { status, signal, stderr } = spawnSync(
-			path,
-			[join(directory, "written")],
-			{ encoding: "utf8", timeout: 60_000 },
-		);
+		const { status, signal, stderr } = spawnSync(path, [`${path}-written`], {
+			encoding: "utf8",
+			timeout: 60_000,
+		});
 		expect({ status, signal, stderr }).toEqual({
 			status: 0,
 			signal: null,
