@@ -262,3 +262,33 @@ assert threading.active_count() == 1
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("flags", "baggage", "loads"),
+    [("01", {}, True), ("00", {}, False), ("00", {"baggage": "a=b"}, True)],
+)
+def test_a_call_that_is_not_sampled_loads_nothing_unless_tools_use_opentelemetry(
+    flags: str, baggage: dict[str, str], loads: bool
+) -> None:
+    program = f"""
+import sys
+from types import SimpleNamespace
+from snakepit_bridge.telemetry.find_tracing import find_tracing
+
+tracing = find_tracing("pool-0", "run-1")
+parent = "00-" + "a" * 32 + "-" + "b" * 16
+call = SimpleNamespace(trace_context={{"traceparent": parent + "-{flags}", **{baggage}}})
+tracing.begin(None, call)
+assert ("opentelemetry.trace" in sys.modules) is {loads}
+
+from opentelemetry import trace
+
+tracing.begin(None, call)
+current = trace.get_current_span().get_span_context()
+assert f"00-{{current.trace_id:032x}}-{{current.span_id:016x}}" == parent
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -18,6 +18,18 @@ const FREQUENT: readonly SnakepitEventType[] = [
 	"call.released",
 ];
 
+const MEASURED: readonly SnakepitEventType[] = [
+	"call.accepted",
+	"call.dispatched",
+	"call.released",
+	"call.settled",
+];
+
+/** All but the events that `CallMeasures` of an instrument stand for. */
+export const UNMEASURED_TYPES: readonly SnakepitEventType[] = (
+	Object.keys(EVENT_TYPES) as SnakepitEventType[]
+).filter((type) => !MEASURED.includes(type));
+
 /** What people see of a pool who look at it, the end of each call included: that is the most frequent, and first. */
 export const POOL_TYPES: readonly SnakepitEventType[] = [
 	"call.settled",

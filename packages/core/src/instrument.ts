@@ -1,5 +1,6 @@
 import type { BackCallWrapper } from "./adapter.ts";
-import type { CallRef } from "./call-events.ts";
+import type { CallOutcome, CallRef } from "./call-events.ts";
+import type { ErrorCode } from "./error-codes.ts";
 import type { SnakepitError } from "./errors.ts";
 import type { SnakepitEvent } from "./events.ts";
 import type { WorkerRef } from "./pool-events.ts";
@@ -39,12 +40,14 @@ export interface InstrumentProblem {
 
 /** Follows one pool. */
 export interface PoolInstrument {
-	/** Called with every event, those of the run included. */
+	/** Called with every event, those of the run included; with `measure`, without those that it stands for. */
 	hear(event: SnakepitEvent): void;
+	/** Stands for the events `call.accepted`, `call.dispatched`, `call.released` and `call.settled`, which cost an object each. */
+	readonly measure?: CallMeasures | undefined;
 	/** From now on the pool can be looked at, until `detach`. */
 	watch?(pool: ObservedPool): void;
 	/** A call is accepted. In the caller's asynchronous context; `undefined` when this call is not followed. */
-	accept?(call: AcceptedCall): CallInstrument | undefined;
+	accept?(call: AcceptedCall): CallInstrument | UnfollowedCall | undefined;
 	/** Nothing is left of the pool, or it could not be started: nothing is reported after this. */
 	detach?(): void;
 	/**
@@ -52,6 +55,21 @@ export interface PoolInstrument {
 	 * observed. It has one second; then the program ends.
 	 */
 	flush?(): Promise<void>;
+}
+
+/** Measures the calls of one pool. Times are in milliseconds. */
+export interface CallMeasures {
+	/** An attempt begins. */
+	dispatched(command: string, waitedMs: number): void;
+	/** An attempt has ended, and its place on the worker is free. */
+	released(command: string, ranMs: number): void;
+	/** The call has ended for its caller. @param code of its error. */
+	settled(
+		command: string,
+		outcome: CallOutcome,
+		code: ErrorCode | undefined,
+		totalMs: number,
+	): void;
 }
 
 /** A pool as it is now. */
@@ -88,6 +106,12 @@ export interface AcceptedCall extends CallRef {
 	readonly sessionId: string | undefined;
 	/** What the caller gave as `traceContext`. */
 	readonly traceContext: Readonly<Record<string, string>>;
+}
+
+/** A call that is not followed, and travels with these W3C headers besides those that its caller gave. */
+export interface UnfollowedCall {
+	readonly traceContext: Readonly<Record<string, string>>;
+	readonly dispatched?: undefined;
 }
 
 /** Follows one call, from its acceptance to its settlement; `settled` comes once and last, but for the ends of attempts. */

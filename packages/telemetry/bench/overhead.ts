@@ -122,6 +122,18 @@ async function compare(): Promise<void> {
 		"no SDK": await openPool([telemetry()]),
 		SDK: await openPool([telemetry(providers())]),
 		"SDK, 1 in 10": await openPool([telemetry(providers(0.1))]),
+		"SDK, commands 1 in 10": await openPool([
+			telemetry({ ...providers(), commands: { "*": { traces: 0.1 } } }),
+		]),
+		"SDK, metrics alone": await openPool([
+			telemetry({ ...providers(), commands: { "*": { traces: 0 } } }),
+		]),
+		"SDK, traces 0, no metrics": await openPool([
+			telemetry({
+				...providers(),
+				commands: { "*": { traces: 0, metrics: false } },
+			}),
+		]),
 		"SDK's own calls": await openPool([new SdkAlone(providers())]),
 	};
 	const calls = Number(

@@ -27,44 +27,37 @@ const followers: Readonly<Record<string, PoolInstrument>> = {
 	"the SDK's own calls": new SdkAlone(providers()).attach(),
 	"telemetry, SDK": telemetry(providers()).attach(pool),
 	"telemetry, SDK, 1 in 10": telemetry(providers(0.1)).attach(pool),
+	"telemetry, SDK, commands 1 in 10": telemetry({
+		...providers(),
+		commands: { "*": { traces: 0.1 } },
+	}).attach(pool),
 	"telemetry, no SDK": telemetry().attach(pool),
 };
 const times = new Map<string, number[]>();
 
-/** What a pool tells of a call that succeeds at once. */
+/** What a pool reports of a call that succeeds at once. */
 function follow(follower: PoolInstrument, callId: string): void {
-	const of = { wallMs: 1, pool: "python", callId, command: "echo" } as const;
-	const call = follower.accept?.({
-		...of,
+	const command = "echo";
+	const accepted = follower.accept?.({
+		pool: pool.name,
+		callId,
+		command,
 		shape: "unary",
 		sessionId: undefined,
 		traceContext: {},
 	});
-	follower.hear({ ...of, type: "call.accepted", queued: 0 });
+	const call = accepted?.dispatched === undefined ? undefined : accepted;
 	const attempt = call?.dispatched({
 		...worker,
 		attempt: 1,
 		ahead: false,
 		pid: 7,
 	});
-	const by = { ...of, ...worker, attempt: 1 } as const;
-	follower.hear({ ...by, type: "call.dispatched", waitedMs: 1 });
-	follower.hear({ ...by, type: "call.released", ranMs: 1 });
+	follower.measure?.dispatched(command, 1);
+	follower.measure?.released(command, 1);
 	attempt?.released(undefined, undefined);
 	call?.settled(undefined);
-	follower.hear({
-		...of,
-		type: "call.settled",
-		outcome: "succeeded",
-		code: undefined,
-		message: undefined,
-		ran: undefined,
-		remote: undefined,
-		attempts: 1,
-		attemptDetails: [],
-		traceId: undefined,
-		totalMs: 2,
-	});
+	follower.measure?.settled(command, "succeeded", undefined, 2);
 }
 
 /** Microseconds of processor time per call. */
@@ -87,7 +80,7 @@ for (let round = -2; round < ROUNDS; round++)
 for (const [name, each] of times) {
 	each.sort((a, b) => a - b);
 	console.log(
-		`${name.padEnd(24)} ${each[(ROUNDS - 1) / 2]?.toFixed(1).padStart(5)} us/call, at best ${each[0]?.toFixed(1)}`,
+		`${name.padEnd(33)} ${each[(ROUNDS - 1) / 2]?.toFixed(1).padStart(5)} us/call, at best ${each[0]?.toFixed(1)}`,
 	);
 }
 console.log(

@@ -25,6 +25,7 @@ export {
 	type SpanEventName,
 	type SpanKindName,
 } from "./catalogue/spans.ts";
+export type { CommandTelemetry } from "./commands.ts";
 export {
 	type EventLogger,
 	type LogEventsOptions,

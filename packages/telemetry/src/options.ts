@@ -1,8 +1,9 @@
 import type { MeterProvider, TracerProvider } from "@opentelemetry/api";
 import { type Check, checkOptions, optional } from "@snakepit/core/options";
+import { Commands, type CommandTelemetry } from "./commands.ts";
 import type { LoggerProviderLike } from "./logs/logger-provider.ts";
 
-/** What is exported, and through which providers. Calls are exported whenever telemetry is on. */
+/** What is exported, and through which providers. */
 export interface TelemetryOptions {
 	/** `false` exports nothing at all. @default true */
 	readonly enabled?: boolean | undefined;
@@ -14,6 +15,8 @@ export interface TelemetryOptions {
 	readonly watchdogEvents?: boolean | undefined;
 	/** Exports what workers print and log, as log records. @default false */
 	readonly workerLogs?: boolean | undefined;
+	/** What is exported of calls, by command; `"*"` stands for every other command, and for what an entry leaves out. */
+	readonly commands?: Readonly<Record<string, CommandTelemetry>> | undefined;
 	/** Gets spans; the registered provider by default. */
 	readonly tracerProvider?: TracerProvider | undefined;
 	/** Gets metrics; the registered provider by default. */
@@ -31,6 +34,7 @@ export interface ResolvedTelemetryOptions {
 	readonly processEvents: boolean;
 	readonly watchdogEvents: boolean;
 	readonly workerLogs: boolean;
+	readonly commands: Commands;
 	readonly tracerProvider: TracerProvider | undefined;
 	readonly meterProvider: MeterProvider | undefined;
 	readonly loggerProvider: LoggerProviderLike | undefined;
@@ -64,6 +68,11 @@ export const TELEMETRY_CHECKS: Readonly<Record<keyof TelemetryOptions, Check>> =
 		processEvents: optional(aSwitch),
 		watchdogEvents: optional(aSwitch),
 		workerLogs: optional(aSwitch),
+		commands: optional((value) =>
+			typeof value === "object" && value !== null && !Array.isArray(value)
+				? undefined
+				: 'must be an object with an entry by command, or for "*"',
+		),
 		tracerProvider: optional(has("getTracer")),
 		meterProvider: optional(has("getMeter")),
 		loggerProvider: optional(has("getLogger")),
@@ -83,6 +92,7 @@ export function resolveOptions(
 		watchdogEvents:
 			given.watchdogEvents ?? TELEMETRY_DEFAULTS.watchdogEvents.value,
 		workerLogs: given.workerLogs ?? TELEMETRY_DEFAULTS.workerLogs.value,
+		commands: new Commands(given.commands ?? {}),
 		tracerProvider: given.tracerProvider,
 		meterProvider: given.meterProvider,
 		loggerProvider: given.loggerProvider,

@@ -3,14 +3,18 @@ import {
 	context,
 	propagation,
 	ROOT_CONTEXT,
+	type SpanContext,
+	trace,
 } from "@opentelemetry/api";
 import type { SnakepitEvent } from "@snakepit/core";
 import type {
 	AcceptedCall,
 	CallInstrument,
+	CallMeasures,
 	InstrumentedPool,
 	ObservedPool,
 	PoolInstrument,
+	UnfollowedCall,
 } from "@snakepit/core/instrument";
 import { EVENTS } from "./catalogue/events.ts";
 import type { Drops } from "./drops.ts";
@@ -19,7 +23,8 @@ import type { EventMetrics } from "./metrics/event-metrics.ts";
 import type { Observations } from "./metrics/observations.ts";
 import type { Registration } from "./registration.ts";
 import type { Switches } from "./switches.ts";
-import { CallTrace, PassedCall } from "./trace/call-trace.ts";
+import { CallTrace } from "./trace/call-trace.ts";
+import { type Headers, headersOf, unsampledHeaders } from "./trace/headers.ts";
 import type { JobTraces } from "./trace/job-traces.ts";
 import type { LostAttempts } from "./trace/lost-attempts.ts";
 import { PoolTrace } from "./trace/pool-trace.ts";
@@ -37,6 +42,12 @@ export interface TelemetryParts {
 	readonly run: RunTrace;
 	readonly jobs: JobTraces;
 	readonly metrics: EventMetrics;
+	readonly measuresOf: (pool: string) => CallMeasures;
+	/** Whether a call may be traced, before the SDK is asked. */
+	readonly mayTrace: (
+		command: string,
+		caller: SpanContext | undefined,
+	) => boolean;
 	readonly observations: Observations;
 	readonly log: EventLog;
 	/** Events of a run that are exported already: every pool of the run receives them. */
@@ -48,6 +59,7 @@ export interface TelemetryParts {
 
 /** Exports one pool. */
 export class PoolTelemetry implements PoolInstrument {
+	readonly measure: CallMeasures;
 	readonly #parts: TelemetryParts;
 	readonly #trace: PoolTrace | undefined;
 	readonly #report: InstrumentedPool["report"];
@@ -57,6 +69,7 @@ export class PoolTelemetry implements PoolInstrument {
 		this.#parts = parts;
 		this.#report = pool.report;
 		const { drops, metrics, on } = parts;
+		this.measure = parts.measuresOf(pool.name);
 		this.#trace = on("process")
 			? drops.guard("tracer_threw", () => new PoolTrace(parts, pool))
 			: undefined;
@@ -71,16 +84,6 @@ export class PoolTelemetry implements PoolInstrument {
 	hear(event: SnakepitEvent): void {
 		const { on, drops, metrics, log, exported } = this.#parts;
 		const place = EVENTS[event.type];
-		if (place.group === "calls" && place.line === undefined) {
-			if (metrics.isSilent) return;
-			// There are four in every call: they are only measured, without a closure.
-			try {
-				metrics.hear(event);
-			} catch {
-				drops.count("meter_threw");
-			}
-			return;
-		}
 		this.#lookAtRegistration();
 		if (!on(place.group)) return;
 		if (event.type === "listener.threw") drops.count("listener_threw");
@@ -100,17 +103,17 @@ export class PoolTelemetry implements PoolInstrument {
 		drops.guard("logger_threw", () => log.hear(event, where));
 	}
 
-	accept(call: AcceptedCall): CallInstrument | undefined {
-		const { drops, spans, lost } = this.#parts;
+	accept(call: AcceptedCall): CallInstrument | UnfollowedCall | undefined {
+		const { drops, spans, lost, mayTrace } = this.#parts;
 		if (spans.isSilent && isAlone(call)) return undefined;
 		return drops.guard("tracer_threw", () => {
 			const parent = parentOf(call);
-			const trace = new CallTrace(spans, lost, call, parent);
-			if (trace.isRecording) return trace;
-			// It is not recorded; the caller's trace context is passed on, if there is one.
-			const headers = trace.sentAhead();
-			for (const _ in headers) return new PassedCall(headers);
-			return undefined;
+			if (!mayTrace(call.command, trace.getSpanContext(parent)))
+				return unfollowed(unsampledHeaders(parent));
+			const traced = new CallTrace(spans, lost, call, parent);
+			return traced.isRecording
+				? traced
+				: unfollowed(headersOf(traced.context));
 		});
 	}
 
@@ -149,4 +152,9 @@ function parentOf({ traceContext }: AcceptedCall): Context {
 	for (const _ in traceContext)
 		return propagation.extract(active, traceContext);
 	return active;
+}
+
+function unfollowed(traceContext: Headers): UnfollowedCall | undefined {
+	for (const _ in traceContext) return { traceContext };
+	return undefined;
 }

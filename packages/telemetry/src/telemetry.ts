@@ -8,6 +8,7 @@ import { Drops } from "./drops.ts";
 import { flush } from "./flush.ts";
 import { Limits } from "./limits.ts";
 import { EventLog } from "./logs/event-log.ts";
+import { CallMetrics, NO_MEASURES } from "./metrics/call-metrics.ts";
 import { EventMetrics } from "./metrics/event-metrics.ts";
 import { Meters } from "./metrics/meters.ts";
 import { Observations, Sightings } from "./metrics/observations.ts";
@@ -19,6 +20,7 @@ import {
 import { PoolTelemetry, type TelemetryParts } from "./pool-telemetry.ts";
 import { inspectRegistration, Registration } from "./registration.ts";
 import { type Switches, switchesOf } from "./switches.ts";
+import { mayTrace } from "./trace/call-sampling.ts";
 import { JobTraces } from "./trace/job-traces.ts";
 import { LostAttempts } from "./trace/lost-attempts.ts";
 import { RunTrace } from "./trace/run-trace.ts";
@@ -64,6 +66,7 @@ function makeParts(
 	options: ResolvedTelemetryOptions,
 	on: Switches,
 ): TelemetryParts {
+	const { commands } = options;
 	const drops = new Drops();
 	const limits = new Limits(drops);
 	const meters = new Meters(options.meterProvider, on);
@@ -88,7 +91,13 @@ function makeParts(
 		workers: new WorkerTraces(spans, lost),
 		run: new RunTrace(spans),
 		jobs: new JobTraces(spans),
-		metrics: new EventMetrics(meters, limits, sightings),
+		metrics: new EventMetrics(meters, sightings),
+		measuresOf: (pool) =>
+			meters.isSilent
+				? NO_MEASURES
+				: new CallMetrics(pool, { meters, limits, drops, commands }),
+		mayTrace: (command, caller) =>
+			mayTrace(commands.of(command).traces, caller, Math.random),
 		log: new EventLog(options.loggerProvider, limits, options.workerLogs),
 		exported: new WeakSet(),
 		registration: new Registration(options),

@@ -45,6 +45,7 @@ test("an option that is undefined is one that is left out", async () => {
 		processEvents: undefined,
 		watchdogEvents: undefined,
 		workerLogs: undefined,
+		commands: undefined,
 		tracerProvider: undefined,
 		meterProvider: undefined,
 		loggerProvider: undefined,

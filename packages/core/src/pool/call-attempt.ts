@@ -163,7 +163,7 @@ export class CallAttempt implements Attempt, Attempted, Cancellation {
 			traceContext:
 				instrument?.traceContext ??
 				call.instrument?.sentAhead?.() ??
-				call.traceContext,
+				call.headers,
 			backCall: call.instrument && this.#backCall,
 			ranFor: this.#ranFor,
 			beganAgo: call.instrument && this.#beganAgo,

@@ -54,9 +54,10 @@ export class CallReports {
 	}
 
 	dispatched(attempt: CallAttempt, waitedMs: number): void {
-		const { clock, hub, statistics } = this.#setting;
+		const { clock, hub, statistics, instrumentation } = this.#setting;
 		const { call, number, worker } = attempt;
 		statistics.queueWait.record(waitedMs);
+		instrumentation?.dispatched(call.command, waitedMs);
 		attempt.waitedMs = waitedMs;
 		attempt.instrument = call.instrument?.dispatched({
 			...worker.ref,
@@ -83,8 +84,9 @@ export class CallReports {
 		ranMs: number,
 	): void {
 		const { call, instrument, number, worker } = attempt;
-		const { clock, hub, statistics } = this.#setting;
+		const { clock, hub, statistics, instrumentation } = this.#setting;
 		statistics.run.record(ranMs);
+		instrumentation?.released(call.command, ranMs);
 		if (hub.hasListener("call.released"))
 			hub.emit({
 				...worker.ref,
@@ -122,12 +124,13 @@ export class CallReports {
 		nowMs: number,
 		was: CallState,
 	): void {
-		const { pool, clock, hub, statistics } = this.#setting;
+		const { pool, clock, hub, statistics, instrumentation } = this.#setting;
 		call.progress?.end(error === undefined ? "succeeded" : "failed");
 		const totalMs = nowMs - call.acceptedMs;
 		const outcome = error === undefined ? "succeeded" : outcomeOf(error);
 		statistics.outcomes[outcome]++;
 		statistics.total.record(totalMs);
+		instrumentation?.settled(call.command, outcome, error?.code, totalMs);
 		call.instrument?.settled(error);
 		if (hub.hasListener("call.settled"))
 			hub.emit({

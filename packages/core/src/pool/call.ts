@@ -45,7 +45,10 @@ export interface Call extends Waiting, Arrival {
 	readonly signal: AbortSignal | undefined;
 	readonly input: CallInput | undefined;
 	readonly onProgress: ExecuteOptions["onProgress"];
+	/** What its caller gave. */
 	readonly traceContext: Readonly<Record<string, string>>;
+	/** What travels with it where no instrument follows it. */
+	headers: Readonly<Record<string, string>>;
 	/** How its caller has it retried; `undefined` unless it is idempotent. */
 	readonly retry: RetryOptions | undefined;
 	readonly queueTimeoutMs: number;
@@ -92,6 +95,7 @@ export function newCall(
 	const { input } = options;
 	const own = deadlinesOfCalls === "kept" ? options : NO_OPTIONS;
 	const timeoutMs = own.timeoutMs ?? calls.timeoutMs;
+	const traceContext = options.traceContext ?? NO_HEADERS;
 	return {
 		callId: `c${sequence}`,
 		sequence,
@@ -107,7 +111,8 @@ export function newCall(
 		signal: options.signal,
 		input: input === undefined ? undefined : new CallInput(input),
 		onProgress: options.onProgress,
-		traceContext: options.traceContext ?? NO_HEADERS,
+		traceContext,
+		headers: traceContext,
 		// An input stream is read once: such a call cannot be made again.
 		retry: input === undefined ? options.retry : undefined,
 		queueTimeoutMs: own.queueTimeoutMs ?? queue.timeoutMs,

@@ -8,7 +8,7 @@ import type {
 interface Subscription {
 	readonly listener: SnakepitListener;
 	/** The types that it is called with; `undefined` for all. */
-	readonly types: readonly SnakepitEventType[] | undefined;
+	readonly types: ReadonlySet<SnakepitEventType> | undefined;
 	/** The types that it shows to people. */
 	readonly takes: readonly SnakepitEventType[] | undefined;
 }
@@ -29,7 +29,11 @@ export class EventHub {
 		listener: SnakepitListener,
 		types?: readonly SnakepitEventType[],
 	): () => void {
-		return this.#add({ listener, types, takes: listener.takes });
+		return this.#add({
+			listener,
+			types: types && new Set(types),
+			takes: listener.takes,
+		});
 	}
 
 	/** Subscribes to the events of one type, and shows them to people. */
@@ -39,7 +43,7 @@ export class EventHub {
 	): () => void {
 		return this.#add({
 			listener: (event) => listener(event as EventOf<Type>),
-			types: [type],
+			types: new Set([type]),
 			takes: [type],
 		});
 	}
@@ -58,7 +62,7 @@ export class EventHub {
 
 	readonly emit = (event: SnakepitEvent): void => {
 		for (const { listener, types } of this.#subscriptions) {
-			if (types !== undefined && !types.includes(event.type)) continue;
+			if (types !== undefined && !types.has(event.type)) continue;
 			try {
 				listener(event);
 			} catch (error) {
@@ -86,6 +90,6 @@ export class EventHub {
 		const types = [...this.#subscriptions].map(({ types }) => types ?? "all");
 		this.#listened = types.includes("all")
 			? "all"
-			: new Set(types.flat() as SnakepitEventType[]);
+			: new Set(types.flatMap((each) => (each === "all" ? [] : [...each])));
 	}
 }

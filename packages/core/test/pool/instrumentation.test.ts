@@ -78,6 +78,85 @@ test("an instrument follows a call from its acceptance to its settlement, throug
 	]);
 });
 
+test("a call that is not followed travels with the headers of its instrument, beside those of its caller", async () => {
+	const second = diary("second ");
+	const passes: Instrument = {
+		attach: () => ({
+			hear: () => {},
+			accept: () => ({ traceContext: { passed: "1" } }),
+		}),
+	};
+	const commands = {
+		headers: ({ traceContext }: ScriptedCall) => traceContext,
+	};
+	const given = { traceContext: { given: "1" } };
+	const alone = await virtualPool({ commands }, { instruments: [passes] });
+	expect(await alone.pool.execute("headers", 1, given)).toEqual({
+		given: "1",
+		passed: "1",
+	});
+	await alone.close();
+	const both = await virtualPool(
+		{ commands },
+		{ instruments: [passes, second] },
+	);
+	expect(await both.pool.execute("headers", 1, given)).toEqual({
+		given: "1",
+		passed: "1",
+		"xsecond ": "1",
+	});
+	await both.close();
+	expect(second.calls).toContain("second settled undefined");
+});
+
+test("an instrument with measures gets them instead of the events of each call, and every other event", async () => {
+	const measured: unknown[] = [];
+	const heard = new Set<string>();
+	const { pool, clock, close, events } = await virtualPool(
+		{ commands: { work: scripts.work, hang: scripts.hang } },
+		{
+			instruments: [
+				{
+					attach: () => ({
+						hear: ({ type }) => void heard.add(type),
+						measure: {
+							dispatched: (...of) => void measured.push(["dispatched", ...of]),
+							released: (...of) => void measured.push(["released", ...of]),
+							settled: (...of) => void measured.push(["settled", ...of]),
+						},
+					}),
+				},
+			],
+		},
+	);
+	const calls = [pool.execute("work", 10), pool.execute("work", 10)];
+	await clock.advance(20);
+	await Promise.all(calls);
+	const late = outcome(pool.execute("hang", 1, { timeoutMs: 50 }));
+	await clock.advance(50);
+	await late;
+	await close();
+	expect(measured.slice(0, 7)).toEqual([
+		["dispatched", "work", 0],
+		["released", "work", 10],
+		["settled", "work", "succeeded", undefined, 10],
+		["dispatched", "work", 10],
+		["released", "work", 10],
+		["settled", "work", "succeeded", undefined, 20],
+		["dispatched", "hang", 0],
+	]);
+	expect(measured).toContainEqual([
+		...["settled", "hang", "timed_out", "CALL_TIMEOUT", 50],
+	]);
+	const types = new Set(events.types());
+	expect([...types].filter((type) => !heard.has(type)).sort()).toEqual([
+		"call.accepted",
+		"call.dispatched",
+		"call.released",
+		"call.settled",
+	]);
+});
+
 test("an attempt whose caller left is followed to its own end", async () => {
 	const instrument = diary();
 	const { pool, clock, close } = await virtualPool(
@@ -170,6 +249,7 @@ test("an instrument that throws wherever it can hurts no call, and every failure
 				{
 					attach: () => ({
 						hear: fail,
+						measure: { dispatched: fail, released: fail, settled: fail },
 						watch: fail,
 						detach: fail,
 						accept: () => ({
@@ -198,7 +278,7 @@ test("an instrument that throws wherever it can hurts no call, and every failure
 	const failed = new Set(events.of("listener.threw").map(({ of }) => of));
 	for (const of of [
 		...["accept", "dispatched", "queued", "backCall", "cancelled"],
-		...["released", "settled", "watch", "detach"],
+		...["released", "settled", "watch", "detach", "measure"],
 	])
 		expect(failed).toContain(`instrument.${of}`);
 	expect(failed).toContain("worker.ready");

@@ -2,7 +2,6 @@ import type { EventOf, SnakepitEvent } from "@snakepit/core";
 import type { EndReason } from "@snakepit/core/registry";
 import { seconds } from "../catalogue/event-place.ts";
 import { codeOf } from "../catalogue/worker-events.ts";
-import type { Limits } from "../limits.ts";
 import type { Meters } from "./meters.ts";
 import type { Sightings } from "./observations.ts";
 
@@ -19,10 +18,9 @@ const FAILURES: readonly EndReason[] = [
 	"vanished",
 ];
 
-/** Records metrics from events. */
+/** Records metrics from events; `CallMetrics` records those of each call. */
 export class EventMetrics {
 	readonly #meters: Meters;
-	readonly #limits: Limits;
 	readonly #sightings: Sightings;
 	/** Why workers ended, by incarnation. */
 	readonly #ends = new Map<string, string>();
@@ -31,9 +29,8 @@ export class EventMetrics {
 	/** When a start began, by incarnation. */
 	readonly #startingMs = new Map<string, number>();
 
-	constructor(meters: Meters, limits: Limits, sightings: Sightings) {
+	constructor(meters: Meters, sightings: Sightings) {
 		this.#meters = meters;
-		this.#limits = limits;
 		this.#sightings = sightings;
 	}
 
@@ -45,25 +42,11 @@ export class EventMetrics {
 	hear(event: SnakepitEvent): void {
 		const meters = this.#meters;
 		switch (event.type) {
-			case "call.dispatched":
-				meters.record("snakepit.call.wait_time", seconds(event.waitedMs), {
-					"snakepit.pool.name": event.pool,
-				});
-				break;
-			case "call.released":
-				meters.record("snakepit.attempt.duration", seconds(event.ranMs), {
-					"snakepit.pool.name": event.pool,
-					"snakepit.command": this.#limits.command(event.command),
-				});
-				break;
 			case "call.retried":
 				meters.count("snakepit.call.retries", 1, {
 					"snakepit.pool.name": event.pool,
 					"error.type": event.because,
 				});
-				break;
-			case "call.settled":
-				this.#settled(event);
 				break;
 			case "worker.starting":
 				this.#starting(event);
@@ -156,25 +139,6 @@ export class EventMetrics {
 				"snakepit.worker.end.reason": reason,
 			});
 		this.#meters.count("snakepit.orphan.found", 0, {});
-	}
-
-	#settled({
-		pool,
-		command,
-		outcome,
-		code,
-		totalMs,
-	}: EventOf<"call.settled">): void {
-		const attributes = {
-			"snakepit.pool.name": pool,
-			"snakepit.command": this.#limits.command(command),
-			"snakepit.call.outcome": outcome,
-		};
-		this.#meters.record(
-			"snakepit.call.duration",
-			seconds(totalMs),
-			code === undefined ? attributes : { ...attributes, "error.type": code },
-		);
 	}
 
 	#starting({

@@ -14,6 +14,7 @@ import type {
 	Ran,
 } from "@snakepit/core/instrument";
 import { recordError } from "./exceptions.ts";
+import { type Headers, headersOf } from "./headers.ts";
 import type { LostAttempts } from "./lost-attempts.ts";
 import { type Spans, within } from "./spans.ts";
 
@@ -29,7 +30,7 @@ export interface TracedCall {
  * travelled, and this span begins and ends when the worker says that the command did.
  */
 export class AttemptTrace implements AttemptInstrument {
-	readonly traceContext: Readonly<Record<string, string>>;
+	readonly traceContext: Headers;
 	readonly #spans: Spans;
 	readonly #lost: LostAttempts;
 	readonly #attempt: DispatchedAttempt;
@@ -52,10 +53,8 @@ export class AttemptTrace implements AttemptInstrument {
 		this.#attempt = attempt;
 		this.#call = call;
 		this.#links = links;
-		const headers: Record<string, string> = {};
 		if (attempt.ahead) this.#dispatchedMs = call.now();
-		else propagation.inject(this.#open().context, headers);
-		this.traceContext = headers;
+		this.traceContext = attempt.ahead ? {} : headersOf(this.#open().context);
 	}
 
 	get spanContext(): SpanContext {

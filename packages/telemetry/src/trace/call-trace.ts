@@ -1,9 +1,4 @@
-import {
-	type Context,
-	type Link,
-	propagation,
-	type Span,
-} from "@opentelemetry/api";
+import type { Context, Link, Span } from "@opentelemetry/api";
 import type { EventOf, SnakepitError } from "@snakepit/core";
 import type {
 	AcceptedCall,
@@ -13,6 +8,7 @@ import type {
 } from "@snakepit/core/instrument";
 import { AttemptTrace, type TracedCall } from "./attempt-trace.ts";
 import { noteError, recordError } from "./exceptions.ts";
+import { type Headers, headersOf } from "./headers.ts";
 import type { LostAttempts } from "./lost-attempts.ts";
 import { linkTo, type Spans, within } from "./spans.ts";
 
@@ -65,10 +61,8 @@ export class CallTrace implements CallInstrument, TracedCall {
 	}
 
 	/** The headers for a worker that gets the call without an attempt of its own. */
-	sentAhead(): Readonly<Record<string, string>> {
-		const headers: Record<string, string> = {};
-		propagation.inject(this.context, headers);
-		return headers;
+	sentAhead(): Headers {
+		return headersOf(this.context);
 	}
 
 	get traceId(): string {
@@ -126,31 +120,6 @@ export class CallTrace implements CallInstrument, TracedCall {
 		else if (this.#attempts === 0) recordError(this.#spans, span, error);
 		else noteError(this.#spans, span, error);
 	}
-}
-
-/** A call that is not recorded; its context is still sent to the worker. */
-export class PassedCall implements CallInstrument {
-	readonly #attempt: AttemptInstrument;
-
-	constructor(traceContext: Readonly<Record<string, string>>) {
-		this.#attempt = {
-			traceContext,
-			backCall: (_, run) => run(),
-			cancelled: () => {},
-			released: () => {},
-		};
-	}
-
-	sentAhead(): Readonly<Record<string, string>> {
-		return this.#attempt.traceContext;
-	}
-
-	queued(): void {}
-	dispatched(): AttemptInstrument {
-		return this.#attempt;
-	}
-	retried(): void {}
-	settled(): void {}
 }
 
 export function outcomeOf(

@@ -4,7 +4,7 @@ import {
 	type VirtualPool,
 	virtualPool,
 } from "@snakepit/core/testing";
-import { telemetry } from "../../src/index.ts";
+import { type TelemetryOptions, telemetry } from "../../src/index.ts";
 
 type Commands = NonNullable<ScriptedAdapterOptions["commands"]>;
 
@@ -12,10 +12,13 @@ type Commands = NonNullable<ScriptedAdapterOptions["commands"]>;
 export class FollowedPools {
 	#open: VirtualPool | undefined;
 
-	async open(commands: Commands): Promise<VirtualPool> {
+	async open(
+		commands: Commands,
+		options?: TelemetryOptions,
+	): Promise<VirtualPool> {
 		this.#open = await virtualPool(
 			{ commands },
-			{ instruments: [telemetry()] },
+			{ instruments: [telemetry(options)] },
 		);
 		return this.#open;
 	}

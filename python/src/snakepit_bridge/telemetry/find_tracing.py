@@ -6,7 +6,7 @@ import importlib.util
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from snakepit_bridge.calls.context import Call
@@ -48,8 +48,8 @@ def is_requested() -> bool:
 
 
 class _TracingOnDemand:
-    """A `Tracing` that imports OpenTelemetry when a call brings a context, when tools
-    import it, or when `OTEL_*` may configure an SDK. The import takes as long as all
+    """A `Tracing` that imports OpenTelemetry when a call brings baggage or the context
+    of a trace that is recorded, when tools import it, or when `OTEL_*` may configure an SDK. The import takes as long as all
     others of a worker together."""
 
     def __init__(self, worker_id: str, incarnation: str) -> None:
@@ -61,7 +61,8 @@ class _TracingOnDemand:
         self, tool: Tool, call: Call, batch: ToolSpan | None = None
     ) -> ToolSpan | None:
         """See `Tracing`."""
-        tracing = self._load() if call.trace_context else self._used()
+        carrier = call.trace_context
+        tracing = self._load() if _may_be_recorded(carrier) else self._used()
         return None if tracing is None else tracing.begin(tool, call, batch)
 
     def begin_batch(self, tool: Tool, calls: Sequence[Call]) -> ToolSpan | None:
@@ -110,6 +111,13 @@ class _TracingOnDemand:
                 self._has_failed = True
                 _warn(error)
         return self._loaded
+
+
+def _may_be_recorded(carrier: Mapping[str, str]) -> bool:
+    """Returns whether a carrier has more than the context of a trace that is not."""
+    if len(carrier) == 1:
+        return not carrier.get("traceparent", "").endswith("-00")
+    return bool(carrier)
 
 
 def _warn(error: Exception) -> None:

@@ -1,0 +1,127 @@
+import { context, propagation, trace } from "@opentelemetry/api";
+import { type ScriptedCall, scripts } from "@snakepit/core/testing";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type TelemetryOptions, telemetry } from "../src/index.ts";
+import { mayTrace } from "../src/trace/call-sampling.ts";
+import { MemorySdk, unregister } from "./support/memory-sdk.ts";
+import { FollowedPools } from "./trace/followed-pools.ts";
+
+let sdk: MemorySdk;
+const pools = new FollowedPools();
+beforeEach(() => {
+	sdk = new MemorySdk().register();
+});
+afterEach(async () => {
+	await pools.close();
+	unregister();
+});
+
+const scripted = {
+	echo: scripts.echo,
+	headers: ({ traceContext }: ScriptedCall) => traceContext,
+};
+const NOT_SAMPLED = /^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/;
+const TRACE = "0af7651916cd43dd8448eb211c80319c";
+
+/** A program's own trace, of which nothing is exported here. */
+function within<T>(traceFlags: 0 | 1, run: () => T): T {
+	const span = { traceId: TRACE, spanId: "b7ad6b7169203331", traceFlags };
+	return context.with(trace.setSpanContext(context.active(), span), run);
+}
+
+test("a call that its command does not sample has no span, is not sampled in its worker, and is measured", async () => {
+	const { pool, events } = await pools.open(scripted, {
+		commands: { "*": { traces: 0 } },
+	});
+	const first = (await pool.execute("headers")) as Record<string, string>;
+	const second = (await pool.execute("headers")) as Record<string, string>;
+	expect(first["traceparent"]).toMatch(NOT_SAMPLED);
+	expect(second["traceparent"]).toMatch(NOT_SAMPLED);
+	expect(first["traceparent"]).not.toBe(second["traceparent"]);
+	expect(events.of("call.settled")[0]).toMatchObject({ traceId: undefined });
+	expect(await sdk.series("snakepit.call.duration")).toMatchObject([
+		{ value: 2 },
+	]);
+	expect((await sdk.spans()).map(({ name }) => name)).not.toContain(
+		"call headers",
+	);
+});
+
+test("whatever the share is, a call is traced as its caller is", async () => {
+	const { pool } = await pools.open(scripted, {
+		commands: { "*": { traces: 0 }, echo: { traces: 1 } },
+	});
+	await within(1, () => pool.execute("headers"));
+	const call = await sdk.span("call headers");
+	expect(call.spanContext().traceId).toBe(TRACE);
+	expect(await within(0, () => pool.execute("headers"))).toEqual({
+		traceparent: `00-${TRACE}-b7ad6b7169203331-00`,
+	});
+	await within(0, () => pool.execute("echo", 1));
+	const given = { traceparent: `00-${TRACE}-b7ad6b7169203331-00` };
+	expect(await pool.execute("headers", 1, { traceContext: given })).toEqual(
+		given,
+	);
+	const names = (await sdk.spans()).map(({ name }) => name);
+	expect(names.filter((name) => name.startsWith("call"))).toEqual([
+		"call headers",
+	]);
+});
+
+test("baggage travels with a call that is not sampled", async () => {
+	const { pool } = await pools.open(scripted, {
+		commands: { headers: { traces: 0 } },
+	});
+	const baggage = propagation.createBaggage({ tenant: { value: "acme" } });
+	const headers = await context.with(
+		propagation.setBaggage(context.active(), baggage),
+		() => pool.execute("headers"),
+	);
+	expect(headers).toEqual({
+		baggage: "tenant=acme",
+		traceparent: expect.stringMatching(NOT_SAMPLED),
+	});
+});
+
+test("an entry takes what it leaves out from that of all others", async () => {
+	const { pool } = await pools.open(scripted, {
+		commands: { "*": { metrics: false, traces: 0 }, echo: { traces: 1 } },
+	});
+	await pool.execute("headers");
+	await pool.execute("echo", 1);
+	for (const metric of ["call.duration", "attempt.duration", "call.wait_time"])
+		expect(await sdk.series(`snakepit.${metric}`)).toEqual([]);
+	expect(await sdk.span("call echo")).toBeDefined();
+	expect((await sdk.spans()).map(({ name }) => name)).not.toContain(
+		"call headers",
+	);
+});
+
+test("a share is decided by chance, where there is no caller's trace", () => {
+	const caller = { traceId: TRACE, spanId: "b7ad6b7169203331" };
+	const never = (): number => expect.unreachable();
+	expect(mayTrace(0.1, undefined, () => 0.099)).toBe(true);
+	expect(mayTrace(0.1, undefined, () => 0.1)).toBe(false);
+	expect(mayTrace(0, undefined, () => 0)).toBe(false);
+	expect(mayTrace(1, undefined, () => 0.999)).toBe(true);
+	expect(mayTrace(undefined, { ...caller, traceFlags: 0 }, never)).toBe(true);
+	expect(mayTrace(1, { ...caller, traceFlags: 0 }, never)).toBe(false);
+	expect(mayTrace(0, { ...caller, traceFlags: 1 }, never)).toBe(true);
+});
+
+test.each([
+	[
+		{ echo: { traces: 1.1 } },
+		'commands "echo": "traces" must be a number from 0 to 1, got 1.1',
+	],
+	[{ echo: { traces: Number.NaN } }, "must be a number from 0 to 1"],
+	[{ echo: { traces: "off" } }, "must be a number from 0 to 1"],
+	[{ "*": { metrics: "off" } }, '"metrics" must be true or false'],
+	[{ echo: { trace: 1 } }, 'Did you mean "traces"?'],
+	[{ echo: 0.1 }, "the options must be an object"],
+	[["echo"], "must be an object with an entry by command"],
+])("%j is refused", (commands, message) => {
+	expect(() => telemetry({ commands } as unknown as TelemetryOptions)).toThrow(
+		message,
+	);
+});
