@@ -38,6 +38,8 @@ export class SnakepitError<Code extends string = ErrorCode> extends Error {
 	readonly ran: Ran;
 	/** In a `pool.map`: which item it is of, from 0. */
 	declare readonly item?: number | undefined;
+	/** How many attempts there were of a call that was made again after a failure; the last one may not have begun. */
+	declare readonly attempts?: number | undefined;
 
 	constructor(fields: ErrorFields<Code>) {
 		super(

@@ -184,7 +184,7 @@ test.each([
 	[
 		"at their end",
 		BEGIN,
-		["instrument.released", "instrument.settled", "instrument.traceId"],
+		["instrument.dispatched", "instrument.settled", "instrument.traceId"],
 	],
 ] as const)(
 	"spans that throw %s hurt no call",

@@ -1,6 +1,7 @@
 import { AsyncResource } from "node:async_hooks";
-import { mapAborted, ofItem } from "./call-errors.ts";
+import { mapAborted } from "./call-errors.ts";
 import type { Calls } from "./calls.ts";
+import { ofItem } from "./changed-errors.ts";
 import { Changes } from "./changes.ts";
 import { MapInput } from "./map-input.ts";
 import {

@@ -9,6 +9,7 @@ import { aborted, noWorker, poolClosed, queueFull } from "./call-errors.ts";
 import { checkCall, type ExecuteOptions } from "./call-options.ts";
 import type { CallReports } from "./call-reports.ts";
 import { type GiveUp, watchCall } from "./call-watch.ts";
+import { afterAttempts } from "./changed-errors.ts";
 import { Dispatch } from "./dispatch.ts";
 import { failedAttempt } from "./failed-attempt.ts";
 import {
@@ -276,11 +277,12 @@ export class Calls implements AttemptListener {
 	#settle(
 		call: Call,
 		nowMs: number,
-		error: SnakepitError | undefined,
+		cause: SnakepitError | undefined,
 		answer?: unknown,
 	): void {
 		const { clock, options, reports, sessions } = this.#setting;
 		const { state } = call;
+		const error = cause && afterAttempts(cause, call);
 		call.state = { kind: "settled" };
 		call.unwatch?.();
 		if (state.kind === "waiting") {

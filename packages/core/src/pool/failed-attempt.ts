@@ -1,4 +1,4 @@
-import { type SnakepitError, ToolError } from "../errors.ts";
+import { OptionsError, type SnakepitError, ToolError } from "../errors.ts";
 import type { Random } from "../world.ts";
 import type { Call } from "./call.ts";
 import type { CallReports } from "./call-reports.ts";
@@ -16,20 +16,35 @@ export interface FailedAttempt {
 
 /** Asks the caller, and chance, only where a call may be retried. */
 export function failedAttempt(
-	{ retry }: Call,
+	call: Call,
 	error: SnakepitError,
 	nowMs: number,
 	{ random, reports }: { random: Random; reports: CallReports },
 ): FailedAttempt {
+	const { retry } = call;
 	const on = error instanceof ToolError ? retry?.on : undefined;
-	const isAccepted =
-		on !== undefined &&
-		reports.guard("retry.on", () => on(error as ToolError)) === true;
+	const answer: unknown =
+		on && reports.guard("retry.on", () => on(error as ToolError));
 	return {
 		kind: "failed",
-		error,
+		error: answer instanceof Promise ? undecided(call, error, answer) : error,
 		nowMs,
-		byCaller: isAccepted ? "accepted" : "not accepted",
+		byCaller: answer === true ? "accepted" : "not accepted",
 		fraction: retry?.backoffMs ? random.fraction() : 0,
 	};
+}
+
+/** A promise is no decision: as one it would be as good as `true`, or as `false`. */
+function undecided(
+	{ callId, command }: Call,
+	error: SnakepitError,
+	answer: Promise<unknown>,
+): OptionsError {
+	answer.catch(() => {}); // Nobody else waits for it.
+	return new OptionsError({
+		code: "INVALID_OPTION",
+		ran: error.ran,
+		message: `Call ${callId} (${command}) failed, and "on" of its retry returned a promise, so it was not retried. Have it return true or false at once. The failure was: ${error.message}`,
+		cause: error,
+	});
 }

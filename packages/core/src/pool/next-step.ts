@@ -4,7 +4,7 @@ import {
 	WorkerLostError,
 } from "../errors.ts";
 import type { Call } from "./call.ts";
-import { asBegun } from "./call-errors.ts";
+import { asBegun } from "./changed-errors.ts";
 import type { FailedAttempt } from "./failed-attempt.ts";
 import { pauseBeforeRetry, type RetryOptions } from "./retry.ts";
 

@@ -16,18 +16,24 @@ export interface RetryOptions {
 	/** The pause before the second attempt. It doubles before each further one, up to 30 s, and is shortened at random by up to half. @default 0 ms */
 	readonly backoffMs?: number | undefined;
 	/**
-	 * Whether a failure of the command itself is retried, too. Without it, only the death or loss of a worker is. If it
-	 * throws, the call is not retried.
+	 * Whether a failure of the command itself is retried, too. Without it, only the death or loss of a worker is. It
+	 * decides at once: an async function is refused. If it throws, the call is not retried.
 	 */
 	readonly on?: ((error: ToolError) => boolean) | undefined;
 }
 
 export const RETRY_DEFAULTS = { backoffMs: 0 } as const;
 
+/** One that is compiled to an older JavaScript is not seen here, but when it returns a promise. */
+const decidesAtOnce: Check = (value) =>
+	Object.prototype.toString.call(value) === "[object AsyncFunction]"
+		? "must be a function that returns true or false, not an async one"
+		: aFunction(value);
+
 export const RETRY_CHECKS: Readonly<Record<keyof RetryOptions, Check>> = {
 	attempts: wholeNumber(1, 100),
 	backoffMs: optional(milliseconds(0)),
-	on: optional(aFunction),
+	on: optional(decidesAtOnce),
 };
 
 /** @throws OptionsError when it is an object with options that are not right. */

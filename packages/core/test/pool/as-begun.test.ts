@@ -6,7 +6,7 @@ import {
 	ToolError,
 	WorkerLostError,
 } from "../../src/errors.ts";
-import { asBegun } from "../../src/pool/call-errors.ts";
+import { asBegun } from "../../src/pool/changed-errors.ts";
 import { scripts } from "../../src/testing.ts";
 import { outcome, virtualPool } from "./virtual-pool.ts";
 
@@ -38,7 +38,7 @@ test("an error that an adapter throws again and again is not changed by a call t
 	expect(await tried).toMatchObject({
 		code: "INVALID_ARGUMENTS",
 		ran: "maybe",
-		error: { message, path },
+		error: { attempts: 2, message: `After 2 attempts: ${message}`, path },
 	});
 	expect(shared.ran).toBe("no");
 	const later = outcome(pool.execute("unlucky", "later"));

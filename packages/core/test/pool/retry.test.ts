@@ -14,6 +14,40 @@ function flaky(failures: number) {
 	};
 }
 
+test("an async function as `on` is refused, and one that returns a promise fails the call", async () => {
+	const { pool, close, events } = await virtualPool({
+		commands: { flaky: flaky(9) },
+	});
+	const late = async (): Promise<boolean> => true;
+	const refused = pool.execute("flaky", "busy", {
+		retry: { attempts: 3, on: late as never },
+	});
+	await expect(refused).rejects.toThrow(OptionsError);
+	await expect(refused).rejects.toThrow(
+		'"on" must be a function that returns true or false, not an async one',
+	);
+	for (const promise of [late, () => Promise.reject(new Error("mine"))]) {
+		const on = (): never => promise() as never;
+		const failed = await outcome(
+			pool.execute("flaky", "busy", { retry: { attempts: 3, on } }),
+		);
+		expect(failed).toMatchObject({
+			code: "INVALID_OPTION",
+			ran: "maybe",
+			error: {
+				message: expect.stringMatching(
+					/"on" of its retry returned a promise.*busy/s,
+				),
+				cause: { code: "TOOL_FAILED" },
+			},
+		});
+	}
+	expect(events.of("call.settled").map(({ attempts }) => attempts)).toEqual([
+		1, 1,
+	]);
+	await close();
+});
+
 describe("a failure of the command", () => {
 	test("is retried if the caller accepts it, after a pause that doubles", async () => {
 		const { pool, clock, close, events } = await virtualPool({
@@ -49,9 +83,19 @@ describe("a failure of the command", () => {
 		const retry = { attempts: 3, on: onBusy };
 		expect(
 			await outcome(pool.execute("flaky", "busy", { retry })),
-		).toMatchObject({ code: "TOOL_FAILED", ran: "maybe" });
-		expect(events.of("call.settled")).toMatchObject([{ attempts: 3 }]);
-		await outcome(pool.execute("flaky", "broken", { retry }));
+		).toMatchObject({
+			code: "TOOL_FAILED",
+			ran: "maybe",
+			error: {
+				attempts: 3,
+				message: expect.stringMatching(/^After 3 attempts: /),
+			},
+		});
+		expect(events.of("call.settled")).toMatchObject([
+			{ attempts: 3, message: expect.stringMatching(/^After 3 attempts: /) },
+		]);
+		const broken = await outcome(pool.execute("flaky", "broken", { retry }));
+		expect(broken).not.toHaveProperty("error.attempts");
 		await outcome(pool.execute("flaky", "busy", { retry: { attempts: 3 } }));
 		expect(events.of("call.settled").map(({ attempts }) => attempts)).toEqual([
 			3, 1, 1,
