@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { symlinkSync, writeFileSync } from "node:fs";
+import { readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import {
@@ -56,6 +56,8 @@ test.each([
 		signal: undefined,
 	},
 	{ ...KILLED, signal: "SIGTERM" as const },
+	{ ...KILLED, incarnation: "abcdefg-12345" },
+	{ ...SETTLED, wallMs: 0, killed: 0, durationMs: 0 },
 	SETTLED,
 ])("what is written as JSON is read again: $type", (incident) => {
 	expect(parseIncident(JSON.stringify(incident), RUN)).toEqual(incident);
@@ -83,6 +85,15 @@ test.each<[string, string]>([
 	["begun at no time", JSON.stringify({ ...KILLED, startTime: 5000 })],
 	["begun for ever", JSON.stringify({ ...KILLED, startTime: "5".repeat(99) })],
 	["found somehow", JSON.stringify({ ...KILLED, foundBy: "luck" })],
+	[
+		"a name within another",
+		JSON.stringify({ ...KILLED, incarnation: "x-abcdefg-1" }),
+	],
+	[
+		"more than a name",
+		JSON.stringify({ ...KILLED, incarnation: "abcdefg-1x" }),
+	],
+	["a protection's", JSON.stringify({ ...DETECTED, protection: "guard/x" })],
 	["a long name", JSON.stringify({ ...KILLED, incarnation: "x".repeat(99) })],
 	["uncounted", JSON.stringify({ ...SETTLED, killed: "many" })],
 	["timeless", JSON.stringify({ ...SETTLED, durationMs: null })],
@@ -166,8 +177,21 @@ test("only a plain file of this user is read: no link, no pipe, no directory, no
 	const directory = temporaryDirectory();
 	const other = join(directory, "incidents.Other.jsonl");
 	writeFileSync(other, lines({ ...DETECTED, protection: "Other" }));
+	for (const name of ["xincidents.guard.jsonl", "incidents.guard.jsonl.old"])
+		writeFileSync(join(directory, name), lines(DETECTED));
 	symlinkSync(other, join(directory, "incidents.link.jsonl"));
 	execFileSync("mkfifo", [join(directory, "incidents.pipe.jsonl")]);
 	execFileSync("mkdir", [join(directory, "incidents.dir.jsonl")]);
 	expect(readIncidentFiles(directory, RUN, NOTHING_RECORDED)).toEqual([]);
+});
+
+test.runIf(process.platform === "linux")("no file stays open", () => {
+	const directory = temporaryDirectory();
+	writeFileSync(join(directory, "incidents.guard.jsonl"), lines(DETECTED));
+	const open = () => readdirSync("/proc/self/fd").length;
+	const before = open();
+	for (let n = 0; n < 20; n++)
+		readIncidentFiles(directory, RUN, NOTHING_RECORDED);
+	// Others of this process may open or close some meanwhile.
+	expect(open()).toBeLessThan(before + 10);
 });

@@ -52,6 +52,24 @@ test.each([
 	expect(message).not.toMatch(/Make the directory writable/);
 });
 
+test.each([
+	[
+		"ENOSPC",
+		"cannot be written: no space is left (ENOSPC: said the system). Free some space there, or name a directory on another disk with the option dataDir.",
+	],
+	[
+		"EIO",
+		"cannot be written (EIO: said the system). Name another directory with the option dataDir.",
+	],
+	[
+		"SQLITE_READONLY",
+		"cannot be written (SQLITE_READONLY: said the system). The file, its directory or its file system is read-only for this user: change that. Name another directory with the option dataDir.",
+	],
+])("%s has the advice for it, and no other", (systemCode, rest) => {
+	const { message } = ledgerFailure(failing(systemCode), "/the/ledger");
+	expect(message).toBe(`The ledger of processes /the/ledger ${rest}`);
+});
+
 test("SQLite that cannot open a file for lack of a descriptor is not reported as a directory that cannot be written", () => {
 	const failure = (lacks: boolean): string =>
 		ledgerFailure(failing("SQLITE_CANTOPEN"), "/p", () => lacks).code;

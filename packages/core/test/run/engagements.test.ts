@@ -75,6 +75,17 @@ test("all of them are called with every worker, and released at the end", async 
 	]);
 });
 
+test("one that needs to know no worker is only released", async () => {
+	const release = async () => void messages.push("released");
+	await engagements.engage([
+		protection("a", { engage: async () => ({ release }) }),
+	]);
+	engagements.watch(worker("w1"));
+	engagements.unwatch("w1");
+	await engagements.release();
+	expect(messages).toEqual(["released"]);
+});
+
 test("one that cannot work is reported, and the run opens without it", async () => {
 	const unavailable = protection("a", {
 		engage: async () => {

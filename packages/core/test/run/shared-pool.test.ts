@@ -151,6 +151,42 @@ test("after a first pool that could not be made, the next request makes one", as
 	expect(await (await shared(load())).execute("any")).toBe("a");
 });
 
+test("after a first pool that could not be made, the same request tries again", async () => {
+	const { adapter, ...rest } = load();
+	const attempts = ["/nowhere/program", "sleep"];
+	const launch = () => ({
+		executable: attempts.shift() ?? "",
+		args: ["100000"],
+	});
+	const options = { ...rest, adapter: { ...adapter, launch } };
+	await expect(sharedPool(NAME, options)).rejects.toMatchObject({
+		code: "SPAWN_FAILED",
+	});
+	expect(await (await shared(options)).execute("any")).toBe("a");
+});
+
+test("an option that is undefined is as one that is left out, and functions of an adapter need not be adopted", async () => {
+	const plain = (): SharedPoolOptions => {
+		const { adapter, ...rest } = load();
+		const { adopt: _, ...plain } = adapter;
+		return { ...rest, adapter: plain };
+	};
+	const pool = await shared(plain());
+	expect(await shared({ ...plain(), recycle: undefined })).toBe(pool);
+});
+
+test("a listener where there was none, and one that takes other events, replace the pool", async () => {
+	const seen: string[] = [];
+	const onEvent = ({ type }: SnakepitEvent): void => void seen.push(type);
+	const silent = await shared(load());
+	const heard = await shared(load({ onEvent }));
+	expect(heard).not.toBe(silent);
+	expect(seen).toContain("pool.started");
+	const takes = ["worker.output"] as const;
+	const taking = Object.assign((_: SnakepitEvent): void => {}, { takes });
+	expect(await shared(load({ onEvent: taking }))).not.toBe(heard);
+});
+
 test("a closed pool is forgotten in the moment in which it begins to close", async () => {
 	const pool = await shared(load());
 	const closing = pool.close();
