@@ -29,6 +29,13 @@ import {
 	WATCH_CHECKS,
 } from "../../packages/adapter-python/src/resolve-options.ts";
 import { SOURCE_CHECKS } from "../../packages/adapter-python/src/tool-sources.ts";
+import {
+	CONNECTION_CHECKS,
+	RAY_PYTHON_CHECKS,
+	DEFAULTS as RAY_PYTHON_DEFAULTS,
+	RESOURCE_CHECKS,
+	TLS_CHECKS,
+} from "../../packages/adapter-ray/src/options.ts";
 import { JSON_RPC_CHECKS } from "../../packages/adapter-stdio/src/json-rpc/check-options.ts";
 import { JSON_RPC_DEFAULTS } from "../../packages/adapter-stdio/src/json-rpc/options.ts";
 import { LINES_CHECKS } from "../../packages/adapter-stdio/src/lines/lines-adapter.ts";
@@ -55,6 +62,7 @@ const python = "packages/adapter-python/src";
 const grpc = "packages/adapter-grpc-python/src";
 const stdio = "packages/adapter-stdio/src";
 const http = "packages/adapter-http/src";
+const ray = "packages/adapter-ray/src";
 const lsp = "packages/adapter-lsp/src";
 const mcp = "packages/adapter-mcp/src";
 
@@ -103,6 +111,28 @@ export const ADAPTER_OPTION_TYPES: readonly OptionType[] = [
 			},
 		},
 	),
+	taken(
+		"rayPython",
+		"RayPythonOptions",
+		`${ray}/options.ts`,
+		RAY_PYTHON_CHECKS,
+		rayDefaults("address", "placement"),
+	),
+	group(
+		"resources",
+		"ResourceOptions",
+		`${ray}/options.ts`,
+		RESOURCE_CHECKS,
+		plainly(RAY_PYTHON_DEFAULTS.resources),
+	),
+	group(
+		"connection",
+		"ConnectionOptions",
+		`${ray}/options.ts`,
+		CONNECTION_CHECKS,
+		plainly(RAY_PYTHON_DEFAULTS.connection),
+	),
+	group("connection.tls", "TlsOptions", `${ray}/options.ts`, TLS_CHECKS),
 	taken(
 		"jsonRpc",
 		"JsonRpcOptions",
@@ -182,6 +212,18 @@ function pythonDefaults(): Readonly<Record<string, Left>> {
 		}).map(([option, left]) => [
 			option,
 			{ ...left, reason: reasons[option] ?? "" },
+		]),
+	);
+}
+
+function rayDefaults(
+	...names: readonly ("address" | "placement")[]
+): Readonly<Record<string, Left>> {
+	const reasons = commentsOf(`${ray}/options.ts`, "DEFAULTS");
+	return Object.fromEntries(
+		names.map((name) => [
+			name,
+			{ value: RAY_PYTHON_DEFAULTS[name], reason: reasons[name] ?? "" },
 		]),
 	);
 }

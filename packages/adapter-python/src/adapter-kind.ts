@@ -3,6 +3,7 @@ import type {
 	FrameListener,
 	WorkerAddress,
 } from "./channel/frame-channel.ts";
+import type { Dial } from "./channel/framed-channel.ts";
 
 /**
  * Connects to a worker and opens its one conversation.
@@ -43,6 +44,18 @@ export const FRAMED: Transport = {
 	load: async () =>
 		(await import("./channel/framed-channel.ts")).openFramedChannel,
 };
+
+/** The same on another connection, for packages that build on this one. */
+export function framedOver(how: Dial): Transport {
+	return {
+		name: FRAMED.name,
+		load: async () => {
+			const { openFramedChannel } = await import("./channel/framed-channel.ts");
+			return (address, listener, signal) =>
+				openFramedChannel(address, listener, signal, how);
+		},
+	};
+}
 
 export const PYTHON: AdapterKind = {
 	name: "python",

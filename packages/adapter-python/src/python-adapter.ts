@@ -14,21 +14,19 @@ import type { LayerReport } from "@snakepit/core/protection";
 import { type AdapterKind, PYTHON } from "./adapter-kind.ts";
 import { loadTransport } from "./channel/load-transport.ts";
 import type { Conversation } from "./conversation/conversation.ts";
-import { requireBridgeAmong } from "./environment/bridge-requirement.ts";
 import {
 	choiceNote,
 	chooseInterpreter,
 	compileNotes,
 } from "./interpreter/choose-interpreter.ts";
 import type { Choice } from "./interpreter/interpreter.ts";
-import {
-	type InterpreterSource,
-	namedSource,
-	type SearchSetting,
-	usualSources,
-} from "./interpreter/interpreter-sources.ts";
 import { requireBridge } from "./interpreter/refusals.ts";
 import { rememberedFacts } from "./interpreter/remembered-facts.ts";
+import {
+	interpreterSources,
+	namedSources,
+	searchSetting,
+} from "./interpreter/workers-interpreter.ts";
 import type { PythonOptions, ResolvedOptions } from "./options.ts";
 import { requireDirectory, requireTools } from "./required-paths.ts";
 import { resolveOptions } from "./resolve-options.ts";
@@ -37,9 +35,12 @@ import { SharedMemory } from "./shared-memory/shared-memory.ts";
 import { WatchedSources } from "./watch/watched-sources.ts";
 import { comparedOptions } from "./worker/compared-options.ts";
 import {
+	bridgeSpec,
 	type LaunchHost,
 	launchSpec,
+	type ProgramPlace,
 	preloadSpec,
+	remoteEnv,
 	sharedMemorySetting,
 	socketPath,
 } from "./worker/launch-spec.ts";
@@ -54,6 +55,20 @@ export interface PythonAdapter extends Adapter {
 	 * @throws ConnectionBrokenError when no worker runs.
 	 */
 	describe(signal?: AbortSignal): Promise<readonly ToolDescription[]>;
+}
+
+/** For packages that build on this one, whose workers do not run here: other programs of the bridge. */
+export interface BridgeProgram {
+	/**
+	 * What to execute for a program of the bridge, without the variables of workers. Its payload is what workers are told;
+	 * as they are by their own, it is refused with the same codes.
+	 */
+	program(command: string, place: ProgramPlace): LaunchSpec;
+	/** The variables of one worker, limits of its threads included; `null` removes one. */
+	workerEnv(
+		slot: WorkerSlot,
+		threads: number,
+	): Readonly<Record<string, string | null>>;
 }
 
 /** A timer keeps the program running while a worker is asked; it never reaches this time. */
@@ -88,7 +103,7 @@ export async function findPython(options: PythonOptions): Promise<string> {
 export function pythonAdapter(
 	options: PythonOptions,
 	kind: AdapterKind,
-): PythonAdapter {
+): PythonAdapter & BridgeProgram {
 	return new PythonWorkers(resolveOptions(options, kind));
 }
 
@@ -99,7 +114,7 @@ function loadConversation(): Promise<
 	return import("./conversation/conversation.ts");
 }
 
-class PythonWorkers implements PythonAdapter {
+class PythonWorkers implements PythonAdapter, BridgeProgram {
 	readonly name: string;
 	readonly madeFrom: unknown;
 	readonly debugged: boolean;
@@ -127,14 +142,14 @@ class PythonWorkers implements PythonAdapter {
 	async prepare(signal: AbortSignal): Promise<void> {
 		requireDirectory(this.options);
 		requireTools(this.options);
-		const setting = this.searchSetting();
+		const setting = searchSetting(this.options);
 		// At the same time as Python is looked for; an error of that comes first.
 		const transport = Promise.all([
 			loadTransport(this.options.kind),
 			loadConversation(),
 		]);
 		transport.catch(() => {});
-		const sources = await this.sources(setting, signal);
+		const sources = await interpreterSources(this.options, setting, signal);
 		const choice = await chooseInterpreter(
 			sources,
 			setting,
@@ -155,8 +170,12 @@ class PythonWorkers implements PythonAdapter {
 				detail:
 					"the environment is made when a pool starts, with compiled files; it is not looked at here",
 			};
-		const setting = this.searchSetting();
-		return inspectPython(this.namedSources(setting), setting, this.options);
+		const setting = searchSetting(this.options);
+		return inspectPython(
+			namedSources(this.options, setting),
+			setting,
+			this.options,
+		);
 	}
 
 	notes(): readonly string[] {
@@ -172,6 +191,18 @@ class PythonWorkers implements PythonAdapter {
 
 	launch(slot: WorkerSlot): LaunchSpec {
 		return launchSpec(slot, this.chosen(), this.options, this.host());
+	}
+
+	program(command: string, place: ProgramPlace): LaunchSpec {
+		const host = this.host();
+		return bridgeSpec(command, place, this.chosen(), this.options, host);
+	}
+
+	workerEnv(
+		slot: WorkerSlot,
+		threads: number,
+	): Readonly<Record<string, string | null>> {
+		return remoteEnv(slot, threads, this.options);
 	}
 
 	preload(place: PreloadPlace): LaunchSpec | undefined {
@@ -203,6 +234,7 @@ class PythonWorkers implements PythonAdapter {
 			socket: socketPath(worker.slot),
 			token: worker.token,
 			maxMessageBytes,
+			worker,
 		};
 		try {
 			const open = await loadTransport(kind);
@@ -251,47 +283,5 @@ class PythonWorkers implements PythonAdapter {
 	private host(): LaunchHost {
 		const { env, platform } = process;
 		return { parallelism: availableParallelism(), env, platform };
-	}
-
-	private async sources(
-		setting: SearchSetting,
-		signal: AbortSignal,
-	): Promise<readonly InterpreterSource[]> {
-		const { environment } = this.options;
-		if (environment !== undefined) {
-			requireBridgeAmong(environment.requirements, setting.env);
-			const made = await environment.make(signal);
-			const how = made.reused ? "made earlier" : "just made";
-			return [
-				namedSource(
-					made.python,
-					`it is the environment ${made.directory}, ${how}`,
-					setting,
-				),
-			];
-		}
-		return this.namedSources(setting);
-	}
-
-	private namedSources(setting: SearchSetting): readonly InterpreterSource[] {
-		const { python } = this.options;
-		return python === undefined
-			? usualSources(setting)
-			: [
-					namedSource(
-						python,
-						`the adapter's option "python" names it`,
-						setting,
-					),
-				];
-	}
-
-	/** The environment may depend on the slot, which is not known yet: put what Python needs to find the bridge into the environment of the host. */
-	private searchSetting(): SearchSetting {
-		const { env, cwd } = this.options;
-		return {
-			env: typeof env === "function" ? process.env : { ...process.env, ...env },
-			cwd: cwd ?? process.cwd(),
-		};
 	}
 }

@@ -3,6 +3,7 @@
 export {
 	type AdapterKind,
 	FRAMED,
+	framedOver,
 	type OpenChannel,
 	type Transport,
 } from "./adapter-kind.ts";
@@ -12,6 +13,7 @@ export {
 	LENT_BYTES,
 	type WorkerAddress,
 } from "./channel/frame-channel.ts";
+export type { Dial } from "./channel/framed-channel.ts";
 export { loadTransport } from "./channel/load-transport.ts";
 export { PendingPings } from "./channel/pending-pings.ts";
 export { encodeMessage } from "./encode-message.ts";
@@ -24,5 +26,5 @@ export {
 	PingResponse,
 	WorkerFrame,
 } from "./gen/bridge.ts";
-export { pythonAdapter } from "./python-adapter.ts";
+export { type BridgeProgram, pythonAdapter } from "./python-adapter.ts";
 export { PYTHON_CHECKS } from "./resolve-options.ts";

@@ -1,3 +1,4 @@
+import type { WorkerProcess } from "@snakepit/core/adapter";
 import type { DescribeResponse, PingResponse } from "../gen/bridge.ts";
 
 /**
@@ -44,4 +45,6 @@ export interface WorkerAddress {
 	readonly token: string;
 	/** The limit of one frame, both ways. */
 	readonly maxMessageBytes: number;
+	/** The worker itself, with what it and its companion reported; absent outside of a pool. */
+	readonly worker?: Pick<WorkerProcess, "slot" | "ready"> | undefined;
 }

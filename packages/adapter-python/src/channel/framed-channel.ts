@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { connect, type Socket } from "node:net";
+import { connect, type OnReadOpts, type Socket } from "node:net";
 import { abortable } from "../abortable.ts";
 import { encodeMessage } from "../encode-message.ts";
 import {
@@ -54,32 +54,45 @@ type ChannelState =
 	| { readonly kind: "open" }
 	| { readonly kind: "over"; readonly error: Error };
 
+/** Begins to connect to a worker. */
+export interface Dial {
+	/** The event of its socket when it is connected. */
+	readonly connected: "connect" | "secureConnect";
+	/** @param onread how its socket reads. */
+	readonly dial: (address: WorkerAddress, onread: OnReadOpts) => Socket;
+}
+
+/** The private socket of a worker on this machine. */
+const LOCAL: Dial = {
+	connected: "connect",
+	dial: ({ socket: path }, onread) => connect({ path, onread }),
+};
+
 /**
  * Connects to a worker whose transport is `framed` and sends the token.
  *
+ * @param how another connection than that to its private socket, for packages that build on this one.
  * @throws Error why the worker cannot be reached or does not take the token; the signal's reason after an abort.
  */
 export async function openFramedChannel(
 	address: WorkerAddress,
 	listener: FrameListener,
 	signal: AbortSignal,
+	how: Dial = LOCAL,
 ): Promise<FrameChannel> {
 	signal.throwIfAborted();
 	let channel: FramedChannel | undefined;
-	const socket = connect({
-		path: address.socket,
-		onread: {
-			buffer: readBuffer(),
-			callback: (size, buffer) => {
-				channel?.arrived(buffer, size);
-				return true;
-			},
+	const socket = how.dial(address, {
+		buffer: readBuffer(),
+		callback: (size, buffer) => {
+			channel?.arrived(buffer, size);
+			return true;
 		},
 	});
 	// The pool keeps the program alive while calls run, and nothing else does.
 	socket.unref();
 	try {
-		await once(socket, "connect", { signal });
+		await once(socket, how.connected, { signal });
 		channel = new FramedChannel(socket, address, listener);
 		await abortable(channel.greet(address.token), signal);
 		return channel;

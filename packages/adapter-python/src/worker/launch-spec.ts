@@ -117,9 +117,47 @@ export function preloadSpec(
 	};
 }
 
+/** Where a program of the bridge is. */
+export type ProgramPlace = Pick<
+	WorkerSlot,
+	"slots" | "runId" | "callsPerWorker" | "startTimeoutMs"
+>;
+
+/** What to execute for a program of the bridge that is none of its workers; its payload is what those are told. */
+export function bridgeSpec(
+	command: string,
+	place: ProgramPlace,
+	interpreter: Interpreter,
+	options: ResolvedOptions,
+	host: LaunchHost,
+): LaunchSpec {
+	return {
+		...programSpec(command, place, interpreter, options, { host, userEnv: {} }),
+		dumpSignal: DUMP_SIGNAL,
+		refusalCodes: REFUSAL_CODES,
+		launchPayload: commonPayload(place, options),
+	};
+}
+
+/** The variables of a worker that runs on another machine; `null` removes one. */
+export function remoteEnv(
+	slot: WorkerSlot,
+	threads: number,
+	options: ResolvedOptions,
+): Readonly<Record<string, string | null>> {
+	const userEnv = envOf(slot, options);
+	const { threadsPerWorker = threads } = options;
+	const limits =
+		threadsPerWorker === "inherit"
+			? {}
+			: threadLimits(threadsPerWorker, userEnv);
+	const env = Object.entries({ ...limits, ...userEnv });
+	return Object.fromEntries(env.map(([name, value]) => [name, value ?? null]));
+}
+
 /** What the bridge's programs have in common: the interpreter, its switches, the environment. */
 function programSpec(
-	command: "worker" | "preload",
+	command: string,
 	{ slots, runId }: Pick<WorkerSlot, "slots" | "runId">,
 	interpreter: Interpreter,
 	options: ResolvedOptions,

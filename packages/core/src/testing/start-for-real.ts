@@ -3,6 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Adapter } from "../adapter.ts";
 import {
+	type CompanionKeeper,
+	companionKeeper,
+} from "../companion/companion-keeper.ts";
+import {
 	type PreloadedSource,
 	preloadedSource,
 } from "../preload/preloaded-source.ts";
@@ -20,6 +24,8 @@ export type RealStartOptions = Omit<
 	/** As a pool has them. Default: none. */
 	readonly protections?: readonly Protection[] | undefined;
 };
+
+const NEVER = new AbortController().signal;
 
 /**
  * Starts one real process of an adapter exactly as a pool does, with a ledger
@@ -42,8 +48,10 @@ export async function startForReal(
 	});
 	const { infrastructure } = run;
 	let preloaded: PreloadedSource | undefined;
+	let companion: CompanionKeeper | undefined;
 	const cleanUp = async (): Promise<void> => {
 		await preloaded?.release();
+		await companion?.release("gentle");
 		await run.close();
 		await rm(dataDir, { recursive: true, force: true });
 	};
@@ -52,7 +60,7 @@ export async function startForReal(
 		const { marker, runDirectory, sharedDirectory } = infrastructure;
 		const emit = events.record;
 		const cold = { clock, host, source, registry, random, emit };
-		preloaded = preloadedSource(adapter, {
+		const beside = {
 			options: resolveOptions(
 				{ adapter, size: 1, output: { echo: "none" } },
 				1,
@@ -61,13 +69,18 @@ export async function startForReal(
 			runDirectory,
 			marker,
 			environment: options.environment ?? process.env,
-		});
+		};
+		preloaded = preloadedSource(adapter, beside);
+		companion = companionKeeper(adapter, beside);
+		if (companion !== undefined) await adapter.prepare?.(NEVER);
+		await companion?.open(() => {});
 		const world = { ...cold, source: preloaded ?? source };
 		const worker = await startWorker(adapter, {
 			...options,
 			world,
 			directory: runDirectory,
 			sharedDirectory,
+			companions: companion,
 		});
 		return {
 			...worker,

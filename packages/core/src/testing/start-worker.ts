@@ -3,6 +3,7 @@ import type { Adapter, Connection, WorkerProcess } from "../adapter.ts";
 import { formatMarker, markerOf } from "../marker.ts";
 import type { PoolOptions } from "../options.ts";
 import { resolveOptions } from "../resolve-options.ts";
+import type { Companions } from "../worker/companion-tie.ts";
 import { StartGate } from "../worker/start-gate.ts";
 import { Worker } from "../worker/worker.ts";
 import { WorkerStarter } from "../worker/worker-starter.ts";
@@ -18,6 +19,8 @@ export interface StartWorkerOptions {
 	readonly callsPerWorker?: number | undefined;
 	readonly start?: PoolOptions["start"] | undefined;
 	readonly stop?: PoolOptions["stop"] | undefined;
+	/** What keeps the companion of its adapter running, where that has one. */
+	readonly companions?: Companions | undefined;
 	/** The environment that the worker inherits. Default: that of this process. */
 	readonly environment?:
 		| Readonly<Record<string, string | undefined>>
@@ -104,6 +107,7 @@ export async function startWorker(
 			markerOf(world.registry.runId, world.host.self, "virtual"),
 		),
 		environment: options.environment ?? process.env,
+		companions: options.companions,
 	});
 	await starter.start(worker, 1, undefined);
 	if (!made)

@@ -39,6 +39,7 @@ test("whatever can be left out of what users give can be undefined as well", () 
 		"adapter-http",
 		"adapter-lsp",
 		"adapter-mcp",
+		"adapter-ray",
 		"adapter-stdio",
 		"control",
 		"telemetry",

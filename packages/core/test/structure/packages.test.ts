@@ -114,7 +114,10 @@ describe.each([...foldersOf("packages"), ...foldersOf("examples")])(
 			if (folder === "packages/cli")
 				return [...ENTRIES, ...PACKAGES, "@snakepit/adapter-mcp/server"];
 			// It brings a transport of its own.
-			if (folder === "packages/adapter-grpc-python")
+			if (
+				folder === "packages/adapter-grpc-python" ||
+				folder === "packages/adapter-ray"
+			)
 				return [
 					...ENTRIES,
 					"@snakepit/adapter-python",

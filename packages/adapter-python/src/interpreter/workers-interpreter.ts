@@ -1,0 +1,41 @@
+import { requireBridgeAmong } from "../environment/bridge-requirement.ts";
+import type { ResolvedOptions } from "../options.ts";
+import {
+	type InterpreterSource,
+	namedSource,
+	type SearchSetting,
+	usualSources,
+} from "./interpreter-sources.ts";
+
+/** Where the interpreter of an adapter's workers is looked for, its environment made. */
+export async function interpreterSources(
+	options: ResolvedOptions,
+	setting: SearchSetting,
+	signal: AbortSignal,
+): Promise<readonly InterpreterSource[]> {
+	const { environment } = options;
+	if (environment === undefined) return namedSources(options, setting);
+	requireBridgeAmong(environment.requirements, setting.env);
+	const made = await environment.make(signal);
+	const how = made.reused ? "made earlier" : "just made";
+	const why = `it is the environment ${made.directory}, ${how}`;
+	return [namedSource(made.python, why, setting)];
+}
+
+/** The same of an adapter without an environment of its own. */
+export function namedSources(
+	{ python }: ResolvedOptions,
+	setting: SearchSetting,
+): readonly InterpreterSource[] {
+	if (python === undefined) return usualSources(setting);
+	const why = `the adapter's option "python" names it`;
+	return [namedSource(python, why, setting)];
+}
+
+/** The environment may depend on the slot, which is not known yet: put what Python needs to find the bridge into the environment of the host. */
+export function searchSetting({ env, cwd }: ResolvedOptions): SearchSetting {
+	return {
+		env: typeof env === "function" ? process.env : { ...process.env, ...env },
+		cwd: cwd ?? process.cwd(),
+	};
+}

@@ -1,0 +1,123 @@
+import { join } from "node:path";
+import type { PythonAdapter } from "@snakepit/adapter-python";
+import {
+	type BridgeProgram,
+	pythonAdapter,
+} from "@snakepit/adapter-python/transport";
+import type {
+	Adapter,
+	CompanionPlace,
+	Connection,
+	LaunchSpec,
+	WorkerProcess,
+	WorkerSlot,
+} from "@snakepit/core/adapter";
+import {
+	type ClusterOptions,
+	type RayPythonOptions,
+	resolveOptions,
+} from "./options.ts";
+import { RELAYED } from "./relay-connection.ts";
+import { RAY_REFUSAL_CODES } from "./start-error-codes.ts";
+
+/** What `rayPython` returns. */
+export type RayPythonAdapter = PythonAdapter &
+	Required<Pick<Adapter, "companion">>;
+
+/** On which a stand-in reports what its worker uses. */
+const USAGE_DESCRIPTOR = 4;
+
+/**
+ * An adapter whose workers are Python processes on the nodes of a Ray cluster. Each has a stand-in here, a small process
+ * that is ready, prints and ends as the worker does; one gateway for each pool, its companion, is the only client of Ray.
+ *
+ * @throws OptionsError
+ */
+export function rayPython(options: RayPythonOptions): RayPythonAdapter {
+	const { cluster, python } = resolveOptions(options);
+	const inner = pythonAdapter(python, {
+		name: "ray-python",
+		maker: "rayPython",
+		transport: RELAYED,
+	});
+	return new RayWorkers(inner, cluster);
+}
+
+class RayWorkers implements RayPythonAdapter {
+	readonly name: string;
+	readonly madeFrom: unknown;
+	private readonly inner: PythonAdapter & BridgeProgram;
+	private readonly cluster: ClusterOptions;
+
+	constructor(inner: PythonAdapter & BridgeProgram, cluster: ClusterOptions) {
+		this.name = inner.name;
+		this.madeFrom = { cluster, python: inner.madeFrom };
+		this.inner = inner;
+		this.cluster = cluster;
+	}
+
+	adopt(next: Adapter): void {
+		this.inner.adopt?.((next as RayWorkers).inner);
+	}
+
+	async prepare(signal: AbortSignal): Promise<void> {
+		await this.inner.prepare?.(signal);
+	}
+
+	notes(): readonly string[] {
+		return this.inner.notes?.() ?? [];
+	}
+
+	describe(signal?: AbortSignal): ReturnType<PythonAdapter["describe"]> {
+		return this.inner.describe(signal);
+	}
+
+	companion(place: CompanionPlace): LaunchSpec {
+		const { cluster } = this;
+		return this.program("gateway", place, {
+			...cluster,
+			socket: gatewaySocket(place),
+			pool: place.pool,
+		});
+	}
+
+	launch(slot: WorkerSlot): LaunchSpec {
+		const { CPU } = this.cluster.resources;
+		const spec = this.program("stand-in", slot, {
+			companion: { socket: gatewaySocket(slot.companion) },
+			env: this.inner.workerEnv(slot, Math.max(1, Math.floor(CPU ?? 1))),
+		});
+		return {
+			...spec,
+			descriptors: [{ fd: USAGE_DESCRIPTOR, kind: "stream" }],
+		};
+	}
+
+	async connect(
+		worker: WorkerProcess,
+		signal: AbortSignal,
+	): Promise<Connection> {
+		return await this.inner.connect(worker, signal);
+	}
+
+	/** What to execute for a program of the bridge's cluster. */
+	private program(
+		command: "gateway" | "stand-in",
+		place: CompanionPlace | WorkerSlot,
+		payload: object,
+	): LaunchSpec {
+		const spec = this.inner.program(command, place);
+		return {
+			...spec,
+			refusalCodes: [...(spec.refusalCodes ?? []), ...RAY_REFUSAL_CODES],
+			launchPayload: { ...(spec.launchPayload as object), ...payload },
+		};
+	}
+}
+
+/** Where the gateway takes the stand-ins of its pool; one letter, for the path of a socket has a limit. */
+function gatewaySocket(
+	place: Pick<CompanionPlace, "directory"> | undefined,
+): string {
+	return join(place?.directory ?? "", "g");
+}

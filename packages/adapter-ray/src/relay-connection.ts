@@ -1,0 +1,34 @@
+import { X509Certificate } from "node:crypto";
+import { connect, type PeerCertificate } from "node:tls";
+import { framedOver, type Transport } from "@snakepit/adapter-python/transport";
+import { gatewayOf, relayOf } from "./remote-facts.ts";
+
+/** Fast, and known to every OpenSSL that speaks TLS 1.3. */
+const CIPHER = "TLS_AES_128_GCM_SHA256";
+
+/** Frames as on a private socket, over TLS to the relay on the node. That has one certificate: nothing else can answer in its place. */
+export const RELAYED: Transport = framedOver({
+	connected: "secureConnect",
+	dial: ({ worker }, onread) => {
+		const { host, port, certificate } = relayOf(worker).relay;
+		const { tls } = gatewayOf(worker);
+		const pinned = new X509Certificate(certificate).raw;
+		// Types of Node lack `onread`, which its documentation and its code have.
+		const options = {
+			host,
+			port,
+			ca: tls.ca ?? certificate,
+			cert: tls.certificate,
+			key: tls.key,
+			minVersion: "TLSv1.3",
+			ciphers: CIPHER,
+			checkServerIdentity: (_: string, { raw }: PeerCertificate) =>
+				pinned.equals(raw) ? undefined : new Error(OTHER_CERTIFICATE),
+			onread,
+		} as const;
+		return connect(options).setNoDelay(true);
+	},
+});
+
+const OTHER_CERTIFICATE =
+	"the certificate of the program that answered is not that of the worker's relay";

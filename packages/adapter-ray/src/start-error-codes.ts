@@ -1,0 +1,28 @@
+import type { PythonStartErrorCode } from "@snakepit/adapter-python";
+import type { StartError } from "@snakepit/core";
+
+/** Codes that this adapter adds to those of `python`. Each member is a code, its type what `ran` is. */
+export interface RayStartErrorCodes {
+	/**
+	 * There is no Ray cluster at `address`, it does not answer, or this machine is no node of it.
+	 * @remedy Start Ray on this machine as a node of the cluster, `ray start --address=HEAD:6379`, or correct `address`.
+	 */
+	readonly CLUSTER_UNREACHABLE: "no";
+	/**
+	 * No node of the cluster has what a worker reserves, or none has it free.
+	 * @remedy The message has what is asked, and what each node has. Ask for less with `resources`, make the pool smaller,
+	 * or add a node.
+	 */
+	readonly RESOURCES_UNAVAILABLE: "no";
+}
+
+export type RayStartErrorCode = keyof RayStartErrorCodes | PythonStartErrorCode;
+/** The cluster, or a worker on it, cannot be used. */
+export type RayStartError = StartError<RayStartErrorCode>;
+
+/** With these the gateway and the stand-ins may answer that they cannot start, besides those of every worker. */
+export const RAY_REFUSAL_CODES: readonly RayStartErrorCode[] = [
+	"CLUSTER_UNREACHABLE",
+	"RESOURCES_UNAVAILABLE",
+	"VERSION_MISMATCH",
+];
