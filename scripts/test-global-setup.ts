@@ -20,6 +20,7 @@ export default async function setUp(): Promise<() => void> {
 	await bundleDrizzle();
 	compileSources();
 	forgetInterpreters();
+	freshenPython();
 	// A short name, for there are sockets in it.
 	const place = mkdtempSync(join(tmpdir(), "sp-"));
 	// Tests that run as root let another user look at directories of its own in there.
@@ -33,6 +34,14 @@ export default async function setUp(): Promise<() => void> {
 		removePlace(place);
 		forgetInterpreters();
 	};
+}
+
+/**
+ * Brings `python/.venv` up to date before any test uses it: one that found it stale would have it made anew while others
+ * run what is in it. It is not made where there is none: many tests need no Python.
+ */
+function freshenPython(): void {
+	if (existsSync(join(root, "python/.venv"))) developmentPython();
 }
 
 /** No run sees what an earlier one remembered, perhaps with other sources. */

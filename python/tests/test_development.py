@@ -85,16 +85,26 @@ def test_types_are_written_when_they_differ_with_the_flags_that_made_them(
     toolbox = Toolbox()
     toolbox.add(load_file(str(source)), None)
     tools = toolbox.tools
-    place = ToolSource({"file": str(source)})
+    places = [ToolSource({"file": str(source)})]
     types = tmp_path / "tools.ts"
-    keep_types(str(types), place, tools.values())
+    keep_types(str(types), places, tools.values())
     assert "answer(): number | bigint;" in types.read_text()
     written = types.stat().st_ino
-    keep_types(str(types), place, tools.values())
+    keep_types(str(types), places, tools.values())
     assert types.stat().st_ino == written
     types.write_text("// Made by `... types some_tools.py --safe-integers`.\n")
-    keep_types(str(types), place, tools.values())
+    keep_types(str(types), places, tools.values())
     assert "answer(): number;" in types.read_text()
+
+
+def test_types_name_every_source_that_they_were_made_of(tmp_path: Path) -> None:
+    module = ToolSource({"module": "math", "expose": ["sqrt", "gcd"]})
+    types = tmp_path / "tools.ts"
+    keep_types(str(types), [ToolSource({"file": "/a/tools.py"}), module], [])
+    first = types.read_text().split("\n", 1)[0]
+    assert first == (
+        "// Made by `python -m snakepit_bridge types tools.py math:sqrt,gcd`."
+    )
 
 
 def test_types_that_cannot_be_written_are_a_warning(
@@ -102,6 +112,6 @@ def test_types_that_cannot_be_written_are_a_warning(
 ) -> None:
     with caplog.at_level(logging.WARNING):
         keep_types(
-            str(tmp_path / "nowhere" / "tools.ts"), ToolSource({"file": "a.py"}), []
+            str(tmp_path / "nowhere" / "tools.ts"), [ToolSource({"file": "a.py"})], []
         )
     assert "the types of the tools were not written" in caplog.text

@@ -161,17 +161,39 @@ test("the TypeScript types are written at the start and with each reload, as the
 		"tools.ts",
 		"// Made by `python -m snakepit_bridge types tools.py --safe-integers`.\n",
 	);
+	project.save(
+		"more/legacy.py",
+		"def twice(n: int) -> int:\n    return 2 * n\n",
+	);
 	const { pool, events } = await project.pool(
-		{ watch: { types } },
+		{
+			tools: [
+				{ file: project.tools },
+				{ module: "math", expose: ["sqrt"] },
+				{ file: join(project.root, "more/legacy.py"), expose: ["twice"] },
+			],
+			watch: { types },
+		},
 		{ size: 1 },
 	);
 	// A call is answered after its worker has written.
-	await pool.execute("answer");
-	expect(readFileSync(types, "utf8")).toContain("answer(): number;");
+	expect(await pool.execute("twice", [4])).toBe(8);
+	const first = readFileSync(types, "utf8");
+	expect(first).toContain("answer(): number;");
+	expect(first).toContain("types tools.py math:sqrt legacy.py:twice --safe");
+	expect(first).toMatch(/^ {2}sqrt\(/m);
+	expect(first).toMatch(/^ {2}twice\([^;]*n: number/m);
 	project.save("tools.py", answering(1).replace("-> int", "-> bool"));
 	await events.nth("pool.reloaded", 1);
 	await pool.execute("answer");
 	expect(readFileSync(types, "utf8")).toContain("answer(): boolean;");
+	project.save(
+		"more/legacy.py",
+		"def twice(n: str) -> str:\n    return 2 * n\n",
+	);
+	await events.nth("pool.reloaded", 2);
+	expect(await pool.execute("twice", ["a"])).toBe("aa");
+	expect(readFileSync(types, "utf8")).toMatch(/^ {2}twice\([^;]*n: string/m);
 });
 
 test.runIf(isThorough())(

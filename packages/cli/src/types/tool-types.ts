@@ -7,13 +7,16 @@ const MOST_BYTES = 2 ** 26;
 const execute = promisify(execFile);
 
 /**
- * The TypeScript types of a file of tools, which Python imports for it.
+ * The TypeScript types of tools, which Python imports for it.
  *
  * @throws CommandFailed with what Python says.
  */
-export async function toolTypes(python: string, file: string): Promise<string> {
+export async function toolTypes(
+	python: string,
+	targets: readonly string[],
+): Promise<string> {
 	try {
-		const args = ["-m", "snakepit_bridge", "types", file];
+		const args = ["-m", "snakepit_bridge", "types", ...targets];
 		const { stdout } = await execute(python, args, { maxBuffer: MOST_BYTES });
 		return stdout;
 	} catch (error) {

@@ -2,11 +2,14 @@ import type { Command } from "commander";
 import { inFlags } from "../command/in-flags.ts";
 import type { TypesFlags } from "./write-types.ts";
 
-/** Adds `snakepit types TOOLS.PY`. */
+/** Adds `snakepit types TOOLS...`. */
 export function addTypes(program: Command): void {
 	program
 		.command("types")
-		.argument("<file>", "the tools, such as tools.py")
+		.argument(
+			"<file...>",
+			"the tools: tools.py, package.module, or math:sqrt,gcd",
+		)
 		.description("write the TypeScript types of Python tools")
 		.option("--output <file>", "such as tools.ts; standard output by default")
 		.option("--watch", "again when a Python file beside the tools changes")
@@ -14,8 +17,8 @@ export function addTypes(program: Command): void {
 			"--python <path>",
 			"the interpreter; found like that of python() by default",
 		)
-		.action(async (file: string, flags: TypesFlags) => {
+		.action(async (targets: string[], flags: TypesFlags) => {
 			const { writeTypes } = await import("./write-types.ts");
-			await inFlags(writeTypes(file, flags));
+			await inFlags(writeTypes(targets, flags));
 		});
 }

@@ -4,23 +4,27 @@ import { watch } from "node:fs";
 const QUIET_MS = 100;
 
 /**
- * Yields after each change of Python files in a directory, until it is removed. Changes while the consumer is busy are
+ * Yields after each change of Python files in some directories, until one is removed. Changes while the consumer is busy are
  * one.
  *
- * The directory is watched, not the files: many editors replace a file by a new one.
+ * The directories are watched, not the files: many editors replace a file by a new one.
  */
 export async function* pythonChanges(
-	directory: string,
+	directories: Iterable<string>,
 ): AsyncGenerator<void, void> {
 	let next = Promise.withResolvers<boolean>();
 	let timer: NodeJS.Timeout | undefined;
-	const watcher = watch(directory, (_, name) => {
-		if (name !== null && !name.endsWith(".py")) return;
-		clearTimeout(timer);
-		timer = setTimeout(() => next.resolve(true), QUIET_MS);
-	});
-	watcher.on("error", () => next.resolve(false));
-	watcher.on("close", () => next.resolve(false));
+	const watchers = Array.from(directories, (directory) =>
+		watch(directory, (_, name) => {
+			if (name !== null && !name.endsWith(".py")) return;
+			clearTimeout(timer);
+			timer = setTimeout(() => next.resolve(true), QUIET_MS);
+		}),
+	);
+	for (const watcher of watchers) {
+		watcher.on("error", () => next.resolve(false));
+		watcher.on("close", () => next.resolve(false));
+	}
 	try {
 		while (await next.promise) {
 			next = Promise.withResolvers<boolean>();
@@ -28,6 +32,6 @@ export async function* pythonChanges(
 		}
 	} finally {
 		clearTimeout(timer);
-		watcher.close();
+		for (const watcher of watchers) watcher.close();
 	}
 }

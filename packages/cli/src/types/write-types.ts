@@ -1,7 +1,9 @@
 import { dirname, resolve } from "node:path";
+import type { ToolSource } from "@snakepit/adapter-python";
 import { CommandFailed } from "../command/command-failed.ts";
 import { write } from "../command/output.ts";
 import { loadPeers } from "../command/peer-packages.ts";
+import { toolSources } from "./tool-sources.ts";
 import { toolTypes, writeIfChanged } from "./tool-types.ts";
 import { pythonChanges } from "./watch-directory.ts";
 
@@ -12,9 +14,9 @@ export interface TypesFlags {
 	readonly python?: string;
 }
 
-/** Writes the types of a file of tools, once or at each change. */
+/** Writes the types of tools, once or at each change. */
 export async function writeTypes(
-	file: string,
+	targets: readonly string[],
 	{ output, watch, python }: TypesFlags,
 ): Promise<void> {
 	if (watch && output === undefined)
@@ -23,21 +25,31 @@ export async function writeTypes(
 		["@snakepit/adapter-python"],
 		() => import("@snakepit/adapter-python"),
 	);
-	const program = await findPython({ tools: file, python });
+	const sources = toolSources(targets);
+	const program = await findPython({ tools: sources, python });
 	const once = async (): Promise<void> => {
-		const text = await toolTypes(program, file);
+		const text = await toolTypes(program, targets);
 		if (output === undefined) write(text);
 		else if (writeIfChanged(output, text)) write(`Wrote ${output}.`);
 		else if (!watch) write(`${output} is up to date.`);
 	};
 	if (!watch) return await once();
 	// From before the first: no change is lost.
-	const changes = pythonChanges(dirname(resolve(file)));
+	const changes = pythonChanges(directoriesOf(sources));
 	const first = changes.next();
 	await onceOrWhy(once);
 	if ((await first).done) return;
 	await onceOrWhy(once);
 	for await (const _ of changes) await onceOrWhy(once);
+}
+
+/** Modules are looked for in the current directory first. */
+function directoriesOf(sources: readonly ToolSource[]): ReadonlySet<string> {
+	return new Set(
+		sources.map(({ file }) =>
+			file === undefined ? process.cwd() : dirname(resolve(String(file))),
+		),
+	);
 }
 
 /** What is wrong now may be right after the next change. */

@@ -28,7 +28,7 @@ function place(): string {
 
 function argumentsOf(...args: readonly string[]): readonly string[] {
 	const python = ["--python", developmentPython()];
-	return [...before, "types", "tools.py", ...python, ...args];
+	return [...before, "types", "tools.py", ...args, ...python];
 }
 
 function types(cwd: string, ...args: readonly string[]) {
@@ -57,6 +57,30 @@ test(
 			...{ status: 1, stderr: expect.stringContaining("SyntaxError") },
 		});
 		expect(readFileSync(join(cwd, "out.ts"), "utf8")).toBe(text);
+	},
+	PATIENCE_MS,
+);
+
+test(
+	"several files and modules have their types in one file, as the option tools takes them",
+	() => {
+		const cwd = place();
+		writeFileSync(
+			join(cwd, "legacy.py"),
+			"def half(n: float) -> float:\n    return n / 2\n",
+		);
+		const { status, stdout, stderr } = types(
+			cwd,
+			"math:sqrt,gcd",
+			"legacy:half",
+			"./legacy.py:half",
+		);
+		expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+		expect(stderr).toContain("half");
+		const text = types(cwd, "math:sqrt,gcd", "legacy:half").stdout;
+		for (const name of ["greet", "sqrt", "gcd", "half"])
+			expect(text).toMatch(new RegExp(`^ {2}${name}\\(`, "m"));
+		expect(types(cwd, "nowhere:f").stderr).toContain("nowhere");
 	},
 	PATIENCE_MS,
 );

@@ -71,7 +71,7 @@ def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
         if launch.types_file is not None:
             from snakepit_bridge.development.types_file import keep_types
 
-            keep_types(launch.types_file, launch.tools[0], toolbox.tools.values())
+            keep_types(launch.types_file, launch.tools, toolbox.tools.values())
         main.run()
         toolbox.shut_down(lambda hook: main.complete(invoke(hook)))
         if tracing is not None:

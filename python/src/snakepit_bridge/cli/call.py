@@ -45,7 +45,7 @@ def call_command(arguments: list[str]) -> int:
 def _call(options: argparse.Namespace, results: TextIO) -> None:
     main = MainThread()
     try:
-        toolbox = load_target(options.target, main)
+        toolbox = load_target([options.target], main)
         try:
             tool = _find(toolbox, options.tool)
             given = _arguments(tool, options.json, options.pairs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from collections.abc import Sequence
 
 from snakepit_bridge.cli.command import NO_TOOLS, CommandFailed
 from snakepit_bridge.failures.python_error import without_bridge
@@ -16,30 +17,24 @@ from snakepit_bridge.tools.toolbox import Toolbox, ToolsInvalid
 __all__ = ["load_target", "load_tools"]
 
 
-def load_target(target: str, main: MainThread) -> Toolbox:
-    """Imports a file or module and runs its start-up hooks.
+def load_target(targets: Sequence[str], main: MainThread) -> Toolbox:
+    """Imports files and modules and runs their start-up hooks.
 
     When one fails, what has started is ended.
 
     Args:
-        target: the file or module. After a colon, names of functions that are exposed
-            as they are: `math:sqrt,pow`.
+        targets: each a file or module. After a colon, names of functions that are
+            exposed as they are: `math:sqrt,pow`.
         main: runs the hooks.
 
     Raises:
         CommandFailed: that fails.
     """
-    place, colon, names = target.rpartition(":")
-    expose = names.split(",") if colon else None
-    place = place if colon else target
     toolbox = Toolbox()
+    target = ""
     try:
-        if place.endswith(".py") or os.sep in place:
-            module = load_file(place)
-        else:
-            sys.path.insert(0, os.getcwd())
-            module = load_module(place)
-        toolbox.add(module, expose)
+        for target in targets:
+            _add(toolbox, target)
         _start(toolbox, main)
     except (NoSource, ToolsInvalid) as error:
         raise CommandFailed(NO_TOOLS, f"cannot load {target}: {error}") from error
@@ -56,6 +51,17 @@ def load_target(target: str, main: MainThread) -> Toolbox:
     return toolbox
 
 
+def _add(toolbox: Toolbox, target: str) -> None:
+    place, colon, names = target.rpartition(":")
+    place = place if colon else target
+    if place.endswith(".py") or os.sep in place:
+        module = load_file(place)
+    else:
+        sys.path.insert(0, os.getcwd())
+        module = load_module(place)
+    toolbox.add(module, names.split(",") if colon else None)
+
+
 def _start(toolbox: Toolbox, main: MainThread) -> None:
     try:
         for hook in toolbox.startup_hooks():
@@ -70,14 +76,14 @@ def _traced(error: BaseException) -> str:
     return "".join(traceback.format_exception(type(error), error, trace))
 
 
-def load_tools(target: str) -> dict[str, Tool]:
-    """Returns the tools of a file or module for a command that calls none.
+def load_tools(targets: Sequence[str]) -> dict[str, Tool]:
+    """Returns the tools of files and modules for a command that calls none.
 
     Raises:
         CommandFailed: they cannot be loaded.
     """
     main = MainThread()
     try:
-        return load_target(target, main).tools
+        return load_target(targets, main).tools
     finally:
         main.close()

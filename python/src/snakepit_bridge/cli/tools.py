@@ -32,7 +32,7 @@ def tools_command(arguments: list[str]) -> int:
 
 
 def _list(target: str, as_json: bool, results: TextIO) -> None:
-    tools = load_tools(target).values()
+    tools = load_tools([target]).values()
     if as_json:
         text = json.dumps([_described(tool) for tool in tools], indent=2)
     else:

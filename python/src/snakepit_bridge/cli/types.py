@@ -1,4 +1,4 @@
-"""`python -m snakepit_bridge types`: what a file or module offers, for TypeScript."""
+"""`python -m snakepit_bridge types`: what files and modules offer, for TypeScript."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import itertools
 import os
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TextIO
 
 from snakepit_bridge.cli.command import STALE, CommandFailed, run_command, write_results
@@ -25,11 +25,11 @@ def types_command(arguments: list[str]) -> int:
 
 
 def _types(options: argparse.Namespace, results: TextIO) -> None:
-    tools = load_tools(options.target).values()
-    text = types_text(options.target, tools, safe_integers=options.safe_integers)
+    tools = load_tools(options.targets).values()
+    text = types_text(options.targets, tools, safe_integers=options.safe_integers)
     if options.check is not None:
         again = ("--output", options.check)
-        command = _command(options.target, options.safe_integers, *again)
+        command = _command(options.targets, options.safe_integers, *again)
         _check(options.check, text, command)
     elif options.output is not None:
         write_file(options.output, text)
@@ -38,10 +38,12 @@ def _types(options: argparse.Namespace, results: TextIO) -> None:
         write_results(results, text.encode())
 
 
-def types_text(target: str, tools: Iterable[Tool], *, safe_integers: bool) -> str:
-    """Returns the TypeScript module with the types of the tools of a file or module."""
+def types_text(
+    targets: Sequence[str], tools: Iterable[Tool], *, safe_integers: bool
+) -> str:
+    """Returns the TypeScript module with the types of the tools of files and modules."""
     # The same text wherever it is made, and one line.
-    command = _command(os.path.basename(target), safe_integers)
+    command = _command([os.path.basename(each) for each in targets], safe_integers)
     command = command if command.isprintable() else ascii(command)[1:-1]
     return tools_module(tools, command, safe_integers=safe_integers)
 
@@ -53,7 +55,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog="Exit status: 0; 1 FILE is stale; 66 the tools cannot be loaded; 73 FILE "
         "or standard output cannot be written. What tools print goes to standard error.",
     )
-    parser.add_argument("target", metavar="FILE_OR_MODULE[:NAME,...]")
+    parser.add_argument("targets", nargs="+", metavar="FILE_OR_MODULE[:NAME,...]")
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
         "--output",
@@ -71,10 +73,10 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _command(target: str, safe_integers: bool, *more: str) -> str:
+def _command(targets: Sequence[str], safe_integers: bool, *more: str) -> str:
     flag = ["--safe-integers"] if safe_integers else []
     command = ["python", "-m", "snakepit_bridge", "types"]
-    return shlex.join([*command, target, *flag, *more])
+    return shlex.join([*command, *targets, *flag, *more])
 
 
 def _check(path: str, text: str, command: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from snakepit_bridge.boot.launch_message import ToolSource
 from snakepit_bridge.cli.types import types_text
@@ -17,25 +17,29 @@ _logger = logging.getLogger(__name__)
 _FLAG = "--safe-integers"
 
 
-def keep_types(path: str, source: ToolSource, tools: Iterable[Tool]) -> None:
+def keep_types(path: str, sources: Sequence[ToolSource], tools: Iterable[Tool]) -> None:
     """Writes the file unless it is up to date; never raises.
 
     Args:
         path: The TypeScript module. One that was made with `--safe-integers` is made so
             again.
-        source: Where the tools are, the first place if there are several.
+        sources: Where the tools are.
         tools: The tools.
     """
     try:
         current = _read(path)
         safe_integers = _FLAG in current.split("\n", 1)[0]
-        names = "" if source.expose is None else f":{','.join(source.expose)}"
-        target = f"{source.place}{names}"
-        text = types_text(target, tools, safe_integers=safe_integers)
+        targets = [_target(source) for source in sources]
+        text = types_text(targets, tools, safe_integers=safe_integers)
         if text != current:
             write_file(os.path.abspath(path), text)
     except Exception as error:  # noqa: BLE001 - the tools work without it
         _logger.warning("the types of the tools were not written: %s", error)
+
+
+def _target(source: ToolSource) -> str:
+    names = "" if source.expose is None else f":{','.join(source.expose)}"
+    return f"{source.place}{names}"
 
 
 def _read(path: str) -> str:
