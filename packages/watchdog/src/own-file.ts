@@ -14,9 +14,9 @@ export interface RunningPlace {
 	readonly program: string | undefined;
 }
 
-/** A program of this package cannot be started, because its file is missing. */
-export class OwnFileMissing extends Error {
-	override readonly name = "OwnFileMissing";
+/** Why a protection cannot work here, and what would help. */
+export class ProtectionUnavailable extends Error {
+	override readonly name = "ProtectionUnavailable";
 	readonly reason: string;
 	readonly remedy: string;
 
@@ -33,7 +33,7 @@ export class OwnFileMissing extends Error {
  * the bundle or the program runs.
  *
  * @param file its path in the package.
- * @throws OwnFileMissing
+ * @throws ProtectionUnavailable when it is not found.
  */
 export function ownFile(
 	file: string,
@@ -48,7 +48,7 @@ export function ownFile(
 	if (found !== undefined) return found;
 	const { program, module } = place;
 	const where = new Set([fileOf(module) ?? program, program].filter(Boolean));
-	throw new OwnFileMissing(
+	throw new ProtectionUnavailable(
 		`${file} of the package ${NAME} ${VERSION} is a file that this program needs and a bundle does not contain, and the package was not found from ${[...where].join(" nor from ") || "here"}.`,
 		`Run npm install ${NAME}@${VERSION} where the program runs. What copies only the files that it traced, as Next.js does for "standalone", must be configured to copy this package and its dependencies.`,
 	);

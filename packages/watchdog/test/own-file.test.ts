@@ -90,7 +90,7 @@ describe("what is not this package is not started", () => {
 		const program = path("app/dist/main.js");
 		expect(() => ownFile(FILE, { module, program })).toThrow(
 			expect.objectContaining({
-				name: "OwnFileMissing",
+				name: "ProtectionUnavailable",
 				reason: expect.stringContaining(
 					`${FILE} of the package @snakepit/watchdog ${VERSION}`,
 				),

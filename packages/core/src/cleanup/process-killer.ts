@@ -1,5 +1,4 @@
 import { isSameProcess, type ProcessIdentity } from "../identity.ts";
-import type { Marker } from "../marker.ts";
 import type { CensusHost } from "../os/census.ts";
 import type { Clock } from "../world.ts";
 
@@ -103,21 +102,6 @@ export class ProcessKiller {
 			target,
 			fate: fate ?? "survived",
 		}));
-	}
-
-	/** Ends every process that carries exactly this marker. */
-	killRun(
-		marker: Marker,
-		limits: KillLimits,
-	): Promise<readonly KillResult<KillTarget>[]> {
-		const wanted = JSON.stringify(marker);
-		return this.end(
-			() =>
-				this.#host
-					.marked()
-					.filter((process) => JSON.stringify(process.marker) === wanted),
-			limits,
-		);
 	}
 
 	#begin<Target extends KillTarget>(target: Target): Progress<Target> {

@@ -3,10 +3,8 @@ import {
 	type KillTarget,
 	ProcessKiller,
 } from "../../src/cleanup/process-killer.ts";
-import { formatMarker, markerOf } from "../../src/marker.ts";
 import type { CensusHost } from "../../src/os/census.ts";
 import { systemClock } from "../../src/os/system-clock.ts";
-import type { RunId } from "../../src/run-id.ts";
 import { VirtualClock } from "../../src/testing.ts";
 import { blindTo, seenAs, start } from "./bench.ts";
 import { deadOwner } from "./crafted-run.ts";
@@ -200,21 +198,4 @@ test("one that cannot die is reported at the deadline, and never waited for long
 		signals.filter((signal) => signal === "SIGKILL").length,
 	).toBeGreaterThan(1);
 	expect(clock.now()).toBe(5_000);
-});
-
-test("a run is killed by its whole marker: the same run id of another host is another run", async () => {
-	const runId = "zkilled" as RunId;
-	const mine = markerOf(runId, deadOwner(), "d");
-	const other = markerOf(runId, deadOwner({ pid: 3 }), "d");
-	const target = await start("ignores-sigterm.sh", formatMarker(mine));
-	const escaped = await start("leaves-its-group.cjs", formatMarker(mine));
-	const stranger = await start("sleeps.sh", formatMarker(other));
-	const letGo = machine.keepAlive();
-	const results = await killer.killRun(mine, LIMITS);
-	letGo();
-	expect(results.map(({ fate }) => fate)).toContain("killed");
-	expect(
-		machine.marked().filter(({ marker }) => marker.runId === runId),
-	).toMatchObject([{ identity: stranger.identity }]);
-	await Promise.all([target.exited, escaped.exited]);
 });

@@ -10,12 +10,9 @@ import type {
 	Protection,
 	ProtectionContext,
 } from "@snakepit/core/protection";
+import { ProtectionUnavailable } from "../own-file.ts";
 import { GuardSource } from "./guard-source.ts";
-import {
-	GuardUnavailable,
-	guardProgram,
-	inspectGuard,
-} from "./native-guard.ts";
+import { guardProgram, inspectGuard } from "./native-guard.ts";
 
 /** Options of a guard. */
 export interface GuardOptions {
@@ -73,7 +70,7 @@ async function inspect(): Promise<LayerReport> {
 			detail: `${COVERS} (${program})`,
 		};
 	} catch (error) {
-		const known = error instanceof GuardUnavailable;
+		const known = error instanceof ProtectionUnavailable;
 		return {
 			layer: "guard",
 			status: "unavailable",

@@ -3,7 +3,7 @@ import type {
 	Protection,
 	ProtectionContext,
 } from "@snakepit/core/protection";
-import { OwnFileMissing } from "../own-file.ts";
+import { ProtectionUnavailable } from "../own-file.ts";
 import { resolveWatchdogOptions, type WatchdogOptions } from "./options.ts";
 import { WatchdogKeeper } from "./watchdog-keeper.ts";
 import { startWatchdog } from "./watchdog-process.ts";
@@ -51,7 +51,7 @@ async function inspect(): Promise<LayerReport> {
 				"a process beside the program ends the workers, their groups and whatever carries the run's marker when the program is killed",
 		};
 	} catch (error) {
-		const missing = error instanceof OwnFileMissing;
+		const missing = error instanceof ProtectionUnavailable;
 		return {
 			layer: "watchdog",
 			status: "unavailable",

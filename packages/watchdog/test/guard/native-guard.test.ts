@@ -1,10 +1,7 @@
 import { expect, test } from "vitest";
-import {
-	GuardUnavailable,
-	guardProgram,
-	inspectGuard,
-} from "../../src/guard/native-guard.ts";
+import { guardProgram, inspectGuard } from "../../src/guard/native-guard.ts";
 import { guard } from "../../src/index.ts";
+import { ProtectionUnavailable } from "../../src/own-file.ts";
 
 test("on this machine a guard can work", async () => {
 	expect(await guard().inspect()).toMatchObject({ status: "available" });
@@ -19,7 +16,7 @@ test.each([
 	(platform, arch, reason, remedy) => {
 		const find = (): string =>
 			guardProgram({ platform, arch }, () => undefined);
-		expect(find).toThrow(GuardUnavailable);
+		expect(find).toThrow(ProtectionUnavailable);
 		expect(find).toThrow(reason);
 		expect(find).toThrow(remedy);
 	},
