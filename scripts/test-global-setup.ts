@@ -1,6 +1,7 @@
 // Runs once before all tests that vitest runs, and after them.
 import {
 	chmodSync,
+	existsSync,
 	globSync,
 	mkdirSync,
 	mkdtempSync,
@@ -12,6 +13,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import { cache, compiled } from "../vitest.config.ts";
+import { developmentPython } from "./python-environment.ts";
 import { removePlace } from "./remove-place.ts";
 import { must, root } from "./run.ts";
 
