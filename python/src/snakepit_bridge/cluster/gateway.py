@@ -7,6 +7,7 @@ and signals, and ends them.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 from collections.abc import Callable
@@ -91,10 +92,10 @@ class Gateway:
             task = asyncio.current_task()
             assert task is not None
             slots.add(task)
-            try:
+            # Cancelled when the gateway ends.
+            with contextlib.suppress(asyncio.CancelledError):
                 await GatewaySlot(self, reader, writer).serve()
-            finally:
-                slots.discard(task)
+            slots.discard(task)
 
         before = os.umask(0o177)
         try:

@@ -10,6 +10,7 @@ from snakepit_bridge.boot import exit_status
 from snakepit_bridge.boot.control_channel import StartFailed
 from snakepit_bridge.cluster.json_lines import line
 from snakepit_bridge.cluster.nodes import describe, missing_everywhere, missing_now
+from snakepit_bridge.cluster.ray_cluster import start_failure
 from snakepit_bridge.cluster.relay_connection import RelayConnection, messages
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ class GatewaySlot:
             nodes = await asyncio.to_thread(gateway.cluster.nodes)
             raise _not_placed(asked, nodes, limit) from None
         except Exception as error:  # noqa: BLE001 - Ray raises whatever it meets
-            raise gateway.cluster.start_failure(error) from None
+            raise start_failure(error) from None
         if "failed" in facts:
             raise StartFailed(**facts["failed"])
         return facts
@@ -139,7 +140,7 @@ class GatewaySlot:
             return
         if self._relay is not None:
             with contextlib.suppress(Exception):
-                ended = asyncio.wrap_future(actor.ended.remote().future())
+                ended = asyncio.wrap_future(actor.end.remote().future())
                 await asyncio.wait_for(ended, RELAY_END_S)
         with contextlib.suppress(Exception):
             await asyncio.to_thread(self._gateway.cluster.kill, actor)

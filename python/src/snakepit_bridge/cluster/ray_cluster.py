@@ -10,7 +10,7 @@ from snakepit_bridge.boot.control_channel import StartFailed
 from snakepit_bridge.cluster.gateway_launch import GatewayLaunch, Resources
 from snakepit_bridge.cluster.nodes import Node
 
-__all__ = ["RayCluster"]
+__all__ = ["RayCluster", "refusal", "start_failure"]
 
 # Ray itself waits for a minute.
 CONNECT_S = 10.0
@@ -58,7 +58,7 @@ class RayCluster:
                 log_to_driver=False,
             )
         except Exception as error:  # noqa: BLE001 - Ray raises whatever it meets
-            raise _refusal(error, self.address) from None
+            raise refusal(error, self.address) from None
 
     def nodes(self) -> list[Node]:
         """Returns the living nodes."""
@@ -86,14 +86,6 @@ class RayCluster:
                 max_concurrency=4,
             )
             .remote()
-        )
-
-    def start_failure(self, error: Exception) -> StartFailed:
-        """Returns in words of ours why an actor did not start."""
-        return StartFailed(
-            "CLUSTER_UNREACHABLE",
-            f"Ray could not start the worker's actor: {type(error).__name__}",
-            str(error),
         )
 
     def kill(self, actor: Any) -> None:
@@ -157,7 +149,8 @@ def _unreachable(address: str, reason: str, detail: str = "") -> StartFailed:
     )
 
 
-def _refusal(error: Exception, address: str) -> StartFailed:
+def refusal(error: Exception, address: str) -> StartFailed:
+    """Returns in words of ours why Ray did not connect."""
     words = f"{type(error).__name__}: {error}"
     if "ersion mismatch" in words:
         return StartFailed(
@@ -165,4 +158,27 @@ def _refusal(error: Exception, address: str) -> StartFailed:
             f"the cluster at {address} runs other releases than this machine: {error}",
             INSTALL + " and the same Python",
         )
-    return _unreachable(address, words)
+    mode = os.environ.get("RAY_AUTH_MODE") or "not set"
+    return _unreachable(
+        address,
+        words,
+        "Something listens there. If the cluster asks for a token, this program needs "
+        "RAY_AUTH_MODE=token and the cluster's own token in ~/.ray/auth_token or "
+        f"RAY_AUTH_TOKEN_PATH; RAY_AUTH_MODE is {mode} here.",
+    )
+
+
+def start_failure(error: Exception) -> StartFailed:
+    """Returns in words of ours why an actor did not start."""
+    kind = type(error).__name__
+    if kind == "RuntimeEnvSetupError":
+        return StartFailed(
+            "BRIDGE_MISSING",
+            "Ray could not make the environment of runtimeEnv on a node",
+            str(error),
+        )
+    return StartFailed(
+        "CLUSTER_UNREACHABLE",
+        f"Ray could not start the worker's actor: {kind}",
+        str(error),
+    )

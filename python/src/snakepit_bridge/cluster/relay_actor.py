@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 
 from snakepit_bridge.cluster.hosted_worker import bridge_command
 
@@ -56,10 +57,15 @@ class RelayActor:
         line = relay.stdout.readline()
         if not line:
             return {"node": node, "failed": _relay_failed(node, relay.wait())}
+        threading.Thread(target=_end_with, args=(relay,), daemon=True).start()
         return {"node": node, "relay": json.loads(line)}
 
-    def ended(self) -> None:
-        """Returns when nothing of the worker is left on the node."""
+    def end(self) -> None:
+        """Returns, or ends this process, when nothing of the worker is left on the node.
+
+        The relay ends by itself when its connections do; this is for a keeper that is
+        stopped.
+        """
         while self._relay is not None:
             try:
                 self._relay.wait(STOPPED_S)
@@ -67,6 +73,12 @@ class RelayActor:
                 self._relay.send_signal(signal.SIGCONT)
             else:
                 return
+
+
+def _end_with(relay: subprocess.Popen[bytes]) -> None:
+    """Ends the actor with its relay, also when Ray cannot tell it to."""
+    relay.wait()
+    os._exit(0)
 
 
 def _start_relay(setup: dict[str, object]) -> subprocess.Popen[bytes]:

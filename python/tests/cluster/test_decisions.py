@@ -1,0 +1,98 @@
+"""What the cluster has, what it says, and what of that a host gets as a reason."""
+
+from __future__ import annotations
+
+import pytest
+
+from snakepit_bridge.cluster.gateway_launch import Resources
+from snakepit_bridge.cluster.json_lines import LineInvalid, LineReader, line
+from snakepit_bridge.cluster.nodes import (
+    Node,
+    describe,
+    missing_everywhere,
+    missing_now,
+)
+from snakepit_bridge.cluster.ray_cluster import refusal, start_failure
+
+NODES = [
+    Node("1", "a", "10.0.0.1", {"CPU": 4, "GPU": 1}, {"CPU": 1}),
+    Node("2", "b", "10.0.0.2", {"CPU": 8}, {"CPU": 8}),
+]
+
+
+@pytest.mark.parametrize(
+    ("asked", "never", "now"),
+    [
+        ({"CPU": 1, "GPU": 0}, False, False),
+        ({"CPU": 8}, False, False),
+        ({"CPU": 4, "GPU": 1}, False, True),
+        ({"CPU": 8, "GPU": 1}, True, True),
+        ({"special": 1}, True, True),
+        ({}, False, False),
+    ],
+)
+def test_one_node_has_to_have_all_of_it(
+    asked: dict[str, float], never: bool, now: bool
+) -> None:
+    assert (missing_everywhere(asked, NODES) is not None) is never
+    assert (missing_now(asked, NODES) is not None) is now
+
+
+def test_what_is_missing_is_said_for_each_node() -> None:
+    asked: dict[str, float] = {"CPU": 8, "GPU": 1, "special": 0}
+    assert missing_everywhere(asked, NODES) == (
+        "a worker asks for 8 CPU, 1 GPU, and no node of the cluster has that in total"
+    )
+    assert describe(asked, NODES) == (
+        "a (10.0.0.1): CPU 1 free of 4, GPU 0 free of 1\n"
+        "b (10.0.0.2): CPU 8 free of 8, GPU 0 free of 0"
+    )
+    assert describe(asked, []) == "there is no node"
+
+
+def test_resources_are_options_of_an_actor() -> None:
+    assert Resources({"CPU": 0.5, "GPU": 2, "special": 1}).options() == {
+        "num_cpus": 0.5,
+        "num_gpus": 2,
+        "resources": {"special": 1},
+    }
+
+
+def test_other_releases_are_a_version_mismatch() -> None:
+    error = RuntimeError("Version mismatch: The cluster was started with: Ray: 1")
+    failure = refusal(error, "h:1")
+    assert failure.code == "VERSION_MISMATCH"
+    assert "Ray: 1" in failure.message
+
+
+def test_a_cluster_that_does_not_answer_may_ask_for_a_token(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("RAY_AUTH_MODE", raising=False)
+    failure = refusal(ConnectionError("Failed to connect"), "h:1")
+    assert failure.code == "CLUSTER_UNREACHABLE"
+    assert "ConnectionError: Failed to connect" in failure.message
+    assert "RAY_AUTH_MODE is not set here" in failure.detail
+
+
+def test_an_environment_that_ray_cannot_make_is_what_is_missing() -> None:
+    kind = type("RuntimeEnvSetupError", (Exception,), {})
+    assert start_failure(kind("no such package")).code == "BRIDGE_MISSING"
+    assert start_failure(ValueError("else")).code == "CLUSTER_UNREACHABLE"
+
+
+def test_lines_are_cut_wherever_they_arrive() -> None:
+    data = line(a="é\udcff") + line(b=[1])
+    for cut in range(len(data)):
+        reader = LineReader()
+        messages = [*reader.feed(data[:cut]), *reader.feed(data[cut:])]
+        assert messages == [{"a": "é\udcff"}, {"b": [1]}]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"3\n", b"{\n", b"\xff\n", b"[" * 90 + b"\n", b"x" * 101, b"x" * 101 + b"\n"],
+)
+def test_what_is_no_message_is_refused(data: bytes) -> None:
+    with pytest.raises(LineInvalid):
+        list(LineReader(limit=100).feed(data))
