@@ -5,6 +5,7 @@ import { heartbeat } from "./cases/heartbeat.ts";
 import { ledger } from "./cases/ledger.ts";
 import { manyCalls } from "./cases/many-calls.ts";
 import { poolCost } from "./cases/pool-cost.ts";
+import { ray } from "./cases/ray.ts";
 import { replace } from "./cases/replace.ts";
 import { smallCall } from "./cases/small-call.ts";
 import { soak } from "./cases/soak.ts";
@@ -32,6 +33,7 @@ export const cases: readonly Case[] = [
 	manyCalls,
 	heartbeat,
 	ledger,
+	ray,
 	telemetry,
 	soak,
 ];

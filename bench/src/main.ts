@@ -3,6 +3,8 @@ import { fileURLToPath } from "node:url";
 import { commandToRepeat } from "../../scripts/command-to-repeat.ts";
 import { installEach } from "../../scripts/packages-on-demand.ts";
 import { developmentPython } from "../../scripts/python-environment.ts";
+import { namespaceUnavailable } from "../../scripts/ray/namespace.ts";
+import { clusterPython } from "../../scripts/ray/python.ts";
 import { HELP, PATHS, type Request, readArguments } from "./arguments.ts";
 import { cases } from "./cases.ts";
 import { compileBridge } from "./compile-bridge.ts";
@@ -61,6 +63,9 @@ async function run(wanted: Request & { kind: "run" }): Promise<void> {
 	const peers = Object.fromEntries(
 		found.map(({ name, problem }) => [name, problem]),
 	);
+	const clusterProblem = rows.some(({ needs }) => needs?.clusterNodes)
+		? whyNoCluster()
+		: undefined;
 	const results: CaseResult[] = [];
 	const whole = (): BenchResult => ({
 		version: 1,
@@ -77,7 +82,13 @@ async function run(wanted: Request & { kind: "run" }): Promise<void> {
 	const machine = describeMachine(python, freeThreadedPython);
 	console.log([...machineLines(whole()), loadBefore(whole())].join("\n"));
 	for (const one of chosen) {
-		const result = await runCase(one, { setting, runs, peers, onStep });
+		const result = await runCase(one, {
+			setting,
+			runs,
+			peers,
+			clusterProblem,
+			onStep,
+		});
 		results.push(result);
 		onStep("");
 		console.log(caseTable(result));
@@ -86,6 +97,12 @@ async function run(wanted: Request & { kind: "run" }): Promise<void> {
 			writeFileSync(wanted.json, `${formatResult(whole())}\n`);
 		if (wanted.svg !== undefined) writeFileSync(wanted.svg, drawPlot(results));
 	}
+}
+
+function whyNoCluster(): string | undefined {
+	return clusterPython() === undefined
+		? "Ray could not be installed"
+		: namespaceUnavailable();
 }
 
 /** One line that is written over, where somebody watches. */

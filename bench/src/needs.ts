@@ -6,6 +6,8 @@ export interface Needs {
 	readonly linux?: true;
 	/** A Python without the GIL, given with --free-threaded. */
 	readonly freeThreaded?: true;
+	/** A Ray cluster with so many nodes, in a namespace that has only loopback. */
+	readonly clusterNodes?: number;
 }
 
 /** By peer, why it could not be installed. */
@@ -17,11 +19,12 @@ export function whatIsMissing(
 	peers: PeerProblems,
 	platform: NodeJS.Platform,
 	freeThreadedPython: string | undefined,
+	clusterProblem: string | undefined,
 ): string | undefined {
 	if (needs?.linux && platform !== "linux") return "only on Linux";
 	if (needs?.peer !== undefined && peers[needs.peer] !== undefined)
 		return `does not install here: ${peers[needs.peer]}`;
 	if (needs?.freeThreaded && freeThreadedPython === undefined)
 		return "no free-threaded Python was named (--free-threaded)";
-	return undefined;
+	return needs?.clusterNodes === undefined ? undefined : clusterProblem;
 }

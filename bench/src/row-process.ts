@@ -11,18 +11,28 @@ export type RowOutcome =
 	| { readonly kind: "failed"; readonly problem: string };
 
 const program = fileURLToPath(new URL("./run-row.ts", import.meta.url));
+const inside = fileURLToPath(
+	new URL("../../scripts/ray/inside.ts", import.meta.url),
+);
 /** Nothing that is measured takes as long: it hangs. */
 const HANGS_AFTER_MS = 10 * 60_000;
 const ANSWER = 3;
+const STDOUT = 1;
 
-/** Measures one row once, in a fresh process. Never rejects: what goes wrong is what came of it. */
+/** Measures one row once, in a fresh process, beside a cluster if it needs one. Never rejects: what goes wrong is what came of it. */
 export async function runRow(
 	request: Omit<RowRequest, "answerTo">,
+	clusterNodes?: number,
 ): Promise<RowOutcome> {
-	const whole: RowRequest = { ...request, answerTo: ANSWER };
+	// Into the namespace only the usual descriptors lead.
+	const answerTo = clusterNodes === undefined ? ANSWER : STDOUT;
+	const whole: RowRequest = { ...request, answerTo };
 	const child = spawn(
 		process.execPath,
 		[
+			...(clusterNodes === undefined
+				? []
+				: [inside, String(clusterNodes), process.execPath]),
 			"--conditions=snakepit-source",
 			"--expose-gc",
 			"--no-warnings",
@@ -37,9 +47,9 @@ export async function runRow(
 		HANGS_AFTER_MS + soakMs,
 	);
 	const [answer, said] = await Promise.all([
-		textOf(child.stdio[ANSWER] as Readable),
+		textOf(child.stdio[answerTo] as Readable),
 		textOf(child.stderr),
-		textOf(child.stdout),
+		...(answerTo === STDOUT ? [] : [textOf(child.stdout)]),
 		once(child, "close"),
 	]);
 	clearTimeout(deadline);

@@ -8,6 +8,8 @@ export interface CaseRun {
 	readonly setting: Setting;
 	readonly runs: number;
 	readonly peers: PeerProblems;
+	/** Why there can be no Ray cluster here. */
+	readonly clusterProblem: string | undefined;
 	/** Hears what is about to be measured. */
 	readonly onStep: (step: string) => void;
 }
@@ -15,7 +17,7 @@ export interface CaseRun {
 /** Measures every row of a case, run after run: what the machine does meanwhile hits all of them alike. */
 export async function runCase(
 	one: Case,
-	{ setting, runs, peers, onStep }: CaseRun,
+	{ setting, runs, peers, clusterProblem, onStep }: CaseRun,
 ): Promise<CaseResult> {
 	const missing = new Map<Row, string>();
 	for (const row of one.rows) {
@@ -24,6 +26,7 @@ export async function runCase(
 			peers,
 			process.platform,
 			setting.freeThreadedPython,
+			clusterProblem,
 		);
 		if (what !== undefined) missing.set(row, what);
 	}
@@ -34,7 +37,7 @@ export async function runCase(
 		const measure = async (row: Row): Promise<void> => {
 			onStep(`${one.name}, run ${run + 1} of ${times}: ${row.name}`);
 			const request = { caseName: one.name, rowName: row.name, setting };
-			outcomes.get(row)?.push(await runRow(request));
+			outcomes.get(row)?.push(await runRow(request, row.needs?.clusterNodes));
 		};
 		if (one.together) await Promise.all(there.map(measure));
 		else for (const row of rotated(there, run)) await measure(row);

@@ -5,7 +5,7 @@ import { whatIsMissing } from "../src/needs.ts";
 test("rows without Python's lock say what is missing, until such a Python is named", () => {
 	const missing = (python: string | undefined) =>
 		threads.rows.flatMap(({ name, needs }) => {
-			const what = whatIsMissing(needs, {}, "linux", python);
+			const what = whatIsMissing(needs, {}, "linux", python, undefined);
 			return what === undefined ? [] : [[name, what]];
 		});
 	const what = "no free-threaded Python was named (--free-threaded)";

@@ -1,13 +1,14 @@
 import { fileURLToPath } from "node:url";
 import { pythonGrpc } from "@snakepit/adapter-grpc-python";
 import { type PythonOptions, python } from "@snakepit/adapter-python";
+import { rayPython } from "@snakepit/adapter-ray";
 import type { RunOptions } from "@snakepit/core";
 import type { Adapter, Connection } from "@snakepit/core/adapter";
 import { guard, watchdog } from "@snakepit/watchdog";
 
 /** What the workers of a host are. */
 export interface WorkerOptions {
-	readonly worker: "python" | "shell" | "node";
+	readonly worker: "python" | "ray" | "shell" | "node";
 	/** Whether the kernel ends workers that are not Python with their host; `"auto"` by default. */
 	readonly lifeline?: "auto" | "off";
 	/** Another program for the workers than that of their kind. */
@@ -28,6 +29,11 @@ const at = (path: string): string =>
 
 /** The interpreter of the development environment. */
 export const PYTHON: string = at("../../python/.venv/bin/python");
+
+/** The interpreter that has Ray, where it could be installed. */
+const RAY_PYTHON: string = at(
+	"../../node_modules/.cache/python/ray/bin/python",
+);
 
 /** The option of the run that asks for these protections; nothing for none. */
 export function protectionsOf(
@@ -54,6 +60,8 @@ export function workerAdapter({
 			};
 			return transport === "framed" ? python(options) : pythonGrpc(options);
 		}
+		case "ray":
+			return onCluster(program ?? at("./tools.py"));
 		case "shell":
 			return lineWorker("/bin/sh", program ?? at("./worker.sh"), lifeline);
 		case "node":
@@ -63,6 +71,23 @@ export function workerAdapter({
 				lifeline,
 			);
 	}
+}
+
+/** On the cluster of `scripts/ray`, whose keep-alive the environment may set. */
+function onCluster(tools: string): Adapter {
+	const { RAY_ADDRESS: address = "auto", RAY_KEEP_ALIVE_MS } = process.env;
+	const stage = Object.entries(process.env).flatMap(([name, value]) =>
+		name.startsWith("CHAOS_") && value !== undefined ? [[name, value]] : [],
+	);
+	return rayPython({
+		python: RAY_PYTHON,
+		tools,
+		address,
+		resources: { CPU: 1 },
+		// What is left on a node is found by the stage in its environment.
+		runtimeEnv: { env_vars: Object.fromEntries(stage) },
+		connection: { keepAliveMs: Number(RAY_KEEP_ALIVE_MS ?? 10_000) },
+	});
 }
 
 /** Programs that know nothing of Snakepit: they print "up", then a line for each line they read, and ignore the end of their input. */

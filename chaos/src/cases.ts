@@ -10,6 +10,7 @@ import { falseKills, settings } from "./families/living-host.ts";
 import { badWorkers, manySpawns } from "./families/misbehaving-workers.ts";
 import { nextStart } from "./families/next-start.ts";
 import { largeValues, randomLives } from "./families/random-calls.ts";
+import { rayCluster } from "./families/ray.ts";
 import { resources } from "./families/resources.ts";
 
 /** Every case, in the order of the results. */
@@ -31,5 +32,6 @@ export const CASES: readonly ChaosCase[] = [
 	...callsAhead,
 	...largeValues,
 	...randomLives,
+	...rayCluster,
 	...hostMemory,
 ];

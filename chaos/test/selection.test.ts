@@ -25,6 +25,7 @@ const TESTED_IN: Readonly<Record<string, string>> = {
 		"core/test/cleanup/lost-record.test.ts",
 	"a ledger that is damaged from outside while its host lives":
 		"core/test/registry/files-under-a-host.test.ts",
+	"workers on a Ray cluster: SIGKILL": "adapter-ray/test/cluster/pool.test.ts",
 	"calls sent ahead: each settles once, none begins that ended as not run, none begins twice":
 		"adapter-grpc-python/test/promises/sent-ahead.test.ts",
 	"large values arrive whole and stay as they are, whatever becomes of the calls around them":

@@ -12,6 +12,8 @@ workers, kills one of them half way, and counts the processes that are left.
                 flight, and report how long until nothing of it was left
   --otlp URL    export traces, metrics and logs of the demo and its workers to an
                 OTLP/HTTP receiver, such as http://127.0.0.1:4318
+  --ray         start a Ray cluster of three nodes in a network that has only
+                loopback, read the digits there, and kill a node half way
   --plain       plain lines, also in a terminal
   --transport T "grpc" (the default) or "framed", which is faster
   --svg FILE    also save the live board and the report as a picture
@@ -29,6 +31,8 @@ export interface Flags {
 	/** The base URL of a receiver. */
 	readonly otlp: string | undefined;
 	readonly plain: boolean;
+	/** Reads on a cluster that the demo starts. */
+	readonly ray: boolean;
 	readonly svg: string | undefined;
 	readonly transport: Transport;
 	readonly help: boolean;
@@ -45,12 +49,13 @@ export function readFlags(args: readonly string[]): Flags {
 				"kill-host": { type: "boolean", default: false },
 				otlp: { type: "string" },
 				plain: { type: "boolean", default: false },
+				ray: { type: "boolean", default: false },
 				svg: { type: "string" },
 				transport: { type: "string", default: "grpc" },
 				help: { type: "boolean", short: "h", default: false },
 			},
 		});
-		const { dash, otlp, plain, svg, help, transport } = values;
+		const { dash, otlp, plain, ray, svg, help, transport } = values;
 		const { "kill-host": killHost } = values;
 		if (!isTransport(transport))
 			throw new Error(
@@ -61,6 +66,7 @@ export function readFlags(args: readonly string[]): Flags {
 			killHost,
 			otlp: otlp === undefined ? undefined : readEndpoint(otlp),
 			plain,
+			ray,
 			svg,
 			transport,
 			help,
@@ -70,7 +76,7 @@ export function readFlags(args: readonly string[]): Flags {
 		// The first sentence names the argument; the rest is about parseArgs.
 		const [what = ""] = (error as Error).message.split(". ");
 		throw new Error(
-			`${what.replace(/\.$/, "")}. There are --dash, --kill-host, --otlp URL, --plain, --svg FILE, --transport T and --help.`,
+			`${what.replace(/\.$/, "")}. There are --dash, --kill-host, --otlp URL, --plain, --ray, --svg FILE, --transport T and --help.`,
 		);
 	}
 }

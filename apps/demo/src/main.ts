@@ -19,6 +19,7 @@ import type { Tools } from "./gen/digits.ts";
 import { PictureDisplay } from "./picture.ts";
 import { poolOptions } from "./pool-options.ts";
 import { leftoversOf, seeProcesses, trailOfHost } from "./processes.ts";
+import { readDigits } from "./read-digits.ts";
 import { whyNoReceiver } from "./receiver.ts";
 import {
 	drawLeftovers,
@@ -59,6 +60,11 @@ async function main(args: readonly string[]): Promise<number> {
 	}
 	const { otlp, svg, transport } = flags;
 	if (flags.dash) return await readForEver(openDisplay("plain"), transport);
+	if (flags.ray) {
+		// Other demos need nothing of Ray.
+		const { readOnCluster } = await import("./cluster.ts");
+		return await readOnCluster(openDisplay("plain"));
+	}
 	if (flags.killHost)
 		return await killHost(
 			[
@@ -120,7 +126,7 @@ async function runPool(
 				...(telemetry && { instruments: telemetry.instruments }),
 				onEvent,
 			},
-			(pool: Pool<Tools>) => readDigits(pool, display),
+			(pool: Pool<Tools>) => readAndKill(pool, display),
 		);
 		const processes = seeProcesses();
 		const leftovers = leftoversOf(trail, processes);
@@ -142,44 +148,18 @@ async function runPool(
 
 type Outcome = Omit<Findings, "leftovers" | "lookedAt">;
 
-/** Has every image read by a call of its own, and kills a worker when half of the answers are there. */
-async function readDigits(
+/** Has every image read, and kills a worker when half of the answers are there. */
+async function readAndKill(
 	pool: Pool<Tools>,
 	display: Display,
 ): Promise<Outcome> {
-	const images = await Array.fromAsync(pool.stream("images"));
-	const answers = new Uint32Array(images.length);
-	let done = 0;
-	let right = 0;
 	let replacing: Promise<Replacement> | undefined;
-	const begunMs = performance.now();
-
-	const reading = images.map(async ({ pixels, group, shows }, index) => {
-		const read = await pool.execute(
-			"read",
-			{ pixels, group },
-			// If its worker dies, the call is made again on another one.
-			{ retry: { attempts: 3 } },
-		);
-		answers[index] = (answers[index] ?? 0) + 1;
-		done += 1;
-		if (read === shows) right += 1;
-		if (done === Math.ceil(images.length / 2))
-			replacing = killOneWorker(pool, display);
-		display.progress({
-			done,
-			total: images.length,
-			perSecond: (1_000 * done) / (performance.now() - begunMs),
-		});
+	const answers = await readDigits(pool, display, () => {
+		replacing = killOneWorker(pool, display);
 	});
-	await Promise.all(reading);
-	const durationMs = performance.now() - begunMs;
 	if (replacing === undefined) throw new Error("No worker was killed.");
 	return {
-		images: images.length,
-		once: answers.filter((times) => times === 1).length,
-		right,
-		durationMs,
+		...answers,
 		replacement: await replacing,
 		statistics: pool.statistics(),
 	};

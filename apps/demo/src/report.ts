@@ -2,6 +2,7 @@ import type { PoolStatistics } from "@snakepit/core";
 import { count, counted, duration, percent } from "./figures.ts";
 import { type Line, plain, type Tone, widthOf } from "./line.ts";
 import type { Leftover } from "./processes.ts";
+import type { Answers } from "./read-digits.ts";
 
 /** How a worker was killed and replaced. */
 export interface Replacement {
@@ -13,14 +14,7 @@ export interface Replacement {
 }
 
 /** What a run of the demo has found. */
-export interface Findings {
-	readonly images: number;
-	/** How many images were answered exactly once. */
-	readonly once: number;
-	/** How many answers were right. */
-	readonly right: number;
-	/** From the first question to the last answer. */
-	readonly durationMs: number;
+export interface Findings extends Answers {
 	readonly replacement: Replacement;
 	readonly statistics: PoolStatistics;
 	readonly leftovers: readonly Leftover[];

@@ -8,6 +8,7 @@ test("every flag that is read is in the help", () => {
 		killHost: false,
 		otlp: undefined,
 		plain: false,
+		ray: false,
 		svg: undefined,
 		transport: "grpc",
 		help: false,
@@ -29,6 +30,7 @@ test("every flag that is read is in the help", () => {
 		"--kill-host",
 		"--otlp URL",
 		"--plain",
+		"--ray",
 		"--svg FILE",
 		"--transport T",
 		"--help",
@@ -51,6 +53,6 @@ test.each([
 	const read = () => readFlags(args);
 	expect(read).toThrow(args.at(-1)?.split("=")[0]);
 	expect(read).toThrow(
-		/^[^\n]*There are --dash, --kill-host, --otlp URL, --plain, --svg FILE, --transport T and --help\.$/,
+		/^[^\n]*There are --dash, --kill-host, --otlp URL, --plain, --ray, --svg FILE, --transport T and --help\.$/,
 	);
 });

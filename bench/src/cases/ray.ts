@@ -1,0 +1,141 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { NdArray } from "@snakepit/adapter-python";
+import { rayPython } from "@snakepit/adapter-ray";
+import type { Pool } from "@snakepit/core";
+import {
+	type Case,
+	type Figures,
+	higher,
+	lower,
+	ratio,
+	type Setting,
+} from "../case.ts";
+import { openPoolOf } from "../contestants/ours.ts";
+import { measureLatency, measureThroughput } from "../measure/latency.ts";
+import type { Needs } from "../needs.ts";
+import { SMALL_TEXT } from "./small-call.ts";
+
+const NODES = 3;
+const needs: Needs = { clusterNodes: NODES };
+const ITEM_BYTES = 100;
+const ARRAY = new Float64Array(1_000_000).fill(1);
+const PLAIN = "plain Ray, called from Python";
+const OURS = "ours, rayPython";
+
+/** Not on the node of this program: a call crosses to another one, as it does for plain Ray. */
+const FAR = { placement: { node: "127.0.0.3" } } as const;
+
+export const ray: Case = {
+	name: "ray",
+	title: "Workers on a Ray cluster",
+	about: `Three nodes on this machine, each with one CPU, joined by loopback: what a network adds is missing. An actor or a worker on each; the calls that follow each other, the stream and the array go to one that is not on the caller's node. Small calls echo a text of 100 characters; the stream has items of ${ITEM_BYTES} bytes; the array is echoed by numpy, and both ways count. Each row starts a cluster of its own.`,
+	figures: {
+		p50_us: lower("p50, one at a time", "us"),
+		p99_us: lower("p99", "us"),
+		calls_per_s: higher("3 under way, 3 workers", "calls/s"),
+		items_per_s: higher("streamed items", "items/s"),
+		array_mb_s: higher("echo of a numpy array of 8 MB", "MB/s"),
+	},
+	plot: "p50_us",
+	rows: [
+		{ name: PLAIN, kind: "peer", needs, measure: measurePlain },
+		{ name: OURS, kind: "ours", needs, measure: measureOurs },
+	],
+	aims: [
+		ratio("p50 against plain Ray", "p50_us", [OURS, PLAIN], { atMost: 1 }),
+		ratio("calls a second against plain Ray", "calls_per_s", [OURS, PLAIN], {
+			atLeast: 1,
+		}),
+		ratio("streamed items against plain Ray", "items_per_s", [OURS, PLAIN], {
+			atLeast: 3,
+		}),
+		ratio("echo of an array against plain Ray", "array_mb_s", [OURS, PLAIN], {
+			atLeast: 1,
+		}),
+	],
+};
+
+async function measurePlain({ pace }: Setting): Promise<Figures> {
+	const program = fileURLToPath(
+		new URL("../python/plain_ray.py", import.meta.url),
+	);
+	const words = [program, String(pace.warmUpMs), String(pace.measureMs)];
+	const { stdout } = await promisify(execFile)(rayInterpreter(), words);
+	return JSON.parse(stdout);
+}
+
+async function measureOurs({ pace }: Setting): Promise<Figures> {
+	const close = { drainMs: 0 };
+	const far = await open(1, FAR);
+	const latency = await measureLatency(
+		() => far.execute("echo", [SMALL_TEXT]),
+		pace,
+	);
+	const guess = await streamed(far, 1_000);
+	const items = await streamed(far, Math.ceil((guess * pace.measureMs) / 1000));
+	const arrays = await echoedArrays(far, pace.measureMs);
+	await far.close(close);
+	const all = await open(NODES, {});
+	const calls = await measureThroughput(
+		() => all.execute("echo", [SMALL_TEXT]),
+		NODES,
+		pace,
+	);
+	await all.close(close);
+	return {
+		p50_us: latency["p50_us"] ?? Number.NaN,
+		p99_us: latency["p99_us"] ?? Number.NaN,
+		calls_per_s: calls,
+		items_per_s: items,
+		array_mb_s: arrays,
+	};
+}
+
+function open(
+	size: number,
+	where: Partial<Parameters<typeof rayPython>[0]>,
+): Promise<Pool> {
+	return openPoolOf({
+		adapter: rayPython({
+			python: rayInterpreter(),
+			tools: fileURLToPath(new URL("../python/tools.py", import.meta.url)),
+			address: process.env["RAY_ADDRESS"] ?? "auto",
+			resources: { CPU: 1 },
+			...where,
+		}),
+		size,
+		start: { timeoutMs: 120_000 },
+	});
+}
+
+async function streamed(pool: Pool, items: number): Promise<number> {
+	const begin = performance.now();
+	let got = 0;
+	for await (const item of pool.stream("produce", [items, ITEM_BYTES]))
+		got += (item as Uint8Array).length;
+	if (got !== items * ITEM_BYTES) throw new Error(`${got} bytes came`);
+	return (items * 1000) / (performance.now() - begin);
+}
+
+/** MB a second, both ways added. */
+async function echoedArrays(pool: Pool, ms: number): Promise<number> {
+	const sent = new NdArray("float64", [ARRAY.length], ARRAY);
+	const begin = performance.now();
+	let echoes = 0;
+	for (; echoes < 3 || performance.now() - begin < ms; echoes++) {
+		const got = (await pool.execute("echo_array", [sent])) as NdArray;
+		if (got.data.length !== ARRAY.length)
+			throw new Error("the echo is not what was sent");
+	}
+	const bytes = echoes * 2 * ARRAY.byteLength;
+	return bytes / 1000 / (performance.now() - begin);
+}
+
+/** From `scripts/ray/inside.ts`. */
+function rayInterpreter(): string {
+	const python = process.env["SNAKEPIT_TEST_RAY_PYTHON"];
+	if (python === undefined) throw new Error("there is no Ray cluster");
+	return python;
+}

@@ -1,0 +1,37 @@
+/** Who is hit: on the machine of the host, and on a node beside it. */
+export type Party =
+	| "host"
+	| "gateway"
+	| "stand-in"
+	| "actor"
+	| "keeper"
+	| "relay"
+	| "worker"
+	| "raylet"
+	| "control store";
+
+/** What a round with a Ray cluster does to it, and what has to end by that. At its end the host is killed, and everything has to be gone. */
+export type ClusterScene =
+	| {
+			readonly fault: "killed";
+			/** One after the other, in one go. */
+			readonly parties: readonly Party[];
+			/** What ends before the host is killed: all workers, that of the party, or none. */
+			readonly ends: "all workers" | "one worker" | "nothing";
+			/** Whether the pool has all of its workers again afterwards. */
+			readonly heals: boolean;
+	  }
+	| {
+			readonly fault: "stopped";
+			readonly party: Party;
+			/** Whether calls go on meanwhile. */
+			readonly serves: boolean;
+	  }
+	| {
+			readonly fault: "cut off";
+			/** No packet passes to or from the node of a worker; or also none to or from the control store, from anywhere. */
+			readonly from:
+				| "the other nodes"
+				| "the other nodes and the control store";
+			readonly heals: boolean;
+	  };
