@@ -59,12 +59,14 @@ export class WorkerServer {
 		signal: AbortSignal,
 	): Promise<IncomingMessage> {
 		if (this.#ended !== undefined) throw this.#over("no");
+		signal.throwIfAborted();
 		const { method, path, headers, body } = outgoing;
 		const request = httpRequest({
 			...connectTo(this.address),
-			...{ agent: this.#agent, method, path, signal },
+			...{ agent: this.#agent, method, path },
 			headers: { "accept-encoding": "identity", ...headers },
 		});
+		endWith(request, signal);
 		const response = responseTo(request);
 		if (body instanceof Readable) feed(request, body);
 		else request.end(body);
@@ -153,6 +155,13 @@ function isGarbage({ code }: NodeJS.ErrnoException): boolean {
 
 function isSafe({ method, body }: Outgoing): boolean {
 	return ["GET", "HEAD", "OPTIONS"].includes(method) && body === undefined;
+}
+
+/** An abort closes its connection. The option `signal` of a request does the same, with a dozen listeners. */
+function endWith(request: ClientRequest, signal: AbortSignal): void {
+	const abort = (): void => void request.destroy(signal.reason);
+	signal.addEventListener("abort", abort, { once: true });
+	request.once("close", () => signal.removeEventListener("abort", abort));
 }
 
 /** Each ends with the other. `pipeline` would not say why the body failed. */
