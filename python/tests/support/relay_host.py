@@ -140,8 +140,10 @@ class RelayHost:
     def open_control(self) -> Wire:
         """Opens the connections of the gateway."""
         control = Wire(self.connect())
-        self.life = self.connect()
         self._open.append(control)
+        assert control.receive() == {"admitted": "control"}
+        self.life = self.connect()
+        assert control.receive() == {"admitted": "life"}
         return control
 
     def launch(self, **payload: Any) -> dict[str, Any]:

@@ -69,7 +69,7 @@ class GatewaySlot:
                 gateway.identity, facts, gateway.launch.keep_alive_ms
             )
             relay.send(launch=gateway.sources.mapped(launch))
-            async for message in relay.messages():
+            async for message in relay.messages:
                 ready = message.get("ready")
                 if isinstance(ready, dict):
                     ready.update(facts)

@@ -130,6 +130,7 @@ class Relay:
         if self._control is None:
             self._control = ControlConnection(connection)
             self._listen_to(self._control, self._receive)
+            self._control.send(admitted="control")
             return True
         if self._life is None:
             end_when_silent(connection, self._setup.keep_alive_ms)
@@ -137,6 +138,7 @@ class Relay:
             self._listen_to(
                 connection, lambda: self._end("the gateway or its machine is gone")
             )
+            self._control.send(admitted="life")
             return True
         if self._worker is None or self._has_conversation:
             return False

@@ -16,15 +16,24 @@ from snakepit_bridge.cluster.life_connection import end_when_silent
 __all__ = ["RelayConnection", "messages"]
 
 READ_BYTES = 64 << 10
+# For each step of a connection; a node may be busy with starting many workers.
+ANSWER_S = 30.0
 
 
 class RelayConnection:
-    """Messages both ways, until either machine is gone."""
+    """Messages both ways, until either machine is gone.
+
+    Attributes:
+        messages: What the relay sends, until it or its machine is gone.
+    """
 
     def __init__(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, life: Any
+        self,
+        messages: AsyncIterator[dict[str, Any]],
+        writer: asyncio.StreamWriter,
+        life: Any,
     ) -> None:
-        self._reader = reader
+        self.messages = messages
         self._writer = writer
         self._life = asyncio.create_task(self._end_with(*life))
 
@@ -44,27 +53,34 @@ class RelayConnection:
         """
         relay, node = facts["relay"], facts["node"]
         context = pinned_context(identity, relay["certificate"], server=False)
+        opened: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
         try:
-            # In this order: so the relay knows them apart.
-            control = await _open(relay, context, keep_alive_ms)
-            life = await _open(relay, context, keep_alive_ms)
+            for name in ("control", "life"):
+                # A client of TLS 1.3 is done before the relay is: without its word the
+                # next connection could be admitted first, and the relay knows them by
+                # their order.
+                opened.append(await asyncio.wait_for(_open(relay, context), ANSWER_S))
+                if name == "control":
+                    incoming = messages(opened[0][0])
+                told = await asyncio.wait_for(anext(incoming, None), ANSWER_S)
+                if told != {"admitted": name}:
+                    raise ConnectionError("it was closed")
         except (OSError, asyncio.TimeoutError) as error:
+            for _, writer in opened:
+                writer.transport.abort()
             raise StartFailed(
                 "CLUSTER_UNREACHABLE",
                 f"node {node['name']} ({node['address']}) cannot be reached at port "
                 f"{relay['port']}: {type(error).__name__}: {error}",
                 "Between the nodes of the cluster all ports above 1023 have to be open.",
             ) from None
+        control, life = opened
         end_when_silent(life[1].get_extra_info("socket"), keep_alive_ms)
-        return cls(*control, life)
+        return cls(incoming, control[1], life)
 
     def send(self, **message: object) -> None:
         """Sends a message."""
         self._writer.write(line(**message))
-
-    def messages(self) -> AsyncIterator[dict[str, Any]]:
-        """Yields what the relay sends, until it or its machine is gone."""
-        return messages(self._reader)
 
     def close(self) -> None:
         """Ends both; the relay ends all it has started then."""
@@ -92,10 +108,11 @@ async def messages(reader: asyncio.StreamReader) -> AsyncIterator[dict[str, Any]
 
 
 async def _open(
-    relay: dict[str, Any], context: ssl.SSLContext, within_ms: int
+    relay: dict[str, Any], context: ssl.SSLContext
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    opened = asyncio.open_connection(relay["host"], relay["port"], ssl=context)
-    reader, writer = await asyncio.wait_for(opened, within_ms / 1000)
+    reader, writer = await asyncio.open_connection(
+        relay["host"], relay["port"], ssl=context
+    )
     if not is_pinned(writer.get_extra_info("ssl_object"), relay["certificate"]):
         writer.transport.abort()
         raise ssl.SSLError("another certificate than the relay's")
