@@ -103,10 +103,11 @@ def test_whatever_bytes_come_are_a_frame_or_refused() -> None:
             call = pb.Call(call_id=number, tool=name, arguments=arguments)
             if fields is not None:
                 read += 1
-                call.timeout_ms = fields.timeout_ms or 0
-                call.session_id = fields.session or ""
-                if fields.traceparent:
-                    call.trace_context["traceparent"] = fields.traceparent
+                timeout_ms, session, traceparent, _ = fields
+                call.timeout_ms = timeout_ms or 0
+                call.session_id = session or ""
+                if traceparent:
+                    call.trace_context["traceparent"] = traceparent
             again = compact(call)
             assert again is not None
             # What is there and empty is left out.

@@ -10,7 +10,7 @@ from support.fake_host import FakeHost
 
 # Modules, with those of an interpreter that runs nothing. It may be lowered; a module that
 # raises it costs every start of every worker.
-MOST_MODULES = 211
+MOST_MODULES = 210
 
 TOOLS = """\
 from snakepit_bridge import tool

@@ -12,12 +12,12 @@ that armed them again would take the signal away from us.
 
 from __future__ import annotations
 
+import _socket as socket  # Enough of it: `socket` is one of the slowest imports.
 import _thread
 import fcntl
 import os
 import select
 import signal
-import socket
 import struct
 import sys
 
@@ -113,9 +113,12 @@ def peer_exits(connection: int) -> bool:
     if sys.platform != "linux":
         return False
     try:
-        with socket.socket(fileno=os.dup(connection)) as peer:
+        peer = socket.socket(fileno=os.dup(connection))
+        try:
             level, option = socket.SOL_SOCKET, socket.SO_PEERCRED
             pid, _, _ = PEER.unpack(peer.getsockopt(level, option, PEER.size))
+        finally:
+            peer.close()
         with open(f"/proc/{pid}/stat", "rb") as file:
             text = file.read()
         fields = text[text.rfind(b")") + 2 :].split()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from google.protobuf.message import DecodeError
 
@@ -26,15 +26,9 @@ _MAY_HOLD = 8
 _UNSIGNED = struct.Struct(">I")
 
 
-class CompactFields(NamedTuple):
-    """What a compact call has besides its arguments; None of what is left out."""
-
-    timeout_ms: int | None
-    session: str | None
-    traceparent: str | None
-    may_hold: bool
-
-
+# What a compact call has besides its arguments, None of what is left out: its time limit in
+# milliseconds, session and traceparent, and whether the session may hold objects.
+CompactFields: TypeAlias = tuple[int | None, str | None, str | None, bool]
 CompactCall: TypeAlias = tuple[int, str, bytes, CompactFields | None]
 
 
@@ -80,7 +74,7 @@ def _parse_fields(data: bytes, at: int, fields: int) -> tuple[CompactFields, int
         session, at = _text(data, at)
     if fields & _TRACEPARENT:
         traceparent, at = _text(data, at)
-    return CompactFields(timeout_ms, session, traceparent, bool(fields & _MAY_HOLD)), at
+    return (timeout_ms, session, traceparent, bool(fields & _MAY_HOLD)), at
 
 
 def _text(data: bytes, at: int) -> tuple[str, int]:

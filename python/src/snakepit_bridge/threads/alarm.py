@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import _socket as socket
 import selectors
-import socket
 
 __all__ = ["Alarm"]
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import _socket as socket
 import contextlib
-import socket
+import os
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -181,7 +182,7 @@ class FramedOutbox:
         self._waiting.appendleft(framed(SIGNAL, welcome.SerializeToString()))
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, KERNEL_BYTES)
         # A descriptor of its own: the one for reading is shared between selectors.
-        self._writable_fd = connection.dup().detach()
+        self._writable_fd = os.dup(connection.fileno())
         self._socket = connection
         self.flush()
 
@@ -200,7 +201,7 @@ class FramedOutbox:
         self._socket = None
         if self._loop is not None and self._writable_fd >= 0:
             self._loop.remove_writer(self._writable_fd)
-            socket.close(self._writable_fd)
+            os.close(self._writable_fd)
             self._writable_fd = -1
 
     def _await_room(self) -> None:

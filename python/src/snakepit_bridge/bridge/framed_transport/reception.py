@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import _socket as socket
 import contextlib
 import os
-import socket
 
 # What `hmac` calls it: importing that takes a worker longer than all of its sockets.
 from _operator import _compare_digest as compare_digest
@@ -95,10 +95,11 @@ class Reception:
 
     def _accept(self, listener: socket.socket) -> None:
         try:
-            connection, _ = listener.accept()
+            descriptor, _ = listener._accept()  # type: ignore[attr-defined]
         except OSError:
             # The client is gone again, or there is no descriptor left: then it goes on waiting.
             return
+        connection = socket.socket(fileno=descriptor)
         connection.setblocking(False)
         if len(self._guests) >= MOST_GUESTS:
             next(iter(self._guests.values())).dismiss()

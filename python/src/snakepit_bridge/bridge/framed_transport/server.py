@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import _socket as socket
 import functools
-import socket
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING

@@ -31,7 +31,7 @@ def alias_check(annotation: Any, alias: Any, value: Any, within: Within) -> Chec
         )
     check = AliasCheck(alias.__name__, place)
     within.made[place] = check
-    inside = within._replace(aliases=(*within.aliases, alias))
+    inside = within.replace(aliases=(*within.aliases, alias))
     check.target = within.compile(value, inside)
     if _is_endless(check):
         raise Unsupported(f"the alias {alias.__name__} stands for itself")

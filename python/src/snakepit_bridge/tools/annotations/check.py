@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from snakepit_bridge.values.no_image import Path
 
@@ -101,7 +101,7 @@ class AnyCheck(Check):
         return {}
 
 
-class Within(NamedTuple):
+class Within:
     """Where an annotation occurs.
 
     Attributes:
@@ -115,13 +115,39 @@ class Within(NamedTuple):
         in_model: whether pydantic makes its values, or writes them, as part of a model.
     """
 
-    compile: Callable[[Any, Within], Check]
-    aliases: tuple[Any, ...]
-    made: dict[Any, Check]
-    applied: bool
-    answered: bool
-    owner: Any = None
-    in_model: bool = False
+    # No named tuple: to make that class takes every start longer than all of this module.
+    __slots__ = (
+        "aliases",
+        "answered",
+        "applied",
+        "compile",
+        "in_model",
+        "made",
+        "owner",
+    )
+
+    def __init__(
+        self,
+        compile: Callable[[Any, Within], Check],
+        aliases: tuple[Any, ...],
+        made: dict[Any, Check],
+        applied: bool,
+        answered: bool,
+        owner: Any = None,
+        in_model: bool = False,
+    ) -> None:
+        self.compile = compile
+        self.aliases = aliases
+        self.made = made
+        self.applied = applied
+        self.answered = answered
+        self.owner = owner
+        self.in_model = in_model
+
+    def replace(self, **changes: Any) -> Within:
+        """Returns a copy with other values."""
+        values = {name: getattr(self, name) for name in self.__slots__}
+        return Within(**{**values, **changes})
 
     def part(self, annotation: Any) -> Check:
         """Returns the check of a part; in a description, one that is not known is any.

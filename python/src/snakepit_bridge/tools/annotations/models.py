@@ -139,13 +139,13 @@ def validated(annotation: Any, inner: Any, within: Within) -> Check:
 def _describing(within: Within) -> Within:
     made: Any = within.made.setdefault(_Descriptions, _Descriptions())  # type: ignore[arg-type]
     # A result is written by its type: only what is in a model is pydantic's.
-    return within._replace(applied=False, made=made, in_model=not within.answered)
+    return within.replace(applied=False, made=made, in_model=not within.answered)
 
 
 def _in_model(within: Within) -> Within:
     """Returns the same place inside a model, where other descriptions hold."""
     made: Any = within.made.setdefault(_in_model, _Descriptions())  # type: ignore[arg-type]
-    return within._replace(made=made, in_model=True)
+    return within.replace(made=made, in_model=True)
 
 
 def _place(loc: tuple[int | str, ...], path: Path) -> Path:
@@ -184,7 +184,7 @@ def _described(kind: Any, annotation: Any, within: Within) -> Check:
     check = ObjectCheck(kind, kind.__name__)
     within.made[place] = check
     properties = list(_answered(kind) if within.answered else _taken(kind))
-    inside = within._replace(owner=annotation)
+    inside = within.replace(owner=annotation)
     check.complete(
         {p.name: inside.part(p.annotation) for p in properties},
         [p.name for p in properties if p.required],

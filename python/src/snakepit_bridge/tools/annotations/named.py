@@ -6,7 +6,7 @@ import inspect
 import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from snakepit_bridge.tools.annotations.check import AnyCheck, Check, Mismatch, Schema
 from snakepit_bridge.values.no_image import Path, key_place
@@ -22,15 +22,6 @@ __all__ = [
 
 
 _DEFINITIONS = "#/$defs/"
-
-
-class _Refusal(NamedTuple):
-    """Why a value did not pass; `path` is None where it was the value itself."""
-
-    path: Path | None
-    expected: str
-    got: str
-    problem: str | None
 
 
 class _Outcomes(threading.local):
@@ -72,14 +63,15 @@ class NamedCheck(Check):
                 known[place] = self.look(value, path)
             except Mismatch as mismatch:
                 inside = None if mismatch.path is path else mismatch.path
-                known[place] = _Refusal(
+                # Not the one that was raised, which keeps the frames that it passed.
+                known[place] = Mismatch(
                     inside, mismatch.expected, mismatch.got, mismatch.problem
                 )
         outcome = known[place]
-        if type(outcome) is not _Refusal:
+        if type(outcome) is not Mismatch:
             return outcome
         where = path if outcome.path is None else outcome.path
-        raise Mismatch(where, *outcome[1:])
+        raise Mismatch(where, outcome.expected, outcome.got, outcome.problem)
 
     def look(self, value: Any, path: Path) -> Any:
         """Checks a value, as `check` does, without what is known of it."""

@@ -122,7 +122,7 @@ def record_check(
         check.keywords = {f.name: f.keyword for f in fields if f.name != f.keyword}
     within.made[place] = check
     aliases = (*within.aliases, kind) if arguments else within.aliases
-    inside = within._replace(aliases=aliases, owner=annotation)
+    inside = within.replace(aliases=aliases, owner=annotation)
     check.complete(
         {field.name: inside.part(field.annotation) for field in fields},
         [field.name for field in fields if field.required],
