@@ -43,7 +43,7 @@ FAILURES = [
     ("greet", {"name": 1}, pb.FAILURE_KIND_INVALID_ARGUMENTS, "$.name: expected str"),
     ("greet", None, pb.FAILURE_KIND_INVALID_ARGUMENTS, "$.name: missing argument"),
     ("count", [1], pb.FAILURE_KIND_WRONG_SHAPE, "call it with stream()"),
-    ("odd", None, pb.FAILURE_KIND_VALUE_NOT_TRANSFERABLE, "$.a[0] is an object"),
+    ("odd", None, pb.FAILURE_KIND_VALUE_NOT_TRANSFERABLE, "$.a[0] has the type object"),
     ("leave", None, pb.FAILURE_KIND_TOOL_FAILED, "SystemExit: gone"),
     ("leave_later", None, pb.FAILURE_KIND_TOOL_FAILED, "KeyboardInterrupt"),
 ]
