@@ -215,7 +215,7 @@ const NO_DEADLINE_MS = 2 ** 31 - 1;
  * up. A signal that ends the program, `process.exit()` and a forced close end it as ever.
  */
 function debuggedPool(options: ResolvedOptions): ResolvedOptions {
-	const { size, start, queue, recycle } = options;
+	const { size, start, queue, calls, recycle, stop } = options;
 	const never = Number.POSITIVE_INFINITY;
 	return {
 		...options,
@@ -223,7 +223,7 @@ function debuggedPool(options: ResolvedOptions): ResolvedOptions {
 		callsPerWorker: 1,
 		start: { ...start, timeoutMs: NO_DEADLINE_MS },
 		queue: { ...queue, timeoutMs: never },
-		calls: { timeoutMs: never, cancelGraceMs: NO_DEADLINE_MS },
+		calls: { ...calls, timeoutMs: never, cancelGraceMs: NO_DEADLINE_MS },
 		deadlinesOfCalls: "ignored",
 		heartbeat: "off",
 		recycle: {
@@ -232,7 +232,11 @@ function debuggedPool(options: ResolvedOptions): ResolvedOptions {
 			afterCalls: never,
 			aboveResidentBytes: never,
 		},
-		stop: { drainMs: NO_DEADLINE_MS, killAfterMs: NO_DEADLINE_MS },
+		stop: {
+			...stop,
+			drainMs: NO_DEADLINE_MS,
+			killAfterMs: NO_DEADLINE_MS,
+		},
 	};
 }
 

@@ -1,4 +1,5 @@
 import type { Connection } from "../adapter.ts";
+import type { EventOf } from "../events.ts";
 import { isSameProcess } from "../identity.ts";
 import type {
 	Clock,
@@ -23,7 +24,7 @@ export interface StopWorld {
 	readonly host: ProcessHost;
 }
 
-export type StopStep = "leave" | "terminate" | "kill" | "sweep";
+export type StopStep = EventOf<"worker.stop_step">["step"];
 
 /** What the ladder reports. */
 export interface StopListener {

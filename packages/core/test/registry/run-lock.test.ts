@@ -2,8 +2,10 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
 	existsSync,
+	linkSync,
 	mkdirSync,
 	readdirSync,
+	readFileSync,
 	rmSync,
 	symlinkSync,
 	writeFileSync,
@@ -12,6 +14,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import {
 	createLock,
+	mendLock,
 	RunLock,
 	restoreLock,
 	takeLock,
@@ -140,3 +143,40 @@ test("a lock that was lost can be made again, where that is possible", () => {
 	symlinkSync("/nowhere/at/all", path);
 	expect(restoreLock(sqlite, path)).toBe("refused");
 });
+
+test("a lock that was filled is emptied and taken; without content or name there is nothing to mend", () => {
+	const path = newPath();
+	const aside = `${path}.aside`;
+	expect(mendLock(sqlite, path, aside)).toBe("missing");
+	writeFileSync(path, "");
+	expect(mendLock(sqlite, path, aside)).toBe("refused");
+	writeFileSync(path, "of somebody");
+	const lock = taken(mendLock(sqlite, path, aside));
+	expect(existsSync(aside)).toBe(false);
+	expect(takeLock(sqlite, path)).toBe("held");
+	lock.release("removed");
+	expect(existsSync(path)).toBe(false);
+});
+
+test.each(["a second name", "a directory"])(
+	"what has the name of a lock and is of use to somebody is moved aside: %s",
+	(what) => {
+		const path = newPath();
+		const aside = `${path}.aside`;
+		const other = `${path}.other`;
+		if (what === "a directory") mkdirSync(path);
+		else {
+			writeFileSync(other, "kept");
+			linkSync(other, path);
+		}
+		taken(mendLock(sqlite, path, aside)).release("removed");
+		expect(existsSync(aside)).toBe(true);
+		if (what === "a second name")
+			expect(readFileSync(other, "utf8")).toBe("kept");
+		// What is aside already is not lost.
+		if (what !== "a directory") return;
+		mkdirSync(path);
+		writeFileSync(join(aside, "file"), "");
+		expect(mendLock(sqlite, path, aside)).toBe("refused");
+	},
+);
