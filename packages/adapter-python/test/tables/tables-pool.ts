@@ -16,14 +16,17 @@ export const needsPython: string =
 		? " (skipped: pandas, polars and pyarrow could not be installed)"
 		: "";
 
+/** For tests of packages that do not depend on it. */
+export { Table, tableFromArrays } from "apache-arrow";
+
 /** A pool of one worker with the tools of tables.py, and what closes it. */
-export async function open(): Promise<{
+export async function open(makeAdapter: typeof python = python): Promise<{
 	readonly pool: Pool<Tools>;
 	close(): Promise<void>;
 }> {
 	const dataDir = mkdtempSync(join(tmpdir(), "snp-tables-"));
 	const pool = await createPool<Tools>({
-		adapter: python({ tools, python: PYTHON ?? "python3" }),
+		adapter: makeAdapter({ tools, python: PYTHON ?? "python3" }),
 		size: 1,
 		dataDir,
 	});
