@@ -11,12 +11,13 @@ usage: python -m snakepit_bridge call FILE_OR_MODULE TOOL [--json JSON] [NAME=VA
        python -m snakepit_bridge attach SOCKET            (to a breakpoint() in a worker)
        python -m snakepit_bridge worker --run-id RUNID    (started by a host only)
        python -m snakepit_bridge preload --run-id RUNID   (started by a host only)
+       python -m snakepit_bridge nodes [HOST:PORT]        (of a Ray cluster: are they fit?)
        python -m snakepit_bridge gateway --run-id RUNID   (started by a host only)
        python -m snakepit_bridge stand-in --run-id RUNID  (started by a host only)
        python -m snakepit_bridge --version
 """
 WRONG_USAGE = 64
-CLUSTER_COMMANDS = ("gateway", "stand-in", "relay")
+CLUSTER_COMMANDS = ("gateway", "nodes", "relay", "stand-in")
 
 
 def main(arguments: list[str]) -> int:
@@ -73,6 +74,10 @@ def _run_cluster_command(command: str, arguments: list[str]) -> int:
         from snakepit_bridge.cluster.gateway_program import run_gateway
 
         return run_gateway(arguments)
+    if command == "nodes":
+        from snakepit_bridge.cluster.probe import run_probe
+
+        return run_probe(arguments)
     from snakepit_bridge.cluster.keeper import run_keeper
 
     return run_keeper(arguments)

@@ -39,9 +39,14 @@ class GatewayLaunch(Launch):
         placement: `spread`, `pack`, or `{"node": ID_OR_ADDRESS}`.
         runtime_env: The user's, for Ray.
         keep_alive_ms: A connection whose other end does not answer for so long is lost.
+        message: All of it, unchecked.
         tls: Paths of the user's `ca`, `certificate` and `key`; None to make own ones.
         start_timeout_ms: The host gives up on a worker after this.
     """
+
+    def __init__(self, message: dict[str, object]) -> None:
+        super().__init__(message)
+        self.message = message
 
     def _read(self) -> None:
         super()._read()

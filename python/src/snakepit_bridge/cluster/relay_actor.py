@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 
 from snakepit_bridge.cluster.hosted_worker import bridge_command
 
@@ -17,6 +18,8 @@ __all__ = ["RelayActor"]
 
 # A process that has not ended by then may be stopped.
 STOPPED_S = 1.0
+# For Ray to end an actor whose relay has ended; without a control store it cannot.
+RAY_END_S = 3.0
 REQUIRED = {
     "msgpack": "msgpack",
     "google.protobuf": "protobuf",
@@ -61,7 +64,7 @@ class RelayActor:
         return {"node": node, "relay": json.loads(line)}
 
     def end(self) -> None:
-        """Returns, or ends this process, when nothing of the worker is left on the node.
+        """Returns when nothing of the worker is left on the node.
 
         The relay ends by itself when its connections do; this is for a keeper that is
         stopped.
@@ -76,8 +79,9 @@ class RelayActor:
 
 
 def _end_with(relay: subprocess.Popen[bytes]) -> None:
-    """Ends the actor with its relay, also when Ray cannot tell it to."""
+    """Ends the actor after its relay, also when Ray does not."""
     relay.wait()
+    time.sleep(RAY_END_S)
     os._exit(0)
 
 
