@@ -18,6 +18,8 @@ import {
 	resolveOptions,
 } from "./options.ts";
 import { RELAYED } from "./relay-connection.ts";
+import { gatewayOf, relayOf } from "./remote-facts.ts";
+import { ReportedUsage } from "./reported-usage.ts";
 import { RAY_REFUSAL_CODES } from "./start-error-codes.ts";
 
 /** What `rayPython` returns. */
@@ -97,7 +99,14 @@ class RayWorkers implements RayPythonAdapter {
 		worker: WorkerProcess,
 		signal: AbortSignal,
 	): Promise<Connection> {
-		return await this.inner.connect(worker, signal);
+		const usage = new ReportedUsage(worker.descriptor(USAGE_DESCRIPTOR));
+		const { id, name, address } = relayOf(worker).node;
+		const connection = await this.inner.connect(worker, signal);
+		return Object.assign(connection, {
+			place: { name, address },
+			usage: () => usage.latest,
+			facts: { node: id, ray: gatewayOf(worker).ray },
+		});
 	}
 
 	/** What to execute for a program of the bridge's cluster. */

@@ -84,6 +84,8 @@ export interface WorkerSnapshot {
 		readonly silentMs: number;
 		readonly missedInARow: number;
 	} | null;
+	/** The machine that it runs on, where that is another one. */
+	readonly place: { readonly name: string; readonly address: string } | null;
 	/** What its adapter says of it. */
 	readonly facts: Readonly<Record<string, unknown>>;
 	/** When it is replaced; what has no limit is `null`. */

@@ -9,6 +9,7 @@ import type {
 	SlotCompanion,
 } from "./launch-spec.ts";
 import type { LayerReport } from "./protection.ts";
+import type { RemoteUsage, WorkerPlace } from "./remote-worker.ts";
 import type { RunId } from "./run-id.ts";
 import type { ProcessExit } from "./world.ts";
 
@@ -30,6 +31,8 @@ export {
 	type ProgramOptions,
 	programSpec,
 } from "./program-options.ts";
+
+export type { RemoteUsage, WorkerPlace } from "./remote-worker.ts";
 
 /**
  * What to start and how to converse with it. The pool owns the process, the
@@ -250,6 +253,13 @@ export interface Connection<Client = unknown> extends AsyncDisposable {
 	readonly client?: Client | undefined;
 	/** What the worker said about itself and people may want to see, as its version and capabilities: part of its `WorkerView`. */
 	readonly facts?: Readonly<Record<string, unknown>> | undefined;
+	/** The machine on which the worker runs, where that is another one: shown beside it, and kept in the ledger. */
+	readonly place?: WorkerPlace | undefined;
+	/**
+	 * Of a worker on another machine: what it uses there, as measured last; `undefined` before the first time. The pool
+	 * judges by it whether a silent worker works, and by its memory when it is replaced.
+	 */
+	usage?(): RemoteUsage | undefined;
 	/**
 	 * Present when the worker keeps calls that are sent to it while it runs one, and begins them one after the other, each
 	 * after the answer before has left. Only with one call per worker.

@@ -1,6 +1,7 @@
 import type { WorkerLogRecord } from "./adapter.ts";
 import type { ErrorCode } from "./error-codes.ts";
 import type { EndReason, Killer } from "./registry/process-registry.ts";
+import type { WorkerPlace } from "./remote-worker.ts";
 import type { ProcessExit } from "./world.ts";
 
 /** In every event about one worker. */
@@ -178,6 +179,8 @@ export type PoolEvent =
 			};
 			/** What the program reported about itself. */
 			readonly ready: unknown;
+			/** The machine that it runs on, where that is another one. */
+			readonly place?: WorkerPlace | undefined;
 	  })
 	| (WorkerRef & {
 			/** The worker could not be made ready. */

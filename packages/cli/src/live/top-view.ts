@@ -63,7 +63,10 @@ function workerRow(worker: WorkerSnapshot): readonly string[] {
 			: "";
 	const processors = usage?.processors ?? null;
 	return [
-		worker.workerId,
+		// An older program says nothing of a place.
+		worker.place
+			? `${worker.workerId} on ${worker.place.name}`
+			: worker.workerId,
 		`${worker.state}${silent}`,
 		worker.pid === null ? "-" : String(worker.pid),
 		usage === null ? "-" : bytes(usage.residentBytes),

@@ -6,6 +6,8 @@ export interface SeenWorker {
 	readonly workerId: string;
 	readonly pool: string;
 	readonly pid: number | undefined;
+	/** The machine that it runs on, where that is another one. */
+	readonly place: string | undefined;
 	readonly startedAt: number;
 	/** `left`: it lives, and its host does not. */
 	readonly condition: "starting" | "lives" | "left" | "ended";
@@ -39,6 +41,7 @@ export function seen(run: RunHistory, isAlive: IsAlive): SeenRun {
 			workerId,
 			pool,
 			pid: identity?.pid,
+			place: worker.place?.name,
 			startedAt: worker.activatedAt ?? worker.reservedAt,
 			condition: lives
 				? condition === "lives"

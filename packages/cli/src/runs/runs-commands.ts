@@ -68,7 +68,9 @@ function psRows(run: SeenRun): readonly (readonly string[])[] {
 		...workers.map((worker) => [
 			runId,
 			worker.pool,
-			worker.workerId,
+			worker.place === undefined
+				? worker.workerId
+				: `${worker.workerId} on ${worker.place}`,
 			String(worker.pid ?? ""),
 			worker.condition,
 			duration(now - worker.startedAt),

@@ -63,8 +63,10 @@ export function historyEntries(run: RunHistory): readonly HistoryEntry[] {
 }
 
 function workerEntry(worker: RunHistory["workers"][number]): HistoryEntry {
-	const { incarnation, workerId, identity, endedAt, end, status } = worker;
-	const who = `${workerId} (pid ${identity?.pid ?? "unknown"})`;
+	const { incarnation, workerId, identity, place } = worker;
+	const { endedAt, end, status } = worker;
+	const on = place === undefined ? "" : ` on ${place.name}`;
+	const who = `${workerId}${on} (pid ${identity?.pid ?? "unknown"})`;
 	if (end === undefined)
 		return {
 			...{ key: incarnation, wallMs: endedAt, lines: [], tone: "active" },

@@ -1,3 +1,4 @@
+import type { RemoteUsage } from "../remote-worker.ts";
 import type { ProcessHost, ThreadFacts } from "../world.ts";
 
 /**
@@ -63,16 +64,25 @@ export function advanceOf(before: Look | undefined, now: Look): Advance {
 export class ActivityWatch {
 	readonly #pid: number;
 	readonly #host: Pick<ProcessHost, "threads" | "members">;
+	readonly #elsewhere: (() => RemoteUsage | undefined) | undefined;
 	#worker: Look | undefined;
 	#group: Look | undefined;
 
-	constructor(pid: number, host: Pick<ProcessHost, "threads" | "members">) {
+	/** @param elsewhere what the worker uses on another machine: what is here is not the worker itself then. */
+	constructor(
+		pid: number,
+		host: Pick<ProcessHost, "threads" | "members">,
+		elsewhere?: () => RemoteUsage | undefined,
+	) {
 		this.#pid = pid;
 		this.#host = host;
+		this.#elsewhere = elsewhere;
 	}
 
 	/** What it did since the last look. */
 	look(atMs: number): Advance {
+		if (this.#elsewhere !== undefined)
+			return this.#lookElsewhere(this.#elsewhere(), atMs);
 		const worker = this.#look([this.#pid], atMs);
 		const own = advanceOf(this.#worker, worker);
 		this.#worker = worker;
@@ -91,6 +101,17 @@ export class ActivityWatch {
 					? "idle"
 					: advance.activity,
 		};
+	}
+
+	/** All its processes as one thread: where many wait for Python's lock it counts as busy, and in doubt nothing hangs. */
+	#lookElsewhere(usage: RemoteUsage | undefined, atMs: number): Advance {
+		if (usage === undefined) return { cpuMs: 0, activity: "unknown" };
+		const { cpuTimeMs } = usage;
+		const all: ThreadFacts = { id: "all", cpuTimeMs, held: "no" };
+		const look: Look = { atMs, threads: new Map([[all.id, all]]) };
+		const advance = advanceOf(this.#worker, look);
+		this.#worker = look;
+		return advance;
 	}
 
 	/** Forgets what it saw: the next look is the first. */

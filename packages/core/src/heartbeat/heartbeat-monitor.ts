@@ -3,6 +3,7 @@ import type { SnakepitEvent } from "../events.ts";
 import type { ProcessIdentity } from "../identity.ts";
 import type { ResolvedHeartbeat } from "../options.ts";
 import type { WorkerRef } from "../pool-events.ts";
+import type { RemoteUsage } from "../remote-worker.ts";
 import type { Timer, World } from "../world.ts";
 import { type Activity, ActivityWatch } from "./activity.ts";
 import type { HeartbeatRounds } from "./heartbeat-rounds.ts";
@@ -55,6 +56,8 @@ export interface HeartbeatSubject {
 	readonly identity: ProcessIdentity;
 	/** Absent: only facts of the process are used, and a process that exists is healthy. */
 	readonly ping: Ping | undefined;
+	/** What it uses, where it runs on another machine. */
+	readonly usage?: (() => RemoteUsage | undefined) | undefined;
 	readonly options: ResolvedHeartbeat;
 	readonly world: World;
 	/** Say when it is asked. */
@@ -97,6 +100,7 @@ export class HeartbeatMonitor {
 		this.#activity = new ActivityWatch(
 			subject.identity.pid,
 			subject.world.host,
+			subject.usage,
 		);
 		this.#silence = silenceFrom(nowMs, "unreported");
 		const { ping, rounds, options } = subject;

@@ -4,9 +4,9 @@ import type { World } from "../world.ts";
 import type { Pool } from "./pool-interface.ts";
 import { type PoolParts, poolParts } from "./pool-parts.ts";
 import type { PoolSetting } from "./pool-setting.ts";
-import { workersUsage } from "./statistics.ts";
 import { type VisiblePool, visiblePool } from "./visible-pool.ts";
 import { WorkerPool } from "./worker-pool.ts";
+import { workersUsage } from "./workers-usage.ts";
 
 /** A pool as its users hold it, and its life: only its owner opens it, and ends it with the program. */
 export interface OwnedPool {

@@ -57,6 +57,7 @@ function workerSnapshot(
 	return {
 		...view,
 		pid: pid ?? null,
+		place: view.place ?? null,
 		running: running
 			.toSorted((a, b) => a.startedMs - b.startedMs)
 			.slice(0, MOST_SHOWN)

@@ -4,6 +4,7 @@ import type { Worker } from "../worker/worker.ts";
 import type { Clock, ProcessHost, Timer } from "../world.ts";
 import type { SessionTable } from "./session-table.ts";
 import type { PoolSize } from "./sizing.ts";
+import { workersUsage } from "./workers-usage.ts";
 
 export interface RecyclerSetting {
 	readonly options: ResolvedOptions;
@@ -63,7 +64,7 @@ export class Recycler {
 				{
 					ageMs: worker.readyMs,
 					calls: worker.callsTaken,
-					residentBytes: residentBytes.get(worker.groupId),
+					residentBytes: residentBytes.get(worker.ref.incarnation),
 				},
 				options.recycle,
 			);
@@ -71,19 +72,14 @@ export class Recycler {
 		}
 	}
 
-	/** Of their whole groups, by one look at the process table for all; none without a limit. */
-	#residentBytes(
-		workers: readonly Worker[],
-	): ReadonlyMap<number | undefined, number> {
+	/** Of their whole groups, by incarnation; none without a limit. */
+	#residentBytes(workers: readonly Worker[]): ReadonlyMap<string, number> {
 		const { options, host } = this.#setting;
 		if (!Number.isFinite(options.recycle.aboveResidentBytes)) return new Map();
-		const groups = host.membersOf(
-			workers.flatMap(({ groupId }) => groupId ?? []),
-		);
 		return new Map(
-			[...groups].map(([groupId, members]) => [
-				groupId,
-				members.reduce((sum, member) => sum + member.residentBytes, 0),
+			workersUsage(workers, host).map(({ incarnation, residentBytes }) => [
+				incarnation,
+				residentBytes,
 			]),
 		);
 	}

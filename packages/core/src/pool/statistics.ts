@@ -1,11 +1,10 @@
 import type { AuditStatistics } from "../audit/auditor.ts";
 import type { CallOutcome } from "../call-events.ts";
 import type { HeartbeatStatistics } from "../heartbeat/heartbeat-monitor.ts";
-import type { WorkerUsage } from "../instrument.ts";
 import type { RegistryStatistics } from "../registry/process-registry.ts";
+import type { WorkerPlace } from "../remote-worker.ts";
 import type { Worker } from "../worker/worker.ts";
 import type { WorkerState } from "../worker-state.ts";
-import type { ProcessHost } from "../world.ts";
 import { DurationHistogram, type DurationSummary } from "./histogram.ts";
 
 /** One worker as it is now. */
@@ -21,6 +20,8 @@ export interface WorkerView {
 	readonly readyMs: number;
 	/** `undefined` before it is ready, and without heartbeat. */
 	readonly heartbeat: HeartbeatStatistics | undefined;
+	/** The machine that it runs on, where that is another one. */
+	readonly place: WorkerPlace | undefined;
 	/** What its adapter says of it, as versions and capabilities; empty where it says nothing. */
 	readonly facts: Readonly<Record<string, unknown>>;
 }
@@ -59,6 +60,7 @@ export function viewOf(worker: Worker): WorkerView {
 		callsTaken: worker.callsTaken,
 		readyMs: worker.readyMs,
 		heartbeat: worker.heartbeat?.statistics(),
+		place: worker.connection?.place,
 		facts: worker.connection?.facts ?? {},
 	};
 }
@@ -114,24 +116,4 @@ export class StatisticsKeeper {
 			audit: now.audit,
 		};
 	}
-}
-
-/** What workers use now, their children included; those without a process are left out. */
-export function workersUsage(
-	workers: readonly Worker[],
-	host: ProcessHost,
-): readonly WorkerUsage[] {
-	const groups = workers.flatMap(({ groupId }) => groupId ?? []);
-	const members = host.membersOf(groups);
-	return workers.flatMap((worker) => {
-		const facts = members.get(worker.groupId ?? -1) ?? [];
-		if (facts.length === 0) return [];
-		return [
-			{
-				...worker.ref,
-				residentBytes: facts.reduce((sum, each) => sum + each.residentBytes, 0),
-				cpuTimeMs: facts.reduce((sum, each) => sum + each.cpuTimeMs, 0),
-			},
-		];
-	});
 }

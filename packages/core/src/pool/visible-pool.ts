@@ -13,7 +13,7 @@ import type { Pool } from "./pool-interface.ts";
 import type { PoolParts } from "./pool-parts.ts";
 import type { PoolSetting } from "./pool-setting.ts";
 import { poolSnapshot } from "./pool-snapshot.ts";
-import { workersUsage } from "./statistics.ts";
+import { workersUsage } from "./workers-usage.ts";
 
 /** So many items of a stream are returned to a client that made the call. */
 const STREAM_ITEMS = 1_000;

@@ -16,6 +16,7 @@ import {
 	text,
 } from "#drizzle";
 import type { ProcessIdentity } from "../identity.ts";
+import type { WorkerPlace } from "../remote-worker.ts";
 import type { RunId } from "../run-id.ts";
 import type { RunState } from "../run-state.ts";
 import { MIGRATIONS } from "./gen/migrations.ts";
@@ -80,6 +81,7 @@ const workerTable = sqliteTable("workers", {
 	killer: text("killer").$type<Killer>(),
 	tail: text("tail", { mode: "json" }).$type<readonly string[]>(),
 	lastCommand: text("last_command"),
+	place: text("place", { mode: "json" }).$type<WorkerPlace>(),
 });
 
 /** For drizzle-kit, which generates the migrations from them. */

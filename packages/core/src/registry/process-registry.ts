@@ -1,4 +1,5 @@
 import type { ProcessIdentity } from "../identity.ts";
+import type { WorkerPlace } from "../remote-worker.ts";
 import type { RunId } from "../run-id.ts";
 import type { RunState } from "../run-state.ts";
 import type { ProcessExit } from "../world.ts";
@@ -72,6 +73,8 @@ export interface WorkerRecord extends Reservation {
 	readonly groupId: number | undefined;
 	/** Whether it ends when its host does, whatever it is; `undefined` while only reserved, and in ledgers of earlier versions. */
 	readonly lifeline: HasLifeline | undefined;
+	/** The machine that it runs on, where that is another one: the process above is its stand-in here. */
+	readonly place: WorkerPlace | undefined;
 	readonly reservedAt: number;
 	readonly activatedAt: number | undefined;
 	readonly endedAt: number | undefined;
@@ -156,6 +159,8 @@ export interface ProcessRegistry {
 		groupId: number,
 		lifeline?: HasLifeline,
 	): void;
+	/** Records on which other machine it runs, once that is known. */
+	locate(incarnation: string, place: WorkerPlace): void;
 	/** Records the end. Harmless when it is recorded already. */
 	end(incarnation: string, end: WorkerEnd): void;
 	/** One step of the run's life; see `RUN_TRANSITIONS`. */

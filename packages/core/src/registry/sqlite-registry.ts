@@ -1,6 +1,7 @@
 import type { RegistryError } from "../errors.ts";
 import type { SnakepitEvent } from "../events.ts";
 import type { ProcessIdentity } from "../identity.ts";
+import type { WorkerPlace } from "../remote-worker.ts";
 import type { RunId } from "../run-id.ts";
 import { nextRunState, type RunState } from "../run-state.ts";
 import type { Clock } from "../world.ts";
@@ -21,7 +22,7 @@ import type {
 	WorkerRecord,
 } from "./process-registry.ts";
 import type { Outlives, RunFile } from "./run-file.ts";
-import { activated, ended, reserved, withoutContent } from "./worker-life.ts";
+import * as life from "./worker-life.ts";
 import { WorkerRows } from "./worker-rows.ts";
 
 export interface SqliteRegistryParts {
@@ -45,7 +46,6 @@ export interface SqliteRegistryParts {
 export class SqliteRegistry implements ProcessRegistry {
 	readonly runId: RunId;
 	readonly #parts: SqliteRegistryParts;
-	readonly #marker: string;
 	readonly #rows = new WorkerRows();
 	readonly #incidents = new NotedIncidents();
 	#run: StoredRun;
@@ -62,7 +62,6 @@ export class SqliteRegistry implements ProcessRegistry {
 		this.#parts = parts;
 		this.#run = parts.run;
 		this.runId = parts.run.runId;
-		this.#marker = parts.marker;
 	}
 
 	get state(): RunState {
@@ -75,17 +74,16 @@ export class SqliteRegistry implements ProcessRegistry {
 	}
 
 	reserve(reservation: Reservation): void {
-		const { incarnation } = reservation;
 		const at = this.#parts.clock.wall();
-		const known = this.lookup(incarnation);
-		this.#rows.put(reserved(known, reservation, this.runId, at));
+		const known = this.lookup(reservation.incarnation);
+		this.#rows.put(life.reserved(known, reservation, this.runId, at));
 		if (this.#hasWritten) {
 			this.#writeThrough();
 			return;
 		}
 		const failure = this.#write();
 		if (failure === undefined) return;
-		this.#rows.remove(incarnation);
+		this.#rows.remove(reservation.incarnation);
 		throw failure;
 	}
 
@@ -98,16 +96,22 @@ export class SqliteRegistry implements ProcessRegistry {
 		const at = this.#parts.clock.wall();
 		const row = this.lookup(incarnation);
 		this.#rows.put(
-			activated(row, incarnation, identity, groupId, lifeline, at),
+			life.activated(row, incarnation, identity, groupId, lifeline, at),
 		);
 		this.#writeThrough();
 		this.#parts.listener.activated({ incarnation, identity, groupId });
 	}
 
+	locate(incarnation: string, place: WorkerPlace): void {
+		this.#rows.put(life.located(this.lookup(incarnation), incarnation, place));
+		this.#writeThrough();
+	}
+
 	end(incarnation: string, given: WorkerEnd): void {
 		const { clock, content } = this.#parts;
-		const end = content === "recorded" ? given : withoutContent(given);
-		const row = ended(this.lookup(incarnation), incarnation, end, clock.wall());
+		const end = content === "recorded" ? given : life.withoutContent(given);
+		const known = this.lookup(incarnation);
+		const row = life.ended(known, incarnation, end, clock.wall());
 		if (row === undefined) return;
 		this.#rows.put(row);
 		this.#writeThrough();
@@ -135,12 +139,8 @@ export class SqliteRegistry implements ProcessRegistry {
 	}
 
 	list(): readonly WorkerRecord[] {
-		const kept = this.#rows.kept();
 		const written = this.#inFile(({ ledger }) => ledger.workers("all")) ?? [];
-		const all = new Map(written.map((row) => [row.incarnation, row]));
-		// What is in memory is newer, and may not be written yet.
-		for (const row of kept) all.set(row.incarnation, row);
-		return [...all.values()];
+		return this.#rows.over(written);
 	}
 
 	lookup(incarnation: string): WorkerRecord | undefined {
@@ -265,20 +265,19 @@ export class SqliteRegistry implements ProcessRegistry {
 
 	/** Writes everything that is not written yet as one commit. */
 	#attempt(outlives?: Outlives): RegistryError | undefined {
-		const { clock, files } = this.#parts;
-		const { file } = files;
+		const { clock, files, marker } = this.#parts;
 		const rows = this.#rows.unwritten();
 		const begunAt = clock.now();
 		try {
-			file.write(
+			files.file.write(
 				rows,
-				this.#marker,
+				marker,
 				this.#runUnwritten ? this.#run : undefined,
 				outlives,
 				this.#incidents.unwritten,
 			);
 		} catch (error) {
-			return ledgerFailure(error, file.path);
+			return ledgerFailure(error, files.file.path);
 		} finally {
 			this.#commits.tried(clock.now() - begunAt);
 		}

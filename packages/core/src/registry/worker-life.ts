@@ -1,5 +1,6 @@
 import { SnakepitError } from "../errors.ts";
 import type { ProcessIdentity } from "../identity.ts";
+import type { WorkerPlace } from "../remote-worker.ts";
 import type { RunId } from "../run-id.ts";
 import type {
 	HasLifeline,
@@ -27,6 +28,7 @@ export function reserved(
 		identity: undefined,
 		groupId: undefined,
 		lifeline: undefined,
+		place: undefined,
 		reservedAt,
 		activatedAt: undefined,
 		endedAt: undefined,
@@ -48,6 +50,15 @@ export function activated(
 			`is ${row?.status ?? "unknown"}, not reserved`,
 		);
 	return { ...row, status: "active", identity, groupId, lifeline, activatedAt };
+}
+
+export function located(
+	row: WorkerRecord | undefined,
+	incarnation: string,
+	place: WorkerPlace,
+): WorkerRecord {
+	if (row === undefined) throw impossible(incarnation, "is unknown");
+	return { ...row, place };
 }
 
 /** Returns `undefined` where the end is recorded already. */

@@ -41,6 +41,13 @@ export class WorkerRows {
 		return [...this.#rows.values()].map(({ worker }) => worker);
 	}
 
+	/** All of the file, with those in memory in their place: these are newer, and may not be written yet. */
+	over(written: readonly WorkerRecord[]): readonly WorkerRecord[] {
+		const all = new Map(written.map((row) => [row.incarnation, row]));
+		for (const row of this.kept()) all.set(row.incarnation, row);
+		return [...all.values()];
+	}
+
 	/** Adds a row or replaces it; it is unwritten then. */
 	put(worker: WorkerRecord): void {
 		const { incarnation, status } = worker;

@@ -10,7 +10,13 @@ import type {
 	WorkerEnd,
 	WorkerRecord,
 } from "../registry/process-registry.ts";
-import { activated, ended, reserved } from "../registry/worker-life.ts";
+import {
+	activated,
+	ended,
+	located,
+	reserved,
+} from "../registry/worker-life.ts";
+import type { WorkerPlace } from "../remote-worker.ts";
 import { generateRunId, type RunId } from "../run-id.ts";
 import { nextRunState, type RunState } from "../run-state.ts";
 import type { Clock, Random } from "../world.ts";
@@ -83,6 +89,10 @@ export class MemoryRegistry implements ProcessRegistry {
 		const at = this.#options.clock.wall();
 		const row = this.lookup(incarnation);
 		this.#put(activated(row, incarnation, identity, groupId, lifeline, at));
+	}
+
+	locate(incarnation: string, place: WorkerPlace): void {
+		this.#put(located(this.lookup(incarnation), incarnation, place));
 	}
 
 	end(incarnation: string, end: WorkerEnd): void {

@@ -62,7 +62,10 @@ export async function startForReal(
 		const cold = { clock, host, source, registry, random, emit };
 		const beside = {
 			options: resolveOptions(
-				{ adapter, size: 1, output: { echo: "none" } },
+				{
+					...{ adapter, size: 1, output: { echo: "none" } },
+					start: options.start,
+				},
 				1,
 			),
 			world: cold,

@@ -20,6 +20,7 @@ export function watchHeartbeat(
 		ref: worker.ref,
 		identity,
 		ping: connection.ping?.bind(connection),
+		usage: connection.usage?.bind(connection),
 		options,
 		world,
 		rounds,

@@ -92,6 +92,9 @@ export class WorkerStarter {
 			);
 			output.awaited.started();
 			const readyMs = clock.now();
+			const { place } = connection;
+			if (place !== undefined)
+				world.registry.locate(worker.ref.incarnation, place);
 			const inTime = worker.becameReady(connection, process.identity, () =>
 				emit({
 					type: "worker.ready",
@@ -105,6 +108,7 @@ export class WorkerStarter {
 						connectMs: readyMs - launchedMs,
 					},
 					ready,
+					place,
 				}),
 			);
 			if (!inTime) throw withdrawn(worker);

@@ -134,3 +134,27 @@ describe("a worker that is silent", () => {
 		expect(watch.look(3_000)).toEqual({ cpuMs: 0, activity: "unknown" });
 	});
 });
+
+describe("a silent worker on another machine", () => {
+	const here = {
+		threads: () => expect.unreachable(),
+		members: () => expect.unreachable(),
+	};
+
+	test("is judged by what was measured there, and nothing here is looked at", () => {
+		const usage = { cpuTimeMs: 5_000, residentBytes: 1 };
+		const watch = new ActivityWatch(40, here, () => usage);
+		expect(watch.look(1_000).activity).toBe("unknown");
+		usage.cpuTimeMs = 5_500;
+		expect(watch.look(3_000)).toEqual({ cpuMs: 500, activity: "active" });
+		expect(watch.look(5_000)).toEqual({ cpuMs: 0, activity: "idle" });
+		watch.reset();
+		expect(watch.look(7_000).activity).toBe("unknown");
+	});
+
+	test("of which nothing was measured may do anything", () => {
+		const watch = new ActivityWatch(40, here, () => undefined);
+		watch.look(1_000);
+		expect(watch.look(3_000)).toEqual({ cpuMs: 0, activity: "unknown" });
+	});
+});

@@ -5,7 +5,8 @@ import Database from "better-sqlite3";
 const MIGRATIONS = join(import.meta.dirname, "../../migrations");
 
 /** What each migration after the first added, taken away again. */
-const UNDO: Readonly<Record<1 | 2, string>> = {
+const UNDO: Readonly<Record<1 | 2 | 3, string>> = {
+	3: "alter table workers drop column place;",
 	2: `
 		alter table runs drop column program;
 		alter table workers drop column lifeline;
@@ -21,7 +22,7 @@ const UNDO: Readonly<Record<1 | 2, string>> = {
 /** Makes a run file what an earlier version wrote: with its migrations only. */
 export function toVersion(version: 1 | 2, path: string): void {
 	const database = new Database(path);
-	const added = ([2, 1] as const).filter((each) => each >= version);
+	const added = ([3, 2, 1] as const).filter((each) => each >= version);
 	database.exec(`
 		${added.map((each) => UNDO[each]).join("")}
 		delete from __drizzle_migrations where created_at > ${journal()[version - 1]?.when};

@@ -38,5 +38,13 @@ export const MIGRATIONS: readonly Migration[] = [
 		"bps": true,
 		"folderMillis": 1795452836262,
 		"hash": "e41e8e4ec85b148d4a657aa086022cde211310597cb91a0e65239ca0da0f2b85"
+	},
+	{
+		"sql": [
+			"ALTER TABLE `workers` ADD `place` text;"
+		],
+		"bps": true,
+		"folderMillis": 1795493331547,
+		"hash": "dc49a6fad75d5ec4e7f6ca54ae1615959d2d204a78c2a32c7df2e0b903ae17bc"
 	}
 ];

@@ -89,6 +89,23 @@ function recordCases(onBench: RegistryCase): readonly ContractCase[] {
 			},
 		),
 		onBench(
+			"the place of a worker on another machine is kept beside its process",
+			({ registry, owner }) => {
+				const { incarnation } = reserve(registry);
+				registry.activate(incarnation, owner, owner.pid);
+				assert.equal(registry.lookup(incarnation)?.place, undefined);
+				const place = { name: "rack-7", address: "10.0.0.7" };
+				registry.locate(incarnation, place);
+				const row = registry.lookup(incarnation);
+				assert.deepEqual([row?.place, row?.identity], [place, owner]);
+				registry.end(incarnation, CLOSED);
+				assert.deepEqual(registry.lookup(incarnation)?.place, place);
+				assert.throws(() => registry.locate("nobody", place), {
+					code: "IMPOSSIBLE_TRANSITION",
+				});
+			},
+		),
+		onBench(
 			"the end adds how and why, and the row stays as history",
 			({ registry, owner }) => {
 				const { incarnation } = reserve(registry);

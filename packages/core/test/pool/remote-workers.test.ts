@@ -1,0 +1,68 @@
+import { expect, test } from "vitest";
+import type { RemoteUsage } from "../../src/adapter.ts";
+import type { PoolOptions } from "../../src/options.ts";
+import {
+	closedVirtualPool,
+	overConnections,
+	type VirtualPool,
+} from "./virtual-pool.ts";
+
+const PLACE = { name: "rack-7", address: "10.0.0.7" };
+
+/** A pool whose workers run on another machine: the processes here do nothing and use nothing. */
+async function remotePool(
+	usage: () => RemoteUsage | undefined,
+	options: Omit<PoolOptions, "adapter">,
+): Promise<VirtualPool> {
+	const made = closedVirtualPool(
+		{ commands: { echo: (args) => args }, ping: () => new Promise(() => {}) },
+		options,
+	);
+	overConnections(made.adapter, () => ({ place: PLACE, usage }));
+	await Promise.all([made.life.open(), made.clock.advance(0)]);
+	return made;
+}
+
+test("the place of a worker is in its view, in the event of its start and in the ledger", async () => {
+	const { pool, registry, events, close } = await remotePool(
+		() => undefined,
+		{},
+	);
+	expect(pool.workers()).toMatchObject([{ place: PLACE }]);
+	expect(events.of("worker.ready")).toMatchObject([{ place: PLACE }]);
+	await close();
+	expect(registry.list()).toMatchObject([{ place: PLACE, status: "ended" }]);
+});
+
+test("it is recycled by the memory that it uses there", async () => {
+	let residentBytes = 0;
+	const { clock, events, close } = await remotePool(
+		() => ({ cpuTimeMs: 0, residentBytes }),
+		{ recycle: { aboveResidentBytes: 1_000 } },
+	);
+	await clock.advance(10_000);
+	expect(events.of("worker.retiring")).toEqual([]);
+	residentBytes = 1_001;
+	await clock.advance(10_000);
+	expect(events.of("worker.retiring")[0]).toMatchObject({
+		reason: "resident_memory",
+	});
+	await close();
+});
+
+test("one that does not answer is busy while it works there, and hung when it does nothing", async () => {
+	let cpuTimeMs = 0;
+	const { clock, events, close } = await remotePool(
+		() => ({ cpuTimeMs, residentBytes: 0 }),
+		{ heartbeat: {} },
+	);
+	for (let second = 0; second < 60; second++) {
+		cpuTimeMs += 900;
+		await clock.advance(1_000);
+	}
+	expect(events.of("heartbeat.busy")).toHaveLength(1);
+	expect(events.of("heartbeat.hung")).toEqual([]);
+	await clock.advance(15_000);
+	expect(events.of("heartbeat.hung")[0]).toMatchObject({ cause: "idle" });
+	await close();
+});
