@@ -1,8 +1,13 @@
 import { fileURLToPath } from "node:url";
 import { createPool, type SnakepitEvent } from "@snakepit/core";
+import type { CallProgress } from "@snakepit/core/adapter";
 import { adapterContract, startForReal } from "@snakepit/core/testing";
 import { afterEach, describe, expect, test } from "vitest";
-import { type JsonRpcOptions, jsonRpc } from "../src/index.ts";
+import {
+	type JsonRpcOptions,
+	type JsonRpcProgress,
+	jsonRpc,
+} from "../src/index.ts";
 import { dataDirectory } from "./data-directory.ts";
 
 const program = fileURLToPath(
@@ -124,6 +129,23 @@ describe("a pool of it", () => {
 				data: "line 7",
 			},
 		});
+	});
+
+	test("reports how far a call is, where the protocol says so", async () => {
+		const report = (value: unknown) => ({ fraction: Number(value) / 4 });
+		const { pool } = await pooled({
+			progress: { ...(perl.progress as JsonRpcProgress), report },
+		});
+		const fractions: unknown[] = [];
+		const onProgress = ({ fraction }: CallProgress) =>
+			void fractions.push(fraction);
+		expect(await pool.execute("count", { to: 4 }, { onProgress })).toBe(
+			"counted",
+		);
+		// The first and the last of them are never left out.
+		expect([fractions.at(0), fractions.at(-1)]).toEqual([0.25, 1]);
+		expect(await pool.execute("count", { to: 2 })).toBe("counted");
+		expect(fractions.at(-1)).toBe(1);
 	});
 
 	test("answers what its program asks, and hands on its notifications", async () => {

@@ -55,7 +55,8 @@ async function converse(
 	return {
 		client,
 		...(facts !== undefined && { facts }),
-		execute: (method, params, call) => execute(method, params, call),
+		execute: (method, params, call) =>
+			execute(method, params, call, reportsTo(call.onProgress, options)),
 		...(options.progress !== undefined && {
 			stream: (method: string, params: unknown, call: CallOptions) =>
 				answerInParts(peer, call, (signal, onPart) =>
@@ -67,6 +68,21 @@ async function converse(
 			process.stdin?.end();
 		},
 		[Symbol.asyncDispose]: async () => peer.end("its conversation was closed"),
+	};
+}
+
+/** Takes the parts of a request whose caller wants to know how far it is. */
+function reportsTo(
+	onProgress: CallOptions["onProgress"],
+	{ progress }: JsonRpcOptions,
+): ((part: unknown) => void) | undefined {
+	if (onProgress === undefined || progress?.report === undefined)
+		return undefined;
+	return (part) => {
+		const report = progress.report?.(part);
+		if (report === undefined) return;
+		const { fraction, message = "" } = report;
+		void onProgress({ fraction, message });
 	};
 }
 

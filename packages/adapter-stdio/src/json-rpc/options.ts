@@ -1,3 +1,4 @@
+import type { CallProgress } from "@snakepit/core/adapter";
 import type { StdioOptions } from "../stdio-options.ts";
 import type { JsonRpcClient } from "./json-rpc-client.ts";
 
@@ -7,7 +8,7 @@ export type JsonRpcHandler = (
 	context: { readonly signal: AbortSignal },
 ) => unknown;
 
-/** How a protocol reports parts of a result, for `pool.stream`. */
+/** How a protocol reports parts of a result, for `pool.stream`, or how far a request is, for `onProgress`. */
 export interface JsonRpcProgress {
 	/** The params of a request with the token that its parts will carry. */
 	ask(params: unknown, token: number): unknown;
@@ -16,6 +17,8 @@ export interface JsonRpcProgress {
 		method: string,
 		params: unknown,
 	): { readonly token: unknown; readonly value: unknown } | undefined;
+	/** What a part of a request made by `pool.execute` says of how far it is; without it `onProgress` gets no reports. */
+	report?: ((value: unknown) => Partial<CallProgress> | undefined) | undefined;
 }
 
 /** How a program speaks JSON-RPC 2.0. Takes what `StdioOptions` and `ProgramOptions` have, too. */
