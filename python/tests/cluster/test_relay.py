@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.certificate_authority import signed_identities
 from support.relay_host import RelayHost, wait_until_gone
 
 from snakepit_bridge.cluster.certificates import own_identity
@@ -155,6 +156,22 @@ def test_a_stranger_is_refused_and_disturbs_nobody(relay: RelayHost) -> None:
     assert relay.converse().call("echo", {"value": 1}) == 1
 
 
+def test_the_users_own_certificates_are_used(tmp_path: Path) -> None:
+    (tmp_path / "tools.py").write_text(TOOLS)
+    ours, relays, others = signed_identities("gateway", "node", "other")
+    paths = {}
+    for name, text in zip(("certificate", "key", "ca"), relays, strict=True):
+        paths[name] = str(tmp_path / name)
+        (tmp_path / name).write_text(text or "")
+    with RelayHost(tmp_path / "tools.py", identity=ours, tls=paths) as relay:
+        assert relay.facts["certificate"] == relays.certificate
+        # Of the same authority, and not the gateway's.
+        with pytest.raises((ssl.SSLError, ConnectionError)):
+            relay.connect(others).recv(1)
+        relay.start().wait_for("ready")
+        assert relay.converse().call("echo", {"value": 1}) == 1
+
+
 def test_a_connection_that_says_nothing_disturbs_nobody(relay: RelayHost) -> None:
     silent = [relay.connect_plainly() for _ in range(8)]
     relay.start().wait_for("ready")
@@ -191,7 +208,11 @@ def test_what_is_no_message_ends_the_worker(relay: RelayHost, data: bytes) -> No
 
 # One that is stopped cannot act, so that it must not be the last one.
 ENDS = [
-    (dies, stopped)
+    pytest.param(
+        dies,
+        stopped,
+        marks=pytest.mark.thorough if stopped and dies != "actor" else (),
+    )
     for dies in ("actor", "gateway", "host", "relay", "keeper")
     for stopped in (None, "relay", "keeper")
     if (dies, stopped) not in (("relay", "keeper"), ("keeper", "relay"))

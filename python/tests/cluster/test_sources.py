@@ -67,6 +67,17 @@ def test_what_the_user_excludes_stays(project: Path, pattern: str) -> None:
     assert names == ["sources/0/beside.py", "sources/0/tools.py"]
 
 
+def test_linked_directories_go_once(project: Path) -> None:
+    (project / "tools/linked").symlink_to(project / "library")
+    (project / "tools/linked-again").symlink_to(project / "tools")
+    made = Sources([{"file": str(project / "tools/tools.py")}], [], ["data"])
+    assert written(made, project / "out.zip") == [
+        "sources/0/beside.py",
+        "sources/0/tools.py",
+        "sources/0/linked/one.py",
+    ]
+
+
 def test_the_bridge_itself_goes_to_every_node(tmp_path: Path) -> None:
     Sources([{"module": "tools"}], [], []).write(str(tmp_path / "out.zip"))
     with zipfile.ZipFile(tmp_path / "out.zip") as archive:

@@ -66,9 +66,11 @@ class RelayHost:
         facts: Where the relay listens, and its certificate.
     """
 
-    def __init__(self, tools: Path, **setup: Any) -> None:
+    def __init__(
+        self, tools: Path, identity: Identity | None = None, **setup: Any
+    ) -> None:
         self._tools = tools
-        self.identity = own_identity("test")
+        self.identity = identity or own_identity("test")
         self._scratch = tempfile.TemporaryDirectory(prefix="snakepit-test-")
         self._open: list[Any] = []
         self.token = secrets.token_hex(32)

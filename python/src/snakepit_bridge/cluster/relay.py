@@ -1,7 +1,7 @@
 """The relay: the host of one worker on a node of the cluster.
 
 It ends all that the worker started when the worker has ended, when the gateway or the
-host is gone, and when its own parent is (docs/ray.md).
+host is gone, and when its own parent is (docs/bridge-protocol.md, section 8).
 """
 
 from __future__ import annotations

@@ -90,7 +90,13 @@ class Sources:
         raise AssertionError(path)
 
     def _files(self, root: str) -> Iterator[str]:
-        for directory, names, files in os.walk(root, followlinks=False):
+        seen = set()
+        for directory, names, files in os.walk(root, followlinks=True):
+            if (real := os.path.realpath(directory)) in seen:
+                # A link to a directory around it.
+                names.clear()
+                continue
+            seen.add(real)
             names[:] = sorted(
                 name for name in names if self._is_wanted(root, directory, name)
             )
