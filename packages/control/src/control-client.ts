@@ -50,7 +50,10 @@ export interface ControlClientSetting {
 export class ControlClient implements Disposable {
 	readonly run: FoundRun;
 	readonly #setting: ControlClientSetting;
-	readonly #agent = new http.Agent({ keepAlive: true, maxSockets: 4 });
+	/** For what looks at the run. It has no limit: streams stay, and the others must not wait for their end. */
+	readonly #looks = new http.Agent({ keepAlive: true });
+	/** For acts and calls: more at once wait for each other. */
+	readonly #acts = new http.Agent({ keepAlive: true, maxSockets: 4 });
 
 	constructor(setting: ControlClientSetting) {
 		this.run = setting.run;
@@ -135,7 +138,8 @@ export class ControlClient implements Disposable {
 
 	/** Ends its connections. */
 	[Symbol.dispose](): void {
-		this.#agent.destroy();
+		this.#looks.destroy();
+		this.#acts.destroy();
 	}
 
 	/** One request and its answer. What has a body takes as long as it takes, as long as the program answers `/v1/state`. */
@@ -200,7 +204,8 @@ export class ControlClient implements Disposable {
 			Promise.withResolvers<IncomingMessage>();
 		const text = body === undefined ? "" : JSON.stringify(body);
 		const sent = http.request({
-			...{ socketPath, method, path, agent: this.#agent },
+			...{ socketPath, method, path },
+			agent: method === "GET" ? this.#looks : this.#acts,
 			...(signal && { signal }),
 			headers: {
 				authorization: `Bearer ${token}`,

@@ -12,16 +12,28 @@ export interface ControlledRun {
 	/**
 	 * Calls a listener with every event of a kind, until the returned function is called. A call has the one event of its
 	 * end among `"events"`.
+	 *
+	 * @param meter is called at the end of each call, before its event: an event that nobody wants need not be made.
 	 */
 	subscribe(
 		kind: "events" | "logs",
 		listener: (event: ControlledEvent) => void,
+		meter?: CallMeter,
 	): () => void;
 	/** `undefined` when there is none of that name. */
 	pool(name: string): ControlledPool | undefined;
 	/** Records who asked for what, as an event of the run. */
 	record(request: RecordedRequest): void;
 }
+
+/** Counts a call that has ended, and returns whether its event is wanted. */
+export type CallMeter = (
+	pool: string,
+	command: string,
+	outcome: string,
+	/** From acceptance to settlement. */
+	totalMs: number,
+) => boolean;
 
 /** What happened in the run. */
 export interface ControlledEvent {

@@ -5,6 +5,7 @@ export {
 } from "./control-server.ts";
 export {
 	type ActParameters,
+	type CallMeter,
 	type CallParameters,
 	type ControlClock,
 	type ControlledEvent,

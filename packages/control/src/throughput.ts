@@ -1,4 +1,3 @@
-import type { ControlledEvent } from "./controlled-run.ts";
 import { bucketOf, type DurationCounts } from "./durations.ts";
 import { COMMANDS, OTHER_COMMANDS } from "./limits.ts";
 
@@ -25,14 +24,8 @@ interface Counted {
 export class Throughput {
 	readonly #pools = new Map<string, Map<string, Counted>>();
 
-	/** @param event a `call.settled`. */
-	add(event: ControlledEvent): void {
-		const { pool, command, outcome, totalMs } = event as unknown as {
-			pool: string;
-			command: string;
-			outcome: string;
-			totalMs: number;
-		};
+	/** @param totalMs from acceptance to settlement. */
+	add(pool: string, command: string, outcome: string, totalMs: number): void {
 		const counted = this.#of(pool, command);
 		if (outcome === "succeeded") counted.succeeded++;
 		else counted.failed++;

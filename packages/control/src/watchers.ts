@@ -1,4 +1,5 @@
 import type {
+	CallMeter,
 	ControlClock,
 	ControlledEvent,
 	ControlledRun,
@@ -35,6 +36,8 @@ export class Watchers {
 	readonly #streams = new Set<RecordStream>();
 	readonly #throughput = new Throughput();
 	#following: Following | undefined;
+	/** Whether the call that has just ended is shown. */
+	#isShown = true;
 	#shownCalls = 0;
 	#callsLeftOut = 0;
 
@@ -64,8 +67,10 @@ export class Watchers {
 	}
 
 	#follow(): Following {
-		const unsubscribe = this.#run.subscribe("events", (event) =>
-			this.#happened(event),
+		const unsubscribe = this.#run.subscribe(
+			"events",
+			(event) => this.#happened(event),
+			this.#callEnded,
 		);
 		const following: Following = {
 			sinceMs: this.#clock.now(),
@@ -105,17 +110,18 @@ export class Watchers {
 		return recordOf("state", tick);
 	}
 
+	readonly #callEnded: CallMeter = (pool, command, outcome, totalMs) => {
+		this.#throughput.add(pool, command, outcome, totalMs);
+		const isFailed = outcome !== "succeeded";
+		this.#isShown = isFailed || this.#shownCalls < CALLS_A_TICK;
+		if (!this.#isShown) this.#callsLeftOut++;
+		else if (!isFailed) this.#shownCalls++;
+		return this.#isShown;
+	};
+
 	#happened(event: ControlledEvent): void {
-		if (event.type === "call.settled") {
-			this.#throughput.add(event);
-			if (event["outcome"] === "succeeded") {
-				if (this.#shownCalls >= CALLS_A_TICK) {
-					this.#callsLeftOut++;
-					return;
-				}
-				this.#shownCalls++;
-			}
-		}
+		// Another listener may want the events of all calls.
+		if (event.type === "call.settled" && !this.#isShown) return;
 		const data = shown(event);
 		for (const stream of this.#streams) stream.push("event", data);
 	}

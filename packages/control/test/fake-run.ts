@@ -6,6 +6,7 @@ import { performance } from "node:perf_hooks";
 import { onTestFinished } from "vitest";
 import { type ControlServer, serveControl } from "../src/control-server.ts";
 import type {
+	CallMeter,
 	ControlClock,
 	ControlledEvent,
 	ControlledPool,
@@ -72,6 +73,13 @@ export function poolSnapshot(more: Partial<PoolSnapshot> = {}): PoolSnapshot {
 	};
 }
 
+interface Ended {
+	readonly pool: string;
+	readonly command: string;
+	readonly outcome: string;
+	readonly totalMs: number;
+}
+
 type Listener = (event: ControlledEvent) => void;
 
 /** A run whose events and answers the test decides. */
@@ -82,6 +90,7 @@ export class FakeRun implements ControlledRun {
 		events: new Set(),
 		logs: new Set(),
 	};
+	readonly meters: Set<CallMeter> = new Set();
 	usages = 0;
 	controlled: ControlledPool = {
 		act: async () => {},
@@ -106,9 +115,14 @@ export class FakeRun implements ControlledRun {
 	subscribe(
 		kind: "events" | "logs",
 		listener: (event: ControlledEvent) => void,
+		meter?: CallMeter,
 	): () => void {
 		this.listeners[kind].add(listener);
-		return () => this.listeners[kind].delete(listener);
+		if (meter !== undefined) this.meters.add(meter);
+		return () => {
+			this.listeners[kind].delete(listener);
+			if (meter !== undefined) this.meters.delete(meter);
+		};
 	}
 
 	pool(name: string): ControlledPool | undefined {
@@ -120,6 +134,10 @@ export class FakeRun implements ControlledRun {
 	}
 
 	happened(kind: "events" | "logs", event: ControlledEvent): void {
+		if (event.type === "call.settled") {
+			const { pool, command, outcome, totalMs } = event as unknown as Ended;
+			for (const meter of this.meters) meter(pool, command, outcome, totalMs);
+		}
 		for (const listener of this.listeners[kind]) listener(event);
 	}
 }

@@ -115,6 +115,26 @@ describe("a request", () => {
 		expect(run.recorded).toEqual([]);
 	});
 
+	test("is answered while streams of the same client are open and its calls run", async () => {
+		const served = await serve();
+		using client = clientOf(served);
+		const abort = new AbortController();
+		const { signal } = abort;
+		const streams = Array.from({ length: 5 }, () => client.events(signal));
+		await Promise.all(streams.map((stream) => stream.next()));
+		served.run.controlled = {
+			...served.run.controlled,
+			call: () => new Promise(() => {}),
+		};
+		const calls = Array.from({ length: 5 }, () =>
+			client.call({ pool: "demo", command: "wait", signal }),
+		);
+		const ended = Promise.allSettled(calls);
+		expect((await client.state()).run.runId).toBe("abcdefg");
+		abort.abort();
+		await ended;
+	});
+
 	test("that is no HTTP ends its connection", async () => {
 		const { socketPath } = await serve();
 		expect(await exchange(socketPath, "\0\0\0 hello\r\n\r\n")).toBe("");

@@ -57,12 +57,16 @@ export function historyEntries(run: RunHistory): readonly HistoryEntry[] {
 			: [{ ...incident, key: `incident ${number}` }];
 	});
 	const last = Number.POSITIVE_INFINITY;
-	return [...run.workers.map(workerEntry), ...incidents].toSorted(
+	const workers = run.workers.map((worker) => workerEntry(worker, run.state));
+	return [...workers, ...incidents].toSorted(
 		(a, b) => (b.wallMs ?? last) - (a.wallMs ?? last) || 0,
 	);
 }
 
-function workerEntry(worker: RunHistory["workers"][number]): HistoryEntry {
+function workerEntry(
+	worker: RunHistory["workers"][number],
+	runState: RunHistory["state"],
+): HistoryEntry {
 	const { incarnation, workerId, identity, place } = worker;
 	const { endedAt, end, status } = worker;
 	const on = place === undefined ? "" : ` on ${place.name}`;
@@ -70,7 +74,10 @@ function workerEntry(worker: RunHistory["workers"][number]): HistoryEntry {
 	if (end === undefined)
 		return {
 			...{ key: incarnation, wallMs: endedAt, lines: [], tone: "active" },
-			text: `${who} has no recorded end${status === "reserved" ? ": it was about to start" : ""}`,
+			text:
+				runState === "running"
+					? `${who} ${status === "reserved" ? "is starting" : "is alive"}`
+					: `${who} has no recorded end${status === "reserved" ? ": it was about to start" : ""}`,
 		};
 	const { exit, reason, killer, tail = [], lastCommand } = end;
 	const by = killer === "none" ? "" : `, ended by ${words(killer)}`;

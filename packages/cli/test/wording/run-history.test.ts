@@ -76,3 +76,15 @@ test("ends of workers and incidents are one timeline, latest first", () => {
 	]);
 	expect(entries.at(-1)?.lines).toEqual(["the last line"]);
 });
+
+test("a worker of a run that goes on is alive, or starts", () => {
+	const workers = [
+		worker("x-1", { status: "active" }),
+		worker("x-2", { status: "reserved" }),
+	];
+	const entries = historyEntries(run({ state: "running", workers }));
+	expect(entries.map(({ text }) => text)).toEqual([
+		"a (pid 7) is alive",
+		"a (pid 7) is starting",
+	]);
+});

@@ -25,10 +25,7 @@ export function Queue({
 		return (
 			<p class="queue">
 				No call waits;{" "}
-				{running === 0
-					? "none runs"
-					: `${whole(running)} ${running === 1 ? "runs" : "run"}`}
-				.
+				{running === 0 ? "none is running" : `${whole(running)} running`}.
 			</p>
 		);
 	return (

@@ -132,7 +132,7 @@ export class CallReports {
 		statistics.total.record(totalMs);
 		instrumentation?.settled(call.command, outcome, error?.code, totalMs);
 		call.instrument?.settled(error);
-		if (hub.hasListener("call.settled"))
+		if (hub.wantsEnd(pool, call.command, outcome, totalMs))
 			hub.emit({
 				type: "call.settled",
 				wallMs: clock.wall(),

@@ -1,3 +1,4 @@
+import type { CallMeter } from "@snakepit/control/server";
 import type {
 	EventOf,
 	SnakepitEvent,
@@ -11,6 +12,8 @@ interface Subscription {
 	readonly types: ReadonlySet<SnakepitEventType> | undefined;
 	/** The types that it shows to people. */
 	readonly takes: readonly SnakepitEventType[] | undefined;
+	/** Says of which calls it wants the event of their end; without one it wants all. */
+	readonly meter?: CallMeter | undefined;
 }
 
 /**
@@ -19,21 +22,35 @@ interface Subscription {
  */
 export class EventHub {
 	readonly #subscriptions = new Set<Subscription>();
+	#meters: readonly CallMeter[] = [];
 	/** The types that somebody listens to: each call asks several times. */
 	#listened: ReadonlySet<SnakepitEventType> | "all" = new Set();
 
 	/**
 	 * Subscribes to all events, or to those of some types. Returns the function that ends the subscription.
+	 *
+	 * @param meter is called at the end of each call. It gets no event of a call that it does not want, unless another
+	 *   listener wants it.
 	 */
 	subscribe(
 		listener: SnakepitListener,
 		types?: readonly SnakepitEventType[],
+		meter?: CallMeter,
 	): () => void {
 		return this.#add({
-			listener,
+			...{ listener, takes: listener.takes, meter },
 			types: types && new Set(types),
-			takes: listener.takes,
 		});
+	}
+
+	/** Has a call that has ended counted. Returns whether the event of its end has to be made. */
+	wantsEnd(
+		...[pool, command, outcome, totalMs]: Parameters<CallMeter>
+	): boolean {
+		let isWanted = this.hasListener("call.settled");
+		for (const meter of this.#meters)
+			if (meter(pool, command, outcome, totalMs)) isWanted = true;
+		return isWanted;
 	}
 
 	/** Subscribes to the events of one type, and shows them to people. */
@@ -87,7 +104,13 @@ export class EventHub {
 	}
 
 	#noteListened(): void {
-		const types = [...this.#subscriptions].map(({ types }) => types ?? "all");
+		const subscriptions = [...this.#subscriptions];
+		this.#meters = subscriptions.flatMap(({ meter }) => meter ?? []);
+		const types = subscriptions.map(({ types, meter }) =>
+			meter === undefined
+				? (types ?? "all")
+				: [...(types ?? [])].filter((type) => type !== "call.settled"),
+		);
 		this.#listened = types.includes("all")
 			? "all"
 			: new Set(types.flatMap((each) => (each === "all" ? [] : [...each])));

@@ -1,5 +1,6 @@
 import type {
 	ActParameters,
+	CallMeter,
 	CallParameters,
 	ControlledPool,
 	PoolAct,
@@ -36,6 +37,7 @@ export interface VisiblePool extends ControlledPool {
 	subscribe(
 		listener: SnakepitListener,
 		types: readonly SnakepitEventType[],
+		meter: CallMeter | undefined,
 	): () => void;
 }
 
@@ -75,8 +77,9 @@ class LookedAtPool implements VisiblePool {
 	subscribe(
 		listener: SnakepitListener,
 		types: readonly SnakepitEventType[],
+		meter: CallMeter | undefined,
 	): () => void {
-		return this.#setting.hub.subscribe(listener, types);
+		return this.#setting.hub.subscribe(listener, types, meter);
 	}
 
 	async act(

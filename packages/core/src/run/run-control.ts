@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import type {
+	CallMeter,
 	ControlledEvent,
 	ControlledPool,
 	ControlledRun,
@@ -109,10 +110,12 @@ export class RunControl implements ControlledRun {
 	subscribe(
 		kind: "events" | "logs",
 		listener: (event: ControlledEvent) => void,
+		meter?: CallMeter,
 	): () => void {
 		const follower = new Follower(
 			listener as unknown as (event: SnakepitEvent) => void,
 			kind === "logs" ? LOG_TYPES : POOL_TYPES,
+			meter,
 		);
 		this.#followers.add(follower);
 		if (kind === "events") follower.followRun(this.#setting.hub);
@@ -154,14 +157,17 @@ export class RunControl implements ControlledRun {
 class Follower {
 	readonly #listener: (event: SnakepitEvent) => void;
 	readonly #types: typeof POOL_TYPES;
+	readonly #meter: CallMeter | undefined;
 	readonly #ends: (() => void)[] = [];
 
 	constructor(
 		listener: (event: SnakepitEvent) => void,
 		types: typeof POOL_TYPES,
+		meter: CallMeter | undefined,
 	) {
 		this.#listener = listener;
 		this.#types = types;
+		this.#meter = meter;
 	}
 
 	followRun(hub: EventHub): void {
@@ -169,7 +175,7 @@ class Follower {
 	}
 
 	follow(pool: VisiblePool): void {
-		this.#ends.push(pool.subscribe(this.#listener, this.#types));
+		this.#ends.push(pool.subscribe(this.#listener, this.#types, this.#meter));
 	}
 
 	end(): void {

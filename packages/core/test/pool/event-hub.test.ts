@@ -53,3 +53,23 @@ test("an event that does not exist is refused, with the nearest name", () => {
 	expect(() => checkEventType("pool.on", "toString")).toThrow(/lists all/);
 	checkEventType("pool.on", "worker.ready");
 });
+
+test("a meter has every call that ends counted, and the event is made if it or a listener wants it", () => {
+	const hub = new EventHub();
+	const counted: string[] = [];
+	const meter = (_pool: string, command: string, outcome: string): boolean => {
+		counted.push(command);
+		return outcome === "failed";
+	};
+	const wants = (outcome: string) => hub.wantsEnd("p", "echo", outcome, 1);
+	const end = hub.subscribe(() => {}, ["call.settled"], meter);
+	expect(hub.hasListener("call.settled")).toBe(false);
+	expect([wants("succeeded"), wants("failed")]).toEqual([false, true]);
+	const other = hub.subscribeTo("call.settled", () => {});
+	expect(wants("succeeded")).toBe(true);
+	expect(counted).toHaveLength(3);
+	end();
+	other();
+	expect(wants("failed")).toBe(false);
+	expect(counted).toHaveLength(3);
+});
