@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import ssl
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -239,3 +241,30 @@ def test_nothing_is_left(relay: RelayHost, dies: str, stopped: str | None) -> No
     elif dies in processes:
         os.kill(processes[dies], signal.SIGKILL)
     wait_until_gone([*pids, *processes.values()])
+
+
+UNSHARE = ["unshare", "--net", *([] if os.geteuid() == 0 else ["--map-root-user"])]
+
+
+@pytest.mark.skipif(
+    shutil.which("unshare") is None
+    or shutil.which("ip") is None
+    or subprocess.run([*UNSHARE, "true"], check=False).returncode != 0,
+    reason="no network namespaces here",
+)
+def test_a_worker_whose_network_is_gone_ends_within_the_keep_alive(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "tools.py").write_text(TOOLS)
+    program = [sys.executable, "-m", "support.partitioned_relay"]
+    done = subprocess.run(
+        [*UNSHARE, *program, str(tmp_path / "tools.py")],
+        cwd=Path(__file__).parent.parent,
+        env={**os.environ, "OUTER_NETWORK": os.readlink("/proc/self/ns/net")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    # Its own 4 seconds, and time for a machine that does something else.
+    assert 1 < float(done.stdout) < 12
