@@ -26,5 +26,6 @@ export {
 	PingResponse,
 	WorkerFrame,
 } from "./gen/bridge.ts";
+export { runProgram } from "./programs/run-program.ts";
 export { type BridgeProgram, pythonAdapter } from "./python-adapter.ts";
 export { PYTHON_CHECKS } from "./resolve-options.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { PythonAdapter } from "@snakepit/adapter-python";
+import type { PythonAdapter, PythonOptions } from "@snakepit/adapter-python";
 import {
 	type BridgeProgram,
 	pythonAdapter,
@@ -12,6 +12,7 @@ import type {
 	WorkerProcess,
 	WorkerSlot,
 } from "@snakepit/core/adapter";
+import type { LayerReport } from "@snakepit/core/protection";
 import {
 	type ClusterOptions,
 	type RayPythonOptions,
@@ -42,7 +43,7 @@ export function rayPython(options: RayPythonOptions): RayPythonAdapter {
 		maker: "rayPython",
 		transport: RELAYED,
 	});
-	return new RayWorkers(inner, cluster);
+	return new RayWorkers(inner, cluster, python);
 }
 
 class RayWorkers implements RayPythonAdapter {
@@ -50,8 +51,14 @@ class RayWorkers implements RayPythonAdapter {
 	readonly madeFrom: unknown;
 	private readonly inner: PythonAdapter & BridgeProgram;
 	private readonly cluster: ClusterOptions;
+	private readonly python: PythonOptions;
 
-	constructor(inner: PythonAdapter & BridgeProgram, cluster: ClusterOptions) {
+	constructor(
+		inner: PythonAdapter & BridgeProgram,
+		cluster: ClusterOptions,
+		python: PythonOptions,
+	) {
+		this.python = python;
 		this.name = inner.name;
 		this.madeFrom = { cluster, python: inner.madeFrom };
 		this.inner = inner;
@@ -72,6 +79,11 @@ class RayWorkers implements RayPythonAdapter {
 
 	describe(signal?: AbortSignal): ReturnType<PythonAdapter["describe"]> {
 		return this.inner.describe(signal);
+	}
+
+	async inspect(): Promise<LayerReport> {
+		const { inspectCluster } = await import("./inspect-cluster.ts");
+		return await inspectCluster(this.name, this.python, this.cluster.address);
 	}
 
 	companion(place: CompanionPlace): LaunchSpec {

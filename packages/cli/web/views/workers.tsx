@@ -131,6 +131,7 @@ function WorkerRow({
 				<a href={fragmentOf("logs", { worker: workerId })} title="Its logs">
 					{workerId}
 				</a>
+				{worker.place && <small> on {worker.place.name}</small>}
 			</th>
 			<td data-label="State">
 				<span class="badge" data-tone={tone}>
