@@ -15,6 +15,8 @@ const PROGRAM = fileURLToPath(
 interface Program {
 	readonly child: ChildProcessByStdio<Writable, Readable, null>;
 	readonly lines: Interface;
+	/** Rejects then. */
+	readonly ended: Promise<never>;
 }
 
 let program: Program | undefined;
@@ -30,15 +32,9 @@ export function clusterRound(scene: ClusterScene): Promise<RoundOutcome> {
 
 async function run(scene: ClusterScene): Promise<RoundOutcome> {
 	program ??= start();
-	const { child, lines } = program;
+	const { child, lines, ended } = program;
 	child.ref();
-	const answered = Promise.race([
-		once(lines, "line"),
-		once(child, "exit").then(([code, signal]) => {
-			program = undefined;
-			throw new Error(`its namespace ended with ${code ?? signal}`);
-		}),
-	]);
+	const answered = Promise.race([once(lines, "line"), ended]);
 	child.stdin.write(`${JSON.stringify(scene)}\n`);
 	const [line] = await answered;
 	child.unref();
@@ -56,5 +52,10 @@ function start(): Program {
 	});
 	for (const stream of [child.stdin, child.stdout])
 		(stream as unknown as { unref(): void }).unref();
-	return { child, lines: createInterface({ input: child.stdout }) };
+	const ended = once(child, "exit").then(([code, signal]) => {
+		program = undefined;
+		throw new Error(`The namespace ended with ${code ?? signal}.`);
+	});
+	ended.catch(() => {});
+	return { child, lines: createInterface({ input: child.stdout }), ended };
 }
