@@ -15,7 +15,7 @@ __all__ = ["RayCluster", "refusal", "start_failure"]
 # Ray itself waits for a minute.
 CONNECT_S = 10.0
 # By default Ray kills the children of a worker that ends, and only those: the keeper, which
-# ends the rest. And the driver's own environment is not that of `uv run`.
+# ends the rest.
 SETTINGS = {"RAY_kill_child_processes_on_worker_exit": "false"}
 INSTALL = 'install "snakepit-bridge[ray]" with the release of Ray that the cluster runs'
 
@@ -48,7 +48,6 @@ class RayCluster:
             "working_dir": archive,
             "env_vars": {**given.get("env_vars", {}), **SETTINGS},
         }
-        os.environ["RAY_ENABLE_UV_RUN_RUNTIME_ENV"] = "0"
         try:
             ray.init(
                 address=self.address,
@@ -112,6 +111,8 @@ class RayCluster:
 
 
 def _import_ray() -> Any:
+    # Read at the import. Below `uv run` Ray would have workers start by it, too.
+    os.environ["RAY_ENABLE_UV_RUN_RUNTIME_ENV"] = "0"
     try:
         import ray
     except ImportError as error:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from typing import Any
 
 from snakepit_bridge.cluster.hosted_worker import bridge_command
 
@@ -33,7 +34,7 @@ class RelayActor:
     def __init__(self) -> None:
         self._relay: subprocess.Popen[bytes] | None = None
 
-    def start(self, setup: dict[str, object]) -> dict[str, object]:
+    def start(self, setup: dict[str, object]) -> dict[str, Any]:
         """Starts the relay.
 
         Args:
@@ -57,7 +58,8 @@ class RelayActor:
         whole = {**setup, "address": address, "sources": os.getcwd()}
         self._relay = relay = _start_relay(whole)
         assert relay.stdout is not None
-        line = relay.stdout.readline()
+        with relay.stdout:
+            line = relay.stdout.readline()
         if not line:
             return {"node": node, "failed": _relay_failed(node, relay.wait())}
         threading.Thread(target=_end_with, args=(relay,), daemon=True).start()
