@@ -15,7 +15,7 @@ import { lookedAtHost } from "./looked-at-host.ts";
 const REPOSITORY = join(import.meta.dirname, "../../../..");
 const [, , directory = join(REPOSITORY, "docs/images")] = process.argv;
 /** So that the charts have something to show. */
-const WORKS_MS = 40_000;
+const WORKS_MS = 30_000;
 const EVERY_MS = 200;
 const DEADLINE_MS = 60_000;
 
@@ -36,7 +36,7 @@ try {
 		page.goto(`${server.url.split("#")[0]}#/${view}`);
 
 	await work();
-	for (const view of ["workers", "charts", "incidents", "history"]) {
+	for (const view of ["charts", "incidents", "history"]) {
 		await show(view);
 		await page
 			.locator("main table, main canvas, main ol, main ul")
@@ -60,6 +60,10 @@ try {
 	await page.locator("pre.result").waitFor();
 	await pictures(page, "tools");
 	await show("workers");
+	host.call("wait", { seconds: 600 }, 3);
+	host.call("classify", { image: 1 }, 5);
+	await page.locator(".queue[data-waiting='5']").waitFor();
+	await pictures(page, "workers");
 	host.kill("SIGKILL");
 	await page.locator("main.stale").waitFor();
 	await page.setViewportSize({ width: 320, height: 640 });
@@ -81,9 +85,6 @@ async function work(): Promise<void> {
 			await client.act("tools", "restart", { worker: "tools-2" });
 		await pause(EVERY_MS);
 	}
-	host.call("wait", { seconds: 600 }, 3);
-	host.call("classify", { image: 1 }, 5);
-	await pause(3_000);
 }
 
 /** In the page: shows another path in the place of one. */

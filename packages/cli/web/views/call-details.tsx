@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { dayAndTime, duration } from "../../src/wording/figures.ts";
 import { plainStart } from "../../src/wording/plain-text.ts";
 import type { RunView } from "../model/page-state.ts";
@@ -18,13 +18,16 @@ export function CallDetails({
 	readonly run: RunView;
 	readonly callId: string;
 }) {
+	const section = useRef<HTMLElement>(null);
+	// Its link may be far down in the list.
+	useEffect(() => section.current?.scrollIntoView(), [callId]);
 	const settled = run.calls.find((call) => call.callId === callId);
 	const worker = run.tick?.run.pools
 		.flatMap(({ workers }) => workers)
 		.find(({ running }) => running.some((call) => call.callId === callId));
 	const running = worker?.running.find((call) => call.callId === callId);
 	return (
-		<section class="call" aria-label={`Call ${callId}`}>
+		<section ref={section} class="call" aria-label={`Call ${callId}`}>
 			<h2>Call {callId}</h2>
 			{settled !== undefined ? (
 				<Settled call={settled} />
