@@ -4,6 +4,7 @@ import {
 	needsCluster,
 	sharedCluster,
 } from "../../../../scripts/ray/test-cluster.ts";
+import { isThorough } from "../../../../scripts/test-effort.ts";
 import { rayPython } from "../../src/index.ts";
 import { rayPool, START_MS, toolsOf } from "./ray-pool.ts";
 
@@ -131,7 +132,8 @@ test.skipIf(!hasCluster)(
 	},
 );
 
-test.skipIf(!hasCluster)(
+// It starts a worker on each node, one after the other.
+test.skipIf(!hasCluster || !isThorough())(
 	`doctor sees that on every node nothing outlives its worker${needsCluster}`,
 	{ timeout: START_MS },
 	async () => {
