@@ -60,13 +60,15 @@ class Pump:
             waiting: set[socket.socket] = set()
             has_left = False
             while not self._to_host.is_over:
-                self._to_worker.carry()
-                self._to_host.carry()
+                # In turns: one that never ends must not hold up the other.
+                to_worker, to_host = self._to_worker.carry(), self._to_host.carry()
                 if self._to_worker.is_over and not has_left:
                     has_left = True
                     self._host_left()
                     with contextlib.suppress(OSError):
                         self._local.shutdown(socket.SHUT_WR)
+                if to_worker or to_host:
+                    continue
                 wanted = {each.target for each in self._directions() if each.is_full}
                 for connection in wanted ^ waiting:
                     poller.modify(
@@ -104,10 +106,11 @@ class _Direction:
         """Whether all has been sent that there will be."""
         return self._has_ended and not self.is_full
 
-    def carry(self) -> None:
-        """Carries until there is no more, or the target takes no more."""
-        while self._send() and self._receive():
-            pass
+    def carry(self) -> bool:
+        """Carries a buffer; returns whether there may be more, and the target takes it."""
+        if self.is_full and not self._send():
+            return False
+        return self._receive() and self._send()
 
     def _send(self) -> bool:
         """Returns whether the buffer is empty."""
