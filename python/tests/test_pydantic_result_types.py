@@ -60,7 +60,7 @@ def test_a_named_tuple_beside_models_arrives_as_an_object_as_its_type_says() -> 
     written = writer.written(
         compile_annotation(Box[Pair] | Other | Pair, answered=True)
     )
-    assert written == "BoxPair | Other | Pair"
+    assert written == "BoxOfPair | Other | Pair"
     assert writer.fields(writer.objects[Pair]) == ["a: number", "b: string | null"]
     assert decode(encode(Pair(1))) == {"a": 1, "b": None}
 

@@ -157,13 +157,18 @@ async function spawnAndEnd(stage: Stage, lives: number): Promise<RoundOutcome> {
 	const heapBefore = await host.order("heapMb");
 	const before = vitalSigns(host.pid);
 	await until(lives);
+	const most = before.descriptors + STARTING_DESCRIPTORS * LANES;
 	let heap = await host.order("heapMb");
-	const after = vitalSigns(host.pid);
+	let after = vitalSigns(host.pid);
 	// What workers need that are just starting or leaving is freed when they have.
 	const deadline = performance.now() + CALM_MS;
-	while (heap > heapBefore + HEAP_GROWTH_MB && performance.now() < deadline)
+	while (
+		(heap > heapBefore + HEAP_GROWTH_MB || after.descriptors > most) &&
+		performance.now() < deadline
+	) {
 		heap = await host.order("heapMb");
-	const most = before.descriptors + STARTING_DESCRIPTORS * LANES;
+		after = vitalSigns(host.pid);
+	}
 	return {
 		broken: [
 			...unless(

@@ -92,6 +92,7 @@ describe.each(WAYS)(
 					: pythonGrpc({ ...options, transport }),
 			start: (adapter) => startForReal(adapter, { callsPerWorker }),
 			callsPerWorker,
+			begins: "noted",
 			commands,
 		});
 		const wanted = rows(

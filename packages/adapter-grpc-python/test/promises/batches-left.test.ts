@@ -64,7 +64,7 @@ describe.each(DETAIL_TRANSPORTS)("over %s", (transport) => {
 			const notRun = new Set(items("not run"));
 			expect(ran.filter((item) => notRun.has(item))).toEqual([]);
 			for (const which of ["answered", "left", "not run"] as const)
-				expect(items(which).length, which).toBeGreaterThan(ROUNDS / 2);
+				expect(items(which).length, which).toBeGreaterThan(0);
 			const ends = batches.events.filter(({ type }) => type === "call.settled");
 			expect(ends).toHaveLength(outcomes.length + 1);
 			expect(batches.pool.workers()[0]?.incarnation).toBe(incarnation);

@@ -178,12 +178,19 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
 			{},
 			{ callsPerWorker: 2 },
 		);
-		const failures = [call(connection, "hang"), call(connection, "hang")].map(
-			failureOf,
-		);
+		const hanging = () => {
+			const begun = Promise.withResolvers<void>();
+			const onProgress = async () => begun.resolve();
+			const error = failureOf(
+				call(connection, "hang_aloud", {}, { onProgress }),
+			);
+			return { begun: begun.promise, error };
+		};
+		const calls = [hanging(), hanging()];
+		await Promise.all(calls.map(({ begun }) => begun));
 		kill();
 		await process.exited;
-		for (const error of await Promise.all(failures)) {
+		for (const error of await Promise.all(calls.map(({ error }) => error))) {
 			expect(error).toBeInstanceOf(ConnectionBrokenError);
 			expect(error).toMatchObject({ ran: "maybe" });
 		}

@@ -64,6 +64,12 @@ def hang() -> None:
 
 
 @tool
+def hang_aloud() -> None:
+    progress(None, "begun")
+    time.sleep(600)
+
+
+@tool
 async def hang_async() -> None:
     import asyncio
 

@@ -95,6 +95,11 @@ export interface AdapterHarness {
 	readonly commands: ContractCommands;
 	/** How many calls a worker of `start` runs at once. Default 1. */
 	readonly callsPerWorker?: number | undefined;
+	/**
+	 * Whether the adapter can say of a call, after its worker's death, that it never began. Default: only if it sends
+	 * calls ahead.
+	 */
+	readonly begins?: "noted" | "unknown" | undefined;
 	/** How long anything may take that must not hang, in milliseconds of real time. Default 10,000. */
 	readonly withinMs?: number | undefined;
 }
@@ -152,7 +157,7 @@ export function adapterContract(
 		...callCases(onBench, harness.commands, harness.callsPerWorker ?? 1),
 		...streamCases(onBench, harness.commands),
 		...progressCases(onBench, harness.commands),
-		...endingCases(onBench, harness.commands),
+		...endingCases(onBench, harness.commands, harness.begins),
 	];
 }
 

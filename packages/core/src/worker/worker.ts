@@ -238,7 +238,7 @@ export class Worker {
 	}
 
 	#stopWhenDrained(): void {
-		if (this.#state === "draining" && this.callsRunning === 0)
+		if (this.#state === "draining" && this.#calls.attempts.length === 0)
 			this.#step("drained");
 	}
 
