@@ -139,7 +139,8 @@ describe.each(DETAIL_TRANSPORTS)("over %s", (transport) => {
 		const calls = ["wait", "1", "2"].map((item) => batches.call(item));
 		await batches.began("wait");
 		const inWorker = batches.call("late1", { timeoutMs: 100 });
-		const inPool = batches.call("late2", { timeoutMs: 100 });
+		// Ends before the other leaves its place to it.
+		const inPool = batches.call("late2", { timeoutMs: 50 });
 		expect(await errorOf(inWorker)).toMatchObject({ code: "CALL_TIMEOUT" });
 		expect(await errorOf(inPool)).toMatchObject({
 			code: "CALL_TIMEOUT",
