@@ -111,11 +111,11 @@ describe.runIf(process.platform === "linux")(
 
 describe.runIf(process.platform === "linux")("the end of the command", () => {
 	test("ends what it left: with SIGTERM, and what ignores that after the grace", async () => {
-		const { end, gone, errors } = await up(
-			started(
-				run(tree(`(${DEAF}) & (echo up)`), "--grace", "200ms", "--verbose"),
-			),
+		const { end, gone, errors, write } = await up(
+			started(run(tree(`(${DEAF}) & read x`), "--grace", "200ms", "--verbose")),
 		);
+		// All of it ignores the signal by now.
+		write("\n");
 		expect(await end).toBe(0);
 		await gone();
 		expect(errors()).toMatch(/SIGTERM was sent to \d+ process/);
