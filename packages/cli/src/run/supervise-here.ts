@@ -17,13 +17,14 @@ export function superviseHere(
 	[program, ...args]: readonly [string, ...string[]],
 	graceMs: number,
 ): void {
-	const child = spawn(program, args, { stdio: "inherit" });
 	const hasTerminal = isatty(0) || isatty(2);
+	// Before the command begins: a signal that came first would end this process alone. Listeners run in a later turn.
 	for (const signal of FORWARDED) process.on(signal, () => child.kill(signal));
 	for (const signal of FROM_TERMINALS)
 		process.on(signal, () => {
 			if (!hasTerminal) child.kill(signal);
 		});
+	const child = spawn(program, args, { stdio: "inherit" });
 	const parent = process.ppid;
 	const look = setInterval(() => {
 		if (process.ppid === parent) return;
