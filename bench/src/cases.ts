@@ -8,6 +8,7 @@ import { manyCalls } from "./cases/many-calls.ts";
 import { poolCost } from "./cases/pool-cost.ts";
 import { ray } from "./cases/ray.ts";
 import { replace } from "./cases/replace.ts";
+import { sentAhead } from "./cases/sent-ahead.ts";
 import { smallCall } from "./cases/small-call.ts";
 import { soak } from "./cases/soak.ts";
 import { start } from "./cases/start.ts";
@@ -22,6 +23,7 @@ import { values } from "./cases/values.ts";
 export const cases: readonly Case[] = [
 	smallCall,
 	throughput,
+	sentAhead,
 	batch,
 	callsTogether,
 	threads,

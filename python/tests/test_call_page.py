@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from snakepit_bridge.bridge.framed_transport.frame_parser import FRAME, HEADER, framed
 from snakepit_bridge.calls.call_page import CallPage
 from snakepit_bridge.calls.page_file import PAGE_SIZE
 
@@ -94,9 +95,11 @@ def kept(path: str) -> tuple[int, list[bytes]]:
     generation, end = divmod(int.from_bytes(data[16:24], "little"), 1 << 16)
     at, answers = 0, []
     while at < end:
-        size = int.from_bytes(data[24 + at : 26 + at], "little")
-        answers.append(data[26 + at : 26 + at + size])
-        at += 2 + size
+        kind, size = HEADER.unpack_from(data, 24 + at)
+        assert kind == FRAME
+        begin = 24 + at + HEADER.size
+        answers.append(data[begin : begin + size])
+        at += HEADER.size + size
     assert at == end
     return generation, answers
 
@@ -107,29 +110,29 @@ def test_a_call_begins_and_its_answer_is_kept_whatever_the_machine(
 ) -> None:
     page = CallPage(path, machine)
     assert begin(page, 1)
-    assert page.keep(b"answer")
+    assert page.keep(framed(FRAME, b"answer"))
     assert (page.begun, kept(path)) == (1, (1, [b"answer"]))
 
 
 def test_answers_are_kept_in_order_until_the_page_is_full(path: str) -> None:
     page = CallPage(path)
     assert kept(path) == (0, [])
-    # 4 x (2 + 1016) of 4072 bytes.
-    answers = [bytes([number]) * 1016 for number in range(4)]
-    assert [page.keep(answer) for answer in answers] == [True] * 4
+    # 4 x (5 + 1013) of 4072 bytes.
+    answers = [bytes([number]) * 1013 for number in range(4)]
+    assert [page.keep(framed(FRAME, answer)) for answer in answers] == [True] * 4
     assert kept(path) == (1, answers)
     # All have to leave now; until the next one comes they stay.
-    assert not page.keep(b"")
+    assert not page.keep(framed(FRAME, b""))
     assert kept(path) == (1, answers)
-    assert page.keep(b"next")
+    assert page.keep(framed(FRAME, b"next"))
     assert kept(path) == (2, [b"next"])
 
 
 def test_an_answer_larger_than_the_page_is_not_kept(path: str) -> None:
     page = CallPage(path)
-    assert not page.keep(bytes(4071))
-    assert page.keep(bytes(4070))
-    assert kept(path) == (1, [bytes(4070)])
+    assert not page.keep(framed(FRAME, bytes(4068)))
+    assert page.keep(framed(FRAME, bytes(4067)))
+    assert kept(path) == (1, [bytes(4067)])
 
 
 def test_what_is_about_to_be_overwritten_is_not_shown_any_more(path: str) -> None:
@@ -143,8 +146,8 @@ def test_what_is_about_to_be_overwritten_is_not_shown_any_more(path: str) -> Non
             memory[at] = data
 
     page._page = Watched()  # type: ignore[assignment]
-    assert page.keep(b"first")
-    assert page.keep(b"second")
-    assert not page.keep(bytes(4096))
-    assert page.keep(b"third")
+    assert page.keep(framed(FRAME, b"first"))
+    assert page.keep(framed(FRAME, b"second"))
+    assert not page.keep(framed(FRAME, bytes(4096)))
+    assert page.keep(framed(FRAME, b"third"))
     assert shown == [(1, []), (1, [b"first"]), (2, [])]

@@ -36,8 +36,8 @@ class Outbox:
         return True
 
 
-def table_with_a_call(outbox: Outbox) -> CallTable:
-    table = CallTable(outbox, 1 << 20)
+def table_with_a_call(outbox: Outbox, page: CallPage | None = None) -> CallTable:
+    table = CallTable(outbox, 1 << 20, page=page)
     running: Any = SimpleNamespace(call=SimpleNamespace(call_id=1))
     table.running[1] = running
     return table
@@ -63,7 +63,7 @@ def test_an_answer_is_held_only_where_the_host_finds_it(tmp_path: Path) -> None:
         return outbox.held
 
     assert is_held(b"answer")
-    table.page = CallPage(str(tmp_path / "calls"))
+    table = table_with_a_call(outbox, CallPage(str(tmp_path / "calls")))
     assert is_held(b"answer")
     # Only compact answers are kept, and only as long as there is room.
     assert not is_held(pb.WorkerFrame())

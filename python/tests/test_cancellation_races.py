@@ -72,17 +72,11 @@ def spin(seconds: float) -> str:
 def make(seconds: float, sink: Settled) -> RunningCall:
     cancellation = Cancellation()
     no_host: Any = None
-    call = Call(
-        1,
-        "spin",
-        no_host,
-        cancellation,
-        is_async=False,
-        input_stream=InputStream(cancellation),
-    )
+    call = Call(1, "spin", no_host, cancellation, is_async=False)
+    call._input = InputStream(cancellation)
     tool = Tool("spin", spin, ToolMark(None, NO_INPUT))
     arguments = encode([seconds])
-    running = RunningCall(tool, call, cancellation, arguments, None, None, sink)
+    running = RunningCall(tool, call, cancellation, arguments, sink)
     running.context = contextvars.copy_context()
     return running
 

@@ -149,5 +149,7 @@ def test_a_method_without_its_instance_is_refused_with_both_remedies() -> None:
 def test_a_missing_value_of_pandas_is_refused_with_none_as_remedy() -> None:
     # Its type's name is all that is known of it.
     missing = type("NAType", (), {})()
-    with pytest.raises(NoImage, match=r"\$\.a\[1\] has the type .*NAType, .*send None in its place"):
+    with pytest.raises(
+        NoImage, match=r"\$\.a\[1\] has the type .*NAType, .*send None in its place"
+    ):
         encode({"a": [1, missing]})

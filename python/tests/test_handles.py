@@ -14,7 +14,7 @@ import msgpack
 import pytest
 
 from snakepit_bridge import Handle, tool
-from snakepit_bridge.calls.context import NO_HANDLES
+from snakepit_bridge.calls.sessions import NO_HANDLES
 from snakepit_bridge.failures.failure import CallRefused
 from snakepit_bridge.handles.access import Access
 from snakepit_bridge.handles.table import HandleTable

@@ -15,7 +15,11 @@ from snakepit_bridge import tool
 from snakepit_bridge.bridge.conversation import Conversation
 from snakepit_bridge.bridge.grpc_transport.stepped_loop import SteppedLoop
 
-PLACES = {"step": (SteppedLoop, "_step"), "read": (Conversation, "receive")}
+PLACES = {
+    "step": (SteppedLoop, "_step"),
+    "bytes": (Conversation, "receive"),
+    "message": (Conversation, "receive_message"),
+}
 
 @tool
 def interrupt_next(place: str) -> str:
@@ -40,7 +44,7 @@ MOST_CALLS = 10_000
 @pytest.mark.parametrize(
     ("transport", "place"),
     # The framed transport has no loop to step.
-    [("grpc", "step"), ("grpc", "read"), ("framed", "read")],
+    [("grpc", "step"), ("grpc", "message"), ("framed", "bytes")],
 )
 def test_the_worker_leaves_and_its_host_does_not_wait(
     start: Host, transport: str, place: str

@@ -3,7 +3,9 @@ a page of calls, and each by itself where there is none."""
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,6 +13,9 @@ from conftest import Host
 from support.conversation import Conversation
 
 from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.calls.cancellation import Cancellation
+from snakepit_bridge.calls.context import Call
+from snakepit_bridge.calls.plain_call import PlainCall
 from snakepit_bridge.values.decode import decode
 
 MAX_MESSAGE_BYTES = 1 << 16
@@ -128,3 +133,31 @@ def test_a_result_that_cannot_cross_fails(
     assert failure.began
     assert worker.call("give", ["bytes"]) == b"x"
     assert worker.call("give", ["pair"]) == (1, 2)
+
+
+def test_whoever_asks_first_all_find_the_same_call_and_cancellation() -> None:
+    tool: Any = SimpleNamespace(name="add")
+    table: Any = None
+    for number in range(200):
+        plain = PlainCall(number, tool, b"", table, is_bare=True)
+        together = threading.Barrier(4)
+        found: list[tuple[Call, Cancellation]] = []
+
+        def look(
+            plain: PlainCall = plain,
+            together: threading.Barrier = together,
+            found: list[tuple[Call, Cancellation]] = found,
+        ) -> None:
+            together.wait(10)
+            found.append((plain.call, plain.cancellation))
+
+        threads = [threading.Thread(target=look) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert {id(call) for call, _ in found} == {id(plain.call)}
+        assert {id(cancellation) for _, cancellation in found} == {
+            id(plain.call._cancellation)
+        }
+        assert (plain.call.call_id, plain.cancellation.by_signal) == (number, True)

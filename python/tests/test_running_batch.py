@@ -18,6 +18,7 @@ class Caller:
     """A call that keeps how it was settled."""
 
     def __init__(self, number: int, deadline: float | None = None) -> None:
+        self.number = number
         self.call = SimpleNamespace(call_id=number, tool="together", deadline=deadline)
         self.cancellation = Cancellation()
         self.context = copy_context()
@@ -51,7 +52,7 @@ class Bench:
         self.callers = [Caller(number) for number in (1, 2, 3)]
         self.elsewhere: list[Callable[[], None]] = []
         calls: list[Any] = list(self.callers)
-        tool: Any = SimpleNamespace(kind=SimpleNamespace(is_async=False))
+        tool: Any = SimpleNamespace(is_async=False)
         self.batch = RunningBatch(
             tool, calls, copy_context(), None, self.elsewhere.append
         )

@@ -10,6 +10,11 @@ import { SMALL_TEXT } from "./small-call.ts";
 
 const IN_FLIGHT = [16, 64];
 const WORKERS = [1, 2, 4];
+/** How many calls a second an ordinary function is to answer, by transport. */
+const OF_DEF: readonly (readonly [string, number])[] = [
+	["gRPC", 12_000],
+	["framed", 60_000],
+];
 /** One Python, however many workers are asked for. */
 const ONLY_ONE = ["pythonia", "node-calls-python"];
 
@@ -40,6 +45,20 @@ export const throughput: Case = {
 	aims: [
 		...IN_FLIGHT.map((inFlight) => aimAgainstBare("gRPC", inFlight, 4)),
 		...IN_FLIGHT.map((inFlight) => aimAgainstBare("framed", inFlight, 20)),
+		...OF_DEF.map(([variant, atLeast]) => ({
+			text: `${variant}, an ordinary function: 1 worker, 16 in flight`,
+			unit: "calls/s",
+			atLeast,
+			value: (of: Lookup) => of(named(ourName(variant), 1), figureOf(16)),
+		})),
+		{
+			text: "framed, an ordinary function, against pythonia, 1 worker, 16 in flight",
+			unit: "x",
+			atLeast: 1,
+			value: (of: Lookup) =>
+				of(named(ourName("framed"), 1), figureOf(16)) /
+				of(named("pythonia", 1), figureOf(16)),
+		},
 		...["gRPC", "framed"].map((variant) => ({
 			text: `${variant}: 2 workers against 1, 64 in flight (the host takes a core of its own)`,
 			unit: "x",

@@ -19,15 +19,18 @@ import { type OurVariant, ourVariants } from "./our-variants.ts";
 const MOST_MESSAGE_BYTES = 256 * 1024 * 1024;
 
 /** Which tool a pool of ours is called with, and how many calls a worker runs at once. */
-type Manner =
+export type Manner =
 	/** The default: an ordinary function, one call a worker. */
 	| "sync"
 	/** `async def`, as many calls a worker as are under way. */
 	| "async";
 
 /** Ours, once for each variant. */
-export function ours(manner: Manner = "sync"): readonly Contestant[] {
-	return ourVariants.map((variant) => ({
+export function ours(
+	manner: Manner = "sync",
+	variants: readonly OurVariant[] = ourVariants,
+): readonly Contestant[] {
+	return variants.map((variant) => ({
 		name: ourName(variant.name, manner),
 		kind: "ours",
 		open: async (setting) => {

@@ -45,6 +45,7 @@ export async function measureThroughput(
 
 /** Calls answered per second, and the processor time of this process for each. */
 export interface CallRate {
+	readonly answered: number;
 	readonly callsPerSecond: number;
 	readonly cpuUs: number;
 }
@@ -68,6 +69,7 @@ export async function keepCalling(
 	await Promise.all(Array.from({ length: inFlight }, one));
 	const { user, system } = process.cpuUsage(before);
 	return {
+		answered,
 		callsPerSecond: (answered * 1000) / (performance.now() - begin),
 		cpuUs: (user + system) / answered,
 	};

@@ -1,4 +1,5 @@
 import { closeSync, readSync, writeSync } from "node:fs";
+import { HEADER_BYTES } from "../channel/frame-cutter.ts";
 import { openPage } from "./page-file.ts";
 
 const WORD_BYTES = 8;
@@ -8,7 +9,6 @@ const KEPT_AT = 16;
 const ANSWERS_AT = 24;
 const ANSWERS_BYTES = 4096 - ANSWERS_AT;
 const ROUND = 65_536n;
-const LENGTH_BYTES = 2;
 /** How often what is kept is read while the worker writes it. It has something to send then. */
 const MOST_READS = 3;
 /** The one call that stays is less than this below the last one that is taken back. */
@@ -100,9 +100,9 @@ export class CallPage {
 function framesOf(answers: Buffer): readonly Uint8Array[] {
 	const frames: Uint8Array[] = [];
 	let at = 0;
-	while (at + LENGTH_BYTES <= answers.length) {
-		const begin = at + LENGTH_BYTES;
-		at = begin + answers.readUInt16LE(at);
+	while (at + HEADER_BYTES <= answers.length) {
+		const begin = at + HEADER_BYTES;
+		at = begin + answers.readUInt32BE(begin - 4);
 		if (at > answers.length) break;
 		frames.push(answers.subarray(begin, at));
 	}

@@ -77,11 +77,12 @@ test("nothing is certain without a page, for calls too far apart, or of a closed
 /** Keeps answers of all lengths without an end, a new round whenever the page is full. */
 const KEEPER = `
 import sys
+from snakepit_bridge.bridge.framed_transport.frame_parser import FRAME, framed
 from snakepit_bridge.calls.call_page import CallPage
 page = CallPage(sys.argv[1])
 print("ready", flush=True)
 for number in range(10**9):
-    answer = number.to_bytes(4, "little") * (1 + number % 50)
+    answer = framed(FRAME, number.to_bytes(4, "little") * (1 + number % 50))
     if not page.keep(answer):
         page.keep(answer)
 `;
@@ -125,10 +126,10 @@ function whole(answers: readonly Uint8Array[]): number {
 test("of a page with lengths that do not fit, only the answers before are read", () => {
 	const path = join(scratch(), "calls");
 	const bytes = Buffer.alloc(4096);
-	bytes.writeBigUInt64LE(65_536n + 9n, 16);
-	bytes.writeUInt16LE(3, 24);
-	bytes.write("one", 26);
-	bytes.writeUInt16LE(3, 29);
+	bytes.writeBigUInt64LE(65_536n + 15n, 16);
+	bytes.writeUInt32BE(3, 25);
+	bytes.write("one", 29);
+	bytes.writeUInt32BE(3, 33);
 	writeFileSync(path, bytes);
 	const page = CallPage.open(path) as CallPage;
 	expect(page.kept().map(String)).toEqual(["one"]);

@@ -19,7 +19,6 @@ from snakepit_bridge.bridge.call_table import CallTable
 from snakepit_bridge.bridge.conversation import Conversation
 from snakepit_bridge.bridge.signal_listener import SignalListener
 from snakepit_bridge.bridge.transport import Transport, TransportParts
-from snakepit_bridge.calls.begun_marks import BegunMarks
 from snakepit_bridge.calls.call_page import CallPage
 from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.runner import Runner
@@ -30,6 +29,7 @@ from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.tools.toolbox import Toolbox
 
 if TYPE_CHECKING:
+    from snakepit_bridge.calls.begun_marks import BegunMarks
     from snakepit_bridge.calls.shared_memory import SharedMemory
     from snakepit_bridge.telemetry.tracing import Tracing
 
@@ -48,7 +48,12 @@ def _call_page(launch: Launch) -> CallPage | BegunMarks | None:
     if path is None:
         return None
     try:
-        return CallPage(path) if launch.calls_per_worker == 1 else BegunMarks(path)
+        if launch.calls_per_worker == 1:
+            return CallPage(path)
+        # Few workers need it, and each import is a part of every start.
+        from snakepit_bridge.calls.begun_marks import BegunMarks
+
+        return BegunMarks(path)
     except OSError as error:
         # The host finds no page: it sends no call ahead, and knows of none that did
         # not begin.

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.boot import forked_copy
 from snakepit_bridge.bridge.transport import Outbox
-from snakepit_bridge.calls.begun_marks import BegunMarks
 from snakepit_bridge.calls.call_page import CallPage
 from snakepit_bridge.calls.call_state import CallState
 from snakepit_bridge.calls.cancelled import CancelReason
@@ -19,6 +18,7 @@ from snakepit_bridge.threads.call_soon import call_soon
 from snakepit_bridge.threads.notice import Notice
 
 if TYPE_CHECKING:
+    from snakepit_bridge.calls.begun_marks import BegunMarks
     from snakepit_bridge.calls.call_sink import TerminalFrame
     from snakepit_bridge.calls.host_calls import Reply
     from snakepit_bridge.calls.shared_memory import SharedMemory
@@ -60,6 +60,7 @@ class CallTable:
         # Called with each call that is over, in whichever thread that happens.
         self.on_over: Callable[[RunningCall], None] | None = None
         self._outbox = outbox
+        self._keep = page.keep if isinstance(page, CallPage) else None
         self._replies: dict[int, tuple[int, Reply]] = {}
         self._numbers = itertools.count(1)
         self._loop: Loop | None = None
@@ -80,7 +81,7 @@ class CallTable:
             self._in_bridge(lambda: self.cancel(call_id, reason))
             return
         running = self.running.get(call_id)
-        if running is not None and running.call.cancel_reason is None:
+        if running is not None and running.cancellation.reason is None:
             running.cancel(reason)
             self._interrupt(running)
 
@@ -125,16 +126,15 @@ class CallTable:
     def settle(self, call_id: int, frame: TerminalFrame) -> None:
         """Sends the terminal frame of a call and forgets the call."""
         outbox = self._outbox
-        page = self.page
-        if outbox.held and isinstance(page, CallPage):
+        if outbox.held and self._keep is not None:
             # It waits only where the host finds it, whatever the next call does.
-            outbox.held = type(frame) is bytes and page.keep(frame)
+            outbox.held = type(frame) is bytes and self._keep(frame)
         try:
             outbox.put_last(frame)
         finally:
             # After the frame: a worker that leaves is gone when no call is left.
             running = self.running.pop(call_id, None)
-        if self.on_over is not None and running is not None:
+        if running is not None and self.on_over is not None:
             self.on_over(running)
         if self._replies:
             self._in_bridge(lambda: self._give_up(call_id))

@@ -9,13 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.call_table import CallTable
-from snakepit_bridge.bridge.host_frames import CompactCall, CompactFields
+from snakepit_bridge.bridge.host_frames import (
+    COMPACT,
+    CompactFields,
+    parse_compact,
+    tool_name,
+)
 from snakepit_bridge.calls.cancellation import Cancellation
 from snakepit_bridge.calls.cancelled import CancelReason
-from snakepit_bridge.calls.context import NO_HANDLES, Call, NoHandles
+from snakepit_bridge.calls.context import Call
 from snakepit_bridge.calls.plain_call import PlainCall
 from snakepit_bridge.calls.runner import Runner
 from snakepit_bridge.calls.running_call import RunningCall
+from snakepit_bridge.calls.sessions import NoHandles, Sessions
 from snakepit_bridge.failures.failure import CallRefused, not_transferable, refused
 from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.values.no_image import NoImage
@@ -49,15 +55,12 @@ class Conversation:
         self, tools: Mapping[str, Tool], calls: CallTable, runner: Runner
     ) -> None:
         self.tools = tools
+        # Those that a compact call can be of now.
+        self._compact_tools = _compact_tools(tools)
         self.calls = calls
         self.last_ping = time.monotonic()
         self._runner = runner
-        # What tools of the same session keep for each other. A session ends when the
-        # host says so, and never before: the host limits their number and how long they
-        # stay unused. Dropped here, the next call would find an empty dictionary.
-        self._sessions: dict[str, dict[str, Any]] = {}
-        self._held: dict[str, NoHandles] = {}
-        self._hold: Callable[[], NoHandles] | None = None
+        self._sessions = Sessions()
         self._leaving = False
         self._on_frame: dict[str, Callable[[Any], None]] = {
             "cancel": self._cancel,
@@ -80,13 +83,22 @@ class Conversation:
             hold: returns what holds those of a new session.
         """
         self.tools = {**self.tools, **tools}
-        self._hold = hold
+        self._compact_tools = _compact_tools(self.tools)
+        self._sessions.allow_handles(hold)
 
-    def receive(self, frame: pb.HostFrame | CompactCall) -> None:
-        """Acts on a frame."""
-        if isinstance(frame, tuple):
-            self._compact_call(*frame)
-            return
+    def receive(self, data: bytes) -> None:
+        """Acts on the bytes of a frame.
+
+        Raises:
+            DecodeError: they are none.
+        """
+        if data and data[0] == COMPACT:
+            self._compact_call(*parse_compact(data))
+        else:
+            self.receive_message(pb.HostFrame.FromString(data))
+
+    def receive_message(self, frame: pb.HostFrame) -> None:
+        """Acts on a frame that is not compact."""
         if frame.HasField("call"):
             self._call(frame.call)
             return
@@ -108,45 +120,32 @@ class Conversation:
     def leave(self) -> None:
         """Refuses calls from now on."""
         self._leaving = True
+        self._compact_tools = {}
 
     def _compact_call(
         self,
         call_id: int,
-        name: str,
+        name: bytes,
         arguments: bytes,
         fields: CompactFields | None,
     ) -> None:
         calls = self.calls
-        tool = self.tools.get(name)
-        if (
-            tool is None
-            or tool.kind.streams
-            or self._leaving
-            or call_id in calls.running
-        ):
+        tool = self._compact_tools.get(name)
+        if tool is None or call_id in calls.running:
             # It is refused as any call.
-            self._call(pb.Call(call_id=call_id, tool=name, arguments=arguments))
+            tool_of_call = tool_name(name)
+            self._call(pb.Call(call_id=call_id, tool=tool_of_call, arguments=arguments))
             return
-        cancellation = Cancellation()
-        if fields is None:
-            call = Call(call_id, name, calls, cancellation, tool.kind.is_async)
+        running: RunningCall
+        if tool.is_plain and self._runner.takes_turns:
+            running = PlainCall(call_id, tool, arguments, calls, fields is None)
         else:
-            timeout_ms, session, traceparent, may_hold = fields
-            call = Call(
-                call_id,
-                name,
-                calls,
-                cancellation,
-                tool.kind.is_async,
-                session=self._session(session),
-                handles=self._handles(session) if may_hold else NO_HANDLES,
-                deadline=_deadline(timeout_ms),
-                trace_context={"traceparent": traceparent} if traceparent else {},
-            )
-        kind = PlainCall if tool.is_plain else RunningCall
-        running = kind(
-            tool, call, cancellation, arguments, None, None, calls, is_compact=True
-        )
+            cancellation = Cancellation()
+            call = Call(call_id, tool.name, calls, cancellation, tool.is_async)
+            running = RunningCall(tool, call, cancellation, arguments, calls)
+            running.is_compact = True
+        if fields is not None:
+            self._add(fields, running.call)
         calls.running[call_id] = running
         self._runner.submit(running)
 
@@ -193,33 +192,34 @@ class Conversation:
             raise not_found(frame.tool, self.tools)
         streams = frame.HasField("stream_credit")
         has_input = frame.has_input
-        if streams != tool.kind.streams or (has_input and tool.input is None):
+        if streams != tool.streams or (has_input and tool.input is None):
             from snakepit_bridge.bridge.refused_calls import wrong_shape
 
             raise wrong_shape(tool, streams)
         cancellation = Cancellation()
-        call = Call(
-            frame.call_id,
-            tool.name,
-            self.calls,
-            cancellation,
-            tool.kind.is_async,
-            session=self._session(frame.session_id),
-            handles=self._handles(frame.session_id) if frame.may_hold else NO_HANDLES,
-            deadline=_deadline(frame.timeout_ms),
-            trace_context=dict(frame.trace_context),
-            input_stream=self._input_stream(frame, tool, cancellation)
-            if has_input
-            else None,
-            progress=self._progress(frame) if frame.wants_progress else None,
-        )
+        call = Call(frame.call_id, tool.name, self.calls, cancellation, tool.is_async)
+        call.session = self._sessions.shared(frame.session_id)
+        if frame.may_hold:
+            call.handles = self._sessions.handles(frame.session_id)
+        call.deadline = _deadline(frame.timeout_ms)
+        call.trace_context = dict(frame.trace_context)
+        if has_input:
+            call._input = self._input_stream(frame, tool, cancellation)
+        if frame.wants_progress:
+            call._progress = self._progress(frame)
         credit = self._credit_of(frame) if streams else None
         return RunningCall(
-            tool, call, cancellation, frame.arguments, memory, credit, self.calls
+            tool, call, cancellation, frame.arguments, self.calls, memory, credit
         )
 
-    def _session(self, session_id: str | None) -> dict[str, Any] | None:
-        return self._sessions.setdefault(session_id, {}) if session_id else None
+    def _add(self, fields: CompactFields, call: Call) -> None:
+        timeout_ms, session, traceparent, may_hold = fields
+        call.session = self._sessions.shared(session)
+        if may_hold:
+            call.handles = self._sessions.handles(session)
+        call.deadline = _deadline(timeout_ms)
+        if traceparent:
+            call.trace_context = {"traceparent": traceparent}
 
     def _credit_of(self, frame: pb.Call) -> Credit:
         from snakepit_bridge.calls.credit import Credit
@@ -231,13 +231,6 @@ class Conversation:
         from snakepit_bridge.calls.progress_reports import ProgressReports
 
         return ProgressReports(frame.call_id, self.calls.send)
-
-    def _handles(self, session_id: str | None) -> NoHandles:
-        if self._hold is None or not session_id:
-            return NO_HANDLES
-        if session_id not in self._held:
-            self._held[session_id] = self._hold()
-        return self._held[session_id]
 
     def _input_stream(
         self, frame: pb.Call, tool: Tool, cancellation: Cancellation
@@ -288,10 +281,13 @@ class Conversation:
             running.call._progress.taken()
 
     def _session_end(self, frame: pb.SessionEnd) -> None:
-        session_id = frame.session_id
-        ended = self._sessions.pop(session_id, None), self._held.pop(session_id, None)
-        if any(ended):
-            self._runner.drop(list(ended))
+        ended = self._sessions.end(frame.session_id)
+        if ended:
+            self._runner.drop(ended)
+
+
+def _compact_tools(tools: Mapping[str, Tool]) -> dict[bytes, Tool]:
+    return {name.encode(): tool for name, tool in tools.items() if not tool.streams}
 
 
 def _deadline(timeout_ms: int | None) -> float | None:

@@ -28,7 +28,7 @@ def describe(tools: Mapping[str, Tool]) -> pb.DescribeResponse:
 
 
 def _tool(tool: Tool) -> pb.Tool:
-    streams = tool.kind.streams
+    streams = tool.streams
     return pb.Tool(
         name=tool.name,
         description=tool.description,

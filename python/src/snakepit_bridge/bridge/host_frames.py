@@ -1,4 +1,4 @@
-"""Frames of the host, read from their bytes."""
+"""Compact calls of the host, read from their bytes (docs/bridge-protocol.md, section 3)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from typing import TypeAlias
 
 from google.protobuf.message import DecodeError
 
-from snakepit_bridge._gen import bridge_pb2 as pb
-
-__all__ = ["COMPACT", "CompactCall", "CompactFields", "parse_frame"]
+__all__ = ["COMPACT", "CompactCall", "CompactFields", "parse_compact", "tool_name"]
 
 # The first byte of a compact frame, which is not protobuf: there, no field has the
-# number 0 (docs/bridge-protocol.md, section 3).
+# number 0.
 COMPACT = 0
 # The number of the call, the length of the tool's name, which follows, and which
 # fields come after that.
@@ -29,37 +27,42 @@ _UNSIGNED = struct.Struct(">I")
 # What a compact call has besides its arguments, None of what is left out: its time limit in
 # milliseconds, session and traceparent, and whether the session may hold objects.
 CompactFields: TypeAlias = tuple[int | None, str | None, str | None, bool]
-CompactCall: TypeAlias = tuple[int, str, bytes, CompactFields | None]
+# Its number, the bytes of its tool's name, its encoded arguments, and what else it has.
+CompactCall: TypeAlias = tuple[int, bytes, bytes, CompactFields | None]
 
 
-def parse_frame(data: bytes) -> pb.HostFrame | CompactCall:
-    """Returns a frame; of a compact call its number, tool and encoded arguments, and
-    what else it has.
+def parse_compact(data: bytes) -> CompactCall:
+    """Returns the parts of a compact frame, which begins with `COMPACT`.
 
     Raises:
-        DecodeError: it is neither.
+        DecodeError: it is none.
     """
-    if not data or data[0] != COMPACT:
-        return pb.HostFrame.FromString(data)
-    size = len(data)
-    if size < _HEAD_BYTES:
-        raise DecodeError(f"a compact call of {size} bytes, its head has {_HEAD_BYTES}")
-    number, length, fields = _unpack_head(data)
-    end = _HEAD_BYTES + length
-    if size < end:
-        raise DecodeError(
-            f"a compact call of {size} bytes, its tool's name ends at {end}"
-        )
     try:
-        name = str(data[_HEAD_BYTES:end], "ascii")
+        number, length, fields = _unpack_head(data)
+        end = _HEAD_BYTES + length
+        name = data[_HEAD_BYTES:end]
+        if len(name) < length:
+            raise IndexError
         if not fields:
             return number, name, data[end:], None
         more, end = _parse_fields(data, end, fields)
     except UnicodeDecodeError:
         raise DecodeError("a compact call with text that is not ASCII") from None
     except (struct.error, IndexError):
-        raise DecodeError(f"a compact call of {size} bytes, cut off") from None
+        raise DecodeError(f"a compact call of {len(data)} bytes, cut off") from None
     return number, name, data[end:], more
+
+
+def tool_name(name: bytes) -> str:
+    """Returns the name of a tool that there is not.
+
+    Raises:
+        DecodeError: it is no name.
+    """
+    try:
+        return str(name, "ascii")
+    except UnicodeDecodeError:
+        raise DecodeError("a compact call with text that is not ASCII") from None
 
 
 def _parse_fields(data: bytes, at: int, fields: int) -> tuple[CompactFields, int]:

@@ -191,7 +191,8 @@ class LogForwarder(logging.Handler):
 
 
 def _frame(record: logging.LogRecord, tracing: Tracing | None, handled: bool) -> pb.Log:
-    call = CURRENT.get(None)
+    current = CURRENT.get(None)
+    call = None if current is None else current.call
     ids = tracing.ids() if tracing is not None else None
     trace_id, span_id = ids or _ids_of_the_caller(call)
     return pb.Log(

@@ -30,9 +30,9 @@ def not_found(name: str, tools: Mapping[str, Tool]) -> CallRefused:
 
 def wrong_shape(tool: Tool, streams: bool) -> CallRefused:
     """Returns the refusal of a call for chunks, one result or input that a tool has not."""
-    if tool.kind.streams and not streams:
+    if tool.streams and not streams:
         problem = "answers with a stream of chunks; call it with stream()"
-    elif streams and not tool.kind.streams:
+    elif streams and not tool.streams:
         problem = "answers with one result; call it with execute()"
     else:
         problem = "takes no input stream; declare it as @tool(takes_input=...)"

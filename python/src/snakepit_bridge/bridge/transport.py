@@ -37,8 +37,8 @@ class Outbox(Protocol):
         """Adds a frame."""
 
     def put_last(self, frame: pb.WorkerFrame | bytes) -> None:
-        """Adds the terminal frame of a call, or its bytes: nothing interrupts this
-        thread now."""
+        """Adds the terminal frame of a call, or its `compact_result`: nothing interrupts
+        this thread now."""
 
     @property
     def logs_waiting(self) -> int:

@@ -47,8 +47,6 @@ class BatchCall(Call):
         calls: those of the batch, in the order of the list.
     """
 
-    __slots__ = ("calls",)
-
     def __init__(
         self, calls: Sequence[Call], cancellation: Cancellation, is_async: bool
     ) -> None:
@@ -59,8 +57,9 @@ class BatchCall(Call):
             _NoHost(),
             cancellation,
             is_async,
-            deadline=max(deadlines) if len(deadlines) == len(calls) else None,
         )
+        if len(deadlines) == len(calls):
+            self.deadline = max(deadlines)
         self.calls = tuple(calls)
 
     def progress(self, fraction: float | None, message: str = "") -> None:

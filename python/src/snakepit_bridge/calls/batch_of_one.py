@@ -7,6 +7,7 @@ from typing import Any
 
 from snakepit_bridge.calls.batch_call import BatchCall
 from snakepit_bridge.calls.context import CURRENT
+from snakepit_bridge.calls.given_call import GivenCall
 from snakepit_bridge.calls.trampoline import drive, invoke
 from snakepit_bridge.tools.batch import batch_answers
 
@@ -17,10 +18,11 @@ def batch_of_one(together: Callable[..., Any], is_async: bool) -> Callable[..., 
     """Returns a function that runs one call, with its one argument."""
 
     def made(positional: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        call = CURRENT.get(None)
-        if call is not None:
+        current = CURRENT.get(None)
+        if current is not None:
             # What follows in this context belongs to the call.
-            CURRENT.set(BatchCall([call], call._cancellation, is_async))
+            batch = BatchCall([current.call], current.cancellation, is_async)
+            CURRENT.set(GivenCall(batch))
         return invoke(together, [*positional, *keywords.values()])
 
     def run(*positional: Any, **keywords: Any) -> Any:

@@ -58,7 +58,7 @@ class Batches:
 
     def _begin(self, calls: list[RunningCall]) -> None:
         tool = calls[0].tool
-        is_async = tool.kind.is_async
+        is_async = tool.is_async
         submit = self._main.submit_to_loop if is_async else self._threads.submit
         context = self._context.copy()
         tracing = self._table.tracing

@@ -15,9 +15,9 @@ the worker decides, and answers that it was taken back if it does not run it.
 
 The rest of the page keeps answers that wait to leave with those that follow. The host
 reads them there if the worker dies, or runs one call for long: so none is lost or late.
-Each has its length before it, in two bytes. `kept` is `round * 65536 + length`: up to
-that length, the answers are whole. A new round writes over those of the one before, so
-what is read while the round changes is not to be used.
+Each has the header of the framed transport before it. `kept` is `round * 65536 +
+length`: up to that length, the answers are whole. A new round writes over those of the
+one before, so what is read while the round changes is not to be used.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ _TAKEN = 1
 _KEPT = 2
 ANSWERS_AT = 24
 ROUND = 1 << 16
-LENGTH_BYTES = 2
+# `taken` is `floor << FLOOR_AT | distance`.
+_FLOOR_AT = REACH.bit_length() - 1
 
 
 class CallPage:
@@ -74,25 +75,27 @@ class CallPage:
         into it from either side; an acquisition does not overtake the release before
         it, so two locks do.
         """
-        self._store(_BEGUN, number)
+        if self._fence is None:
+            self._words[_BEGUN] = number
+        else:
+            with self._fence:
+                self._words[_BEGUN] = number
 
     def may_begin(self, number: int) -> bool:
         """Returns whether a call that was announced may begin; False if it was taken
         back. To be called with a lock held that was acquired after `announce`."""
         taken = self._words[_TAKEN]
-        floor = taken // REACH
-        if number > floor:
+        if number > taken >> _FLOOR_AT:
             return True
-        distance = taken % REACH
+        floor, distance = divmod(taken, REACH)
         return distance > 0 and number == floor - distance
 
     def keep(self, answer: bytes) -> bool:
-        """Keeps an answer until it has left, with those before it; one thread calls
-        this. Returns False if there is no room: all have to leave now, and the next
-        one begins a new round."""
+        """Keeps an answer, which has its header, until it has left, with those before
+        it; one thread calls this. Returns False if there is no room: all have to leave
+        now, and the next one begins a new round."""
         begin = self._end
-        size = len(answer)
-        end = begin + LENGTH_BYTES + size
+        end = begin + len(answer)
         if end > PAGE_SIZE:
             self._end = ANSWERS_AT
             return False
@@ -100,13 +103,14 @@ class CallPage:
             self._round += ROUND
             # Before its first answer is written over one of the round before.
             self._store(_KEPT, self._round)
-        data = size.to_bytes(LENGTH_BYTES, "little") + answer
+        kept = self._round + end - ANSWERS_AT
         if self._fence is None:
-            self._page[begin:end] = data
+            self._page[begin:end] = answer
+            self._words[_KEPT] = kept
         else:
             with self._fence:
-                self._page[begin:end] = data
-        self._store(_KEPT, self._round + end - ANSWERS_AT)
+                self._page[begin:end] = answer
+            self._store(_KEPT, kept)
         self._end = end
         return True
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from snakepit_bridge._gen import bridge_pb2 as pb
-from snakepit_bridge.calls.begun_marks import BegunMarks
-from snakepit_bridge.calls.call_page import CallPage
 
 if TYPE_CHECKING:
+    from snakepit_bridge.calls.begun_marks import BegunMarks
+    from snakepit_bridge.calls.call_page import CallPage
     from snakepit_bridge.calls.shared_memory import SharedMemory
     from snakepit_bridge.telemetry.tracing import Tracing
 
 __all__ = ["CallSink", "TerminalFrame"]
 
-# Bytes are those of a compact result (docs/bridge-protocol.md, section 3).
+# Bytes are those of `compact_result`.
 TerminalFrame: TypeAlias = pb.WorkerFrame | bytes
 
 

@@ -81,10 +81,10 @@ def task_interrupt(
 
 def _on_signal(_signal: int, frame: FrameType | None) -> None:
     # The handler runs in the context of the call that it interrupts.
-    call = CURRENT.get(None)
-    if call is None or frame is None:
+    current = CURRENT.get(None)
+    if current is None or frame is None:
         return
-    cancellation = call._cancellation
+    cancellation = current.cancellation
     if cancellation.reason is None or not cancellation.by_signal:
         return
     if cancellation.may_clean_up() and is_cleaning_up(sys.exc_info()[1]):

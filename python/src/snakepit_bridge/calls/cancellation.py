@@ -24,12 +24,12 @@ class Cancellation:
             thread while that runs code of this call.
     """
 
-    __slots__ = ("_undisturbed_until", "_waiting", "by_signal", "reason")
+    # Of the class until they change: each call has one of these, and few change it.
+    reason: CancelReason | None = None
+    by_signal = False
+    _undisturbed_until = 0.0
 
     def __init__(self) -> None:
-        self.reason: CancelReason | None = None
-        self.by_signal = False
-        self._undisturbed_until = 0.0
         self._waiting: list[Wakeup] = []
 
     def request(self, reason: CancelReason) -> None:

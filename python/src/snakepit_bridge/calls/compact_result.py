@@ -5,21 +5,27 @@ from __future__ import annotations
 import struct
 from time import perf_counter_ns
 
-__all__ = ["compact_result", "ran_us"]
+__all__ = ["HEADER_BYTES", "compact_result", "ran_us"]
 
-# Its mark, the number of the call, when that began, and how long it ran, about an hour
-# at most, both in microseconds; the value follows.
-_pack_head = struct.Struct(">xIII").pack
+# The header of the framed transport: its kind of message, and the length of what
+# follows. Then the mark of a compact frame, the number of the call, when that began, and
+# how long it ran, about an hour at most, both in microseconds; the value follows.
+_pack_head = struct.Struct(">BIxIII").pack
+_FRAME = 0
+HEADER_BYTES = 5
+_HEAD_BYTES = 13
 _MOST_US = (1 << 32) - 1
 
 
 def compact_result(call_id: int, begun_ns: int, image: bytes) -> bytes:
     """Returns the frame with the result of a call that began at that time, on the clock
-    of `perf_counter_ns`: all processes of the machine share it."""
+    of `perf_counter_ns`: all processes of the machine share it. It is preceded by the
+    header of the framed transport, which another transport leaves out."""
     ran = (perf_counter_ns() - begun_ns) // 1000
-    # Not `min`, which takes longer than the rest.
-    ran = min(_MOST_US, ran)
-    return _pack_head(call_id, begun_ns // 1000 & _MOST_US, ran) + image
+    if ran > _MOST_US:  # noqa: PLR1730 - `min` takes longer than the rest
+        ran = _MOST_US
+    began = begun_ns // 1000 & _MOST_US
+    return _pack_head(_FRAME, _HEAD_BYTES + len(image), call_id, began, ran) + image
 
 
 def ran_us(begun_ns: int) -> int:

@@ -8,12 +8,11 @@ import time
 from collections.abc import Mapping
 from contextvars import ContextVar
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.calls.cancellation import Cancellation
 from snakepit_bridge.calls.cancelled import CancelReason
-from snakepit_bridge.failures.failure import CallRefused
+from snakepit_bridge.calls.sessions import NO_HANDLES, NoHandles
 from snakepit_bridge.values.encode import encode
 
 if TYPE_CHECKING:
@@ -21,9 +20,26 @@ if TYPE_CHECKING:
     from snakepit_bridge.calls.input_stream import InputStream
     from snakepit_bridge.calls.progress_reports import ProgressReports
 
-__all__ = ["CURRENT", "NO_HANDLES", "Call", "NoHandles", "current_call", "progress"]
+__all__ = [
+    "CURRENT",
+    "Call",
+    "CurrentCall",
+    "current_call",
+    "progress",
+]
 
-CURRENT: ContextVar[Call] = ContextVar("snakepit_call")
+
+class CurrentCall(Protocol):
+    """What runs here: its call, which may be made only when it is asked for."""
+
+    @property
+    def call(self) -> Call: ...
+
+    @property
+    def cancellation(self) -> Cancellation: ...
+
+
+CURRENT: ContextVar[CurrentCall] = ContextVar("snakepit_call")
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -36,14 +52,14 @@ def current_call() -> Call:
     Raises:
         RuntimeError: no call runs here.
     """
-    call = CURRENT.get(None)
-    if call is None:
+    current = CURRENT.get(None)
+    if current is None:
         raise RuntimeError(
             "no call runs here; in a test, make one with "
             "snakepit_bridge.testing.call_context(); in a thread of your own, run "
             "its target with contextvars.copy_context().run"
         )
-    return call
+    return current.call
 
 
 def progress(fraction: float | None, message: str = "") -> None:
@@ -62,61 +78,9 @@ def progress(fraction: float | None, message: str = "") -> None:
         ValueError: the fraction is not from 0 to 1.
         TypeError: it is no number, or the message is no string.
     """
-    call = CURRENT.get(None)
-    if call is not None:
-        call.progress(fraction, message)
-
-
-class NoHandles:
-    """The objects of a session in a call that has none.
-
-    Attributes:
-        are_given: whether an object can be held.
-    """
-
-    are_given = False
-
-    def require(self) -> None:
-        """Raises where no object can be held.
-
-        Raises:
-            CallRefused: always.
-        """
-        raise _no_handles()
-
-    def image(self, value: object) -> bytes:
-        """Holds an object; returns the image that refers to it.
-
-        Raises:
-            CallRefused: it cannot be held.
-        """
-        raise _no_handles()
-
-    def resolve(self, token: bytes) -> object:
-        """Returns an object that is held.
-
-        Raises:
-            CallRefused: there is none of this token.
-        """
-        raise CallRefused(
-            pb.FAILURE_KIND_HANDLE_INVALID,
-            "a handle came with a call that belongs to no session with handles; "
-            "make the call in the session that the handle is from",
-        )
-
-    def release(self, token: bytes) -> None:
-        """Drops an object, if it is held."""
-
-
-def _no_handles() -> CallRefused:
-    return CallRefused(
-        pb.FAILURE_KIND_HANDLE_REFUSED,
-        "a handle needs a session that allows it: give the adapter the option "
-        'handles, and call the tool in pool.session({ affinity: "strict" })',
-    )
-
-
-NO_HANDLES = NoHandles()
+    current = CURRENT.get(None)
+    if current is not None:
+        current.call.progress(fraction, message)
 
 
 class Call:
@@ -134,19 +98,13 @@ class Call:
         logger: the logger `tool.<name>`; its records name this call.
     """
 
-    __slots__ = (
-        "_cancellation",
-        "_host",
-        "_input",
-        "_is_async",
-        "_progress",
-        "call_id",
-        "deadline",
-        "handles",
-        "session",
-        "tool",
-        "trace_context",
-    )
+    # Of the class where a call has none, as most have.
+    session: dict[str, Any] | None = None
+    handles: NoHandles = NO_HANDLES
+    deadline: float | None = None
+    trace_context: Mapping[str, str] = _NO_HEADERS
+    _input: InputStream | None = None
+    _progress: ProgressReports | None = None
 
     def __init__(
         self,
@@ -155,26 +113,13 @@ class Call:
         host: CallHost,
         cancellation: Cancellation,
         is_async: bool,
-        *,
-        session: dict[str, Any] | None = None,
-        handles: NoHandles = NO_HANDLES,
-        deadline: float | None = None,
-        trace_context: Mapping[str, str] = _NO_HEADERS,
-        input_stream: InputStream | None = None,
-        progress: ProgressReports | None = None,
     ) -> None:
         """Called by the bridge."""
         self.call_id = call_id
         self.tool = tool
-        self.session = session
-        self.handles = handles
-        self.deadline = deadline
-        self.trace_context = trace_context
-        self._input = input_stream
         self._host = host
         self._cancellation = cancellation
         self._is_async = is_async
-        self._progress = progress
 
     @property
     def input(self) -> InputStream:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 from snakepit_bridge.calls.context import CURRENT, Call
+from snakepit_bridge.calls.given_call import GivenCall
 from snakepit_bridge.calls.run_tool import expect_end
 from snakepit_bridge.calls.trampoline import drive, invoke
 from snakepit_bridge.tools.binding import bind
@@ -37,7 +38,7 @@ def run_locally(
         ResultNotLast: an item follows the `Result`.
     """
     positional, keywords = bind(tool.signature, decode(encode(given)))
-    CURRENT.set(call)
+    CURRENT.set(GivenCall(call))
     made = invoke(tool.function, *positional, **keywords)
     if tool.kind is ToolKind.FUNCTION:
         yield _crossed(made)

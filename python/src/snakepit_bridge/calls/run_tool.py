@@ -45,7 +45,7 @@ def run_function(running: RunningCall) -> TerminalFrame:
 
 def failure_frame(running: RunningCall, error: BaseException) -> pb.WorkerFrame:
     """Returns the terminal frame of a call whose tool raised."""
-    call_id = running.call.call_id
+    call_id = running.number
     reason = running.cancellation.reason
     if reason is not None:
         # A cancelled tool raises because of its cancellation, whatever it raises.

@@ -69,8 +69,8 @@ class Runner:
                 self._batches = Batches(main, self._threads, table, self._context)
         # Starts a call; in the thread that reads.
         self.submit: Callable[[RunningCall], None] = self._start
-        self._takes_turns = isinstance(table.page, CallPage)
-        if self._takes_turns:
+        self.takes_turns = isinstance(table.page, CallPage)
+        if self.takes_turns:
             turns = Turns(main, self._start_in_turn)
             table.on_over = turns.over
             self.submit = turns.submit
@@ -89,11 +89,11 @@ class Runner:
         running.context = self._context.copy()
         if self._batches is not None and running.tool.batch is not None:
             self._batches.submit(running, running.tool.batch)
-        elif running.tool.kind.is_async:
+        elif running.tool.is_async:
             self._main.submit_to_loop(functools.partial(self._start_task, running))
         elif self._threads is not None:
             self._threads.submit(functools.partial(run_in_thread, running))
-        elif self._takes_turns:
+        elif self.takes_turns:
             self._run_in_main(running)
         else:
             self._main.submit(functools.partial(self._run_in_main, running))
@@ -131,7 +131,7 @@ class Runner:
 
     def _start_task(self, running: RunningCall) -> None:
         # The task copies this context: Python 3.10 has no other way to give it one.
-        running.context.run(CURRENT.set, running.call)
+        running.context.run(CURRENT.set, running)
         task = running.context.run(self._main.loop.create_task, self._run_task(running))
         # This keeps the task while the call runs: a loop holds no reference to it.
         running.interrupt = task_interrupt(self._main, running.cancellation, task)

@@ -37,9 +37,12 @@ class RunningBatch:
     Attributes:
         tool: whose function runs.
         calls: those that are to run, in the order of the list.
+        call: what the function sees of them, once it is to run.
         cancellation: that of the function.
         interrupt: interrupts the function; set by the code that runs it.
     """
+
+    call: BatchCall
 
     def __init__(
         self,
@@ -82,16 +85,16 @@ class RunningBatch:
                 continue
             self._items += (*positional, *keywords.values())
             self._order.append(running)
-        self._under_way = {each.call.call_id: each for each in self._order}
+        self._under_way = {each.number: each for each in self._order}
         if not self._order:
             self._end_span(None)
             return False
-        call = BatchCall(
+        self.call = BatchCall(
             [running.call for running in self._order],
             self.cancellation,
-            self.tool.kind.is_async,
+            self.tool.is_async,
         )
-        self._context.run(CURRENT.set, call)
+        self._context.run(CURRENT.set, self)
         return True
 
     @property
@@ -118,7 +121,7 @@ class RunningBatch:
             self._settle(running, functools.partial(failure_frame, running, error))
 
     def _settle(self, running: RunningCall, frame: Callable[[], TerminalFrame]) -> None:
-        if self._under_way.pop(running.call.call_id, None) is not None:
+        if self._under_way.pop(running.number, None) is not None:
             running.settle(frame())
 
     def _begins(self, running: RunningCall) -> bool:
@@ -127,7 +130,7 @@ class RunningBatch:
 
     def _interrupt(self, running: RunningCall) -> None:
         """Its caller left; in the bridge's thread, again until the call has ended."""
-        call_id = running.call.call_id
+        call_id = running.number
         reason = running.cancellation.reason
         if reason is None or call_id not in self._under_way:
             return
@@ -145,7 +148,7 @@ class RunningBatch:
 
 
 def _leave(running: RunningCall, reason: CancelReason) -> None:
-    running.settle(cancelled(running.call.call_id, reason, began=True))
+    running.settle(cancelled(running.number, reason, began=True))
 
 
 def _answer_frame(running: RunningCall, answer: object) -> TerminalFrame:

@@ -14,6 +14,7 @@ from snakepit_bridge.calls.cancellation import Cancellation
 from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.compact_result import compact_result, ran_us
 from snakepit_bridge.calls.context import CURRENT, Call
+from snakepit_bridge.calls.sessions import NoHandles
 from snakepit_bridge.failures.failure import (
     cancelled,
     not_transferable,
@@ -55,35 +56,32 @@ class RunningCall:
 
     Attributes:
         tool: what is called.
+        number: that of the call, for this worker.
         call: the tool's view of the call.
+        cancellation: that of the call.
         credit: how many chunks the host wants; None where it wants one result.
         interrupt: interrupts the tool's code; set by the code that runs the tool.
         shield: keeps interrupts from the code that follows the tool's; set likewise.
         context: the context variables that the tool runs with; set when it starts.
         state: where the call stands.
         began: whether user code may have begun.
+        is_compact: whether the host asked for a compact result, if it can be one.
+        was_cancelled: whether `cancellation` has been requested, or is about to be.
     """
 
-    __slots__ = (
-        "_arguments",
-        "_begun_ns",
-        "_is_compact",
-        "_memory",
-        "_sink",
-        "_span",
-        "_stream_file",
-        "began",
-        "call",
-        "cancellation",
-        "context",
-        "credit",
-        "interrupt",
-        "shield",
-        "state",
-        "tool",
-    )
-
+    # Of the class until they change: few calls change many of them.
     context: Context
+    credit: Credit | None = None
+    interrupt: Callable[[], None] = staticmethod(nothing)
+    shield: Callable[[], None] = staticmethod(nothing)
+    state: CallState = _WAITING
+    began = False
+    _begun_ns = 0
+    is_compact = False
+    was_cancelled = False
+    _memory: CallMemory | None = None
+    _span: ToolSpan | None = None
+    _stream_file: StreamFile | None = None
 
     def __init__(
         self,
@@ -91,35 +89,27 @@ class RunningCall:
         call: Call,
         cancellation: Cancellation,
         arguments: bytes,
-        memory: CallMemory | None,
-        credit: Credit | None,
         sink: CallSink,
-        *,
-        is_compact: bool = False,
+        memory: CallMemory | None = None,
+        credit: Credit | None = None,
     ) -> None:
-        """`is_compact`: the host asked for a compact result, if it can be one."""
         self.tool = tool
+        self.number = call.call_id
         self.call = call
         self.cancellation = cancellation
-        self.credit = credit
-        self.interrupt: Callable[[], None] = nothing
-        self.shield: Callable[[], None] = nothing
         self._arguments = arguments
-        self._memory = memory
         self._sink = sink
-        self._span: ToolSpan | None = None
-        self._stream_file: StreamFile | None = None
-        self.state: CallState = _WAITING
-        self.began = False
-        self._is_compact = is_compact
+        if memory is not None:
+            self._memory = memory
         if credit is not None:
+            self.credit = credit
             cancellation.watch(credit.wakeup)
 
     def begin(self) -> bool:
         """Returns whether to run the call; it may have been cancelled before, or the
         host took it back."""
         page = self._sink.page
-        call_id = self.call.call_id
+        call_id = self.number
         if page is not None:
             page.announce(call_id)
         with _LOCK:
@@ -143,7 +133,7 @@ class RunningCall:
             CallRefused: the arguments cannot be decoded, or no handle can be given.
             ArgumentsInvalid: they do not fit the tool.
         """
-        CURRENT.set(self.call)
+        CURRENT.set(self)
         tracing = self._sink.tracing
         if tracing is not None:
             self._span = tracing.begin(self.tool, self.call, batch)
@@ -160,9 +150,14 @@ class RunningCall:
             return None
         try:
             attached = None if self._memory is None else self._memory.reader()
-            return decode(arguments, "$", attached, self.call.handles)
+            return decode(arguments, "$", attached, self._handles)
         except NoImage as error:
             raise not_transferable(error) from None
+
+    @property
+    def _handles(self) -> NoHandles:
+        """The objects of the call's session."""
+        return self.call.handles
 
     def cancel(self, reason: CancelReason) -> None:
         """Asks for the end of the call, in the bridge's thread.
@@ -170,13 +165,14 @@ class RunningCall:
         A call that waits ends here. One that runs has to be interrupted until it ends.
         """
         with _LOCK:
+            self.was_cancelled = True
             self.cancellation.request(reason)
             waits = self.state is _WAITING
             if waits:
                 # It does not begin any more, so nothing reads its arguments.
                 self.state = _ENDED
         if waits:
-            self._end(cancelled(self.call.call_id, reason, began=False))
+            self._end(cancelled(self.number, reason, began=False))
 
     def settle(self, frame: TerminalFrame) -> None:
         """Ends a call that began, with its terminal frame; only the first one counts.
@@ -199,7 +195,7 @@ class RunningCall:
         if span is not None:
             ended = None if isinstance(frame, bytes) else frame
             span.end(ended, self.cancellation.reason)
-        self._sink.settle(self.call.call_id, frame)
+        self._sink.settle(self.number, frame)
 
     def result(self, value: object) -> TerminalFrame:
         """Returns the frame with the result.
@@ -208,8 +204,8 @@ class RunningCall:
             CallRefused: it cannot cross.
         """
         image, attachment = self._encoded(value, "result")
-        if attachment is None and self._is_compact:
-            return compact_result(self.call.call_id, self._begun_ns, image)
+        if attachment is None and self.is_compact:
+            return compact_result(self.number, self._begun_ns, image)
         # Filled in place: a message that is assigned to a field is copied.
         frame = pb.WorkerFrame()
         self._fill(frame.result, image, attachment)
@@ -237,7 +233,7 @@ class RunningCall:
         """
         frame = pb.WorkerFrame()
         if value is None:
-            frame.end.call_id = self.call.call_id
+            frame.end.call_id = self.number
         else:
             self._fill(frame.end, *self._encoded(value, "result"))
         return frame
@@ -276,7 +272,7 @@ class RunningCall:
         attachment: pb.Attachment | None,
     ) -> int:
         """Puts a value into its message; returns how many bytes it has."""
-        message.call_id = self.call.call_id
+        message.call_id = self.number
         message.value = image
         if attachment is None:
             return len(image)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from time import perf_counter_ns
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from snakepit_bridge.calls.begun_marks import BegunMarks
-from snakepit_bridge.calls.call_page import CallPage
 from snakepit_bridge.calls.call_state import CallState
 from snakepit_bridge.calls.running_call import RunningCall
 from snakepit_bridge.threads.main_thread import MainThread
+
+if TYPE_CHECKING:
+    from snakepit_bridge.calls.begun_marks import BegunMarks
+    from snakepit_bridge.calls.call_page import CallPage
 
 __all__ = ["TurnTable", "Turns"]
 
@@ -60,21 +62,22 @@ class Turns:
         """Notes that a call is over; from any thread."""
         if running is self._current:
             self._current = None
-            if self._waiting:
+            if self._waiting and not self._will_look:
                 self._have_looked_at()
 
     def _have_looked_at(self) -> None:
         # After the change that the main thread is to see: it clears this first, and
         # looks second.
-        if not self._will_look:
-            self._will_look = True
-            self._main.submit(self._begin_next)
+        self._will_look = True
+        self._main.submit(self._begin_next)
 
     def _begin_next(self) -> None:
         waiting = self._waiting
         gathering = self._gathering
         outbox = gathering.outbox
-        since = self._now_ns()
+        start = self._start
+        now_ns = self._now_ns
+        since = now_ns()
         try:
             while waiting and self._current is None:
                 running = waiting.popleft()
@@ -83,9 +86,9 @@ class Turns:
                     self._current = running
                     # To wake the host for each answer takes longer than a small call.
                     outbox.held = bool(waiting)
-                    self._start(running)
+                    start(running)
                     gathering.progress += 1
-                    now = self._now_ns()
+                    now = now_ns()
                     if now - since > MOST_HELD_NS:
                         gathering.release()
                         since = now

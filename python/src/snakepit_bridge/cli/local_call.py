@@ -48,14 +48,9 @@ def local_call(tool: Tool, items: Iterable[Any] | None, timeout: float | None) -
         for item in items:
             stream.put(encode(item, "$input"))
         stream.end("")
-    return Call(
-        1,
-        tool.name,
-        session={},
-        deadline=None if timeout is None else time.monotonic() + timeout,
-        trace_context={},
-        host=_NoHost(),
-        input_stream=stream,
-        cancellation=cancellation,
-        is_async=tool.kind.is_async,
-    )
+    call = Call(1, tool.name, _NoHost(), cancellation, tool.is_async)
+    call.session = {}
+    if timeout is not None:
+        call.deadline = time.monotonic() + timeout
+    call._input = stream
+    return call

@@ -41,7 +41,7 @@ def _list(target: str, as_json: bool, results: TextIO) -> None:
 
 
 def _listed(tool: Tool) -> Iterator[str]:
-    shape = " (stream)" if tool.kind.streams else ""
+    shape = " (stream)" if tool.streams else ""
     if tool.signature.stream_result is not None:
         shape = f" (stream, returns {tool.signature.stream_result.expected})"
     if tool.batch is not None:
@@ -56,7 +56,7 @@ def _described(tool: Tool) -> dict[str, Any]:
     return {
         "name": tool.name,
         "description": tool.description,
-        "streams": tool.kind.streams,
+        "streams": tool.streams,
         "batchMax": None if tool.batch is None else tool.batch.max,
         "takesInput": tool.input is not None,
         "input": None if tool.input is None else json_schema(tool.input),

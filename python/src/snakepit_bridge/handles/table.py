@@ -6,7 +6,7 @@ import secrets
 import threading
 
 from snakepit_bridge._gen import bridge_pb2 as pb
-from snakepit_bridge.calls.context import NoHandles
+from snakepit_bridge.calls.sessions import NoHandles
 from snakepit_bridge.failures.failure import CallRefused
 from snakepit_bridge.values.reference import reference_image
 

@@ -65,6 +65,10 @@ class _TracingOnDemand:
         tracing = self._load() if _may_be_recorded(carrier) else self._used()
         return None if tracing is None else tracing.begin(tool, call, batch)
 
+    def is_idle(self) -> bool:
+        """See `Tracing`."""
+        return self._used() is None
+
     def begin_batch(self, tool: Tool, calls: Sequence[Call]) -> ToolSpan | None:
         """See `Tracing`."""
         tracing = self._used()

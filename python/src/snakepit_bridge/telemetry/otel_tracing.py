@@ -65,6 +65,10 @@ class OtelTracing:
         context.attach(current)
         return None if span is None else OtelToolSpan(span)
 
+    def is_idle(self) -> bool:
+        """See `Tracing`."""
+        return False
+
     def begin_batch(self, tool: Tool, calls: Sequence[Call]) -> OtelToolSpan | None:
         """See `Tracing`."""
         if not _may_have_provider():

@@ -11,6 +11,7 @@ from typing import Any
 from snakepit_bridge.calls.cancellation import Cancellation
 from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.context import CURRENT, Call, refuse_to_block_the_loop
+from snakepit_bridge.calls.given_call import GivenCall
 from snakepit_bridge.calls.host_calls import Reply
 from snakepit_bridge.calls.input_stream import InputStream
 from snakepit_bridge.calls.progress_reports import checked_report
@@ -101,18 +102,17 @@ def call_context(
         NoImage: an item of the input cannot cross.
     """
     cancellation = Cancellation()
+    # Which of the two the tool is, is seen where it matters.
+    is_async = False
     call = LocalCall(
-        _CALL_ID,
-        tool,
-        session=session,
-        deadline=None if timeout is None else time.monotonic() + timeout,
-        trace_context=trace_context or {},
-        host=_Host(host_functions or {}),
-        input_stream=None if input is None else _stream(input, cancellation),
-        cancellation=cancellation,
-        # Which of the two the tool is, is seen where it matters.
-        is_async=False,
+        _CALL_ID, tool, _Host(host_functions or {}), cancellation, is_async
     )
+    call.session = session
+    if timeout is not None:
+        call.deadline = time.monotonic() + timeout
+    call.trace_context = trace_context or {}
+    if input is not None:
+        call._input = _stream(input, cancellation)
     with current(call):
         yield call
 
@@ -120,7 +120,7 @@ def call_context(
 @contextmanager
 def current(call: Call) -> Iterator[None]:
     """Makes a call current meanwhile."""
-    token = CURRENT.set(call)
+    token = CURRENT.set(GivenCall(call))
     try:
         yield
     finally:

@@ -171,11 +171,11 @@ def _refuse_unbound(function: Callable[..., Any]) -> None:
 
 def refuse_streams(tool: Tool) -> None:
     """Raises TypeError for a tool that streams."""
-    if tool.kind.streams:
+    if tool.streams:
         raise TypeError(f"{tool.name} answers with a stream; use stream_tool()")
 
 
 def refuse_answers(tool: Tool) -> None:
     """Raises TypeError for a tool that answers once."""
-    if not tool.kind.streams:
+    if not tool.streams:
         raise TypeError(f"{tool.name} answers once; use call_tool()")

@@ -42,6 +42,8 @@ class Tool:
         qualified_name: the function's `module.QualifiedName`.
         function: runs one call: the function, or the method bound to its toolset.
         kind: how it runs and answers.
+        streams: whether it answers with chunks.
+        is_async: whether it runs on the main thread's event loop.
         signature: the arguments of one call.
         batch: how many calls run together; None where each is by itself.
         together: the function that runs a batch.
@@ -66,6 +68,9 @@ class Tool:
         self.batch = mark.batch
         self.signature = _signature(function, mark)
         self.kind = _kind(function, self.signature)
+        # Of the tool itself, where each call finds them sooner.
+        self.streams = self.kind.streams
+        self.is_async = self.kind.is_async
         self.input = _input(mark)
         self.answers = mark.answers or _answers(mark, self.signature.result)
         self.is_plain = (

@@ -85,7 +85,7 @@ def _methods(tools: list[Tool], taken: TypeWriter, answered: TypeWriter) -> list
 
 def _method(tool: Tool, taken: TypeWriter, answered: TypeWriter) -> list[str]:
     result = answered.written(tool.signature.result)
-    if tool.kind.streams:
+    if tool.streams:
         returned = tool.signature.stream_result
         parts = [result] if returned is None else [result, answered.written(returned)]
         result = f"AsyncIterable<{', '.join(parts)}>"

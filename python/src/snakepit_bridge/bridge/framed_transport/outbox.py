@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.framed_transport.frame_parser import (
     FRAME,
-    HEADER,
     SIGNAL,
     framed,
 )
@@ -35,7 +34,6 @@ MAX_HELD = 8
 # chunks, so that both sides would wait for each other all the time. The kernel may
 # allow less.
 KERNEL_BYTES = 1 << 20
-_HEADER = HEADER.pack
 
 
 class _LogBytes(bytes):
@@ -85,11 +83,13 @@ class FramedOutbox:
 
     def put_last(self, frame: pb.WorkerFrame | bytes) -> None:
         """Adds the terminal frame of a call: nothing interrupts this thread now."""
-        data = frame if isinstance(frame, bytes) else frame.SerializeToString()
-        self._waiting.append(_HEADER(FRAME, len(data)) + data)
+        waiting = self._waiting
+        if type(frame) is not bytes:
+            frame = framed(FRAME, frame.SerializeToString())  # type: ignore[union-attr]
+        waiting.append(frame)
         if (
             not self.held
-            or len(self._waiting) >= MAX_HELD
+            or len(waiting) >= MAX_HELD
             or threading.get_ident() != self._main
         ):
             self.flush()

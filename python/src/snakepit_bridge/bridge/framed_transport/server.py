@@ -20,7 +20,6 @@ from snakepit_bridge.bridge.framed_transport.frame_parser import (
 )
 from snakepit_bridge.bridge.framed_transport.outbox import FramedOutbox
 from snakepit_bridge.bridge.framed_transport.reception import Reception
-from snakepit_bridge.bridge.host_frames import parse_frame
 from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.threads.bridge_loop import BridgeLoop
 from snakepit_bridge.threads.call_soon import call_soon
@@ -177,10 +176,11 @@ class FramedTransport:
         if not data:
             self._end(None)
             return False
+        receive = self._conversation.receive
         try:
             for kind, body in self._parser.feed(data):
                 if kind == FRAME:
-                    self._conversation.receive(parse_frame(body))
+                    receive(body)
                 else:
                     self._signal(pb.HostSignal.FromString(body))
         except Malformed as error:

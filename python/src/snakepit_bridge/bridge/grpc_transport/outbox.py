@@ -9,6 +9,7 @@ from collections import deque
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.grpc_transport.stepped_loop import SteppedLoop
 from snakepit_bridge.bridge.transport import LogLimit
+from snakepit_bridge.calls.compact_result import HEADER_BYTES
 
 __all__ = ["GrpcOutbox"]
 
@@ -69,6 +70,8 @@ class GrpcOutbox:
 
     def put_last(self, frame: pb.WorkerFrame | bytes) -> None:
         """Adds the terminal frame of a call: nothing interrupts this thread now."""
+        if isinstance(frame, bytes):
+            frame = frame[HEADER_BYTES:]
         self._frames.append(frame)
         if self._filled.is_set():
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import grpc
@@ -14,7 +14,7 @@ from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.conversation import Conversation
 from snakepit_bridge.bridge.describe import describe
 from snakepit_bridge.bridge.grpc_transport.outbox import GrpcOutbox
-from snakepit_bridge.bridge.host_frames import CompactCall, parse_frame
+from snakepit_bridge.bridge.host_frames import COMPACT
 from snakepit_bridge.calls.cancelled import CancelReason
 
 __all__ = ["BRIDGE_SERVICE", "Services"]
@@ -48,7 +48,6 @@ class Services:
         return {
             "Converse": grpc.stream_stream_rpc_method_handler(
                 self._guarded(self._converse),
-                request_deserializer=parse_frame,
             ),
             "Ping": grpc.unary_unary_rpc_method_handler(
                 self._guarded(self._ping),
@@ -124,12 +123,28 @@ class Services:
 
     async def _read(self, context: Any) -> None:
         while (message := await context.read()) is not aio.EOF:
-            for frame in _frames(message):
-                if not isinstance(frame, tuple) and frame.HasField("ping"):
-                    answer = self._conversation.ping(frame.ping)
-                    self._outbox.put_first(pb.WorkerFrame(ping=answer))
+            self._received(message)
+
+    def _received(self, message: bytes) -> None:
+        if message and message[0] == COMPACT:
+            self._conversation.receive(message)
+            return
+        frame = pb.HostFrame.FromString(message)
+        if frame.HasField("batch"):
+            for each in frame.batch.frames:
+                if each and each[0] == COMPACT:
+                    self._conversation.receive(each)
                 else:
-                    self._conversation.receive(frame)
+                    self._act_on(pb.HostFrame.FromString(each))
+        else:
+            self._act_on(frame)
+
+    def _act_on(self, frame: pb.HostFrame) -> None:
+        if frame.HasField("ping"):
+            answer = self._conversation.ping(frame.ping)
+            self._outbox.put_first(pb.WorkerFrame(ping=answer))
+        else:
+            self._conversation.receive_message(frame)
 
     async def _write(self, context: Any) -> None:
         while (message := await self._outbox.take()) is not None:
@@ -142,11 +157,3 @@ class Services:
         self, _request: pb.DescribeRequest, _context: Any
     ) -> pb.DescribeResponse:
         return describe(self._conversation.tools)
-
-
-def _frames(
-    message: pb.HostFrame | CompactCall,
-) -> Iterable[pb.HostFrame | CompactCall]:
-    if isinstance(message, tuple) or not message.HasField("batch"):
-        return (message,)
-    return map(parse_frame, message.batch.frames)
