@@ -26,7 +26,7 @@ export function narrate(event: SnakepitEvent): string | undefined {
 				? `${event.workerId} is gone, pid ${event.pid ?? "unknown"}: ${describeExit(event.exit)}, ${counted(event.callsLost, "call")} lost`
 				: undefined;
 		case "call.retried":
-			return `call ${event.callId} is made again: ${event.because}`;
+			return `call ${event.callId} is retried: ${event.because}`;
 		case "worker.output":
 			return `${event.workerId} | ${event.line}`;
 		case "worker.logged":

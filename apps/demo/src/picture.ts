@@ -92,7 +92,10 @@ const COLOUR: Readonly<Record<Tone, string>> = {
 	faint: "#8b949e",
 };
 
-/** Draws lines as a terminal shows them; each piece has its own place, so columns stay aligned in any font. */
+/**
+ * Draws lines as a terminal shows them; each piece has its own place, so columns stay aligned in any font,
+ * and in a viewer that drops spaces at the ends.
+ */
 export function drawSvg(lines: readonly Line[]): string {
 	const width = Math.ceil(
 		2 * MARGIN + CELL * Math.max(...lines.map(widthOf), 0),
@@ -101,12 +104,13 @@ export function drawSvg(lines: readonly Line[]): string {
 	const texts = lines.flatMap((line, row) => {
 		let column = 0;
 		return line.flatMap(([tone, text]) => {
-			const x = (MARGIN + CELL * column).toFixed(1);
+			const indent = text.length - text.trimStart().length;
+			const x = (MARGIN + CELL * (column + indent)).toFixed(1);
 			const y = MARGIN + ROW * row + FONT;
 			column += text.length;
 			if (text.trim() === "") return [];
 			const weight = tone === "strong" ? ' font-weight="bold"' : "";
-			return `<text x="${x}" y="${y}" fill="${COLOUR[tone]}"${weight}>${escapeXml(text)}</text>`;
+			return `<text x="${x}" y="${y}" fill="${COLOUR[tone]}"${weight}>${escapeXml(text.trim())}</text>`;
 		});
 	});
 	return [

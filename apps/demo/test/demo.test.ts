@@ -38,7 +38,7 @@ test(
 			);
 		const picture = readFileSync(svg, "utf8");
 		for (const text of [
-			">reading digits  <",
+			">reading digits<",
 			"1,797 of 1,797",
 			">0 processes<",
 		])
