@@ -13,7 +13,7 @@ export interface PrintedLine {
 	readonly fromLine: RegExp;
 }
 
-/** How a program serves HTTP. Takes what `ProgramOptions` has, too. */
+/** How a program serves HTTP. Also takes the options of `ProgramOptions`. */
 export interface HttpOptions extends ProgramOptions {
 	/**
 	 * Where the program listens. `"unix"`: on the Unix socket that stands for `{socket}` in `command` or `env`, in the
@@ -24,11 +24,17 @@ export interface HttpOptions extends ProgramOptions {
 	 * @default "unix"
 	 */
 	readonly listen?: "unix" | "inherited" | "tcp" | PrintedLine | undefined;
-	/** When the program takes calls: when `GET` of this path is answered with 2xx, or with the line. Left out: when it answers `HEAD /`, with whatever. */
+	/**
+	 * When the program takes calls: when `GET` of this path is answered with 2xx, or with the line. By default: when it
+	 * answers `HEAD /` with any status.
+	 */
 	readonly ready?: string | PrintedLine | undefined;
-	/** A path whose answer is 2xx while the worker is healthy, also while calls run: the heartbeat asks for it. Left out, it looks at the process alone. */
+	/**
+	 * A path that the heartbeat requests; the worker is healthy if the answer is 2xx, also while calls run. By default,
+	 * the heartbeat checks only the process.
+	 */
 	readonly health?: string | undefined;
-	/** What responses are read as; `"auto"`: as their `content-type` says. @default "auto" */
+	/** How responses are read; `"auto"`: by their `content-type`. @default "auto" */
 	readonly body?: "auto" | BodyKind | undefined;
 	/**
 	 * When a worker has finished with a call that was cancelled, by closing its connection. `"answered"`: when it answers

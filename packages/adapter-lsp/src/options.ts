@@ -15,15 +15,21 @@ export type LspHandler = (
 	context: { readonly signal: AbortSignal },
 ) => unknown;
 
-/** How a language server is started, and what it gets from this program. Takes what `StdioOptions` has, too. */
+/** How a language server is started, and what it gets from this program. Also takes the options of `StdioOptions`. */
 export interface LspOptions extends StdioOptions {
 	/** The folders of the project, as URIs (`pathToFileURL(path).href`). The first one is the root, too. None by default. */
 	readonly workspaceFolders?: readonly string[] | undefined;
-	/** What this server takes beyond the protocol when it is initialized; its own documentation says what. */
+	/** Server-specific settings for its initialization; see the server's documentation. */
 	readonly initializationOptions?: unknown;
-	/** What this program can do, by group (`workspace`, `textDocument`, `window`, `general`): each takes the place of the default of that group. */
+	/**
+	 * What this program can do, by group (`workspace`, `textDocument`, `window`, `general`): each replaces the default of
+	 * that group.
+	 */
 	readonly capabilities?: ClientCapabilities | undefined;
-	/** By method: requests of the server. Those without a handler get a neutral answer, as the protocol has one, or are refused. */
+	/**
+	 * By method: handlers of the server's requests. Those without a handler get a neutral answer if the protocol has one,
+	 * and are refused otherwise.
+	 */
 	readonly handlers?: Readonly<Record<string, LspHandler>> | undefined;
 	/** How much text all open documents may have, in bytes of UTF-8. @default 268 435 456 bytes (256 MiB) */
 	readonly maxDocumentBytes?: number | undefined;

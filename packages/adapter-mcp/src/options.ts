@@ -21,11 +21,11 @@ export type McpHandler<Request, Result> = (
 	context: { readonly signal: AbortSignal },
 ) => Result | Promise<Result>;
 
-/** What this program is and offers to servers. Takes what `ProgramOptions` has, too. */
+/** What this program is and offers to servers. Also takes the options of `ProgramOptions`. */
 export interface McpOptions extends ProgramOptions {
-	/** How this program introduces itself; as Snakepit by default. */
+	/** How this program introduces itself; by default, as Snakepit. */
 	readonly clientInfo?: Implementation | undefined;
-	/** Further capabilities, beside those that follow from the handlers. */
+	/** Further capabilities, in addition to those that the handlers imply. */
 	readonly capabilities?: ClientCapabilities | undefined;
 	/** Asks a model on behalf of the server. */
 	readonly sampling?:

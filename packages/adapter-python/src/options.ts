@@ -8,21 +8,30 @@ import type { PythonEnvironment } from "./environment/python-environment.ts";
 /** Variables laid over those of the host; `undefined` removes one. */
 export type WorkerEnv = Readonly<Record<string, string | undefined>>;
 
-/** Python workers: what they execute, in which interpreter and surroundings, and how values reach them. */
+/** Python workers: what they execute, in which interpreter and environment, and how values reach them. */
 export interface PythonOptions {
-	/** The tools: path or `file:` URL of a `.py` file, or a module and where to look for it, or several of these. Relative paths begin at the working directory of this program. */
+	/**
+	 * The tools: path or `file:` URL of a `.py` file, or a module and where to find it, or several of these. Relative
+	 * paths are resolved against this program's working directory.
+	 */
 	readonly tools: string | URL | ToolSource | readonly ToolSource[];
 	/** Directories put in front of Python's module path, in order. */
 	readonly toolPath?: readonly (string | URL)[] | undefined;
 	/** The interpreter, or a wrapper that runs one, by path or by name in `PATH`; executed as it is given. By default the first of `VIRTUAL_ENV`, `.venv`, uv's choice and `python3`. Not together with `environment`. */
 	readonly python?: string | undefined;
-	/** What `pythonEnvironment()` describes; it is made when the pool starts. */
+	/** The result of `pythonEnvironment()`; it is created when the pool starts. */
 	readonly environment?: PythonEnvironment | undefined;
-	/** Variables laid over those of this program, `undefined` to remove one; a function gets the slot, so that each worker can have a GPU of its own. */
+	/**
+	 * Variables added to those of this program; `undefined` removes one. A function gets the slot, so that each worker
+	 * can have its own GPU.
+	 */
 	readonly env?: WorkerEnv | ((slot: WorkerSlot) => WorkerEnv) | undefined;
-	/** Working directory of the workers; by default that of this program. */
+	/** Working directory of the workers; by default, this program's. */
 	readonly cwd?: string | undefined;
-	/** How many threads numerical libraries may use in each worker. `"inherit"` sets nothing. By default the cores are shared out among the workers; the calls of one worker share its threads. */
+	/**
+	 * How many threads numerical libraries may use in each worker. `"inherit"` sets nothing. By default, the cores are
+	 * divided among the workers; the calls of one worker share its threads.
+	 */
 	readonly threadsPerWorker?: number | "inherit" | undefined;
 	/** Functions of this program that tools may call by name. */
 	readonly hostFunctions?: Readonly<Record<string, HostFunction>> | undefined;
@@ -45,33 +54,36 @@ export interface PythonOptions {
 	/** The longest message, in each direction; longer arguments are `MESSAGE_TOO_LARGE`, a longer result is `RESULT_TOO_LARGE`. @default 67 108 864 bytes (64 MiB) */
 	readonly maxMessageBytes?: number | undefined;
 	/**
-	 * How many chunks of a stream may be on the way to a slow consumer. Where it is
-	 * given, small chunks count like large ones.
+	 * How many chunks of a stream may be in transit to a slow consumer. If you set it, small chunks count like large
+	 * ones.
 	 * @default 16, and more of small ones, as long as all together have less than 65 536 bytes (64 KiB)
 	 */
 	readonly streamCredit?: number | undefined;
 	/**
-	 * Arrays and bytes that are large are handed over in shared memory (Linux),
-	 * where numpy sees them without a copy. `"off"`: everything is sent.
+	 * Large arrays and bytes are passed in shared memory (Linux), where numpy reads them without a copy. `"off"`:
+	 * everything is sent.
 	 */
 	readonly sharedMemory?: SharedMemoryOptions | "off" | undefined;
 	/**
 	 * Replaces the workers when a file that they have loaded is saved: each new one is ready before the old one is asked
-	 * to leave, and calls are finished. Where the new ones cannot be started, the old ones stay. With `types` it keeps the
-	 * TypeScript types of the tools up to date, too. By default `true` where `NODE_ENV` is `development`.
+	 * to leave, and running calls finish. If the new workers cannot be started, the old ones stay. With `types` it keeps
+	 * the TypeScript types of the tools up to date, too. By default `true` where `NODE_ENV` is `development`.
 	 */
 	readonly watch?: boolean | WatchOptions | undefined;
-	/** Allows objects that stay in the worker, as handles that calls of the same session name. Without it there are none. */
+	/**
+	 * Allows handles: references to objects that stay in the worker, for use in calls of the same session. By default
+	 * there are none.
+	 */
 	readonly handles?: HandleOptions | undefined;
 	/**
-	 * `breakpoint()` in a tool stops there, and a person looks: `true` with `pdb` on the terminal of this program, or on a
-	 * private Unix socket where standard input is no terminal; `"socket"` always on the socket; `"debugpy"` with an editor,
-	 * through a random port of 127.0.0.1, at which any user of this machine can run code. The pool has one worker for one
-	 * call at a time, no heartbeat, and no deadline for starts, calls, cancels and stops. Refused where `NODE_ENV` is
-	 * `production`. By default `false`.
+	 * Makes `breakpoint()` in a tool stop for a debugger: `true` with `pdb` on the terminal of this program, or on a
+	 * private Unix socket where standard input is no terminal; `"socket"` always on the socket; `"debugpy"` with an
+	 * editor, through a random port of 127.0.0.1, at which any user of this machine can run code. The pool has one worker
+	 * for one call at a time, no heartbeat, and no deadline for starts, calls, cancels and stops. Refused where
+	 * `NODE_ENV` is `production`. By default `false`.
 	 */
 	readonly debug?: boolean | "socket" | "debugpy" | undefined;
-	/** Records of Python's `logging` below it are not sent. @default "info" */
+	/** Records of Python's `logging` below this level are not sent. @default "info" */
 	readonly logLevel?:
 		| "debug"
 		| "info"
@@ -81,21 +93,27 @@ export interface PythonOptions {
 		| undefined;
 }
 
-/** Where tools are: a module or a file. */
+/** Where to find tools: a module or a file. */
 export interface ToolSource {
 	/** A Python module, by name. */
 	readonly module?: string | undefined;
-	/** The directory that the module is in, where it is not installed. */
+	/** The directory that contains the module, if it is not installed. */
 	readonly path?: string | URL | undefined;
-	/** Path or `file:` URL of a `.py` file, in place of a module. */
+	/** Path or `file:` URL of a `.py` file, instead of a module. */
 	readonly file?: string | URL | undefined;
-	/** Names of functions that are tools as they are, for example `["sqrt"]` of the module `math`. Nothing else there is a tool then. By default the tools that it declares. */
+	/**
+	 * Names of undecorated functions to use as tools, for example `["sqrt"]` of the module `math`. Nothing else there is
+	 * a tool then. By default, the tools that the module declares.
+	 */
 	readonly expose?: readonly string[] | undefined;
 }
 
-/** What follows the tools while they are written. */
+/** What happens when the tools are edited. */
 export interface WatchOptions {
-	/** The TypeScript module that `python -m snakepit_bridge types --output` makes: written when the pool starts, and again with each reload. */
+	/**
+	 * The TypeScript module that `python -m snakepit_bridge types --output` would write: written when the pool starts and
+	 * after each reload.
+	 */
 	readonly types?: string | URL | undefined;
 }
 
@@ -107,9 +125,15 @@ export interface PreloadOptions {
 
 /** Values in shared memory. */
 export interface SharedMemoryOptions {
-	/** An array or bytes of this size or more are shared; in the chunks of a stream, from a quarter of it. @default 131 072 bytes (128 KiB) */
+	/**
+	 * Arrays and bytes of this size or more are shared; in chunks of a stream, a quarter of it is enough.
+	 * @default 131 072 bytes (128 KiB)
+	 */
 	readonly fromBytes?: number | undefined;
-	/** What one value may take; a larger one is sent, as far as `maxMessageBytes` allows. @default 1 073 741 824 bytes (1 GiB) */
+	/**
+	 * How much one value may take; a larger one is sent, if `maxMessageBytes` allows it.
+	 * @default 1 073 741 824 bytes (1 GiB)
+	 */
 	readonly limitBytes?: number | undefined;
 }
 
@@ -119,9 +143,9 @@ export type ResolvedSource = (
 	| { readonly file: string }
 ) & { readonly expose?: readonly string[] };
 
-/** What handles may do. Their methods and attributes may be used, but for names that begin with an underscore. */
+/** What handles may do. Their methods and attributes may be used, except names that begin with an underscore. */
 export interface HandleOptions {
-	/** Names of modules that `importModule` may import, with the modules inside of them. @default [] */
+	/** Names of modules that `importModule` may import, including their submodules. @default [] */
 	readonly imports?: readonly string[] | undefined;
 	/** How many objects one session may hold. @default 1 000 */
 	readonly limit?: number | undefined;

@@ -9,7 +9,7 @@ import {
 	optional,
 } from "@snakepit/core/options";
 
-/** Python workers on a Ray cluster: the options of `python()` that hold there, and where each worker runs. */
+/** Python workers on a Ray cluster: the options of `python()` that apply there, and where each worker runs. */
 export interface RayPythonOptions
 	extends Omit<
 		PythonOptions,
@@ -21,7 +21,10 @@ export interface RayPythonOptions
 	readonly resources?: ResourceOptions | undefined;
 	/** On which node a worker starts: `"spread"` over all, `"pack"` on few, or on one. @default "spread" */
 	readonly placement?: Placement | undefined;
-	/** What the nodes need besides the tools and the bridge, as Ray describes it: `{ pip: ["numpy"] }`, for example. `excludes` are patterns of what is not sent of the directories of the tools. */
+	/**
+	 * What the nodes need besides the tools and the bridge, as Ray describes it: `{ pip: ["numpy"] }`, for example.
+	 * `excludes` are patterns of files in the tools' directories that are not sent.
+	 */
 	readonly runtimeEnv?: Readonly<Record<string, unknown>> | undefined;
 	/** The connections to the workers, which are encrypted and authenticated on both sides. */
 	readonly connection?: ConnectionOptions | undefined;
@@ -29,9 +32,9 @@ export interface RayPythonOptions
 
 /** What a worker reserves. */
 export interface ResourceOptions {
-	/** Processors; a part of one is allowed. @default 1 */
+	/** Processors; fractions are allowed. @default 1 */
 	readonly CPU?: number | undefined;
-	/** GPUs; a part of one is allowed. @default 0 */
+	/** GPUs; fractions are allowed. @default 0 */
 	readonly GPU?: number | undefined;
 	/** The cluster's own, by name. */
 	readonly custom?: Readonly<Record<string, number>> | undefined;
@@ -44,7 +47,11 @@ export type Placement = "spread" | "pack" | { readonly node: string };
 export interface ConnectionOptions {
 	/** Your own certificates, as paths that are valid on every node. By default each pool and each worker makes one, and trusts the other's alone. */
 	readonly tls?: TlsOptions | undefined;
-	/** A connection whose other end has not answered for so long is lost: after that time nothing of a pool runs on a node that was cut off. @default 10 000 ms */
+	/**
+	 * A connection whose other end has not answered for this long is lost. After that time, a node that was cut off runs
+	 * none of the pool's processes.
+	 * @default 10 000 ms
+	 */
 	readonly keepAliveMs?: number | undefined;
 }
 

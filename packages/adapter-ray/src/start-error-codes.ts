@@ -9,8 +9,8 @@ export interface RayStartErrorCodes {
 	 */
 	readonly CLUSTER_UNREACHABLE: "no";
 	/**
-	 * No node of the cluster has what a worker reserves, or none has it free.
-	 * @remedy The message has what is asked, and what each node has. Ask for less with `resources`, make the pool smaller,
+	 * No node of the cluster has the resources that a worker reserves, or none has them free.
+	 * @remedy The message lists what is requested and what each node has. Request less with `resources`, shrink the pool,
 	 * or add a node.
 	 */
 	readonly RESOURCES_UNAVAILABLE: "no";

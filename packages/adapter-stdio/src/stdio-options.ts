@@ -1,9 +1,15 @@
 import { PROGRAM_CHECKS, type ProgramOptions } from "@snakepit/core/adapter";
 import { type Check, optional, wholeNumber } from "@snakepit/core/options";
 
-/** The longest message of a program that speaks on its standard input and output. Takes what `ProgramOptions` has, too. */
+/**
+ * The longest message of a program that speaks on its standard input and output. Also takes the options of
+ * `ProgramOptions`.
+ */
 export interface StdioOptions extends ProgramOptions {
-	/** The longest message in bytes. A longer one from the program breaks the conversation. @default 67 108 864 bytes (64 MiB) */
+	/**
+	 * The longest message in bytes. A longer one from the program breaks the connection.
+	 * @default 67 108 864 bytes (64 MiB)
+	 */
 	readonly maxMessageBytes?: number | undefined;
 }
 

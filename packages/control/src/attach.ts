@@ -6,11 +6,11 @@ import { SOCKET_NAME } from "./place.ts";
 
 /** Which run is attached to, and how. */
 export interface AttachOptions {
-	/** Only runs of this data directory; all of this user by default. */
+	/** Only runs in this data directory; by default, all of this user's runs. */
 	readonly dataDir?: string | undefined;
-	/** The id of the run, or the beginning of it; needed where there are several. */
+	/** The run's id or a prefix of it; needed if there are several runs. */
 	readonly run?: string | undefined;
-	/** Who asks, for the program's events; the name and the pid of this program by default. */
+	/** Who makes the requests, for the program's events; by default, the name and pid of this program. */
 	readonly by?: string | undefined;
 	/** How long the program may be silent, in milliseconds, before it counts as hung. @default 5 000 ms */
 	readonly silentMs?: number | undefined;

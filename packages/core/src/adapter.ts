@@ -217,7 +217,7 @@ export interface WorkerProcess {
 	broken(error: Error): void;
 }
 
-/** One record of the worker's own logging. */
+/** One record from the worker's own logging. */
 export interface WorkerLogRecord {
 	readonly level: "debug" | "info" | "warning" | "error" | "critical";
 	readonly logger: string;

@@ -30,12 +30,14 @@ export interface AttemptDetails {
 export type CallEvent =
 	// A call: taken and settled, and within that each attempt on a worker.
 	| (CallRef & {
-			/** The pool took a call. */ readonly type: "call.accepted";
+			/** The pool accepted a call. */ readonly type: "call.accepted";
 			readonly queued: number;
 	  })
 	| (CallRef &
 			WorkerRef & {
-				/** An attempt begins on a worker; of a call that was sent ahead, when the answer before it has arrived. */
+				/**
+				 * An attempt begins on a worker. For a call that was sent ahead, this is when the previous answer has arrived.
+				 */
 				readonly type: "call.dispatched";
 				readonly attempt: number;
 				readonly waitedMs: number;
@@ -56,7 +58,7 @@ export type CallEvent =
 			readonly pauseMs: number;
 	  })
 	| (CallRef & {
-			/** The call has ended for its caller. */
+			/** The caller has the call's result or error. */
 			readonly type: "call.settled";
 			readonly outcome: CallOutcome;
 			/** Of its error; `undefined` when it succeeded, as `message` and `ran`. */
@@ -83,7 +85,7 @@ export type CallEvent =
 			readonly sessionId: string;
 	  }
 	| {
-			/** A session was closed, expired, or was lost with its process. */
+			/** A session was closed, expired, or was lost with its worker. */
 			readonly type: "session.ended";
 			readonly pool: string;
 			readonly sessionId: string;

@@ -4,7 +4,7 @@ import type { ProcessExit } from "./world.ts";
 /** Events of the companion of a pool, which its workers need. */
 export type CompanionEvent =
 	| {
-			/** The companion of a pool is ready: workers can be started. */
+			/** The pool's companion is ready: workers can be started. */
 			readonly type: "companion.started";
 			readonly pool: string;
 			readonly pid: number;
@@ -14,7 +14,7 @@ export type CompanionEvent =
 			readonly restarts: number;
 	  }
 	| {
-			/** The companion is gone: released with the pool, or lost, and its workers with it. */
+			/** The companion is gone: it was released with the pool, or lost together with its workers. */
 			readonly type: "companion.ended";
 			readonly pool: string;
 			readonly pid: number;
@@ -23,7 +23,7 @@ export type CompanionEvent =
 			readonly how: "released" | "lost";
 	  }
 	| {
-			/** A lost companion could not be started anew. Calls wait; it is tried again after a pause that grows. */
+			/** A lost companion could not be restarted. Calls wait, and Snakepit tries again after an increasing pause. */
 			readonly type: "companion.unavailable";
 			readonly pool: string;
 			readonly code: ErrorCode;

@@ -16,23 +16,23 @@ export type Ran = "no" | "maybe";
 export interface OptionsErrorCodes {
 	/**
 	 * An option is out of range or has the wrong type.
-	 * @remedy The message names the option and the values that it takes.
+	 * @remedy The message names the option and its allowed values.
 	 */
 	readonly INVALID_OPTION: "no";
 	/**
-	 * There is no option of that name.
+	 * No option has that name.
 	 * @remedy The message names the most similar one.
 	 */
 	readonly UNKNOWN_OPTION: "no";
 	/**
-	 * There is no event of that type.
+	 * No event has that type.
 	 * @remedy The message names the most similar one.
 	 */
 	readonly UNKNOWN_EVENT: "no";
 	/**
-	 * This program has a run open in the same `dataDir`, with another value of an option of the run.
-	 * @remedy The message names the option and both values. Pass the same value or leave it out, set it where the run is
-	 * opened, or use another `dataDir`.
+	 * This program already has a run open in the same `dataDir`, and that run has a different value for a run option.
+	 * @remedy The message names the option and both values. Pass the same value, leave the option out, set it where the
+	 * run is opened, or use another `dataDir`.
 	 */
 	readonly RUN_OPTION_CONFLICT: "no";
 }
@@ -40,7 +40,7 @@ export interface OptionsErrorCodes {
 /** Codes of `QueueError`. */
 export interface QueueErrorCodes {
 	/**
-	 * Too many calls wait, or too many sessions are open.
+	 * Too many calls are waiting, or too many sessions are open.
 	 * @remedy Send fewer at once, or raise `queue.limit` or `size.max`.
 	 */
 	readonly QUEUE_FULL: "no";
@@ -51,7 +51,7 @@ export interface QueueErrorCodes {
 	readonly QUEUE_TIMEOUT: Ran;
 	/**
 	 * The pool was closed before the call, or while it waited or ran.
-	 * @remedy Make calls before `close()`; `stop.drainMs` is the time that calls get to finish.
+	 * @remedy Make calls before `close()`; `stop.drainMs` is how long calls may take to finish.
 	 */
 	readonly POOL_CLOSED: Ran;
 }
@@ -60,28 +60,29 @@ export interface QueueErrorCodes {
 export interface WorkerLostErrorCodes {
 	/**
 	 * The worker died while it ran the call.
-	 * @remedy The message has its exit and last lines of output; `retry` repeats such calls.
+	 * @remedy The message has its exit status and last lines of output. Set `retry` to repeat such calls.
 	 */
 	readonly WORKER_EXITED: "maybe";
 	/**
 	 * The worker stopped answering and was replaced.
-	 * @remedy Its stacks are among its last lines of output; `heartbeat` has the limits.
+	 * @remedy Its last lines of output include its stacks. `heartbeat` sets the limits.
 	 */
 	readonly WORKER_HUNG: "maybe";
 	/**
-	 * Another call on the same worker could not be cancelled, so the worker was replaced; or the worker left before
-	 * the call; or it was restarted, or recycled by force.
+	 * Another call on the same worker could not be cancelled, so the worker was replaced; or the worker exited before the
+	 * call began; or it was restarted or forcibly recycled.
 	 * @remedy See `calls.cancelGraceMs` and `callsPerWorker`.
 	 */
 	readonly WORKER_REPLACED: Ran;
 	/**
-	 * The companion of the pool, on which its workers depend, ended while the worker ran the call.
-	 * @remedy The message has its exit; look at the events `companion.ended`. `retry` repeats such calls.
+	 * The companion process that the pool's workers depend on ended while the worker ran the call.
+	 * @remedy The message has its exit status; the `companion.ended` events have details. Set `retry` to repeat such
+	 * calls.
 	 */
 	readonly COMPANION_LOST: "maybe";
 	/**
-	 * The process that held a strict session is gone.
-	 * @remedy Open a new session and build its state again.
+	 * The worker that held a strict session is gone.
+	 * @remedy Open a new session and rebuild its state.
 	 */
 	readonly SESSION_LOST: Ran;
 }
@@ -89,44 +90,44 @@ export interface WorkerLostErrorCodes {
 /** Codes of `JobError`. */
 export interface JobErrorCodes {
 	/**
-	 * The program ended with a code that is not in `okCodes`, or by a signal that Snakepit did not send.
-	 * @remedy The message has its exit and the last lines of its standard error, as have `exit` and `stderrTail`.
+	 * The program exited with a code that is not in `okCodes`, or was killed by a signal that Snakepit did not send.
+	 * @remedy The message has its exit status and the last lines of its standard error; so do `exit` and `stderrTail`.
 	 */
 	readonly JOB_FAILED: "maybe";
 	/**
-	 * The program ran for longer than `timeoutMs`, and was ended.
-	 * @remedy Raise `timeoutMs`. It does not count the wait for a turn.
+	 * The program ran for longer than `timeoutMs` and was killed.
+	 * @remedy Raise `timeoutMs`. Time in the queue does not count.
 	 */
 	readonly JOB_TIMEOUT: "maybe";
 	/**
-	 * The job was ended by its caller: by its `signal`, or because its output was left before its end.
-	 * @remedy The reason of the signal is the `cause`.
+	 * The caller ended the job: its `signal` aborted, or the caller stopped reading its output early.
+	 * @remedy The signal's reason is the `cause`.
 	 */
 	readonly JOB_ABORTED: Ran;
 	/**
-	 * The `input` of the job failed, or had something other than text and bytes in it. The program was ended: it would
-	 * have taken what it got for all.
-	 * @remedy The error of the input is the `cause`.
+	 * The job's `input` failed, or contained something other than text and bytes. The program was killed, because it
+	 * would have taken partial input for complete input.
+	 * @remedy The input's error is the `cause`.
 	 */
 	readonly JOB_INPUT_FAILED: "maybe";
 	/**
-	 * The output, or one line of it, is longer than it may be.
-	 * @remedy Raise `maxBytes`, or read the output piece by piece: `for await (const chunk of job)`.
+	 * The output, or one line of it, exceeds its limit.
+	 * @remedy Raise `maxBytes`, or read the output in chunks: `for await (const chunk of job)`.
 	 */
 	readonly JOB_OUTPUT_TOO_LARGE: "maybe";
 	/**
-	 * The output of the job is read already, or discarded by `result()`.
-	 * @remedy Read it once and in one way, and begin to read before you call `result()`.
+	 * The job's output has already been read, or `result()` has discarded it.
+	 * @remedy Read it once, in one way, and start reading before you call `result()`.
 	 */
 	readonly JOB_OUTPUT_TAKEN: "maybe";
 	/**
-	 * Too many jobs wait.
+	 * Too many jobs are waiting.
 	 * @remedy Start fewer at once, or raise `jobs.queueLimit` or `jobs.concurrency` of the run.
 	 */
 	readonly JOB_QUEUE_FULL: "no";
 	/**
 	 * The run was closed before the job, or while it waited or ran.
-	 * @remedy Make jobs before `run.close()`; `drainMs` is the time that jobs get to finish.
+	 * @remedy Start jobs before `run.close()`; `drainMs` is how long jobs may take to finish.
 	 */
 	readonly JOB_RUN_CLOSED: Ran;
 }
@@ -135,53 +136,54 @@ export interface JobErrorCodes {
 export interface InputErrorCodes {
 	/**
 	 * The worker has no such tool.
-	 * @remedy The message lists the tools that it has.
+	 * @remedy The message lists its tools.
 	 */
 	readonly TOOL_NOT_FOUND: "no";
 	/**
-	 * The arguments, or an item of the input, do not fit the signature of the tool.
-	 * @remedy `path` names the place, the message what is expected.
+	 * The arguments, or an item of the input, do not match the tool's signature.
+	 * @remedy `path` locates the value; the message says what is expected.
 	 */
 	readonly INVALID_ARGUMENTS: Ran;
 	/**
-	 * A value has no counterpart in the other language.
-	 * @remedy `path` names the place; see docs/values.md.
+	 * A value has no equivalent in the other language.
+	 * @remedy `path` locates the value; see docs/values.md.
 	 */
 	readonly VALUE_NOT_TRANSFERABLE: Ran;
 	/**
-	 * The arguments, or an item of the input, are larger than a message may be.
+	 * The arguments, or an item of the input, exceed the maximum message size.
 	 * @remedy Raise `maxMessageBytes`, or use a stream.
 	 */
 	readonly MESSAGE_TOO_LARGE: Ran;
 	/**
-	 * The result is larger than a message may be.
+	 * The result exceeds the maximum message size.
 	 * @remedy Raise `maxMessageBytes`, or use a stream.
 	 */
 	readonly RESULT_TOO_LARGE: "maybe";
 	/**
-	 * The session was closed, or not used for too long.
+	 * The session was closed, or expired because it was unused for too long.
 	 * @remedy Open a new one; `sessions.ttlMs` is the limit.
 	 */
 	readonly SESSION_CLOSED: "no";
 	/**
-	 * A handle is not one of the session of the call: it was released, or is from another session.
-	 * @remedy Use a handle in the session that it is from, and before it is released.
+	 * The handle does not belong to the call's session: it was released, or comes from another session.
+	 * @remedy Use a handle only in its own session, and before you release it.
 	 */
 	readonly HANDLE_INVALID: Ran;
 	/**
-	 * No handle can be given, or it does not offer what was asked of it.
+	 * A handle cannot be created, or it does not offer what was requested.
 	 * @remedy The message says why: the adapter's option `handles` allows them, in a session with `affinity: "strict"`;
-	 * `handles.limit` bounds their number, `handles.imports` the modules; names that begin with an underscore are never offered.
+	 * `handles.limit` bounds their number, `handles.imports` the modules; names that begin with an underscore are never
+	 * offered.
 	 */
 	readonly HANDLE_REFUSED: Ran;
 	/**
-	 * A tool that streams was called for one result, or the reverse.
+	 * A streaming tool was called with `execute`, or an ordinary one with `stream`.
 	 * @remedy Use `pool.stream` or `pool.execute`.
 	 */
 	readonly WRONG_SHAPE: "no";
 	/**
-	 * The pool has no worker of this id.
-	 * @remedy The message lists the ids that there are; `pool.workers()` shows the workers.
+	 * The pool has no worker with this id.
+	 * @remedy The message lists the existing ids, as does `pool.workers()`.
 	 */
 	readonly WORKER_NOT_FOUND: "no";
 	/**
@@ -194,8 +196,8 @@ export interface InputErrorCodes {
 /** The code of `CallAbortedError`. */
 export interface CallAbortedErrorCodes {
 	/**
-	 * The caller's own signal ended the call.
-	 * @remedy The reason of the signal is the `cause`.
+	 * The caller's `signal` aborted the call.
+	 * @remedy The signal's reason is the `cause`.
 	 */
 	readonly CALL_ABORTED: Ran;
 }
@@ -203,7 +205,7 @@ export interface CallAbortedErrorCodes {
 /** The code of `CallTimeoutError`. */
 export interface CallTimeoutErrorCodes {
 	/**
-	 * The deadline of the call passed.
+	 * The call's deadline passed.
 	 * @remedy Raise `timeoutMs`.
 	 */
 	readonly CALL_TIMEOUT: Ran;
@@ -212,15 +214,15 @@ export interface CallTimeoutErrorCodes {
 /** The code of `ToolError`. */
 export interface ToolErrorCodes {
 	/**
-	 * The tool itself failed.
-	 * @remedy `remote` has the type, message, traceback and cause in the tool's language.
+	 * The tool raised an error.
+	 * @remedy `remote` has the original type, message, traceback and cause.
 	 */
 	readonly TOOL_FAILED: "maybe";
 }
 
 /** The code of `ConnectionBrokenError`. */
 export interface ConnectionBrokenErrorCodes {
-	/** For adapters: the conversation with a worker broke. Callers get `WORKER_EXITED`. */
+	/** For adapters: the connection to a worker broke. Callers get `WORKER_EXITED`. */
 	readonly CONNECTION_BROKEN: Ran;
 }
 

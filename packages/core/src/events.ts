@@ -14,7 +14,7 @@ export interface EventTime {
 /** Events of the host program itself. */
 export type HostEvent =
 	| {
-			/** The program got SIGINT, SIGTERM or SIGHUP. `forced`: it is the second one. */
+			/** The program got SIGINT, SIGTERM or SIGHUP. `forced`: it is the second signal. */
 			readonly type: "host.signal_received";
 			readonly signal: NodeJS.Signals;
 			readonly forced: boolean;
@@ -35,11 +35,11 @@ export type HostEvent =
 			readonly otherListeners: number;
 	  }
 	| ({
-			/** What telemetry observes does not reach the registered SDK: why, and what to do. Reported once. */
+			/** Telemetry does not reach the registered SDK; `reason` and `remedy` say why and what to do. Reported once. */
 			readonly type: "telemetry.misconfigured";
 	  } & InstrumentProblem)
 	| {
-			/** Code of the program that `of` names threw: a listener, for one. The pool and other listeners go on. */
+			/** A callback of the program, such as a listener, threw; `of` names it. The pool and other listeners continue. */
 			readonly type: "listener.threw";
 			readonly of: string;
 			readonly error: unknown;

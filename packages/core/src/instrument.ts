@@ -63,7 +63,7 @@ export interface CallMeasures {
 	dispatched(command: string, waitedMs: number): void;
 	/** An attempt has ended, and its place on the worker is free. */
 	released(command: string, ranMs: number): void;
-	/** The call has ended for its caller. @param code of its error. */
+	/** The caller has the call's result or error. @param code of its error. */
 	settled(
 		command: string,
 		outcome: CallOutcome,

@@ -14,13 +14,13 @@ export interface JobRef {
 /** Events of jobs. */
 export type JobEvent =
 	| (JobRef & {
-			/** The run took a job. */
+			/** The run accepted a job. */
 			readonly type: "job.accepted";
 			/** How many jobs wait now, with this one if it has to. */
 			readonly waiting: number;
 	  })
 	| (JobRef & {
-			/** The process of the job exists and is recorded. */
+			/** The job's process exists and is recorded. */
 			readonly type: "job.started";
 			readonly pid: number;
 			/** Who forked it. */
@@ -29,7 +29,7 @@ export type JobEvent =
 			readonly waitedMs: number;
 	  })
 	| (JobRef & {
-			/** The job has ended, and nothing of its group is left. */
+			/** The job has ended, and none of its process group is left. */
 			readonly type: "job.settled";
 			readonly outcome: CallOutcome;
 			readonly code: ErrorCode | undefined;

@@ -7,7 +7,10 @@ import type { Complete } from "./option-check.ts";
 export interface SizeOptions {
 	/** Kept ready at all times. @default 1 */
 	readonly min?: number | undefined;
-	/** Started on demand up to here, and retired again when idle; by default as many as there are processors that this program may use, and not fewer than `min`. */
+	/**
+	 * Upper limit: workers above `min` are started on demand and retired when idle; by default as many as there are
+	 * processors that this program may use, and not fewer than `min`.
+	 */
 	readonly max?: number | undefined;
 	/** How long a worker above `min` may be idle before it is retired. @default 60 000 ms (1 min) */
 	readonly idleMs?: number | undefined;
@@ -33,39 +36,42 @@ export interface QueueOptions {
 
 /** Calls that run. */
 export interface CallsOptions {
-	/** Deadline of a call, the wait in the queue included, unless its own options set it. @default no bound */
+	/** Deadline of a call, including its time in the queue, unless its own options set one. @default no bound */
 	readonly timeoutMs?: number | undefined;
 	/** How long a worker may take to finish a call after a cancel, before it is replaced. @default 2 000 ms */
 	readonly cancelGraceMs?: number | undefined;
 }
 
-/** Finding workers that hang. */
+/** Detection of hung workers. */
 export interface HeartbeatOptions {
-	/** From one ping to the next; an answer may take as long. @default 2 000 ms */
+	/** Time between pings, and the time allowed for an answer. @default 2 000 ms */
 	readonly intervalMs?: number | undefined;
 	/**
-	 * A worker is hung when its last answer is older than this, three pings in a row went unanswered, *and* it has
-	 * done nothing for as long. One whose processor time advances is busy, however long.
+	 * A worker is hung when its last answer is older than this, three pings in a row went unanswered, *and* it has done
+	 * nothing for as long. A worker that uses processor time is busy, not hung, for however long.
 	 * @default 10 000 ms
 	 */
 	readonly hungAfterMs?: number | undefined;
-	/** How long a worker may compute without an answer before it counts as hung; not before `hungAfterMs`. @default no bound */
+	/**
+	 * How long a worker may compute without answering pings before it counts as hung; at least `hungAfterMs`.
+	 * @default no bound
+	 */
 	readonly busyLimitMs?: number | undefined;
 }
 
-/** Replacing workers that still work. The replacement is ready before the old one is asked to leave. */
+/** Replacement of healthy workers. The replacement is ready before the old worker is asked to leave. */
 export interface RecycleOptions {
-	/** Age of a worker, from ready. @default no bound */
+	/** Age of a worker, counted from when it was ready. @default no bound */
 	readonly afterMs?: number | undefined;
-	/** How many calls a worker runs. @default no bound */
+	/** How many calls a worker has run. @default no bound */
 	readonly afterCalls?: number | undefined;
 	/** Resident memory of the worker's whole process group. @default no bound */
 	readonly aboveResidentBytes?: number | undefined;
 }
 
-/** Calls that find each other's state in a worker: `pool.session()`. */
+/** Calls that share state in one worker: `pool.session()`. */
 export interface SessionsOptions {
-	/** A session that is not used for this long is ended. @default 3 600 000 ms (1 h) */
+	/** A session that is unused for this long is closed. @default 3 600 000 ms (1 h) */
 	readonly ttlMs?: number | undefined;
 	/** How many may be open at once; one more is refused as `QUEUE_FULL`. @default 10 000 */
 	readonly limit?: number | undefined;
@@ -75,7 +81,7 @@ export interface SessionsOptions {
 export interface StopOptions {
 	/** How long `close()` waits for calls that run or wait. @default 30 000 ms */
 	readonly drainMs?: number | undefined;
-	/** How long a worker may take to leave before it is killed. @default 5 000 ms */
+	/** How long a worker may take to exit before it is killed. @default 5 000 ms */
 	readonly killAfterMs?: number | undefined;
 }
 
@@ -93,15 +99,15 @@ export interface OutputOptions {
 /** What listeners see of calls. */
 export interface ObserveOptions {
 	/**
-	 * Returns what `call.settled` shows of the arguments of a call: it leaves out what must not be seen. Without it they
-	 * are in no event. Called once a call, and only where somebody listens to that event.
+	 * Returns what `call.settled` shows of a call's arguments, without anything secret. By default, events have no
+	 * arguments. Called once per call, and only if something listens to that event.
 	 */
 	readonly args?: ((command: string, args: unknown) => unknown) | undefined;
 }
 
 /** Everything that can be set for a pool, grouped by the moment in life that it governs. */
 export interface PoolOptions<Client = unknown> {
-	/** What to execute and how to converse with it: `python()`, or one of your own. */
+	/** What to execute and how to communicate with it: `python()`, another adapter, or your own. */
 	readonly adapter: Adapter<Client>;
 	/** Appears in worker names, events and metrics, which tell the pools of a program apart by it alone; by default the adapter's name, with a number (`python-2`) where an open pool of the program has it. */
 	readonly name?: string | undefined;
@@ -115,24 +121,24 @@ export interface PoolOptions<Client = unknown> {
 	readonly queue?: QueueOptions | undefined;
 	/** Calls that run: deadline, and the grace after a cancel. */
 	readonly calls?: CallsOptions | undefined;
-	/** Finding workers that hang. `"off"`: no worker is asked, and one that hangs is not found. */
+	/** Detection of hung workers. `"off"`: workers are not pinged, and a hung one is not detected. */
 	readonly heartbeat?: HeartbeatOptions | "off" | undefined;
-	/** Replacing workers that still work, by age, calls or memory. */
+	/** Replacement of healthy workers by age, calls or memory. */
 	readonly recycle?: RecycleOptions | undefined;
-	/** Sessions: how long an idle one is kept, and how many there may be. */
+	/** Sessions: how long an idle one is kept, and how many may be open. */
 	readonly sessions?: SessionsOptions | undefined;
 	/** How long calls and workers have to finish when the pool closes. */
 	readonly stop?: StopOptions | undefined;
-	/** What becomes of the lines that workers print. */
+	/** What happens to the lines that workers print. */
 	readonly output?: OutputOptions | undefined;
 	/** What listeners see of calls. */
 	readonly observe?: ObserveOptions | undefined;
 	/**
-	 * Is called with every event of the pool from its start on, and with those of its run while the pool is open. All
+	 * Called with every event of the pool, from its start on, and with those of its run while the pool is open. All
 	 * events of a run go to the `onEvent` of `openRun`. One that throws cannot hurt the pool.
 	 */
 	readonly onEvent?: SnakepitListener | undefined;
-	/** Follow the pool from within, as telemetry does. One that throws cannot hurt the pool. */
+	/** Observe the pool from within, as telemetry does. If one throws, the pool continues. */
 	readonly instruments?: readonly Instrument[] | undefined;
 }
 

@@ -35,7 +35,7 @@ export type RetireReason =
 /** Events of a pool, and of its workers, calls and sessions. */
 export type PoolEvent =
 	| {
-			/** The minimum of workers is ready. */
+			/** The minimum number of workers is ready. */
 			readonly type: "pool.started";
 			readonly pool: string;
 			readonly adapter: string;
@@ -43,20 +43,20 @@ export type PoolEvent =
 			readonly durationMs: number;
 	  }
 	| {
-			/** The pool could not be started; everything that it had started is ended. */
+			/** The pool could not be started; everything that it had started was stopped. */
 			readonly type: "pool.start_failed";
 			readonly pool: string;
 			readonly adapter: string;
 			readonly error: Error;
 	  }
 	| {
-			/** The pool takes no more calls. */
+			/** The pool accepts no more calls. */
 			readonly type: "pool.closing";
 			readonly pool: string;
 			readonly drainMs: number;
 	  }
 	| {
-			/** Nothing of the pool is left. */
+			/** The pool is closed, and none of its processes is left. */
 			readonly type: "pool.closed";
 			readonly pool: string;
 			readonly durationMs: number;
@@ -73,30 +73,30 @@ export type PoolEvent =
 			readonly running: number;
 	  })
 	| (ControlRef & {
-			/** The pool sends calls to workers again; `by` is `"close"` where it was closed. */
+			/** The pool sends calls to workers again; `by` is `"close"` if closing resumed it. */
 			readonly type: "pool.resumed";
 	  })
 	| (ControlRef & {
-			/** The pool has another number of workers from now on. */
+			/** The pool's number of workers was changed. */
 			readonly type: "pool.resized";
 			readonly min: number;
 			readonly max: number;
 			readonly before: { readonly min: number; readonly max: number };
 	  })
 	| (ControlRef & {
-			/** Workers are to be replaced: one, or all, one after the other. */
+			/** A worker will be replaced, or all of them, one after the other. */
 			readonly type: "pool.recycle_requested";
 			/** The id of a worker, or `"all"`. */
 			readonly target: string;
 			readonly manner: "gentle" | "forced";
 	  })
 	| (ControlRef & {
-			/** A worker is killed and started anew, with the whole restart budget. */
+			/** A worker will be killed and restarted, with a full restart budget. */
 			readonly type: "pool.restart_requested";
 			readonly workerId: string;
 	  })
 	| {
-			/** Every worker was replaced by one that has the program as it is since these files changed. */
+			/** These files changed, and every worker was replaced by one that has loaded them. */
 			readonly type: "pool.reloaded";
 			readonly pool: string;
 			/** What changed, as the adapter names it. */
@@ -105,21 +105,24 @@ export type PoolEvent =
 			readonly durationMs: number;
 	  }
 	| {
-			/** The program changed, and no worker could be started with it: the old workers stay. The next change is tried again. */
+			/**
+			 * Files changed, but no worker could be started with them. The old workers stay, and the next change triggers
+			 * another try.
+			 */
 			readonly type: "pool.reload_failed";
 			readonly pool: string;
 			readonly files: readonly string[];
 			readonly error: Error;
 	  }
 	| {
-			/** Workers ended too often; the pool waits before it starts another. */
+			/** Workers exited too often; the pool waits before it starts another. */
 			readonly type: "pool.restart_budget_spent";
 			readonly pool: string;
 			readonly restarts: number;
 			readonly windowMs: number;
 	  }
 	| {
-			/** Something that the adapter found out, such as which interpreter it chose and why. */
+			/** A note from the adapter, such as which interpreter it chose and why. */
 			readonly type: "pool.adapter_noted";
 			readonly pool: string;
 			readonly adapter: string;
@@ -137,7 +140,7 @@ export type PoolEvent =
 			readonly restarts: number;
 	  }
 	| {
-			/** The preloaded parent is gone: released with the pool, or lost, and its workers with it. */
+			/** The preloaded parent is gone: it was released with the pool, or lost together with its workers. */
 			readonly type: "preload.ended";
 			readonly pool: string;
 			readonly pid: number;
@@ -146,7 +149,7 @@ export type PoolEvent =
 			readonly how: "released" | "lost";
 	  }
 	| {
-			/** Workers start by themselves from now on, and why they cannot be forked. */
+			/** Workers cannot be forked, and are started one by one from now on; `reason` says why. */
 			readonly type: "preload.unavailable";
 			readonly pool: string;
 			/** Why workers start by themselves from now on. */
@@ -161,13 +164,13 @@ export type PoolEvent =
 			readonly replaces: string | undefined;
 	  })
 	| (WorkerRef & {
-			/** The process of the worker exists and is recorded. */
+			/** The worker's process exists and is recorded. */
 			readonly type: "worker.spawned";
 			readonly pid: number;
 			readonly source: string;
 	  })
 	| (WorkerRef & {
-			/** The worker can take calls; how long each phase of its start took. */
+			/** The worker can take calls; `phases` has the duration of each phase of its start. */
 			readonly type: "worker.ready";
 			readonly pid: number;
 			/** From the reservation to ready, and its parts, in milliseconds. */
@@ -188,20 +191,20 @@ export type PoolEvent =
 			readonly error: Error;
 	  })
 	| (WorkerRef & {
-			/** The worker takes no new calls, and leaves when its last one has ended. */
+			/** The worker takes no new calls, and is stopped when its last one has ended. */
 			readonly type: "worker.retiring";
 			readonly reason: RetireReason;
 	  })
 	| (WorkerRef & {
-			/** The worker must end now, and why. */
+			/** The worker will be stopped now; `reason` says why. */
 			readonly type: "worker.condemned";
 			readonly reason: EndReason;
 			readonly message: string;
 	  })
 	| (WorkerRef & {
 			/**
-			 * The process of the worker is gone: its exit, the reason, what ended it, the calls lost and its last
-			 * lines.
+			 * The worker's process is gone: its exit status, the reason, what killed it, the calls lost and its last lines of
+			 * output.
 			 */
 			readonly type: "worker.exited";
 			readonly pid: number | undefined;
@@ -221,8 +224,8 @@ export type PoolEvent =
 	  })
 	| (WorkerRef & {
 			/**
-			 * The process of the worker is gone, the number of its group is in use, and nothing proves that those
-			 * processes are the worker's: they are left alone.
+			 * The worker's process is gone, but its group id is in use and nothing proves that those processes belonged to
+			 * the worker, so they are left alone.
 			 */
 			readonly type: "worker.group_spared";
 			/** The number of the worker's group. */
@@ -231,7 +234,7 @@ export type PoolEvent =
 			readonly pids: readonly number[];
 	  })
 	| (WorkerRef & {
-			/** One line that the worker printed, with the call that ran alone while it was read. */
+			/** One line that the worker printed; `callId` is set if exactly one call was running. */
 			readonly type: "worker.output";
 			readonly stream: "stdout" | "stderr";
 			/** Without its line break. One that is redrawn with carriage returns, as a progress bar is, is reported as it stands every 5 s while it changes, and as it stood last. */
@@ -242,12 +245,12 @@ export type PoolEvent =
 			readonly callId: string | undefined;
 	  })
 	| (WorkerRef & {
-			/** One record of the worker's own logging. */
+			/** One record from the worker's own logging. */
 			readonly type: "worker.logged";
 			readonly record: WorkerLogRecord;
 	  })
 	| (WorkerRef & {
-			/** The worker said something without being asked, which its adapter hands on: a notification of its protocol. */
+			/** The worker sent a notification of its protocol, which the adapter passes on. */
 			readonly type: "worker.notified";
 			/** Its name in that protocol. */
 			readonly notification: string;
@@ -260,7 +263,7 @@ export type PoolEvent =
 			readonly sequence: number;
 	  })
 	| (WorkerRef & {
-			/** The worker answered a ping; how long that took. */
+			/** The worker answered a ping after `latencyMs`. */
 			readonly type: "heartbeat.answered";
 			readonly sequence: number;
 			readonly latencyMs: number;
@@ -275,8 +278,8 @@ export type PoolEvent =
 	  })
 	| (WorkerRef & {
 			/**
-			 * The worker has been silent for long enough to count as hung, but it computes: it gets one more
-			 * grace. Reported once per silence.
+			 * The worker has been silent for long enough to count as hung, but it is using the processor, so it gets more
+			 * time. Reported once per silence.
 			 */
 			readonly type: "heartbeat.busy";
 			readonly silentMs: number;
@@ -284,12 +287,12 @@ export type PoolEvent =
 			readonly cpuAdvancedMs: number;
 	  })
 	| (WorkerRef & {
-			/** Missed pings may be the host's own fault: the count starts again. */
+			/** Missed pings may be the host's own fault, so the count starts again. */
 			readonly type: "heartbeat.suspended";
 			readonly reason: "host_lagged" | "clock_jumped" | "debugger";
 	  })
 	| (WorkerRef & {
-			/** The worker hangs, and will be replaced. */
+			/** The worker is hung and will be replaced. */
 			readonly type: "heartbeat.hung";
 			/** `"idle"`: it did nothing for `heartbeat.hungAfterMs`. `"busy_limit"`: it worked for `heartbeat.busyLimitMs`. */
 			readonly cause: "idle" | "busy_limit";

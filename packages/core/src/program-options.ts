@@ -10,19 +10,19 @@ import {
 
 /** The program of an adapter's workers. */
 export interface ProgramOptions {
-	/** The program and its arguments; a function of the slot where workers differ. No shell reads it. */
+	/** The program and its arguments; a function of the slot if workers differ. No shell is involved. */
 	readonly command:
 		| readonly string[]
 		| ((slot: WorkerSlot) => readonly string[]);
 	/** Appears in names of pools and workers. Lower case; 1 to 40 letters, digits, dots, dashes or underscores. */
 	readonly name?: string | undefined;
-	/** The working directory; by default the one of this program. */
+	/** The working directory; by default, this program's. */
 	readonly cwd?: string | undefined;
-	/** Added to what is inherited; `undefined` removes a variable. */
+	/** Added to the inherited variables; `undefined` removes one. */
 	readonly env?: Readonly<Record<string, string | undefined>> | undefined;
 	/**
-	 * What the program inherits of this program's environment: `"minimal"`, no secrets: `PATH`, `HOME`, the locale and the
-	 * like; these names too; or `"all"`.
+	 * Which variables of this program's environment the worker inherits: `"minimal"` (`PATH`, `HOME`, the locale and the
+	 * like, no secrets), a list of further names, or `"all"`.
 	 * @default "minimal"
 	 */
 	readonly inheritEnv?: "all" | "minimal" | readonly string[] | undefined;

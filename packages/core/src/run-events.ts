@@ -33,12 +33,12 @@ export type RunEvent =
 			readonly clean: boolean;
 	  }
 	| {
-			/** The ledger is searched for runs whose program is dead, before anything else starts. */
+			/** Snakepit searches the ledger for runs whose program has died, before it starts anything else. */
 			readonly type: "cleanup.started";
 			readonly runId: RunId;
 	  }
 	| {
-			/** The search has ended: how many runs and processes were found, killed and spared. */
+			/** The search is over: how many runs and processes were found, killed and spared. */
 			readonly type: "cleanup.finished";
 			readonly runId: RunId;
 			readonly durationMs: number;
@@ -48,7 +48,7 @@ export type RunEvent =
 			readonly spared: number;
 	  }
 	| {
-			/** A process that a dead run, or a dead worker of this run, left behind is ended. */
+			/** A process that a dead run, or a dead worker of this run, left behind was killed. */
 			readonly type: "orphan.reaped";
 			readonly ofRun: RunId;
 			/** The name of the program that left it; `undefined` where its ledger does not say. */
@@ -58,14 +58,14 @@ export type RunEvent =
 			readonly foundBy: "ledger" | "marker" | "group";
 	  }
 	| {
-			/** A process was left alone, and why. */
+			/** A process was left alone; `reason` says why. */
 			readonly type: "orphan.spared";
 			readonly ofRun: RunId;
 			readonly pid: number;
 			readonly reason: SparedReason;
 	  }
 	| {
-			/** A whole run was left alone, and why. */
+			/** A whole run was left alone; `reason` says why. */
 			readonly type: "run.spared";
 			readonly ofRun: RunId;
 			readonly reason: SparedReason;
@@ -77,20 +77,20 @@ export type RunEvent =
 			readonly reason: string;
 	  }
 	| {
-			/** The usual place of the ledger cannot be used: `path` is where it is instead. */
+			/** The usual place of the ledger cannot be used; it is at `path` instead. */
 			readonly type: "registry.relocated";
 			readonly path: string;
 			readonly reason: string;
 	  }
 	| {
-			/** The ledger cannot be written; the pool runs on with its other layers of protection. */
+			/** The ledger cannot be written; the pool continues with its other layers of protection. */
 			readonly type: "registry.degraded";
 			readonly code: ErrorCode;
 			readonly message: string;
 			readonly unwritten: number;
 	  }
 	| {
-			/** What could not be written before is written now. */
+			/** What could not be written before has now been written. */
 			readonly type: "registry.recovered";
 			readonly written: number;
 	  }
@@ -108,8 +108,8 @@ export type RunEvent =
 	  }
 	| {
 			/**
-			 * The file was made again, and what had its name was set aside. A ledger that was removed has
-			 * everything again that it had; one that was damaged has the run and the workers that are in memory.
+			 * The file was recreated, and whatever had taken its name was set aside. A removed ledger is restored completely;
+			 * a damaged one is restored as far as the host has its run and workers in memory.
 			 */
 			readonly type: "registry.file_renewed";
 			readonly runId: RunId;
@@ -129,8 +129,8 @@ export type RunEvent =
 	// The auditor: a process that carries the run's marker and belongs to none of its workers.
 	| {
 			/**
-			 * A process carries the run's marker, and its worker has ended or is unknown: seen at two audits in a
-			 * row, reported once.
+			 * A process carries the run's marker, but its worker has ended or is unknown. Reported once, after two audits in
+			 * a row have seen it.
 			 */
 			readonly type: "audit.stray_found";
 			readonly runId: RunId;
@@ -142,7 +142,7 @@ export type RunEvent =
 			readonly name: string;
 	  }
 	| {
-			/** A stray was ended; only with `audit.strays: "killed"`. */
+			/** A stray was killed; only with `audit.strays: "killed"`. */
 			readonly type: "audit.stray_killed";
 			readonly runId: RunId;
 			readonly pid: number;
@@ -150,7 +150,7 @@ export type RunEvent =
 			readonly how: "ended_on_term" | "killed";
 	  }
 	| {
-			/** A stray could not be ended, and why. */
+			/** A stray could not be killed; `reason` says why. */
 			readonly type: "audit.stray_spared";
 			readonly runId: RunId;
 			readonly pid: number;
@@ -166,7 +166,7 @@ export type RunEvent =
 	  }
 	// A protection: something outside of the host that ends workers when the host cannot.
 	| {
-			/** A protection is at work. */
+			/** A protection is active. */
 			readonly type: "protection.started";
 			readonly protection: string;
 			readonly pid: number;
@@ -176,7 +176,7 @@ export type RunEvent =
 			readonly restarts: number;
 	  }
 	| {
-			/** The process of a protection is gone: released with the run, or lost and to be started again. */
+			/** A protection's process is gone: it was released with the run, or it was lost and will be restarted. */
 			readonly type: "protection.ended";
 			readonly protection: string;
 			readonly pid: number;
@@ -185,14 +185,14 @@ export type RunEvent =
 			readonly how: "released" | "lost";
 	  }
 	| {
-			/** A protection that a pool asked for cannot work here, and why. */
+			/** A requested protection cannot work here; `reason` says why. */
 			readonly type: "protection.unavailable";
 			readonly protection: string;
 			readonly reason: string;
 	  }
 	// Control of the run from another process.
 	| {
-			/** A client asked for something that changes a pool, or for a call. */
+			/** A client requested a change to a pool, or a call. */
 			readonly type: "control.requested";
 			readonly runId: RunId;
 			readonly pool: string;
@@ -204,17 +204,14 @@ export type RunEvent =
 			readonly by: string;
 	  }
 	| {
-			/** The run cannot be attached to, and why; it goes on without. */
+			/** Clients cannot attach to the run; `reason` says why. The run continues. */
 			readonly type: "control.unavailable";
 			readonly runId: RunId;
 			readonly reason: string;
 	  }
 	// What a protection saw and did while no host lived, reported by the next start with the time at which it happened.
 	| {
-			/**
-			 * While no host lived, a protection noticed that its host had died. Reported by the next start, with
-			 * the time at which it happened.
-			 */
+			/** A protection noticed that its host had died. Reported by the next start, with the original time. */
 			readonly type: "protection.host_death_detected";
 			readonly protection: string;
 			readonly ofRun: RunId;
@@ -224,7 +221,7 @@ export type RunEvent =
 			readonly detectionMs?: number | undefined;
 	  }
 	| {
-			/** While no host lived, a protection ended a process. Reported by the next start. */
+			/** A protection killed a process after its host had died. Reported by the next start. */
 			readonly type: "protection.process_killed";
 			readonly protection: string;
 			readonly ofRun: RunId;
@@ -239,7 +236,7 @@ export type RunEvent =
 			readonly signal: "SIGTERM" | "SIGKILL" | undefined;
 	  }
 	| {
-			/** While no host lived, a protection recorded the end of the run. Reported by the next start. */
+			/** A protection recorded the end of the run after its host had died. Reported by the next start. */
 			readonly type: "protection.run_settled";
 			readonly protection: string;
 			readonly ofRun: RunId;

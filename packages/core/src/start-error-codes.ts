@@ -14,7 +14,7 @@ export interface StartErrorCodes {
 	readonly NODE_TOO_OLD: "no";
 	/**
 	 * The directory for sockets is a link, belongs to another user, or can be written by others.
-	 * @remedy Repair its rights, or set `XDG_RUNTIME_DIR`.
+	 * @remedy Fix its permissions, or set `XDG_RUNTIME_DIR`.
 	 */
 	readonly RUNTIME_DIRECTORY_UNSAFE: "no";
 	/**
@@ -23,8 +23,8 @@ export interface StartErrorCodes {
 	 */
 	readonly RUNTIME_DIRECTORY_UNWRITABLE: "no";
 	/**
-	 * This program, or the whole system, has as many files open as it may (`EMFILE`, `ENFILE`).
-	 * @remedy Raise `ulimit -n`, or close files that the program has open.
+	 * This program, or the whole system, has reached its limit of open files (`EMFILE`, `ENFILE`).
+	 * @remedy Raise `ulimit -n`, or close files that the program holds open.
 	 */
 	readonly OUT_OF_DESCRIPTORS: "no";
 	/**
@@ -34,55 +34,55 @@ export interface StartErrorCodes {
 	readonly SOCKET_PATH_TOO_LONG: "no";
 	/**
 	 * The system could not start the program.
-	 * @remedy The message has the system's own reason.
+	 * @remedy The message has the system's reason.
 	 */
 	readonly SPAWN_FAILED: "no";
 	/**
-	 * The adapter asks for descriptors that a worker of a guard or of a preloaded parent cannot have: a guard gives streams
-	 * numbered 3 to 6.
-	 * @remedy Ask for such ones, start its pool in a run without a guard, or its workers without `preload`.
+	 * The adapter requests descriptors that a worker under a guard or a preloaded parent cannot have: a guard provides
+	 * streams numbered 3 to 6.
+	 * @remedy Request those, open the run without a guard, or start the workers without `preload`.
 	 */
 	readonly DESCRIPTORS_UNSUPPORTED: "no";
 	/**
-	 * The worker exited, or closed the channel on which it was to say that it is ready, before it was.
-	 * @remedy The message has its exit status or signal, and its last lines of output.
+	 * The worker exited, or closed its control channel, before it was ready.
+	 * @remedy The message has its exit status and last lines of output.
 	 */
 	readonly WORKER_EXITED_EARLY: "no";
 	/**
 	 * `run.createPool()` was called after `run.close()`.
-	 * @remedy Make pools before the run is closed, or open another run.
+	 * @remedy Create pools before you close the run, or open another run.
 	 */
 	readonly RUN_CLOSED: "no";
 	/**
-	 * A protection made with `whenUnavailable: "refuse"` cannot work on this machine.
+	 * A protection with `whenUnavailable: "refuse"` cannot work on this machine.
 	 * @remedy The message names what is missing; `doctor` checks a machine beforehand.
 	 */
 	readonly PROTECTION_UNAVAILABLE: "no";
 	/**
 	 * The pool was closed, or its companion was lost, while the worker started.
-	 * @remedy Nothing: the process is ended. A companion that is lost is started anew, and the worker with it; the events
-	 * `companion.ended` have its exit.
+	 * @remedy Nothing: the process was killed. A lost companion is restarted together with its workers; the
+	 * `companion.ended` events have its exit status.
 	 */
 	readonly START_WITHDRAWN: "no";
 	/**
-	 * The worker was not ready in time.
-	 * @remedy Raise `start.timeoutMs`, or import less: on Linux the last lines of a Python worker show which import it
-	 * was in.
+	 * The worker was not ready before the deadline.
+	 * @remedy Raise `start.timeoutMs`, or import less: on Linux, the last lines of a Python worker's output show which
+	 * import it was in.
 	 */
 	readonly START_TIMEOUT: "no";
 	/**
-	 * The answer on descriptor 3 is neither ready nor failed.
+	 * The program's reply on descriptor 3 is neither `ready` nor `failed`.
 	 * @remedy See docs/bridge-protocol.md.
 	 */
 	readonly READY_LINE_INVALID: "no";
 	/**
 	 * The program wrote more than 64 KiB to descriptor 3 without a line break.
-	 * @remedy Write nothing but the ready line there.
+	 * @remedy Write only the ready line there.
 	 */
 	readonly READY_LINE_TOO_LONG: "no";
 	/**
-	 * The worker reported that it cannot start, with a code that its adapter does not name.
-	 * @remedy The message has its reason.
+	 * The worker reported that it cannot start, with a code that its adapter does not know.
+	 * @remedy The message has the worker's reason.
 	 */
 	readonly WORKER_REFUSED: "no";
 	/**
@@ -91,18 +91,18 @@ export interface StartErrorCodes {
 	 */
 	readonly CONNECT_FAILED: "no";
 	/**
-	 * Workers ended again and again; the pool waits before it tries again.
-	 * @remedy Look at the events `worker.exited`; `start.maxRestarts` is the limit.
+	 * Workers kept exiting; the pool waits before it tries again.
+	 * @remedy See the `worker.exited` events; `start.maxRestarts` is the limit.
 	 */
 	readonly RESTART_BUDGET_SPENT: "no";
 	/**
 	 * A preloaded parent could not be started, or one of its imports raised. Reported by `preload.unavailable`.
-	 * @remedy The message has the reason. Workers start by themselves meanwhile.
+	 * @remedy The message has the reason. Until then, workers start without it.
 	 */
 	readonly PRELOAD_FAILED: "no";
 	/**
-	 * A preloaded parent ended too often. Reported by `preload.unavailable`.
-	 * @remedy Look at the events `preload.ended`. Workers start by themselves meanwhile.
+	 * The preloaded parent exited too often. Reported by `preload.unavailable`.
+	 * @remedy See the `preload.ended` events. Until then, workers start without it.
 	 */
 	readonly PRELOAD_LOST: "no";
 	/**
@@ -115,35 +115,34 @@ export interface StartErrorCodes {
 /** Codes of `RegistryError`. */
 export interface RegistryErrorCodes {
 	/**
-	 * The directory of the ledger cannot be written: it is read-only, or this user lacks the rights.
-	 * @remedy Change its rights, or set `dataDir`.
+	 * The ledger's directory is not writable: it is read-only, or this user lacks permission.
+	 * @remedy Change its permissions, or set `dataDir`.
 	 */
 	readonly REGISTRY_UNWRITABLE: "no";
 	/**
-	 * The disk of the ledger is full.
-	 * @remedy Free space on it, or set `dataDir`.
+	 * The ledger's disk is full.
+	 * @remedy Free some space, or set `dataDir`.
 	 */
 	readonly REGISTRY_FULL: "no";
 	/**
-	 * The ledger cannot be opened: the program or the system has as many files open as it may (`EMFILE`, `ENFILE`).
-	 * @remedy Raise `ulimit -n`, or close files that the program has open.
+	 * The ledger cannot be opened: the program or the system has reached its limit of open files (`EMFILE`, `ENFILE`).
+	 * @remedy Raise `ulimit -n`, or close files that the program holds open.
 	 */
 	readonly REGISTRY_OUT_OF_DESCRIPTORS: "no";
 	/**
-	 * Another program holds the ledger file of this run.
-	 * @remedy End the program that opened it.
+	 * Another program has this run's ledger file open.
+	 * @remedy Stop that program.
 	 */
 	readonly REGISTRY_LOCKED: "no";
 	/**
-	 * The ledger file of this run cannot be read back.
-	 * @remedy Start again: a new file is made.
+	 * This run's ledger file cannot be read.
+	 * @remedy Start the program again: it creates a new file.
 	 */
 	readonly REGISTRY_CORRUPT: "no";
 	/**
-	 * The native module better-sqlite3 does not load: it is not installed where the program runs, was put into a
-	 * bundle, or was built for another system. Or its SQLite is older than 3.51.3.
-	 * @remedy Follow the message: install it, keep it outside of the bundle, install it again on this system, or
-	 * update it.
+	 * The native module better-sqlite3 cannot be loaded: it is not installed, was bundled, or was built for another
+	 * system. Or its SQLite is older than 3.51.3.
+	 * @remedy Follow the message: install it, exclude it from the bundle, reinstall it on this system, or update it.
 	 */
 	readonly REGISTRY_UNSUPPORTED: "no";
 }

@@ -20,7 +20,7 @@ export interface ServedTool {
 
 /** Serves Streamable HTTP on 127.0.0.1, under the path `/mcp`. */
 export interface McpHttpOptions {
-	/** What every request has to bring: `Authorization: Bearer TOKEN`. At least 32 characters that cannot be guessed. */
+	/** What every request must carry: `Authorization: Bearer TOKEN`. At least 32 characters that cannot be guessed. */
 	readonly token: string;
 	/** A free one by default. */
 	readonly port?: number | undefined;

@@ -26,7 +26,7 @@ import {
 	readRequirement,
 } from "./environment-key.ts";
 
-/** What a virtual environment holds, and where it is. */
+/** What a virtual environment contains, and where it is. */
 export interface PythonEnvironmentOptions {
 	/**
 	 * What is installed, as `pip install` reads it: `"scikit-learn>=1.5"`; a directory is installed editable.
@@ -34,11 +34,14 @@ export interface PythonEnvironmentOptions {
 	 * alone it is the version that belongs to this package.
 	 */
 	readonly requirements: readonly string[];
-	/** The interpreter that it is for, by path or by name; by default uv's choice, then `python3`. */
+	/** The interpreter to create it with, by path or name; by default uv's choice, then `python3`. */
 	readonly python?: string | undefined;
-	/** Where environments are kept, each in a directory of its own; by default `snakepit/environments` in the user's cache. */
+	/** Where environments are kept, each in its own directory; by default `snakepit/environments` in the user's cache. */
 	readonly directory?: string | undefined;
-	/** How long making it may take, including the wait for another program that makes it. @default 900 000 ms (15 min) */
+	/**
+	 * How long creating it may take, including the wait for another program that is creating it.
+	 * @default 900 000 ms (15 min)
+	 */
 	readonly buildTimeoutMs?: number | undefined;
 }
 

@@ -19,13 +19,13 @@ import { Tuple } from "./tuple.ts";
 
 /** How `encodeValue` writes an image. */
 export interface EncodeOptions {
-	/** A longer image is `MESSAGE_TOO_LARGE`; without it there is no bound. */
+	/** A longer image throws `MESSAGE_TOO_LARGE`; by default there is no limit. */
 	readonly maxBytes?: number | undefined;
 	/** What paths in errors begin with; `$` by default. */
 	readonly root?: string | undefined;
-	/** Takes large parts; without it everything is in the image. */
+	/** Receives large parts; without it, everything is in the image. */
 	readonly attachment?: AttachmentSink | undefined;
-	/** So many bytes precede the image in what is returned, fewer than 512, for the caller to write; none by default. */
+	/** How many bytes (fewer than 512) to leave free before the image, for the caller to write; none by default. */
 	readonly headBytes?: number | undefined;
 }
 

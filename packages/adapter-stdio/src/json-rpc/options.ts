@@ -21,7 +21,7 @@ export interface JsonRpcProgress {
 	report?: ((value: unknown) => Partial<CallProgress> | undefined) | undefined;
 }
 
-/** How a program speaks JSON-RPC 2.0. Takes what `StdioOptions` and `ProgramOptions` have, too. */
+/** How a program speaks JSON-RPC 2.0. Also takes the options of `StdioOptions` and `ProgramOptions`. */
 export interface JsonRpcOptions extends StdioOptions {
 	/** `"lines"`: one message a line; `"content-length"`: with a header, as language servers. @default "lines" */
 	readonly framing?: "lines" | "content-length" | undefined;
@@ -32,7 +32,10 @@ export interface JsonRpcOptions extends StdioOptions {
 				signal: AbortSignal,
 		  ) => Promise<Readonly<Record<string, unknown>> | undefined>)
 		| undefined;
-	/** By method: what the program may ask of this one, and notifications that are not for `worker.notified`. */
+	/**
+	 * By method: requests that the program may send to this one, and notifications that should not become
+	 * `worker.notified`.
+	 */
 	readonly handlers?: Readonly<Record<string, JsonRpcHandler>> | undefined;
 	/** The notification that cancels a request; left out it is `$/cancelRequest` with its id. `"none"`: the protocol has none. */
 	readonly cancel?:
@@ -49,9 +52,13 @@ export interface JsonRpcOptions extends StdioOptions {
 	 * @default "answered"
 	 */
 	readonly cancelled?: "answered" | "at_once" | "unknown" | undefined;
-	/** Parts of results, for `pool.stream`; without it `pool.stream` is not offered. */
+	/** Partial results, for `pool.stream`; without it, `pool.stream` is not available. */
 	readonly progress?: JsonRpcProgress | undefined;
-	/** What a message that is no JSON-RPC does: `"log"`: a warning in the worker's log, `"break"`: the worker is replaced. @default "log" */
+	/**
+	 * What happens to a message that is not JSON-RPC: `"log"` writes a warning to the worker's log, `"break"` replaces
+	 * the worker.
+	 * @default "log"
+	 */
 	readonly onGarbage?: "log" | "break" | undefined;
 	/** Asks the program to end, before its standard input is closed, as with the protocol's `shutdown`. */
 	readonly leave?: ((client: JsonRpcClient) => Promise<void>) | undefined;

@@ -21,7 +21,7 @@ import {
 	type StdioOptions,
 } from "../stdio-options.ts";
 
-/** How a program answers lines. Takes what `StdioOptions` and `ProgramOptions` have, too. */
+/** How a program answers lines. Also takes the options of `StdioOptions` and `ProgramOptions`. */
 export interface LinesOptions extends StdioOptions {
 	/** The line of a call. By default the arguments, which must be a string; the command is ignored. */
 	readonly encode?: ((command: string, args: unknown) => string) | undefined;

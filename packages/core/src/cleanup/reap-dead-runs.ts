@@ -20,9 +20,9 @@ import { reap } from "./reaper.ts";
 
 /** What is cleaned up after. */
 export interface ReapOptions {
-	/** Where the ledger is; the user's state directory by default. */
+	/** Where the ledger is; by default, in the user's state directory. */
 	readonly dataDir?: string | undefined;
-	/** Only this run; every dead one by default. */
+	/** Only this run; by default, every dead one. */
 	readonly run?: string | undefined;
 }
 

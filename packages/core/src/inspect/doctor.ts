@@ -16,13 +16,13 @@ import {
 
 /** What is examined. */
 export interface DoctorOptions {
-	/** Where the ledger is; the user's state directory by default. */
+	/** Where the ledger is; by default, in the user's state directory. */
 	readonly dataDir?: string | undefined;
-	/** Those that pools would be given; each that can is asked about this machine. */
+	/** The adapters that pools would use; each is asked about this machine if it supports that. */
 	readonly adapters?: readonly Adapter[] | undefined;
-	/** Those that a pool would be given; each is asked about this machine. */
+	/** The protections that a run would use; each is asked about this machine. */
 	readonly protections?: readonly Protection[] | undefined;
-	/** Those that a pool would be given, such as `telemetry()`; each is asked about this program. */
+	/** The instruments that a pool would use, such as `telemetry()`; each is asked about this program. */
 	readonly instruments?: readonly Instrument[] | undefined;
 }
 

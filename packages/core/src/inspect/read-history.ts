@@ -26,15 +26,15 @@ import { abandonedRun } from "./abandoned-run.ts";
 
 /** How much `readHistory` returns. */
 export interface HistoryOptions {
-	/** Where the ledger is; the user's state directory by default. */
+	/** Where the ledger is; by default, in the user's state directory. */
 	readonly dataDir?: string | undefined;
-	/** At most so many runs; by default as many as are kept. @default 200 */
+	/** At most this many runs; by default, as many as are kept. @default 200 */
 	readonly runs?: number | undefined;
-	/** At most so many workers of each run, those that were reserved last. @default 1 000 */
+	/** At most this many workers per run, the most recently reserved ones. @default 1 000 */
 	readonly workersPerRun?: number | undefined;
 	/**
 	 * `"living"`: only runs whose end is not recorded, and of those all workers whose end is not recorded, whatever
-	 * `workersPerRun` says. This opens no file of the history, so it is fast however long that is.
+	 * `workersPerRun` says. This opens no history file, so it is fast however long the history is.
 	 */
 	readonly only?: "living" | undefined;
 }

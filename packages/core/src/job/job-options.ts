@@ -32,19 +32,23 @@ export type JobProgramOptions = Pick<
 /** How one job is run. Takes `cwd`, `env` and `inheritEnv` of `ProgramOptions`, and `lifeline` of `LaunchSpec`, too. */
 export interface JobOptions extends JobProgramOptions {
 	/**
-	 * What the program reads on standard input, which is empty by default. Taken piece by piece, as fast as the program
-	 * reads. A program that stops reading ends it, which is no error; where it is a stream, it is destroyed with the job.
+	 * What the program reads on standard input, which is empty by default. It is read in chunks, as fast as the program
+	 * reads. A program may stop reading early; that is not an error. A stream is destroyed with the job.
 	 */
 	readonly input?: JobInput | undefined;
 	/** Ends the job: it leaves the queue, or its program gets SIGTERM, then SIGKILL. */
 	readonly signal?: AbortSignal | undefined;
-	/** How long the program may run, from its start on. For a limit with the wait for a turn: `AbortSignal.timeout()`. @default no bound */
+	/**
+	 * How long the program may run, counted from its start. To include the time in the queue, use
+	 * `AbortSignal.timeout()`.
+	 * @default no bound
+	 */
 	readonly timeoutMs?: number | undefined;
-	/** Codes with which the program may end. @default [0] */
+	/** Exit codes that count as success. @default [0] */
 	readonly okCodes?: readonly number[] | undefined;
-	/** From SIGTERM to SIGKILL, when the job is ended before its end. @default 5 000 ms */
+	/** Time from SIGTERM to SIGKILL, when the job is stopped early. @default 5 000 ms */
 	readonly killAfterMs?: number | undefined;
-	/** Is called with each line of standard error. One that throws cannot hurt the job: `listener.threw`. */
+	/** Called with each line of standard error. If it throws, the job continues (event `listener.threw`). */
 	readonly onStderr?: ((line: string) => void) | undefined;
 }
 

@@ -13,27 +13,27 @@ import {
 } from "../option-check.ts";
 import { isRetry, type RetryOptions } from "./retry.ts";
 
-/** What a caller can say about one call. */
+/** Settings of one call. */
 export interface ExecuteOptions {
 	/** Ends the call: its promise rejects at once, and the tool is cancelled. */
 	readonly signal?: AbortSignal | undefined;
-	/** Deadline, the wait in the queue included; `calls.timeoutMs` by default. */
+	/** Deadline, including the time in the queue; by default `calls.timeoutMs`. */
 	readonly timeoutMs?: number | undefined;
 	/** How long it may wait for a worker; `queue.timeoutMs` by default. */
 	readonly queueTimeoutMs?: number | undefined;
-	/** Calls with a higher priority run first; among equals, those that came first. @default 0 */
+	/** Calls with a higher priority run first; equal ones in order of arrival. @default 0 */
 	readonly priority?: number | undefined;
 	/**
-	 * Declares the call idempotent, and says when and how often it may be made again. Of no effect with `input`, whose
-	 * items can be read once.
+	 * Declares the call idempotent: when and how often it may be retried. No effect with `input`, whose items can be read
+	 * only once.
 	 */
 	readonly retry?: RetryOptions | undefined;
 	/** Items that the command reads while it runs. */
 	readonly input?: AsyncIterable<unknown> | Iterable<unknown> | undefined;
 	/**
-	 * Called while the command runs with what it reports of its progress, in the asynchronous context of the call: the
-	 * first report at once, and then at most ten a second, of which the newest counts. Never after the end. What it throws
-	 * is reported as an event and has no effect on the call.
+	 * Called with the progress that the command reports, in the asynchronous context of the call: the first report at
+	 * once, then the newest one at most ten times a second. Never after the call has ended. If it throws, that is
+	 * reported as an event and the call continues.
 	 */
 	readonly onProgress?: ((progress: CallProgress) => void) | undefined;
 	/** W3C trace context and baggage headers. */
@@ -102,9 +102,12 @@ export type Affinity =
 
 /** How a session is opened. */
 export interface SessionOptions {
-	/** No other open session of the pool may have it; a fresh one by default. */
+	/** Must be unique among the pool's open sessions; by default a new one. */
 	readonly id?: string | undefined;
-	/** `"hint"` prefers the worker of the session's last call, `"strict"` only ever takes the process of its first. @default "hint" */
+	/**
+	 * `"hint"` prefers the worker of the session's last call; `"strict"` only ever uses the worker of its first call.
+	 * @default "hint"
+	 */
 	readonly affinity?: Affinity | undefined;
 }
 

@@ -20,14 +20,17 @@ export interface MapProgress {
 	readonly total: number | undefined;
 }
 
-/** What a caller can say about many calls of one command. Of each it can say what `ExecuteOptions` has, but for `input` and its reports of progress. */
+/**
+ * Settings of many calls of one command. Takes those of `ExecuteOptions` for each call, except `input` and
+ * `onProgress`.
+ */
 export interface MapOptions
 	extends Omit<ExecuteOptions, "input" | "onProgress"> {
-	/** How many items are with the pool at once, at most. */
+	/** How many items may be in the pool at once. */
 	readonly concurrency?: number | undefined;
-	/** `"input"`: the results come in the order of their items. `"completion"`: as they are there. @default "input" */
+	/** `"input"`: results in the order of their items. `"completion"`: results as they finish. @default "input" */
 	readonly order?: "input" | "completion" | undefined;
-	/** Called after each item. What it throws ends the map. */
+	/** Called after each item. If it throws, the map ends with that error. */
 	readonly onProgress?: ((progress: MapProgress) => void) | undefined;
 }
 

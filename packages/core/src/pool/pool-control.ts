@@ -18,7 +18,7 @@ import type { WorkerSet } from "./worker-set.ts";
 
 /** Who controls a pool. */
 export interface ControlOptions {
-	/** Who asks for it, for the event. @default "program" */
+	/** Who requests it, for the event. @default "program" */
 	readonly by?: string | undefined;
 }
 

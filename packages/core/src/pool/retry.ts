@@ -9,15 +9,15 @@ import {
 } from "../option-check.ts";
 import { backoffMs } from "../worker/backoff.ts";
 
-/** Declares a call idempotent: the pool may make it again when it fails. */
+/** Declares a call idempotent: the pool may retry it when it fails. */
 export interface RetryOptions {
-	/** How often the call may be made, the first time included. */
+	/** How many attempts there may be, including the first. */
 	readonly attempts: number;
 	/** The pause before the second attempt. It doubles before each further one, up to 30 s, and is shortened at random by up to half. @default 0 ms */
 	readonly backoffMs?: number | undefined;
 	/**
-	 * Whether a failure of the command itself is retried, too. Without it, only the death or loss of a worker is. It
-	 * decides at once: an async function is refused. If it throws, the call is not retried.
+	 * Whether a failure of the command itself is retried, too. Without it, only the death or loss of a worker is. It must
+	 * be synchronous: an async function is rejected. If it throws, the call is not retried.
 	 */
 	readonly on?: ((error: ToolError) => boolean) | undefined;
 }

@@ -183,6 +183,6 @@ export function sessionLost(
 	return new WorkerLostError({
 		code: "SESSION_LOST",
 		ran: attempts > 0 ? "maybe" : "no",
-		message: `Session "${session.id}" is lost: the worker process that held its state (${session.incarnation}) is gone. Open a new session and build its state again.`,
+		message: `Session "${session.id}" is lost: the worker process that held its state (${session.incarnation}) is gone. Open a new session and rebuild its state.`,
 	});
 }

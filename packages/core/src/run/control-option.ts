@@ -7,7 +7,7 @@ const ALL_SCOPES: readonly ControlScope[] = ["read", "logs", "act", "call"];
 const BY_DEFAULT: readonly ControlScope[] = ["read", "logs"];
 const VARIABLE = "SNAKEPIT_CONTROL";
 
-/** What others of the same user may do with a living run, from another process: with `snakepit top`, for example. */
+/** What other processes of the same user may do with a running run, for example with `snakepit top`. */
 export interface RunControlOptions {
 	/** `"read"`: the state and events; `"logs"`: what workers print; `"act"`: everything that changes a pool; `"call"`: making calls. */
 	readonly scopes: readonly ControlScope[];

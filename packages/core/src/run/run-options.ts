@@ -18,11 +18,14 @@ import type { Protection } from "../protection.ts";
 import { resolveGroup } from "../resolve-options.ts";
 import { controlScopes, type RunControlOptions } from "./control-option.ts";
 
-/** Looking, while the run lives, for processes of the run that belong to none of its workers, and for workers whose process is gone. */
+/**
+ * Regular checks, while the run is open, for processes of the run that belong to none of its workers, and for workers
+ * whose process is gone.
+ */
 export interface AuditOptions {
-	/** From one look to the next. @default 30 000 ms */
+	/** Time between two checks. @default 30 000 ms */
 	readonly intervalMs?: number | undefined;
-	/** What becomes of a process that belongs to no worker. @default "reported" */
+	/** What happens to a process that belongs to no worker. @default "reported" */
 	readonly strays?: "reported" | "killed" | undefined;
 }
 
@@ -36,51 +39,59 @@ export interface HistoryBoundOptions {
 	readonly content?: "recorded" | "left_out" | undefined;
 }
 
-/** How many jobs run at the same time, and how many may wait: of all who share the run together. */
+/** How many jobs run at the same time, and how many may wait, in the whole run. */
 export interface JobsOptions {
-	/** More wait for their turn, in order. By default as many as there are processors. */
+	/** Further jobs wait in order. By default, the number of processors. */
 	readonly concurrency?: number | undefined;
-	/** One more than this is refused: `JOB_QUEUE_FULL`. @default 1 000 */
+	/** Further jobs are rejected with `JOB_QUEUE_FULL`. @default 1 000 */
 	readonly queueLimit?: number | undefined;
 }
 
 /** Options of a run, which all its pools share. A program has at most one run in each data directory. */
 export interface RunOptions {
-	/** Where the ledger is; the user's state directory by default. Programs with different ones never see each other. */
+	/**
+	 * Where the ledger is; by default, in the user's state directory. Programs with different directories never see each
+	 * other.
+	 */
 	readonly dataDir?: string | undefined;
-	/** What ends workers when this program cannot, beside what core does itself: `watchdog()`, `guard()`. They cover every pool of the run. */
+	/**
+	 * Extra layers that kill workers when this program cannot: `watchdog()`, `guard()`. They cover every pool of the run.
+	 */
 	readonly protections?: readonly Protection[] | undefined;
-	/** Decides for each orphan of a dead run whether it is ended, while the run is opened. */
+	/** Decides for each orphan of a dead run whether it is killed, while the run is being opened. */
 	readonly cleanup?: CleanupStrategy | undefined;
-	/** How often the ledger is compared with the process table, and what is done with strays. */
+	/** How often the ledger is compared with the process table, and what happens to strays. */
 	readonly audit?: AuditOptions | undefined;
 	/** How many jobs run at the same time (`run.job`). */
 	readonly jobs?: JobsOptions | undefined;
-	/** How much of the past the ledger keeps. */
+	/** How many past runs the ledger keeps. */
 	readonly history?: HistoryBoundOptions | undefined;
 	/**
-	 * What follows when the program gets SIGINT or SIGTERM and has a listener of its own for it. `"end"`: it has
-	 * `signalGraceMs` to end by itself, then the pools close and it ends by the signal. `"ignore"`: the program decides
-	 * alone; one run with `"ignore"` is enough. A program without a listener ends by the signal, and its pools close
-	 * within 2 s, in any case. A SIGHUP that the program listens to is always its own.
+	 * What happens when the program gets SIGINT or SIGTERM and has its own listener for it. `"end"`: the program has
+	 * `signalGraceMs` to exit; then the pools close and the signal ends it. `"ignore"`: only the program decides; one run
+	 * with `"ignore"` is enough. If the program has no listener, its pools close within 2 s and the signal ends it in
+	 * either case. A SIGHUP that the program listens to is always left to it.
 	 * @default "end"
 	 */
 	readonly onSignal?: "end" | "ignore" | undefined;
 	/**
-	 * How long a program that listens to SIGINT or SIGTERM itself has to end after it. Its pools stay open meanwhile.
-	 * Where runs of one program differ, the longest holds. A second signal ends the program at once.
+	 * How long a program that listens to SIGINT or SIGTERM may take to exit after the signal. Its pools stay open
+	 * meanwhile. If runs of one program differ, the longest time counts. A second signal ends the program at once.
 	 * @default 35 000 ms
 	 */
 	readonly signalGraceMs?: number | undefined;
 	/**
-	 * Whether this user can look at the run from another process: `true` is `{ scopes: ["read", "logs"] }`. Left out:
+	 * Whether other processes of this user may observe the run: `true` is `{ scopes: ["read", "logs"] }`. Left out:
 	 * `false` where `NODE_ENV` is `production`, unless the environment variable `SNAKEPIT_CONTROL` is `1`; else `true`.
 	 * `SNAKEPIT_CONTROL=0` turns it off in any case.
 	 */
 	readonly control?: boolean | RunControlOptions | undefined;
-	/** What the opening of the run ended of dead programs: one line on standard error says what, how much and whose. @default "stderr" */
+	/**
+	 * Whether opening the run prints one line on standard error about what it killed of dead programs.
+	 * @default "stderr"
+	 */
 	readonly echo?: "stderr" | "none" | undefined;
-	/** Is called with every event of the run, from the first on. One that throws cannot hurt the run. */
+	/** Called with every event of the run, from the first on. If it throws, the run continues. */
 	readonly onEvent?: SnakepitListener | undefined;
 }
 

@@ -16,7 +16,11 @@ import { guardProgram, inspectGuard } from "./native-guard.ts";
 
 /** Options of a guard. */
 export interface GuardOptions {
-	/** What happens where no guard can work: `"start"`, the run opens without one, with the event `protection.unavailable`; `"refuse"`, `openRun` and `createPool` throw `PROTECTION_UNAVAILABLE`. @default "start" */
+	/**
+	 * What happens if no guard can work: `"start"`, the run opens without one, with the event `protection.unavailable`;
+	 * `"refuse"`, `openRun` and `createPool` throw `PROTECTION_UNAVAILABLE`.
+	 * @default "start"
+	 */
 	readonly whenUnavailable?: "start" | "refuse" | undefined;
 }
 
