@@ -37,11 +37,7 @@ test(
 				new RegExp(`^ *${tenth}0 % {2}reading digits`, "m"),
 			);
 		const picture = readFileSync(svg, "utf8");
-		for (const text of [
-			">reading digits<",
-			"1,797 of 1,797",
-			">0 processes<",
-		])
+		for (const text of [">reading digits<", "1,797 of 1,797", ">0 processes<"])
 			expect(picture).toContain(text);
 	},
 	FIRST_RUN_MS,
