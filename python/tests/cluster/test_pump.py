@@ -81,12 +81,34 @@ def test_a_direction_carries_one_buffer_at_a_time(
     for each in (source, target, receiver):
         each.setblocking(False)
     sender.sendall(b"x" * 2500)
-    direction = pump._Direction(source, target)
+    direction = pump._Direction(source, target, target)
     carried = []
     while direction.carry():
         carried.append(len(receiver.recv(4000)))
     assert carried == [1000, 1000, 500]
     for each in (sender, source, target, receiver):
+        each.close()
+
+
+def test_a_worker_that_left_with_something_unread_did_not_break_the_connection() -> (
+    None
+):
+    (host, remote), (local, worker) = socket.socketpair(), socket.socketpair()
+    for each in (remote, local):
+        each.setblocking(False)
+    to_worker = pump._Direction(remote, local, worker=local)
+    to_host = pump._Direction(local, remote, worker=local)
+    host.sendall(b"a ping")
+    to_worker.carry()
+    worker.sendall(b"bye")
+    # With "a ping" unread: the other end is reset.
+    worker.close()
+    host.sendall(b"another one")
+    to_worker.carry()
+    while not to_host.is_over:
+        to_host.carry()
+    assert host.recv(100) == b"bye"
+    for each in (host, remote, local):
         each.close()
 
 

@@ -225,8 +225,11 @@ class FramedChannel implements FrameChannel {
 
 	private bye({ reason, message }: Bye): void {
 		if (reason === ByeReason.BYE_REASON_LEFT)
-			this.conclude(new Error("the worker left"), () =>
-				this.listener.over(undefined),
+			this.conclude(
+				new Error("the worker left"),
+				() => this.listener.over(undefined),
+				// Over TLS, an end without a goodbye is a broken connection.
+				"with a goodbye",
 			);
 		else
 			this.conclude(new Error(`the worker ended the connection: ${message}`));
@@ -236,11 +239,13 @@ class FramedChannel implements FrameChannel {
 	private conclude(
 		reason: Error,
 		report: () => void = () => this.listener.over(reason),
+		how?: "with a goodbye",
 	): void {
 		const { state } = this;
 		if (state.kind === "over") return;
 		this.state = { kind: "over", error: reason };
-		this.socket.destroy();
+		if (how === "with a goodbye") this.socket.destroySoon();
+		else this.socket.destroy();
 		if (state.kind === "greeting") state.welcome.reject(reason);
 		this.pings.fail(reason);
 		for (const { reject } of this.descriptions) reject(reason);

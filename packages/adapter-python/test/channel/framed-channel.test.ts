@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, type Socket } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { FrameChannel } from "../../src/channel/frame-channel.ts";
@@ -10,7 +10,10 @@ import {
 	SIGNAL,
 	writeHeader,
 } from "../../src/channel/frame-cutter.ts";
-import { openFramedChannel } from "../../src/channel/framed-channel.ts";
+import {
+	type Dial,
+	openFramedChannel,
+} from "../../src/channel/framed-channel.ts";
 import { ByeReason, HostSignal, WorkerSignal } from "../../src/gen/bridge.ts";
 import { failureOf } from "../support/calls.ts";
 import { scratch } from "../support/fake-python.ts";
@@ -19,7 +22,7 @@ const never = new AbortController().signal;
 
 /** The worker's end of a connection, which says what a test makes it say. */
 interface FakeServer {
-	readonly open: (signal?: AbortSignal) => Promise<FrameChannel>;
+	readonly open: (signal?: AbortSignal, how?: Dial) => Promise<FrameChannel>;
 	readonly socket: Promise<Socket>;
 	readonly heard: (HostSignal["signal"] | Uint8Array)[];
 	readonly over: Promise<Error | undefined>;
@@ -59,18 +62,21 @@ async function listen(): Promise<FakeServer> {
 		over: over.promise,
 		write,
 		say: (signal) => write(SIGNAL, WorkerSignal.encode({ signal }).finish()),
-		open: (signal = never) =>
+		open: (signal = never, how) =>
 			openFramedChannel(
 				{ socket: path, token: "secret", maxMessageBytes: 1024 },
 				{ frame: () => {}, over: over.resolve },
 				signal,
+				how,
 			),
 	};
 }
 
-async function opened(): Promise<FakeServer & { channel: FrameChannel }> {
+async function opened(
+	how?: Dial,
+): Promise<FakeServer & { channel: FrameChannel }> {
 	const server = await listen();
-	const opening = server.open();
+	const opening = server.open(never, how);
 	const socket = await server.socket;
 	while (server.heard.length === 0) await once(socket, "data");
 	await server.say({ $case: "welcome", value: {} });
@@ -138,6 +144,25 @@ test("an end without a goodbye is an error, with one it is none", async () => {
 	const reason = ByeReason.BYE_REASON_LEFT;
 	await left.say({ $case: "bye", value: { reason, message: "" } });
 	expect(await left.over).toBe(undefined);
+});
+
+test("a worker that said goodbye gets one too: TLS tells an end from a break by it", async () => {
+	const dialled = Promise.withResolvers<Socket>();
+	const { over, say } = await opened({
+		connected: "connect",
+		dial: ({ socket: path }, onread) => {
+			const socket = connect({ path, onread });
+			dialled.resolve(socket);
+			return socket;
+		},
+	});
+	const socket = await dialled.promise;
+	const finished = once(socket, "finish");
+	const reason = ByeReason.BYE_REASON_LEFT;
+	await say({ $case: "bye", value: { reason, message: "" } });
+	await over;
+	await finished;
+	if (!socket.closed) await once(socket, "close");
 });
 
 test("what is sent in one turn leaves together and in order", async () => {

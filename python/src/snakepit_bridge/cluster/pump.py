@@ -44,8 +44,8 @@ class Pump:
         self._remote = remote
         self._local = local
         self._host_left = host_left
-        self._to_worker = _Direction(remote, local)
-        self._to_host = _Direction(local, remote)
+        self._to_worker = _Direction(remote, local, worker=local)
+        self._to_host = _Direction(local, remote, worker=local)
 
     def run(self) -> None:
         """Carries until the worker has closed its end, which it does when the host has.
@@ -88,9 +88,13 @@ class Pump:
 class _Direction:
     """The bytes of one connection on their way to the other."""
 
-    def __init__(self, source: socket.socket, target: socket.socket) -> None:
+    def __init__(
+        self, source: socket.socket, target: socket.socket, worker: socket.socket
+    ) -> None:
+        """Only the connection to the worker may break: it has left then."""
         self.target = target
         self._source = source
+        self._worker = worker
         self._buffer = memoryview(bytearray(BUFFER_BYTES))
         # What lies between them is to be sent.
         self._begin = self._end = 0
@@ -119,6 +123,10 @@ class _Direction:
                 self._begin += self.target.send(self._buffer[self._begin : self._end])
         except WAITS:
             return False
+        except ConnectionError:
+            if self.target is not self._worker:
+                raise
+            # The other direction ends with it, and after what it has sent.
         self._begin = self._end = 0
         return True
 
@@ -131,4 +139,8 @@ class _Direction:
                 self._end += received
         except WAITS:
             pass
+        except ConnectionError:
+            if self._source is not self._worker:
+                raise
+            self._has_ended = True
         return self._end > 0
