@@ -1,17 +1,17 @@
 /** So much is reserved at once for what is only announced. */
 const RESERVED_BYTES = 256 * 1024;
+/** And so many times as much as has arrived. Nothing of it is used before that. */
+const BELIEVED = 32;
 
 /** Bytes of a known number that arrive in pieces, in memory of their own. */
 export class Collected {
 	private readonly length: number;
-	private readonly parts: Buffer[] = [];
-	/** How much of the last part is there. */
-	private filled = 0;
-	/** How much is there in all. */
+	private bytes: Buffer;
 	private arrived = 0;
 
 	constructor(length: number) {
 		this.length = length;
+		this.bytes = Buffer.allocUnsafeSlow(Math.min(length, RESERVED_BYTES));
 	}
 
 	/** How many have not arrived. */
@@ -19,13 +19,18 @@ export class Collected {
 		return this.length - this.arrived;
 	}
 
+	/** How many there is memory for. */
+	get reserved(): number {
+		return this.bytes.length;
+	}
+
 	/** Copies a piece, which has no more than what is missing. */
 	add(piece: Uint8Array): void {
 		for (let at = 0; at < piece.length; ) {
-			const part = this.room();
-			const end = Math.min(piece.length, at + part.length - this.filled);
-			part.set(piece.subarray(at, end), this.filled);
-			this.filled += end - at;
+			if (this.arrived === this.bytes.length) this.grow();
+			const room = this.bytes.length - this.arrived;
+			const end = Math.min(piece.length, at + room);
+			this.bytes.set(piece.subarray(at, end), this.arrived);
 			this.arrived += end - at;
 			at = end;
 		}
@@ -33,18 +38,13 @@ export class Collected {
 
 	/** All of it, when nothing is missing. */
 	whole(): Uint8Array {
-		const [first = Buffer.alloc(0)] = this.parts;
-		return this.parts.length > 1
-			? Buffer.concat(this.parts, this.length)
-			: first;
+		return this.bytes;
 	}
 
-	private room(): Buffer {
-		const last = this.parts.at(-1);
-		if (last !== undefined && this.filled < last.length) return last;
-		const part = Buffer.allocUnsafeSlow(Math.min(this.missing, RESERVED_BYTES));
-		this.parts.push(part);
-		this.filled = 0;
-		return part;
+	private grow(): void {
+		const size = Math.min(this.length, this.arrived * BELIEVED);
+		const grown = Buffer.allocUnsafeSlow(size);
+		this.bytes.copy(grown, 0, 0, this.arrived);
+		this.bytes = grown;
 	}
 }

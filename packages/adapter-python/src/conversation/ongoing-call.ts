@@ -10,7 +10,7 @@ import {
 } from "../gen/bridge.ts";
 import { bytesOf, type ValueImage } from "../shared-memory/attachment.ts";
 import type { CallMemory } from "../shared-memory/call-memory.ts";
-import { decodeValue } from "../values/decode-value.ts";
+import { decodeReceived, decodeValue } from "../values/decode-value.ts";
 import { releaseUnclaimed, releaseUnread } from "../values/unclaimed-handle.ts";
 import { cancelReasonOf } from "./cancel-reason.ts";
 import {
@@ -127,8 +127,7 @@ export class OngoingCall {
 		let value: unknown;
 		try {
 			const from = begin + RESULT_HEAD_BYTES;
-			const { session } = this.options;
-			value = decodeValue(bytes, undefined, from, end, session);
+			value = decodeReceived(bytes, from, end, this.options.session);
 		} catch (error) {
 			this.fail(error as SnakepitError, false);
 			return;

@@ -32,12 +32,31 @@ export function decodeValue(
 	end: number = bytes.length,
 	session?: CallSession,
 ): unknown {
+	return decode(new ImageReader(bytes, begin, end), attachment, session);
+}
+
+/**
+ * As {@link decodeValue}, of bytes that nobody reads again: a large array may move within them, instead of being copied.
+ *
+ * @throws InputError `VALUE_NOT_TRANSFERABLE` when the bytes are not an image.
+ */
+export function decodeReceived(
+	bytes: Uint8Array,
+	begin: number,
+	end: number,
+	session: CallSession | undefined,
+): unknown {
+	const reader = new ImageReader(bytes, begin, end, "read once");
+	return decode(reader, undefined, session);
+}
+
+function decode(
+	reader: ImageReader,
+	attachment: Uint8Array | undefined,
+	session: CallSession | undefined,
+): unknown {
 	try {
-		return new Decoder(
-			new ImageReader(bytes, begin, end),
-			attachment,
-			session,
-		).whole();
+		return new Decoder(reader, attachment, session).whole();
 	} catch (cause) {
 		if (!(cause instanceof MalformedImage) && !(cause instanceof RangeError))
 			throw cause;
@@ -251,7 +270,9 @@ class Decoder {
 			);
 		}
 		const { size, parts: perElement } = DTYPES[dtype];
-		return new NdArray(dtype, shape, littleEndian(bytes, size / perElement));
+		const alignment = size / perElement;
+		const elements = this.#reader.aligned(bytes, alignment);
+		return new NdArray(dtype, shape, littleEndian(elements, alignment));
 	}
 
 	#table(): unknown {

@@ -22,6 +22,7 @@ export class ImageReader {
 	nanoseconds = 0;
 	readonly #bytes: Buffer;
 	readonly #floats: DataView | undefined;
+	readonly #isReadOnce: boolean;
 	/** The keys that were read: the records of a list have the same ones. */
 	readonly #keys: string[] | undefined;
 	readonly #begin: number;
@@ -32,8 +33,17 @@ export class ImageReader {
 	/** The bytes that no container has announced an item for. */
 	#unclaimed: number;
 
-	/** @param begin of the value within the bytes; it ends before `end`. */
-	constructor(bytes: Uint8Array, begin: number, end: number) {
+	/**
+	 * @param begin of the value within the bytes; it ends before `end`.
+	 * @param use `"read once"`: what has been read of the bytes may be written over.
+	 */
+	constructor(
+		bytes: Uint8Array,
+		begin: number,
+		end: number,
+		use?: "read once",
+	) {
+		this.#isReadOnce = use === "read once";
 		const { buffer, byteOffset, byteLength } = bytes;
 		this.#bytes =
 			bytes instanceof Buffer
@@ -164,6 +174,21 @@ export class ImageReader {
 		return size >= LEAST_VIEW && size > buffer.byteLength / 2
 			? view
 			: view.slice();
+	}
+
+	/**
+	 * Returns bytes that {@link binary} returned where a typed array can begin, if that takes no other memory: those of a
+	 * message that is read once move within it, over their own length, which has been read.
+	 */
+	aligned(bytes: Uint8Array, alignment: number): Uint8Array {
+		const { buffer, byteOffset, byteLength } = bytes;
+		const excess = byteOffset % alignment;
+		// Shorter ones are copies already.
+		if (!this.#isReadOnce || excess === 0 || buffer !== this.#bytes.buffer)
+			return bytes;
+		const all = new Uint8Array(buffer);
+		all.copyWithin(byteOffset - excess, byteOffset, byteOffset + byteLength);
+		return all.subarray(byteOffset - excess, byteOffset - excess + byteLength);
 	}
 
 	/**

@@ -237,7 +237,10 @@ class _Encoder:
             if offset is not None:
                 size = memoryview(data).nbytes
                 return msgpack.ExtType(ext.ATTACHED, _pack([offset, size]))
-        return bytes(data)
+        # msgpack copies it, into the image.
+        return (
+            data if isinstance(data, memoryview) and data.c_contiguous else bytes(data)
+        )
 
 
 def _form_of(kind: type) -> PlainForm | None:

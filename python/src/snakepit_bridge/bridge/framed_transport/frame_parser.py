@@ -32,8 +32,11 @@ class FrameParser:
     def __init__(self, limit: int) -> None:
         """Accepts messages of up to `limit` bytes."""
         self._limit = limit
-        self._rest = bytearray()
-        self._needed = _HEADER_BYTES
+        self._rest = b""
+        # Of a message that is not whole.
+        self._kind = FRAME
+        self._parts: list[bytes] = []
+        self._missing = 0
 
     def feed(self, data: bytes) -> list[tuple[int, bytes]]:
         """Returns the messages that are complete now: kind and body.
@@ -41,16 +44,24 @@ class FrameParser:
         Raises:
             Malformed: this is not a message; nothing after it can be read.
         """
-        if self._rest:
-            self._rest += data
-            if len(self._rest) < self._needed:
-                return []
-            data = bytes(self._rest)
-            self._rest.clear()
-        messages = []
         at = 0
+        messages: list[tuple[int, bytes]] = []
+        if self._missing:
+            missing = self._missing - len(data)
+            if missing > 0:
+                self._parts.append(data)
+                self._missing = missing
+                return messages
+            # It is copied once, whatever its length.
+            at = self._missing
+            self._parts.append(data[:at])
+            messages.append((self._kind, b"".join(self._parts)))
+            self._parts = []
+            self._missing = 0
+        elif self._rest:
+            data = self._rest + data
+            self._rest = b""
         end = len(data)
-        self._needed = _HEADER_BYTES
         while end - at >= _HEADER_BYTES:
             kind, length = _unpack_header(data, at)
             if kind > SIGNAL:
@@ -60,11 +71,12 @@ class FrameParser:
                     f"a message of {length} bytes, the limit is {self._limit}"
                 )
             begin = at + _HEADER_BYTES
-            if end - begin < length:
-                self._needed = _HEADER_BYTES + length
-                break
             at = begin + length
+            if at > end:
+                self._kind = kind
+                self._parts.append(data[begin:])
+                self._missing = at - end
+                return messages
             messages.append((kind, data[begin:at]))
-        if at < end:
-            self._rest += data[at:]
+        self._rest = data[at:]
         return messages
