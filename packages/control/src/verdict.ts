@@ -2,7 +2,7 @@ import type { PoolSnapshot, RunSnapshot } from "./snapshot.ts";
 
 /** How a run is, for the first line that people read. */
 export interface Verdict {
-	/** `"trouble"`: calls wait and nothing will run them soon, or a worker hangs. */
+	/** `"trouble"`: calls wait and nothing will run them soon, no worker is alive, or one hangs. */
 	readonly level: "fine" | "busy" | "trouble";
 	readonly text: string;
 }
@@ -14,12 +14,9 @@ const SILENT_MS = 5_000;
 export function whyWaiting(pool: PoolSnapshot): string | undefined {
 	if (pool.queue.waiting === 0) return undefined;
 	if (pool.phase === "paused") return "the pool is paused";
+	const without = withoutWorkers(pool);
+	if (without !== undefined) return without.text;
 	const ready = pool.workers.filter(({ state }) => state === "ready");
-	const starting = pool.workers.filter(({ state }) => state === "starting");
-	if (ready.length === 0)
-		return starting.length === 0
-			? "no worker is alive"
-			: `no worker is ready, ${isAre(starting.length)} starting`;
 	const busy = ready.filter(
 		({ running }) => running.length >= pool.callsPerWorker,
 	);
@@ -61,7 +58,7 @@ function poolVerdict(pool: PoolSnapshot): Verdict {
 			text: `${pool.pool}: worker ${silent.workerId} has not answered for ${seconds(silent.heartbeat.silentMs)}.`,
 		};
 	const why = whyWaiting(pool);
-	if (why === undefined) return { level: "fine", text: "" };
+	if (why === undefined) return idleVerdict(pool);
 	const { waiting, oldestMs } = pool.queue;
 	const isServed =
 		pool.phase !== "paused" &&
@@ -70,6 +67,32 @@ function poolVerdict(pool: PoolSnapshot): Verdict {
 		level: isServed ? "busy" : "trouble",
 		text: `${pool.pool}: ${count(waiting, "call")} ${waiting === 1 ? "waits" : "wait"}, ${why}; the oldest has waited ${seconds(oldestMs ?? 0)}.`,
 	};
+}
+
+/** Of a pool in which no call waits. */
+function idleVerdict(pool: PoolSnapshot): Verdict {
+	const told = (level: Verdict["level"], what: string): Verdict => ({
+		level,
+		text: `${pool.pool}: ${what}; no call waits.`,
+	});
+	if (pool.phase === "paused") return told("busy", "paused");
+	const isWanted = pool.phase === "open" && pool.size.min > 0;
+	const without = isWanted ? withoutWorkers(pool) : undefined;
+	return without === undefined
+		? { level: "fine", text: "" }
+		: told(without.level, without.text);
+}
+
+/** `undefined` where a worker is ready. */
+function withoutWorkers({ workers }: PoolSnapshot): Verdict | undefined {
+	if (workers.some(({ state }) => state === "ready")) return undefined;
+	const starting = workers.filter(({ state }) => state === "starting").length;
+	return starting === 0
+		? { level: "trouble", text: "no worker is alive" }
+		: {
+				level: "busy",
+				text: `no worker is ready, ${isAre(starting)} starting`,
+			};
 }
 
 function seconds(ms: number): string {
