@@ -92,7 +92,7 @@ function noSuchRun(
 function severalRuns(fitting: readonly FoundRun[]): ControlError {
 	return new ControlError({
 		code: "SEVERAL_RUNS",
-		message: `${fitting.length} runs can be attached to: ${listed(fitting)}. Name one with the option run.`,
+		message: `${fitting.length} runs can be attached to: ${listed(fitting)}. Name one: with the option run, or with --run.`,
 	});
 }
 

@@ -89,6 +89,7 @@ const ARGUMENTS: Readonly<Record<string, NameKind>> = {
 /** Of the option of a command. */
 function nameOf(option: string): NameKind | undefined {
 	if (option === "reap --run") return "dead-runs";
+	if (/^(ps|history|incidents) --run$/.test(option)) return "recorded-runs";
 	if (option.endsWith(" --run")) return "runs";
 	if (option.endsWith(" --pool")) return "pools";
 	return option.endsWith(" --worker") ? "workers" : undefined;

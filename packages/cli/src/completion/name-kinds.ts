@@ -1,7 +1,8 @@
-/** What living programs have names of. */
+/** What has a name that is completed. */
 export const NAME_KINDS = [
 	"runs",
 	"dead-runs",
+	"recorded-runs",
 	"pools",
 	"workers",
 	"tools",

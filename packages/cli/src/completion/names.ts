@@ -23,6 +23,8 @@ async function namesOf(kind: NameKind): Promise<readonly string[]> {
 				.filter(({ owner }) => !isAlive(owner))
 				.map(({ runId }) => runId);
 		}
+		case "recorded-runs":
+			return (await Array.fromAsync(readHistory())).map(({ runId }) => runId);
 		case "pools":
 			return await ofEachRun(poolsOf);
 		case "workers":

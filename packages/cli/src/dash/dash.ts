@@ -39,10 +39,16 @@ export async function dash(
 			`The page of the dashboard is not in ${page}. In a clone of Snakepit, build it first: npx pnpm@12 build.`,
 		);
 	const { dataDir, run, port = 0, open, json } = options;
+	const runs = livingRuns({ dataDir, run });
+	if (run !== undefined && (await runs.list()).length === 0)
+		throw new CommandFailed(
+			"absent",
+			`No run "${run}" can be looked at. Those that live: snakepit ps.`,
+		);
 	let removeLink = (): void => {};
 	const server = await listening(port, {
 		page: readPage(page),
-		runs: livingRuns({ dataDir, run }),
+		runs,
 		history: () => readRuns(dataDir),
 		clock: systemClock,
 		onOpened: () => removeLink(),

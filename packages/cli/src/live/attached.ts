@@ -37,13 +37,33 @@ export async function attached(
 	} catch (error) {
 		if (!(error instanceof ControlError)) throw error;
 		const { code, message } = error;
-		throw new CommandFailed(FAILURES[code] ?? "failed", `${message} (${code})`);
+		throw new CommandFailed(FAILURES[code] ?? "failed", coded(message, code));
+	}
+}
+
+/** The code is at the end of the first line: more lines are what a worker printed. */
+export function coded(message: string, code: string): string {
+	const [first, ...more] = message.split("\n");
+	return [`${first} (${code})`, ...more].join("\n");
+}
+
+/** What is only looked up to help: `undefined` where the program does not allow to read. */
+export async function ifReadable<T>(
+	reading: Promise<T>,
+): Promise<T | undefined> {
+	try {
+		return await reading;
+	} catch (error) {
+		const { code } = error as { readonly code?: string };
+		if (code === "SCOPE_NOT_ALLOWED") return undefined;
+		throw error;
 	}
 }
 
 const FAILURES: Readonly<Record<string, Failure>> = {
 	SEVERAL_RUNS: "usage",
 	INVALID_OPTION: "usage",
+	INVALID_ARGUMENTS: "usage",
 	NO_SUCH_RUN: "absent",
 	NO_SUCH_POOL: "absent",
 	WORKER_NOT_FOUND: "absent",

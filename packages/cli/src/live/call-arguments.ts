@@ -1,13 +1,16 @@
 import { CommandFailed } from "../command/command-failed.ts";
 
 /**
- * Reads `key=value` pairs: a value is JSON where it can be read as such, else text.
+ * Reads `key=value` pairs: a value is JSON where it can be read as such and the tool may take it, else text.
  *
+ * @param schema of the arguments, if the tool has one.
  * @throws CommandFailed for what is no pair.
  */
 export function callArguments(
 	pairs: readonly string[],
+	schema?: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {
+	const properties = (schema?.["properties"] ?? {}) as Schemas;
 	return Object.fromEntries(
 		pairs.map((pair) => {
 			const [, key, value = ""] = /^([^=]+)=(.*)$/s.exec(pair) ?? [];
@@ -16,9 +19,32 @@ export function callArguments(
 					"usage",
 					`An argument is key=value, for example numbers=[1,2], and not: ${pair}`,
 				);
-			return [key, parsedValue(value)];
+			const parsed = parsedValue(value);
+			const types = typesOf(properties[key]);
+			const isText = types.includes("string") && !takes(types, parsed);
+			return [key, isText ? value : parsed];
 		}),
 	);
+}
+
+type Schema = Readonly<Record<string, unknown>>;
+type Schemas = Readonly<Record<string, Schema | undefined>>;
+
+/** The JSON types that a schema names: none where it leaves them open. */
+function typesOf(schema: Schema | undefined): readonly unknown[] {
+	const alternatives = schema?.["anyOf"];
+	if (Array.isArray(alternatives)) {
+		const types = alternatives.map(typesOf);
+		return types.some(({ length }) => length === 0) ? [] : types.flat();
+	}
+	return [schema?.["type"] ?? []].flat();
+}
+
+function takes(types: readonly unknown[], value: unknown): boolean {
+	if (value === null) return types.includes("null");
+	if (Array.isArray(value)) return types.includes("array");
+	if (Number.isInteger(value) && types.includes("integer")) return true;
+	return types.includes(typeof value);
 }
 
 function parsedValue(text: string): unknown {

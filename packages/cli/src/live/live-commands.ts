@@ -1,4 +1,4 @@
-import type { PoolAct } from "@snakepit/control";
+import type { ControlClient, PoolAct } from "@snakepit/control";
 import type { Command } from "commander";
 import { CommandFailed } from "../command/command-failed.ts";
 import { positiveNumber, wholeNumber } from "../command/numbers.ts";
@@ -6,6 +6,7 @@ import { plainText } from "../wording/plain-text.ts";
 import {
 	aboutRun,
 	attached,
+	ifReadable,
 	type LiveOptions,
 	poolOf,
 	poolOfWorker,
@@ -48,9 +49,11 @@ export function addLiveCommands(
 		.option("--worker <id>", "only of this worker")
 		.option("--call <id>", "only of this call")
 		.action(async (options: LiveOptions & LogsOptions) => {
-			await attached(options, "logs", (client) =>
-				logs(client, options, terminal),
-			);
+			await attached(options, "logs", async (client) => {
+				if (options.worker !== undefined)
+					await ifReadable(poolOfWorker(client, options.worker));
+				await logs(client, options, terminal);
+			});
 		});
 
 	inPool("tools", "list what the workers can be asked for").action(
@@ -75,9 +78,11 @@ export function addLiveCommands(
 	)
 		.option("--timeout <ms>", "how long it may take", positiveNumber)
 		.action(async (tool: string, pairs: string[], options: Options) => {
-			const args = callArguments(pairs);
+			callArguments(pairs);
 			await attached(options, "call", async (client) => {
 				const pool = await poolOf(client, options.pool);
+				const schema = await argumentsSchema(client, pool, tool);
+				const args = callArguments(pairs, schema);
 				const { timeout } = options as { timeout?: number };
 				const call = { pool, command: tool, args, timeoutMs: timeout };
 				const value = await client.call(call);
@@ -139,4 +144,14 @@ export function addLiveCommands(
 		.action((options: Options) =>
 			act("drain", options, undefined, { drainMs: options["within"] }),
 		);
+}
+
+async function argumentsSchema(
+	client: ControlClient,
+	pool: string,
+	tool: string,
+): Promise<Readonly<Record<string, unknown>> | undefined> {
+	const tools = await ifReadable(client.tools(pool));
+	const found = tools?.find(({ name }) => name === tool)?.argumentsSchema;
+	return found as Readonly<Record<string, unknown>> | undefined;
 }

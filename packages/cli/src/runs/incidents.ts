@@ -32,10 +32,9 @@ export function incidentsOf(run: RunHistory): readonly ShownIncident[] {
 	];
 }
 
-/** How a run ended; empty while it lives. */
+/** How a run ended, or that it runs. */
 export function endText(run: RunHistory): string {
-	const { word, tone, detail } = runEnd(run);
-	if (tone === "active") return "";
+	const { word, detail } = runEnd(run);
 	return detail === undefined ? word : `${word}. ${detail}`;
 }
 

@@ -1,5 +1,6 @@
 import type { HistoryOptions, RunHistory } from "@snakepit/core/inspect";
 import type { Command } from "commander";
+import { CommandFailed } from "../command/command-failed.ts";
 import { DATA_DIR, JSON_FLAG } from "../command/common-flags.ts";
 import { positiveNumber } from "../command/numbers.ts";
 import { coloured, write } from "../command/output.ts";
@@ -14,6 +15,7 @@ interface RunsFlags {
 	readonly dataDir?: string;
 	readonly json?: boolean;
 	readonly lines?: boolean;
+	readonly run?: string;
 	readonly runs?: number;
 }
 
@@ -23,6 +25,7 @@ export function addRuns(program: Command): void {
 		program
 			.command(name)
 			.description(description)
+			.option("--run <id>", "only this run; how its id begins is enough")
 			.option(...DATA_DIR)
 			.option(...JSON_FLAG);
 	add("ps", "list the runs and workers that live now")
@@ -41,8 +44,11 @@ export function addRuns(program: Command): void {
 	addReap(program);
 }
 
-async function ps({ all = false, dataDir, json }: RunsFlags): Promise<void> {
-	const every = await runsOf(dataDir, all ? undefined : "living");
+async function ps(flags: RunsFlags): Promise<void> {
+	const { all = false, json } = flags;
+	const { isAlive } = await import("@snakepit/core/inspect");
+	const found = await read(flags, all ? undefined : "living");
+	const every = found.map((run) => seen(run, isAlive));
 	const verdict = verdictOn(every);
 	if (!verdict.isGood) process.exitCode = 1;
 	const runs = every.filter(
@@ -78,24 +84,28 @@ function psRows(run: SeenRun): readonly (readonly string[])[] {
 	];
 }
 
-async function runsOf(
-	dataDir: string | undefined,
-	only: HistoryOptions["only"],
-): Promise<SeenRun[]> {
-	const { isAlive } = await import("@snakepit/core/inspect");
-	const found = await Array.fromAsync(await read({ dataDir, only }));
-	return found.map((run) => seen(run, isAlive));
-}
-
+/** The runs that are asked for, latest first. */
 async function read(
-	options: HistoryOptions,
-): Promise<AsyncGenerator<RunHistory, void>> {
+	{ dataDir, run, runs }: RunsFlags,
+	only?: HistoryOptions["only"],
+): Promise<readonly RunHistory[]> {
 	const { readHistory } = await import("@snakepit/core/inspect");
-	return readHistory(options);
+	if (run === undefined)
+		return await Array.fromAsync(readHistory({ dataDir, runs, only }));
+	const all = await Array.fromAsync(readHistory({ dataDir, only }));
+	const found = all.filter(({ runId }) => runId.startsWith(run));
+	if (found.length > 0) return found.slice(0, runs);
+	throw new CommandFailed(
+		"absent",
+		only === "living"
+			? `No run "${run}" lives. Runs that are over: snakepit history.`
+			: `No run "${run}" is recorded. Those that are: snakepit history.`,
+	);
 }
 
-async function history({ dataDir, json, runs }: RunsFlags): Promise<void> {
-	const found = await Array.fromAsync(await read({ dataDir, runs }));
+async function history(flags: RunsFlags): Promise<void> {
+	const found = await read(flags);
+	const { json } = flags;
 	if (json) return write(JSON.stringify(found, undefined, 2));
 	if (found.length === 0) return write("No run is recorded.");
 	write(
@@ -114,16 +124,17 @@ async function history({ dataDir, json, runs }: RunsFlags): Promise<void> {
 }
 
 function lasted({ state, startedAt, endedAt }: RunHistory): string {
-	if (endedAt !== undefined) return duration(endedAt - startedAt);
-	return state === "host_died" ? "unknown" : "";
+	return state === "host_died"
+		? "unknown"
+		: duration((endedAt ?? Date.now()) - startedAt);
 }
 
 /** Incidents without a time come first. Finite, so that two of them compare as equal. */
 const LATEST = Number.MAX_SAFE_INTEGER;
 
 async function incidents(flags: RunsFlags): Promise<void> {
-	const { dataDir, json, runs } = flags;
-	const found = (await Array.fromAsync(await read({ dataDir, runs })))
+	const { json } = flags;
+	const found = (await read(flags))
 		.flatMap(incidentsOf)
 		.toSorted((a, b) => (b.wallMs ?? LATEST) - (a.wallMs ?? LATEST));
 	if (json) return write(JSON.stringify(found, undefined, 2));

@@ -66,7 +66,7 @@ const CASES: readonly (readonly [
 	],
 	[
 		["history", "-"],
-		["--data-dir", "--json", "--runs", "-h", "--help"],
+		["--data-dir", "--json", "--run", "--runs", "-h", "--help"],
 	],
 	[["ps", "--data-dir", "f"], ["folder"]],
 	[["init", "--template", "ex"], ["express"]],
@@ -114,7 +114,7 @@ test("in a terminal, Tab in bash completes what is typed", () => {
 		"source ./completions",
 		// What is completed is shown as it arrives.
 		'snakepit() { printf "<%s>" "$@"; echo; }',
-		"snakepit hist\t --ru\t7 --da\tfol\t",
+		"snakepit hist\t --runs\t7 --da\tfol\t",
 		"snakepit mcp to\t",
 		"exit",
 		"",
@@ -197,7 +197,7 @@ describe.each(["zsh", "fish"])("%s", (shell) => {
 					"autoload -Uz compinit && compinit -u -D",
 					"source ./completions",
 					'snakepit() { printf "<%s>" "$@"; echo; }',
-					"snakepit hist\t --run\t7",
+					"snakepit hist\t --runs\t7",
 					"exit",
 					"",
 				].join("\n");

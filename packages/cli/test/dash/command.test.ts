@@ -54,3 +54,14 @@ test("a port that is in use is a clear error", async () => {
 	expect(errors).toContain(`cannot listen on port ${port}`);
 	expect(errors).toContain("--port");
 });
+
+test("a run that is not there is said, and no page is served", async () => {
+	const child = started({ run: "zzzzzzz" });
+	const [shown, errors, [status]] = await Promise.all([
+		text(child.stdout),
+		text(child.stderr),
+		once(child, "exit"),
+	]);
+	expect({ shown, status }).toEqual({ shown: "", status: 3 });
+	expect(errors).toContain('No run "zzzzzzz" can be looked at');
+});

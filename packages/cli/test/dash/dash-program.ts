@@ -1,5 +1,8 @@
 // `snakepit dash`, of a page that a test has built. Arguments: the options as JSON, the directory of the page.
-import { CommandFailed } from "../../src/command/command-failed.ts";
+import {
+	CommandFailed,
+	EXIT_STATUS,
+} from "../../src/command/command-failed.ts";
 import { dash } from "../../src/dash/dash.ts";
 
 try {
@@ -7,5 +10,5 @@ try {
 } catch (error) {
 	if (!(error instanceof CommandFailed)) throw error;
 	console.error(error.message);
-	process.exitCode = 1;
+	process.exitCode = EXIT_STATUS[error.failure];
 }

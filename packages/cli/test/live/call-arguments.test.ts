@@ -18,3 +18,26 @@ test("arguments of a call are JSON where they can be, else text", () => {
 	for (const wrong of ["n", "=1"])
 		expect(() => callArguments([wrong])).toThrow(CommandFailed);
 });
+
+test("what a tool takes only as text is text, as it was written", () => {
+	const schema = {
+		properties: {
+			name: { type: "string" },
+			maybe: { anyOf: [{ type: "string" }, { type: "null" }] },
+			either: { type: ["string", "integer"] },
+			ratio: { anyOf: [{ type: "number" }, { type: "string" }] },
+			open: {},
+			model: { anyOf: [{ $ref: "#/$defs/Model" }, { type: "string" }] },
+		},
+	};
+	const read = (...pairs: readonly string[]) => callArguments(pairs, schema);
+	expect(read("name=12", "maybe=true", "either=1.50")).toEqual({
+		...{ name: "12", maybe: "true", either: "1.50" },
+	});
+	expect(read('name="12"', "maybe=null", "either=12", "ratio=12")).toEqual({
+		...{ name: "12", maybe: null, either: 12, ratio: 12 },
+	});
+	expect(read("name=[1]", "open=[1]", 'model={"a":1}', "extra=1")).toEqual({
+		...{ name: "[1]", open: [1], model: { a: 1 }, extra: 1 },
+	});
+});

@@ -144,6 +144,11 @@ describe("of a living run", () => {
 				3,
 				/No run "zzz".*There is \w{7} \(host-program.ts, pid/,
 			],
+			[
+				["logs", "-f", "--worker", "lines-7"],
+				3,
+				/has no worker lines-7; there is lines-0, lines-1/,
+			],
 			[["call", "echo", "numbers"], 2, /key=value/],
 			[["resize", "--max", "many"], 2, /not a whole number/],
 			[["resize"], 2, /Say --min or --max/],

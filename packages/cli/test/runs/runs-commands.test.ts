@@ -84,6 +84,9 @@ test(
 		);
 		expect(said.isGood).toBe(true);
 		expect(runs).toMatchObject([{ pid: host.pid, condition: "lives" }]);
+		expect(snakepit(dataDir, "history").stdout).toMatch(
+			/ \d.* m?s +2 +running\n/,
+		);
 		await ended(host, "its input");
 		expect(snakepit(dataDir, "ps").stdout).toBe("No run lives.\n");
 		expect(snakepit(dataDir, "ps", "-a").stdout).toContain("ended");
@@ -119,6 +122,35 @@ test(
 		expect(snakepit(dataDir, "history").stdout).toMatch(
 			/the start of run \w{7} cleaned up/,
 		);
+	},
+	PATIENCE_MS,
+);
+
+test(
+	"one run can be asked for, by how its id begins; one that is not there is said",
+	async () => {
+		const dataDir = place();
+		await ended(await hostIn(dataDir, 1), "SIGKILL");
+		const before = JSON.parse(snakepit(dataDir, "history", "--json").stdout);
+		const host = await hostIn(dataDir, 1);
+		const { runs } = JSON.parse(snakepit(dataDir, "ps", "--json").stdout);
+		const [over, living] = [before[0].runId, runs[0].runId];
+		const listed = (command: string, run: string, ...more: string[]) =>
+			snakepit(dataDir, command, "--run", run, ...more).stdout;
+		expect(listed("ps", living)).toMatch(/^1 run lives with 1 worker\./);
+		expect(listed("ps", over, "-a")).toMatch(/^No run lives\./);
+		expect(listed("history", over)).toContain(`\n${over} `);
+		expect(listed("history", over)).not.toContain(`\n${living} `);
+		expect(listed("incidents", over)).toContain(` ${over} `);
+		expect(listed("incidents", living)).toMatch(/^Nothing ended/);
+		for (const command of ["ps", "history", "incidents"])
+			expect(
+				outcome([command, "--run", "nemo", "--data-dir", dataDir]),
+			).toMatchObject({
+				...{ status: 3, stdout: "" },
+				stderr: expect.stringMatching(/^snakepit: No run "nemo" .*history/),
+			});
+		await ended(host, "its input");
 	},
 	PATIENCE_MS,
 );
