@@ -1,5 +1,6 @@
 import type { WorkerSnapshot } from "@snakepit/control";
 
+import { counted } from "../../src/wording/figures.ts";
 import type { Tone } from "../../src/wording/incidents.ts";
 
 export interface WorkerStatus {
@@ -49,7 +50,7 @@ export function recycleWords(
 	const { inMs, inCalls, aboveResidentBytes } = recycle;
 	const parts = [
 		inMs === null ? [] : `in ${words.duration(inMs)}`,
-		inCalls === null ? [] : `in ${inCalls} call${inCalls === 1 ? "" : "s"}`,
+		inCalls === null ? [] : `in ${counted(inCalls, "call")}`,
 		aboveResidentBytes === null
 			? []
 			: `above ${words.bytes(aboveResidentBytes)}`,

@@ -1,7 +1,9 @@
 import type { PoolAct } from "@snakepit/control";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { post, type RequestError, runPath } from "../feed/requests.ts";
 import { usePage } from "./page-context.ts";
+
+type Phase = "ready" | "asking" | "acting";
 
 /** A button that acts on a pool. One that cannot be undone asks once more. */
 export function ActButton({
@@ -19,7 +21,16 @@ export function ActButton({
 	readonly confirm?: string;
 }) {
 	const { runId, notify } = usePage();
-	const [phase, setPhase] = useState<"ready" | "asking" | "acting">("ready");
+	const [phase, setPhase] = useState<Phase>("ready");
+	// The question takes the place of the button, so the focus would be lost.
+	const button = useRef<HTMLButtonElement>(null);
+	const lastPhase = useRef<Phase>(phase);
+	useEffect(() => {
+		const wasAsking = lastPhase.current === "asking";
+		if (phase === "asking" || (wasAsking && phase === "ready"))
+			button.current?.focus();
+		lastPhase.current = phase;
+	}, [phase]);
 	const carryOut = async () => {
 		setPhase("acting");
 		try {
@@ -38,13 +49,14 @@ export function ActButton({
 				<button type="button" class="danger" onClick={() => void carryOut()}>
 					{label}
 				</button>{" "}
-				<button type="button" onClick={() => setPhase("ready")}>
+				<button ref={button} type="button" onClick={() => setPhase("ready")}>
 					Cancel
 				</button>
 			</span>
 		);
 	return (
 		<button
+			ref={button}
 			type="button"
 			disabled={phase === "acting"}
 			onClick={() =>

@@ -75,6 +75,7 @@ export function App({
 					<a
 						key={view}
 						href={fragmentOf(view)}
+						data-view={view}
 						aria-current={view === route.view ? "page" : undefined}
 					>
 						{view}

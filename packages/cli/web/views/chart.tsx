@@ -7,7 +7,7 @@ import type { ChartData } from "../model/chart-data.ts";
 const HEIGHT = 200;
 const FONT = "12px system-ui, sans-serif";
 
-/** Lines over time, with a legend that has the values under the pointer. */
+/** Lines over time, with a legend that has the values under the pointer, or else the latest. */
 export function Chart({
 	title,
 	data: { labels, x, lines },
@@ -52,7 +52,11 @@ export function Chart({
 		};
 		// Other lines need another plot; other values do not.
 	}, [names, theme]);
-	useEffect(() => plot.current?.setData(values));
+	useEffect(() => {
+		plot.current?.setData(values);
+		if (plot.current?.over.matches(":hover") === false && x.length > 0)
+			plot.current.setLegend({ idx: x.length - 1 });
+	});
 	return (
 		<figure class="chart">
 			<figcaption>{title}</figcaption>

@@ -3,8 +3,8 @@ import { timeOfDay } from "../../src/wording/figures.ts";
 import { plainText } from "../../src/wording/plain-text.ts";
 import { type NumberedLine, rowsInSight } from "../model/log-lines.ts";
 
-/** Each line is one row of this height; a chosen line is shown whole below. */
-const ROW_HEIGHT = 22;
+/** Each line is one row of this height, which a finger can hit; a chosen line is shown whole below. */
+const ROW_HEIGHT = 24;
 const ROW_CHARACTERS = 400;
 
 /** Lines of which only those in sight are in the page. It follows the end until the viewer scrolls up. */

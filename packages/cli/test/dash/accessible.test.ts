@@ -1,0 +1,138 @@
+import axe, { type AxeResults } from "axe-core";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { DashServer } from "../../src/dash/dash-server.ts";
+import { VIEWS } from "../../web/model/route.ts";
+import { hasChromium, startChromium, WHY_SKIPPED } from "./chromium.ts";
+import { builtPage, dashboardOf } from "./dashboards.ts";
+import { type LookedAtHost, lookedAtHost } from "./looked-at-host.ts";
+
+const DEADLINE_MS = 25_000;
+const WCAG_AA = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+/** A view's main part is there when this is. */
+const SHOWN = {
+	workers: "tr[data-worker=tools-1]",
+	charts: "tr[data-command=parse]",
+	logs: ".lines li",
+	incidents: ".timeline li",
+	calls: "section.call",
+	tools: ".field",
+	history: ".runs .timeline li",
+} as const;
+const QUERIES: Readonly<Record<string, string>> = { tools: "?tool=mean" };
+
+describe.skipIf(!hasChromium)(`for everybody${WHY_SKIPPED}`, () => {
+	let browser: Browser;
+	let host: LookedAtHost;
+	let server: DashServer;
+	let page: Page;
+
+	beforeAll(async () => {
+		const [files, started, looked] = await Promise.all([
+			builtPage(),
+			startChromium(),
+			lookedAtHost(["read", "logs", "act", "call"]),
+		]);
+		[browser, host] = [started, looked];
+		server = await dashboardOf(host.dataDir, files);
+		page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+		page.setDefaultTimeout(DEADLINE_MS);
+		await page.goto(server.url);
+		await page.locator(SHOWN.workers).waitFor();
+		host.call("parse", { text: "twelve" });
+	}, 60_000);
+
+	afterAll(async () => {
+		await browser?.close();
+		await server?.close();
+		await host?.end();
+	});
+
+	const show = (view: string) =>
+		page.goto(`${server.url.split("#")[0]}#/${view}`);
+
+	/** Shows a view with something in it. */
+	async function open(view: (typeof VIEWS)[number]): Promise<void> {
+		await show(`${view}${QUERIES[view] ?? ""}`);
+		if (view === "workers") host.call("wait", { seconds: 600 }, 20);
+		if (view === "logs") {
+			await page.getByText("Nothing was printed").waitFor();
+			host.call("report", { items: 25 });
+		}
+		if (view === "calls")
+			await page
+				.locator("tbody tr", { hasText: "parse" })
+				.locator("a")
+				.first()
+				.click();
+		await page.locator(SHOWN[view]).first().waitFor();
+	}
+
+	test("a button that kills asks, by keyboard too, and the focus stays where one is", async () => {
+		const row = page.locator("tr[data-worker=tools-0]");
+		const restart = row.getByRole("button", { name: "Restart" });
+		const focused = () =>
+			page.evaluate(() => document.activeElement?.textContent);
+		await restart.focus();
+		await page.keyboard.press("Enter");
+		await row.locator(".question").waitFor();
+		expect(await focused()).toBe("Cancel");
+		await page.keyboard.press("Enter");
+		await restart.waitFor();
+		expect(await focused()).toBe("Restart");
+		await page.keyboard.press("Enter");
+		await page.keyboard.press("Shift+Tab");
+		await page.keyboard.press("Enter");
+		await page.locator(".notice", { hasText: "Restart: done" }).waitFor();
+	});
+
+	test("views are reached with Tab and Enter, and what has the focus is seen", async () => {
+		await page.locator("nav a").first().focus();
+		await page.keyboard.press("Tab");
+		const outline = await page.evaluate(() => {
+			const { outlineStyle, outlineWidth } = getComputedStyle(
+				document.activeElement ?? document.body,
+			);
+			return outlineStyle === "none" ? 0 : Number.parseFloat(outlineWidth);
+		});
+		expect(outline).toBeGreaterThanOrEqual(1);
+		await page.keyboard.press("Enter");
+		await page.locator("nav a[aria-current]", { hasText: "charts" }).waitFor();
+	});
+
+	// Workers come last: from then on they are busy.
+	describe.each(VIEWS.toReversed())("%s", (view) => {
+		beforeAll(() => open(view), DEADLINE_MS);
+
+		test.each([
+			["light", 1280],
+			["dark", 1280],
+			["light", 320],
+			["dark", 320],
+		] as const)(
+			"in the %s theme, %i pixels wide, meets WCAG AA and never scrolls sideways",
+			async (colorScheme, width) => {
+				await page.setViewportSize({ width, height: 800 });
+				await page.emulateMedia({ colorScheme });
+				// Not as a script of the page, which its policy would refuse.
+				await page.evaluate(axe.source);
+				const { violations } = await page.evaluate<AxeResults, string[]>(
+					(values) =>
+						(globalThis as unknown as { axe: typeof axe }).axe.run(document, {
+							runOnly: { type: "tag", values },
+						}),
+					WCAG_AA,
+				);
+				expect(
+					violations.flatMap(({ id, nodes }) =>
+						nodes.map(({ html, failureSummary }) => [id, html, failureSummary]),
+					),
+				).toEqual([]);
+				expect(
+					await page.evaluate(() => document.documentElement.scrollWidth),
+				).toBe(width);
+			},
+			DEADLINE_MS,
+		);
+	});
+});
