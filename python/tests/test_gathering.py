@@ -13,7 +13,7 @@ from unittest.mock import Mock
 import pytest
 from conftest import Host
 
-from snakepit_bridge.threads.gathering import Gathering
+from snakepit_bridge.threads.gathering import MOST_HELD_NS, Gathering
 
 BOTH_TRANSPORTS_IN_CHECK = True
 
@@ -119,9 +119,28 @@ class _Outbox:
         self.flushed.set()
 
 
-def next_turn(gathering: Gathering) -> None:
-    gathering.end_turn()
+def next_turn(gathering: Gathering, *, follows_at_once: bool = False) -> None:
+    gathering.end_turn(follows_at_once)
     gathering.begin_turn()
+
+
+def test_frames_wait_for_turns_that_follow_at_once_but_not_for_long() -> None:
+    now_ns = 0
+    outbox = _Outbox()
+    gathering = Gathering(lambda: now_ns)
+    gathering.begin(outbox, _ManualLoop().as_loop(), lambda: True)
+    next_turn(gathering)
+    flushes = outbox.flushes
+    now_ns = MOST_HELD_NS
+    next_turn(gathering, follows_at_once=True)
+    assert outbox.held
+    assert outbox.flushes == flushes
+    now_ns += 1
+    next_turn(gathering, follows_at_once=True)
+    assert outbox.flushes == flushes + 1
+    # The thread is about to wait: nothing waits with it.
+    next_turn(gathering)
+    assert outbox.flushes == flushes + 2
 
 
 def test_a_turn_holds_frames_back_while_several_calls_are_under_way() -> None:

@@ -23,12 +23,16 @@ class MainThread:
             progress=0, outbox=self.outbox, release=self._release
         )
         self.work: list[Callable[[], None]] = []
+        self.for_loop: list[Callable[[], None]] = []
 
     def _release(self) -> None:
         self.released += 1
 
     def submit(self, work: Callable[[], None]) -> None:
         self.work.append(work)
+
+    def submit_to_loop(self, work: Callable[[], None]) -> None:
+        self.for_loop.append(work)
 
     def run(self) -> None:
         while self.work:
@@ -50,8 +54,10 @@ class Bench:
         self.begun.append(call)
         self.when_begun(call)
 
-    def submit(self) -> Any:
-        call: Any = SimpleNamespace(state=CallState.WAITING)
+    def submit(self, is_async: bool = False) -> Any:
+        call: Any = SimpleNamespace(
+            state=CallState.WAITING, tool=SimpleNamespace(is_async=is_async)
+        )
         self.turns.submit(call)
         return call
 
@@ -93,6 +99,37 @@ def test_a_call_begins_in_the_main_thread_when_the_one_before_is_over() -> None:
     assert bench.main.gathering.progress == 3
     bench.turns.over(third)
     assert bench.main.work == []
+
+
+def test_asynchronous_calls_begin_in_the_loop_and_others_outside_of_it() -> None:
+    bench = Bench()
+    first, second = bench.submit(is_async=True), bench.submit(is_async=True)
+    third, fourth = bench.submit(), bench.submit(is_async=True)
+    main = bench.main
+    assert (len(main.for_loop), main.work) == (1, [])
+    main.for_loop.pop()()
+    assert bench.begun == [first]
+    bench.turns.over(first)
+    main.for_loop.pop()()
+    assert bench.begun == [first, second]
+    bench.turns.over(second)
+    assert main.for_loop == []
+    main.run()
+    assert bench.begun == [first, second, third]
+    bench.turns.over(third)
+    assert main.work == []
+    main.for_loop.pop()()
+    assert bench.begun == [first, second, third, fourth]
+
+
+def test_a_call_that_was_cancelled_leaves_the_turn_to_the_next_kind() -> None:
+    bench = Bench()
+    bench.submit(is_async=True).state = CallState.ENDED
+    second = bench.submit()
+    bench.main.for_loop.pop()()
+    assert bench.begun == []
+    bench.main.run()
+    assert bench.begun == [second]
 
 
 def test_calls_that_end_where_they_begin_need_one_look() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from snakepit_bridge.calls.call_state import CallState
 from snakepit_bridge.calls.running_call import RunningCall
+from snakepit_bridge.threads.gathering import MOST_HELD_NS
 from snakepit_bridge.threads.main_thread import MainThread
 
 if TYPE_CHECKING:
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["TurnTable", "Turns"]
 
-# Answers wait for those that follow no longer than this, unless one call takes longer.
-MOST_HELD_NS = 250_000
 # A global is found faster than a member of an enumeration.
 _ENDED = CallState.ENDED
 
@@ -69,29 +68,45 @@ class Turns:
         # After the change that the main thread is to see: it clears this first, and
         # looks second.
         self._will_look = True
-        self._main.submit(self._begin_next)
+        if self._waiting[0].tool.is_async:
+            # To leave the loop and enter it again takes longer than a small call.
+            self._main.submit_to_loop(self._begin_next_in_loop)
+        else:
+            self._main.submit(self._begin_next)
+
+    def _begin_next_in_loop(self) -> None:
+        self._will_look = False
+        waiting = self._waiting
+        while waiting and self._current is None:
+            if not waiting[0].tool.is_async:
+                # No synchronous tool runs within the loop.
+                self._have_looked_at()
+                return
+            self._begin(waiting.popleft())
+
+    def _begin(self, running: RunningCall) -> None:
+        # One that was cancelled while it waited has ended.
+        if running.state is not _ENDED:
+            self._current = running
+            self._start(running)
+            self._gathering.progress += 1
 
     def _begin_next(self) -> None:
         waiting = self._waiting
         gathering = self._gathering
         outbox = gathering.outbox
-        start = self._start
         now_ns = self._now_ns
         since = now_ns()
         try:
             while waiting and self._current is None:
                 running = waiting.popleft()
-                # One that was cancelled while it waited has ended.
-                if running.state is not _ENDED:
-                    self._current = running
-                    # To wake the host for each answer takes longer than a small call.
-                    outbox.held = bool(waiting)
-                    start(running)
-                    gathering.progress += 1
-                    now = now_ns()
-                    if now - since > MOST_HELD_NS:
-                        gathering.release()
-                        since = now
+                # To wake the host for each answer takes longer than a small call.
+                outbox.held = bool(waiting)
+                self._begin(running)
+                now = now_ns()
+                if now - since > MOST_HELD_NS:
+                    gathering.release()
+                    since = now
         finally:
             self._will_look = False
             if waiting and self._current is None:

@@ -7,6 +7,7 @@ about to follow makes each of them more expensive.
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Protocol
 
 from snakepit_bridge.threads.call_soon import call_soon
@@ -14,11 +15,14 @@ from snakepit_bridge.threads.call_soon import call_soon
 if TYPE_CHECKING:
     from snakepit_bridge.threads.loop import Loop, Timer
 
-__all__ = ["LEAST_PATIENCE_S", "Gathering", "HoldingOutbox"]
+__all__ = ["LEAST_PATIENCE_S", "MOST_HELD_NS", "Gathering", "HoldingOutbox"]
 
 # The main thread may be busy with one thing for this long before the bridge's thread
 # acts in its place.
 LEAST_PATIENCE_S = 0.001
+# In a worker that runs one call at a time, answers wait for those that follow no longer
+# than this, unless one call takes longer.
+MOST_HELD_NS = 250_000
 
 
 class HoldingOutbox(Protocol):
@@ -53,11 +57,13 @@ class Gathering:
         outbox: where frames are held back.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, now_ns: Callable[[], int] = perf_counter_ns) -> None:
         self.progress = 0
         self.outbox: HoldingOutbox = _NoOutbox()
         self._loop: Loop | None = None
         self._wants_to_hold: Callable[[], bool] = lambda: False
+        self._now_ns = now_ns
+        self._released_ns = 0
         # Set only in the bridge's thread: the main thread can be interrupted anywhere.
         self._timer: Timer | None = None
 
@@ -80,10 +86,13 @@ class Gathering:
         # Last: from here on frames may be held back, and there is a loop to send them.
         self.outbox = outbox
 
-    def end_turn(self) -> None:
-        """Sends the frames of the turn that ends."""
+    def end_turn(self, another_follows: bool) -> None:
+        """Sends the frames of the turn that ends, unless they may wait for those of
+        another one that follows at once."""
         self.progress += 1
-        self.release()
+        may_wait = another_follows and self.outbox.held
+        if not may_wait or self._now_ns() - self._released_ns > MOST_HELD_NS:
+            self.release()
 
     def begin_turn(self) -> None:
         """Holds back the frames of the turn that begins, if they are to leave
@@ -101,6 +110,7 @@ class Gathering:
     def release(self) -> None:
         """Sends what was held back, and what follows at once; in the main thread or
         the bridge's."""
+        self._released_ns = self._now_ns()
         self.outbox.held = False
         self.outbox.flush()
 

@@ -40,7 +40,7 @@ class _TurnSelector(SharedSelector):
             # A tool or a hook runs the loop.
             return super().select(timeout)
         main._is_idle = main._wants_turn = False
-        main.gathering.end_turn()
+        main.gathering.end_turn(main.one_at_a_time and timeout == 0)
         if main._waits_in_loop:
             # Sending over gRPC also reads: what it read may want this loop.
             wanted = main._wants_turn or main._work
