@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import queue
 import threading
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -136,15 +138,16 @@ def watch(worker: FakeHost, service: bytes) -> queue.Queue[bytes | None]:
     return answers
 
 
-def test_a_watcher_sees_the_worker_leave(start: Host) -> None:
+def test_a_watcher_sees_the_worker_leave(start: Host, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
     worker = start(
-        """
-        import time
+        f"""
         from snakepit_bridge import on_shutdown, tool
 
         @on_shutdown
         def stop() -> None:
-            time.sleep(0.2)
+            open({str(gate)!r}).close()
 
         @tool
         def f() -> None: ...
@@ -155,6 +158,7 @@ def test_a_watcher_sees_the_worker_leave(start: Host) -> None:
     assert answers.get(timeout=10) == SERVING
     conversation.half_close()
     assert answers.get(timeout=10) == NOT_SERVING
+    gate.write_bytes(b"")
     assert answers.get(timeout=10) is None
     assert worker.exit_status() == 0
 
