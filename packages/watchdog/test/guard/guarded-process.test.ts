@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
@@ -103,6 +103,12 @@ test("its working directory is the host's, its environment what was given", asyn
 	const env = { PATH: PLAIN.env["PATH"] ?? "", A: "=ü", "B=C": "d" };
 	const process_ = await startScript(bench, 'echo "$PWD|$A|$B"', { env });
 	expect(await firstLine(process_)).toBe(`${process.cwd()}|=ü|C=d`);
+});
+
+test("a working directory that is relative is one of the host's", async () => {
+	const bench = await guardOfTest();
+	const process_ = await startScript(bench, "pwd -P", { cwd: "packages/core" });
+	expect(await firstLine(process_)).toBe(realpathSync("packages/core"));
 });
 
 test("fifty programs that end at once are recorded, and their exits reported", async () => {

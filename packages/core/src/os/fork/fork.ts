@@ -1,4 +1,5 @@
 import { constants } from "node:os";
+import { resolve } from "node:path";
 import type { ProcessIdentity } from "../../identity.ts";
 import type {
 	Clock,
@@ -214,8 +215,8 @@ function programText(spec: ProcessSpec, cwd: string) {
 		executable: text(executable),
 		args: args.map(text),
 		variables,
-		// A guard has a working directory of its own: the default is the host's.
-		cwd: text(spec.cwd ?? cwd),
+		// A guard has a working directory of its own: the default is the host's, where a relative one begins.
+		cwd: text(resolve(cwd, spec.cwd ?? "")),
 	};
 }
 
