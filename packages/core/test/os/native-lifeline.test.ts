@@ -30,6 +30,11 @@ const UNACCEPTING = `
 	print $? & 127, " ", $? >> 8, "\\n";
 `;
 
+/** Runs programs for arm64: of Debian's qemu-user, or its qemu-user-static. */
+const EMULATOR = ["qemu-aarch64", "qemu-aarch64-static"].find(
+	(name) => spawnSync(name, ["--version"]).status === 0,
+);
+
 describe.runIf(process.platform === "linux")("the native binary", () => {
 	const run = (...args: readonly string[]) => {
 		const { status, stderr } = spawnSync(nativeBinary() ?? "", args, {
@@ -98,7 +103,7 @@ describe.runIf(process.platform === "linux")("the native binary", () => {
 		expect(stdout).toBe(ended);
 	});
 
-	test.runIf(spawnSync("qemu-aarch64", ["--version"]).status === 0)(
+	test.runIf(EMULATOR !== undefined)(
 		"for arm64 does the same, in an emulator",
 		async () => {
 			const path = join(temporaryDirectory(), "l");
@@ -108,7 +113,7 @@ describe.runIf(process.platform === "linux")("the native binary", () => {
 			const launch = (...program: readonly string[]) =>
 				start({
 					...plain,
-					executable: "qemu-aarch64",
+					executable: EMULATOR ?? "",
 					args: [
 						...[nativeBinary(place) ?? "", "lifeline", path, "--"],
 						...program,
