@@ -9,6 +9,8 @@ enum exit_status {
 	FAILED = 70,
 	/* The host has ended, or does not listen where we were asked to connect. */
 	HOST_GONE = 71,
+	/* A socket that the program was to find listening could not be made. */
+	NOT_LISTENING = 73,
 	/* `run` itself failed, or its parent had ended. As that of timeout(1). */
 	RUN_FAILED = 125,
 	/* As the shell's: the program was found and could not be executed; it was not found. */

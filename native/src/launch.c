@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +12,7 @@
 #include "execute.h"
 #include "exit-status.h"
 #include "lifeline.h"
+#include "listen.h"
 
 /* Above what scripts and programs choose for themselves (`exec 9>lock`, 200), below the usual limit of 1,024: a program
  * that puts something else at the number of a lifeline's descriptor closes the lifeline. */
@@ -19,10 +22,17 @@ enum { NO_REPORT = -1 };
 
 struct request {
 	const char *socket;
-	/* Closed when the program is executed. If it cannot be: `STATUS ERRNO` and a line break, both in decimal. */
+	/* Closed when the program is executed. If it cannot be: `STATUS ERRNO` and a line break, both in decimal. Before, for
+	 * each listener with a port: `lFD PORT` and a line break. */
 	int report;
+	/* `--listen FD PATH` as often as there are listeners. */
+	char **listeners;
+	int listener_count;
 	char **program;
 };
+
+/* The words of each. */
+enum { LISTENER_WORDS = 3 };
 
 static int parse_descriptor(const char *text)
 {
@@ -49,6 +59,13 @@ static int parse(int count, char **arguments, struct request *request)
 			return -1;
 		next += 2;
 	}
+	request->listeners = arguments + next;
+	while (next + LISTENER_WORDS <= count && strcmp(arguments[next], "--listen") == 0) {
+		if (parse_descriptor(arguments[next + 1]) == NO_REPORT)
+			return -1;
+		request->listener_count++;
+		next += LISTENER_WORDS;
+	}
 	if (next + 1 >= count || strcmp(arguments[next], "--") != 0)
 		return -1;
 	request->program = arguments + next + 1;
@@ -64,22 +81,47 @@ static char *decimal(char *end, int number)
 	return end;
 }
 
-/* Reports why there will be no program, to the host if it asked for that and else on standard error; returns the exit
- * status. */
-static int refuse(const struct request *request, enum exit_status status, const char *what, const char *subject,
-		  int error)
+/* Writes `FIRST SECOND` and a line break, after a letter if it has one; false if nobody asked for a report, or it cannot
+ * be written. */
+static bool report(const struct request *request, char letter, int first, int second)
 {
 	char line[32];
 	char *end = line + sizeof line;
 	char *begin;
 
 	*--end = '\n';
-	begin = decimal(end, error);
+	begin = decimal(end, second);
 	*--begin = ' ';
-	begin = decimal(begin, status);
-	if (request->report == NO_REPORT || write(request->report, begin, (size_t)(end + 1 - begin)) < 0)
+	begin = decimal(begin, first);
+	if (letter != '\0')
+		*--begin = letter;
+	return request->report != NO_REPORT && write(request->report, begin, (size_t)(end + 1 - begin)) > 0;
+}
+
+/* Reports why there will be no program, to the host if it asked for that and else on standard error; returns the exit
+ * status. */
+static int refuse(const struct request *request, enum exit_status status, const char *what, const char *subject,
+		  int error)
+{
+	if (!report(request, '\0', status, error))
 		complain(what, subject, error);
 	return status;
+}
+
+/* Makes the program's listeners, and reports the port of each that has one: `lFD PORT`. */
+static int listen_for(const struct request *request)
+{
+	for (int i = 0; i < request->listener_count; i++) {
+		char **listener = request->listeners + (ptrdiff_t)LISTENER_WORDS * i;
+		int number = parse_descriptor(listener[1]);
+		int port = listen_at(number, listener[2]);
+
+		if (port < 0)
+			return refuse(request, NOT_LISTENING, "cannot listen", listener[2], errno);
+		if (port > 0)
+			report(request, 'l', number, port);
+	}
+	return 0;
 }
 
 static int tie(const struct request *request)
@@ -110,14 +152,18 @@ int launch(int count, char **arguments)
 	int error;
 
 	if (parse(count, arguments, &request) < 0) {
-		complain("usage: snakepit-native lifeline SOCKET [--report FD] -- PROGRAM ARGS...", NULL, 0);
+		complain("usage: snakepit-native lifeline SOCKET [--report FD] [--listen FD PATH]... -- PROGRAM ARGS...",
+			 NULL, 0);
 		return WRONG_USAGE;
 	}
 	if (request.report != NO_REPORT && fcntl(request.report, F_SETFD, FD_CLOEXEC) < 0) {
 		complain("the descriptor after --report is not open", NULL, errno);
 		return WRONG_USAGE;
 	}
-	status = tie(&request);
+	/* Before the lifeline: that takes whatever number is free where the limit on descriptors is low. */
+	status = listen_for(&request);
+	if (status == 0)
+		status = tie(&request);
 	if (status != 0)
 		return status;
 	name = request.program[0];

@@ -65,8 +65,8 @@ export interface LaunchSpec {
 	readonly lifeline?: "auto" | "off" | undefined;
 	/**
 	 * What the program finds open besides 0, 1 and 2. Each is made anew for each start, and is gone with the worker.
-	 * A guard gives a program streams numbered 3 to 6, and no listeners; a preloaded parent gives none. A start that
-	 * asks for more fails as `DESCRIPTORS_UNSUPPORTED`.
+	 * A guard gives a program those that are numbered 3 to 6, and listeners only with a lifeline; a preloaded parent gives
+	 * none. A start that asks for more fails as `DESCRIPTORS_UNSUPPORTED`.
 	 */
 	readonly descriptors?: readonly LaunchDescriptor[] | undefined;
 	/** With which the program may answer that it cannot start: codes of the `StartError`, any other is `WORKER_REFUSED`. */

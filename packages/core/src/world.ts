@@ -57,12 +57,19 @@ export interface ProcessSpec {
 	readonly stdin: "empty" | "pipe" | "terminal";
 	/** Whether descriptor 3 is the control channel. */
 	readonly control: boolean;
-	/** What it finds open besides, by its number there: a connection to this program, or a socket that listens. */
-	readonly descriptors?:
-		| ReadonlyMap<number, "stream" | BoundListener>
-		| undefined;
+	/** What it finds open besides, by its number there. */
+	readonly descriptors?: ReadonlyMap<number, GivenDescriptor> | undefined;
 	/** What ties the program to the life of this one, where it does not do so itself. */
 	readonly launcher?: Launcher | undefined;
+}
+
+/** A connection to this program, or a socket that listens. */
+export type GivenDescriptor = "stream" | BoundListener | LaunchedListener;
+
+/** A socket that the launcher makes, which listens before it becomes the program. */
+export interface LaunchedListener {
+	/** Without one it has a free port of 127.0.0.1. */
+	readonly path: string | undefined;
 }
 
 /** A socket that listens, to be given to a program. */
@@ -113,10 +120,10 @@ export interface StartedProcess {
 	/** This end of each stream of {@link ProcessSpec.descriptors}. An error of one is followed by its end. */
 	readonly streams: ReadonlyMap<number, Duplex>;
 	/**
-	 * Present with a launcher: resolves when the program runs, or the process is gone.
-	 * Rejects with StartError `SPAWN_FAILED` when it cannot be executed.
+	 * Present with a launcher: resolves when the program runs, or the process is gone, to the ports of the listeners that
+	 * the launcher made, by their numbers in the program. Rejects with StartError `SPAWN_FAILED` when it cannot be executed.
 	 */
-	readonly executed?: Promise<void> | undefined;
+	readonly executed?: Promise<ReadonlyMap<number, number>> | undefined;
 	/**
 	 * Sends a signal if the process is proven to be this one in the same turn; to a
 	 * group also after its leader is gone, if a member is proven to be of it.

@@ -5,8 +5,11 @@ import { spawnFailed, systemError } from "./spawn-failure.ts";
 
 const CONTROL = 3;
 /** `STATUS ERRNO`; native/README.md. */
-const REFUSAL = /^(\d+) (\d+)\n$/;
+const REFUSAL = /^(\d+) (\d+)$/m;
+/** `lFD PORT`. */
+const PORT = /^l(\d+) (\d+)$/gm;
 const NOT_EXECUTED: readonly number[] = [126, 127];
+const NOT_LISTENING = 73;
 
 /** What the system is asked to execute: the program, or the launcher that ties it to the lifeline and becomes it. */
 export function commandOf(
@@ -18,9 +21,18 @@ export function commandOf(
 		executable: launcher.binary,
 		args: [
 			...["lifeline", launcher.lifeline, "--report", String(reportOf(spec))],
+			...listenersOf(spec),
 			...["--", executable, ...args],
 		],
 	};
+}
+
+function listenersOf({ descriptors = new Map() }: ProcessSpec): string[] {
+	return [...descriptors].flatMap(([fd, what]) =>
+		what === "stream" || "fd" in what
+			? []
+			: ["--listen", String(fd), what.path ?? ""],
+	);
 }
 
 /** Where the launcher reports: above what the program finds open. It closes it when the program is executed. */
@@ -46,7 +58,10 @@ export function channelOf(
 	return { control: undefined, executed };
 }
 
-async function whenExecuted(spec: ProcessSpec, report: Duplex): Promise<void> {
+async function whenExecuted(
+	spec: ProcessSpec,
+	report: Duplex,
+): Promise<ReadonlyMap<number, number>> {
 	let text = "";
 	try {
 		for await (const chunk of report) text += chunk;
@@ -54,21 +69,32 @@ async function whenExecuted(spec: ProcessSpec, report: Duplex): Promise<void> {
 		// The process was killed: its exit says so.
 	}
 	const [, status, errno] = REFUSAL.exec(text) ?? [];
-	if (status === undefined) return;
+	if (status === undefined)
+		return new Map(
+			[...text.matchAll(PORT)].map(([, fd, port]) => [
+				Number(fd),
+				Number(port),
+			]),
+		);
 	const cause = systemError(Number(errno), spec.executable);
 	throw NOT_EXECUTED.includes(Number(status))
 		? spawnFailed(cause, spec)
-		: notTied(cause, spec);
+		: notTied(cause, spec, Number(status));
 }
 
 function notTied(
 	cause: NodeJS.ErrnoException,
 	{ executable }: ProcessSpec,
+	status: number,
 ): StartError {
+	const why =
+		status === NOT_LISTENING
+			? `a socket that launch() asks for cannot listen (${cause.code}).`
+			: `this system does not tie it to the life of this program (${cause.code}). With lifeline: "off" in what the adapter's launch() returns, it is started without.`;
 	return new StartError({
 		code: "SPAWN_FAILED",
 		ran: "no",
-		message: `Cannot start ${executable}: this system does not tie it to the life of this program (${cause.code}). With lifeline: "off" in what the adapter's launch() returns, it is started without.`,
+		message: `Cannot start ${executable}: ${why}`,
 		cause,
 	});
 }

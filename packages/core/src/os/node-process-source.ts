@@ -69,7 +69,7 @@ class NodeChild implements StartedProcess {
 	readonly stderr: Readable;
 	readonly control: Duplex | undefined;
 	readonly streams: ReadonlyMap<number, Duplex>;
-	readonly executed: Promise<void> | undefined;
+	readonly executed: StartedProcess["executed"];
 	readonly #group: OwnGroup;
 
 	constructor(
@@ -134,7 +134,8 @@ function stdioOf(spec: ProcessSpec): (number | "pipe" | "ignore")[] {
 		...[stdinOf(spec), "pipe" as const, "pipe" as const],
 	];
 	for (const [fd, what] of spec.descriptors ?? [])
-		stdio[fd] = what === "stream" ? "pipe" : what.fd;
+		if (what === "stream") stdio[fd] = "pipe";
+		else if ("fd" in what) stdio[fd] = what.fd;
 	const channel = channelNumber(spec);
 	if (channel !== undefined) stdio[channel] = "pipe";
 	return Array.from(stdio, (each) => each ?? "ignore");

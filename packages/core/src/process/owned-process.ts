@@ -56,11 +56,13 @@ export async function startOwned(
 			made.push(path);
 		}
 		lifeline = await listenFor(spec, directory, host);
-		await descriptors.open(spec.descriptors ?? [], directory, host);
+		const { launcher } = lifeline ?? {};
+		const maker = launcher === undefined ? host : "launcher";
+		await descriptors.open(spec.descriptors ?? [], directory, maker);
 		assertWanted();
 		const process = await source.start(
 			processSpec(spec, place, setting, {
-				launcher: lifeline?.launcher,
+				launcher,
 				descriptors: descriptors.opened,
 			}),
 			(identity) =>

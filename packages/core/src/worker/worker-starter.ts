@@ -215,9 +215,9 @@ export class WorkerStarter {
 		const { adapter, world } = this.#setting;
 		const { slot } = worker;
 		const token = world.random.token();
-		const { process, lifeline } = belongings;
+		const { process, lifeline, descriptors } = belongings;
 		let ready: unknown;
-		await process.executed;
+		descriptors.executed((await process.executed) ?? new Map());
 		if (process.control !== undefined && lifeline !== undefined) {
 			const message = formatLaunchMessage(
 				slot,

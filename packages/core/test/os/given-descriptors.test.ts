@@ -7,7 +7,8 @@ import { text } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { ListenerAddress } from "../../src/adapter.ts";
 import type {
-	BoundListener,
+	GivenDescriptor,
+	Launcher,
 	ProcessSpec,
 	StartedProcess,
 } from "../../src/world.ts";
@@ -33,7 +34,7 @@ while True:
 
 const both = { 3: "stream", 4: "stream" } as const;
 const given = (
-	descriptors: Readonly<Record<number, "stream" | BoundListener>>,
+	descriptors: Readonly<Record<number, GivenDescriptor>>,
 ): Pick<ProcessSpec, "descriptors"> => ({
 	descriptors: new Map(
 		Object.entries(descriptors).map(([fd, what]) => [Number(fd), what]),
@@ -41,7 +42,9 @@ const given = (
 });
 
 /** The ways in which a program is executed. */
-const ways: Readonly<Record<string, () => Promise<Partial<ProcessSpec>>>> = {
+const ways: Readonly<
+	Record<string, () => Promise<{ readonly launcher?: Launcher }>>
+> = {
 	directly: async () => ({}),
 	...(process.platform === "linux" && {
 		"by the launcher": async () => ({ launcher: await launcher() }),
@@ -51,15 +54,14 @@ const ways: Readonly<Record<string, () => Promise<Partial<ProcessSpec>>>> = {
 async function served(
 	kind: "path" | "loopback",
 	fd: number,
-	way: Partial<ProcessSpec> = {},
+	way: { readonly launcher?: Launcher },
 ): Promise<{
 	readonly program: StartedProcess;
 	readonly address: ListenerAddress;
 }> {
-	const listener = await machine.bindListener(
-		kind === "path" ? join(temporaryDirectory(), "s") : undefined,
-	);
-	onTestFinished(() => listener.close());
+	const path = kind === "path" ? join(temporaryDirectory(), "s") : undefined;
+	const listener =
+		way.launcher === undefined ? await machine.bindListener(path) : { path };
 	const program = await start({
 		...plain,
 		executable: "python3",
@@ -68,8 +70,13 @@ async function served(
 		...way,
 	});
 	onTestFinished(() => void program.signal("SIGKILL", "group"));
+	const port = (await program.executed)?.get(fd) ?? 0;
+	if ("path" in listener)
+		return {
+			program,
+			address: path === undefined ? { host: "127.0.0.1", port } : { path },
+		};
 	listener.close();
-	await program.executed;
 	return { program, address: listener.address };
 }
 
@@ -111,15 +118,14 @@ describe.each(Object.entries(ways))(
 test.runIf(process.platform === "linux")(
 	"a launched program has what it was given, its lifeline, and nothing of the launcher's",
 	async () => {
-		const listener = await machine.bindListener();
+		const path = join(temporaryDirectory(), "s");
 		const program = await start({
 			...plain,
 			executable: "sh",
 			args: ["-c", "ls /proc/$$/fd"],
-			...given({ 3: "stream", 9: listener, 255: "stream" }),
+			...given({ 3: "stream", 9: { path }, 255: "stream" }),
 			launcher: await launcher(),
 		});
-		listener.close();
 		const descriptors = (await text(program.stdout)).trim().split("\n");
 		// Others may be inherited from what runs this test.
 		expect(descriptors.map(Number).sort((a, b) => a - b)).toEqual(
@@ -131,12 +137,43 @@ test.runIf(process.platform === "linux")(
 );
 
 test.runIf(process.platform === "linux")(
+	"the path of a launched program's listener is for this user alone",
+	async () => {
+		const { address } = await served("path", 4, { launcher: await launcher() });
+		const { path } = address as { readonly path: string };
+		expect(statSync(path).mode & 0o777).toBe(0o600);
+	},
+);
+
+test.runIf(process.platform === "linux")(
+	"a launched program whose socket cannot listen is not executed, and the error says why",
+	async () => {
+		for (const [path, code] of [
+			[join(temporaryDirectory(), "missing", "s"), "ENOENT"],
+			[`/tmp/${"x".repeat(108)}`, "ENAMETOOLONG"],
+		] as const) {
+			const program = await start({
+				...plain,
+				...{ executable: "echo", args: ["ran"] },
+				...given({ 5: { path: undefined }, 3: { path } }),
+				launcher: await launcher(),
+			});
+			await expect(program.executed).rejects.toMatchObject({
+				code: "SPAWN_FAILED",
+				message: `Cannot start echo: a socket that launch() asks for cannot listen (${code}).`,
+			});
+			expect(await text(program.stdout)).toBe("");
+		}
+	},
+);
+
+test.runIf(process.platform === "linux")(
 	"a launched program that cannot be executed says so above what it was given",
 	async () => {
 		const program = await start({
 			...plain,
 			executable: "no-such-program",
-			...given(both),
+			...given({ ...both, 5: { path: undefined } }),
 			launcher: await launcher(),
 		});
 		await expect(program.executed).rejects.toMatchObject({

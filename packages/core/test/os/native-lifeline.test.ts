@@ -43,7 +43,7 @@ describe.runIf(process.platform === "linux")("the native binary", () => {
 		return [status, stderr.replace("snakepit-native: ", "")];
 	};
 	const usage =
-		"usage: snakepit-native lifeline SOCKET [--report FD] -- PROGRAM ARGS...\n";
+		"usage: snakepit-native lifeline SOCKET [--report FD] [--listen FD PATH]... -- PROGRAM ARGS...\n";
 
 	test.each([
 		[["lifeline"]],
@@ -56,6 +56,9 @@ describe.runIf(process.platform === "linux")("the native binary", () => {
 		[["lifeline", "/l", "--report", "3x", "--", "true"]],
 		[["lifeline", "/l", "--report", "-3", "--", "true"]],
 		[["lifeline", "/l", "--report", "99999999999999999999", "--", "true"]],
+		[["lifeline", "/l", "--listen", "3", "--", "true"]],
+		[["lifeline", "/l", "--listen", "2", "/s", "--", "true"]],
+		[["lifeline", "/l", "--listen", "3", "/s"]],
 	])("refuses %j with its usage", (args) => {
 		expect(run(...args)).toEqual([64, usage]);
 	});
@@ -75,6 +78,11 @@ describe.runIf(process.platform === "linux")("the native binary", () => {
 		expect(launch("/no/such/socket", "true")).toEqual([
 			71,
 			"cannot connect to the lifeline of the host: /no/such/socket: No such file or directory\n",
+		]);
+		const listen = ["--listen", "3", "/no/such/s", "--", "true"];
+		expect(run("lifeline", lifeline, ...listen)).toEqual([
+			73,
+			"cannot listen: /no/such/s: No such file or directory\n",
 		]);
 		expect(run("lifeline", lifeline, "--report", "9", "--", "true")).toEqual([
 			64,

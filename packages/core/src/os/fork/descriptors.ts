@@ -8,9 +8,15 @@ export function connectedDescriptors(spec: ProcessSpec): readonly number[] {
 	return [
 		...(spec.stdin === "pipe" ? [0] : []),
 		...[1, 2],
-		...(spec.descriptors?.keys() ?? []),
+		...streamNumbers(spec),
 		...(channel === undefined ? [] : [channel]),
 	];
+}
+
+function streamNumbers({ descriptors = new Map() }: ProcessSpec): number[] {
+	return [...descriptors].flatMap(([fd, what]) =>
+		what === "stream" ? fd : [],
+	);
 }
 
 /** This side of the connections of one start, from the first byte, which says what they are for. */

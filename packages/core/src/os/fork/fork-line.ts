@@ -176,7 +176,7 @@ export class ForkLine {
 function canBeGiven(spec: ProcessSpec, highest: number): boolean {
 	const given = [...(spec.descriptors?.values() ?? [])];
 	return (
-		given.every((each) => each === "stream") &&
+		given.every((each) => each === "stream" || !("fd" in each)) &&
 		Math.max(...connectedDescriptors(spec)) <= highest
 	);
 }

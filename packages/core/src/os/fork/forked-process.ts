@@ -27,7 +27,7 @@ export class ForkedProcess implements StartedProcess {
 	readonly stderr: Readable;
 	readonly control: Duplex | undefined;
 	readonly streams: ReadonlyMap<number, Duplex>;
-	readonly executed: Promise<void> | undefined;
+	readonly executed: StartedProcess["executed"];
 	readonly #host: ProcessHost;
 	readonly #group: OwnGroup;
 	readonly #resolve: (exit: ProcessExit) => void;
