@@ -117,9 +117,11 @@ async function runPool(
 	const environment = digitsEnvironment(telemetry?.pythonRequirements);
 	try {
 		await makeEnvironment(environment, (line) => display.print(line));
-		display.print([
-			["faint", "in the browser, until Ctrl-C: npx pnpm@12 demo --dash"],
-		]);
+		for (const line of [
+			"to look at it from another terminal: npx pnpm@12 snakepit top",
+			"in the browser, until Ctrl-C: npx pnpm@12 demo --dash",
+		])
+			display.print([["faint", line]]);
 		const outcome = await withPool(
 			{
 				...poolOptions(environment, transport, telemetry?.workerEnv),

@@ -55,6 +55,8 @@ export async function runProgram(
 				FORCE_COLOR: "1",
 				// Node prints a warning where both are set.
 				NO_COLOR: undefined,
+				// No browser is opened.
+				...{ DISPLAY: undefined, WAYLAND_DISPLAY: undefined },
 			},
 		},
 	);

@@ -15,6 +15,8 @@ test(
 		const svg = join(state, "board.svg");
 		const { code, output, errors } = await runDemo(state, ["--svg", svg]);
 		expect(errors).toBe("");
+		expect(output).toMatch(/^to look at it .*: npx pnpm@12 snakepit top$/m);
+		expect(output).toMatch(/^in the browser.*: npx pnpm@12 demo --dash$/m);
 		expect(output).toMatch(/^answered +1,797 of 1,797 images exactly once$/m);
 		expect(output).toMatch(/^accuracy +97\.3 % /m);
 		expect(output).toMatch(/^throughput +[\d,]+ images\/s/m);
@@ -58,6 +60,31 @@ test(
 		// On a machine with nothing else to do it is a tenth of a second.
 		expect(goneAfterMs(output)).toBeLessThan(10_000);
 		expect(code).toBe(goneAfterMs(output) <= 1_000 ? 0 : 1);
+	},
+	FIRST_RUN_MS,
+);
+
+// On macOS the browser would be opened.
+test.skipIf(process.platform === "darwin")(
+	"--dash serves the page of a run that lasts until Ctrl-C, and neither is left",
+	async () => {
+		let served: Promise<number> | undefined;
+		const { signal, output, errors } = await runDemo(
+			newState(),
+			["--dash"],
+			(shown, child) => {
+				const [, page] =
+					/^(http:\/\/127\.0\.0\.1:\d+\/)#token=/m.exec(shown) ?? [];
+				if (page === undefined || served !== undefined) return;
+				served = fetch(page)
+					.then(({ status }) => status)
+					.finally(() => child.kill("SIGINT"));
+			},
+		);
+		expect(await served, `${output}${errors}`).toBe(200);
+		expect(signal).toBe("SIGINT");
+		const url = /http:\S+/.exec(output)?.[0] ?? "";
+		await expect(fetch(url)).rejects.toThrow();
 	},
 	FIRST_RUN_MS,
 );

@@ -60,7 +60,7 @@ try {
 	await page.locator("pre.result").waitFor();
 	await pictures(page, "tools");
 	await show("workers");
-	host.call("wait", { seconds: 600 }, 3);
+	host.call("wait", { seconds: 600 }, 4);
 	host.call("classify", { image: 1 }, 5);
 	await page.locator(".queue[data-waiting='5']").waitFor();
 	await pictures(page, "workers");
@@ -80,7 +80,6 @@ async function work(): Promise<void> {
 	for (let image = 0; image < WORKS_MS / EVERY_MS; image++) {
 		host.call("classify", { image }, 6);
 		if (image % 40 === 20) host.call("parse", { text: "twelve" });
-		if (image === 80) host.call("wait", { seconds: 600 });
 		if (image === 100)
 			await client.act("tools", "restart", { worker: "tools-2" });
 		await pause(EVERY_MS);

@@ -90,7 +90,11 @@ function Run({
 				{entries.length > 0 && (
 					<ol class="timeline">
 						{entries.map((entry) => (
-							<Entry key={entry.key} entry={entry} />
+							<Entry
+								key={entry.key}
+								entry={entry}
+								timeless={run.state === "running" ? "now" : "unknown"}
+							/>
 						))}
 					</ol>
 				)}
@@ -99,10 +103,19 @@ function Run({
 	);
 }
 
-function Entry({ entry }: { readonly entry: HistoryEntry }) {
+function Entry({
+	entry,
+	timeless,
+}: {
+	readonly entry: HistoryEntry;
+	/** What stands in the place of a time. */
+	readonly timeless: string;
+}) {
 	return (
 		<li data-tone={entry.tone}>
-			<time>{entry.wallMs === undefined ? "" : dayAndTime(entry.wallMs)}</time>
+			<time>
+				{entry.wallMs === undefined ? timeless : dayAndTime(entry.wallMs)}
+			</time>
 			<div>
 				<p>{plainStart(entry.text, TEXT_CHARACTERS)}</p>
 				{entry.lines.length > 0 && (
