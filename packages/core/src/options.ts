@@ -12,7 +12,7 @@ export interface SizeOptions {
 	 * processors that this program may use, and not fewer than `min`.
 	 */
 	readonly max?: number | undefined;
-	/** How long a worker above `min` may be idle before it is retired. @default 60 000 ms (1 min) */
+	/** How long a worker above `min` may be idle before it is retired; the pool looks at least every 5 s. @default 60 000 ms (1 min) */
 	readonly idleMs?: number | undefined;
 }
 

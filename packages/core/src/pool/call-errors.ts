@@ -29,7 +29,7 @@ export function noWorker(error: StartError, call: Call): StartError {
 	});
 }
 
-function ranOf(call: Call): Ran {
+function ranOf(call: Pick<Call, "attempts">): Ran {
 	return call.attempts > 0 ? "maybe" : "no";
 }
 
@@ -45,19 +45,30 @@ export function queueTimedOut(
 	});
 }
 
-export function poolClosed(
-	pool: string,
-	command: string,
-	ran: Ran,
-	drainMs = 0,
-): QueueError {
+/** Of what is asked of a pool that is closed already. */
+export function poolClosed(pool: string, command: string): QueueError {
 	return new QueueError({
 		code: "POOL_CLOSED",
-		ran,
-		message:
-			ran === "no"
-				? `Pool ${pool} is closed, so "${command}" was not run. Make calls before close().`
-				: `Pool ${pool} was closed while "${command}" was running, and it did not end within ${drainMs} ms: close() leaves calls stop.drainMs or its own drainMs, a signal to the program leaves them less.`,
+		ran: "no",
+		message: `Pool ${pool} is closed, so "${command}" was not run. Make calls before close().`,
+	});
+}
+
+/** Of a call that was there when its pool was closed. */
+export function cutByClose(
+	pool: string,
+	call: Pick<Call, "command" | "attempts" | "state">,
+	drainMs: number,
+): QueueError {
+	const { command, state } = call;
+	const what =
+		state.kind === "running"
+			? `was running, and it did not end within ${drainMs} ms`
+			: `waited, and its turn did not come within ${drainMs} ms`;
+	return new QueueError({
+		code: "POOL_CLOSED",
+		ran: ranOf(call),
+		message: `Pool ${pool} was closed while "${command}" ${what}: close() leaves calls stop.drainMs or its own drainMs, a signal to the program leaves them less.`,
 	});
 }
 

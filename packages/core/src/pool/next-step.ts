@@ -4,6 +4,7 @@ import {
 	WorkerLostError,
 } from "../errors.ts";
 import type { Call } from "./call.ts";
+import type { Affinity } from "./call-options.ts";
 import { asBegun } from "./changed-errors.ts";
 import type { FailedAttempt } from "./failed-attempt.ts";
 import { pauseBeforeRetry, type RetryOptions } from "./retry.ts";
@@ -60,6 +61,7 @@ export interface Progress {
 	readonly begun: number;
 	/** How its caller allows work that may have begun to be done again. */
 	readonly retry: RetryOptions | undefined;
+	readonly session: { readonly affinity: Affinity } | undefined;
 	readonly deadlineMs: number | undefined;
 	readonly work: { readonly begun: boolean };
 	readonly input: { readonly opened: "no" | "yes" } | undefined;
@@ -108,7 +110,7 @@ function stepAfterFailure(
 	call: Progress,
 	{ error, byCaller, nowMs, fraction }: FailedAttempt,
 ): Step<never> {
-	const { attempts, begun, retry, deadlineMs } = call;
+	const { attempts, begun, retry, session, deadlineMs } = call;
 	// What was delivered or read already cannot be taken back.
 	const isSpent = call.work.begun || call.input?.opened === "yes";
 	const isRepeatable =
@@ -118,7 +120,10 @@ function stepAfterFailure(
 	const pauseMs = pauseBeforeRetry(retry, begun, fraction);
 	const isInTime =
 		pauseMs === 0 || deadlineMs === undefined || nowMs + pauseMs < deadlineMs;
-	const isRetried = byCaller === "accepted" || isWorkersEnd(error);
+	// What a strict session held went with its worker: no other one can do its work.
+	const isBound = error.ran === "maybe" && session?.affinity === "strict";
+	const isRetried =
+		byCaller === "accepted" || (isWorkersEnd(error) && !isBound);
 	return isRetried && isRepeatable && isInTime && !isSpent
 		? { kind: "retry", because: error, pauseMs }
 		: { kind: "fail", error: begun > 0 ? asBegun(error) : error };

@@ -133,7 +133,7 @@ export class PoolControl {
 	/** @throws QueueError `POOL_CLOSED`. */
 	#begin(at: string, { by = CONTROL_DEFAULTS.by }: ControlOptions) {
 		const { pool, clock, life } = this.#setting;
-		if (life.isClosing) throw poolClosed(pool, at, "no");
+		if (life.isClosing) throw poolClosed(pool, at);
 		return { wallMs: clock.wall(), pool, by };
 	}
 
@@ -143,7 +143,7 @@ export class PoolControl {
 		const endHold = host.keepAlive();
 		const [outcome] = await Promise.allSettled([change]);
 		endHold();
-		if (life.isClosing) throw poolClosed(pool, at, "no");
+		if (life.isClosing) throw poolClosed(pool, at);
 		if (outcome.status === "rejected") throw outcome.reason;
 	}
 }

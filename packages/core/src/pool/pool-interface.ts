@@ -117,7 +117,8 @@ export interface Pool<Tools extends ToolMap = UntypedTools, Client = unknown>
 	 * Begins when the first result is asked for. A slow consumer slows the input. No
 	 * item is refused because the queue is full: it waits until there is room. The
 	 * first error ends all of it, after the results that are there: what runs is
-	 * cancelled, the input is closed, and the error says which `item` it is of.
+	 * cancelled, the input is closed, and the error says which `item` it is of;
+	 * items before it that still ran have no result.
 	 * Leaving the loop does the same.
 	 *
 	 * @throws OptionsError at once; from the iteration as `execute`, what the input throws, and CallAbortedError when `signal` aborts.

@@ -2,7 +2,7 @@ import type { Afterwards, CloseManner } from "../close-manner.ts";
 import type { SnakepitEvent } from "../events.ts";
 import type { ResolvedOptions } from "../options.ts";
 import type { World } from "../world.ts";
-import { poolClosed } from "./call-errors.ts";
+import { cutByClose, poolClosed } from "./call-errors.ts";
 import type { Calls } from "./calls.ts";
 import type { PoolCompanion } from "./pool-setting.ts";
 import type { SessionTable } from "./session-table.ts";
@@ -58,15 +58,15 @@ export class PoolLife {
 		const endHold = world.host.keepAlive();
 		try {
 			await adapter.prepare?.(this.#preparing.signal);
-			if (this.isClosing) throw poolClosed(pool, "createPool", "no");
+			if (this.isClosing) throw poolClosed(pool, "createPool");
 			for (const note of adapter.notes?.() ?? []) {
 				const wallMs = clock.wall();
 				emit({ type: "pool.adapter_noted", wallMs, ...about, note });
 			}
 			await companion?.open((error) => calls.failWaiting(error));
-			if (this.isClosing) throw poolClosed(pool, "createPool", "no");
+			if (this.isClosing) throw poolClosed(pool, "createPool");
 			await workerSet.open();
-			if (this.isClosing) throw poolClosed(pool, "createPool", "no");
+			if (this.isClosing) throw poolClosed(pool, "createPool");
 		} catch (error) {
 			const shown = error instanceof Error ? error : new Error(String(error));
 			const wallMs = clock.wall();
@@ -153,8 +153,8 @@ export class PoolLife {
 				await calls.outstanding.drain(drainMs);
 			}
 			const cutShort = calls.outstanding.size;
-			calls.fail(calls.outstanding.all(), ({ command, attempts }) =>
-				poolClosed(pool, command, attempts > 0 ? "maybe" : "no", drainMs),
+			calls.fail(calls.outstanding.all(), (call) =>
+				cutByClose(pool, call, drainMs),
 			);
 			this.resume("close");
 			sessions.endAll();

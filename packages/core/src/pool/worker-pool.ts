@@ -95,7 +95,7 @@ export class WorkerPool implements Pool {
 		checkSessionOptions(options);
 		const { life, calls, sessions } = this.#parts;
 		if (life.isClosing && !calls.isDying)
-			throw poolClosed(this.name, "pool.session", "no");
+			throw poolClosed(this.name, "pool.session");
 		const session = sessions.open(
 			options.id ?? `s${++this.#sessionsMade}`,
 			options.affinity ?? SESSION_DEFAULTS.affinity,

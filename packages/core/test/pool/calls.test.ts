@@ -81,6 +81,20 @@ test("a call that the close cut short says how long it was left", async () => {
 	await rejected;
 });
 
+test("a call that the close found waiting says so, and not that it came too late", async () => {
+	const { pool, close } = await virtualPool({
+		commands: { hang: scripts.hang },
+	});
+	const running = outcome(pool.execute("hang"));
+	const rejected = expect(pool.execute("hang")).rejects.toThrow(
+		/"hang" waited.* 70 ms.*drainMs/,
+	);
+	await close({ drainMs: 70 });
+	await rejected;
+	await running;
+	await expect(pool.execute("hang")).rejects.toThrow(/before close\(\)/);
+});
+
 test("a failing tool fails its call only, with its error as the cause", async () => {
 	const { pool, close } = await virtualPool({
 		commands: { fail: scripts.fail, echo: scripts.echo },

@@ -19,6 +19,7 @@ const call = (tried: Partial<Progress> = {}): Progress => ({
 	attempts: 0,
 	begun: 0,
 	retry: undefined,
+	session: undefined,
 	deadlineMs: undefined,
 	work: { begun: false },
 	input: undefined,

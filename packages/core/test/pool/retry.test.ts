@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { OptionsError, type ToolError } from "../../src/errors.ts";
-import type { ScriptedCall } from "../../src/testing.ts";
+import { type ScriptedCall, scripts } from "../../src/testing.ts";
 import { outcome, virtualPool } from "./virtual-pool.ts";
 
 const onBusy = (error: ToolError): boolean => error.remote.message === "busy";
@@ -183,6 +183,24 @@ test("a strict session whose process is gone is not retried", async () => {
 	adapter.workers[0]?.crash();
 	await clock.advance(5_000);
 	expect(await call).toMatchObject({ code: "SESSION_LOST" });
+	await close();
+});
+
+test("a call whose worker died with its strict session fails with the end of the worker, whatever it declares", async () => {
+	const { pool, clock, events, close } = await virtualPool({
+		commands: { crash: scripts.crash },
+	});
+	const session = pool.session({ affinity: "strict" });
+	const call = outcome(
+		session.execute("crash", undefined, { retry: { attempts: 5 } }),
+	);
+	await clock.advance(5_000);
+	expect(await call).toMatchObject({
+		code: "WORKER_EXITED",
+		ran: "maybe",
+		error: { message: expect.stringContaining("SIGSEGV") },
+	});
+	expect(events.of("call.retried")).toEqual([]);
 	await close();
 });
 
