@@ -157,18 +157,19 @@ export class Ledger {
 
 	/** Writes one worker's row. */
 	writeWorker(worker: WorkerRecord, ordinal: number, marker: string): void {
-		const { end, ...rest } = worker;
+		const { end, identity, place, files, ...rest } = worker;
 		const { tail, ...columns } = columnsOfEnd(end);
 		this.#workerUpsert ??= prepareWorkerUpsert(this.#database);
 		this.#workerUpsert.run({
 			...undefinedToNull(rest),
-			identity: worker.identity ? JSON.stringify(worker.identity) : null,
-			files: JSON.stringify(worker.files),
+			identity: identity ? JSON.stringify(identity) : null,
+			place: place ? JSON.stringify(place) : null,
+			files: JSON.stringify(files),
 			ordinal,
 			marker,
 			...columns,
 			tail: tail && JSON.stringify(tail),
-		} satisfies Record<keyof WorkerRow, unknown>);
+		} satisfies Record<keyof WorkerRow, string | number | null>);
 	}
 
 	/** Records the end of a worker in a run that is not this process's own. */

@@ -16,6 +16,9 @@ test("every change is on disk when the call returns", async () => {
 	expect(bench.read()).toMatchObject({
 		workers: [{ status: "active", identity: deadOwner(), groupId: 9 }],
 	});
+	const place = { name: "rack-7", address: "10.0.0.7" };
+	registry.locate(incarnation, place);
+	expect(bench.read()).toMatchObject({ workers: [{ place }] });
 	registry.end(incarnation, {
 		exit: undefined,
 		reason: "closed",
@@ -24,9 +27,9 @@ test("every change is on disk when the call returns", async () => {
 	registry.transition("cleaning_stale");
 	expect(bench.read()).toMatchObject({
 		run: { state: "cleaning_stale" },
-		workers: [{ status: "ended" }],
+		workers: [{ status: "ended", place }],
 	});
-	expect(registry.statistics()).toMatchObject({ commits: 4, unwritten: 0 });
+	expect(registry.statistics()).toMatchObject({ commits: 5, unwritten: 0 });
 });
 
 test("while it cannot write it does not try again at every change, and reports it once; what waits is written as one", async () => {
