@@ -55,7 +55,7 @@ def test_a_batch_that_is_no_batch_is_refused_with_what_to_write(
     with pytest.raises(TypeError) as caught:
         tool(batch=given)
     assert str(caught.value) == (
-        f"batch={given!r} is no Batch; write @tool(batch=Batch(max={remedy}))"
+        f"batch={given!r} is not a Batch; write @tool(batch=Batch(max={remedy}))"
     )
 
 

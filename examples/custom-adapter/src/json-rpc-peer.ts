@@ -46,7 +46,7 @@ export class JsonRpcPeer {
 			try {
 				this.#take(JSON.parse(line));
 			} catch {
-				broken(`it wrote what is no JSON-RPC: ${line.slice(0, 80)}`);
+				broken(`it wrote something that is not JSON-RPC: ${line.slice(0, 80)}`);
 			}
 		});
 		// The pool sees it as well, and waits whether the process ends by itself.

@@ -104,7 +104,7 @@ export function namedBy({ 0: line, groups }: RegExpExecArray): Address {
 	throw new StartError<HttpStartErrorCode>({
 		code: "ADDRESS_NOT_FOUND",
 		ran: "no",
-		message: `The line of listen.fromLine names ${JSON.stringify(named.slice(0, 200))}, which is no http address of this machine: ${JSON.stringify(line.slice(0, 200))}.`,
+		message: `The line of listen.fromLine names ${JSON.stringify(named.slice(0, 200))}, which is not an http address of this machine: ${JSON.stringify(line.slice(0, 200))}.`,
 	});
 }
 

@@ -53,6 +53,6 @@ function misplaced(
 	return new OptionsError({
 		code: "INVALID_OPTION",
 		ran: "no",
-		message: `http: ${placeholder} has no value with listen: ${listen}, which ${right === undefined ? "has no placeholder" : `has {${right}}`}.`,
+		message: `http: ${placeholder} is not available with listen: ${listen}, which ${right === undefined ? "has no placeholder" : `has {${right}}`}.`,
 	});
 }

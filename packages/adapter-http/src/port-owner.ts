@@ -50,7 +50,7 @@ export class PortOwner {
 		}
 		this.#links = new Map();
 		throw new NotProven(
-			`what listens on ${this.#shown} is no process of the worker (its group is ${this.#leader})`,
+			`what listens on ${this.#shown} is not a process of the worker (its group is ${this.#leader})`,
 		);
 	}
 

@@ -144,5 +144,5 @@ test.each([
 	"at nowhere",
 ])("the line %j names no address of this machine", (line) => {
 	const match = /at (?<url>\S+)/.exec(line) as RegExpExecArray;
-	expect(() => namedBy(match)).toThrow("no http address of this machine");
+	expect(() => namedBy(match)).toThrow("not an http address of this machine");
 });

@@ -77,7 +77,7 @@ test.each([
 
 test.each([
 	[{ command: ["x"] }, "put {socket} into"],
-	[{ command: ["x", "{port}"] }, '{port} has no value with listen: "unix"'],
+	[{ command: ["x", "{port}"] }, '{port} is not available with listen: "unix"'],
 	[
 		{ command: ["x", "{port}"], listen: { fromLine: /(?<port>\d+)/ } },
 		"has no placeholder",

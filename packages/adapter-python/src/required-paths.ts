@@ -29,7 +29,7 @@ function requireFile(file: string): void {
 		throw new StartError<PythonStartErrorCode>({
 			code: "TOOLS_IMPORT_FAILED",
 			ran: "no",
-			message: `The file ${file} (the adapter's option "tools") cannot be read: ${reachProblem(found)}. Give that user the right to read it, or keep the tools where that user may read.`,
+			message: `The file ${file} (the adapter's option "tools") cannot be read: ${reachProblem(found)}. Let that user read it, or move the tools to a place that this user can read.`,
 		});
 	}
 	const module = file.endsWith(".py")
@@ -38,6 +38,6 @@ function requireFile(file: string): void {
 	throw new StartError<PythonStartErrorCode>({
 		code: "TOOLS_IMPORT_FAILED",
 		ran: "no",
-		message: `There is no file ${file} (the adapter's option "tools").${module} Relative paths begin at the working directory, ${process.cwd()}; new URL("./tools.py", import.meta.url) begins beside the program.`,
+		message: `There is no file ${file} (the adapter's option "tools").${module} Relative paths are resolved against the working directory, ${process.cwd()}; new URL("./tools.py", import.meta.url) is relative to the program.`,
 	});
 }

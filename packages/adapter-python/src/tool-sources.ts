@@ -83,6 +83,6 @@ function pathOfFile(maker: string): OptionsError {
 	return new OptionsError({
 		code: "INVALID_OPTION",
 		ran: "no",
-		message: `${maker} tools: "path" is where a module is, and "file" has a path of its own; leave "path" out.`,
+		message: `${maker} tools: "path" says where a module is, but "file" is already a path; leave "path" out.`,
 	});
 }

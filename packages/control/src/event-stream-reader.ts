@@ -27,6 +27,6 @@ export async function* readEventStream(
 function invalid(text: string): ControlError {
 	return new ControlError({
 		code: "INVALID_ANSWER",
-		message: `The stream has something that is no event: ${text.slice(0, 100)}.`,
+		message: `The stream contains something that is not an event: ${text.slice(0, 100)}.`,
 	});
 }

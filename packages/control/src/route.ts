@@ -88,7 +88,7 @@ function notFound(url: string): Refusal {
 	return {
 		status: 404,
 		code: "NOT_FOUND",
-		message: `There is no ${url.slice(0, 200)}. README.md of @snakepit/control lists what there is.`,
+		message: `There is no ${url.slice(0, 200)}. README.md of @snakepit/control lists all addresses.`,
 	};
 }
 

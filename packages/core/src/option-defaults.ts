@@ -64,23 +64,23 @@ export const DEFAULTS: PoolRows & {
 	"size.min": {
 		value: 1,
 		check: wholeNumber(0, 10_000),
-		reason: "a worker is expensive: one is kept warm, more come on demand",
+		reason: "a worker is expensive: one is kept ready, and more are started on demand",
 	},
 	"size.max": {
 		value: undefined,
 		check: wholeNumber(1, 10_000),
-		reason: "more workers that compute than processors only delay each other",
+		reason: "more computing workers than processors only slow each other down",
 	},
 	"size.idleMs": {
 		value: 60_000,
 		check: milliseconds(0),
-		reason: "a pause between two requests does not cost another start",
+		reason: "a short pause between requests does not cost another start",
 	},
 	callsPerWorker: {
 		value: 1,
 		check: wholeNumber(1, 10_000),
 		reason:
-			"most tools hold the interpreter's lock, and are not written for several calls at once",
+			"most tools hold the interpreter's lock and are not written for concurrent calls",
 	},
 	"start.timeoutMs": {
 		value: 60_000,
@@ -92,22 +92,22 @@ export const DEFAULTS: PoolRows & {
 		value: 200,
 		check: milliseconds(0),
 		reason:
-			"a start costs about as much: half of one processor at most goes into failing",
+			"a start costs about as much, so failing starts use at most half of one processor",
 	},
 	"start.maxRestarts": {
 		value: 20,
 		check: wholeNumber(0, 1_000_000),
-		reason: "rare crashes heal for ever, a crash loop is named within a minute",
+		reason: "rare crashes heal indefinitely, and a crash loop is detected within a minute",
 	},
 	"queue.limit": {
 		value: 1_000,
 		check: wholeNumber(0),
-		reason: "a bound that back-pressures a server before its memory does",
+		reason: "it slows a server's clients down before memory runs out",
 	},
 	"queue.timeoutMs": {
 		value: Number.POSITIVE_INFINITY,
 		check: milliseconds(0),
-		reason: "the call's own deadline counts the wait already",
+		reason: "the call's own deadline already includes the wait",
 	},
 	"calls.timeoutMs": {
 		value: Number.POSITIVE_INFINITY,
@@ -118,7 +118,7 @@ export const DEFAULTS: PoolRows & {
 		value: 2_000,
 		check: milliseconds(1),
 		reason:
-			"far more than a tool needs that heeds a cancel, and a stuck worker is back soon",
+			"much longer than a tool that responds to a cancel needs, and a stuck worker is replaced soon",
 	},
 	"heartbeat.intervalMs": {
 		value: 2_000,
@@ -129,7 +129,7 @@ export const DEFAULTS: PoolRows & {
 		value: 10_000,
 		check: milliseconds(10),
 		reason:
-			"only code that holds the interpreter's lock for so long keeps a worker from answering, and one that does nothing for so long is stuck",
+			"only code that holds the interpreter's lock for this long keeps a worker from answering, and a worker that is idle for this long is stuck",
 	},
 	"heartbeat.busyLimitMs": {
 		value: Number.POSITIVE_INFINITY,
@@ -159,12 +159,12 @@ export const DEFAULTS: PoolRows & {
 	"sessions.limit": {
 		value: 10_000,
 		check: wholeNumber(1),
-		reason: "more than that are forgotten ones",
+		reason: "more than that have probably been forgotten",
 	},
 	"stop.drainMs": {
 		value: 30_000,
 		check: milliseconds(0),
-		reason: "for `close()`; at a signal that ends the program a pool has 2 s",
+		reason: "applies to `close()`; when a signal ends the program, a pool has 2 s",
 	},
 	"stop.killAfterMs": {
 		value: 5_000,
@@ -175,7 +175,7 @@ export const DEFAULTS: PoolRows & {
 		value: "end",
 		check: oneOf("end", "ignore"),
 		reason:
-			"a listener of a library, which does not know the end of the program, is not the program's decision to live",
+			"a library may have installed the listener, which does not mean that the program wants to keep running",
 	},
 	signalGraceMs: {
 		value: 35_000,
@@ -186,13 +186,13 @@ export const DEFAULTS: PoolRows & {
 	"output.echo": {
 		value: "stderr",
 		check: oneOf("stderr", "none"),
-		reason: "what a tool prints, logs or dies of is seen without any set-up",
+		reason: "shows what a tool prints, logs or dies of, without any set-up",
 	},
 	"audit.intervalMs": {
 		value: 30_000,
 		check: milliseconds(100),
 		reason:
-			"rare enough that one look at the process table costs nothing, often enough to keep the ledger true",
+			"rare enough that reading the process table costs nothing, often enough to keep the ledger accurate",
 	},
 	"audit.strays": {
 		value: "reported",
@@ -202,12 +202,12 @@ export const DEFAULTS: PoolRows & {
 	"jobs.concurrency": {
 		value: undefined,
 		check: wholeNumber(1, 10_000),
-		reason: "more programs that compute than processors only delay each other",
+		reason: "more computing programs than processors only slow each other down",
 	},
 	"jobs.queueLimit": {
 		value: 1_000,
 		check: wholeNumber(0),
-		reason: "a bound that back-pressures a server before its memory does",
+		reason: "it slows a server's clients down before memory runs out",
 	},
 	"history.runs": {
 		value: 200,
@@ -223,11 +223,11 @@ export const DEFAULTS: PoolRows & {
 		value: "recorded",
 		check: oneOf("recorded", "left_out"),
 		reason:
-			"it explains an end at night, in a file that only this user can read",
+			"it explains a crash during the night, in a file that only this user can read",
 	},
 	echo: {
 		value: "stderr",
 		check: oneOf("stderr", "none"),
-		reason: "that something was killed must not stay unseen",
+		reason: "killing something should not go unnoticed",
 	},
 };

@@ -87,7 +87,7 @@ function late({ meters, spans }: Exporting): InstrumentProblem | undefined {
 		reason: "sdk_registered_late",
 		message: `An OpenTelemetry SDK was registered after the first pool with telemetry() was made: ${ofSnakepit(lost)}.`,
 		remedy:
-			"Register the SDK before the first createPool, best in a file of its own: node --import ./instrumentation.js program.js.",
+			"Register the SDK before the first createPool, preferably in its own file: node --import ./instrumentation.js program.js.",
 	};
 }
 
@@ -128,7 +128,7 @@ export function inspectRegistration({
 			status: "available",
 			detail: "no OpenTelemetry SDK is registered in this program",
 			remedy:
-				"Register one before the first createPool, best in a file of its own: node --import ./instrumentation.js program.js.",
+				"Register one before the first createPool, preferably in its own file: node --import ./instrumentation.js program.js.",
 		};
 	const missing = names.filter((name) => signals[name] === undefined);
 	return {

@@ -227,7 +227,7 @@ async function uvPython(
 		done.kind === "ended" && done.code === 0 ? done.stdout.trim() : "";
 	return program !== ""
 		? offered(resolve(cwd, program), "uv python find names it")
-		: { kind: "nothing", why: `uv python find found none: ${done.problem}` };
+		: { kind: "nothing", why: `uv python find failed: ${done.problem}` };
 }
 
 function named(program: string, reason: string): FoundLead {

@@ -21,7 +21,7 @@ export function unusable(
 	return new StartError<PythonStartErrorCode>({
 		code: "PYTHON_UNUSABLE",
 		ran: "no",
-		message: `The Python of the workers cannot be used: ${lead.reason}, and ${lead.problem}. No other is taken in its place. ${remedies(lead).join(", ")}, or name another Python by the adapter's option "python".${passedOverText(passedOver)}`,
+		message: `The workers' Python cannot be used: ${lead.reason}, and ${lead.problem}. Snakepit does not fall back to another one. ${remedies(lead).join(", ")}, or name another Python by the adapter's option "python".${passedOverText(passedOver)}`,
 	});
 }
 

@@ -49,7 +49,7 @@ test("the choice names the interpreters that were passed over", async () => {
 	expect(note).toContain(
 		`no .venv in ${cwd} or above it; ${root}/project/.venv is not a virtual environment`,
 	);
-	expect(note).toContain("uv python find found none");
+	expect(note).toContain("uv python find failed");
 });
 
 test("no Python is an error that lists everything that was tried", async () => {

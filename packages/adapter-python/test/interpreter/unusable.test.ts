@@ -36,7 +36,7 @@ test("VIRTUAL_ENV that names no directory is an error that names it, with the wa
 			`VIRTUAL_ENV is ${directory}, and there is no ${directory}/bin/python (${directory} does not exist).`,
 		),
 	);
-	expect(String(error)).toContain("No other is taken in its place");
+	expect(String(error)).toContain("Snakepit does not fall back to another one");
 	expect(String(error)).toContain(`python3 -m venv --clear ${directory}`);
 	expect(String(error)).toContain("unset VIRTUAL_ENV");
 });

@@ -141,7 +141,7 @@ export class JsonRpcConversation {
 	#garbage(text: string): void {
 		const shown = JSON.stringify(text.slice(0, 200));
 		if (this.#options.onGarbage === "break") {
-			const why = `it wrote what is no JSON-RPC: ${shown}`;
+			const why = `it wrote something that is not JSON-RPC: ${shown}`;
 			this.peer.end(why);
 			this.#process.broken(new Error(why));
 		} else this.#log(`no JSON-RPC on standard output: ${shown}`);

@@ -34,8 +34,8 @@ export async function main(args: readonly string[]): Promise<void> {
 		.usage("[--grace TIME] [--with-stdin] [--verbose] -- COMMAND [ARGUMENT...]")
 		.option("--grace <time>", "from SIGTERM to SIGKILL")
 		.option("--with-stdin", "also when nobody can write to standard input")
-		.option("--verbose", "report what was ended, and why")
-		.description("run a command so that nothing of it stays behind");
+		.option("--verbose", "report what was killed, and why")
+		.description("run a command and leave none of its processes behind");
 	addMcp(program);
 	addLiveCommands(program);
 	addDash(program);

@@ -75,7 +75,7 @@ async function listening(
 	} catch (error) {
 		const { code, message } = error as NodeJS.ErrnoException;
 		if (code === "ERR_SOCKET_BAD_PORT")
-			throw new CommandFailed("usage", `${port} is no port.`);
+			throw new CommandFailed("usage", `${port} is not a port.`);
 		if (code !== "EADDRINUSE" && code !== "EACCES") throw error;
 		throw new CommandFailed(
 			"failed",

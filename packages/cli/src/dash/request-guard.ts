@@ -41,7 +41,7 @@ export function foreignOrigin(
 			status: 415,
 			code: "NOT_JSON",
 			message:
-				"A request that changes something has content-type application/json.",
+				"A request that changes something must have the content-type application/json.",
 		};
 	return undefined;
 }

@@ -119,7 +119,7 @@ export function addLiveCommands(
 			const manner = options["forced"] === true ? "forced" : "gentle";
 			return act("recycle", options, worker, { manner });
 		});
-	command("restart <worker>", "kill a worker, and start it anew").action(
+	command("restart <worker>", "kill a worker and start a new one").action(
 		(worker: string, options: Options) => act("restart", options, worker, {}),
 	);
 	for (const [name, description] of [

@@ -16,7 +16,7 @@ export type RunOrder =
 export const RUN_USAGE = `Usage: snakepit run [--grace TIME] [--with-stdin] [--verbose]
                     -- COMMAND [ARGUMENT...]
 
-Runs a command so that nothing of it stays behind. It has the same standard
+Runs a command and leaves none of its processes behind. It has the same standard
 input, output and error, gets the signals that are sent to this process, and its
 exit status or signal is passed on. When it ends, or when the process that
 started this one ends in any way, everything that descends from the command is

@@ -95,7 +95,7 @@ export class JobHandle implements Job {
 			throw new JobError({
 				code: "JOB_OUTPUT_TAKEN",
 				ran: "maybe",
-				message: `The output of ${this.jobId} is read already, or was discarded by result(). Read it once and in one way, and begin before you call result().`,
+				message: `The output of ${this.jobId} has already been read, or was discarded by result(). Read it once, in one way, and start before you call result().`,
 			});
 		this.#output = "taken";
 		this.#life.result.catch(() => {}); // The reader gets it.

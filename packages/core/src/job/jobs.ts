@@ -111,6 +111,6 @@ function runClosed({ ref }: JobLife): JobError {
 	return new JobError({
 		code: "JOB_RUN_CLOSED",
 		ran: "no",
-		message: `The run was closed before ${ref.jobId} (${ref.program}). Make jobs before run.close(), or open another run.`,
+		message: `The run was closed before ${ref.jobId} (${ref.program}). Start jobs before run.close(), or open another run.`,
 	});
 }

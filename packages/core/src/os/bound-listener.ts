@@ -75,6 +75,6 @@ function descriptorOf(server: Server): number {
 	throw new StartError({
 		code: "DESCRIPTORS_UNSUPPORTED",
 		ran: "no",
-		message: `This runtime (${process.version}) does not show the descriptor of a server, so no program can be given a listener. Use Node.`,
+		message: `This runtime (${process.version}) does not expose a server's descriptor, so programs cannot be given a listener. Use Node.`,
 	});
 }

@@ -71,7 +71,7 @@ export function placeForRunDirectories(
 		throw new StartError({
 			code: "SOCKET_PATH_TOO_LONG",
 			ran: "no",
-			message: `No place for sockets has a path that is short enough (a socket path has fewer than ${SOCKET_PATH_LIMIT} bytes): looked at ${bases.join(", ")}. Set XDG_RUNTIME_DIR to a short path.`,
+			message: `No directory for sockets has a short enough path (a socket path has fewer than ${SOCKET_PATH_LIMIT} bytes): tried ${bases.join(", ")}. Set XDG_RUNTIME_DIR to a short path.`,
 		});
 	return base;
 }
@@ -165,7 +165,7 @@ function unsafe(path: string, complaint: string): StartError {
 	return new StartError({
 		code: "RUNTIME_DIRECTORY_UNSAFE",
 		ran: "no",
-		message: `The runtime directory ${path} ${complaint}. Sockets are only put where nobody else can exchange them: set XDG_RUNTIME_DIR, or TMPDIR where that is not set, to a directory of your own with mode 0700.`,
+		message: `The runtime directory ${path} ${complaint}. Sockets are created only where no other user can replace them: set XDG_RUNTIME_DIR, or TMPDIR where that is not set, to a directory of your own with mode 0700.`,
 	});
 }
 

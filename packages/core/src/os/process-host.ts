@@ -66,7 +66,7 @@ export class SystemProcessHost implements CensusHost {
 			throw new StartError({
 				code: "PLATFORM_UNSUPPORTED",
 				ran: "no",
-				message: `The process table does not show this very process (pid ${process.pid} is ${own}), so no process could be ended safely. Mount /proc.`,
+				message: `The process table does not show this process itself (pid ${process.pid} is ${own}), so no process could be killed safely. Mount /proc.`,
 			});
 		this.self = this.#identity(own);
 		this.source = new NodeProcessSource({

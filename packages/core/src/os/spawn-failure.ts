@@ -23,7 +23,7 @@ function remedy(code: string | undefined, spec: ProcessSpec): string {
 	switch (code) {
 		case "ENOENT":
 			if (spec.executable.includes("/"))
-				return "There is no such file, or no interpreter that its first line names; it may have been moved or removed since.";
+				return "The file, or the interpreter that its first line names, does not exist; it may have been moved or removed.";
 			return `Install it, put its directory into PATH (now ${spec.env["PATH"] ?? "not set"}), or name it with its full path.`;
 		case "EACCES":
 			return "It is not executable for this user: check its mode (chmod +x) and the directories above it.";

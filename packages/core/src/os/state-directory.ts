@@ -153,6 +153,6 @@ function unwritable(path: string, complaint: string): RegistryError {
 			? "REGISTRY_FULL"
 			: "REGISTRY_UNWRITABLE",
 		ran: "no",
-		message: `The ledger of processes cannot be kept in ${path}: it ${complaint.replace(/\.$/, "")}. Or name a directory of your own with the option dataDir.`,
+		message: `The ledger of processes cannot be kept in ${path}: it ${complaint.replace(/\.$/, "")}. Or set dataDir to a directory of your own.`,
 	});
 }

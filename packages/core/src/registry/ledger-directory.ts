@@ -164,7 +164,7 @@ function makePrivate(directory: string): void {
 		throw new RegistryError({
 			code: "REGISTRY_UNWRITABLE",
 			ran: "no",
-			message: `The ledger's folder ${directory} ${complaint}. Remove it, or name another directory with the option dataDir.`,
+			message: `The ledger's folder ${directory} ${complaint}. Remove it, or set dataDir to another directory.`,
 		});
 	// A copy or a checkout may have opened it.
 	if ((stats.mode & 0o077) !== 0) chmodSync(directory, stats.mode & 0o700);

@@ -218,6 +218,6 @@ function notRenewed(path: string, reason: string): RegistryError {
 	return new RegistryError({
 		code: "REGISTRY_UNWRITABLE",
 		ran: "no",
-		message: `The file ${path} of this run cannot be made again: ${reason}. Move it away: Snakepit tries again at the next audit (audit.intervalMs).`,
+		message: `The file ${path} of this run cannot be recreated: ${reason}. Move what is there away; Snakepit tries again at the next audit (audit.intervalMs).`,
 	});
 }

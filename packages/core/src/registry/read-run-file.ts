@@ -82,7 +82,7 @@ function openToRead(sqlite: Sqlite, path: string): SqliteConnection {
 function reasonNotToRead(connection: SqliteConnection): string | undefined {
 	const { client } = connection;
 	if (client.pragma("application_id", { simple: true }) !== APPLICATION_ID)
-		return "It is no run of Snakepit's.";
+		return "It is not a Snakepit run.";
 	const version = versionOf(connection);
 	return version >= 1 && version <= SCHEMA_VERSION
 		? undefined

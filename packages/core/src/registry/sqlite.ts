@@ -74,7 +74,7 @@ export async function loadSqlite(
 		throw new RegistryError({
 			code: "REGISTRY_UNSUPPORTED",
 			ran: "no",
-			message: `The ledger needs SQLite ${MINIMUM_SQLITE} or newer, better-sqlite3 brought ${version}: older ones can corrupt it. Update better-sqlite3.`,
+			message: `The ledger needs SQLite ${MINIMUM_SQLITE} or newer, because older versions can corrupt it. better-sqlite3 has ${version}. Update better-sqlite3.`,
 		});
 	return {
 		open(path, { readonly, busyTimeoutMs }) {
@@ -119,7 +119,7 @@ export const BESIDE: readonly string[] = ["-journal", "-wal", "-shm"];
 export function assertPlainFile(path: string): void {
 	const stats = lstatSync(path, { throwIfNoEntry: false });
 	if (stats === undefined || stats.isFile()) return;
-	const error: NodeJS.ErrnoException = new Error(`${path} is no plain file`);
+	const error: NodeJS.ErrnoException = new Error(`${path} is not a regular file`);
 	error.code = "SQLITE_NOTADB";
 	throw error;
 }

@@ -77,7 +77,7 @@ export class Engagements {
 			throw new StartError({
 				code: "PROTECTION_UNAVAILABLE",
 				ran: "no",
-				message: `The protection ${name} cannot be engaged, and it was made with whenUnavailable: "refuse". ${reason}`,
+				message: `The protection ${name} is not available here, and it was created with whenUnavailable: "refuse". ${reason}`,
 				cause: error,
 			});
 		}

@@ -127,7 +127,7 @@ export class OpenedRun implements Run {
 			throw new StartError({
 				code: "RUN_CLOSED",
 				ran: "no",
-				message: `run.createPool: run ${this.runId} is closed. Make pools before run.close(), or open another run.`,
+				message: `run.createPool: run ${this.runId} is closed. Create pools before run.close(), or open another run.`,
 			});
 		const prepared = preparePool(checkPool("run.createPool", given));
 		const unsubscribe = this.#hub.subscribe(prepared.hub.emit);

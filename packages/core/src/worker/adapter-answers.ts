@@ -68,7 +68,7 @@ function numberTaken(at: string, fd: number): OptionsError {
 	return new OptionsError({
 		code: "INVALID_OPTION",
 		ran: "no",
-		message: `${at} descriptors: ${taken} has the number ${fd} already. Give each a number of its own, from 3 to 255; with a launchPayload from 4.`,
+		message: `${at} descriptors: ${taken} already has the number ${fd}. Give each its own number, from 3 to 255 (from 4 with a launchPayload).`,
 	});
 }
 

@@ -28,7 +28,7 @@ export function formatLaunchMessage(
 		throw new StartError({
 			code: "CONNECT_FAILED",
 			ran: "no",
-			message: `Worker ${slot.workerId}: its launch message has ${bytes} bytes, at most ${MAX_CONTROL_LINE_BYTES} are allowed. Pass large settings by a file or the environment.`,
+			message: `Worker ${slot.workerId}: its launch message has ${bytes} bytes, at most ${MAX_CONTROL_LINE_BYTES} are allowed. Pass large settings in a file or in the environment.`,
 		});
 	}
 	return line;
@@ -109,7 +109,7 @@ export async function shakeHands(
 			new StartError({
 				code: "WORKER_EXITED_EARLY",
 				ran: "no",
-				message: `Worker ${workerId} closed its control channel (descriptor 3) before it said that it is ready.`,
+				message: `Worker ${workerId} closed its control channel (descriptor 3) before it reported that it is ready.`,
 				cause,
 			}),
 		);

@@ -76,7 +76,7 @@ test("a failed spawn reports why and what to do", async () => {
 	const cases: [string, Partial<ProcessSpec>, RegExp][] = [
 		["no-such-program", {}, /Install it.*PATH/],
 		["no-such-program", { env: {} }, /now not set/],
-		[join(directory, "removed"), {}, /no such file.*moved or removed since/],
+		[join(directory, "removed"), {}, /does not exist.*moved or removed/],
 		[file, {}, /chmod \+x/],
 		[
 			"true",

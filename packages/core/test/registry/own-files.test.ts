@@ -192,7 +192,7 @@ test("what cannot be moved out of the way is reported once, and again only when 
 	expect(events.of("registry.degraded")).toMatchObject([
 		{
 			code: "REGISTRY_UNWRITABLE",
-			message: expect.stringMatching(/cannot be made again.*audit.intervalMs/s),
+			message: expect.stringMatching(/cannot be recreated.*audit.intervalMs/s),
 		},
 	]);
 	rmSync(inTheWay, { recursive: true });

@@ -86,7 +86,7 @@ test.each<[string, (path: string) => void]>([
 		expect(lstatSync(path).isFile()).toBe(false);
 		expect(readRunFile(sqlite, path, name)).toMatchObject({
 			kind: "unusable",
-			reason: expect.stringContaining("no plain file"),
+			reason: expect.stringContaining("not a regular file"),
 		});
 	},
 );

@@ -63,7 +63,7 @@ describe("the launch message", () => {
 				code: "CONNECT_FAILED",
 				ran: "no",
 				message: expect.stringMatching(
-					/p-0.*6553[67] bytes, at most 65536.*by a file or the environment/,
+					/p-0.*6553[67] bytes, at most 65536.*in a file or in the environment/,
 				),
 			}),
 		);

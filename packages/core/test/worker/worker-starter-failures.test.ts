@@ -37,7 +37,7 @@ describe("with a process", () => {
 			script: { launchPayload: "x".repeat(70_000), boot: prints(() => {}) },
 			expected: {
 				code: "CONNECT_FAILED",
-				message: expect.stringContaining("by a file or the environment"),
+				message: expect.stringContaining("in a file or in the environment"),
 			},
 		},
 		{

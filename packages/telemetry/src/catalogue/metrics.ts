@@ -72,7 +72,7 @@ const TABLE = {
 		group: "calls",
 		kind: "counter",
 		unit: "{retry}",
-		description: "Attempts that failed and were made again.",
+		description: "Attempts that failed and were retried.",
 		attributes: ["snakepit.pool.name", "error.type"],
 	},
 	"snakepit.call.active": {

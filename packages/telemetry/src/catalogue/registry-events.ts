@@ -53,7 +53,7 @@ export const REGISTRY_EVENTS: EventPlaces<"registry"> = {
 	"registry.file_renewed": {
 		group: "process",
 		severity: "info",
-		line: ({ file, path }) => `the ${file} of this run was made anew: ${path}`,
+		line: ({ file, path }) => `the ${file} of this run was recreated: ${path}`,
 		attributes: { ...RUN, "snakepit.path": "path" },
 	},
 	"registry.reconciled": {

@@ -43,7 +43,7 @@ const SPAN_TABLE = {
 		name: "queue",
 		parent: "call",
 		description:
-			"The wait for a worker; a call for which one had room has none, one that is made again may have several.",
+			"The wait for a worker; a call that did not have to wait has none, one that is retried may have several.",
 		attributes: ["error.type"],
 	},
 	attempt: {
@@ -168,7 +168,7 @@ const SPAN_TABLE = {
 	"worker stop": {
 		group: "process",
 		name: "worker stop",
-		parent: "pool close; else it begins a trace of its own",
+		parent: "pool close; else it starts its own trace",
 		links: "attempts that failed with it",
 		description:
 			"From the decision to stop a worker until its process is gone. A worker that died by itself, unnoticed until then, has none.",
@@ -225,7 +225,7 @@ const EVENT_TABLE = {
 		attributes: ["error.type"],
 	},
 	retried: {
-		description: "An attempt failed and the call is made again.",
+		description: "An attempt failed and the call is retried.",
 		attributes: ["error.type"],
 	},
 	"stop step": {

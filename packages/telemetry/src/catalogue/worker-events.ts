@@ -70,7 +70,7 @@ export const WORKER_EVENTS: EventPlaces<"worker"> = {
 		group: "process",
 		spans: ["worker stop"],
 		severity: ({ reason }) => (WANTED.includes(reason) ? "info" : "warn"),
-		line: ({ workerId, message }) => `${workerId} has to go: ${message}`,
+		line: ({ workerId, message }) => `${workerId} must be stopped: ${message}`,
 		attributes: {
 			...WORKER,
 			"snakepit.worker.end.reason": "reason",

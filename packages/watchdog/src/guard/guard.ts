@@ -28,7 +28,7 @@ export interface GuardOptions {
 export const GUARD_DEFAULTS = {
 	whenUnavailable: {
 		value: "start",
-		reason: "a protection is no reason not to work",
+		reason: "a missing protection should not keep a program from working",
 	},
 } as const;
 

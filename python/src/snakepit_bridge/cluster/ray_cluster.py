@@ -135,7 +135,7 @@ def _find(address: str) -> str:
     if not services.find_node_ids():
         raise _unreachable(
             found,
-            "this machine is no node of the cluster, which the gateway has to be on",
+            "this machine is not a node of the cluster, and the gateway must run on one",
             f"join it here, with `ray start --address={found} --num-cpus=0` if no worker "
             "shall run on this machine",
         )

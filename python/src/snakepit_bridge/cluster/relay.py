@@ -180,7 +180,7 @@ class Relay:
                 send = os.killpg if number in SIGNALS_OF_GROUP else os.kill
                 send(self._worker.pid, number)
         else:
-            raise LineInvalid(f"a message that means nothing here: {list(message)}")
+            raise LineInvalid(f"an unexpected message: {list(message)}")
 
     def _flush(self) -> None:
         """Sends what waits, now or when that is possible."""

@@ -154,7 +154,7 @@ def _check_batch(batch: object) -> None:
     if not isinstance(batch, Batch):
         most = batch if type(batch) is int and batch >= 1 else 32
         raise TypeError(
-            f"batch={batch!r:.60} is no Batch; write @tool(batch=Batch(max={most}))"
+            f"batch={batch!r:.60} is not a Batch; write @tool(batch=Batch(max={most}))"
         )
 
 

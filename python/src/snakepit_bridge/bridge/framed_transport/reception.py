@@ -177,7 +177,7 @@ class _Guest:
                 raise Malformed("the token comes first")
             signal = pb.HostSignal.FromString(body)
             if signal.HasField("hello") and number < len(messages):
-                raise Malformed("nothing may follow the token before the welcome")
+                raise Malformed("the token must be the last message before the welcome")
             self._reception._received(self, signal)
             if self._connection.fileno() not in self._reception._guests:
                 return
