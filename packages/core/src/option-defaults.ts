@@ -64,7 +64,8 @@ export const DEFAULTS: PoolRows & {
 	"size.min": {
 		value: 1,
 		check: wholeNumber(0, 10_000),
-		reason: "a worker is expensive: one is kept ready, and more are started on demand",
+		reason:
+			"a worker is expensive: one is kept ready, and more are started on demand",
 	},
 	"size.max": {
 		value: undefined,
@@ -97,7 +98,8 @@ export const DEFAULTS: PoolRows & {
 	"start.maxRestarts": {
 		value: 20,
 		check: wholeNumber(0, 1_000_000),
-		reason: "rare crashes heal indefinitely, and a crash loop is detected within a minute",
+		reason:
+			"rare crashes heal indefinitely, and a crash loop is detected within a minute",
 	},
 	"queue.limit": {
 		value: 1_000,
@@ -164,7 +166,8 @@ export const DEFAULTS: PoolRows & {
 	"stop.drainMs": {
 		value: 30_000,
 		check: milliseconds(0),
-		reason: "applies to `close()`; when a signal ends the program, a pool has 2 s",
+		reason:
+			"applies to `close()`; when a signal ends the program, a pool has 2 s",
 	},
 	"stop.killAfterMs": {
 		value: 5_000,

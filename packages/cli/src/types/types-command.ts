@@ -12,7 +12,10 @@ export function addTypes(program: Command): void {
 		)
 		.description("write the TypeScript types of Python tools")
 		.option("--output <file>", "such as tools.ts; standard output by default")
-		.option("--watch", "regenerate when a Python file next to the tools changes")
+		.option(
+			"--watch",
+			"regenerate when a Python file next to the tools changes",
+		)
 		.option(
 			"--python <path>",
 			"the interpreter; found like that of python() by default",

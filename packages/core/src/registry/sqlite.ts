@@ -119,7 +119,9 @@ export const BESIDE: readonly string[] = ["-journal", "-wal", "-shm"];
 export function assertPlainFile(path: string): void {
 	const stats = lstatSync(path, { throwIfNoEntry: false });
 	if (stats === undefined || stats.isFile()) return;
-	const error: NodeJS.ErrnoException = new Error(`${path} is not a regular file`);
+	const error: NodeJS.ErrnoException = new Error(
+		`${path} is not a regular file`,
+	);
 	error.code = "SQLITE_NOTADB";
 	throw error;
 }
