@@ -37,6 +37,12 @@ const PROGRAMS = [
 		call: WAIT,
 		least: 2,
 	},
+	{
+		name: "a server in Python below uvx, in a call",
+		server: () => pythonServer("2.3.0").belowUvx,
+		call: WAIT,
+		least: 2,
+	},
 ];
 
 // Its environment is made once, which takes minutes on a busy machine.

@@ -46,6 +46,7 @@ describe.runIf(isThorough())("a server in Python", () => {
 		[`with FastMCP (mcp ${OLD})`, () => pythonServer(OLD).alone],
 		[`with MCPServer (mcp ${NEW})`, () => pythonServer(NEW).alone],
 		[`below uv run (mcp ${NEW})`, () => pythonServer(NEW).belowUv],
+		[`below uvx (mcp ${NEW})`, () => pythonServer(NEW).belowUvx],
 	] as const)(
 		"%s has tools, progress, sampling and errors, is cancelled, and replaced when it is killed in a call",
 		async (_, server) => {

@@ -1,7 +1,9 @@
+import { globSync } from "node:fs";
 import { createRequire } from "node:module";
 import { delimiter, dirname, join } from "node:path";
 import { testPython } from "../../../scripts/python-environment.ts";
 import type { McpOptions } from "../src/index.ts";
+import { dataDirectory } from "./data-directory.ts";
 
 const load = createRequire(import.meta.url);
 
@@ -22,10 +24,11 @@ export const BELOW_NPX: McpOptions = {
 	},
 };
 
-/** The server in Python with one version of its library: by itself, and as `uv run` starts it, below uv. @throws Error when the library cannot be installed. */
+/** The server in Python with one version of its library: by itself, and below uv, as `uv run` and `uvx` start it. @throws Error when the library cannot be installed. */
 export function pythonServer(version: string): {
 	readonly alone: McpOptions;
 	readonly belowUv: McpOptions;
+	readonly belowUvx: McpOptions;
 } {
 	const python = testPython(`mcp-${version}`, [
 		`mcp==${version}`,
@@ -35,6 +38,9 @@ export function pythonServer(version: string): {
 		throw new Error(`mcp ${version} could not be installed.`);
 	const program = join(import.meta.dirname, "programs/server.py");
 	const uv = join(dirname(python), "uv");
+	const [library] = globSync("lib/python*/site-packages", {
+		cwd: join(dirname(python), ".."),
+	});
 	return {
 		alone: { command: [python, program] },
 		belowUv: {
@@ -42,6 +48,17 @@ export function pythonServer(version: string): {
 				...[uv, "run", "--no-project", "--offline"],
 				...["--python", python, program],
 			],
+		},
+		belowUvx: {
+			command: [
+				...[`${uv}x`, "--offline", "--python", python, "--from"],
+				join(import.meta.dirname, "programs/below-uvx"),
+				...["below-uvx", program],
+			],
+			env: {
+				UV_CACHE_DIR: dataDirectory(),
+				PYTHONPATH: join(dirname(python), "..", library ?? ""),
+			},
 		},
 	};
 }
