@@ -41,3 +41,4 @@ export { type NamingScheme, prometheusName } from "./prometheus-names.ts";
 export { SCOPE } from "./scope.ts";
 export type { Group } from "./switches.ts";
 export { telemetry } from "./telemetry.ts";
+export { traceJobs } from "./trace-jobs.ts";

@@ -104,7 +104,7 @@ const SPAN_TABLE = {
 		name: "job {program}",
 		parent: "the span in which `run.job` was called",
 		description:
-			"A job of a run that a pool with telemetry shares, from its acceptance to its end; its wait for a turn is in it.",
+			"A job of a run that a pool with telemetry shares, or that has `traceJobs()`, from its acceptance to its end; its wait for a turn is in it.",
 		attributes: [
 			"snakepit.job.id",
 			"snakepit.job.program",
