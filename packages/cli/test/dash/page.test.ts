@@ -103,6 +103,12 @@ describe.skipIf(!hasChromium)(`the page in Chromium${WHY_SKIPPED}`, () => {
 			"#app script, #app img:not([src='/icon.svg'])",
 		);
 		expect(await foreign.count()).toBe(0);
+		// The call is over: its lines are those that the page has.
+		await page.getByRole("link", { name: "What it prints" }).click();
+		await page.locator(".lines li", { hasText: "blinks" }).waitFor();
+		expect(await page.locator(".count").textContent()).toContain(
+			"while this view was closed",
+		);
 	});
 
 	test("a worker that hangs is shown as hung, before it is killed", async () => {

@@ -1,12 +1,16 @@
 import type { LogBatchRecord } from "../../src/dash/log-batch.ts";
-import { type LogLines, NO_LINES, withLines } from "../model/log-lines.ts";
+import {
+	carriedLines,
+	type LogFilter,
+	type LogLines,
+	NO_LINES,
+	withLines,
+} from "../model/log-lines.ts";
 import { runPath } from "./requests.ts";
 import type { Store } from "./store.ts";
 
-export interface LogWish {
+export interface LogWish extends LogFilter {
 	readonly runId: string;
-	readonly worker: string;
-	readonly call: string;
 }
 
 export interface LogState extends LogLines {
@@ -22,8 +26,9 @@ export const NO_LOG: LogState = {
 	ended: undefined,
 };
 
-/** Follows what workers print; returns the function that ends it. */
+/** Follows what workers print, after what the page has of it; returns the function that ends it. */
 export function followLogs(wish: LogWish, store: Store<LogState>): () => void {
+	store.update((state) => ({ ...NO_LOG, ...carriedLines(state, wish) }));
 	const query = new URLSearchParams({ worker: wish.worker, call: wish.call });
 	const source = new EventSource(`${runPath(wish.runId, "logs")}?${query}`);
 	source.addEventListener("following", () => {

@@ -8,19 +8,29 @@ export interface LogLines {
 	readonly received: number;
 	/** How many it did not get: there were too many at a time. */
 	readonly leftOut: number;
+	/** Some are from before the view or its filter changed: what was printed in between is missing. */
+	readonly hasGap: boolean;
+}
+
+/** Whose lines are shown; `""` stands for all. */
+export interface LogFilter {
+	readonly worker: string;
+	readonly call: string;
 }
 
 export interface NumberedLine extends PageLogLine {
 	readonly number: number;
 }
 
-export const NO_LINES: LogLines = { lines: [], received: 0, leftOut: 0 };
+export const NO_LINES: LogLines = {
+	...{ lines: [], received: 0, leftOut: 0, hasGap: false },
+};
 
 /** The page keeps so many lines. */
 export const KEPT_LINES = 5_000;
 
 export function withLines(
-	{ lines, received, leftOut }: LogLines,
+	{ lines, received, leftOut, hasGap }: LogLines,
 	batch: LogBatchRecord,
 ): LogLines {
 	const added = batch.lines.map((line, index) => ({
@@ -31,6 +41,25 @@ export function withLines(
 		lines: [...lines, ...added].slice(-KEPT_LINES),
 		received: received + added.length,
 		leftOut: leftOut + batch.leftOut,
+		hasGap,
+	};
+}
+
+/** What is still there when the view is opened again, or another filter is chosen. */
+export function carriedLines(
+	{ lines }: LogLines,
+	{ worker, call }: LogFilter,
+): LogLines {
+	const carried = lines
+		.filter(
+			({ workerId, callId }) =>
+				(worker === "" || workerId === worker) &&
+				(call === "" || callId === call),
+		)
+		.map((line, number) => ({ ...line, number }));
+	return {
+		...{ lines: carried, received: carried.length, leftOut: 0 },
+		hasGap: carried.length > 0,
 	};
 }
 

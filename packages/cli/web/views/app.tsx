@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { type LogState, NO_LOG } from "../feed/log-feed.ts";
 import type { RunFeed } from "../feed/run-feed.ts";
-import type { Store } from "../feed/store.ts";
+import { Store } from "../feed/store.ts";
 import { type PageState, pageVerdict } from "../model/page-state.ts";
 import { fragmentOf, type PageRoute, routeOf, VIEWS } from "../model/route.ts";
 import { CallsView } from "./calls.tsx";
@@ -49,6 +50,7 @@ export function App({
 	const { run } = state;
 	const isLive = run?.link.kind === "live";
 	const scopes = run?.tick?.run.scopes.join();
+	const log = useMemo(() => new Store(NO_LOG), [run?.runId]);
 	const tools = useMemo<PageTools>(
 		() => ({
 			runId: run?.runId ?? "",
@@ -83,7 +85,7 @@ export function App({
 				))}
 			</nav>
 			<main class={isStale ? "stale" : ""}>
-				<View state={state} route={route} />
+				<View state={state} log={log} route={route} />
 			</main>
 			{notice && (
 				<div class="notice" role="alert" data-tone={notice.tone}>
@@ -99,9 +101,11 @@ export function App({
 
 function View({
 	state,
+	log,
 	route: { view, query },
 }: {
 	readonly state: PageState;
+	readonly log: Store<LogState>;
 	readonly route: PageRoute;
 }) {
 	const { run } = state;
@@ -121,7 +125,14 @@ function View({
 		case "charts":
 			return <ChartsView bins={run.bins} />;
 		case "logs":
-			return <LogsView key={run.runId} run={run.tick?.run} query={query} />;
+			return (
+				<LogsView
+					key={run.runId}
+					run={run.tick?.run}
+					store={log}
+					query={query}
+				/>
+			);
 		case "incidents":
 			return <IncidentsView run={run} />;
 		case "calls":

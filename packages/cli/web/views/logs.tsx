@@ -1,8 +1,8 @@
 import type { RunSnapshot } from "@snakepit/control";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { whole } from "../../src/wording/figures.ts";
-import { followLogs, type LogState, NO_LOG } from "../feed/log-feed.ts";
-import { Store } from "../feed/store.ts";
+import { followLogs, type LogState } from "../feed/log-feed.ts";
+import type { Store } from "../feed/store.ts";
 import { NO_LINES, withText } from "../model/log-lines.ts";
 import { fragmentOf } from "../model/route.ts";
 import { LineList } from "./line-list.tsx";
@@ -14,14 +14,17 @@ const DRAW_MS = 200;
 /** What workers print and log, from now on. */
 export function LogsView({
 	run,
+	store,
 	query: { worker = "", call = "" },
 }: {
 	readonly run: RunSnapshot | undefined;
+	/** Outlives the view: who comes back finds the lines. */
+	readonly store: Store<LogState>;
 	readonly query: Readonly<Record<string, string>>;
 }) {
 	const [text, setText] = useState("");
 	const runId = run?.runId;
-	const [log, clear] = useLog(runId, worker, call);
+	const [log, clear] = useLog(store, runId, worker, call);
 	const lines = withText(log.lines, text);
 	const go = (change: Readonly<Record<string, string>>) => {
 		location.hash = fragmentOf("logs", { worker, call, ...change });
@@ -77,6 +80,8 @@ export function LogsView({
 					{whole(log.received)} lines
 					{log.leftOut > 0 &&
 						`, ${whole(log.leftOut)} left out: too many at a time`}
+					{log.hasGap &&
+						" · without what was printed while this view was closed, or left out by its filter"}
 					{log.ended !== undefined && ` · ${log.ended}`}
 				</p>
 			</form>
@@ -95,17 +100,17 @@ export function LogsView({
 
 /** Follows the lines; they are drawn together. */
 function useLog(
+	store: Store<LogState>,
 	runId: string | undefined,
 	worker: string,
 	call: string,
 ): readonly [LogState, () => void] {
-	const store = useMemo(() => new Store(NO_LOG), []);
 	const [log, setLog] = useState(store.state);
 	useEffect(() => {
 		if (runId === undefined) return;
-		store.update(() => NO_LOG);
-		setLog(NO_LOG);
-		return followLogs({ runId, worker, call }, store);
+		const end = followLogs({ runId, worker, call }, store);
+		setLog(store.state);
+		return end;
 	}, [store, runId, worker, call]);
 	useEffect(() => {
 		const timer = setInterval(() => setLog(store.state), DRAW_MS);

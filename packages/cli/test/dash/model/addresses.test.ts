@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import {
+	NO_LINES,
 	rowsInSight,
 	withLines,
 	withText,
@@ -41,7 +42,7 @@ test("the page keeps the latest 5,000 lines, and counts all", () => {
 	const batch = { lines, leftOut: 5 } as unknown as Parameters<
 		typeof withLines
 	>[1];
-	const first = withLines({ lines: [], received: 0, leftOut: 0 }, batch);
+	const first = withLines(NO_LINES, batch);
 	const all = withLines(first, batch);
 	expect(all).toMatchObject({ received: 6_000, leftOut: 10 });
 	expect(all.lines).toHaveLength(5_000);

@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import type { PageLogLine } from "../../../src/dash/log-batch.ts";
+import {
+	carriedLines,
+	NO_LINES,
+	withLines,
+} from "../../../web/model/log-lines.ts";
+
+const line = (
+	workerId: string,
+	callId: string | null,
+	text: string,
+): PageLogLine => ({
+	...{ wallMs: 1, pool: "p", workerId, incarnation: "abcdefg-1", callId },
+	...{ from: "stdout", level: null, logger: null, cut: false, missing: 0 },
+	text,
+});
+
+const shown = withLines(NO_LINES, {
+	lines: [
+		line("p-0", "c1", "a"),
+		line("p-1", "c2", "b"),
+		line("p-0", null, "c"),
+	],
+	leftOut: 4,
+});
+
+test.each([
+	["", "", ["a", "b", "c"]],
+	["p-0", "", ["a", "c"]],
+	["p-0", "c1", ["a"]],
+	["p-1", "c1", []],
+])(
+	"of worker %j and call %j what fits stays, and that there is a gap is said",
+	(worker, call, texts) => {
+		const carried = carriedLines(shown, { worker, call });
+		expect(carried.lines.map(({ text }) => text)).toEqual(texts);
+		expect(carried).toMatchObject({
+			...{ received: texts.length, leftOut: 0, hasGap: texts.length > 0 },
+		});
+		const { lines, hasGap } = withLines(carried, {
+			lines: [line("p-0", "c1", "d")],
+			leftOut: 0,
+		});
+		expect(lines.map(({ number }) => number)).toEqual(lines.map((_, at) => at));
+		expect(hasGap).toBe(carried.hasGap);
+	},
+);
