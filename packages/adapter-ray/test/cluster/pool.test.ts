@@ -1,3 +1,4 @@
+import { readHistory } from "@snakepit/core/inspect";
 import { expect, test } from "vitest";
 import {
 	hasCluster,
@@ -41,7 +42,7 @@ test.skipIf(!hasCluster)(
 	{ timeout: START_MS },
 	async () => {
 		const cluster = await sharedCluster();
-		const { pool, events } = await rayPool(
+		const { pool, events, dataDir } = await rayPool(
 			cluster,
 			toolsOf(cluster, TOOLS),
 			{ heartbeat: { intervalMs: 1_000 } },
@@ -93,6 +94,12 @@ test.skipIf(!hasCluster)(
 		expect(events.of("companion.ended")).toMatchObject([
 			{ how: "released", exit: { kind: "code", code: 0 } },
 		]);
+		// The ledger has the node.
+		expect(events.of("registry.degraded")).toEqual([]);
+		const [run] = await Array.fromAsync(readHistory({ dataDir }));
+		expect(run?.workers).toContainEqual(
+			expect.objectContaining({ place: worker?.place, status: "ended" }),
+		);
 	},
 );
 

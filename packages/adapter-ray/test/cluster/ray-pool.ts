@@ -22,8 +22,13 @@ export async function rayPool(
 	tools: string,
 	options: Partial<PoolOptions> = {},
 	ray: Partial<RayPythonOptions> = {},
-): Promise<{ readonly pool: Pool; readonly events: EventRecorder }> {
+): Promise<{
+	readonly pool: Pool;
+	readonly events: EventRecorder;
+	readonly dataDir: string;
+}> {
 	const events = new EventRecorder();
+	const dataDir = mkdtempSync(join(cluster.disk, "data-"));
 	const pool = await createPool({
 		adapter: rayPython({
 			python: cluster.options.python,
@@ -32,7 +37,7 @@ export async function rayPool(
 			...ray,
 		}),
 		name: "far",
-		dataDir: mkdtempSync(join(cluster.disk, "data-")),
+		dataDir,
 		size: 1,
 		start: { timeoutMs: START_MS },
 		output: { echo: "none" },
@@ -40,5 +45,5 @@ export async function rayPool(
 		...options,
 	});
 	onTestFinished(() => pool.close({ drainMs: 0 }));
-	return { pool, events };
+	return { pool, events, dataDir };
 }

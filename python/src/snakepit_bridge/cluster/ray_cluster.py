@@ -101,12 +101,14 @@ class RayCluster:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         wanted = placement.get("node")
-        for node in self.nodes():
+        nodes = self.nodes()
+        for node in nodes:
             if wanted in (node.id, node.address, node.name):
                 return NodeAffinitySchedulingStrategy(node_id=node.id, soft=False)
         raise StartFailed(
             "RESOURCES_UNAVAILABLE",
             f"placement: the cluster has no living node {wanted}",
+            "\n".join(f"{node.name} ({node.address}), id {node.id}" for node in nodes),
         )
 
 
