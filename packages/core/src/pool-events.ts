@@ -105,10 +105,7 @@ export type PoolEvent =
 			readonly durationMs: number;
 	  }
 	| {
-			/**
-			 * Files changed, but no worker could be started with them. The old workers stay, and the next change triggers
-			 * another try.
-			 */
+			/** Files changed, but no worker could be started with them. The old workers stay until the next change. */
 			readonly type: "pool.reload_failed";
 			readonly pool: string;
 			readonly files: readonly string[];

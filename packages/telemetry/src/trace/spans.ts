@@ -1,7 +1,6 @@
 import {
 	type Attributes,
 	type Context,
-	context,
 	type Link,
 	type ProxyTracerProvider,
 	type Span,
@@ -108,11 +107,6 @@ export class Spans {
 /** The context in which a span is the current one. */
 export function within(span: Span, parent: Context): Context {
 	return trace.setSpan(parent, span);
-}
-
-/** The active context. */
-export function activeContext(): Context {
-	return context.active();
 }
 
 export function failed(span: Span, type: string, message: string): void {

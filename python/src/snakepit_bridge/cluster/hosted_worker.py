@@ -7,7 +7,7 @@ import os
 import socket
 import sys
 
-from snakepit_bridge.boot.control_channel import DESCRIPTOR, MAX_LINE, encode_line
+from snakepit_bridge.boot.control_channel import DESCRIPTOR, encode_line
 
 __all__ = ["HostedWorker", "bridge_command", "local_message"]
 
@@ -95,10 +95,6 @@ class HostedWorker:
                 os.close(descriptor)
             theirs.close()
         self.control.sendall(encode_line(message))
-
-    def read_ready_line(self) -> bytes:
-        """Returns the line that is there; nothing if the worker ended without."""
-        return self.control.recv(MAX_LINE)
 
     def connect(self) -> socket.socket:
         """Returns a connection to the worker's socket."""
