@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import queue
+import threading
 from typing import Any
 
 import pytest
@@ -9,6 +11,10 @@ from conftest import Host
 from support.calls_at_once import AT_ONCE, MEETING, answers
 
 from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.calls.cancellation import Cancellation
+from snakepit_bridge.calls.cancelled import CallCancelled, CancelReason
+from snakepit_bridge.calls.tool_threads import InterruptibleThread
+from snakepit_bridge.calls.trampoline import invoke
 from snakepit_bridge.values.decode import decode
 
 BOTH_TRANSPORTS_IN_CHECK = True
@@ -65,6 +71,14 @@ TOOLS = (
     @tool
     def write(data: bytes) -> int:
         return os.write(writer, data)
+
+    @tool
+    def starts_threads() -> None:
+        current_call().logger.info("begun")
+        while True:
+            thread = threading.Thread(target=time.monotonic)
+            thread.start()
+            thread.join()
 
     @tool
     def name_of_thread() -> str:
@@ -137,3 +151,58 @@ def test_a_call_in_c_is_cancelled_when_it_comes_back_and_others_go_on(
     }
     assert decode(ends[write].result.value) == 1
     assert ends[reader].failure.kind == pb.FAILURE_KIND_CANCELLED
+
+
+def test_a_cancel_never_ends_a_thread_that_the_tool_has_just_started(
+    start: Host,
+) -> None:
+    # Until it runs, Python before 3.12 takes it for the thread that starts it, which
+    # then waits for ever for one that was ended before its first line.
+    conversation = start(TOOLS, callsPerWorker=AT_ONCE).converse()
+    for _ in range(100):
+        call = conversation.begin("starts_threads")
+        assert conversation.logs.get(timeout=30).call_id == call
+        conversation.cancel(call)
+        failure = conversation.receive().failure
+        assert (failure.call_id, failure.kind) == (call, pb.FAILURE_KIND_CANCELLED)
+
+
+def test_a_thread_that_starts_another_is_interrupted_when_that_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cancellation = Cancellation()
+    cancellation.request(CancelReason.CALLER)
+    asked: queue.SimpleQueue[InterruptibleThread] = queue.SimpleQueue()
+    answered: queue.SimpleQueue[None] = queue.SimpleQueue()
+    begun: list[str] = []
+
+    def interrupt() -> None:
+        for _ in range(2):
+            asked.get(timeout=30).interrupt()
+            answered.put(None)
+
+    other = threading.Thread(target=interrupt)
+    other.start()
+    itself = InterruptibleThread(cancellation)
+    really_start = threading._start_new_thread  # type: ignore[attr-defined]
+
+    def begin(*given: Any) -> Any:
+        asked.put(itself)
+        answered.get(timeout=30)
+        begun.append("begins")
+        return really_start(*given)
+
+    def tool() -> None:
+        started = threading.Thread(target=begun.append, args=["runs"])
+        started.start()
+        started.join()
+        asked.put(itself)
+        answered.get(timeout=30)
+        begun.append("goes on")
+
+    monkeypatch.setattr(threading, "_start_new_thread", begin)
+    with pytest.raises(CallCancelled):
+        invoke(tool)
+    itself.disarm()
+    other.join()
+    assert begun == ["begins", "runs"]

@@ -7,6 +7,7 @@ import queue
 import sys
 import threading
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 from snakepit_bridge.calls.cancel_signal import is_cleaning_up, may_raise
@@ -42,6 +43,8 @@ class InterruptibleThread:
             frame = sys._current_frames().get(self._ident)
             if not self._armed or frame is None or not may_raise(frame):
                 return
+            if _starts_a_thread(frame):
+                return
             if not self._cleans_up():
                 self._cancellation.leave_alone()
                 _raise_in(self._ident, _RAISED[self._cancellation.reason])
@@ -64,6 +67,21 @@ class InterruptibleThread:
         if isinstance(handled, tuple):  # before Python 3.12
             handled = handled[1]
         return is_cleaning_up(handled)
+
+
+def _starts_a_thread(frame: FrameType | None) -> bool:
+    """Returns whether the code waits until a thread that it starts runs. Until then,
+    Python before 3.12 knows that thread by the number of the one that starts it: what
+    is to be raised here would end that one, and this one would wait for ever."""
+    while frame is not None:
+        if frame.f_code is _START:
+            started = frame.f_locals["self"]
+            return not started._started.is_set()
+        frame = frame.f_back
+    return False
+
+
+_START = threading.Thread.start.__code__
 
 
 def gil_is_enabled() -> bool:
