@@ -6,7 +6,7 @@ const WORDS: readonly (readonly [words: RegExp, flag: string])[] = [
 	[/ \(the adapter's option "tools"\)/g, ""],
 	[/the option dataDir/g, "--data-dir"],
 	// The command has no place for these.
-	[/; new URL\([^)]*\) begins beside the program/g, ""],
+	[/; new URL\([^)]*\) is relative to the program/g, ""],
 	[/ A module of Python's is \{ module: [^}]*\}\./g, ""],
 	[/, or have it among the requirements of a pythonEnvironment\(\)/g, ""],
 	[/ \(a pythonEnvironment\(\) does [^)]*\)/g, ""],
