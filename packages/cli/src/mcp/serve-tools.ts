@@ -41,7 +41,7 @@ export async function serveTools(file: string, flags: McpFlags): Promise<void> {
 				: { port, token: tokenIn(tokenFile) },
 	});
 	if (serving.url !== undefined)
-		console.error(`Serving ${serving.url}; the token is in ${tokenFile}.`);
+		console.error(`Serving ${serving.url} with the token in ${tokenFile}.`);
 	await serving.closed;
 }
 

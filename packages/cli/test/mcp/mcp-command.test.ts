@@ -81,7 +81,7 @@ test("snakepit mcp --http makes a token that only this user can read, and serves
 	const lines = createInterface({ input: child.stderr });
 	let url = "";
 	for await (const line of lines) {
-		url = /Serving (\S+);/.exec(line)?.[1] ?? "";
+		url = /^Serving (\S+) with/.exec(line)?.[1] ?? "";
 		if (url !== "") break;
 	}
 	expect(statSync(file).mode & 0o777).toBe(0o600);
