@@ -4,7 +4,7 @@ import { CommandFailed } from "./command-failed.ts";
 const WORDS: readonly (readonly [words: RegExp, flag: string])[] = [
 	[/the adapter's option "python"/g, "--python"],
 	[/ \(the adapter's option "tools"\)/g, ""],
-	[/the option dataDir/g, "--data-dir"],
+	[/(?:the option )?\bdataDir\b/g, "--data-dir"],
 	// The command has no place for these.
 	[/; new URL\([^)]*\) is relative to the program/g, ""],
 	[/ A module of Python's is \{ module: [^}]*\}\./g, ""],
