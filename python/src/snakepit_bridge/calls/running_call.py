@@ -180,6 +180,8 @@ class RunningCall:
         if self.state is not _ENDED:
             self.state = _ENDED
             self._end(frame)
+            # It refers to this call, which would be a reference cycle.
+            self.__dict__.pop("context", None)
 
     def _end(self, frame: TerminalFrame) -> None:
         if self._stream_file is not None:
