@@ -238,9 +238,8 @@ class _Encoder:
                 size = memoryview(data).nbytes
                 return msgpack.ExtType(ext.ATTACHED, _pack([offset, size]))
         # msgpack copies it, into the image.
-        return (
-            data if isinstance(data, memoryview) and data.c_contiguous else bytes(data)
-        )
+        is_whole = isinstance(data, memoryview) and data.c_contiguous
+        return data if is_whole else bytes(data)
 
 
 def _form_of(kind: type) -> PlainForm | None:
