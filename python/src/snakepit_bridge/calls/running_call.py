@@ -180,8 +180,6 @@ class RunningCall:
         if self.state is not _ENDED:
             self.state = _ENDED
             self._end(frame)
-            # It refers to this call, which would be a reference cycle.
-            self.__dict__.pop("context", None)
 
     def _end(self, frame: TerminalFrame) -> None:
         if self._stream_file is not None:
@@ -191,8 +189,9 @@ class RunningCall:
         memory, self._memory = self._memory, None
         if memory is not None and not isinstance(frame, bytes):
             memory.end(frame)
-        # It refers to this call, which would be a reference cycle.
+        # Both refer to this call, which would be a reference cycle.
         self.interrupt = nothing
+        self.__dict__.pop("context", None)
         span, self._span = self._span, None
         if span is not None:
             ended = None if isinstance(frame, bytes) else frame

@@ -82,14 +82,12 @@ class Turns:
                 # No synchronous tool runs within the loop.
                 self._have_looked_at()
                 return
-            self._begin(waiting.popleft())
-
-    def _begin(self, running: RunningCall) -> None:
-        # One that was cancelled while it waited has ended.
-        if running.state is not _ENDED:
-            self._current = running
-            self._start(running)
-            self._gathering.progress += 1
+            running = waiting.popleft()
+            # One that was cancelled while it waited has ended.
+            if running.state is not _ENDED:
+                self._current = running
+                self._start(running)
+                self._gathering.progress += 1
 
     def _begin_next(self) -> None:
         waiting = self._waiting
@@ -100,9 +98,13 @@ class Turns:
         try:
             while waiting and self._current is None:
                 running = waiting.popleft()
+                if running.state is _ENDED:
+                    continue
+                self._current = running
                 # To wake the host for each answer takes longer than a small call.
                 outbox.held = bool(waiting)
-                self._begin(running)
+                self._start(running)
+                gathering.progress += 1
                 now = now_ns()
                 if now - since > MOST_HELD_NS:
                     gathering.release()
