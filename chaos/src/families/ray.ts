@@ -22,6 +22,7 @@ export const rayCluster: readonly ChaosCase[] = [
 			killed(["raylet"], "one worker"),
 			killed(["control store"], "nothing", false),
 			killed(["control store", "host"], "all workers", false),
+			killed(["control store", "gateway"], "all workers", false),
 			killed(["gateway", "actor", "keeper"], "all workers"),
 		],
 	),
