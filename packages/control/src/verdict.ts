@@ -71,16 +71,16 @@ function poolVerdict(pool: PoolSnapshot): Verdict {
 
 /** Of a pool in which no call waits. */
 function idleVerdict(pool: PoolSnapshot): Verdict {
-	const told = (level: Verdict["level"], what: string): Verdict => ({
+	const saying = (level: Verdict["level"], what: string): Verdict => ({
 		level,
 		text: `${pool.pool}: ${what}; no call waits.`,
 	});
-	if (pool.phase === "paused") return told("busy", "paused");
+	if (pool.phase === "paused") return saying("busy", "paused");
 	const isWanted = pool.phase === "open" && pool.size.min > 0;
 	const without = isWanted ? withoutWorkers(pool) : undefined;
 	return without === undefined
 		? { level: "fine", text: "" }
-		: told(without.level, without.text);
+		: saying(without.level, without.text);
 }
 
 /** `undefined` where a worker is ready. */

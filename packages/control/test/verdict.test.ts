@@ -36,11 +36,11 @@ test.each<readonly [string, Partial<PoolSnapshot>, string, string]>([
 		"fine",
 		"0 workers, 0 busy; no call waits.",
 	],
-])("a pool without calls that %s is told as such", (_, pool, level, text) => {
+])("a pool without calls that %s is in the verdict", (_, pool, level, text) => {
 	expect(verdictOf(pool)).toEqual({ level, text });
 });
 
-test("the pool that is worst is the one that is told", () => {
+test("the verdict is that of the pool that is worst off", () => {
 	const paused = { pool: "images", phase: "paused" } as const;
 	expect(verdictOf(paused, { workers: [] }).text).toMatch(/^demo: no worker/);
 	expect(verdictOf({}, paused).text).toBe("images: paused; no call waits.");

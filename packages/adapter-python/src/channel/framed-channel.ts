@@ -228,7 +228,7 @@ class FramedChannel implements FrameChannel {
 			this.conclude(
 				new Error("the worker left"),
 				() => this.listener.over(undefined),
-				// Over TLS, an end without a goodbye is a broken connection.
+				// TLS reports a connection that ends without one as broken.
 				"with a goodbye",
 			);
 		else
