@@ -4,8 +4,8 @@ import {
 	type Pool,
 	type PoolOptions,
 	type SnakepitEvent,
-	type UntypedTools,
 } from "@snakepit/core";
+import type { UntypedTools } from "@snakepit/core/tools";
 import { afterAll, onTestFinished } from "vitest";
 import { type HttpClient, type HttpOptions, http } from "../src/index.ts";
 import { dataDirectory } from "./data-directory.ts";

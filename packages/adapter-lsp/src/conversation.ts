@@ -4,11 +4,12 @@ import {
 	refusedBy,
 	STDIO_DEFAULTS,
 } from "@snakepit/adapter-stdio/adapter";
-import { InputError, type InputErrorCode } from "@snakepit/core";
+import { InputError } from "@snakepit/core";
 import {
 	type CallOptions,
 	ConnectionBrokenError,
 	callAborted,
+	type InputErrorCode,
 	type WorkerProcess,
 } from "@snakepit/core/adapter";
 import {

@@ -12,6 +12,7 @@ import type { WorkerProcess, WorkerSlot } from "./worker-process.ts";
 export { brandAs } from "./brand.ts";
 export { callAborted } from "./call-aborted.ts";
 export type { CallProgress } from "./call-progress.ts";
+export type { InputErrorCode, StartErrorCode } from "./error-codes.ts";
 export { ConnectionBrokenError } from "./errors.ts";
 export type {
 	CompanionPlace,

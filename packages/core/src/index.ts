@@ -1,17 +1,9 @@
-// What an application needs. What extends Snakepit, or works without a pool, has entries of its own (package.json).
+// What an application needs. What extends Snakepit, or works without a pool, has entries of its own (package.json), and so has
+// what is seldom named: the types of tools, of jobs, and of what changes a pool that runs.
 
 export type { AttemptDetails } from "./call-events.ts";
 export type { CallProgress } from "./call-progress.ts";
-export type {
-	CleanupStrategy,
-	FoundOrphan,
-} from "./cleanup/cleanup-strategy.ts";
-export type {
-	ErrorCode,
-	InputErrorCode,
-	Ran,
-	StartErrorCode,
-} from "./error-codes.ts";
+export type { ErrorCode, Ran } from "./error-codes.ts";
 export {
 	CallAbortedError,
 	CallTimeoutError,
@@ -33,36 +25,17 @@ export type {
 	SnakepitEventType,
 	SnakepitListener,
 } from "./events.ts";
-export type { Job } from "./job/job.ts";
-export type { JobResult } from "./job/job-life.ts";
-export type { JobInput, JobOptions } from "./job/job-options.ts";
 export type { PoolOptions } from "./options.ts";
 export type { ExecuteOptions, SessionOptions } from "./pool/call-options.ts";
 export type { CallStream } from "./pool/call-stream.ts";
 export type { CloseOptions } from "./pool/close-options.ts";
 export type { Lease, LeaseTask } from "./pool/lease.ts";
 export type { MapOptions, MapProgress } from "./pool/map-options.ts";
-export type {
-	ControlOptions,
-	NewSize,
-	ReplaceOptions,
-} from "./pool/pool-control.ts";
 export type { Pool, PoolSession } from "./pool/pool-interface.ts";
 export type { RetryOptions } from "./pool/retry.ts";
 export type { PoolStatistics, WorkerView } from "./pool/statistics.ts";
-export type {
-	ArgsOf,
-	ChunkOf,
-	CommandOf,
-	ResultOf,
-	StreamCommandOf,
-	StreamResultOf,
-	ToolMap,
-	UntypedTools,
-} from "./pool/tools.ts";
 export type { WorkerRef } from "./pool-events.ts";
 export { createPool, openRun, runJob, withPool } from "./run/open-run.ts";
 export type { Run } from "./run/run.ts";
-export type { JobReport } from "./run/run-job.ts";
 export type { RunOptions } from "./run/run-options.ts";
 export { sharedPool } from "./run/shared-pool.ts";

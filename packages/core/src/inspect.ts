@@ -6,6 +6,10 @@ export type {
 	SetAsideFile,
 	SparedRun,
 } from "./cleanup/cleanup-report.ts";
+export type {
+	CleanupStrategy,
+	FoundOrphan,
+} from "./cleanup/cleanup-strategy.ts";
 export type { SparedProcess } from "./cleanup/orphan-search.ts";
 export { type DoctorOptions, doctor } from "./inspect/doctor.ts";
 export { findDeadRuns } from "./inspect/find-dead-runs.ts";

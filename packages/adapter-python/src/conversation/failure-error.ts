@@ -1,14 +1,16 @@
 import {
 	CallAbortedError,
 	InputError,
-	type InputErrorCode,
 	type Ran,
 	type RemoteError,
 	type SnakepitError,
 	ToolError,
 	WorkerLostError,
 } from "@snakepit/core";
-import { ConnectionBrokenError } from "@snakepit/core/adapter";
+import {
+	ConnectionBrokenError,
+	type InputErrorCode,
+} from "@snakepit/core/adapter";
 import { type Failure, FailureKind, type PythonError } from "../gen/bridge.ts";
 
 /** The call that failed, for messages. */

@@ -1,4 +1,5 @@
-import { InputError, type InputErrorCode } from "@snakepit/core";
+import { InputError } from "@snakepit/core";
+import type { InputErrorCode } from "@snakepit/core/adapter";
 
 /** A value, or a part of it, that cannot cross. The path grows while the error leaves the containers around it. */
 export class NoImage extends Error {

@@ -1,9 +1,9 @@
 import { join } from "node:path";
-import type { StartErrorCode } from "@snakepit/core";
 import { OptionsError } from "@snakepit/core";
 import type {
 	LaunchSpec,
 	PreloadPlace,
+	StartErrorCode,
 	WorkerSlot,
 } from "@snakepit/core/adapter";
 import type { Interpreter } from "../interpreter/interpreter.ts";

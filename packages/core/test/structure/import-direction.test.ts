@@ -57,10 +57,13 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
 		"pool",
 	],
 	"index.ts": ["vocabulary", "cleanup", "job", "pool", "run"],
+	"control.ts": ["pool"],
 	"infrastructure.ts": ["vocabulary", "cleanup", "heartbeat", "os"],
 	"inspect.ts": ["cleanup", "inspect"],
+	"jobs.ts": ["job", "run"],
 	"registry.ts": ["audit", "cleanup", "registry", "run"],
 	"testing.ts": ["testing"],
+	"tools.ts": ["pool"],
 };
 
 /** Interfaces of the vocabulary that are written down beside what implements them; as types they are everybody's. */
