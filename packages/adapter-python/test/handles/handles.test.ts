@@ -1,85 +1,15 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import {
-	createPool,
-	InputError,
-	type Pool,
-	type PoolSession,
-	ToolError,
-	WorkerLostError,
-} from "@snakepit/core";
-import { afterAll, beforeAll, expect, expectTypeOf, test } from "vitest";
-import {
-	Handle,
-	importModule,
-	type PythonOptions,
-	python,
-} from "../../src/index.ts";
+import { ToolError } from "@snakepit/core";
+import { expect, expectTypeOf, test } from "vitest";
+import { Handle, importModule } from "../../src/index.ts";
 import { failureOf } from "../support/calls.ts";
-import { PYTHON, toolsFile } from "../support/pythons.ts";
-
-interface Counter {
-	add(n?: number): number;
-	copy(): Handle<Counter>;
-	readonly count: number;
-}
+import { type Counter, handlePool, refused } from "./handle-pool.ts";
 
 interface Shift {
 	shift(by: number): number;
 }
 
-interface Tools {
-	counter(args?: { start?: number }): Handle<Counter>;
-	counters(args: { starts: number[] }): AsyncIterable<Handle<Counter>>;
-	total(args: { of: readonly Handle<Counter>[] }): number;
-	counter_nevertheless(args: { start: number }): Handle<Counter>;
-	counters_nevertheless(args: {
-		start: number;
-	}): AsyncIterable<Handle<Counter>>;
-	no_handle(): unknown;
-	alive(): number[];
-	made(): number[];
-	ended_in_main(): boolean;
-	sqrt(args: readonly [number]): number;
-	SimpleNamespace(args: { a: number }): Handle;
-}
-
-const open = (options: Partial<PythonOptions>, size: number) =>
-	createPool<Tools>({
-		adapter: python({
-			tools: [
-				{ file: toolsFile("handles.py") },
-				{ module: "math", expose: ["sqrt"] },
-				{ module: "types", expose: ["SimpleNamespace"] },
-			],
-			python: PYTHON,
-			...options,
-		}),
-		size,
-		dataDir,
-		output: { echo: "none" },
-	});
-
-const dataDir = mkdtempSync(join(tmpdir(), "snp-"));
-let pool: Pool<Tools>;
-beforeAll(async () => {
-	const handles = { imports: ["json", "collections"], limit: 8 };
-	pool = await open({ handles }, 2);
-});
-afterAll(async () => {
-	await pool.close();
-	rmSync(dataDir, { recursive: true, force: true });
-});
-
-const strict = (): PoolSession<Tools> => pool.session({ affinity: "strict" });
-
-const refused = (code: string, message: RegExp) =>
-	expect.objectContaining({
-		constructor: InputError,
-		code,
-		message: expect.stringMatching(message),
-	});
+const here = handlePool();
+const { open, strict } = here;
 
 test("an object stays in the worker, and is an argument of later calls", async () => {
 	using session = strict();
@@ -182,96 +112,11 @@ test("what leads to the interpreter is refused before it runs", async () => {
 	);
 });
 
-test("a released handle is of no use, and its object is gone", async () => {
-	using session = strict();
-	const counter = await session.execute("counter", { start: 1234 });
-	expect(await session.execute("alive")).toContain(1234);
-	await counter.release();
-	await counter.release();
-	expect(await session.execute("alive")).not.toContain(1234);
-	expect(await failureOf(counter.call("add"))).toEqual(
-		refused("HANDLE_INVALID", /was released/),
-	);
-	expect(await failureOf(session.execute("total", { of: [counter] }))).toEqual(
-		refused("HANDLE_INVALID", /"total".*it was released, or/),
-	);
-	{
-		await using other = await session.execute("counter", { start: 99 });
-		expect(await other.get("count")).toBe(99);
-	}
-	expect(await session.execute("alive")).not.toContain(99);
-});
-
-test("a handle of another session and a forged one are refused with ran: no", async () => {
-	using session = strict();
-	using other = strict();
-	const counter = await session.execute("counter");
-	const error = await failureOf(other.execute("total", { of: [counter] }));
-	expect(error).toEqual(refused("HANDLE_INVALID", /from another session/));
-	expect(error).toMatchObject({ ran: "no" });
-	const forged = new Handle<Counter>(new Uint8Array(16), "x", undefined);
-	expect(await failureOf(session.execute("total", { of: [forged] }))).toEqual(
-		refused("HANDLE_INVALID", /holds no such object/),
-	);
-	expect(await failureOf(pool.execute("total", { of: [counter] }))).toEqual(
-		refused("HANDLE_INVALID", /belongs to no session/),
-	);
-});
-
-test("an object that was made for a caller who left is released", async () => {
-	using session = strict();
-	const leave = new AbortController();
-	const options = { signal: leave.signal, onProgress: () => leave.abort() };
-	const call = session.execute("counter_nevertheless", { start: 77 }, options);
-	expect(await failureOf(call)).toMatchObject({ code: "CALL_ABORTED" });
-	const chunks = session.stream("counters_nevertheless", { start: 80 });
-	const { value: first } = await chunks.next();
-	await chunks.return?.();
-	let alive: number[];
-	do alive = await session.execute("alive");
-	while (alive.some((count) => count === 77 || count > 80));
-	expect(alive).toContain(80);
-	const made = await session.execute("made");
-	expect(made).toEqual(expect.arrayContaining([77, 80, 81]));
-	expect(await (first as Handle<Counter>).get("count")).toBe(80);
-});
-
-test("a session holds no more objects than the limit", async () => {
-	using session = strict();
-	const made: Handle[] = [];
-	for (let i = 0; i < 8; i++) made.push(await session.execute("counter"));
-	expect(await failureOf(session.execute("counter"))).toEqual(
-		refused("HANDLE_REFUSED", /holds 8 objects \(handles.limit\)/),
-	);
-	await made[0]?.release();
-	await session.execute("counter");
-});
-
-test("the end of a session ends its objects, in the thread of the tools", async () => {
-	const session = strict();
-	const counter = await session.execute("counter", { start: 4321 });
-	const { incarnation } = session;
-	session.close();
-	expect(await failureOf(counter.call("add"))).toMatchObject({
-		code: "SESSION_CLOSED",
-	});
-	await counter.release();
-	// The same worker, after it was told of the end.
-	for (let other = strict(); ; other = strict()) {
-		using asked = other;
-		const alive = await asked.execute("alive");
-		if (asked.incarnation !== incarnation) continue;
-		expect(alive).not.toContain(4321);
-		expect(await asked.execute("ended_in_main")).toBe(true);
-		break;
-	}
-});
-
 test("a handle outside of a strict session is refused", async () => {
-	expect(await failureOf(pool.execute("counter"))).toEqual(
+	expect(await failureOf(here.pool.execute("counter"))).toEqual(
 		refused("HANDLE_REFUSED", /needs a session that allows it/),
 	);
-	using hint = pool.session();
+	using hint = here.pool.session();
 	expect(await failureOf(hint.execute("counter"))).toEqual(
 		refused("HANDLE_REFUSED", /affinity: "strict"/),
 	);
@@ -289,22 +134,6 @@ test("a tool without the annotation gives none, an exposed function does", async
 	expect(await session.execute("sqrt", [9])).toBe(3);
 	const space = await session.execute("SimpleNamespace", { a: 1 });
 	expect(await space.get("a")).toBe(1);
-});
-
-test("the death of a worker ends its objects with the session's own error", async () => {
-	using session = strict();
-	const counter = await session.execute("counter");
-	const worker = pool
-		.workers()
-		.find(({ incarnation }) => incarnation === session.incarnation);
-	process.kill(worker?.pid as number, "SIGKILL");
-	const error = await failureOf(counter.call("add"));
-	expect(error).toBeInstanceOf(WorkerLostError);
-	expect(await failureOf(counter.get("count"))).toMatchObject({
-		code: "SESSION_LOST",
-		ran: "no",
-	});
-	await counter.release();
 });
 
 test("without the option there are no handles", async () => {

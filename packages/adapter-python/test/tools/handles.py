@@ -92,4 +92,5 @@ async def counters_nevertheless(start: int) -> AsyncIterator[Handle[Counter]]:
     """Makes more than its caller takes."""
     for i in range(4):
         yield Counter(start + i)
+    progress(1)
     await asyncio.Event().wait()
