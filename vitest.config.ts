@@ -58,7 +58,7 @@ const LONG: readonly RegExp[] = [
 	/\/test\/watchdog\//,
 	/\/test\/promises\//,
 	/\/adapter-(grpc-)?python\/test\/contract/,
-	/\/(\w+-)?demo\.test/,
+	/\/demo\.test|\/otlp-|\/\w+-demo\.test/,
 ];
 
 /** What takes longest begins first: else it would be alone at the end, and a core idle. */

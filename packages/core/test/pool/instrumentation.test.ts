@@ -1,48 +1,10 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { expect, test } from "vitest";
-import type { CallInstrument, Instrument } from "../../src/instrument.ts";
+import type { Instrument } from "../../src/instrument.ts";
 import type { ScriptedCall } from "../../src/testing.ts";
 import { scripts } from "../../src/testing.ts";
-import { closedVirtualPool, outcome, virtualPool } from "./virtual-pool.ts";
-
-/** Records each of its calls. */
-function diary(name = ""): Instrument & { readonly calls: string[] } {
-	const calls: string[] = [];
-	const record = (what: string): void => void calls.push(`${name}${what}`);
-	const call: CallInstrument = {
-		queued: () => record("queued"),
-		dispatched: ({ attempt, workerId, pid }) => {
-			record(`dispatched ${attempt} ${workerId} ${typeof pid}`);
-			return {
-				traceContext: { [`x${name}`]: `${attempt}` },
-				backCall: async ({ function: of }, run) => {
-					record(`back-call ${of}`);
-					return await run();
-				},
-				cancelled: ({ code }) => record(`cancelled ${code}`),
-				released: (error) => record(`released ${error?.code}`),
-			};
-		},
-		retried: ({ code }) => record(`retried ${code}`),
-		settled: (error) => record(`settled ${error?.code}`),
-	};
-	return {
-		calls,
-		attach: ({ name: pool, adapter }) => {
-			record(`attach ${pool} ${adapter}`);
-			return {
-				hear: () => {},
-				watch: (observed) =>
-					record(`watch ${observed.look().workers.ready} ready`),
-				accept: ({ command, shape, traceContext }) => {
-					record(`accept ${command} ${shape} ${Object.keys(traceContext)}`);
-					return call;
-				},
-				detach: () => record("detach"),
-			};
-		},
-	};
-}
+import { diary } from "./diary.ts";
+import { outcome, virtualPool } from "./virtual-pool.ts";
 
 test("an instrument follows a call from its acceptance to its settlement, through a retry", async () => {
 	let crashes = 1;
@@ -229,82 +191,6 @@ test("several instruments follow the same call, and a back-call runs once within
 	await close();
 });
 
-test("an instrument that throws wherever it can hurts no call, and every failure is reported", async () => {
-	const fail = (): never => {
-		throw new Error("mine");
-	};
-	const call = { queued: fail, retried: fail, settled: fail };
-	const attempt = { backCall: fail, cancelled: fail, released: fail };
-	const { pool, clock, close, events } = await virtualPool(
-		{
-			commands: {
-				ask: ({ backCall }: ScriptedCall) =>
-					backCall?.({ function: "f", traceContext: {} }, async () => "once"),
-				hang: scripts.hang,
-			},
-		},
-		{
-			instruments: [
-				{ attach: fail },
-				{
-					attach: () => ({
-						hear: fail,
-						measure: { dispatched: fail, released: fail, settled: fail },
-						watch: fail,
-						detach: fail,
-						accept: () => ({
-							...call,
-							dispatched: () => ({ ...attempt, traceContext: { a: "b" } }),
-						}),
-					}),
-				},
-				{
-					attach: () => ({
-						hear: () => {},
-						accept: () => ({ ...call, dispatched: fail }),
-					}),
-				},
-				{ attach: () => ({ hear: () => {}, accept: fail }) },
-			],
-		},
-	);
-	expect(await pool.execute("ask")).toBe("once");
-	const late = outcome(pool.execute("hang", 1, { timeoutMs: 50 }));
-	const waiting = pool.execute("ask");
-	await clock.advance(100);
-	expect(await late).toMatchObject({ code: "CALL_TIMEOUT" });
-	expect(await waiting).toBe("once");
-	await close();
-	const failed = new Set(events.of("listener.threw").map(({ of }) => of));
-	for (const of of [
-		...["accept", "dispatched", "queued", "backCall", "cancelled"],
-		...["released", "settled", "watch", "detach", "measure"],
-	])
-		expect(failed).toContain(`instrument.${of}`);
-	expect(failed).toContain("worker.ready");
-});
-
-test("a function that fails within a follower fails once, as itself", async () => {
-	let ran = 0;
-	const { pool, close } = await virtualPool(
-		{
-			commands: {
-				ask: async ({ backCall }: ScriptedCall) =>
-					await backCall?.({ function: "f", traceContext: {} }, async () => {
-						ran++;
-						throw new RangeError("no");
-					}),
-			},
-		},
-		{ instruments: [diary()] },
-	);
-	expect(await outcome(pool.execute("ask"))).toMatchObject({
-		code: "TOOL_FAILED",
-	});
-	expect(ran).toBe(1);
-	await close();
-});
-
 test("what is followed can be looked at: states, load, memory and processor time", async () => {
 	let look: (() => unknown) | undefined;
 	const looks: unknown[] = [];
@@ -334,10 +220,4 @@ test("what is followed can be looked at: states, load, memory and processor time
 		],
 	]);
 	await close();
-});
-
-test("what is no instrument is refused at the door", () => {
-	expect(() =>
-		closedVirtualPool({}, { instruments: [{} as Instrument] }),
-	).toThrow("must be an array of Instruments");
 });

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import type { WorkerLogRecord } from "../../src/adapter.ts";
-import type { SnakepitEvent } from "../../src/events.ts";
 import type { PoolOptions } from "../../src/options.ts";
 import { SpokenEvents } from "../../src/pool/spoken-events.ts";
 import {
@@ -201,97 +200,6 @@ describe("an unwanted end", () => {
 		await virtual.close();
 		expect(virtual.events.of("worker.exited").length).toBeGreaterThan(1);
 		expect(virtual.host.echoed).toEqual([]);
-	});
-});
-
-describe("the lines for one event", () => {
-	const ref = { pool: "p", workerId: "p-0", incarnation: "r-1", wallMs: 0 };
-	const exited = {
-		...ref,
-		type: "worker.exited",
-		pid: 7,
-		exit: { kind: "code", code: 0 },
-		reason: "exited",
-		killer: "none",
-		callsLost: 0,
-		lifetimeMs: 1_250,
-		tail: [],
-	} as const satisfies SnakepitEvent;
-
-	test.each<[string, SnakepitEvent, string | undefined]>([
-		["an exit in order", exited, undefined],
-		[
-			"an exit in order that lost calls",
-			{ ...exited, callsLost: 2 },
-			"[snakepit] Worker p-0 (pid 7) exited with code 0, 1.3 s after it was ready, while it ran 2 calls.",
-		],
-		[
-			"a worker that cannot be killed",
-			{ ...exited, exit: undefined, reason: "stuck" },
-			"[snakepit] Worker p-0 (pid 7) was sent SIGKILL and is still there, 1.3 s after it was ready.",
-		],
-		[
-			"a preloaded parent that is lost",
-			{
-				type: "preload.ended",
-				wallMs: 0,
-				pool: "p",
-				pid: 9,
-				exit: { kind: "signal", signal: "SIGSEGV" },
-				how: "lost",
-			},
-			"[snakepit] The preloaded parent of pool p (pid 9) was ended by SIGSEGV. Its workers end with it; the next start has another.",
-		],
-		[
-			"one that is released",
-			{
-				type: "preload.ended",
-				wallMs: 0,
-				pool: "p",
-				pid: 9,
-				exit: { kind: "code", code: 0 },
-				how: "released",
-			},
-			undefined,
-		],
-		[
-			"a companion that is lost",
-			{
-				type: "companion.ended",
-				wallMs: 0,
-				pool: "p",
-				pid: 9,
-				exit: { kind: "code", code: 1 },
-				how: "lost",
-			},
-			"[snakepit] The companion of pool p (pid 9) exited with code 1. Its workers end with it, and another one is started.",
-		],
-		[
-			"one that is released with its pool",
-			{
-				type: "companion.ended",
-				wallMs: 0,
-				pool: "p",
-				pid: 9,
-				exit: { kind: "code", code: 0 },
-				how: "released",
-			},
-			undefined,
-		],
-		[
-			"one that cannot be started anew",
-			{
-				type: "companion.unavailable",
-				wallMs: 0,
-				pool: "p",
-				code: "SPAWN_FAILED",
-				reason: "There is no such program.\nIts last lines:\n  | hello",
-				failures: 1,
-			},
-			"[snakepit] Pool p has no companion: There is no such program. Calls wait; it is tried again.",
-		],
-	])("%s", (_, event, text) => {
-		expect(new SpokenEvents().textOf(event)).toBe(text);
 	});
 });
 

@@ -3,97 +3,23 @@ import {
 	mkdirSync,
 	renameSync,
 	rmSync,
-	statSync,
 	truncateSync,
 	writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { expect, onTestFinished, test } from "vitest";
-import { thisProgram } from "../../src/os/this-program.ts";
+import { expect, test } from "vitest";
 import {
 	fateOf,
 	identityAt,
 	identityOf,
 } from "../../src/registry/file-identity.ts";
-import { LedgerDirectory } from "../../src/registry/ledger-directory.ts";
-import { openNewRun } from "../../src/registry/new-run.ts";
 import { type FileEvent, OwnFiles } from "../../src/registry/own-files.ts";
-import { readRunFile } from "../../src/registry/read-run-file.ts";
 import type { RunFile } from "../../src/registry/run-file.ts";
-import {
-	mendLock,
-	RunLock,
-	removeFreeLock,
-	takeLock,
-} from "../../src/registry/run-lock.ts";
-import { runNameOf, runPath } from "../../src/registry/run-name.ts";
-import { SqliteRegistry } from "../../src/registry/sqlite-registry.ts";
-import {
-	EventRecorder,
-	SeededRandom,
-	VirtualClock,
-} from "../../src/testing.ts";
+import { runPath } from "../../src/registry/run-name.ts";
 import { sqlite } from "../cleanup/bench.ts";
-import { deadOwner } from "../cleanup/crafted-run.ts";
-import { machine, temporaryDirectory } from "../cleanup/hosts.ts";
-
-/** A run of this process and its files. */
-async function open() {
-	const clock = new VirtualClock();
-	const events = new EventRecorder();
-	const directory = new LedgerDirectory(join(temporaryDirectory(), "state"));
-	const { name, lock, file, run } = await openNewRun({
-		sqlite,
-		directory,
-		owner: machine.self,
-		program: thisProgram("recorded"),
-		clock,
-		random: new SeededRandom(1),
-		makeRunDirectory: () => "/nowhere",
-		removeFiles: (paths) => void machine.remove(paths),
-	});
-	const files = new OwnFiles({ sqlite, directory, name, file, lock });
-	const registry = new SqliteRegistry({
-		clock,
-		emit: events.record,
-		files,
-		run,
-		content: "recorded",
-		marker: "marker",
-		otherRuns: () => [],
-		listener: { activated: () => {}, ended: () => {} },
-		release: () => files.release("removed"),
-	});
-	onTestFinished(() => registry.close());
-	const reserve = (): string => {
-		const incarnation = registry.nextIncarnation();
-		registry.reserve({
-			incarnation,
-			workerId: "w-0",
-			pool: "w",
-			fingerprint: "f",
-			files: [],
-		});
-		return incarnation;
-	};
-	return {
-		directory,
-		name,
-		run,
-		lock,
-		files,
-		registry,
-		events,
-		reserve,
-		path: runPath(directory.runs, name, "db"),
-		lockPath: runPath(directory.runs, name, "lock"),
-		types: () => events.events.map(({ type }) => type),
-		read: () => readRunFile(sqlite, runPath(directory.runs, name, "db"), name),
-	};
-}
-
-const RENEWED = ["registry.file_lost", "registry.file_renewed"];
+import { temporaryDirectory } from "../cleanup/hosts.ts";
+import { openOwnFiles as open, RENEWED } from "./own-files-bench.ts";
 
 test("untouched files are no loss, also while another process has the ledger locked", async () => {
 	const { registry, reserve, types, path } = await open();
@@ -210,42 +136,6 @@ test("what cannot be moved out of the way is reported once, and again only when 
 	]);
 });
 
-test("a lock that another program holds by now is reported, and not taken from it", async () => {
-	const { registry, files, lockPath, events, types } = await open();
-	rmSync(lockPath);
-	writeFileSync(lockPath, "");
-	// Another copy of SQLite in this process would not see the lock; another connection of this one does.
-	const other = takeLock(sqlite, lockPath);
-	if (!(other instanceof RunLock)) throw new Error(`It is ${other}.`);
-	registry.flush();
-	expect(types()).toEqual(["registry.file_lost", "registry.degraded"]);
-	expect(events.of("registry.degraded")).toMatchObject([
-		{ message: expect.stringContaining("held") },
-	]);
-	other.release("kept");
-	registry.flush();
-	expect(types().at(-1)).toBe("registry.file_renewed");
-	expect(takeLock(sqlite, lockPath)).toBe("held");
-	expect(files.losses([])).toEqual([]);
-});
-
-test("a lock that was removed is made and held anew", async () => {
-	const { registry, lockPath, types } = await open();
-	rmSync(lockPath);
-	registry.flush();
-	expect(types()).toEqual(RENEWED);
-	expect(takeLock(sqlite, lockPath)).toBe("held");
-});
-
-test("a lock that was filled is emptied and held", async () => {
-	const { registry, lockPath, types } = await open();
-	rmSync(lockPath);
-	writeFileSync(lockPath, "no lock");
-	registry.flush();
-	expect(types()).toEqual(RENEWED);
-	expect(statSync(lockPath).size).toBe(0);
-});
-
 test("files in a directory that cannot be read are not reported as lost", async () => {
 	const { directory, name, run, files, lock } = await open();
 	const file = { ...files.file, path: "x".repeat(10_000) } as RunFile;
@@ -253,24 +143,6 @@ test("files in a directory that cannot be read are not reported as lost", async 
 	const report = (event: FileEvent) => expect.fail(event.type);
 	expect(() => unreadable.losses([])).toThrow("ENAMETOOLONG");
 	expect(unreadable.restore(run, [], 0, report)).toBe("untouched");
-});
-
-test("a lock that is not there cannot be mended, and one that is held is not removed", async () => {
-	const { directory, name, lockPath } = await open();
-	const aside = directory.lockAside(name);
-	const other = `${lockPath}.other`;
-	expect(mendLock(sqlite, other, aside)).toBe("missing");
-	// An empty one is refused for another reason than its content.
-	writeFileSync(other, "");
-	expect(mendLock(sqlite, other, aside)).toBe("refused");
-	removeFreeLock({ sqlite, directory }, name);
-	expect(existsSync(lockPath)).toBe(true);
-	// Nobody has this one.
-	const stray = runNameOf(name.runId, deadOwner());
-	const strayPath = runPath(directory.runs, stray, "lock");
-	writeFileSync(strayPath, "no lock");
-	removeFreeLock({ sqlite, directory }, stray);
-	expect(existsSync(strayPath)).toBe(false);
 });
 
 test("a directory that has the name of a journal is moved away with what is in it", async () => {
