@@ -16,15 +16,8 @@ import {
 	type WorkerOptions,
 } from "../../programs/worker-adapter.ts";
 import { HostProcess, type HostSetting } from "./host-process.ts";
-import {
-	commandLine,
-	end,
-	everyProcess,
-	lives,
-	look,
-	processesWith,
-	type SeenProcess,
-} from "./process-table.ts";
+import { end, lives, look, type SeenProcess } from "./process-table.ts";
+import { inWords, layersOf, startedIn } from "./stage-processes.ts";
 import { Witness } from "./witness.ts";
 
 /** A process that lives longer than this after the fault is a leftover. Times are published beside that. */
@@ -230,20 +223,9 @@ export class Stage implements AsyncDisposable {
 		return this.#left([]).length;
 	}
 
-	/** Everything that was started here and lives, hosts and protections too: by its environment, or by its argument where it cleared that. */
+	/** Everything that was started here and lives, hosts and protections too. */
 	everything(): readonly SeenProcess[] {
-		const words = [
-			`.stay('forgotten', '${this.witness.path}')`,
-			join(this.directory, "daemon"),
-		];
-		return [
-			...processesWith([`CHAOS_STAGE=${this.directory}\0`]),
-			...everyProcess().filter(({ pid }) =>
-				commandLine(pid)
-					.flatMap((argument) => words.map((word) => argument.endsWith(word)))
-					.includes(true),
-			),
-		];
+		return startedIn(this.directory, this.witness.path);
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {
@@ -293,12 +275,4 @@ export class Stage implements AsyncDisposable {
 		);
 		return this.everything().filter(({ pid }) => !spared.has(pid));
 	}
-}
-
-function layersOf(host: HostProcess): readonly SeenProcess[] {
-	return host.layers.flatMap(({ processes }) => processes);
-}
-
-function inWords({ pid }: SeenProcess): string {
-	return `${pid}: ${commandLine(pid).join(" ").slice(0, 80)}`;
 }

@@ -1,21 +1,11 @@
-import { type SnakepitEvent, StartError } from "@snakepit/core";
+import type { SnakepitEvent } from "@snakepit/core";
 import type { RunId } from "@snakepit/core/infrastructure";
 
-const wallMs = 1_700_000_000_000;
+import { error, RARE_POOL_EVENTS, wallMs, worker } from "./rare-pool-events.ts";
+
 const runId = "abcdefg" as RunId;
 const ofRun = "gfedcba" as RunId;
-const worker = {
-	wallMs,
-	pool: "rare",
-	workerId: "rare-0",
-	incarnation: "abcdefg-1",
-};
 const protection = "watchdog";
-const error = new StartError({
-	code: "CONNECT_FAILED",
-	ran: "no",
-	message: "nobody answers",
-});
 
 /** One of each event that a pool in memory does not come to tell by itself, in an order in which they could come. */
 export const RARE_EVENTS: readonly SnakepitEvent[] = [
@@ -210,76 +200,7 @@ export const RARE_EVENTS: readonly SnakepitEvent[] = [
 		strays: 1,
 		unwritten: 0,
 	},
-	{ type: "heartbeat.busy", ...worker, silentMs: 10_000, cpuAdvancedMs: 9_000 },
-	{ type: "heartbeat.suspended", ...worker, reason: "host_lagged" },
-	{
-		type: "pool.restart_budget_spent",
-		wallMs,
-		pool: "rare",
-		restarts: 10,
-		windowMs: 60_000,
-	},
-	{
-		type: "pool.adapter_noted",
-		wallMs,
-		pool: "rare",
-		adapter: "scripted",
-		note: "Python 3.13",
-	},
-	{
-		type: "preload.started",
-		wallMs,
-		pool: "rare",
-		pid: 14,
-		durationMs: 80,
-		restarts: 1,
-	},
-	{
-		type: "preload.ended",
-		wallMs,
-		pool: "rare",
-		pid: 14,
-		exit: { kind: "signal", signal: "SIGKILL" },
-		how: "lost",
-	},
-	{
-		type: "preload.unavailable",
-		wallMs,
-		pool: "rare",
-		code: "PRELOAD_LOST",
-		reason: "it was lost five times",
-	},
-	{
-		type: "companion.started",
-		wallMs,
-		pool: "rare",
-		pid: 15,
-		durationMs: 80,
-		restarts: 1,
-	},
-	{
-		type: "companion.ended",
-		wallMs,
-		pool: "rare",
-		pid: 15,
-		exit: { kind: "signal", signal: "SIGKILL" },
-		how: "lost",
-	},
-	{
-		type: "companion.unavailable",
-		wallMs,
-		pool: "rare",
-		code: "SPAWN_FAILED",
-		reason: "there is no program",
-		failures: 1,
-	},
-	{
-		type: "pool.start_failed",
-		wallMs,
-		pool: "rare",
-		adapter: "scripted",
-		error,
-	},
+	...RARE_POOL_EVENTS,
 	{
 		type: "host.signal_received",
 		wallMs,
