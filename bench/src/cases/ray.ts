@@ -14,6 +14,7 @@ import {
 } from "../case.ts";
 import { openPoolOf } from "../contestants/ours.ts";
 import { measureLatency, measureThroughput } from "../measure/latency.ts";
+import { cpuSecondsOfAll } from "../measure/processes.ts";
 import type { Needs } from "../needs.ts";
 import { SMALL_TEXT } from "./small-call.ts";
 
@@ -30,13 +31,14 @@ const FAR = { placement: { node: "127.0.0.3" } } as const;
 export const ray: Case = {
 	name: "ray",
 	title: "Workers on a Ray cluster",
-	about: `Three nodes on this machine, each with one CPU, joined by loopback: what a network adds is missing. An actor or a worker on each; the calls that follow each other, the stream and the array go to one that is not on the caller's node. Small calls echo a text of 100 characters; the stream has items of ${ITEM_BYTES} bytes; the array is echoed by numpy, and both ways count. Each row starts a cluster of its own.`,
+	about: `Three nodes on this machine, each with one CPU, joined by loopback: what a network adds is missing. An actor or a worker on each; the calls that follow each other, the stream and the array go to one that is not on the caller's node. Small calls echo a text of 100 characters; the stream has items of ${ITEM_BYTES} bytes; the array is echoed by numpy, and both ways count; its processor time is that of all processes, Ray's included. Each row starts a cluster of its own.`,
 	figures: {
 		p50_us: lower("p50, one at a time", "us"),
 		p99_us: lower("p99", "us"),
 		calls_per_s: higher("3 under way, 3 workers", "calls/s"),
 		items_per_s: higher("streamed items", "items/s"),
 		array_mb_s: higher("echo of a numpy array of 8 MB", "MB/s"),
+		array_cpu_ms: lower("processor time of that echo", "ms"),
 	},
 	plot: "p50_us",
 	rows: [
@@ -54,6 +56,7 @@ export const ray: Case = {
 		ratio("echo of an array against plain Ray", "array_mb_s", [OURS, PLAIN], {
 			atLeast: 1,
 		}),
+		ratio("its processor time", "array_cpu_ms", [OURS, PLAIN], { atMost: 1 }),
 	],
 };
 
@@ -89,7 +92,7 @@ async function measureOurs({ pace }: Setting): Promise<Figures> {
 		p99_us: latency["p99_us"] ?? Number.NaN,
 		calls_per_s: calls,
 		items_per_s: items,
-		array_mb_s: arrays,
+		...arrays,
 	};
 }
 
@@ -119,9 +122,10 @@ async function streamed(pool: Pool, items: number): Promise<number> {
 	return (items * 1000) / (performance.now() - begin);
 }
 
-/** MB a second, both ways added. */
-async function echoedArrays(pool: Pool, ms: number): Promise<number> {
+/** MB a second, both ways added, and processor time. */
+async function echoedArrays(pool: Pool, ms: number): Promise<Figures> {
 	const sent = new NdArray("float64", [ARRAY.length], ARRAY);
+	const cpuBegin = cpuSecondsOfAll();
 	const begin = performance.now();
 	let echoes = 0;
 	for (; echoes < 3 || performance.now() - begin < ms; echoes++) {
@@ -130,7 +134,10 @@ async function echoedArrays(pool: Pool, ms: number): Promise<number> {
 			throw new Error("the echo is not what was sent");
 	}
 	const bytes = echoes * 2 * ARRAY.byteLength;
-	return bytes / 1000 / (performance.now() - begin);
+	return {
+		array_mb_s: bytes / 1000 / (performance.now() - begin),
+		array_cpu_ms: ((cpuSecondsOfAll() - cpuBegin) * 1000) / echoes,
+	};
 }
 
 /** From `scripts/ray/inside.ts`. */

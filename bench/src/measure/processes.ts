@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 
 /** Clock ticks of /proc/PID/stat in a second: 100 on every Linux that Node runs on. */
 const TICKS = 100;
@@ -13,6 +13,18 @@ export function cpuSeconds(pids: readonly number[]): number {
 		ticks += Number(fields[11]) + Number(fields[12]);
 	}
 	return ticks / TICKS;
+}
+
+/** Processor time of all processes that this one sees; of those that end meanwhile nothing counts. Linux only. */
+export function cpuSecondsOfAll(): number {
+	const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+	return pids.reduce((sum, pid) => {
+		try {
+			return sum + cpuSeconds([Number(pid)]);
+		} catch {
+			return sum; // It has ended.
+		}
+	}, 0);
 }
 
 /** Memory of a process in which shared pages count by their share, in bytes. Linux only. */

@@ -51,7 +51,7 @@ def main():
         "p99_us": times[int(len(times) * 0.99)] * 1e6,
         "calls_per_s": calls_per_s,
         "items_per_s": streamed(far, items),
-        "array_mb_s": echoed_arrays(far, MEASURE_S),
+        **echoed_arrays(far, MEASURE_S),
     }
 
 
@@ -90,14 +90,33 @@ def streamed(actor, items):
 
 
 def echoed_arrays(actor, seconds):
-    """MB a second, both ways added."""
+    """MB a second, both ways added, and processor time."""
+    cpu_begin = cpu_seconds_of_all()
     begin = time.perf_counter()
     echoes = 0
     while time.perf_counter() < begin + seconds or echoes < 3:
         if ray.get(actor.echo.remote(ARRAY)).shape != ARRAY.shape:
             sys.exit("the echo is not what was sent")
         echoes += 1
-    return echoes * 2 * ARRAY.nbytes / 1e6 / (time.perf_counter() - begin)
+    seconds = time.perf_counter() - begin
+    return {
+        "array_mb_s": echoes * 2 * ARRAY.nbytes / 1e6 / seconds,
+        "array_cpu_ms": (cpu_seconds_of_all() - cpu_begin) * 1000 / echoes,
+    }
+
+
+def cpu_seconds_of_all():
+    """Processor time of all processes that this one sees."""
+    ticks = 0
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat") as file:
+                text = file.read()
+        except OSError:
+            continue  # It has ended.
+        fields = text[text.rindex(")") + 2 :].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 print(json.dumps(main()))

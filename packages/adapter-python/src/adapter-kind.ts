@@ -1,3 +1,4 @@
+import type { WorkerProcess } from "@snakepit/core/adapter";
 import type {
 	FrameChannel,
 	FrameListener,
@@ -23,6 +24,8 @@ export interface Transport {
 	readonly name: string;
 	/** The extra of `snakepit-bridge` that it needs in Python. */
 	readonly extra?: string;
+	/** How many bytes of one value cross beside the frames, where a relay stands between this machine and the worker's. */
+	readonly besideBytes?: (worker: WorkerProcess) => number;
 	/** Loads its code, which a program pays for when its first pool starts. */
 	readonly load: () => Promise<OpenChannel>;
 	/** What to do when that does not load. */
@@ -46,8 +49,12 @@ export const FRAMED: Transport = {
 };
 
 /** The same on another connection, for packages that build on this one. */
-export function framedOver(how: Dial): Transport {
+export function framedOver(
+	how: Dial,
+	more: Pick<Transport, "besideBytes"> = {},
+): Transport {
 	return {
+		...more,
 		name: FRAMED.name,
 		load: async () => {
 			const { openFramedChannel } = await import("./channel/framed-channel.ts");

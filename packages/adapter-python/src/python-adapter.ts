@@ -31,7 +31,11 @@ import type { PythonOptions, ResolvedOptions } from "./options.ts";
 import { requireDirectory, requireTools } from "./required-paths.ts";
 import { resolveOptions } from "./resolve-options.ts";
 import { openCallNotes } from "./shared-memory/call-notes.ts";
-import { SharedMemory } from "./shared-memory/shared-memory.ts";
+import { RelayedSegments } from "./shared-memory/relayed-segments.ts";
+import {
+	SharedMemory,
+	type SharingLimits,
+} from "./shared-memory/shared-memory.ts";
 import { WatchedSources } from "./watch/watched-sources.ts";
 import { comparedOptions } from "./worker/compared-options.ts";
 import {
@@ -40,6 +44,7 @@ import {
 	launchSpec,
 	type ProgramPlace,
 	preloadSpec,
+	relayedLimits,
 	remoteEnv,
 	sharedMemorySetting,
 	socketPath,
@@ -69,6 +74,8 @@ export interface BridgeProgram {
 		slot: WorkerSlot,
 		threads: number,
 	): Readonly<Record<string, string | null>>;
+	/** Which values cross beside frames, where there is a relay that shares memory with the worker. */
+	sharingLimits(): SharingLimits;
 }
 
 /** A timer keeps the program running while a worker is asked; it never reaches this time. */
@@ -105,6 +112,19 @@ export function pythonAdapter(
 	kind: AdapterKind,
 ): PythonAdapter & BridgeProgram {
 	return new PythonWorkers(resolveOptions(options, kind));
+}
+
+/** What is shared with a worker on another machine, through its relay; `undefined` where nothing is. */
+function relayedMemory(
+	worker: WorkerProcess,
+	{ kind, maxMessageBytes }: ResolvedOptions,
+): SharedMemory | undefined {
+	const room = kind.transport.besideBytes?.(worker) ?? 0;
+	const limits = relayedLimits(maxMessageBytes);
+	const limitBytes = Math.min(limits.limitBytes, room);
+	return room === 0
+		? undefined
+		: new SharedMemory({ ...limits, limitBytes }, new RelayedSegments());
 }
 
 /** Not needed before a worker starts: a program that only imports the package does not load Protocol Buffers. */
@@ -205,6 +225,10 @@ class PythonWorkers implements PythonAdapter, BridgeProgram {
 		return remoteEnv(slot, threads, this.options);
 	}
 
+	sharingLimits(): SharingLimits {
+		return relayedLimits(this.options.maxMessageBytes);
+	}
+
 	preload(place: PreloadPlace): LaunchSpec | undefined {
 		return preloadSpec(place, this.chosen(), this.options, this.host());
 	}
@@ -227,7 +251,10 @@ class PythonWorkers implements PythonAdapter, BridgeProgram {
 			streamCredit,
 			hostFunctions,
 			sources: this.watched?.note,
-			sharedMemory: sharedMemory && new SharedMemory(sharedMemory),
+			sharedMemory:
+				sharedMemory === undefined
+					? relayedMemory(worker, this.options)
+					: SharedMemory.inDirectory(sharedMemory),
 			...openCallNotes(callPage, worker.slot.callsPerWorker),
 		});
 		const address = {

@@ -100,6 +100,7 @@ class RayWorkers implements RayPythonAdapter {
 		const spec = this.program("stand-in", slot, {
 			companion: { socket: gatewaySocket(slot.companion) },
 			env: this.inner.workerEnv(slot, Math.max(1, Math.floor(CPU ?? 1))),
+			sharedMemory: this.inner.sharingLimits(),
 		});
 		return {
 			...spec,

@@ -6,10 +6,8 @@ import socket
 import ssl
 import threading
 
-import pytest
 from support.conversation import DEADLINE_S
 
-from snakepit_bridge.cluster import pump
 from snakepit_bridge.cluster.certificates import own_identity, pinned_context
 from snakepit_bridge.cluster.pump import Pump
 
@@ -70,46 +68,6 @@ def test_bytes_arrive_in_both_directions() -> None:
             assert read(target, len(data)) == data
             sender.join()
     one.close()
-
-
-def test_a_direction_carries_one_buffer_at_a_time(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    # So that one which never ends does not hold up the other.
-    monkeypatch.setattr(pump, "BUFFER_BYTES", 1000)
-    (sender, source), (target, receiver) = socket.socketpair(), socket.socketpair()
-    for each in (source, target, receiver):
-        each.setblocking(False)
-    sender.sendall(b"x" * 2500)
-    direction = pump._Direction(source, target, target)
-    carried = []
-    while direction.carry():
-        carried.append(len(receiver.recv(4000)))
-    assert carried == [1000, 1000, 500]
-    for each in (sender, source, target, receiver):
-        each.close()
-
-
-def test_a_worker_that_left_with_something_unread_did_not_break_the_connection() -> (
-    None
-):
-    (host, remote), (local, worker) = socket.socketpair(), socket.socketpair()
-    for each in (remote, local):
-        each.setblocking(False)
-    to_worker = pump._Direction(remote, local, worker=local)
-    to_host = pump._Direction(local, remote, worker=local)
-    host.sendall(b"a ping")
-    to_worker.carry()
-    worker.sendall(b"bye")
-    # With "a ping" unread: the other end is reset.
-    worker.close()
-    host.sendall(b"another one")
-    to_worker.carry()
-    while not to_host.is_over:
-        to_host.carry()
-    assert host.recv(100) == b"bye"
-    for each in (host, remote, local):
-        each.close()
 
 
 def test_the_hosts_farewell_reaches_the_worker() -> None:

@@ -15,6 +15,8 @@ import pytest
 from support.certificate_authority import signed_identities
 from support.relay_host import RelayHost, wait_until_gone
 
+from snakepit_bridge.bridge.framed_transport.beside import BYTES, Place
+from snakepit_bridge.bridge.framed_transport.frame_parser import framed
 from snakepit_bridge.cluster.certificates import own_identity
 
 pytestmark = pytest.mark.skipif(
@@ -268,3 +270,34 @@ def test_a_worker_whose_network_is_gone_ends_within_the_keep_alive(
     assert done.returncode == 0, done.stderr
     # Its own 4 seconds, and time for a machine that does something else.
     assert 1 < float(done.stdout) < 12
+
+
+SHARING = {"fromBytes": 128 << 10, "limitBytes": 64 << 20}
+
+
+@pytest.mark.parametrize("killed", ["keeper", "relay", "worker"])
+def test_shared_memory_is_free_whichever_process_is_killed(
+    relay: RelayHost, killed: str
+) -> None:
+    control = relay.start(sharedMemory=SHARING)
+    control.wait_for("ready")
+    conversation = relay.converse()
+    worker = conversation.call("pid")
+    # On its way to the worker: it has a name, which nobody has removed.
+    value = bytes(1 << 20)
+    message = framed(BYTES, Place("h1", 0, len(value)).head() + value)
+    conversation.connection.socket.sendall(message)
+    assert conversation.call("pid") == worker
+    [path] = open_files(relay.relay_pid, "/dev/shm/")
+    directory = os.path.dirname(path)
+    assert os.listdir(directory) == ["h1"]
+    pids = {"keeper": relay.keeper.pid, "relay": relay.relay_pid, "worker": worker}
+    os.kill(pids[killed], signal.SIGKILL)
+    wait_until_gone(list(pids.values()))
+    assert not os.path.exists(directory)
+
+
+def open_files(pid: int, below: str) -> set[str]:
+    """Returns the paths of a process's open files in a directory."""
+    links = (os.readlink(entry) for entry in Path(f"/proc/{pid}/fd").iterdir())
+    return {link for link in links if link.startswith(below)}

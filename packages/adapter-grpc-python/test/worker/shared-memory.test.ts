@@ -173,7 +173,7 @@ describe("what a worker says of its files", () => {
 	): Promise<unknown> {
 		onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
 		const worker = new FakeWorker({
-			sharedMemory: new SharedMemory({
+			sharedMemory: SharedMemory.inDirectory({
 				directory,
 				fromBytes: 4096,
 				limitBytes: MEGABYTE,
@@ -235,7 +235,7 @@ describe("what a worker says of its files", () => {
 			onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
 			writeFileSync(join(directory, name), "12345678");
 			const worker = new FakeWorker({
-				sharedMemory: new SharedMemory({
+				sharedMemory: SharedMemory.inDirectory({
 					directory,
 					fromBytes: 4096,
 					limitBytes: MEGABYTE,

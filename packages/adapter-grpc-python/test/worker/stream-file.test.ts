@@ -229,7 +229,7 @@ describe("what a worker says of the file of a stream", () => {
 		const directory = mkdtempSync("/tmp/snakepit-test-");
 		onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
 		const worker = new FakeWorker({
-			sharedMemory: new SharedMemory({
+			sharedMemory: SharedMemory.inDirectory({
 				directory,
 				fromBytes: 4096,
 				limitBytes: 16 * MEGABYTE,
@@ -258,7 +258,7 @@ describe("what a worker says of the file of a stream", () => {
 		const directory = mkdtempSync("/tmp/snakepit-test-");
 		onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
 		const worker = new FakeWorker({
-			sharedMemory: new SharedMemory({
+			sharedMemory: SharedMemory.inDirectory({
 				directory,
 				fromBytes: 4096,
 				limitBytes: 16 * MEGABYTE,

@@ -28,6 +28,18 @@ export interface FrameChannel {
 	ping(sequence: number, signal: AbortSignal): Promise<PingResponse>;
 	/** Rejects with the signal's reason when that is first. */
 	describe(signal: AbortSignal): Promise<DescribeResponse>;
+	/** For bytes beside the frames, where the worker is behind a relay. */
+	readonly beside?: BesidePort | undefined;
+}
+
+/** What a relay does with the files of the worker's attachments, in order with the frames. */
+export interface BesidePort {
+	/** Writes to the begin of a file, which it makes unless it is there. The parts are copied. */
+	send(name: string, parts: readonly Uint8Array[], size: number): void;
+	/** Frees the memory of a file beyond so many bytes. */
+	shortened(name: string, bytes: number): void;
+	/** Forgets a file. */
+	closed(name: string): void;
 }
 
 /** Called by a channel: with frames, then once when it is over. */
@@ -36,6 +48,8 @@ export interface FrameListener {
 	frame(bytes: Uint8Array, begin: number, end: number): void;
 	/** @param error absent when the worker ended the conversation in order. */
 	over(error: Error | undefined): void;
+	/** Bytes beside the next frame, where the worker is behind a relay; they belong to the listener. */
+	beside?(name: string, offset: number, bytes: Uint8Array): void;
 }
 
 /** Where a worker listens. */

@@ -4,6 +4,10 @@ import { LENT_BYTES } from "./frame-channel.ts";
 /** What follows a header is a frame of the conversation, or a signal beside it. */
 export const FRAME = 0;
 export const SIGNAL = 1;
+/** Only between host and relay: bytes of an attachment, and what happens to its file. */
+export const BYTES = 2;
+export const SHORTENED = 3;
+export const CLOSED = 4;
 /** One byte for the kind, four for the length, the most significant first. */
 export const HEADER_BYTES = 5;
 
@@ -18,6 +22,7 @@ export type MessageListener = (
 /** Cuts what a socket brings into messages. Small ones are read where they are; a large one is collected. */
 export class FrameCutter {
 	private readonly limit: number;
+	private readonly lastKind: number;
 	private readonly listener: MessageListener;
 	/** The begin of a header. */
 	private rest: Uint8Array | undefined;
@@ -26,9 +31,14 @@ export class FrameCutter {
 		| { readonly kind: number; readonly body: Collected }
 		| undefined;
 
-	/** @param limit of one message, in bytes. */
-	constructor(limit: number, listener: MessageListener) {
+	/** @param limit of one message, in bytes. @param lastKind that there is. */
+	constructor(
+		limit: number,
+		listener: MessageListener,
+		lastKind: typeof SIGNAL | typeof BYTES = SIGNAL,
+	) {
 		this.limit = limit;
+		this.lastKind = lastKind;
 		this.listener = listener;
 	}
 
@@ -90,7 +100,7 @@ export class FrameCutter {
 
 	private bodyLength(bytes: Uint8Array, at: number): number {
 		const kind = bytes[at] as number;
-		if (kind > SIGNAL)
+		if (kind > this.lastKind)
 			throw new Error(`a message of kind ${kind} arrived, which there is not`);
 		const length =
 			(bytes[at + 1] as number) * 2 ** 24 +

@@ -5,6 +5,9 @@ import { HEADER_BYTES, writeHeader } from "./frame-cutter.ts";
 /** Room for many small messages and one of the largest that are copied. */
 const BUFFER_BYTES = 64 * 1024;
 
+/** So much of a large value is encrypted at once, while the other side decrypts what is before it. */
+const PIECE_BYTES = 1024 * 1024;
+
 /** What it needs of a socket. */
 type Outlet = Pick<
 	Socket,
@@ -55,6 +58,29 @@ export class FrameWriter {
 			// A tick comes after the microtasks that are due: those of a burst of calls.
 			process.nextTick(this.endOfTurn);
 		}
+	}
+
+	/** Writes a message of a head and of parts, which are copied: they are the caller's. */
+	writeParts(
+		kind: number,
+		head: Uint8Array,
+		parts: readonly Uint8Array[],
+		size: number,
+	): void {
+		const begin = Buffer.allocUnsafe(HEADER_BYTES + head.length);
+		writeHeader(begin, 0, kind, head.length + size);
+		begin.set(head, HEADER_BYTES);
+		const body = Buffer.allocUnsafeSlow(size);
+		let at = 0;
+		for (const part of parts) {
+			body.set(part, at);
+			at += part.length;
+		}
+		this.seal();
+		this.pieces.push(begin);
+		for (let from = 0; from < size; from += PIECE_BYTES)
+			this.pieces.push(body.subarray(from, from + PIECE_BYTES));
+		this.flush();
 	}
 
 	/** Writes what waits. */

@@ -10,15 +10,20 @@ import {
 	type PingResponse,
 	WorkerSignal,
 } from "../gen/bridge.ts";
+import { besideHead, readBeside } from "./beside.ts";
 import type {
+	BesidePort,
 	FrameChannel,
 	FrameListener,
 	WorkerAddress,
 } from "./frame-channel.ts";
 import {
+	BYTES,
+	CLOSED,
 	FRAME,
 	FrameCutter,
 	type MessageListener,
+	SHORTENED,
 	SIGNAL,
 } from "./frame-cutter.ts";
 import { FrameWriter } from "./frame-writer.ts";
@@ -60,6 +65,8 @@ export interface Dial {
 	readonly connected: "connect" | "secureConnect";
 	/** @param onread how its socket reads. */
 	readonly dial: (address: WorkerAddress, onread: OnReadOpts) => Socket;
+	/** Whether it is a relay that answers, to which bytes cross beside the frames. */
+	readonly isRelayed?: true;
 }
 
 /** The private socket of a worker on this machine. */
@@ -93,7 +100,7 @@ export async function openFramedChannel(
 	socket.unref();
 	try {
 		await once(socket, how.connected, { signal });
-		channel = new FramedChannel(socket, address, listener);
+		channel = new FramedChannel(socket, address, listener, how.isRelayed);
 		await abortable(channel.greet(address.token), signal);
 		return channel;
 	} catch (error) {
@@ -113,7 +120,14 @@ class FramedChannel implements FrameChannel {
 	private state: ChannelState;
 	private readonly welcomed: Promise<void>;
 
-	constructor(socket: Socket, address: WorkerAddress, listener: FrameListener) {
+	readonly beside: BesidePort | undefined;
+
+	constructor(
+		socket: Socket,
+		address: WorkerAddress,
+		listener: FrameListener,
+		isRelayed: true | undefined,
+	) {
 		this.socket = socket;
 		this.listener = listener;
 		this.writer = new FrameWriter(socket);
@@ -123,7 +137,9 @@ class FramedChannel implements FrameChannel {
 		this.cutter = new FrameCutter(
 			address.maxMessageBytes + RECEIVE_MARGIN_BYTES,
 			this.received,
+			isRelayed ? BYTES : SIGNAL,
 		);
+		this.beside = isRelayed && this.besidePort();
 		socket.on("error", (error) => this.conclude(error));
 		socket.on("close", () =>
 			this.conclude(new Error("the connection ended without a goodbye")),
@@ -192,8 +208,30 @@ class FramedChannel implements FrameChannel {
 			this.writer.write(SIGNAL, encodeMessage(HostSignal, { signal }));
 	}
 
+	private besidePort(): BesidePort {
+		const write = (
+			kind: number,
+			name: string,
+			size: number,
+			parts: readonly Uint8Array[] = [],
+		): void => {
+			if (this.state.kind !== "open") return;
+			const head = besideHead({ name, offset: 0, size });
+			if (parts.length === 0) this.writer.write(kind, head);
+			else this.writer.writeParts(kind, head, parts, size);
+		};
+		return {
+			send: (name, parts, size) => write(BYTES, name, size, parts),
+			shortened: (name, bytes) => write(SHORTENED, name, bytes),
+			closed: (name) => write(CLOSED, name, 0),
+		};
+	}
+
 	private readonly received: MessageListener = (kind, bytes, begin, end) => {
-		if (kind !== FRAME)
+		if (kind === BYTES) {
+			const { place, bytes: content } = readBeside(bytes, begin, end);
+			this.listener.beside?.(place.name, place.offset, content);
+		} else if (kind !== FRAME)
 			this.signalled(WorkerSignal.decode(bytes.slice(begin, end)).signal);
 		else if (this.state.kind === "greeting")
 			throw new Error("a frame arrived before the worker took the token");

@@ -80,6 +80,9 @@ export class Conversation implements Connection, FrameListener {
 	/** Takes the channel that this listens to. */
 	attach(channel: FrameChannel): void {
 		this.channel = channel;
+		const { sharedMemory } = this.setting;
+		if (channel.beside !== undefined)
+			sharedMemory?.store.attach?.(channel.beside);
 	}
 
 	execute(
@@ -146,6 +149,10 @@ export class Conversation implements Connection, FrameListener {
 
 	frame(bytes: Uint8Array, begin: number, end: number): void {
 		this.incoming.take(bytes, begin, end);
+	}
+
+	beside(name: string, offset: number, bytes: Uint8Array): void {
+		this.setting.sharedMemory?.store.arrived?.(name, offset, bytes);
 	}
 
 	over(error: Error | undefined): void {

@@ -1,5 +1,5 @@
 import type { Attachment, AttachmentName } from "./attachment.ts";
-import { Segment } from "./segment.ts";
+import type { Segment } from "./segment.ts";
 import type { SharedMemory } from "./shared-memory.ts";
 
 /** The room of one chunk in the file of its stream; a larger chunk has a file of its own. */
@@ -102,8 +102,8 @@ export class CallMemory {
 
 	/** Returns the segment that the parts were written to; `undefined` when there is no room for them. */
 	#written({ parts, size }: Attachment): Segment | undefined {
-		const { segments, setting } = this.#memory;
-		if (size > setting.limitBytes) return undefined;
+		const { segments, limits } = this.#memory;
+		if (size > limits.limitBytes) return undefined;
 		let segment: Segment | undefined;
 		try {
 			segment = segments.take(size);
@@ -117,7 +117,7 @@ export class CallMemory {
 	}
 
 	#checkSize(size: number): void {
-		const { limitBytes } = this.#memory.setting;
+		const { limitBytes } = this.#memory.limits;
 		if (size > limitBytes)
 			throw new Error(
 				`an attachment of ${size} bytes, and the limit is ${limitBytes} (sharedMemory.limitBytes)`,
@@ -134,6 +134,6 @@ export class CallMemory {
 	}
 
 	#received(name: string): Segment {
-		return Segment.received(this.#memory.setting.directory, name);
+		return this.#memory.store.received(name);
 	}
 }

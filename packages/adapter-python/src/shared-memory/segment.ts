@@ -11,6 +11,7 @@ import {
 	writevSync,
 } from "node:fs";
 import { join } from "node:path";
+import type { BesidePort } from "../channel/frame-channel.ts";
 
 /** Others need shared memory too: one value takes no more than this share of what is free. */
 const SHARE_OF_FREE = 0.5;
@@ -19,13 +20,75 @@ const WORKER_FILE = /^[sw][0-9]{1,15}$/;
 /** `O_NONBLOCK`: a pipe of that name must not block. */
 const OPEN = constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
+/** Where the files of one worker are. */
+export interface SegmentStore {
+	/** Makes one. @throws Error when that fails. */
+	make(name: string): Segment;
+	/** Takes one that the worker made. @throws Error when it does not exist or is not a file. */
+	received(name: string): Segment;
+	/** Removes one that the worker made, and that nobody will read. */
+	discard(name: string): void;
+	/** Those of a worker behind a relay: takes the way there. */
+	attach?(port: BesidePort): void;
+	/** Those of a worker behind a relay: bytes have arrived, which are in the next frame's attachment. */
+	arrived?(name: string, offset: number, bytes: Uint8Array): void;
+}
+
+/** A file that is used for many values, one at a time. */
+export interface Segment {
+	readonly name: string;
+	/** The size of the largest value in it since this was last reset. */
+	largest: number;
+	/** Its size when it was last measured. */
+	readonly bytes: number;
+	/** Measures its size: the worker writes to it, too. */
+	measure(): void;
+	/**
+	 * Writes a value over the one before.
+	 *
+	 * @throws Error when there is no room for it.
+	 */
+	write(parts: readonly Uint8Array[], size: number): void;
+	/**
+	 * Copies a value that the worker wrote.
+	 *
+	 * @throws Error when it is not there, or is shorter.
+	 */
+	read(size: number, offset?: number): Uint8Array;
+	/** Frees the memory beyond so many bytes. */
+	shrink(bytes: number): void;
+	/** Closes it. What the worker has mapped stays as it is. */
+	close(): void;
+}
+
+/** The private directory of a worker of this machine, in shared memory. */
+export class SharedDirectory implements SegmentStore {
+	readonly #directory: string;
+
+	constructor(directory: string) {
+		this.#directory = directory;
+	}
+
+	make(name: string): Segment {
+		return FileSegment.make(this.#directory, name);
+	}
+
+	received(name: string): Segment {
+		return FileSegment.received(this.#directory, name);
+	}
+
+	discard(name: string): void {
+		if (WORKER_FILE.test(name))
+			rmSync(join(this.#directory, name), { force: true });
+	}
+}
+
 /**
  * The host's side of a file in shared memory. Its pages cost more than the bytes that are written to them, so one file is
  * used for many values: one call at a time has it, and while none has it, only the host touches it.
  */
-export class Segment {
+class FileSegment implements Segment {
 	readonly name: string;
-	/** The size of the largest value in it since this was last reset. */
 	largest = 0;
 	readonly #directory: string;
 	readonly #file: number;
@@ -37,22 +100,17 @@ export class Segment {
 		this.#file = file;
 	}
 
-	/** Makes a file. @throws Error when that fails. */
-	static make(directory: string, name: string): Segment {
+	static make(directory: string, name: string): FileSegment {
 		const file = openSync(join(directory, name), "wx+", 0o600);
-		return new Segment(directory, name, file);
+		return new FileSegment(directory, name, file);
 	}
 
-	/**
-	 * Opens a file that the worker made, and removes its name.
-	 *
-	 * @throws Error when it does not exist or is not a file.
-	 */
-	static received(directory: string, name: string): Segment {
+	/** Opens a file that the worker made, and removes its name. */
+	static received(directory: string, name: string): FileSegment {
 		if (!WORKER_FILE.test(name))
 			throw new Error(`no attachment has the name ${JSON.stringify(name)}`);
 		const file = openSync(join(directory, name), OPEN);
-		const segment = new Segment(directory, name, file);
+		const segment = new FileSegment(directory, name, file);
 		if (fstatSync(file).isFile()) {
 			unlinkSync(join(directory, name));
 			return segment;
@@ -61,26 +119,14 @@ export class Segment {
 		throw new Error("an attachment that is not a file");
 	}
 
-	/** Removes a file that the worker made, and that nobody will read. */
-	static discard(directory: string, name: string): void {
-		if (WORKER_FILE.test(name)) rmSync(join(directory, name), { force: true });
-	}
-
-	/** Its size when it was last measured. */
 	get bytes(): number {
 		return this.#bytes;
 	}
 
-	/** Measures its size: the worker writes to it, too. */
 	measure(): void {
 		this.#bytes = fstatSync(this.#file).size;
 	}
 
-	/**
-	 * Writes a value over the one before.
-	 *
-	 * @throws Error when there is no room for it.
-	 */
 	write(parts: readonly Uint8Array[], size: number): void {
 		const more = size - this.#bytes;
 		if (more > 0) {
@@ -97,11 +143,6 @@ export class Segment {
 		this.largest = Math.max(this.largest, size);
 	}
 
-	/**
-	 * Copies a value that the worker wrote.
-	 *
-	 * @throws Error when the file is shorter.
-	 */
 	read(size: number, offset = 0): Uint8Array {
 		this.measure();
 		if (this.#bytes < offset + size)
@@ -119,13 +160,11 @@ export class Segment {
 		return value;
 	}
 
-	/** Frees the memory beyond so many bytes. */
 	shrink(bytes: number): void {
 		ftruncateSync(this.#file, bytes);
 		this.#bytes = bytes;
 	}
 
-	/** Closes it. What the worker has mapped stays as it is. */
 	close(): void {
 		closeSync(this.#file);
 		// Its name is still there where the worker never opened it.

@@ -1,4 +1,4 @@
-import { Segment } from "./segment.ts";
+import type { Segment, SegmentStore } from "./segment.ts";
 
 /** Does something later; returns a function that cancels it. */
 export type After = (ms: number, action: () => void) => () => void;
@@ -23,7 +23,7 @@ export interface KeptSegments {
  * both directions; the worker only reports when one is free.
  */
 export class Segments {
-	readonly #directory: string;
+	readonly #store: SegmentStore;
 	readonly #kept: KeptSegments;
 	readonly #after: After;
 	/** In the order in which they were used. */
@@ -33,8 +33,8 @@ export class Segments {
 	#cancelTrim: (() => void) | undefined;
 	#isClosed = false;
 
-	constructor(directory: string, kept: KeptSegments, after: After) {
-		this.#directory = directory;
+	constructor(store: SegmentStore, kept: KeptSegments, after: After) {
+		this.#store = store;
 		this.#kept = kept;
 		this.#after = after;
 	}
@@ -51,9 +51,7 @@ export class Segments {
 
 	/** Takes one for a value of so many bytes, or makes it. @throws Error when that fails. */
 	take(bytes: number): Segment {
-		return (
-			this.spare(bytes) ?? Segment.make(this.#directory, `h${++this.#lastFile}`)
-		);
+		return this.spare(bytes) ?? this.#store.make(`h${++this.#lastFile}`);
 	}
 
 	/** Takes one for a value of so many bytes, if there is one. */

@@ -5,17 +5,21 @@ import {
 	type ValueImage,
 } from "./attachment.ts";
 import { CallMemory } from "./call-memory.ts";
-import { Segment } from "./segment.ts";
+import { type SegmentStore, SharedDirectory } from "./segment.ts";
 import { type After, afterUnreferenced, Segments } from "./segments.ts";
 
-/** How values are shared with one worker. */
-export interface SharedMemorySetting {
-	/** Belongs to this worker alone, and is removed with it. */
-	readonly directory: string;
+/** Which values are shared with one worker. */
+export interface SharingLimits {
 	/** Parts of a value from this size on are shared. */
 	readonly fromBytes: number;
 	/** The most that one value may take. */
 	readonly limitBytes: number;
+}
+
+/** How values are shared with a worker of this machine. */
+export interface SharedMemorySetting extends SharingLimits {
+	/** Belongs to this worker alone, and is removed with it. */
+	readonly directory: string;
 }
 
 /** So much of `limitBytes` is kept for later values. */
@@ -30,18 +34,30 @@ const KEPT_MS = 5000;
  * files that were never received; the rest is removed with the worker's directory.
  */
 export class SharedMemory {
-	readonly setting: SharedMemorySetting;
+	readonly limits: SharingLimits;
+	readonly store: SegmentStore;
 	readonly segments: Segments;
 	/** The size of the last result that was shared, by command. */
 	readonly resultBytes: Map<string, number> = new Map();
 	/** For the arguments of the next call: most have no large parts. */
 	#emptySink: Attachment | undefined;
 
-	constructor(setting: SharedMemorySetting, after: After = afterUnreferenced) {
-		this.setting = setting;
-		const bytes = setting.limitBytes * KEPT_SHARE;
+	/** @param store where the worker's files are. */
+	constructor(
+		limits: SharingLimits,
+		store: SegmentStore,
+		after: After = afterUnreferenced,
+	) {
+		this.limits = limits;
+		this.store = store;
+		const bytes = limits.limitBytes * KEPT_SHARE;
 		const kept = { count: KEPT_COUNT, bytes, ms: KEPT_MS };
-		this.segments = new Segments(setting.directory, kept, after);
+		this.segments = new Segments(store, kept, after);
+	}
+
+	/** What is shared with a worker of this machine. */
+	static inDirectory(setting: SharedMemorySetting): SharedMemory {
+		return new SharedMemory(setting, new SharedDirectory(setting.directory));
 	}
 
 	/** The part of it that one call uses. */
@@ -59,7 +75,7 @@ export class SharedMemory {
 		encode: (sink?: AttachmentSink) => Uint8Array,
 		answer: "result" | "stream",
 	): { readonly image: ValueImage; readonly memory: CallMemory | undefined } {
-		const sink = this.#emptySink ?? new Attachment(this.setting.fromBytes);
+		const sink = this.#emptySink ?? new Attachment(this.limits.fromBytes);
 		this.#emptySink = undefined;
 		let image: ValueImage = { value: encode(sink) };
 		if (sink.size === 0) this.#emptySink = sink;
@@ -79,7 +95,7 @@ export class SharedMemory {
 
 	/** Removes a file that nobody will read. */
 	discard({ name }: AttachmentName): void {
-		Segment.discard(this.setting.directory, name);
+		this.store.discard(name);
 	}
 
 	/** Closes the segments that are kept: the conversation is over. */

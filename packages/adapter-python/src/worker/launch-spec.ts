@@ -8,9 +8,12 @@ import type {
 } from "@snakepit/core/adapter";
 import type { Interpreter } from "../interpreter/interpreter.ts";
 import { missedChanges } from "../interpreter/wrapper-changes.ts";
-import type { ResolvedOptions, WorkerEnv } from "../options.ts";
+import { DEFAULTS, type ResolvedOptions, type WorkerEnv } from "../options.ts";
 import { isEnv } from "../resolve-options.ts";
-import type { SharedMemorySetting } from "../shared-memory/shared-memory.ts";
+import type {
+	SharedMemorySetting,
+	SharingLimits,
+} from "../shared-memory/shared-memory.ts";
 import type { PythonStartErrorCode } from "../start-error-codes.ts";
 import { preloadChoice } from "./preload-choice.ts";
 import { HOST_PACKAGE, PROTOCOL } from "./same-release.ts";
@@ -222,6 +225,12 @@ function commonPayload(
 		logLevel: LOG_LEVELS[options.logLevel],
 		...(options.watch !== "off" && { watch: options.watch }),
 	};
+}
+
+/** Which values cross beside frames to another machine: over a network they are messages, and have the limit of those. */
+export function relayedLimits(maxMessageBytes: number): SharingLimits {
+	const { fromBytes } = DEFAULTS.sharedMemory;
+	return { fromBytes, limitBytes: maxMessageBytes };
 }
 
 /** How values are shared with the worker of one slot; nothing where they are not. */

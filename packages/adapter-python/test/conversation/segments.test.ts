@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { encodeValue } from "../../src/index.ts";
 import { Attachment } from "../../src/shared-memory/attachment.ts";
+import { SharedDirectory } from "../../src/shared-memory/segment.ts";
 import { SharedMemory } from "../../src/shared-memory/shared-memory.ts";
 import { call, failureOf, streamOf } from "../support/calls.ts";
 import { endOf, FakeWorker } from "../support/fake-worker.ts";
@@ -21,7 +22,8 @@ class Bench {
 	readonly directory = mkdtempSync("/tmp/snakepit-test-");
 	readonly worker = new FakeWorker({
 		sharedMemory: new SharedMemory(
-			{ directory: this.directory, fromBytes: 4096, limitBytes: LIMIT },
+			{ fromBytes: 4096, limitBytes: LIMIT },
+			new SharedDirectory(this.directory),
 			() => () => {},
 		),
 	});

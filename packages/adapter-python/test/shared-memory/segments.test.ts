@@ -1,6 +1,9 @@
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { expect, onTestFinished, test } from "vitest";
-import type { Segment } from "../../src/shared-memory/segment.ts";
+import {
+	type Segment,
+	SharedDirectory,
+} from "../../src/shared-memory/segment.ts";
 import { bestFit, Segments } from "../../src/shared-memory/segments.ts";
 
 const KEPT = { count: 3, bytes: 10_000, ms: 5000 };
@@ -15,12 +18,16 @@ class Bench {
 			this.segments.close();
 			rmSync(this.directory, { recursive: true, force: true });
 		});
-		this.segments = new Segments(this.directory, KEPT, (ms, action) => {
-			expect(ms).toBe(KEPT.ms);
-			expect(this.#due).toBeUndefined();
-			this.#due = action;
-			return () => (this.#due = undefined);
-		});
+		this.segments = new Segments(
+			new SharedDirectory(this.directory),
+			KEPT,
+			(ms, action) => {
+				expect(ms).toBe(KEPT.ms);
+				expect(this.#due).toBeUndefined();
+				this.#due = action;
+				return () => (this.#due = undefined);
+			},
+		);
 	}
 
 	get isWaiting(): boolean {

@@ -118,6 +118,8 @@ class Launch:
         handles = payload.get("handles")
         self.handles = None if handles is None else HandleSetting(handles)
         self.shared_memory = _shared_memory(payload)
+        # Shared with a relay, which sends it on.
+        self.is_relayed = payload.get("relayed") is True
         watch = payload.get("watch")
         if watch is not None and not isinstance(watch, dict):
             raise LaunchInvalid("payload.watch is not an object")

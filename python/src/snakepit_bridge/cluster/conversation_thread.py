@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 
 from snakepit_bridge.cluster.mailbox import Mailbox
+from snakepit_bridge.cluster.node_segments import NodeSegments
 from snakepit_bridge.cluster.pump import Pump
 
 __all__ = ["carry_conversation"]
@@ -19,6 +20,7 @@ def carry_conversation(
     mailbox: Mailbox,
     left: Callable[[], None],
     broken: Callable[[str], None],
+    segments: NodeSegments | None,
 ) -> None:
     """Carries it in a thread of its own.
 
@@ -28,11 +30,12 @@ def carry_conversation(
         mailbox: Of the loop that `left` and `broken` run in.
         left: Called when the host or the worker has ended the conversation.
         broken: Called with the reason when the connection to the host broke.
+        segments: Of the worker's attachments; None if it shares no memory.
     """
 
     def run() -> None:
         try:
-            Pump(remote, local, lambda: mailbox.post(left)).run()
+            Pump(remote, local, lambda: mailbox.post(left), segments).run()
             mailbox.post(left)
         except OSError as error:
             reason = f"the connection to the host broke: {error}"

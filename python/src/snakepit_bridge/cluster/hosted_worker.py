@@ -8,30 +8,35 @@ import socket
 import sys
 
 from snakepit_bridge.boot.control_channel import DESCRIPTOR, encode_line
+from snakepit_bridge.cluster.directories import Directories
 
 __all__ = ["HostedWorker", "bridge_command", "local_message"]
 
 # Those of the launch message that only a host on this machine can mean.
-LOCAL_FIELDS = ("companion", "env", "sharedMemory", "callPage", "watch", "debug")
+LOCAL_FIELDS = ("companion", "env", "callPage", "watch", "debug")
 # Descriptors above those that the worker is given.
 FREE_DESCRIPTOR = 50
 
 
 def local_message(
-    message: dict[str, object], directory: str, sources: str
+    message: dict[str, object], directories: Directories, sources: str
 ) -> dict[str, object]:
     """Returns the launch message with the paths of this node.
 
     Args:
         message: The launch message, with the tools' paths relative to `sources`.
-        directory: The private directory of the worker.
+        directories: Of the worker.
         sources: Where the host's sources are on this node.
     """
     given = message["payload"]
     assert isinstance(given, dict)
     payload = {name: value for name, value in given.items() if name not in LOCAL_FIELDS}
     payload["transport"] = "framed"
-    payload["socket"] = os.path.join(directory, "s")
+    payload["socket"] = os.path.join(directories.private, "s")
+    shared = payload.pop("sharedMemory", None)
+    if shared is not None and directories.shared is not None:
+        payload["sharedMemory"] = {**shared, "directory": directories.shared}
+        payload["relayed"] = True
     payload["tools"] = [
         {**tools, "file": os.path.join(sources, tools["file"])}
         if "file" in tools
@@ -43,8 +48,8 @@ def local_message(
     ]
     return {
         **message,
-        "lifeline": os.path.join(directory, "l"),
-        "directory": directory,
+        "lifeline": os.path.join(directories.private, "l"),
+        "directory": directories.private,
         "payload": payload,
     }
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 import json
 import os
 import select
-import shutil
 import signal
 import socket
 import sys
-import tempfile
 
 from snakepit_bridge.boot import exit_status
 from snakepit_bridge.cluster.descendants import become_subreaper, kill_descendants
+from snakepit_bridge.cluster.directories import Directories
 from snakepit_bridge.cluster.json_lines import MAX_LINE
 from snakepit_bridge.cluster.relay_setup import SETUP_DESCRIPTOR, RelaySetup
 
@@ -30,15 +29,14 @@ def run_keeper(arguments: list[str]) -> int:
         sys.stderr.write(USAGE)
         return exit_status.WRONG_USAGE
     setup = RelaySetup(**json.loads(line))
-    # Short: it holds Unix sockets. 0700.
-    directory = tempfile.mkdtemp(prefix="snakepit-")
+    directories = Directories.make()
     become_subreaper()
     keeper = os.getpid()
     ours, theirs = socket.socketpair()
     try:
         if os.fork() == 0:
             ours.close()
-            _run_relay(setup, directory, theirs, keeper)
+            _run_relay(setup, directories, theirs, keeper)
         theirs.close()
         poller = select.poll()
         poller.register(SETUP_DESCRIPTOR, select.POLLIN)
@@ -46,24 +44,26 @@ def run_keeper(arguments: list[str]) -> int:
         poller.poll()
     finally:
         kill_descendants()
-        shutil.rmtree(directory, ignore_errors=True)
+        directories.remove()
     return exit_status.LEFT
 
 
 def _run_relay(
-    setup: RelaySetup, directory: str, connection: socket.socket, keeper: int
+    setup: RelaySetup, directories: Directories, connection: socket.socket, keeper: int
 ) -> None:
     status = exit_status.FAILED
     try:
         become_subreaper()
         from snakepit_bridge.cluster.relay import Relay
 
-        Relay(setup, directory, connection).run()
+        Relay(setup, directories, connection).run()
         status = exit_status.LEFT
     except Exception:  # noqa: BLE001 - it is the last frame of this process
         sys.excepthook(*sys.exc_info())
     finally:
         kill_descendants()
+        # The keeper may be gone.
+        directories.remove()
         if os.getppid() == keeper:
             # It may be stopped, and would never see that there is nothing left to do.
             os.kill(keeper, signal.SIGCONT)

@@ -22,10 +22,12 @@ from snakepit_bridge.cluster.children import Children
 from snakepit_bridge.cluster.control_connection import ControlConnection
 from snakepit_bridge.cluster.conversation_thread import carry_conversation
 from snakepit_bridge.cluster.descendants import kill_descendants
+from snakepit_bridge.cluster.directories import Directories
 from snakepit_bridge.cluster.hosted_worker import HostedWorker, local_message
 from snakepit_bridge.cluster.json_lines import LineInvalid, LineReader, line
 from snakepit_bridge.cluster.life_connection import end_when_silent
 from snakepit_bridge.cluster.mailbox import Mailbox
+from snakepit_bridge.cluster.node_segments import NodeSegments
 from snakepit_bridge.cluster.relay_setup import (
     FACTS_DESCRIPTOR,
     SETUP_DESCRIPTOR,
@@ -49,11 +51,11 @@ class Relay:
     """One worker, from the setup that the actor gives to the end of all it started."""
 
     def __init__(
-        self, setup: RelaySetup, directory: str, keeper: socket.socket
+        self, setup: RelaySetup, directories: Directories, keeper: socket.socket
     ) -> None:
         """Takes over the connection to the keeper, which ends when that does."""
         self._setup = setup
-        self._directory = directory
+        self._directories = directories
         self._selector = selectors.DefaultSelector()
         self._mailbox = Mailbox()
         self._children = Children(self._mailbox.wakeup.fileno())
@@ -116,7 +118,10 @@ class Relay:
         identity, context = setup.secure()
         admission = Admission(setup.address, context, setup.certificate, self._admit)
         facts = line(
-            host=setup.address, port=admission.port, certificate=identity.certificate
+            host=setup.address,
+            port=admission.port,
+            certificate=identity.certificate,
+            sharedBytes=self._directories.room_for_one_value(),
         )
         os.write(FACTS_DESCRIPTOR, facts)
         return admission
@@ -149,8 +154,29 @@ class Relay:
             return False
         self._has_conversation = True
         self._deadline = float("inf")
-        carry_conversation(connection, local, self._mailbox, self._left, self._end)
+        carry_conversation(
+            connection,
+            local,
+            self._mailbox,
+            left=self._left,
+            broken=self._end,
+            segments=self._segments(),
+        )
         return True
+
+    def _segments(self) -> NodeSegments | None:
+        """For the thread of the conversation."""
+
+        def say(words: str) -> None:
+            self._mailbox.post(functools.partial(self._say, words))
+
+        shared = self._directories.shared
+        return None if shared is None else NodeSegments(shared, say)
+
+    def _say(self, words: str) -> None:
+        assert self._control is not None
+        self._control.send_output("stderr", f"snakepit: {words}\n".encode())
+        self._flush()
 
     def _left(self) -> None:
         self._deadline = min(self._deadline, time.monotonic() + LEAVING_S)
@@ -200,7 +226,7 @@ class Relay:
 
     def _start(self, launch: dict[str, object]) -> None:
         sources = self._setup.sources
-        message = local_message(launch, self._directory, sources)
+        message = local_message(launch, self._directories, sources)
         os.chdir(os.path.join(sources, self._setup.directory))
         env = launch["payload"].get("env")  # type: ignore[attr-defined]
         self._worker = worker = HostedWorker(message, env or {})

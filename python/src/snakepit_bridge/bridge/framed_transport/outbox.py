@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.framed_transport.beside import BYTES, announced
 from snakepit_bridge.bridge.framed_transport.frame_parser import (
     FRAME,
     SIGNAL,
@@ -50,11 +51,13 @@ class FramedOutbox:
     Attributes:
         held: whether the main thread gathers frames and will `flush` them, unless
             there are `MAX_HELD` of them before.
+        announces: whether a relay has to know of an attachment before its frame.
     """
 
     def __init__(self) -> None:
         """To be called in the main thread."""
         self.held = False
+        self.announces = False
         self._waiting: deque[bytes | memoryview] = deque()
         self._writing = threading.Lock()
         self._logs = LogLimit()
@@ -70,7 +73,7 @@ class FramedOutbox:
 
     def put(self, frame: pb.WorkerFrame) -> None:
         """Adds a frame."""
-        self._waiting.append(framed(FRAME, frame.SerializeToString()))
+        self._waiting.append(self._message(frame))
         thread = threading.get_ident()
         if thread == self._main:
             if not self.held or len(self._waiting) >= MAX_HELD:
@@ -85,7 +88,7 @@ class FramedOutbox:
         """Adds the terminal frame of a call: nothing interrupts this thread now."""
         waiting = self._waiting
         if type(frame) is not bytes:
-            frame = framed(FRAME, frame.SerializeToString())  # type: ignore[union-attr]
+            frame = self._message(frame)  # type: ignore[arg-type]
         waiting.append(frame)
         if (
             not self.held
@@ -93,6 +96,11 @@ class FramedOutbox:
             or threading.get_ident() != self._main
         ):
             self.flush()
+
+    def _message(self, frame: pb.WorkerFrame) -> bytes:
+        message = framed(FRAME, frame.SerializeToString())
+        place = announced(frame) if self.announces else None
+        return message if place is None else framed(BYTES, place.head()) + message
 
     @property
     def logs_waiting(self) -> int:

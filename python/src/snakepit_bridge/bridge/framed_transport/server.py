@@ -51,6 +51,7 @@ class FramedParts:
         on_host_left: Callable[[bool], None],
     ) -> FramedTransport:
         """Returns what listens on the socket."""
+        self.outbox.announces = launch.is_relayed
         running = conversation.calls.running
         self.main.gathering.begin(self.outbox, loop, lambda: len(running) > 1)
         return FramedTransport(

@@ -1,0 +1,43 @@
+import { LENT_BYTES } from "./frame-channel.ts";
+
+/** What crosses beside the frames has a name, an offset and a size before its bytes. */
+export const BESIDE_HEAD_BYTES = 64;
+const OFFSET_AT = 24;
+const SIZE_AT = 32;
+
+/** A part of a file of the worker's attachments. */
+export interface Place {
+	readonly name: string;
+	readonly offset: number;
+	readonly size: number;
+}
+
+/** Of 64 bytes: the bytes that follow are aligned for numbers of every size. */
+export function besideHead({ name, offset, size }: Place): Buffer {
+	const head = Buffer.alloc(BESIDE_HEAD_BYTES);
+	head.write(name, "latin1");
+	head.writeBigUInt64BE(BigInt(offset), OFFSET_AT);
+	head.writeBigUInt64BE(BigInt(size), SIZE_AT);
+	return head;
+}
+
+/** Reads a message that came beside the frames, which lies from `begin` to `end`. @throws Error when it is none. */
+export function readBeside(
+	message: Uint8Array,
+	begin: number,
+	end: number,
+): { readonly place: Place; readonly bytes: Uint8Array } {
+	if (end - begin < BESIDE_HEAD_BYTES)
+		throw new Error(`${end - begin} bytes beside a frame, and no place`);
+	const view = Buffer.from(message.buffer, message.byteOffset, end);
+	const name = view.toString("latin1", begin, begin + OFFSET_AT);
+	const bytes = message.subarray(begin + BESIDE_HEAD_BYTES, end);
+	return {
+		place: {
+			name: name.replace(/\0+$/, ""),
+			offset: Number(view.readBigUInt64BE(begin + OFFSET_AT)),
+			size: Number(view.readBigUInt64BE(begin + SIZE_AT)),
+		},
+		bytes: end - begin > LENT_BYTES ? bytes : new Uint8Array(bytes),
+	};
+}

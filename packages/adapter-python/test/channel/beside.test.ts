@@ -1,0 +1,54 @@
+import { Writable } from "node:stream";
+import { expect, test } from "vitest";
+import { besideHead, readBeside } from "../../src/channel/beside.ts";
+import { BYTES, FRAME, FrameCutter } from "../../src/channel/frame-cutter.ts";
+import { FrameWriter } from "../../src/channel/frame-writer.ts";
+
+test.each([0, 1, 100, 70_000, 3_000_000])(
+	"%i bytes beside a frame arrive before it, aligned for numbers",
+	(size) => {
+		const place = { name: "h12", offset: 1_048_576, size };
+		const written: Buffer[] = [];
+		const socket = new Writable({
+			write: (piece: Buffer, _encoding, done) => {
+				written.push(piece);
+				done();
+			},
+		});
+		const writer = new FrameWriter(socket as never);
+		const parts = [new Uint8Array(size).fill(7)];
+		writer.writeParts(BYTES, besideHead(place), parts, size);
+		// They were copied.
+		parts[0]?.fill(8);
+		writer.write(FRAME, Buffer.of(1), "now");
+
+		const got: unknown[] = [];
+		const cutter = new FrameCutter(
+			4_000_000,
+			(kind, bytes, begin, end) => {
+				if (kind === FRAME) {
+					got.push("a frame");
+					return;
+				}
+				const message = readBeside(bytes, begin, end);
+				got.push(message.place, message.bytes.length);
+				expect(message.bytes.byteOffset % 8).toBe(0);
+				expect(message.bytes.every((byte) => byte === 7)).toBe(true);
+			},
+			BYTES,
+		);
+		for (const piece of written) cutter.take(piece);
+		expect(got).toEqual([place, size, "a frame"]);
+	},
+);
+
+test("a worker of this machine sends nothing beside frames", () => {
+	const cutter = new FrameCutter(1000, () => {});
+	expect(() => cutter.take(Buffer.of(BYTES, 0, 0, 0, 64))).toThrow(
+		"a message of kind 2 arrived",
+	);
+});
+
+test("what is shorter than its head is an error", () => {
+	expect(() => readBeside(new Uint8Array(63), 0, 63)).toThrow("63 bytes");
+});

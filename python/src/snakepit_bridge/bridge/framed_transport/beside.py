@@ -1,0 +1,54 @@
+"""What crosses beside the frames where the host has no shared memory with the worker.
+
+Then a relay stands between them, and has: it writes what the host sends to the files of
+the worker's attachments, and sends what the worker has in its files
+(docs/bridge-protocol.md, section 8).
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from snakepit_bridge._gen import bridge_pb2 as pb
+
+__all__ = ["BYTES", "CLOSED", "HEAD", "SHORTENED", "Place", "announced"]
+
+# Kinds of messages: bytes of an attachment, and what the host does with a file of them.
+BYTES = 2
+SHORTENED = 3
+CLOSED = 4
+# Name, offset and size. 64 bytes: what follows is aligned for numbers of every size.
+_PLACE = struct.Struct(">24sQQ24x")
+HEAD = _PLACE.size
+
+
+class Place(NamedTuple):
+    """A part of a file of attachments."""
+
+    name: str
+    offset: int
+    size: int
+
+    @classmethod
+    def read(cls, data: memoryview) -> Place:
+        """Reads the head of a message; raises `ValueError` if it is none."""
+        name, offset, size = _PLACE.unpack_from(data)
+        return cls(name.rstrip(b"\0").decode("ascii"), offset, size)
+
+    def head(self) -> bytes:
+        """Returns the head of a message."""
+        return _PLACE.pack(self.name.encode("ascii"), self.offset, self.size)
+
+
+def announced(frame: pb.WorkerFrame) -> Place | None:
+    """Returns where the attachment of a frame is, if it has one."""
+    kind = frame.WhichOneof("frame")
+    if kind not in ("result", "chunk", "end"):
+        return None
+    value = getattr(frame, kind)
+    if not value.HasField("attachment"):
+        return None
+    attachment = value.attachment
+    return Place(attachment.name, attachment.offset, attachment.size)

@@ -1,0 +1,203 @@
+"""One direction of a conversation, and what crosses beside its frames."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.framed_transport.beside import (
+    BYTES,
+    CLOSED,
+    SHORTENED,
+    Place,
+    announced,
+)
+from snakepit_bridge.bridge.framed_transport.frame_parser import FRAME, framed
+from snakepit_bridge.cluster import direction
+from snakepit_bridge.cluster.direction import Direction
+from snakepit_bridge.cluster.node_segments import NodeSegments
+
+FRAME_BEFORE, FRAME_AFTER = framed(FRAME, b"x" * 300), framed(FRAME, b"y")
+CONTENT = bytes(range(250)) * 40
+
+
+class Between:
+    """A host and a worker with both directions between them, and a directory."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.host, remote = socket.socketpair()
+        local, self.worker = socket.socketpair()
+        for each in (self.host, remote, local, self.worker):
+            each.setblocking(False)
+        self.ends = (self.host, remote, local, self.worker)
+        self.said: list[str] = []
+        segments = NodeSegments(str(directory), self.said.append)
+        self.to_worker = Direction(remote, local, local, segments)
+        self.to_host = Direction(local, remote, local, segments)
+
+    def from_host(self, data: bytes, step: int = 1 << 20) -> bytes:
+        """Sends it in steps; returns what arrives at the worker."""
+        return self._carried(self.host, self.worker, self.to_worker, data, step)
+
+    def from_worker(self, data: bytes, step: int = 1 << 20) -> bytes:
+        """Sends it in steps; returns what arrives at the host."""
+        return self._carried(self.worker, self.host, self.to_host, data, step)
+
+    @staticmethod
+    def _carried(
+        source: socket.socket,
+        target: socket.socket,
+        way: Direction,
+        data: bytes,
+        step: int,
+    ) -> bytes:
+        arrived = b""
+        for at in range(0, len(data), step):
+            source.sendall(data[at : at + step])
+            while way.carry():
+                pass
+            try:
+                while part := target.recv(1 << 20):
+                    arrived += part
+                    way.carry()
+            except BlockingIOError:
+                pass
+        return arrived
+
+
+@pytest.fixture
+def between(tmp_path: Path) -> Iterator[Between]:
+    one = Between(tmp_path)
+    yield one
+    for each in one.ends:
+        each.close()
+
+
+def beside(kind: int, name: str, data: bytes = b"", offset: int = 0) -> bytes:
+    """Returns a message of the host."""
+    return framed(kind, Place(name, offset, len(data)).head() + data)
+
+
+@pytest.mark.parametrize("step", [1, 7, 1 << 20])
+def test_bytes_of_the_host_are_in_their_file_when_the_frame_comes(
+    between: Between, step: int
+) -> None:
+    message = beside(BYTES, "h1", CONTENT)
+    came = between.from_host(FRAME_BEFORE + message + FRAME_AFTER, step)
+    assert came == FRAME_BEFORE + FRAME_AFTER
+    assert (between.directory / "h1").read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("step", [1, 7, 1 << 20])
+def test_bytes_of_the_worker_come_before_their_frame(
+    between: Between, step: int
+) -> None:
+    (between.directory / "s1").write_bytes(b"-" * 64 + CONTENT)
+    place = Place("s1", 64, len(CONTENT))
+    data = FRAME_BEFORE + framed(BYTES, place.head()) + FRAME_AFTER
+    came = between.from_worker(data, step)
+    whole = framed(BYTES, place.head() + CONTENT)
+    assert came == FRAME_BEFORE + whole + FRAME_AFTER
+    # As a host on one machine does.
+    assert os.listdir(between.directory) == []
+
+
+def test_a_file_is_written_over_shortened_and_forgotten(between: Between) -> None:
+    between.from_host(beside(BYTES, "h1", CONTENT))
+    with (between.directory / "h1").open("rb") as file:
+        # The worker has opened it, and removed its name.
+        os.unlink(file.name)
+        between.from_host(beside(BYTES, "h1", b"new"))
+        assert file.read() == b"new" + CONTENT[3:]
+        between.from_host(framed(SHORTENED, Place("h1", 0, 2).head()))
+        assert os.fstat(file.fileno()).st_size == 2
+        between.from_host(beside(BYTES, "h1", CONTENT))
+        file.seek(0)
+        assert file.read() == CONTENT
+    between.from_host(beside(CLOSED, "h1"))
+    # It is another one.
+    between.from_host(beside(BYTES, "h1", b"other"))
+    assert (between.directory / "h1").read_bytes() == b"other"
+
+
+def test_what_the_worker_does_not_have_arrives_as_nothing(between: Between) -> None:
+    (between.directory / "w2").write_bytes(b"short")
+    for name in ("w1", "w2"):
+        place = Place(name, 0, 100)
+        came = between.from_worker(framed(BYTES, place.head()) + FRAME_AFTER)
+        assert came == framed(BYTES, place.head()) + FRAME_AFTER
+
+
+def test_a_value_without_room_is_dropped_and_the_frames_around_it_pass(
+    between: Between, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError("no space")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    message = beside(BYTES, "h1", CONTENT)
+    came = between.from_host(FRAME_BEFORE + message + FRAME_AFTER, 500)
+    assert came == FRAME_BEFORE + FRAME_AFTER
+    assert between.said == ["/dev/shm of this node has no room for 10000 bytes"]
+    assert os.listdir(between.directory) == []
+
+
+def test_only_a_frame_with_an_attachment_is_announced() -> None:
+    attachment = pb.Attachment(name="w1", size=5, offset=64)
+    for frame in (
+        pb.WorkerFrame(result=pb.Result(call_id=1, attachment=attachment)),
+        pb.WorkerFrame(chunk=pb.Chunk(call_id=1, attachment=attachment)),
+        pb.WorkerFrame(end=pb.End(call_id=1, attachment=attachment)),
+    ):
+        assert announced(frame) == Place("w1", 64, 5)
+    for frame in (
+        pb.WorkerFrame(result=pb.Result(call_id=1, value=b"1")),
+        pb.WorkerFrame(log=pb.Log()),
+    ):
+        assert announced(frame) is None
+
+
+def test_a_direction_carries_one_buffer_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # So that one which never ends does not hold up the other.
+    monkeypatch.setattr(direction, "BUFFER_BYTES", 1000)
+    (sender, source), (target, receiver) = socket.socketpair(), socket.socketpair()
+    for each in (source, target, receiver):
+        each.setblocking(False)
+    sender.sendall(b"x" * 2500)
+    one = Direction(source, target, target)
+    carried = []
+    while one.carry():
+        carried.append(len(receiver.recv(4000)))
+    assert carried == [1000, 1000, 500]
+    for each in (sender, source, target, receiver):
+        each.close()
+
+
+def test_a_worker_that_left_with_something_unread_did_not_break_the_connection() -> (
+    None
+):
+    (host, remote), (local, worker) = socket.socketpair(), socket.socketpair()
+    for each in (remote, local):
+        each.setblocking(False)
+    to_worker = Direction(remote, local, worker=local)
+    to_host = Direction(local, remote, worker=local)
+    host.sendall(b"a ping")
+    to_worker.carry()
+    worker.sendall(b"bye")
+    # With "a ping" unread: the other end is reset.
+    worker.close()
+    host.sendall(b"another one")
+    to_worker.carry()
+    while not to_host.is_over:
+        to_host.carry()
+    assert host.recv(100) == b"bye"
+    for each in (host, remote, local):
+        each.close()
