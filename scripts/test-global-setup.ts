@@ -16,10 +16,12 @@ import { cache, compiled } from "../vitest.config.ts";
 import { developmentPython } from "./python-environment.ts";
 import { removePlace } from "./remove-place.ts";
 import { must, root } from "./run.ts";
+import { testWorkersEnv } from "./test-workers.ts";
 
 /** Gives all tests of a run one temporary directory, and removes it after the last: hosts that tests kill leave theirs. */
 export default async function setUp(): Promise<() => void> {
 	await bundleDrizzle();
+	stripSources();
 	compileSources();
 	forgetInterpreters();
 	freshenPython();
@@ -74,6 +76,13 @@ async function bundleDrizzle(): Promise<void> {
 	}
 }
 
+/** Node does it in every program again, file by file. */
+function stripSources(): void {
+	const program = join(root, "scripts/stripped-sources.ts");
+	// Node says so of the function that strips.
+	must(process.execPath, ["--disable-warning=ExperimentalWarning", program]);
+}
+
 /** Has Node compile what programs of tests load: one that is killed keeps nothing of what it compiled for the next. */
 function compileSources(): void {
 	const program = globSync("packages/*/src/*.ts", { cwd: root })
@@ -85,6 +94,12 @@ function compileSources(): void {
 			"--conditions=snakepit-source",
 			...["--input-type=module", "--eval", program],
 		],
-		{ env: { ...process.env, NODE_COMPILE_CACHE: compiled } },
+		{
+			env: {
+				...process.env,
+				...testWorkersEnv(""),
+				NODE_COMPILE_CACHE: compiled,
+			},
+		},
 	);
 }

@@ -32,6 +32,9 @@ export function testWorkers(
 /** Programs that tests start load Drizzle as one file, which takes a tenth of the time (scripts/test-global-setup.ts). */
 const BUNDLED = "--conditions=snakepit-bundled";
 
+/** They load sources whose types are stripped already, which takes half of the processor time. */
+const STRIPPED = `--require="${join(import.meta.dirname, "stripped-sources-hook.cjs")}"`;
+
 /** The files of the adapters with their defaults. */
 export const OPTIONS_FILES: readonly string[] = [
 	"adapter-python",
@@ -42,8 +45,9 @@ export const OPTIONS_FILES: readonly string[] = [
 export function testWorkersEnv(
 	chosen?: string,
 ): Readonly<Record<string, string>> {
+	const options = `${BUNDLED} ${STRIPPED}`;
 	if (Object.keys(testWorkers(chosen)).length === 0)
-		return { NODE_OPTIONS: BUNDLED };
+		return { NODE_OPTIONS: options };
 	const hook = join(import.meta.dirname, "test-workers-hook.ts");
-	return { NODE_OPTIONS: `${BUNDLED} --import=${pathToFileURL(hook).href}` };
+	return { NODE_OPTIONS: `${options} --import=${pathToFileURL(hook).href}` };
 }
