@@ -26,7 +26,11 @@ class Outbox:
     def put(self, _frame: pb.WorkerFrame | bytes) -> None:
         self.meanwhile()
 
-    put_last = put
+    put_last = add = put
+    most_held = 1
+
+    def send_added(self) -> None:
+        self.meanwhile()
 
     @property
     def logs_waiting(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import socket
 import threading
@@ -12,7 +13,11 @@ from unittest.mock import Mock
 import pytest
 
 from snakepit_bridge._gen import bridge_pb2 as pb
-from snakepit_bridge.bridge.framed_transport.frame_parser import FRAME, FrameParser
+from snakepit_bridge.bridge.framed_transport.frame_parser import (
+    FRAME,
+    FrameParser,
+    framed,
+)
 from snakepit_bridge.bridge.framed_transport.outbox import MAX_HELD, FramedOutbox
 
 
@@ -93,6 +98,36 @@ def in_thread(work: Callable[[], None]) -> None:
     thread.start()
     thread.join(30)
     assert not thread.is_alive()
+
+
+def test_answers_that_were_added_leave_before_what_follows(
+    outbox: FramedOutbox, receiver: Receiver
+) -> None:
+    for number in (1, 2):
+        outbox.add(framed(FRAME, frame(number).SerializeToString()))
+    assert receiver.arrived() == []
+    outbox.put(frame(3))
+    assert receiver.arrived() == [1, 2, 3]
+    outbox.add(framed(FRAME, frame(4).SerializeToString()))
+    outbox.put_last(frame(5))
+    assert receiver.arrived() == [4, 5]
+
+
+def test_a_worker_that_leaves_waits_for_answers_that_were_added(
+    outbox: FramedOutbox, receiver: Receiver
+) -> None:
+    outbox.add(framed(FRAME, frame(1).SerializeToString()))
+
+    async def leave() -> None:
+        outbox.attach(asyncio.get_running_loop())
+        leaving = asyncio.create_task(outbox.drained(30))
+        await asyncio.sleep(0)
+        assert not leaving.done()
+        outbox.send_added()
+        await leaving
+
+    asyncio.run(leave())
+    assert receiver.arrived() == [1]
 
 
 def test_answers_of_a_tools_thread_are_not_held_back(

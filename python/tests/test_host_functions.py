@@ -65,7 +65,7 @@ TOOLS = """
             except HostCallFailed as error:
                 call.logger.warning("left behind: %s", error.code)
         threading.Thread(target=ask).start()
-        while not call._host._replies:
+        while not call._host.replies:
             pass
 
     @tool

@@ -10,13 +10,17 @@ from typing import Any
 
 import pytest
 from conftest import Host
+from support.compact_frames import compact
 from support.conversation import Conversation
+from support.framed_conversation import FramedConversation
 
 from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.framed_transport.frame_parser import FRAME, framed
 from snakepit_bridge.calls.cancellation import Cancellation
 from snakepit_bridge.calls.context import Call
 from snakepit_bridge.calls.plain_call import PlainCall
 from snakepit_bridge.values.decode import decode
+from snakepit_bridge.values.encode import encode
 
 MAX_MESSAGE_BYTES = 1 << 16
 TOOLS = """
@@ -53,6 +57,10 @@ def leave() -> None:
 def sleep() -> None:
     current_call().logger.warning("asleep")
     time.sleep(60)
+
+@tool
+def ask() -> int:
+    return current_call().host("number")
 
 @tool
 def give(what: str):
@@ -118,6 +126,28 @@ def test_a_call_is_interrupted_and_those_behind_it_run(worker: Conversation) -> 
         assert decode(worker.terminal(behind[i]).result.value) == i + 1
 
 
+def test_what_a_call_asks_the_host_waits_for_no_answer_of_another(
+    start: Host, tmp_path: Path
+) -> None:
+    page = str(tmp_path / "page")
+    conversation = start(TOOLS, transport="framed", callPage=page).converse()
+    assert isinstance(conversation, FramedConversation)
+    calls = [pb.Call(call_id=1, tool="see"), pb.Call(call_id=2, tool="ask")]
+    calls += [pb.Call(call_id=number, tool="see") for number in (3, 4)]
+    # At once, so that the last ones wait while the second one asks.
+    conversation.connection.socket.sendall(
+        b"".join(framed(FRAME, compact(call) or b"") for call in calls)
+    )
+    assert conversation.receive().result.call_id == 1
+    asked = conversation.receive().host_call
+    assert (asked.call_id, asked.function) == (2, "number")
+    answer = pb.HostResult(host_call_id=asked.host_call_id, value=encode(7))
+    conversation.send(host_result=answer)
+    results = [conversation.receive().result for _ in range(3)]
+    assert [result.call_id for result in results] == [2, 3, 4]
+    assert decode(results[0].value) == 7
+
+
 @pytest.mark.parametrize(
     ("what", "kind"),
     [
@@ -139,7 +169,7 @@ def test_whoever_asks_first_all_find_the_same_call_and_cancellation() -> None:
     tool: Any = SimpleNamespace(name="add")
     table: Any = None
     for number in range(200):
-        plain = PlainCall(number, tool, b"", table, is_bare=True)
+        plain = PlainCall.of(number, tool, b"", table, is_bare=True)
         together = threading.Barrier(4)
         found: list[tuple[Call, Cancellation]] = []
 

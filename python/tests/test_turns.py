@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -17,16 +18,9 @@ class MainThread:
 
     def __init__(self) -> None:
         self.one_at_a_time = False
-        self.outbox = SimpleNamespace(held=False)
-        self.released = 0
-        self.gathering = SimpleNamespace(
-            progress=0, outbox=self.outbox, release=self._release
-        )
+        self.gathering = SimpleNamespace(progress=0)
         self.work: list[Callable[[], None]] = []
         self.for_loop: list[Callable[[], None]] = []
-
-    def _release(self) -> None:
-        self.released += 1
 
     def submit(self, work: Callable[[], None]) -> None:
         self.work.append(work)
@@ -47,12 +41,15 @@ class Bench:
         self.begun: list[Any] = []
         self.when_begun: Callable[[Any], None] = lambda _: None
         main: Any = self.main
-        self.now_ns = 0
-        self.turns = Turns(main, self._start, lambda: self.now_ns)
+        self.turns = Turns(main, self._start, self._run_plain)
 
     def _start(self, call: Any) -> None:
         self.begun.append(call)
         self.when_begun(call)
+
+    def _run_plain(self, call: Any, waiting: deque[Any]) -> None:
+        assert waiting is self.turns.waiting
+        self._start(call)
 
     def submit(self, is_async: bool = False) -> Any:
         call: Any = SimpleNamespace(
@@ -60,25 +57,6 @@ class Bench:
         )
         self.turns.submit(call)
         return call
-
-
-def test_an_answer_waits_while_calls_follow_but_not_for_long() -> None:
-    bench = Bench()
-    held: list[bool] = []
-
-    def run(call: Any) -> None:
-        held.append(bench.main.outbox.held)
-        bench.now_ns += call.takes_ns
-        bench.turns.over(call)
-
-    bench.when_begun = run
-    for takes_ns in (100_000, 150_000, 1, 1, 250_001, 1):
-        bench.submit().takes_ns = takes_ns
-    bench.main.run()
-    # The last one has nothing to wait for.
-    assert held == [True] * 5 + [False]
-    # After the first three together, and after the one that took longer by itself.
-    assert bench.main.released == 2
 
 
 def test_a_call_begins_in_the_main_thread_when_the_one_before_is_over() -> None:

@@ -38,9 +38,12 @@ class CallTable:
 
     Attributes:
         running: the calls that are not over, by their number.
+        outbox: where frames wait for the host.
         max_message_bytes: the limit of one message.
         shared_memory: where large values are handed over; None where they are sent.
         tracing: begins spans; None where there is no OpenTelemetry.
+        replies: what waits for host calls, with the number of its call.
+        on_settled: called when a call is over, while the worker leaves.
         page: where the worker notes which calls it begins; None without shared memory.
     """
 
@@ -59,13 +62,15 @@ class CallTable:
         self.page = page
         # Called with each call that is over, in whichever thread that happens.
         self.on_over: Callable[[RunningCall], None] | None = None
-        self._outbox = outbox
+        # Takes a call from those that wait for their turn.
+        self.withdraw: Callable[[RunningCall], bool] = lambda _: False
+        self.outbox = outbox
         self._keep = page.keep if isinstance(page, CallPage) else None
-        self._replies: dict[int, tuple[int, Reply]] = {}
+        self.replies: dict[int, tuple[int, Reply]] = {}
         self._numbers = itertools.count(1)
         self._loop: Loop | None = None
         self._bridge = 0
-        self._on_settled: Callable[[], None] | None = None
+        self.on_settled: Callable[[], None] | None = None
 
     # ------------------------------------------------ in the thread that reads
 
@@ -95,17 +100,17 @@ class CallTable:
         if self._loop is None:
             return not self.running
         settled = Notice(self._loop)
-        self._on_settled = settled.notify
+        self.on_settled = settled.notify
         return await settled.wait(lambda: not self.running, timeout)
 
     def reply(self, host_call_id: int) -> Reply | None:
         """Returns what waits for the answer to a host call, and forgets it."""
-        _, reply = self._replies.pop(host_call_id, (0, None))
+        _, reply = self.replies.pop(host_call_id, (0, None))
         return reply
 
     def _give_up(self, call_id: int) -> None:
         """Fails the host calls of a call that is over."""
-        for number, (owner, reply) in list(self._replies.items()):
+        for number, (owner, reply) in list(self.replies.items()):
             if owner == call_id:
                 self.drop_host_call(number)
                 reply.call_over()
@@ -121,11 +126,11 @@ class CallTable:
 
     def send(self, frame: pb.WorkerFrame) -> None:
         """Sends a frame."""
-        self._outbox.put(frame)
+        self.outbox.put(frame)
 
     def settle(self, call_id: int, frame: TerminalFrame) -> None:
         """Sends the terminal frame of a call and forgets the call."""
-        outbox = self._outbox
+        outbox = self.outbox
         if outbox.held and self._keep is not None:
             # It waits only where the host finds it, whatever the next call does.
             outbox.held = type(frame) is bytes and self._keep(frame)
@@ -136,10 +141,14 @@ class CallTable:
             running = self.running.pop(call_id, None)
         if running is not None and self.on_over is not None:
             self.on_over(running)
-        if self._replies:
+        self.follow_up(call_id)
+
+    def follow_up(self, call_id: int) -> None:
+        """Does what is left to do when a call has been forgotten."""
+        if self.replies:
             self._in_bridge(lambda: self._give_up(call_id))
-        if self._on_settled is not None:
-            self._on_settled()
+        if self.on_settled is not None:
+            self.on_settled()
 
     def later(self, delay_s: float, callback: Callable[[], None]) -> None:
         """Calls back in the bridge's thread, in so many seconds."""
@@ -157,7 +166,7 @@ class CallTable:
         carrier = self.tracing.carrier() if self.tracing is not None else {}
         self._check_host_call(call_id, reply, argument, carrier)
         number = next(self._numbers)
-        self._replies[number] = (call_id, reply)
+        self.replies[number] = (call_id, reply)
         host_call = pb.HostCall(
             host_call_id=number,
             call_id=call_id,
@@ -165,7 +174,7 @@ class CallTable:
             argument=argument,
             trace_context=carrier,
         )
-        self._outbox.put(pb.WorkerFrame(host_call=host_call))
+        self.outbox.put(pb.WorkerFrame(host_call=host_call))
         if call_id not in self.running:
             # It ended in another thread, which may have seen no reply to give up.
             self._in_bridge(lambda: self._give_up(call_id))
@@ -173,9 +182,9 @@ class CallTable:
 
     def drop_host_call(self, host_call_id: int) -> None:
         """Notifies the host that nothing waits for this host call any more."""
-        if self._replies.pop(host_call_id, None) is not None:
+        if self.replies.pop(host_call_id, None) is not None:
             drop = pb.HostCallCancel(host_call_id=host_call_id)
-            self._outbox.put(pb.WorkerFrame(host_call_cancel=drop))
+            self.outbox.put(pb.WorkerFrame(host_call_cancel=drop))
 
     def _check_host_call(
         self, call_id: int, reply: Reply, argument: bytes, carrier: dict[str, str]

@@ -15,6 +15,7 @@ from snakepit_bridge.bridge.host_frames import (
     parse_compact,
     tool_name,
 )
+from snakepit_bridge.bridge.plain_intake import PlainIntake
 from snakepit_bridge.calls.cancellation import Cancellation
 from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.context import Call
@@ -60,6 +61,7 @@ class Conversation:
         self.calls = calls
         self.last_ping = time.monotonic()
         self._runner = runner
+        self._intake = PlainIntake(calls, runner.turns) if runner.turns else None
         self._sessions = Sessions()
         self._leaving = False
         self._on_frame: dict[str, Callable[[Any], None]] = {
@@ -85,6 +87,10 @@ class Conversation:
         self.tools = {**self.tools, **tools}
         self._compact_tools = _compact_tools(self.tools)
         self._sessions.allow_handles(hold)
+
+    def receive_plain(self, data: bytes) -> int:
+        """See `PlainIntake.take`."""
+        return self._intake.take(data, self._compact_tools) if self._intake else 0
 
     def receive(self, data: bytes) -> None:
         """Acts on the bytes of a frame.
@@ -133,12 +139,12 @@ class Conversation:
         tool = self._compact_tools.get(name)
         if tool is None or call_id in calls.running:
             # It is refused as any call.
-            tool_of_call = tool_name(name)
-            self._call(pb.Call(call_id=call_id, tool=tool_of_call, arguments=arguments))
+            named = tool_name(name)
+            self._call(pb.Call(call_id=call_id, tool=named, arguments=arguments))
             return
         running: RunningCall
-        if tool.is_plain and self._runner.takes_turns:
-            running = PlainCall(call_id, tool, arguments, calls, fields is None)
+        if tool.is_plain and self._intake is not None:
+            running = PlainCall.of(call_id, tool, arguments, calls, fields is None)
         else:
             cancellation = Cancellation()
             call = Call(call_id, tool.name, calls, cancellation, tool.is_async)

@@ -33,6 +33,16 @@ class Outbox(Protocol):
 
     held: bool
 
+    @property
+    def most_held(self) -> int:
+        """How many answers the main thread adds before it has them sent."""
+
+    def add(self, frame: bytes, /) -> None:
+        """Adds a `compact_result`, in the main thread, which has it sent soon."""
+
+    def send_added(self) -> None:
+        """Sends what was added, in the main thread."""
+
     def put(self, frame: pb.WorkerFrame) -> None:
         """Adds a frame."""
 

@@ -61,6 +61,9 @@ class CallPage:
         self._end = ANSWERS_AT
         in_order = (machine or os.uname().machine) in STORES_IN_ORDER
         self._fence = None if in_order else threading.Lock()
+        self._barrier = threading.Lock()
+        self._acquire = self._barrier.acquire
+        self._release = self._barrier.release
 
     @property
     def begun(self) -> int:
@@ -90,6 +93,25 @@ class CallPage:
         floor, distance = divmod(taken, REACH)
         return distance > 0 and number == floor - distance
 
+    def begins(self, number: int) -> bool:
+        """Announces a call and returns whether it may begin, for a thread that holds no
+        lock; one thread calls this.
+
+        On x86 the release of a lock is a full barrier. It may be interrupted between the
+        two steps: then the next one finds the lock taken, and releases it.
+        """
+        words = self._words
+        if self._fence is None:
+            words[_BEGUN] = number
+            self._acquire(False)
+            self._release()
+        else:
+            self.announce(number)
+            with self._barrier:
+                pass
+        # Mostly the host has taken nothing back.
+        return number > words[_TAKEN] >> _FLOOR_AT or self.may_begin(number)
+
     def keep(self, answer: bytes) -> bool:
         """Keeps an answer, which has its header, until it has left, with those before
         it; one thread calls this. Returns False if there is no room: all have to leave
@@ -103,14 +125,13 @@ class CallPage:
             self._round += ROUND
             # Before its first answer is written over one of the round before.
             self._store(_KEPT, self._round)
-        kept = self._round + end - ANSWERS_AT
         if self._fence is None:
             self._page[begin:end] = answer
-            self._words[_KEPT] = kept
+            self._words[_KEPT] = self._round + end - ANSWERS_AT
         else:
             with self._fence:
                 self._page[begin:end] = answer
-            self._store(_KEPT, kept)
+            self._store(_KEPT, self._round + end - ANSWERS_AT)
         self._end = end
         return True
 

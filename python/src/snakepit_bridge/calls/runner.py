@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable
 from contextvars import copy_context
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from snakepit_bridge.calls.call_page import CallPage
 from snakepit_bridge.calls.call_state import CallState
 from snakepit_bridge.calls.cancel_signal import send_cancel_signal, task_interrupt
 from snakepit_bridge.calls.cancelled import CallCancelled
 from snakepit_bridge.calls.context import CURRENT
-from snakepit_bridge.calls.plain_call import PlainCall
+from snakepit_bridge.calls.plain_run import PlainRun
 from snakepit_bridge.calls.run_tool import (
     GeneratorRun,
     failure_frame,
@@ -28,6 +28,7 @@ from snakepit_bridge.tools.tool import Tool
 if TYPE_CHECKING:
     from snakepit_bridge.calls.batches import Batches
     from snakepit_bridge.calls.call_sink import TerminalFrame
+    from snakepit_bridge.calls.plain_run import PlainTable
     from snakepit_bridge.calls.tool_threads import ToolThreads
     from snakepit_bridge.telemetry.tracing import Tracing
 
@@ -69,21 +70,18 @@ class Runner:
                 self._batches = Batches(main, self._threads, table, self._context)
         # Starts a call; in the thread that reads.
         self.submit: Callable[[RunningCall], None] = self._start
-        self.takes_turns = isinstance(table.page, CallPage)
-        if self.takes_turns:
-            turns = Turns(main, self._start_in_turn)
+        # What has calls wait for each other; None where each starts when it comes.
+        self.turns: Turns | None = None
+        if isinstance(table.page, CallPage):
+            plain = PlainRun(self._context, cast("PlainTable", table), main.gathering)
+            turns = self.turns = Turns(main, self._start, plain.run)
             table.on_over = turns.over
+            table.withdraw = turns.withdraw
             self.submit = turns.submit
 
     def drop(self, objects: list[object]) -> None:
         """Empties a list where the code of tools runs: the end of an object is code."""
         self._main.submit(objects.clear)
-
-    def _start_in_turn(self, running: RunningCall) -> None:
-        if type(running) is PlainCall:
-            running.run(self._context.copy())
-        else:
-            self._start(running)
 
     def _start(self, running: RunningCall) -> None:
         running.context = self._context.copy()
@@ -93,7 +91,7 @@ class Runner:
             self._main.submit_to_loop(functools.partial(self._start_task, running))
         elif self._threads is not None:
             self._threads.submit(functools.partial(run_in_thread, running))
-        elif self.takes_turns:
+        elif self.turns is not None:
             self._run_in_main(running)
         else:
             self._main.submit(functools.partial(self._run_in_main, running))

@@ -97,8 +97,8 @@ class RunningCall:
         self.number = call.call_id
         self.call = call
         self.cancellation = cancellation
-        self._arguments = arguments
-        self._sink = sink
+        self.arguments = arguments
+        self.sink = sink
         if memory is not None:
             self._memory = memory
         if credit is not None:
@@ -108,7 +108,7 @@ class RunningCall:
     def begin(self) -> bool:
         """Returns whether to run the call; it may have been cancelled before, or the
         host took it back."""
-        page = self._sink.page
+        page = self.sink.page
         call_id = self.number
         if page is not None:
             page.announce(call_id)
@@ -134,7 +134,7 @@ class RunningCall:
             ArgumentsInvalid: they do not fit the tool.
         """
         CURRENT.set(self)
-        tracing = self._sink.tracing
+        tracing = self.sink.tracing
         if tracing is not None:
             self._span = tracing.begin(self.tool, self.call, batch)
         if self.tool.answers is _REFERENCE:
@@ -145,7 +145,7 @@ class RunningCall:
 
     def _given(self) -> object:
         """Returns the arguments as the host gave them, once."""
-        arguments, self._arguments = self._arguments, b""
+        arguments, self.arguments = self.arguments, b""
         if not arguments:
             return None
         try:
@@ -196,7 +196,7 @@ class RunningCall:
         if span is not None:
             ended = None if isinstance(frame, bytes) else frame
             span.end(ended, self.cancellation.reason)
-        self._sink.settle(self.number, frame)
+        self.sink.settle(self.number, frame)
 
     def result(self, value: object) -> TerminalFrame:
         """Returns the frame with the result.
@@ -224,7 +224,7 @@ class RunningCall:
         if self.credit is not None:
             # Taken first: a chunk that is sent has been allowed.
             self.credit.take(size)
-        self._sink.send(frame)
+        self.sink.send(frame)
 
     def end(self, value: object = None) -> pb.WorkerFrame:
         """Returns the frame that ends a stream, with what the tool returned.
@@ -241,7 +241,7 @@ class RunningCall:
 
     def _encoded(self, value: object, what: str) -> tuple[bytes, pb.Attachment | None]:
         """Returns the image of a value, and what is beside it."""
-        memory = self._sink.shared_memory
+        memory = self.sink.shared_memory
         attachment = None
         try:
             if self.tool.answers is _REFERENCE and value is not None:
@@ -256,7 +256,7 @@ class RunningCall:
             if not (self.tool.answers is _EITHER and self.call.handles.are_given):
                 raise not_transferable(error) from None
             image = self.call.handles.image(value)
-        limit = self._sink.max_message_bytes
+        limit = self.sink.max_message_bytes
         if len(image) + FRAME_ROOM > limit:
             if memory is not None and attachment is not None:
                 if self.credit is not None:

@@ -11,14 +11,38 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from snakepit_bridge.boot import forked_copy
+from snakepit_bridge.calls.context import CURRENT
 
-__all__ = ["TRAMPOLINES", "drive", "invoke"]
+__all__ = ["TRAMPOLINES", "drive", "invoke", "invoke_by_name_for", "invoke_for"]
 
 
 def invoke(function: Callable[..., Any], /, *positional: Any, **keywords: Any) -> Any:
     """Calls user code."""
     try:
         return function(*positional, **keywords)
+    finally:
+        if forked_copy.this_is_one:
+            forked_copy.end()
+
+
+def invoke_for(call: Any, function: Callable[..., Any], given: list[Any], /) -> Any:
+    """Calls user code for a call, with what a list gives; the current context becomes
+    the call's own."""
+    CURRENT.set(call)
+    try:
+        return function(*given)
+    finally:
+        if forked_copy.this_is_one:
+            forked_copy.end()
+
+
+def invoke_by_name_for(
+    call: Any, function: Callable[..., Any], given: dict[str, Any], /
+) -> Any:
+    """Does the same with what a dict gives."""
+    CURRENT.set(call)
+    try:
+        return function(**given)
     finally:
         if forked_copy.this_is_one:
             forked_copy.end()
@@ -33,4 +57,6 @@ async def drive(awaitable: Awaitable[Any]) -> Any:
             forked_copy.end()
 
 
-TRAMPOLINES: Final = frozenset({invoke.__code__, drive.__code__})
+TRAMPOLINES: Final = frozenset(
+    each.__code__ for each in (invoke, invoke_for, invoke_by_name_for, drive)
+)

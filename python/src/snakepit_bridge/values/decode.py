@@ -24,7 +24,7 @@ from snakepit_bridge.values.no_image import (
 )
 from snakepit_bridge.values.numpy_image import revive_array
 
-__all__ = ["Attached", "Held", "decode"]
+__all__ = ["Attached", "Held", "decode", "read_short"]
 
 _SIMPLE = frozenset({type(None), bool, int, float, str, bytes, date, datetime})
 # A shorter image is first read as if it had no extensions, which few have.
@@ -81,6 +81,20 @@ def decode(
         except Exception:  # noqa: BLE001 - `_decode` finds out what it is
             return _decode(image, root, attachment, held)
     return _decode(image, root, attachment, held)
+
+
+def read_short(image: bytes) -> Any:
+    """Returns the value of an image, an empty dict if there is none; None if only
+    `decode` can read it."""
+    if not image:
+        return {}
+    if len(image) >= _SHORT:
+        return None
+    try:
+        # Keys are checked by default.
+        return msgpack.unpackb(image, ext_hook=_leaf, timestamp=TO_DATETIME)
+    except Exception:  # noqa: BLE001 - `decode` finds out what it is
+        return None
 
 
 def _big_integer(data: bytes) -> int:

@@ -38,6 +38,11 @@ class FrameParser:
         self._parts: list[bytes] = []
         self._missing = 0
 
+    @property
+    def is_within(self) -> bool:
+        """Whether what comes next belongs to a message that has begun."""
+        return self._missing > 0 or len(self._rest) > 0
+
     def feed(self, data: bytes) -> list[tuple[int, bytes]]:
         """Returns the messages that are complete now: kind and body.
 

@@ -52,13 +52,19 @@ class FramedOutbox:
         held: whether the main thread gathers frames and will `flush` them, unless
             there are `MAX_HELD` of them before.
         announces: whether a relay has to know of an attachment before its frame.
+        add: see `Outbox`.
     """
+
+    most_held = MAX_HELD
 
     def __init__(self) -> None:
         """To be called in the main thread."""
         self.held = False
         self.announces = False
         self._waiting: deque[bytes | memoryview] = deque()
+        # Answers that wait for those that follow; only the main thread uses them.
+        self._added: list[bytes] = []
+        self.add: Callable[[bytes], None] = self._added.append
         self._writing = threading.Lock()
         self._logs = LogLimit()
         self._main = threading.get_ident()
@@ -73,8 +79,11 @@ class FramedOutbox:
 
     def put(self, frame: pb.WorkerFrame) -> None:
         """Adds a frame."""
-        self._waiting.append(self._message(frame))
+        data = self._message(frame)
         thread = threading.get_ident()
+        if thread == self._main and self._added:
+            self._take_added()
+        self._waiting.append(data)
         if thread == self._main:
             if not self.held or len(self._waiting) >= MAX_HELD:
                 self.flush()
@@ -89,13 +98,26 @@ class FramedOutbox:
         waiting = self._waiting
         if type(frame) is not bytes:
             frame = self._message(frame)  # type: ignore[arg-type]
+        in_main = threading.get_ident() == self._main
+        if in_main and self._added:
+            self._take_added()
         waiting.append(frame)
-        if (
-            not self.held
-            or len(waiting) >= MAX_HELD
-            or threading.get_ident() != self._main
-        ):
+        if not self.held or len(waiting) >= MAX_HELD or not in_main:
             self.flush()
+
+    def send_added(self) -> None:
+        """See `Outbox`."""
+        if self._added:
+            self._take_added()
+        self.flush()
+        if self._on_drained is not None:
+            self._on_drained()
+
+    def _take_added(self) -> None:
+        self._waiting.append(b"".join(self._added))
+        # Second: if this is interrupted before, the host gets answers twice, and ignores
+        # those of calls that are over.
+        self._added.clear()
 
     def _message(self, frame: pb.WorkerFrame) -> bytes:
         message = framed(FRAME, frame.SerializeToString())
@@ -202,7 +224,9 @@ class FramedOutbox:
         drained = Notice(self._loop)
         self._on_drained = drained.notify
         self.flush()
-        await drained.wait(lambda: not self._waiting or self._socket is None, timeout)
+        await drained.wait(
+            lambda: not (self._waiting or self._added) or self._socket is None, timeout
+        )
 
     def close(self) -> None:
         """Stops writing."""

@@ -177,9 +177,13 @@ class FramedTransport:
         if not data:
             self._end(None)
             return False
-        receive = self._conversation.receive
+        conversation, parser = self._conversation, self._parser
+        receive = conversation.receive
+        at = 0 if parser.is_within else conversation.receive_plain(data)
+        if at == len(data):
+            return at == READ_BYTES
         try:
-            for kind, body in self._parser.feed(data):
+            for kind, body in parser.feed(data[at:] if at else data):
                 if kind == FRAME:
                     receive(body)
                 else:

@@ -17,6 +17,8 @@ __all__ = ["GrpcOutbox"]
 # up to this size. A larger frame leaves alone, since copying it would cost more.
 BATCH_BYTES = 64 << 10
 ALONE_BYTES = 16 << 10
+# So many answers leave together at the latest.
+MAX_HELD = 32
 # Number, kind and length of a frame in a batch, or of the batch, at most.
 AROUND_BYTES = 6
 
@@ -35,6 +37,8 @@ class GrpcOutbox:
     Attributes:
         held: whether the main thread gathers frames and will `flush` them.
     """
+
+    most_held = MAX_HELD
 
     def __init__(self) -> None:
         """To be called in the main thread."""
@@ -82,6 +86,14 @@ class GrpcOutbox:
                 self.flush()
             else:
                 self._wake()
+
+    def add(self, frame: bytes) -> None:
+        """See `Outbox`."""
+        self._frames.append(frame[HEADER_BYTES:])
+
+    def send_added(self) -> None:
+        """See `Outbox`."""
+        self.flush()
 
     def put_first(self, frame: pb.WorkerFrame) -> None:
         """Adds a frame before all others; in a turn of the loop."""

@@ -1,0 +1,75 @@
+"""Takes plain calls from what was read of the framed transport, many at once.
+
+What comes while calls are sent ahead is mostly frames of such calls. They are cut and
+read in one step, without the parts that other frames have.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+from snakepit_bridge.calls.plain_call import PlainCall
+
+if TYPE_CHECKING:
+    from snakepit_bridge.bridge.call_table import CallTable
+    from snakepit_bridge.calls.turns import Turns
+    from snakepit_bridge.tools.tool import Tool
+
+__all__ = ["PlainIntake"]
+
+# A message of the framed transport and the compact call in it, up to the tool's name:
+# kind and length; mark, number, length of the name, fields.
+_HEAD = struct.Struct(">BIBIBB")
+_HEAD_BYTES = _HEAD.size
+_unpack_head = _HEAD.unpack_from
+# The length in a message does not count these.
+_BEFORE = 5
+
+
+class PlainIntake:
+    """Makes the plain calls of a conversation."""
+
+    def __init__(self, calls: CallTable, turns: Turns) -> None:
+        self._calls = calls
+        self._turns = turns
+
+    def take(self, data: bytes, tools: dict[bytes, Tool]) -> int:
+        """Takes the plain calls at the beginning of what was read.
+
+        Args:
+            data: it, from the beginning of a message.
+            tools: those that a compact call can be of now.
+
+        Returns:
+            Where the first other message begins, or one that is not whole.
+        """
+        calls = self._calls
+        running = calls.running
+        append = self._turns.waiting.append
+        find = tools.get
+        at, last = 0, len(data) - _HEAD_BYTES
+        while at <= last:
+            kind, length, mark, number, name_bytes, fields = _unpack_head(data, at)
+            name_at = at + _HEAD_BYTES
+            arguments_at = name_at + name_bytes
+            end = at + _BEFORE + length
+            # Neither another message or frame, nor one that is cut off.
+            if kind or mark or fields or not arguments_at <= end <= len(data):
+                break
+            tool = find(data[name_at:arguments_at])
+            if tool is None or not tool.is_plain or number in running:
+                break
+            # What `PlainCall.of` does.
+            plain = PlainCall()
+            plain.number = number
+            plain.tool = tool
+            plain.arguments = data[arguments_at:end]
+            plain.sink = calls
+            plain.is_wanted = True
+            running[number] = plain
+            append(plain)
+            at = end
+        if at:
+            self._turns.look()
+        return at

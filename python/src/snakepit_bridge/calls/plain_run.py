@@ -1,0 +1,165 @@
+"""Runs plain calls, one after the other, in the main thread.
+
+Most of what a small call takes is the bridge's own steps. So those of the usual call
+stand here one after the other, in two functions: each call of a function that is not made
+here saves as much as a small tool takes. Where a call is unusual, `PlainCall` does it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from contextvars import Context
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any, Protocol
+
+from snakepit_bridge.calls.call_state import CallState
+from snakepit_bridge.calls.compact_result import pack_result
+from snakepit_bridge.calls.plain_call import PlainCall
+from snakepit_bridge.calls.running_call import FRAME_ROOM, RunningCall
+from snakepit_bridge.calls.trampoline import invoke_by_name_for, invoke_for
+from snakepit_bridge.failures.failure import taken_back
+from snakepit_bridge.threads.gathering import MOST_HELD_NS, Gathering
+from snakepit_bridge.values.decode import read_short
+from snakepit_bridge.values.short import pack_short
+
+if TYPE_CHECKING:
+    from snakepit_bridge.bridge.transport import Outbox
+    from snakepit_bridge.calls.call_page import CallPage
+    from snakepit_bridge.calls.host_calls import Reply
+    from snakepit_bridge.telemetry.tracing import Tracing
+
+    class PlainTable(Protocol):
+        """The table of calls, as what runs plain ones needs it."""
+
+        outbox: Outbox
+        page: CallPage
+        tracing: Tracing | None
+        max_message_bytes: int
+        running: dict[int, RunningCall]
+        replies: dict[int, tuple[int, Reply]]
+        on_settled: Callable[[], None] | None
+
+        def follow_up(self, call_id: int) -> None:
+            """Does what is left to do when a call has been forgotten."""
+
+
+__all__ = ["PlainRun"]
+
+# A global is found faster than a member of an enumeration.
+_RUNNING, _ENDED = CallState.RUNNING, CallState.ENDED
+_MOST_HELD_US = MOST_HELD_NS // 1000
+
+
+class PlainRun:
+    """Runs the plain calls of one worker."""
+
+    def __init__(
+        self,
+        context: Context,
+        table: PlainTable,
+        gathering: Gathering,
+        now_ns: Callable[[], int] = perf_counter_ns,
+    ) -> None:
+        """Calls see the variables of `context`."""
+        self._copy_context = context.copy
+        self._table = table
+        self._most_bytes = table.max_message_bytes - FRAME_ROOM
+        self._gathering = gathering
+        self._now_ns = now_ns
+        # When the last call ended: then the next one begins.
+        self._now_us = 0
+
+    def run(self, plain: PlainCall, waiting: deque[RunningCall]) -> None:
+        """Runs a call that was taken from those that wait, and the plain ones behind it.
+
+        An answer waits for those that follow only where the host finds it, whatever the
+        next call does, and nothing else that is sent overtakes it.
+        """
+        table, frame_of = self._table, self._frame
+        outbox, running, replies = table.outbox, table.running, table.replies
+        add, keep, begins = outbox.add, table.page.keep, table.page.begins
+        gathering, most_held = self._gathering, outbox.most_held
+        held = 0
+        since_us = self._now_us = self._now_ns() // 1000
+        try:
+            while True:
+                number = plain.number
+                if begins(number):
+                    plain.state = _RUNNING
+                    frame = frame_of(plain)
+                else:
+                    frame = None
+                    plain.settle(taken_back(number))
+                if frame is not None:
+                    plain.state = _ENDED
+                    add(frame)
+                    # After the frame: a worker that leaves is gone when no call is left.
+                    del running[number]
+                    if replies or table.on_settled is not None:
+                        table.follow_up(number)
+                    held += 1
+                gathering.progress += 1
+                if not waiting:
+                    break
+                if (
+                    frame is None
+                    or held >= most_held
+                    or self._now_us - since_us > _MOST_HELD_US
+                    or not keep(frame)
+                ):
+                    outbox.send_added()
+                    held = 0
+                    since_us = self._now_us = self._now_ns() // 1000
+                try:
+                    following = waiting.popleft()
+                except IndexError:
+                    # It was withdrawn a moment ago.
+                    break
+                if type(following) is not PlainCall:
+                    waiting.appendleft(following)
+                    break
+                plain = following
+        except BaseException as error:
+            # A signal handler of the tools raised here: the call ends with it.
+            if plain.state is _ENDED:
+                running.pop(plain.number, None)
+            else:
+                plain.settle(plain.failed(error))
+            raise
+        finally:
+            outbox.send_added()
+
+    def _frame(self, plain: PlainCall) -> bytes | None:
+        """Runs the tool; returns the answer, or None if that has been sent."""
+        context = self._copy_context()
+        begun_us = self._now_us
+        try:
+            tool = plain.tool
+            tracing = self._table.tracing
+            given: Any = None
+            if plain.is_wanted and (
+                tracing is None or (plain.is_bare and tracing.is_idle())
+            ):
+                given = read_short(plain.arguments)
+            if type(given) is list and tool.signature.passes(given):
+                value = context.run(invoke_for, plain, tool.function, given)
+            elif type(given) is dict and tool.signature.passes_named(given):
+                value = context.run(invoke_by_name_for, plain, tool.function, given)
+            else:
+                return self._sent(plain, context.run(plain.answer, begun_us * 1000))
+            image = pack_short(value)
+            if image is None or len(image) > self._most_bytes:
+                frame = context.run(plain.answer_with, value, begun_us * 1000)
+                return self._sent(plain, frame)
+        except BaseException as error:  # noqa: BLE001 - sys.exit() ends the call only
+            return self._sent(plain, context.run(plain.failed, error))
+        now_us = self._now_us = self._now_ns() // 1000
+        return pack_result(plain.number, begun_us, now_us - begun_us, image)
+
+    def _sent(self, plain: PlainCall, frame: Any) -> bytes | None:
+        self._now_us = self._now_ns() // 1000
+        if type(frame) is bytes and plain.ends_with_answer:
+            return frame
+        plain.settle(frame)
+        return None
