@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
-from types import ModuleType
+from types import MethodType, ModuleType
 from typing import Any, TypeAlias
 
 from snakepit_bridge.tools.declaration import (
@@ -14,6 +13,7 @@ from snakepit_bridge.tools.declaration import (
     ToolMark,
     ToolsetMark,
 )
+from snakepit_bridge.tools.function_shape import attribute_of
 
 __all__ = [
     "Mark",
@@ -40,11 +40,11 @@ def mark_of(item: object) -> Any:
     if isinstance(item, type):
         return vars(item).get(MARK)
     try:
-        mark = inspect.getattr_static(item, MARK, None)
+        mark = attribute_of(item, MARK)
         if mark is None and isinstance(item, (staticmethod, classmethod)):
-            mark = inspect.getattr_static(item.__func__, MARK, None)
-        if mark is None and inspect.ismethod(item):
-            mark = inspect.getattr_static(item.__func__, MARK, None)
+            mark = attribute_of(item.__func__, MARK)
+        if mark is None and isinstance(item, MethodType):
+            mark = attribute_of(item.__func__, MARK)
     except AttributeError:
         return None
     return mark

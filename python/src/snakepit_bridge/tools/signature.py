@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
 import json
 import typing
 from collections.abc import Callable
@@ -17,13 +16,24 @@ from snakepit_bridge.tools.annotations.check import (
 )
 from snakepit_bridge.tools.annotations.compile import compile_annotation
 from snakepit_bridge.tools.annotations.named import ObjectCheck, SchemaDefinitions
+from snakepit_bridge.tools.function_shape import (
+    KEYWORD_ONLY,
+    NO_DEFAULT,
+    OTHER,
+    POSITIONAL_ONLY,
+    REST,
+    Parameter,
+    is_async_generator,
+    is_generator,
+    parameters_of,
+    unwrapped,
+)
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
 from snakepit_bridge.values.no_image import Path, key_place
 
 __all__ = ["Signature", "SignatureInvalid", "resolved_hints"]
 
-_KINDS = inspect.Parameter
 _STREAMS = frozenset({"Iterator", "Generator", "AsyncIterator", "AsyncGenerator"})
 _NO_TYPE: frozenset[type] = frozenset()
 # What a generator may promise, too; from any other function they are values.
@@ -180,18 +190,18 @@ class Signature:
             ),
         ]
 
-    def _add(self, parameter: inspect.Parameter, hints: dict[str, Any]) -> None:
+    def _add(self, parameter: Parameter, hints: dict[str, Any]) -> None:
         name = parameter.name
         hint = hints.get(name, Any)
         is_unpacked = getattr(typing.get_origin(hint), "_name", None) == "Unpack"
-        if is_unpacked and parameter.kind is _KINDS.VAR_KEYWORD:
+        if is_unpacked and parameter.kind == OTHER:
             (hint,) = typing.get_args(hint)
         check = _compiled(f"parameter {name!r}", hint)
-        required = parameter.default is _KINDS.empty
-        if parameter.kind is _KINDS.VAR_POSITIONAL:
+        required = parameter.default is NO_DEFAULT
+        if parameter.kind == REST:
             self.rest = check
             return
-        if parameter.kind is _KINDS.VAR_KEYWORD:
+        if parameter.kind == OTHER:
             if is_unpacked and isinstance(check, ObjectCheck):
                 # Of `**options: Unpack[Options]`, each key is a parameter.
                 self.named.update(check.items)
@@ -199,12 +209,12 @@ class Signature:
             else:
                 self.other = check
             return
-        if parameter.kind is not _KINDS.KEYWORD_ONLY:
+        if parameter.kind != KEYWORD_ONLY:
             self.positional.append((name, check, (None, key_place(name))))
             if required:
                 self.required_positional += 1
         self.named[name] = check
-        if parameter.kind is _KINDS.POSITIONAL_ONLY:
+        if parameter.kind == POSITIONAL_ONLY:
             self.only_positional.append(name)
         if required:
             self.required.append(name)
@@ -239,7 +249,7 @@ def resolved_hints(function: Callable[..., Any]) -> dict[str, Any]:
     """
     try:
         # A method has its annotations on the function, a partial where it leads.
-        target = inspect.unwrap(function)
+        target = unwrapped(function)
         target = getattr(target, "func", target)
         return typing.get_type_hints(target, include_extras=True)
     except Exception as error:
@@ -268,20 +278,17 @@ def _foreign_hints(function: Callable[..., Any]) -> dict[str, Any]:
     return usable
 
 
-def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+def _parameters(function: Callable[..., Any]) -> list[Parameter]:
     try:
-        return list(inspect.signature(function).parameters.values())
+        return parameters_of(function)
     except ValueError:
         # A builtin: what it takes, it says when it is called.
-        return [
-            inspect.Parameter("arguments", _KINDS.VAR_POSITIONAL),
-            inspect.Parameter("named", _KINDS.VAR_KEYWORD),
-        ]
+        return [Parameter("arguments", REST), Parameter("named", OTHER)]
 
 
 def _generates(function: Callable[..., Any]) -> bool:
-    function = inspect.unwrap(function)
-    return inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
+    function = unwrapped(function)
+    return is_generator(function) or is_async_generator(function)
 
 
 def _described(annotation: Any) -> Check:

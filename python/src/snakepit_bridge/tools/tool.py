@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import inspect
 import typing
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +10,12 @@ from typing import Any
 from snakepit_bridge.tools.annotations.check import Check, Unsupported
 from snakepit_bridge.tools.annotations.compile import compile_annotation
 from snakepit_bridge.tools.declaration import NO_INPUT, Answers, ToolMark
+from snakepit_bridge.tools.function_shape import (
+    is_async_generator,
+    is_coroutine,
+    is_generator,
+    unwrapped,
+)
 from snakepit_bridge.tools.signature import Signature, SignatureInvalid
 
 __all__ = ["Tool", "ToolKind", "qualified_name"]
@@ -78,7 +83,13 @@ class Tool:
         )
         if self.batch is not None:
             self._take_one_call()
-        self.description = inspect.getdoc(function) or ""
+
+    @property
+    def description(self) -> str:
+        # Few workers are asked to describe their tools.
+        import inspect
+
+        return inspect.getdoc(self.together) or ""
 
     def _take_one_call(self) -> None:
         if self.kind.streams or self.input is not None:
@@ -109,15 +120,15 @@ def qualified_name(function: Callable[..., Any]) -> str:
 
 def _kind(function: Callable[..., Any], signature: Signature) -> ToolKind:
     # A wrapper made by a decorator returns what the wrapped function returns.
-    for candidate in (function, inspect.unwrap(function)):
-        if inspect.isasyncgenfunction(candidate):
+    for candidate in (function, unwrapped(function)):
+        if is_async_generator(candidate):
             return ToolKind.ASYNC_GENERATOR
-        if inspect.iscoroutinefunction(candidate):
+        if is_coroutine(candidate):
             return ToolKind.COROUTINE
-        if inspect.isgeneratorfunction(candidate):
+        if is_generator(candidate):
             return ToolKind.GENERATOR
     if signature.returns_stream:
-        hints = typing.get_type_hints(inspect.unwrap(function))
+        hints = typing.get_type_hints(unwrapped(function))
         asynchronous = "Async" in str(hints["return"])
         return ToolKind.ASYNC_GENERATOR if asynchronous else ToolKind.GENERATOR
     return ToolKind.FUNCTION

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
@@ -142,6 +141,9 @@ class ObjectCheck(NamedCheck):
         return value if checked is None else checked
 
     def definition(self, definitions: SchemaDefinitions) -> Schema:
+        # Few workers are asked to describe their tools.
+        import inspect
+
         items = self.items.items()
         text = inspect.cleandoc(self.documentation)
         return {

@@ -1,0 +1,168 @@
+"""What `inspect` says of a function. For an ordinary one it is read here: to import
+`inspect` takes a worker longer than to read all of its tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType, MethodType
+from typing import Any, NamedTuple
+
+__all__ = [
+    "KEYWORD_ONLY",
+    "NO_DEFAULT",
+    "OTHER",
+    "POSITIONAL_ONLY",
+    "REST",
+    "Parameter",
+    "attribute_of",
+    "is_async_generator",
+    "is_coroutine",
+    "is_generator",
+    "parameters_of",
+    "unwrapped",
+]
+
+# Kinds of parameters, with the numbers that they have in `inspect`.
+POSITIONAL_ONLY, POSITIONAL, REST, KEYWORD_ONLY, OTHER = range(5)
+NO_DEFAULT: Any = object()
+# Flags of code.
+_HAS_REST, _HAS_OTHER = 0x4, 0x8
+_GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
+
+
+class Parameter(NamedTuple):
+    """One parameter of a function."""
+
+    name: str
+    kind: int
+    default: Any = NO_DEFAULT
+
+
+def parameters_of(function: Callable[..., Any]) -> list[Parameter]:
+    """Returns the parameters of what can be called.
+
+    Raises:
+        ValueError: it says nothing about them, as some builtins.
+    """
+    if isinstance(function, MethodType) and _is_ordinary(function.__func__):
+        found = _parameters(function.__func__)
+        if found and found[0].kind <= POSITIONAL:
+            return found[1:]
+    if _is_ordinary(function):
+        return _parameters(function)
+    import inspect
+
+    return [
+        Parameter(
+            each.name,
+            int(each.kind),
+            NO_DEFAULT if each.default is each.empty else each.default,
+        )
+        for each in inspect.signature(function).parameters.values()
+    ]
+
+
+def _parameters(function: Any) -> list[Parameter]:
+    code = function.__code__
+    by_position = code.co_argcount
+    end = by_position + code.co_kwonlyargcount
+    names = code.co_varnames
+    defaults = function.__defaults__ or ()
+    required = by_position - len(defaults)
+    found = [
+        Parameter(
+            name,
+            POSITIONAL_ONLY if i < code.co_posonlyargcount else POSITIONAL,
+            NO_DEFAULT if i < required else defaults[i - required],
+        )
+        for i, name in enumerate(names[:by_position])
+    ]
+    if code.co_flags & _HAS_REST:
+        found.append(Parameter(names[end], REST))
+        end += 1
+    by_name = function.__kwdefaults__ or {}
+    found += [
+        Parameter(name, KEYWORD_ONLY, by_name.get(name, NO_DEFAULT))
+        for name in names[by_position : by_position + code.co_kwonlyargcount]
+    ]
+    if code.co_flags & _HAS_OTHER:
+        found.append(Parameter(names[end], OTHER))
+    return found
+
+
+def unwrapped(function: Any) -> Any:
+    """Returns what decorators have wrapped."""
+    if not hasattr(function, "__wrapped__"):
+        return function
+    import inspect
+
+    return inspect.unwrap(function)
+
+
+def is_generator(function: Any) -> bool:
+    """Returns whether a call of it makes a generator."""
+    if (flags := _flags(function)) is not None:
+        return bool(flags & _GENERATOR)
+    import inspect
+
+    return inspect.isgeneratorfunction(function)
+
+
+def is_coroutine(function: Any) -> bool:
+    """Returns whether a call of it makes a coroutine."""
+    if (flags := _flags(function)) is not None:
+        return bool(flags & _COROUTINE)
+    import inspect
+
+    return inspect.iscoroutinefunction(function)
+
+
+def is_async_generator(function: Any) -> bool:
+    """Returns whether a call of it makes an asynchronous generator."""
+    if (flags := _flags(function)) is not None:
+        return bool(flags & _ASYNC_GENERATOR)
+    import inspect
+
+    return inspect.isasyncgenfunction(function)
+
+
+def attribute_of(item: object, name: str) -> Any:
+    """Returns an attribute without running code of the object; None if it has none."""
+    if not any(name in vars(kind) for kind in type(item).__mro__):
+        try:
+            own = object.__getattribute__(item, "__dict__")
+        except AttributeError:
+            return None
+        if type(own) is dict:
+            return own.get(name)
+    import inspect
+
+    return inspect.getattr_static(item, name, None)
+
+
+def _flags(function: Any) -> int | None:
+    """Returns those of the code of an ordinary function or method."""
+    if isinstance(function, MethodType):
+        function = function.__func__
+    # Others may be marked as what they are not.
+    return function.__code__.co_flags if _is_ordinary(function) else None
+
+
+def _is_ordinary(function: Any) -> bool:
+    """Returns whether what it takes and is can be read from its code alone."""
+    if type(function) is not FunctionType:
+        return False
+    return _SPECIAL.isdisjoint(vars(function))
+
+
+_SPECIAL = frozenset(
+    {
+        "__wrapped__",
+        "__signature__",
+        "__partialmethod__",
+        "_partialmethod",
+        "__text_signature__",
+        "_is_coroutine_mark",
+        "_is_coroutine_marker",
+    }
+)
