@@ -315,6 +315,12 @@ def test_plain_calls_are_taken_up_to_the_first_other_message(
     assert bench.intake.take(call_frame(3, "see"), {}) == 0
 
 
+def test_what_may_be_too_large_is_left_to_who_cuts_messages(bench: Bench) -> None:
+    bench.table.max_message_bytes = 40
+    assert bench.intake.take(call_frame(1, "see") * 3, bench.tools) == 0
+    assert not bench.waiting
+
+
 def test_a_page_without_stores_in_order_begins_the_same_calls(tmp_path: Path) -> None:
     for machine in ("x86_64", "aarch64"):
         page = CallPage(str(tmp_path / machine), machine)

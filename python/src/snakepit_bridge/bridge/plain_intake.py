@@ -49,6 +49,9 @@ class PlainIntake:
         append = self._turns.waiting.append
         find = tools.get
         at, last = 0, len(data) - _HEAD_BYTES
+        if len(data) > calls.max_message_bytes:
+            # One message may be too large: who cuts them sees to that.
+            return 0
         while at <= last:
             kind, length, mark, number, name_bytes, fields = _unpack_head(data, at)
             name_at = at + _HEAD_BYTES
