@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { expect, test } from "vitest";
-import { rows } from "../../scripts/test-effort.ts";
+import { rounds, rows } from "../../scripts/test-effort.ts";
 import { testWorkers } from "../../scripts/test-workers.ts";
 import { runCase } from "../src/case.ts";
 import { CASES } from "../src/cases.ts";
@@ -64,7 +64,7 @@ test.concurrent.for(
 		const unavailable = chaos.unavailable?.();
 		if (unavailable !== undefined) skip(unavailable);
 		const outcomes = await runCase(chaos, {
-			rounds: chaos.selected ?? 1,
+			rounds: rounds(chaos.selected ?? 1, 1),
 			seed: SEED,
 			workers: testWorkers(),
 		});

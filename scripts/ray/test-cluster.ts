@@ -1,3 +1,4 @@
+import { isThorough } from "../test-effort.ts";
 import { Cluster } from "./cluster.ts";
 import { isInside, namespaceUnavailable } from "./namespace.ts";
 import { clusterPython } from "./python.ts";
@@ -8,6 +9,9 @@ const missing =
 
 /** Whether a cluster can be started here. */
 export const hasCluster: boolean = missing === undefined && isInside();
+
+/** Whether tests that `check` alone runs have a cluster: each start of a worker takes seconds. */
+export const hasClusterInCheck: boolean = hasCluster && isThorough();
 
 /** For titles of tests that are skipped without a cluster. */
 export const needsCluster: string =

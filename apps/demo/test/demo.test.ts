@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { isThorough } from "../../../scripts/test-effort.ts";
 import {
 	FIRST_RUN_MS,
 	goneAfterMs,
@@ -45,7 +46,8 @@ test(
 	FIRST_RUN_MS,
 );
 
-test(
+// What runs the demo a second time is for `check`.
+test.runIf(isThorough())(
 	"a host that is killed in full flight leaves nothing",
 	async () => {
 		const { code, output } = await runDemo(newState(), ["--kill-host"]);
@@ -65,7 +67,7 @@ test(
 );
 
 // On macOS the browser would be opened.
-test.skipIf(process.platform === "darwin")(
+test.runIf(isThorough() && process.platform !== "darwin")(
 	"--dash serves the page of a run that lasts until Ctrl-C, and neither is left",
 	async () => {
 		let served: Promise<number> | undefined;

@@ -1,7 +1,7 @@
 import { NdArray } from "@snakepit/adapter-python";
 import { expect, test } from "vitest";
 import {
-	hasCluster,
+	hasClusterInCheck,
 	needsCluster,
 	sharedCluster,
 } from "../../../../scripts/ray/test-cluster.ts";
@@ -14,7 +14,7 @@ async function* numbers(): AsyncGenerator<number> {
 	for (const each of [1, 2, 3]) yield each;
 }
 
-test.skipIf(!hasCluster)(
+test.skipIf(!hasClusterInCheck)(
 	`streams both ways, back-calls, sessions, records, traces and 32 MB cross to a node and back${needsCluster}`,
 	{ timeout: START_MS },
 	async () => {

@@ -6,11 +6,10 @@ import {
 import { beforeAll, describe, test } from "vitest";
 import type { Cluster } from "../../../../scripts/ray/cluster.ts";
 import {
-	hasCluster,
+	hasClusterInCheck,
 	needsCluster,
 	sharedCluster,
 } from "../../../../scripts/ray/test-cluster.ts";
-import { rows } from "../../../../scripts/test-effort.ts";
 import { toolsFile } from "../../../adapter-python/test/support/pythons.ts";
 import { rayPython } from "../../src/index.ts";
 import { START_MS } from "./ray-pool.ts";
@@ -46,10 +45,7 @@ const commands: ContractCommands = {
 	},
 };
 
-/** Each starts a gateway and a Ray worker, which is seconds of processor time. */
-const OFTEN = /^one call after|^a call under way when the process/;
-
-describe.skipIf(!hasCluster)(
+describe.skipIf(!hasClusterInCheck)(
 	`workers on a cluster keep the adapter contract${needsCluster}`,
 	() => {
 		let cluster: Cluster;
@@ -68,7 +64,6 @@ describe.skipIf(!hasCluster)(
 			commands,
 			withinMs: 60_000,
 		});
-		const wanted = rows(cases, ({ title }) => OFTEN.test(title));
-		test.each(wanted)("$title", { timeout: START_MS }, ({ run }) => run());
+		test.each(cases)("$title", { timeout: START_MS }, ({ run }) => run());
 	},
 );

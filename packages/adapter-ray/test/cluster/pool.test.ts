@@ -2,10 +2,10 @@ import { readHistory } from "@snakepit/core/inspect";
 import { expect, test } from "vitest";
 import {
 	hasCluster,
+	hasClusterInCheck,
 	needsCluster,
 	sharedCluster,
 } from "../../../../scripts/ray/test-cluster.ts";
-import { isThorough } from "../../../../scripts/test-effort.ts";
 import { rayPython } from "../../src/index.ts";
 import { rayPool, START_MS, toolsOf } from "./ray-pool.ts";
 
@@ -140,7 +140,7 @@ test.skipIf(!hasCluster)(
 );
 
 // It starts a worker on each node, one after the other.
-test.skipIf(!hasCluster || !isThorough())(
+test.skipIf(!hasClusterInCheck)(
 	`doctor sees that on every node nothing outlives its worker${needsCluster}`,
 	{ timeout: START_MS },
 	async () => {

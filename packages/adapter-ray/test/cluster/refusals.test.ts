@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import {
-	hasCluster,
+	hasClusterInCheck,
 	needsCluster,
 	sharedCluster,
 } from "../../../../scripts/ray/test-cluster.ts";
@@ -42,7 +42,7 @@ const REFUSED: {
 	},
 ];
 
-test.skipIf(!hasCluster).each(REFUSED)(
+test.skipIf(!hasClusterInCheck).each(REFUSED)(
 	`$what: createPool rejects with $code, and says what there is${needsCluster}`,
 	{ timeout: START_MS },
 	async ({ options, code, says }) => {
@@ -60,7 +60,7 @@ test.skipIf(!hasCluster).each(REFUSED)(
 	},
 );
 
-test.skipIf(!hasCluster)(
+test.skipIf(!hasClusterInCheck)(
 	`a gateway that is killed costs its call COMPANION_LOST, and no restart of the budget; a worker of the next serves${needsCluster}`,
 	{ timeout: START_MS },
 	async () => {

@@ -1,6 +1,7 @@
 import axe, { type AxeResults } from "axe-core";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { rows } from "../../../../scripts/test-effort.ts";
 import type { DashServer } from "../../src/dash/dash-server.ts";
 import { VIEWS } from "../../web/model/route.ts";
 import { hasChromium, startChromium, WHY_SKIPPED } from "./chromium.ts";
@@ -104,12 +105,17 @@ describe.skipIf(!hasChromium)(`for everybody${WHY_SKIPPED}`, () => {
 	describe.each(VIEWS.toReversed())("%s", (view) => {
 		beforeAll(() => open(view), DEADLINE_MS);
 
-		test.each([
-			["light", 1280],
-			["dark", 1280],
-			["light", 320],
-			["dark", 320],
-		] as const)(
+		test.each(
+			rows(
+				[
+					["light", 1280],
+					["dark", 1280],
+					["light", 320],
+					["dark", 320],
+				] as const,
+				([theme, width]) => (theme === "light") === (width === 1280),
+			),
+		)(
 			"in the %s theme, %i pixels wide, meets WCAG AA and never scrolls sideways",
 			async (colorScheme, width) => {
 				await page.setViewportSize({ width, height: 800 });

@@ -4,6 +4,7 @@ import { createInterface } from "node:readline";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { endGroup } from "../../../../scripts/end-group.ts";
 import { endHost } from "../../../../scripts/end-host.ts";
+import { rows } from "../../../../scripts/test-effort.ts";
 import type { LaunchSpec } from "../../src/adapter.ts";
 import { SystemProcessHost } from "../../src/os/process-host.ts";
 import { eventually, machine, temporaryDirectory } from "../cleanup/hosts.ts";
@@ -97,7 +98,8 @@ function kill(host: ChildProcess, ...signals: readonly NodeJS.Signals[]): void {
 }
 
 describe.runIf(process.platform === "linux")("a program that", () => {
-	test.each(Object.entries(PROGRAMS))(
+	// The next test has them all at once.
+	test.each(rows(Object.entries(PROGRAMS), (_, index) => index === 0))(
 		"%s is gone with its group when its host is killed",
 		async (_, spec) => {
 			const { host, pids } = await hostOf(temporaryDirectory(), [spec]);

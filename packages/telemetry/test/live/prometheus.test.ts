@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { isThorough } from "../../../../scripts/test-effort.ts";
 import { METRICS, type MetricName, prometheusName } from "../../src/index.ts";
 import { PrometheusServer } from "../support/prometheus-server.ts";
 import { hasProgram } from "../support/prometheus-tools.ts";
@@ -68,7 +69,7 @@ test.skipIf(!hasProgram("prometheus"))(
 	},
 );
 
-test.skipIf(!hasProgram("prometheus"))(
+test.runIf(isThorough() && hasProgram("prometheus"))(
 	"a host with a watchdog is killed: nothing is left, the next start tells, and the alert for the host fires alone",
 	{ timeout: 120_000 },
 	async () => {

@@ -8,6 +8,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { rows } from "../../../../scripts/test-effort.ts";
 import { allGone, hostUp, shell, temporaryDirectory } from "./hosts.ts";
 
 const SLEEPS = "trap '' TERM; while :; do sleep 100000; done";
@@ -60,7 +61,7 @@ const DAMAGES: readonly {
 	},
 ];
 
-test.each(DAMAGES)(
+test.each(rows(DAMAGES, ({ what }) => what.endsWith("overwritten")))(
 	"a ledger is no reason not to kill: $what, and the next start says $said",
 	{ timeout: 60_000 },
 	async ({ damage, said }) => {
