@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from snakepit_bridge._gen import bridge_pb2 as pb
-from snakepit_bridge.bridge.framed_transport.beside import BYTES, announced
 from snakepit_bridge.bridge.framed_transport.frame_parser import (
     FRAME,
     SIGNAL,
@@ -121,7 +120,12 @@ class FramedOutbox:
 
     def _message(self, frame: pb.WorkerFrame) -> bytes:
         message = framed(FRAME, frame.SerializeToString())
-        place = announced(frame) if self.announces else None
+        if not self.announces:
+            return message
+        # Few workers have a relay, and each import is a part of every start.
+        from snakepit_bridge.bridge.framed_transport.beside import BYTES, announced
+
+        place = announced(frame)
         return message if place is None else framed(BYTES, place.head()) + message
 
     @property
