@@ -235,12 +235,18 @@ export interface CallOptions {
 	readonly onProgress?: ((progress: CallProgress) => Promise<void>) | undefined;
 	/** W3C trace context and baggage headers; empty without telemetry. */
 	readonly traceContext: Readonly<Record<string, string>>;
-	/** To be called before the call settles, with how long the command ran in the worker, where that was measured there. */
-	readonly ranFor?: ((ms: number) => void) | undefined;
-	/** Likewise, with how long ago it began; absent where that is not needed. */
+	/** Takes what was measured in the worker; to be written before the call settles. Absent outside of a pool. */
+	readonly measured?: MeasuredRun | undefined;
+	/** To be called before the call settles, with how long ago the command began; absent where that is not needed. */
 	readonly beganAgo?: ((ms: number) => void) | undefined;
 	/** Runs what the command asks of this program while it runs, in the command's trace; absent without telemetry. */
 	readonly backCall?: BackCallWrapper | undefined;
+}
+
+/** What a worker measured of a call. */
+export interface MeasuredRun {
+	/** How long the command ran, in milliseconds. */
+	ranMs: number | undefined;
 }
 
 /** The session of a call. */

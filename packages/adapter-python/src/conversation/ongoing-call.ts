@@ -109,7 +109,9 @@ export class OngoingCall {
 
 	result(result: Result): void {
 		const { ranUs } = result;
-		if (ranUs !== undefined) this.options.ranFor?.(ranUs / 1000);
+		const { measured } = this.options;
+		if (ranUs !== undefined && measured !== undefined)
+			measured.ranMs = ranUs / 1000;
 		if (this.answers.chunk !== undefined)
 			this.conversation.violated(`a result for the stream ${this.number}`);
 		else this.answer(result, result.argumentsFree, "result");
@@ -121,8 +123,9 @@ export class OngoingCall {
 			this.conversation.violated(`a result for the stream ${this.number}`);
 			return;
 		}
-		const { ranFor, beganAgo } = this.options;
-		ranFor?.(microsecondsOfCompactResult(bytes, begin) / 1000);
+		const { measured, beganAgo } = this.options;
+		if (measured !== undefined)
+			measured.ranMs = microsecondsOfCompactResult(bytes, begin) / 1000;
 		beganAgo?.(beganAgoMs(bytes, begin, monotonicUs()));
 		let value: unknown;
 		try {

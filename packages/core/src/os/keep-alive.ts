@@ -5,7 +5,7 @@ export class KeepAlive {
 	readonly #timer = setInterval(() => {}, 2 ** 30).unref();
 
 	/** Returns the function that releases the hold; calling it again does nothing. */
-	hold(): () => void {
+	readonly hold = (): (() => void) => {
 		if (++this.#holders === 1) this.#timer.ref();
 		let holding = true;
 		return () => {
@@ -13,5 +13,5 @@ export class KeepAlive {
 			holding = false;
 			if (--this.#holders === 0) this.#timer.unref();
 		};
-	}
+	};
 }

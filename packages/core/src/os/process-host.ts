@@ -52,7 +52,7 @@ export class SystemProcessHost implements CensusHost {
 	readonly #machineId: string;
 	readonly #table: ProcessTable;
 	readonly #ownGroups = new OwnGroups(systemClock);
-	readonly #keepAlive = new KeepAlive();
+	readonly keepAlive: () => () => void = new KeepAlive().hold;
 	readonly #echo = new Echo(process.stderr);
 
 	constructor(
@@ -230,10 +230,6 @@ export class SystemProcessHost implements CensusHost {
 				return true;
 			}
 		});
-	}
-
-	keepAlive(): () => void {
-		return this.#keepAlive.hold();
 	}
 
 	debuggerAttached(): boolean {

@@ -15,10 +15,13 @@ import type { CallAttempt } from "./call-attempt.ts";
 import { CapacityIndex } from "./capacity-index.ts";
 
 interface Window {
+	readonly worker: Worker;
 	/** In the order in which they were sent. */
 	readonly attempts: CallAttempt[];
 	size: number;
 	head: CallAttempt | undefined;
+	/** `"unknown"`: something has changed. A lone call changes it twice, and nobody asks. */
+	room: "known" | "unknown";
 }
 
 export interface AheadSetting {
@@ -38,8 +41,8 @@ export class AheadWindows {
 	readonly #setting: AheadSetting;
 	readonly #windows = new Map<Worker, Window>();
 	readonly #withRoom = new CapacityIndex<Worker>();
-	/** Whether they have room is not known. A lone call changes that twice, and nobody asks. */
-	readonly #changed = new Set<Worker>();
+	/** Those of which it is unknown whether they have room. */
+	readonly #changed: Window[] = [];
 	readonly #recentMs = new Map<string, number>();
 	/** No call in a window has a lower priority. */
 	#lowestPriority = Number.POSITIVE_INFINITY;
@@ -82,15 +85,16 @@ export class AheadWindows {
 	/** The worker runs this call from now on. */
 	began(worker: Worker, attempt: CallAttempt): void {
 		if (worker.connection?.ahead === undefined) return;
-		const window = this.#windows.get(worker);
-		if (window === undefined)
-			this.#windows.set(worker, {
-				attempts: [],
-				size: LEAST_WINDOW,
-				head: attempt,
-			});
-		else window.head = attempt;
-		this.note(worker);
+		let window = this.#windows.get(worker);
+		if (window === undefined) {
+			window = {
+				...{ worker, attempts: [], size: LEAST_WINDOW },
+				...{ head: undefined, room: "known" },
+			};
+			this.#windows.set(worker, window);
+		}
+		window.head = attempt;
+		if (window.room === "known") this.#changes(window);
 	}
 
 	/**
@@ -111,28 +115,32 @@ export class AheadWindows {
 
 	add(attempt: CallAttempt): void {
 		const { worker, call } = attempt;
-		this.#windows.get(worker)?.attempts.push(attempt);
+		const window = this.#windows.get(worker);
+		window?.attempts.push(attempt);
 		this.size++;
 		this.#lowestPriority = Math.min(this.#lowestPriority, call.priority);
-		this.note(worker);
+		this.#changes(window);
 		this.#watch();
 	}
 
-	/** Takes out the call that the worker runs next. */
+	/** Takes out the call that the worker runs next. Where there is none, it may have room now, or none any more. */
 	next(worker: Worker): CallAttempt | undefined {
-		const attempt = this.#windows.get(worker)?.attempts.shift();
+		const window = this.#windows.get(worker);
+		const attempt = window?.attempts.shift();
 		if (attempt !== undefined) this.size--;
+		else if (window?.room === "known") this.#changes(window);
 		return attempt;
 	}
 
 	/** Takes out a call that was answered before its turn. */
 	remove(attempt: CallAttempt): void {
-		const attempts = this.#windows.get(attempt.worker)?.attempts ?? [];
+		const window = this.#windows.get(attempt.worker);
+		const attempts = window?.attempts ?? [];
 		const at = attempts.indexOf(attempt);
 		if (at < 0) return;
 		attempts.splice(at, 1);
 		this.size--;
-		this.note(attempt.worker);
+		this.#changes(window);
 	}
 
 	/** Takes out all of a worker's, which gets no more until a call of it has ended. */
@@ -143,7 +151,7 @@ export class AheadWindows {
 		const taken = window.attempts.splice(0);
 		this.size -= taken.length;
 		if (this.size === 0) this.#lowestPriority = Number.POSITIVE_INFINITY;
-		this.note(worker);
+		this.#changes(window);
 		return taken;
 	}
 
@@ -171,24 +179,28 @@ export class AheadWindows {
 
 	/** The worker is gone, or runs nothing else than the calls of sessions. */
 	forget(worker: Worker): void {
-		this.#withRoom.remove(worker);
-		this.#changed.delete(worker);
+		this.#withRoom.forget(worker);
 		this.#windows.delete(worker);
 	}
 
-	/** It may have room now, or none any more. */
-	note(worker: Worker): void {
-		this.#changed.add(worker);
+	#changes(window: Window | undefined): void {
+		if (window?.room !== "known") return;
+		window.room = "unknown";
+		this.#changed.push(window);
 	}
 
 	#judgeChanged(): void {
-		for (const worker of this.#changed) this.#judge(worker);
-		this.#changed.clear();
+		for (const window of this.#changed) {
+			window.room = "known";
+			this.#judge(window);
+		}
+		this.#changed.length = 0;
 	}
 
-	#judge(worker: Worker): void {
-		const window = this.#windows.get(worker);
-		if (window === undefined) return;
+	#judge(window: Window): void {
+		const { worker } = window;
+		// It may have been forgotten, and begin again with another window.
+		if (this.#windows.get(worker) !== window) return;
 		const ahead = window.attempts.length;
 		const room = roomAhead({
 			takes: this.#setting.mayTake(worker),

@@ -12,40 +12,38 @@ export interface Arrival {
  * so that until the next one no call is garbage for the collections in between, and each of them copies all calls.
  */
 export class ArrivalList<Item extends Arrival> {
-	#first: Item | undefined;
+	/** The one that came first. */
+	first: Item | undefined;
 	#last: Item | undefined;
-	#size = 0;
-
-	get size(): number {
-		return this.#size;
-	}
+	/** Asked for with every call: a field, not a function. */
+	size = 0;
 
 	/** Adds what is not in the list. */
 	add(item: Item): void {
 		item.before = this.#last;
-		if (this.#last === undefined) this.#first = item;
+		if (this.#last === undefined) this.first = item;
 		else this.#last.after = item;
 		this.#last = item;
-		this.#size++;
+		this.size++;
 	}
 
 	/** Removes it if it is there. */
 	remove(item: Item): void {
 		const { before, after } = item;
-		if (before === undefined && this.#first !== item) return;
-		if (before === undefined) this.#first = after;
+		if (before === undefined && this.first !== item) return;
+		if (before === undefined) this.first = after;
 		else before.after = after;
 		if (after === undefined) this.#last = before;
 		else after.before = before;
 		// What is removed may be kept by somebody: it must not keep the others.
 		item.before = undefined;
 		item.after = undefined;
-		this.#size--;
+		this.size--;
 	}
 
 	/** From the first to the last. The list must not change meanwhile. */
 	*[Symbol.iterator](): IterableIterator<Item> {
-		for (let item = this.#first; item !== undefined; item = item.after)
+		for (let item = this.first; item !== undefined; item = item.after)
 			yield item;
 	}
 }

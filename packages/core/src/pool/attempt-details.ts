@@ -45,12 +45,14 @@ export function attemptsOf(
 }
 
 function detailsOf(
-	{ worker, waitedMs, measuredMs, startedMs }: CallAttempt,
+	{ worker, waitedMs, ranMs, startedMs }: CallAttempt,
 	code: ErrorCode | undefined,
 	pauseMs: number | undefined,
 	nowMs: number,
 ): AttemptDetails {
 	const { workerId, incarnation } = worker.ref;
-	const ranMs = measuredMs ?? nowMs - startedMs;
-	return { workerId, incarnation, waitedMs, ranMs, code, pauseMs };
+	return {
+		...{ workerId, incarnation, waitedMs, code, pauseMs },
+		ranMs: ranMs ?? nowMs - startedMs,
+	};
 }

@@ -1,8 +1,8 @@
 import {
-	type BackCallWrapper,
+	type BackCall,
 	type CallOptions,
 	type Cancellation,
-	type Connection,
+	type MeasuredRun,
 	NOT_BEGUN,
 } from "../adapter.ts";
 import type { CallProgress } from "../call-progress.ts";
@@ -51,9 +51,12 @@ type AttemptState =
 	| { readonly kind: "over" };
 
 /** One call on one worker, until the worker is done with it or gone. */
-export class CallAttempt implements Attempt, Attempted, Cancellation {
+export class CallAttempt
+	implements Attempt, Attempted, Cancellation, MeasuredRun
+{
 	readonly call: Call;
 	readonly worker: Worker;
+	readonly command: string;
 	/** 1 for the first; 0 before it begins. */
 	number = 0;
 	/** When it was sent, and from its begin on when it began. */
@@ -61,13 +64,15 @@ export class CallAttempt implements Attempt, Attempted, Cancellation {
 	/** How long its call waited for a worker before it began. */
 	waitedMs = 0;
 	/** How long the command ran, as measured in the worker. */
-	measuredMs: number | undefined;
+	ranMs: number | undefined;
 	/** On which terms it was sent. */
 	sent: "to run" | "ahead" = "to run";
 	#beganMs: number | undefined;
 	instrument: AttemptInstrument | undefined;
 	readonly #listener: AttemptListener;
 	readonly #abort = new AbortController();
+	/** Its call is settled, and it shall end. */
+	isRequested = false;
 	#onCancel: ((reason: unknown) => void) | undefined;
 	#state: AttemptState = { kind: "ahead" };
 
@@ -79,16 +84,13 @@ export class CallAttempt implements Attempt, Attempted, Cancellation {
 	) {
 		this.call = call;
 		this.worker = worker;
+		this.command = call.command;
 		this.startedMs = startedMs;
 		this.#listener = listener;
 	}
 
 	get callId(): string {
 		return this.call.callId;
-	}
-
-	get command(): string {
-		return this.call.command;
 	}
 
 	view(): AttemptView {
@@ -111,10 +113,6 @@ export class CallAttempt implements Attempt, Attempted, Cancellation {
 
 	get isOver(): boolean {
 		return this.#state.kind === "over";
-	}
-
-	get isRequested(): boolean {
-		return this.#abort.signal.aborted;
 	}
 
 	whenRequested(action: (reason: unknown) => void): void {
@@ -143,12 +141,40 @@ export class CallAttempt implements Attempt, Attempted, Cancellation {
 		const { connection } = this.worker;
 		if (this.#state.kind === "cancelling") this.#failed(this.#state.reason);
 		else if (connection === undefined) this.#failed(noConnection());
-		else this.#run(connection).then(this.#answered, this.#threw);
+		else {
+			const options = this.#options();
+			const { work, command, args, context } = this.call;
+			let answer: unknown;
+			try {
+				answer =
+					work.shape === "unary"
+						? context.runInAsyncScope(
+								connection.execute,
+								connection,
+								command,
+								args,
+								options,
+							)
+						: context.runInAsyncScope(
+								work.run,
+								work,
+								connection,
+								command,
+								args,
+								options,
+								this,
+							);
+			} catch (error) {
+				answer = Promise.reject(error);
+			}
+			// An adapter may answer with no promise.
+			Promise.resolve(answer).then(this.#answered, this.#threw);
+		}
 	}
 
-	#run(connection: Connection): Promise<unknown> {
+	#options(): CallOptions {
 		const { call, instrument } = this;
-		const options: CallOptions = {
+		return {
 			callId: call.callId,
 			signal: this.#abort.signal,
 			cancellation: this,
@@ -164,28 +190,11 @@ export class CallAttempt implements Attempt, Attempted, Cancellation {
 				instrument?.traceContext ??
 				call.instrument?.sentAhead?.() ??
 				call.headers,
-			backCall: call.instrument && this.#backCall,
-			ranFor: this.#ranFor,
-			beganAgo: call.instrument && this.#beganAgo,
+			backCall: call.instrument && ((asked, run) => this.#backCall(asked, run)),
+			measured: this,
+			beganAgo: call.instrument && ((ms) => this.#beganAgo(ms)),
 			onProgress: call.progress && ((progress) => this.#progressed(progress)),
 		};
-		const { work, command, args, context } = call;
-		try {
-			// An adapter may answer with no promise.
-			return Promise.resolve(
-				context.runInAsyncScope(
-					work.run,
-					work,
-					connection,
-					command,
-					args,
-					options,
-					this,
-				),
-			);
-		} catch (error) {
-			return Promise.reject(error);
-		}
 	}
 
 	/** The worker is gone. */
@@ -204,6 +213,7 @@ export class CallAttempt implements Attempt, Attempted, Cancellation {
 			),
 		);
 		this.#state = { kind: "cancelling", grace, reason };
+		this.isRequested = true;
 		this.instrument?.cancelled(reason);
 		this.#abort.abort(reason);
 		this.#onCancel?.(reason);
@@ -211,23 +221,23 @@ export class CallAttempt implements Attempt, Attempted, Cancellation {
 
 	/** When the command ran, as measured in the worker. */
 	get ran(): Ran | undefined {
-		return this.#beganMs === undefined || this.measuredMs === undefined
+		return this.#beganMs === undefined || this.ranMs === undefined
 			? undefined
 			: {
 					beganAgoMs: this.#listener.now() - this.#beganMs,
-					ranMs: this.measuredMs,
+					ranMs: this.ranMs,
 				};
 	}
 
-	readonly #beganAgo = (ms: number): void => {
+	#beganAgo(ms: number): void {
 		this.#beganMs = this.#listener.now() - ms;
-	};
+	}
 
 	/** Of a call that asks for something, it is known to have begun. */
-	readonly #backCall: BackCallWrapper = (backCall, run) => {
+	#backCall<T>(asked: BackCall, run: () => Promise<T>): Promise<T> {
 		if (this.isAhead) this.#listener.attemptBeganEarly(this);
-		return this.instrument?.backCall(backCall, run) ?? run();
-	};
+		return this.instrument?.backCall(asked, run) ?? run();
+	}
 
 	/** A call that reports is known to have begun. What an attempt reports when its call is settled, or it is over, is dropped. */
 	#progressed(progress: CallProgress): Promise<void> {
@@ -236,10 +246,6 @@ export class CallAttempt implements Attempt, Attempted, Cancellation {
 			? this.call.progress.report(progress)
 			: new Promise(() => {});
 	}
-
-	readonly #ranFor = (ms: number): void => {
-		this.measuredMs = ms;
-	};
 
 	readonly #answered = (answer: unknown): void => {
 		if (answer === NOT_BEGUN) this.#notBegun();
@@ -272,7 +278,7 @@ export class CallAttempt implements Attempt, Attempted, Cancellation {
 
 	#over(error: SnakepitError | undefined, answer: unknown): void {
 		if (this.#state.kind === "over") return;
-		if (this.isAhead) this.#listener.attemptBeganEarly(this);
+		if (this.#state.kind === "ahead") this.#listener.attemptBeganEarly(this);
 		if (this.#state.kind === "cancelling") this.#state.grace.cancel();
 		this.#state = { kind: "over" };
 		this.#listener.attemptOver(this, error, answer);

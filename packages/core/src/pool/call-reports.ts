@@ -30,8 +30,8 @@ export class CallReports {
 		this.#setting = setting;
 	}
 
-	/** In the asynchronous context of the caller. @param queued how many calls wait before it. */
-	accepted(call: Call, queued: number): void {
+	/** In the asynchronous context of the caller. @param line the calls that wait before it. */
+	accepted(call: Call, line: { readonly waiting: number }): void {
 		const { pool, clock, hub, statistics, instrumentation } = this.#setting;
 		call.instrument = instrumentation?.accept(call);
 		const { onProgress, context } = call;
@@ -42,14 +42,14 @@ export class CallReports {
 				),
 			);
 		statistics.accepted++;
-		if (hub.hasListener("call.accepted"))
+		if (hub.wanted.accepted)
 			hub.emit({
 				type: "call.accepted",
 				wallMs: clock.wall(),
 				pool,
 				callId: call.callId,
 				command: call.command,
-				queued,
+				queued: line.waiting,
 			});
 	}
 
@@ -65,7 +65,7 @@ export class CallReports {
 			ahead: attempt.sent === "ahead",
 			pid: worker.pid,
 		});
-		if (hub.hasListener("call.dispatched"))
+		if (hub.wanted.dispatched)
 			hub.emit({
 				...worker.ref,
 				type: "call.dispatched",
@@ -87,7 +87,7 @@ export class CallReports {
 		const { clock, hub, statistics, instrumentation } = this.#setting;
 		statistics.run.record(ranMs);
 		instrumentation?.released(call.command, ranMs);
-		if (hub.hasListener("call.released"))
+		if (hub.wanted.released)
 			hub.emit({
 				...worker.ref,
 				type: "call.released",
@@ -132,7 +132,10 @@ export class CallReports {
 		statistics.total.record(totalMs);
 		instrumentation?.settled(call.command, outcome, error?.code, totalMs);
 		call.instrument?.settled(error);
-		if (hub.wantsEnd(pool, call.command, outcome, totalMs))
+		if (
+			hub.wanted.settled &&
+			hub.wantsEnd(pool, call.command, outcome, totalMs)
+		)
 			hub.emit({
 				type: "call.settled",
 				wallMs: clock.wall(),

@@ -7,7 +7,7 @@ import { streamUnread } from "./call-errors.ts";
 import type { ExecuteOptions } from "./call-options.ts";
 import type { Calls } from "./calls.ts";
 import type { Session } from "./session-table.ts";
-import type { Attempted, Work } from "./work.ts";
+import type { Attempted, LongWork } from "./work.ts";
 
 /** The items of a stream in their order, and what its command returned after the last one. */
 export interface CallStream<Chunk, Result = unknown>
@@ -90,7 +90,7 @@ const OVER: Step = { done: true, value: undefined };
  * A call that answers with a stream. Takes an item from the worker only when the
  * consumer asks for one; several may be asked for at once.
  */
-class StreamWork implements Work {
+class StreamWork implements LongWork {
 	readonly shape = "stream";
 	readonly #demands: Demand[] = [];
 	#end: StreamEnd | undefined;

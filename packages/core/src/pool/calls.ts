@@ -138,7 +138,7 @@ export class Calls implements AttemptListener {
 			return call;
 		}
 		this.outstanding.add(call);
-		reports.accepted(call, this.scheduler.waiting);
+		reports.accepted(call, this.scheduler);
 		if (call.signal !== undefined || call.deadlineMs !== undefined)
 			watchCall(call, this.#pool, clock, this.#giveUp);
 		this.dispatch.seekWorker(call, nowMs);
@@ -198,7 +198,7 @@ export class Calls implements AttemptListener {
 		const { clock, reports } = this.#setting;
 		const { call, worker } = attempt;
 		const nowMs = clock.now();
-		const ranMs = attempt.measuredMs ?? nowMs - attempt.startedMs;
+		const ranMs = attempt.ranMs ?? nowMs - attempt.startedMs;
 		const didRun = error?.ran !== "no";
 		this.scheduler.ahead.ended(
 			worker,

@@ -1,45 +1,60 @@
+import { type Arrival, ArrivalList } from "./arrival-list.ts";
+
+/** A worker and where it is in the index. Made once per worker. */
+interface Entry<Worker> extends Arrival {
+	readonly worker: Worker;
+	/** `undefined` while it cannot take a call. */
+	load: number | undefined;
+	before: this | undefined;
+	after: this | undefined;
+}
+
 /**
  * The workers that can take one more call, by how many they have. Choosing costs
  * as many steps as there may be of these, whatever the number of workers.
  */
 export class CapacityIndex<Worker> {
-	readonly #byLoad: Set<Worker>[] = [];
-	readonly #loadOf = new Map<Worker, number>();
-
-	get size(): number {
-		return this.#loadOf.size;
-	}
+	readonly #byLoad: ArrivalList<Entry<Worker>>[] = [];
+	readonly #entries = new Map<Worker, Entry<Worker>>();
+	size = 0;
 
 	has(worker: Worker): boolean {
-		return this.#loadOf.has(worker);
+		return this.#entries.get(worker)?.load !== undefined;
 	}
 
 	/** Adds a worker, or notes its present load. */
 	put(worker: Worker, load: number): void {
-		const before = this.#loadOf.get(worker);
-		if (before === load) return;
-		if (before !== undefined) this.remove(worker);
-		this.#loadOf.set(worker, load);
-		let bucket = this.#byLoad[load];
-		if (bucket === undefined) {
-			bucket = new Set();
-			this.#byLoad[load] = bucket;
+		let entry = this.#entries.get(worker);
+		if (entry === undefined) {
+			entry = { worker, load: undefined, before: undefined, after: undefined };
+			this.#entries.set(worker, entry);
 		}
-		bucket.add(worker);
+		if (entry.load === load) return;
+		if (entry.load === undefined) this.size++;
+		else this.#byLoad[entry.load]?.remove(entry);
+		entry.load = load;
+		this.#byLoad[load] ??= new ArrivalList();
+		this.#byLoad[load].add(entry);
 	}
 
 	remove(worker: Worker): void {
-		const load = this.#loadOf.get(worker);
-		if (load === undefined) return;
-		this.#loadOf.delete(worker);
-		this.#byLoad[load]?.delete(worker);
+		const entry = this.#entries.get(worker);
+		if (entry?.load === undefined) return;
+		this.#byLoad[entry.load]?.remove(entry);
+		entry.load = undefined;
+		this.size--;
+	}
+
+	/** It is gone. */
+	forget(worker: Worker): void {
+		this.remove(worker);
+		this.#entries.delete(worker);
 	}
 
 	/** The least loaded worker; among equals the one that has waited longest. */
 	leastLoaded(): Worker | undefined {
-		for (const bucket of this.#byLoad) {
-			for (const worker of bucket ?? []) return worker;
-		}
+		for (const list of this.#byLoad)
+			if (list?.first !== undefined) return list.first.worker;
 		return undefined;
 	}
 }

@@ -105,8 +105,7 @@ export class Dispatch {
 		const { scheduler } = this;
 		if (worker.callsRunning === 0) {
 			const next = scheduler.ahead.next(worker);
-			if (next === undefined) scheduler.ahead.note(worker);
-			else this.begin(next, clock.now());
+			if (next !== undefined) this.begin(next, clock.now());
 		}
 		for (;;) {
 			const call = scheduler.callFor(worker);

@@ -16,6 +16,21 @@ interface Subscription {
 	readonly meter?: CallMeter | undefined;
 }
 
+/** Which events of a call have somebody who wants them, or who has its end counted. */
+interface WantedOfCalls {
+	readonly accepted: boolean;
+	readonly dispatched: boolean;
+	readonly released: boolean;
+	readonly settled: boolean;
+}
+
+const NOTHING_WANTED: WantedOfCalls = {
+	accepted: false,
+	dispatched: false,
+	released: false,
+	settled: false,
+};
+
 /**
  * Calls every listener of one pool. One that throws hurts neither the pool nor
  * the others: they are called with `listener.threw`.
@@ -23,8 +38,10 @@ interface Subscription {
 export class EventHub {
 	readonly #subscriptions = new Set<Subscription>();
 	#meters: readonly CallMeter[] = [];
-	/** The types that somebody listens to: each call asks several times. */
+	/** The types that somebody listens to. */
 	#listened: ReadonlySet<SnakepitEventType> | "all" = new Set();
+	/** Which events of calls somebody wants: each call asks for all of them. */
+	wanted: WantedOfCalls = NOTHING_WANTED;
 
 	/**
 	 * Subscribes to all events, or to those of some types. Returns the function that ends the subscription.
@@ -43,7 +60,7 @@ export class EventHub {
 		});
 	}
 
-	/** Has a call that has ended counted. Returns whether the event of its end has to be made. */
+	/** Has a call that has ended counted, where `wanted.settled`. Returns whether the event of its end has to be made. */
 	wantsEnd(
 		...[pool, command, outcome, totalMs]: Parameters<CallMeter>
 	): boolean {
@@ -114,5 +131,11 @@ export class EventHub {
 		this.#listened = types.includes("all")
 			? "all"
 			: new Set(types.flatMap((each) => (each === "all" ? [] : [...each])));
+		this.wanted = {
+			accepted: this.hasListener("call.accepted"),
+			dispatched: this.hasListener("call.dispatched"),
+			released: this.hasListener("call.released"),
+			settled: this.hasListener("call.settled") || this.#meters.length > 0,
+		};
 	}
 }

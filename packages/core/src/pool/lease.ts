@@ -2,7 +2,7 @@ import { failing } from "../callers-frames.ts";
 import { ConnectionBrokenError, InputError, OptionsError } from "../errors.ts";
 import { aFunction, checkOptions, show } from "../option-check.ts";
 import { EXECUTE_CHECKS, type ExecuteOptions } from "./call-options.ts";
-import type { Work } from "./work.ts";
+import type { LongWork } from "./work.ts";
 
 /** The name of a lease in events, logs and traces, where calls have the name of their command. */
 export const LEASE = "lease";
@@ -42,7 +42,7 @@ export function checkLease(task: unknown, options: LeaseOptions): void {
 export function leaseWork(
 	task: LeaseTask<unknown, unknown>,
 	resolve: (result: unknown) => void,
-): Work {
+): LongWork {
 	let failed: { readonly report: Error; readonly error: unknown } | undefined;
 	return {
 		shape: "lease",

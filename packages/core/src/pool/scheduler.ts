@@ -247,7 +247,7 @@ export class Scheduler {
 	remove(worker: Worker): readonly Call[] {
 		if (this.#roomChange !== undefined) this.noteRoom();
 		const { incarnation } = worker.ref;
-		this.#capacity.remove(worker);
+		this.#capacity.forget(worker);
 		this.ahead.forget(worker);
 		this.#workers.delete(incarnation);
 		this.#reserved.delete(worker);

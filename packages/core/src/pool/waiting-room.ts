@@ -15,15 +15,11 @@ export function boundTo(call: Call): string | undefined {
 export class WaitingRoom {
 	readonly #common = new PriorityQueue<Call>();
 	readonly #bound = new Map<string, PriorityQueue<Call>>();
-	/** Of all queues: asked for with every call. */
-	#size = 0;
-
-	get size(): number {
-		return this.#size;
-	}
+	/** Of all queues. Asked for with every call: a field, not a function. */
+	size = 0;
 
 	add(call: Call): void {
-		this.#size++;
+		this.size++;
 		this.#enqueue(call);
 	}
 
@@ -43,7 +39,7 @@ export class WaitingRoom {
 
 	remove(call: Call): void {
 		const queues = [this.#common, ...this.#bound.values()];
-		if (queues.some((queue) => queue.remove(call))) this.#size--;
+		if (queues.some((queue) => queue.remove(call))) this.size--;
 	}
 
 	/** Takes the next call that this process may run; calls whose session was bound elsewhere meanwhile change the line. */
@@ -57,14 +53,14 @@ export class WaitingRoom {
 				(common === undefined || isBefore(bound, common))
 			) {
 				own?.take();
-				this.#size--;
+				this.size--;
 				return bound;
 			}
 			if (common === undefined) return undefined;
 			this.#common.take();
 			const wanted = boundTo(common);
 			if (wanted === undefined || wanted === incarnation) {
-				this.#size--;
+				this.size--;
 				return common;
 			}
 			this.#enqueue(common);
@@ -88,7 +84,7 @@ export class WaitingRoom {
 			this.#enqueue(call);
 		}
 		const call = this.#bound.get(incarnation)?.take();
-		if (call !== undefined) this.#size--;
+		if (call !== undefined) this.size--;
 		return call;
 	}
 
@@ -98,7 +94,7 @@ export class WaitingRoom {
 		this.#bound.delete(incarnation);
 		const early = this.#early(incarnation);
 		for (const call of early) this.#common.remove(call);
-		this.#size -= bound.length + early.length;
+		this.size -= bound.length + early.length;
 		return [...bound, ...early];
 	}
 

@@ -9,9 +9,17 @@ export interface Attempted {
 	readonly worker: Pick<Worker, "ref" | "takesCalls">;
 }
 
-/** What a call does on a connection, and where its answer goes. Settled once. */
-export interface Work {
-	readonly shape: "unary" | "stream" | "lease";
+/** Where the answer of a call goes. Settled once. */
+interface Answered {
+	/** Whether something was delivered already: then the call cannot be made again. */
+	readonly begun: boolean;
+	succeed(answer: unknown): void;
+	fail(error: Error): void;
+}
+
+/** What a call does on a connection that is more than `execute`. */
+export interface LongWork extends Answered {
+	readonly shape: "stream" | "lease";
 	/** Resolves to the answer when the worker is done with the call. An adapter may also throw at once, or answer with no promise. */
 	run(
 		connection: Connection,
@@ -20,15 +28,14 @@ export interface Work {
 		options: CallOptions,
 		attempt: Attempted,
 	): Promise<unknown>;
-	/** Whether something was delivered already: then the call cannot be made again. */
-	readonly begun: boolean;
-	succeed(answer: unknown): void;
-	fail(error: Error): void;
 }
 
-/** The work of a call with one answer. */
-export class UnaryWork implements Work {
-	readonly shape = "unary";
+/** What a call does on a connection. */
+export type Work = UnaryWork | LongWork;
+
+/** The work of a call with one answer: `execute` of the connection. */
+export class UnaryWork implements Answered {
+	readonly shape: "unary" = "unary";
 	readonly begun = false;
 	/** What its caller waits for. */
 	readonly answer: Promise<unknown>;
@@ -38,15 +45,6 @@ export class UnaryWork implements Work {
 		const { promise, resolve } = Promise.withResolvers<unknown>();
 		this.answer = promise;
 		this.succeed = resolve;
-	}
-
-	run(
-		connection: Connection,
-		command: string,
-		args: unknown,
-		options: CallOptions,
-	): Promise<unknown> {
-		return connection.execute(command, args, options);
 	}
 
 	fail(error: Error): void {

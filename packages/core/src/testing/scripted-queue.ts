@@ -15,7 +15,7 @@ export interface ScriptedAhead {
 interface Entry {
 	readonly number: number;
 	readonly callId: string;
-	readonly ranFor: CallOptions["ranFor"];
+	readonly measured: CallOptions["measured"];
 	readonly work: () => Promise<unknown>;
 	readonly resolve: (value: unknown) => void;
 	readonly reject: (error: unknown) => void;
@@ -65,12 +65,12 @@ export class ScriptedQueue implements SendAhead {
 
 	/** Runs a call in its turn. */
 	run(
-		{ callId, ranFor }: CallOptions,
+		{ callId, measured }: CallOptions,
 		work: () => Promise<unknown>,
 	): Promise<unknown> {
 		const { promise, resolve, reject } = Promise.withResolvers<unknown>();
 		const number = ++this.#last;
-		this.#entries.push({ number, callId, ranFor, work, resolve, reject });
+		this.#entries.push({ number, callId, measured, work, resolve, reject });
 		this.#worker.mostCallsWaiting = Math.max(
 			this.#worker.mostCallsWaiting,
 			this.#entries.length - 1,
@@ -104,7 +104,7 @@ export class ScriptedQueue implements SendAhead {
 		);
 		const ranMs = process.now() - beganMs;
 		this.#answer(entry, () => {
-			entry.ranFor?.(ranMs);
+			if (entry.measured !== undefined) entry.measured.ranMs = ranMs;
 			give();
 		});
 	}

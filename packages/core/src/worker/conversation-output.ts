@@ -7,7 +7,8 @@ import type { Clock, StartedProcess } from "../world.ts";
 export class ConversationOutput {
 	readonly #process: Pick<StartedProcess, "exited">;
 	readonly #clock: Clock;
-	readonly #stdout: ReadOutput | undefined;
+	/** Standard output, where it is the conversation. What its end means is the adapter's to say. */
+	readonly stdout: ReadOutput | undefined;
 	readonly #streams: readonly ReadOutput[];
 	#read: Promise<void> | undefined;
 
@@ -19,7 +20,7 @@ export class ConversationOutput {
 	) {
 		this.#process = process;
 		this.#clock = clock;
-		this.#stdout = ownsStdout
+		this.stdout = ownsStdout
 			? new ReadOutput(process.stdout, clock)
 			: undefined;
 		this.#streams = [...process.streams.values()].map(
@@ -27,17 +28,12 @@ export class ConversationOutput {
 		);
 	}
 
-	/** Whether standard output was the conversation, and has ended. What the end of a stream means is the adapter's to say. */
-	get hasEnded(): boolean {
-		return this.#stdout?.hasEnded === true;
-	}
-
 	/**
 	 * @param onEnd standard output has ended. Most often the process ends at once after it, which explains more.
 	 * @param onOutlived it has ended, and the process has not.
 	 */
 	watch(onEnd: () => void, onOutlived: () => void): void {
-		void this.#stdout?.ended
+		void this.stdout?.ended
 			.then(onEnd)
 			.then(() => goneWithin(this.#process, OWN_END_MS, this.#clock))
 			.then((gone) => {
@@ -53,7 +49,7 @@ export class ConversationOutput {
 
 	async #readToTheEnd(): Promise<void> {
 		const read = this.#streams.filter(({ isRead }) => isRead);
-		const all = [this.#stdout ?? [], read].flat();
+		const all = [this.stdout ?? [], read].flat();
 		await Promise.all(all.map((output) => output.readToTheEnd()));
 	}
 }

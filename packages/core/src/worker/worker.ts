@@ -51,7 +51,8 @@ export class Worker {
 	readonly #gone = Promise.withResolvers<void>();
 	#state: WorkerState = "starting";
 	#belongings: WorkerBelongings | undefined;
-	#connection: Connection | undefined;
+	/** While it can take calls, and a little longer. */
+	connection: Connection | undefined;
 	#heartbeat: HeartbeatMonitor | undefined;
 	#readyAt: number | undefined;
 	readonly #end: WorkerStop;
@@ -88,9 +89,6 @@ export class Worker {
 	get groupId(): number | undefined {
 		return this.#belongings?.process.groupId;
 	}
-	get connection(): Connection | undefined {
-		return this.#connection;
-	}
 	get heartbeat(): HeartbeatMonitor | undefined {
 		return this.#heartbeat;
 	}
@@ -117,13 +115,12 @@ export class Worker {
 	}
 	/** Whether it takes new calls. With output that has ended, it is about to end, or to be ended. */
 	get takesCalls(): boolean {
-		return this.#state === "ready" && !this.#hasEndedOutput;
+		const { stdout } = this.#belongings?.conversation ?? {};
+		return this.#state === "ready" && stdout?.hasEnded !== true;
 	}
 	get hasCapacity(): boolean {
-		return this.callsRunning < this.slot.callsPerWorker && this.takesCalls;
-	}
-	get #hasEndedOutput(): boolean {
-		return this.#belongings?.conversation.hasEnded === true;
+		const running = this.#calls.attempts.length;
+		return running < this.slot.callsPerWorker && this.takesCalls;
 	}
 	/** What it prints; `undefined` before its spawn. */
 	get output(): WorkerOutput | undefined {
@@ -154,7 +151,7 @@ export class Worker {
 		identity: ProcessIdentity,
 		report: () => void,
 	): boolean {
-		this.#connection = connection;
+		this.connection = connection;
 		const inTime = this.#state === "starting";
 		if (inTime) {
 			this.#readyAt = this.#world.clock.now();
@@ -205,7 +202,7 @@ export class Worker {
 		const { reason, manner } = endOfConversation(
 			this.#state,
 			this.cause.reason,
-			this.#hasEndedOutput,
+			this.#belongings?.conversation.stdout?.hasEnded === true,
 		);
 		const verdict = `its conversation broke: ${why}`;
 		this.#mustGo("conversation_over", reason, verdict, manner);
@@ -276,7 +273,7 @@ export class Worker {
 				this.#world.clock,
 				() => outputLost(this),
 			);
-		const outcome = this.#end.climb(belongings, this.#connection, manner);
+		const outcome = this.#end.climb(belongings, this.connection, manner);
 		void outcome.then(({ gone }) => {
 			if (!gone) this.#departure ??= this.#settle(belongings, undefined);
 		});
