@@ -56,11 +56,36 @@ export class FrameCutter {
 			this.rest = undefined;
 		}
 		let at = 0;
-		while (at < length)
-			at =
-				this.partial === undefined
-					? this.cut(bytes, at, length)
-					: this.fill(this.partial, bytes, at, length);
+		while (at < length) {
+			if (this.partial !== undefined) {
+				at = this.fill(this.partial, bytes, at, length);
+				continue;
+			}
+			const begin = at + HEADER_BYTES;
+			if (begin > length) {
+				// Not `slice`: that of a Buffer is a view.
+				this.rest = Buffer.from(bytes.subarray(at, length));
+				return;
+			}
+			const kind = bytes[at] as number;
+			if (kind > this.lastKind)
+				throw new Error(
+					`a message of kind ${kind} arrived, which there is not`,
+				);
+			const size =
+				(bytes[at + 1] as number) * 2 ** 24 +
+				((bytes[at + 2] as number) << 16) +
+				((bytes[at + 3] as number) << 8) +
+				(bytes[at + 4] as number);
+			if (size > this.limit)
+				throw new Error(
+					`a message of ${size} bytes arrived, and the limit is ${this.limit}`,
+				);
+			const isHere = size <= LENT_BYTES && begin + size <= length;
+			if (isHere) this.listener(kind, bytes, begin, begin + size);
+			else this.partial = { kind, body: new Collected(size) };
+			at = isHere ? begin + size : begin;
+		}
 	}
 
 	/** Takes what belongs to the partial message; returns the position after it. */
@@ -78,41 +103,6 @@ export class FrameCutter {
 			this.listener(kind, whole, 0, whole.length);
 		}
 		return end;
-	}
-
-	/** Passes on the message that begins here, or keeps what has arrived of it; returns the position after that. */
-	private cut(bytes: Uint8Array, at: number, length: number): number {
-		const begin = at + HEADER_BYTES;
-		if (begin > length) {
-			// Not `slice`: that of a Buffer is a view.
-			this.rest = Buffer.from(bytes.subarray(at, length));
-			return length;
-		}
-		const kind = bytes[at] as number;
-		const size = this.bodyLength(bytes, at);
-		if (size <= LENT_BYTES && begin + size <= length) {
-			this.listener(kind, bytes, begin, begin + size);
-			return begin + size;
-		}
-		this.partial = { kind, body: new Collected(size) };
-		return begin;
-	}
-
-	private bodyLength(bytes: Uint8Array, at: number): number {
-		const kind = bytes[at] as number;
-		if (kind > this.lastKind)
-			throw new Error(`a message of kind ${kind} arrived, which there is not`);
-		const length =
-			(bytes[at + 1] as number) * 2 ** 24 +
-			((bytes[at + 2] as number) << 16) +
-			((bytes[at + 3] as number) << 8) +
-			(bytes[at + 4] as number);
-		if (length > this.limit) {
-			throw new Error(
-				`a message of ${length} bytes arrived, and the limit is ${this.limit}`,
-			);
-		}
-		return length;
 	}
 }
 

@@ -87,10 +87,12 @@ export class FrameWriter {
 	flush(): void {
 		const { socket } = this;
 		if (!socket.writable) return;
-		this.seal();
-		const { pieces } = this;
-		if (pieces.length === 1) socket.write(pieces[0] as Uint8Array);
-		else if (pieces.length > 1) {
+		const { pieces, begin, end } = this;
+		if (pieces.length === 0) {
+			if (end > begin) socket.write(this.buffer.subarray(begin, end));
+			this.begin = end;
+		} else {
+			this.seal();
 			socket.cork();
 			for (const piece of pieces) socket.write(piece);
 			socket.uncork();

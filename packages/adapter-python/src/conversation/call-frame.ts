@@ -12,6 +12,14 @@ import { compactCallHead, wholeMs, writeCompactCall } from "./compact-frame.ts";
 import type { StreamCredit } from "./credit-window.ts";
 import { encodeFrame } from "./frame-codec.ts";
 
+/** Arguments of a call, and the room that its frame has for them. */
+interface GivenArguments {
+	readonly command: string;
+	readonly args: unknown;
+	readonly maxBytes: number;
+	readonly headBytes: number;
+}
+
 /**
  * The arguments of a call as their image behind so much room: an object for keyword arguments, an array for positional ones.
  *
@@ -20,10 +28,7 @@ import { encodeFrame } from "./frame-codec.ts";
  * @throws InputError `INVALID_ARGUMENTS` when it is neither, `VALUE_NOT_TRANSFERABLE`, `MESSAGE_TOO_LARGE`.
  */
 function encodeArguments(
-	command: string,
-	args: unknown,
-	maxBytes: number,
-	headBytes: number,
+	{ command, args, maxBytes, headBytes }: GivenArguments,
 	attachment?: AttachmentSink,
 ): Uint8Array {
 	if (args === undefined) return new Uint8Array(headBytes);
@@ -69,13 +74,13 @@ export function messageTooLarge(
  * The frame that begins a call, with its arguments in it or beside it, and the
  * shared memory that the call has from its begin.
  *
- * @param number that of the call, asked for when the arguments are encoded: a getter in them may have made a call before.
+ * @param calls those before it, asked for when the arguments are encoded: a getter in them may have made a call.
  * @param shared the memory shared with the worker, if there is one.
  * @param credit of a stream; `undefined` for a call with one answer.
  * @throws InputError `INVALID_ARGUMENTS`, `VALUE_NOT_TRANSFERABLE`, `MESSAGE_TOO_LARGE`.
  */
 export function callFrame(
-	number: () => number,
+	calls: { readonly lastCall: number },
 	command: string,
 	args: unknown,
 	options: CallOptions,
@@ -85,26 +90,33 @@ export function callFrame(
 ): { readonly frame: Uint8Array; readonly memory: CallMemory | undefined } {
 	const headBytes =
 		credit === undefined && !shared?.segments.gone.length
-			? compactCallHead(number(), command, options)
+			? compactCallHead(calls.lastCall + 1, command, options)
 			: undefined;
-	const encode = (sink?: AttachmentSink): Uint8Array =>
-		encodeArguments(command, args, maxMessageBytes, headBytes ?? 0, sink);
+	const given: GivenArguments = {
+		command,
+		args,
+		maxBytes: maxMessageBytes,
+		headBytes: headBytes ?? 0,
+	};
 	const { image, memory } =
 		shared === undefined
-			? { image: { value: encode() } as ValueImage, memory: undefined }
+			? {
+					image: { value: encodeArguments(given) } as ValueImage,
+					memory: undefined,
+				}
 			: shared.encodeArguments(
-					command,
-					encode,
+					given,
+					encodeArguments,
 					credit === undefined ? "result" : "stream",
 				);
 	if (headBytes !== undefined && memory === undefined) {
-		writeCompactCall(image.value, number(), command, options);
+		writeCompactCall(image.value, calls.lastCall + 1, command, options);
 		return { frame: image.value, memory };
 	}
 	const frame = encodeFrame({
 		$case: "call",
 		value: {
-			callId: number(),
+			callId: calls.lastCall + 1,
 			tool: command,
 			arguments: image.value.subarray(headBytes ?? 0),
 			attachment: image.attachment,

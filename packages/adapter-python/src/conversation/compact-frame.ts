@@ -6,7 +6,7 @@ import type { CallOptions } from "@snakepit/core/adapter";
  */
 
 /** The first byte of a compact frame. No protobuf message begins with it: there, no field has the number 0. */
-const COMPACT = 0;
+export const COMPACT = 0;
 /** The mark, the number of the call, the length of the tool's name, and which fields follow the name. */
 const CALL_HEAD_BYTES = 7;
 const TIMEOUT = 1;
@@ -16,8 +16,11 @@ const MAY_HOLD = 8;
 const LONGEST_TEXT = 255;
 /** With room for the calls that getters in the arguments make. */
 const HIGHEST_NUMBER = 2 ** 32 - 2 ** 16;
-/** Of a result: the mark, the number of the call, when it began, and how long it ran. */
+/** Of a result: the mark, the number of the call, when it began, and how long it ran in microseconds. */
 export const RESULT_HEAD_BYTES = 13;
+export const RESULT_CALL_AT = 1;
+export const RESULT_BEGAN_AT = 5;
+export const RESULT_RAN_AT = 9;
 
 /** What a call may have besides its arguments. */
 export type CompactFields = Pick<
@@ -110,32 +113,14 @@ function writeUnsigned(into: Uint8Array, at: number, value: number): void {
 	into[at + 3] = value;
 }
 
-/** Whether a frame of the worker is a compact result, as its first byte says. */
-export function isCompact(bytes: Uint8Array, begin: number): boolean {
-	return bytes[begin] === COMPACT;
-}
-
-/** The number of the call that a compact result is about. Its head is there. */
-export function callOfCompactResult(bytes: Uint8Array, begin: number): number {
-	return unsigned(bytes, begin + 1);
-}
-
-/** How long the call of a compact result ran. Its head is there. */
-export function microsecondsOfCompactResult(
-	bytes: Uint8Array,
-	begin: number,
-): number {
-	return unsigned(bytes, begin + 9);
-}
-
-/** How long ago it began. Its head is there. @param nowUs on the clock of {@link monotonicUs}. */
+/** How long ago the call of a compact result began. Its head is there. @param nowUs on the clock of {@link monotonicUs}. */
 export function beganAgoMs(
 	bytes: Uint8Array,
 	begin: number,
 	nowUs: number,
 ): number {
 	// The frame has the lower half of what the clock showed, which is enough for an hour.
-	return ((nowUs - unsigned(bytes, begin + 5)) >>> 0) / 1000;
+	return ((nowUs - unsigned(bytes, begin + RESULT_BEGAN_AT)) >>> 0) / 1000;
 }
 
 /** The clock that all processes of a machine share, in whole microseconds modulo 2^32. */
@@ -144,7 +129,8 @@ export function monotonicUs(): number {
 	return (seconds * 1_000_000 + Math.floor(nanoseconds / 1000)) % 2 ** 32;
 }
 
-function unsigned(bytes: Uint8Array, at: number): number {
+/** Reads a field of the head of a compact result. */
+export function unsigned(bytes: Uint8Array, at: number): number {
 	return (
 		(bytes[at] as number) * 2 ** 24 +
 		((bytes[at + 1] as number) << 16) +

@@ -15,6 +15,12 @@ import { callFrame, messageTooLarge } from "./call-frame.ts";
 import { CallsAhead } from "./calls-ahead.ts";
 import { cancellationOf } from "./cancellation.ts";
 import { ChunkStream } from "./chunk-stream.ts";
+import {
+	COMPACT,
+	RESULT_CALL_AT,
+	RESULT_HEAD_BYTES,
+	unsigned,
+} from "./compact-frame.ts";
 import type { ConversationSetting } from "./conversation-setting.ts";
 import type { StreamCredit } from "./credit-window.ts";
 import { abortedBefore, conversationBroken } from "./failure-error.ts";
@@ -48,7 +54,8 @@ export class Conversation implements Connection, FrameListener {
 	private channel: FrameChannel | undefined;
 	private state: ConversationState = { kind: "open" };
 	readonly ahead: CallsAhead | undefined;
-	private lastCall = 0;
+	/** Its number. */
+	lastCall = 0;
 	private lastPing = 0;
 
 	constructor(process: ConversationProcess, setting: ConversationSetting) {
@@ -148,7 +155,14 @@ export class Conversation implements Connection, FrameListener {
 	// What the channel reports:
 
 	frame(bytes: Uint8Array, begin: number, end: number): void {
-		this.incoming.take(bytes, begin, end);
+		const isCompact = bytes[begin] === COMPACT;
+		if (!isCompact || end - begin <= RESULT_HEAD_BYTES)
+			this.incoming.take(bytes, begin, end);
+		else {
+			// One about a call that is over crossed with the end of that, and is dropped.
+			const call = this.calls.get(unsigned(bytes, begin + RESULT_CALL_AT));
+			call?.compactResult(bytes, begin, end);
+		}
 	}
 
 	beside(name: string, offset: number, bytes: Uint8Array): void {
@@ -164,14 +178,11 @@ export class Conversation implements Connection, FrameListener {
 	// For calls and host functions:
 
 	send(message: HostMessage, what: string): void {
-		this.sendFrame(encodeFrame(message), what);
-	}
-
-	private sendFrame(frame: Uint8Array, what: string, when?: "now"): void {
+		const frame = encodeFrame(message);
 		const { maxMessageBytes } = this.setting;
 		if (frame.length > maxMessageBytes)
 			throw messageTooLarge(what, maxMessageBytes, frame.length);
-		if (this.state.kind !== "over") this.channel?.send(frame, when);
+		if (this.state.kind !== "over") this.channel?.send(frame);
 	}
 
 	drained(): Promise<void> {
@@ -209,12 +220,12 @@ export class Conversation implements Connection, FrameListener {
 	): OngoingCall {
 		if (this.channel === undefined || this.state.kind !== "open")
 			throw this.notOpen();
-		const cancellation = cancellationOf(options);
+		const cancellation = options.cancellation ?? cancellationOf(options);
 		if (cancellation.isRequested)
 			throw abortedBefore(this.workerId, command, options.signal);
 		const { callsAtOnce, maxMessageBytes, sharedMemory } = this.setting;
 		const { frame, memory } = callFrame(
-			this.nextNumber,
+			this,
 			command,
 			args,
 			options,
@@ -224,18 +235,17 @@ export class Conversation implements Connection, FrameListener {
 		);
 		// No other call can join it, and the worker is idle: it does not wait for the rest of this turn, nor for the answer before it.
 		const isAlone = callsAtOnce === 1 && this.calls.size === 0;
-		try {
-			this.sendFrame(
-				frame,
-				`The arguments of "${command}"`,
-				isAlone ? "now" : undefined,
-			);
-		} catch (error) {
-			// Nothing was sent.
+		if (frame.length > maxMessageBytes) {
+			// Nothing is sent.
 			memory?.close(true);
-			throw error;
+			const what = `The arguments of "${command}"`;
+			throw messageTooLarge(what, maxMessageBytes, frame.length);
 		}
-		sharedMemory?.segments.reportedGone();
+		// It may have ended while the arguments were read, by a getter in them.
+		if ((this.state as ConversationState).kind !== "over")
+			this.channel.send(frame, isAlone ? "now" : undefined);
+		if (sharedMemory !== undefined && sharedMemory.segments.gone.length > 0)
+			sharedMemory.segments.gone = [];
 		const number = ++this.lastCall;
 		const call = new OngoingCall(
 			number,
@@ -249,8 +259,6 @@ export class Conversation implements Connection, FrameListener {
 		cancellation.whenRequested((reason) => call.cancel(reason));
 		return call;
 	}
-
-	private readonly nextNumber = (): number => this.lastCall + 1;
 
 	private openChannel(): FrameChannel {
 		if (this.channel !== undefined && this.state.kind === "open")

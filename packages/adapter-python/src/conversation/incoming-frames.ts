@@ -1,11 +1,6 @@
 import type { WorkerLogRecord } from "@snakepit/core/adapter";
 import { LENT_BYTES } from "../channel/frame-channel.ts";
 import type { ValueImage } from "../shared-memory/attachment.ts";
-import {
-	callOfCompactResult,
-	isCompact,
-	RESULT_HEAD_BYTES,
-} from "./compact-frame.ts";
 import type { ConversationSetting } from "./conversation-setting.ts";
 import { decodeFrame, type WorkerMessage } from "./frame-codec.ts";
 import type { HostFunctions } from "./host-functions.ts";
@@ -34,15 +29,10 @@ export class IncomingFrames {
 		this.#setting = setting;
 	}
 
-	/** The frame lies from `begin` to `end`; its bytes are lent. */
+	/** A frame that is not compact: it lies from `begin` to `end`; its bytes are lent. */
 	take(bytes: Uint8Array, begin: number, end: number): void {
-		const { calls, hostFunctions, sources, malformed } = this.#setting;
+		const { hostFunctions, sources, malformed } = this.#setting;
 		const size = end - begin;
-		if (size > RESULT_HEAD_BYTES && isCompact(bytes, begin)) {
-			const call = calls.get(callOfCompactResult(bytes, begin));
-			call?.compactResult(bytes, begin, end);
-			return;
-		}
 		const frame = bytes.subarray(begin, end);
 		let message: WorkerMessage;
 		try {

@@ -15,9 +15,10 @@ import { releaseUnclaimed, releaseUnread } from "../values/unclaimed-handle.ts";
 import { cancelReasonOf } from "./cancel-reason.ts";
 import {
 	beganAgoMs,
-	microsecondsOfCompactResult,
 	monotonicUs,
 	RESULT_HEAD_BYTES,
+	RESULT_RAN_AT,
+	unsigned,
 } from "./compact-frame.ts";
 import type { Conversation } from "./conversation.ts";
 import { decodeAttached } from "./decode-attached.ts";
@@ -125,7 +126,7 @@ export class OngoingCall {
 		}
 		const { measured, beganAgo } = this.options;
 		if (measured !== undefined)
-			measured.ranMs = microsecondsOfCompactResult(bytes, begin) / 1000;
+			measured.ranMs = unsigned(bytes, begin + RESULT_RAN_AT) / 1000;
 		beganAgo?.(beganAgoMs(bytes, begin, monotonicUs()));
 		let value: unknown;
 		try {

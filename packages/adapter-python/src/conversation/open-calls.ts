@@ -5,11 +5,7 @@
  */
 export class OpenCalls<Call> {
 	readonly #calls: Record<number, Call> = Object.create(null);
-	#size = 0;
-
-	get size(): number {
-		return this.#size;
-	}
+	size = 0;
 
 	get(number: number): Call | undefined {
 		return this.#calls[number];
@@ -18,13 +14,13 @@ export class OpenCalls<Call> {
 	/** Adds a call, with the number that follows that of the one before. */
 	add(number: number, call: Call): void {
 		this.#calls[number] = call;
-		this.#size++;
+		this.size++;
 	}
 
 	delete(number: number): void {
 		if (this.#calls[number] === undefined) return;
 		delete this.#calls[number];
-		this.#size--;
+		this.size--;
 	}
 
 	values(): readonly Call[] {

@@ -28,7 +28,8 @@ export class Segments {
 	readonly #after: After;
 	/** In the order in which they were used. */
 	readonly #free: Segment[] = [];
-	#gone: string[] = [];
+	/** Those that were discarded, and not yet reported to the worker. */
+	gone: readonly string[] = [];
 	#lastFile = 0;
 	#cancelTrim: (() => void) | undefined;
 	#isClosed = false;
@@ -37,16 +38,6 @@ export class Segments {
 		this.#store = store;
 		this.#kept = kept;
 		this.#after = after;
-	}
-
-	/** Those that were discarded, and not yet reported to the worker. */
-	get gone(): readonly string[] {
-		return this.#gone;
-	}
-
-	/** They were reported to the worker. */
-	reportedGone(): void {
-		if (this.#gone.length > 0) this.#gone = [];
 	}
 
 	/** Takes one for a value of so many bytes, or makes it. @throws Error when that fails. */
@@ -80,7 +71,7 @@ export class Segments {
 		// The worker has it open until the next call reports it.
 		segment.shrink(0);
 		segment.close();
-		this.#gone.push(segment.name);
+		this.gone = [...this.gone, segment.name];
 	}
 
 	/** Closes all: the conversation is over. */

@@ -70,14 +70,15 @@ export class SharedMemory {
 	 * for those; and reserves a segment for a result, if one of this command was shared before. Most calls are small:
 	 * they get no part of the shared memory before their answer needs it.
 	 */
-	encodeArguments(
-		command: string,
-		encode: (sink?: AttachmentSink) => Uint8Array,
+	encodeArguments<Given extends { readonly command: string }>(
+		given: Given,
+		encode: (given: Given, sink?: AttachmentSink) => Uint8Array,
 		answer: "result" | "stream",
 	): { readonly image: ValueImage; readonly memory: CallMemory | undefined } {
+		const { command } = given;
 		const sink = this.#emptySink ?? new Attachment(this.limits.fromBytes);
 		this.#emptySink = undefined;
-		let image: ValueImage = { value: encode(sink) };
+		let image: ValueImage = { value: encode(given, sink) };
 		if (sink.size === 0) this.#emptySink = sink;
 		const expectsResult = answer === "result" && this.resultBytes.has(command);
 		if (sink.size === 0 && !expectsResult) return { image, memory: undefined };
@@ -86,7 +87,7 @@ export class SharedMemory {
 			const attachment = memory.arguments(sink);
 			image =
 				attachment === undefined
-					? { value: encode() }
+					? { value: encode(given) }
 					: { value: image.value, attachment };
 		}
 		if (expectsResult) memory.expectResult();

@@ -1,7 +1,8 @@
-import { InputError } from "@snakepit/core";
 import type { CallSession } from "@snakepit/core/adapter";
-import { ImageReader, MalformedImage } from "./image-reader.ts";
 import { ValueDecoder } from "./value-decoder.ts";
+
+/** Reads one image after the other: none reads another one meanwhile. */
+const decoder = new ValueDecoder();
 
 /**
  * Reads a value from its image (docs/values.md).
@@ -19,7 +20,7 @@ export function decodeValue(
 	end: number = bytes.length,
 	session?: CallSession,
 ): unknown {
-	return decode(new ImageReader(bytes, begin, end), attachment, session);
+	return decoder.image(bytes, begin, end, attachment, session);
 }
 
 /**
@@ -33,29 +34,5 @@ export function decodeReceived(
 	end: number,
 	session: CallSession | undefined,
 ): unknown {
-	const reader = new ImageReader(bytes, begin, end, "read once");
-	return decode(reader, undefined, session);
-}
-
-function decode(
-	reader: ImageReader,
-	attachment: Uint8Array | undefined,
-	session: CallSession | undefined,
-): unknown {
-	try {
-		const value = new ValueDecoder(reader, attachment, session).value();
-		if (reader.remaining !== 0)
-			reader.fail(`${reader.remaining} bytes after its end`);
-		return value;
-	} catch (cause) {
-		if (!(cause instanceof MalformedImage) && !(cause instanceof RangeError))
-			throw cause;
-		throw new InputError({
-			code: "VALUE_NOT_TRANSFERABLE",
-			ran: "maybe",
-			message: cause.message,
-			path: "$",
-			cause,
-		});
-	}
+	return decoder.image(bytes, begin, end, undefined, session, "read once");
 }

@@ -38,7 +38,10 @@ export function encodeValue(
 	value: unknown,
 	options: EncodeOptions = {},
 ): Uint8Array {
-	return encodeInto(Buffer.allocUnsafe(SMALL_IMAGE_BYTES), value, options);
+	return new Encoder(Buffer.allocUnsafe(SMALL_IMAGE_BYTES)).image(
+		value,
+		options,
+	);
 }
 
 /** The same. What it returns may be written over by the next image, if it has no more than {@link LENT_BYTES}. */
@@ -46,52 +49,45 @@ export function encodeLentValue(
 	value: unknown,
 	options: EncodeOptions,
 ): Uint8Array {
-	const buffer = lentBuffer;
-	lentBuffer = undefined;
+	const encoder = lentEncoder;
+	if (encoder === undefined) return encodeValue(value, options);
+	lentEncoder = undefined;
 	try {
-		return buffer === undefined
-			? encodeValue(value, options)
-			: encodeInto(buffer, value, options);
+		return encoder.image(value, options);
 	} finally {
-		lentBuffer = buffer;
+		lentEncoder = encoder;
 	}
 }
 
-/** `undefined` while an image is written there: a getter of the value may have another one written. */
-let lentBuffer: Buffer | undefined = Buffer.allocUnsafeSlow(LENT_BYTES);
-
-function encodeInto(
-	buffer: Buffer,
-	value: unknown,
-	options: EncodeOptions,
-): Uint8Array {
-	const { maxBytes = Number.MAX_SAFE_INTEGER, headBytes = 0 } = options;
-	const encoder = new Encoder(
-		new ImageWriter(maxBytes, headBytes, buffer),
-		options.attachment,
-	);
-	try {
-		encoder.value(value);
-	} catch (error) {
-		throw error instanceof NoImage
-			? error.toInputError(options.root ?? "$")
-			: error;
-	}
-	return encoder.writer.finish();
-}
-
+/** Writes images, one after the other. */
 class Encoder {
-	readonly writer: ImageWriter;
+	private readonly writer: ImageWriter;
 	/** The containers around the value at hand. */
 	private readonly ancestors: object[] = [];
-	private readonly attachment: AttachmentSink | undefined;
+	private attachment: AttachmentSink | undefined;
 
-	constructor(writer: ImageWriter, attachment: AttachmentSink | undefined) {
-		this.writer = writer;
-		this.attachment = attachment;
+	/** @param into where each image begins. */
+	constructor(into: Buffer) {
+		this.writer = new ImageWriter(into);
 	}
 
-	value(value: unknown): void {
+	image(value: unknown, options: EncodeOptions): Uint8Array {
+		const { maxBytes = Number.MAX_SAFE_INTEGER, headBytes = 0 } = options;
+		this.attachment = options.attachment;
+		this.writer.begin(maxBytes, headBytes);
+		try {
+			this.value(value);
+		} catch (error) {
+			this.ancestors.length = 0;
+			this.writer.finish();
+			throw error instanceof NoImage
+				? error.toInputError(options.root ?? "$")
+				: error;
+		}
+		return this.writer.finish();
+	}
+
+	private value(value: unknown): void {
 		switch (typeof value) {
 			case "string":
 				this.writer.text(value);
@@ -126,7 +122,14 @@ class Encoder {
 		const isUsual =
 			prototype === Object.prototype || prototype === Array.prototype;
 		if (!isUsual && encodeLeaf(this.writer, value, this.attachment)) return;
-		this.enter(value);
+		if (this.ancestors.length >= MAX_DEPTH) {
+			throw new NoImage(
+				this.ancestors.includes(value)
+					? "contains itself; send a value without cycles"
+					: `is more than ${MAX_DEPTH} levels deep; send a flatter value`,
+			);
+		}
+		this.ancestors.push(value);
 		if (prototype === Array.prototype) {
 			const items = value as unknown[];
 			// Most lists are ruled out without a call.
@@ -143,17 +146,6 @@ class Encoder {
 				`is ${describe(value)}, which cannot be sent to Python; ${remedyFor(value)}`,
 			);
 		this.ancestors.pop();
-	}
-
-	private enter(container: object): void {
-		if (this.ancestors.length >= MAX_DEPTH) {
-			throw new NoImage(
-				this.ancestors.includes(container)
-					? "contains itself; send a value without cycles"
-					: `is more than ${MAX_DEPTH} levels deep; send a flatter value`,
-			);
-		}
-		this.ancestors.push(container);
 	}
 
 	private listInside(type: number, items: readonly unknown[]): void {
@@ -259,3 +251,8 @@ function isPlain(prototype: unknown): boolean {
 		Object.getPrototypeOf(prototype) === null
 	);
 }
+
+/** `undefined` while an image is written by it: a getter of the value may have another one written. */
+let lentEncoder: Encoder | undefined = new Encoder(
+	Buffer.allocUnsafeSlow(LENT_BYTES),
+);

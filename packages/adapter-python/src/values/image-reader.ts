@@ -15,34 +15,37 @@ const TWO_TO_32 = 2 ** 32;
 const LEAST_LARGE = 512;
 /** A power of two; the keys of the records in a list rarely collide in so many slots. */
 const KEY_SLOTS = 64;
+const NO_BYTES = Buffer.alloc(0);
 
 /** Reads the parts of MessagePack formats, never past the end. */
 export class ImageReader {
 	/** Of the timestamp that was read last. */
 	nanoseconds = 0;
-	readonly #bytes: Buffer;
-	readonly #floats: DataView | undefined;
-	readonly #isReadOnce: boolean;
+	#bytes: Buffer = NO_BYTES;
+	#floats: DataView | undefined;
+	#isReadOnce = false;
 	/** The keys that were read: the records of a list have the same ones. */
-	readonly #keys: string[] | undefined;
-	readonly #begin: number;
-	readonly #size: number;
-	#position: number;
+	#keys: string[] | undefined;
+	#begin = 0;
+	#size = 0;
+	#position = 0;
 	/** Where the current value must end: the end of the message, or of the extension around it. */
-	#end: number;
+	#end = 0;
 	/** The bytes that no container has announced an item for. */
-	#unclaimed: number;
+	#unclaimed = 0;
 
 	/**
+	 * Begins an image.
+	 *
 	 * @param begin of the value within the bytes; it ends before `end`.
 	 * @param use `"read once"`: what has been read of the bytes may be written over.
 	 */
-	constructor(
+	begin(
 		bytes: Uint8Array,
 		begin: number,
 		end: number,
 		use?: "read once",
-	) {
+	): void {
 		this.#isReadOnce = use === "read once";
 		const { buffer, byteOffset, byteLength } = bytes;
 		this.#bytes =
@@ -59,6 +62,15 @@ export class ImageReader {
 		this.#keys = new Array<string>(KEY_SLOTS);
 	}
 
+	/** Ends it: all of it is read, and nothing is kept here. */
+	finish(): void {
+		const left = this.#end - this.#position;
+		if (left !== 0) this.fail(`${left} bytes after its end`);
+		this.#bytes = NO_BYTES;
+		this.#floats = undefined;
+		this.#keys = undefined;
+	}
+
 	get remaining(): number {
 		return this.#end - this.#position;
 	}
@@ -71,7 +83,8 @@ export class ImageReader {
 
 	/** Reads one byte: a format, or a small number. */
 	byte(): number {
-		return this.#bytes[this.#take(1)] as number;
+		if (this.#position >= this.#end) this.fail("1 bytes announced, 0 left");
+		return this.#bytes[this.#position++] as number;
 	}
 
 	/** Reads an unsigned integer of so many bytes. */

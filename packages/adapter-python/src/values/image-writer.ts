@@ -12,23 +12,34 @@ export const EXTENSION_GUESS = 64;
 
 /** MessagePack's formats, written into a buffer that grows up to a limit. */
 export class ImageWriter {
+	private readonly into: Buffer;
 	private bytes: Buffer;
-	private length: number;
-	private readonly limit: number;
+	private length = 0;
+	private limit = 0;
+
+	/** @param into where each image begins; a longer one has another buffer. */
+	constructor(into: Buffer) {
+		this.into = into;
+		this.bytes = into;
+	}
 
 	/**
+	 * Begins an image.
+	 *
 	 * @param limit more bytes than this are a {@link NoImage} `MESSAGE_TOO_LARGE`.
 	 * @param headBytes of room before the image.
-	 * @param into where it begins; a longer one has another buffer.
 	 */
-	constructor(limit: number, headBytes: number, into: Buffer) {
+	begin(limit: number, headBytes: number): void {
 		this.limit = limit;
-		this.bytes = into;
 		this.length = headBytes;
 	}
 
+	/** Ends it, also one that is not whole. */
 	finish(): Uint8Array {
-		return this.bytes.subarray(0, this.length);
+		const image = this.bytes.subarray(0, this.length);
+		// A large one is not kept here.
+		this.bytes = this.into;
+		return image;
 	}
 
 	nil(): void {

@@ -1,8 +1,9 @@
+import { InputError } from "@snakepit/core";
 import type { CallSession } from "@snakepit/core/adapter";
 import { tableOfBytes } from "./arrow-table.ts";
 import { DTYPES, isDType } from "./dtype.ts";
 import { EXTENSION, MAX_DEPTH } from "./extension-types.ts";
-import type { ImageReader } from "./image-reader.ts";
+import { ImageReader, MalformedImage } from "./image-reader.ts";
 import { readDateTime, readDateTimes, readInstant } from "./moments.ts";
 import { littleEndian, NdArray } from "./nd-array.ts";
 import { PlainDate } from "./plain-date.ts";
@@ -17,22 +18,51 @@ const LONGEST_RESERVED = 2 ** 24;
 
 /** Reads values from an image, one after the other. */
 export class ValueDecoder {
-	readonly #reader: ImageReader;
-	readonly #attachment: Uint8Array | undefined;
-	readonly #session: CallSession | undefined;
+	readonly #reader = new ImageReader();
+	#attachment: Uint8Array | undefined;
+	#session: CallSession | undefined;
 	#depth = 0;
 
-	constructor(
-		reader: ImageReader,
+	/**
+	 * Reads the value of one image.
+	 *
+	 * @param begin of the image within the bytes, which ends at `end`.
+	 * @param use as an {@link ImageReader} has it.
+	 */
+	image(
+		bytes: Uint8Array,
+		begin: number,
+		end: number,
 		attachment: Uint8Array | undefined,
 		session: CallSession | undefined,
-	) {
-		this.#session = session;
-		this.#reader = reader;
+		use?: "read once",
+	): unknown {
+		const reader = this.#reader;
 		this.#attachment = attachment;
+		this.#session = session;
+		this.#depth = 0;
+		try {
+			reader.begin(bytes, begin, end, use);
+			const value = this.#value();
+			reader.finish();
+			return value;
+		} catch (cause) {
+			if (!(cause instanceof MalformedImage) && !(cause instanceof RangeError))
+				throw cause;
+			throw new InputError({
+				code: "VALUE_NOT_TRANSFERABLE",
+				ran: "maybe",
+				message: cause.message,
+				path: "$",
+				cause,
+			});
+		} finally {
+			this.#attachment = undefined;
+			this.#session = undefined;
+		}
 	}
 
-	value(): unknown {
+	#value(): unknown {
 		const reader = this.#reader;
 		const format = reader.byte();
 		if (format < 0x80) return format;
@@ -108,7 +138,7 @@ export class ValueDecoder {
 		this.#enter();
 		this.#reader.claim(items);
 		const list = new Array<unknown>(Math.min(items, LONGEST_RESERVED));
-		for (let i = 0; i < items; i++) list[i] = this.value();
+		for (let i = 0; i < items; i++) list[i] = this.#value();
 		this.#depth--;
 		return list;
 	}
@@ -119,7 +149,7 @@ export class ValueDecoder {
 		const object: Record<string, unknown> = {};
 		for (let i = 0; i < entries; i++) {
 			const key = this.#key();
-			object[key] = this.value();
+			object[key] = this.#value();
 		}
 		this.#depth--;
 		return object;
@@ -215,7 +245,7 @@ export class ValueDecoder {
 	}
 
 	#table(): unknown {
-		const bytes = this.value();
+		const bytes = this.#value();
 		return bytes instanceof Uint8Array
 			? tableOfBytes(bytes)
 			: this.#reader.fail("a table without its bytes");

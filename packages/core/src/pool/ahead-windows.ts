@@ -204,11 +204,11 @@ export class AheadWindows {
 		const ahead = window.attempts.length;
 		const room = roomAhead({
 			takes: this.#setting.mayTake(worker),
-			running: worker.callsRunning,
+			running: worker.calls.attempts.length,
 			ahead,
 			recentMs: this.#recentOf(window),
 			window: window.size,
-			callsLeft: this.#setting.afterCalls - worker.callsTaken,
+			callsLeft: this.#setting.afterCalls - worker.calls.taken,
 		});
 		if (room > 0) this.#withRoom.put(worker, ahead);
 		else this.#withRoom.remove(worker);

@@ -137,44 +137,19 @@ export class CallAttempt
 
 	/** Sends the call to the worker, unless it was given up meanwhile. */
 	send(): void {
-		if (this.#state.kind === "ahead") this.sent = "ahead";
-		const { connection } = this.worker;
-		if (this.#state.kind === "cancelling") this.#failed(this.#state.reason);
-		else if (connection === undefined) this.#failed(noConnection());
-		else {
-			const options = this.#options();
-			const { work, command, args, context } = this.call;
-			let answer: unknown;
-			try {
-				answer =
-					work.shape === "unary"
-						? context.runInAsyncScope(
-								connection.execute,
-								connection,
-								command,
-								args,
-								options,
-							)
-						: context.runInAsyncScope(
-								work.run,
-								work,
-								connection,
-								command,
-								args,
-								options,
-								this,
-							);
-			} catch (error) {
-				answer = Promise.reject(error);
-			}
-			// An adapter may answer with no promise.
-			Promise.resolve(answer).then(this.#answered, this.#threw);
-		}
-	}
-
-	#options(): CallOptions {
 		const { call, instrument } = this;
-		return {
+		const { connection } = this.worker;
+		const state = this.#state;
+		if (state.kind === "ahead") this.sent = "ahead";
+		if (state.kind === "cancelling") {
+			this.#failed(state.reason);
+			return;
+		}
+		if (connection === undefined) {
+			this.#failed(noConnection());
+			return;
+		}
+		const options: CallOptions = {
 			callId: call.callId,
 			signal: this.#abort.signal,
 			cancellation: this,
@@ -195,6 +170,32 @@ export class CallAttempt
 			beganAgo: call.instrument && ((ms) => this.#beganAgo(ms)),
 			onProgress: call.progress && ((progress) => this.#progressed(progress)),
 		};
+		const { work, command, args, context } = call;
+		let answer: unknown;
+		try {
+			answer =
+				work.shape === "unary"
+					? context.runInAsyncScope(
+							connection.execute,
+							connection,
+							command,
+							args,
+							options,
+						)
+					: context.runInAsyncScope(
+							work.run,
+							work,
+							connection,
+							command,
+							args,
+							options,
+							this,
+						);
+		} catch (error) {
+			answer = Promise.reject(error);
+		}
+		// An adapter may answer with no promise.
+		Promise.resolve(answer).then(this.#answered, this.#threw);
 	}
 
 	/** The worker is gone. */

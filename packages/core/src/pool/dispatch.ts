@@ -103,7 +103,7 @@ export class Dispatch {
 	serve(worker: Worker): void {
 		const { clock, happened } = this.#setting;
 		const { scheduler } = this;
-		if (worker.callsRunning === 0) {
+		if (worker.calls.attempts.length === 0) {
 			const next = scheduler.ahead.next(worker);
 			if (next !== undefined) this.begin(next, clock.now());
 		}
@@ -112,7 +112,7 @@ export class Dispatch {
 			if (call === undefined) break;
 			happened(call, { kind: "worker_found", worker }, clock.now());
 		}
-		for (;;) {
+		while (scheduler.line.size > 0) {
 			const call = scheduler.callBehind(worker);
 			if (call === undefined) break;
 			happened(call, { kind: "room_ahead", worker }, clock.now());
@@ -165,7 +165,7 @@ export class Dispatch {
 			call.session.incarnation = worker.ref.incarnation;
 		call.state = { kind: "running", attempt };
 		attempt.begin(nowMs);
-		worker.begin(attempt);
+		worker.calls.add(attempt);
 		outstanding.running++;
 		this.scheduler.noteLoad(worker);
 		this.scheduler.ahead.began(worker, attempt);

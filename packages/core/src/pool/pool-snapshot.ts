@@ -53,7 +53,7 @@ function workerSnapshot(
 	nowMs: number,
 ): WorkerSnapshot {
 	const { pid, heartbeat, callsRunning: _, ...view } = viewOf(worker);
-	const running = worker.attempts.map((attempt) => attempt.view());
+	const running = worker.calls.attempts.map((attempt) => attempt.view());
 	return {
 		...view,
 		pid: pid ?? null,

@@ -21,7 +21,6 @@ export interface RecyclerSetting {
 /** Looks for workers that are worn or have nothing to do. */
 export class Recycler {
 	readonly #setting: RecyclerSetting;
-	readonly #idleSinceMs = new Map<Worker, number>();
 	#timer: Timer | undefined;
 
 	constructor(setting: RecyclerSetting) {
@@ -43,18 +42,6 @@ export class Recycler {
 		this.#timer?.cancel();
 	}
 
-	/** It has room: it finished a call, or is new. */
-	offered(worker: Worker): void {
-		const { options, clock } = this.#setting;
-		this.#idleSinceMs.set(worker, clock.now());
-		if (worker.callsTaken >= options.recycle.afterCalls)
-			this.#worn(worker, "calls");
-	}
-
-	forget(worker: Worker): void {
-		this.#idleSinceMs.delete(worker);
-	}
-
 	#look(): void {
 		const { options, workers } = this.#setting;
 		const ready = workers().filter((worker) => worker.state === "ready");
@@ -63,12 +50,12 @@ export class Recycler {
 			const reason = judgeWear(
 				{
 					ageMs: worker.readyMs,
-					calls: worker.callsTaken,
+					calls: worker.calls.taken,
 					residentBytes: residentBytes.get(worker.ref.incarnation),
 				},
 				options.recycle,
 			);
-			if (reason !== undefined) this.#worn(worker, reason);
+			if (reason !== undefined) this.worn(worker, reason);
 		}
 	}
 
@@ -84,18 +71,20 @@ export class Recycler {
 		);
 	}
 
-	#worn(worker: Worker, reason: RecycleReason): void {
+	/** It shall be replaced, unless a session needs it. */
+	worn(worker: Worker, reason: RecycleReason): void {
 		if (this.#setting.sessions.needs(worker.ref.incarnation)) return;
 		this.#setting.onWorn(worker, reason);
 	}
 
 	#retireIdle(): void {
 		const { options, size, clock, sessions, workers } = this.#setting;
-		let ready = workers().filter((worker) => worker.state === "ready").length;
-		for (const [worker, sinceMs] of this.#idleSinceMs) {
+		const all = workers().filter((worker) => worker.state === "ready");
+		let ready = all.length;
+		for (const worker of all) {
 			if (ready <= size.min) return;
-			if (worker.state !== "ready" || worker.callsRunning > 0) continue;
-			if (clock.now() - sinceMs < options.size.idleMs) continue;
+			if (worker.calls.attempts.length > 0) continue;
+			if (clock.now() - worker.freeSinceMs < options.size.idleMs) continue;
 			if (sessions.needs(worker.ref.incarnation)) continue;
 			ready--;
 			worker.retire("idle");

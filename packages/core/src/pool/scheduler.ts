@@ -17,6 +17,8 @@ export class Scheduler {
 	readonly #queueLimit: number;
 	readonly #size: Readonly<PoolSize>;
 	readonly #waiting = new WaitingRoom();
+	/** How many calls wait here, and not in workers. */
+	readonly line: { readonly size: number } = this.#waiting;
 	readonly #capacity = new CapacityIndex<Worker>();
 	/** By incarnation: those that took calls and are not gone. */
 	readonly #workers = new Map<string, Worker>();
@@ -199,7 +201,7 @@ export class Scheduler {
 				return call;
 			}
 		}
-		if (!isReserved) this.#capacity.put(worker, worker.callsRunning);
+		if (!isReserved) this.#capacity.put(worker, worker.calls.attempts.length);
 		return undefined;
 	}
 
@@ -226,7 +228,7 @@ export class Scheduler {
 			this.#dispatch === "running" &&
 			worker.hasCapacity &&
 			!this.#reserved.has(worker);
-		if (mayTakeMore) this.#capacity.put(worker, worker.callsRunning);
+		if (mayTakeMore) this.#capacity.put(worker, worker.calls.attempts.length);
 		else this.#capacity.remove(worker);
 	}
 
@@ -261,7 +263,7 @@ export class Scheduler {
 		let sentNext = 0;
 		for (const worker of this.#pace.postponed)
 			if (worker.hasCapacity && !this.#reserved.has(worker))
-				sentNext += worker.slot.callsPerWorker - worker.callsRunning;
+				sentNext += worker.slot.callsPerWorker - worker.calls.attempts.length;
 		return this.waiting - sentNext < limit;
 	}
 }

@@ -204,7 +204,7 @@ export class WorkerSet implements WorkerListener {
 			return undefined;
 		if (this.#setting.sessions.needs(worker.ref.incarnation))
 			return "in_session";
-		return worker.callsRunning > 0 ? "busy" : "idle";
+		return worker.calls.attempts.length > 0 ? "busy" : "idle";
 	}
 
 	/** Ends every worker, gently or at once. Resolves when all are gone. A second call hurries those that are left. */
@@ -234,7 +234,8 @@ export class WorkerSet implements WorkerListener {
 
 	capacityOffered(worker: Worker): void {
 		this.#setting.calls.dispatch.serve(worker);
-		this.#recycler.offered(worker);
+		if (worker.calls.taken >= this.#setting.options.recycle.afterCalls)
+			this.#recycler.worn(worker, "calls");
 	}
 
 	capacityWithdrawn(worker: Worker): void {
@@ -288,7 +289,6 @@ export class WorkerSet implements WorkerListener {
 	#dismiss(worker: Worker): void {
 		this.#workers.delete(worker);
 		this.#replaced.forget(worker);
-		this.#recycler.forget(worker);
 		this.#sweep.noteEnded(worker.ref.incarnation);
 	}
 }

@@ -182,7 +182,7 @@ export class WorkerStarter {
 			worker.ref,
 			options.output,
 			world,
-			() => worker.onlyCall,
+			() => worker.calls.only?.callId,
 		);
 		const belongings: WorkerBelongings = {
 			...owned,

@@ -41,13 +41,16 @@ export class Worker {
 	slot: WorkerSlot;
 	companion: TiedCompanion | undefined;
 	readonly ref: WorkerRef;
+	/** Those that it runs; one is added only where there is room for it. */
+	readonly calls: RunningCalls = new RunningCalls();
+	/** When it became ready, or the last of its calls ended. */
+	freeSinceMs = 0;
 	/** Aborted when its start fails, or it is stopped before it has a process. */
 	readonly startAbort: AbortController = new AbortController();
 	readonly #options: ResolvedOptions;
 	readonly #world: World;
 	readonly #listener: WorkerListener;
 	readonly #rounds: HeartbeatRounds;
-	readonly #calls = new RunningCalls();
 	readonly #gone = Promise.withResolvers<void>();
 	#state: WorkerState = "starting";
 	#belongings: WorkerBelongings | undefined;
@@ -96,19 +99,6 @@ export class Worker {
 	get cause(): EndCause {
 		return this.#end.cause;
 	}
-	get callsRunning(): number {
-		return this.#calls.attempts.length;
-	}
-	get attempts(): readonly Attempt[] {
-		return this.#calls.attempts;
-	}
-	/** The id of the one call that runs; `undefined` when there is none, or several. */
-	get onlyCall(): string | undefined {
-		return this.#calls.only?.callId;
-	}
-	get callsTaken(): number {
-		return this.#calls.taken;
-	}
 	get readyMs(): number {
 		const now = this.#world.clock.now();
 		return now - (this.#readyAt ?? now);
@@ -119,7 +109,7 @@ export class Worker {
 		return this.#state === "ready" && stdout?.hasEnded !== true;
 	}
 	get hasCapacity(): boolean {
-		const running = this.#calls.attempts.length;
+		const running = this.calls.attempts.length;
 		return running < this.slot.callsPerWorker && this.takesCalls;
 	}
 	/** What it prints; `undefined` before its spawn. */
@@ -155,6 +145,7 @@ export class Worker {
 		const inTime = this.#state === "starting";
 		if (inTime) {
 			this.#readyAt = this.#world.clock.now();
+			this.freeSinceMs = this.#readyAt;
 			this.#heartbeat = watchHeartbeat(
 				this,
 				identity,
@@ -169,14 +160,10 @@ export class Worker {
 		return inTime;
 	}
 
-	/** Takes a call; there must be room for it. */
-	begin(attempt: Attempt): void {
-		this.#calls.add(attempt);
-	}
-
 	/** The call has ended and its slot is free. */
 	finish(attempt: Attempt): void {
-		if (!this.#calls.remove(attempt)) return;
+		if (!this.calls.remove(attempt)) return;
+		this.freeSinceMs = this.#world.clock.now();
 		if (this.#state === "ready") this.#listener.capacityOffered(this);
 		else this.#stopWhenDrained();
 	}
@@ -198,7 +185,7 @@ export class Worker {
 
 	/** No call can be answered any more. Expected of a worker that leaves, the end of any other. */
 	conversationOver(why: string): void {
-		this.#calls.noteAnswers();
+		this.calls.noteAnswers();
 		const { reason, manner } = endOfConversation(
 			this.#state,
 			this.cause.reason,
@@ -235,7 +222,7 @@ export class Worker {
 	}
 
 	#stopWhenDrained(): void {
-		if (this.#state === "draining" && this.#calls.attempts.length === 0)
+		if (this.#state === "draining" && this.calls.attempts.length === 0)
 			this.#step("drained");
 	}
 
@@ -268,7 +255,7 @@ export class Worker {
 		if (manner === "dumped") belongings.output.expectStacks();
 		// If it runs on, a call that gets no answer need not wait for its end.
 		if (manner === "ending")
-			void this.#calls.loseUnanswered(
+			void this.calls.loseUnanswered(
 				belongings.process,
 				this.#world.clock,
 				() => outputLost(this),
@@ -289,7 +276,7 @@ export class Worker {
 		belongings: WorkerBelongings,
 		exit: ProcessExit | undefined,
 	): Promise<void> {
-		const own = { calls: this.#calls, end: this.#end };
+		const own = { calls: this.calls, end: this.#end };
 		const parts = { belongings, ...own, listener: this.#listener };
 		await settleWorker(this, parts, exit, this.#world);
 		this.#gone.resolve();

@@ -49,7 +49,7 @@ describe("a conversation that has ended", () => {
 	test("of a worker that ends by itself, as it announced, leaves it its grace", async () => {
 		const { worker, process, clock, events } = await readyScene();
 		const call = new Awaited();
-		worker.begin(call);
+		worker.calls.add(call);
 		worker.retire("leaving");
 		worker.conversationOver("it ended");
 		await clock.advance(2_400);
@@ -99,7 +99,7 @@ describe("output that ends", () => {
 		const { worker, process, clock, events } = await readyScene(conversing);
 		process.on("SIGTERM", () => {});
 		const call = new Awaited();
-		worker.begin(call);
+		worker.calls.add(call);
 		process.output.stdout.resume();
 		process.output.stdout.end();
 		await clock.advance(100);
@@ -133,7 +133,7 @@ describe("output that ends", () => {
 	test("and that its adapter reports explains less than the exit that follows", async () => {
 		const { worker, process, clock } = await readyScene(conversing);
 		const call = new Call();
-		worker.begin(call);
+		worker.calls.add(call);
 		process.output.stdout.resume();
 		process.output.stdout.end();
 		await clock.settle();
@@ -167,7 +167,7 @@ describe("the last answers of a worker that has ended", () => {
 	test("are awaited until the adapter has read its output, and a second more", async () => {
 		const { worker, process, clock } = await readyScene(conversing);
 		const call = new Awaited();
-		worker.begin(call);
+		worker.calls.add(call);
 		process.output.stdout.write("an answer that nobody reads yet");
 		process.exit(0);
 		await clock.advance(5_000);
@@ -183,7 +183,7 @@ describe("the last answers of a worker that has ended", () => {
 	test("are awaited ten seconds at most while the adapter lets them wait", async () => {
 		const { worker, process, clock } = await readyScene(conversing);
 		const call = new Awaited();
-		worker.begin(call);
+		worker.calls.add(call);
 		process.output.stdout.write("an answer that nobody reads ever");
 		process.exit(0);
 		await clock.advanceUntil(worker.gone);
@@ -194,7 +194,7 @@ describe("the last answers of a worker that has ended", () => {
 	test("are awaited for two seconds when something else holds the output open", async () => {
 		const { worker, process, clock } = await readyScene(conversing);
 		const call = new Awaited();
-		worker.begin(call);
+		worker.calls.add(call);
 		process.fork((child) => child.idle(), { newGroup: true });
 		await clock.settle();
 		process.output.stdout.resume();
@@ -207,7 +207,7 @@ describe("the last answers of a worker that has ended", () => {
 	test("that arrive free the worker at once", async () => {
 		const { worker, process, clock } = await readyScene();
 		const calls = [new Awaited(), new Awaited()];
-		for (const call of calls) worker.begin(call);
+		for (const call of calls) worker.calls.add(call);
 		process.exit(0);
 		await clock.advance(500);
 		for (const call of calls) worker.finish(call);
@@ -221,7 +221,7 @@ describe("the last answers of a worker that has ended", () => {
 	test("are not awaited for calls that expect none", async () => {
 		const { worker, process, clock } = await readyScene(conversing);
 		const call = new Call();
-		worker.begin(call);
+		worker.calls.add(call);
 		process.output.stdout.write("an answer that nobody reads ever");
 		process.exit(0);
 		await clock.advanceUntil(worker.gone);

@@ -76,7 +76,7 @@ describe("the end of a worker", () => {
 		);
 		const call = new Call();
 		call.lost = () => order.push("call lost");
-		worker.begin(call);
+		worker.calls.add(call);
 		void worker.gone.then(() => order.push("gone"));
 		process.exit(1);
 		await clock.advanceUntil(worker.gone);
@@ -199,7 +199,7 @@ describe("a worker whose conversation broke", () => {
 	test("because it was dying is reported as dead, not as condemned", async () => {
 		const { worker, process, clock, registry } = await readyScene();
 		const call = new Call();
-		worker.begin(call);
+		worker.calls.add(call);
 		worker.conversationOver("it ended");
 		process.exit(3);
 		await clock.advanceUntil(worker.gone);
@@ -237,7 +237,7 @@ describe("a process that not even SIGKILL ends", () => {
 			await readyScene({ launchPayload: {} });
 		process.killable = false;
 		const call = new Call();
-		worker.begin(call);
+		worker.calls.add(call);
 		worker.condemn("hung", "it has not answered for 10000 ms");
 		await clock.advanceUntil(worker.gone);
 		expect(clock.now()).toBe(5_100);

@@ -8,20 +8,26 @@ describe("a worker's room for calls", () => {
 		const { worker, reported } = await readyScene({}, { callsPerWorker: 2 });
 		const [one, two] = [new Call(), new Call()];
 		expect(worker.hasCapacity).toBe(true);
-		worker.begin(one);
+		worker.calls.add(one);
 		expect(worker.hasCapacity).toBe(true);
-		worker.begin(two);
-		expect([worker.hasCapacity, worker.callsRunning]).toEqual([false, 2]);
+		worker.calls.add(two);
+		expect([worker.hasCapacity, worker.calls.attempts.length]).toEqual([
+			false,
+			2,
+		]);
 		worker.finish(one);
-		expect([worker.hasCapacity, worker.callsRunning]).toEqual([true, 1]);
-		expect(worker.callsTaken).toBe(2);
+		expect([worker.hasCapacity, worker.calls.attempts.length]).toEqual([
+			true,
+			1,
+		]);
+		expect(worker.calls.taken).toBe(2);
 		expect(reported).toEqual(["offered", "offered"]);
 	});
 
 	test("is not offered again for a call that had ended before", async () => {
 		const { worker, reported } = await readyScene();
 		const call = new Call();
-		worker.begin(call);
+		worker.calls.add(call);
 		worker.finish(call);
 		worker.finish(call);
 		expect(reported).toEqual(["offered", "offered"]);
@@ -100,8 +106,8 @@ describe("a retired worker", () => {
 			{ callsPerWorker: 2 },
 		);
 		const [one, two] = [new Call(), new Call()];
-		worker.begin(one);
-		worker.begin(two);
+		worker.calls.add(one);
+		worker.calls.add(two);
 		worker.retire("age");
 		await clock.advance(60_000);
 		worker.finish(one);
@@ -136,7 +142,7 @@ describe("a retired worker", () => {
 
 	test("is not retired twice", async () => {
 		const { worker, events } = await readyScene();
-		worker.begin(new Call());
+		worker.calls.add(new Call());
 		worker.retire("age");
 		worker.retire("closed");
 		expect(events.of("worker.retiring")).toHaveLength(1);
@@ -149,7 +155,7 @@ describe("a retired worker", () => {
 			{ heartbeat: {} },
 		);
 		const call = new Call();
-		worker.begin(call);
+		worker.calls.add(call);
 		worker.retire("age");
 		await clock.advanceUntil(worker.gone);
 		expect(endings).toMatchObject([{ reason: "hung" }]);
@@ -205,7 +211,7 @@ describe("a condemned worker", () => {
 		);
 		process.on("SIGUSR1", () => process.write("in spin()", "stderr"));
 		const call = new Call();
-		worker.begin(call);
+		worker.calls.add(call);
 		await clock.advance(10_000);
 		expect(process.received).toEqual(["SIGUSR1"]);
 		expect([worker.state, worker.hasCapacity]).toEqual(["stopping", false]);

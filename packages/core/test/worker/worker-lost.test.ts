@@ -12,7 +12,7 @@ describe("a call whose worker is gone", () => {
 		async (reason, code) => {
 			const { worker, clock } = await readyScene();
 			const call = new Call();
-			worker.begin(call);
+			worker.calls.add(call);
 			worker.condemn(reason, "the verdict says so");
 			await clock.advanceUntil(worker.gone);
 			expect(call.losses).toMatchObject([
@@ -39,7 +39,7 @@ describe("a call whose worker is gone", () => {
 		async (exit, words) => {
 			const { worker, process, clock } = await readyScene();
 			const call = new Call();
-			worker.begin(call);
+			worker.calls.add(call);
 			process.die(exit);
 			await clock.advanceUntil(worker.gone);
 			expect(call.losses).toMatchObject([
@@ -56,7 +56,7 @@ describe("a call whose worker is gone", () => {
 	test("fails with its last lines, also those that were read after its death", async () => {
 		const { worker, process, clock } = await readyScene({});
 		const call = new Call();
-		worker.begin(call);
+		worker.calls.add(call);
 		process.write("loading");
 		process.write("Traceback (most recent call last):", "stderr");
 		process.output.stderr.write("MemoryError"); // No line break any more.
@@ -73,7 +73,7 @@ describe("a call whose worker is gone", () => {
 			{ callsPerWorker: 3 },
 		);
 		const [before, between, lost] = [new Call(), new Call(), new Call()];
-		for (const call of [before, between, lost]) worker.begin(call);
+		for (const call of [before, between, lost]) worker.calls.add(call);
 		worker.finish(before);
 		process.fork((child) => child.idle(), { newGroup: true }); // Holds the output open.
 		await clock.settle();
@@ -82,7 +82,7 @@ describe("a call whose worker is gone", () => {
 		expect(worker.state).toBe("exited");
 		worker.finish(between);
 		await clock.advanceUntil(worker.gone);
-		expect(worker.callsRunning).toBe(0);
+		expect(worker.calls.attempts.length).toBe(0);
 		worker.finish(lost);
 		expect([before, between, lost].map(({ losses }) => losses.length)).toEqual([
 			0, 0, 1,

@@ -148,9 +148,9 @@ test("a line carries the id of the call that runs while it is read, where exactl
 		await clock.settle();
 	};
 	await print("before");
-	worker.begin(one);
+	worker.calls.add(one);
 	await print("one alone");
-	worker.begin(two);
+	worker.calls.add(two);
 	await print("both");
 	worker.finish(one);
 	await print("two alone");

@@ -63,7 +63,7 @@ export async function startingScene(
 /** A worker that runs a call, and takes its time to die. */
 export async function occupiedScene(call: Call): Promise<Scene> {
 	const scene = await readyScene();
-	scene.worker.begin(call);
+	scene.worker.calls.add(call);
 	scene.process.endDelayMs = 10;
 	return scene;
 }
