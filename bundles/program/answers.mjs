@@ -5,7 +5,7 @@ import { pythonGrpc } from "@snakepit/adapter-grpc-python";
 import { python } from "@snakepit/adapter-python";
 import { createPool, InputError } from "@snakepit/core";
 import { telemetry } from "@snakepit/telemetry";
-import { guard, watchdog } from "@snakepit/watchdog";
+import { watchdog } from "@snakepit/watchdog";
 
 /** A worker that returns what it is sent. @type {import("@snakepit/core/adapter").Adapter} */
 const cat = {
@@ -29,7 +29,7 @@ export async function answers(tools, dataDir) {
 		size: 1,
 		dataDir,
 		instruments: [telemetry()],
-		protections: [watchdog(), guard()],
+		protections: [watchdog()],
 		onEvent: (event) => {
 			if (event.type === "protection.started")
 				protections[event.protection] = "started";

@@ -4,7 +4,7 @@ import { type PythonOptions, python } from "@snakepit/adapter-python";
 import { rayPython } from "@snakepit/adapter-ray";
 import type { RunOptions } from "@snakepit/core";
 import type { Adapter, Connection } from "@snakepit/core/adapter";
-import { guard, watchdog } from "@snakepit/watchdog";
+import { watchdog } from "@snakepit/watchdog";
 
 /** What the workers of a host are. */
 export interface WorkerOptions {
@@ -19,10 +19,8 @@ export interface WorkerOptions {
 	readonly transport?: "grpc" | "framed";
 }
 
-/** A protection that a host asks for, by its stable name. */
+/** What protects the workers of a host besides the lifeline, by its stable name. */
 export type ProtectionName = "watchdog" | "guard";
-
-const PROTECTIONS = { watchdog, guard };
 
 const at = (path: string): string =>
 	fileURLToPath(new URL(path, import.meta.url));
@@ -35,12 +33,14 @@ const RAY_PYTHON: string = at(
 	"../../node_modules/.cache/python/ray/bin/python",
 );
 
-/** The option of the run that asks for these protections; nothing for none. */
+/** The options of a run with exactly these. The guard is there by default: without it, it is turned off. */
 export function protectionsOf(
 	names: readonly ProtectionName[],
-): Pick<RunOptions, "protections"> {
-	if (names.length === 0) return {};
-	return { protections: names.map((name) => PROTECTIONS[name]()) };
+): Pick<RunOptions, "guard" | "protections"> {
+	return {
+		...(!names.includes("guard") && { guard: "off" }),
+		...(names.includes("watchdog") && { protections: [watchdog()] }),
+	};
 }
 
 /** The adapter for one kind of worker. */

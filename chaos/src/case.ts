@@ -4,9 +4,10 @@ import { Stage, type WorkerChoice } from "./harness/stage.ts";
 
 export type Protections = readonly ProtectionName[];
 
-/** No protection but the lifeline and the next start. */
+/** The lifeline and the next start alone: `guard: "off"`. */
 export const ALONE: Protections = [];
 export const WATCHDOG: Protections = ["watchdog"];
+/** What a run has by default. */
 export const GUARD: Protections = ["guard"];
 export const BOTH: Protections = ["watchdog", "guard"];
 /** Every choice of protections. */
@@ -74,7 +75,7 @@ export interface Entry extends Sketch {
 	readonly keptWith?: readonly Protections[];
 	/** Rounds of the full run where no promise is kept. */
 	readonly unkeptRounds?: number;
-	/** Rounds in the selection that runs with the tests, with `selectedWith`, which is none by default. */
+	/** Rounds in the selection that runs with the tests, with `selectedWith`; by default as a run is by default, where it has that. */
 	readonly selected?: number;
 	readonly selectedWith?: Protections;
 }
@@ -87,7 +88,9 @@ export function family(
 ): readonly ChaosCase[] {
 	return entries.flatMap((entry) => {
 		const { keptWith, selected, selectedWith, unkeptRounds, ...sketch } = entry;
-		return (entry.with ?? withAll).map((protections): ChaosCase => {
+		const choices = entry.with ?? withAll;
+		const usual = choices.includes(GUARD) ? GUARD : choices[0];
+		return choices.map((protections): ChaosCase => {
 			const kept = keptWith?.includes(protections) ?? true;
 			return {
 				...sketch,
@@ -96,7 +99,7 @@ export function family(
 				promise: kept ? "kept" : "none",
 				rounds: kept ? entry.rounds : (unkeptRounds ?? 2),
 				...(selected !== undefined &&
-					protections === (selectedWith ?? ALONE) && { selected }),
+					protections === (selectedWith ?? usual) && { selected }),
 			};
 		});
 	});

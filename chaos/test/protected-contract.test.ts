@@ -5,7 +5,7 @@ import {
 	type ContractCommands,
 	startForReal,
 } from "@snakepit/core/testing";
-import { guard, watchdog } from "@snakepit/watchdog";
+import { watchdog } from "@snakepit/watchdog";
 import { describe, expect, test } from "vitest";
 import { rows } from "../../scripts/test-effort.ts";
 import { PYTHON } from "../programs/worker-adapter.ts";
@@ -31,7 +31,7 @@ const commands: ContractCommands = {
 const WITHIN_MS = 60_000;
 const refuse = { whenUnavailable: "refuse" } as const;
 
-const protections = [watchdog(refuse), guard(refuse)];
+const protections = [watchdog(refuse)];
 
 describe.skipIf(process.platform !== "linux")(
 	"the Python adapter, its workers protected by watchdog and guard, keeps the adapter contract",
@@ -39,7 +39,9 @@ describe.skipIf(process.platform !== "linux")(
 		const contract = adapterContract({
 			adapter: () => pythonGrpc({ tools: TOOLS, python: PYTHON }),
 			start: async (adapter) => {
-				const worker = await startForReal(adapter, { protections });
+				const worker = await startForReal(adapter, {
+					...{ guard: "required", protections },
+				});
 				const parent = everyProcess().find(
 					({ pid }) => pid === worker.process.pid,
 				)?.parent;

@@ -51,10 +51,6 @@ import {
 	TELEMETRY_DEFAULTS,
 } from "../../packages/telemetry/src/options.ts";
 import {
-	GUARD_CHECKS,
-	GUARD_DEFAULTS,
-} from "../../packages/watchdog/src/guard/guard.ts";
-import {
 	WATCHDOG_CHECKS,
 	WATCHDOG_DEFAULTS,
 } from "../../packages/watchdog/src/watchdog/options.ts";
@@ -89,6 +85,7 @@ export const OPTION_TYPES: readonly OptionType[] = [
 	}),
 	group("observe", "ObserveOptions", `${core}/options.ts`, OBSERVE_CHECKS),
 	taken("openRun", "RunOptions", `${core}/run/run-options.ts`, RUN_CHECKS, {
+		guard: DEFAULTS.guard,
 		onSignal: DEFAULTS.onSignal,
 		signalGraceMs: DEFAULTS.signalGraceMs,
 		echo: DEFAULTS.echo,
@@ -175,13 +172,6 @@ export const OPTION_TYPES: readonly OptionType[] = [
 		"packages/watchdog/src/watchdog/options.ts",
 		WATCHDOG_CHECKS,
 		WATCHDOG_DEFAULTS,
-	),
-	taken(
-		"guard",
-		"GuardOptions",
-		"packages/watchdog/src/guard/guard.ts",
-		GUARD_CHECKS,
-		GUARD_DEFAULTS,
 	),
 	taken(
 		"telemetry",

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import {
-	ALONE,
 	type ChaosCase,
 	family,
+	GUARD,
 	type RoundOutcome,
 	unless,
 } from "../case.ts";
@@ -27,7 +27,7 @@ const LARGE = [
 
 export const bridgeFaults: readonly ChaosCase[] = family(
 	"faults of the bridge: a typed error, the worker is replaced, the host stays small",
-	[ALONE],
+	[GUARD],
 	(["grpc", "framed"] as const).flatMap((transport) =>
 		[
 			...["malformed", "oversized", "noise"].map((kind) => ({

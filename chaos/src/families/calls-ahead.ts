@@ -5,9 +5,9 @@ import {
 	type Strike,
 } from "../../programs/calls-ahead.ts";
 import {
-	ALONE,
 	type ChaosCase,
 	family,
+	GUARD,
 	type RoundOutcome,
 	unless,
 } from "../case.ts";
@@ -103,7 +103,7 @@ const STORMS: readonly (Storm & { name: string; selected?: number })[] = [
 
 export const callsAhead: readonly ChaosCase[] = family(
 	"calls sent ahead: each settles once, none begins that ended as not run, none begins twice",
-	[ALONE],
+	[GUARD],
 	STORMS.flatMap(({ name, selected, ...storm }) =>
 		(["framed", "grpc"] as const).map((transport) => ({
 			name: `${transport}: ${name}`,

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ProgramEnd } from "../../programs/host.ts";
 import {
 	ALONE,
-	BOTH,
 	type ChaosCase,
 	family,
+	GUARD,
 	type RoundOutcome,
 	unless,
 } from "../case.ts";
@@ -31,7 +31,7 @@ const ENDS: readonly (readonly [ProgramEnd, name: string, HostExit])[] = [
 
 export const endings: readonly ChaosCase[] = family(
 	"the host ends in another way",
-	[ALONE, BOTH],
+	[ALONE, GUARD],
 	[
 		...[
 			...ENDS.map(([how, name, exit]) => ({

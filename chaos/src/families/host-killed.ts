@@ -33,8 +33,8 @@ export const hostKilled: readonly ChaosCase[] = [
 	...family("SIGKILL of the host", LAYERS, [
 		...OCCUPATIONS.flatMap(({ name, tool }) =>
 			[
-				{ with: [ALONE], rounds: 40 },
-				{ with: BELOW_ANY, rounds: 10 },
+				{ with: [GUARD, ALONE], rounds: 40 },
+				{ with: [WATCHDOG, BOTH], rounds: 10 },
 			].map((rounds) => ({
 				...rounds,
 				name,
@@ -45,7 +45,7 @@ export const hostKilled: readonly ChaosCase[] = [
 		),
 		...[50, 100].map((size) => ({
 			name: `${size} workers idle`,
-			with: [ALONE, BOTH],
+			with: [ALONE, GUARD],
 			rounds: 3,
 			timed: true,
 			round: killHost({ size }),
@@ -55,8 +55,8 @@ export const hostKilled: readonly ChaosCase[] = [
 		"SIGKILL of the host at a random moment of start-up",
 		LAYERS,
 		[
-			{ with: [ALONE], rounds: 1_000, selected: 2 },
-			{ with: BELOW_ANY, rounds: 50, selected: 1, selectedWith: BOTH },
+			{ with: [GUARD], rounds: 1_000, selected: 2 },
+			{ with: [ALONE, WATCHDOG, BOTH], rounds: 50, selected: 1 },
 		].map((rounds) => ({
 			...rounds,
 			name: "2 Python workers",
@@ -133,7 +133,7 @@ export const hostKilled: readonly ChaosCase[] = [
 
 export const preloadedHostKilled: readonly ChaosCase[] = family(
 	"SIGKILL of the host, workers forked from a preloaded parent",
-	[ALONE, BOTH],
+	[ALONE, GUARD],
 	OCCUPATIONS.map(({ name, tool }) => ({
 		name,
 		rounds: 10,
@@ -145,7 +145,7 @@ export const preloadedHostKilled: readonly ChaosCase[] = family(
 /** The time of the kill against the memory of the host, which the kernel frees first. */
 export const hostMemory: readonly ChaosCase[] = family(
 	"SIGKILL of a host with much memory",
-	[ALONE],
+	[GUARD],
 	[100, 500, 1_000, 2_000].map((ballastMb) => ({
 		name: `4 workers idle, the host holds ${ballastMb} MB more`,
 		rounds: 5,

@@ -5,9 +5,9 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import {
-	ALONE,
 	type ChaosCase,
 	family,
+	GUARD,
 	type RoundOutcome,
 	unless,
 } from "../case.ts";
@@ -25,7 +25,7 @@ const STATUSES = ["reserved", "active", "ended"];
 
 export const ledgerWrites: readonly ChaosCase[] = family(
 	"SIGKILL while the ledger is written",
-	[ALONE],
+	[GUARD],
 	[
 		{
 			name: "every row that was acknowledged is there, as it was acknowledged",

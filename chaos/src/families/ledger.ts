@@ -8,9 +8,9 @@ import {
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import {
-	ALONE,
 	type ChaosCase,
 	family,
+	GUARD,
 	type RoundOutcome,
 	refusedWith,
 	unless,
@@ -37,7 +37,7 @@ const onDisk = (name: string, round: (stage: Stage) => Promise<RoundOutcome>) =>
 
 export const damagedLedger: readonly ChaosCase[] = family(
 	"a ledger that is damaged, locked, read-only or full",
-	[ALONE],
+	[GUARD],
 	[
 		...(
 			[
@@ -110,7 +110,7 @@ const DAMAGES: Readonly<Record<string, Damage>> = {
 
 export const ledgerFromOutside: readonly ChaosCase[] = family(
 	"a ledger that is damaged from outside while its host lives",
-	[ALONE],
+	[GUARD],
 	Object.entries(DAMAGES).flatMap(([what, damage]) => [
 		{
 			name: `${what}: the pool goes on and the ledger is made anew; the time is until it is, with a look every ${AUDIT_MS} ms`,

@@ -3,10 +3,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { PYTHON } from "../../programs/worker-adapter.ts";
 import {
-	ALONE,
 	BOTH,
 	type ChaosCase,
 	family,
+	GUARD,
 	type RoundOutcome,
 	unless,
 } from "../case.ts";
@@ -91,7 +91,7 @@ const SPELLS: readonly Spell[] = [
 
 export const falseKills: readonly ChaosCase[] = family(
 	"a host that lives is not judged dead, nor its workers hung",
-	[ALONE],
+	[GUARD],
 	[
 		...SPELLS.map((spell) => ({
 			name: `${spell.name}, 4 s, hung would be after 1 s`,
@@ -113,7 +113,7 @@ export const falseKills: readonly ChaosCase[] = family(
 
 export const settings: readonly ChaosCase[] = family(
 	"where the host runs: nothing ends itself, and SIGKILL leaves nothing",
-	[ALONE, BOTH],
+	[GUARD, BOTH],
 	[
 		{
 			name: "the host is the first process of its pid namespace",

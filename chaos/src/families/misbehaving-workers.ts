@@ -1,9 +1,9 @@
 import { fileURLToPath } from "node:url";
 import {
-	ALONE,
 	BOTH,
 	type ChaosCase,
 	family,
+	GUARD,
 	type RoundOutcome,
 	refusedWith,
 	unless,
@@ -33,7 +33,7 @@ const FLOOD_GROWTH_MB = 200;
 
 export const badWorkers: readonly ChaosCase[] = family(
 	"workers that misbehave",
-	[ALONE, BOTH],
+	[GUARD, BOTH],
 	[
 		{
 			name: "a crash loop: the budget of restarts is honoured",
@@ -67,7 +67,7 @@ export const badWorkers: readonly ChaosCase[] = family(
 
 export const manySpawns: readonly ChaosCase[] = family(
 	"many workers, one after the other",
-	[ALONE],
+	[GUARD],
 	[
 		{ lives: 200, selected: 1 },
 		{ lives: 10_000 },

@@ -2,9 +2,9 @@ import type { ProcessIdentity } from "@snakepit/core/infrastructure";
 import { RECYCLED_PATHS } from "../../programs/recycled-pids/paths.ts";
 import {
 	ALONE,
-	BOTH,
 	type ChaosCase,
 	family,
+	GUARD,
 	LAYERS,
 	type RoundOutcome,
 	unless,
@@ -38,7 +38,7 @@ export const nextStart: readonly ChaosCase[] = [
 	]),
 	...family(
 		"hosts on one ledger, killed and started at random",
-		[ALONE, BOTH],
+		[ALONE, GUARD],
 		[2, 5].map((hosts) => ({
 			name: `${hosts} hosts, ${STEPS} kills or starts a round`,
 			rounds: 6,

@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { ALONE, type ChaosCase, family, type RoundOutcome } from "../case.ts";
+import { type ChaosCase, family, GUARD, type RoundOutcome } from "../case.ts";
 import type { Stage } from "../harness/stage.ts";
 
 const TOOLS = fileURLToPath(
@@ -9,7 +9,7 @@ const CALLS = 400;
 
 export const largeValues: readonly ChaosCase[] = family(
 	"large values arrive whole and stay as they are, whatever becomes of the calls around them",
-	[ALONE],
+	[GUARD],
 	(["grpc", "framed"] as const).flatMap((transport) =>
 		[1, 3].map((callsPerWorker) => ({
 			name: `${transport}: cancelled, out of time, crashed, forked, kept; calls a worker: ${callsPerWorker}`,
@@ -22,7 +22,7 @@ export const largeValues: readonly ChaosCase[] = family(
 
 export const randomLives: readonly ChaosCase[] = family(
 	"every call ends once and as it may, whatever is asked of pools at random",
-	[ALONE],
+	[GUARD],
 	[
 		{ pools: 2, generations: 1, calls: 80, selected: 1 },
 		{ pools: 3, generations: 7, calls: 150 },

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { namespaceUnavailable } from "../../../scripts/ray/namespace.ts";
 import { clusterPython } from "../../../scripts/ray/python.ts";
-import { ALONE, type ChaosCase, type Entry, family } from "../case.ts";
+import { type ChaosCase, type Entry, family, GUARD } from "../case.ts";
 import type { ClusterScene, Party } from "../cluster-scene.ts";
 import { clusterRound } from "../harness/cluster-rounds.ts";
 
@@ -10,7 +10,7 @@ const ROUNDS = 3;
 export const rayCluster: readonly ChaosCase[] = [
 	...family(
 		"workers on a Ray cluster: SIGKILL",
-		[ALONE],
+		[GUARD],
 		[
 			{ ...killed(["host"], "all workers", false), selected: 1 },
 			killed(["gateway"], "all workers"),
@@ -28,7 +28,7 @@ export const rayCluster: readonly ChaosCase[] = [
 	),
 	...family(
 		"workers on a Ray cluster: SIGSTOP, then SIGKILL of the host",
-		[ALONE],
+		[GUARD],
 		[
 			stopped("host", false),
 			stopped("gateway"),
@@ -43,7 +43,7 @@ export const rayCluster: readonly ChaosCase[] = [
 	),
 	...family(
 		"workers on a Ray cluster: a node is cut off, then SIGKILL of the host",
-		[ALONE],
+		[GUARD],
 		[
 			cutOff("the other nodes", true),
 			cutOff("the other nodes and the control store", false),

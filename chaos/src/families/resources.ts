@@ -2,9 +2,9 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import {
-	ALONE,
 	type ChaosCase,
 	family,
+	GUARD,
 	type RoundOutcome,
 	unless,
 } from "../case.ts";
@@ -29,7 +29,7 @@ const SHARED_MEMORY = "/dev/shm";
 
 export const resources: readonly ChaosCase[] = family(
 	"resources run out: a typed error, the pool heals, SIGKILL leaves nothing",
-	[ALONE],
+	[GUARD],
 	[
 		{ name: "no descriptors (EMFILE)", selected: 1, round: noDescriptors },
 		{

@@ -108,9 +108,9 @@ function anyProgram(programs: readonly ProgramSummary[]): readonly string[] {
 		counts.map(({ started, left }) => `${left} of ${started}`).join("; ");
 	return [
 		"## Programs of all kinds, and their usual clients",
-		`A host has started one program. ${programs.length} programs were each started in three ways: with what people usually start them with; as the worker of a pool without any option; and with \`protections: [guard()]\`. The host is killed with SIGKILL; with its whole process group; and after SIGSTOP. A cell has these three: how many of the program's processes are left a second later, of how many. Some programs end by themselves when their input ends, if nothing keeps them busy; some of these need more than a second. A daemon that left its group and cleared its environment outlives its host unless there is a guard ([decision 0029](decisions/0029-the-guard-is-native.md)).`,
+		`A host has started one program. ${programs.length} programs were each started in three ways: with what people usually start them with; as the worker of a pool with \`guard: "off"\`; and of one without any option, which has a guard. The host is killed with SIGKILL; with its whole process group; and after SIGSTOP. A cell has these three: how many of the program's processes are left a second later, of how many. Some programs end by themselves when their input ends, if nothing keeps them busy; some of these need more than a second. A daemon that left its group and cleared its environment outlives its host unless there is a guard.`,
 		table(
-			["program", "usual client", "usually", "Snakepit", "Snakepit + guard"],
+			["program", "usual client", "usually", "Snakepit, no guard", "Snakepit"],
 			programs.map(({ name, usual, left }) => [
 				...[name, usual],
 				...[left.usual, left.snakepit, left.guarded].map(count),

@@ -18,7 +18,7 @@ export interface HttpOptions extends ProgramOptions {
 	/**
 	 * Where the program listens. `"unix"`: on the Unix socket that stands for `{socket}` in `command` or `env`, in the
 	 * worker's private directory. `"inherited"`: on such a socket that listens before the program begins, as the descriptor
-	 * that stands for `{fd}`; not with `guard()`. `"tcp"`: on the port of 127.0.0.1 that stands for `{port}`. `{ fromLine }`: on the port
+	 * that stands for `{fd}`. `"tcp"`: on the port of 127.0.0.1 that stands for `{port}`. `{ fromLine }`: on the port
 	 * of 127.0.0.1 or ::1 that a line of its output names, in a group `url` or `port`. Every local user can connect to a
 	 * port. That the worker listens there is proven, on Linux, and elsewhere ports are refused.
 	 * @default "unix"

@@ -65,8 +65,9 @@ export interface LaunchSpec {
 	readonly lifeline?: "auto" | "off" | undefined;
 	/**
 	 * What the program finds open besides 0, 1 and 2. Each is made anew for each start, and is gone with the worker.
-	 * A guard gives a program those that are numbered 3 to 6, and listeners only with a lifeline; a preloaded parent gives
-	 * none. A start that asks for more fails as `DESCRIPTORS_UNSUPPORTED`.
+	 * A guard gives a program those that are numbered 3 to 6, and listeners only with a lifeline: one that asks for more is
+	 * started without the guard, or fails as `DESCRIPTORS_UNSUPPORTED` where the run requires a guard. A preloaded parent
+	 * gives none.
 	 */
 	readonly descriptors?: readonly LaunchDescriptor[] | undefined;
 	/** With which the program may answer that it cannot start: codes of the `StartError`, any other is `WORKER_REFUSED`. */
@@ -81,7 +82,8 @@ export interface LaunchSpec {
 	readonly stdio?: "pool" | "adapter" | undefined;
 	/**
 	 * What standard input is with `stdio: "pool"`: `"empty"` (the default), or `"terminal"`, that of this program where
-	 * that is a terminal. It is empty elsewhere, and for a program that a guard or a preloaded parent starts.
+	 * that is a terminal: then the program is started without a guard. It is empty elsewhere, where the run requires a
+	 * guard, and for a program that a preloaded parent starts.
 	 */
 	readonly stdin?: "empty" | "terminal" | undefined;
 	/**

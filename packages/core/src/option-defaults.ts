@@ -50,6 +50,7 @@ type PoolRows = Rows<"size", Omit<SizeOptions, "max">> &
 export const DEFAULTS: PoolRows & {
 	readonly "size.max": Default<undefined>;
 	readonly callsPerWorker: Default<number>;
+	readonly guard: Default<"auto" | "required" | "off">;
 	readonly onSignal: Default<"end" | "ignore">;
 	readonly signalGraceMs: Default<number>;
 	readonly "audit.intervalMs": Default<number>;
@@ -173,6 +174,12 @@ export const DEFAULTS: PoolRows & {
 		value: 5_000,
 		check: milliseconds(0),
 		reason: "time to run shut-down hooks",
+	},
+	guard: {
+		value: "auto",
+		check: oneOf("auto", "required", "off"),
+		reason:
+			"it starts in a few milliseconds and nothing else ends a daemon that left its group and cleared its environment; a program starts where it is missing",
 	},
 	onSignal: {
 		value: "end",

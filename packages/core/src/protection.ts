@@ -2,7 +2,7 @@ import type { SnakepitEvent } from "./events.ts";
 import type { ProcessIdentity } from "./identity.ts";
 import type { WorkerRecord } from "./registry/process-registry.ts";
 import type { RunId } from "./run-id.ts";
-import type { Clock, ProcessHost, ProcessSource, Random } from "./world.ts";
+import type { Clock, ProcessHost, Random } from "./world.ts";
 
 /**
  * A layer that ends workers when their host cannot: something outside of the
@@ -58,8 +58,6 @@ export interface WatchedWorker {
 
 /** A protection at work. */
 export interface Engagement {
-	/** Takes Node's place as the parent of the workers. */
-	readonly source?: ProcessSource | undefined;
 	/** Called with each worker in the turn in which it is recorded. Never throws. */
 	watch?(worker: WatchedWorker): void;
 	/** Called when a worker has ended. Never throws. */

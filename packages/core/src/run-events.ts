@@ -176,7 +176,7 @@ export type RunEvent =
 			readonly restarts: number;
 	  }
 	| {
-			/** A protection's process is gone: it was released with the run, or it was lost and will be restarted. */
+			/** A protection's process is gone: it was released with the run, or it was lost and will be restarted. With a guard, its workers are lost. */
 			readonly type: "protection.ended";
 			readonly protection: string;
 			readonly pid: number;
@@ -185,7 +185,7 @@ export type RunEvent =
 			readonly how: "released" | "lost";
 	  }
 	| {
-			/** A requested protection cannot work here; `reason` says why. */
+			/** A protection cannot work here, or not any more; `reason` says why. */
 			readonly type: "protection.unavailable";
 			readonly protection: string;
 			readonly reason: string;

@@ -38,9 +38,9 @@ export interface StartErrorCodes {
 	 */
 	readonly SPAWN_FAILED: "no";
 	/**
-	 * The adapter requests descriptors that a worker under a guard or a preloaded parent cannot have: a guard provides
-	 * streams numbered 3 to 6.
-	 * @remedy Request those, open the run without a guard, or start the workers without `preload`.
+	 * The adapter requests descriptors that a worker of a preloaded parent cannot have, or of a run with `guard: "required"`:
+	 * a guard provides streams numbered 3 to 6.
+	 * @remedy Request those, leave `guard` out, or start the workers without `preload`.
 	 */
 	readonly DESCRIPTORS_UNSUPPORTED: "no";
 	/**
@@ -54,7 +54,7 @@ export interface StartErrorCodes {
 	 */
 	readonly RUN_CLOSED: "no";
 	/**
-	 * A protection with `whenUnavailable: "refuse"` cannot work on this machine.
+	 * A protection with `whenUnavailable: "refuse"`, or the guard with `guard: "required"`, cannot work on this machine.
 	 * @remedy The message names what is missing; `doctor` checks a machine beforehand.
 	 */
 	readonly PROTECTION_UNAVAILABLE: "no";

@@ -124,6 +124,8 @@ export interface StartedProcess {
 	 * the launcher made, by their numbers in the program. Rejects with StartError `SPAWN_FAILED` when it cannot be executed.
 	 */
 	readonly executed?: Promise<ReadonlyMap<number, number>> | undefined;
+	/** True from the moment in which the process that forked it is known to be gone; it is killed then. */
+	readonly isParentLost?: boolean | undefined;
 	/**
 	 * Sends a signal if the process is proven to be this one in the same turn; to a
 	 * group also after its leader is gone, if a member is proven to be of it.

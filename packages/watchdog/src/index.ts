@@ -1,4 +1,3 @@
-export { type GuardOptions, guard } from "./guard/guard.ts";
 export {
 	type HostCondition,
 	type HostEvidence,

@@ -6,6 +6,8 @@ import { type PythonGrpcOptions, pythonGrpc } from "../../src/index.ts";
 interface Orders {
 	readonly dataDir: string;
 	readonly size: number;
+	/** Left out: as by default. */
+	readonly guard?: "off" | undefined;
 	/** Called on every worker before the host says that it is ready; awaited. */
 	readonly first?: string;
 	/** Each called on a worker of its own, not awaited. */
@@ -29,6 +31,7 @@ const pool = await createPool({
 	}),
 	size: orders.size,
 	dataDir: orders.dataDir,
+	guard: orders.guard,
 	output: { echo: "none" },
 	onEvent: (event) => {
 		if (event.type === "run.started") tell({ runId: event.runId });

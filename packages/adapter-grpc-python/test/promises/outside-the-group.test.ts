@@ -10,12 +10,10 @@ const program = new URL("./host.ts", import.meta.url);
 const SIZE = 2;
 const DEADLINE_MS = 60_000;
 
-test("by default a process that left its worker's group outlives kill -9 of the host, and the next start ends it", {
-	timeout: 180_000,
-}, async () => {
-	const dataDir = freshDirectory();
+/** A host each of whose workers has a process outside of its group. */
+async function hostOfStrays(dataDir: string, guard?: "off") {
 	const host = startHost(program, {
-		dataDir,
+		...{ dataDir, guard },
 		size: SIZE,
 		first: "with_a_stray",
 	});
@@ -25,6 +23,24 @@ test("by default a process that left its worker's group outlives kill -9 of the 
 		(pid) => ![...workers, ...host.all("preloaded")].includes(pid),
 	);
 	expect(outside).toHaveLength(SIZE);
+	return { host, runId, outside };
+}
+
+test.runIf(process.platform === "linux")(
+	"by default a process that left its worker's group is gone after kill -9 of the host",
+	{ timeout: 180_000 },
+	async () => {
+		const { host, runId } = await hostOfStrays(freshDirectory());
+		await host.kill();
+		await untilNothingIsLeft(runId, DEADLINE_MS);
+	},
+);
+
+test("without a guard it outlives the host, and the next start ends it", {
+	timeout: 180_000,
+}, async () => {
+	const dataDir = freshDirectory();
+	const { host, runId, outside } = await hostOfStrays(dataDir, "off");
 
 	await host.kill();
 	await untilOnly(runId, outside);

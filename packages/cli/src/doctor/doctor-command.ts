@@ -33,8 +33,8 @@ NODE_OPTIONS="--import ./instrumentation.js" snakepit doctor`,
 
 async function examine({ dataDir, json }: DoctorFlags): Promise<void> {
 	const { doctor, formatDoctorReport } = await import("@snakepit/core/inspect");
-	const { guard, watchdog } = await import("@snakepit/watchdog");
-	const protections: readonly Protection[] = [watchdog(), guard()];
+	const { watchdog } = await import("@snakepit/watchdog");
+	const protections: readonly Protection[] = [watchdog()];
 	const adapters = await installedPython(process.cwd());
 	const layers = await doctor({
 		dataDir,
@@ -45,9 +45,9 @@ async function examine({ dataDir, json }: DoctorFlags): Promise<void> {
 	write(
 		json ? JSON.stringify(layers, undefined, 2) : formatDoctorReport(layers),
 	);
-	// A pool starts without a protection or telemetry, and not every pool is of Python; but none without any other layer.
+	// A pool starts without a guard, another protection or telemetry, and not every pool is of Python; but none without any other layer.
 	const optional = [
-		"telemetry",
+		...["guard", "telemetry"],
 		...[...protections, ...adapters].map(({ name }) => name),
 	];
 	if (

@@ -1,4 +1,5 @@
 import type { Adapter } from "../adapter.ts";
+import { guardLayer } from "../guard/guard-layer.ts";
 import type { Instrument } from "../instrument.ts";
 import { DEFAULTS } from "../option-defaults.ts";
 import type { CensusHost } from "../os/census.ts";
@@ -26,9 +27,11 @@ export async function examine(
 		machine instanceof Error || table.status === "unavailable"
 			? undefined
 			: machine;
+	const binary = nativeBinary();
 	return [
 		exitHooks(processEvents.mainThread),
-		lifeline(process.platform, nativeBinary()),
+		lifeline(process.platform, binary),
+		await guard(binary),
 		table,
 		...ledgerAndReaper(sqlite, host, dataDir),
 		auditor(host),
@@ -121,6 +124,14 @@ function auditor(host: CensusHost | undefined): LayerReport {
 		status: "active",
 		detail: `looks every ${DEFAULTS["audit.intervalMs"].value / 1000} s for strays of a running pool, unless audit.intervalMs says otherwise`,
 	};
+}
+
+async function guard(binary: string | undefined): Promise<LayerReport> {
+	try {
+		return await guardLayer(binary);
+	} catch (error) {
+		return unavailable("guard", asError(error));
+	}
 }
 
 async function inspect(protection: Protection): Promise<LayerReport> {

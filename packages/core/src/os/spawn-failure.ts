@@ -53,7 +53,7 @@ export function descriptorsUnsupported(
 	const instead =
 		source === "preload"
 			? "cannot give them any. Leave the adapter's preload() out."
-			: `gives them such as are numbered 3 to ${highest - 1}, and listeners only with a lifeline. Ask for such ones, or start its pool in a run without that protection.`;
+			: `gives them such as are numbered 3 to ${highest - 1}, and listeners only with a lifeline. Ask for such ones, or leave the option guard out, which starts it without.`;
 	return new StartError({
 		code: "DESCRIPTORS_UNSUPPORTED",
 		ran: "no",

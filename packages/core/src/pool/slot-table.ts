@@ -57,12 +57,13 @@ export function stateLeftBy(
 /** A worker that was ready this long has proved itself: its end is no crash loop. */
 const PROVEN_MS = 10_000;
 
-/** The end of a companion is not the worker's fault. */
+/** The end of a companion, or of what had forked it, is not the worker's fault. */
 const WANTED: readonly EndReason[] = [
 	"recycled",
 	"closed",
 	"restarted",
 	"companion_lost",
+	"parent_lost",
 ];
 
 /** Expected ends wipe the slate clean, an end after a proven life starts a new count. */

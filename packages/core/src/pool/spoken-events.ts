@@ -22,8 +22,9 @@ const NO_CRASHES: readonly EndReason[] = [
 	"restarted",
 	"host_exit",
 	"start_failed",
-	// Said of the companion itself.
+	// Said of the companion, the guard or the preloaded parent itself.
 	"companion_lost",
+	"parent_lost",
 ];
 
 /** The events that `SpokenEvents` is made of. */
@@ -36,6 +37,7 @@ export const SPOKEN_TYPES: readonly SnakepitEventType[] = [
 	"preload.ended",
 	"companion.ended",
 	"companion.unavailable",
+	"protection.ended",
 	"pool.reloaded",
 	"pool.reload_failed",
 ];
@@ -78,6 +80,10 @@ export class SpokenEvents {
 				return bounded(
 					`[snakepit] Pool ${event.pool} has no companion: ${withoutLastLines(event.reason)} Calls wait; it is tried again.`,
 				);
+			case "protection.ended":
+				return event.how === "lost" && event.protection === "guard"
+					? `[snakepit] The guard (pid ${event.pid}) ${describeExit(event.exit)}. The workers below it end with it, and others are started.`
+					: undefined;
 			case "pool.reloaded":
 				return `[snakepit] Pool ${event.pool} has new workers since ${changedFiles(event.files)} (${Math.round(event.durationMs)} ms).`;
 			case "pool.reload_failed":

@@ -28,6 +28,8 @@ export type EndReason =
 	| "stuck"
 	/** The companion of its pool ended, and it with it. */
 	| "companion_lost"
+	/** The process that had forked it ended, a guard or a preloaded parent, and it with that. */
+	| "parent_lost"
 	| "host_exit"
 	| "reaped"
 	/** Its host died, and its lifeline ended it. */

@@ -1,4 +1,4 @@
-import { OptionsError, StartError } from "../errors.ts";
+import { StartError } from "../errors.ts";
 import type {
 	Engagement,
 	Protection,
@@ -6,7 +6,6 @@ import type {
 	WatchedWorker,
 } from "../protection.ts";
 import { messageOf } from "../worker/start-errors.ts";
-import type { ProcessSource } from "../world.ts";
 
 /** The protections of one run: engaged before its first worker, released after its last. */
 export class Engagements {
@@ -28,30 +27,15 @@ export class Engagements {
 	}
 
 	/**
-	 * Engages each and returns the process source of the one that has one.
+	 * Engages each.
 	 *
-	 * @throws StartError `PROTECTION_UNAVAILABLE` where the protection says so; OptionsError when two want to be the
-	 *   parent of the workers. Those engaged before are for `release`.
+	 * @throws StartError `PROTECTION_UNAVAILABLE` where the protection says so. Those engaged before are for `release`.
 	 */
-	async engage(
-		protections: readonly Protection[],
-	): Promise<ProcessSource | undefined> {
-		const sources: { readonly of: string; readonly source: ProcessSource }[] =
-			[];
+	async engage(protections: readonly Protection[]): Promise<void> {
 		for (const protection of protections) {
 			const engagement = await this.#one(protection);
-			if (engagement === undefined) continue;
-			this.#engaged.push(engagement);
-			if (engagement.source !== undefined)
-				sources.push({ of: protection.name, source: engagement.source });
+			if (engagement !== undefined) this.#engaged.push(engagement);
 		}
-		if (sources.length > 1)
-			throw new OptionsError({
-				code: "INVALID_OPTION",
-				ran: "no",
-				message: `"protections" names ${sources.map(({ of }) => of).join(" and ")}, and each wants to be the parent of the workers. Take one of them.`,
-			});
-		return sources[0]?.source;
 	}
 
 	/** Resolves when nothing of them is left. */

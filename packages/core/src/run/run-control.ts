@@ -28,7 +28,8 @@ export interface RunControlSetting {
 	readonly program: Pick<HostProgram, "name" | "node" | "snakepit">;
 	readonly dataDir: string;
 	readonly runDirectory: string;
-	readonly protections: readonly string[];
+	/** Their names, once the run is open. */
+	readonly protections: () => readonly string[];
 	/** What clients may do; nobody can connect when it is empty. */
 	readonly scopes: readonly ControlScope[];
 	/** Has the events of the run. */
@@ -96,7 +97,8 @@ export class RunControl implements ControlledRun {
 		const { name, node, snakepit } = this.#setting.program;
 		return {
 			...{ runId, pid: owner.pid, program: name, dataDir },
-			...{ startedAtMs: startedAt, wallMs: clock.wall(), protections, scopes },
+			...{ startedAtMs: startedAt, wallMs: clock.wall(), scopes },
+			protections: protections(),
 			versions: { node, snakepit },
 			pools: [...this.#pools.values()].map((pool) => pool.look()),
 		};

@@ -55,8 +55,14 @@ export interface RunOptions {
 	 */
 	readonly dataDir?: string | undefined;
 	/**
-	 * Extra layers that kill workers when this program cannot: `watchdog()`, `guard()`. They cover every pool of the run.
+	 * Whether the workers have a guard as their parent: three small processes that end every descendant of a worker with
+	 * this program, also one that left its group and session and cleared its environment. `"auto"`: where it can work,
+	 * which is on Linux with the native binary; elsewhere, and for a program that a guard cannot give what it asks for, the
+	 * other layers do what they can. `"required"`: nothing is started without it. `"off"`: this program is their parent.
+	 * @default "auto"
 	 */
+	readonly guard?: "auto" | "required" | "off" | undefined;
+	/** Further layers that kill workers when this program cannot: `watchdog()`. They cover every pool of the run. */
 	readonly protections?: readonly Protection[] | undefined;
 	/** Decides for each orphan of a dead run whether it is killed, while the run is being opened. */
 	readonly cleanup?: CleanupStrategy | undefined;
@@ -97,6 +103,7 @@ export interface RunOptions {
 
 /** Options of a run: complete, checked, frozen. */
 export interface ResolvedRunOptions {
+	readonly guard: "auto" | "required" | "off";
 	readonly protections: readonly Protection[];
 	readonly cleanup: CleanupStrategy | undefined;
 	readonly audit: Complete<AuditOptions>;
@@ -128,6 +135,7 @@ const anything: Check = () => undefined;
 /** What is in a group is checked by the table of defaults. */
 export const RUN_CHECKS: Readonly<Record<keyof RunOptions, Check>> = {
 	dataDir: optional(nonEmptyText),
+	guard: optional(DEFAULTS.guard.check),
 	protections: optional(areProtections),
 	cleanup: optional(aFunction),
 	audit: anything,
@@ -153,6 +161,7 @@ export function resolveRunOptions(
 ): ResolvedRunOptions {
 	checkOptions(at, given, RUN_CHECKS);
 	return {
+		guard: given.guard ?? DEFAULTS.guard.value,
 		protections: [...(given.protections ?? [])],
 		cleanup: given.cleanup,
 		audit: resolveGroup(at, "audit", given.audit),
@@ -193,6 +202,7 @@ export function assertAgrees(
 		onSignal: rest.onSignal,
 		signalGraceMs: rest.signalGraceMs,
 		echo: rest.echo,
+		guard: rest.guard,
 		cleanup,
 	};
 	const opened: Readonly<Record<string, unknown>> = {

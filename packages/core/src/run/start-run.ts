@@ -4,14 +4,17 @@ import { leftoversLine } from "../cleanup/leftovers-line.ts";
 import { ProcessKiller } from "../cleanup/process-killer.ts";
 import { reap } from "../cleanup/reaper.ts";
 import type { SnakepitEvent } from "../events.ts";
+import type { GuardSource } from "../guard/guard-source.ts";
 import { JobQueue } from "../job/job-queue.ts";
 import { formatMarker, markerOf } from "../marker.ts";
 import type { CensusHost } from "../os/census.ts";
+import { loadLate } from "../os/load-late.ts";
 import { createRunDirectory } from "../os/private-directory.ts";
 import { createSharedDirectory, directoriesOf } from "../os/shared-memory.ts";
 import { pauseSync } from "../os/system-clock.ts";
 import { thisProgram } from "../os/this-program.ts";
 import { EventHub } from "../pool/event-hub.ts";
+import type { ProtectionContext } from "../protection.ts";
 import { boundHistory, readRuns } from "../registry/history.ts";
 import { isHostIncident } from "../registry/host-incident.ts";
 import { LedgerDirectory } from "../registry/ledger-directory.ts";
@@ -27,6 +30,8 @@ import { recordExit } from "./exit-record.ts";
 import type { RunInfrastructure } from "./run.ts";
 import { RunControl } from "./run-control.ts";
 import type { ResolvedRunOptions } from "./run-options.ts";
+
+const loadGuard = loadLate(() => import("../guard/open-guard.ts"));
 
 export interface StartRunParts {
 	readonly sqlite: Sqlite;
@@ -87,11 +92,13 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 	const sharedDirectory = createSharedDirectory(runDirectory);
 	const marker = formatMarker(markerOf(runId, host.self, directory.key));
 	const files = new OwnFiles({ sqlite, directory, name, file, lock });
-	const engagements = new Engagements({
+	const context: ProtectionContext = {
 		...{ runId, host, clock, random, marker, runDirectory, emit },
 		dataDir: parts.dataDir,
 		living: () => registry.living(),
-	});
+	};
+	const engagements = new Engagements(context);
+	let guard: GuardSource | undefined;
 	const registry = new SqliteRegistry({
 		clock,
 		emit,
@@ -141,7 +148,10 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 		...{ runDirectory, hub, clock, random, program },
 		dataDir: directory.path,
 		record: () => registry.record,
-		protections: options.protections.map(({ name }) => name),
+		protections: () => [
+			...(guard === undefined ? [] : [guard.name]),
+			...options.protections.map(({ name }) => name),
+		],
 		scopes: options.control,
 	});
 	const auditor = new Auditor({
@@ -171,14 +181,18 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 		registry.close();
 		control.close();
 		// Only now: until the run is over it must be watched.
-		await engagements.release();
+		await Promise.all([engagements.release(), guard?.release()]);
 	};
 	try {
-		const source = await engagements.engage(options.protections);
+		if (options.guard !== "off") {
+			const { openGuard } = await loadGuard();
+			guard = await openGuard(options.guard, context);
+		}
+		await engagements.engage(options.protections);
 		const infrastructure = {
 			...{ host, registry, clock, random, killer, marker },
 			...{ runDirectory, sharedDirectory },
-			source: source ?? host.source,
+			source: guard ?? host.source,
 		};
 		await control.listen();
 		const jobQueue = new JobQueue(options.jobs);

@@ -12,6 +12,7 @@ import {
 } from "../preload/preloaded-source.ts";
 import type { Protection } from "../protection.ts";
 import { resolveOptions } from "../resolve-options.ts";
+import type { RunOptions } from "../run/run-options.ts";
 import type { ContractWorker } from "./adapter-contract.ts";
 import { EventRecorder } from "./event-recorder.ts";
 import { type StartWorkerOptions, startWorker } from "./start-worker.ts";
@@ -21,7 +22,9 @@ export type RealStartOptions = Omit<
 	StartWorkerOptions,
 	"world" | "directory"
 > & {
-	/** As a pool has them. Default: none. */
+	/** As a run has it. */
+	readonly guard?: RunOptions["guard"];
+	/** As a run has them. Default: none. */
 	readonly protections?: readonly Protection[] | undefined;
 };
 
@@ -43,6 +46,7 @@ export async function startForReal(
 	const { openRun } = await import("../run/open-run.ts");
 	const run = await openRun({
 		dataDir,
+		guard: options.guard,
 		protections: options.protections,
 		onEvent: events.record,
 	});

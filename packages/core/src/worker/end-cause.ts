@@ -32,6 +32,12 @@ export class EndCause {
 		this.#verdict = verdict;
 	}
 
+	/** The process that had forked it is gone, and it with that. */
+	parentLost(verdict: string): void {
+		this.#reason = "parent_lost";
+		this.#verdict = verdict;
+	}
+
 	/** A reason that counts where there is none yet. */
 	presume(reason: EndReason): void {
 		this.#reason ??= reason;

@@ -190,6 +190,8 @@ async function ready(
 	const aborted = (): void => late.reject(signal.reason);
 	signal.addEventListener("abort", aborted);
 	try {
+		// A source that is another process takes its time between the record and this.
+		signal.throwIfAborted();
 		if (process.control === undefined || lifeline === undefined)
 			throw new TypeError(
 				`${workerId} has no control channel: its launch needs a launchPayload.`,

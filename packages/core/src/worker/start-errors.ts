@@ -37,10 +37,15 @@ const WITHDRAWN: Readonly<Partial<Record<EndReason, string>>> = {
 	restarted: "it is restarted",
 };
 
+/** Ends of something else, which took the worker along. */
+const LOST: readonly (EndReason | undefined)[] = [
+	"companion_lost",
+	"parent_lost",
+];
+
 export function withdrawn(worker: Worker): StartError {
 	const { reason, verdict } = worker.cause;
-	const why =
-		reason === "companion_lost" ? verdict : WITHDRAWN[reason ?? "closed"];
+	const why = LOST.includes(reason) ? verdict : WITHDRAWN[reason ?? "closed"];
 	return new StartError({
 		code: "START_WITHDRAWN",
 		ran: "no",
@@ -65,7 +70,7 @@ export function notSpawned(
 /** Why a process did not become ready, with its last lines, which explain it most often. */
 export function notReady(error: unknown, worker: Worker): StartError {
 	const { reason } = worker.cause;
-	if (reason === "companion_lost" || (reason ?? "") in WITHDRAWN)
+	if (LOST.includes(reason) || (reason ?? "") in WITHDRAWN)
 		return withdrawn(worker);
 	const words = outputTailOf(worker);
 	if (error instanceof StartError) return withLastLines(error, words);

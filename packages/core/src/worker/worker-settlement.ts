@@ -4,6 +4,7 @@ import { recordEnd } from "../process/owned-process.ts";
 import type { EndReason, Killer } from "../registry/process-registry.ts";
 import type { Clock, ProcessExit, World } from "../world.ts";
 import { noteCompanionLost } from "./companion-tie.ts";
+import { noteParentLost } from "./parent-lost.ts";
 import type { RunningCalls } from "./running-calls.ts";
 import type { Worker } from "./worker.ts";
 import { workerLost } from "./worker-lost.ts";
@@ -43,6 +44,7 @@ export async function settleWorker(
 	const { connection } = worker;
 	const killer = await end.finish(belongings, connection, exit);
 	await awaitLastOutput(belongings, calls, clock);
+	noteParentLost(worker, belongings.process);
 	if (worker.companion !== undefined) await noteCompanionLost(worker, exit);
 	calls.lose(() => workerLost(worker, exit));
 	const reason = worker.cause.reason ?? "exited";

@@ -8,6 +8,7 @@ import { awaitLaunch } from "./awaited-launch.ts";
 import { type Companions, noteCompanionLost, tie } from "./companion-tie.ts";
 import { formatLaunchMessage, shakeHands } from "./control-channel.ts";
 import { ConversationOutput } from "./conversation-output.ts";
+import { noteParentLost } from "./parent-lost.ts";
 import { processView } from "./process-view.ts";
 import { dumpUnreadyStacks } from "./stack-dump.ts";
 import {
@@ -116,6 +117,8 @@ export class WorkerStarter {
 			if (isTimeout(error)) await dumpUnreadyStacks(belongings, world);
 			worker.condemn("start_failed", messageOf(error));
 			await worker.output?.lastLines();
+			// What a preloaded parent said last explains more than its end.
+			if (process.source === "guard") noteParentLost(worker, process);
 			await noteCompanionLost(worker, await exitSoFar(process));
 			throw notReady(error, worker);
 		}

@@ -14,6 +14,8 @@ const order = JSON.parse(process.argv[2] ?? "") as HostOrder;
 const events: unknown[] = [];
 const run = await openRun({
 	dataDir: order.dataDir,
+	// What a host leaves that had no guard.
+	guard: "off",
 	echo: "none",
 	onEvent: (event) => events.push(event),
 });

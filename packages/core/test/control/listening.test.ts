@@ -66,7 +66,7 @@ test("a run that cannot listen goes on without, and says why", async () => {
 	await using run = await openRun({ dataDir: temporaryDirectory() });
 	const { clock, random } = run.infrastructure;
 	const control = new RunControl({
-		...{ hub, clock, random, dataDir: run.dataDir, protections: [] },
+		...{ hub, clock, random, dataDir: run.dataDir, protections: () => [] },
 		record: () => run.registry.runs()[0] as RunRecord,
 		runDirectory: join(run.dataDir, "nowhere"),
 		program: { name: "a test", node: "", snakepit: "" },

@@ -17,8 +17,8 @@ afterEach(() => void vi.unstubAllEnvs());
 import { layer, protection } from "./doctor-bench.ts";
 
 test("every layer is reported, in the order in which they act, and the protections that are given", async () => {
-	const guard: LayerReport = {
-		layer: "guard",
+	const other: LayerReport = {
+		layer: "other",
 		status: "unavailable",
 		detail: "no Python",
 		remedy: "install it",
@@ -26,21 +26,22 @@ test("every layer is reported, in the order in which they act, and the protectio
 	const reports = await doctor({
 		dataDir: temporaryDirectory(),
 		protections: [
-			protection("guard", async () => guard),
+			protection("other", async () => other),
 			protection("broken", () => Promise.reject("no idea")),
 		],
 	});
 	expect(reports.map((report) => [report.layer, report.status])).toEqual([
 		["exit hooks", "active"],
 		["lifeline", "available"],
+		["guard", process.platform === "linux" ? "available" : "unavailable"],
 		["process table", "active"],
 		["ledger", "active"],
 		["reaper", "active"],
 		["auditor", "active"],
-		["guard", "unavailable"],
+		["other", "unavailable"],
 		["broken", "unavailable"],
 	]);
-	expect(layer(reports, "guard")).toBe(guard);
+	expect(layer(reports, "other")).toBe(other);
 	expect(layer(reports, "broken").detail).toBe("no idea");
 });
 
@@ -227,7 +228,7 @@ test("the report is written in columns, what helps below", () => {
 		formatDoctorReport([
 			{ layer: "ledger", status: "active", detail: "is there" },
 			{
-				layer: "guard",
+				layer: "other",
 				status: "unavailable",
 				detail: "no Python",
 				remedy: "install it",
@@ -236,7 +237,7 @@ test("the report is written in columns, what helps below", () => {
 	).toBe(
 		[
 			"ledger  active       is there",
-			"guard   unavailable  no Python",
+			"other   unavailable  no Python",
 			"                     What helps: install it",
 			"",
 		].join("\n"),

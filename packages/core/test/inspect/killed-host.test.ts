@@ -37,7 +37,9 @@ async function hostOf(
 	dataDir: string,
 	specs: readonly LaunchSpec[],
 ): Promise<{ readonly host: ChildProcess; readonly pids: readonly number[] }> {
-	const host = spawn(process.execPath, [HOST, dataDir, JSON.stringify(specs)], {
+	// What a protection recorded is another test's.
+	const args = [HOST, dataDir, JSON.stringify(specs), "off"];
+	const host = spawn(process.execPath, args, {
 		stdio: ["ignore", "pipe", "inherit"],
 		env: { ...process.env, TMPDIR: dataDir },
 	});
@@ -69,7 +71,7 @@ test.runIf(process.platform === "linux")(
 			program: {
 				name: "any-program-host.ts",
 				cwd: process.cwd(),
-				argv: [process.execPath, HOST, dataDir, expect.any(String)],
+				argv: [process.execPath, HOST, dataDir, expect.any(String), "off"],
 				node: process.versions.node,
 				snakepit: expect.stringMatching(/^\d+\.\d+\.\d+/),
 			},

@@ -23,8 +23,8 @@ function takeAll(): number[] {
 }
 
 /** One that the run needs, its socket and a program with every pipe. */
-async function attempt(): Promise<void> {
-	const run = await openRun({ dataDir });
+async function attempt(guard: "auto" | "off"): Promise<void> {
+	const run = await openRun({ dataDir, guard });
 	try {
 		const path = join(run.infrastructure.runDirectory, "socket");
 		const listener = await run.infrastructure.host.listenLifeline(path);
@@ -51,11 +51,14 @@ async function attempt(): Promise<void> {
 	}
 }
 
-async function attemptWith(free: number): Promise<object> {
+async function attemptWith(
+	free: number,
+	guard: "auto" | "off" = "off",
+): Promise<object> {
 	const taken = takeAll();
 	for (const descriptor of taken.splice(0, free)) closeSync(descriptor);
 	try {
-		await attempt();
+		await attempt(guard);
 		return { free, ok: true };
 	} catch (error) {
 		const { name, code, message } = error as SnakepitError;
@@ -71,9 +74,14 @@ console.log(JSON.stringify(await attemptWith(0)));
 console.log(JSON.stringify(await attemptWith(4)));
 await loadSqlite();
 await loadJoinRun();
+let enough = MOST;
 for (let free = 0; free <= MOST; free++) {
 	const said = await attemptWith(free);
 	console.log(JSON.stringify(said));
+	enough = free;
 	if ("ok" in said) break;
 }
+// With what suffices without one, there may be too few for a guard: it is done without.
+for (let free = enough; free < 2 * enough; free++)
+	console.log(JSON.stringify(await attemptWith(free, "auto")));
 process.exit();

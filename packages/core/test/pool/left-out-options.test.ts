@@ -116,6 +116,7 @@ const GROUPS: {
 };
 const RUN: LeftOut<RunOptions> = {
 	dataDir: undefined,
+	guard: undefined,
 	protections: undefined,
 	cleanup: undefined,
 	audit: undefined,

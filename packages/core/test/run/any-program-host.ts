@@ -1,10 +1,14 @@
 /** A host of programs that know nothing of Snakepit; see any-program.test.ts. Prints their pids when all are up. */
 import type { LaunchSpec } from "../../src/adapter.ts";
 import { openRun } from "../../src/run/open-run.ts";
+import type { RunOptions } from "../../src/run/run-options.ts";
 
-const [dataDir, text = "[]"] = process.argv.slice(2);
+const [dataDir, text = "[]", guard] = process.argv.slice(2);
 const specs = JSON.parse(text) as readonly LaunchSpec[];
-const run = await openRun({ dataDir });
+const run = await openRun({
+	dataDir,
+	guard: guard as RunOptions["guard"],
+});
 const pool = await run.createPool({
 	adapter: {
 		name: "any",

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -20,6 +21,19 @@ const node = (script: string): LaunchSpec => ({
 
 const SERVER =
 	'process.stdin.resume().on("end", () => {}); console.log("up"); setInterval(() => {}, 1e6);';
+/** The lifeline's, too. */
+const CLOSES_DESCRIPTORS: LaunchSpec = {
+	executable: "perl",
+	args: [
+		...["-MPOSIX", "-e"],
+		'POSIX::close($_) for 3..1023; $| = 1; print "up\\n"; sleep;',
+	],
+};
+/** Its daemon left the group, cleared its environment, and wrote its pid into that file. */
+const hasDaemon = (file: string): LaunchSpec =>
+	shell(
+		`env -i PATH="$PATH" setsid -f sh -c 'echo $$ > ${file}.new; mv ${file}.new ${file}; exec sleep 100000'; while [ ! -e ${file} ]; do sleep 0.01; done; echo up; cat`,
+	);
 const WAITS = shell("echo up; cat");
 const PROGRAMS: Readonly<Record<string, LaunchSpec>> = {
 	"waits for input": WAITS,
@@ -44,6 +58,15 @@ const PROGRAMS: Readonly<Record<string, LaunchSpec>> = {
 	"forks without end": shell("echo up; while :; do sleep 0.05 & wait; done"),
 };
 
+interface HostOptions {
+	/** What Node gets before the program. */
+	readonly before?: readonly string[];
+	readonly guard?: "off";
+}
+
+/** Only the lifeline ends its programs. */
+const ALONE: HostOptions = { guard: "off" };
+
 interface Up {
 	readonly host: ChildProcess;
 	readonly pids: readonly number[];
@@ -62,14 +85,18 @@ const IN_A_THREAD = [
 	setInterval(() => {}, 2 ** 30);`,
 ];
 
+/** @param guard left out: as by default. */
 async function hostOf(
 	dataDir: string,
 	specs: readonly LaunchSpec[],
-	before: readonly string[] = [],
+	{ before = [], guard }: HostOptions = {},
 ): Promise<Up> {
 	const host = spawn(
 		process.execPath,
-		[...before, HOST, dataDir, JSON.stringify(specs)],
+		[
+			...[...before, HOST, dataDir, JSON.stringify(specs)],
+			...(guard === undefined ? [] : [guard]),
+		],
 		{
 			stdio: ["ignore", "pipe", "inherit"],
 			env: { ...process.env, TMPDIR: dataDir },
@@ -97,12 +124,25 @@ function kill(host: ChildProcess, ...signals: readonly NodeJS.Signals[]): void {
 	for (const signal of signals) host.kill(signal);
 }
 
+const WAYS: readonly (readonly [string, (host: ChildProcess) => void])[] = [
+	["its host is killed", (host) => kill(host, "SIGKILL")],
+	[
+		"its host is killed with its group",
+		(host) => process.kill(-(host.pid as number), "SIGKILL"),
+	],
+	[
+		"its host is stopped, and then killed",
+		(host) => kill(host, "SIGSTOP", "SIGKILL"),
+	],
+	["its host crashes", (host) => kill(host, "SIGSEGV")],
+];
+
 describe.runIf(process.platform === "linux")("a program that", () => {
 	// The next test has them all at once.
 	test.each(rows(Object.entries(PROGRAMS), (_, index) => index === 0))(
 		"%s is gone with its group when its host is killed",
 		async (_, spec) => {
-			const { host, pids } = await hostOf(temporaryDirectory(), [spec]);
+			const { host, pids } = await hostOf(temporaryDirectory(), [spec], ALONE);
 			expect(membersOf(pids).length).toBeGreaterThan(0);
 			kill(host, "SIGKILL");
 			await eventually("their end", () => membersOf(pids).length === 0);
@@ -110,14 +150,9 @@ describe.runIf(process.platform === "linux")("a program that", () => {
 	);
 
 	test("is one of all of these is gone however the host dies", async () => {
-		const ways: readonly ((host: ChildProcess) => void)[] = [
-			(host) => process.kill(-(host.pid as number), "SIGKILL"),
-			(host) => kill(host, "SIGSTOP", "SIGKILL"),
-			(host) => kill(host, "SIGSEGV"),
-		];
 		const all = Object.values(PROGRAMS);
-		for (const dies of ways) {
-			const { host, pids } = await hostOf(temporaryDirectory(), all);
+		for (const [, dies] of WAYS) {
+			const { host, pids } = await hostOf(temporaryDirectory(), all, ALONE);
 			expect(pids).toHaveLength(all.length);
 			dies(host);
 			await eventually("their end", () => membersOf(pids).length === 0);
@@ -126,19 +161,42 @@ describe.runIf(process.platform === "linux")("a program that", () => {
 
 	test("is one of all of these is gone when the thread of its pool is terminated", async () => {
 		const all = Object.values(PROGRAMS);
-		const { host, pids } = await hostOf(temporaryDirectory(), all, IN_A_THREAD);
+		const { host, pids } = await hostOf(temporaryDirectory(), all, {
+			...ALONE,
+			before: IN_A_THREAD,
+		});
 		expect(pids).toHaveLength(all.length);
 		kill(host, "SIGUSR2");
 		await eventually("their end", () => membersOf(pids).length === 0);
 		expect(host.exitCode ?? host.signalCode).toBeNull();
 	});
 
-	test("closes descriptors that it does not know outlives its host, until the next program starts", async () => {
+	test.each(WAYS)(
+		"nothing else would end is gone by default when %s, with its daemon",
+		async (_, dies) => {
+			const dataDir = temporaryDirectory();
+			const file = join(dataDir, "pid");
+			const stopped = PROGRAMS["is stopped"] as LaunchSpec;
+			const { host, pids } = await hostOf(dataDir, [
+				CLOSES_DESCRIPTORS,
+				{ ...stopped, lifeline: "off" },
+				hasDaemon(file),
+			]);
+			const all = [...pids, Number(readFileSync(file, "utf8"))];
+			expect(all.map((pid) => machine.facts(pid)?.condition)).toEqual(
+				Array(4).fill("alive"),
+			);
+			dies(host);
+			await eventually("their end", () =>
+				all.every((pid) => machine.observe(pid) === "gone"),
+			);
+		},
+	);
+
+	test("closes descriptors that it does not know, without a guard, outlives its host, until the next program starts", async () => {
 		const dataDir = temporaryDirectory();
-		const script =
-			'POSIX::close($_) for 3..1023; $| = 1; print "up\\n"; sleep;';
-		const closing = { executable: "perl", args: ["-MPOSIX", "-e", script] };
-		const { host, pids } = await hostOf(dataDir, [closing, WAITS]);
+		const specs = [CLOSES_DESCRIPTORS, WAITS];
+		const { host, pids } = await hostOf(dataDir, specs, ALONE);
 		const [closer = 0, other = 0] = pids;
 		kill(host, "SIGKILL");
 		await eventually("the end of the other", () => !membersOf([other]).length);
@@ -148,13 +206,11 @@ describe.runIf(process.platform === "linux")("a program that", () => {
 		expect(membersOf([closer])).toEqual([]);
 	});
 
-	test("is launched with its lifeline off outlives its host, and is found in the same way", async () => {
+	test("is launched with its lifeline off, without a guard, outlives its host, and is found in the same way", async () => {
 		const dataDir = temporaryDirectory();
 		const spec = PROGRAMS["is stopped"] as LaunchSpec;
-		const { host, pids } = await hostOf(dataDir, [
-			{ ...spec, lifeline: "off" },
-			spec,
-		]);
+		const specs = [{ ...spec, lifeline: "off" }, spec] as const;
+		const { host, pids } = await hostOf(dataDir, specs, ALONE);
 		const [off = 0, tied = 0] = pids;
 		kill(host, "SIGKILL");
 		await eventually("the end of the other", () => !membersOf([tied]).length);

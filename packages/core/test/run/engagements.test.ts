@@ -1,10 +1,6 @@
 import { beforeEach, expect, test } from "vitest";
-import { OptionsError, StartError } from "../../src/errors.ts";
-import type {
-	Engagement,
-	Protection,
-	WatchedWorker,
-} from "../../src/protection.ts";
+import { StartError } from "../../src/errors.ts";
+import type { Protection, WatchedWorker } from "../../src/protection.ts";
 import { Engagements } from "../../src/run/engagements.ts";
 import { type VirtualWorld, virtualWorld } from "../../src/testing.ts";
 
@@ -30,9 +26,8 @@ beforeEach(() => {
 
 function protection(
 	name: string,
-	fields: Partial<Protection> & { readonly source?: Engagement["source"] } = {},
+	fields: Partial<Protection> = {},
 ): Protection {
-	const { source, ...rest } = fields;
 	return {
 		name,
 		whenUnavailable: "start",
@@ -40,7 +35,6 @@ function protection(
 		engage: async () => {
 			messages.push(`${name} engaged`);
 			return {
-				...(source && { source }),
 				watch: ({ incarnation }) =>
 					messages.push(`${name} watches ${incarnation}`),
 				unwatch: (incarnation) =>
@@ -50,7 +44,7 @@ function protection(
 				},
 			};
 		},
-		...rest,
+		...fields,
 	};
 }
 
@@ -92,9 +86,7 @@ test("one that cannot work is reported, and the run opens without it", async () 
 			throw new Error("There is no python3.");
 		},
 	});
-	expect(
-		await engagements.engage([unavailable, protection("b")]),
-	).toBeUndefined();
+	await engagements.engage([unavailable, protection("b")]);
 	expect(virtual.events.events).toMatchObject([
 		{
 			type: "protection.unavailable",
@@ -117,13 +109,4 @@ test("one that insists keeps the run from opening, with the reason", async () =>
 	expect(error).toBeInstanceOf(StartError);
 	expect(error).toMatchObject({ code: "PROTECTION_UNAVAILABLE", cause });
 	expect(error.message).toContain("There is no python3.");
-});
-
-test("workers have one parent", async () => {
-	const { source } = virtual.host;
-	const a = protection("a", { source });
-	expect(await engagements.engage([protection("c"), a])).toBe(source);
-	const both = engagements.engage([a, protection("b", { source })]);
-	await expect(both).rejects.toThrow(OptionsError);
-	await expect(both).rejects.toThrow(/a and b/);
 });

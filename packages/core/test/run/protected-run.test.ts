@@ -80,7 +80,7 @@ test("a protection that insists and cannot work leaves no run behind", async () 
 		engage: () => Promise.reject(new Error("no")),
 	};
 	const acquired = openRun({
-		dataDir,
+		...{ dataDir, guard: "off" },
 		protections: [failing],
 		onEvent: record,
 	});

@@ -19,6 +19,7 @@ function protection(fields: Partial<Protection> = {}): Protection {
 
 test("what is left out has its default", () => {
 	expect(resolveRunOptions("openRun", {}, {})).toEqual({
+		guard: "auto",
 		protections: [],
 		cleanup: undefined,
 		audit: { intervalMs: 30_000, strays: "reported" },

@@ -20,6 +20,7 @@ const SRC = join(import.meta.dirname, "../../src");
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
 	vocabulary: [],
 	os: ["vocabulary"],
+	guard: ["vocabulary", "os"],
 	heartbeat: ["vocabulary"],
 	process: ["vocabulary"],
 	worker: ["vocabulary", "heartbeat", "process"],
@@ -36,6 +37,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
 		"cleanup",
 		"audit",
 		"os",
+		"guard",
 		"process",
 		"worker",
 		"job",
@@ -43,7 +45,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
 		"companion",
 		"pool",
 	],
-	inspect: ["vocabulary", "registry", "cleanup", "run", "os"],
+	inspect: ["vocabulary", "registry", "cleanup", "run", "os", "guard"],
 	testing: [
 		"vocabulary",
 		"os",
@@ -80,9 +82,17 @@ const RESERVED: readonly {
 	readonly code: RegExp;
 	readonly in: readonly string[];
 }[] = [
-	{ what: "child processes", code: /"node:child_process"/, in: ["os"] },
+	{
+		what: "child processes",
+		code: /"node:child_process"/,
+		in: ["os", "guard"],
+	},
 	{ what: "signals", code: /process\.kill\b/, in: ["os"] },
-	{ what: "the process file system", code: /["'`]\/proc\b/, in: ["os"] },
+	{
+		what: "the process file system",
+		code: /["'`]\/proc\b/,
+		in: ["os", "guard"],
+	},
 	{
 		what: "timers",
 		code: /\bset(Timeout|Interval|Immediate)\b|"node:timers/,

@@ -8,7 +8,7 @@ import { metrics } from "@opentelemetry/api";
 import { PrometheusExporter } from "@opentelemetry/exporter-prometheus";
 import { MeterProvider } from "@opentelemetry/sdk-metrics";
 import { createPool } from "@snakepit/core";
-import { guard, watchdog } from "@snakepit/watchdog";
+import { watchdog } from "@snakepit/watchdog";
 import { telemetry } from "../../src/index.ts";
 import type { HostNews } from "./host.ts";
 import { sleeper } from "./sleeper.ts";
@@ -27,7 +27,8 @@ const pool = await createPool({
 	adapter: sleeper,
 	dataDir,
 	size: 3,
-	protections: [watchdog(), guard()].filter(({ name }) => names.includes(name)),
+	guard: names.includes("guard") ? "required" : "off",
+	protections: [watchdog()].filter(({ name }) => names.includes(name)),
 	onEvent: (event) => {
 		if (event.type === "worker.spawned" || event.type === "protection.started")
 			pids.add(event.pid);

@@ -1,10 +1,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createPool } from "@snakepit/core";
-import type { Protection } from "@snakepit/core/protection";
+import { createPool, type RunOptions } from "@snakepit/core";
 import { EventRecorder } from "@snakepit/core/testing";
-import { guard, watchdog } from "@snakepit/watchdog";
+import { watchdog } from "@snakepit/watchdog";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { EVENTS, telemetry } from "../../src/index.ts";
 import { MemorySdk, milliseconds, unregister } from "../support/memory-sdk.ts";
@@ -67,7 +66,7 @@ test.each([
 
 		const pool = await createPool({
 			adapter: sleeper,
-			dataDir,
+			...{ dataDir, guard: "off" },
 			size: 1,
 			instruments: [telemetry()],
 		});
@@ -118,16 +117,19 @@ test.each([
 	},
 );
 
-test.each([watchdog(), guard()] as const)(
-	"the life of a $name is exported: its start, its loss, the next one, its end",
+test.each<[string, RunOptions]>([
+	["watchdog", { guard: "off", protections: [watchdog()] }],
+	["guard", { guard: "required" }],
+])(
+	"the life of a %s is exported: its start, its loss, the next one, its end",
 	{ timeout: 60_000 },
-	async (protection: Protection) => {
+	async (name, protected_) => {
 		const events = new EventRecorder();
 		const pool = await createPool({
 			adapter: sleeper,
 			dataDir: temporaryDirectory(),
 			size: 1,
-			protections: [protection],
+			...protected_,
 			instruments: [telemetry()],
 			onEvent: events.record,
 		});
@@ -160,7 +162,7 @@ test.each([watchdog(), guard()] as const)(
 			"snakepit.worker.exit.signal": "SIGKILL",
 		});
 		expect(Object.keys(own[0]?.attributes ?? {}).sort()).toEqual(
-			catalogued("protection.started", protection.name),
+			catalogued("protection.started", name),
 		);
 	},
 );
@@ -168,22 +170,22 @@ test.each([watchdog(), guard()] as const)(
 test("a protection that cannot work is exported with its reason", async () => {
 	const pool = await createPool({
 		adapter: sleeper,
-		dataDir: temporaryDirectory(),
+		...{ dataDir: temporaryDirectory(), guard: "off" },
 		size: 1,
 		protections: [
 			{
-				name: "guard",
+				name: "other",
 				whenUnavailable: "start",
 				settings: {},
 				inspect: () => Promise.reject(new Error("not asked for")),
-				engage: () => Promise.reject(new Error("there is no guard here")),
+				engage: () => Promise.reject(new Error("it is not there")),
 			},
 		],
 		instruments: [telemetry()],
 	});
 	await pool.close();
 	expect(attributesOf("snakepit.protection.unavailable")).toEqual({
-		"snakepit.protection.name": "guard",
-		"snakepit.reason": expect.stringContaining("there is no guard here"),
+		"snakepit.protection.name": "other",
+		"snakepit.reason": expect.stringContaining("it is not there"),
 	});
 });

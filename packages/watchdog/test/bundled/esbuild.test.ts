@@ -28,8 +28,8 @@ describe.each(["esm", "cjs"] as const)("bundled by esbuild as %s", (format) => {
 
 		const isLinux = process.platform === "linux";
 		const expected = [
-			["watchdog", "dist/watchdog/program.js"],
 			["guard", isLinux ? NATIVE : "Linux"],
+			["watchdog", "dist/watchdog/program.js"],
 		] as const;
 		const remedy = (name: string) =>
 			name === "guard" && !isLinux
@@ -38,7 +38,8 @@ describe.each(["esm", "cjs"] as const)("bundled by esbuild as %s", (format) => {
 		const said = JSON.parse(stdout);
 		expect(said.answer).toBe("answered");
 		expect(said.reported).toMatchObject(
-			expected.map(([protection, file]) => ({
+			// Where there is no guard for the system, a run does without and says nothing.
+			expected.slice(isLinux ? 0 : 1).map(([protection, file]) => ({
 				protection,
 				reason: expect.stringContaining(file),
 			})),

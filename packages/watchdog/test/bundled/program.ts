@@ -1,11 +1,11 @@
 // A program that is bundled, and asks for protections whose programs are files.
 import { createPool, type SnakepitEvent } from "@snakepit/core";
 import { doctor } from "@snakepit/core/inspect";
-import { guard, watchdog } from "@snakepit/watchdog";
+import { watchdog } from "@snakepit/watchdog";
 
 async function main(dataDir: string | undefined): Promise<void> {
 	const reported: object[] = [];
-	const protections = [watchdog(), guard()];
+	const protections = [watchdog()];
 	const layers = await doctor({ dataDir, protections });
 	const pool = await createPool({
 		adapter: {

@@ -32,7 +32,7 @@ async function beHost(): Promise<void> {
 	let started: Up | undefined;
 	setInterval(() => {}, 2 ** 30);
 	await createPool({
-		dataDir,
+		...{ dataDir, guard: "off" },
 		size: 4,
 		heartbeat: "off",
 		output: { echo: "none" },

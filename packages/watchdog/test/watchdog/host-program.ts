@@ -56,6 +56,8 @@ async function open(dataDir: string, name: string): Promise<Pool> {
 		stop: { killAfterMs: 300 },
 		heartbeat: "off",
 		output: { echo: "none" },
+		// What the watchdog does by itself.
+		guard: "off",
 		protections: [
 			watchdog(order.options),
 			...(order.diesAtRecord ? [suicide] : []),

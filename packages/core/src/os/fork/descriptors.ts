@@ -13,6 +13,15 @@ export function connectedDescriptors(spec: ProcessSpec): readonly number[] {
 	];
 }
 
+/** A connection can become any low descriptor of a worker; a listener of this program cannot reach it. */
+export function canBeGiven(spec: ProcessSpec, highest: number): boolean {
+	const given = [...(spec.descriptors?.values() ?? [])];
+	return (
+		given.every((each) => each === "stream" || !("fd" in each)) &&
+		Math.max(...connectedDescriptors(spec)) <= highest
+	);
+}
+
 function streamNumbers({ descriptors = new Map() }: ProcessSpec): number[] {
 	return [...descriptors].flatMap(([fd, what]) =>
 		what === "stream" ? fd : [],

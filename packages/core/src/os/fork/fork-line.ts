@@ -9,7 +9,7 @@ import type {
 } from "../../world.ts";
 import { descriptorsUnsupported, spawnFailed } from "../spawn-failure.ts";
 import { type Answer, type AnswerOf, parseAnswer } from "./answer.ts";
-import { connectedDescriptors } from "./descriptors.ts";
+import { canBeGiven } from "./descriptors.ts";
 import { Fork } from "./fork.ts";
 import { FrameReader } from "./frame-reader.ts";
 import { encodeRequest, type Request } from "./request.ts";
@@ -170,13 +170,4 @@ export class ForkLine {
 		if (next === undefined) this.#starting--;
 		else next();
 	}
-}
-
-/** A connection can become any low descriptor of a worker; a listener of this program cannot reach it. */
-function canBeGiven(spec: ProcessSpec, highest: number): boolean {
-	const given = [...(spec.descriptors?.values() ?? [])];
-	return (
-		given.every((each) => each === "stream" || !("fd" in each)) &&
-		Math.max(...connectedDescriptors(spec)) <= highest
-	);
 }

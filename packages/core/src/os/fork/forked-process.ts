@@ -32,6 +32,7 @@ export class ForkedProcess implements StartedProcess {
 	readonly #group: OwnGroup;
 	readonly #resolve: (exit: ProcessExit) => void;
 	#end: "open" | "reported" = "open";
+	#isParentLost = false;
 
 	constructor(
 		group: OwnGroup,
@@ -63,6 +64,10 @@ export class ForkedProcess implements StartedProcess {
 			output?.once("end", () => group.noteLeader());
 	}
 
+	get isParentLost(): boolean {
+		return this.#isParentLost;
+	}
+
 	signal(signal: NodeJS.Signals, target: SignalTarget): SignalOutcome {
 		return target === "group"
 			? this.#group.signal(signal)
@@ -71,6 +76,7 @@ export class ForkedProcess implements StartedProcess {
 
 	/** The parent is gone: the process is killed, and its end is reported when it is gone. */
 	lost(clock: Clock): void {
+		this.#isParentLost = true;
 		this.#group.signal("SIGKILL");
 		const look = (pauseMs: number): void => {
 			const seen = this.#host.observe(this.identity.pid);

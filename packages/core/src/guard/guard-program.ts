@@ -1,33 +1,43 @@
 import { execFile } from "node:child_process";
-import { nativeBinary } from "@snakepit/core/infrastructure";
-import { VERSION } from "../gen/version.ts";
-import { ProtectionUnavailable } from "../own-file.ts";
+import { VERSION } from "../os/gen/version.ts";
 
 const INSPECTION_LIMIT_MS = 10_000;
+
+/** Why there can be no guard here, and what would help. */
+export class GuardUnavailable extends Error {
+	override readonly name = "GuardUnavailable";
+	readonly reason: string;
+	readonly remedy: string;
+
+	constructor(reason: string, remedy: string) {
+		super(`${reason} ${remedy}`);
+		this.reason = reason;
+		this.remedy = remedy;
+	}
+}
+
+/** Whether there is a guard for this system at all: where there is none, nobody misses it. */
+export function hasGuard(platform: string, arch: string): boolean {
+	return platform === "linux" && (arch === "x64" || arch === "arm64");
+}
 
 /**
  * The guard's program: the native binary, whose first argument is `guard`.
  *
- * @throws ProtectionUnavailable when there is none for this system, or it is not installed.
+ * @throws GuardUnavailable when there is none for this system, or it is not installed.
  */
 export function guardProgram(
+	binary: string | undefined,
 	{ platform, arch }: { platform: string; arch: string } = process,
-	find: typeof nativeBinary = nativeBinary,
 ): string {
-	if (platform !== "linux")
-		throw new ProtectionUnavailable(
-			`The guard is made of what Linux offers; this is ${platform}.`,
+	if (!hasGuard(platform, arch))
+		throw new GuardUnavailable(
+			`The guard is a program for Linux on x64 and arm64; this is ${platform} on ${arch}.`,
 			"Use the watchdog, which works here.",
 		);
-	const program = find({ platform, architecture: arch });
-	if (program !== undefined) return program;
+	if (binary !== undefined) return binary;
 	const name = `@snakepit/native-linux-${arch}`;
-	if (arch !== "x64" && arch !== "arm64")
-		throw new ProtectionUnavailable(
-			`The guard is a native program for x64 and arm64; this is ${arch}.`,
-			"Use the watchdog, which works here.",
-		);
-	throw new ProtectionUnavailable(
+	throw new GuardUnavailable(
 		`The guard is a program of the package ${name}, which was not found, or whose files may not be executed.`,
 		`Run npm install ${name}@${VERSION} where the program runs: it is an optional dependency of @snakepit/core, which npm leaves out with --omit=optional, and a bundle does not contain.`,
 	);
@@ -36,7 +46,7 @@ export function guardProgram(
 /**
  * Has the guard inspect this machine.
  *
- * @throws ProtectionUnavailable when none can work.
+ * @throws GuardUnavailable when none can work.
  */
 export async function inspectGuard(program: string): Promise<void> {
 	const reason = await new Promise<string | undefined>((resolve) => {
@@ -46,7 +56,7 @@ export async function inspectGuard(program: string): Promise<void> {
 		);
 	});
 	if (reason !== undefined)
-		throw new ProtectionUnavailable(
+		throw new GuardUnavailable(
 			`This system does not let a process be a guard: ${reason}.`,
 			"Mount /proc, and allow prctl(PR_SET_CHILD_SUBREAPER) in the container's filter of system calls.",
 		);

@@ -3,11 +3,10 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { createPool } from "@snakepit/core";
-import type { Adapter } from "@snakepit/core/adapter";
-import { EventRecorder } from "@snakepit/core/testing";
 import { expect, onTestFinished, test } from "vitest";
-import { guard } from "../../src/index.ts";
+import type { Adapter } from "../../src/adapter.ts";
+import { createPool } from "../../src/index.ts";
+import { EventRecorder } from "../../src/testing.ts";
 
 /** Answers each connection with its pid and the number of the descriptor that it came to. */
 const SERVES = `
@@ -41,7 +40,7 @@ test("workers below a guard accept on the listeners that they were given, and ne
 		adapter: SERVER,
 		size: 1,
 		dataDir,
-		protections: [guard({ whenUnavailable: "refuse" })],
+		guard: "required",
 		onEvent: events.record,
 	});
 	const pids = new Set<number | undefined>();

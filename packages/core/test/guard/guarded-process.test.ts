@@ -92,7 +92,7 @@ test("what asks for descriptors that it cannot have is refused at once, with wha
 			code: "DESCRIPTORS_UNSUPPORTED",
 			ran: "no",
 			message: expect.stringMatching(
-				/^Cannot start true with the descriptors \d .*by the guard.*3 to 6, and listeners only with a lifeline.*run without/,
+				/^Cannot start true with the descriptors \d .*by the guard.*3 to 6, and listeners only with a lifeline.*leave the option guard out/,
 			),
 		});
 	listener.close();

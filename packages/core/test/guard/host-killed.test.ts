@@ -4,10 +4,10 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface, type Interface } from "node:readline";
-import { openRun } from "@snakepit/core";
-import { EventRecorder, SeededRandom } from "@snakepit/core/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { rounds } from "../../../../scripts/test-effort.ts";
+import { openRun } from "../../src/index.ts";
+import { EventRecorder, SeededRandom } from "../../src/testing.ts";
 import { eventually } from "./bench.ts";
 
 interface Host {

@@ -1,31 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createPool } from "@snakepit/core";
-import type { Adapter } from "@snakepit/core/adapter";
-import { EventRecorder } from "@snakepit/core/testing";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { guard } from "../../src/index.ts";
-
-/** A program that answers each line with the same in capitals. */
-const CAPITALS: Adapter = {
-	name: "capitals",
-	launch: () => ({
-		executable: "sh",
-		args: ["-c", "while read x; do echo $x | tr a-z A-Z; done"],
-		stdio: "adapter",
-	}),
-	connect: async ({ stdin, stdout }) => ({
-		execute: async (command) =>
-			await new Promise((resolve) => {
-				stdout?.once("data", (data) => resolve(String(data).trim()));
-				stdin?.write(`${command}\n`);
-			}),
-		[Symbol.asyncDispose]: async () => {
-			stdin?.end();
-		},
-	}),
-};
+import { createPool } from "../../src/index.ts";
+import { EventRecorder } from "../../src/testing.ts";
+import { CAPITALS } from "./capitals.ts";
 
 test("a pool works through the guard, heals, and leaves no guard behind", async () => {
 	const dataDir = mkdtempSync(join(tmpdir(), "snakepit-guard-"));
@@ -35,7 +14,7 @@ test("a pool works through the guard, heals, and leaves no guard behind", async 
 		adapter: CAPITALS,
 		size: { min: 2, max: 2 },
 		dataDir,
-		protections: [guard({ whenUnavailable: "refuse" })],
+		guard: "required",
 		onEvent: events.record,
 	});
 	expect(await pool.execute("hello", undefined)).toBe("HELLO");
@@ -69,7 +48,7 @@ test.runIf(process.platform === "linux")(
 			adapter: CAPITALS,
 			size: 1,
 			dataDir,
-			protections: [guard({ whenUnavailable: "refuse" })],
+			guard: "required",
 			onEvent: events.record,
 		});
 		const { pid } = events.of("protection.started")[0] ?? { pid: 0 };

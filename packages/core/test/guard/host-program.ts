@@ -1,12 +1,11 @@
-import { openRun } from "@snakepit/core";
 import { testMark } from "../../../../scripts/test-mark.ts";
-import { guard } from "../../src/index.ts";
+import { openRun } from "../../src/index.ts";
 
 /** A host to be killed: starts workers without end, or one whose script is given, and tells their pids. */
 const [dataDir = "", script] = process.argv.slice(2);
 const run = await openRun({
 	dataDir,
-	protections: [guard({ whenUnavailable: "refuse" })],
+	guard: "required",
 	onEvent: (event) => {
 		if (event.type === "protection.started") console.log(`guard ${event.pid}`);
 	},

@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { afterAll, describe, test } from "vitest";
 import {
 	type ContractProgram,
 	processHostContract,
-} from "@snakepit/core/testing";
-import { afterAll, describe, test } from "vitest";
+} from "../../src/testing.ts";
 import { closeGuard, openGuard } from "./bench.ts";
 
 const node = (script: string): ContractProgram => ({

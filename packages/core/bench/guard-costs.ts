@@ -2,14 +2,13 @@
  * What the guard costs: start of a chain, memory of a chain, and a worker's start
  * through it against Node's own.
  *
- *     node --conditions=snakepit-source packages/watchdog/bench/guard-costs.ts [rounds]
+ *     node --conditions=snakepit-source packages/core/bench/guard-costs.ts [rounds]
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openRun } from "@snakepit/core";
 import type { ProcessSource } from "@snakepit/core/infrastructure";
-import { guard } from "../src/index.ts";
 
 const ROUNDS = Number(process.argv[2] ?? 40);
 
@@ -55,7 +54,7 @@ async function withRun(
 	let startedMs = 0;
 	const run = await openRun({
 		dataDir,
-		protections: guarded ? [guard({ whenUnavailable: "refuse" })] : [],
+		guard: guarded ? "required" : "off",
 		onEvent: (event) => {
 			if (event.type !== "protection.started") return;
 			outer = event.pid;

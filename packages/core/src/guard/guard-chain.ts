@@ -2,23 +2,20 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { rmSync } from "node:fs";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import {
-	type Answer,
-	afterRunning,
-	ForkLine,
-	INCARNATION_VARIABLE,
-	MARKER_VARIABLE,
-	type ProcessExit,
-	type ProcessIdentity,
-	type ProcessSpec,
-	type StartedProcess,
-} from "@snakepit/core/infrastructure";
-import type { ProtectionContext } from "@snakepit/core/protection";
+import type { ProcessIdentity } from "../identity.ts";
+import { INCARNATION_VARIABLE, MARKER_VARIABLE } from "../marker.ts";
+import type { Answer } from "../os/fork/answer.ts";
+import { ForkLine } from "../os/fork/fork-line.ts";
+import { afterRunning } from "../patience.ts";
+import type { ProtectionContext } from "../protection.ts";
+import type { ProcessExit, ProcessSpec, StartedProcess } from "../world.ts";
 
 /** A chain starts in a few milliseconds; this is for a very busy machine. */
 const READY_LIMIT_MS = 20_000;
 /** What is left at the end of a run is killed at once. A process stuck in the kernel is not waited for. */
 const END_LIMIT_MS = 5_000;
+/** Of those that a worker can be given. */
+export const HIGHEST_DESCRIPTOR = 7;
 
 /** One chain of guards, from its start to its end. */
 export class GuardChain {
@@ -63,7 +60,7 @@ export class GuardChain {
 			connection: child.stdio[3] as Socket,
 			socketPath,
 			source: "guard",
-			highestDescriptor: 7,
+			highestDescriptor: HIGHEST_DESCRIPTOR,
 			host: context.host,
 			clock: context.clock,
 			answered: (answer) => this.#answered(answer),

@@ -1,10 +1,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openRun } from "@snakepit/core";
-import { EventRecorder } from "@snakepit/core/testing";
 import { expect, onTestFinished, test } from "vitest";
-import { guard } from "../../src/index.ts";
+import { openRun } from "../../src/index.ts";
+import { EventRecorder } from "../../src/testing.ts";
 
 test("jobs are forked by the guard: input, output, exit and end are the same", async () => {
 	const dataDir = mkdtempSync(join(tmpdir(), "snakepit-guard-"));
@@ -12,7 +11,7 @@ test("jobs are forked by the guard: input, output, exit and end are the same", a
 	const events = new EventRecorder();
 	const run = await openRun({
 		dataDir,
-		protections: [guard({ whenUnavailable: "refuse" })],
+		guard: "required",
 		onEvent: events.record,
 	});
 	onTestFinished(() => run.close({ manner: "forced" }));

@@ -1,17 +1,16 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openRun, type Run } from "@snakepit/core";
+import { onTestFinished } from "vitest";
+import { testMark } from "../../../../scripts/test-mark.ts";
+import { openRun, type Run } from "../../src/index.ts";
 import type {
 	ProcessHost,
 	ProcessSpec,
 	StartedProcess,
-} from "@snakepit/core/infrastructure";
-import type { RunInfrastructure } from "@snakepit/core/registry";
-import { EventRecorder } from "@snakepit/core/testing";
-import { onTestFinished } from "vitest";
-import { testMark } from "../../../../scripts/test-mark.ts";
-import { type GuardOptions, guard } from "../../src/index.ts";
+} from "../../src/infrastructure.ts";
+import type { RunInfrastructure } from "../../src/registry.ts";
+import { EventRecorder } from "../../src/testing.ts";
 
 /** A run whose workers have the guard as their parent. */
 export interface GuardBench {
@@ -25,14 +24,12 @@ export interface GuardBench {
 	outer(): number;
 }
 
-export async function openGuard(
-	options: GuardOptions = {},
-): Promise<GuardBench> {
+export async function openGuard(): Promise<GuardBench> {
 	const dataDir = mkdtempSync(join(tmpdir(), "snakepit-guard-"));
 	const events = new EventRecorder();
 	const run = await openRun({
 		dataDir,
-		protections: [guard({ whenUnavailable: "refuse", ...options })],
+		guard: "required",
 		onEvent: events.record,
 	});
 	return {
@@ -51,8 +48,8 @@ export async function closeGuard({ run, dataDir }: GuardBench): Promise<void> {
 }
 
 /** A guard for one test. */
-export async function guardOfTest(options?: GuardOptions): Promise<GuardBench> {
-	const bench = await openGuard(options);
+export async function guardOfTest(): Promise<GuardBench> {
+	const bench = await openGuard();
 	onTestFinished(() => closeGuard(bench));
 	return bench;
 }

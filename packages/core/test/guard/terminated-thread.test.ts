@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Worker } from "node:worker_threads";
-import { SystemProcessHost } from "@snakepit/core/infrastructure";
 import { expect, onTestFinished, test } from "vitest";
+import { SystemProcessHost } from "../../src/infrastructure.ts";
 import { eventually } from "./bench.ts";
 
 const machine = new SystemProcessHost();

@@ -1,0 +1,29 @@
+import type { LayerReport } from "../protection.ts";
+import {
+	GuardUnavailable,
+	guardProgram,
+	inspectGuard,
+} from "./guard-program.ts";
+
+/** Whether a run on this machine has a guard, as the doctor reports it. */
+export async function guardLayer(
+	binary: string | undefined,
+): Promise<LayerReport> {
+	const layer = "guard";
+	try {
+		const program = guardProgram(binary);
+		await inspectGuard(program);
+		return {
+			layer,
+			status: "available",
+			detail: `every run has one, unless it was opened with guard: "off": it ends every descendant of a worker with this program, also one that left its group and session and carries no marker (${program})`,
+		};
+	} catch (error) {
+		if (!(error instanceof GuardUnavailable)) throw error;
+		return {
+			...{ layer, status: "unavailable" },
+			detail: `${error.reason} A descendant that left the group of its worker lives until the next start, and longer if it has cleared its environment.`,
+			remedy: error.remedy,
+		};
+	}
+}

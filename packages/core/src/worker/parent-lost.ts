@@ -1,0 +1,13 @@
+import type { StartedProcess } from "../world.ts";
+import type { Worker } from "./worker.ts";
+
+/** Looks whether a worker ended because the process that had forked it did: that is not its own fault. */
+export function noteParentLost(
+	{ cause }: Pick<Worker, "cause">,
+	{ source, isParentLost }: Pick<StartedProcess, "source" | "isParentLost">,
+): void {
+	if (isParentLost === true && cause.isOpen)
+		cause.parentLost(
+			`the ${source === "preload" ? "preloaded parent" : source} that had forked it was lost`,
+		);
+}

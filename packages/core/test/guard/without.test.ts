@@ -1,0 +1,86 @@
+import { text } from "node:stream/consumers";
+import { expect, onTestFinished, test } from "vitest";
+import { openGuard } from "../../src/guard/open-guard.ts";
+import { openRun } from "../../src/index.ts";
+import { virtualWorld } from "../../src/testing.ts";
+import { temporaryDirectory } from "../cleanup/hosts.ts";
+import { PLAIN } from "./bench.ts";
+
+/** A run of a machine whose native binary is this one. */
+function contextWith(binary: string | undefined) {
+	const { clock, host, registry, random, events } = virtualWorld();
+	const context = {
+		...{ runId: registry.runId, clock, random, marker: "marker" },
+		host: Object.assign(Object.create(host), { nativeBinary: () => binary }),
+		...{ dataDir: "/data", runDirectory: temporaryDirectory() },
+		living: () => registry.living(),
+		emit: events.record,
+	};
+	return { context, events };
+}
+
+test.runIf(process.platform === "linux")(
+	"where its program is missing a run has no guard and says so; one that requires it does not open",
+	async () => {
+		const { context, events } = contextWith(undefined);
+		expect(await openGuard("auto", context)).toBeUndefined();
+		expect(events.of("protection.unavailable")).toMatchObject([
+			{ protection: "guard", reason: expect.stringMatching(/npm install/) },
+		]);
+		await expect(openGuard("required", context)).rejects.toMatchObject({
+			...{ name: "StartError", code: "PROTECTION_UNAVAILABLE", ran: "no" },
+			message: expect.stringMatching(/guard: "required".*npm install/),
+		});
+	},
+);
+
+test.runIf(process.platform === "linux")(
+	"a guard that cannot be started is said, and does not keep a run from opening; one that requires it does not open",
+	async () => {
+		const { context, events } = contextWith("/nowhere/snakepit-native");
+		const guard = await openGuard("auto", context);
+		expect(guard?.name).toBe("guard");
+		expect(events.of("protection.unavailable")).toMatchObject([
+			{
+				protection: "guard",
+				reason: expect.stringMatching(/ENOENT.*started without it meanwhile/),
+			},
+		]);
+		await guard?.release();
+		await expect(openGuard("required", context)).rejects.toMatchObject({
+			code: "PROTECTION_UNAVAILABLE",
+			message: expect.stringContaining("ENOENT"),
+		});
+	},
+);
+
+test.runIf(process.platform === "linux")(
+	"a program that asks for what a guard cannot give is started without it",
+	async () => {
+		const run = await openRun({ dataDir: temporaryDirectory() });
+		onTestFinished(() => run.close());
+		const { source } = run.infrastructure;
+		const program = { ...PLAIN, executable: "sh" };
+		const eighth = await source.start(
+			{
+				...program,
+				args: ["-c", "echo there and back >&8"],
+				descriptors: new Map([[8, "stream" as const]]),
+			},
+			() => {},
+		);
+		const stream = eighth.streams.get(8);
+		expect(stream === undefined ? "" : await text(stream)).toBe(
+			"there and back\n",
+		);
+		const third = await source.start(
+			{
+				...program,
+				args: ["-c", "true"],
+				descriptors: new Map([[3, "stream" as const]]),
+			},
+			() => {},
+		);
+		expect([eighth.source, third.source]).toEqual(["node", "guard"]);
+	},
+);
