@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from support.effort import THOROUGH
 from support.fake_host import FakeHost, SharedHost
 
 TOOLS = Path(__file__).parent / "tools"
@@ -26,10 +27,6 @@ settings.register_profile(
     "any_speed", deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("any_speed")
-
-
-# Set by `npx pnpm@12 check`, see scripts/test-effort.ts.
-THOROUGH = os.environ.get("SNAKEPIT_TEST_THOROUGH") == "1"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -8,6 +8,7 @@ from opentelemetry import baggage, trace
 from opentelemetry.baggage.propagation import W3CBaggagePropagator
 from opentelemetry.context import Context
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+from support.effort import SINGLE_VALUES
 
 from snakepit_bridge.telemetry.callers_context import callers_context
 
@@ -40,6 +41,7 @@ CARRIERS = st.fixed_dictionaries(
 )
 
 
+@SINGLE_VALUES
 @given(CARRIERS)
 def test_context_headers_are_read_as_the_propagators_read_them(
     carrier: dict[str, str],

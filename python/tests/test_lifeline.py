@@ -21,6 +21,7 @@ from typing import Any
 
 import pytest
 from conftest import TOOLS, Host
+from support.effort import THOROUGH
 
 # The promise. It is milliseconds, see `support/measure_lifeline.py`; the rest is for a
 # machine that does something else.
@@ -105,7 +106,7 @@ def test_a_stopped_worker_dies_with_the_host(witness: Any, during: str) -> None:
 
 def test_a_worker_dies_with_the_host_at_any_moment_of_its_start(witness: Any) -> None:
     chance = random.Random(4)
-    for _ in range(12):
+    for _ in range(12 if THOROUGH else 6):
         one = witness(during="start", after=chance.uniform(0, 0.25))
         one.kill_host()
         assert one.all_dead()

@@ -21,6 +21,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
+from support.effort import SINGLE_VALUES
 from support.signatures import taking
 from typing_extensions import NotRequired, TypedDict
 
@@ -237,6 +238,7 @@ def test_every_row_comes_back(annotation: Any) -> None:
     comes_back()
 
 
+@SINGLE_VALUES
 @given(st.data())
 def test_rows_come_back_inside_others(data: st.DataObject) -> None:
     kind: Any = data.draw(st.sampled_from(list(VALUES)), "inside")

@@ -10,6 +10,7 @@ import numpy
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from support.effort import SINGLE_VALUES
 
 from snakepit_bridge import NoImage
 from snakepit_bridge.values.decode import decode
@@ -62,11 +63,13 @@ def same(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
+@SINGLE_VALUES
 @given(VALUES)
 def test_a_value_comes_back_with_its_types(value: Any) -> None:
     assert same(decode(encode(value)), value)
 
 
+@SINGLE_VALUES
 @given(ARRAYS)
 def test_an_array_comes_back_with_dtype_shape_and_elements(value: Any) -> None:
     back = decode(encode([value]))[0]
@@ -75,6 +78,7 @@ def test_an_array_comes_back_with_dtype_shape_and_elements(value: Any) -> None:
     assert back.tobytes() == value.tobytes()
 
 
+@SINGLE_VALUES
 @given(ARRAYS)
 def test_an_array_of_other_layout_arrives_in_c_order_and_little_endian(
     value: Any,
@@ -85,6 +89,7 @@ def test_an_array_of_other_layout_arrives_in_c_order_and_little_endian(
     assert back.shape == value.shape
 
 
+@SINGLE_VALUES
 @given(st.datetimes(min_value=datetime(1, 1, 3), timezones=st.timezones()))
 def test_an_instant_of_any_zone_is_the_same_instant_in_utc(value: datetime) -> None:
     back = decode(encode(value))
@@ -93,6 +98,7 @@ def test_an_instant_of_any_zone_is_the_same_instant_in_utc(value: datetime) -> N
     assert back.tzinfo is timezone.utc
 
 
+@SINGLE_VALUES
 @given(st.binary())
 def test_bytes_of_any_kind_are_read_or_refused(image: bytes) -> None:
     try:
