@@ -116,14 +116,14 @@ class DashSite {
 		request: IncomingMessage,
 		response: ServerResponse,
 	): Promise<void> {
-		if (request.method !== "GET") {
+		if (!this.session.includes(request.headers)) {
+			if (request.method === "GET") return refuse(response, NO_SESSION);
 			const body = await readJson(request);
 			const cookie = this.session.open(body?.["token"]);
 			if (cookie === undefined) return refuse(response, NO_SESSION);
 			response.setHeader("set-cookie", cookie);
 			this.#setting.onOpened?.();
-		} else if (!this.session.includes(request.headers))
-			return refuse(response, NO_SESSION);
+		}
 		response.writeHead(204).end();
 	}
 }

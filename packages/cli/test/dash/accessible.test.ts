@@ -1,14 +1,10 @@
 import axe, { type AxeResults } from "axe-core";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { rows } from "../../../../scripts/test-effort.ts";
-import type { DashServer } from "../../src/dash/dash-server.ts";
 import { VIEWS } from "../../web/model/route.ts";
-import { hasChromium, startChromium, WHY_SKIPPED } from "./chromium.ts";
-import { builtPage, dashboardOf } from "./dashboards.ts";
-import { type LookedAtHost, lookedAtHost } from "./looked-at-host.ts";
+import { hasChromium, WHY_SKIPPED } from "./chromium.ts";
+import { DEADLINE_MS, openedPage } from "./opened-page.ts";
 
-const DEADLINE_MS = 25_000;
 const WCAG_AA = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 /** A view's main part is there when this is. */
 const SHOWN = {
@@ -23,37 +19,18 @@ const SHOWN = {
 const QUERIES: Readonly<Record<string, string>> = { tools: "?tool=mean" };
 
 describe.skipIf(!hasChromium)(`for everybody${WHY_SKIPPED}`, () => {
-	let browser: Browser;
-	let host: LookedAtHost;
-	let server: DashServer;
-	let page: Page;
-
-	beforeAll(async () => {
-		const [files, started, looked] = await Promise.all([
-			builtPage(),
-			startChromium(),
-			lookedAtHost(["read", "logs", "act", "call"]),
-		]);
-		[browser, host] = [started, looked];
-		server = await dashboardOf(host.dataDir, files);
-		page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
-		page.setDefaultTimeout(DEADLINE_MS);
-		await page.goto(server.url);
-		await page.locator(SHOWN.workers).waitFor();
-		host.call("parse", { text: "twelve" });
-	}, 60_000);
-
-	afterAll(async () => {
-		await browser?.close();
-		await server?.close();
-		await host?.end();
+	const dash = openedPage({
+		page: { viewport: { width: 1280, height: 800 } },
+		open: async ({ page, server, host }) => {
+			await page.goto(server.url);
+			await page.locator(SHOWN.workers).waitFor();
+			host.call("parse", { text: "twelve" });
+		},
 	});
-
-	const show = (view: string) =>
-		page.goto(`${server.url.split("#")[0]}#/${view}`);
 
 	/** Shows a view with something in it. */
 	async function open(view: (typeof VIEWS)[number]): Promise<void> {
+		const { page, host, show } = dash;
 		await show(`${view}${QUERIES[view] ?? ""}`);
 		if (view === "workers") host.call("wait", { seconds: 600 }, 20);
 		if (view === "logs") {
@@ -70,6 +47,7 @@ describe.skipIf(!hasChromium)(`for everybody${WHY_SKIPPED}`, () => {
 	}
 
 	test("a button that kills asks, by keyboard too, and the focus stays where one is", async () => {
+		const { page } = dash;
 		const row = page.locator("tr[data-worker=tools-0]");
 		const restart = row.getByRole("button", { name: "Restart" });
 		const focused = () =>
@@ -77,10 +55,10 @@ describe.skipIf(!hasChromium)(`for everybody${WHY_SKIPPED}`, () => {
 		await restart.focus();
 		await page.keyboard.press("Enter");
 		await row.locator(".question").waitFor();
-		expect(await focused()).toBe("Cancel");
+		await expect.poll(focused).toBe("Cancel");
 		await page.keyboard.press("Enter");
 		await restart.waitFor();
-		expect(await focused()).toBe("Restart");
+		await expect.poll(focused).toBe("Restart");
 		await page.keyboard.press("Enter");
 		await page.keyboard.press("Shift+Tab");
 		await page.keyboard.press("Enter");
@@ -88,6 +66,7 @@ describe.skipIf(!hasChromium)(`for everybody${WHY_SKIPPED}`, () => {
 	});
 
 	test("views are reached with Tab and Enter, and what has the focus is seen", async () => {
+		const { page } = dash;
 		await page.locator("nav a").first().focus();
 		await page.keyboard.press("Tab");
 		const outline = await page.evaluate(() => {
@@ -118,6 +97,7 @@ describe.skipIf(!hasChromium)(`for everybody${WHY_SKIPPED}`, () => {
 		)(
 			"in the %s theme, %i pixels wide, meets WCAG AA and never scrolls sideways",
 			async (colorScheme, width) => {
+				const { page } = dash;
 				await page.setViewportSize({ width, height: 800 });
 				await page.emulateMedia({ colorScheme });
 				// Not as a script of the page, which its policy would refuse.

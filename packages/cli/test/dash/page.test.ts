@@ -1,59 +1,35 @@
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import {
 	poolSnapshot,
 	serve,
 	workerSnapshot,
 } from "../../../control/test/fake-run.ts";
-import type { DashServer } from "../../src/dash/dash-server.ts";
 import { privateLink } from "../../src/dash/open-in-browser.ts";
-import type { PageFiles } from "../../src/dash/page-files.ts";
-import { hasChromium, startChromium, WHY_SKIPPED } from "./chromium.ts";
-import { builtPage, dashboardOf, dashboardOfSocket } from "./dashboards.ts";
-import { type LookedAtHost, lookedAtHost } from "./looked-at-host.ts";
-
-const DEADLINE_MS = 25_000;
+import { hasChromium, WHY_SKIPPED } from "./chromium.ts";
+import { dashboardOfSocket } from "./dashboards.ts";
+import { DEADLINE_MS, openedPage } from "./opened-page.ts";
 
 describe.skipIf(!hasChromium)(`the page in Chromium${WHY_SKIPPED}`, () => {
-	let files: PageFiles;
-	let browser: Browser;
-	let host: LookedAtHost;
-	let server: DashServer;
-	let page: Page;
-	/** What a page must not have: exceptions, and anything that its policy forbids. */
+	/** What a page must not have: exceptions, anything that its policy forbids, and a request that is refused. */
 	const problems: string[] = [];
-
-	beforeAll(async () => {
-		const heartbeat = { intervalMs: 500, hungAfterMs: 9_000 };
-		[files, browser, host] = await Promise.all([
-			builtPage(),
-			startChromium(),
-			lookedAtHost(["read", "logs", "act", "call"], { heartbeat }),
-		]);
-		server = await dashboardOf(host.dataDir, files);
-		page = await browser.newPage();
-		page.setDefaultTimeout(DEADLINE_MS);
-		page.on("pageerror", ({ message }) => problems.push(message));
-		page.on("console", (line) => {
-			if (/content security/i.test(line.text())) problems.push(line.text());
-		});
-		// As `snakepit dash` opens it.
-		const link = privateLink(server.url);
-		await page.goto(`file://${link.file}`);
-		await page.waitForURL(/^http/);
-		link.remove();
-	}, 60_000);
-
-	afterAll(async () => {
-		await browser?.close();
-		await server?.close();
-		await host?.end();
+	const dash = openedPage({
+		pool: { heartbeat: { intervalMs: 500, hungAfterMs: 9_000 } },
+		open: async ({ page, server }) => {
+			page.on("pageerror", ({ message }) => problems.push(message));
+			page.on("console", (line) => {
+				if (/content security|401/i.test(line.text()))
+					problems.push(line.text());
+			});
+			// As `snakepit dash` opens it.
+			const link = privateLink(server.url);
+			await page.goto(`file://${link.file}`);
+			await page.waitForURL(/^http/);
+			link.remove();
+		},
 	});
 
-	const show = (view: string) =>
-		page.goto(`${server.url.split("#")[0]}#/${view}`);
-
 	test("the link shows the workers, and does not stay in the address", async () => {
+		const { page } = dash;
 		await page.locator("tr[data-worker=tools-0][data-state=idle]").waitFor();
 		expect(page.url()).not.toContain("token");
 		const verdict = await page.locator(".verdict").textContent();
@@ -61,6 +37,7 @@ describe.skipIf(!hasChromium)(`the page in Chromium${WHY_SKIPPED}`, () => {
 	});
 
 	test("the link does not work in another browser", async () => {
+		const { server, browser } = dash;
 		const other = await browser.newContext();
 		const opened = await other.newPage();
 		await opened.goto(server.url);
@@ -69,6 +46,7 @@ describe.skipIf(!hasChromium)(`the page in Chromium${WHY_SKIPPED}`, () => {
 	});
 
 	test("a form made from a tool's schema makes a call", async () => {
+		const { page, show } = dash;
 		await show("tools?tool=mean");
 		await page.locator("#field-numbers").fill("[1, 2, 6]");
 		await page.locator("#field-unit").fill("km");
@@ -83,6 +61,7 @@ describe.skipIf(!hasChromium)(`the page in Chromium${WHY_SKIPPED}`, () => {
 	});
 
 	test("markup, ANSI sequences and a line of a megabyte stay inert and bounded", async () => {
+		const { page, host, show } = dash;
 		await show("logs");
 		await page.getByText("Nothing was printed").waitFor();
 		host.call("hostile", {});
@@ -112,6 +91,7 @@ describe.skipIf(!hasChromium)(`the page in Chromium${WHY_SKIPPED}`, () => {
 	});
 
 	test("a worker that hangs is shown as hung, before it is killed", async () => {
+		const { page, host, show } = dash;
 		await show("workers");
 		host.call("hang", { seconds: 60 });
 		const row = page.locator("tr[data-state=hung]", { hasText: "hang" });
@@ -124,6 +104,7 @@ describe.skipIf(!hasChromium)(`the page in Chromium${WHY_SKIPPED}`, () => {
 	});
 
 	test("a host that is killed is reported within 2 s, and its last state can be read", async () => {
+		const { page, host, show } = dash;
 		await page.evaluate(() => {
 			const seen = globalThis as { goneAt?: number };
 			const look = () => {
@@ -150,6 +131,7 @@ describe.skipIf(!hasChromium)(`the page in Chromium${WHY_SKIPPED}`, () => {
 	});
 
 	test("one call shows where each attempt waited, ran and ended, and links to its trace", async () => {
+		const { browser, files } = dash;
 		const { run, socketPath } = await serve();
 		const other = await dashboardOfSocket(socketPath, files);
 		const opened = await browser.newPage();
@@ -225,6 +207,7 @@ describe.skipIf(!hasChromium)(`the page in Chromium${WHY_SKIPPED}`, () => {
 	});
 
 	test("a page that is closed leaves no subscription in the program", async () => {
+		const { browser, files } = dash;
 		const { run, socketPath } = await serve();
 		const other = await dashboardOfSocket(socketPath, files);
 		const opened = await browser.newPage();

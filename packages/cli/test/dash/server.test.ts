@@ -85,11 +85,14 @@ test("a foreign Host header is refused, also with the session", async () => {
 	expect((await asked(server, "/api/runs", cookie)).status).toBe(200);
 });
 
-test("the link works once", async () => {
+test("the link works once, and again in the browser that it has opened", async () => {
 	const { server } = await dashboard();
 	const token = tokenOf(server);
 	const first = await asked(server, "/api/session", {}, { token });
 	expect(first.status).toBe(204);
+	const cookie = first.headers["set-cookie"]?.[0]?.split(";")[0] ?? "";
+	const again = await asked(server, "/api/session", { cookie }, { token });
+	expect(again.status).toBe(204);
 	const second = await asked(server, "/api/session", {}, { token });
 	expect(second.status).toBe(401);
 	expect(second.headers["set-cookie"]).toBeUndefined();

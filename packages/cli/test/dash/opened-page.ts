@@ -1,0 +1,52 @@
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { afterAll, beforeAll } from "vitest";
+import type { DashServer } from "../../src/dash/dash-server.ts";
+import type { PageFiles } from "../../src/dash/page-files.ts";
+import { startChromium } from "./chromium.ts";
+import { builtPage, dashboardOf } from "./dashboards.ts";
+import { type LookedAtHost, lookedAtHost } from "./looked-at-host.ts";
+
+/** How long a test waits for what it looks for. */
+export const DEADLINE_MS = 25_000;
+
+export interface OpenedPage {
+	readonly files: PageFiles;
+	readonly browser: Browser;
+	readonly host: LookedAtHost;
+	readonly server: DashServer;
+	readonly page: Page;
+	show(view: string): Promise<unknown>;
+}
+
+interface Setting {
+	/** Options of the host's pool. */
+	readonly pool?: Readonly<Record<string, unknown>>;
+	readonly page?: BrowserContextOptions;
+	/** Opens the dashboard in the page. */
+	readonly open: (opened: OpenedPage) => Promise<unknown>;
+}
+
+/** The dashboard of a host, in Chromium, from before the first test of a suite until after its last. */
+export function openedPage({ pool, page, open }: Setting): OpenedPage {
+	const opened = {
+		show: (view: string) =>
+			opened.page.goto(`${opened.server.url.split("#")[0]}#/${view}`),
+	} as { -readonly [Part in keyof OpenedPage]: OpenedPage[Part] };
+	beforeAll(async () => {
+		[opened.files, opened.browser, opened.host] = await Promise.all([
+			builtPage(),
+			startChromium(),
+			lookedAtHost(["read", "logs", "act", "call"], pool),
+		]);
+		opened.server = await dashboardOf(opened.host.dataDir, opened.files);
+		opened.page = await opened.browser.newPage(page);
+		opened.page.setDefaultTimeout(DEADLINE_MS);
+		await open(opened);
+	}, 60_000);
+	afterAll(async () => {
+		await opened.browser?.close();
+		await opened.server?.close();
+		await opened.host?.end();
+	});
+	return opened;
+}
