@@ -85,6 +85,8 @@ test("a directory has the same key before it is made, through a link to it, and 
 	const place = realpathSync(temporaryDirectory());
 	const path = join(place, "state");
 	const { key } = new LedgerDirectory(path, "look");
+	// It is in the marker of every worker.
+	expect(key).toMatch(/^[0-9a-f]{12}$/);
 	expect(new LedgerDirectory(path).key).toBe(key);
 	symlinkSync(path, join(place, "link"));
 	expect(new LedgerDirectory(join(place, "link"), "look").key).toBe(key);
@@ -139,6 +141,10 @@ test("a lock that is removed while it is looked at is no stray", () => {
 	const later = Date.now() + 3_600_000;
 	expect(directory.strayLocks(later, 60_000)).toEqual([name]);
 	expect(directory.strayLocks(Date.now(), 60_000)).toEqual([]);
+	rmSync(path);
+	// What is there by name only, as one that was removed after its name was read.
+	symlinkSync("/nowhere/at/all", path);
+	expect(directory.strayLocks(later, 60_000)).toEqual([]);
 	rmSync(path);
 	mkdirSync(path.replace(/lock$/, "db"));
 	writeFileSync(path, "");

@@ -48,6 +48,24 @@ test("a ledger that was removed is made anew with what was in it, one that was d
 	});
 });
 
+test("a ledger that was removed keeps what no memory has any more, one that was damaged loses that", async () => {
+	const { files, run, path } = await open();
+	const report = () => {};
+	rmSync(path);
+	expect(files.restore(run, [], 0, report)).toBe("kept");
+	truncateSync(path, 100);
+	expect(files.restore(run, [], 0, report)).toBe("emptied");
+});
+
+test("a ledger whose whole directory was removed is made anew, with its lock", async () => {
+	const { directory, registry, reserve, types, read } = await open();
+	const incarnation = reserve();
+	rmSync(directory.path, { recursive: true });
+	registry.flush();
+	expect(types().toSorted()).toEqual([...RENEWED, ...RENEWED].toSorted());
+	expect(read()).toMatchObject({ workers: [{ incarnation }] });
+});
+
 test("a ledger in which a living worker is missing is damaged, however sound it is as a file", async () => {
 	const { registry, reserve, types, path, read } = await open();
 	const incarnation = reserve();

@@ -30,6 +30,12 @@ test("a lock that another program holds by now is reported, and not taken from i
 	expect(files.losses([])).toEqual([]);
 });
 
+test("a lock is free when it is released", async () => {
+	const { files, lockPath } = await open();
+	files.release("removed");
+	expect(existsSync(lockPath)).toBe(false);
+});
+
 test("a lock that was removed is made and held anew", async () => {
 	const { registry, lockPath, types } = await open();
 	rmSync(lockPath);
@@ -57,10 +63,13 @@ test("a lock that is not there cannot be mended, and one that is held is not rem
 	expect(mendLock(sqlite, other, aside)).toBe("refused");
 	removeFreeLock({ sqlite, directory }, name);
 	expect(existsSync(lockPath)).toBe(true);
-	// Nobody has this one.
+	// Nobody has these: one that was filled, and one as it was made.
 	const stray = runNameOf(name.runId, deadOwner());
 	const strayPath = runPath(directory.runs, stray, "lock");
 	writeFileSync(strayPath, "no lock");
+	removeFreeLock({ sqlite, directory }, stray);
+	expect(existsSync(strayPath)).toBe(false);
+	writeFileSync(strayPath, "");
 	removeFreeLock({ sqlite, directory }, stray);
 	expect(existsSync(strayPath)).toBe(false);
 });

@@ -19,7 +19,7 @@ import {
 	restoreLock,
 	takeLock,
 } from "../../src/registry/run-lock.ts";
-import type { Sqlite } from "../../src/registry/sqlite.ts";
+import type { Sqlite, SqliteConnection } from "../../src/registry/sqlite.ts";
 import { sqlite } from "../cleanup/bench.ts";
 import { temporaryDirectory } from "../cleanup/hosts.ts";
 
@@ -131,6 +131,32 @@ test("a lock that its holder removes while it is opened is missing, not taken: n
 	expect(takeLock(exchanged, path)).toBe("missing");
 });
 
+test("a lock that was not taken leaves no connection open", () => {
+	const path = newPath();
+	writeFileSync(path, "");
+	const opened: SqliteConnection[] = [];
+	const noted: Sqlite = {
+		...sqlite,
+		open(...asked) {
+			const connection = sqlite.open(...asked);
+			opened.push(connection);
+			rmSync(path);
+			return connection;
+		},
+	};
+	expect(takeLock(noted, path)).toBe("missing");
+	expect(opened.map(({ client }) => client.open)).toEqual([false]);
+});
+
+test("a lock is held where SQLite says so in any way", () => {
+	const path = newPath();
+	writeFileSync(path, "");
+	const recovering = meddling(() => {
+		throw Object.assign(new Error("busy"), { code: "SQLITE_BUSY_RECOVERY" });
+	});
+	expect(takeLock(recovering, path)).toBe("held");
+});
+
 test("what is no file is refused", () => {
 	const path = newPath();
 	mkdirSync(path);
@@ -180,3 +206,12 @@ test.each(["a second name", "a directory"])(
 		expect(mendLock(sqlite, path, aside)).toBe("refused");
 	},
 );
+
+test("a lock with a second name that cannot be moved aside is refused, and not taken under both", () => {
+	const path = newPath();
+	writeFileSync(path, "");
+	linkSync(path, `${path}.second`);
+	expect(mendLock(sqlite, path, join(path, "..", "nowhere", "aside"))).toBe(
+		"refused",
+	);
+});
