@@ -163,12 +163,12 @@ class PythonWorkers implements PythonAdapter, BridgeProgram {
 		requireDirectory(this.options);
 		requireTools(this.options);
 		const setting = searchSetting(this.options);
-		// At the same time as Python is looked for; an error of that comes first.
-		const transport = Promise.all([
-			loadTransport(this.options.kind),
-			loadConversation(),
-		]);
-		transport.catch(() => {});
+		const { kind } = this.options;
+		// One that may be missing is missed before anything is started: it loads while Python is looked for, and an error of
+		// that comes first. Any other loads while the worker starts.
+		const loaded =
+			kind.transport.remedy === undefined ? undefined : this.load();
+		loaded?.catch(() => {});
 		const sources = await interpreterSources(this.options, setting, signal);
 		const choice = await chooseInterpreter(
 			sources,
@@ -176,8 +176,8 @@ class PythonWorkers implements PythonAdapter, BridgeProgram {
 			signal,
 			rememberedFacts(),
 		);
-		requireBridge(choice, this.options.kind.transport.extra);
-		await transport;
+		requireBridge(choice, kind.transport.extra);
+		await loaded;
 		this.interpreter = choice;
 	}
 
@@ -209,7 +209,14 @@ class PythonWorkers implements PythonAdapter, BridgeProgram {
 		return this.watched?.watch(pool) ?? (() => {});
 	}
 
+	/** Loads what the conversation with a worker needs. */
+	private load(): Promise<unknown> {
+		return Promise.all([loadTransport(this.options.kind), loadConversation()]);
+	}
+
 	launch(slot: WorkerSlot): LaunchSpec {
+		// In the turn after the spawn. An error is that of `connect`.
+		setImmediate(() => void this.load().catch(() => {}));
 		return launchSpec(slot, this.chosen(), this.options, this.host());
 	}
 
@@ -263,9 +270,9 @@ class PythonWorkers implements PythonAdapter, BridgeProgram {
 			maxMessageBytes,
 			worker,
 		};
+		const openChannel = await loadTransport(kind);
 		try {
-			const open = await loadTransport(kind);
-			conversation.attach(await open(address, conversation, signal));
+			conversation.attach(await openChannel(address, conversation, signal));
 		} catch (cause) {
 			if (signal.aborted) throw cause;
 			throw new StartError({
