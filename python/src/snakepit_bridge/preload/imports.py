@@ -31,6 +31,17 @@ FOR_SOME_CALLS = (
     "failures.python_error",
     "threads.tool_loop",
 )
+# What libraries for numbers import of the standard library, a sixth of `import numpy`.
+# None of it starts a thread or opens something.
+FOR_LIBRARIES = (
+    "ctypes",
+    "dataclasses",
+    "inspect",
+    "numbers",
+    "pathlib",
+    "pickle",
+    "platform",
+)
 
 
 def preload(launch: PreloadLaunch) -> None:
@@ -42,6 +53,9 @@ def preload(launch: PreloadLaunch) -> None:
     import_bridge(launch.transport)
     for name in FOR_SOME_CALLS:
         importlib.import_module(f"snakepit_bridge.{name}")
+    for name in FOR_LIBRARIES:
+        with contextlib.suppress(ImportError):  # Python may be built without `ctypes`.
+            importlib.import_module(name)
     with contextlib.suppress(Exception):  # Each worker reports what is wrong with it.
         if is_requested() and importlib.util.find_spec("opentelemetry.trace"):
             importlib.import_module("snakepit_bridge.telemetry.otel_tracing")
