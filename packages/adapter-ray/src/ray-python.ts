@@ -9,6 +9,8 @@ import type {
 	CompanionPlace,
 	Connection,
 	LaunchSpec,
+	LocatedRun,
+	SlotCompanion,
 	WorkerProcess,
 	WorkerSlot,
 } from "@snakepit/core/adapter";
@@ -19,7 +21,7 @@ import {
 	resolveOptions,
 } from "./options.ts";
 import { RELAYED } from "./relay-connection.ts";
-import { gatewayOf, relayOf } from "./remote-facts.ts";
+import { type GatewayFacts, gatewayOf, relayOf } from "./remote-facts.ts";
 import { ReportedUsage } from "./reported-usage.ts";
 import { RAY_REFUSAL_CODES } from "./start-error-codes.ts";
 
@@ -92,7 +94,12 @@ class RayWorkers implements RayPythonAdapter {
 			...cluster,
 			socket: gatewaySocket(place),
 			pool: place.pool,
+			runsElsewhere: place.runsElsewhere,
 		});
+	}
+
+	located({ ready }: SlotCompanion): readonly LocatedRun[] {
+		return (ready as GatewayFacts).located;
 	}
 
 	launch(slot: WorkerSlot): LaunchSpec {

@@ -1,4 +1,4 @@
-import type { WorkerProcess } from "@snakepit/core/adapter";
+import type { LocatedRun, WorkerProcess } from "@snakepit/core/adapter";
 
 /** What the gateway of a pool reports about itself in its ready line. */
 export interface GatewayFacts {
@@ -12,6 +12,8 @@ export interface GatewayFacts {
 		readonly key: string;
 		readonly ca: string | null;
 	};
+	/** Of `runsElsewhere`, those that the cluster knows. */
+	readonly located: readonly LocatedRun[];
 }
 
 /** What a worker on a node reports beside what every worker does. */

@@ -4,9 +4,10 @@ import type {
 	CompanionPlace,
 	LaunchSpec,
 	PreloadPlace,
+	SlotCompanion,
 } from "./launch-spec.ts";
 import type { LayerReport } from "./protection.ts";
-import type { RemoteUsage, WorkerPlace } from "./remote-worker.ts";
+import type { LocatedRun, RemoteUsage, WorkerPlace } from "./remote-worker.ts";
 import type { WorkerProcess, WorkerSlot } from "./worker-process.ts";
 
 export { brandAs } from "./brand.ts";
@@ -29,7 +30,7 @@ export {
 	programSpec,
 } from "./program-options.ts";
 
-export type { RemoteUsage, WorkerPlace } from "./remote-worker.ts";
+export type { LocatedRun, RemoteUsage, WorkerPlace } from "./remote-worker.ts";
 export type {
 	WorkerLogRecord,
 	WorkerProcess,
@@ -102,6 +103,8 @@ export interface Adapter<Client = unknown> {
 		place: CompanionPlace,
 		signal: AbortSignal,
 	): LaunchSpec | Promise<LaunchSpec>;
+	/** What the first companion of a pool has found out about `runsElsewhere`; those that its cluster does not know are left out. */
+	located?(companion: SlotCompanion): readonly LocatedRun[];
 	/** Resolves when the first call can be taken. Aborted when the start takes too long or the process ends. */
 	connect(
 		process: WorkerProcess,

@@ -1,4 +1,5 @@
-import type { WorkerSlot } from "./adapter.ts";
+import type { Adapter, WorkerSlot } from "./adapter.ts";
+import type { RunId } from "./run-id.ts";
 
 /** Where a process of a pool is that is none of its workers. */
 export type PoolPlace = Pick<
@@ -14,7 +15,10 @@ export type PoolPlace = Pick<
 >;
 
 /** Where a companion is; its `workerId` is `pool-companion`. */
-export interface CompanionPlace extends PoolPlace {}
+export interface CompanionPlace extends PoolPlace {
+	/** Runs of other machines, which the cleanup left alone: a cluster may know of them, see {@link Adapter.located}. */
+	readonly runsElsewhere: readonly RunId[];
+}
 
 /** The companion that a worker was started with. */
 export interface SlotCompanion {

@@ -1,4 +1,5 @@
 import type { ErrorCode } from "./error-codes.ts";
+import type { WorkerPlace } from "./remote-worker.ts";
 import type { RunId } from "./run-id.ts";
 import type { ProcessExit } from "./world.ts";
 
@@ -69,6 +70,14 @@ export type RunEvent =
 			readonly type: "run.spared";
 			readonly ofRun: RunId;
 			readonly reason: SparedReason;
+	  }
+	| {
+			/** Of a run of another machine that was left alone: the cluster of a pool says on which machine its host is, and whether it lives. */
+			readonly type: "run.located";
+			readonly ofRun: RunId;
+			readonly place: WorkerPlace;
+			/** `"gone"`: nothing of it takes part in the cluster any more. Its processes are ended by the next start on its own machine. */
+			readonly owner: "alive" | "gone";
 	  }
 	| {
 			/** A ledger file that cannot be read was renamed; its run is cleaned up by its marker. */

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from snakepit_bridge.cluster.drivers import Driver, located
 from snakepit_bridge.cluster.gateway_launch import Resources
 from snakepit_bridge.cluster.json_lines import LineInvalid, LineReader, line
 from snakepit_bridge.cluster.nodes import (
@@ -96,3 +97,22 @@ def test_lines_are_cut_wherever_they_arrive() -> None:
 def test_what_is_no_message_is_refused(data: bytes) -> None:
     with pytest.raises(LineInvalid):
         list(LineReader(limit=100).feed(data))
+
+
+def test_a_run_is_where_its_latest_living_driver_is() -> None:
+    names = {"10.0.0.1": "one", "10.0.0.2": "two"}
+    drivers = [
+        Driver("snakepit-aaaaaaa", "10.0.0.1", is_dead=True),
+        Driver("snakepit-aaaaaaa", "10.0.0.2", is_dead=False),
+        Driver("snakepit-bbbbbbb", "10.0.0.1", is_dead=True),
+        # Its node has left the cluster, and nobody has said that it ended.
+        Driver("snakepit-ccccccc", "10.0.0.3", is_dead=False),
+        Driver("ddddddd", "10.0.0.1", is_dead=False),
+    ]
+    runs = ["aaaaaaa", "bbbbbbb", "ccccccc", "ddddddd"]
+    found = [tuple(each.values()) for each in located(runs, drivers, names)]
+    assert found == [
+        ("aaaaaaa", {"name": "two", "address": "10.0.0.2"}, "alive"),
+        ("bbbbbbb", {"name": "one", "address": "10.0.0.1"}, "gone"),
+        ("ccccccc", {"name": "10.0.0.3", "address": "10.0.0.3"}, "gone"),
+    ]

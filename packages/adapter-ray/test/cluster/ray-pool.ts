@@ -1,6 +1,11 @@
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createPool, type Pool, type PoolOptions } from "@snakepit/core";
+import {
+	createPool,
+	type Pool,
+	type PoolOptions,
+	type RunOptions,
+} from "@snakepit/core";
 import { EventRecorder } from "@snakepit/core/testing";
 import { onTestFinished } from "vitest";
 import type { Cluster } from "../../../../scripts/ray/cluster.ts";
@@ -20,7 +25,7 @@ export function toolsOf(cluster: Cluster, source: string): string {
 export async function rayPool(
 	cluster: Cluster,
 	tools: string,
-	options: Partial<PoolOptions> = {},
+	options: Partial<PoolOptions & RunOptions> = {},
 	ray: Partial<RayPythonOptions> = {},
 ): Promise<{
 	readonly pool: Pool;

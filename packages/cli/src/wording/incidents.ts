@@ -94,6 +94,8 @@ const WORDS: Readonly<Record<string, (event: Fields) => Words | undefined>> = {
 			`process left alone: pid ${e["pid"]} of run ${e["ofRun"]}, ${e["reason"]}`,
 		),
 	"run.spared": (e) => warn(`run ${e["ofRun"]} left alone: ${e["reason"]}`),
+	"run.located": (e) =>
+		quiet(`run ${e["ofRun"]} of another machine: its owner is ${e["owner"]}`),
 	"audit.stray_found": (e) =>
 		warn(`stray found: ${e["name"]}, pid ${e["pid"]}`),
 	"audit.stray_killed": (e) => warn(`stray ended: pid ${e["pid"]}`),

@@ -1,6 +1,7 @@
 import type { Adapter, CompanionPlace, LaunchSpec } from "../adapter.ts";
 import type { CloseManner } from "../close-manner.ts";
 import { StartError } from "../errors.ts";
+import type { RunId } from "../run-id.ts";
 import { checkedLaunch } from "../worker/adapter-answers.ts";
 import { awaitLaunch } from "../worker/awaited-launch.ts";
 import { backoffMs } from "../worker/backoff.ts";
@@ -23,24 +24,31 @@ type Describe = (
 	signal: AbortSignal,
 ) => LaunchSpec | Promise<LaunchSpec>;
 
-/** The keeper of the companion of a pool; `undefined` where its adapter has none. */
+/**
+ * The keeper of the companion of a pool; `undefined` where its adapter has none.
+ *
+ * @param runsElsewhere of which the first companion may find out something.
+ */
 export function companionKeeper(
 	adapter: Adapter,
 	setting: PoolProcessSetting,
+	runsElsewhere: readonly RunId[],
 ): CompanionKeeper | undefined {
 	if (adapter.companion === undefined) return undefined;
 	return new CompanionKeeper(
-		adapter.name,
+		adapter,
 		adapter.companion.bind(adapter),
 		setting,
+		runsElsewhere,
 	);
 }
 
 /** The companion of a pool: started before its workers, started anew when it is lost, ended after them. */
 export class CompanionKeeper implements Companions {
-	readonly #adapter: string;
+	readonly #adapter: Pick<Adapter, "name" | "located">;
 	readonly #describe: Describe;
 	readonly #setting: PoolProcessSetting;
+	readonly #runsElsewhere: readonly RunId[];
 	readonly #closing = new AbortController();
 	/** The one that runs, or that will. */
 	#next: Promise<RunningCompanion> | undefined;
@@ -50,13 +58,15 @@ export class CompanionKeeper implements Companions {
 	#failWaiting: (error: StartError) => void = () => {};
 
 	constructor(
-		adapter: string,
+		adapter: Pick<Adapter, "name" | "located">,
 		describe: Describe,
 		setting: PoolProcessSetting,
+		runsElsewhere: readonly RunId[],
 	) {
 		this.#adapter = adapter;
 		this.#describe = describe;
 		this.#setting = setting;
+		this.#runsElsewhere = runsElsewhere;
 	}
 
 	/**
@@ -67,7 +77,15 @@ export class CompanionKeeper implements Companions {
 	 */
 	async open(failWaiting: (error: StartError) => void): Promise<void> {
 		this.#failWaiting = failWaiting;
-		await this.#follow(this.#start());
+		const { facts } = await this.#follow(this.#start());
+		const { clock, emit } = this.#setting.world;
+		for (const { runId, ...found } of this.#adapter.located?.(facts) ?? [])
+			emit({
+				type: "run.located",
+				wallMs: clock.wall(),
+				ofRun: runId,
+				...found,
+			});
 	}
 
 	async running(signal: AbortSignal): Promise<TiedCompanion> {
@@ -115,7 +133,10 @@ export class CompanionKeeper implements Companions {
 		const { clock, emit } = world;
 		const begunMs = clock.now();
 		const restarts = this.#started;
-		const place = poolPlace(this.#setting, "companion");
+		const place = {
+			...poolPlace(this.#setting, "companion"),
+			runsElsewhere: restarts === 0 ? this.#runsElsewhere : [],
+		};
 		let own: PoolProcess;
 		try {
 			const spec = await this.#specFor(place);
@@ -162,7 +183,7 @@ export class CompanionKeeper implements Companions {
 				world.clock,
 				"companion",
 			);
-			return checkedLaunch(this.#adapter, spec, "companion");
+			return checkedLaunch(this.#adapter.name, spec, "companion");
 		} finally {
 			this.#closing.signal.removeEventListener("abort", closed);
 		}

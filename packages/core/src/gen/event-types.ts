@@ -10,6 +10,7 @@ export const EVENT_TYPES: Readonly<Record<SnakepitEventType, true>> = {
 	"orphan.reaped": true,
 	"orphan.spared": true,
 	"run.spared": true,
+	"run.located": true,
 	"registry.set_aside": true,
 	"registry.relocated": true,
 	"registry.degraded": true,

@@ -159,7 +159,13 @@ export class OpenedRun implements Run {
 		const cold: World = { clock, host, source, registry, random, emit };
 		const beside = { options, runDirectory, ...inherited, world: cold };
 		const preloaded = preloadedSource(adapter, beside);
-		const companion = companionKeeper(adapter, beside);
+		const elsewhere = cleanupReport.sparedRuns.filter(
+			({ reason }) => reason === "other_machine",
+		);
+		const companion = companionKeeper(
+			...([adapter, beside] as const),
+			elsewhere.map(({ runId }) => runId),
+		);
 		const world: World = { ...cold, source: preloaded ?? source };
 		const { pool, life, visible } = makePool({
 			...{ options, world, hub, instrumentation, cleanupReport },

@@ -78,7 +78,7 @@ export async function startForReal(
 			environment: options.environment ?? process.env,
 		};
 		preloaded = preloadedSource(adapter, beside);
-		companion = companionKeeper(adapter, beside);
+		companion = companionKeeper(adapter, beside, []);
 		if (companion !== undefined) await adapter.prepare?.(NEVER);
 		await companion?.open(() => {});
 		const world = { ...cold, source: preloaded ?? source };

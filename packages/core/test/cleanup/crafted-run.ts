@@ -62,7 +62,8 @@ export async function craftRun(
 ): Promise<CraftedRun> {
 	const sqlite = await loadSqlite();
 	const directory = new LedgerDirectory(dataDir);
-	const runId = `zz${(++crafted).toString(36).padStart(5, "0")}` as RunId;
+	const own = `zz${(++crafted).toString(36).padStart(5, "0")}` as RunId;
+	const { runId = own } = fields;
 	const name = runNameOf(runId, owner);
 	const path = runPath(directory.runs, name, "db");
 	const lockPath = runPath(directory.runs, name, "lock");

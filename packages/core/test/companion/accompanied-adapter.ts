@@ -1,10 +1,16 @@
 import { join } from "node:path";
-import type { Adapter, WorkerSlot } from "../../src/adapter.ts";
+import type {
+	Adapter,
+	CompanionPlace,
+	LaunchSpec,
+	WorkerSlot,
+} from "../../src/adapter.ts";
 
 const PROGRAMS = join(import.meta.dirname, "../bestiary");
 
 /** Workers that need a companion; `habits` is a directory of the test, see keeps-company.cjs. */
 export function accompaniedAdapter(habits: string): Adapter & {
+	readonly companion: (place: CompanionPlace) => LaunchSpec;
 	/** Of every worker that was connected, in order. */
 	readonly slots: readonly WorkerSlot[];
 } {

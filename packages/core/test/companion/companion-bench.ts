@@ -34,10 +34,13 @@ export interface CompanionBench {
 /** A start of two programs, on a busy machine. */
 const PATIENCE_MS = 30_000;
 
-export async function companionBench(): Promise<CompanionBench> {
+/** @param dataDir of its ledger. */
+export async function companionBench(
+	dataDir: string = temporaryDirectory(),
+): Promise<CompanionBench> {
 	const events = new EventRecorder();
 	const habits = temporaryDirectory();
-	const run = await openRun({ dataDir: temporaryDirectory() });
+	const run = await openRun({ dataDir });
 	onTestFinished(() => run.close({ manner: "forced" }));
 	const adapter = accompaniedAdapter(habits);
 	return {
@@ -53,7 +56,8 @@ export async function companionBench(): Promise<CompanionBench> {
 				output: { echo: "none" },
 				// Those of the run have their end after the test.
 				onEvent: (event) => {
-					if ("pool" in event) events.record(event);
+					if ("pool" in event || event.type === "run.located")
+						events.record(event);
 				},
 				// A slot whose failures counted would stay empty.
 				start: { maxRestarts: 0, backoffMs: 1 },

@@ -89,6 +89,16 @@ export const RUN_EVENTS: EventPlaces<
 			"snakepit.reason": "reason",
 		},
 	},
+	"run.located": {
+		group: "process",
+		severity: "info",
+		line: ({ ofRun, place, owner }) =>
+			`the node of run ${ofRun} is ${place.name} (${place.address}), its owner is ${owner}`,
+		attributes: {
+			"snakepit.run.of": "ofRun",
+			"snakepit.reason": "owner",
+		},
+	},
 	"pool.started": {
 		group: "process",
 		spans: ["pool start"],

@@ -16,6 +16,13 @@ export const RARE_EVENTS: readonly SnakepitEvent[] = [
 	{ type: "run.spared", wallMs, ofRun, reason: "owner_alive" },
 	{ type: "run.spared", wallMs, ofRun, reason: "other_machine" },
 	{
+		type: "run.located",
+		wallMs,
+		ofRun,
+		place: { name: "gpu-7", address: "10.0.0.7" },
+		owner: "alive",
+	},
+	{
 		type: "orphan.reaped",
 		program: "worker.js",
 		wallMs,

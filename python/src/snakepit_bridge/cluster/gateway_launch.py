@@ -38,6 +38,7 @@ class GatewayLaunch(Launch):
         resources: What each worker reserves.
         placement: `spread`, `pack`, or `{"node": ID_OR_ADDRESS}`.
         runtime_env: The user's, for Ray.
+        runs_elsewhere: Runs of other machines of which the host wants to know.
         keep_alive_ms: A connection whose other end does not answer for so long is lost.
         message: All of it, unchecked.
         tls: Paths of the user's `ca`, `certificate` and `key`; None to make own ones.
@@ -53,6 +54,8 @@ class GatewayLaunch(Launch):
         payload = self.payload
         self.address = _text(payload, "address")
         self.pool = _text(payload, "pool")
+        runs = payload.get("runsElsewhere")
+        self.runs_elsewhere = list(map(str, runs if isinstance(runs, list) else []))
         asked = _object(payload, "resources")
         self.resources = Resources(
             {

@@ -53,6 +53,7 @@ def _run(channel: ControlChannel, run_id: str) -> int:
                     "key": identity.key,
                     "ca": identity.authority,
                 },
+                "located": gateway.cluster.located(launch.runs_elsewhere),
             }
         )
 

@@ -7,6 +7,7 @@ import socket
 from typing import Any
 
 from snakepit_bridge.boot.control_channel import StartFailed
+from snakepit_bridge.cluster.drivers import Driver, located, namespace_of
 from snakepit_bridge.cluster.gateway_launch import GatewayLaunch, Resources
 from snakepit_bridge.cluster.nodes import Node
 
@@ -51,7 +52,7 @@ class RayCluster:
         try:
             ray.init(
                 address=self.address,
-                namespace=f"snakepit-{launch.run_id}",
+                namespace=namespace_of(launch.run_id),
                 runtime_env=runtime_env,
                 logging_level="ERROR",
                 log_to_driver=False,
@@ -72,6 +73,34 @@ class RayCluster:
             )
             for each in self._ray.nodes()
             if each["Alive"]
+        ]
+
+    def located(self, runs: list[str]) -> list[dict[str, object]]:
+        """Returns `runId`, `place` and `owner` of the runs that the cluster knows.
+
+        A gateway is a driver in a namespace of its run, and ends with the run's host.
+        """
+        if not runs:
+            return []
+        names = {
+            each["NodeManagerAddress"]: each["NodeManagerHostname"]
+            for each in self._ray.nodes()
+            if each["Alive"]
+        }
+        return located(runs, self._drivers(), names)
+
+    def _drivers(self) -> list[Driver]:
+        from ray.core.generated import gcs_pb2
+
+        # `job_table`, which says the same without namespaces, does so.
+        state = self._ray._private.state.state
+        table = state._connect_and_get_accessor().get_job_table(
+            skip_submission_job_info_field=True, skip_is_running_tasks_field=True
+        )
+        jobs = [gcs_pb2.JobTableData.FromString(entry) for entry in table]
+        return [
+            Driver(job.config.ray_namespace, job.driver_address.ip_address, job.is_dead)
+            for job in jobs
         ]
 
     def actor(self, kind: type, resources: Resources, placement: object) -> Any:
