@@ -76,11 +76,16 @@ export function verdictOn(runs: readonly SeenRun[]): Verdict {
 		which.flatMap(({ workers }) =>
 			workers.filter((each) => each.condition === condition),
 		).length;
+	// A preloaded parent or a companion is recorded as they are, and takes no calls.
+	const working = living.map((run) => ({
+		...run,
+		workers: run.workers.filter(({ workerId }) => /-\d+$/.test(workerId)),
+	}));
 	const left = count(runs, "left");
 	const text = [
 		living.length === 0
 			? "No run lives"
-			: `${counted(living.length, "run")} ${living.length === 1 ? "lives" : "live"} with ${counted(count(living, "lives"), "worker")}`,
+			: `${counted(living.length, "run")} ${living.length === 1 ? "lives" : "live"} with ${counted(count(working, "lives"), "worker")}`,
 		...(left === 0
 			? []
 			: [

@@ -94,3 +94,15 @@ test.each([
 ])("the verdict on %j", (runs, isGood, text) => {
 	expect(verdictOn(runs)).toEqual({ isGood, text });
 });
+
+test("what takes no calls is none of the workers in the verdict, and is seen all the same", () => {
+	const open = run(["active", "active", "active"]);
+	const named = ["p-0", "p-companion", "p-preload"];
+	const workers = open.workers.map((worker, index) => ({
+		...worker,
+		workerId: named[index] ?? "",
+	}));
+	const looked = seen({ ...open, workers }, alive(1, 2, 3, 4));
+	expect(looked.workers).toHaveLength(3);
+	expect(verdictOn([looked]).text).toBe("1 run lives with 1 worker.");
+});

@@ -1,0 +1,81 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { readHistory } from "@snakepit/core/inspect";
+import { expect, onTestFinished, test } from "vitest";
+import {
+	hasCluster,
+	needsCluster,
+	sharedCluster,
+} from "../../../../scripts/ray/test-cluster.ts";
+import {
+	rayPool,
+	START_MS,
+	toolsOf,
+} from "../../../adapter-ray/test/cluster/ray-pool.ts";
+import { privateLink } from "../../src/dash/open-in-browser.ts";
+import { hasChromium, startChromium } from "../dash/chromium.ts";
+import { builtPage, dashboardOf } from "../dash/dashboards.ts";
+import { SNAKEPIT_IN_NODE } from "../run/started.ts";
+
+const TOOLS = `
+import os
+from snakepit_bridge import tool
+
+@tool
+def pid() -> int:
+    return os.getpid()
+`;
+
+test.skipIf(!hasCluster)(
+	`ps, top, history and the dashboard name the node of each worker${needsCluster}`,
+	{ timeout: START_MS },
+	async () => {
+		const cluster = await sharedCluster();
+		const { pool, dataDir } = await rayPool(cluster, toolsOf(cluster, TOOLS), {
+			size: 2,
+			control: { scopes: ["read", "call"] },
+		});
+		const snakepit = async (...args: readonly string[]): Promise<string> => {
+			const [program, ...before] = SNAKEPIT_IN_NODE;
+			const all = [...before, ...args, "--data-dir", dataDir];
+			return (await promisify(execFile)(program, all)).stdout;
+		};
+		const nodes = pool.workers().map(({ place }) => place);
+		expect(new Set(nodes.map((place) => place?.address)).size).toBe(2);
+		const [name] = nodes.map((place) => place?.name);
+
+		const ps = await snakepit("ps");
+		console.log(ps, await snakepit("top", "--once"));
+		expect(ps).toMatch(/^1 run lives with 2 workers\.$/m);
+		for (const shown of [ps, await snakepit("top", "--once")])
+			for (const number of [0, 1])
+				expect(shown).toMatch(new RegExp(`far-${number} on ${name}\\b`));
+
+		if (hasChromium) {
+			const server = await dashboardOf(dataDir, await builtPage());
+			onTestFinished(() => server.close());
+			const browser = await startChromium();
+			onTestFinished(() => browser.close());
+			const page = await browser.newPage();
+			const link = privateLink(server.url);
+			await page.goto(`file://${link.file}`);
+			link.remove();
+			const rows = page.locator("tr[data-worker]");
+			await page.locator("tr[data-worker=far-1]").waitFor();
+			console.log(await rows.allTextContents());
+			for (const number of [0, 1])
+				expect(
+					await page.locator(`tr[data-worker=far-${number}] th`).textContent(),
+				).toBe(`far-${number} on ${name}`);
+		}
+
+		await pool.close();
+		const [run] = await Array.fromAsync(readHistory({ dataDir }));
+		const workers = run?.workers.filter(({ workerId }) =>
+			/-\d$/.test(workerId),
+		);
+		expect(workers?.map(({ place }) => place)).toEqual(nodes);
+		expect(await snakepit("ps", "--all")).not.toContain("lives ");
+		console.log(await snakepit("history"));
+	},
+);
