@@ -8,11 +8,8 @@ const FORKING: readonly string[] = ["tests/preload/test_fork_requests.py"];
 /** Files of the Python side that only decide, and their own tests; paths from `python`. */
 export const PYTHON_FILES: Readonly<Record<string, readonly string[]>> = {
 	"src/snakepit_bridge/bridge/host_frames.py": ["tests/test_host_frames.py"],
-	"src/snakepit_bridge/bridge/plain_intake.py": ["tests/test_plain_run.py"],
-	"src/snakepit_bridge/calls/call_page.py": [
-		"tests/test_call_page.py",
-		"tests/test_plain_run.py",
-	],
+	"src/snakepit_bridge/bridge/plain_intake.py": ["tests/test_plain_intake.py"],
+	"src/snakepit_bridge/calls/call_page.py": ["tests/test_call_page.py"],
 	"src/snakepit_bridge/calls/credit.py": ["tests/test_credit.py"],
 	"src/snakepit_bridge/calls/plain_run.py": ["tests/test_plain_run.py"],
 	"src/snakepit_bridge/calls/turns.py": ["tests/test_turns.py"],

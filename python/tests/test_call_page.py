@@ -151,3 +151,19 @@ def test_what_is_about_to_be_overwritten_is_not_shown_any_more(path: str) -> Non
     assert not page.keep(framed(FRAME, bytes(4096)))
     assert page.keep(framed(FRAME, b"third"))
     assert shown == [(1, []), (1, [b"first"]), (2, [])]
+
+
+def test_a_page_without_stores_in_order_begins_the_same_calls(tmp_path: Path) -> None:
+    for machine in ("x86_64", "aarch64"):
+        page = CallPage(str(tmp_path / machine), machine)
+        memoryview(page._page).cast("Q")[1] = 9 * 64 + 4
+        began = [number for number in range(3, 12) if page.begins(number)]
+        assert began == [5, 10, 11]
+        assert page.begun == 11
+
+
+def test_a_barrier_that_was_interrupted_is_one_again(path: str) -> None:
+    page = CallPage(path)
+    page._barrier.acquire()
+    assert page.begins(1)
+    assert not page._barrier.locked()

@@ -1,0 +1,56 @@
+"""Plain calls, from the bytes that they come in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.compact_frames import compact
+from support.plain_bench import Bench
+
+from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.framed_transport.frame_parser import FRAME, SIGNAL, framed
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+def call_frame(number: int, name: str, **more: Any) -> bytes:
+    data = compact(pb.Call(call_id=number, tool=name, arguments=b"\x90", **more))
+    assert data is not None
+    return framed(FRAME, data)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        framed(SIGNAL, b"\0" * 20),
+        framed(FRAME, pb.HostFrame(cancel=pb.Cancel(call_id=7)).SerializeToString()),
+        call_frame(7, "see", timeout_ms=5),
+        call_frame(7, "unknown"),
+        call_frame(1, "see"),
+        call_frame(7, "see")[:-1],
+        call_frame(7, "see")[:11],
+        framed(FRAME, b"\0" * 6),
+        framed(FRAME, b"\0\0\0\0\7\xff\0see"),
+        b"",
+    ],
+)
+def test_plain_calls_are_taken_up_to_the_first_other_message(
+    bench: Bench, other: bytes
+) -> None:
+    plain = call_frame(1, "see") + call_frame(2, "takes")
+    assert bench.intake.take(plain + other, bench.tools) == len(plain)
+    taken = [(call.number, call.tool.name, call.arguments) for call in bench.waiting]
+    assert taken == [(1, "see", b"\x90"), (2, "takes", b"\x90")]
+    assert [*bench.table.running] == [1, 2]
+    assert bench.intake.take(call_frame(3, "see"), {}) == 0
+
+
+def test_what_may_be_too_large_is_left_to_who_cuts_messages(bench: Bench) -> None:
+    bench.table.max_message_bytes = 40
+    assert bench.intake.take(call_frame(1, "see") * 3, bench.tools) == 0
+    assert not bench.waiting
