@@ -37,7 +37,8 @@ async function acquireAsNobody(
 				process.setuid(${NOBODY});
 			}
 			try {
-				const run = await openRun({ dataDir });
+				// A guard would be loaded now.
+				const run = await openRun({ dataDir, guard: "off" });
 				console.log(JSON.stringify({ user: process.getuid(), ...run.cleanupReport }));
 				await run.close();
 			} catch ({ code, message }) {
