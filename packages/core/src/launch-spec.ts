@@ -49,7 +49,8 @@ export interface LaunchSpec {
 	readonly env?: Readonly<Record<string, string | undefined>> | undefined;
 	/**
 	 * Which variables of the host's environment the program inherits: `"all"`; `"minimal"`, those that say where programs,
-	 * home and temporary files are and how to speak to people, which have no secrets; or these names in addition to the
+	 * home, temporary files and certificates are, how to speak to people and through which proxy to the network, which have
+	 * no secrets (a proxy whose URL has a password is left out); or these names in addition to the
 	 * minimal ones.
 	 * @default "all"
 	 */

@@ -21,8 +21,8 @@ export interface ProgramOptions {
 	/** Added to the inherited variables; `undefined` removes one. */
 	readonly env?: Readonly<Record<string, string | undefined>> | undefined;
 	/**
-	 * Which variables of this program's environment the worker inherits: `"minimal"` (`PATH`, `HOME`, the locale and the
-	 * like, no secrets), a list of further names, or `"all"`.
+	 * Which variables of this program's environment the worker inherits: `"minimal"` (`PATH`, `HOME`, the locale,
+	 * certificates, proxies without a password and the like, no secrets), a list of further names, or `"all"`.
 	 * @default "minimal"
 	 */
 	readonly inheritEnv?: "all" | "minimal" | readonly string[] | undefined;

@@ -1,4 +1,5 @@
-import { existsSync } from "node:fs";
+import { closeSync, existsSync, openSync, readSync } from "node:fs";
+import { resolve } from "node:path";
 import { getSystemErrorName } from "node:util";
 import { StartError } from "../errors.ts";
 import type { ProcessSpec } from "../world.ts";
@@ -22,9 +23,7 @@ function remedy(code: string | undefined, spec: ProcessSpec): string {
 		return `Its working directory ${spec.cwd} does not exist.`;
 	switch (code) {
 		case "ENOENT":
-			if (spec.executable.includes("/"))
-				return "The file, or the interpreter that its first line names, does not exist; it may have been moved or removed.";
-			return `Install it, put its directory into PATH (now ${spec.env["PATH"] ?? "not set"}), or name it with its full path.`;
+			return notFound(spec);
 		case "EACCES":
 			return "It is not executable for this user: check its mode (chmod +x) and the directories above it.";
 		case "ENOEXEC":
@@ -40,6 +39,43 @@ function remedy(code: string | undefined, spec: ProcessSpec): string {
 			return `A worker needs up to 8 descriptors of this program. ${DESCRIPTORS_REMEDY} Or start fewer workers (size.max).`;
 		default:
 			return "The system's reason is in the cause.";
+	}
+}
+
+/** Which file is not there: the program, or what the system needs to run it. */
+function notFound({ executable, env, cwd = "" }: ProcessSpec): string {
+	const path = env["PATH"];
+	const places = executable.includes("/") ? [cwd] : (path?.split(":") ?? []);
+	const file = places
+		.map((place) => resolve(place, executable))
+		.find((each) => existsSync(each));
+	if (file !== undefined) {
+		const interpreter = interpreterOf(file);
+		return interpreter === undefined
+			? `${file} exists, but not the loader that it names: it is made for another system, or for another C library.`
+			: `${file} exists, but not ${interpreter}, which its first line names as its interpreter. Install that, or change the line.`;
+	}
+	return executable.includes("/")
+		? "The file does not exist; it may have been moved or removed."
+		: `Install it, put its directory into PATH (now ${path ?? "not set"}), or name it with its full path.`;
+}
+
+/** More than the system reads of a first line. */
+const FIRST_LINE_BYTES = 512;
+
+function interpreterOf(file: string): string | undefined {
+	try {
+		const opened = openSync(file, "r");
+		try {
+			const start = Buffer.alloc(FIRST_LINE_BYTES);
+			const length = readSync(opened, start);
+			const line = start.toString("utf8", 0, length).split("\n")[0] ?? "";
+			return /^#!\s*(\S+)/.exec(line)?.[1];
+		} finally {
+			closeSync(opened);
+		}
+	} catch {
+		return undefined;
 	}
 }
 

@@ -42,6 +42,14 @@ export function processSpec(
 const MINIMAL: readonly string[] = [
 	...["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ", "TERM"],
 	...["LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES"],
+	// Whom it may trust: files, which are no secrets. Without them no connection succeeds where a network has its own.
+	...["SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"],
+	...["REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NO_PROXY", "no_proxy"],
+];
+/** The way to the network, where there is but one. */
+const PROXIES: readonly string[] = [
+	...["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"],
+	...["ALL_PROXY", "all_proxy"],
 ];
 
 function inherited(
@@ -50,6 +58,13 @@ function inherited(
 ): Readonly<Record<string, string | undefined>> {
 	if (which === "all") return environment;
 	// By name: to list all of this program's own environment takes longer than the rest of a start in this program.
-	const names = which === "minimal" ? MINIMAL : [...MINIMAL, ...which];
+	const proxies = PROXIES.filter((name) => !hasPassword(environment[name]));
+	const asked = which === "minimal" ? [] : which;
+	const names = [...MINIMAL, ...proxies, ...asked];
 	return Object.fromEntries(names.map((name) => [name, environment[name]]));
+}
+
+/** Whether a URL may have one: `http://user:password@host`. */
+function hasPassword(url = ""): boolean {
+	return url.includes("@");
 }

@@ -26,7 +26,13 @@ test("what cannot be started says why and what to do, as with Node as the parent
 	const bench = await guardOfTest();
 	const file = join(bench.dataDir, "not-executable");
 	writeFileSync(file, "#!/bin/sh\n", { mode: 0o600 });
+	const script = join(bench.dataDir, "script");
+	writeFileSync(script, "#!/nowhere/python3 -u\n", { mode: 0o700 });
+	const named = /script exists, but not \/nowhere\/python3, which its first/;
 	const cases: [string, object, RegExp][] = [
+		[script, {}, named],
+		["./script", { cwd: bench.dataDir }, named],
+		["script", { env: { PATH: `/nowhere:${bench.dataDir}` } }, named],
 		["no-such-program", {}, /Install it.*PATH/],
 		["no-such-program", { env: {} }, /now not set/],
 		[file, {}, /chmod \+x/],

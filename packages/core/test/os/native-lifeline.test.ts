@@ -34,6 +34,10 @@ const UNACCEPTING = `
 const EMULATOR = ["qemu-aarch64", "qemu-aarch64-static"].find(
 	(name) => spawnSync(name, ["--version"]).status === 0,
 );
+if (EMULATOR === undefined)
+	console.warn(
+		"The native binary for arm64 is not tested: there is neither qemu-aarch64 nor qemu-aarch64-static here (apt install qemu-user).",
+	);
 
 describe.runIf(process.platform === "linux")("the native binary", () => {
 	const run = (...args: readonly string[]) => {

@@ -73,7 +73,13 @@ test("a failed spawn reports why and what to do", async () => {
 	const file = join(directory, "not-executable");
 	writeFileSync(file, "#!/bin/sh\n");
 	chmodSync(file, 0o600);
+	const script = join(directory, "script");
+	writeFileSync(script, "#!/nowhere/python3 -u\n", { mode: 0o700 });
+	const named = /script exists, but not \/nowhere\/python3, which its first/;
 	const cases: [string, Partial<ProcessSpec>, RegExp][] = [
+		[script, {}, named],
+		["./script", { cwd: directory }, named],
+		["script", { env: { PATH: `/nowhere:${directory}` } }, named],
 		["no-such-program", {}, /Install it.*PATH/],
 		["no-such-program", { env: {} }, /now not set/],
 		[join(directory, "removed"), {}, /does not exist.*moved or removed/],

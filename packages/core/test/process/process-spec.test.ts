@@ -74,6 +74,22 @@ describe("the environment", () => {
 		expect(Object.keys(env).sort()).toEqual([...names, ...ours].sort());
 	});
 
+	test('inherits with "minimal" where certificates are, and proxies that have no password', () => {
+		const host = {
+			HTTPS_PROXY: "http://proxy.example:3128",
+			http_proxy: "http://user:password@proxy.example:3128",
+			...{ NO_PROXY: "localhost,@internal", SSL_CERT_FILE: "/etc/ca.pem" },
+			NODE_EXTRA_CA_CERTS: "/etc/ca.pem",
+		};
+		const { http_proxy: _secret, ...open } = host;
+		expect(specOf({ inheritEnv: "minimal" }, host).env).toMatchObject(open);
+		expect(specOf({ inheritEnv: "minimal" }, host).env).not.toHaveProperty(
+			"http_proxy",
+		);
+		const asked = specOf({ inheritEnv: ["http_proxy"] }, host).env;
+		expect(asked).toMatchObject(host);
+	});
+
 	test("carries marker and incarnation, whatever host and adapter put there", () => {
 		const names = fc.constantFrom(MARKER_VARIABLE, INCARNATION_VARIABLE, "A");
 		const variables = fc.dictionary(
