@@ -169,7 +169,7 @@ def test_whoever_asks_first_all_find_the_same_call_and_cancellation() -> None:
     tool: Any = SimpleNamespace(name="add")
     table: Any = None
     for number in range(200):
-        plain = PlainCall.of(number, tool, b"", table, is_bare=True)
+        plain = PlainCall.of(number, tool, b"", table)
         together = threading.Barrier(4)
         found: list[tuple[Call, Cancellation]] = []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from support.plain_bench import Bench
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.framed_transport.frame_parser import FRAME, SIGNAL, framed
+from snakepit_bridge.values.decode import decode
 
 
 @pytest.fixture
@@ -24,12 +26,21 @@ def call_frame(number: int, name: str, **more: Any) -> bytes:
     return framed(FRAME, data)
 
 
+# Its time limit would be in what follows.
+SHORT_OF_ITS_FIELDS = framed(FRAME, b"\0\0\0\0\7\3\1see")
+NOT_ASCII = framed(FRAME, b"\0\0\0\0\7\3\4see\1\xff\x90")
+
+
 @pytest.mark.parametrize(
     "other",
     [
         framed(SIGNAL, b"\0" * 20),
         framed(FRAME, pb.HostFrame(cancel=pb.Cancel(call_id=7)).SerializeToString()),
-        call_frame(7, "see", timeout_ms=5),
+        call_frame(7, "see", session_id="a", timeout_ms=5),
+        call_frame(7, "see", timeout_ms=5)[:-4],
+        SHORT_OF_ITS_FIELDS,
+        SHORT_OF_ITS_FIELDS + call_frame(8, "see"),
+        NOT_ASCII,
         call_frame(7, "unknown"),
         call_frame(1, "see"),
         call_frame(7, "see")[:-1],
@@ -54,3 +65,26 @@ def test_what_may_be_too_large_is_left_to_who_cuts_messages(bench: Bench) -> Non
     bench.table.max_message_bytes = 40
     assert bench.intake.take(call_frame(1, "see") * 3, bench.tools) == 0
     assert not bench.waiting
+
+
+def test_a_call_with_a_deadline_or_a_trace_is_as_plain(bench: Bench) -> None:
+    before = time.monotonic()
+    trace = {"traceparent": "00-" + "a" * 32 + "-" + "b" * 16 + "-00"}
+    data = (
+        call_frame(1, "see", timeout_ms=60_000)
+        + call_frame(2, "see", trace_context=trace)
+        + call_frame(3, "see", timeout_ms=60_000, trace_context=trace)
+        + call_frame(4, "see")
+    )
+    assert bench.intake.take(data, bench.tools) == len(data)
+    calls = [call.call for call in bench.waiting]
+    assert [call.trace_context for call in calls] == [{}, trace, trace, {}]
+    late = time.monotonic() + 60
+    for call, has_deadline in zip(calls, (True, False, True, False), strict=True):
+        if has_deadline:
+            assert call.deadline is not None
+            assert before + 60 <= call.deadline <= late
+        else:
+            assert call.deadline is None
+    assert bench.run() == [[1, 2, 3, 4]]
+    assert decode(bench.frames()[3].value) == [3, 0]

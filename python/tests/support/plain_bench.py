@@ -119,9 +119,7 @@ class Bench:
     def submit(self, number: int, name: str, arguments: Any = None) -> None:
         image = b"" if arguments is None else encode(arguments)
         sink: Any = self.table
-        call = PlainCall.of(
-            number, self.tools[name.encode()], image, sink, is_bare=True
-        )
+        call = PlainCall.of(number, self.tools[name.encode()], image, sink)
         self.table.running[number] = call
         self.waiting.append(call)
 

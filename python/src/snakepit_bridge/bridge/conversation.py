@@ -144,14 +144,16 @@ class Conversation:
             return
         running: RunningCall
         if tool.is_plain and self._intake is not None:
-            running = PlainCall.of(call_id, tool, arguments, calls, fields is None)
+            running = plain = PlainCall.of(call_id, tool, arguments, calls)
+            if fields is not None:
+                self._add_to_plain(fields, plain)
         else:
             cancellation = Cancellation()
             call = Call(call_id, tool.name, calls, cancellation, tool.is_async)
             running = RunningCall(tool, call, cancellation, arguments, calls)
             running.is_compact = True
-        if fields is not None:
-            self._add(fields, running.call)
+            if fields is not None:
+                self._add(fields, call)
         calls.running[call_id] = running
         self._runner.submit(running)
 
@@ -226,6 +228,15 @@ class Conversation:
         call.deadline = _deadline(timeout_ms)
         if traceparent:
             call.trace_context = {"traceparent": traceparent}
+
+    def _add_to_plain(self, fields: CompactFields, plain: PlainCall) -> None:
+        # Its view is made when it is asked for, if it can be.
+        timeout_ms, session, traceparent, _ = fields
+        plain.deadline = _deadline(timeout_ms)
+        plain.traceparent = traceparent or None
+        if session:
+            plain.in_session = True
+            self._add(fields, plain.call)
 
     def _credit_of(self, frame: pb.Call) -> Credit:
         from snakepit_bridge.calls.credit import Credit

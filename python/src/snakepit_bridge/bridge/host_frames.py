@@ -7,7 +7,16 @@ from typing import TypeAlias
 
 from google.protobuf.message import DecodeError
 
-__all__ = ["COMPACT", "CompactCall", "CompactFields", "parse_compact", "tool_name"]
+__all__ = [
+    "COMPACT",
+    "TIMEOUT",
+    "TRACEPARENT",
+    "CompactCall",
+    "CompactFields",
+    "parse_compact",
+    "parse_fields",
+    "tool_name",
+]
 
 # The first byte of a compact frame, which is not protobuf: there, no field has the
 # number 0.
@@ -17,9 +26,10 @@ COMPACT = 0
 _HEAD = struct.Struct(">xIBB")
 _HEAD_BYTES = _HEAD.size
 _unpack_head = _HEAD.unpack_from
-_TIMEOUT = 1
+# Bits of the fields.
+TIMEOUT = 1
 _SESSION = 2
-_TRACEPARENT = 4
+TRACEPARENT = 4
 _MAY_HOLD = 8
 _UNSIGNED = struct.Struct(">I")
 
@@ -45,7 +55,7 @@ def parse_compact(data: bytes) -> CompactCall:
             raise IndexError
         if not fields:
             return number, name, data[end:], None
-        more, end = _parse_fields(data, end, fields)
+        more, end = parse_fields(data, end, fields)
     except UnicodeDecodeError:
         raise DecodeError("a compact call with text that is not ASCII") from None
     except (struct.error, IndexError):
@@ -65,17 +75,23 @@ def tool_name(name: bytes) -> str:
         raise DecodeError("a compact call with text that is not ASCII") from None
 
 
-def _parse_fields(data: bytes, at: int, fields: int) -> tuple[CompactFields, int]:
-    """Returns the fields, and where they end."""
-    if fields > _TIMEOUT + _SESSION + _TRACEPARENT + _MAY_HOLD:
+def parse_fields(data: bytes, at: int, fields: int) -> tuple[CompactFields, int]:
+    """Returns the fields, and where they end.
+
+    Raises:
+        DecodeError: there are unknown ones.
+        UnicodeDecodeError: a text is not ASCII.
+        IndexError, struct.error: they are cut off.
+    """
+    if fields > TIMEOUT + _SESSION + TRACEPARENT + _MAY_HOLD:
         raise DecodeError(f"a compact call with unknown fields: {fields}")
     timeout_ms = session = traceparent = None
-    if fields & _TIMEOUT:
+    if fields & TIMEOUT:
         (timeout_ms,) = _UNSIGNED.unpack_from(data, at)
         at += _UNSIGNED.size
     if fields & _SESSION:
         session, at = _text(data, at)
-    if fields & _TRACEPARENT:
+    if fields & TRACEPARENT:
         traceparent, at = _text(data, at)
     return (timeout_ms, session, traceparent, bool(fields & _MAY_HOLD)), at
 

@@ -7,8 +7,10 @@ read in one step, without the parts that other frames have.
 from __future__ import annotations
 
 import struct
+import time
 from typing import TYPE_CHECKING
 
+from snakepit_bridge.bridge.host_frames import TIMEOUT, TRACEPARENT, parse_fields
 from snakepit_bridge.calls.plain_call import PlainCall
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ __all__ = ["PlainIntake"]
 _HEAD = struct.Struct(">BIBIBB")
 _HEAD_BYTES = _HEAD.size
 _unpack_head = _HEAD.unpack_from
+# A call with others is one of a session, which is set up first.
+_SIMPLE_FIELDS = TIMEOUT | TRACEPARENT
 # The length in a message does not count these.
 _BEFORE = 5
 
@@ -58,7 +62,7 @@ class PlainIntake:
             arguments_at = name_at + name_bytes
             end = at + _BEFORE + length
             # Neither another message or frame, nor one that is cut off.
-            if kind or mark or fields or not arguments_at <= end <= len(data):
+            if kind or mark or not arguments_at <= end <= len(data):
                 break
             tool = find(data[name_at:arguments_at])
             if tool is None or not tool.is_plain or number in running:
@@ -67,6 +71,10 @@ class PlainIntake:
             plain = PlainCall()
             plain.number = number
             plain.tool = tool
+            if fields:
+                arguments_at = _take_fields(plain, data, arguments_at, fields)
+                if not 0 < arguments_at <= end:
+                    break
             plain.arguments = data[arguments_at:end]
             plain.sink = calls
             plain.is_wanted = True
@@ -76,3 +84,19 @@ class PlainIntake:
         if at:
             self._turns.look()
         return at
+
+
+def _take_fields(plain: PlainCall, data: bytes, at: int, fields: int) -> int:
+    """Gives a call what came with it; returns where that ends, or 0 if it cannot."""
+    if fields & ~_SIMPLE_FIELDS:
+        return 0
+    try:
+        (timeout_ms, _, traceparent, _), at = parse_fields(data, at, fields)
+    except (UnicodeDecodeError, IndexError, struct.error):
+        # Who takes other messages says what is wrong with it.
+        return 0
+    if timeout_ms:
+        plain.deadline = time.monotonic() + timeout_ms / 1000
+    if traceparent:
+        plain.traceparent = traceparent
+    return at

@@ -66,7 +66,9 @@ class PlainCall(RunningCall):
     Attributes:
         arguments: as the host sent them.
         sink: where its answer goes.
-        is_bare: whether the host sent nothing with it but its arguments.
+        deadline: see `Call.deadline`.
+        traceparent: that of its caller; None where there is none.
+        in_session: whether it belongs to a session.
         is_wanted: False when it was cancelled.
     """
 
@@ -76,7 +78,10 @@ class PlainCall(RunningCall):
     # It always runs in the main thread.
     interrupt = staticmethod(send_cancel_signal)
     is_compact = True
-    is_bare = True
+    # Of the class where a call has none, as most have.
+    deadline: float | None = None
+    traceparent: str | None = None
+    in_session = False
     call = _MadeWhenAsked("call", lambda plain: plain._make_call())
     cancellation = _MadeWhenAsked("cancellation", _make_cancellation)
 
@@ -89,7 +94,7 @@ class PlainCall(RunningCall):
 
     @classmethod
     def of(
-        cls, number: int, tool: Tool, arguments: bytes, sink: PlainSink, is_bare: bool
+        cls, number: int, tool: Tool, arguments: bytes, sink: PlainSink
     ) -> PlainCall:
         """Returns a call."""
         plain = cls()
@@ -98,7 +103,6 @@ class PlainCall(RunningCall):
         plain.arguments = arguments
         plain.sink = sink
         plain.is_wanted = True
-        plain.is_bare = is_bare
         return plain
 
     def cancel(self, reason: CancelReason) -> None:
@@ -122,7 +126,7 @@ class PlainCall(RunningCall):
             CURRENT.set(self)
             tool = self.tool
             tracing = self.sink.tracing
-            if tracing is not None and not (self.is_bare and tracing.is_idle()):
+            if tracing is not None and not tracing.is_idle(self.traceparent):
                 self._span = tracing.begin(tool, self.call)
             positional, keywords = bind(tool.signature, self._given())
             self.began = True
@@ -148,8 +152,12 @@ class PlainCall(RunningCall):
 
     @property
     def _handles(self) -> NoHandles:
-        return NO_HANDLES if self.is_bare else self.call.handles
+        return self.call.handles if self.in_session else NO_HANDLES
 
     def _make_call(self) -> Call:
         name, host = self.tool.name, self.sink
-        return Call(self.number, name, host, self.cancellation, is_async=False)
+        call = Call(self.number, name, host, self.cancellation, is_async=False)
+        call.deadline = self.deadline
+        if self.traceparent is not None:
+            call.trace_context = {"traceparent": self.traceparent}
+        return call

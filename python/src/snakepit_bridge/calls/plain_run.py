@@ -139,7 +139,7 @@ class PlainRun:
             tracing = self._table.tracing
             given: Any = None
             if plain.is_wanted and (
-                tracing is None or (plain.is_bare and tracing.is_idle())
+                tracing is None or tracing.is_idle(plain.traceparent)
             ):
                 given = read_short(plain.arguments)
             if type(given) is list and tool.signature.passes(given):

@@ -65,8 +65,10 @@ class _TracingOnDemand:
         tracing = self._load() if _may_be_recorded(carrier) else self._used()
         return None if tracing is None else tracing.begin(tool, call, batch)
 
-    def is_idle(self) -> bool:
+    def is_idle(self, traceparent: str | None) -> bool:
         """See `Tracing`."""
+        if traceparent is not None and _is_recorded(traceparent):
+            return False
         return self._used() is None
 
     def begin_batch(self, tool: Tool, calls: Sequence[Call]) -> ToolSpan | None:
@@ -120,8 +122,12 @@ class _TracingOnDemand:
 def _may_be_recorded(carrier: Mapping[str, str]) -> bool:
     """Returns whether a carrier has more than the context of a trace that is not."""
     if len(carrier) == 1:
-        return not carrier.get("traceparent", "").endswith("-00")
+        return _is_recorded(carrier.get("traceparent", ""))
     return bool(carrier)
+
+
+def _is_recorded(traceparent: str) -> bool:
+    return not traceparent.endswith("-00")
 
 
 def _warn(error: Exception) -> None:

@@ -65,7 +65,7 @@ class OtelTracing:
         context.attach(current)
         return None if span is None else OtelToolSpan(span)
 
-    def is_idle(self) -> bool:
+    def is_idle(self, _traceparent: str | None) -> bool:
         """See `Tracing`."""
         return False
 

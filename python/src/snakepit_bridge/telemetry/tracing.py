@@ -37,8 +37,8 @@ class Tracing(Protocol):
         User code may run in it, and so never in the bridge's thread.
         """
 
-    def is_idle(self) -> bool:
-        """Returns whether `begin` makes no span of a call without headers."""
+    def is_idle(self, traceparent: str | None) -> bool:
+        """Returns whether `begin` does nothing for a call with this header, or none."""
 
     def begin_batch(self, tool: Tool, calls: Sequence[Call]) -> ToolSpan | None:
         """Starts the span of a batch, with links to its callers, and makes it current.
