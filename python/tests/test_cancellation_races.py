@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -29,7 +30,7 @@ from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.context import Call
 from snakepit_bridge.calls.input_stream import InputStream
 from snakepit_bridge.calls.run_tool import run_function
-from snakepit_bridge.calls.runner import run_in_thread
+from snakepit_bridge.calls.runner import Runner, run_in_thread
 from snakepit_bridge.calls.running_call import RunningCall
 from snakepit_bridge.calls.shared_memory import SharedMemory
 from snakepit_bridge.failures import failure
@@ -69,6 +70,9 @@ def spin(seconds: float) -> str:
     return "done"
 
 
+async def rest() -> None: ...
+
+
 def make(seconds: float, sink: Settled) -> RunningCall:
     cancellation = Cancellation()
     no_host: Any = None
@@ -97,6 +101,22 @@ def test_a_call_that_is_cancelled_while_it_waits_does_not_begin(
     monkeypatch.setattr("snakepit_bridge.calls.running_call.cancelled", cancelled)
     running.cancel(CancelReason.CALLER)
     assert (began, sink.kinds) == ([False], ["failure"])
+
+
+def test_an_asynchronous_call_cancelled_before_the_loop_takes_it_is_over() -> None:
+    """Other calls may wait behind it for the same turn of the loop."""
+    for_loop: list[Callable[[], None]] = []
+    main: Any = SimpleNamespace(submit_to_loop=for_loop.append)
+    table: Any = SimpleNamespace(page=None)
+    runner = Runner(main, 1, table)
+    sink = Settled()
+    running = make(0, sink)
+    running.tool = Tool("rest", rest, ToolMark(None, NO_INPUT))
+    runner.submit(running)
+    running.cancel(CancelReason.CALLER)
+    (take_up,) = for_loop
+    take_up()
+    assert sink.kinds == ["failure"]
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from contextvars import copy_context
+from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Protocol, cast
 
 from snakepit_bridge.calls.call_page import CallPage
@@ -128,9 +128,13 @@ class Runner:
     # ------------------------------------------------------------- asynchronous
 
     def _start_task(self, running: RunningCall) -> None:
+        # A call that was cancelled while it waited for the loop has no context any more.
+        context: Context | None = running.__dict__.get("context")
+        if context is None:
+            return
         # The task copies this context: Python 3.10 has no other way to give it one.
-        running.context.run(CURRENT.set, running)
-        task = running.context.run(self._main.loop.create_task, self._run_task(running))
+        context.run(CURRENT.set, running)
+        task = context.run(self._main.loop.create_task, self._run_task(running))
         # This keeps the task while the call runs: a loop holds no reference to it.
         running.interrupt = task_interrupt(self._main, running.cancellation, task)
 
