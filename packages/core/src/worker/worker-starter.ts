@@ -1,4 +1,5 @@
 import type { Adapter, LaunchSpec } from "../adapter.ts";
+import type { StartError } from "../errors.ts";
 import type { ResolvedOptions } from "../options.ts";
 import { type OwnedProcess, startOwned } from "../process/owned-process.ts";
 import type { SpecSetting } from "../process/process-spec.ts";
@@ -12,6 +13,7 @@ import { noteParentLost } from "./parent-lost.ts";
 import { processView } from "./process-view.ts";
 import { dumpUnreadyStacks } from "./stack-dump.ts";
 import {
+	exitedEarly,
 	isTimeout,
 	messageOf,
 	notReady,
@@ -112,7 +114,7 @@ export class WorkerStarter {
 					place,
 				}),
 			);
-			if (!inTime) throw withdrawn(worker);
+			if (!inTime) throw await notInTime(worker, process);
 		} catch (error) {
 			if (isTimeout(error)) await dumpUnreadyStacks(belongings, world);
 			worker.condemn("start_failed", messageOf(error));
@@ -244,6 +246,15 @@ export class WorkerStarter {
 		const connection = checkedConnection(await adapter.connect(view, signal));
 		return { ready, connection, launchedMs };
 	}
+}
+
+/** Why a worker that has a connection is no longer starting. */
+async function notInTime(
+	worker: Worker,
+	process: StartedProcess,
+): Promise<StartError> {
+	const exit = await exitSoFar(process);
+	return exit === undefined ? withdrawn(worker) : exitedEarly(worker, exit);
 }
 
 /** How it ended, when it has. */

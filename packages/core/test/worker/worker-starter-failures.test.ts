@@ -152,6 +152,19 @@ describe("with a process", () => {
 			},
 		},
 		{
+			when: "the program exits while its adapter has nothing to wait for",
+			script: {
+				boot: prints(() => {}),
+				connect: (worker: ScriptedWorker) => worker.process.exit(0),
+			},
+			expected: {
+				code: "WORKER_EXITED_EARLY",
+				message: expect.stringMatching(
+					/exited with code 0 before it was ready\.\n.*\n {2}\| last output/,
+				),
+			},
+		},
+		{
 			when: "connecting never ends",
 			script: { connect: neverConnects },
 			expected: { code: "START_TIMEOUT" },
