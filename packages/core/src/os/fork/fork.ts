@@ -1,5 +1,4 @@
 import { constants } from "node:os";
-import { resolve } from "node:path";
 import type { ProcessIdentity } from "../../identity.ts";
 import type {
 	Clock,
@@ -15,6 +14,7 @@ import type { AnswerOf } from "./answer.ts";
 import { connectedDescriptors, DescriptorConnections } from "./descriptors.ts";
 import { ForkedProcess } from "./forked-process.ts";
 import type { Request } from "./request.ts";
+import { workingDirectory } from "./working-directory.ts";
 
 /** What a fork needs of its line. */
 export interface ForkContext {
@@ -131,7 +131,7 @@ export class Fork {
 		descriptors: readonly number[],
 	): NodeJS.ErrnoException | undefined {
 		try {
-			const program = programText(this.#spec, process.cwd());
+			const program = programText(this.#spec);
 			const sent = this.#line.send({
 				type: "start",
 				id: this.#id,
@@ -206,7 +206,7 @@ export class Fork {
  *
  * @throws TypeError where it contains a NUL, as `child_process` does.
  */
-function programText(spec: ProcessSpec, cwd: string) {
+function programText(spec: ProcessSpec) {
 	const variables = Object.entries(spec.env)
 		.map(([name, value]) => text(`${name}=${value}`))
 		.filter((entry) => !entry.startsWith("="));
@@ -215,8 +215,7 @@ function programText(spec: ProcessSpec, cwd: string) {
 		executable: text(executable),
 		args: args.map(text),
 		variables,
-		// A guard has a working directory of its own: the default is the host's, where a relative one begins.
-		cwd: text(resolve(cwd, spec.cwd ?? "")),
+		cwd: text(workingDirectory(spec.cwd)),
 	};
 }
 
