@@ -3,7 +3,11 @@ import { type AddressInfo, createServer } from "node:net";
 
 /** A port of 127.0.0.1 that nobody has now. Somebody may have it a moment later: who listens there is proven. */
 export async function freePort(): Promise<number> {
-	const server = createServer().listen(0, "127.0.0.1");
+	const server = createServer().listen({
+		port: 0,
+		host: "127.0.0.1",
+		exclusive: true,
+	});
 	await once(server, "listening");
 	const { port } = server.address() as AddressInfo;
 	server.close();

@@ -36,7 +36,8 @@ export async function bindListener(path?: string): Promise<BoundListener> {
 
 async function listenOnLoopback(server: Server): Promise<void> {
 	try {
-		await once(server.listen(0, LOOPBACK), "listening");
+		const address = { port: 0, host: LOOPBACK, exclusive: true };
+		await once(server.listen(address), "listening");
 	} catch (error) {
 		const remedy = outOfDescriptors(error) ? DESCRIPTORS_REMEDY : "";
 		throw new StartError({

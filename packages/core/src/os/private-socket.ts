@@ -19,7 +19,8 @@ export async function listenAt(server: Server, path: string): Promise<void> {
 			message: `The socket path ${path} has ${Buffer.byteLength(path)} bytes; the system takes at most ${SOCKET_PATH_LIMIT - 1}. Set XDG_RUNTIME_DIR to a short path.`,
 		});
 	try {
-		await once(server.listen(path), "listening");
+		// In a worker of node:cluster the primary would listen, and its disconnect() would wait for this server.
+		await once(server.listen({ path, exclusive: true }), "listening");
 	} catch (error) {
 		const { code, message } = error as NodeJS.ErrnoException;
 		throw new StartError({
