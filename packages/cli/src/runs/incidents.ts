@@ -26,7 +26,7 @@ export function incidentsOf(run: RunHistory): readonly ShownIncident[] {
 	return [
 		...entries.map(({ wallMs, text, lines }) => ({
 			...{ wallMs, runId, text: oneLine(text) },
-			lines: lines.map(oneLine),
+			lines: withoutBlankStart(lines.map(oneLine)),
 		})),
 		...ofHost,
 	];
@@ -40,4 +40,10 @@ export function endText(run: RunHistory): string {
 
 function oneLine(text: string): string {
 	return plainText(text).replaceAll("\n", " ");
+}
+
+/** The last so many lines of a longer text may begin between two of its paragraphs. */
+function withoutBlankStart(lines: readonly string[]): readonly string[] {
+	const first = lines.findIndex((line) => line.trim() !== "");
+	return first < 0 ? [] : lines.slice(first);
 }

@@ -52,6 +52,16 @@ test("the last lines of a worker are shown without their colours", () => {
 	]);
 });
 
+test("lines that begin between two paragraphs begin with words", () => {
+	const tail = ["", " ", "Current thread", "", "Extension modules"];
+	expect(incidents({ workers: [worker("exited", { tail })] })).toMatchObject([
+		{ lines: tail.slice(2) },
+	]);
+	expect(
+		incidents({ workers: [worker("exited", { tail: [""] })] }),
+	).toMatchObject([{ lines: [] }]);
+});
+
 test("what a protection did, and the end of a host, are incidents", () => {
 	expect(
 		texts({
