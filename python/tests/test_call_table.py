@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +14,9 @@ import pytest
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.call_table import CallTable
 from snakepit_bridge.calls.call_page import CallPage
+from snakepit_bridge.calls.call_state import CallState
+from snakepit_bridge.calls.cancellation import Cancellation
+from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.host_calls import HostCallFailed, Reply
 
 
@@ -55,6 +59,41 @@ def test_a_worker_that_leaves_waits_until_the_last_answer_can_be_sent() -> None:
     table.settle(1, pb.WorkerFrame())
     assert left == [1]
     assert len(table.running) == 0
+
+
+class Interruptible:
+    """A call, as its cancellation needs it."""
+
+    def __init__(self) -> None:
+        self.state = CallState.RUNNING
+        self.cancellation = Cancellation()
+        self.interrupted = 0
+
+    def cancel(self, reason: CancelReason) -> None:
+        self.cancellation.request(reason)
+
+    def interrupt(self) -> None:
+        self.interrupted += 1
+
+
+def test_a_timer_that_repeats_a_cancellation_keeps_no_call() -> None:
+    table = CallTable(Outbox(), 1 << 20)
+    timers: list[tuple[Any, ...]] = []
+    loop: Any = SimpleNamespace(call_later=lambda _s, *timer: timers.append(timer))
+    table.attach(loop)
+    running: Any = Interruptible()
+    table.running[1] = running
+    table.cancel(1, CancelReason.CALLER)
+    repeat, *arguments = timers.pop()
+    repeat(*arguments)
+    assert running.interrupted == 2
+    repeat, *arguments = timers.pop()
+    table.settle(1, pb.WorkerFrame())
+    call = weakref.ref(running)
+    del running
+    assert call() is None
+    repeat(*arguments)
+    assert timers == []
 
 
 def test_an_answer_is_held_only_where_the_host_finds_it(tmp_path: Path) -> None:

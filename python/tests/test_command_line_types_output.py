@@ -83,7 +83,10 @@ def test_what_is_no_regular_file_is_left_as_it_is(tools: Path) -> None:
 def test_what_standard_error_goes_to_is_left_as_it_is(tools: Path) -> None:
     log = tools.parent / "log"
     command = [sys.executable, "-m", "snakepit_bridge", "types", str(tools)]
-    for output in (str(log), "/dev/stdout"):
+    # As `/dev/stdout` is one, which a faulty program would replace.
+    stdout = tools.parent / "stdout"
+    stdout.symlink_to("/proc/self/fd/1" if sys.platform == "linux" else "/dev/fd/1")
+    for output in (str(log), str(stdout)):
         with log.open("w") as file:
             words = [*command, "--output", output]
             done = subprocess.run(words, stderr=file, stdout=file, check=False)

@@ -84,7 +84,8 @@ test("by default four workers are forked from a parent that has imported nothing
 test("by default fewer workers start by themselves, and nothing is said about it", async () => {
 	const { events } = await openPreloaded({ preload: "auto" }, 3);
 	const sources = events.of("worker.spawned").map(({ source }) => source);
-	expect(sources).toEqual(["node", "node", "node"]);
+	expect(sources).toHaveLength(3);
+	expect(sources).not.toContain("preload");
 	expect(events.of("preload.unavailable")).toEqual([]);
 });
 

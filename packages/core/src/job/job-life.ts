@@ -13,7 +13,7 @@ import {
 import type { SpecSetting } from "../process/process-spec.ts";
 import type { Killer } from "../registry/process-registry.ts";
 import type { ProcessExit, World } from "../world.ts";
-import { releaseInput } from "./job-input.ts";
+import { adoptInput, releaseInput } from "./job-input.ts";
 import type { ResolvedJob } from "./job-options.ts";
 import { JobOutput } from "./job-output.ts";
 import { JobProcess } from "./job-process.ts";
@@ -77,6 +77,7 @@ export class JobLife {
 		};
 		this.over = this.#over.promise;
 		this.result = this.#result.promise;
+		adoptInput(job.input);
 	}
 
 	get phase(): "waiting" | "running" | "ended" {

@@ -95,6 +95,15 @@ describe("input that fails ends the job, which would take a part for the whole",
 			}),
 		],
 	};
+	test("a stream that is destroyed before its program is started", async () => {
+		const { run } = await realRun();
+		const input = new Readable({ read() {} });
+		const job = run.job(["cat"], { input });
+		input.destroy(failure);
+		await expect(job.text()).rejects.toMatchObject({
+			...{ code: "JOB_INPUT_FAILED", cause: failure },
+		});
+	});
 	test.each(Object.entries(BROKEN))("%s", async (_, [input, cause]) => {
 		const { run } = await realRun();
 		const job = run.job(["cat"], { input: input() as JobInput });

@@ -88,7 +88,7 @@ class CallTable:
         running = self.running.get(call_id)
         if running is not None and running.cancellation.reason is None:
             running.cancel(reason)
-            self._interrupt(running)
+            self._interrupt(call_id)
 
     def cancel_all(self, reason: CancelReason) -> None:
         """Cancels every call."""
@@ -115,12 +115,15 @@ class CallTable:
                 self.drop_host_call(number)
                 reply.call_over()
 
-    def _interrupt(self, running: RunningCall) -> None:
-        if running.state is CallState.ENDED or self._loop is None:
+    def _interrupt(self, call_id: int) -> None:
+        # Not the call itself: what a session holds would end here, in the bridge's
+        # thread, if a timer were the last that has one of its calls.
+        running = self.running.get(call_id)
+        if running is None or running.state is CallState.ENDED or self._loop is None:
             return
         if running.state is CallState.RUNNING:
             running.interrupt()
-        self._loop.call_later(INTERRUPT_AGAIN_S, self._interrupt, running)
+        self._loop.call_later(INTERRUPT_AGAIN_S, self._interrupt, call_id)
 
     # ------------------------------------------------ in any thread
 
