@@ -1,4 +1,3 @@
-import { EventEmitter } from "node:events";
 import type { Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { JobInput } from "./job-options.ts";
@@ -24,14 +23,6 @@ export function writeInput(
 		}
 	}
 	pipeline(pieces, stdin).catch(() => {}); // The end of the program, or what onFailed was called with.
-}
-
-/**
- * A job has it: from now on an error of a stream is the job's, also while the program is not started yet. Without a
- * listener it would end the host.
- */
-export function adoptInput(input: JobInput | undefined): void {
-	if (input instanceof EventEmitter) input.on("error", () => {});
 }
 
 /** Its job is over: a stream that still has something is destroyed, any other source is not read any more. */

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { adoptSource } from "../adopt-source.ts";
 import { failing } from "../callers-frames.ts";
 import type { CloseManner } from "../close-manner.ts";
 import { SnakepitError, StartError } from "../errors.ts";
@@ -13,7 +14,7 @@ import {
 import type { SpecSetting } from "../process/process-spec.ts";
 import type { Killer } from "../registry/process-registry.ts";
 import type { ProcessExit, World } from "../world.ts";
-import { adoptInput, releaseInput } from "./job-input.ts";
+import { releaseInput } from "./job-input.ts";
 import type { ResolvedJob } from "./job-options.ts";
 import { JobOutput } from "./job-output.ts";
 import { JobProcess } from "./job-process.ts";
@@ -77,7 +78,7 @@ export class JobLife {
 		};
 		this.over = this.#over.promise;
 		this.result = this.#result.promise;
-		adoptInput(job.input);
+		adoptSource(job.input);
 	}
 
 	get phase(): "waiting" | "running" | "ended" {

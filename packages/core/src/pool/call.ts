@@ -1,4 +1,5 @@
 import type { AsyncResource } from "node:async_hooks";
+import { adoptSource } from "../adopt-source.ts";
 import type { CallInstrument } from "../instrument.ts";
 import type { ResolvedOptions } from "../options.ts";
 import type { Timer } from "../world.ts";
@@ -143,6 +144,7 @@ export class CallInput {
 	#opened: "no" | "yes" = "no";
 
 	constructor(source: Items) {
+		adoptSource(source);
 		const open = (): void => {
 			this.#opened = "yes";
 		};

@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import { expect, test } from "vitest";
 import { scripts } from "../../src/testing.ts";
 import {
@@ -11,6 +12,9 @@ const commands = {
 	count: scripts.count,
 	echo: scripts.echo,
 	relay: scripts.relay,
+	read: async ({ input = [] }: Parameters<typeof scripts.count>[0]) => {
+		for await (const _ of input);
+	},
 	crashAfter,
 };
 
@@ -135,6 +139,19 @@ test("an input stream reaches the command", async () => {
 			pool.stream("relay", undefined, { input: ["a", "b"] }),
 		),
 	).toEqual(["a", "b"]);
+	await close();
+});
+
+test("an input stream that fails while its call waits fails the call, and not the host", async () => {
+	const { pool, close } = await virtualPool({ commands });
+	const input = new Readable({ read() {} });
+	const isClosed = new Promise((resolve) => input.on("close", resolve));
+	const failure = new Error("the source is gone");
+	input.destroy(failure);
+	const relayed = outcome(pool.execute("read", undefined, { input }));
+	// Its "error" event has come, and nothing has read it yet.
+	await isClosed;
+	expect(await relayed).toMatchObject({ error: { cause: failure } });
 	await close();
 });
 
