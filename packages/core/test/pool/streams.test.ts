@@ -144,13 +144,16 @@ test("an input stream reaches the command", async () => {
 
 test("an input stream that fails while its call waits fails the call, and not the host", async () => {
 	const { pool, close } = await virtualPool({ commands });
+	const first = new Readable({ read() {} });
+	const before = pool.execute("read", undefined, { input: first });
 	const input = new Readable({ read() {} });
 	const isClosed = new Promise((resolve) => input.on("close", resolve));
 	const failure = new Error("the source is gone");
-	input.destroy(failure);
 	const relayed = outcome(pool.execute("read", undefined, { input }));
-	// Its "error" event has come, and nothing has read it yet.
+	input.destroy(failure);
 	await isClosed;
+	first.push(null);
+	await before;
 	expect(await relayed).toMatchObject({ error: { cause: failure } });
 	await close();
 });
