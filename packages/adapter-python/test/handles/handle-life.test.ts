@@ -88,7 +88,7 @@ test("the end of a session ends its objects, in the thread of the tools", async 
 		code: "SESSION_CLOSED",
 	});
 	await counter.release();
-	// The same worker, after it was told of the end.
+	// The same worker, after it has received the end of the session.
 	for (let other = strict(); ; other = strict()) {
 		using asked = other;
 		const alive = await asked.execute("alive");

@@ -5,7 +5,7 @@ import { SharedMemory } from "../../src/shared-memory/shared-memory.ts";
 
 const LIMITS = { fromBytes: 100, limitBytes: 1000 };
 
-/** What the relay is told, as text. */
+/** What the host sends to the relay, as text. */
 function relay(): {
 	readonly store: RelayedSegments;
 	readonly told: readonly string[];

@@ -92,21 +92,6 @@ export async function firstLine(process: StartedProcess): Promise<string> {
 	return text.split("\n")[0] ?? "";
 }
 
-const DEADLINE_MS = 25_000;
-
-/** Waits until something is seen that nobody tells of. */
-export async function eventually(
-	what: string,
-	isSo: () => boolean,
-): Promise<void> {
-	const deadline = performance.now() + DEADLINE_MS;
-	while (!isSo()) {
-		if (performance.now() > deadline)
-			throw new Error(`Not within ${DEADLINE_MS} ms: ${what}.`);
-		await new Promise((resolve) => setTimeout(resolve, 5));
-	}
-}
-
 /** The host's methods work on it alone: all but the source is asked of it. */
 function startsFrom({ host, source }: RunInfrastructure): ProcessHost {
 	return new Proxy(host, {

@@ -2,13 +2,8 @@ import { readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
-import {
-	eventually,
-	firstLine,
-	guardOfTest,
-	PLAIN,
-	startScript,
-} from "./bench.ts";
+import { eventually } from "../cleanup/hosts.ts";
+import { firstLine, guardOfTest, PLAIN, startScript } from "./bench.ts";
 
 const DAEMON = `python3 -S -c '
 import os

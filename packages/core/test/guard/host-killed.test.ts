@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { rounds } from "../../../../scripts/test-effort.ts";
 import { openRun } from "../../src/index.ts";
 import { EventRecorder, SeededRandom } from "../../src/testing.ts";
-import { eventually } from "./bench.ts";
+import { eventually } from "../cleanup/hosts.ts";
 
 interface Host {
 	readonly lines: Interface;

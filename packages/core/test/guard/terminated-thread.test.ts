@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import { Worker } from "node:worker_threads";
 import { expect, onTestFinished, test } from "vitest";
 import { SystemProcessHost } from "../../src/infrastructure.ts";
-import { eventually } from "./bench.ts";
+import { eventually } from "../cleanup/hosts.ts";
 
 const machine = new SystemProcessHost();
 
