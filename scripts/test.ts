@@ -8,6 +8,11 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { cleanupPaths } from "../vitest.config.ts";
+import {
+	failedPythonTests,
+	failedTests,
+	type TestedFile,
+} from "./failed-tests.ts";
 import { leftoversAreSeen, reportLeftovers, shownRun } from "./leftovers.ts";
 import { takeNoArguments } from "./no-arguments.ts";
 import { developmentPython } from "./python-environment.ts";
@@ -21,11 +26,19 @@ interface Count {
 	skipped: number;
 }
 
+interface VitestReport {
+	readonly numPassedTests: number;
+	readonly numPendingTests: number;
+	readonly numTodoTests: number;
+	readonly testResults: readonly TestedFile[];
+}
+
 takeNoArguments(
 	"test",
 	"runs every test; one file: npx pnpm@12 exec vitest run FILE, and in python/ .venv/bin/python -m pytest FILE",
 );
 
+const failures: string[] = [];
 const results = join(root, ".test-results");
 rmSync(results, { recursive: true, force: true });
 rmSync(join(root, "coverage"), { recursive: true, force: true });
@@ -107,8 +120,9 @@ const passed = vitest.passed + pytest.passed;
 const failed = vitest.failed + leftByVitest + pytest.failed + leftByPytest;
 const skipped = vitest.skipped + pytest.skipped;
 const line = `${passed} passed, ${failed} failed${skipped ? `, ${skipped} skipped` : ""}`;
-writeFileSync(join(results, "summary"), `${line}\n`);
-console.log(`\n${line}`);
+// Where output is cut, its end is kept.
+writeFileSync(join(results, "summary"), [...failures, line, ""].join("\n"));
+console.log(`\n${[...failures, line].join("\n")}`);
 process.exitCode = failed === 0 ? 0 : 1;
 
 /** Reads a runner's report. A bad end that no test explains counts as one failure. */
@@ -132,15 +146,13 @@ function readable(name: string, read: () => Count): Count {
 }
 
 function vitestCount(): Count {
-	const report = JSON.parse(readFileSync(vitestJson, "utf8"));
+	const report: VitestReport = JSON.parse(readFileSync(vitestJson, "utf8"));
 	// A file that could not be loaded has failed, although it has no test.
-	const unloaded = report.testResults.filter(
-		(file: { status: string; assertionResults: unknown[] }) =>
-			file.status === "failed" && file.assertionResults.length === 0,
-	);
+	const failed = failedTests(report.testResults);
+	failures.push(...failed);
 	return {
 		passed: report.numPassedTests,
-		failed: report.numFailedTests + unloaded.length,
+		failed: failed.length,
 		skipped: report.numPendingTests + report.numTodoTests,
 	};
 }
@@ -156,6 +168,7 @@ function pytestCount(): Count {
 			.map((match) => Number(match[1]))
 			.reduce((a, b) => a + b, 0);
 	const failed = sum("failures") + sum("errors");
+	failures.push(...failedPythonTests(report));
 	const skipped = sum("skipped");
 	return { passed: sum("tests") - failed - skipped, failed, skipped };
 }
