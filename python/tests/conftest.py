@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -20,13 +19,6 @@ from support.fake_host import FakeHost, SharedHost
 TOOLS = Path(__file__).parent / "tools"
 
 Host = Callable[..., FakeHost]
-
-# How fast a machine is fails no test: on a fresh checkout the first value of a strategy
-# waits for seconds until Hypothesis has built its table of characters.
-settings.register_profile(
-    "any_speed", deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.load_profile("any_speed")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,23 +1,11 @@
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { afterEach, expect, test } from "vitest";
+import { heldBytes } from "../../../../scripts/held-bytes.ts";
 import { type RealBench, realBench } from "./real-bench.ts";
 
 const MB = 2 ** 20;
 
 let bench: RealBench;
 afterEach(() => bench.close());
-
-/** What this process holds in memory, whatever the collector has not come to yet. */
-function heldBytes(): number {
-	setFlagsFromString("--expose-gc");
-	const collect: () => void = runInNewContext("gc");
-	collect();
-	// Buffers are freed beside the program; the next collection waits for that.
-	collect();
-	const { heapUsed, external } = process.memoryUsage();
-	return heapUsed + external;
-}
 
 test("a worker that prints 50 MB without a line break costs its host one line of memory", async () => {
 	bench = await realBench();
