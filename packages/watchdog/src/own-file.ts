@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
+// Not `createRequire` by name: webpack would resolve what it is given when it builds.
+import nodeModule from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { VERSION } from "./gen/version.ts";
@@ -71,7 +72,9 @@ function fileOf(module: string | undefined): string | undefined {
 
 function installedFrom(file: string): readonly string[] {
 	try {
-		return [dirname(createRequire(file).resolve(`${NAME}/package.json`))];
+		return [
+			dirname(nodeModule.createRequire(file).resolve(`${NAME}/package.json`)),
+		];
 	} catch {
 		return []; // Not installed there.
 	}

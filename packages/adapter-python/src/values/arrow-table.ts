@@ -1,4 +1,5 @@
-import { createRequire } from "node:module";
+// Not `createRequire` by name: webpack would resolve what it is given when it builds.
+import nodeModule from "node:module";
 import { pathToFileURL } from "node:url";
 import { InputError } from "@snakepit/core";
 import { NoImage } from "./no-image.ts";
@@ -97,7 +98,7 @@ function* copiesOfArrow(): Generator<Arrow> {
 		}
 }
 
-const require = createRequire(pathToFileURL(`${process.cwd()}/`));
+const require = nodeModule.createRequire(pathToFileURL(`${process.cwd()}/`));
 
 /** Looks beside this package, which may be part of a bundle and have no place, then where the program is. */
 function pathOfArrow(): string | undefined {
@@ -105,7 +106,7 @@ function pathOfArrow(): string | undefined {
 	const here: string | undefined = import.meta.url;
 	for (const place of [here, program && pathToFileURL(program)])
 		try {
-			if (place) return createRequire(place).resolve("apache-arrow");
+			if (place) return nodeModule.createRequire(place).resolve("apache-arrow");
 		} catch {
 			// Not there.
 		}

@@ -1,5 +1,6 @@
 import { accessSync, constants } from "node:fs";
-import { createRequire } from "node:module";
+// Not `createRequire` by name: webpack would resolve what it is given when it builds.
+import nodeModule from "node:module";
 
 const PACKAGES: Readonly<Record<string, string>> = {
 	"linux-arm64": "@snakepit/native-linux-arm64",
@@ -29,7 +30,9 @@ export function nativeBinary({
 	for (const module of from) {
 		try {
 			if (module === undefined) continue;
-			const path = createRequire(module).resolve(`${name}/bin/snakepit-native`);
+			const path = nodeModule
+				.createRequire(module)
+				.resolve(`${name}/bin/snakepit-native`);
 			if (isExecutable(path)) return path;
 		} catch {
 			// Not installed there: the next place may have it.
