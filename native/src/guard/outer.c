@@ -63,9 +63,20 @@ static void killed(const struct step *step, void *context)
 		record_kill(step, NULL);
 }
 
-static int leave(int inner_status, int wakeup, int patience_ms)
+/* What to report of the next guard, which has not ended as it should. */
+static int loss_of(int inner_status, int below)
+{
+	if (host_death_is_recorded())
+		return STATUS_HOST_GONE;
+	if (inner_status != WAS_KILLED)
+		return STATUS_TWIN_GONE;
+	return below == 1 ? STATUS_INNER_LOST : STATUS_MIDDLE_LOST;
+}
+
+static int leave(int inner_status, int wakeup, int below)
 {
 	struct home home = own_home();
+	int patience_ms = PATIENCE_MS * below;
 	note_host_death();
 	if (kill_until_none(wakeup, WHOM_WORKERS, &home, killed, &home) == KILLING_BLIND)
 		return STATUS_FAILED;
@@ -75,14 +86,13 @@ static int leave(int inner_status, int wakeup, int patience_ms)
 		return inner_status;
 	note_host_death();
 	record_settled();
-	return host_death_is_recorded() ? STATUS_HOST_GONE : STATUS_TWIN_GONE;
+	return loss_of(inner_status, below);
 }
 
 int run_outer_guard(const struct setting *setting, pid_t inner, int wakeup, const struct twins *above,
 	int below)
 {
 	open_incidents(setting);
-	int patience_ms = PATIENCE_MS * below;
 	for (;;) {
 		struct pollfd waiting[MAX_ALARMS + 1];
 		int count = poll_alarms(above, waiting);
@@ -92,8 +102,8 @@ int run_outer_guard(const struct setting *setting, pid_t inner, int wakeup, cons
 		bool is_over = read_alarms(above, waiting) != ALARM_NONE;
 		if (is_over)
 			note_host_death();
-		int status = status_of(inner, wakeup, is_over ? patience_ms : 0);
+		int status = status_of(inner, wakeup, is_over ? PATIENCE_MS * below : 0);
 		if (status != STILL_RUNS || is_over)
-			return leave(status, wakeup, patience_ms);
+			return leave(status, wakeup, below);
 	}
 }

@@ -192,6 +192,8 @@ export type RunEvent =
 			readonly exit: ProcessExit | undefined;
 			/** `"lost"`: it ended while the run continues, and is started again. */
 			readonly how: "released" | "lost";
+			/** Of a guard that was lost: which of its processes was, and how, as a part of a sentence. */
+			readonly loss?: string | undefined;
 	  }
 	| {
 			/** A protection cannot work here, or not any more; `reason` says why. */

@@ -19,7 +19,7 @@ from support.process_table import look
 Guard = Callable[[], GuardHost]
 
 # As native/src/guard/exit-status.h has them.
-HOST_GONE, TWIN_GONE = 64, 65
+HOST_GONE, INNER_LOST, MIDDLE_LOST = 64, 67, 68
 
 GUARDS = ("outer", "middle", "inner")
 ALIVE = ("host", *GUARDS, "worker")
@@ -249,8 +249,14 @@ def test_incidents_are_written_although_one_guard_is_lost_with_the_host(
         assert killed == tree
 
 
-def test_the_exit_status_reports_a_lost_guard(guard: Guard) -> None:
+@pytest.mark.parametrize(
+    ("whom", "status"), [("inner", INNER_LOST), ("middle", MIDDLE_LOST)]
+)
+def test_the_exit_status_reports_which_guard_was_lost(
+    guard: Guard, whom: str, status: int
+) -> None:
     host = guard()
-    host.inner.kill()
-    assert host.exit_status() == TWIN_GONE
+    lost: Death = getattr(host, whom)
+    lost.kill()
+    assert host.exit_status() == status
     assert not host.incidents.exists()

@@ -113,7 +113,9 @@ const WORDS: Readonly<Record<string, (event: Fields) => Words | undefined>> = {
 		bad(`protection ${e["protection"]} cannot work: ${e["reason"]}`),
 	"protection.ended": (e) =>
 		e["how"] === "lost"
-			? bad(`protection ${e["protection"]} is lost`)
+			? bad(
+					`protection ${e["protection"]} is lost${e["loss"] === undefined ? "" : `: ${e["loss"]}`}`,
+				)
 			: undefined,
 	"protection.host_death_detected": (e) =>
 		bad(`protection ${e["protection"]} noticed the death of the program`),
@@ -149,7 +151,7 @@ export function incidentOf(
 function exited(event: Fields): Words {
 	const { workerId, pid, exit, reason, killer, callsLost, tail } = event;
 	const how = exitWords(exit as Exit | undefined);
-	const who = killer === "none" ? "" : `, ended by ${words(killer)}`;
+	const who = killerWords(killer);
 	const lost = Number(callsLost);
 	const calls = lost > 0 ? `, ${counted(lost, "call")} lost` : "";
 	const text = `${workerId} (pid ${pid}) exited${how}: ${words(reason)}${who}${calls}`;
@@ -159,6 +161,14 @@ function exited(event: Fields): Words {
 		text,
 		lines: isOrdered || !Array.isArray(tail) ? [] : tail.map(String),
 	};
+}
+
+/** Who ended a process, as the end of a sentence; nothing where it ended by itself. */
+export function killerWords(killer: unknown): string {
+	if (killer === "none") return "";
+	return killer === "guard" || killer === "preloaded_parent"
+		? `, ended by the loss of its ${words(killer)}`
+		: `, ended by ${words(killer)}`;
 }
 
 type Exit =

@@ -1,7 +1,13 @@
 import type { ControlledEvent } from "@snakepit/control";
 import type { RunHistory } from "@snakepit/core/inspect";
 import { counted, duration } from "./figures.ts";
-import { exitWords, IN_ORDER, incidentOf, type Tone } from "./incidents.ts";
+import {
+	exitWords,
+	IN_ORDER,
+	incidentOf,
+	killerWords,
+	type Tone,
+} from "./incidents.ts";
 
 /** How a run is or was, in a word and a sentence. */
 export interface RunEnd {
@@ -80,7 +86,7 @@ function workerEntry(
 					: `${who} has no recorded end${status === "reserved" ? ": it was about to start" : ""}`,
 		};
 	const { exit, reason, killer, tail = [], lastCommand } = end;
-	const by = killer === "none" ? "" : `, ended by ${words(killer)}`;
+	const by = killerWords(killer);
 	const call =
 		lastCommand === undefined ? "" : `; its last call was ${lastCommand}`;
 	return {

@@ -36,12 +36,17 @@ test("a worker that ended in order is no incident, any other is, with how and by
 					killer: "unknown",
 					lastCommand: "mean",
 				}),
+				worker("parent_lost", {
+					exit: { kind: "signal", signal: "SIGKILL" },
+					killer: "guard",
+				}),
 				{ ...worker("exited"), end: undefined },
 			],
 		}),
 	).toEqual([
 		"w-1 (pid 7) ended with status 3: exited",
 		"w-1 (pid 7) ended by SIGKILL: exited, ended by unknown; its last call was mean",
+		"w-1 (pid 7) ended by SIGKILL: parent lost, ended by the loss of its guard",
 	]);
 });
 

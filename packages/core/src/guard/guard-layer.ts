@@ -16,7 +16,7 @@ export async function guardLayer(
 		return {
 			layer,
 			status: "available",
-			detail: `every run has one, unless it was opened with guard: "off": it ends every descendant of a worker with this program, also one that left its group and session and carries no marker (${program})`,
+			detail: `every run has one, unless it was opened with guard: "off": it ends every descendant of a worker with this program, also one that left its group and session and carries no marker; where three guards are lost one after the other, each within 10 s of its start, workers are started without one for a minute, and standard error says so (${program})`,
 		};
 	} catch (error) {
 		if (!(error instanceof GuardUnavailable)) throw error;

@@ -12,6 +12,7 @@ import {
 	HEALTHY,
 	mayBeTried,
 } from "./guard-health.ts";
+import { describeLoss } from "./guard-loss.ts";
 import { GuardUnavailable } from "./guard-program.ts";
 import { inheritedRights } from "./inherited.ts";
 
@@ -174,7 +175,9 @@ export class GuardSource implements ProcessSource {
 		} catch (error) {
 			lost();
 			this.#failed(0);
-			this.#unavailable((error as Error).message);
+			this.#unavailable(
+				`It could not be started: ${(error as Error).message}.`,
+			);
 			throw error;
 		}
 	}
@@ -184,14 +187,12 @@ export class GuardSource implements ProcessSource {
 		this.#living.add(chain);
 		void chain.ended.then((exit) => {
 			this.#living.delete(chain);
-			emit({
-				type: "protection.ended",
-				wallMs: clock.wall(),
-				protection: "guard",
-				pid: chain.pid,
-				exit,
-				how: this.#released ? "released" : "lost",
-			});
+			const about = { protection: "guard", pid: chain.pid, exit } as const;
+			const end = this.#released
+				? ({ how: "released" } as const)
+				: ({ how: "lost", loss: describeLoss(exit) } as const);
+			const wallMs = clock.wall();
+			emit({ type: "protection.ended", wallMs, ...about, ...end });
 		});
 	}
 
@@ -199,7 +200,7 @@ export class GuardSource implements ProcessSource {
 		this.#failed(livedMs);
 		if (!mayBeTried(this.#health, this.#context.clock.now()))
 			this.#unavailable(
-				`${this.#health.failures} guards in a row were lost within seconds.`,
+				`${this.#health.failures} guards in a row were lost, each within seconds of its start.`,
 			);
 	}
 
@@ -210,13 +211,18 @@ export class GuardSource implements ProcessSource {
 
 	#unavailable(why: string): void {
 		const { clock, emit } = this.#context;
+		const until = mayBeTried(this.#health, clock.now())
+			? "Until the next one is tried, at the next start,"
+			: "For a minute";
 		const meanwhile =
-			this.#mode === "auto" ? " Workers are started without it meanwhile." : "";
+			this.#mode === "auto"
+				? "workers are started without one: if this program is killed meanwhile, what they started in other groups may live on."
+				: 'no worker is started, since the run has guard: "required".';
 		emit({
 			type: "protection.unavailable",
 			wallMs: clock.wall(),
 			protection: "guard",
-			reason: `${why}${meanwhile}`,
+			reason: `${why} ${until} ${meanwhile}`,
 		});
 	}
 }

@@ -1,7 +1,11 @@
 import type { CloseManner } from "../close-manner.ts";
 import { afterRunning } from "../patience.ts";
 import { goneWithin } from "../process/gone-within.ts";
-import { killerOf, type SentSignal } from "../process/killer-of.ts";
+import {
+	killerOf,
+	lostParentOf,
+	type SentSignal,
+} from "../process/killer-of.ts";
 import { readLines } from "../process/output-lines.ts";
 import { OutputTail } from "../process/output-tail.ts";
 import type { OwnedProcess } from "../process/owned-process.ts";
@@ -100,7 +104,7 @@ export class JobProcess {
 		await this.#ladder.finish({ process });
 		await goneWithin({ exited: stderrEnded }, LAST_LINES_MS, clock);
 		process.stderr.destroy();
-		return { exit, killer: killerOf(exit, this.#sent) };
+		return { exit, killer: killerOf(exit, this.#sent, lostParentOf(process)) };
 	}
 
 	/** Resolves when standard error has ended. */

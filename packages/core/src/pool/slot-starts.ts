@@ -55,6 +55,24 @@ export class SlotStarts {
 		return start;
 	}
 
+	/**
+	 * The same while the pool opens: what a lost guard took along is started again. The run bounds that: after some losses
+	 * it has no guard for a while.
+	 */
+	async open(slot: Slot, isWanted: () => boolean): Promise<void> {
+		for (;;) {
+			const start = this.start(slot);
+			const { state } = slot;
+			try {
+				return await start;
+			} catch (error) {
+				const cause =
+					state.kind === "starting" ? state.worker.cause : undefined;
+				if (cause?.reason !== "parent_lost" || !isWanted()) throw error;
+			}
+		}
+	}
+
 	/** A start on a slot has begun. */
 	note(slot: Slot, start: Promise<void>): void {
 		this.#underWay.add(start);

@@ -38,6 +38,7 @@ export const SPOKEN_TYPES: readonly SnakepitEventType[] = [
 	"companion.ended",
 	"companion.unavailable",
 	"protection.ended",
+	"protection.unavailable",
 	"pool.reloaded",
 	"pool.reload_failed",
 ];
@@ -52,6 +53,8 @@ export class SpokenEvents {
 	readonly #verdicts = new Map<string, EventOf<"worker.condemned">>();
 	/** Failed starts before that are the error of `createPool`. */
 	#phase: "opening" | "open" = "opening";
+	/** Where there was none from the beginning, the doctor says it. */
+	#hadGuard = false;
 
 	/** The lines for one event, each complete; `undefined` for most. */
 	textOf(event: SnakepitEvent): string | undefined {
@@ -81,8 +84,10 @@ export class SpokenEvents {
 					`[snakepit] Pool ${event.pool} has no companion: ${withoutLastLines(event.reason)} Calls wait; it is tried again.`,
 				);
 			case "protection.ended":
-				return event.how === "lost" && event.protection === "guard"
-					? `[snakepit] The guard (pid ${event.pid}) ${describeExit(event.exit)}. The workers below it end with it, and others are started.`
+				return this.#guardText(event);
+			case "protection.unavailable":
+				return event.protection === "guard" && this.#hadGuard
+					? `[snakepit] There is no guard now. ${event.reason}`
 					: undefined;
 			case "pool.reloaded":
 				return `[snakepit] Pool ${event.pool} has new workers since ${changedFiles(event.files)} (${Math.round(event.durationMs)} ms).`;
@@ -91,6 +96,17 @@ export class SpokenEvents {
 			default:
 				return undefined;
 		}
+	}
+
+	#guardText({
+		protection,
+		how,
+		pid,
+		loss,
+	}: EventOf<"protection.ended">): string | undefined {
+		if (protection !== "guard" || how !== "lost") return undefined;
+		this.#hadGuard = true;
+		return `[snakepit] The guard (pid ${pid}) was lost: ${loss}. The workers below it end with it, and others are started.`;
 	}
 
 	#exitText(event: EventOf<"worker.exited">): string | undefined {

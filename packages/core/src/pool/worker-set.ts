@@ -143,7 +143,9 @@ export class WorkerSet implements WorkerListener {
 	async open(): Promise<void> {
 		const slots = this.#slots.all.slice(0, this.#setting.size.min);
 		if (this.#phase === "closing") return;
-		await Promise.all(slots.map((slot) => this.#starts.start(slot)));
+		await Promise.all(
+			slots.map((slot) => this.#starts.open(slot, () => !this.#isClosing())),
+		);
 		if (this.#isClosing()) return;
 		this.#phase = "open";
 		this.#recycler.watch();

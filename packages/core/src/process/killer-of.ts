@@ -1,5 +1,5 @@
 import type { Killer } from "../registry/process-registry.ts";
-import type { ProcessExit } from "../world.ts";
+import type { ProcessExit, StartedProcess } from "../world.ts";
 
 /** A signal that reached a worker, and which part of this program sent it. */
 export interface SentSignal {
@@ -28,10 +28,12 @@ const OWN_FAULTS: ReadonlySet<NodeJS.Signals> = new Set([
  *
  * @param exit `undefined` when it was sent SIGKILL and is still there.
  * @param sent in the order in which it was sent.
+ * @param lostParent what had forked it, where that was lost: then nothing but its loss sent SIGKILL.
  */
 export function killerOf(
 	exit: ProcessExit | undefined,
 	sent: readonly SentSignal[],
+	lostParent?: Killer,
 ): Killer {
 	if (exit === undefined) return sent.at(-1)?.by ?? "none";
 	if (exit.kind === "code") {
@@ -41,6 +43,16 @@ export function killerOf(
 	}
 	const sender = sent.find(({ signal }) => signal === exit.signal);
 	if (sender !== undefined) return sender.by;
+	if (exit.signal === "SIGKILL" && lostParent !== undefined) return lostParent;
 	// A person, another program, or the kernel that needs memory: which one cannot be found out.
 	return OWN_FAULTS.has(exit.signal) ? "none" : "unknown";
+}
+
+/** What had forked a process, where that is lost, and the process ends with it. */
+export function lostParentOf({
+	source,
+	isParentLost,
+}: Pick<StartedProcess, "source" | "isParentLost">): Killer | undefined {
+	if (isParentLost !== true) return undefined;
+	return source === "preload" ? "preloaded_parent" : "guard";
 }

@@ -47,6 +47,9 @@ export type Killer =
 	| "reaper"
 	/** The kernel, when its host died: its lifeline was connected. */
 	| "lifeline"
+	/** The process that had forked it was lost: a guard of the run, or the preloaded parent of the pool. */
+	| "guard"
+	| "preloaded_parent"
 	/** A protection, while no host lived: the run's incidents name it. */
 	| "protection"
 	/** None of these: a person, another program, or the kernel that needed memory. */

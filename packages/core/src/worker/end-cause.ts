@@ -63,9 +63,9 @@ export class EndCause {
 		this.#sent.push({ signal, by });
 	}
 
-	/** Its end was seen, or will not be. Returns what ended it. */
-	conclude(exit: ProcessExit | undefined): Killer {
-		const killer = killerOf(exit, this.#sent);
+	/** Its end was seen, or will not be. Returns what ended it. @param lostParent see {@link killerOf}. */
+	conclude(exit: ProcessExit | undefined, lostParent?: Killer): Killer {
+		const killer = killerOf(exit, this.#sent, lostParent);
 		// The conversation broke because it was dying: its own end is the reason.
 		if (this.#reason === "broken" && !isOurs(killer)) {
 			this.#reason = "exited";
@@ -76,7 +76,7 @@ export class EndCause {
 }
 
 function isOurs(killer: Killer): boolean {
-	return killer !== "none" && killer !== "unknown";
+	return killer === "stop_ladder" || killer === "application_cleanup";
 }
 
 /** The reason that is reported for the end of a retired worker. */

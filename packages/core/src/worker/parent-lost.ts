@@ -1,3 +1,4 @@
+import { ForkLost } from "../fork-lost.ts";
 import type { StartedProcess } from "../world.ts";
 import type { Worker } from "./worker.ts";
 
@@ -10,4 +11,13 @@ export function noteParentLost(
 		cause.parentLost(
 			`the ${source === "preload" ? "preloaded parent" : source} that had forked it was lost`,
 		);
+}
+
+/** The same of a guard that was lost while it forked the worker. */
+export function noteForkLost(
+	{ cause }: Pick<Worker, "cause">,
+	error: unknown,
+): void {
+	if (error instanceof ForkLost && error.source === "guard" && cause.isOpen)
+		cause.parentLost("the guard that was to fork it was lost");
 }

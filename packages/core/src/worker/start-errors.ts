@@ -43,26 +43,37 @@ const LOST: readonly (EndReason | undefined)[] = [
 	"parent_lost",
 ];
 
-export function withdrawn(worker: Worker): StartError {
-	const { reason, verdict } = worker.cause;
+export function withdrawn({
+	slot,
+	cause,
+}: {
+	readonly slot: Pick<WorkerSlot, "workerId">;
+	readonly cause: Worker["cause"];
+}): StartError {
+	const { reason, verdict } = cause;
 	const why = LOST.includes(reason) ? verdict : WITHDRAWN[reason ?? "closed"];
 	return new StartError({
 		code: "START_WITHDRAWN",
 		ran: "no",
-		message: `Worker ${worker.slot.workerId} was stopped before it was ready, because ${why ?? "its pool is closing"}.`,
+		message: `Worker ${slot.workerId} was stopped before it was ready, because ${why ?? "its pool is closing"}.`,
 	});
 }
 
 /** Why there is no process. */
 export function notSpawned(
 	error: unknown,
-	worker: { readonly slot: Pick<WorkerSlot, "workerId"> },
+	worker: {
+		readonly slot: Pick<WorkerSlot, "workerId">;
+		readonly cause?: Worker["cause"];
+	},
 ): SnakepitError {
+	const { slot, cause } = worker;
+	if (cause?.reason === "parent_lost") return withdrawn({ slot, cause });
 	if (error instanceof SnakepitError) return error;
 	return new StartError({
 		code: "SPAWN_FAILED",
 		ran: "no",
-		message: `Worker ${worker.slot.workerId} could not be started: ${messageOf(error)}`,
+		message: `Worker ${slot.workerId} could not be started: ${messageOf(error)}`,
 		cause: error,
 	});
 }

@@ -9,7 +9,7 @@ import { awaitLaunch } from "./awaited-launch.ts";
 import { type Companions, noteCompanionLost, tie } from "./companion-tie.ts";
 import { formatLaunchMessage, shakeHands } from "./control-channel.ts";
 import { ConversationOutput } from "./conversation-output.ts";
-import { noteParentLost } from "./parent-lost.ts";
+import { noteForkLost, noteParentLost } from "./parent-lost.ts";
 import { processView } from "./process-view.ts";
 import { dumpUnreadyStacks } from "./stack-dump.ts";
 import {
@@ -169,8 +169,10 @@ export class WorkerStarter {
 			);
 			return { spec, owned };
 		} catch (error) {
-			worker.startAbort.abort(error);
-			throw notSpawned(error, worker);
+			noteForkLost(worker, error);
+			const failure = notSpawned(error, worker);
+			worker.startAbort.abort(failure);
+			throw failure;
 		}
 	}
 

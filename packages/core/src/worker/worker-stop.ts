@@ -1,5 +1,6 @@
 import type { Connection } from "../adapter.ts";
 import type { WorkerRef } from "../pool-events.ts";
+import { lostParentOf } from "../process/killer-of.ts";
 import {
 	StopLadder,
 	type StopManner,
@@ -58,7 +59,7 @@ export class WorkerStop {
 	): Promise<Killer> {
 		const target = { connection, ...belongings };
 		await this.#ladder.finish(target);
-		return this.cause.conclude(exit);
+		return this.cause.conclude(exit, lostParentOf(belongings.process));
 	}
 
 	/** Kills its group in this very turn, for the exit of the host. */

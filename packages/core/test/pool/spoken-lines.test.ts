@@ -16,6 +16,26 @@ describe("the lines for one event", () => {
 		tail: [],
 	} as const satisfies SnakepitEvent;
 
+	const noGuard = {
+		type: "protection.unavailable",
+		wallMs: 0,
+		protection: "guard",
+		reason: "3 guards in a row were lost.",
+	} as const satisfies SnakepitEvent;
+
+	test("that there is no guard any more is said where there was one", () => {
+		const spoken = new SpokenEvents();
+		spoken.textOf({
+			...{ type: "protection.ended", wallMs: 0, protection: "guard", pid: 9 },
+			exit: { kind: "code", code: 67 },
+			how: "lost",
+			loss: "it failed",
+		});
+		expect(spoken.textOf(noGuard)).toBe(
+			"[snakepit] There is no guard now. 3 guards in a row were lost.",
+		);
+	});
+
 	test.each<[string, SnakepitEvent, string | undefined]>([
 		["an exit in order", exited, undefined],
 		[
@@ -88,6 +108,17 @@ describe("the lines for one event", () => {
 			},
 			"[snakepit] Pool p has no companion: There is no such program. Calls wait; it is tried again.",
 		],
+		[
+			"a guard that is lost",
+			{
+				...{ type: "protection.ended", wallMs: 0, protection: "guard", pid: 9 },
+				exit: { kind: "code", code: 68 },
+				how: "lost",
+				loss: "its middle process was ended by a signal",
+			},
+			"[snakepit] The guard (pid 9) was lost: its middle process was ended by a signal. The workers below it end with it, and others are started.",
+		],
+		["a guard that there never was", noGuard, undefined],
 	])("%s", (_, event, text) => {
 		expect(new SpokenEvents().textOf(event)).toBe(text);
 	});

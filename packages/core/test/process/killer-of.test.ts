@@ -84,3 +84,11 @@ test.each<[string, ProcessExit | undefined, readonly SentSignal[], string]>([
 ])("%s", (_what, exit, sent, killer) => {
 	expect(killerOf(exit, sent)).toBe(killer);
 });
+
+test("a process whose parent was lost was killed by that, but for a signal of this program", () => {
+	expect(killerOf(by("SIGKILL"), [], "guard")).toBe("guard");
+	expect(killerOf(by("SIGSEGV"), [], "guard")).toBe("none");
+	expect(killerOf(by("SIGKILL"), [ladder("SIGKILL")], "guard")).toBe(
+		"stop_ladder",
+	);
+});

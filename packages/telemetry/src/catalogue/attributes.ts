@@ -23,9 +23,9 @@ const TEXT = {
 	"snakepit.worker.replaces": "The incarnation before it.",
 	"snakepit.worker.state": "`starting`, `ready`, `draining` or `stopping`.",
 	"snakepit.worker.end.reason":
-		"`exited`, `start_failed`, `closed`, `recycled`, `restarted`, `hung`, `broken`, `stuck`, `host_exit`, `reaped`, `host_died` or `vanished`.",
+		"`exited`, `start_failed`, `closed`, `recycled`, `restarted`, `hung`, `broken`, `stuck`, `companion_lost`, `parent_lost`, `host_exit`, `reaped`, `host_died` or `vanished`.",
 	"snakepit.worker.end.killer":
-		"Who sent the signal that ended it: `none`, `stop_ladder`, `application_cleanup`, `reaper`, `lifeline`, `protection` or `unknown` (a person, another program, or the kernel).",
+		"Who sent the signal that ended it: `none`, `stop_ladder`, `application_cleanup`, `reaper`, `lifeline`, `guard`, `preloaded_parent`, `protection` or `unknown` (a person, another program, or the kernel).",
 	"snakepit.worker.exit.signal": "The signal it died of.",
 	"snakepit.worker.stop.step": "`leave`, `terminate`, `kill` or `sweep`.",
 	"snakepit.job.id": "This job, and its process in the ledger.",

@@ -18,8 +18,8 @@ export const PROTECTION_EVENTS: EventPlaces<"protection"> = {
 	"protection.ended": {
 		group: "watchdog",
 		severity: ({ how }) => (how === "lost" ? "error" : "info"),
-		line: ({ protection, pid, how }) =>
-			`the ${protection}, pid ${pid}, has ended: ${how}`,
+		line: ({ protection, pid, how, loss }) =>
+			`the ${protection}, pid ${pid}, has ended: ${how}${loss === undefined ? "" : `, ${loss}`}`,
 		attributes: {
 			...PROTECTION,
 			"process.pid": "pid",

@@ -1,4 +1,5 @@
 import { constants } from "node:os";
+import { ForkLost } from "../../fork-lost.ts";
 import type { ProcessIdentity } from "../../identity.ts";
 import type {
 	Clock,
@@ -122,7 +123,8 @@ export class Fork {
 	lost(error: Error): void {
 		if (this.#state.step === "running")
 			this.#state.process.lost(this.#line.clock);
-		else this.#fail(spawnFailed(error, this.#spec));
+		else
+			this.#fail(new ForkLost(this.#spec.executable, this.#line.source, error));
 	}
 
 	/** Sends the request; returns why that is impossible. */

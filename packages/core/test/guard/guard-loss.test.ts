@@ -1,0 +1,16 @@
+import { expect, test } from "vitest";
+import { describeLoss } from "../../src/guard/guard-loss.ts";
+
+test.each([
+	[65, "one of its inner processes failed, or did not answer in time"],
+	[70, "its outer process failed"],
+	[3, "its outer process ended with status 3"],
+])("status %i of the outer guard says what was lost", (code, text) => {
+	expect(describeLoss({ kind: "code", code })).toBe(text);
+});
+
+test("a guard that a signal ended names it, and who may have sent it", () => {
+	expect(describeLoss({ kind: "signal", signal: "SIGKILL" })).toBe(
+		"its outer process was ended by SIGKILL: of a person, of another program, or of the kernel when memory is short (dmesg shows that)",
+	);
+});
