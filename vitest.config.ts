@@ -49,11 +49,12 @@ const shared = {
 	// Real processes start slowly on a busy machine; a test ends by its events.
 	testTimeout: 30_000,
 	hookTimeout: 30_000,
+	// What is waited for comes in its own time; by default one second is all it has.
+	expect: { poll: { timeout: 25_000 } },
 };
 
 /** Files that start many programs one after the other. */
 const LONG: readonly RegExp[] = [
-	/\/test\/cluster\//,
 	/\/chaos\//,
 	/\/test\/watchdog\//,
 	/\/test\/promises\//,
@@ -90,6 +91,7 @@ export default defineConfig({
 					],
 					exclude: [...configDefaults.exclude, CLUSTER],
 					pool: "forks",
+					sequence: { groupOrder: 1 },
 				},
 			},
 			{
@@ -101,6 +103,10 @@ export default defineConfig({
 					include: [CLUSTER],
 					pool: namespacePool,
 					globalSetup: ["scripts/ray/test-prepare.ts"],
+					// One worker, and so one cluster for all files: its nodes cost more than their tests. First, beside
+					// pytest, for the others have enough to do without it.
+					maxWorkers: 1,
+					sequence: { groupOrder: 0 },
 					// A node of Ray takes seconds to start.
 					testTimeout: 300_000,
 					hookTimeout: 300_000,
