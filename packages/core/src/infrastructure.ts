@@ -15,14 +15,6 @@ export {
 	ProcessKiller,
 } from "./cleanup/process-killer.ts";
 export {
-	type HeartbeatEvidence,
-	type HeartbeatRule,
-	type HeartbeatVerdict,
-	judgeHeartbeat,
-} from "./heartbeat/verdict.ts";
-export {
-	compareIdentity,
-	type IdentityVerdict,
 	isSameProcess,
 	type Observation,
 	type ProcessIdentity,
@@ -36,27 +28,18 @@ export {
 	parseMarker,
 } from "./marker.ts";
 export type { Census, CensusHost } from "./os/census.ts";
-export type { Answer } from "./os/fork/answer.ts";
-export { ForkLine, type ForkLineSetting } from "./os/fork/fork-line.ts";
 export { makeDirectories } from "./os/make-directories.ts";
-export { type NativePlace, nativeBinary } from "./os/native-binary.ts";
 export { isRunDirectory } from "./os/private-directory.ts";
 export { type ProcessCondition, SystemProcessHost } from "./os/process-host.ts";
-export { sendSignal } from "./os/send-signal.ts";
-export { spawnFailed, unidentified } from "./os/spawn-failure.ts";
 export { systemClock } from "./os/system-clock.ts";
 export { systemRandom } from "./os/system-random.ts";
-export { afterRunning } from "./patience.ts";
 export {
-	extractRunId,
 	generateRunId,
 	isRunId,
-	RUN_ID_ARGUMENT,
 	type RunId,
 } from "./run-id.ts";
-export { nextRunState, RUN_TRANSITIONS, type RunState } from "./run-state.ts";
+export { RUN_TRANSITIONS, type RunState } from "./run-state.ts";
 export {
-	stepWorker,
 	WORKER_TABLE,
 	type WorkerEffect,
 	type WorkerOccurrence,

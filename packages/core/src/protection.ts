@@ -2,7 +2,7 @@ import type { SnakepitEvent } from "./events.ts";
 import type { ProcessIdentity } from "./identity.ts";
 import type { WorkerRecord } from "./registry/process-registry.ts";
 import type { RunId } from "./run-id.ts";
-import type { Clock, ProcessHost, Random } from "./world.ts";
+import type { Clock, ProcessHost } from "./world.ts";
 
 /**
  * A layer that ends workers when their host cannot: something outside of the
@@ -36,7 +36,6 @@ export interface ProtectionContext {
 	readonly runId: RunId;
 	readonly host: ProcessHost;
 	readonly clock: Clock;
-	readonly random: Random;
 	/** The value of the marker variable of every worker of the run. */
 	readonly marker: string;
 	/** Where the ledger is. */

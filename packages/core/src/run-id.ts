@@ -16,8 +16,6 @@ const CHANCE_RANGE = 36 ** CHANCE_DIGITS;
 /** So many seconds may a clock have been ahead. */
 const FUTURE = 24 * 60 * 60;
 const PATTERN = /^[0-9a-z]{7}$/;
-/** The argument that adapters put before the run id on a worker's command line. */
-export const RUN_ID_ARGUMENT = "--run-id";
 
 /**
  * Draws a run id.
@@ -48,24 +46,4 @@ export function drawnAt(runId: RunId, nowMs: number): number {
 /** Whether `text` has the form of a run id. */
 export function isRunId(text: string): text is RunId {
 	return PATTERN.test(text);
-}
-
-/**
- * Finds the run id in a worker's arguments, written `--run-id ID` or
- * `--run-id=ID`.
- *
- * Takes the argument list, not a joined text: a file name may hold anything.
- * Returns `undefined` when there is none or it is malformed.
- */
-export function extractRunId(args: readonly string[]): RunId | undefined {
-	for (const [index, arg] of args.entries()) {
-		const candidate =
-			arg === RUN_ID_ARGUMENT
-				? args[index + 1]
-				: arg.startsWith(`${RUN_ID_ARGUMENT}=`)
-					? arg.slice(RUN_ID_ARGUMENT.length + 1)
-					: undefined;
-		if (candidate !== undefined && isRunId(candidate)) return candidate;
-	}
-	return undefined;
 }

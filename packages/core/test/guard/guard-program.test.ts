@@ -5,7 +5,7 @@ import {
 	guardProgram,
 	inspectGuard,
 } from "../../src/guard/guard-program.ts";
-import { nativeBinary } from "../../src/infrastructure.ts";
+import { nativeBinary } from "../../src/os/native-binary.ts";
 
 test.runIf(process.platform === "linux")(
 	"on this machine a guard can work",

@@ -9,12 +9,11 @@ let engagements: Engagements;
 let messages: string[];
 beforeEach(() => {
 	virtual = virtualWorld();
-	const { clock, host, registry, random, events } = virtual;
+	const { clock, host, registry, events } = virtual;
 	engagements = new Engagements({
 		runId: registry.runId,
 		host,
 		clock,
-		random,
 		marker: "marker",
 		dataDir: "/data",
 		runDirectory: "/run",

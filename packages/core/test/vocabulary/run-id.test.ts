@@ -1,11 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import {
-	drawnAt,
-	extractRunId,
-	generateRunId,
-	isRunId,
-} from "../../src/run-id.ts";
+import { drawnAt, generateRunId, isRunId } from "../../src/run-id.ts";
 import { SeededRandom } from "../../src/testing.ts";
 import type { Random } from "../../src/world.ts";
 
@@ -92,51 +87,6 @@ describe("validating", () => {
 		"kéx9a2p",
 	])("%j is no run id", (text) => {
 		expect(isRunId(text)).toBe(false);
-	});
-});
-
-describe("extracting from arguments", () => {
-	test("finds what was written as one argument or two, wherever it stands", () => {
-		fc.assert(
-			fc.property(
-				runId,
-				fc.array(fc.string()),
-				fc.array(fc.string()),
-				fc.boolean(),
-				(id, before, after, joined) => {
-					fc.pre(!before.some((arg) => arg.startsWith("--run-id")));
-					const written = joined ? [`--run-id=${id}`] : ["--run-id", id];
-					expect(extractRunId([...before, ...written, ...after])).toBe(id);
-				},
-			),
-		);
-	});
-
-	test("finds nothing in arguments that do not name it", () => {
-		fc.assert(
-			fc.property(fc.array(fc.oneof(fc.string(), runId)), (args) => {
-				fc.pre(!args.some((arg) => arg.startsWith("--run-id")));
-				expect(extractRunId(args)).toBeUndefined();
-			}),
-		);
-	});
-
-	test.each([
-		[["--run-id"]],
-		[["--run-id", "too-long-to-be-one"]],
-		[["--run-id="]],
-		[["--run-ids", "k3x9a2p"]],
-		[["--run-idk3x9a2p"]],
-		[["file --run-id k3x9a2p"]],
-		[["--run-id", "", "k3x9a2p"]],
-	])("%j names no run", (args) => {
-		expect(extractRunId(args)).toBeUndefined();
-	});
-
-	test("a malformed one does not hide a good one behind it", () => {
-		expect(extractRunId(["--run-id", "nonsense", "--run-id=k3x9a2p"])).toBe(
-			"k3x9a2p",
-		);
 	});
 });
 

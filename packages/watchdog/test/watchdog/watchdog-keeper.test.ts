@@ -51,12 +51,11 @@ let virtual: VirtualWorld;
 let context: ProtectionContext;
 beforeEach(() => {
 	virtual = virtualWorld();
-	const { clock, host, registry, random, events } = virtual;
+	const { clock, host, registry, events } = virtual;
 	context = {
 		runId: registry.runId,
 		host,
 		clock,
-		random,
 		marker: "marker",
 		dataDir: "/data",
 		runDirectory: "/run",
