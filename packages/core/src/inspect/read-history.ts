@@ -8,10 +8,10 @@ import {
 	optional,
 	wholeNumber,
 } from "../option-check.ts";
+import { DEFAULTS } from "../option-defaults.ts";
 import { findStateDirectory } from "../os/state-directory.ts";
 import { systemClock } from "../os/system-clock.ts";
 import { assertPlatform, thisMachine } from "../os/this-machine.ts";
-import { HISTORY_BOUND } from "../registry/history.ts";
 import type { HostIncident } from "../registry/host-incident.ts";
 import type { Incident } from "../registry/incident.ts";
 import { LedgerDirectory } from "../registry/ledger-directory.ts";
@@ -54,7 +54,7 @@ export interface RunHistory extends Omit<RunRecord, "state"> {
 export const READ_DEFAULTS: Readonly<
 	Complete<Omit<HistoryOptions, "dataDir" | "only">>
 > = {
-	runs: HISTORY_BOUND.runs,
+	runs: DEFAULTS["history.runs"].value,
 	workersPerRun: 1_000,
 };
 

@@ -32,7 +32,7 @@ import type {
 /** What can be read of the ledger. */
 export type RegistryView = Pick<
 	ProcessRegistry,
-	"runId" | "state" | "list" | "living" | "lookup" | "runs" | "statistics"
+	"runId" | "state" | "record" | "list" | "living" | "lookup" | "statistics"
 >;
 
 /** What takes calls: a pool, and a session of it. */

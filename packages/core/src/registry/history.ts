@@ -1,22 +1,12 @@
 import { statSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
-import { DEFAULTS } from "../option-defaults.ts";
 import { fileNamesIn, type LedgerDirectory } from "./ledger-directory.ts";
-import type { RunRecord } from "./process-registry.ts";
-import { readRunFile } from "./read-run-file.ts";
-import { type RunName, runPath } from "./run-name.ts";
-import type { Sqlite } from "./sqlite.ts";
 
 /** How much of the past is kept. */
 export interface HistoryBound {
 	readonly runs: number;
 	readonly ageMs: number;
 }
-
-export const HISTORY_BOUND: HistoryBound = {
-	runs: DEFAULTS["history.runs"].value,
-	ageMs: DEFAULTS["history.ageMs"].value,
-};
 
 export interface HistoryFile {
 	readonly fileName: string;
@@ -27,7 +17,7 @@ export interface HistoryFile {
 export function surplusHistory(
 	files: readonly HistoryFile[],
 	nowMs: number,
-	bound: HistoryBound = HISTORY_BOUND,
+	bound: HistoryBound,
 ): readonly string[] {
 	return files
 		.toSorted((a, b) => b.modifiedAt - a.modifiedAt)
@@ -42,7 +32,7 @@ export function surplusHistory(
 export function boundHistory(
 	directory: LedgerDirectory,
 	nowMs: number,
-	bound: HistoryBound = HISTORY_BOUND,
+	bound: HistoryBound,
 ): void {
 	const files = fileNamesIn(directory.history).flatMap((fileName) => {
 		const stats = statSync(join(directory.history, fileName), {
@@ -57,32 +47,4 @@ export function boundHistory(
 			// Removed by another start, or not ours to remove.
 		}
 	}
-}
-
-/**
- * Reads every run of a directory that can be read, newest first.
- *
- * The living runs of this very process are left out: their files must not be
- * opened twice in it.
- */
-export function readRuns(
-	sqlite: Sqlite,
-	directory: LedgerDirectory,
-	ownKey: string,
-): readonly RunRecord[] {
-	const read = (folder: string, names: readonly RunName[]): RunRecord[] =>
-		names.flatMap((name) => {
-			const path = runPath(folder, name, "db");
-			const content = readRunFile(sqlite, path, name, "none");
-			if (content.kind !== "readable") return [];
-			const { directory: _, claimedBy: __, ...record } = content.run;
-			return [record];
-		});
-	return [
-		...read(
-			directory.runs,
-			directory.openRuns().filter((name) => name.ownerKey !== ownKey),
-		),
-		...read(directory.history, directory.endedRuns()),
-	].sort((a, b) => b.startedAt - a.startedAt);
 }

@@ -149,6 +149,8 @@ export interface RegistryStatistics {
 export interface ProcessRegistry {
 	readonly runId: RunId;
 	readonly state: RunState;
+	/** This very run; `readHistory` of `@snakepit/core/inspect` reads the others of its data directory. */
+	readonly record: RunRecord;
 	/** A fresh incarnation name of this run. */
 	nextIncarnation(): string;
 	/**
@@ -177,8 +179,6 @@ export interface ProcessRegistry {
 	/** By incarnation. */
 	lookup(incarnation: string): WorkerRecord | undefined;
 	statistics(): RegistryStatistics;
-	/** Past and living runs of this data directory, newest first. */
-	runs(): readonly RunRecord[];
 	/** Writes what could not be written before; called periodically. Returns how many rows are still unwritten. */
 	flush(): number;
 	/**

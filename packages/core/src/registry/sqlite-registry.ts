@@ -35,8 +35,6 @@ export interface SqliteRegistryParts {
 	readonly content: "recorded" | "left_out";
 	/** The value of the marker variable of its workers. */
 	readonly marker: string;
-	/** The other runs of the directory, newest first. */
-	readonly otherRuns: () => readonly RunRecord[];
 	readonly listener: RegistryListener;
 	/** Releases the run's other files; `over`: nothing of it is left to clean up. */
 	readonly release: (over: boolean) => void;
@@ -160,14 +158,9 @@ export class SqliteRegistry implements ProcessRegistry {
 		};
 	}
 
-	/** This very run. */
 	get record(): RunRecord {
 		const { directory: _, claimedBy: __, ...own } = this.#run;
 		return own;
-	}
-
-	runs(): readonly RunRecord[] {
-		return [this.record, ...this.#parts.otherRuns()];
 	}
 
 	flush(): number {

@@ -1,9 +1,6 @@
 import type { SnakepitEvent } from "../events.ts";
 import type { HostIncident } from "../registry/host-incident.ts";
-import type {
-	ProcessRegistry,
-	RunRecord,
-} from "../registry/process-registry.ts";
+import type { ProcessRegistry } from "../registry/process-registry.ts";
 import type { ProcessHost } from "../world.ts";
 import type { ResolvedRunOptions } from "./run-options.ts";
 import type { StartedRun } from "./start-run.ts";
@@ -81,8 +78,7 @@ export const sharedRuns: Map<string, SharedRun> = new Map();
 
 /** A registry that knows its own run. */
 export interface OwnRegistry
-	extends Pick<ProcessRegistry, "runId" | "list" | "living"> {
-	readonly record: RunRecord;
+	extends Pick<ProcessRegistry, "runId" | "record" | "list" | "living"> {
 	/** What went wrong so far. */
 	readonly incidents: readonly HostIncident[];
 }

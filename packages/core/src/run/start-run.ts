@@ -15,12 +15,11 @@ import { pauseSync } from "../os/system-clock.ts";
 import { thisProgram } from "../os/this-program.ts";
 import { EventHub } from "../pool/event-hub.ts";
 import type { ProtectionContext } from "../protection.ts";
-import { boundHistory, readRuns } from "../registry/history.ts";
+import { boundHistory } from "../registry/history.ts";
 import { isHostIncident } from "../registry/host-incident.ts";
 import { LedgerDirectory } from "../registry/ledger-directory.ts";
 import { openNewRun } from "../registry/new-run.ts";
 import { OwnFiles } from "../registry/own-files.ts";
-import { ownerKey } from "../registry/run-name.ts";
 import type { Sqlite } from "../registry/sqlite.ts";
 import { SqliteRegistry } from "../registry/sqlite-registry.ts";
 import type { Clock, Random } from "../world.ts";
@@ -93,7 +92,7 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 	const marker = formatMarker(markerOf(runId, host.self, directory.key));
 	const files = new OwnFiles({ sqlite, directory, name, file, lock });
 	const context: ProtectionContext = {
-		...{ runId, host, clock, random, marker, runDirectory, emit },
+		...{ runId, host, clock, marker, runDirectory, emit },
 		dataDir: parts.dataDir,
 		living: () => registry.living(),
 	};
@@ -106,7 +105,6 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 		run,
 		content,
 		marker,
-		otherRuns: () => readRuns(sqlite, directory, ownerKey(host.self)),
 		listener: {
 			activated: (worker) => engagements.watch(worker),
 			ended: (incarnation) => engagements.unwatch(incarnation),

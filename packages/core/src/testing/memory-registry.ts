@@ -27,8 +27,6 @@ export interface MemoryRegistryOptions {
 	/** The process whose run this is. */
 	readonly owner: ProcessIdentity;
 	readonly emit?: ((event: SnakepitEvent) => void) | undefined;
-	/** Runs that came before, newest first. */
-	readonly history?: readonly RunRecord[] | undefined;
 }
 
 /** The ledger as a Map: the same rules as on disk, and failures on demand. Its creator emits the start and the end of its run. */
@@ -132,9 +130,9 @@ export class MemoryRegistry implements ProcessRegistry {
 		};
 	}
 
-	runs(): readonly RunRecord[] {
+	get record(): RunRecord {
 		const ended = this.#state === "terminated";
-		const own: RunRecord = {
+		return {
 			runId: this.runId,
 			state: this.#state,
 			owner: this.#options.owner,
@@ -146,7 +144,6 @@ export class MemoryRegistry implements ProcessRegistry {
 			killed: 0,
 			cleanupMs: undefined,
 		};
-		return [own, ...(this.#options.history ?? [])];
 	}
 
 	flush(): number {

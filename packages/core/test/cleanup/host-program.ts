@@ -66,7 +66,6 @@ const report: HostReport = {
 	pids,
 	runDirectory: run.infrastructure.runDirectory,
 	report: run.cleanupReport,
-	runs: registry.runs(),
 };
 process.stdout.write(`${JSON.stringify(report)}\n`);
 

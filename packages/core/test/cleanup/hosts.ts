@@ -11,7 +11,6 @@ import { removePlace } from "../../../../scripts/remove-place.ts";
 import type { CleanupReport } from "../../src/cleanup/cleanup-report.ts";
 import type { ProcessIdentity } from "../../src/identity.ts";
 import { SystemProcessHost } from "../../src/os/process-host.ts";
-import type { RunRecord } from "../../src/registry/process-registry.ts";
 import type { RunId } from "../../src/run-id.ts";
 
 /** The orders of a host program at its start. */
@@ -30,7 +29,6 @@ export interface HostReport {
 	readonly pids: readonly number[];
 	readonly runDirectory: string;
 	readonly report: CleanupReport;
-	readonly runs: readonly RunRecord[];
 }
 
 /** This machine, for looking. */

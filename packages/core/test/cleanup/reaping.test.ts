@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { readHistory } from "../../src/inspect/read-history.ts";
 import { directoriesOf } from "../../src/os/shared-memory.ts";
 import { readRunFile } from "../../src/registry/read-run-file.ts";
 import { RunLock, takeLock } from "../../src/registry/run-lock.ts";
@@ -41,7 +42,8 @@ test("the next start of any program ends the workers of a host that was killed, 
 			{ ...left, pid: pids[1], how: "killed" },
 		]),
 	);
-	expect(next.runs.find((run) => run.runId === runId)).toMatchObject({
+	const runs = await Array.fromAsync(readHistory({ dataDir }));
+	expect(runs.find((run) => run.runId === runId)).toMatchObject({
 		state: "terminated",
 		clean: false,
 		endedBy: `reaper:${next.runId}`,

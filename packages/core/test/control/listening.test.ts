@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { attach } from "@snakepit/control";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { EventHub } from "../../src/pool/event-hub.ts";
-import type { RunRecord } from "../../src/registry/process-registry.ts";
 import { openRun } from "../../src/run/open-run.ts";
 import { RunControl } from "../../src/run/run-control.ts";
 import { EventRecorder } from "../../src/testing.ts";
@@ -67,7 +66,7 @@ test("a run that cannot listen goes on without, and says why", async () => {
 	const { clock, random } = run.infrastructure;
 	const control = new RunControl({
 		...{ hub, clock, random, dataDir: run.dataDir, protections: () => [] },
-		record: () => run.registry.runs()[0] as RunRecord,
+		record: () => run.registry.record,
 		runDirectory: join(run.dataDir, "nowhere"),
 		program: { name: "a test", node: "", snakepit: "" },
 		scopes: ["read"],

@@ -57,7 +57,6 @@ export async function openOwnFiles(): Promise<OwnFilesBench> {
 		run,
 		content: "recorded",
 		marker: "marker",
-		otherRuns: () => [],
 		listener: { activated: () => {}, ended: () => {} },
 		release: () => files.release("removed"),
 	});

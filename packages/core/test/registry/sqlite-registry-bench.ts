@@ -63,7 +63,6 @@ export class Bench {
 			run,
 			content: "recorded",
 			marker: "marker",
-			otherRuns: () => [],
 			listener: { activated: () => {}, ended: () => {} },
 			release: (over) => released.push(over),
 		});

@@ -1,6 +1,7 @@
 /** A run in a thread of a program that has one itself; see threads.test.ts. */
 import { once } from "node:events";
 import { parentPort, workerData } from "node:worker_threads";
+import { readHistory } from "../../src/inspect/read-history.ts";
 import { openRun } from "../../src/run/open-run.ts";
 
 const run = await openRun({
@@ -9,7 +10,7 @@ const run = await openRun({
 parentPort?.postMessage({
 	runId: run.registry.runId,
 	spared: run.cleanupReport.sparedRuns,
-	runs: run.registry.runs().length,
+	runs: (await Array.fromAsync(readHistory({ dataDir: workerData }))).length,
 });
 if (parentPort) await once(parentPort, "message");
 await run.close();

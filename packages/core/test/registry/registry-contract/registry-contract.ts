@@ -204,15 +204,15 @@ function recordCases(onBench: RegistryCase): readonly ContractCase[] {
 function lifeCases(onBench: RegistryCase): readonly ContractCase[] {
 	return [
 		onBench(
-			"its own run is the newest, with its owner, and not over",
+			"its record has its owner, and is not over",
 			({ registry, owner }) => {
-				const [own] = registry.runs();
+				const own = registry.record;
 				assert.deepEqual(
-					[own?.runId, own?.owner, own?.state],
+					[own.runId, own.owner, own.state],
 					[registry.runId, owner, registry.state],
 				);
 				assert.deepEqual(
-					[own?.endedAt, own?.clean, own?.endedBy, own?.killed],
+					[own.endedAt, own.clean, own.endedBy, own.killed],
 					[undefined, undefined, undefined, 0],
 				);
 			},
@@ -222,7 +222,7 @@ function lifeCases(onBench: RegistryCase): readonly ContractCase[] {
 			({ registry }) => {
 				registry.transition("shutting_down");
 				assert.equal(registry.state, "shutting_down");
-				assert.equal(registry.runs()[0]?.state, "shutting_down");
+				assert.equal(registry.record.state, "shutting_down");
 				for (const to of [
 					"initializing",
 					"cleaning_stale",
@@ -245,7 +245,7 @@ function lifeCases(onBench: RegistryCase): readonly ContractCase[] {
 				reserve(registry);
 				registry.close();
 				assert.equal(registry.state, "terminated");
-				assert.equal(registry.runs()[0]?.clean, false);
+				assert.equal(registry.record.clean, false);
 			},
 		),
 		onBench(
