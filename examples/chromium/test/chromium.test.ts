@@ -38,9 +38,7 @@ describe.skipIf(process.platform !== "linux" || !hasChromium())(
 					},
 				},
 			});
-			const cases = rows(contract, ({ title }) =>
-				/unknown command|exit code 0/.test(title),
-			);
+			const cases = rows(contract, ({ title }) => /exit code 0/.test(title));
 			test.each(cases)("$title", ({ run }) => run());
 		});
 
@@ -67,14 +65,14 @@ describe.skipIf(process.platform !== "linux" || !hasChromium())(
 			expect(membersOf(new Set([pid]))).toEqual([]);
 		}, 120_000);
 
-		test("every process of its browsers is gone when the host is killed", async () => {
+		test("every process of its browser is gone when the host is killed", async () => {
 			await using host = await markedHost(
 				join(import.meta.dirname, "host-program.ts"),
 				[temporaryDirectory(), ...IN_A_TEST],
 			);
 			// Renderers write over their environment: they are found by their group.
 			const groups = new Set(host.living().map(({ groupId }) => groupId));
-			expect(membersOf(groups).length).toBeGreaterThan(8);
+			expect(membersOf(groups).length).toBeGreaterThan(4);
 			expect(await host.kill(10_000)).toEqual([]);
 			await expect
 				.poll(() => membersOf(groups), { timeout: 10_000 })

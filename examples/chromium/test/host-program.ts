@@ -1,4 +1,4 @@
-/** A host of two browsers with a page each; prints their pids when they are up. Argument: data directory. */
+/** A host of a browser with a page; prints a line when it is up. Argument: data directory. */
 import { createPool } from "@snakepit/core";
 import { MARK } from "../../../scripts/marked-host.ts";
 import { chromium } from "../src/chromium-adapter.ts";
@@ -14,11 +14,9 @@ const pool = await createPool({
 			inheritEnv: [MARK],
 		}),
 	},
-	size: 2,
+	size: 1,
 	output: { echo: "none" },
 });
-await Promise.all(
-	[1, 2].map(() => pool.use(async (browser) => void (await browser.newPage()))),
-);
+await pool.use(async (browser) => void (await browser.newPage()));
 console.log("up");
 setInterval(() => {}, 2 ** 30);
