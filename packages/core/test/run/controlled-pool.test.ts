@@ -60,7 +60,8 @@ test("restart kills a worker that is stopped, in the middle of its call, and sta
 	);
 	process.kill(first, "SIGSTOP");
 	await pool.restart("sleeps-0");
-	expect(await calls[0]).toMatchObject({
+	// Which of them it has is not said: the worker that is ready first gets the first one.
+	expect(await Promise.race(calls)).toMatchObject({
 		code: "WORKER_REPLACED",
 		message: expect.stringContaining("it was restarted by program"),
 	});
