@@ -1,4 +1,6 @@
-import { expect, test } from "vitest";
+import { execFileSync } from "node:child_process";
+import { expect, onTestFinished, test } from "vitest";
+import type { Cluster } from "../../../../scripts/ray/cluster.ts";
 import {
 	hasClusterInCheck,
 	needsCluster,
@@ -77,5 +79,46 @@ test.skipIf(!hasClusterInCheck)(
 		expect(events.of("worker.exited")).toMatchObject([
 			{ reason: "companion_lost" },
 		]);
+	},
+);
+
+/** What Ray compares at each connection: the releases that the head has recorded. Prints those before. */
+const RECORD_RAY = `
+import json, sys
+from ray._raylet import GcsClient
+from ray._common.usage.usage_lib import get_cluster_metadata
+address, version = sys.argv[1:]
+store = GcsClient(address=address)
+recorded = get_cluster_metadata(store)
+print(recorded["ray_version"])
+recorded["ray_version"] = version
+store.internal_kv_put(
+    b"CLUSTER_METADATA", json.dumps(recorded).encode(), True, namespace=b"cluster"
+)
+`;
+
+function recordRay({ options, address }: Cluster, version: string): string {
+	const args = ["-c", RECORD_RAY, address, version];
+	return execFileSync(options.python, args, { encoding: "utf8" }).trim();
+}
+
+test.skipIf(!hasClusterInCheck)(
+	`a cluster whose head was started with another release of Ray: createPool rejects with VERSION_MISMATCH, both releases and what to install${needsCluster}`,
+	{ timeout: START_MS },
+	async () => {
+		const cluster = await sharedCluster();
+		const own = recordRay(cluster, "2.9.1");
+		onTestFinished(() => void recordRay(cluster, own));
+		const error: Error = await rayPool(cluster, toolsFile("bench.py")).then(
+			() => new Error("it started"),
+			(error) => error,
+		);
+		expect(error).toMatchObject({ code: "VERSION_MISMATCH", ran: "no" });
+		expect(error.message).toMatch(
+			new RegExp(`with:\\s+Ray: 2\\.9\\.1\\s[^]*with:\\s+Ray: ${own}\\s`),
+		);
+		expect(error.message).toContain(
+			"with the release of Ray that the cluster runs",
+		);
 	},
 );

@@ -73,6 +73,6 @@ test.skipIf(!hasCluster)(
 		);
 		expect(workers?.map(({ place }) => place)).toEqual(nodes);
 		expect(await snakepit("ps", "--all")).not.toContain("lives ");
-		expect(await snakepit("history")).toMatch(/ended in order$/m);
+		expect(await snakepit("history")).toMatch(/ 2 +ended in order$/m);
 	},
 );

@@ -14,6 +14,7 @@ import { systemClock } from "../os/system-clock.ts";
 import { assertPlatform, thisMachine } from "../os/this-machine.ts";
 import type { HostIncident } from "../registry/host-incident.ts";
 import type { Incident } from "../registry/incident.ts";
+import { isWorker } from "../registry/is-worker.ts";
 import { LedgerDirectory } from "../registry/ledger-directory.ts";
 import type { RunRecord, WorkerRecord } from "../registry/process-registry.ts";
 import { readRunFile } from "../registry/read-run-file.ts";
@@ -45,7 +46,7 @@ export interface RunHistory extends Omit<RunRecord, "state"> {
 	readonly state: RunRecord["state"] | "host_died";
 	/** Oldest first. */
 	readonly workers: readonly WorkerRecord[];
-	/** How many there were in all. */
+	/** How many workers and jobs there were in all. A preloaded parent and a companion are in the list, and not counted. */
 	readonly workerCount: number;
 	/** What went wrong while its program lived, and what protections saw and did after its death, in the order in which it happened. */
 	readonly incidents: readonly (Incident | HostIncident)[];
@@ -167,7 +168,7 @@ function ownHistory(
 	return {
 		...registry.record,
 		workers: only === "living" ? registry.living() : chosen,
-		workerCount: all.length,
+		workerCount: all.filter(isWorker).length,
 		incidents: registry.incidents,
 	};
 }

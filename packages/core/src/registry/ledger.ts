@@ -21,6 +21,7 @@ import type { RunId } from "../run-id.ts";
 import type { RunState } from "../run-state.ts";
 import { MIGRATIONS } from "./gen/migrations.ts";
 import { IncidentRows, type LedgerDatabase } from "./incident-rows.ts";
+import { BESIDE_WORKERS } from "./is-worker.ts";
 import type {
 	EndReason,
 	HasLifeline,
@@ -210,10 +211,16 @@ export class Ledger {
 		return row && workerOf(row);
 	}
 
+	/** As `isWorker` tells them from others. */
 	countWorkers(): number {
+		const { pool, workerId } = workerTable;
+		const [one, other] = BESIDE_WORKERS;
 		return this.#database
 			.select({ workers: count() })
 			.from(workerTable)
+			.where(
+				sql`${workerId} not in (${pool} || ${`-${one}`}, ${pool} || ${`-${other}`})`,
+			)
 			.all()
 			.reduce((sum, { workers }) => sum + workers, 0);
 	}

@@ -125,6 +125,22 @@ test("it is bounded: so many runs, and of each the workers that were reserved la
 	expect(none.map(({ workerCount }) => workerCount)).toEqual(none.map(() => 2));
 });
 
+test("a preloaded parent and a companion are in the list, and no workers", async () => {
+	const dataDir = temporaryDirectory();
+	const beside = ["w-preload", "w-companion"];
+	await craftRun(dataDir, deadOwner(), {}, (id) => [
+		workerRow(id),
+		...beside.map((workerId, number) =>
+			workerRow(id, { incarnation: `${id}-${number + 2}`, workerId }),
+		),
+	]);
+	const [run] = await read({ dataDir });
+	expect(run?.workerCount).toBe(1);
+	expect(run?.workers.map(({ workerId }) => workerId)).toEqual([
+		...["w-0", ...beside],
+	]);
+});
+
 /** A living run of this process with two workers. */
 async function acquireOwn(dataDir: string): Promise<Run> {
 	const run = await acquire(dataDir, {
