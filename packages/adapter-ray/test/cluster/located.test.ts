@@ -2,7 +2,7 @@ import type { RunId } from "@snakepit/core/infrastructure";
 import { readHistory } from "@snakepit/core/inspect";
 import { expect, test } from "vitest";
 import {
-	hasCluster,
+	hasClusterInCheck,
 	needsCluster,
 	sharedCluster,
 } from "../../../../scripts/ray/test-cluster.ts";
@@ -11,7 +11,7 @@ import { craftRun, deadOwner } from "../../../core/test/cleanup/crafted-run.ts";
 import { temporaryDirectory } from "../../../core/test/cleanup/hosts.ts";
 import { rayPool, START_MS } from "./ray-pool.ts";
 
-test.skipIf(!hasCluster)(
+test.skipIf(!hasClusterInCheck)(
 	`of a run of another machine the cluster says where its host is, and whether it lives${needsCluster}`,
 	{ timeout: START_MS },
 	async () => {

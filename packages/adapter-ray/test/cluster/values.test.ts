@@ -1,7 +1,7 @@
 import { NdArray } from "@snakepit/adapter-python";
 import { expect, test } from "vitest";
 import {
-	hasCluster,
+	hasClusterInCheck,
 	needsCluster,
 	sharedCluster,
 } from "../../../../scripts/ray/test-cluster.ts";
@@ -45,7 +45,7 @@ function filled(number: number): NdArray {
 	return new NdArray("float64", [LENGTH], data);
 }
 
-test.skipIf(!hasCluster)(
+test.skipIf(!hasClusterInCheck)(
 	`large values are in shared memory on the node, and stay what they are${needsCluster}`,
 	{ timeout: START_MS },
 	async () => {
