@@ -73,14 +73,15 @@ def decode(
     Raises:
         NoImage: the bytes are not an image, or have a part that Python cannot hold.
     """
-    if len(image) < _SHORT:
-        try:
-            return msgpack.unpackb(
-                image, ext_hook=_leaf, strict_map_key=True, timestamp=TO_DATETIME
-            )
-        except Exception:  # noqa: BLE001 - `_decode` finds out what it is
-            return _decode(image, root, attachment, held)
-    return _decode(image, root, attachment, held)
+    if image and (value := read_short(image)) is not None:
+        return value
+    try:
+        value, has_extensions = _unpack(image, None)
+        if not has_extensions:
+            return value
+        return _Decoder(attachment, held).revive(value, None, 1)
+    except Refused as refused:
+        raise refused.to_error(root) from None
 
 
 def read_short(image: bytes) -> Any:
@@ -112,18 +113,6 @@ _LEAVES: dict[int, Callable[[bytes], Any]] = {
 
 def _leaf(code: int, data: bytes) -> Any:
     return _LEAVES[code](data)
-
-
-def _decode(
-    image: bytes, root: str, attachment: Attached | None, held: Held | None
-) -> Any:
-    try:
-        value, has_extensions = _unpack(image, None)
-        if not has_extensions:
-            return value
-        return _Decoder(attachment, held).revive(value, None, 1)
-    except Refused as refused:
-        raise refused.to_error(root) from None
 
 
 def _unpack(image: bytes, path: Path) -> tuple[Any, bool]:
