@@ -1,8 +1,10 @@
-import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { python } from "@snakepit/adapter-python";
 import { createPool, type Pool } from "@snakepit/core";
+import { pidsOf } from "./contestants/ours.ts";
+import { median } from "./measure/percentile.ts";
+import { proportionalBytes } from "./measure/processes.ts";
 import { temporaryDirectory } from "./measure/temporary-directory.ts";
 
 /*
@@ -52,11 +54,6 @@ async function loneCall(pool: Pool): Promise<number> {
 	return median(times);
 }
 
-function proportionalKiB(pid: number): number {
-	const text = readFileSync(`/proc/${pid}/smaps_rollup`, "utf8");
-	return Number(/^Pss:\s+(\d+) kB$/m.exec(text)?.[1]);
-}
-
 async function compare(
 	what: string,
 	unit: string,
@@ -73,10 +70,6 @@ async function compare(
 	);
 }
 
-function median(values: readonly number[]): number {
-	return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
-}
-
 for (const size of [1, 16])
 	await compare(`${size} ready`, "ms", (kind) => ready(kind, size));
 await compare("100 ready", "ms", (kind) => ready(kind, 100), 3);
@@ -85,7 +78,9 @@ await compare("100 ready", "ms", (kind) => ready(kind, 100), 3);
 	await using required = await open("required", 1);
 	const pools = { off, required };
 	await compare("a lone call", "us", (kind) => loneCall(pools[kind]));
-	await compare("memory of a worker (PSS)", "KiB", async (kind) =>
-		proportionalKiB(pools[kind].workers()[0]?.pid ?? 0),
+	await compare(
+		"memory of a worker (PSS)",
+		"KiB",
+		async (kind) => proportionalBytes(pidsOf(pools[kind])[0] ?? 0) / 1_024,
 	);
 }

@@ -14,7 +14,7 @@ import { inProcessAdapter } from "../contestants/in-process.ts";
 import { openPoolOf } from "../contestants/ours.ts";
 import { collectGarbage } from "../measure/collect-garbage.ts";
 import { watchLoop } from "../measure/loop-lag.ts";
-import { percentile } from "../measure/percentile.ts";
+import { median } from "../measure/percentile.ts";
 
 const WORKERS = 250;
 const CALLS = 10_000;
@@ -195,8 +195,4 @@ async function queueAlone(_: Setting): Promise<Record<string, number>> {
 		figures[`serve_us_${QUEUED[i]}`] = median(serveUs);
 	}
 	return figures;
-}
-
-function median(values: readonly number[]): number {
-	return percentile(Float64Array.from(values), 50);
 }

@@ -17,7 +17,7 @@ import {
 import { type OurVariant, ourVariants } from "../contestants/our-variants.ts";
 import { openPool, ourName } from "../contestants/ours.ts";
 import { type CallRate, keepCalling } from "../measure/latency.ts";
-import { percentile } from "../measure/percentile.ts";
+import { median } from "../measure/percentile.ts";
 import { SMALL_TEXT } from "./small-call.ts";
 
 const IN_FLIGHT = 16;
@@ -129,7 +129,7 @@ async function compare(
 		more.push(own.cpuUs - base.cpuUs);
 	}
 	return {
-		calls_percent: percentile(Float64Array.from(shares), 50),
-		more_cpu_us: percentile(Float64Array.from(more), 50),
+		calls_percent: median(shares),
+		more_cpu_us: median(more),
 	};
 }

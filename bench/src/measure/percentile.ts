@@ -4,3 +4,7 @@ export function percentile(samples: Float64Array, percent: number): number {
 	const at = Math.ceil((percent / 100) * sorted.length) - 1;
 	return sorted[Math.max(0, at)] ?? Number.NaN;
 }
+
+export function median(values: readonly number[]): number {
+	return percentile(Float64Array.from(values), 50);
+}

@@ -5,7 +5,6 @@ export interface SeenProcess {
 	readonly pid: number;
 	readonly startTicks: string;
 	readonly parent: number;
-	readonly group: number;
 	readonly zombie: boolean;
 	/** By a signal. */
 	readonly stopped: boolean;
@@ -28,11 +27,10 @@ export function look(pid: number): SeenProcess | undefined {
 		const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
 		// The name, in parentheses, may hold anything: fields count from its end.
 		const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-		const [state = "", parent, group] = fields;
+		const [state = "", parent] = fields;
 		return {
 			pid,
 			parent: Number(parent),
-			group: Number(group),
 			zombie: /[ZX]/.test(state),
 			stopped: state === "T",
 			startTicks: fields[19] ?? "",
