@@ -25,11 +25,9 @@ export type {
 } from "./launch-spec.ts";
 export {
 	PROGRAM_CHECKS,
-	PROGRAM_DEFAULTS,
 	type ProgramOptions,
 	programSpec,
 } from "./program-options.ts";
-
 export type { LocatedRun, RemoteUsage, WorkerPlace } from "./remote-worker.ts";
 export type {
 	WorkerLogRecord,
@@ -72,9 +70,8 @@ export interface Adapter<Client = unknown> {
 	 */
 	watch?(pool: ReloadablePool): () => void;
 	/**
-	 * Says what to execute for one slot. Called again for every start, so what is
-	 * made once belongs in `prepare`. An answer that takes its time has as much as
-	 * `start.timeoutMs`.
+	 * Says what to execute for one slot. Called again for every start, so what is made once belongs in `prepare`. An answer
+	 * that takes its time has as much as `start.timeoutMs`.
 	 *
 	 * @param signal aborted when the start fails, here or later, or the pool closes
 	 *   meanwhile: what was reserved for this worker can be released.

@@ -89,11 +89,6 @@ export class JsonRpcPeer {
 		});
 	}
 
-	/** How many requests are not answered. */
-	get pending(): number {
-		return this.#pending.size;
-	}
-
 	/**
 	 * Sends a request. Resolves to its result.
 	 *

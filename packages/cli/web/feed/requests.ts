@@ -1,20 +1,16 @@
 /** What the server answered instead of what was asked for. */
 export class RequestError extends Error {
 	readonly code: string;
-	/** Of a call: whether its work may have begun. */
-	readonly ran: string | undefined;
 	/** Of a call whose tool failed: what it raised. */
 	readonly traceback: string | undefined;
 
 	constructor(fields: {
 		readonly code: string;
 		readonly message: string;
-		readonly ran?: string;
 		readonly remote?: { readonly traceback?: string };
 	}) {
 		super(fields.message);
 		this.code = fields.code;
-		this.ran = fields.ran;
 		this.traceback = fields.remote?.traceback;
 	}
 }

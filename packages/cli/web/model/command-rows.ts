@@ -8,7 +8,6 @@ import { type Bin, type CommandCounts, commandKey, sum } from "./samples.ts";
 /** The calls of one command in a window. */
 export interface CommandRow {
 	readonly key: string;
-	readonly pool: string;
 	readonly command: string;
 	readonly calls: number;
 	readonly perSecond: number;
@@ -45,12 +44,12 @@ export function commandRows(bins: readonly Bin[]): readonly CommandRow[] {
 
 function row(
 	key: string,
-	{ pool, command, succeeded, failed, totalMs }: CommandCounts,
+	{ command, succeeded, failed, totalMs }: CommandCounts,
 	spanMs: number,
 ): CommandRow {
 	const calls = succeeded + failed;
 	return {
-		...{ key, pool, command, calls, failed },
+		...{ key, command, calls, failed },
 		perSecond: spanMs > 0 ? (calls * 1_000) / spanMs : 0,
 		p50: quantileMs(totalMs, 0.5),
 		p95: quantileMs(totalMs, 0.95),

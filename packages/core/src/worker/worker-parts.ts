@@ -3,7 +3,6 @@ import type { ErrorCode } from "../error-codes.ts";
 import type { WorkerLostError } from "../errors.ts";
 import type { OwnedProcess } from "../process/owned-process.ts";
 import type { EndReason } from "../registry/process-registry.ts";
-import type { ProcessExit } from "../world.ts";
 import type { ConversationOutput } from "./conversation-output.ts";
 import type { Worker } from "./worker.ts";
 import type { WorkerOutput } from "./worker-output.ts";
@@ -52,7 +51,6 @@ export interface WorkerListener {
 
 export interface WorkerEnding {
 	readonly reason: EndReason;
-	readonly exit: ProcessExit | undefined;
 	/** How long it was ready, in milliseconds; 0 when it never was. */
 	readonly readyMs: number;
 }

@@ -51,7 +51,7 @@ export async function settleWorker(
 	const { lost: callsLost, lastCommand } = calls;
 	const facts = { exit, reason, killer, callsLost, lastCommand };
 	reportEnd(worker, belongings, facts, world);
-	listener.released(worker, { reason, exit, readyMs: worker.readyMs });
+	listener.released(worker, { reason, readyMs: worker.readyMs });
 	await hangUp(connection, clock);
 }
 

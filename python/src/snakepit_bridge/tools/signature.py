@@ -181,14 +181,8 @@ class Signature:
         return f" = {self._defaults[name]!r}" if name in self._defaults else " = ..."
 
     def _all(self) -> list[tuple[str, Check]]:
-        return [
-            *((name, check) for name, check, _ in self.positional),
-            *(
-                (name, check)
-                for name, check in self.named.items()
-                if all(name != known for known, _, _ in self.positional)
-            ),
-        ]
+        positional = {name: check for name, check, _ in self.positional}
+        return list({**positional, **self.named}.items())
 
     def _add(self, parameter: Parameter, hints: dict[str, Any]) -> None:
         name = parameter.name
@@ -236,8 +230,7 @@ class Signature:
             if returned not in (None, type(None)):
                 self.stream_result = _described(returned)
         elif getattr(origin, "__name__", None) in ("Awaitable", "Coroutine"):
-            parts = typing.get_args(annotation)
-            annotation = parts[-1] if parts else Any
+            annotation = (typing.get_args(annotation) or (Any,))[-1]
         return _described(annotation)
 
 

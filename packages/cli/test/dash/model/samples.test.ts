@@ -58,7 +58,7 @@ test("ticks are added up to bins of two seconds, and those of 15 minutes are kep
 test("a command has its rate, failures and durations", () => {
 	const [row] = commandRows(samples(8, 5));
 	expect(row).toMatchObject({
-		...{ pool: "demo", command: "a", calls: 40, failed: 8, perSecond: 10 },
+		...{ command: "a", calls: 40, failed: 8, perSecond: 10 },
 	});
 	// Buckets are 9 % wide.
 	expect(row?.p99).toBeGreaterThanOrEqual(10);
