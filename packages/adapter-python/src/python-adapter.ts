@@ -31,7 +31,6 @@ import type { PythonOptions, ResolvedOptions } from "./options.ts";
 import { requireDirectory, requireTools } from "./required-paths.ts";
 import { resolveOptions } from "./resolve-options.ts";
 import { openCallNotes } from "./shared-memory/call-notes.ts";
-import { RelayedSegments } from "./shared-memory/relayed-segments.ts";
 import {
 	SharedMemory,
 	type SharingLimits,
@@ -49,7 +48,7 @@ import {
 	sharedMemorySetting,
 	socketPath,
 } from "./worker/launch-spec.ts";
-import { readReadyPayload } from "./worker/ready-payload.ts";
+import { checkReadyPayload } from "./worker/ready-payload.ts";
 import type { ToolDescription } from "./worker/tool-description.ts";
 
 /** What `python` returns. */
@@ -114,25 +113,8 @@ export function pythonAdapter(
 	return new PythonWorkers(resolveOptions(options, kind));
 }
 
-/** What is shared with a worker on another machine, through its relay; `undefined` where nothing is. */
-function relayedMemory(
-	worker: WorkerProcess,
-	{ kind, maxMessageBytes }: ResolvedOptions,
-): SharedMemory | undefined {
-	const room = kind.transport.besideBytes?.(worker) ?? 0;
-	const limits = relayedLimits(maxMessageBytes);
-	const limitBytes = Math.min(limits.limitBytes, room);
-	return room === 0
-		? undefined
-		: new SharedMemory({ ...limits, limitBytes }, new RelayedSegments());
-}
-
 /** Not needed before a worker starts: a program that only imports the package does not load Protocol Buffers. */
-function loadConversation(): Promise<
-	typeof import("./conversation/conversation.ts")
-> {
-	return import("./conversation/conversation.ts");
-}
+const loadConversation = () => import("./conversation/conversation.ts");
 
 class PythonWorkers implements PythonAdapter, BridgeProgram {
 	readonly name: string;
@@ -170,12 +152,8 @@ class PythonWorkers implements PythonAdapter, BridgeProgram {
 			kind.transport.remedy === undefined ? undefined : this.load();
 		loaded?.catch(() => {});
 		const sources = await interpreterSources(this.options, setting, signal);
-		const choice = await chooseInterpreter(
-			sources,
-			setting,
-			signal,
-			rememberedFacts(),
-		);
+		const known = rememberedFacts();
+		const choice = await chooseInterpreter(sources, setting, signal, known);
 		requireBridge(choice, kind.transport.extra);
 		await loaded;
 		this.interpreter = choice;
@@ -191,18 +169,13 @@ class PythonWorkers implements PythonAdapter, BridgeProgram {
 					"the environment is made when a pool starts, with compiled files; it is not looked at here",
 			};
 		const setting = searchSetting(this.options);
-		return inspectPython(
-			namedSources(this.options, setting),
-			setting,
-			this.options,
-		);
+		const sources = namedSources(this.options, setting);
+		return inspectPython(sources, setting, this.options);
 	}
 
 	notes(): readonly string[] {
 		const choice = this.interpreter;
-		return choice === undefined
-			? []
-			: [choiceNote(choice), ...compileNotes(choice)];
+		return choice ? [choiceNote(choice), ...compileNotes(choice)] : [];
 	}
 
 	watch(pool: ReloadablePool): () => void {
@@ -246,7 +219,7 @@ class PythonWorkers implements PythonAdapter, BridgeProgram {
 	): Promise<Connection> {
 		const { maxMessageBytes, streamCredit, hostFunctions, kind } = this.options;
 		const { workerId } = worker.slot;
-		readReadyPayload(workerId, worker.ready, kind.transport.name);
+		checkReadyPayload(workerId, worker.ready, kind.transport.name);
 		const { sharedMemory, callPage } = sharedMemorySetting(
 			worker.slot,
 			this.options,
@@ -260,7 +233,10 @@ class PythonWorkers implements PythonAdapter, BridgeProgram {
 			sources: this.watched?.note,
 			sharedMemory:
 				sharedMemory === undefined
-					? relayedMemory(worker, this.options)
+					? SharedMemory.behindRelay(
+							this.sharingLimits(),
+							kind.transport.besideBytes?.(worker) ?? 0,
+						)
 					: SharedMemory.inDirectory(sharedMemory),
 			...openCallNotes(callPage, worker.slot.callsPerWorker),
 		});

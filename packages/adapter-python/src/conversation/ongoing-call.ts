@@ -109,10 +109,9 @@ export class OngoingCall {
 	}
 
 	result(result: Result): void {
-		const { ranUs } = result;
 		const { measured } = this.options;
-		if (ranUs !== undefined && measured !== undefined)
-			measured.ranMs = ranUs / 1000;
+		if (result.ranUs !== undefined && measured !== undefined)
+			measured.ranMs = result.ranUs / 1000;
 		if (this.answers.chunk !== undefined)
 			this.conversation.violated(`a result for the stream ${this.number}`);
 		else this.answer(result, result.argumentsFree, "result");

@@ -5,6 +5,7 @@ import {
 	type ValueImage,
 } from "./attachment.ts";
 import { CallMemory } from "./call-memory.ts";
+import { RelayedSegments } from "./relayed-segments.ts";
 import { type SegmentStore, SharedDirectory } from "./segment.ts";
 import { type After, afterUnreferenced, Segments } from "./segments.ts";
 
@@ -58,6 +59,16 @@ export class SharedMemory {
 	/** What is shared with a worker of this machine. */
 	static inDirectory(setting: SharedMemorySetting): SharedMemory {
 		return new SharedMemory(setting, new SharedDirectory(setting.directory));
+	}
+
+	/** What is shared with a worker on another machine, through a relay that has so much room; `undefined` where it has none. */
+	static behindRelay(
+		{ fromBytes, limitBytes }: SharingLimits,
+		room: number,
+	): SharedMemory | undefined {
+		if (room === 0) return undefined;
+		const limits = { fromBytes, limitBytes: Math.min(limitBytes, room) };
+		return new SharedMemory(limits, new RelayedSegments());
 	}
 
 	/** The part of it that one call uses. */

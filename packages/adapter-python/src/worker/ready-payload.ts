@@ -7,31 +7,20 @@ import {
 	releaseMismatch,
 } from "./same-release.ts";
 
-/** What a worker reports about itself in its ready line. */
-export interface ReadyPayload {
-	readonly protocol: number;
-	/** Version of snakepit-bridge. */
-	readonly bridge: string;
-	/** Version of Python. */
-	readonly python: string;
-	/** How its life is tied to this program's. */
-	readonly lifeline: "kernel" | "thread" | "none";
-	/** What it listens for. */
-	readonly transport: string;
-}
-
 /**
  * Checks the ready line of a worker.
  *
  * @throws StartError `PROTOCOL_MISMATCH`, `VERSION_MISMATCH` with both versions and the remedy, `READY_LINE_INVALID`.
  */
-export function readReadyPayload(
+export function checkReadyPayload(
 	workerId: string,
 	ready: unknown,
 	wanted: string,
-): ReadyPayload {
-	const { protocol, bridge, python, lifeline, transport } = (ready ??
-		{}) as Record<string, unknown>;
+): void {
+	const { protocol, bridge, python, transport } = (ready ?? {}) as Record<
+		string,
+		unknown
+	>;
 	if (
 		typeof protocol !== "number" ||
 		typeof bridge !== "string" ||
@@ -63,7 +52,4 @@ export function readReadyPayload(
 			message: `Worker ${workerId}: snakepit-bridge ${bridge} listens for ${String(transport ?? "grpc")} and the adapter asked for "${wanted}". Update snakepit-bridge.`,
 		});
 	}
-	const tied =
-		lifeline === "kernel" || lifeline === "thread" ? lifeline : "none";
-	return { protocol, bridge, python, lifeline: tied, transport: wanted };
 }
