@@ -23,8 +23,8 @@ import pytest
 from conftest import TOOLS, Host
 from support.effort import THOROUGH
 
-# The promise. It is milliseconds, see `support/measure_lifeline.py`; the rest is for a
-# machine that does something else.
+# The promise. It is milliseconds, see docs/chaos-results.md; the rest is for a machine that
+# does something else.
 WITHIN_S = 1.0
 
 
