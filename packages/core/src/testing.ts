@@ -7,7 +7,6 @@ export {
 	type ContractWorker,
 } from "./testing/adapter-contract.ts";
 export type { ContractCase } from "./testing/contract-case.ts";
-export type { ContractProgram } from "./testing/contract-program.ts";
 export {
 	EVENT_PAIRS,
 	type EventPair,
@@ -40,11 +39,6 @@ export {
 	MemoryRegistry,
 	type MemoryRegistryOptions,
 } from "./testing/memory-registry.ts";
-export {
-	type ContractPrograms,
-	type ProcessHostHarness,
-	processHostContract,
-} from "./testing/process-host-contract.ts";
 export {
 	type ScriptedAdapter,
 	type ScriptedAdapterOptions,

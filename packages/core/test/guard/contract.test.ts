@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, test } from "vitest";
-import { processHostContract } from "../../src/testing.ts";
 import { NODE_PROGRAMS } from "../testing/node-programs.ts";
+import { processHostContract } from "../testing/process-host-contract/process-host-contract.ts";
 import { closeGuard, openGuard } from "./bench.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "snakepit-host-"));

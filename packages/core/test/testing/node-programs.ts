@@ -1,7 +1,5 @@
-import type {
-	ContractProgram,
-	processHostContract,
-} from "../../src/testing.ts";
+import type { ContractProgram } from "./process-host-contract/contract-program.ts";
+import type { ContractPrograms } from "./process-host-contract/process-host-contract.ts";
 
 const node = (script: string): ContractProgram => ({
 	executable: process.execPath,
@@ -10,9 +8,7 @@ const node = (script: string): ContractProgram => ({
 const FOR_EVER = "setInterval(() => {}, 1e9);";
 
 /** The programs of the contract of hosts, in Node. */
-export const NODE_PROGRAMS: Parameters<
-	typeof processHostContract
->[0]["programs"] = {
+export const NODE_PROGRAMS: ContractPrograms = {
 	exitsWithSeven: node(
 		'console.log("out"); console.error("err"); process.exitCode = 7;',
 	),

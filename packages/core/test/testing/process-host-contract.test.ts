@@ -1,12 +1,12 @@
 import { text } from "node:stream/consumers";
 import { describe, test } from "vitest";
 import {
-	type ContractProgram,
 	FakeProcessHost,
 	type FakeProgram,
-	processHostContract,
 	VirtualClock,
 } from "../../src/testing.ts";
+import type { ContractProgram } from "./process-host-contract/contract-program.ts";
+import { processHostContract } from "./process-host-contract/process-host-contract.ts";
 
 const programs: Readonly<Record<string, FakeProgram>> = {
 	exitsWithSeven: (self) => {

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, test } from "vitest";
 import { SystemProcessHost } from "../../src/os/process-host.ts";
-import { processHostContract } from "../../src/testing.ts";
 import { NODE_PROGRAMS } from "./node-programs.ts";
+import { processHostContract } from "./process-host-contract/process-host-contract.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "snakepit-host-"));
 afterAll(() => rmSync(directory, { recursive: true }));

@@ -10,7 +10,6 @@ const chance = (fraction: number): Random => ({
 });
 const wallMs = fc.integer({ min: 0, max: 8_640_000_000_000_000 });
 const fraction = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
-const runId = fc.stringMatching(/^[0-9a-z]{7}$/);
 
 /** After so many milliseconds the time part begins anew. */
 const CYCLE_MS = 36 ** 5 * 1000;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { text } from "node:stream/consumers";
-import { StartError } from "../errors.ts";
-import { isSameProcess, type ProcessIdentity } from "../identity.ts";
-import type { ContractCase } from "./contract-case.ts";
+import { StartError } from "../../../src/errors.ts";
+import { isSameProcess, type ProcessIdentity } from "../../../src/identity.ts";
+import type { ContractCase } from "../../../src/testing/contract-case.ts";
 import { PLAIN } from "./contract-program.ts";
 import type { ProcessHostCase } from "./process-host-contract.ts";
 

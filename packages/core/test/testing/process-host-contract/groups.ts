@@ -5,15 +5,15 @@ import {
 	INCARNATION_VARIABLE,
 	MARKER_VARIABLE,
 	markerOf,
-} from "../marker.ts";
-import { generateRunId } from "../run-id.ts";
-import type { ContractCase } from "./contract-case.ts";
+} from "../../../src/marker.ts";
+import { generateRunId } from "../../../src/run-id.ts";
+import type { ContractCase } from "../../../src/testing/contract-case.ts";
+import { SeededRandom } from "../../../src/testing/seeded-random.ts";
 import { PLAIN } from "./contract-program.ts";
 import type {
 	ProcessHostBench,
 	ProcessHostCase,
 } from "./process-host-contract.ts";
-import { SeededRandom } from "./seeded-random.ts";
 
 /** What a host promises of groups, marks and files. */
 export function processGroupCases(

@@ -1,8 +1,15 @@
-import type { ProcessHost, ProcessSpec, StartedProcess } from "../world.ts";
-import { type ContractCase, within } from "./contract-case.ts";
+import {
+	type ContractCase,
+	within,
+} from "../../../src/testing/contract-case.ts";
+import type {
+	ProcessHost,
+	ProcessSpec,
+	StartedProcess,
+} from "../../../src/world.ts";
 import { type ContractProgram, PLAIN } from "./contract-program.ts";
-import { processGroupCases } from "./process-host-contract-groups.ts";
-import { processCases } from "./process-host-contract-processes.ts";
+import { processGroupCases } from "./groups.ts";
+import { processCases } from "./processes.ts";
 
 /** Small programs, each named by its one habit. `up` means one line `up` on standard output when it is so far. */
 export interface ContractPrograms {
@@ -20,6 +27,9 @@ export interface ContractPrograms {
 	readonly copiesControl: ContractProgram;
 }
 
+/** How long anything may take that must not hang, in milliseconds of real time. */
+const WITHIN_MS = 10_000;
+
 /** What the contract needs of a host. */
 export interface ProcessHostHarness {
 	/** Asked once per case. */
@@ -27,8 +37,6 @@ export interface ProcessHostHarness {
 	readonly programs: ContractPrograms;
 	/** An existing directory in which nothing else is. */
 	readonly directory: string;
-	/** How long anything may take that must not hang, in milliseconds of real time. Default 10,000. */
-	readonly withinMs?: number | undefined;
 }
 
 /** What a case may use. */
@@ -77,10 +85,10 @@ function benchOf(
 	harness: ProcessHostHarness,
 	started: StartedProcess[],
 ): ProcessHostBench {
-	const { programs, directory, withinMs = 10_000 } = harness;
+	const { programs, directory } = harness;
 	const host = harness.host();
 	const soon: ProcessHostBench["soon"] = (what, promise) =>
-		within(withinMs, what, promise);
+		within(WITHIN_MS, what, promise);
 	return {
 		host,
 		programs,
@@ -110,10 +118,10 @@ function benchOf(
 				}),
 			),
 		eventually: async (what, isSo) => {
-			const deadline = Date.now() + withinMs;
+			const deadline = Date.now() + WITHIN_MS;
 			while (!isSo()) {
 				if (Date.now() > deadline)
-					throw new Error(`${what}: not within ${withinMs} ms.`);
+					throw new Error(`${what}: not within ${WITHIN_MS} ms.`);
 				await new Promise((resolve) => setTimeout(resolve, 5));
 			}
 		},
