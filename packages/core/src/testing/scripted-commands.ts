@@ -1,4 +1,4 @@
-import type { ScriptedCall } from "./scripted-connection.ts";
+import { type ScriptedCall, untilAborted } from "./scripted-connection.ts";
 import type { ScriptedWorker } from "./scripted-worker.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: it stands for a command of any type.
@@ -81,13 +81,4 @@ export function neverAnswers(): Promise<never> {
 /** For `leave`: does not leave. */
 export function staysPut(_worker: ScriptedWorker): Promise<never> {
 	return new Promise(() => undefined);
-}
-
-function untilAborted(signal: AbortSignal): Promise<never> {
-	return new Promise((_resolve, reject) => {
-		if (signal.aborted) reject(signal.reason);
-		signal.addEventListener("abort", () => reject(signal.reason), {
-			once: true,
-		});
-	});
 }

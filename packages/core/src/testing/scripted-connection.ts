@@ -157,7 +157,7 @@ export function scriptedConnection(
 				worker.whileConnected(() =>
 					Promise.race([
 						ping ? ping(worker, signal) : { callsRunning: worker.callsRunning },
-						abortOf(signal),
+						untilAborted(signal),
 					]),
 				),
 		}),
@@ -194,7 +194,8 @@ function aborted(signal: AbortSignal): CallAbortedError {
 	});
 }
 
-function abortOf(signal: AbortSignal): Promise<never> {
+/** Rejects with the reason when the signal aborts. */
+export function untilAborted(signal: AbortSignal): Promise<never> {
 	return new Promise((_resolve, reject) => {
 		if (signal.aborted) reject(signal.reason);
 		signal.addEventListener("abort", () => reject(signal.reason), {
