@@ -1,6 +1,7 @@
 import type { StdioOptions } from "@snakepit/adapter-stdio";
 import { STDIO_CHECKS } from "@snakepit/adapter-stdio/adapter";
 import {
+	anObject,
 	type Check,
 	checkOptions,
 	optional,
@@ -36,9 +37,6 @@ export interface LspOptions extends StdioOptions {
 }
 
 export const LSP_DEFAULTS = { maxDocumentBytes: 268_435_456 } as const;
-
-const anObject: Check = (value) =>
-	typeof value === "object" && value !== null ? undefined : "must be an object";
 
 export const LSP_CHECKS: Readonly<Record<keyof LspOptions, Check>> = {
 	...STDIO_CHECKS,

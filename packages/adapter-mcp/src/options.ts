@@ -10,6 +10,7 @@ import type {
 import { PROGRAM_CHECKS, type ProgramOptions } from "@snakepit/core/adapter";
 import {
 	aFunction,
+	anObject,
 	type Check,
 	checkOptions,
 	optional,
@@ -38,9 +39,6 @@ export interface McpOptions extends ProgramOptions {
 	/** The directories that the server may work in. */
 	readonly roots?: readonly Root[] | undefined;
 }
-
-const anObject: Check = (value) =>
-	typeof value === "object" && value !== null ? undefined : "must be an object";
 
 export const MCP_CHECKS: Readonly<Record<keyof McpOptions, Check>> = {
 	...PROGRAM_CHECKS,

@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { OptionsError } from "@snakepit/core";
 import {
 	aFunction,
+	anObject,
 	type Check,
 	checkOptions,
 	nonEmptyText,
@@ -85,9 +86,7 @@ export const PYTHON_CHECKS: Readonly<Record<keyof PythonOptions, Check>> = {
 			? undefined
 			: "must be true, false or { types }",
 	),
-	handles: optional((value) =>
-		isPlainObject(value) ? undefined : "must be an object",
-	),
+	handles: optional(anObject),
 	debug: optional((value) =>
 		typeof value === "boolean" ||
 		oneOf("socket", "debugpy")(value) === undefined

@@ -44,11 +44,15 @@ export const strings: Check = (value) =>
 		? undefined
 		: "must be an array of strings";
 
+export const anObject: Check = (value) =>
+	typeof value === "object" && value !== null && !Array.isArray(value)
+		? undefined
+		: "must be an object";
+
 /** Variables by name; one that is `undefined` is removed. */
 export const environment: Check = (value) =>
-	typeof value === "object" &&
-	value !== null &&
-	Object.values(value).every((each) =>
+	anObject(value) === undefined &&
+	Object.values(value as object).every((each) =>
 		["string", "undefined"].includes(typeof each),
 	)
 		? undefined
@@ -77,14 +81,14 @@ export function checkOptions(
 	given: unknown,
 	table: Readonly<Record<string, Check>>,
 ): void {
-	if (typeof given !== "object" || given === null || Array.isArray(given)) {
+	if (anObject(given) !== undefined) {
 		throw new OptionsError({
 			code: "INVALID_OPTION",
 			ran: "no",
 			message: `${at}: the options must be an object, got ${show(given)}.`,
 		});
 	}
-	for (const name of Object.keys(given)) {
+	for (const name of Object.keys(given as object)) {
 		if (Object.hasOwn(table, name)) continue;
 		const near = nearest(name, Object.keys(table));
 		throw new OptionsError({

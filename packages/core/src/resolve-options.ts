@@ -3,6 +3,7 @@ import { OptionsError } from "./errors.ts";
 import type { Instrument } from "./instrument.ts";
 import {
 	aFunction,
+	anObject,
 	type Check,
 	type Complete,
 	checkOptions,
@@ -48,8 +49,7 @@ const areInstruments: Check = (value) =>
 		? undefined
 		: "must be an array of Instruments, for example [telemetry()]";
 /** What is in a group is checked by its own table; here, whether it is one. */
-const isGroup = (value: unknown): boolean =>
-	typeof value === "object" && value !== null && !Array.isArray(value);
+const isGroup = (value: unknown): boolean => anObject(value) === undefined;
 export const OBSERVE_CHECKS: Readonly<Record<keyof ObserveOptions, Check>> = {
 	args: optional(aFunction),
 };

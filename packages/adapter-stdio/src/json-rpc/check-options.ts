@@ -1,5 +1,6 @@
 import {
 	aFunction,
+	anObject,
 	type Check,
 	checkOptions,
 	oneOf,
@@ -7,9 +8,6 @@ import {
 } from "@snakepit/core/options";
 import { STDIO_CHECKS } from "../stdio-options.ts";
 import type { JsonRpcOptions } from "./options.ts";
-
-const anObject: Check = (value) =>
-	typeof value === "object" && value !== null ? undefined : "must be an object";
 
 export const JSON_RPC_CHECKS: Readonly<Record<keyof JsonRpcOptions, Check>> = {
 	...STDIO_CHECKS,

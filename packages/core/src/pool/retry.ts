@@ -1,6 +1,7 @@
 import type { ToolError } from "../errors.ts";
 import {
 	aFunction,
+	anObject,
 	type Check,
 	checkOptions,
 	milliseconds,
@@ -38,7 +39,7 @@ export const RETRY_CHECKS: Readonly<Record<keyof RetryOptions, Check>> = {
 
 /** @throws OptionsError when it is an object with options that are not right. */
 export const isRetry: Check = (value) => {
-	if (typeof value !== "object" || value === null) return "must be an object";
+	if (anObject(value) !== undefined) return anObject(value);
 	checkOptions("pool.execute retry", value, RETRY_CHECKS);
 	return undefined;
 };
