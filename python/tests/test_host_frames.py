@@ -13,6 +13,7 @@ from support.framed_conversation import FramedConversation
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.framed_transport.frame_parser import FRAME, framed
 from snakepit_bridge.bridge.host_frames import parse_compact, tool_name
+from snakepit_bridge.calls.context import NOT_SAMPLED
 from snakepit_bridge.values.encode import encode
 
 
@@ -33,7 +34,7 @@ def test_a_compact_call_may_end_with_the_name_of_its_tool(tool: str) -> None:
 
 @pytest.mark.parametrize("timeout_ms", [None, 1, 86_400_000])
 @pytest.mark.parametrize("session", [None, "s", "s" * 255])
-@pytest.mark.parametrize("traceparent", [None, "00-" + "ab" * 16])
+@pytest.mark.parametrize("traceparent", [None, "00-" + "ab" * 16, NOT_SAMPLED])
 @pytest.mark.parametrize("may_hold", [False, True])
 def test_a_compact_call_has_a_timeout_a_session_and_a_traceparent(
     timeout_ms: int | None, session: str | None, traceparent: str | None, may_hold: bool
@@ -66,7 +67,7 @@ def test_a_compact_call_has_a_timeout_a_session_and_a_traceparent(
         CALL.pack(1, 0, 2) + b"\2s",
         CALL.pack(1, 0, 4) + b"\2" + "é".encode(),
         CALL.pack(1, 0, 6) + b"\1s",
-        CALL.pack(1, 0, 16),
+        CALL.pack(1, 0, 32),
     ],
 )
 def test_a_malformed_compact_call_is_refused(data: bytes) -> None:

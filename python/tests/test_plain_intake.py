@@ -12,6 +12,7 @@ from support.plain_bench import Bench
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.framed_transport.frame_parser import FRAME, SIGNAL, framed
+from snakepit_bridge.calls.context import NOT_SAMPLED
 from snakepit_bridge.values.decode import decode
 
 
@@ -75,9 +76,11 @@ def test_a_call_with_a_deadline_or_a_trace_is_as_plain(bench: Bench) -> None:
         + call_frame(2, "see", trace_context=trace)
         + call_frame(3, "see", timeout_ms=60_000, trace_context=trace)
         + call_frame(4, "see")
+        + call_frame(5, "see", trace_context={"traceparent": NOT_SAMPLED})
     )
     assert bench.intake.take(data, bench.tools) == len(data)
-    calls = [call.call for call in bench.waiting]
+    *calls, unsampled = [call.call for call in bench.waiting]
+    assert unsampled.trace_context["traceparent"].endswith("-00")
     assert [call.trace_context for call in calls] == [{}, trace, trace, {}]
     late = time.monotonic() + 60
     for call, has_deadline in zip(calls, (True, False, True, False), strict=True):
@@ -86,5 +89,5 @@ def test_a_call_with_a_deadline_or_a_trace_is_as_plain(bench: Bench) -> None:
             assert before + 60 <= call.deadline <= late
         else:
             assert call.deadline is None
-    assert bench.run() == [[1, 2, 3, 4]]
+    assert bench.run() == [[1, 2, 3, 4, 5]]
     assert decode(bench.frames()[3].value) == [3, 0]

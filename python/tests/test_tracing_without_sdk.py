@@ -166,7 +166,7 @@ def test_an_installation_that_is_broken_is_told_and_done_without(
     assert conversation.logs.empty()
 
 
-def test_only_three_modules_import_it() -> None:
+def test_only_four_modules_import_it() -> None:
     package = Path(__file__).parents[1] / "src" / "snakepit_bridge"
     importing = {
         path.relative_to(package).as_posix()
@@ -175,7 +175,8 @@ def test_only_three_modules_import_it() -> None:
         or "from opentelemetry" in text
     }
     assert importing == {
-        f"telemetry/{name}.py" for name in ("callers_context", "otel_tracing", "sdk")
+        f"telemetry/{name}.py"
+        for name in ("callers_context", "otel_tracing", "sdk", "unrecorded_context")
     }
 
 

@@ -46,6 +46,7 @@ import {
 	LOG_EVENTS_CHECKS,
 	LOG_EVENTS_DEFAULTS,
 } from "../../packages/telemetry/src/log-events.ts";
+import { CALL_METRICS_CHECKS } from "../../packages/telemetry/src/metrics/register-call-metrics.ts";
 import {
 	TELEMETRY_CHECKS,
 	TELEMETRY_DEFAULTS,
@@ -179,6 +180,12 @@ export const OPTION_TYPES: readonly OptionType[] = [
 		"packages/telemetry/src/options.ts",
 		TELEMETRY_CHECKS,
 		TELEMETRY_DEFAULTS,
+	),
+	taken(
+		"callMetrics",
+		"CallMetricsOptions",
+		"packages/telemetry/src/metrics/register-call-metrics.ts",
+		CALL_METRICS_CHECKS,
 	),
 	taken(
 		"logEvents",

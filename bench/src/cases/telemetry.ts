@@ -2,6 +2,7 @@ import type { Pool } from "@snakepit/core";
 import type { Instrument } from "@snakepit/core/instrument";
 import { telemetry as attach } from "@snakepit/telemetry";
 import {
+	production,
 	providers,
 	setGlobals,
 } from "../../../packages/telemetry/bench/providers.ts";
@@ -34,6 +35,11 @@ interface Manner {
 const manners: readonly Manner[] = [
 	{ name: "no SDK", atLeast: 98, instrument: () => attach() },
 	{
+		name: "SDK as in production",
+		atLeast: 90,
+		instrument: () => attach(production()),
+	},
+	{
 		name: "SDK that sends in batches",
 		atLeast: 90,
 		instrument: () => {
@@ -63,7 +69,7 @@ const manners: readonly Manner[] = [
 export const telemetry: Case = {
 	name: "telemetry",
 	title: "What telemetry costs",
-	about: `Two pools of one worker each in one program, one of them with telemetry attached, echo of 100 characters with ${IN_FLIGHT} calls under way: slices of ${SLICE_MS} ms by turns, and the median of what each slice has of its neighbour. Once without an SDK, once with one that samples every call, sends in batches, and whose exporter drops what it gets, once with one that samples a tenth, and once with telemetry that samples a tenth by its option commands; the worker has no SDK.`,
+	about: `Two pools of one worker each in one program, one of them with telemetry attached, echo of 100 characters with ${IN_FLIGHT} calls under way: slices of ${SLICE_MS} ms by turns, and the median of what each slice has of its neighbour. Once without an SDK, once with one as docs/telemetry.md recommends it (callMetrics(), at most 20 traces a second; it collects once a second), once with one that samples every call, sends in batches, and whose exporter drops what it gets, once with one that samples a tenth, and once with telemetry that samples a tenth by its option commands; the worker has no SDK.`,
 	figures: {
 		calls_percent: higher("calls a second, of those without telemetry", "%"),
 		more_cpu_us: lower("more host CPU a call", "us"),

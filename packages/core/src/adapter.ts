@@ -6,6 +6,7 @@ import type {
 	PreloadPlace,
 	SlotCompanion,
 } from "./launch-spec.ts";
+import type { NOT_SAMPLED } from "./not-sampled.ts";
 import type { LayerReport } from "./protection.ts";
 import type { LocatedRun, RemoteUsage, WorkerPlace } from "./remote-worker.ts";
 import type { WorkerProcess, WorkerSlot } from "./worker-process.ts";
@@ -23,6 +24,7 @@ export type {
 	PreloadPlace,
 	SlotCompanion,
 } from "./launch-spec.ts";
+export { NOT_SAMPLED } from "./not-sampled.ts";
 export {
 	PROGRAM_CHECKS,
 	type ProgramOptions,
@@ -234,7 +236,9 @@ export interface CallOptions {
 	 */
 	readonly onProgress?: ((progress: CallProgress) => Promise<void>) | undefined;
 	/** W3C trace context and baggage headers; empty without telemetry. */
-	readonly traceContext: Readonly<Record<string, string>>;
+	readonly traceContext: Readonly<Record<string, string>> & {
+		readonly [NOT_SAMPLED]?: true;
+	};
 	/** Takes what was measured in the worker; to be written before the call settles. Absent outside of a pool. */
 	readonly measured?: MeasuredRun | undefined;
 	/** To be called before the call settles, with how long ago the command began; absent where that is not needed. */

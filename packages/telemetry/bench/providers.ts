@@ -2,6 +2,7 @@
 import {
 	context,
 	type MeterProvider,
+	metrics,
 	propagation,
 	type TracerProvider,
 } from "@opentelemetry/api";
@@ -23,6 +24,7 @@ import {
 	TracerProvider as SdkTracerProvider,
 	TraceIdRatioBasedSampler,
 } from "@opentelemetry/sdk-trace";
+import { callMetrics, type TelemetryOptions } from "../src/index.ts";
 
 /** Takes what it is given and drops it. */
 const sink = {
@@ -70,6 +72,32 @@ export function providers(share = 1): Providers {
 			processors: [new BatchLogRecordProcessor({ exporter: sink })],
 		}),
 	};
+}
+
+/**
+ * What docs/telemetry.md recommends: registers readers with `callMetrics()`, of which the one that is here collects sixty
+ * times as often as by default; 20 traces a second of each command.
+ */
+export function production(): TelemetryOptions {
+	setGlobals();
+	const exporter = new InMemoryMetricExporter(
+		AggregationTemporality.CUMULATIVE,
+	);
+	metrics.setGlobalMeterProvider(
+		new SdkMeterProvider({
+			readers: [
+				new PeriodicExportingMetricReader({
+					exporter: Object.assign(exporter, { export: sink.export }),
+					exportIntervalMillis: 1_000,
+					exportTimeoutMillis: 1_000,
+					metricProducers: [callMetrics()],
+				}),
+			],
+		}),
+	);
+	const { tracerProvider, loggerProvider } = providers();
+	const commands = { "*": { traces: { perSecond: 20 } } };
+	return { tracerProvider, loggerProvider, commands };
 }
 
 /** What of an SDK is the whole program's: contexts that follow asynchronous code, and the headers of W3C. */

@@ -25,7 +25,7 @@ export {
 	type SpanEventName,
 	type SpanKindName,
 } from "./catalogue/spans.ts";
-export type { CommandTelemetry } from "./commands.ts";
+export type { CommandTelemetry, TracesPerSecond } from "./commands.ts";
 export {
 	type EventLogger,
 	type LogEventsOptions,
@@ -36,6 +36,14 @@ export type {
 	LoggerProviderLike,
 	LogRecordLike,
 } from "./logs/logger-provider.ts";
+export type {
+	CollectedMetrics,
+	MetricProducerLike,
+} from "./metrics/metric-producer.ts";
+export {
+	type CallMetricsOptions,
+	callMetrics,
+} from "./metrics/register-call-metrics.ts";
 export type { TelemetryOptions } from "./options.ts";
 export { type NamingScheme, prometheusName } from "./prometheus-names.ts";
 export { SCOPE } from "./scope.ts";

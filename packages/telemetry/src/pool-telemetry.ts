@@ -3,8 +3,6 @@ import {
 	context,
 	propagation,
 	ROOT_CONTEXT,
-	type SpanContext,
-	trace,
 } from "@opentelemetry/api";
 import type { SnakepitEvent } from "@snakepit/core";
 import type {
@@ -24,12 +22,13 @@ import type { Observations } from "./metrics/observations.ts";
 import type { Registration } from "./registration.ts";
 import type { Switches } from "./switches.ts";
 import { CallTrace } from "./trace/call-trace.ts";
-import { type Headers, headersOf, unsampledHeaders } from "./trace/headers.ts";
+import { headersOf } from "./trace/headers.ts";
 import type { JobTraces } from "./trace/job-traces.ts";
 import type { LostAttempts } from "./trace/lost-attempts.ts";
 import { PoolTrace } from "./trace/pool-trace.ts";
 import type { RunTrace } from "./trace/run-trace.ts";
 import type { Spans } from "./trace/spans.ts";
+import { unfollowed, unsampled } from "./trace/unsampled.ts";
 import type { WorkerTraces } from "./trace/worker-traces.ts";
 
 /** What all pools of one telemetry share. */
@@ -44,10 +43,7 @@ export interface TelemetryParts {
 	readonly metrics: EventMetrics;
 	readonly measuresOf: (pool: string) => CallMeasures;
 	/** Whether a call may be traced, before the SDK is asked. */
-	readonly mayTrace: (
-		command: string,
-		caller: SpanContext | undefined,
-	) => boolean;
+	readonly mayTrace: (command: string, within: Context) => boolean;
 	readonly observations: Observations;
 	readonly log: EventLog;
 	/** Events of a run that are exported already: every pool of the run receives them. */
@@ -108,8 +104,7 @@ export class PoolTelemetry implements PoolInstrument {
 		if (spans.isSilent && isAlone(call)) return undefined;
 		return drops.guard("tracer_threw", () => {
 			const parent = parentOf(call);
-			if (!mayTrace(call.command, trace.getSpanContext(parent)))
-				return unfollowed(unsampledHeaders(parent));
+			if (!mayTrace(call.command, parent)) return unsampled(parent);
 			const traced = new CallTrace(spans, lost, call, parent);
 			return traced.isRecording
 				? traced
@@ -152,9 +147,4 @@ function parentOf({ traceContext }: AcceptedCall): Context {
 	for (const _ in traceContext)
 		return propagation.extract(active, traceContext);
 	return active;
-}
-
-function unfollowed(traceContext: Headers): UnfollowedCall | undefined {
-	for (const _ in traceContext) return { traceContext };
-	return undefined;
 }

@@ -8,10 +8,15 @@ import { Drops } from "./drops.ts";
 import { flush } from "./flush.ts";
 import { Limits } from "./limits.ts";
 import { EventLog } from "./logs/event-log.ts";
-import { CallMetrics, NO_MEASURES } from "./metrics/call-metrics.ts";
+import {
+	CallMetrics,
+	type CallMetricsParts,
+	NO_MEASURES,
+} from "./metrics/call-metrics.ts";
 import { EventMetrics } from "./metrics/event-metrics.ts";
 import { Meters } from "./metrics/meters.ts";
 import { Observations, Sightings } from "./metrics/observations.ts";
+import { registeredCallHistograms } from "./metrics/register-call-metrics.ts";
 import {
 	type ResolvedTelemetryOptions,
 	resolveOptions,
@@ -80,6 +85,7 @@ function makeParts(
 	meters.observe((report) =>
 		drops.guard("meter_threw", () => observations.look(report)),
 	);
+	const recorder = recorderOfCalls(options, meters, drops);
 	const spans = new Spans(options.tracerProvider, limits, drops);
 	const lost = new LostAttempts();
 	return {
@@ -93,14 +99,36 @@ function makeParts(
 		jobs: new JobTraces(spans),
 		metrics: new EventMetrics(meters, sightings),
 		measuresOf: (pool) =>
-			meters.isSilent
+			recorder === undefined
 				? NO_MEASURES
-				: new CallMetrics(pool, { meters, limits, drops, commands }),
-		mayTrace: (command, caller) =>
-			mayTrace(commands.of(command).traces, caller, Math.random),
+				: new CallMetrics(pool, { limits, commands, recorder }),
+		mayTrace: (command, within) =>
+			mayTrace(commands.of(command).sample, within),
 		log: new EventLog(options.loggerProvider, limits, options.workerLogs),
 		exported: new WeakSet(),
 		registration: new Registration(options),
 		flush: () => flush(options),
 	};
+}
+
+/** What records the durations of calls: for `callMetrics()`, or through the API; `undefined` where nobody gets them. */
+function recorderOfCalls(
+	{ meterProvider }: ResolvedTelemetryOptions,
+	meters: Meters,
+	drops: Drops,
+): CallMetricsParts["recorder"] | undefined {
+	const histograms =
+		meterProvider === undefined ? registeredCallHistograms() : undefined;
+	if (histograms !== undefined)
+		return (name, attributes) => histograms.series(name, attributes);
+	if (meters.isSilent) return undefined;
+	return (name, attributes) => ({
+		record(seconds) {
+			try {
+				meters.record(name, seconds, attributes);
+			} catch {
+				drops.count("meter_threw");
+			}
+		},
+	});
 }

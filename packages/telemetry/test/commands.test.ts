@@ -1,8 +1,10 @@
-import { context, propagation, trace } from "@opentelemetry/api";
+import { context, propagation, ROOT_CONTEXT, trace } from "@opentelemetry/api";
 import { type ScriptedCall, scripts } from "@snakepit/core/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { Commands } from "../src/commands.ts";
 import { type TelemetryOptions, telemetry } from "../src/index.ts";
 import { mayTrace } from "../src/trace/call-sampling.ts";
+import { RateSampler } from "../src/trace/rate-sampler.ts";
 import { MemorySdk, unregister } from "./support/memory-sdk.ts";
 import { FollowedPools } from "./trace/followed-pools.ts";
 
@@ -98,24 +100,71 @@ test("an entry takes what it leaves out from that of all others", async () => {
 });
 
 test("a share is decided by chance, where there is no caller's trace", () => {
-	const caller = { traceId: TRACE, spanId: "b7ad6b7169203331" };
-	const never = (): number => expect.unreachable();
-	expect(mayTrace(0.1, undefined, () => 0.099)).toBe(true);
-	expect(mayTrace(0.1, undefined, () => 0.1)).toBe(false);
-	expect(mayTrace(0, undefined, () => 0)).toBe(false);
-	expect(mayTrace(1, undefined, () => 0.999)).toBe(true);
-	expect(mayTrace(undefined, { ...caller, traceFlags: 0 }, never)).toBe(true);
-	expect(mayTrace(1, { ...caller, traceFlags: 0 }, never)).toBe(false);
-	expect(mayTrace(0, { ...caller, traceFlags: 1 }, never)).toBe(true);
+	const sample = (traces: number, random: number): boolean => {
+		const commands = new Commands({ echo: { traces } }, () => random);
+		return mayTrace(commands.of("echo").sample, ROOT_CONTEXT);
+	};
+	expect(sample(0.1, 0.099)).toBe(true);
+	expect(sample(0.1, 0.1)).toBe(false);
+	expect(sample(0, 0)).toBe(false);
+	expect(sample(1, 0.999)).toBe(true);
+});
+
+test("within a trace the caller decides, and without a share the SDK", () => {
+	const never = (): boolean => expect.unreachable();
+	const caller = (traceFlags: 0 | 1) =>
+		trace.setSpanContext(ROOT_CONTEXT, {
+			...{ traceId: TRACE, spanId: "b7ad6b7169203331", traceFlags },
+		});
+	expect(mayTrace(undefined, caller(0))).toBe(true);
+	expect(mayTrace(never, caller(0))).toBe(false);
+	expect(mayTrace(never, caller(1))).toBe(true);
+});
+
+test("a limit lets every call of a quiet command through, and of a busy one as many as it says", () => {
+	const random = () => 0.5;
+	const quiet = new RateSampler(20, random);
+	for (let ms = 0; ms < 10_000; ms += 100) expect(quiet.sample(ms)).toBe(true);
+	const busy = new RateSampler(20, random);
+	const taken: number[] = [];
+	// Nobody knows how busy the first second is; from the second one on, the chance of a call is 20 in 1,000.
+	for (let ms = 0; ms < 3_000; ms++) if (busy.sample(ms)) taken.push(ms);
+	expect(taken).toEqual(Array.from({ length: 20 }, (_, ms) => ms));
+	expect(busy.sample(3_600_000)).toBe(true);
+});
+
+test("with a limit each call of a busy command has the same chance", () => {
+	let calls = 0;
+	// Evenly spread chances.
+	const busy = new RateSampler(16, () => ((calls++ * 617) % 1_000) / 1_000);
+	const taken: number[] = [];
+	for (let ms = 0; ms < 2_000; ms++) if (busy.sample(ms)) taken.push(ms);
+	expect(taken.slice(0, 16)).toEqual(Array.from({ length: 16 }, (_, ms) => ms));
+	const later = taken.slice(16);
+	expect(later.length).toBeGreaterThan(10);
+	expect(later.length).toBeLessThanOrEqual(16);
+	expect(later.at(-1)).toBeGreaterThan(1_800);
+});
+
+test("each command has its own limit", () => {
+	const commands = new Commands({ "*": { traces: { perSecond: 1 } } });
+	const sampled = (command: string) => commands.of(command).sample?.();
+	expect(["a", "a", "b"].map(sampled)).toEqual([true, false, true]);
+	// Beyond a hundred they share one.
+	for (let index = 0; index < 98; index++) sampled(`c${index}`);
+	expect(["x", "y", "x"].map(sampled)).toEqual([true, false, false]);
 });
 
 test.each([
 	[
 		{ echo: { traces: 1.1 } },
-		'commands "echo": "traces" must be a number from 0 to 1, got 1.1',
+		'commands "echo": "traces" must be a number from 0 to 1, or { perSecond: a whole number from 1 }, got 1.1',
 	],
 	[{ echo: { traces: Number.NaN } }, "must be a number from 0 to 1"],
 	[{ echo: { traces: "off" } }, "must be a number from 0 to 1"],
+	[{ echo: { traces: { perSecond: 0 } } }, "a whole number from 1"],
+	[{ echo: { traces: { perSecond: 1.5 } } }, "a whole number from 1"],
+	[{ echo: { traces: { perMinute: 1 } } }, "a whole number from 1"],
 	[{ "*": { metrics: "off" } }, '"metrics" must be true or false'],
 	[{ echo: { trace: 1 } }, 'Did you mean "traces"?'],
 	[{ echo: 0.1 }, "the options must be an object"],

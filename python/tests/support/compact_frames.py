@@ -6,6 +6,7 @@ import struct
 from typing import Any
 
 from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.calls.context import NOT_SAMPLED
 
 __all__ = ["compact", "parse_worker_frame"]
 
@@ -32,6 +33,9 @@ def compact(call: pb.Call | None = None, **_: Any) -> bytes | None:
     if call != plain or any(not t.isascii() or len(t) > 255 for t in texts):
         return None
     fields = 8 if call.may_hold else 0
+    if traceparent == NOT_SAMPLED:
+        fields |= 16
+        traceparent = ""
     more = b""
     if call.timeout_ms:
         fields |= 1

@@ -1,4 +1,4 @@
-import type { CallOptions } from "@snakepit/core/adapter";
+import { type CallOptions, NOT_SAMPLED } from "@snakepit/core/adapter";
 
 /**
  * The frames of the commonest calls, laid out by hand (docs/bridge-protocol.md, section 3): protobuf takes longer to
@@ -13,6 +13,7 @@ const TIMEOUT = 1;
 const SESSION = 2;
 const TRACEPARENT = 4;
 const MAY_HOLD = 8;
+const UNRECORDED = 16;
 const LONGEST_TEXT = 255;
 /** With room for the calls that getters in the arguments make. */
 const HIGHEST_NUMBER = 2 ** 32 - 2 ** 16;
@@ -48,6 +49,7 @@ export function compactCallHead(
 		if (!fits(sessionId)) return undefined;
 		bytes += 1 + sessionId.length;
 	}
+	if (traceContext[NOT_SAMPLED]) return bytes;
 	for (const name in traceContext) {
 		const header = traceContext[name] as string;
 		if (name !== "traceparent" || !fits(header)) return undefined;
@@ -63,7 +65,8 @@ export function writeCompactCall(
 	tool: string,
 	{ timeoutMs, sessionId, session, traceContext }: CompactFields,
 ): void {
-	const { traceparent } = traceContext;
+	const isSampled = !traceContext[NOT_SAMPLED];
+	const traceparent = isSampled ? traceContext["traceparent"] : undefined;
 	into[0] = COMPACT;
 	writeUnsigned(into, 1, number);
 	into[5] = tool.length;
@@ -71,7 +74,8 @@ export function writeCompactCall(
 		(timeoutMs === undefined ? 0 : TIMEOUT) |
 		(sessionId === undefined ? 0 : SESSION) |
 		(traceparent === undefined ? 0 : TRACEPARENT) |
-		(session?.affinity === "strict" ? MAY_HOLD : 0);
+		(session?.affinity === "strict" ? MAY_HOLD : 0) |
+		(isSampled ? 0 : UNRECORDED);
 	let at = writeText(into, CALL_HEAD_BYTES, tool);
 	if (timeoutMs !== undefined) {
 		writeUnsigned(into, at, wholeMs(timeoutMs));

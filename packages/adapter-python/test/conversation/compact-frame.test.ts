@@ -1,4 +1,8 @@
-import type { MeasuredRun } from "@snakepit/core/adapter";
+import {
+	type CallOptions,
+	type MeasuredRun,
+	NOT_SAMPLED,
+} from "@snakepit/core/adapter";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { monotonicUs } from "../../src/conversation/compact-frame.ts";
@@ -65,6 +69,24 @@ test.each([
 	expect(decodeValue(sent?.arguments as Uint8Array)).toEqual(["x"]);
 	worker.frame(compactResult(1, encodeValue("y")));
 	expect(await answer).toBe("y");
+});
+
+test("a call of which no trace is recorded says so in a bit, and in headers where it is not compact", () => {
+	const worker = new FakeWorker();
+	const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00";
+	const traceContext = Object.defineProperty({ traceparent }, NOT_SAMPLED, {
+		value: true,
+	} as const) as CallOptions["traceContext"];
+	void call(worker.conversation, "echo", ["x"], { traceContext });
+	const image = Buffer.from(encodeValue(["x"]));
+	const head = Buffer.from([0, 0, 0, 0, 1, 4, 16]);
+	expect(worker.frames).toEqual([
+		Buffer.concat([head, Buffer.from("echo"), image]),
+	]);
+	void call(worker.conversation, "echo", ["x"], { traceContext, input: [1] });
+	expect(worker.all("call").at(-1)).toMatchObject({
+		traceContext: { traceparent },
+	});
 });
 
 test("a result says how long ago its call began, also when the clock's lower half has turned over", async () => {

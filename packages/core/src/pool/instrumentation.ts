@@ -104,22 +104,29 @@ export class Instrumentation implements CallMeasures {
 			);
 			if (one === undefined) continue;
 			if (one.dispatched === undefined)
-				call.headers = { ...call.headers, ...one.traceContext };
+				call.headers = merged(call.headers, one.traceContext);
 			else followed = addFollower(one, followed, call, this.#guard);
 		}
 		return followed;
 	}
 
+	// These run for every call: no function is made for `#guard`.
 	dispatched(command: string, waitedMs: number): void {
 		for (const measure of this.#measures)
-			this.#guard("instrument.measure", () =>
-				measure.dispatched(command, waitedMs),
-			);
+			try {
+				measure.dispatched(command, waitedMs);
+			} catch (error) {
+				this.#failed(error);
+			}
 	}
 
 	released(command: string, ranMs: number): void {
 		for (const measure of this.#measures)
-			this.#guard("instrument.measure", () => measure.released(command, ranMs));
+			try {
+				measure.released(command, ranMs);
+			} catch (error) {
+				this.#failed(error);
+			}
 	}
 
 	settled(
@@ -129,8 +136,24 @@ export class Instrumentation implements CallMeasures {
 		totalMs: number,
 	): void {
 		for (const measure of this.#measures)
-			this.#guard("instrument.measure", () =>
-				measure.settled(command, outcome, code, totalMs),
-			);
+			try {
+				measure.settled(command, outcome, code, totalMs);
+			} catch (error) {
+				this.#failed(error);
+			}
 	}
+
+	#failed(error: unknown): void {
+		this.#guard("instrument.measure", () => {
+			throw error;
+		});
+	}
+}
+
+type Headers = Readonly<Record<string, string>>;
+
+/** What has no others with it is kept as it is, with its mark. */
+function merged(headers: Headers, more: Headers): Headers {
+	for (const _ in headers) return { ...headers, ...more };
+	return more;
 }

@@ -1,47 +1,57 @@
 import type { ErrorCode, EventOf } from "@snakepit/core";
 import type { CallMeasures } from "@snakepit/core/instrument";
 import { seconds } from "../catalogue/event-place.ts";
-import type { MetricName } from "../catalogue/metrics.ts";
 import type { Commands } from "../commands.ts";
-import type { Drops } from "../drops.ts";
 import type { Limits } from "../limits.ts";
-import type { Meters, MetricAttributes } from "./meters.ts";
+import type { CallMetricName } from "./call-histograms.ts";
+import type { MetricAttributes } from "./meters.ts";
+
+/** Records measurements of one series, in seconds. */
+export interface Recorder {
+	record(seconds: number): void;
+}
 
 export interface CallMetricsParts {
-	readonly meters: Meters;
 	readonly limits: Limits;
-	readonly drops: Drops;
 	readonly commands: Commands;
+	readonly recorder: (
+		name: CallMetricName,
+		attributes: MetricAttributes,
+	) => Recorder;
 }
 
-/** The attributes of one command's measurements. */
+/** What the calls of one command are measured with. */
 interface Series {
-	readonly attempt: MetricAttributes;
+	readonly attributes: MetricAttributes;
+	readonly attempt: Recorder;
 	/** By error code; `undefined` for calls that succeeded. */
-	readonly calls: Map<ErrorCode | undefined, MetricAttributes>;
+	readonly calls: Map<ErrorCode | undefined, Recorder>;
 }
 
-/** Measures the calls of one pool. Attributes are made once for each series, not for each call. */
+/** Measures the calls of one pool. What is looked up is looked up once for each series, not for each call. */
 export class CallMetrics implements CallMeasures {
 	readonly #parts: CallMetricsParts;
 	readonly #pool: MetricAttributes;
+	readonly #wait: Recorder;
 	/** By command as `Limits` has it, so there are few. */
 	readonly #series = new Map<string, Series>();
+	/** Calls of one command mostly come together. */
+	#latest: string | undefined;
+	/** Of the latest; `undefined` when it is not measured. */
+	#latestSeries: Series | undefined;
 
 	constructor(pool: string, parts: CallMetricsParts) {
 		this.#pool = { "snakepit.pool.name": pool };
 		this.#parts = parts;
+		this.#wait = parts.recorder("snakepit.call.wait_time", this.#pool);
 	}
 
 	dispatched(command: string, waitedMs: number): void {
-		if (!this.#parts.commands.of(command).metrics) return;
-		this.#record("snakepit.call.wait_time", waitedMs, this.#pool);
+		if (this.#of(command) !== undefined) this.#wait.record(seconds(waitedMs));
 	}
 
 	released(command: string, ranMs: number): void {
-		if (!this.#parts.commands.of(command).metrics) return;
-		const { attempt } = this.#seriesOf(command);
-		this.#record("snakepit.attempt.duration", ranMs, attempt);
+		this.#of(command)?.attempt.record(seconds(ranMs));
 	}
 
 	settled(
@@ -50,18 +60,29 @@ export class CallMetrics implements CallMeasures {
 		code: ErrorCode | undefined,
 		totalMs: number,
 	): void {
-		if (!this.#parts.commands.of(command).metrics) return;
-		const { attempt, calls } = this.#seriesOf(command);
-		let attributes = calls.get(code);
-		if (attributes === undefined) {
-			attributes = {
-				...attempt,
+		const series = this.#of(command);
+		if (series === undefined) return;
+		let recorder = series.calls.get(code);
+		if (recorder === undefined) {
+			recorder = this.#parts.recorder("snakepit.call.duration", {
+				...series.attributes,
 				"snakepit.call.outcome": outcome,
 				...(code !== undefined && { "error.type": code }),
-			};
-			calls.set(code, attributes);
+			});
+			series.calls.set(code, recorder);
 		}
-		this.#record("snakepit.call.duration", totalMs, attributes);
+		recorder.record(seconds(totalMs));
+	}
+
+	#of(command: string): Series | undefined {
+		if (command === this.#latest) return this.#latestSeries;
+		const { commands } = this.#parts;
+		const series = commands.of(command).metrics
+			? this.#seriesOf(command)
+			: undefined;
+		this.#latest = command;
+		this.#latestSeries = series;
+		return series;
 	}
 
 	#seriesOf(command: string): Series {
@@ -70,20 +91,15 @@ export class CallMetrics implements CallMeasures {
 		const name = this.#parts.limits.command(command);
 		let series = this.#series.get(name);
 		if (series === undefined) {
-			const attempt = { ...this.#pool, "snakepit.command": name };
-			series = { attempt, calls: new Map() };
+			const attributes = { ...this.#pool, "snakepit.command": name };
+			series = {
+				attributes,
+				attempt: this.#parts.recorder("snakepit.attempt.duration", attributes),
+				calls: new Map(),
+			};
 			this.#series.set(name, series);
 		}
 		return series;
-	}
-
-	#record(name: MetricName, ms: number, attributes: MetricAttributes): void {
-		const { meters, drops } = this.#parts;
-		try {
-			meters.record(name, seconds(ms), attributes);
-		} catch {
-			drops.count("meter_threw");
-		}
 	}
 }
 

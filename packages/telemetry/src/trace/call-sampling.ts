@@ -1,23 +1,25 @@
 import {
+	type Context,
 	isSpanContextValid,
-	type SpanContext,
+	ROOT_CONTEXT,
 	TraceFlags,
+	trace,
 } from "@opentelemetry/api";
 
 /**
- * Whether a call may be traced, before the SDK is asked: as its caller is; outside of a trace by chance.
+ * Whether a call may be traced, before the SDK is asked: as its caller is; outside of a trace as its command says.
  *
- * @param share `traces` of its command.
- * @param caller the span in which it is made.
- * @param random from 0 up to, but not including, 1.
+ * @param sample of its command; `undefined` leaves it to the SDK.
+ * @param within the context in which it is made.
  */
 export function mayTrace(
-	share: number | undefined,
-	caller: SpanContext | undefined,
-	random: () => number,
+	sample: (() => boolean) | undefined,
+	within: Context,
 ): boolean {
-	if (share === undefined) return true;
+	if (sample === undefined) return true;
+	if (within === ROOT_CONTEXT) return sample();
+	const caller = trace.getSpanContext(within);
 	if (caller !== undefined && isSpanContextValid(caller))
 		return (caller.traceFlags & TraceFlags.SAMPLED) !== 0;
-	return random() < share;
+	return sample();
 }

@@ -32,7 +32,7 @@ registerHooks({
 			? next(specifier, { ...from, parentURL: import.meta.url })
 			: next(specifier, from),
 });
-const { telemetry } = await import("../../src/index.ts");
+const { callMetrics, telemetry } = await import("../../src/index.ts");
 const { everything } = await import("../support/scenario.ts");
 const { Collected } = await import("../support/collected.ts");
 
@@ -44,6 +44,7 @@ const meters = new MeterProvider({
 		new PeriodicExportingMetricReader({
 			exporter: series,
 			exportIntervalMillis: 3_600_000,
+			metricProducers: [callMetrics()],
 		}),
 	],
 });

@@ -18,7 +18,7 @@ from snakepit_bridge.bridge.host_frames import (
 from snakepit_bridge.bridge.plain_intake import PlainIntake
 from snakepit_bridge.calls.cancellation import Cancellation
 from snakepit_bridge.calls.cancelled import CancelReason
-from snakepit_bridge.calls.context import Call
+from snakepit_bridge.calls.context import Call, caller_headers
 from snakepit_bridge.calls.plain_call import PlainCall
 from snakepit_bridge.calls.runner import Runner
 from snakepit_bridge.calls.running_call import RunningCall
@@ -227,7 +227,7 @@ class Conversation:
             call.handles = self._sessions.handles(session)
         call.deadline = _deadline(timeout_ms)
         if traceparent:
-            call.trace_context = {"traceparent": traceparent}
+            call.trace_context = caller_headers(traceparent)
 
     def _add_to_plain(self, fields: CompactFields, plain: PlainCall) -> None:
         # Its view is made when it is asked for, if it can be.

@@ -7,10 +7,13 @@ from typing import TypeAlias
 
 from google.protobuf.message import DecodeError
 
+from snakepit_bridge.calls.context import NOT_SAMPLED
+
 __all__ = [
     "COMPACT",
     "TIMEOUT",
     "TRACEPARENT",
+    "UNRECORDED",
     "CompactCall",
     "CompactFields",
     "parse_compact",
@@ -31,6 +34,9 @@ TIMEOUT = 1
 _SESSION = 2
 TRACEPARENT = 4
 _MAY_HOLD = 8
+# In the place of a traceparent: no trace of the call is recorded.
+UNRECORDED = 16
+_ALL_FIELDS = TIMEOUT | _SESSION | TRACEPARENT | _MAY_HOLD | UNRECORDED
 _UNSIGNED = struct.Struct(">I")
 
 
@@ -83,9 +89,10 @@ def parse_fields(data: bytes, at: int, fields: int) -> tuple[CompactFields, int]
         UnicodeDecodeError: a text is not ASCII.
         IndexError, struct.error: they are cut off.
     """
-    if fields > TIMEOUT + _SESSION + TRACEPARENT + _MAY_HOLD:
+    if fields & ~_ALL_FIELDS:
         raise DecodeError(f"a compact call with unknown fields: {fields}")
-    timeout_ms = session = traceparent = None
+    timeout_ms = session = None
+    traceparent = NOT_SAMPLED if fields & UNRECORDED else None
     if fields & TIMEOUT:
         (timeout_ms,) = _UNSIGNED.unpack_from(data, at)
         at += _UNSIGNED.size

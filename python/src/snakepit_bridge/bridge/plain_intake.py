@@ -10,7 +10,13 @@ import struct
 import time
 from typing import TYPE_CHECKING
 
-from snakepit_bridge.bridge.host_frames import TIMEOUT, TRACEPARENT, parse_fields
+from snakepit_bridge.bridge.host_frames import (
+    TIMEOUT,
+    TRACEPARENT,
+    UNRECORDED,
+    parse_fields,
+)
+from snakepit_bridge.calls.context import NOT_SAMPLED
 from snakepit_bridge.calls.plain_call import PlainCall
 
 if TYPE_CHECKING:
@@ -26,7 +32,7 @@ _HEAD = struct.Struct(">BIBIBB")
 _HEAD_BYTES = _HEAD.size
 _unpack_head = _HEAD.unpack_from
 # A call with others is one of a session, which is set up first.
-_SIMPLE_FIELDS = TIMEOUT | TRACEPARENT
+_SIMPLE_FIELDS = TIMEOUT | TRACEPARENT | UNRECORDED
 # The length in a message does not count these.
 _BEFORE = 5
 
@@ -71,7 +77,9 @@ class PlainIntake:
             plain = PlainCall()
             plain.number = number
             plain.tool = tool
-            if fields:
+            if fields == UNRECORDED:
+                plain.traceparent = NOT_SAMPLED
+            elif fields:
                 arguments_at = _take_fields(plain, data, arguments_at, fields)
                 if not 0 < arguments_at <= end:
                     break

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
 from collections.abc import Mapping
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CURRENT",
+    "NOT_SAMPLED",
     "Call",
     "CurrentCall",
+    "caller_headers",
     "current_call",
     "progress",
 ]
@@ -41,6 +44,18 @@ class CurrentCall(Protocol):
 
 CURRENT: ContextVar[CurrentCall] = ContextVar("snakepit_call")
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+# Stands for the `traceparent` of a call of which no trace is recorded: a bit says so, since
+# most workers ask for no more.
+NOT_SAMPLED = "-00"
+
+
+def caller_headers(traceparent: str) -> dict[str, str]:
+    """Returns the headers of a caller. For `NOT_SAMPLED` they are those of a trace of its
+    own, so that a sampler which does not ask for its parent's flag sees no other's."""
+    if traceparent == NOT_SAMPLED:
+        digits = os.urandom(24).hex()
+        traceparent = f"00-{digits[:32]}-{digits[32:]}-00"
+    return {"traceparent": traceparent}
 
 
 def current_call() -> Call:

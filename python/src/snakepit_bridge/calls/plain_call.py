@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from snakepit_bridge.calls.call_state import CallState
 from snakepit_bridge.calls.cancel_signal import send_cancel_signal
 from snakepit_bridge.calls.cancellation import Cancellation
-from snakepit_bridge.calls.context import CURRENT, Call
+from snakepit_bridge.calls.context import CURRENT, Call, caller_headers
 from snakepit_bridge.calls.run_tool import failure_frame
 from snakepit_bridge.calls.running_call import RunningCall
 from snakepit_bridge.calls.sessions import NO_HANDLES, NoHandles
@@ -67,7 +67,7 @@ class PlainCall(RunningCall):
         arguments: as the host sent them.
         sink: where its answer goes.
         deadline: see `Call.deadline`.
-        traceparent: that of its caller; None where there is none.
+        traceparent: that of its caller, or `NOT_SAMPLED`; None where there is none.
         in_session: whether it belongs to a session.
         is_wanted: False when it was cancelled.
     """
@@ -159,5 +159,5 @@ class PlainCall(RunningCall):
         call = Call(self.number, name, host, self.cancellation, is_async=False)
         call.deadline = self.deadline
         if self.traceparent is not None:
-            call.trace_context = {"traceparent": self.traceparent}
+            call.trace_context = caller_headers(self.traceparent)
         return call

@@ -62,7 +62,7 @@ class PlainRun:
         now_ns: Callable[[], int] = perf_counter_ns,
     ) -> None:
         """Calls see the variables of `context`."""
-        self._copy_context = context.copy
+        self._context = context
         self._table = table
         self._most_bytes = table.max_message_bytes - FRAME_ROOM
         self._gathering = gathering
@@ -132,15 +132,17 @@ class PlainRun:
 
     def _frame(self, plain: PlainCall) -> bytes | None:
         """Runs the tool; returns the answer, or None if that has been sent."""
-        context = self._copy_context()
+        context = self._context
+        tracing = self._table.tracing
+        is_idle = tracing is None or tracing.is_idle(plain.traceparent)
+        if tracing is not None and is_idle:
+            context = tracing.context_of(plain.traceparent, context)
+        context = context.copy()
         begun_us = self._now_us
         try:
             tool = plain.tool
-            tracing = self._table.tracing
             given: Any = None
-            if plain.is_wanted and (
-                tracing is None or tracing.is_idle(plain.traceparent)
-            ):
+            if plain.is_wanted and is_idle:
                 given = read_short(plain.arguments)
             if type(given) is list and tool.signature.passes(given):
                 value = context.run(invoke_for, plain, tool.function, given)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import importlib.util
 import logging
 import os
@@ -69,7 +70,15 @@ class _TracingOnDemand:
         """See `Tracing`."""
         if traceparent is not None and _is_recorded(traceparent):
             return False
-        return self._used() is None
+        tracing = self._used()
+        return tracing is None or tracing.is_idle(traceparent)
+
+    def context_of(
+        self, traceparent: str | None, context: contextvars.Context
+    ) -> contextvars.Context:
+        """See `Tracing`."""
+        loaded = self._loaded
+        return context if loaded is None else loaded.context_of(traceparent, context)
 
     def begin_batch(self, tool: Tool, calls: Sequence[Call]) -> ToolSpan | None:
         """See `Tracing`."""

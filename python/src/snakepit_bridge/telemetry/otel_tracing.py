@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import logging
 import threading
 from collections.abc import Sequence
@@ -13,11 +14,12 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge._version import __version__
 from snakepit_bridge.calls.cancelled import CancelReason
-from snakepit_bridge.calls.context import Call
+from snakepit_bridge.calls.context import NOT_SAMPLED, Call
 from snakepit_bridge.telemetry import names, sdk
 from snakepit_bridge.telemetry.callers_context import callers_context
 from snakepit_bridge.telemetry.outcome import outcome
 from snakepit_bridge.telemetry.tracing import ToolSpan
+from snakepit_bridge.telemetry.unrecorded_context import UnrecordedContext
 from snakepit_bridge.tools.tool import Tool
 
 __all__ = ["OtelTracing"]
@@ -38,6 +40,7 @@ class OtelTracing:
     def __init__(self, worker_id: str, incarnation: str) -> None:
         self._worker_id = worker_id
         self._incarnation = incarnation
+        self._unrecorded = UnrecordedContext()
         self._tracer = trace.get_tracer(names.SCOPE, __version__)
 
     def begin(
@@ -65,9 +68,15 @@ class OtelTracing:
         context.attach(current)
         return None if span is None else OtelToolSpan(span)
 
-    def is_idle(self, _traceparent: str | None) -> bool:
+    def is_idle(self, traceparent: str | None) -> bool:
         """See `Tracing`."""
-        return False
+        return traceparent == NOT_SAMPLED
+
+    def context_of(
+        self, traceparent: str | None, context: contextvars.Context
+    ) -> contextvars.Context:
+        """See `Tracing`."""
+        return self._unrecorded.of(context) if self.is_idle(traceparent) else context
 
     def begin_batch(self, tool: Tool, calls: Sequence[Call]) -> OtelToolSpan | None:
         """See `Tracing`."""

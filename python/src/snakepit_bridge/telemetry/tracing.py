@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -38,7 +39,13 @@ class Tracing(Protocol):
         """
 
     def is_idle(self, traceparent: str | None) -> bool:
-        """Returns whether `begin` does nothing for a call with this header, or none."""
+        """Returns whether a call with this header, or none, needs no `begin`, since its
+        context is a copy of that of `context_of`."""
+
+    def context_of(
+        self, traceparent: str | None, context: contextvars.Context
+    ) -> contextvars.Context:
+        """Returns the context for such a call, made of one for all calls."""
 
     def begin_batch(self, tool: Tool, calls: Sequence[Call]) -> ToolSpan | None:
         """Starts the span of a batch, with links to its callers, and makes it current.

@@ -1,0 +1,64 @@
+import {
+	type Check,
+	checkOptions,
+	oneOf,
+	optional,
+} from "@snakepit/core/options";
+import { CallHistograms } from "./call-histograms.ts";
+import { CallMetricsProducer } from "./call-metrics-producer.ts";
+import {
+	CUMULATIVE,
+	DELTA,
+	type MetricProducerLike,
+} from "./metric-producer.ts";
+
+/** How the reader wants the histograms of calls. */
+export interface CallMetricsOptions {
+	/**
+	 * `"delta"`: since the last collection, as the exporter of the reader must then have it for other histograms. By
+	 * default as `OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE` says, which exporters of OTLP read too; else
+	 * `"cumulative"`, which Prometheus needs.
+	 */
+	readonly temporality?: "cumulative" | "delta" | undefined;
+}
+
+export const CALL_METRICS_CHECKS: Readonly<
+	Record<keyof CallMetricsOptions, Check>
+> = { temporality: optional(oneOf("cumulative", "delta")) };
+
+/** Like what is registered with OpenTelemetry's API: one for all pools of the program. */
+let registered: CallHistograms | undefined;
+
+/**
+ * Has the durations of calls aggregated here, in a small part of the time that the SDK takes for it, and gives them to
+ * a reader of the SDK: `new PeriodicExportingMetricReader({ exporter, metricProducers: [callMetrics()] })`. Each reader
+ * needs its own, made before the first pool. Views do not see these metrics, and they have no minimum and maximum. Pools
+ * whose `telemetry` has a `meterProvider` of its own are measured there.
+ *
+ * @throws OptionsError `UNKNOWN_OPTION` or `INVALID_OPTION`.
+ */
+export function callMetrics(
+	options: CallMetricsOptions = {},
+): MetricProducerLike {
+	checkOptions("callMetrics", options, CALL_METRICS_CHECKS);
+	registered ??= new CallHistograms();
+	const { temporality = preferred() } = options;
+	return new CallMetricsProducer(
+		registered,
+		temporality === "delta" ? DELTA : CUMULATIVE,
+	);
+}
+
+/** `undefined` where no reader has them. */
+export function registeredCallHistograms(): CallHistograms | undefined {
+	return registered;
+}
+
+/** Source: OpenTelemetry, specification of the OTLP metrics exporter. Histograms are deltas in both. */
+function preferred(): "cumulative" | "delta" {
+	const preference =
+		process.env["OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE"];
+	return /^(delta|lowmemory)$/i.test(preference?.trim() ?? "")
+		? "delta"
+		: "cumulative";
+}

@@ -1,0 +1,161 @@
+// A program with OpenTelemetry's NodeSDK, three readers and callMetrics() for each. Its argument is `dataDir`. Prints as
+// one line of JSON what its calls did, and what each reader exported of them.
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { OTLPMetricExporter } from "@opentelemetry/exporter-metrics-otlp-http";
+import { PrometheusExporter } from "@opentelemetry/exporter-prometheus";
+import {
+	AggregationTemporality,
+	InMemoryMetricExporter,
+	PeriodicExportingMetricReader,
+} from "@opentelemetry/sdk-metrics";
+import { NodeSDK } from "@opentelemetry/sdk-node";
+import { python } from "@snakepit/adapter-python";
+import { type EventOf, openRun } from "@snakepit/core";
+import { callMetrics, telemetry } from "../../src/index.ts";
+import type { Export, ExportedHistogram } from "./exported.ts";
+
+const [, , dataDir = ""] = process.argv;
+const never = { exportIntervalMillis: 3_600_000 };
+
+/** Takes OTLP as JSON. */
+const otlp: ExportedHistogram[][] = [];
+const receiver = createServer(async (request, response) => {
+	let body = "";
+	for await (const chunk of request.setEncoding("utf8")) body += chunk;
+	otlp.push(histogramsOf(JSON.parse(body)));
+	response.end("{}");
+}).listen(0, "127.0.0.1");
+await once(receiver, "listening");
+const { port } = receiver.address() as AddressInfo;
+
+/** The part of OTLP that is read here. */
+interface Otlp {
+	readonly resourceMetrics: readonly {
+		readonly scopeMetrics: readonly {
+			readonly metrics: readonly {
+				readonly name: string;
+				readonly unit: string;
+				readonly histogram?: {
+					readonly aggregationTemporality: number;
+					readonly dataPoints: readonly {
+						readonly attributes: readonly {
+							readonly key: string;
+							readonly value: { readonly stringValue: string };
+						}[];
+						readonly startTimeUnixNano: string;
+						readonly timeUnixNano: string;
+						readonly count: number;
+						readonly sum: number;
+						readonly bucketCounts: readonly number[];
+						readonly explicitBounds: readonly number[];
+					}[];
+				};
+			}[];
+		}[];
+	}[];
+}
+
+function histogramsOf({ resourceMetrics }: Otlp): ExportedHistogram[] {
+	return resourceMetrics
+		.flatMap(({ scopeMetrics }) => scopeMetrics)
+		.flatMap(({ metrics }) => metrics)
+		.flatMap(({ name, unit, histogram }) =>
+			(histogram?.dataPoints ?? []).map((point) => ({
+				...{ name, unit, count: point.count, sum: point.sum },
+				isDelta: histogram?.aggregationTemporality === 1,
+				attributes: Object.fromEntries(
+					point.attributes.map(({ key, value }) => [key, value.stringValue]),
+				),
+				buckets: point.bucketCounts.map(Number),
+				boundaries: point.explicitBounds,
+				startMs: Number(point.startTimeUnixNano) / 1e6,
+				endMs: Number(point.timeUnixNano) / 1e6,
+			})),
+		);
+}
+
+const prometheus = new PrometheusExporter({
+	preventServerStart: true,
+	metricProducers: [callMetrics()],
+});
+const delta = new InMemoryMetricExporter(AggregationTemporality.DELTA);
+const deltaReader = new PeriodicExportingMetricReader({
+	...never,
+	exporter: delta,
+	metricProducers: [callMetrics({ temporality: "delta" })],
+});
+const sdk = new NodeSDK({
+	autoDetectResources: false,
+	spanProcessors: [],
+	logRecordProcessors: [],
+	metricReaders: [
+		prometheus,
+		deltaReader,
+		new PeriodicExportingMetricReader({
+			...never,
+			exporter: new OTLPMetricExporter({
+				url: `http://127.0.0.1:${port}/v1/metrics`,
+			}),
+			metricProducers: [callMetrics()],
+		}),
+	],
+});
+sdk.start();
+
+const settled: EventOf<"call.settled">[] = [];
+const run = await openRun({ dataDir });
+const instruments = [telemetry()];
+const open = (name: string) =>
+	run.createPool({
+		name,
+		instruments,
+		size: 1,
+		onEvent: (event) =>
+			void (event.type === "call.settled" && settled.push(event)),
+		adapter: python({ tools: new URL("./tools.py", import.meta.url) }),
+	});
+const first = await open("first");
+const second = await open("second");
+const failed = () => undefined;
+const echo = (pool: typeof first, times: number) =>
+	Promise.all(Array.from({ length: times }, () => pool.execute("echo", [1])));
+
+await echo(first, 20);
+await echo(second, 5);
+await first.execute("boom").catch(failed);
+await deltaReader.forceFlush();
+await first.execute("die").catch(failed);
+await echo(first, 7);
+await run.close();
+const exposed = await new Promise<string>((resolve) =>
+	prometheus.getMetricsRequestHandler(
+		{} as never,
+		{ setHeader: () => {}, end: resolve } as unknown as ServerResponse,
+	),
+);
+await sdk.shutdown();
+receiver.close();
+
+const deltas = delta.getMetrics().map(({ scopeMetrics }) =>
+	scopeMetrics
+		.flatMap(({ metrics }) => metrics)
+		.flatMap(({ descriptor, dataPoints, aggregationTemporality }) =>
+			dataPoints.flatMap(({ attributes, value, startTime, endTime }) =>
+				typeof value === "object" && "buckets" in value
+					? {
+							...{ name: descriptor.name, unit: descriptor.unit, attributes },
+							...{ count: value.count, sum: value.sum ?? Number.NaN },
+							isDelta: aggregationTemporality === AggregationTemporality.DELTA,
+							buckets: value.buckets.counts,
+							boundaries: value.buckets.boundaries,
+							startMs: startTime[0] * 1e3 + startTime[1] / 1e6,
+							endMs: endTime[0] * 1e3 + endTime[1] / 1e6,
+						}
+					: [],
+			),
+		),
+);
+const told: Export = { settled, deltas, otlp, exposed };
+console.log(JSON.stringify(told));
