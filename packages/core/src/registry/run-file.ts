@@ -9,6 +9,7 @@ import type { HostIncident } from "./host-incident.ts";
 import type { Incident } from "./incident.ts";
 import type { Ledger, StoredRun } from "./ledger.ts";
 import { ledgerFailure } from "./ledger-failure.ts";
+import { writtenToDisk } from "./on-disk.ts";
 import type { WorkerEnd, WorkerRecord } from "./process-registry.ts";
 import {
 	assertPlainFile,
@@ -46,40 +47,44 @@ export class RunFile {
 	readonly path: string;
 	/** Which file has been opened. */
 	readonly identity: FileIdentity;
+	/** Resolves when a file that was made is on the disk; rejects with a RegistryError. */
+	readonly onDisk: Promise<void>;
 	readonly #connection: SqliteConnection;
 	#busyTimeoutMs: number;
 	#outlives: Outlives | undefined;
 
 	private constructor(
 		path: string,
-		identity: FileIdentity,
+		{ identity, onDisk }: Pick<MadeFile, "identity"> & Partial<MadeFile>,
 		connection: SqliteConnection,
 		busyTimeoutMs: number,
 	) {
 		this.path = path;
 		this.identity = identity;
+		this.onDisk = onDisk ?? Promise.resolve();
 		this.#connection = connection;
 		this.#busyTimeoutMs = busyTimeoutMs;
 	}
 
 	/**
-	 * Makes the file of a new run, with its row.
+	 * Makes the file of a new run, with its row. It is with the kernel when this returns, and soon after it is
+	 * {@link onDisk}.
 	 *
 	 * @throws RegistryError when it cannot be written.
 	 */
 	static create(sqlite: Sqlite, path: string, run: StoredRun): RunFile {
-		let file: RunFile | undefined;
 		try {
-			const identity = makeFile(path, "");
+			const made = makeFile(path, imageOf(sqlite, run));
 			const connection = connect(sqlite, path, READERS_TIMEOUT_MS);
-			file = new RunFile(path, identity, connection, READERS_TIMEOUT_MS);
-			shareFile(connection);
-			connection.client.pragma(`application_id = ${APPLICATION_ID}`);
-			upgrade(connection);
-			file.write([], "", run);
+			const file = new RunFile(path, made, connection, READERS_TIMEOUT_MS);
+			try {
+				shareFile(connection);
+			} catch (error) {
+				file.close("goes_on");
+				throw error;
+			}
 			return file;
 		} catch (error) {
-			file?.close("goes_on");
 			throw ledgerFailure(error, path);
 		}
 	}
@@ -108,8 +113,8 @@ export class RunFile {
 		try {
 			shareFile(connection);
 			if (versionOf(connection) < SCHEMA_VERSION) upgrade(connection);
-			const identity = identityOf(path);
-			return new RunFile(path, identity, connection, busyTimeoutMs);
+			const made = { identity: identityOf(path) };
+			return new RunFile(path, made, connection, busyTimeoutMs);
 		} catch (error) {
 			connection.client.close();
 			throw error;
@@ -119,8 +124,8 @@ export class RunFile {
 	/**
 	 * One commit: worker rows with their ordinals, the run's row if given, and what went wrong.
 	 *
-	 * Rows of workers alone are not waited for until they are on the disk: who
-	 * reads them looks for processes, and a machine without power has none.
+	 * While the run lasts, the disk is not waited for: who reads the rows looks for
+	 * processes, and a machine without power has none.
 	 */
 	write(
 		rows: readonly {
@@ -129,7 +134,7 @@ export class RunFile {
 		}[],
 		marker: string,
 		run: StoredRun | undefined,
-		outlives: Outlives = run === undefined ? "host" : "power_loss",
+		outlives: Outlives = "host",
 		incidents: readonly HostIncident[] = [],
 	): void {
 		this.commit((ledger) => {
@@ -207,13 +212,49 @@ export class RunFile {
 	}
 }
 
-function makeFile(path: string, content: string | Uint8Array): FileIdentity {
+interface MadeFile {
+	readonly identity: FileIdentity;
+	readonly onDisk: Promise<void>;
+}
+
+function makeFile(path: string, content: Uint8Array): MadeFile {
 	const descriptor = openSync(path, "wx", 0o600);
 	try {
 		writeFileSync(descriptor, content);
-		return identityOfOpen(descriptor);
-	} finally {
+		const identity = identityOfOpen(descriptor);
+		const onDisk = writtenToDisk(descriptor, path).catch((error: unknown) => {
+			throw ledgerFailure(error, path);
+		});
+		// Who opens the run waits for it; who made the file again has nobody to tell.
+		onDisk.catch(() => {});
+		return { identity, onDisk };
+	} catch (error) {
 		closeSync(descriptor);
+		throw error;
+	}
+}
+
+/** A run file with no run in it. The same for all, and making the tables takes longer than copying them. */
+let empty: Buffer | undefined;
+
+/** The file of a new run as it is on the disk: written at once, it needs no commit and no journal. */
+function imageOf(sqlite: Sqlite, run: StoredRun): Buffer {
+	empty ??= image(sqlite.inMemory(), (connection) => {
+		connection.client.pragma(`application_id = ${APPLICATION_ID}`);
+		upgrade(connection);
+	});
+	return image(sqlite.inMemory(empty), ({ ledger }) => ledger.writeRun(run));
+}
+
+function image(
+	connection: SqliteConnection,
+	change: (connection: SqliteConnection) => void,
+): Buffer {
+	try {
+		change(connection);
+		return connection.client.serialize();
+	} finally {
+		connection.client.close();
 	}
 }
 

@@ -185,9 +185,9 @@ export class SqliteRegistry implements ProcessRegistry {
 				: { ...this.#run, state: "shutting_down" },
 		);
 		// Where the next start shall look, there is something to lose.
-		const hurried = manner === "at_once" && clean;
+		const outlives = manner === "at_once" && clean ? "host" : "power_loss";
 		const late = this.#degraded ? this.#rows.unwrittenCount : 0;
-		const failure = this.#write(hurried ? "host" : undefined);
+		const failure = this.#write(outlives);
 		const over = failure === undefined && clean;
 		files.file.close(over ? "is_over" : "goes_on");
 		this.#run = { ...this.#run, state: "terminated", endedAt, clean };

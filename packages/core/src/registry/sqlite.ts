@@ -15,6 +15,8 @@ export interface Sqlite {
 	 * or closes it; a reader shares it with other readers.
 	 */
 	open(path: string, options: SqliteOpenOptions): SqliteConnection;
+	/** Opens a database that is in memory only, with the content of a file if it is given. */
+	inMemory(image?: Buffer): SqliteConnection;
 	/** Opens a copy in memory, which can be changed without changing the file. */
 	copy(connection: SqliteConnection): SqliteConnection;
 }
@@ -76,7 +78,12 @@ export async function loadSqlite(
 			ran: "no",
 			message: `The ledger needs SQLite ${MINIMUM_SQLITE} or newer, because older versions can corrupt it. better-sqlite3 has ${version}. Update better-sqlite3.`,
 		});
+	const inMemory = (image?: Buffer): SqliteConnection => {
+		const client = new Database(image ?? ":memory:");
+		return { client, ledger: new Ledger(client) };
+	};
 	return {
+		inMemory,
 		open(path, { readonly, busyTimeoutMs }) {
 			for (const each of [path, ...BESIDE.map((ending) => path + ending)])
 				assertPlainFile(each);
@@ -94,8 +101,7 @@ export async function loadSqlite(
 			const bytes = connection.client.serialize();
 			// In memory there is no second file.
 			for (const at of FORMAT_VERSIONS) bytes[at] = 1;
-			const client = new Database(bytes);
-			return { client, ledger: new Ledger(client) };
+			return inMemory(bytes);
 		},
 	};
 }

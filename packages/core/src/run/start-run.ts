@@ -61,7 +61,8 @@ export interface StartedRun {
 
 /**
  * Starts a run: into the ledger first, then clean up after dead runs, then engage
- * its protections. Nothing else is started before.
+ * its protections. Nothing else is started before. The disk may take all that time
+ * for the ledger, but no longer.
  *
  * @throws RegistryError, StartError or OptionsError; nothing is left then.
  */
@@ -187,6 +188,7 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 			guard = await openGuard(options.guard, context);
 		}
 		await engagements.engage(options.protections);
+		await file.onDisk;
 		const infrastructure = {
 			...{ host, registry, clock, random, killer, marker },
 			...{ runDirectory, sharedDirectory },

@@ -166,7 +166,7 @@ test("files in a directory that cannot be read are not reported as lost", async 
 test("a directory that has the name of a journal is moved away with what is in it", async () => {
 	const { directory, registry, path, name, types } = await open();
 	rmSync(path);
-	rmSync(`${path}-journal`);
+	rmSync(`${path}-journal`, { force: true });
 	mkdirSync(`${path}-journal/full`, { recursive: true });
 	registry.flush();
 	expect(types()).toEqual(RENEWED);

@@ -1,9 +1,18 @@
-import { copyFileSync, existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import {
+	copyFileSync,
+	existsSync,
+	openSync,
+	readdirSync,
+	readFileSync,
+	readlinkSync,
+	rmSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, onTestFinished, test } from "vitest";
 import { RegistryError } from "../../src/errors.ts";
 import type { WorkerSelection } from "../../src/registry/ledger.ts";
+import { writtenToDisk } from "../../src/registry/on-disk.ts";
 import { readRunFile } from "../../src/registry/read-run-file.ts";
 import { RunFile, SCHEMA_VERSION } from "../../src/registry/run-file.ts";
 import { runPath } from "../../src/registry/run-name.ts";
@@ -12,6 +21,19 @@ import { sqlite } from "../cleanup/bench.ts";
 import { workerRow } from "../cleanup/crafted-run.ts";
 import { temporaryDirectory } from "../cleanup/hosts.ts";
 import { crafted, everyRow } from "./run-file-bench.ts";
+
+/** How many descriptors of this process are the file's; one where that cannot be seen. */
+function openHere(path: string): number {
+	if (!existsSync("/proc/self/fd")) return 1;
+	const targets = readdirSync("/proc/self/fd").map((descriptor) => {
+		try {
+			return readlinkSync(`/proc/self/fd/${descriptor}`);
+		} catch {
+			return ""; // Closed meanwhile.
+		}
+	});
+	return targets.filter((target) => target === path).length;
+}
 
 /** Source: sqlite.org/pragma.html#pragma_synchronous. */
 const FULL = 2;
@@ -82,7 +104,7 @@ test("others read between two commits, and a reader that stays is waited for no 
 	expect(readRunFile(sqlite, path, name)).toMatchObject({ run: { killed: 6 } });
 });
 
-test("the disk is waited for where the run is written, and not where workers alone are", async () => {
+test("the disk is waited for where a run ends, and not while it lasts", async () => {
 	const { path, run } = await crafted();
 	let client: Database.Database | undefined;
 	const watched: Sqlite = {
@@ -99,16 +121,33 @@ test("the disk is waited for where the run is written, and not where workers alo
 		client?.pragma("synchronous", { simple: true }) === FULL;
 	const rows = [{ worker: workerRow(run.runId), ordinal: 9 }];
 	file.write([], "", run);
-	expect(waitsForDisk()).toBe(true);
+	expect(waitsForDisk()).toBe(false);
 	file.write(rows, "m", undefined);
 	expect(waitsForDisk()).toBe(false);
-	file.write(rows, "m", run);
+	file.write(rows, "m", run, "power_loss");
 	expect(waitsForDisk()).toBe(true);
 	file.write(rows, "m", undefined);
 	file.writeEnds([], 1, run);
 	expect(waitsForDisk()).toBe(true);
-	file.write(rows, "m", run, "host");
-	expect(waitsForDisk()).toBe(false);
+});
+
+test("the file of a new run is read while it is still on its way to the disk, and only SQLite keeps it open then", async () => {
+	const { run, name } = await crafted();
+	const path = join(temporaryDirectory(), "new.db");
+	const file = RunFile.create(sqlite, path, run);
+	onTestFinished(() => file.close("goes_on"));
+	expect(readRunFile(sqlite, path, name)).toMatchObject({ run, workers: [] });
+	await file.onDisk;
+	expect(openHere(path)).toBe(1);
+});
+
+test("a file that cannot be written out is reported, and a directory that cannot is not", async () => {
+	const path = join(temporaryDirectory(), "file");
+	const descriptor = openSync(path, "wx");
+	rmSync(dirname(path), { recursive: true });
+	await writtenToDisk(descriptor, path);
+	const noFile = openSync("/dev/null", "w");
+	await expect(writtenToDisk(noFile, path)).rejects.toThrow("fsync");
 });
 
 test("a run that has ended is one plain file, unless another process has it locked just then", async () => {

@@ -125,7 +125,21 @@ test("in the last turn of a program a run that has ended waits for no disk, and 
 	left.reserve();
 	left.registry.close("at_once");
 	expect(left.released).toEqual([false]);
-	expect(written.mock.lastCall?.[3]).toBe(undefined);
+	expect(written.mock.lastCall?.[3]).toBe("power_loss");
+});
+
+test("the disk is waited for at the end of a run, and at no commit before", async () => {
+	const { registry } = await Bench.open();
+	const written = vi.spyOn(RunFile.prototype, "write");
+	onTestFinished(() => void written.mockRestore());
+	registry.transition("cleaning_stale");
+	registry.transition("running");
+	expect(written.mock.calls.map((call) => call[3])).toEqual([
+		undefined,
+		undefined,
+	]);
+	registry.close();
+	expect(written.mock.lastCall?.[3]).toBe("power_loss");
 });
 
 test("the end of a worker that was never reserved is a defect of ours", async () => {
