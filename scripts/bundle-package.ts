@@ -1,7 +1,5 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { build } from "esbuild";
-import { withClassNames } from "./class-names.ts";
+import { readFileSync, rmSync } from "node:fs";
+import { rolldown } from "rolldown";
 import { must } from "./run.ts";
 
 // The build of one package, run in its directory: types file by file, code in a few files. Node takes a millisecond for
@@ -9,55 +7,82 @@ import { must } from "./run.ts";
 //
 // Arguments: source files that are programs by themselves.
 
+/** Sources that become one file with everything that they import: what a program loads first, first. */
+const LOADED_TOGETHER: Readonly<
+	Record<string, readonly (readonly [name: string, sources: RegExp])[]>
+> = {
+	"@snakepit/core": [
+		[
+			"light",
+			/src\/(index|adapter|control|instrument|jobs|option-check|protection|tools)\.ts$/,
+		],
+		["infrastructure", /src\/infrastructure\.ts$/],
+		["run", /src\/(run\/join-run|run\/run-job|guard\/open-guard)\.ts$/],
+	],
+	"@snakepit/adapter-python": [
+		["light", /src\/index\.ts$/],
+		[
+			"conversation",
+			/src\/(transport|conversation\/conversation|channel\/framed-channel)\.ts$/,
+		],
+	],
+};
+
 interface Manifest {
+	readonly name: string;
 	readonly publishConfig: { readonly exports: Record<string, string> };
 	readonly bin?: Record<string, string>;
+	readonly dependencies?: Record<string, string>;
+	readonly peerDependencies?: Record<string, string>;
+	readonly optionalDependencies?: Record<string, string>;
 }
 
-const { publishConfig, bin = {} }: Manifest = JSON.parse(
-	readFileSync("package.json", "utf8"),
-);
+const manifest: Manifest = JSON.parse(readFileSync("package.json", "utf8"));
+const { name, publishConfig, bin = {} } = manifest;
 const published = [
 	...Object.values(publishConfig.exports),
 	...Object.values(bin),
-];
-const sources = published
+]
 	.map((path) => /^\.\/dist\/(.*)\.js$/.exec(path)?.[1])
-	.filter((name) => name !== undefined)
-	.map((name) => join("src", `${name}.ts`));
+	.filter((entry) => entry !== undefined);
+const programs = process.argv
+	.slice(2)
+	.map((path) => path.replace(/^src\/|\.ts$/g, ""));
 
 rmSync("dist", { recursive: true, force: true });
 must("tsc", ["-p", "tsconfig.build.json", "--emitDeclarationOnly"], {
 	cwd: process.cwd(),
 });
-const { outputFiles } = await build({
-	write: false,
-	entryPoints: [...sources, ...process.argv.slice(2)],
-	outbase: "src",
-	outdir: "dist",
-	bundle: true,
+const bundle = await rolldown({
+	input: Object.fromEntries(
+		[...published, ...programs].map((entry) => [entry, `src/${entry}.ts`]),
+	),
 	// What a package does not depend on at run time, it contains.
-	external: runTimeDependencies(),
-	splitting: true,
-	format: "esm",
+	external: isInstalled,
 	platform: "node",
-	target: "node22",
-	sourcemap: true,
-	sourcesContent: false,
-	logLevel: "warning",
+	// As bundlers resolve: core has Drizzle under "module".
+	resolve: { conditionNames: ["module", "import", "node", "default"] },
+	transform: { target: "node22" },
 });
-for (const { path, text } of outputFiles) {
-	mkdirSync(dirname(path), { recursive: true });
-	writeFileSync(path, path.endsWith(".js") ? withClassNames(text) : text);
-}
+await bundle.write({
+	dir: "dist",
+	format: "esm",
+	entryFileNames: "[name].js",
+	chunkFileNames: "[name]-[hash].js",
+	codeSplitting: {
+		groups: (LOADED_TOGETHER[name] ?? []).map(([name, test], index, all) => ({
+			...{ name, test, priority: all.length - index },
+		})),
+	},
+	sourcemap: true,
+	sourcemapExcludeSources: true,
+});
 
-function runTimeDependencies(): string[] {
-	const { dependencies, peerDependencies, optionalDependencies } = JSON.parse(
-		readFileSync("package.json", "utf8"),
-	);
+function isInstalled(id: string): boolean {
+	const { dependencies, peerDependencies, optionalDependencies } = manifest;
 	return Object.keys({
 		...dependencies,
 		...peerDependencies,
 		...optionalDependencies,
-	});
+	}).some((installed) => id === installed || id.startsWith(`${installed}/`));
 }

@@ -25,6 +25,7 @@ import {
 	installArguments,
 	readRequirement,
 } from "./environment-key.ts";
+import { environmentsDirectory } from "./environments-directory.ts";
 
 /** What a virtual environment contains, and where it is. */
 export interface PythonEnvironmentOptions {
@@ -132,7 +133,7 @@ export function pythonEnvironment(
 			const base = await chooseInterpreter(sources, setting, signal);
 			const requirements = texts.map(readRequirement);
 			const key = environmentKey(requirements, base);
-			const place = join(await parentDirectory(directory), key);
+			const place = join(parentDirectory(directory), key);
 			const made = { python: pythonOf(place), directory: place, key };
 			if (isComplete(place)) return { ...made, reused: true };
 			const order = {
@@ -155,9 +156,7 @@ function isComplete(directory: string): boolean {
 	);
 }
 
-async function parentDirectory(given: string | undefined): Promise<string> {
-	// It needs what core knows of directories, which few programs that import this package do.
-	const { environmentsDirectory } = await import("./environments-directory.ts");
+function parentDirectory(given: string | undefined): string {
 	try {
 		return environmentsDirectory(given, process.env);
 	} catch (cause) {
