@@ -187,9 +187,12 @@ class PythonWorkers implements PythonAdapter, BridgeProgram {
 		return Promise.all([loadTransport(this.options.kind), loadConversation()]);
 	}
 
-	launch(slot: WorkerSlot): LaunchSpec {
-		// In the turn after the spawn. An error is that of `connect`.
+	spawned(): void {
+		// When the launch message is on its way. An error is that of `connect`.
 		setImmediate(() => void this.load().catch(() => {}));
+	}
+
+	launch(slot: WorkerSlot): LaunchSpec {
 		return launchSpec(slot, this.chosen(), this.options, this.host());
 	}
 

@@ -83,6 +83,11 @@ export interface Adapter<Client = unknown> {
 		signal: AbortSignal,
 	): LaunchSpec | Promise<LaunchSpec>;
 	/**
+	 * Is called each time that the program of {@link launch} runs. It has work of its own before it can be connected to:
+	 * this is when to load the code that only `connect` needs. Loading it before, within `launch`, would delay the program.
+	 */
+	spawned?(): void;
+	/**
 	 * Says what to execute as the preloaded parent of a pool: a process that has
 	 * imported what all workers need, and forks them (docs/bridge-protocol.md,
 	 * section 6) when it is asked for what {@link launch} says. Absent, or where it

@@ -48,6 +48,7 @@ export class RunControl implements ControlledRun {
 	/** Of clients that want events or logs: they follow pools that are made later, too. */
 	readonly #followers = new Set<Follower>();
 	readonly #token: string;
+	#closed = false;
 	#listener: ControlListener | undefined;
 	#server: Promise<ControlServer> | undefined;
 
@@ -67,9 +68,11 @@ export class RunControl implements ControlledRun {
 			...{ startedAtMs: startedAt, token: this.#token },
 		};
 		try {
-			this.#listener = await listenForControl(runDirectory, record, (socket) =>
+			const listener = await listenForControl(runDirectory, record, (socket) =>
 				this.#accept(socket),
 			);
+			if (this.#closed) listener.close();
+			else this.#listener = listener;
 		} catch (error) {
 			hub.emit({
 				...{ type: "control.unavailable", wallMs: clock.wall(), runId },
@@ -80,6 +83,7 @@ export class RunControl implements ControlledRun {
 
 	/** The run has ended. */
 	close(): void {
+		this.#closed = true;
 		this.#listener?.close();
 		void this.#server?.then((server) => server.close());
 	}

@@ -183,18 +183,20 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 		await Promise.all([engagements.release(), guard?.release()]);
 	};
 	try {
-		if (options.guard !== "off") {
-			const { openGuard } = await loadGuard();
-			guard = await openGuard(options.guard, context);
-		}
+		const opening =
+			options.guard === "off"
+				? undefined
+				: (await loadGuard()).openGuard(options.guard, context);
+		// While the guard starts. Never rejects: a run that nobody can look at is reported.
+		const listening = control.listen();
+		guard = await opening;
 		await engagements.engage(options.protections);
-		await file.onDisk;
+		await Promise.all([file.onDisk, listening]);
 		const infrastructure = {
 			...{ host, registry, clock, random, killer, marker },
 			...{ runDirectory, sharedDirectory },
 			source: guard ?? host.source,
 		};
-		await control.listen();
 		const jobQueue = new JobQueue(options.jobs);
 		return { infrastructure, cleanupReport, auditor, control, jobQueue, end };
 	} catch (error) {

@@ -86,6 +86,7 @@ export class WorkerStarter {
 		const belongings = this.#attach(worker, spec, owned);
 		const { process, output } = belongings;
 		try {
+			this.#setting.adapter.spawned?.();
 			const { ready, connection, launchedMs } = await raceToReady(
 				worker,
 				process,

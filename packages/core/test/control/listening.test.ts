@@ -81,6 +81,27 @@ test("a run that cannot listen goes on without, and says why", async () => {
 	]);
 });
 
+test("a run that ends while it begins to listen is not listened for any more", async () => {
+	await using run = await openRun({
+		dataDir: temporaryDirectory(),
+		control: false,
+	});
+	const { clock, random, runDirectory } = run.infrastructure;
+	const control = new RunControl({
+		...{ hub: new EventHub(), clock, random, dataDir: run.dataDir },
+		...{ runDirectory, protections: () => [] },
+		record: () => run.registry.runs()[0] as RunRecord,
+		program: { name: "a test", node: "", snakepit: "" },
+		scopes: ["read"],
+	});
+	const listening = control.listen();
+	control.close();
+	await listening;
+	await expect(attach({ dataDir: run.dataDir })).rejects.toMatchObject({
+		code: "NO_SUCH_RUN",
+	});
+});
+
 test.runIf(process.getuid?.() === 0)(
 	"another user can neither connect nor read the token",
 	async () => {

@@ -64,6 +64,7 @@ function witnessed(): { order: string[]; setting: BenchSetting } {
 					note("launch");
 					return adapter.launch(slot, signal);
 				},
+				spawned: () => note("adapter.spawned"),
 				connect: (process, signal) => {
 					note("connect");
 					return adapter.connect(process, signal);
@@ -88,9 +89,32 @@ describe("a start", () => {
 			"activate",
 			"recorded: active",
 			"worker.spawned",
+			"adapter.spawned",
 			"connect",
 			"worker.ready",
 		]);
+	});
+
+	test("fails when its adapter fails to load what it needs, and leaves nothing", async () => {
+		const bench = workerBench(
+			{},
+			{},
+			{
+				wrap: (adapter) => ({
+					...adapter,
+					spawned: () => {
+						throw new Error("out of memory");
+					},
+				}),
+			},
+		);
+		const outcome = bench.start(bench.hire());
+		await bench.clock.advance(60_000);
+		expect(await outcome).toMatchObject({
+			name: "StartError",
+			message: expect.stringContaining("out of memory"),
+		});
+		expect(bench.leftovers()).toEqual([]);
 	});
 
 	test("of a program that does not use Snakepit opens no lifeline and no control channel", async () => {
