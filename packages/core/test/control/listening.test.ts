@@ -90,7 +90,7 @@ test("a run that ends while it begins to listen is not listened for any more", a
 	const control = new RunControl({
 		...{ hub: new EventHub(), clock, random, dataDir: run.dataDir },
 		...{ runDirectory, protections: () => [] },
-		record: () => run.registry.runs()[0] as RunRecord,
+		record: () => run.registry.record,
 		program: { name: "a test", node: "", snakepit: "" },
 		scopes: ["read"],
 	});
