@@ -6,6 +6,7 @@ export {
 	desc,
 	eq,
 	getTableColumns,
+	getTableName,
 	ne,
 	sql,
 } from "drizzle-orm";

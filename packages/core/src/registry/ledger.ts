@@ -7,6 +7,7 @@ import {
 	desc,
 	eq,
 	getTableColumns,
+	getTableName,
 	integer,
 	ne,
 	real,
@@ -118,10 +119,13 @@ export class Ledger {
 	/** What went wrong in the run, and what protections did. */
 	readonly incidents: IncidentRows;
 	readonly #database: LedgerDatabase;
-	#workerUpsert: WorkerUpsert | undefined;
+	readonly #client: BetterSqlite3.Database;
+	#runRow: BetterSqlite3.Statement | undefined;
+	#workerRow: BetterSqlite3.Statement | undefined;
 
 	/** Does what Drizzle's own driver does, which would load the native module by itself. */
 	constructor(client: BetterSqlite3.Database) {
+		this.#client = client;
 		const dialect = new SQLiteSyncDialect();
 		const session = new BetterSQLiteSession(client, dialect, undefined);
 		this.#database = new BaseSQLiteDatabase(
@@ -135,13 +139,14 @@ export class Ledger {
 	}
 
 	/** Writes the run's only row. */
-	writeRun({ owner, ...run }: StoredRun): void {
-		const row = { ...undefinedToNull(run), ...owner };
-		this.#database
-			.insert(runTable)
-			.values(row)
-			.onConflictDoUpdate({ target: runTable.runId, set: row })
-			.run();
+	writeRun({ owner, program, clean, ...run }: StoredRun): void {
+		this.#runRow ??= rowOf(this.#client, runTable);
+		this.#runRow.run({
+			...undefinedToNull(run),
+			...owner,
+			program: program ? JSON.stringify(program) : null,
+			clean: clean === undefined ? null : Number(clean),
+		} satisfies Row<typeof runTable>);
 	}
 
 	/** Reads the run's row; `undefined` when there is none. */
@@ -160,8 +165,8 @@ export class Ledger {
 	writeWorker(worker: WorkerRecord, ordinal: number, marker: string): void {
 		const { end, identity, place, files, ...rest } = worker;
 		const { tail, ...columns } = columnsOfEnd(end);
-		this.#workerUpsert ??= prepareWorkerUpsert(this.#database);
-		this.#workerUpsert.run({
+		this.#workerRow ??= rowOf(this.#client, workerTable);
+		this.#workerRow.run({
 			...undefinedToNull(rest),
 			identity: identity ? JSON.stringify(identity) : null,
 			place: place ? JSON.stringify(place) : null,
@@ -170,7 +175,7 @@ export class Ledger {
 			marker,
 			...columns,
 			tail: tail && JSON.stringify(tail),
-		} satisfies Record<keyof WorkerRow, string | number | null>);
+		} satisfies Row<typeof workerTable>);
 	}
 
 	/** Records the end of a worker in a run that is not this process's own. */
@@ -226,30 +231,26 @@ export class Ledger {
 	}
 }
 
-type WorkerRow = typeof workerTable.$inferSelect;
-type WorkerUpsert = ReturnType<typeof prepareWorkerUpsert>;
+/** A row by the names of its columns in code, its values as SQLite keeps them. */
+type Row<Table extends typeof runTable | typeof workerTable> = Record<
+	keyof Table["$inferSelect"],
+	string | number | null
+>;
 
 /**
- * Prepares the statement that adds a worker, or replaces the one with the same
- * key: preparing it takes longer than running it. Its placeholders are the names
- * of the columns in code, its values as SQLite keeps them.
+ * The statement that writes a whole row, in the place of the one with the same key. A program waits for it before its
+ * first worker: Drizzle would make its text from a tree of objects, which takes many times as long.
  */
-function prepareWorkerUpsert(database: LedgerDatabase) {
-	const columns = Object.entries(getTableColumns(workerTable));
-	// As SQL: a bare placeholder of a JSON column would write the text "null" for null.
-	const values = columns.map(([name]) => [name, sql`${sql.placeholder(name)}`]);
-	const set = columns.map(([name, column]) => [
-		name,
-		sql`excluded.${sql.identifier(column.name)}`,
-	]);
-	return database
-		.insert(workerTable)
-		.values(Object.fromEntries(values))
-		.onConflictDoUpdate({
-			target: workerTable.incarnation,
-			set: Object.fromEntries(set),
-		})
-		.prepare();
+function rowOf(
+	client: BetterSqlite3.Database,
+	table: typeof runTable | typeof workerTable,
+): BetterSqlite3.Statement {
+	const columns = Object.entries(getTableColumns(table));
+	const names = columns.map(([, { name }]) => `"${name}"`);
+	const values = columns.map(([name]) => `:${name}`);
+	return client.prepare(
+		`insert or replace into "${getTableName(table)}" (${names}) values (${values})`,
+	);
 }
 
 function workerOf({
@@ -262,7 +263,7 @@ function workerOf({
 	tail,
 	lastCommand,
 	...row
-}: WorkerRow): WorkerRecord {
+}: typeof workerTable.$inferSelect): WorkerRecord {
 	return {
 		...nullToUndefined(row),
 		runId: row.runId as RunId,
