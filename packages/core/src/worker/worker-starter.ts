@@ -170,10 +170,9 @@ export class WorkerStarter {
 			);
 			return { spec, owned };
 		} catch (error) {
+			worker.startAbort.abort(error);
 			noteForkLost(worker, error);
-			const failure = notSpawned(error, worker);
-			worker.startAbort.abort(failure);
-			throw failure;
+			throw notSpawned(error, worker);
 		}
 	}
 

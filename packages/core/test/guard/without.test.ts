@@ -43,7 +43,9 @@ test.runIf(process.platform === "linux")(
 		expect(events.of("protection.unavailable")).toMatchObject([
 			{
 				protection: "guard",
-				reason: expect.stringMatching(/ENOENT.*started without it meanwhile/),
+				reason: expect.stringMatching(
+					/ENOENT.*workers are started without one/,
+				),
 			},
 		]);
 		await guard?.release();
