@@ -53,7 +53,9 @@ class Bench:
 
     def submit(self, is_async: bool = False) -> Any:
         call: Any = SimpleNamespace(
-            state=CallState.WAITING, tool=SimpleNamespace(is_async=is_async)
+            state=CallState.WAITING,
+            tool=SimpleNamespace(is_async=is_async),
+            is_coroutine=False,
         )
         self.turns.submit(call)
         return call

@@ -43,7 +43,8 @@ class Outbox:
     def put_last(self, frame: pb.WorkerFrame | bytes) -> None:
         data = frame if isinstance(frame, bytes) else frame.SerializeToString()
         self.waiting.append(data if isinstance(frame, bytes) else framed(FRAME, data))
-        self.send_added()
+        if not self.held:
+            self.send_added()
 
     put = put_last
 
@@ -76,12 +77,14 @@ class Bench:
         gathering: Any = SimpleNamespace(progress=0)
         self.gathering = gathering
         self.plain_run = PlainRun(context, table, gathering, lambda: self.now_ns)
-        turns: Any = SimpleNamespace(waiting=self.waiting, look=lambda: None)
-        self.intake = PlainIntake(self.table, turns)
+        queue: Any = SimpleNamespace(waiting=self.waiting, look=lambda: None)
+        self.intake = PlainIntake(self.table, queue)
         box = Toolbox()
         module: Any = SimpleNamespace(**self.functions(), __name__="tools")
         box.add(module, None)
-        self.tools = {name.encode(): each for name, each in box.tools.items()}
+        self.tools = {
+            name.encode(): (each, PlainCall) for name, each in box.tools.items()
+        }
         self.meanwhile: Callable[[], None] = lambda: None
 
     def functions(self) -> dict[str, Any]:
@@ -119,7 +122,7 @@ class Bench:
     def submit(self, number: int, name: str, arguments: Any = None) -> None:
         image = b"" if arguments is None else encode(arguments)
         sink: Any = self.table
-        call = PlainCall.of(number, self.tools[name.encode()], image, sink)
+        call = PlainCall.of(number, self.tools[name.encode()][0], image, sink)
         self.table.running[number] = call
         self.waiting.append(call)
 

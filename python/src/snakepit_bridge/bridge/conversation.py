@@ -15,7 +15,7 @@ from snakepit_bridge.bridge.host_frames import (
     parse_compact,
     tool_name,
 )
-from snakepit_bridge.bridge.plain_intake import PlainIntake
+from snakepit_bridge.bridge.plain_intake import PlainIntake, PlainTools
 from snakepit_bridge.calls.cancellation import Cancellation
 from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.context import Call, caller_headers
@@ -55,13 +55,10 @@ class Conversation:
     def __init__(
         self, tools: Mapping[str, Tool], calls: CallTable, runner: Runner
     ) -> None:
-        self.tools = tools
-        # Those that a compact call can be of now.
-        self._compact_tools = _compact_tools(tools)
         self.calls = calls
         self.last_ping = time.monotonic()
         self._runner = runner
-        self._intake = PlainIntake(calls, runner.turns) if runner.turns else None
+        self._set_tools(tools)
         self._sessions = Sessions()
         self._leaving = False
         self._on_frame: dict[str, Callable[[Any], None]] = {
@@ -84,13 +81,12 @@ class Conversation:
             tools: what uses them, by name.
             hold: returns what holds those of a new session.
         """
-        self.tools = {**self.tools, **tools}
-        self._compact_tools = _compact_tools(self.tools)
+        self._set_tools({**self.tools, **tools})
         self._sessions.allow_handles(hold)
 
     def receive_plain(self, data: bytes) -> int:
         """See `PlainIntake.take`."""
-        return self._intake.take(data, self._compact_tools) if self._intake else 0
+        return self._intake.take(data, self._plain_tools) if self._intake else 0
 
     def receive(self, data: bytes) -> None:
         """Acts on the bytes of a frame.
@@ -126,7 +122,20 @@ class Conversation:
     def leave(self) -> None:
         """Refuses calls from now on."""
         self._leaving = True
-        self._compact_tools = {}
+        self._compact_tools.clear()
+        self._plain_tools.clear()
+
+    def _set_tools(self, tools: Mapping[str, Tool]) -> None:
+        self.tools = tools
+        # Those that a compact call can be of now, and of these those that are plain.
+        self._compact_tools = _compact_tools(tools)
+        self._plain_tools: PlainTools = {
+            name: (tool, kind)
+            for name, tool in self._compact_tools.items()
+            if (kind := self._runner.plain_kind(tool)) is not None
+        }
+        queue = self._runner.plain_queue
+        self._intake = None if queue is None else PlainIntake(self.calls, queue)
 
     def _compact_call(
         self,
@@ -142,18 +151,19 @@ class Conversation:
             named = tool_name(name)
             self._call(pb.Call(call_id=call_id, tool=named, arguments=arguments))
             return
-        running: RunningCall
-        if tool.is_plain and self._intake is not None:
-            running = plain = PlainCall.of(call_id, tool, arguments, calls)
+        if self._intake is not None and name in self._plain_tools:
+            _, kind = self._plain_tools[name]
+            plain = kind.of(call_id, tool, arguments, calls)
             if fields is not None:
                 self._add_to_plain(fields, plain)
-        else:
-            cancellation = Cancellation()
-            call = Call(call_id, tool.name, calls, cancellation, tool.is_async)
-            running = RunningCall(tool, call, cancellation, arguments, calls)
-            running.is_compact = True
-            if fields is not None:
-                self._add(fields, call)
+            self._intake.add(plain)
+            return
+        cancellation = Cancellation()
+        call = Call(call_id, tool.name, calls, cancellation, tool.is_async)
+        running = RunningCall(tool, call, cancellation, arguments, calls)
+        running.is_compact = True
+        if fields is not None:
+            self._add(fields, call)
         calls.running[call_id] = running
         self._runner.submit(running)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from snakepit_bridge.bridge.host_frames import (
     TIMEOUT,
@@ -20,11 +20,27 @@ from snakepit_bridge.calls.context import NOT_SAMPLED
 from snakepit_bridge.calls.plain_call import PlainCall
 
 if TYPE_CHECKING:
+    from collections import deque
+
     from snakepit_bridge.bridge.call_table import CallTable
-    from snakepit_bridge.calls.turns import Turns
+    from snakepit_bridge.calls.running_call import RunningCall
     from snakepit_bridge.tools.tool import Tool
 
-__all__ = ["PlainIntake"]
+    class PlainQueue(Protocol):
+        """Where plain calls begin."""
+
+        @property
+        def waiting(self) -> deque[RunningCall]:
+            """Those that have not begun."""
+
+        def look(self) -> None:
+            """Has them begin."""
+
+
+__all__ = ["PlainIntake", "PlainTools"]
+
+# By name, with what makes a call of it.
+PlainTools: TypeAlias = "dict[bytes, tuple[Tool, type[PlainCall]]]"
 
 # A message of the framed transport and the compact call in it, up to the tool's name:
 # kind and length; mark, number, length of the name, fields.
@@ -40,23 +56,30 @@ _BEFORE = 5
 class PlainIntake:
     """Makes the plain calls of a conversation."""
 
-    def __init__(self, calls: CallTable, turns: Turns) -> None:
+    def __init__(self, calls: CallTable, queue: PlainQueue) -> None:
+        """Adds them to a queue."""
         self._calls = calls
-        self._turns = turns
+        self._queue = queue
 
-    def take(self, data: bytes, tools: dict[bytes, Tool]) -> int:
+    def add(self, plain: PlainCall) -> None:
+        """Adds one."""
+        self._calls.running[plain.number] = plain
+        self._queue.waiting.append(plain)
+        self._queue.look()
+
+    def take(self, data: bytes, tools: PlainTools) -> int:
         """Takes the plain calls at the beginning of what was read.
 
         Args:
             data: it, from the beginning of a message.
-            tools: those that a compact call can be of now.
+            tools: those that a plain call can be of now.
 
         Returns:
             Where the first other message begins, or one that is not whole.
         """
         calls = self._calls
         running = calls.running
-        append = self._turns.waiting.append
+        append = self._queue.waiting.append
         find = tools.get
         at, last = 0, len(data) - _HEAD_BYTES
         if len(data) > calls.max_message_bytes:
@@ -70,13 +93,13 @@ class PlainIntake:
             # Neither another message or frame, nor one that is cut off.
             if kind or mark or not arguments_at <= end <= len(data):
                 break
-            tool = find(data[name_at:arguments_at])
-            if tool is None or not tool.is_plain or number in running:
+            found = find(data[name_at:arguments_at])
+            if found is None or number in running:
                 break
             # What `PlainCall.of` does.
-            plain = PlainCall()
+            plain = found[1]()
             plain.number = number
-            plain.tool = tool
+            plain.tool = found[0]
             if fields == UNRECORDED:
                 plain.traceparent = NOT_SAMPLED
             elif fields:
@@ -90,7 +113,7 @@ class PlainIntake:
             append(plain)
             at = end
         if at:
-            self._turns.look()
+            self._queue.look()
         return at
 
 

@@ -34,6 +34,7 @@ class BegunMarks:
         """
         self._words = memoryview(make_page(path)).cast("Q")
         self._lock = threading.Lock()
+        self._barrier = threading.Lock()
 
     def announce(self, number: int) -> None:
         """Notes that a call is about to begin, from any thread.
@@ -44,6 +45,13 @@ class BegunMarks:
         word = _FIRST + number % _MARKS
         with self._lock:
             self._words[word] = max(self._words[word], number)
+
+    def begins(self, number: int) -> bool:
+        """Announces a call and returns whether it may begin, for a thread that holds no
+        lock."""
+        self.announce(number)
+        with self._barrier:
+            return self.may_begin(number)
 
     def may_begin(self, number: int) -> bool:
         """Returns whether a call that was announced may begin; False after the end of

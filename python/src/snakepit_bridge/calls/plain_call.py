@@ -20,7 +20,7 @@ from snakepit_bridge.calls.running_call import RunningCall
 from snakepit_bridge.calls.sessions import NO_HANDLES, NoHandles
 from snakepit_bridge.calls.trampoline import invoke
 from snakepit_bridge.failures.failure import cancelled
-from snakepit_bridge.tools.binding import bind
+from snakepit_bridge.tools.binding import Arguments, bind
 
 if TYPE_CHECKING:
     from snakepit_bridge.calls.call_sink import CallSink, TerminalFrame
@@ -121,20 +121,24 @@ class PlainCall(RunningCall):
 
     def answer(self, begun_ns: int) -> TerminalFrame:
         """Runs the call whatever is unusual about it; in a context of its own."""
-        self._begun_ns = begun_ns
         try:
-            CURRENT.set(self)
-            tool = self.tool
-            tracing = self.sink.tracing
-            if tracing is not None and not tracing.is_idle(self.traceparent):
-                self._span = tracing.begin(tool, self.call)
-            positional, keywords = bind(tool.signature, self._given())
-            self.began = True
-            if self.was_cancelled:
-                self.cancellation.raise_if_requested()
-            return self.result(invoke(tool.function, *positional, **keywords))
+            positional, keywords = self._enter_plain(begun_ns)
+            return self.result(invoke(self.tool.function, *positional, **keywords))
         except BaseException as error:  # noqa: BLE001 - sys.exit() ends the call only
             return failure_frame(self, error)
+
+    def _enter_plain(self, begun_ns: int) -> Arguments:
+        """Does what `enter` does, and raises if the call was cancelled."""
+        self._begun_ns = begun_ns
+        CURRENT.set(self)
+        tracing = self.sink.tracing
+        if tracing is not None and not tracing.is_idle(self.traceparent):
+            self._span = tracing.begin(self.tool, self.call)
+        arguments = bind(self.tool.signature, self._given())
+        self.began = True
+        if self.was_cancelled:
+            self.cancellation.raise_if_requested()
+        return arguments
 
     def answer_with(self, value: object, begun_ns: int) -> TerminalFrame:
         """Returns the frame with a result that is not short; in the call's context, since
@@ -156,7 +160,8 @@ class PlainCall(RunningCall):
 
     def _make_call(self) -> Call:
         name, host = self.tool.name, self.sink
-        call = Call(self.number, name, host, self.cancellation, is_async=False)
+        is_async = self.tool.is_async
+        call = Call(self.number, name, host, self.cancellation, is_async)
         call.deadline = self.deadline
         if self.traceparent is not None:
             call.trace_context = caller_headers(self.traceparent)

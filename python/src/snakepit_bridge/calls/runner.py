@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import deque
 from collections.abc import Callable, Iterable
 from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Protocol, cast
@@ -12,6 +13,7 @@ from snakepit_bridge.calls.call_state import CallState
 from snakepit_bridge.calls.cancel_signal import send_cancel_signal, task_interrupt
 from snakepit_bridge.calls.cancelled import CallCancelled
 from snakepit_bridge.calls.context import CURRENT
+from snakepit_bridge.calls.plain_call import PlainCall
 from snakepit_bridge.calls.plain_run import PlainRun
 from snakepit_bridge.calls.run_tool import (
     GeneratorRun,
@@ -28,6 +30,7 @@ from snakepit_bridge.tools.tool import Tool
 if TYPE_CHECKING:
     from snakepit_bridge.calls.batches import Batches
     from snakepit_bridge.calls.call_sink import TerminalFrame
+    from snakepit_bridge.calls.coroutines import Coroutines, CoroutineTable
     from snakepit_bridge.calls.plain_run import PlainTable
     from snakepit_bridge.calls.tool_threads import ToolThreads
     from snakepit_bridge.telemetry.tracing import Tracing
@@ -72,16 +75,54 @@ class Runner:
         self.submit: Callable[[RunningCall], None] = self._start
         # What has calls wait for each other; None where each starts when it comes.
         self.turns: Turns | None = None
+        # Where plain calls begin; None where there are none.
+        self.plain_queue: Turns | Coroutines | None = None
         if isinstance(table.page, CallPage):
             plain = PlainRun(self._context, cast("PlainTable", table), main.gathering)
-            turns = self.turns = Turns(main, self._start, plain.run)
+            turns = Turns(main, self._start, plain.run, self._start_coroutines)
             table.on_over = turns.over
             table.withdraw = turns.withdraw
             self.submit = turns.submit
+            self.turns = self.plain_queue = turns
+        self._table = table
+        self._coroutines: Coroutines | None = None
+
+    def plain_kind(self, tool: Tool) -> type[PlainCall] | None:
+        """Returns what makes the plain calls of a tool, which are to be added to
+        `plain_queue`; None if its calls are not plain."""
+        if not tool.is_plain:
+            return None
+        if tool.is_async:
+            # asyncio is the largest part that a worker can do without.
+            from snakepit_bridge.calls.coroutine_call import CoroutineCall
+
+            self._make_coroutines()
+            return CoroutineCall
+        return None if self.turns is None else PlainCall
 
     def drop(self, objects: list[object]) -> None:
         """Empties a list where the code of tools runs: the end of an object is code."""
         self._main.submit(objects.clear)
+
+    def _make_coroutines(self) -> Coroutines:
+        if self._coroutines is None:
+            from snakepit_bridge.calls.coroutines import Coroutines
+
+            table, turns = cast("CoroutineTable", self._table), self.turns
+            made = self._coroutines = Coroutines(
+                self._main,
+                self._context,
+                table,
+                deque() if turns is None else turns.waiting,
+                None if turns is None else turns.coroutines_ended,
+            )
+            if turns is None:
+                self.plain_queue = made
+                self._table.withdraw = made.withdraw
+        return self._coroutines
+
+    def _start_coroutines(self) -> None:
+        self._make_coroutines().start()
 
     def _start(self, running: RunningCall) -> None:
         running.context = self._context.copy()

@@ -66,6 +66,7 @@ class RunningCall:
         state: where the call stands.
         began: whether user code may have begun.
         is_compact: whether the host asked for a compact result, if it can be one.
+        is_coroutine: whether `Coroutines` runs it.
         was_cancelled: whether `cancellation` has been requested, or is about to be.
     """
 
@@ -78,6 +79,7 @@ class RunningCall:
     began = False
     _begun_ns = 0
     is_compact = False
+    is_coroutine = False
     was_cancelled = False
     _memory: CallMemory | None = None
     _span: ToolSpan | None = None

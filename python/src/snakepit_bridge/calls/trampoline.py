@@ -13,7 +13,15 @@ from typing import Any, Final
 from snakepit_bridge.boot import forked_copy
 from snakepit_bridge.calls.context import CURRENT
 
-__all__ = ["TRAMPOLINES", "drive", "invoke", "invoke_by_name_for", "invoke_for"]
+__all__ = [
+    "TRAMPOLINES",
+    "drive",
+    "drive_by_name_for",
+    "drive_for",
+    "invoke",
+    "invoke_by_name_for",
+    "invoke_for",
+]
 
 
 def invoke(function: Callable[..., Any], /, *positional: Any, **keywords: Any) -> Any:
@@ -57,6 +65,39 @@ async def drive(awaitable: Awaitable[Any]) -> Any:
             forked_copy.end()
 
 
+async def drive_for(
+    call: Any, function: Callable[..., Any], given: list[Any], /
+) -> Any:
+    """Awaits user code for a call, with what a list gives; the current context becomes
+    the call's own."""
+    CURRENT.set(call)
+    try:
+        return await function(*given)
+    finally:
+        if forked_copy.this_is_one:
+            forked_copy.end()
+
+
+async def drive_by_name_for(
+    call: Any, function: Callable[..., Any], given: dict[str, Any], /
+) -> Any:
+    """Does the same with what a dict gives."""
+    CURRENT.set(call)
+    try:
+        return await function(**given)
+    finally:
+        if forked_copy.this_is_one:
+            forked_copy.end()
+
+
 TRAMPOLINES: Final = frozenset(
-    each.__code__ for each in (invoke, invoke_for, invoke_by_name_for, drive)
+    each.__code__
+    for each in (
+        invoke,
+        invoke_for,
+        invoke_by_name_for,
+        drive,
+        drive_for,
+        drive_by_name_for,
+    )
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from snakepit_bridge.calls.call_state import CallState
 from snakepit_bridge.calls.plain_call import PlainCall
-from snakepit_bridge.calls.running_call import RunningCall
+from snakepit_bridge.calls.running_call import RunningCall, nothing
 from snakepit_bridge.threads.main_thread import MainThread
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ __all__ = ["TurnTable", "Turns"]
 
 # A global is found faster than a member of an enumeration.
 _ENDED = CallState.ENDED
+# Stands for the call that runs, where a task of `Coroutines` has it.
+_COROUTINES = object()
 
 
 class TurnTable(Protocol):
@@ -42,15 +44,19 @@ class Turns:
         main: MainThread,
         start: Callable[[RunningCall], None],
         run_plain: Callable[[PlainCall, deque[RunningCall]], None],
+        start_coroutines: Callable[[], None] = nothing,
     ) -> None:
         """`start` starts a call, in the main thread; one that runs there returns at its
-        end. `run_plain` runs a plain call, and those of its kind behind it."""
+        end. `run_plain` runs a plain call, and those of its kind behind it;
+        `start_coroutines` has those that run in the loop taken from `waiting`, until
+        `coroutines_ended`."""
         self._main = main
         self._gathering = main.gathering
         self._start = start
         self._run_plain = run_plain
+        self._start_coroutines = start_coroutines
         self.waiting: deque[RunningCall] = deque()
-        self._current: RunningCall | None = None
+        self._current: object = None
         # Whether the main thread is going to look at the calls that wait.
         self._will_look = False
         main.one_at_a_time = True
@@ -74,7 +80,11 @@ class Turns:
             return False
         return True
 
-    def over(self, running: RunningCall) -> None:
+    def coroutines_ended(self) -> None:
+        """Notes that those that run in the loop leave the turn to whatever waits."""
+        self.over(_COROUTINES)
+
+    def over(self, running: object) -> None:
         """Notes that a call is over; from any thread."""
         if running is self._current:
             self._current = None
@@ -99,6 +109,10 @@ class Turns:
             if not running.tool.is_async:
                 # No synchronous tool runs within the loop.
                 self._have_looked_at()
+                return
+            if running.is_coroutine:
+                self._current = _COROUTINES
+                self._start_coroutines()
                 return
             waiting.popleft()
             # One that was cancelled while it waited has ended.

@@ -54,7 +54,8 @@ class Tool:
         together: the function that runs a batch.
         input: the check of an item of its input stream; None if it has none.
         answers: how what it returns reaches the host.
-        is_plain: whether it is a function that returns a value.
+        is_plain: whether it is a function, or a coroutine that is no batch, which returns
+            a value.
         description: its docstring.
     """
 
@@ -79,7 +80,9 @@ class Tool:
         self.input = _input(mark)
         self.answers = mark.answers or _answers(mark, self.signature.result)
         self.is_plain = (
-            self.kind is ToolKind.FUNCTION and self.answers is not Answers.REFERENCE
+            not self.streams
+            and not (self.is_async and self.batch is not None)
+            and self.answers is not Answers.REFERENCE
         )
         if self.batch is not None:
             self._take_one_call()

@@ -1,0 +1,69 @@
+"""The commonest call of an `async def`: a plain call whose tool may suspend."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from snakepit_bridge.calls.cancel_signal import send_cancel_signal
+from snakepit_bridge.calls.plain_call import PlainCall
+from snakepit_bridge.calls.run_tool import failure_frame
+from snakepit_bridge.calls.trampoline import drive, invoke
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from snakepit_bridge.calls.call_sink import TerminalFrame
+    from snakepit_bridge.threads.main_thread import MainThread
+
+__all__ = ["CoroutineCall"]
+
+
+class CoroutineCall(PlainCall):
+    """A plain call that runs in a task of the loop. It has the task to itself from the
+    moment at which it suspends."""
+
+    is_coroutine = True
+    # The task that it has to itself.
+    _task: asyncio.Task[None] | None = None
+    # What was interrupted last, its first step or the task.
+    _interrupted: asyncio.Task[None] | Literal["nothing"] | None = "nothing"
+    _main: MainThread
+
+    def interrupt(self) -> None:
+        """Cancels the task, once. The first step is left alone: it is over in a moment.
+        What has no effect on the second look blocks the loop."""
+        task = self._task
+        if task is self._interrupted:
+            if self.cancellation.by_signal:
+                send_cancel_signal()
+            return
+        self._interrupted = task
+        if task is not None:
+            self.cancellation.by_signal = True
+            self._main.submit_to_loop(self._cancel_task)
+
+    def suspended(self, task: asyncio.Task[None], main: MainThread) -> None:
+        """Notes that its task is its own until it ends; in that task."""
+        self._task, self._main = task, main
+        if not self.is_wanted:
+            # It was cancelled in its first step.
+            self.interrupt()
+
+    def over(self) -> None:
+        """Forgets its task, which refers to it."""
+        self._task = None
+
+    def _cancel_task(self) -> None:
+        self.cancellation.by_signal = False
+        # The call may have ended a moment ago.
+        if self._task is not None:
+            self._task.cancel()
+
+    async def awaited_answer(self, begun_ns: int) -> TerminalFrame:
+        """Does what `answer` does for a function."""
+        try:
+            positional, keywords = self._enter_plain(begun_ns)
+            made = invoke(self.tool.function, *positional, **keywords)
+            return self.result(await drive(made))
+        except BaseException as error:  # noqa: BLE001 - sys.exit() ends the call only
+            return failure_frame(self, error)

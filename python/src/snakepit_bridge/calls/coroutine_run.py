@@ -1,0 +1,230 @@
+"""What a task of the loop runs: plain calls of coroutines, until one suspends.
+
+A call that never suspends needs no task of its own, and to make one and to wait for a
+turn of the loop takes several times as long as a small call. So one task runs the calls
+that wait, one after the other, each in a context of its own. The first that suspends has
+the task to itself from there on. Until then nobody can tell that others had it before,
+unless the tool of one kept it or changed it: then it is not used again.
+"""
+
+from __future__ import annotations
+
+from asyncio import current_task
+from collections.abc import Coroutine
+from contextvars import Context
+from sys import getrefcount
+from typing import TYPE_CHECKING, Any, NoReturn
+from weakref import getweakrefcount
+
+from snakepit_bridge.calls.call_state import CallState
+from snakepit_bridge.calls.compact_result import pack_result
+from snakepit_bridge.calls.coroutine_call import CoroutineCall
+from snakepit_bridge.calls.trampoline import drive_by_name_for, drive_for
+from snakepit_bridge.failures.failure import taken_back
+from snakepit_bridge.threads.gathering import MOST_HELD_NS
+from snakepit_bridge.values.decode import read_short
+from snakepit_bridge.values.short import pack_short
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from snakepit_bridge.calls.call_sink import TerminalFrame
+    from snakepit_bridge.calls.coroutines import Coroutines
+
+__all__ = ["CoroutineRun"]
+
+# A global is found faster than a member of an enumeration.
+_RUNNING, _ENDED = CallState.RUNNING, CallState.ENDED
+_MOST_US = MOST_HELD_NS // 1000
+
+
+class CoroutineRun(Coroutine[Any, Any, None]):
+    """What one task runs. It is no coroutine of Python's own: those are not resumed in
+    the context of a call, and end unseen if they are cancelled before they begin."""
+
+    # Set when a call suspends.
+    _call: CoroutineCall
+    _context: Context
+    _coroutine: Coroutine[Any, Any, Any] | None = None
+    # Whether the coroutine returns the frame, and not the tool's value.
+    _gives_frame = False
+    _begun_us = 0
+    # When the last call ended.
+    _now_us = 0
+
+    def __init__(self, of: Coroutines) -> None:
+        self._of = of
+
+    # ------------------------------------------------ the task calls these
+
+    def send(self, value: Any, /) -> Any:
+        """Begins, or resumes the call that has suspended."""
+        coroutine = self._coroutine
+        if coroutine is None:
+            return self._begin()
+        try:
+            return self._context.run(coroutine.send, value)
+        except BaseException as error:  # noqa: BLE001 - sys.exit() ends the call only
+            self._resumed_and_ended(error)
+
+    def throw(self, error: Any, *_of_old: Any) -> Any:
+        """Raises in the call that has suspended."""
+        coroutine = self._coroutine
+        if coroutine is None:
+            # Tools can cancel every task that they find; this one has no call yet.
+            self._of.run_begins()
+            self._of.run_ended()
+            raise StopIteration
+        try:
+            return self._context.run(coroutine.throw, error)
+        except BaseException as raised:  # noqa: BLE001 - see above
+            self._resumed_and_ended(raised)
+
+    def close(self) -> None:
+        """Does nothing: what has suspended is closed when it is forgotten."""
+
+    def __await__(self) -> NoReturn:
+        raise TypeError("only a task runs this")
+
+    # ----------------------------------------------------------------------
+
+    def _begin(self) -> Any:
+        """Runs what waits. Returns what the call awaits that suspends."""
+        of = self._of
+        of.run_begins()
+        waiting, begins = of.waiting, of.begins
+        task: asyncio.Task[None] = current_task()  # type: ignore[assignment]
+        # A factory of the tools decides what a task is, and how many there are.
+        is_ours = of.main.loop.get_task_factory() is None
+        untouched = _marks(task) if is_ours else None
+        holds = of.table.outbox.held
+        since_us = now_us = of.now_ns() // 1000
+        call: CoroutineCall | None = None
+        try:
+            # Those that come meanwhile wait for the next turn of the loop, as in it.
+            for _ in range(len(waiting)):
+                try:
+                    call = waiting.popleft()  # type: ignore[assignment]
+                except IndexError:
+                    # It was withdrawn a moment ago.
+                    break
+                if type(call) is not CoroutineCall:
+                    waiting.appendleft(call)  # type: ignore[arg-type]
+                    break
+                if not begins(call.number):
+                    call.settle(taken_back(call.number))
+                    continue
+                call.state = _RUNNING
+                begun_us = now_us
+                context = of.copy_context()
+                try:
+                    coroutine = self._coroutine_of(call, begun_us)
+                    awaited = context.run(coroutine.send, None)
+                except StopIteration as end:
+                    value = end.value
+                except BaseException as error:  # noqa: BLE001 - see above
+                    value = context.run(call.failed, error)
+                    self._gives_frame = True
+                else:
+                    self._call, self._context = call, context
+                    self._coroutine, self._begun_us = coroutine, begun_us
+                    of.gathering.progress += 1
+                    call.suspended(task, of.main)
+                    of.run_suspended()
+                    return awaited
+                frame = self._frame(call, context, value, begun_us)
+                now_us = self._now_us
+                may_wait = holds and now_us - since_us <= _MOST_US
+                self._deliver(call, frame, may_wait)
+                if not may_wait:
+                    since_us = now_us
+                if not is_ours or _marks(task) != untouched:
+                    break
+        except BaseException as error:
+            # A signal handler of the tools raised here: the call ends with it.
+            if call is not None:
+                of.end_interrupted(call, error)
+            of.run_ended()
+            raise
+        of.suspends = False
+        of.run_ended()
+        raise StopIteration
+
+    def _coroutine_of(
+        self, call: CoroutineCall, begun_us: int
+    ) -> Coroutine[Any, Any, Any]:
+        tool = call.tool
+        tracing = self._of.table.tracing
+        if call.is_wanted and (tracing is None or tracing.is_idle(call.traceparent)):
+            given: Any = read_short(call.arguments)
+            if type(given) is list and tool.signature.passes(given):
+                return drive_for(call, tool.function, given)
+            if type(given) is dict and tool.signature.passes_named(given):
+                return drive_by_name_for(call, tool.function, given)
+        self._gives_frame = True
+        return call.awaited_answer(begun_us * 1000)
+
+    def _resumed_and_ended(self, error: BaseException) -> NoReturn:
+        """Ends the call that had suspended, with what its coroutine raised."""
+        call, context = self._call, self._context
+        value: Any
+        if isinstance(error, StopIteration):
+            value = error.value
+        else:
+            value = context.run(call.failed, error)
+            self._gives_frame = True
+        frame = self._frame(call, context, value, self._begun_us)
+        call.over()
+        self._coroutine = None
+        self._deliver(call, frame, self._of.table.outbox.held)
+        self._of.run_ended()
+        raise StopIteration
+
+    def _frame(
+        self, call: CoroutineCall, context: Context, value: Any, begun_us: int
+    ) -> TerminalFrame:
+        """Returns the frame of a call that ends now, with what its coroutine returned."""
+        frame: TerminalFrame
+        image = None if self._gives_frame else pack_short(value)
+        now_us = self._now_us = self._of.now_ns() // 1000
+        if image is not None and len(image) <= self._of.most_bytes:
+            return pack_result(call.number, begun_us, now_us - begun_us, image)
+        if self._gives_frame:
+            self._gives_frame = False
+            frame = value
+        else:
+            frame = context.run(call.answer_with, value, begun_us * 1000)
+        return frame
+
+    def _deliver(
+        self, call: CoroutineCall, frame: TerminalFrame, may_wait: bool
+    ) -> None:
+        """Ends a call; its frame may wait for those that follow."""
+        of = self._of
+        table, keep = of.table, of.keep
+        outbox = table.outbox
+        if type(frame) is bytes and call.ends_with_answer:
+            call.state = _ENDED
+            # It waits only where the host finds it, whatever the next call does.
+            outbox.held = may_wait and (keep is None or keep(frame))
+            outbox.put_last(frame)
+            # After the frame: a worker that leaves is gone when no call is left.
+            del table.running[call.number]
+            if table.replies or table.on_settled is not None:
+                table.follow_up(call.number)
+        else:
+            outbox.held = may_wait
+            call.settle(frame)
+        of.gathering.progress += 1
+
+
+def _marks(task: asyncio.Task[None]) -> tuple[Any, ...]:
+    """Returns what differs after somebody has kept or changed a task."""
+    of: Any = task
+    return (
+        getrefcount(task),
+        getweakrefcount(task),
+        of._must_cancel,
+        of._callbacks,
+        task.get_name(),
+    )

@@ -1,0 +1,134 @@
+"""The plain calls of coroutines of one worker."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from contextvars import Context
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Protocol
+
+from snakepit_bridge.calls.call_page import CallPage
+from snakepit_bridge.calls.call_state import CallState
+from snakepit_bridge.calls.coroutine_run import CoroutineRun
+from snakepit_bridge.calls.running_call import FRAME_ROOM, RunningCall
+
+if TYPE_CHECKING:
+    from snakepit_bridge.calls.begun_marks import BegunMarks
+    from snakepit_bridge.calls.coroutine_call import CoroutineCall
+    from snakepit_bridge.calls.plain_run import PlainTable
+    from snakepit_bridge.threads.main_thread import MainThread
+
+    class CoroutineTable(PlainTable, Protocol):
+        """The table of calls, as what runs coroutines needs it."""
+
+        page: CallPage | BegunMarks | None  # type: ignore[assignment]
+
+
+__all__ = ["Coroutines"]
+
+
+class Coroutines:
+    """Starts tasks for the calls that wait, in which `CoroutineRun` runs them.
+
+    Attributes:
+        waiting: the calls that have not begun.
+    """
+
+    def __init__(
+        self,
+        main: MainThread,
+        context: Context,
+        table: CoroutineTable,
+        waiting: deque[RunningCall],
+        run_ended: Callable[[], None] | None = None,
+        now_ns: Callable[[], int] = perf_counter_ns,
+    ) -> None:
+        """Calls see the variables of `context`.
+
+        Args:
+            waiting: where calls wait, also others.
+            run_ended: called when a task is over, where one at a time runs; None where
+                a call need not wait for the end of one that has suspended.
+        """
+        self.main = main
+        self.gathering = main.gathering
+        self.copy_context = context.copy
+        self.table = table
+        self.waiting = waiting
+        self.now_ns = now_ns
+        self.most_bytes = table.max_message_bytes - FRAME_ROOM
+        page = table.page
+        self.begins: Callable[[int], bool] = _always if page is None else page.begins
+        self.keep = page.keep if isinstance(page, CallPage) else None
+        self._after_run = run_ended
+        # Whether the call that began last suspended, as the next ones then may.
+        self.suspends = False
+        # Tasks that have not begun.
+        self._starting = 0
+        self._will_look = False
+
+    def look(self) -> None:
+        """Has calls begun that were added to those that wait; in the thread that reads."""
+        if not self._will_look:
+            self._will_look = True
+            self.main.submit_to_loop(self._look)
+
+    def withdraw(self, running: RunningCall) -> bool:
+        """See `Turns.withdraw`."""
+        try:
+            self.waiting.remove(running)
+        except ValueError:
+            return False
+        return True
+
+    def start(self) -> None:
+        """Has a task made for the calls that wait; in the loop's thread."""
+        self._starting += 1
+        self.main.submit_to_loop(self._make_task)
+
+    def run_begins(self) -> None:
+        """Notes that a task begins to run calls."""
+        self._starting -= 1
+
+    def run_suspended(self) -> None:
+        """Has those that wait begin beside a call that has suspended, if they may."""
+        self.suspends = True
+        if self._after_run is None:
+            self._start_each()
+
+    def run_ended(self) -> None:
+        """Notes that a task is over."""
+        if self._after_run is not None:
+            self._after_run()
+        else:
+            self._start_enough()
+
+    def end_interrupted(self, call: CoroutineCall, error: BaseException) -> None:
+        """Ends a call in which a signal handler of the tools raised, in the bridge's own
+        code."""
+        if call.state is CallState.ENDED:
+            self.table.running.pop(call.number, None)
+        else:
+            call.settle(call.failed(error))
+
+    def _look(self) -> None:
+        self._will_look = False
+        self._start_enough()
+
+    def _make_task(self) -> None:
+        self.main.loop.create_task(CoroutineRun(self))
+
+    def _start_enough(self) -> None:
+        if self.suspends:
+            self._start_each()
+        elif self.waiting and not self._starting:
+            self.start()
+
+    def _start_each(self) -> None:
+        for _ in range(len(self.waiting) - self._starting):
+            self.start()
+
+
+def _always(_number: int) -> bool:
+    return True
