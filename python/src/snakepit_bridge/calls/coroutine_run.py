@@ -42,6 +42,8 @@ class CoroutineRun(Coroutine[Any, Any, None]):
     """What one task runs. It is no coroutine of Python's own: those are not resumed in
     the context of a call, and end unseen if they are cancelled before they begin."""
 
+    # What asyncio calls it where it shows a task.
+    __name__ = "calls"
     # Set when a call suspends.
     _call: CoroutineCall
     _context: Context
