@@ -98,21 +98,28 @@ class CoroutineRun(Coroutine[Any, Any, None]):
         task: asyncio.Task[None] = current_task()  # type: ignore[assignment]
         # A factory of the tools decides what a task is, and how many there are.
         is_ours = of.main.loop.get_task_factory() is None
-        untouched = _marks(task) if is_ours else None
+        untouched: tuple[Any, ...] | None = None
         holds = of.table.outbox.held
         since_us = now_us = of.now_ns() // 1000
         call: CoroutineCall | None = None
         try:
             # Those that come meanwhile wait for the next turn of the loop, as in it.
-            for _ in range(len(waiting)):
+            for _ in range(len(waiting) if is_ours else 1):
+                # In one place: how many references a look itself has depends on that.
+                marks = _marks(task) if is_ours else None
+                if untouched is None:
+                    untouched = marks
+                elif marks != untouched:
+                    break
                 try:
-                    call = waiting.popleft()  # type: ignore[assignment]
+                    following = waiting.popleft()
                 except IndexError:
                     # It was withdrawn a moment ago.
                     break
-                if type(call) is not CoroutineCall:
-                    waiting.appendleft(call)  # type: ignore[arg-type]
+                if type(following) is not CoroutineCall:
+                    waiting.appendleft(following)
                     break
+                call = following
                 if not begins(call.number):
                     call.settle(taken_back(call.number))
                     continue
@@ -140,8 +147,6 @@ class CoroutineRun(Coroutine[Any, Any, None]):
                 self._deliver(call, frame, may_wait)
                 if not may_wait:
                     since_us = now_us
-                if not is_ours or _marks(task) != untouched:
-                    break
         except BaseException as error:
             # A signal handler of the tools raised here: the call ends with it.
             if call is not None:
