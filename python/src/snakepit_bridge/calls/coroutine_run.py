@@ -94,7 +94,7 @@ class CoroutineRun(Coroutine[Any, Any, None]):
         """Runs what waits. Returns what the call awaits that suspends."""
         of = self._of
         of.run_begins()
-        waiting, begins = of.waiting, of.begins
+        waiting, begins, tracing = of.waiting, of.begins, of.table.tracing
         task: asyncio.Task[None] = current_task()  # type: ignore[assignment]
         # A factory of the tools decides what a task is, and how many there are.
         is_ours = of.main.loop.get_task_factory() is None
@@ -125,9 +125,13 @@ class CoroutineRun(Coroutine[Any, Any, None]):
                     continue
                 call.state = _RUNNING
                 begun_us = now_us
-                context = of.copy_context()
+                context = of.context
+                is_idle = tracing is None or tracing.is_idle(call.traceparent)
+                if tracing is not None and is_idle:
+                    context = tracing.context_of(call.traceparent, context)
+                context = context.copy()
                 try:
-                    coroutine = self._coroutine_of(call, begun_us)
+                    coroutine = self._coroutine_of(call, is_idle, begun_us)
                     awaited = context.run(coroutine.send, None)
                 except StopIteration as end:
                     value = end.value
@@ -158,11 +162,10 @@ class CoroutineRun(Coroutine[Any, Any, None]):
         raise StopIteration
 
     def _coroutine_of(
-        self, call: CoroutineCall, begun_us: int
+        self, call: CoroutineCall, is_idle: bool, begun_us: int
     ) -> Coroutine[Any, Any, Any]:
         tool = call.tool
-        tracing = self._of.table.tracing
-        if call.is_wanted and (tracing is None or tracing.is_idle(call.traceparent)):
+        if call.is_wanted and is_idle:
             given: Any = read_short(call.arguments)
             if type(given) is list and tool.signature.passes(given):
                 return drive_for(call, tool.function, given)

@@ -53,7 +53,7 @@ class Coroutines:
         """
         self.main = main
         self.gathering = main.gathering
-        self.copy_context = context.copy
+        self.context = context
         self.table = table
         self.waiting = waiting
         self.now_ns = now_ns
