@@ -41,7 +41,7 @@ try {
 	const alone = install("core-alone", core, natives);
 	entriesLoad(alone, core);
 	isWithout(alone, /grpc|opentelemetry|protobuf|drizzle/);
-	importIsLight(alone, "@snakepit/core", { processorMs: 40, megabytes: 12 });
+	importIsLight(alone, "@snakepit/core", { processorMs: 30, megabytes: 12 });
 	const python = packages.filter(
 		({ name }) => name === "@snakepit/adapter-python",
 	);
@@ -49,7 +49,7 @@ try {
 	entriesLoad(withPython, python);
 	isWithout(withPython, /grpc|opentelemetry|protobufjs/);
 	importIsLight(withPython, "@snakepit/adapter-python", {
-		processorMs: 100,
+		processorMs: 75,
 		megabytes: 20,
 	});
 } finally {
