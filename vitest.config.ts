@@ -47,10 +47,10 @@ const shared = {
 	// cores are idle for half of the time.
 	maxWorkers: availableParallelism() + 2,
 	// Real processes start slowly on a busy machine; a test ends by its events.
-	testTimeout: 30_000,
-	hookTimeout: 30_000,
+	testTimeout: 60_000,
+	hookTimeout: 60_000,
 	// What is waited for comes in its own time; by default one second is all it has.
-	expect: { poll: { timeout: 25_000 } },
+	expect: { poll: { timeout: 30_000 } },
 };
 
 /** Files that start many programs one after the other. */

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { rows } from "../../../../scripts/test-effort.ts";
 import {
 	freshDirectory,
+	SOON_MS,
 	startHost,
 	untilNothingIsLeft,
 } from "./host-process.ts";
@@ -42,7 +43,7 @@ test.each(
 		const { host, end } = start(ending);
 		const runId = (await host.reported("runId")) as string;
 		expect(await end).toEqual(expected);
-		await untilNothingIsLeft(runId, 1_000);
+		await untilNothingIsLeft(runId, SOON_MS);
 	},
 );
 
@@ -57,7 +58,7 @@ test.each(
 		await host.reported("ready");
 		host.child.kill(signal);
 		expect(await end).toEqual({ code: null, signal });
-		await untilNothingIsLeft(runId, 1_000);
+		await untilNothingIsLeft(runId, SOON_MS);
 		expect(host.all("ended")).toEqual([true]);
 	},
 );
@@ -72,7 +73,7 @@ test(
 		host.child.kill("SIGTERM");
 		expect(await host.reported("answer")).toEqual(expect.any(Number));
 		expect(await end).toEqual({ code: 0, signal: null });
-		await untilNothingIsLeft(runId, 1_000);
+		await untilNothingIsLeft(runId, SOON_MS);
 		expect(host.all("ended")).toEqual([true]);
 	},
 );
@@ -87,7 +88,7 @@ test(
 		host.child.kill("SIGINT");
 		host.child.kill("SIGTERM");
 		expect(await end).toMatchObject({ code: null });
-		await untilNothingIsLeft(runId, 1_000);
+		await untilNothingIsLeft(runId, SOON_MS);
 	},
 );
 
@@ -98,7 +99,7 @@ test(
 		const { host, end } = start("idle");
 		const runId = (await host.reported("runId")) as string;
 		expect(await end).toEqual({ code: 0, signal: null });
-		await untilNothingIsLeft(runId, 1_000);
+		await untilNothingIsLeft(runId, SOON_MS);
 		expect(host.all("ended")).toEqual([true]);
 	},
 );
@@ -112,7 +113,7 @@ test.each(rows(["SIGTERM", "SIGHUP"], (signal) => signal === "SIGHUP"))(
 		await host.reported("ready");
 		host.child.kill(signal);
 		expect(await end).toEqual({ code: null, signal });
-		await untilNothingIsLeft(runId, 1_000);
+		await untilNothingIsLeft(runId, SOON_MS);
 	},
 );
 
@@ -124,6 +125,6 @@ test(
 		const runId = (await host.reported("runId")) as string;
 		host.child.kill("SIGTERM");
 		expect(await end).toEqual({ code: null, signal: "SIGTERM" });
-		await untilNothingIsLeft(runId, 1_000);
+		await untilNothingIsLeft(runId, SOON_MS);
 	},
 );

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import {
 	freshDirectory,
 	marked,
+	SOON_MS,
 	startHost,
 	untilNothingIsLeft,
 } from "./host-process.ts";
@@ -28,7 +29,7 @@ test("hosts in one directory never touch each other's workers; the third cleans 
 	);
 
 	await one.kill();
-	await untilNothingIsLeft(runOne, 1_000);
+	await untilNothingIsLeft(runOne, SOON_MS);
 	const three = startHost(program, { dataDir, size: 1 });
 	await three.reported("ready");
 	expect([...marked(runTwo)].sort()).toEqual(processesOfTwo);

@@ -7,7 +7,7 @@ import { builtPage, dashboardOf } from "./dashboards.ts";
 import { type LookedAtHost, lookedAtHost } from "./looked-at-host.ts";
 
 /** How long a test waits for what it looks for. */
-export const DEADLINE_MS = 25_000;
+export const DEADLINE_MS = 40_000;
 
 export interface OpenedPage {
 	readonly files: PageFiles;

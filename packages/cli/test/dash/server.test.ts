@@ -5,7 +5,7 @@ import { serve } from "../../../control/test/fake-run.ts";
 import type { DashServer } from "../../src/dash/dash-server.ts";
 import { dashboardOfSocket } from "./dashboards.ts";
 
-const WAIT = { timeout: 20_000 };
+const WAIT = { timeout: 30_000 };
 
 async function dashboard() {
 	const { run, socketPath } = await serve();

@@ -46,7 +46,7 @@ export interface Started {
 	readonly end: Promise<number | NodeJS.Signals>;
 }
 
-const DEADLINE_MS = 20_000;
+const DEADLINE_MS = 40_000;
 const MARK = "SNAKEPIT_CLI_TEST";
 
 /** Starts a program as the leader of a group of its own, and ends what is left of it after the test. */

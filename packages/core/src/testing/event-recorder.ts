@@ -1,6 +1,9 @@
 import type { EventOf, SnakepitEvent, SnakepitEventType } from "../events.ts";
 import { unpaired } from "./event-pairs.ts";
 
+/** Real processes start slowly on a busy machine. */
+const DEADLINE_MS = 20_000;
+
 interface Waiter {
 	readonly offer: (event: SnakepitEvent) => boolean;
 }
@@ -35,7 +38,7 @@ export class EventRecorder {
 	async waitFor<Type extends SnakepitEventType>(
 		type: Type,
 		predicate: (event: EventOf<Type>) => boolean = () => true,
-		deadlineMs = 5000,
+		deadlineMs: number = DEADLINE_MS,
 	): Promise<EventOf<Type>> {
 		return (
 			this.of(type).find(predicate) ?? this.next(type, predicate, deadlineMs)
@@ -45,13 +48,13 @@ export class EventRecorder {
 	/**
 	 * Resolves with the first event from now on that fits.
 	 *
-	 * @param deadlineMs real time: a virtual clock stands still while a test waits.
+	 * @param deadlineMs real time: a virtual clock stands still while a test waits. Default: 20,000.
 	 * @throws Error after the deadline, with what was seen.
 	 */
 	next<Type extends SnakepitEventType>(
 		type: Type,
 		predicate: (event: EventOf<Type>) => boolean = () => true,
-		deadlineMs = 5000,
+		deadlineMs: number = DEADLINE_MS,
 	): Promise<EventOf<Type>> {
 		return new Promise((resolve, reject) => {
 			const waiter: Waiter = {

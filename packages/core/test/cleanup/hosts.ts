@@ -117,7 +117,7 @@ export class Host {
 	}
 }
 
-const DEADLINE_MS = 25_000;
+const DEADLINE_MS = 40_000;
 
 /** Waits for something that no event reports. */
 export async function eventually(

@@ -122,7 +122,8 @@ describe("from another process", () => {
 		await expect(until(events, () => undefined)).rejects.toMatchObject({
 			code: "HOST_GONE",
 		});
-		expect(performance.now() - killedAt).toBeLessThan(2_000);
+		// By the end of its connection: of one that is only silent something else is said.
+		expect(performance.now() - killedAt).toBeLessThan(10_000);
 		await expect(client.state()).rejects.toMatchObject({ code: "HOST_GONE" });
 		const { dataDir } = host;
 		await expect(attach({ dataDir })).rejects.toMatchObject({

@@ -100,7 +100,8 @@ test("a locked file holds the event loop up only for a moment, whatever locks it
 	expect(() => file.write([], "", run)).toThrow(
 		expect.objectContaining({ code: "SQLITE_BUSY" }),
 	);
-	expect(performance.now() - begunAt).toBeLessThan(500);
+	// By default SQLite tries for 5 s.
+	expect(performance.now() - begunAt).toBeLessThan(3_000);
 	stranger.close();
 	file.write([], "", run);
 	file.close("goes_on");

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import {
 	endLeftover,
 	type Leftover,
@@ -124,7 +124,7 @@ test.runIf(leftoversAreSeen)(
 		onTestFinished(() => void child.kill("SIGKILL"));
 		await once(child, "spawn");
 		child.kill("SIGSTOP");
-		await vi.waitFor(() => expect(shownRun(run)).toContain("T (stopped)"));
+		await expect.poll(() => shownRun(run)).toContain("T (stopped)");
 		expect(shownRun(run)).toContain(`pid ${child.pid}, group`);
 	},
 );

@@ -34,7 +34,7 @@ test("the end of a worker that prints without end is seen in time", async () => 
 	const begunMs = performance.now();
 	worker.condemn("stuck", "it does nothing else");
 	await worker.gone;
-	expect(performance.now() - begunMs).toBeLessThan(2_000);
+	expect(performance.now() - begunMs).toBeLessThan(10_000);
 	expect(bench.events.of("worker.exited")).toMatchObject([
 		{ exit: { kind: "signal", signal: "SIGKILL" }, killer: "stop_ladder" },
 	]);

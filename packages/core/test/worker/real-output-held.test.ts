@@ -19,14 +19,12 @@ test("a grandchild that holds a worker's output open does not delay its end, and
 		reason: "exited",
 		tail: ["farewell"],
 	});
-	expect((exited?.wallMs ?? 0) - wallMs).toBeLessThan(2_000);
+	expect((exited?.wallMs ?? 0) - wallMs).toBeLessThan(10_000);
 
 	sweep.finish();
 	const reaped = events.of("orphan.reaped");
 	expect(reaped).toMatchObject([
 		{ ofRun: world.registry.runId, how: "killed", foundBy: "marker" },
 	]);
-	await expect
-		.poll(() => world.host.observe(reaped[0]?.pid ?? 0), { timeout: 5_000 })
-		.toBe("gone");
+	await expect.poll(() => world.host.observe(reaped[0]?.pid ?? 0)).toBe("gone");
 });
