@@ -115,6 +115,7 @@ function samplerOf(
 	if (traces === undefined) return undefined;
 	if (traces === 0) return () => false;
 	if (typeof traces === "number") return () => random() < traces;
-	const sampler = new RateSampler(traces.perSecond, random);
-	return () => sampler.sample(performance.now());
+	const now = () => performance.now();
+	const sampler = new RateSampler(traces.perSecond, random, now);
+	return () => sampler.sample();
 }

@@ -122,23 +122,35 @@ test("within a trace the caller decides, and without a share the SDK", () => {
 });
 
 test("a limit lets every call of a quiet command through, and of a busy one as many as it says", () => {
-	const random = () => 0.5;
-	const quiet = new RateSampler(20, random);
-	for (let ms = 0; ms < 10_000; ms += 100) expect(quiet.sample(ms)).toBe(true);
-	const busy = new RateSampler(20, random);
+	let nowMs = 0;
+	const limited = new RateSampler(
+		20,
+		() => 0.5,
+		() => nowMs,
+	);
+	for (; nowMs < 10_000; nowMs += 100) expect(limited.sample()).toBe(true);
 	const taken: number[] = [];
 	// Nobody knows how busy the first second is; from the second one on, the chance of a call is 20 in 1,000.
-	for (let ms = 0; ms < 3_000; ms++) if (busy.sample(ms)) taken.push(ms);
-	expect(taken).toEqual(Array.from({ length: 20 }, (_, ms) => ms));
-	expect(busy.sample(3_600_000)).toBe(true);
+	for (; nowMs < 13_000; nowMs++) if (limited.sample()) taken.push(nowMs);
+	expect(taken).toEqual(Array.from({ length: 20 }, (_, ms) => 10_000 + ms));
+	nowMs = 3_600_000;
+	// It may be a few calls late.
+	const later = Array.from({ length: 30 }, () => limited.sample());
+	expect(later.indexOf(true)).toBeLessThan(16);
+	expect(later.filter((is) => is).length).toBeGreaterThan(10);
 });
 
 test("with a limit each call of a busy command has the same chance", () => {
 	let calls = 0;
-	// Evenly spread chances.
-	const busy = new RateSampler(16, () => ((calls++ * 617) % 1_000) / 1_000);
+	let nowMs = 0;
+	const busy = new RateSampler(
+		16,
+		// Evenly spread chances.
+		() => ((calls++ * 617) % 1_000) / 1_000,
+		() => nowMs,
+	);
 	const taken: number[] = [];
-	for (let ms = 0; ms < 2_000; ms++) if (busy.sample(ms)) taken.push(ms);
+	for (; nowMs < 2_000; nowMs++) if (busy.sample()) taken.push(nowMs);
 	expect(taken.slice(0, 16)).toEqual(Array.from({ length: 16 }, (_, ms) => ms));
 	const later = taken.slice(16);
 	expect(later.length).toBeGreaterThan(10);

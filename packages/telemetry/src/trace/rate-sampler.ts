@@ -1,4 +1,6 @@
 const WINDOW_MS = 1_000;
+/** Where calls are many, the clock is looked at for one in so many: it takes longer than the rest. */
+const LOOK_EVERY = 16;
 
 /**
  * Takes at most so many calls in a second. Each call has the same chance, by how many there were in the second before:
@@ -7,6 +9,7 @@ const WINDOW_MS = 1_000;
 export class RateSampler {
 	readonly #perSecond: number;
 	readonly #random: () => number;
+	readonly #now: () => number;
 	#windowEndMs = Number.NEGATIVE_INFINITY;
 	/** In this window. */
 	#calls = 0;
@@ -14,15 +17,23 @@ export class RateSampler {
 	/** The chance of a call. */
 	#share = 1;
 
-	/** @param random from 0 up to, but not including, 1. */
-	constructor(perSecond: number, random: () => number) {
+	/**
+	 * @param random from 0 up to, but not including, 1.
+	 * @param now in milliseconds.
+	 */
+	constructor(perSecond: number, random: () => number, now: () => number) {
 		this.#perSecond = perSecond;
 		this.#random = random;
+		this.#now = now;
 	}
 
 	/** Whether to take this call. */
-	sample(nowMs: number): boolean {
-		if (nowMs >= this.#windowEndMs) this.#begin(nowMs);
+	sample(): boolean {
+		const isSpent = this.#taken >= this.#perSecond;
+		if ((this.#share === 1 && !isSpent) || this.#calls % LOOK_EVERY === 0) {
+			const nowMs = this.#now();
+			if (nowMs >= this.#windowEndMs) this.#begin(nowMs);
+		}
 		this.#calls++;
 		if (this.#taken >= this.#perSecond) return false;
 		if (this.#share < 1 && this.#random() >= this.#share) return false;

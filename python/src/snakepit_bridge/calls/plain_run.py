@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from snakepit_bridge.calls.call_state import CallState
 from snakepit_bridge.calls.compact_result import pack_result
+from snakepit_bridge.calls.context import NOT_SAMPLED
 from snakepit_bridge.calls.plain_call import PlainCall
 from snakepit_bridge.calls.running_call import FRAME_ROOM, RunningCall
 from snakepit_bridge.calls.trampoline import invoke_by_name_for, invoke_for
@@ -134,9 +135,12 @@ class PlainRun:
         """Runs the tool; returns the answer, or None if that has been sent."""
         context = self._context
         tracing = self._table.tracing
-        is_idle = tracing is None or tracing.is_idle(plain.traceparent)
-        if tracing is not None and is_idle:
-            context = tracing.context_of(plain.traceparent, context)
+        is_idle = True
+        if tracing is not None:
+            if plain.traceparent is NOT_SAMPLED:
+                context = tracing.unrecorded(context)
+            else:
+                is_idle = tracing.is_idle(plain.traceparent)
         context = context.copy()
         begun_us = self._now_us
         try:

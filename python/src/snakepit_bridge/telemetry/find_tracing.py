@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from snakepit_bridge.calls.context import Call
+from snakepit_bridge.calls.context import NOT_SAMPLED, Call
 from snakepit_bridge.tools.tool import Tool
 
 if TYPE_CHECKING:
@@ -57,6 +57,8 @@ class _TracingOnDemand:
         self._of = (worker_id, incarnation)
         self._loaded: Tracing | None = None
         self._has_failed = False
+        # Made once: a worker has one context that is copied for its plain calls.
+        self._unrecorded: contextvars.Context | None = None
 
     def begin(
         self, tool: Tool, call: Call, batch: ToolSpan | None = None
@@ -68,17 +70,21 @@ class _TracingOnDemand:
 
     def is_idle(self, traceparent: str | None) -> bool:
         """See `Tracing`."""
+        if traceparent == NOT_SAMPLED:
+            return True
         if traceparent is not None and _is_recorded(traceparent):
             return False
-        tracing = self._used()
-        return tracing is None or tracing.is_idle(traceparent)
+        return self._used() is None
 
-    def context_of(
-        self, traceparent: str | None, context: contextvars.Context
-    ) -> contextvars.Context:
+    def unrecorded(self, context: contextvars.Context) -> contextvars.Context:
         """See `Tracing`."""
-        loaded = self._loaded
-        return context if loaded is None else loaded.context_of(traceparent, context)
+        if self._unrecorded is not None:
+            return self._unrecorded
+        tracing = self._used()
+        if tracing is None:
+            return context
+        self._unrecorded = tracing.unrecorded(context)
+        return self._unrecorded
 
     def begin_batch(self, tool: Tool, calls: Sequence[Call]) -> ToolSpan | None:
         """See `Tracing`."""

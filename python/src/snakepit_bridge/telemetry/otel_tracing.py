@@ -19,7 +19,7 @@ from snakepit_bridge.telemetry import names, sdk
 from snakepit_bridge.telemetry.callers_context import callers_context
 from snakepit_bridge.telemetry.outcome import outcome
 from snakepit_bridge.telemetry.tracing import ToolSpan
-from snakepit_bridge.telemetry.unrecorded_context import UnrecordedContext
+from snakepit_bridge.telemetry.unrecorded_context import unrecorded_context
 from snakepit_bridge.tools.tool import Tool
 
 __all__ = ["OtelTracing"]
@@ -40,7 +40,6 @@ class OtelTracing:
     def __init__(self, worker_id: str, incarnation: str) -> None:
         self._worker_id = worker_id
         self._incarnation = incarnation
-        self._unrecorded = UnrecordedContext()
         self._tracer = trace.get_tracer(names.SCOPE, __version__)
 
     def begin(
@@ -72,11 +71,9 @@ class OtelTracing:
         """See `Tracing`."""
         return traceparent == NOT_SAMPLED
 
-    def context_of(
-        self, traceparent: str | None, context: contextvars.Context
-    ) -> contextvars.Context:
+    def unrecorded(self, context: contextvars.Context) -> contextvars.Context:
         """See `Tracing`."""
-        return self._unrecorded.of(context) if self.is_idle(traceparent) else context
+        return unrecorded_context(context)
 
     def begin_batch(self, tool: Tool, calls: Sequence[Call]) -> OtelToolSpan | None:
         """See `Tracing`."""

@@ -39,13 +39,10 @@ class Tracing(Protocol):
         """
 
     def is_idle(self, traceparent: str | None) -> bool:
-        """Returns whether a call with this header, or none, needs no `begin`, since its
-        context is a copy of that of `context_of`."""
+        """Returns whether a call with this header, or none, needs no `begin`."""
 
-    def context_of(
-        self, traceparent: str | None, context: contextvars.Context
-    ) -> contextvars.Context:
-        """Returns the context for such a call, made of one for all calls."""
+    def unrecorded(self, context: contextvars.Context) -> contextvars.Context:
+        """Returns what is copied for a call that is `NOT_SAMPLED`, instead of that."""
 
     def begin_batch(self, tool: Tool, calls: Sequence[Call]) -> ToolSpan | None:
         """Starts the span of a batch, with links to its callers, and makes it current.

@@ -9,24 +9,15 @@ from opentelemetry import context, trace
 from snakepit_bridge.calls.context import CURRENT
 from snakepit_bridge.telemetry.callers_context import callers_context
 
-__all__ = ["UnrecordedContext"]
+__all__ = ["unrecorded_context"]
 
 
-class UnrecordedContext:
-    """Has one context for all such calls: to make one for each takes longer than a small
-    tool runs."""
-
-    def __init__(self) -> None:
-        self._base: contextvars.Context | None = None
-        self._made = contextvars.Context()
-
-    def of(self, base: contextvars.Context) -> contextvars.Context:
-        """Returns one that has the variables of another, which does not change."""
-        if base is not self._base:
-            self._made = base.copy()
-            self._made.run(_attach)
-            self._base = base
-        return self._made
+def unrecorded_context(base: contextvars.Context) -> contextvars.Context:
+    """Returns one for all such calls, with the variables of another: to make one for each
+    takes longer than a small tool runs."""
+    made = base.copy()
+    made.run(_attach)
+    return made
 
 
 def _attach() -> None:
