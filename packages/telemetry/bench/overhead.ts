@@ -16,7 +16,7 @@ import { createPool, type Pool } from "@snakepit/core";
 import type { Adapter } from "@snakepit/core/adapter";
 import type { Instrument } from "@snakepit/core/instrument";
 import { telemetry } from "../src/index.ts";
-import { providers, setGlobals } from "./providers.ts";
+import { production, providers, setGlobals } from "./providers.ts";
 import { SdkAlone } from "./sdk-alone.ts";
 
 const { values } = parseArgs({
@@ -134,6 +134,7 @@ async function compare(): Promise<void> {
 				commands: { "*": { traces: 0, metrics: false } },
 			}),
 		]),
+		"SDK as in production": await openPool([telemetry(production())]),
 		"SDK's own calls": await openPool([new SdkAlone(providers())]),
 	};
 	const calls = Number(

@@ -8,7 +8,7 @@ import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-ho
 import { W3CTraceContextPropagator } from "@opentelemetry/core";
 import type { PoolInstrument } from "@snakepit/core/instrument";
 import { telemetry } from "../src/index.ts";
-import { providers } from "./providers.ts";
+import { production, providers } from "./providers.ts";
 import { SdkAlone } from "./sdk-alone.ts";
 
 const CALLS = 5_000;
@@ -32,6 +32,7 @@ const followers: Readonly<Record<string, PoolInstrument>> = {
 		commands: { "*": { traces: 0.1 } },
 	}).attach(pool),
 	"telemetry, no SDK": telemetry().attach(pool),
+	"telemetry, SDK as in production": telemetry(production()).attach(pool),
 };
 const times = new Map<string, number[]>();
 
