@@ -18,6 +18,7 @@ from weakref import getweakrefcount
 
 from snakepit_bridge.calls.call_state import CallState
 from snakepit_bridge.calls.compact_result import pack_result
+from snakepit_bridge.calls.context import NOT_SAMPLED
 from snakepit_bridge.calls.coroutine_call import CoroutineCall
 from snakepit_bridge.calls.trampoline import drive_by_name_for, drive_for
 from snakepit_bridge.failures.failure import taken_back
@@ -126,9 +127,12 @@ class CoroutineRun(Coroutine[Any, Any, None]):
                 call.state = _RUNNING
                 begun_us = now_us
                 context = of.context
-                is_idle = tracing is None or tracing.is_idle(call.traceparent)
-                if tracing is not None and is_idle:
-                    context = tracing.context_of(call.traceparent, context)
+                is_idle = True
+                if tracing is not None:
+                    if call.traceparent is NOT_SAMPLED:
+                        context = tracing.unrecorded(context)
+                    else:
+                        is_idle = tracing.is_idle(call.traceparent)
                 context = context.copy()
                 try:
                     coroutine = self._coroutine_of(call, is_idle, begun_us)

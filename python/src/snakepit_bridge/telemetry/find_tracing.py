@@ -57,7 +57,8 @@ class _TracingOnDemand:
         self._of = (worker_id, incarnation)
         self._loaded: Tracing | None = None
         self._has_failed = False
-        # Made once: a worker has one context that is copied for its plain calls.
+        # What is copied for calls is one context, or another one for coroutines.
+        self._base: contextvars.Context | None = None
         self._unrecorded: contextvars.Context | None = None
 
     def begin(
@@ -78,11 +79,12 @@ class _TracingOnDemand:
 
     def unrecorded(self, context: contextvars.Context) -> contextvars.Context:
         """See `Tracing`."""
-        if self._unrecorded is not None:
+        if context is self._base and self._unrecorded is not None:
             return self._unrecorded
         tracing = self._used()
         if tracing is None:
             return context
+        self._base = context
         self._unrecorded = tracing.unrecorded(context)
         return self._unrecorded
 
