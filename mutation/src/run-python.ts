@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { appendFileSync, mkdirSync, readFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { environment } from "../../scripts/python-environment.ts";
 import { must } from "../../scripts/run.ts";
@@ -30,6 +30,8 @@ export function runPython(
 		MUTMUT,
 	]);
 	appendFileSync(join(cwd, "pyproject.toml"), mutmutConfig(files));
+	// mutmut runs a copy of the tests one directory below: what they look for above it has to be there.
+	symlinkSync(join(workspace, "proto"), join(cwd, "proto"));
 	for (const directory of [cwd, home]) handOver(directory);
 	const env = {
 		PATH: process.env["PATH"],
