@@ -12,6 +12,7 @@ from snakepit_bridge.bridge.call_table import CallTable
 from snakepit_bridge.bridge.host_frames import (
     COMPACT,
     CompactFields,
+    deadline,
     parse_compact,
     tool_name,
 )
@@ -23,15 +24,11 @@ from snakepit_bridge.calls.plain_call import PlainCall
 from snakepit_bridge.calls.runner import Runner
 from snakepit_bridge.calls.running_call import RunningCall
 from snakepit_bridge.calls.sessions import NoHandles, Sessions
-from snakepit_bridge.failures.failure import CallRefused, not_transferable, refused
+from snakepit_bridge.failures.failure import CallRefused, refused
 from snakepit_bridge.tools.tool import Tool
-from snakepit_bridge.values.no_image import NoImage
 
 if TYPE_CHECKING:
     from snakepit_bridge.calls.call_memory import CallMemory
-    from snakepit_bridge.calls.credit import Credit
-    from snakepit_bridge.calls.input_stream import InputStream
-    from snakepit_bridge.calls.progress_reports import ProgressReports
 
 __all__ = ["Conversation"]
 
@@ -168,15 +165,19 @@ class Conversation:
         self._runner.submit(running)
 
     def _call(self, frame: pb.Call) -> None:
+        # Most calls are compact: not loaded at the start.
+        from snakepit_bridge.bridge.full_call import memory_of, running_call
+
         calls = self.calls
         if frame.call_id in calls.running:
             _logger.error("ignored a second call %d", frame.call_id)
             return
         memory: CallMemory | None = None
         try:
-            if calls.shared_memory is not None or frame.HasField("attachment"):
-                memory = self._memory(frame)
-            running = self._accept(frame, memory)
+            memory = memory_of(frame, calls.shared_memory)
+            if self._leaving:
+                raise CallRefused(pb.FAILURE_KIND_LEAVING, "the worker is leaving")
+            running = running_call(frame, memory, self.tools, self._sessions, calls)
         except CallRefused as refusal:
             answer = refused(frame.call_id, refusal, began=False)
             if memory is not None:
@@ -186,92 +187,23 @@ class Conversation:
         calls.running[frame.call_id] = running
         self._runner.submit(running)
 
-    def _memory(self, frame: pb.Call) -> CallMemory | None:
-        """Returns the call's part of the shared memory. Also for a call that is then
-        refused: from here on its segments are known."""
-        from snakepit_bridge.calls.shared_memory import AttachmentInvalid
-
-        shared = self.calls.shared_memory
-        try:
-            if shared is not None:
-                return shared.call(frame)
-            raise AttachmentInvalid("an attachment came, and none was agreed")
-        except AttachmentInvalid as error:
-            raise not_transferable(NoImage("$", str(error))) from None
-
-    def _accept(self, frame: pb.Call, memory: CallMemory | None) -> RunningCall:
-        if self._leaving:
-            raise CallRefused(pb.FAILURE_KIND_LEAVING, "the worker is leaving")
-        tool = self.tools.get(frame.tool)
-        if tool is None:
-            # Few calls need it.
-            from snakepit_bridge.bridge.refused_calls import not_found
-
-            raise not_found(frame.tool, self.tools)
-        streams = frame.HasField("stream_credit")
-        has_input = frame.has_input
-        if streams != tool.streams or (has_input and tool.input is None):
-            from snakepit_bridge.bridge.refused_calls import wrong_shape
-
-            raise wrong_shape(tool, streams)
-        cancellation = Cancellation()
-        call = Call(frame.call_id, tool.name, self.calls, cancellation, tool.is_async)
-        call.session = self._sessions.shared(frame.session_id)
-        if frame.may_hold:
-            call.handles = self._sessions.handles(frame.session_id)
-        call.deadline = _deadline(frame.timeout_ms)
-        call.trace_context = dict(frame.trace_context)
-        if has_input:
-            call._input = self._input_stream(frame, tool, cancellation)
-        if frame.wants_progress:
-            call._progress = self._progress(frame)
-        credit = self._credit_of(frame) if streams else None
-        return RunningCall(
-            tool, call, cancellation, frame.arguments, self.calls, memory, credit
-        )
-
     def _add(self, fields: CompactFields, call: Call) -> None:
         timeout_ms, session, traceparent, may_hold = fields
         call.session = self._sessions.shared(session)
         if may_hold:
             call.handles = self._sessions.handles(session)
-        call.deadline = _deadline(timeout_ms)
+        call.deadline = deadline(timeout_ms)
         if traceparent:
             call.trace_context = caller_headers(traceparent)
 
     def _add_to_plain(self, fields: CompactFields, plain: PlainCall) -> None:
         # Its view is made when it is asked for, if it can be.
         timeout_ms, session, traceparent, _ = fields
-        plain.deadline = _deadline(timeout_ms)
+        plain.deadline = deadline(timeout_ms)
         plain.traceparent = traceparent or None
         if session:
             plain.in_session = True
             self._add(fields, plain.call)
-
-    def _credit_of(self, frame: pb.Call) -> Credit:
-        from snakepit_bridge.calls.credit import Credit
-
-        return Credit(frame.stream_credit, frame.stream_bytes)
-
-    def _progress(self, frame: pb.Call) -> ProgressReports:
-        # Few workers need it.
-        from snakepit_bridge.calls.progress_reports import ProgressReports
-
-        return ProgressReports(frame.call_id, self.calls.send)
-
-    def _input_stream(
-        self, frame: pb.Call, tool: Tool, cancellation: Cancellation
-    ) -> InputStream:
-        from snakepit_bridge.calls.input_stream import INPUT_WINDOW, InputStream
-
-        call_id = frame.call_id
-
-        def grant(items: int) -> None:
-            credit = pb.Credit(call_id=call_id, chunks=items)
-            self.calls.send(pb.WorkerFrame(input_credit=credit))
-
-        grant(INPUT_WINDOW)
-        return InputStream(cancellation, tool.input, grant)
 
     def _cancel(self, frame: pb.Cancel) -> None:
         reason = _REASONS.get(frame.reason, CancelReason.CALLER)
@@ -315,7 +247,3 @@ class Conversation:
 
 def _compact_tools(tools: Mapping[str, Tool]) -> dict[bytes, Tool]:
     return {name.encode(): tool for name, tool in tools.items() if not tool.streams}
-
-
-def _deadline(timeout_ms: int | None) -> float | None:
-    return time.monotonic() + timeout_ms / 1000 if timeout_ms else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import time
 from typing import TypeAlias
 
 from google.protobuf.message import DecodeError
@@ -16,6 +17,7 @@ __all__ = [
     "UNRECORDED",
     "CompactCall",
     "CompactFields",
+    "deadline",
     "parse_compact",
     "parse_fields",
     "tool_name",
@@ -45,6 +47,11 @@ _UNSIGNED = struct.Struct(">I")
 CompactFields: TypeAlias = tuple[int | None, str | None, str | None, bool]
 # Its number, the bytes of its tool's name, its encoded arguments, and what else it has.
 CompactCall: TypeAlias = tuple[int, bytes, bytes, CompactFields | None]
+
+
+def deadline(timeout_ms: int | None) -> float | None:
+    """Returns when a call's time is over, on the clock of `time.monotonic()`; None if it has no limit."""
+    return time.monotonic() + timeout_ms / 1000 if timeout_ms else None
 
 
 def parse_compact(data: bytes) -> CompactCall:

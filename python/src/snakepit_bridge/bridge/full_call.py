@@ -1,0 +1,114 @@
+"""Makes a call of a frame that is not compact."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.call_table import CallTable
+from snakepit_bridge.bridge.host_frames import deadline
+from snakepit_bridge.calls.cancellation import Cancellation
+from snakepit_bridge.calls.context import Call
+from snakepit_bridge.calls.running_call import RunningCall
+from snakepit_bridge.calls.sessions import Sessions
+from snakepit_bridge.failures.failure import not_transferable
+from snakepit_bridge.tools.tool import Tool
+from snakepit_bridge.values.no_image import NoImage
+
+if TYPE_CHECKING:
+    from snakepit_bridge.calls.call_memory import CallMemory
+    from snakepit_bridge.calls.credit import Credit
+    from snakepit_bridge.calls.input_stream import InputStream
+    from snakepit_bridge.calls.progress_reports import ProgressReports
+    from snakepit_bridge.calls.shared_memory import SharedMemory
+
+__all__ = ["memory_of", "running_call"]
+
+
+def memory_of(frame: pb.Call, shared: SharedMemory | None) -> CallMemory | None:
+    """Returns the call's part of the shared memory, if there is any. Also for a call
+    that is then refused: from here on its segments are known.
+
+    Raises:
+        CallRefused: it names memory that is not there.
+    """
+    if shared is None and not frame.HasField("attachment"):
+        return None
+    from snakepit_bridge.calls.shared_memory import AttachmentInvalid
+
+    try:
+        if shared is not None:
+            return shared.call(frame)
+        raise AttachmentInvalid("an attachment came, and none was agreed")
+    except AttachmentInvalid as error:
+        raise not_transferable(NoImage("$", str(error))) from None
+
+
+def running_call(
+    frame: pb.Call,
+    memory: CallMemory | None,
+    tools: Mapping[str, Tool],
+    sessions: Sessions,
+    calls: CallTable,
+) -> RunningCall:
+    """Returns the call, which has not begun.
+
+    Raises:
+        CallRefused: there is no such tool, or it is none of this shape.
+    """
+    tool = tools.get(frame.tool)
+    if tool is None:
+        # Few calls need it.
+        from snakepit_bridge.bridge.refused_calls import not_found
+
+        raise not_found(frame.tool, tools)
+    streams = frame.HasField("stream_credit")
+    has_input = frame.has_input
+    if streams != tool.streams or (has_input and tool.input is None):
+        from snakepit_bridge.bridge.refused_calls import wrong_shape
+
+        raise wrong_shape(tool, streams)
+    cancellation = Cancellation()
+    call = Call(frame.call_id, tool.name, calls, cancellation, tool.is_async)
+    call.session = sessions.shared(frame.session_id)
+    if frame.may_hold:
+        call.handles = sessions.handles(frame.session_id)
+    call.deadline = deadline(frame.timeout_ms)
+    call.trace_context = dict(frame.trace_context)
+    if has_input:
+        call._input = _input_stream(frame, tool, cancellation, calls)
+    if frame.wants_progress:
+        call._progress = _progress(frame, calls)
+    credit = _credit_of(frame) if streams else None
+    return RunningCall(tool, call, cancellation, frame.arguments, calls, memory, credit)
+
+
+# Few workers need what these load.
+
+
+def _credit_of(frame: pb.Call) -> Credit:
+    from snakepit_bridge.calls.credit import Credit
+
+    return Credit(frame.stream_credit, frame.stream_bytes)
+
+
+def _progress(frame: pb.Call, calls: CallTable) -> ProgressReports:
+    from snakepit_bridge.calls.progress_reports import ProgressReports
+
+    return ProgressReports(frame.call_id, calls.send)
+
+
+def _input_stream(
+    frame: pb.Call, tool: Tool, cancellation: Cancellation, calls: CallTable
+) -> InputStream:
+    from snakepit_bridge.calls.input_stream import INPUT_WINDOW, InputStream
+
+    call_id = frame.call_id
+
+    def grant(items: int) -> None:
+        credit = pb.Credit(call_id=call_id, chunks=items)
+        calls.send(pb.WorkerFrame(input_credit=credit))
+
+    grant(INPUT_WINDOW)
+    return InputStream(cancellation, tool.input, grant)
