@@ -64,6 +64,29 @@ def test_one_that_is_cancelled_in_its_first_step_is_where_it_suspends(
     assert decode(bench.frames()[2].value) == 2
 
 
+@pytest.mark.parametrize("suspends", [False, True])
+def test_one_that_cancels_its_own_task_and_returns_is_cancelled_itself_alone(
+    bench: CoroutineBench, suspends: bool
+) -> None:
+    async def tool(number: int) -> int:
+        if number == 1:
+            if suspends:
+                await asyncio.sleep(0)
+            task = asyncio.current_task()
+            assert task is not None
+            task.cancel()
+        return number
+
+    bench.tool = tool
+    bench.run_all(1, 2)
+    bench.outbox.send_added()
+    failure = bench.frames()[1]
+    assert failure.kind == pb.FAILURE_KIND_TOOL_FAILED
+    assert failure.error.type == "asyncio.exceptions.CancelledError"
+    assert bench.tasks[2] != bench.tasks[1]
+    assert decode(bench.frames()[2].value) == 2
+
+
 def test_one_that_has_suspended_is_interrupted_and_may_clean_up(
     bench: CoroutineBench,
 ) -> None:

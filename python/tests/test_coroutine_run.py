@@ -71,15 +71,7 @@ def await_its_end(kept: list[Any]) -> None:
     task.add_done_callback(lambda _: kept.append("done"))
 
 
-def cancel_it(_kept: list[Any]) -> None:
-    task = asyncio.current_task()
-    assert task is not None
-    task.cancel()
-
-
-@pytest.mark.parametrize(
-    "leave_a_trace", [keep, keep_weakly, name_it, await_its_end, cancel_it]
-)
+@pytest.mark.parametrize("leave_a_trace", [keep, keep_weakly, name_it, await_its_end])
 def test_a_task_that_a_call_kept_or_changed_is_not_used_again(
     bench: CoroutineBench, leave_a_trace: Callable[[list[Any]], None]
 ) -> None:

@@ -9,7 +9,7 @@ unless the tool of one kept it or changed it: then it is not used again.
 
 from __future__ import annotations
 
-from asyncio import current_task
+from asyncio import CancelledError, current_task
 from collections.abc import Coroutine
 from contextvars import Context
 from sys import getrefcount
@@ -27,8 +27,6 @@ from snakepit_bridge.values.decode import read_short
 from snakepit_bridge.values.short import pack_short
 
 if TYPE_CHECKING:
-    import asyncio
-
     from snakepit_bridge.calls.call_sink import TerminalFrame
     from snakepit_bridge.calls.coroutines import Coroutines
 
@@ -96,7 +94,8 @@ class CoroutineRun(Coroutine[Any, Any, None]):
         of = self._of
         of.run_begins()
         waiting, begins, tracing = of.waiting, of.begins, of.table.tracing
-        task: asyncio.Task[None] = current_task()  # type: ignore[assignment]
+        # Of its attributes, two are private.
+        task: Any = current_task()
         # A factory of the tools decides what a task is, and how many there are.
         is_ours = of.main.loop.get_task_factory() is None
         untouched: tuple[Any, ...] | None = None
@@ -139,6 +138,8 @@ class CoroutineRun(Coroutine[Any, Any, None]):
                     awaited = context.run(coroutine.send, None)
                 except StopIteration as end:
                     value = end.value
+                    if task._must_cancel:
+                        value = self._cancelled_itself(call, context)
                 except BaseException as error:  # noqa: BLE001 - see above
                     value = context.run(call.failed, error)
                     self._gives_frame = True
@@ -184,6 +185,9 @@ class CoroutineRun(Coroutine[Any, Any, None]):
         value: Any
         if isinstance(error, StopIteration):
             value = error.value
+            task: Any = current_task()
+            if task._must_cancel:
+                value = self._cancelled_itself(call, context)
         else:
             value = context.run(call.failed, error)
             self._gives_frame = True
@@ -193,6 +197,12 @@ class CoroutineRun(Coroutine[Any, Any, None]):
         self._deliver(call, frame, self._of.table.outbox.held)
         self._of.run_ended()
         raise StopIteration
+
+    def _cancelled_itself(self, call: CoroutineCall, context: Context) -> TerminalFrame:
+        """Returns the frame of a call that cancelled its task and then returned: to who
+        awaits such a task, it was cancelled."""
+        self._gives_frame = True
+        return context.run(call.failed, CancelledError())
 
     def _frame(
         self, call: CoroutineCall, context: Context, value: Any, begun_us: int
@@ -232,13 +242,12 @@ class CoroutineRun(Coroutine[Any, Any, None]):
         of.gathering.progress += 1
 
 
-def _marks(task: asyncio.Task[None]) -> tuple[Any, ...]:
+def _marks(task: Any) -> tuple[Any, ...]:
     """Returns what differs after somebody has kept or changed a task."""
-    of: Any = task
     return (
         getrefcount(task),
         getweakrefcount(task),
-        of._must_cancel,
-        of._callbacks,
+        task._must_cancel,
+        task._callbacks,
         task.get_name(),
     )
