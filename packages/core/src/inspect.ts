@@ -15,13 +15,13 @@ export { type DoctorOptions, doctor } from "./inspect/doctor.ts";
 export { findDeadRuns } from "./inspect/find-dead-runs.ts";
 export { formatDoctorReport } from "./inspect/format-report.ts";
 export { isAlive } from "./inspect/is-alive.ts";
-export type {
-	FoundDeadRun,
-	LivingRun,
-	ReaperFindings,
-} from "./inspect/look-as-reaper.ts";
 export {
 	type HistoryOptions,
 	type RunHistory,
 	readHistory,
 } from "./inspect/read-history.ts";
+export type {
+	FoundDeadRun,
+	LivingRun,
+	ReaperFindings,
+} from "./inspect/reaper-findings.ts";

@@ -2,7 +2,8 @@ import { findStateDirectory } from "../os/state-directory.ts";
 import { thisMachine } from "../os/this-machine.ts";
 import { LedgerDirectory } from "../registry/ledger-directory.ts";
 import { loadSqlite } from "../registry/sqlite.ts";
-import { lookAsReaper, type ReaperFindings } from "./look-as-reaper.ts";
+import { lookAsReaper } from "./look-as-reaper.ts";
+import type { ReaperFindings } from "./reaper-findings.ts";
 
 export const NOTHING_FOUND: ReaperFindings = {
 	...{ living: [], dead: [], unclear: [] },

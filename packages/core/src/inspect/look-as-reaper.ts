@@ -1,9 +1,5 @@
 import type { SparedRun } from "../cleanup/cleanup-report.ts";
-import {
-	findOrphans,
-	type Orphan,
-	type SparedProcess,
-} from "../cleanup/orphan-search.ts";
+import { findOrphans } from "../cleanup/orphan-search.ts";
 import { judgeOwner, ownership } from "../cleanup/run-owner.ts";
 import { findUnrecordedRuns } from "../cleanup/unrecorded-runs.ts";
 import type { CensusHost } from "../os/census.ts";
@@ -11,34 +7,11 @@ import type { LedgerDirectory } from "../registry/ledger-directory.ts";
 import { readRunFile } from "../registry/read-run-file.ts";
 import { formatRunName, ownerKey, runPath } from "../registry/run-name.ts";
 import type { Sqlite } from "../registry/sqlite.ts";
-import type { RunId } from "../run-id.ts";
-
-/** A run whose owner is gone by its identity; a reaper looks at its lock too. */
-export interface FoundDeadRun {
-	readonly runId: RunId;
-	/** The name of the program; `undefined` where no record says it. */
-	readonly program: string | undefined;
-	/** Living processes of it. */
-	readonly orphans: readonly Pick<Orphan, "pid" | "foundBy">[];
-	/** Processes that look like its own and are left alone. */
-	readonly spared: readonly SparedProcess[];
-}
-
-/** A run whose owner lives. */
-export interface LivingRun {
-	readonly runId: RunId;
-	/** Of its owner. */
-	readonly pid: number;
-}
-
-/** What a reaper would meet. */
-export interface ReaperFindings {
-	/** Runs whose owner lives, this program's own included. */
-	readonly living: readonly LivingRun[];
-	readonly dead: readonly FoundDeadRun[];
-	/** Runs that cannot be judged from here, or whose file cannot be read. */
-	readonly unclear: readonly SparedRun[];
-}
+import type {
+	FoundDeadRun,
+	LivingRun,
+	ReaperFindings,
+} from "./reaper-findings.ts";
 
 /** Looks at every open run the way the reaper does, without claiming or ending anything. */
 export function lookAsReaper(

@@ -1,5 +1,5 @@
 import type { LayerReport } from "../protection.ts";
-import type { ReaperFindings } from "./look-as-reaper.ts";
+import type { ReaperFindings } from "./reaper-findings.ts";
 
 /** The layer of the doctor that reports what the next start of a program would meet. */
 export function reaperReport(findings: ReaperFindings): LayerReport {
