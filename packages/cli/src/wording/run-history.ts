@@ -31,7 +31,7 @@ export function runEnd(run: RunHistory): RunEnd {
 	const took = cleanupMs === undefined ? "" : ` in ${duration(cleanupMs)}`;
 	return {
 		...{ word: "died", tone: "bad" },
-		detail: `Its program did not close it; ${cleanerWords(endedBy)} cleaned up after it${took}, and ended ${counted(killed, "process", "processes")}.`,
+		detail: `Its program did not close it; ${cleanerWords(endedBy)} cleaned up after it${took}. ${counted(killed, "process", "processes")} had to be killed.`,
 	};
 }
 
@@ -87,12 +87,15 @@ function workerEntry(
 		};
 	const { exit, reason, killer, tail = [], lastCommand } = end;
 	const by = killerWords(killer);
+	// A protection acts when the host has died; the reaper only records it.
+	const why =
+		reason === "reaped" && killer === "protection" ? "host_died" : reason;
 	const call =
 		lastCommand === undefined ? "" : `; its last call was ${lastCommand}`;
 	return {
 		...{ key: incarnation, wallMs: endedAt, lines: tail },
 		tone: IN_ORDER.includes(reason) ? "quiet" : "bad",
-		text: `${who} ended${exitWords(exit)}: ${words(reason)}${by}${call}`,
+		text: `${who} ended${exitWords(exit)}: ${words(why)}${by}${call}`,
 	};
 }
 

@@ -80,6 +80,6 @@ test("what a protection did, and the end of a host, are incidents", () => {
 		}),
 	).toEqual([
 		"protection guard ended pid 9, found by group",
-		"died. Its program did not close it; the start of run bcdefgh cleaned up after it, and ended 2 processes.",
+		"died. Its program did not close it; the start of run bcdefgh cleaned up after it. 2 processes had to be killed.",
 	]);
 });

@@ -108,14 +108,14 @@ test(
 		const before = snakepit(dataDir, "incidents").stdout;
 		expect(before).toMatch(
 			// Whichever of the two is first.
-			/\nunknown +\w+ +waiting-0 \(pid \d+\) ended: (host died, ended by lifeline|reaped, ended by protection)\n/,
+			/\nunknown +\w+ +waiting-0 \(pid \d+\) ended: host died, ended by (lifeline|protection)\n/,
 		);
 		expect(before).toMatch(/\nunknown +\w+ +died\. Its program is gone/);
 		await ended(await hostIn(dataDir, 1), "its input");
 		const { stdout } = snakepit(dataDir, "incidents");
 		expect(stdout).toMatch(/^TIME +RUN +WHAT\n/);
 		expect(stdout).toMatch(
-			/ended: (host died, ended by lifeline|reaped, ended by protection)\n/,
+			/ended: host died, ended by (lifeline|protection)\n/,
 		);
 		expect(stdout).toMatch(
 			/died\. .*; the start of run \w{7} cleaned up after it in /,

@@ -20,7 +20,7 @@ test.each([
 	[
 		{},
 		"died",
-		/did not close it; the start of run abcdefg cleaned up after it in 12 ms, and ended 2 processes/,
+		/did not close it; the start of run abcdefg cleaned up after it in 12 ms\. 2 processes had to be killed/,
 	],
 	[
 		{ endedBy: "command:77" },
@@ -59,6 +59,10 @@ test("ends of workers and incidents are one timeline, latest first", () => {
 					},
 				}),
 				worker("x-3", { status: "active" }),
+				worker("x-4", {
+					endedAt: 5,
+					end: { reason: "reaped", killer: "protection" },
+				}),
 			],
 			incidents: [
 				{ type: "heartbeat.hung", wallMs: 20, workerId: "a", silentMs: 9_000 },
@@ -73,8 +77,9 @@ test("ends of workers and incidents are one timeline, latest first", () => {
 			"a (pid 7) ended by SIGKILL: host died, ended by lifeline; its last call was mean",
 			"bad",
 		],
+		["a (pid 7) ended: host died, ended by protection", "bad"],
 	]);
-	expect(entries.at(-1)?.lines).toEqual(["the last line"]);
+	expect(entries.at(-2)?.lines).toEqual(["the last line"]);
 });
 
 test("a worker of a run that goes on is alive, or starts", () => {
