@@ -93,6 +93,28 @@ def test_a_task_that_a_call_kept_or_changed_is_not_used_again(
         assert kept == ["done"]
 
 
+@pytest.mark.parametrize("fails", [False, True])
+def test_an_answer_behind_a_call_that_blocked_does_not_wait_for_the_next_one_that_blocks(
+    together: CoroutineBench, fails: bool
+) -> None:
+    left: list[bool] = []
+
+    async def tool(number: int) -> int:
+        if number == 1:
+            # It blocks the loop for so long that another thread sends what waits.
+            together.now_ns += 1_000_000
+            together.release()
+        if number == 2 and fails:
+            raise ValueError
+        if number == 3:
+            left.append(not together.outbox.waiting or together.is_watched)
+        return number
+
+    together.tool = tool
+    together.run_all(1, 2, 3)
+    assert left == [True]
+
+
 def test_a_call_looks_at_its_task_as_any_coroutine(bench: CoroutineBench) -> None:
     async def tool(number: int) -> int:
         task = asyncio.current_task()

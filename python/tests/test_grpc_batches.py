@@ -54,9 +54,10 @@ def test_small_results_leave_together_and_large_ones_alone(start: Host) -> None:
     sizes = [10, 20_000, 10, 10, 70_000, 15_000, 15_000, 15_000, 15_000, 15_000] * 5
     frames = [call_of_size(n, encode([size])) for n, size in enumerate(sizes, 1)]
     conversation.send(batch=pb.HostFrames(frames=frames))
+    # In any order: none is promised of calls that a host sends at once.
     results = [conversation.receive().result for _ in sizes]
-    assert [result.call_id for result in results] == list(range(1, len(sizes) + 1))
-    assert [len(decode(result.value)) for result in results] == sizes
+    answered = {result.call_id: len(decode(result.value)) for result in results}
+    assert answered == dict(enumerate(sizes, 1))
     messages = conversation.messages
     assert len(messages) < len(sizes)
     for message in messages:

@@ -74,7 +74,7 @@ class Bench:
         self.table.withdraw = self.withdraw
         table: Any = self.table
         context = copy_context()
-        gathering: Any = SimpleNamespace(progress=0)
+        gathering: Any = SimpleNamespace(progress=0, hold=self.hold)
         self.gathering = gathering
         self.plain_run = PlainRun(context, table, gathering, lambda: self.now_ns)
         queue: Any = SimpleNamespace(waiting=self.waiting, look=lambda: None)
@@ -85,6 +85,8 @@ class Bench:
         self.tools = {
             name.encode(): (each, PlainCall) for name, each in box.tools.items()
         }
+        # Whether another thread sends what is held back for too long.
+        self.is_watched = False
         self.meanwhile: Callable[[], None] = lambda: None
 
     def functions(self) -> dict[str, Any]:
@@ -111,6 +113,14 @@ class Bench:
         for each in (takes, see, fail, other):
             each.__module__ = "tools"
         return {"takes": takes, "see": see, "fail": fail, "other": other}
+
+    def hold(self) -> None:
+        self.outbox.held = self.is_watched = True
+
+    def release(self) -> None:
+        """What the bridge's thread does when the main thread is blocked."""
+        self.outbox.held = self.is_watched = False
+        self.outbox.send_added()
 
     def withdraw(self, call: Any) -> bool:
         try:

@@ -225,21 +225,27 @@ class CoroutineRun(Coroutine[Any, Any, None]):
     ) -> None:
         """Ends a call; its frame may wait for those that follow."""
         of = self._of
-        table, keep = of.table, of.keep
-        outbox = table.outbox
-        if type(frame) is bytes and call.ends_with_answer:
-            call.state = _ENDED
+        table, keep, gathering = of.table, of.keep, of.gathering
+        # Before it holds anything back: see there.
+        gathering.progress += 1
+        ends_here = type(frame) is bytes and call.ends_with_answer
+        if not may_wait:
+            table.outbox.held = False
+        elif keep is not None and ends_here:
             # It waits only where the host finds it, whatever the next call does.
-            outbox.held = may_wait and (keep is None or keep(frame))
-            outbox.put_last(frame)
+            table.outbox.held = keep(frame)  # type: ignore[arg-type]
+        else:
+            # The next call may block the loop, in which case the bridge's thread sends it.
+            gathering.hold()
+        if ends_here:
+            call.state = _ENDED
+            table.outbox.put_last(frame)
             # After the frame: a worker that leaves is gone when no call is left.
             del table.running[call.number]
             if table.replies or table.on_settled is not None:
                 table.follow_up(call.number)
         else:
-            outbox.held = may_wait
             call.settle(frame)
-        of.gathering.progress += 1
 
 
 def _marks(task: Any) -> tuple[Any, ...]:

@@ -102,7 +102,8 @@ class Gathering:
             self.hold()
 
     def hold(self) -> None:
-        """Holds back frames from here on; in the main thread."""
+        """Holds back frames from here on, until they leave in time; in the main thread,
+        which has changed `progress` since it may have been seen to be idle."""
         self.outbox.held = True
         if self._timer is None and self._loop is not None:
             call_soon(self._loop, self._begin_to_watch)
