@@ -52,7 +52,7 @@ class CoroutineBench(Bench):
         @tool
         async def runs(number: int) -> Any:
             task: Any = asyncio.current_task()
-            # Of a task alone, whoever had it before.
+            # The name belongs to the task, however many calls ran in it.
             self.tasks[number] = task.get_name()
             del task
             return await self.tool(number)

@@ -1,7 +1,7 @@
 import type { ProcessExit } from "../world.ts";
 
 const BY_SIGNAL =
-	"was ended by a signal: of a person, of another program, or of the kernel when memory is short (dmesg shows that)";
+	"was ended by a signal from a person, another program, or the kernel when memory is short (dmesg shows that)";
 
 /** By exit status of the outer guard. Source: native/src/guard/exit-status.h. */
 const LOSSES: Readonly<Record<number, string>> = {
