@@ -1,4 +1,4 @@
-import type { Readable } from "node:stream";
+import { finished, type Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import type { Clock, Timer } from "../world.ts";
 import { DrawnLine, type OutputLine } from "./drawn-line.ts";
@@ -79,17 +79,12 @@ export function readLines(
 		stream.pause();
 		clock.after(0, reportInTurns);
 	});
-	let ended = false;
-	const end = (): void => {
-		if (ended) return;
-		ended = true;
+	// Also calls back where the stream ended before. A broken pipe of a dead worker ends its output and nothing else.
+	finished(stream, { writable: false }, () => {
 		reportParts(Number.POSITIVE_INFINITY);
 		write(decoder.end());
 		redraw?.cancel();
 		if (line.shown.text !== "" || line.shown.cut) report();
 		onEnd();
-	};
-	stream.on("end", end);
-	stream.on("close", end);
-	stream.on("error", end); // A broken pipe of a dead worker ends its output and nothing else.
+	});
 }

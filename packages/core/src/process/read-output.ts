@@ -1,4 +1,4 @@
-import type { Readable } from "node:stream";
+import { finished, type Readable } from "node:stream";
 import type { Clock } from "../world.ts";
 
 /**
@@ -26,11 +26,11 @@ export class ReadOutput {
 		this.#stream = stream;
 		this.#clock = clock;
 		this.ended = new Promise((resolve) => {
-			const end = (): void => {
+			// The output of a forked worker may have ended before its start was reported.
+			finished(stream, { writable: false }, () => {
 				this.#state = "ended";
 				resolve();
-			};
-			for (const event of ["end", "close", "error"]) stream.once(event, end);
+			});
 		});
 	}
 

@@ -1,4 +1,4 @@
-import type { Duplex } from "node:stream";
+import { type Duplex, finished } from "node:stream";
 import type { WorkerSlot } from "../adapter.ts";
 import { StartError } from "../errors.ts";
 
@@ -104,19 +104,18 @@ export async function shakeHands(
 		chunks.push(end === -1 ? chunk : chunk.subarray(0, end));
 		if (end !== -1) resolve(Buffer.concat(chunks).toString("utf8"));
 	};
-	const closed = (cause?: Error): void =>
+	channel.on("data", read);
+	// Also calls back where the program closed it before.
+	finished(channel, { writable: false }, (cause) =>
 		reject(
 			new StartError({
 				code: "WORKER_EXITED_EARLY",
 				ran: "no",
 				message: `Worker ${workerId} closed its control channel (descriptor 3) before it reported that it is ready.`,
-				cause,
+				cause: cause ?? undefined,
 			}),
-		);
-	channel.on("data", read);
-	channel.on("end", () => closed());
-	channel.on("close", () => closed());
-	channel.on("error", closed);
+		),
+	);
 	channel.write(`${launchMessage}\n`);
 	try {
 		return parseReadyLine(workerId, await promise, refusalCodes);
