@@ -10,11 +10,15 @@ import { SMALL_TEXT } from "./small-call.ts";
 
 const IN_FLIGHT = [16, 64];
 const WORKERS = [1, 2, 4];
-/** How many calls a second an ordinary function is to answer, by transport. */
-const OF_DEF: readonly (readonly [string, number])[] = [
-	["gRPC", 12_000],
-	["framed", 60_000],
-];
+/** How many calls a second one worker is to answer. */
+const RATES = [
+	{ variant: "gRPC", mode: "sync", inFlight: 16, atLeast: 12_000 },
+	{ variant: "framed", mode: "sync", inFlight: 16, atLeast: 60_000 },
+	{ variant: "framed", mode: "sync", inFlight: 64, atLeast: 100_000 },
+	{ variant: "framed", mode: "async", inFlight: 16, atLeast: 60_000 },
+] as const;
+const MODES = ["sync", "async"] as const;
+const OF_MODE = { sync: "an ordinary function", async: "async def" };
 /** One Python, however many workers are asked for. */
 const ONLY_ONE = ["pythonia", "node-calls-python"];
 
@@ -45,20 +49,29 @@ export const throughput: Case = {
 	aims: [
 		...IN_FLIGHT.map((inFlight) => aimAgainstBare("gRPC", inFlight, 4)),
 		...IN_FLIGHT.map((inFlight) => aimAgainstBare("framed", inFlight, 20)),
-		...OF_DEF.map(([variant, atLeast]) => ({
-			text: `${variant}, an ordinary function: 1 worker, 16 in flight`,
+		...RATES.map(({ variant, mode, inFlight, atLeast }) => ({
+			text: `${variant}, ${OF_MODE[mode]}: 1 worker, ${inFlight} in flight`,
 			unit: "calls/s",
 			atLeast,
-			value: (of: Lookup) => of(named(ourName(variant), 1), figureOf(16)),
+			value: (of: Lookup) => of(ofMode(variant, mode), figureOf(inFlight)),
 		})),
-		{
-			text: "framed, an ordinary function, against pythonia, 1 worker, 16 in flight",
-			unit: "x",
-			atLeast: 1,
-			value: (of: Lookup) =>
-				of(named(ourName("framed"), 1), figureOf(16)) /
-				of(named("pythonia", 1), figureOf(16)),
-		},
+		...MODES.flatMap((mode) => [
+			{
+				text: `framed, ${OF_MODE[mode]}, against pythonia, 1 worker, 16 in flight`,
+				unit: "x",
+				atLeast: 1,
+				value: (of: Lookup) =>
+					of(ofMode("framed", mode), figureOf(16)) /
+					of(named("pythonia", 1), figureOf(16)),
+			},
+			{
+				text: `framed, ${OF_MODE[mode]}, against the better bare unary gRPC, 1 worker, 16 in flight`,
+				unit: "x",
+				atLeast: 12,
+				value: (of: Lookup) =>
+					of(ofMode("framed", mode), figureOf(16)) / bareRate(of, 16),
+			},
+		]),
 		...["gRPC", "framed"].map((variant) => ({
 			text: `${variant}: 2 workers against 1, 64 in flight (the host takes a core of its own)`,
 			unit: "x",
@@ -74,6 +87,10 @@ function figureOf(inFlight: number): string {
 
 function named(name: string, workers: number): string {
 	return `${name}, ${workers} ${workers === 1 ? "worker" : "workers"}`;
+}
+
+function ofMode(variant: string, mode: (typeof MODES)[number]): string {
+	return named(ourName(variant, mode), 1);
 }
 
 function rowFor(contestant: Contestant, workers: number): Row {
@@ -114,10 +131,11 @@ function aimAgainstBare(
 		text: `${variant}, the better of its tools, against the better bare unary gRPC, 1 worker, ${inFlight} in flight`,
 		unit: "x",
 		atLeast,
-		value: (of) => {
-			const names = [bareName("threads"), bareName("asyncio")];
-			const bare = names.map((name) => of(named(name, 1), figureOf(inFlight)));
-			return ofOurs(of, variant, 1, inFlight) / most(bare);
-		},
+		value: (of) => ofOurs(of, variant, 1, inFlight) / bareRate(of, inFlight),
 	};
+}
+
+function bareRate(of: Lookup, inFlight: number): number {
+	const names = [bareName("threads"), bareName("asyncio")];
+	return most(names.map((name) => of(named(name, 1), figureOf(inFlight))));
 }
