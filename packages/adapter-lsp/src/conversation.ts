@@ -1,3 +1,4 @@
+import { finished } from "node:stream";
 import {
 	type Failure,
 	type Pausable,
@@ -83,7 +84,10 @@ export class LspConversation {
 		this.connection.onDispose(() =>
 			this.#break(new Error("its connection was disposed of")),
 		);
-		stdout.once("end", () => this.end("it has ended its output"));
+		// Also calls back where the output has ended before.
+		finished(stdout, { writable: false }, () =>
+			this.end("it has ended its output"),
+		);
 		void process.exited.then(() => this.end("it has ended"));
 		this.connection.listen();
 	}
@@ -96,6 +100,8 @@ export class LspConversation {
 			initializeParams(this.#options),
 		);
 		await connection.sendNotification(InitializedNotification.type, {});
+		// A server that has ended meanwhile would keep its place among those that get the documents.
+		this.#open.signal.throwIfAborted();
 		const detach = documents.attach((message) => this.#writer.send(message));
 		this.#open.signal.addEventListener("abort", detach, { once: true });
 		return result;

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import type { Readable, Writable } from "node:stream";
+import { finished, type Readable, type Writable } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import {
 	ReadBuffer,
@@ -30,7 +30,8 @@ export class WorkerTransport implements Transport {
 		this.#stdin = stdin;
 		this.#stdout = stdout;
 		stdin.on("error", (error) => this.onerror?.(error));
-		stdout.once("end", () => this.#end());
+		// Also calls back where the output has ended before.
+		finished(stdout, { writable: false }, () => this.#end());
 		void exited.then(() => this.#end());
 	}
 

@@ -1,4 +1,4 @@
-import type { Readable, Writable } from "node:stream";
+import { finished, type Readable, type Writable } from "node:stream";
 import { type Framing, FramingError } from "../framing/framing.ts";
 import { type Failure, type Id, readMessage } from "./message.ts";
 
@@ -78,7 +78,10 @@ export class JsonRpcPeer {
 		input.on("error", ({ message }) =>
 			this.#break(`it reads no requests: ${message}`),
 		);
-		output.once("end", () => this.end("it has ended its output"));
+		// Also calls back where the output has ended before.
+		finished(output, { writable: false }, () =>
+			this.end("it has ended its output"),
+		);
 		output.on("data", (chunk: Buffer) => {
 			try {
 				for (const text of reader.take(chunk)) this.#take(text);

@@ -1,3 +1,4 @@
+import { finished } from "node:stream";
 import { InputError, ToolError } from "@snakepit/core";
 import {
 	type Adapter,
@@ -84,7 +85,8 @@ function converse(process: WorkerProcess, options: LinesOptions): Connection {
 			breakUp(error.message);
 		}
 	});
-	stdout.once("end", () => end("it has ended its output"));
+	// Also calls back where the output has ended before.
+	finished(stdout, { writable: false }, () => end("it has ended its output"));
 	void process.exited.then(() => end("it has ended"));
 	return {
 		execute: async (command, args, { signal, input }) => {

@@ -1,0 +1,59 @@
+import { once } from "node:events";
+import { PassThrough, Readable, Writable } from "node:stream";
+import { contentLengthFraming } from "@snakepit/adapter-stdio/adapter";
+import type { WorkerProcess } from "@snakepit/core/adapter";
+import { expect, test } from "vitest";
+import { LspConversation } from "../src/conversation.ts";
+import { DocumentStore } from "../src/documents.ts";
+
+function conversation(
+	stdin: Writable,
+	stdout: Readable,
+	documents: DocumentStore,
+): LspConversation {
+	const process = { stdin, stdout, exited: new Promise(() => {}) };
+	return new LspConversation(
+		process as Partial<WorkerProcess> as WorkerProcess,
+		{ command: ["unused"] },
+		documents,
+	);
+}
+
+test("a server that had ended its output before anyone listened is not waited for", async () => {
+	const stdout = Readable.from([]);
+	stdout.resume();
+	await once(stdout, "end");
+	const documents = new DocumentStore(1_000);
+	const started = conversation(new PassThrough(), stdout, documents);
+	await expect(started.initialize(documents)).rejects.toThrow();
+});
+
+test("a server that ends while it is told that it is initialized gets no documents", async () => {
+	const stdout = new PassThrough();
+	/** Calls back when the server has read the message. */
+	const reads: (() => void)[] = [];
+	const written: string[] = [];
+	const stdin = new Writable({
+		write: (chunk, _encoding, done) => {
+			written.push(String(chunk));
+			reads.push(done);
+			stdin.emit("message");
+		},
+	});
+	const documents = new DocumentStore(1_000);
+	const started = conversation(stdin, stdout, documents);
+	const asked = once(stdin, "message");
+	const initialized = started.initialize(documents);
+	await asked;
+	const told = once(stdin, "message");
+	reads.shift()?.();
+	const answer = { jsonrpc: "2.0", id: 0, result: { capabilities: {} } };
+	stdout.write(contentLengthFraming.frame(JSON.stringify(answer)));
+	await told;
+	stdout.end();
+	await once(stdout, "end");
+	reads.shift()?.();
+	await expect(initialized).rejects.toThrow("it has ended its output");
+	documents.open({ uri: "a:b", languageId: "c", version: 1, text: "d" });
+	expect(written).toHaveLength(2);
+});
