@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
+import { finished } from "node:stream";
 
 /** Writes server-sent events to one page. */
 export class EventWriter {
@@ -11,7 +12,8 @@ export class EventWriter {
 		this.#response = response;
 		const gone = new AbortController();
 		this.gone = gone.signal;
-		response.on("close", () => gone.abort());
+		// Also calls back where the page has gone before, while the run was attached to.
+		finished(response, () => gone.abort());
 		response.writeHead(200, {
 			"content-type": "text/event-stream",
 			"cache-control": "no-store",
