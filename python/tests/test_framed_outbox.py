@@ -130,6 +130,24 @@ def test_a_worker_that_leaves_waits_for_answers_that_were_added(
     assert receiver.arrived() == [1]
 
 
+def test_a_worker_that_leaves_notices_that_another_thread_has_written(
+    outbox: FramedOutbox, receiver: Receiver
+) -> None:
+    async def leave() -> None:
+        outbox.attach(asyncio.get_running_loop())
+        # As the main thread does while it writes.
+        with outbox._writing:
+            outbox.put_last(frame(1))
+            leaving = asyncio.create_task(outbox.drained(30))
+            await asyncio.sleep(0)
+            assert not leaving.done()
+        outbox.flush()
+        await asyncio.wait_for(leaving, 10)
+
+    asyncio.run(leave())
+    assert receiver.arrived() == [1]
+
+
 def test_answers_of_a_tools_thread_are_not_held_back(
     outbox: FramedOutbox, receiver: Receiver
 ) -> None:

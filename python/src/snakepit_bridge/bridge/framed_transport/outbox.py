@@ -109,8 +109,6 @@ class FramedOutbox:
         if self._added:
             self._take_added()
         self.flush()
-        if self._on_drained is not None:
-            self._on_drained()
 
     def _take_added(self) -> None:
         self._waiting.append(b"".join(self._added))
@@ -159,6 +157,8 @@ class FramedOutbox:
             # Not `acquire`: a thread interrupted right after it would keep the lock.
             with writing:
                 self._write()
+        if self._on_drained is not None:
+            self._on_drained()
 
     def _write(self) -> None:
         connection = self._socket
@@ -249,5 +249,3 @@ class FramedOutbox:
         self.flush()
         if not self._full and self._loop is not None:
             self._loop.remove_writer(self._writable_fd)
-        if self._on_drained is not None:
-            self._on_drained()
