@@ -18,14 +18,15 @@ function pagesOf(root: string): readonly Page[] {
 	return JSON.parse(readFileSync(join(root, "pages.json"), "utf8"));
 }
 
-/** Processes of Python that the server started. */
+/** Processes of Python that the server started, without the preloaded parent that some of them may have. */
 function workersOf(host: MarkedHost): readonly number[] {
-	return host
+	const bridges = host
 		.living()
 		.filter(({ pid }) =>
 			readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("snakepit_bridge"),
-		)
-		.map(({ pid }) => pid);
+		);
+	const parents = new Set(bridges.map(({ parentPid }) => parentPid));
+	return bridges.map(({ pid }) => pid).filter((pid) => !parents.has(pid));
 }
 
 for (const [core, what] of [
