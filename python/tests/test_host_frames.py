@@ -6,13 +6,12 @@ import random
 
 import pytest
 from conftest import Host
-from google.protobuf.message import DecodeError
 from support.compact_frames import CALL, compact
 from support.framed_conversation import FramedConversation
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.framed_transport.frame_parser import FRAME, framed
-from snakepit_bridge.bridge.host_frames import parse_compact, tool_name
+from snakepit_bridge.bridge.host_frames import Undecodable, parse_compact, tool_name
 from snakepit_bridge.calls.context import NOT_SAMPLED
 from snakepit_bridge.values.encode import encode
 
@@ -52,7 +51,7 @@ def test_a_compact_call_has_a_timeout_a_session_and_a_traceparent(
     expected = None if fields == (None, None, None, False) else fields
     assert parse_compact(data) == (3, b"echo", b"\x90", expected)
     for size in range(1, len(data) - 1):
-        with pytest.raises(DecodeError, match="compact call"):
+        with pytest.raises(Undecodable, match="compact call"):
             parse_compact(data[:size])
 
 
@@ -71,12 +70,12 @@ def test_a_compact_call_has_a_timeout_a_session_and_a_traceparent(
     ],
 )
 def test_a_malformed_compact_call_is_refused(data: bytes) -> None:
-    with pytest.raises(DecodeError, match="compact call"):
+    with pytest.raises(Undecodable, match="compact call"):
         parse_compact(data)
 
 
 def test_a_name_that_is_not_ascii_is_refused() -> None:
-    with pytest.raises(DecodeError, match="compact call"):
+    with pytest.raises(Undecodable, match="compact call"):
         tool_name("é".encode())
 
 
@@ -96,7 +95,7 @@ def test_whatever_bytes_come_are_a_frame_or_refused() -> None:
         try:
             number, name, arguments, fields = parse_compact(data)
             call = pb.Call(call_id=number, tool=tool_name(name), arguments=arguments)
-        except DecodeError:
+        except Undecodable:
             continue
         if fields is not None:
             read += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-import importlib
+import importlib.util
 import os
 import sys
 
@@ -22,6 +22,7 @@ from snakepit_bridge.boot.process_setup import set_up_process
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from importlib.machinery import ModuleSpec
     from typing import TypeVar
 
     _Launch = TypeVar("_Launch", bound=Launch)
@@ -135,7 +136,12 @@ TRANSPORTS = {
     "framed": "snakepit_bridge.bridge.framed_transport.server",
 }
 UNPUBLISHED = "0.0.0"
-DEPENDENCIES = ("msgpack", "snakepit_bridge._gen.bridge_pb2")
+DEPENDENCIES = {
+    "grpc": ("grpc.aio", "msgpack", "snakepit_bridge._gen.bridge_messages"),
+    "framed": ("msgpack",),
+}
+# What the framed transport loads with the first frame that is not compact.
+LOADED_LATER = "google.protobuf"
 WITHOUT_GRPC = (
     'In a pythonEnvironment(), list "snakepit-bridge[grpc]". '
     "python() of @snakepit/adapter-python needs no gRPC."
@@ -175,20 +181,17 @@ def _clone_note(extra: str) -> str:
 
 def check_dependencies(transport: str) -> None:
     """Imports what a transport needs; raises `StartFailed` if it is not installed."""
-    # gRPC takes time and memory to import, so the framed transport does without it.
-    names = ("grpc.aio", *DEPENDENCIES) if transport == "grpc" else DEPENDENCIES
     # gRPC's fork handlers give up while a thread is inside gRPC, as ours always is: they
     # print a line to stderr, and now and then the child dies of SIGSEGV. The variable is
     # read at import; programs that tools start inherit its old value.
     before = os.environ.get(GRPC_FORK_SUPPORT)
     os.environ[GRPC_FORK_SUPPORT] = "0"
     try:
-        for name in names:
+        for name in DEPENDENCIES[transport]:
             module = importlib.import_module(name)
-            # Python turns a directory that it may not read into an empty package.
-            if getattr(module, "__file__", None) is None:
-                places = ", ".join(getattr(module, "__path__", ()))
-                raise ImportError(f"{name} has no code that can be read ({places})")
+            _check_readable(name, module.__spec__)
+        if transport == "framed" and LOADED_LATER not in sys.modules:
+            _check_readable(LOADED_LATER, importlib.util.find_spec(LOADED_LATER))
     except Exception as error:  # noqa: BLE001 - protobuf has its own about versions
         install = f"{sys.executable} -m pip install --upgrade"
         raise StartFailed(
@@ -202,6 +205,15 @@ def check_dependencies(transport: str) -> None:
         del os.environ[GRPC_FORK_SUPPORT]
         if before is not None:
             os.environ[GRPC_FORK_SUPPORT] = before
+
+
+def _check_readable(name: str, spec: ModuleSpec | None) -> None:
+    if spec is None:
+        raise ModuleNotFoundError(f"No module named {name!r}")
+    # Python turns a directory that it may not read into an empty package.
+    if not spec.has_location:
+        places = ", ".join(spec.submodule_search_locations or ())
+        raise ImportError(f"{name} has no code that can be read ({places})")
 
 
 def _report(channel: ControlChannel, failure: StartFailed) -> None:

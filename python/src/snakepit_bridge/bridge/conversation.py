@@ -34,11 +34,6 @@ __all__ = ["Conversation"]
 
 _logger = logging.getLogger(__name__)
 
-_REASONS = {
-    pb.CANCEL_REASON_DEADLINE: CancelReason.DEADLINE,
-    pb.CANCEL_REASON_SHUTDOWN: CancelReason.SHUTDOWN,
-}
-
 
 class Conversation:
     """The only conversation of this worker; one thread at a time uses it.
@@ -89,12 +84,15 @@ class Conversation:
         """Acts on the bytes of a frame.
 
         Raises:
-            DecodeError: they are none.
+            Undecodable: they are none.
         """
         if data and data[0] == COMPACT:
             self._compact_call(*parse_compact(data))
         else:
-            self.receive_message(pb.HostFrame.FromString(data))
+            # Most calls are compact: not loaded at the start.
+            from snakepit_bridge.bridge.full_call import host_frame
+
+            self.receive_message(host_frame(data))
 
     def receive_message(self, frame: pb.HostFrame) -> None:
         """Acts on a frame that is not compact."""
@@ -107,14 +105,11 @@ class Conversation:
         else:
             _logger.warning("ignored a frame of an unknown kind")
 
-    def ping(self, request: pb.PingRequest) -> pb.PingResponse:
-        """Answers a ping."""
+    def ping(self) -> tuple[int, int]:
+        """Notes a ping; returns what its answer says of this process: how many calls run,
+        and its processor time in microseconds."""
         self.last_ping = time.monotonic()
-        return pb.PingResponse(
-            sequence=request.sequence,
-            calls_running=len(self.calls.running),
-            cpu_time_us=time.process_time_ns() // 1000,
-        )
+        return len(self.calls.running), time.process_time_ns() // 1000
 
     def leave(self) -> None:
         """Refuses calls from now on."""
@@ -206,7 +201,11 @@ class Conversation:
             self._add(fields, plain.call)
 
     def _cancel(self, frame: pb.Cancel) -> None:
-        reason = _REASONS.get(frame.reason, CancelReason.CALLER)
+        reasons = {
+            pb.CANCEL_REASON_DEADLINE: CancelReason.DEADLINE,
+            pb.CANCEL_REASON_SHUTDOWN: CancelReason.SHUTDOWN,
+        }
+        reason = reasons.get(frame.reason, CancelReason.CALLER)
         self.calls.cancel(frame.call_id, reason)
 
     def _credit(self, frame: pb.Credit) -> None:

@@ -11,7 +11,12 @@ from snakepit_bridge._version import __version__
 from snakepit_bridge.tools.annotations.named import json_schema
 from snakepit_bridge.tools.tool import Tool
 
-__all__ = ["describe"]
+__all__ = ["describe", "describe_signal"]
+
+
+def describe_signal(tools: Mapping[str, Tool]) -> bytes:
+    """Returns a `WorkerSignal` with the description."""
+    return pb.WorkerSignal(describe=describe(tools)).SerializeToString()
 
 
 def describe(tools: Mapping[str, Tool]) -> pb.DescribeResponse:

@@ -1,13 +1,15 @@
-"""Makes a call of a frame that is not compact."""
+"""Frames of the host that are not compact, and the calls that they ask for."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from google.protobuf.message import DecodeError
+
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.call_table import CallTable
-from snakepit_bridge.bridge.host_frames import deadline
+from snakepit_bridge.bridge.host_frames import Undecodable, deadline
 from snakepit_bridge.calls.cancellation import Cancellation
 from snakepit_bridge.calls.context import Call
 from snakepit_bridge.calls.running_call import RunningCall
@@ -23,7 +25,15 @@ if TYPE_CHECKING:
     from snakepit_bridge.calls.progress_reports import ProgressReports
     from snakepit_bridge.calls.shared_memory import SharedMemory
 
-__all__ = ["memory_of", "running_call"]
+__all__ = ["host_frame", "memory_of", "running_call"]
+
+
+def host_frame(data: bytes) -> pb.HostFrame:
+    """Returns the frame; raises `Undecodable`."""
+    try:
+        return pb.HostFrame.FromString(data)
+    except DecodeError as error:
+        raise Undecodable(str(error)) from None
 
 
 def memory_of(frame: pb.Call, shared: SharedMemory | None) -> CallMemory | None:

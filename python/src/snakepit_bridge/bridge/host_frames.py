@@ -6,8 +6,6 @@ import struct
 import time
 from typing import TypeAlias
 
-from google.protobuf.message import DecodeError
-
 from snakepit_bridge.calls.context import NOT_SAMPLED
 
 __all__ = [
@@ -17,6 +15,7 @@ __all__ = [
     "UNRECORDED",
     "CompactCall",
     "CompactFields",
+    "Undecodable",
     "deadline",
     "parse_compact",
     "parse_fields",
@@ -49,6 +48,10 @@ CompactFields: TypeAlias = tuple[int | None, str | None, str | None, bool]
 CompactCall: TypeAlias = tuple[int, bytes, bytes, CompactFields | None]
 
 
+class Undecodable(Exception):
+    """Bytes of the host that are no message."""
+
+
 def deadline(timeout_ms: int | None) -> float | None:
     """Returns when a call's time is over, on the clock of `time.monotonic()`; None if it has no limit."""
     return time.monotonic() + timeout_ms / 1000 if timeout_ms else None
@@ -58,7 +61,7 @@ def parse_compact(data: bytes) -> CompactCall:
     """Returns the parts of a compact frame, which begins with `COMPACT`.
 
     Raises:
-        DecodeError: it is none.
+        Undecodable: it is none.
     """
     try:
         number, length, fields = _unpack_head(data)
@@ -70,9 +73,9 @@ def parse_compact(data: bytes) -> CompactCall:
             return number, name, data[end:], None
         more, end = parse_fields(data, end, fields)
     except UnicodeDecodeError:
-        raise DecodeError("a compact call with text that is not ASCII") from None
+        raise Undecodable("a compact call with text that is not ASCII") from None
     except (struct.error, IndexError):
-        raise DecodeError(f"a compact call of {len(data)} bytes, cut off") from None
+        raise Undecodable(f"a compact call of {len(data)} bytes, cut off") from None
     return number, name, data[end:], more
 
 
@@ -80,24 +83,24 @@ def tool_name(name: bytes) -> str:
     """Returns the name of a tool that there is not.
 
     Raises:
-        DecodeError: it is no name.
+        Undecodable: it is no name.
     """
     try:
         return str(name, "ascii")
     except UnicodeDecodeError:
-        raise DecodeError("a compact call with text that is not ASCII") from None
+        raise Undecodable("a compact call with text that is not ASCII") from None
 
 
 def parse_fields(data: bytes, at: int, fields: int) -> tuple[CompactFields, int]:
     """Returns the fields, and where they end.
 
     Raises:
-        DecodeError: there are unknown ones.
+        Undecodable: there are unknown ones.
         UnicodeDecodeError: a text is not ASCII.
         IndexError, struct.error: they are cut off.
     """
     if fields & ~_ALL_FIELDS:
-        raise DecodeError(f"a compact call with unknown fields: {fields}")
+        raise Undecodable(f"a compact call with unknown fields: {fields}")
     timeout_ms = session = None
     traceparent = NOT_SAMPLED if fields & UNRECORDED else None
     if fields & TIMEOUT:

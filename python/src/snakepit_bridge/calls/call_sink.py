@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["CallSink", "TerminalFrame"]
 
 # Bytes are those of `compact_result`.
-TerminalFrame: TypeAlias = pb.WorkerFrame | bytes
+TerminalFrame: TypeAlias = "pb.WorkerFrame | bytes"
 
 
 class CallSink(Protocol):

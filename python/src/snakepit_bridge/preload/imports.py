@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # What a worker that is started by itself imports with the first call that needs it.
 FOR_SOME_CALLS = (
+    "_gen.bridge_messages",
+    "bridge.full_call",
     "calls.call_memory",
     "calls.credit",
     "calls.host_calls",

@@ -16,6 +16,7 @@ from snakepit_bridge.bridge.framed_transport.frame_parser import (
     SIGNAL,
     framed,
 )
+from snakepit_bridge.bridge.framed_transport.signals import WELCOME
 from snakepit_bridge.bridge.transport import LogLimit
 from snakepit_bridge.threads.call_soon import call_soon
 from snakepit_bridge.threads.notice import Notice
@@ -142,9 +143,9 @@ class FramedOutbox:
             call_soon(self._loop, self.flush)
         return True
 
-    def put_signal(self, signal: pb.WorkerSignal) -> None:
-        """Adds a signal; in the main thread or the bridge's."""
-        self._waiting.append(framed(SIGNAL, signal.SerializeToString()))
+    def put_signal(self, signal: bytes) -> None:
+        """Adds a `WorkerSignal`; in the main thread or the bridge's."""
+        self._waiting.append(framed(SIGNAL, signal))
         self.flush()
 
     def flush(self) -> None:
@@ -212,8 +213,7 @@ class FramedOutbox:
 
     def open(self, connection: socket.socket) -> None:
         """Begins to write, with the welcome to the host."""
-        welcome = pb.WorkerSignal(welcome=pb.Welcome())
-        self._waiting.appendleft(framed(SIGNAL, welcome.SerializeToString()))
+        self._waiting.appendleft(framed(SIGNAL, WELCOME))
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, KERNEL_BYTES)
         # A descriptor of its own: the one for reading is shared between selectors.
         self._writable_fd = os.dup(connection.fileno())

@@ -11,15 +11,14 @@ from _operator import _compare_digest as compare_digest
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from google.protobuf.message import DecodeError
-
-from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.framed_transport import signals
 from snakepit_bridge.bridge.framed_transport.frame_parser import (
     SIGNAL,
     FrameParser,
     Malformed,
     framed,
 )
+from snakepit_bridge.bridge.host_frames import Undecodable
 from snakepit_bridge.bridge.patience import Patience
 
 if TYPE_CHECKING:
@@ -106,20 +105,18 @@ class Reception:
         guest = _Guest(self, connection)
         self._guests[connection.fileno()] = guest
 
-    def _received(self, guest: _Guest, signal: pb.HostSignal) -> None:
-        kind = signal.WhichOneof("signal")
+    def _received(self, guest: _Guest, kind: str | None, body: bytes) -> None:
         if kind == "health":
-            health = pb.HealthResponse(serving=self.is_serving)
-            guest.send(pb.WorkerSignal(health=health))
+            guest.send(signals.health(self.is_serving))
         elif kind != "hello":
-            guest.refuse(pb.BYE_REASON_UNAUTHENTICATED, "the token comes first")
-        elif not compare_digest(signal.hello.token.encode(), self._token):
-            guest.refuse(pb.BYE_REASON_UNAUTHENTICATED, "the token is wrong")
+            guest.refuse(signals.UNAUTHENTICATED, "the token comes first")
+        elif not compare_digest(signals.token_of(body), self._token):
+            guest.refuse(signals.UNAUTHENTICATED, "the token is wrong")
         else:
             connection = guest.release()
             problem = self._admit(connection)
             if problem is not None:
-                _send_bye(connection, pb.BYE_REASON_BUSY, problem)
+                _send_bye(connection, signals.BUSY, problem)
                 connection.close()
 
 
@@ -134,12 +131,12 @@ class _Guest:
         self._patience = Patience(loop, PATIENCE_S, self.dismiss)
         loop.add_reader(connection.fileno(), self._read)
 
-    def send(self, signal: pb.WorkerSignal) -> None:
+    def send(self, signal: bytes) -> None:
         """Sends a signal; closes if the other end does not read."""
         if not _send(self._connection, signal):
             self.dismiss()
 
-    def refuse(self, reason: pb.ByeReason, message: str) -> None:
+    def refuse(self, reason: int, message: str) -> None:
         """Sends the reason, and closes."""
         _send_bye(self._connection, reason, message)
         self.dismiss()
@@ -168,28 +165,28 @@ class _Guest:
             return
         try:
             self._parsed(self._parser.feed(data))
-        except (Malformed, DecodeError) as error:
-            self.refuse(pb.BYE_REASON_MALFORMED, f"not a signal: {error}")
+        except (Malformed, Undecodable) as error:
+            self.refuse(signals.MALFORMED, f"not a signal: {error}")
 
     def _parsed(self, messages: list[tuple[int, bytes]]) -> None:
         for number, (kind, body) in enumerate(messages, 1):
             if kind != SIGNAL:
                 raise Malformed("the token comes first")
-            signal = pb.HostSignal.FromString(body)
-            if signal.HasField("hello") and number < len(messages):
+            signal, content = signals.kind_of(body)
+            if signal == "hello" and number < len(messages):
                 raise Malformed("the token must be the last message before the welcome")
-            self._reception._received(self, signal)
+            self._reception._received(self, signal, content)
             if self._connection.fileno() not in self._reception._guests:
                 return
 
 
-def _send(connection: socket.socket, signal: pb.WorkerSignal) -> bool:
-    data = framed(SIGNAL, signal.SerializeToString())
+def _send(connection: socket.socket, signal: bytes) -> bool:
+    data = framed(SIGNAL, signal)
     try:
         return connection.send(data) == len(data)
     except OSError:
         return False
 
 
-def _send_bye(connection: socket.socket, reason: pb.ByeReason, message: str) -> None:
-    _send(connection, pb.WorkerSignal(bye=pb.Bye(reason=reason, message=message)))
+def _send_bye(connection: socket.socket, reason: int, message: str) -> None:
+    _send(connection, signals.bye(reason, message))

@@ -8,11 +8,9 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from google.protobuf.message import DecodeError
-
-from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.boot.launch_message import Launch
 from snakepit_bridge.bridge.conversation import Conversation
+from snakepit_bridge.bridge.framed_transport import signals
 from snakepit_bridge.bridge.framed_transport.frame_parser import (
     FRAME,
     FrameParser,
@@ -20,6 +18,7 @@ from snakepit_bridge.bridge.framed_transport.frame_parser import (
 )
 from snakepit_bridge.bridge.framed_transport.outbox import FramedOutbox
 from snakepit_bridge.bridge.framed_transport.reception import Reception
+from snakepit_bridge.bridge.host_frames import Undecodable
 from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.threads.bridge_loop import BridgeLoop
 from snakepit_bridge.threads.call_soon import call_soon
@@ -106,8 +105,7 @@ class FramedTransport:
         """Writes what is left to write, then ends the conversation."""
         if self._connection is None:
             return
-        bye = pb.Bye(reason=pb.BYE_REASON_LEFT, message="the worker left")
-        self._outbox.put_signal(pb.WorkerSignal(bye=bye))
+        self._outbox.put_signal(signals.bye(signals.LEFT, "the worker left"))
         # If the host does not read any more, what is left is lost.
         await self._outbox.drained(timeout)
         self._hang_up()
@@ -145,8 +143,7 @@ class FramedTransport:
         self._conversation.calls.cancel_all(CancelReason.SHUTDOWN)
         self._on_host_left(True)
         if problem is not None:
-            bye = pb.Bye(reason=pb.BYE_REASON_MALFORMED, message=problem)
-            self._outbox.put_signal(pb.WorkerSignal(bye=bye))
+            self._outbox.put_signal(signals.bye(signals.MALFORMED, problem))
 
     # ------------------------------------------------ in the thread that reads
 
@@ -187,10 +184,10 @@ class FramedTransport:
                 if kind == FRAME:
                     receive(body)
                 else:
-                    self._signal(pb.HostSignal.FromString(body))
+                    self._signal(*signals.kind_of(body))
         except Malformed as error:
             self._end(str(error))
-        except DecodeError as error:
+        except Undecodable as error:
             self._end(f"a message that cannot be decoded: {error}")
         return len(data) == READ_BYTES
 
@@ -198,18 +195,17 @@ class FramedTransport:
         self._is_over = True
         call_soon(self._loop, functools.partial(self._host_left, problem))
 
-    def _signal(self, signal: pb.HostSignal) -> None:
-        kind = signal.WhichOneof("signal")
+    def _signal(self, kind: str | None, body: bytes) -> None:
         if kind == "ping":
-            answer = pb.WorkerSignal(ping=self._conversation.ping(signal.ping))
+            sequence = signals.sequence_of(body)
+            answer = signals.ping(sequence, *self._conversation.ping())
         elif kind == "describe":
             # Few hosts ask for it.
-            from snakepit_bridge.bridge.describe import describe
+            from snakepit_bridge.bridge.describe import describe_signal
 
-            answer = pb.WorkerSignal(describe=describe(self._conversation.tools))
+            answer = describe_signal(self._conversation.tools)
         elif kind == "health":
-            health = pb.HealthResponse(serving=self._reception.is_serving)
-            answer = pb.WorkerSignal(health=health)
+            answer = signals.health(self._reception.is_serving)
         else:
             if kind == "leave":
                 self._on_host_left(False)

@@ -141,7 +141,7 @@ class Services:
 
     def _act_on(self, frame: pb.HostFrame) -> None:
         if frame.HasField("ping"):
-            answer = self._conversation.ping(frame.ping)
+            answer = self._pong(frame.ping)
             self._outbox.put_first(pb.WorkerFrame(ping=answer))
         else:
             self._conversation.receive_message(frame)
@@ -151,7 +151,15 @@ class Services:
             await context.write(message)
 
     async def _ping(self, request: pb.PingRequest, _context: Any) -> pb.PingResponse:
-        return self._conversation.ping(request)
+        return self._pong(request)
+
+    def _pong(self, request: pb.PingRequest) -> pb.PingResponse:
+        calls_running, cpu_time_us = self._conversation.ping()
+        return pb.PingResponse(
+            sequence=request.sequence,
+            calls_running=calls_running,
+            cpu_time_us=cpu_time_us,
+        )
 
     async def _describe(
         self, _request: pb.DescribeRequest, _context: Any
