@@ -73,6 +73,8 @@ def test_a_framed_worker_imports_little_before_it_is_ready(tmp_path: Path) -> No
         "opentelemetry.trace",
         "numpy",
         "asyncio",
+        "logging",
+        "traceback",
         "inspect",
         "ssl",
         "grpc",

@@ -13,7 +13,13 @@ from snakepit_bridge.bridge.host_frames import Undecodable
 
 NUMBERS = [0, 1, 127, 128, 300, (1 << 32) - 1, (1 << 64) - 1]
 # A field that no release has, of each kind.
-UNKNOWN = [b"", b"\xc8\x3e\x07", b"\xca\x3e\x02hi", b"\xcd\x3e0123", b"\xc9\x3e01234567"]
+UNKNOWN = [
+    b"",
+    b"\xc8\x3e\x07",
+    b"\xca\x3e\x02hi",
+    b"\xcd\x3e0123",
+    b"\xc9\x3e01234567",
+]
 
 
 @pytest.mark.parametrize("unknown", UNKNOWN)

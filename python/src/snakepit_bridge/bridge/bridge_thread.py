@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import functools
-import logging
 import os
 import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
@@ -19,6 +17,7 @@ from snakepit_bridge.bridge.call_table import CallTable
 from snakepit_bridge.bridge.conversation import Conversation
 from snakepit_bridge.bridge.signal_listener import SignalListener
 from snakepit_bridge.bridge.transport import Transport, TransportParts
+from snakepit_bridge.bridge_log import logger
 from snakepit_bridge.calls.call_page import CallPage
 from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.runner import Runner
@@ -40,8 +39,6 @@ LEAVE_GRACE_S = 2.0
 FINISH_S = 0.5
 LIFELINE_S = 0.5
 
-_logger = logging.getLogger(__name__)
-
 
 def _call_page(launch: Launch) -> CallPage | BegunMarks | None:
     path = launch.call_page
@@ -57,7 +54,7 @@ def _call_page(launch: Launch) -> CallPage | BegunMarks | None:
     except OSError as error:
         # The host finds no page: it sends no call ahead, and knows of none that did
         # not begin.
-        _logger.warning("there is no room for the page of calls: %s", error)
+        logger(__name__).warning("there is no room for the page of calls: %s", error)
         return None
 
 
@@ -72,7 +69,7 @@ def _shared_memory(launch: Launch) -> SharedMemory | None:
 def _warn_of_batches_of_one(tools: Iterable[Tool], calls_per_worker: int) -> None:
     sizes = {tool.name: tool.batch.max for tool in tools if tool.batch is not None}
     if calls_per_worker == 1 < max(sizes.values(), default=1):
-        _logger.warning(
+        logger(__name__).warning(
             "%s could run up to %d calls together, and this worker gets 1 at a time; "
             "set callsPerWorker of the pool to %d",
             ", ".join(sizes),
@@ -179,6 +176,8 @@ class BridgeThread:
         try:
             self._loop.run_until_complete(self._serve())
         except BaseException:  # noqa: BLE001 - a worker cannot work without it
+            import traceback
+
             traceback.print_exc(file=sys.stderr)
             os._exit(exit_status.FAILED)
         finally:
@@ -193,6 +192,8 @@ class BridgeThread:
         try:
             await transport.start()
         except Exception as error:  # noqa: BLE001 - grpc has several classes for it
+            import traceback
+
             self._failure = StartFailed(
                 "SOCKET_UNUSABLE",
                 f"cannot listen on {self._launch.socket}: {error}",
@@ -221,7 +222,7 @@ class BridgeThread:
             self._watch_silence()
             return
         if not has_warned:
-            _logger.warning("no ping from the host for %g s", limit)
+            logger(__name__).warning("no ping from the host for %g s", limit)
         self._loop.call_later(limit / 4, self._look_for_a_ping, last, True)
 
     def _leave(self, broken: bool) -> None:
@@ -235,7 +236,7 @@ class BridgeThread:
         if not await self._calls.settled(LEAVE_GRACE_S / 2):
             self._calls.cancel_all(CancelReason.SHUTDOWN)
             if not await self._calls.settled(LEAVE_GRACE_S / 2):
-                _logger.error(
+                logger(__name__).error(
                     "leaving with %d calls that do not end", len(self._calls.running)
                 )
                 if self._transport is not None:

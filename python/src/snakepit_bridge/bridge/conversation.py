@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from snakepit_bridge.bridge.host_frames import (
     tool_name,
 )
 from snakepit_bridge.bridge.plain_intake import PlainIntake, PlainTools
+from snakepit_bridge.bridge_log import logger
 from snakepit_bridge.calls.cancellation import Cancellation
 from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.context import Call, caller_headers
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from snakepit_bridge.calls.call_memory import CallMemory
 
 __all__ = ["Conversation"]
-
-_logger = logging.getLogger(__name__)
 
 
 class Conversation:
@@ -103,7 +101,7 @@ class Conversation:
         if kind in self._on_frame:
             self._on_frame[kind](getattr(frame, kind))
         else:
-            _logger.warning("ignored a frame of an unknown kind")
+            logger(__name__).warning("ignored a frame of an unknown kind")
 
     def ping(self) -> tuple[int, int]:
         """Notes a ping; returns what its answer says of this process: how many calls run,
@@ -165,7 +163,7 @@ class Conversation:
 
         calls = self.calls
         if frame.call_id in calls.running:
-            _logger.error("ignored a second call %d", frame.call_id)
+            logger(__name__).error("ignored a second call %d", frame.call_id)
             return
         memory: CallMemory | None = None
         try:

@@ -8,16 +8,15 @@ import os
 import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.boot.control_channel import cut_in_the_middle
-from snakepit_bridge.bridge.transport import Outbox
 from snakepit_bridge.calls.context import CURRENT, Call
 
 if TYPE_CHECKING:
+    from snakepit_bridge.bridge.logs import Logs
     from snakepit_bridge.telemetry.tracing import Tracing
 
 __all__ = ["LogForwarder", "forward_logs", "set_up_logging"]
@@ -50,10 +49,10 @@ def set_up_logging(level: int) -> None:
     root.removeHandler = _but_forwarders(root.removeHandler)  # type: ignore[method-assign, assignment]
 
 
-def forward_logs(outbox: Outbox, level: int) -> LogForwarder:
-    """Puts all records of the root logger into `outbox`."""
-    set_up_logging(level)
-    forwarder = LogForwarder(outbox, level)
+def forward_logs(logs: Logs) -> LogForwarder:
+    """Puts all records of the root logger into the outbox."""
+    set_up_logging(logs.level)
+    forwarder = LogForwarder(logs)
     logging.getLogger().addHandler(forwarder)
     return forwarder
 
@@ -96,50 +95,30 @@ def _but_forwarders(
 class LogForwarder(logging.Handler):
     """Puts records into the outbox; never raises, and never blocks for long.
 
-    Before `begin` and after `finish` the outbox may never be sent. Then it treats
-    records without another handler as Python does: from WARNING on it writes them to
-    standard error. In between it waits a moment until such a record is sent, since the
+    Before `Logs.begin` and after `Logs.finish` the outbox may never be sent. Then it
+    treats records without another handler as Python does: from WARNING on it writes them
+    to standard error. In between it waits a moment until such a record is sent, since the
     tool's next step may end the process.
-
-    Attributes:
-        tracing: knows the current span; None without OpenTelemetry.
     """
 
-    def __init__(self, outbox: Outbox, level: int) -> None:
-        super().__init__(level)
-        self.tracing: Tracing | None = None
-        self._outbox = outbox
-        self._pid = os.getpid()
-        self._is_finished = False
-        self._bridge: int | None = None
+    def __init__(self, logs: Logs) -> None:
+        super().__init__(logs.level)
+        self._logs = logs
+        self._outbox = logs.outbox
         self._is_patient = True
 
-    def begin(self, bridge: int | None) -> None:
-        """The outbox is sent from now on.
-
-        Args:
-            bridge: the thread that sends it.
-        """
-        self._bridge = bridge
-
-    def finish(self) -> None:
-        """The outbox is not sent any more.
-
-        Not `close`, since `logging.config` closes every handler.
-        """
+    def wait_until_idle(self) -> None:
+        """Waits until no record is being put into the outbox."""
         self.acquire()
-        try:
-            self._is_finished = True
-        finally:
-            self.release()
+        self.release()
 
     def emit(self, record: logging.LogRecord) -> None:
         """Sends one record; in a forked child, writes it to stderr instead."""
         try:
             handled = self._is_handled(record)
-            if os.getpid() != self._pid:
+            if os.getpid() != self._logs.pid:
                 self._write(record, self.level, handled)
-            elif self._is_finished:
+            elif self._logs.is_finished:
                 self._write(record, logging.WARNING, handled)
             else:
                 self._send(record, handled)
@@ -147,19 +126,20 @@ class LogForwarder(logging.Handler):
             self.handleError(record)
 
     def _send(self, record: logging.LogRecord, handled: bool) -> None:
+        bridge = self._logs.bridge
         is_shown = record.levelno >= logging.WARNING and not handled
-        if is_shown and self._bridge is None:
+        if is_shown and bridge is None:
             # Nothing is sent yet, and a start that fails loses what waits.
             self._write(record, logging.WARNING, handled)
             handled, is_shown = True, False
         if self._outbox.logs_waiting == 0:
             self._is_patient = True
-        taken = self._outbox.put_log(_frame(record, self.tracing, handled))
+        taken = self._outbox.put_log(_frame(record, self._logs.tracing, handled))
         if not is_shown:
             return
         if not taken:
             self._write(record, logging.WARNING, handled)
-        elif threading.get_ident() != self._bridge and self._is_patient:
+        elif threading.get_ident() != bridge and self._is_patient:
             self._is_patient = self._wait_until_sent()
 
     def _wait_until_sent(self) -> bool:
@@ -217,6 +197,8 @@ def _ids_of_the_caller(call: Call | None) -> tuple[str, str]:
 def _traceback(record: logging.LogRecord) -> str:
     parts = []
     if record.exc_info and record.exc_info[0] is not None:
+        import traceback
+
         parts.append("".join(traceback.format_exception(*record.exc_info)))
     if record.stack_info:
         parts.append(record.stack_info)

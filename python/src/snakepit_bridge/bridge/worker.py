@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 from collections.abc import Callable
 
 from snakepit_bridge._version import NEWEST_PROTOCOL, __version__
@@ -13,7 +12,7 @@ from snakepit_bridge.boot.control_channel import ControlChannel, StartFailed
 from snakepit_bridge.boot.launch_message import Launch
 from snakepit_bridge.boot.lifeline import Lifeline, end_group
 from snakepit_bridge.bridge.bridge_thread import BridgeThread
-from snakepit_bridge.bridge.log_forwarding import forward_logs
+from snakepit_bridge.bridge.logs import Logs
 from snakepit_bridge.bridge.transport import load_transport
 from snakepit_bridge.calls.cancel_signal import listen_for_cancel_signal
 from snakepit_bridge.calls.trampoline import invoke
@@ -36,10 +35,10 @@ def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
     """
     end_debugging = _set_breakpoints_up(launch)
     parts = load_transport(launch.transport)
-    forwarder = forward_logs(parts.outbox, launch.log_level)
+    logs = Logs(parts.outbox, launch.log_level)
     try:
         tracing = find_tracing(launch.worker_id, launch.incarnation)
-        forwarder.tracing = tracing
+        logs.tracing = tracing
         toolbox = invoke(_load_tools, launch)
         main = parts.main
         if _needs_loop(launch, toolbox):
@@ -67,7 +66,7 @@ def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
                 "transport": launch.transport,
             }
         )
-        forwarder.begin(bridge.ident)
+        logs.begin(bridge.ident)
         if launch.types_file is not None:
             from snakepit_bridge.development.types_file import keep_types
 
@@ -80,7 +79,7 @@ def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
     finally:
         end_debugging()
         # Log records from here on have no sender.
-        forwarder.finish()
+        logs.finish()
     main.close()
     if lifeline.ended():
         # The host seemed to leave, but it died: end also what the tools have started.
@@ -169,6 +168,8 @@ def _run_startup_hooks(toolbox: Toolbox, main: MainThread) -> None:
 
 
 def _users_traceback(error: BaseException) -> str:
+    import traceback
+
     from snakepit_bridge.failures.python_error import without_bridge
 
     trace = without_bridge(error.__traceback__)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 import time
@@ -11,12 +10,15 @@ from contextvars import ContextVar
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
+from snakepit_bridge.bridge_log import logger
 from snakepit_bridge.calls.cancellation import Cancellation
 from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.sessions import NO_HANDLES, NoHandles
 from snakepit_bridge.values.encode import encode
 
 if TYPE_CHECKING:
+    import logging
+
     from snakepit_bridge.calls.host_calls import CallHost
     from snakepit_bridge.calls.input_stream import InputStream
     from snakepit_bridge.calls.progress_reports import ProgressReports
@@ -169,7 +171,7 @@ class Call:
     @property
     def logger(self) -> logging.Logger:
         """The logger `tool.<name>`."""
-        return logging.getLogger(f"tool.{self.tool}")
+        return logger(f"tool.{self.tool}")
 
     def raise_if_cancelled(self) -> None:
         """Raises `CallCancelled` if the call was cancelled.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge_log import logger
 from snakepit_bridge.calls.running_call import RunningCall
 from snakepit_bridge.calls.trampoline import drive, invoke
 from snakepit_bridge.failures.failure import cancelled, failure_of
@@ -26,7 +26,6 @@ __all__ = [
     "run_function",
 ]
 
-_logger = logging.getLogger(__name__)
 _CLOSE_FAILED = "the generator of %s failed while it was closed"
 
 
@@ -108,8 +107,8 @@ class GeneratorRun:
             return
         try:
             invoke(close)
-        except BaseException:
-            _logger.exception(_CLOSE_FAILED, self._running.tool.name)
+        except BaseException:  # noqa: BLE001 - it is logged
+            logger(__name__).exception(_CLOSE_FAILED, self._running.tool.name)
 
 
 async def run_coroutine(running: RunningCall) -> TerminalFrame:
@@ -170,5 +169,5 @@ async def _close(running: RunningCall, generator: AsyncIterator[Any] | None) -> 
         return
     try:
         await drive(close())
-    except BaseException:
-        _logger.exception(_CLOSE_FAILED, running.tool.name)
+    except BaseException:  # noqa: BLE001 - it is logged
+        logger(__name__).exception(_CLOSE_FAILED, running.tool.name)

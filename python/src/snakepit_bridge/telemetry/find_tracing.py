@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextvars
 import importlib.util
-import logging
 import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from snakepit_bridge.bridge_log import logger
 from snakepit_bridge.calls.context import NOT_SAMPLED, Call
 from snakepit_bridge.tools.tool import Tool
 
@@ -23,8 +23,6 @@ _API = "opentelemetry.trace"
 _LAST_NAME = "__all__"
 # Variables that the SDK reads begin so.
 _VARIABLES = "OTEL_"
-
-_logger = logging.getLogger(__name__)
 
 
 def find_tracing(worker_id: str, incarnation: str) -> Tracing | None:
@@ -148,4 +146,6 @@ def _is_recorded(traceparent: str) -> bool:
 
 
 def _warn(error: Exception) -> None:
-    _logger.warning("no telemetry: opentelemetry cannot be imported: %r", error)
+    logger(__name__).warning(
+        "no telemetry: opentelemetry cannot be imported: %r", error
+    )

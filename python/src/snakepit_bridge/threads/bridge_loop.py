@@ -6,18 +6,16 @@ quarter of its memory. A worker needs it only where its tools do, or gRPC.
 
 from __future__ import annotations
 
-import logging
 import selectors
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator
 from typing import Any
 
+from snakepit_bridge.bridge_log import logger
 from snakepit_bridge.threads.alarm import Alarm
 
 __all__ = ["BridgeLoop"]
-
-_logger = logging.getLogger(__name__)
 
 
 class _Callback:
@@ -45,8 +43,8 @@ class _Callback:
             return
         try:
             self._function(*self._args)
-        except Exception:
-            _logger.exception("a callback of the bridge's loop failed")
+        except Exception:  # noqa: BLE001 - it is logged
+            logger(__name__).exception("a callback of the bridge's loop failed")
 
 
 class _Waited:

@@ -8,13 +8,13 @@ more than the way to the host and back, so a small call is read, run and answere
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
+from snakepit_bridge.bridge_log import logger
 from snakepit_bridge.threads.alarm import Alarm
 from snakepit_bridge.threads.gathering import Gathering
 from snakepit_bridge.threads.shared_selector import SharedSelector
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from snakepit_bridge.threads.tool_loop import ToolLoop
 
 __all__ = ["MainThread"]
-
-_logger = logging.getLogger(__name__)
 
 
 class _TurnSelector(SharedSelector):
@@ -111,7 +109,7 @@ class MainThread:
                 self._wait()
             except (SystemExit, KeyboardInterrupt):
                 # From a signal handler, anywhere in this thread; calls catch theirs.
-                _logger.exception("a signal's handler tried to end the worker")
+                logger(__name__).exception("a signal's handler tried to end the worker")
                 self.gathering.outbox.held = False
                 self._wants_turn = self._tool_loop is not None
 
@@ -185,7 +183,7 @@ class MainThread:
         try:
             self.loop.run_forever()
         except (SystemExit, KeyboardInterrupt):
-            _logger.exception(
+            logger(__name__).exception(
                 "a task, callback or signal's handler tried to end the worker"
             )
             self._is_idle = False

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-import logging
 from collections.abc import Callable, Iterable, Iterator
 from types import ModuleType
 from typing import Any
 
+from snakepit_bridge.bridge_log import logger
 from snakepit_bridge.tools.declaration import HookMark, ToolMark, ToolsetMark
 from snakepit_bridge.tools.members import (
     ToolsInvalid,
@@ -23,8 +23,6 @@ from snakepit_bridge.tools.tool import Tool, qualified_name
 __all__ = ["Hook", "Toolbox", "ToolsInvalid"]
 
 Hook = Callable[[], Any]
-
-_logger = logging.getLogger(__name__)
 
 
 class Toolbox:
@@ -113,8 +111,8 @@ class Toolbox:
         for hook in self.shutdown_hooks():
             try:
                 run(hook)
-            except BaseException as error:
-                _logger.exception("a shut-down hook failed")
+            except BaseException as error:  # noqa: BLE001 - it is logged
+                logger(__name__).exception("a shut-down hook failed")
                 failed.append(error)
         return failed
 

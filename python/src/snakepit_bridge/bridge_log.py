@@ -1,0 +1,17 @@
+"""The loggers of the bridge."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import logging
+
+__all__ = ["logger"]
+
+
+def logger(name: str) -> logging.Logger:
+    """Returns a logger, with its first record: to import `logging` takes a
+    tenth of a worker's start, and most workers never say a word."""
+    import logging
+
+    return logging.getLogger(name)
