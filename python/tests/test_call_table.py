@@ -15,8 +15,8 @@ from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.call_table import CallTable
 from snakepit_bridge.calls.call_page import CallPage
 from snakepit_bridge.calls.call_state import CallState
+from snakepit_bridge.calls.cancel_reason import CancelReason
 from snakepit_bridge.calls.cancellation import Cancellation
-from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.host_calls import HostCallFailed, Reply
 
 

@@ -21,12 +21,12 @@ from snakepit_bridge.boot.process_setup import CANCEL_SIGNAL
 from snakepit_bridge.calls.begun_marks import BegunMarks
 from snakepit_bridge.calls.call_page import CallPage
 from snakepit_bridge.calls.call_sink import TerminalFrame
+from snakepit_bridge.calls.cancel_reason import CancelReason
 from snakepit_bridge.calls.cancel_signal import (
     listen_for_cancel_signal,
     send_cancel_signal,
 )
 from snakepit_bridge.calls.cancellation import Cancellation
-from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.context import Call
 from snakepit_bridge.calls.input_stream import InputStream
 from snakepit_bridge.calls.run_tool import run_function

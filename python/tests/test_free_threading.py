@@ -10,8 +10,9 @@ import threading
 
 import pytest
 
+from snakepit_bridge.calls.cancel_reason import CancelReason
 from snakepit_bridge.calls.cancellation import Cancellation
-from snakepit_bridge.calls.cancelled import CallCancelled, CancelReason
+from snakepit_bridge.calls.cancelled import CallCancelled
 from snakepit_bridge.calls.tool_threads import InterruptibleThread, gil_is_enabled
 from snakepit_bridge.calls.trampoline import invoke
 

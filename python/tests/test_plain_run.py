@@ -12,7 +12,7 @@ from support.plain_bench import Bench
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.calls.call_state import CallState
-from snakepit_bridge.calls.cancelled import CancelReason
+from snakepit_bridge.calls.cancel_reason import CancelReason
 from snakepit_bridge.values.decode import decode
 
 

@@ -11,8 +11,9 @@ from conftest import Host
 from support.calls_at_once import AT_ONCE, MEETING, answers
 
 from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.calls.cancel_reason import CancelReason
 from snakepit_bridge.calls.cancellation import Cancellation
-from snakepit_bridge.calls.cancelled import CallCancelled, CancelReason
+from snakepit_bridge.calls.cancelled import CallCancelled
 from snakepit_bridge.calls.tool_threads import InterruptibleThread
 from snakepit_bridge.calls.trampoline import invoke
 from snakepit_bridge.values.decode import decode

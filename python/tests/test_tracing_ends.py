@@ -9,7 +9,7 @@ from conftest import Host
 from support.trace_context import CONTEXT, IN_MEMORY, PARENT_ID, finished_spans
 
 from snakepit_bridge._gen import bridge_pb2 as pb
-from snakepit_bridge.calls.cancelled import CancelReason
+from snakepit_bridge.calls.cancel_reason import CancelReason
 from snakepit_bridge.telemetry.outcome import Outcome, outcome
 
 TOOLS = (

@@ -18,19 +18,20 @@ from snakepit_bridge._version import __version__
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from snakepit_bridge.calls.batch_call import current_batch
-    from snakepit_bridge.calls.cancelled import CallCancelled, CancelReason
+    from snakepit_bridge.calls.cancel_reason import CancelReason
+    from snakepit_bridge.calls.cancelled import CallCancelled
     from snakepit_bridge.calls.context import Call, current_call, progress
     from snakepit_bridge.calls.host_calls import HostCallFailed
     from snakepit_bridge.calls.input_stream import InputFailed, InputStream
     from snakepit_bridge.tools.annotations.handles import Handle
     from snakepit_bridge.tools.batch import Batch
     from snakepit_bridge.tools.declaration import (
-        Result,
         on_shutdown,
         on_startup,
         tool,
         toolset,
     )
+    from snakepit_bridge.tools.stream_result import Result
     from snakepit_bridge.values.nd_array import NdArray
     from snakepit_bridge.values.no_image import NoImage
     from snakepit_bridge.values.own_types import decoder, encoder
@@ -63,14 +64,14 @@ _HOMES = {
     "Batch": "tools.batch",
     "Call": "calls.context",
     "CallCancelled": "calls.cancelled",
-    "CancelReason": "calls.cancelled",
+    "CancelReason": "calls.cancel_reason",
     "Handle": "tools.annotations.handles",
     "HostCallFailed": "calls.host_calls",
     "InputFailed": "calls.input_stream",
     "InputStream": "calls.input_stream",
     "NdArray": "values.nd_array",
     "NoImage": "values.no_image",
-    "Result": "tools.declaration",
+    "Result": "tools.stream_result",
     "current_batch": "calls.batch_call",
     "current_call": "calls.context",
     "decoder": "values.own_types",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import os
+
+from snakepit_bridge.boot.json_text import read_json, write_json
 
 DESCRIPTOR = 3
 MAX_LINE = 65536
@@ -61,7 +62,7 @@ class ControlChannel:
             if len(line) > MAX_LINE:
                 raise LaunchInvalid(f"it is longer than {MAX_LINE} bytes")
         try:
-            message = json.loads(line.decode("utf-8"))
+            message = read_json(line.decode("utf-8"))
         except ValueError as error:
             raise LaunchInvalid(f"it is not JSON: {error}") from None
         if not isinstance(message, dict):
@@ -97,8 +98,7 @@ class ControlChannel:
 
 def encode_line(message: dict[str, object]) -> bytes:
     """Returns a line of the control channel."""
-    text = json.dumps(message, ensure_ascii=False)
-    return text.encode("utf-8", "backslashreplace") + b"\n"
+    return write_json(message).encode("utf-8", "backslashreplace") + b"\n"
 
 
 def cut_in_the_middle(text: str, limit: int) -> str:

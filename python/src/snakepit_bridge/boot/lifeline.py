@@ -17,11 +17,17 @@ import _thread
 import fcntl
 import os
 import select
-import signal
 import struct
 import sys
 
 from snakepit_bridge.boot import exit_status
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+else:
+    # Without the enumerations of `signal`, which take longer to make than all of this.
+    import _signal as signal
 
 # One connection can miss a child that is forked while the group is being killed: it is
 # not in the group yet when the first signal is sent.

@@ -6,10 +6,17 @@ from __future__ import annotations
 import _thread
 import faulthandler
 import os
-import signal
 import sys
 
 from snakepit_bridge.boot import exit_status, forked_copy
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+    from collections.abc import Iterable
+else:
+    # Without the enumerations of `signal`, which take longer to make than all of this.
+    import _signal as signal
 
 # Under memory pressure the kernel shall kill a worker and not the host.
 OOM_SCORE = 500
@@ -82,12 +89,12 @@ def _leave_at_once(_signal: int, _frame: object) -> None:
 
 # A child that a tool forks (multiprocessing) is not a worker: SIGTERM ends it. The signal
 # is blocked until that is set up, else one that arrives at once would be lost.
-_masks: dict[int, set[signal.Signals]] = {}
+_masks: dict[int, Iterable[int]] = {}
 
 
 def _hold_sigterm() -> None:
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
-    _masks[_thread.get_ident()] = {signal.Signals(number) for number in mask}
+    _masks[_thread.get_ident()] = mask
 
 
 def _release_sigterm() -> None:

@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
 
 from snakepit_bridge.boot import exit_status
 from snakepit_bridge.boot.control_channel import StartFailed
@@ -19,7 +18,6 @@ from snakepit_bridge.bridge.signal_listener import SignalListener
 from snakepit_bridge.bridge.transport import Transport, TransportParts
 from snakepit_bridge.bridge_log import logger
 from snakepit_bridge.calls.call_page import CallPage
-from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.runner import Runner
 from snakepit_bridge.calls.running_call import RunningCall
 from snakepit_bridge.threads.call_soon import call_soon
@@ -27,6 +25,7 @@ from snakepit_bridge.threads.notice import Notice
 from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.tools.toolbox import Toolbox
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from snakepit_bridge.calls.begun_marks import BegunMarks
     from snakepit_bridge.calls.shared_memory import SharedMemory
@@ -234,6 +233,8 @@ class BridgeThread:
         if self._transport is not None:
             self._transport.leave()
         if not await self._calls.settled(LEAVE_GRACE_S / 2):
+            from snakepit_bridge.calls.cancel_reason import CancelReason
+
             self._calls.cancel_all(CancelReason.SHUTDOWN)
             if not await self._calls.settled(LEAVE_GRACE_S / 2):
                 logger(__name__).error(

@@ -5,21 +5,21 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.boot import forked_copy
 from snakepit_bridge.bridge.transport import Outbox
 from snakepit_bridge.calls.call_page import CallPage
 from snakepit_bridge.calls.call_state import CallState
-from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.running_call import RunningCall
 from snakepit_bridge.threads.call_soon import call_soon
 from snakepit_bridge.threads.notice import Notice
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from snakepit_bridge.calls.begun_marks import BegunMarks
     from snakepit_bridge.calls.call_sink import TerminalFrame
+    from snakepit_bridge.calls.cancel_reason import CancelReason
     from snakepit_bridge.calls.host_calls import Reply
     from snakepit_bridge.calls.shared_memory import SharedMemory
     from snakepit_bridge.telemetry.tracing import Tracing

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.call_table import CallTable
@@ -18,7 +17,6 @@ from snakepit_bridge.bridge.host_frames import (
 from snakepit_bridge.bridge.plain_intake import PlainIntake, PlainTools
 from snakepit_bridge.bridge_log import logger
 from snakepit_bridge.calls.cancellation import Cancellation
-from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.context import Call, caller_headers
 from snakepit_bridge.calls.plain_call import PlainCall
 from snakepit_bridge.calls.runner import Runner
@@ -27,7 +25,10 @@ from snakepit_bridge.calls.sessions import NoHandles, Sessions
 from snakepit_bridge.failures.failure import CallRefused, refused
 from snakepit_bridge.tools.tool import Tool
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from snakepit_bridge.calls.call_memory import CallMemory
 
 __all__ = ["Conversation"]
@@ -199,6 +200,9 @@ class Conversation:
             self._add(fields, plain.call)
 
     def _cancel(self, frame: pb.Cancel) -> None:
+        # Few calls are cancelled, and each import is a part of every start.
+        from snakepit_bridge.calls.cancel_reason import CancelReason
+
         reasons = {
             pb.CANCEL_REASON_DEADLINE: CancelReason.DEADLINE,
             pb.CANCEL_REASON_SHUTDOWN: CancelReason.SHUTDOWN,

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import struct
 import time
-from typing import TypeAlias
 
 from snakepit_bridge.calls.context import NOT_SAMPLED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeAlias
 
 __all__ = [
     "COMPACT",
@@ -43,9 +46,9 @@ _UNSIGNED = struct.Struct(">I")
 
 # What a compact call has besides its arguments, None of what is left out: its time limit in
 # milliseconds, session and traceparent, and whether the session may hold objects.
-CompactFields: TypeAlias = tuple[int | None, str | None, str | None, bool]
+CompactFields: TypeAlias = "tuple[int | None, str | None, str | None, bool]"
 # Its number, the bytes of its tool's name, its encoded arguments, and what else it has.
-CompactCall: TypeAlias = tuple[int, bytes, bytes, CompactFields | None]
+CompactCall: TypeAlias = "tuple[int, bytes, bytes, CompactFields | None]"
 
 
 class Undecodable(Exception):

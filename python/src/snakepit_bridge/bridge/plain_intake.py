@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import struct
 import time
-from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from snakepit_bridge.bridge.host_frames import (
     TIMEOUT,
@@ -19,8 +18,10 @@ from snakepit_bridge.bridge.host_frames import (
 from snakepit_bridge.calls.context import NOT_SAMPLED
 from snakepit_bridge.calls.plain_call import PlainCall
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections import deque
+    from typing import Protocol, TypeAlias
 
     from snakepit_bridge.bridge.call_table import CallTable
     from snakepit_bridge.calls.running_call import RunningCall

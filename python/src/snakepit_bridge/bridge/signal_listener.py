@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import _socket as socket
 import faulthandler
-import signal
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from snakepit_bridge.boot.process_setup import (
     CANCEL_SIGNAL,
@@ -14,8 +12,14 @@ from snakepit_bridge.boot.process_setup import (
     is_dump_signal_ours,
 )
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import signal
+
     from snakepit_bridge.threads.loop import Loop
+else:
+    # Without the enumerations of `signal`, which take longer to make than all of this.
+    import _signal as signal
 
 __all__ = ["SignalListener"]
 

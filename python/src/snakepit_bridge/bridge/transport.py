@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.threads.main_thread import MainThread
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from snakepit_bridge.boot.launch_message import Launch
     from snakepit_bridge.bridge.conversation import Conversation
     from snakepit_bridge.threads.loop import Loop
+else:
+    Protocol = object
 
 __all__ = ["LogLimit", "Outbox", "Transport", "TransportParts", "load_transport"]
 

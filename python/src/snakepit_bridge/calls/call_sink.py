@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, TypeAlias
-
 from snakepit_bridge._gen import bridge_pb2 as pb
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Protocol, TypeAlias
+
     from snakepit_bridge.calls.begun_marks import BegunMarks
     from snakepit_bridge.calls.call_page import CallPage
     from snakepit_bridge.calls.shared_memory import SharedMemory
     from snakepit_bridge.telemetry.tracing import Tracing
+else:
+    Protocol = object
 
 __all__ = ["CallSink", "TerminalFrame"]
 

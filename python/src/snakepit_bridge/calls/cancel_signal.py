@@ -6,12 +6,10 @@ in `__del__`, in a C callback, in a bare `except`.
 
 from __future__ import annotations
 
-import signal
 import sys
 import threading
 from collections.abc import Callable
 from types import FrameType
-from typing import TYPE_CHECKING
 
 from snakepit_bridge.boot.process_setup import CANCEL_SIGNAL
 from snakepit_bridge.calls.cancellation import Cancellation
@@ -19,10 +17,15 @@ from snakepit_bridge.calls.cancelled import CallCancelled
 from snakepit_bridge.calls.context import CURRENT
 from snakepit_bridge.calls.trampoline import TRAMPOLINES
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
+    import signal
 
     from snakepit_bridge.threads.main_thread import MainThread
+else:
+    # Without the enumerations of `signal`, which take longer to make than all of this.
+    import _signal as signal
 
 __all__ = [
     "is_cleaning_up",

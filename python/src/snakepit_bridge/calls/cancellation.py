@@ -5,8 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from snakepit_bridge.calls.cancelled import CallCancelled, CancelReason
+from snakepit_bridge.calls.cancelled import CallCancelled
 from snakepit_bridge.calls.wakeup import Wakeup
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from snakepit_bridge.calls.cancel_reason import CancelReason
 
 __all__ = ["CLEAN_UP_S", "Cancellation"]
 

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import enum
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from snakepit_bridge.calls.cancel_reason import CancelReason
 
-__all__ = ["CallCancelled", "CancelReason"]
-
-
-class CancelReason(enum.Enum):
-    """Why a call was cancelled."""
-
-    CALLER = "the caller gave up"
-    DEADLINE = "its deadline passed"
-    SHUTDOWN = "the worker is leaving"
+__all__ = ["CallCancelled"]
 
 
 class CallCancelled(BaseException):
@@ -23,9 +17,14 @@ class CallCancelled(BaseException):
     interrupted for a second. If it is swallowed, it is raised again.
 
     Attributes:
-        reason: why.
+        reason: why; by default the caller gave up.
     """
 
-    def __init__(self, reason: CancelReason = CancelReason.CALLER) -> None:
+    def __init__(self, reason: CancelReason | None = None) -> None:
+        if reason is None:
+            # Most workers cancel nothing, and `enum` is a part of every start.
+            from snakepit_bridge.calls.cancel_reason import CancelReason
+
+            reason = CancelReason.CALLER
         super().__init__(f"the call was cancelled: {reason.value}")
         self.reason = reason

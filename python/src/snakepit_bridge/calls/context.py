@@ -8,20 +8,23 @@ import time
 from collections.abc import Mapping
 from contextvars import ContextVar
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
 
 from snakepit_bridge.bridge_log import logger
 from snakepit_bridge.calls.cancellation import Cancellation
-from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.sessions import NO_HANDLES, NoHandles
 from snakepit_bridge.values.encode import encode
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import logging
+    from typing import Any, Protocol
 
+    from snakepit_bridge.calls.cancel_reason import CancelReason
     from snakepit_bridge.calls.host_calls import CallHost
     from snakepit_bridge.calls.input_stream import InputStream
     from snakepit_bridge.calls.progress_reports import ProgressReports
+else:
+    Protocol = object
 
 __all__ = [
     "CURRENT",

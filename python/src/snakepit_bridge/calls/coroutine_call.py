@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
-
 from snakepit_bridge.calls.cancel_signal import send_cancel_signal
 from snakepit_bridge.calls.plain_call import PlainCall
 from snakepit_bridge.calls.run_tool import failure_frame
 from snakepit_bridge.calls.trampoline import drive, invoke
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
+    from typing import Literal
 
     from snakepit_bridge.calls.call_sink import TerminalFrame
     from snakepit_bridge.threads.main_thread import MainThread

@@ -6,14 +6,16 @@ from collections import deque
 from collections.abc import Callable
 from contextvars import Context
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Protocol
 
 from snakepit_bridge.calls.call_page import CallPage
 from snakepit_bridge.calls.call_state import CallState
 from snakepit_bridge.calls.coroutine_run import CoroutineRun
 from snakepit_bridge.calls.running_call import FRAME_ROOM, RunningCall
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from snakepit_bridge.calls.begun_marks import BegunMarks
     from snakepit_bridge.calls.coroutine_call import CoroutineCall
     from snakepit_bridge.calls.plain_run import PlainTable

@@ -10,7 +10,7 @@ from snakepit_bridge.calls.given_call import GivenCall
 from snakepit_bridge.calls.run_tool import expect_end
 from snakepit_bridge.calls.trampoline import drive, invoke
 from snakepit_bridge.tools.binding import bind
-from snakepit_bridge.tools.declaration import Result
+from snakepit_bridge.tools.stream_result import Result
 from snakepit_bridge.tools.tool import Tool, ToolKind
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode

@@ -9,7 +9,6 @@ Where something is unusual about it, what `RunningCall` has for every call does 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from snakepit_bridge.calls.call_state import CallState
 from snakepit_bridge.calls.cancel_signal import send_cancel_signal
@@ -22,9 +21,12 @@ from snakepit_bridge.calls.trampoline import invoke
 from snakepit_bridge.failures.failure import cancelled
 from snakepit_bridge.tools.binding import Arguments, bind
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Protocol
+
     from snakepit_bridge.calls.call_sink import CallSink, TerminalFrame
-    from snakepit_bridge.calls.cancelled import CancelReason
+    from snakepit_bridge.calls.cancel_reason import CancelReason
     from snakepit_bridge.calls.host_calls import CallHost
     from snakepit_bridge.tools.tool import Tool
 
@@ -36,21 +38,18 @@ if TYPE_CHECKING:
 
 __all__ = ["PlainCall"]
 
-_Part = TypeVar("_Part")
 
-
-class _MadeWhenAsked(Generic[_Part]):
+class _MadeWhenAsked:
     """An attribute that is made by the first look at it, from any thread, and in a signal
     handler: all looks find the same one."""
 
-    def __init__(self, name: str, make: Callable[[Any], _Part]) -> None:
+    def __init__(self, name: str, make: Callable[[Any], Any]) -> None:
         self._name = name
         self._make = make
 
-    def __get__(self, of: Any, _kind: type) -> _Part:
+    def __get__(self, of: Any, _kind: type) -> Any:
         # One step of the interpreter. What it puts there is found before this.
-        made: _Part = vars(of).setdefault(self._name, self._make(of))
-        return made
+        return vars(of).setdefault(self._name, self._make(of))
 
 
 def _make_cancellation(_call: PlainCall) -> Cancellation:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from typing import TYPE_CHECKING, Any
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge_log import logger
 from snakepit_bridge.calls.running_call import RunningCall
 from snakepit_bridge.calls.trampoline import drive, invoke
 from snakepit_bridge.failures.failure import cancelled, failure_of
-from snakepit_bridge.tools.declaration import Result
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from snakepit_bridge.calls.call_sink import TerminalFrame
     from snakepit_bridge.calls.credit import Credit
 
@@ -123,6 +124,9 @@ async def run_coroutine(running: RunningCall) -> TerminalFrame:
 
 async def run_async_generator(running: RunningCall, credit: Credit) -> pb.WorkerFrame:
     """Runs a tool that yields, and returns the call's terminal frame."""
+    # Few tools are such generators, and each import is a part of every start.
+    from snakepit_bridge.tools.stream_result import Result
+
     generator: AsyncIterator[Any] | None = None
     try:
         positional, keywords = running.enter()

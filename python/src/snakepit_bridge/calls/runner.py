@@ -6,7 +6,6 @@ import functools
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextvars import Context, copy_context
-from typing import TYPE_CHECKING, Protocol, cast
 
 from snakepit_bridge.calls.call_page import CallPage
 from snakepit_bridge.calls.call_state import CallState
@@ -27,13 +26,17 @@ from snakepit_bridge.calls.turns import Turns, TurnTable
 from snakepit_bridge.threads.main_thread import MainThread
 from snakepit_bridge.tools.tool import Tool
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from snakepit_bridge.calls.batches import Batches
     from snakepit_bridge.calls.call_sink import TerminalFrame
-    from snakepit_bridge.calls.coroutines import Coroutines, CoroutineTable
-    from snakepit_bridge.calls.plain_run import PlainTable
+    from snakepit_bridge.calls.coroutines import Coroutines
     from snakepit_bridge.calls.tool_threads import ToolThreads
     from snakepit_bridge.telemetry.tracing import Tracing
+else:
+    Protocol = object
 
 __all__ = ["Runner", "run_in_thread"]
 
@@ -78,7 +81,7 @@ class Runner:
         # Where plain calls begin; None where there are none.
         self.plain_queue: Turns | Coroutines | None = None
         if isinstance(table.page, CallPage):
-            plain = PlainRun(self._context, cast("PlainTable", table), main.gathering)
+            plain = PlainRun(self._context, table, main.gathering)  # type: ignore[arg-type]
             turns = Turns(main, self._start, plain.run, self._start_coroutines)
             table.on_over = turns.over
             table.withdraw = turns.withdraw
@@ -108,11 +111,11 @@ class Runner:
         if self._coroutines is None:
             from snakepit_bridge.calls.coroutines import Coroutines
 
-            table, turns = cast("CoroutineTable", self._table), self.turns
+            table, turns = self._table, self.turns
             made = self._coroutines = Coroutines(
                 self._main,
                 self._context,
-                table,
+                table,  # type: ignore[arg-type]
                 deque() if turns is None else turns.waiting,
                 None if turns is None else turns.coroutines_ended,
             )

@@ -9,8 +9,8 @@ from typing import Any
 
 from snakepit_bridge.calls.batch_call import BatchCall
 from snakepit_bridge.calls.call_sink import TerminalFrame
+from snakepit_bridge.calls.cancel_reason import CancelReason
 from snakepit_bridge.calls.cancellation import Cancellation
-from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.context import CURRENT
 from snakepit_bridge.calls.run_tool import failure_frame
 from snakepit_bridge.calls.running_call import RunningCall

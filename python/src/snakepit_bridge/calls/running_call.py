@@ -6,12 +6,10 @@ import threading
 from collections.abc import Callable
 from contextvars import Context
 from time import perf_counter_ns
-from typing import TYPE_CHECKING
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.calls.call_state import CallState
 from snakepit_bridge.calls.cancellation import Cancellation
-from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.compact_result import compact_result, ran_us
 from snakepit_bridge.calls.context import CURRENT, Call
 from snakepit_bridge.calls.sessions import NoHandles
@@ -29,9 +27,11 @@ from snakepit_bridge.values.encode import Attachment, encode
 from snakepit_bridge.values.no_image import NoImage
 from snakepit_bridge.values.short import pack_short
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from snakepit_bridge.calls.call_memory import CallMemory
     from snakepit_bridge.calls.call_sink import CallSink, TerminalFrame
+    from snakepit_bridge.calls.cancel_reason import CancelReason
     from snakepit_bridge.calls.credit import Credit
     from snakepit_bridge.calls.shared_memory import SharedMemory
     from snakepit_bridge.calls.stream_file import StreamFile
@@ -43,8 +43,8 @@ __all__ = ["FRAME_ROOM", "RunningCall", "nothing"]
 FRAME_ROOM = 64
 # Held while a call begins or is cancelled. One for all costs less than one for each.
 _LOCK = threading.Lock()
-# A global is found faster than a member of an enumeration.
-_WAITING, _RUNNING, _ENDED = CallState
+# A global is found faster than an attribute of a class.
+_WAITING, _RUNNING, _ENDED = CallState.WAITING, CallState.RUNNING, CallState.ENDED
 _REFERENCE, _EITHER = Answers.REFERENCE, Answers.EITHER
 
 

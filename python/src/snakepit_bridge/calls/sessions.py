@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.failures.failure import CallRefused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["NO_HANDLES", "NoHandles", "Sessions"]
 

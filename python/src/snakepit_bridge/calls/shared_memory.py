@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import itertools
 import os
-import re
 import stat
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.values.encode import Attachment
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from snakepit_bridge.calls.call_memory import CallMemory
     from snakepit_bridge.calls.segment import Segment
@@ -26,8 +25,8 @@ __all__ = ["AttachmentInvalid", "SharedMemory"]
 
 # Does not block on a pipe that has the name of such a file.
 _OPEN = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-# The names that the host gives its files.
-_HOSTS_NAME = re.compile(r"h[0-9]{1,15}")
+# Of the names that the host gives its files: h and a number.
+_MOST_DIGITS = 15
 
 
 # Few workers share large values, and each import is a part of every start: so what they
@@ -110,7 +109,11 @@ class SharedMemory:
         return segment
 
     def _opened(self, name: str) -> Segment:
-        if _HOSTS_NAME.fullmatch(name) is None:
+        number = name[1:]
+        if (
+            not (name.startswith("h") and number.isascii() and number.isdigit())
+            or len(number) > _MOST_DIGITS
+        ):
             raise AttachmentInvalid(f"no attachment is called {name!r}")
         path = os.path.join(self._directory, name)
         try:

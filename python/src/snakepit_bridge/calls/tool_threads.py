@@ -10,9 +10,10 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+from snakepit_bridge.calls.cancel_reason import CancelReason
 from snakepit_bridge.calls.cancel_signal import is_cleaning_up, may_raise
 from snakepit_bridge.calls.cancellation import Cancellation
-from snakepit_bridge.calls.cancelled import CallCancelled, CancelReason
+from snakepit_bridge.calls.cancelled import CallCancelled
 
 __all__ = ["InterruptibleThread", "ToolThreads"]
 

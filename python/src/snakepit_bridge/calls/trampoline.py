@@ -8,10 +8,13 @@ worker that user code has forked ends here.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Final
 
 from snakepit_bridge.boot import forked_copy
 from snakepit_bridge.calls.context import CURRENT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
 
 __all__ = [
     "TRAMPOLINES",

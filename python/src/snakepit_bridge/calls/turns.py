@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
 
 from snakepit_bridge.calls.call_state import CallState
 from snakepit_bridge.calls.plain_call import PlainCall
 from snakepit_bridge.calls.running_call import RunningCall, nothing
 from snakepit_bridge.threads.main_thread import MainThread
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from snakepit_bridge.calls.begun_marks import BegunMarks
     from snakepit_bridge.calls.call_page import CallPage
+else:
+    Protocol = object
 
 __all__ = ["TurnTable", "Turns"]
 

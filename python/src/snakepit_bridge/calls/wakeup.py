@@ -5,8 +5,8 @@ from __future__ import annotations
 # What `queue` calls it, which imports more than this module needs.
 from _queue import SimpleQueue
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
 

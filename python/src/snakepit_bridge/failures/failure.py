@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.boot.control_channel import cut_in_the_middle
-from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.tools.binding import ArgumentsInvalid
 from snakepit_bridge.values.no_image import NoImage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from snakepit_bridge.calls.cancel_reason import CancelReason
 
 __all__ = [
     "CallRefused",

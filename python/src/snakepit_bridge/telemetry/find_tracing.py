@@ -7,12 +7,12 @@ import importlib.util
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from snakepit_bridge.bridge_log import logger
 from snakepit_bridge.calls.context import NOT_SAMPLED, Call
 from snakepit_bridge.tools.tool import Tool
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from snakepit_bridge.telemetry.tracing import ToolSpan, Tracing
 

@@ -13,7 +13,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge._version import __version__
-from snakepit_bridge.calls.cancelled import CancelReason
+from snakepit_bridge.calls.cancel_reason import CancelReason
 from snakepit_bridge.calls.context import NOT_SAMPLED, Call
 from snakepit_bridge.telemetry import names, sdk
 from snakepit_bridge.telemetry.callers_context import callers_context

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from snakepit_bridge._gen import bridge_pb2 as pb
-from snakepit_bridge.calls.cancelled import CancelReason
+from snakepit_bridge.calls.cancel_reason import CancelReason
 from snakepit_bridge.telemetry import names
 
 __all__ = ["Outcome", "outcome"]

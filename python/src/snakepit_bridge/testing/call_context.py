@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from snakepit_bridge.calls.cancel_reason import CancelReason
 from snakepit_bridge.calls.cancellation import Cancellation
-from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.calls.context import CURRENT, Call, refuse_to_block_the_loop
 from snakepit_bridge.calls.given_call import GivenCall
 from snakepit_bridge.calls.host_calls import Reply

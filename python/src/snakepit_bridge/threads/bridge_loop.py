@@ -10,10 +10,13 @@ import selectors
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator
-from typing import Any
 
 from snakepit_bridge.bridge_log import logger
 from snakepit_bridge.threads.alarm import Alarm
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["BridgeLoop"]
 

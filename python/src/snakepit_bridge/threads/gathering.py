@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Protocol
 
 from snakepit_bridge.threads.call_soon import call_soon
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from snakepit_bridge.threads.loop import Loop, Timer
+else:
+    Protocol = object
 
 __all__ = ["LEAST_PATIENCE_S", "MOST_HELD_NS", "Gathering", "HoldingOutbox"]
 

@@ -12,14 +12,16 @@ import threading
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
 
 from snakepit_bridge.bridge_log import logger
 from snakepit_bridge.threads.alarm import Alarm
 from snakepit_bridge.threads.gathering import Gathering
 from snakepit_bridge.threads.shared_selector import SharedSelector
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from snakepit_bridge.threads.tool_loop import ToolLoop
 
 __all__ = ["MainThread"]

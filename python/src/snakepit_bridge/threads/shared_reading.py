@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING
 
 from snakepit_bridge.threads.gathering import LEAST_PATIENCE_S
 from snakepit_bridge.threads.main_thread import MainThread
 from snakepit_bridge.threads.shared_selector import CAN_SHARE, SharedSelector
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from snakepit_bridge.threads.loop import Loop
 

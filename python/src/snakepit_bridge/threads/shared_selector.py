@@ -6,8 +6,8 @@ import os
 import select
 import selectors
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from selectors import EpollSelector as _Selector
 else:

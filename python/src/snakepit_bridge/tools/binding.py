@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 from snakepit_bridge.tools.annotations.check import Mismatch, type_name
 from snakepit_bridge.tools.signature import Signature
 from snakepit_bridge.values.no_image import key_place, path_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
 
 __all__ = ["Arguments", "ArgumentsInvalid", "bind"]
 
@@ -24,7 +26,7 @@ class ArgumentsInvalid(Exception):
 
 
 # What the function is called with: positional arguments and keywords.
-Arguments: TypeAlias = tuple[list[Any], dict[str, Any]]
+Arguments: TypeAlias = "tuple[list[Any], dict[str, Any]]"
 
 
 def bind(signature: Signature, given: Any) -> Arguments:

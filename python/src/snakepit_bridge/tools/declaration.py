@@ -1,20 +1,29 @@
-"""What tools are written with: decorators of functions and classes, and `Result`."""
+"""What tools are written with: decorators of functions and classes."""
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, overload
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Final, TypeVar, overload
+
     from snakepit_bridge.tools.batch import Batch
+
+    _Function = TypeVar("_Function", bound=Callable[..., Any])
+    _Class = TypeVar("_Class", bound=type)
+else:
+
+    def overload(function):
+        """Stands for that of `typing`, which no worker needs."""
+        return function
+
 
 __all__ = [
     "MARK",
     "NO_INPUT",
     "Answers",
     "HookMark",
-    "Result",
     "ToolMark",
     "ToolsetMark",
     "on_shutdown",
@@ -25,18 +34,26 @@ __all__ = [
 
 MARK: Final = "__snakepit__"
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
-_Class = TypeVar("_Class", bound=type)
-_Value_co = TypeVar("_Value_co", covariant=True)
 
+class Answers:
+    """How what a tool returns reaches the host; no `enum`, which takes longer to import
+    than all that is here."""
 
-class Answers(enum.Enum):
-    """How what a tool returns reaches the host."""
+    def __init__(self, how: str) -> None:
+        self._how = how
 
-    VALUE = "as a value"
-    REFERENCE = "as a handle"
+    def __repr__(self) -> str:
+        return f"<Answers: {self._how}>"
+
+    VALUE: Answers
+    REFERENCE: Answers
     # As a handle where it is no value.
-    EITHER = "as either"
+    EITHER: Answers
+
+
+Answers.VALUE = Answers("as a value")
+Answers.REFERENCE = Answers("as a handle")
+Answers.EITHER = Answers("as either")
 
 
 class ToolMark:
@@ -83,37 +100,16 @@ class _NoInput:
 NO_INPUT: Final = _NoInput()
 
 
-class Result(Generic[_Value_co]):
-    """What an asynchronous generator yields last, as it cannot return a value: the
-    `result` of its stream.
-
-    @tool
-    async def answer(prompt: str) -> AsyncIterator[str | Result[Usage]]:
-        ...
-        yield Result(usage)
-
-    A generator under `def` returns its result instead: `return usage`.
-    """
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: _Value_co) -> None:
-        self.value = value
-
-    def __repr__(self) -> str:
-        return f"Result({self.value!r})"
-
-
 @overload
 def tool(function: _Function, /) -> _Function: ...
 @overload
-def tool(
+def tool(  # noqa: F811
     *,
     name: str | None = None,
     takes_input: object = NO_INPUT,
     batch: Batch | None = None,
 ) -> Callable[[_Function], _Function]: ...
-def tool(
+def tool(  # noqa: F811
     function: Callable[..., Any] | None = None,
     /,
     *,
@@ -161,8 +157,8 @@ def _check_batch(batch: object) -> None:
 @overload
 def toolset(cls: _Class, /) -> _Class: ...
 @overload
-def toolset(*, prefix: str = "") -> Callable[[_Class], _Class]: ...
-def toolset(cls: type | None = None, /, *, prefix: str = "") -> Any:
+def toolset(*, prefix: str = "") -> Callable[[_Class], _Class]: ...  # noqa: F811
+def toolset(cls: type | None = None, /, *, prefix: str = "") -> Any:  # noqa: F811
     """Makes the methods of a class callable: one instance per worker.
 
     Each worker makes it when it starts, without arguments, in its main thread, and

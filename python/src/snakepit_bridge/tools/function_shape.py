@@ -5,7 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import FunctionType, MethodType
-from typing import Any, NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = [
     "KEYWORD_ONLY",
@@ -30,12 +33,16 @@ _HAS_REST, _HAS_OTHER = 0x4, 0x8
 _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
 
 
-class Parameter(NamedTuple):
+class Parameter:
     """One parameter of a function."""
 
-    name: str
-    kind: int
-    default: Any = NO_DEFAULT
+    # No named tuple: to make that class takes longer than to read all tools of a worker.
+    __slots__ = ("default", "kind", "name")
+
+    def __init__(self, name: str, kind: int, default: Any = NO_DEFAULT) -> None:
+        self.name = name
+        self.kind = kind
+        self.default = default
 
 
 def parameters_of(function: Callable[..., Any]) -> list[Parameter]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from types import MethodType, ModuleType
-from typing import Any, TypeAlias
 
 from snakepit_bridge.tools.declaration import (
     MARK,
@@ -14,6 +13,10 @@ from snakepit_bridge.tools.declaration import (
     ToolsetMark,
 )
 from snakepit_bridge.tools.function_shape import attribute_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
 
 __all__ = [
     "Mark",
@@ -26,7 +29,7 @@ __all__ = [
     "methods",
 ]
 
-Mark: TypeAlias = ToolMark | ToolsetMark | HookMark
+Mark: TypeAlias = "ToolMark | ToolsetMark | HookMark"
 _HOOKS = {"setup": "startup", "teardown": "shutdown"}
 
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import typing
 from collections.abc import Callable
-from typing import Any
 
 from snakepit_bridge.tools.annotations.check import (
     AnyCheck,
@@ -16,6 +13,7 @@ from snakepit_bridge.tools.annotations.check import (
 )
 from snakepit_bridge.tools.annotations.compile import compile_annotation
 from snakepit_bridge.tools.annotations.named import ObjectCheck, SchemaDefinitions
+from snakepit_bridge.tools.annotations.origin import hints_of, origin_of, parts_of
 from snakepit_bridge.tools.function_shape import (
     KEYWORD_ONLY,
     NO_DEFAULT,
@@ -31,6 +29,10 @@ from snakepit_bridge.tools.function_shape import (
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
 from snakepit_bridge.values.no_image import Path, key_place
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["Signature", "SignatureInvalid", "resolved_hints"]
 
@@ -107,7 +109,7 @@ class Signature:
         self.returns_stream = False
         self.stream_result: Check | None = None
         streams = _STREAMS | _ITERABLES if _generates(function) else _STREAMS
-        self.result = self._result(hints.get("return", Any), streams)
+        self.result = self._result(hints.get("return", object), streams)
 
     def schema(self) -> Schema:
         """Returns the JSON schema (2020-12) of the keyword arguments."""
@@ -186,10 +188,10 @@ class Signature:
 
     def _add(self, parameter: Parameter, hints: dict[str, Any]) -> None:
         name = parameter.name
-        hint = hints.get(name, Any)
-        is_unpacked = getattr(typing.get_origin(hint), "_name", None) == "Unpack"
+        hint = hints.get(name, object)
+        is_unpacked = getattr(origin_of(hint), "_name", None) == "Unpack"
         if is_unpacked and parameter.kind == OTHER:
-            (hint,) = typing.get_args(hint)
+            (hint,) = parts_of(hint)
         check = _compiled(f"parameter {name!r}", hint)
         required = parameter.default is NO_DEFAULT
         if parameter.kind == REST:
@@ -216,11 +218,11 @@ class Signature:
             # Some have no image or no JSON, and an encoder may raise anything.
             with contextlib.suppress(Exception):
                 default = decode(encode(parameter.default))
-                json.dumps(default, allow_nan=False)
+                _check_json(default)
                 self._defaults[name] = default
 
     def _result(self, annotation: Any, streams: frozenset[str]) -> Check:
-        origin = typing.get_origin(annotation) or annotation
+        origin = origin_of(annotation) or annotation
         if getattr(origin, "__name__", None) in streams:
             self.returns_stream = True
             # Each import is a part of every start.
@@ -230,8 +232,17 @@ class Signature:
             if returned not in (None, type(None)):
                 self.stream_result = _described(returned)
         elif getattr(origin, "__name__", None) in ("Awaitable", "Coroutine"):
-            annotation = (typing.get_args(annotation) or (Any,))[-1]
+            annotation = (parts_of(annotation) or (object,))[-1]
         return _described(annotation)
+
+
+def _check_json(value: Any) -> None:
+    """Raises `ValueError` or `TypeError` if there is no JSON of it."""
+    # Most defaults are one of these, and each import is a part of every start.
+    if type(value) not in (bool, int, str, type(None)):
+        import json
+
+        json.dumps(value, allow_nan=False)
 
 
 def resolved_hints(function: Callable[..., Any]) -> dict[str, Any]:
@@ -244,7 +255,7 @@ def resolved_hints(function: Callable[..., Any]) -> dict[str, Any]:
         # A method has its annotations on the function, a partial where it leads.
         target = unwrapped(function)
         target = getattr(target, "func", target)
-        return typing.get_type_hints(target, include_extras=True)
+        return hints_of(target)
     except Exception as error:
         raise SignatureInvalid(
             f"its annotations cannot be resolved: {type(error).__name__}: {error}; "

@@ -6,7 +6,7 @@ import types
 import typing
 from typing import Any
 
-from snakepit_bridge.tools.declaration import Result
+from snakepit_bridge.tools.stream_result import Result
 
 __all__ = ["stream_parts"]
 

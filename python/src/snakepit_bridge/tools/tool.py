@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import enum
-import typing
 from collections.abc import Callable
-from typing import Any
 
 from snakepit_bridge.tools.annotations.check import Check, Unsupported
 from snakepit_bridge.tools.annotations.compile import compile_annotation
+from snakepit_bridge.tools.annotations.origin import hints_of
 from snakepit_bridge.tools.declaration import NO_INPUT, Answers, ToolMark
 from snakepit_bridge.tools.function_shape import (
     is_async_generator,
@@ -18,25 +16,37 @@ from snakepit_bridge.tools.function_shape import (
 )
 from snakepit_bridge.tools.signature import Signature, SignatureInvalid
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["Tool", "ToolKind", "qualified_name"]
 
 
-class ToolKind(enum.Enum):
-    """How a tool runs and answers.
+class ToolKind:
+    """How a tool runs and answers; no `enum`, as `Answers`.
 
     Attributes:
+        value: its name.
         streams: whether it answers with chunks.
         is_async: whether it runs on the main thread's event loop.
     """
 
-    FUNCTION = "function"
-    COROUTINE = "coroutine"
-    GENERATOR = "generator"
-    ASYNC_GENERATOR = "async generator"
+    FUNCTION: ToolKind
+    COROUTINE: ToolKind
+    GENERATOR: ToolKind
+    ASYNC_GENERATOR: ToolKind
 
-    def __init__(self, kind: str) -> None:
-        self.streams = kind.endswith("generator")
-        self.is_async = kind in ("coroutine", "async generator")
+    def __init__(self, value: str) -> None:
+        self.value = value
+        self.streams = value.endswith("generator")
+        self.is_async = value in ("coroutine", "async generator")
+
+
+ToolKind.FUNCTION = ToolKind("function")
+ToolKind.COROUTINE = ToolKind("coroutine")
+ToolKind.GENERATOR = ToolKind("generator")
+ToolKind.ASYNC_GENERATOR = ToolKind("async generator")
 
 
 class Tool:
@@ -131,7 +141,7 @@ def _kind(function: Callable[..., Any], signature: Signature) -> ToolKind:
         if is_generator(candidate):
             return ToolKind.GENERATOR
     if signature.returns_stream:
-        hints = typing.get_type_hints(unwrapped(function))
+        hints = hints_of(unwrapped(function))
         asynchronous = "Async" in str(hints["return"])
         return ToolKind.ASYNC_GENERATOR if asynchronous else ToolKind.GENERATOR
     return ToolKind.FUNCTION

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator
 from types import ModuleType
-from typing import Any
 
 from snakepit_bridge.bridge_log import logger
 from snakepit_bridge.tools.declaration import HookMark, ToolMark, ToolsetMark
@@ -20,9 +19,13 @@ from snakepit_bridge.tools.members import (
 from snakepit_bridge.tools.signature import SignatureInvalid
 from snakepit_bridge.tools.tool import Tool, qualified_name
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
 __all__ = ["Hook", "Toolbox", "ToolsInvalid"]
 
-Hook = Callable[[], Any]
+Hook: TypeAlias = "Callable[[], Any]"
 
 
 class Toolbox:

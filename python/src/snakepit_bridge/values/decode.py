@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import date, datetime
-from typing import Any, Protocol
 
 import msgpack
 
@@ -23,6 +22,12 @@ from snakepit_bridge.values.no_image import (
     key_place,
 )
 from snakepit_bridge.values.numpy_image import revive_array
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Protocol
+else:
+    Protocol = object
 
 __all__ = ["Attached", "Held", "decode", "read_short"]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
-from typing import Any, Protocol
 
 import msgpack
 
@@ -24,9 +23,15 @@ from snakepit_bridge.values.numpy_image import (
 )
 from snakepit_bridge.values.short import pack_short
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Protocol, TypeAlias
+else:
+    Protocol = object
+
 __all__ = ["FORMS", "Attachment", "PlainForm", "encode"]
 
-PlainForm = Callable[[Any], object]
+PlainForm: TypeAlias = "Callable[[Any], object]"
 _PLAIN = frozenset({type(None), bool, int, float, str, bytes, date, datetime})
 # With an attachment the size of bytes matters.
 _PLAIN_BUT_BYTES = _PLAIN - {bytes}

@@ -1,13 +1,17 @@
 """Instants, dates, and dates with a time, as the image writes them."""
 
-import re
+from __future__ import annotations
+
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta, timezone
 from itertools import repeat
 from operator import add, sub
-from typing import Any
 
 import msgpack
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = [
     "TO_DATETIME",
@@ -25,7 +29,6 @@ _PLAIN_EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
 # For msgpack: an instant as a datetime, and not as its own class.
 TO_DATETIME = 3
-_DATE = re.compile(rb"\d{4}-\d{2}-\d{2}\Z", re.ASCII)
 
 
 def plain_datetime(value: datetime) -> datetime:
@@ -58,7 +61,8 @@ def read_date(data: bytes) -> date:
     Raises:
         ValueError: the text has another form, or the day does not exist.
     """
-    if _DATE.match(data) is None:
+    digits = data[:4] + data[5:7] + data[8:]
+    if len(data) != 10 or data[4:5] + data[7:8] != b"--" or not digits.isdigit():
         raise ValueError(f"is not a date as YYYY-MM-DD: {data[:40]!r}")
     return date.fromisoformat(data.decode())
 

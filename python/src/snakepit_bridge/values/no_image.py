@@ -1,16 +1,16 @@
 """The error about a value that cannot cross, and the path that it names."""
 
-import json
-import re
-from typing import TypeAlias
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeAlias
 
 __all__ = ["NoImage", "Path", "Refused", "entry_place", "key_place", "path_text"]
 
 # The places from the root to a value, innermost first: building it costs
 # nothing while no error needs it.
 Path: TypeAlias = "tuple[Path, str | int] | None"
-
-_IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*\Z")
 
 
 class NoImage(TypeError):
@@ -51,13 +51,21 @@ def path_text(path: Path, root: str = "$") -> str:
 
 def key_place(key: str) -> str:
     """Returns the place of a text key in its map."""
-    return f".{key}" if _IDENTIFIER.match(key) else f"[{json.dumps(key)}]"
+    is_identifier = key.isascii() and key.replace("$", "_").isidentifier()
+    return f".{key}" if is_identifier else f"[{_json(key)}]"
 
 
 def entry_place(index: int, key: object) -> str:
     """Returns the place of the value of any key, at `index` in its map."""
     if isinstance(key, str):
-        return f"[{json.dumps(key)}]"
+        return f"[{_json(key)}]"
     if key is None or isinstance(key, (bool, int, float)):
         return f"[{key}]"
     return f"<value {index}>"
+
+
+def _json(text: str) -> str:
+    # Few paths need it, and each import is a part of every start.
+    import json
+
+    return json.dumps(text)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Any
 
 from snakepit_bridge.values.nd_array import ITEM_SIZES, NdArray, check_parts
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     import numpy
 
 __all__ = [

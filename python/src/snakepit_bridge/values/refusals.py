@@ -19,7 +19,7 @@ def no_image(value: object, path: Path) -> Refused:
 
 
 def _remedy(value: object) -> str:
-    if type(value).__module__ == "snakepit_bridge.tools.declaration":
+    if type(value).__module__ == "snakepit_bridge.tools.stream_result":
         # A `Result`, which this module does not import.
         return (
             "only asynchronous generators yield it, as the last item; return its value"

@@ -5,9 +5,12 @@ from __future__ import annotations
 
 import threading
 from datetime import datetime
-from typing import Any
 
 import msgpack
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["pack_short"]
 

@@ -8,7 +8,6 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.framed_transport.frame_parser import (
@@ -21,6 +20,7 @@ from snakepit_bridge.bridge.transport import LogLimit
 from snakepit_bridge.threads.call_soon import call_soon
 from snakepit_bridge.threads.notice import Notice
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from snakepit_bridge.threads.loop import Loop
 

@@ -9,7 +9,6 @@ import os
 # What `hmac` calls it: importing that takes a worker longer than all of its sockets.
 from _operator import _compare_digest as compare_digest
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from snakepit_bridge.bridge.framed_transport import signals
 from snakepit_bridge.bridge.framed_transport.frame_parser import (
@@ -21,6 +20,7 @@ from snakepit_bridge.bridge.framed_transport.frame_parser import (
 from snakepit_bridge.bridge.host_frames import Undecodable
 from snakepit_bridge.bridge.patience import Patience
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from snakepit_bridge.threads.loop import Loop
 

@@ -6,7 +6,6 @@ import _socket as socket
 import functools
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from snakepit_bridge.boot.launch_message import Launch
 from snakepit_bridge.bridge.conversation import Conversation
@@ -19,12 +18,12 @@ from snakepit_bridge.bridge.framed_transport.frame_parser import (
 from snakepit_bridge.bridge.framed_transport.outbox import FramedOutbox
 from snakepit_bridge.bridge.framed_transport.reception import Reception
 from snakepit_bridge.bridge.host_frames import Undecodable
-from snakepit_bridge.calls.cancelled import CancelReason
 from snakepit_bridge.threads.bridge_loop import BridgeLoop
 from snakepit_bridge.threads.call_soon import call_soon
 from snakepit_bridge.threads.main_thread import MainThread
 from snakepit_bridge.threads.shared_reading import SharedReading
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from snakepit_bridge.threads.loop import Loop
 
@@ -139,6 +138,8 @@ class FramedTransport:
 
     def _host_left(self, problem: str | None) -> None:
         self._reading.end()
+        from snakepit_bridge.calls.cancel_reason import CancelReason
+
         # The answers of calls that still run cannot be sent.
         self._conversation.calls.cancel_all(CancelReason.SHUTDOWN)
         self._on_host_left(True)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
 
 from snakepit_bridge.values.no_image import Path
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
     from snakepit_bridge.tools.annotations.named import SchemaDefinitions
 
 __all__ = [
@@ -21,7 +23,7 @@ __all__ = [
     "type_name",
 ]
 
-Schema: TypeAlias = dict[str, Any]
+Schema: TypeAlias = "dict[str, Any]"
 
 # What the code of a type raises about a value that it does not take.
 REJECTIONS = (ValueError, TypeError, AssertionError, ArithmeticError)

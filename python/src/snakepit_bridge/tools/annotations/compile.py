@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import collections
 import collections.abc
-import enum
 import sys
 import types
-import typing
-from typing import Any
 
 from snakepit_bridge.tools.annotations.check import (
     AnyCheck,
@@ -29,8 +26,14 @@ from snakepit_bridge.tools.annotations.leaves import (
     FloatCheck,
     LiteralCheck,
     NdArrayCheck,
+    plain_literal,
 )
+from snakepit_bridge.tools.annotations.origin import origin_of, parts_of
 from snakepit_bridge.values.nd_array import ITEM_SIZES, NdArray
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["Unsupported", "compile_annotation"]
 
@@ -38,13 +41,11 @@ __all__ = ["Unsupported", "compile_annotation"]
 _SIMPLE: dict[Any, Check] = {
     **SCALARS,
     None: SCALARS[type(None)],
-    Any: AnyCheck(),
     object: AnyCheck(),
     float: FloatCheck(),
     bytes: BytesCheck(bytes),
     bytearray: BytesCheck(bytearray),
     memoryview: BytesCheck(memoryview),
-    getattr(typing, "LiteralString", str): SCALARS[str],
     NdArray: NdArrayCheck(),
 }
 _LISTS = {
@@ -94,23 +95,36 @@ def _compile(annotation: Any, within: Within) -> Check:
         simple = None
     if simple is not None:
         return simple
-    if isinstance(annotation, typing.TypeVar):
-        bound = annotation.__bound__
-        return AnyCheck() if bound is None else _compile(bound, within)
-    if isinstance(annotation, typing.NewType):
-        return _compile(annotation.__supertype__, within)
+    if "typing" in sys.modules:
+        meant = _meant(annotation)
+        if meant is not annotation:
+            return _compile(meant, within)
     if type(annotation).__name__ == "TypeAliasType":
         return _alias(annotation, annotation, annotation.__value__, within)
-    alias = typing.get_origin(annotation)
+    alias = origin_of(annotation)
     if type(alias).__name__ == "TypeAliasType":
         # Generic, as numpy's NDArray: its parameters are given now.
-        value = alias.__value__[typing.get_args(annotation)]
+        value = alias.__value__[parts_of(annotation)]
         return _alias(annotation, alias, value, within)
-    origin = typing.get_origin(annotation)
-    arguments = typing.get_args(annotation)
-    if origin is None:
+    if alias is None:
         return _generic(annotation, (), annotation, within)
-    return _generic(origin, arguments, annotation, within)
+    return _generic(alias, parts_of(annotation), annotation, within)
+
+
+def _meant(annotation: Any) -> Any:
+    """Returns what a name of `typing` stands for: another annotation."""
+    import typing
+
+    if annotation is typing.Any:
+        return object
+    if annotation is getattr(typing, "LiteralString", None):
+        return str
+    if isinstance(annotation, typing.TypeVar):
+        bound = annotation.__bound__
+        return object if bound is None else bound
+    if isinstance(annotation, typing.NewType):
+        return annotation.__supertype__
+    return annotation
 
 
 def _generic(
@@ -124,12 +138,13 @@ def _generic(
         return _compile(arguments[0], within)
     if name == "Self" and within.owner is not None:
         return _compile(within.owner, within)
-    if origin is typing.Union or origin is types.UnionType:
+    if name == "Union" or origin is types.UnionType:
         return _union(annotation, arguments, within)
-    if origin is typing.Literal and all(map(_is_literal, arguments)):
+    if name == "Literal" and all(map(_is_literal, arguments)):
         return LiteralCheck(arguments)
     if origin is tuple:
-        bare = annotation in (tuple, typing.Tuple)  # noqa: UP006 - what was written
+        # `tuple[()]` has them, and they are none.
+        bare = not hasattr(annotation, "__args__")
         return SequenceCheck(AnyCheck(), "tuple") if bare else _tuple(arguments, within)
     if origin in _LISTS:
         return SequenceCheck(_part(arguments, 0, within), _LISTS[origin])
@@ -153,8 +168,7 @@ def _generic(
 
 
 def _is_literal(value: object) -> bool:
-    plain = value.value if isinstance(value, enum.Enum) else value
-    return type(plain) in _LITERALS
+    return type(plain_literal(value)) in _LITERALS
 
 
 def _annotated(annotation: Any, inner: Any, within: Within) -> Check:
@@ -241,7 +255,7 @@ def _dtype(arguments: tuple[Any, ...]) -> str | None:
     """Returns the dtype of `ndarray[shape, dtype[X]]`."""
     if len(arguments) != 2:
         return None
-    scalars = typing.get_args(arguments[1])
+    scalars = parts_of(arguments[1])
     if len(scalars) != 1 or not isinstance(scalars[0], type):
         return None
     name = scalars[0].__name__.rstrip("_")

@@ -6,12 +6,15 @@ import contextlib
 import operator
 from collections import deque
 from collections.abc import Sequence
-from typing import Any
 
 from snakepit_bridge.tools.annotations.check import Check, Mismatch, Schema
 from snakepit_bridge.tools.annotations.leaves import FloatCheck
 from snakepit_bridge.tools.annotations.named import SchemaDefinitions
 from snakepit_bridge.values.no_image import Path, key_place
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["DictCheck", "SequenceCheck", "SetCheck", "TupleCheck"]
 

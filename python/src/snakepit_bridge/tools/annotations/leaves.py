@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import date, datetime, timezone
-from enum import Enum
-from typing import Any
 
 from snakepit_bridge.tools.annotations.check import Check, Mismatch, Schema, type_name
 from snakepit_bridge.tools.annotations.named import SchemaDefinitions
 from snakepit_bridge.values.nd_array import NdArray
 from snakepit_bridge.values.no_image import Path
 from snakepit_bridge.values.numpy_image import array_parts, imported_numpy
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = [
     "SCALARS",
@@ -21,6 +24,7 @@ __all__ = [
     "MomentCheck",
     "NdArrayCheck",
     "ScalarCheck",
+    "plain_literal",
 ]
 
 
@@ -117,6 +121,12 @@ class BytesCheck(Check):
         return {"type": "string", "contentEncoding": "base64"}
 
 
+def plain_literal(value: Any) -> Any:
+    """Returns what is sent for a value of a `Literal`: of an enum's member its value."""
+    enum = sys.modules.get("enum")
+    return value.value if enum is not None and isinstance(value, enum.Enum) else value
+
+
 class LiteralCheck(Check):
     """`Literal[...]`: one of these values, of the same type; for an enum's member its value.
 
@@ -126,7 +136,7 @@ class LiteralCheck(Check):
 
     def __init__(self, values: tuple[Any, ...]) -> None:
         self.samples = values
-        self.values = [v.value if isinstance(v, Enum) else v for v in values]
+        self.values = [plain_literal(value) for value in values]
         self.expected = "one of " + ", ".join(map(repr, self.values))
 
     def check(self, value: Any, path: Path) -> Any:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from snakepit_bridge.tools.annotations.check import AnyCheck, Check, Mismatch, Schema
 from snakepit_bridge.values.no_image import Path, key_place
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = [
     "OUTCOMES",
@@ -214,6 +216,8 @@ class SchemaDefinitions:
 
     def _free_name(self, wanted: str) -> str:
         # It is part of a pointer; a functional `TypedDict` can have any name.
+        import re
+
         wanted = re.sub(r"[^\w.-]", "_", wanted)
         name, count = wanted, 1
         while name in self._schemas:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from snakepit_bridge.tools.annotations.check import Check, Mismatch, Schema
 from snakepit_bridge.tools.annotations.named import OUTCOMES, SchemaDefinitions
 from snakepit_bridge.values.no_image import Path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["ConditionUnmet", "UnionCheck"]
 

@@ -1,0 +1,15 @@
+"""Why calls are cancelled."""
+
+from __future__ import annotations
+
+import enum
+
+__all__ = ["CancelReason"]
+
+
+class CancelReason(enum.Enum):
+    """Why a call was cancelled."""
+
+    CALLER = "the caller gave up"
+    DEADLINE = "its deadline passed"
+    SHUTDOWN = "the worker is leaving"
