@@ -22,7 +22,7 @@ export function optionsReference(): string {
 	assertComplete();
 	return page(
 		"Options",
-		`What every function takes. The unit is in the name: \`…Ms\` are milliseconds, and 24.8 days (${grouped(LONGEST_MS)} ms) is what a timer can hold; \`…Bytes\` are bytes; other numbers count, and all of them are whole: round what you reckon, such as the rest of a deadline. What can be left out can be \`undefined\` as well, which means the same. What is misspelt, out of its limits or of another type is refused as an \`OptionsError\` before anything is started; \`encodeValue\` alone trusts its types. Options of \`@snakepit/core/testing\` are described where they are declared.`,
+		`The options of every function. The unit is in the name: \`…Ms\` are milliseconds, at most 24.8 days (${grouped(LONGEST_MS)} ms), the limit of a timer; \`…Bytes\` are bytes; other numbers are counts. All numbers must be whole, so round computed ones, such as the rest of a deadline. \`undefined\` means the same as leaving an option out. A misspelt option, or a value that is out of range or of the wrong type, is an \`OptionsError\` before anything is started (except in \`encodeValue\`, which does not check). Options of \`@snakepit/core/testing\` are described in their types.`,
 		...OPTION_TYPES.map(section),
 	);
 }

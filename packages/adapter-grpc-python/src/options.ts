@@ -10,7 +10,11 @@ export type Transport = "grpc" | "framed";
 
 /** Python workers over gRPC: the options of `python()`, and the transport. */
 export interface PythonGrpcOptions extends PythonOptions {
-	/** How frames travel on the worker's private socket: `"grpc"`, which anything that speaks gRPC can probe, or `"framed"`, the same frames without gRPC, faster and lighter. @default "grpc" */
+	/**
+	 * How frames travel on the worker's private socket: `"grpc"`, for health probes and clients in other languages, or
+	 * `"framed"`, the same frames without gRPC, faster and lighter.
+	 * @default "grpc"
+	 */
 	readonly transport?: Transport | undefined;
 }
 

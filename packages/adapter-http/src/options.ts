@@ -16,33 +16,36 @@ export interface PrintedLine {
 /** How a program serves HTTP. Also takes the options of `ProgramOptions`. */
 export interface HttpOptions extends ProgramOptions {
 	/**
-	 * Where the program listens. `"unix"`: on the Unix socket that stands for `{socket}` in `command` or `env`, in the
-	 * worker's private directory. `"inherited"`: on such a socket that listens before the program begins, as the descriptor
-	 * that stands for `{fd}`. `"tcp"`: on the port of 127.0.0.1 that stands for `{port}`. `{ fromLine }`: on the port
-	 * of 127.0.0.1 or ::1 that a line of its output names, in a group `url` or `port`. Every local user can connect to a
-	 * port. That the worker listens there is proven, on Linux, and elsewhere ports are refused.
+	 * Where the program listens. Write the placeholder into `command` or `env`. `"unix"`: a Unix socket in the worker's
+	 * private directory, `{socket}`. `"inherited"`: such a socket that already listens when the program starts, as
+	 * descriptor `{fd}`. `"tcp"`: a free port of 127.0.0.1, `{port}`. `{ fromLine }`: the port of 127.0.0.1 or ::1 that a
+	 * line of its output names, in a group `url` or `port`. Every local user can connect to a port. On Linux, Snakepit
+	 * checks that the worker owns the port; elsewhere ports are refused.
 	 * @default "unix"
 	 */
 	readonly listen?: "unix" | "inherited" | "tcp" | PrintedLine | undefined;
 	/**
-	 * When the program takes calls: when `GET` of this path is answered with 2xx, or with the line. By default: when it
+	 * When the program is ready: when `GET` of this path returns 2xx, or when it prints this line. By default: when it
 	 * answers `HEAD /` with any status.
 	 */
 	readonly ready?: string | PrintedLine | undefined;
 	/**
-	 * A path that the heartbeat requests; the worker is healthy if the answer is 2xx, also while calls run. By default,
+	 * A path that the heartbeat requests; the worker is healthy if the answer is 2xx, even while calls run. By default,
 	 * the heartbeat checks only the process.
 	 */
 	readonly health?: string | undefined;
 	/** How responses are read; `"auto"`: by their `content-type`. @default "auto" */
 	readonly body?: "auto" | BodyKind | undefined;
 	/**
-	 * When a worker has finished with a call that was cancelled, by closing its connection. `"answered"`: when it answers
-	 * another request. `"unknown"`: never for certain, so it takes no more calls and is replaced.
+	 * When a worker has finished a cancelled call, whose connection was closed. `"answered"`: when it answers another
+	 * request. `"unknown"`: this cannot be known, so the worker takes no more calls and is replaced.
 	 * @default "answered"
 	 */
 	readonly cancelled?: "answered" | "unknown" | undefined;
-	/** The longest body of a request, response without `pool.stream`, or item of a stream. @default 67 108 864 bytes (64 MiB) */
+	/**
+	 * The limit for the body of a request, the response of `pool.execute`, or an item of a stream.
+	 * @default 67 108 864 bytes (64 MiB)
+	 */
 	readonly maxMessageBytes?: number | undefined;
 }
 

@@ -16,14 +16,16 @@ export type LspHandler = (
 	context: { readonly signal: AbortSignal },
 ) => unknown;
 
-/** How a language server is started, and what it gets from this program. Also takes the options of `StdioOptions`. */
+/** How a language server is started, and what this program tells it. Also takes the options of `StdioOptions`. */
 export interface LspOptions extends StdioOptions {
-	/** The folders of the project, as URIs (`pathToFileURL(path).href`). The first one is the root, too. None by default. */
+	/**
+	 * The folders of the project, as URIs (`pathToFileURL(path).href`). The first one is also the root. None by default.
+	 */
 	readonly workspaceFolders?: readonly string[] | undefined;
 	/** Server-specific settings for its initialization; see the server's documentation. */
 	readonly initializationOptions?: unknown;
 	/**
-	 * What this program can do, by group (`workspace`, `textDocument`, `window`, `general`): each replaces the default of
+	 * The client capabilities, by group (`workspace`, `textDocument`, `window`, `general`): each replaces the default of
 	 * that group.
 	 */
 	readonly capabilities?: ClientCapabilities | undefined;
@@ -32,7 +34,7 @@ export interface LspOptions extends StdioOptions {
 	 * and are refused otherwise.
 	 */
 	readonly handlers?: Readonly<Record<string, LspHandler>> | undefined;
-	/** How much text all open documents may have, in bytes of UTF-8. @default 268 435 456 bytes (256 MiB) */
+	/** The limit for the text of all open documents, in bytes of UTF-8. @default 268 435 456 bytes (256 MiB) */
 	readonly maxDocumentBytes?: number | undefined;
 }
 

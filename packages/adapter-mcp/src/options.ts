@@ -22,7 +22,9 @@ export type McpHandler<Request, Result> = (
 	context: { readonly signal: AbortSignal },
 ) => Result | Promise<Result>;
 
-/** What this program is and offers to servers. Also takes the options of `ProgramOptions`. */
+/**
+ * How this program introduces itself to servers, and what it offers them. Also takes the options of `ProgramOptions`.
+ */
 export interface McpOptions extends ProgramOptions {
 	/** How this program introduces itself; by default, as Snakepit. */
 	readonly clientInfo?: Implementation | undefined;

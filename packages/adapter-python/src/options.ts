@@ -17,13 +17,16 @@ export interface PythonOptions {
 	readonly tools: string | URL | ToolSource | readonly ToolSource[];
 	/** Directories put in front of Python's module path, in order. */
 	readonly toolPath?: readonly (string | URL)[] | undefined;
-	/** The interpreter, or a wrapper that runs one, by path or by name in `PATH`; executed as it is given. By default the first of `VIRTUAL_ENV`, `.venv`, uv's choice and `python3`. Not together with `environment`. */
+	/**
+	 * The interpreter, or a wrapper script that runs one, by path or by name in `PATH`. By default the first of
+	 * `VIRTUAL_ENV`, `.venv`, uv's choice and `python3`. Cannot be combined with `environment`.
+	 */
 	readonly python?: string | undefined;
 	/** The result of `pythonEnvironment()`; it is created when the pool starts. */
 	readonly environment?: PythonEnvironment | undefined;
 	/**
-	 * Variables added to those of this program; `undefined` removes one. A function gets the slot, so that each worker
-	 * can have its own GPU.
+	 * Environment variables to add to those of this program; `undefined` removes one. A function gets the slot, so that
+	 * each worker can have its own GPU.
 	 */
 	readonly env?: WorkerEnv | ((slot: WorkerSlot) => WorkerEnv) | undefined;
 	/** Working directory of the workers; by default, this program's. */
@@ -36,12 +39,10 @@ export interface PythonOptions {
 	/** Functions of this program that tools may call by name. */
 	readonly hostFunctions?: Readonly<Record<string, HostFunction>> | undefined;
 	/**
-	 * One process imports what all workers need and forks them from there (Linux):
-	 * `"bridge"` imports nothing of yours, `"tools"` also the tools, and
-	 * `{ modules }` the modules that are named, while each worker imports the tools
-	 * itself. Where a fork is unsafe, workers start by themselves, and
-	 * `preload.unavailable` says why. `"auto"` is `"bridge"` for pools of four and
-	 * more on Linux, unless `env` is a function, and `"off"` for all others.
+	 * A parent process imports modules once and forks the workers (Linux). `"bridge"`: it imports only the bridge.
+	 * `"tools"`: also the tools. `{ modules }`: the bridge and these modules; each worker then imports the tools. If
+	 * forking is unsafe, workers start without the parent, and `preload.unavailable` says why. `"auto"` is `"bridge"` on
+	 * Linux for pools of four or more workers whose `env` is not a function, otherwise `"off"`.
 	 * @default "auto"
 	 */
 	readonly preload?:
@@ -61,26 +62,25 @@ export interface PythonOptions {
 	readonly streamCredit?: number | undefined;
 	/**
 	 * Large arrays and bytes are passed in shared memory (Linux), where numpy reads them without a copy. `"off"`:
-	 * everything is sent.
+	 * everything is sent over the connection.
 	 */
 	readonly sharedMemory?: SharedMemoryOptions | "off" | undefined;
 	/**
-	 * Replaces the workers when a file that they have loaded is saved: each new one is ready before the old one is asked
-	 * to leave, and running calls finish. If the new workers cannot be started, the old ones stay. With `types` it keeps
-	 * the TypeScript types of the tools up to date, too. By default `true` where `NODE_ENV` is `development`.
+	 * Replaces the workers when a file that they have loaded is saved: each new worker is ready before the old one is
+	 * stopped, and running calls finish. If the new workers cannot be started, the old ones stay. `types` also keeps the
+	 * TypeScript types of the tools up to date. By default `true` if `NODE_ENV` is `development`.
 	 */
 	readonly watch?: boolean | WatchOptions | undefined;
 	/**
-	 * Allows handles: references to objects that stay in the worker, for use in calls of the same session. By default
-	 * there are none.
+	 * Allows handles: references to objects that stay in the worker, for use in calls of the same session. Off by default.
 	 */
 	readonly handles?: HandleOptions | undefined;
 	/**
-	 * Makes `breakpoint()` in a tool stop for a debugger: `true` with `pdb` on the terminal of this program, or on a
-	 * private Unix socket where standard input is no terminal; `"socket"` always on the socket; `"debugpy"` with an
-	 * editor, through a random port of 127.0.0.1, at which any user of this machine can run code. The pool has one worker
-	 * for one call at a time, no heartbeat, and no deadline for starts, calls, cancels and stops. Refused where
-	 * `NODE_ENV` is `production`. By default `false`.
+	 * Makes `breakpoint()` in a tool open a debugger. `true`: `pdb` in the terminal of this program, or on a private Unix
+	 * socket if standard input is not a terminal. `"socket"`: always on the socket. `"debugpy"`: an editor, through a
+	 * random port of 127.0.0.1, where any user of this machine can run code. The pool then has one worker for one call at
+	 * a time, no heartbeat, and no deadline for starts, calls, cancels and stops. Refused if `NODE_ENV` is `production`.
+	 * By default `false`.
 	 */
 	readonly debug?: boolean | "socket" | "debugpy" | undefined;
 	/** Records of Python's `logging` below this level are not sent. @default "info" */
@@ -102,24 +102,24 @@ export interface ToolSource {
 	/** Path or `file:` URL of a `.py` file, instead of a module. */
 	readonly file?: string | URL | undefined;
 	/**
-	 * Names of undecorated functions to use as tools, for example `["sqrt"]` of the module `math`. Nothing else there is
-	 * a tool then. By default, the tools that the module declares.
+	 * Names of undecorated functions to use as tools, for example `["sqrt"]` of the module `math`. Then nothing else in
+	 * the module is a tool. By default, the tools that the module declares.
 	 */
 	readonly expose?: readonly string[] | undefined;
 }
 
-/** What happens when the tools are edited. */
+/** What happens after a reload. */
 export interface WatchOptions {
 	/**
-	 * The TypeScript module that `python -m snakepit_bridge types --output` would write: written when the pool starts and
-	 * after each reload.
+	 * The file for the TypeScript types of the tools, as written by `python -m snakepit_bridge types --output`: updated
+	 * when the pool starts and after each reload.
 	 */
 	readonly types?: string | URL | undefined;
 }
 
 /** What a preloaded parent imports. */
 export interface PreloadOptions {
-	/** Names of Python modules; the bridge is always among them. */
+	/** Names of Python modules, in addition to the bridge. */
 	readonly modules: readonly string[];
 }
 
@@ -131,7 +131,7 @@ export interface SharedMemoryOptions {
 	 */
 	readonly fromBytes?: number | undefined;
 	/**
-	 * How much one value may take; a larger one is sent, if `maxMessageBytes` allows it.
+	 * The limit for one value; a larger one is sent over the connection, if `maxMessageBytes` allows it.
 	 * @default 1 073 741 824 bytes (1 GiB)
 	 */
 	readonly limitBytes?: number | undefined;
@@ -143,7 +143,10 @@ export type ResolvedSource = (
 	| { readonly file: string }
 ) & { readonly expose?: readonly string[] };
 
-/** What handles may do. Their methods and attributes may be used, except names that begin with an underscore. */
+/**
+ * What handles may do. TypeScript may use methods and attributes of the objects, except names that begin with an
+ * underscore.
+ */
 export interface HandleOptions {
 	/** Names of modules that `importModule` may import, including their submodules. @default [] */
 	readonly imports?: readonly string[] | undefined;
@@ -194,19 +197,20 @@ export const DEFAULTS: Readonly<
 		readonly handles: Complete<HandleOptions>;
 	}
 > = {
-	/** With the tools, code at import would run once instead of once a worker: their author decides. */
+	/**
+	 * `"tools"` would run import-time code once instead of once per worker: only the author of the tools can decide that.
+	 */
 	preload: "auto",
 	/** Holds an uncompressed 4K image or 8 million doubles; a few copies of it on both sides still fit a small machine. */
 	maxMessageBytes: 64 * 1024 * 1024,
 	/**
-	 * Keeps both sides busy at a fraction of a millisecond for the way there and back, and is little to throw away. Small
-	 * chunks are worth their way only many at a time.
+	 * Enough to keep both sides busy, and little to throw away. Small chunks are efficient only if many are in transit.
 	 */
 	streamCredit: { chunks: 16, smallBytes: 64 * 1024 },
-	/** From where a file is cheaper than a message; and as much as a machine can miss for a moment. */
+	/** From this size on, a file is cheaper than a message; and a machine can spare this much for a moment. */
 	sharedMemory: { fromBytes: 128 * 1024, limitBytes: 1024 ** 3 },
-	/** More is most likely a loop that forgets to release; no module is safe for everyone. */
+	/** More objects are most likely a loop that forgets to release; no module is safe for every program. */
 	handles: { imports: [], limit: 1000 },
-	/** What is of interest in a running service. */
+	/** What is usually interesting in a running service. */
 	logLevel: "info",
 };

@@ -15,7 +15,11 @@ export interface RayPythonOptions
 		PythonOptions,
 		"cwd" | "debug" | "preload" | "sharedMemory" | "watch"
 	> {
-	/** The head of the cluster, as `"10.0.0.1:6379"`; this machine must be a node of it. `"auto"`: `RAY_ADDRESS`, or the cluster of this machine. @default "auto" */
+	/**
+	 * The head of the cluster, such as `"10.0.0.1:6379"`; this machine must be a node of it. `"auto"`: `RAY_ADDRESS`, or
+	 * the cluster of this machine.
+	 * @default "auto"
+	 */
 	readonly address?: string | undefined;
 	/** What each worker reserves on its node, by Ray's names. */
 	readonly resources?: ResourceOptions | undefined;
@@ -36,7 +40,7 @@ export interface ResourceOptions {
 	readonly CPU?: number | undefined;
 	/** GPUs; fractions are allowed. @default 0 */
 	readonly GPU?: number | undefined;
-	/** The cluster's own, by name. */
+	/** Custom resources of the cluster, by name. */
 	readonly custom?: Readonly<Record<string, number>> | undefined;
 }
 
@@ -45,10 +49,13 @@ export type Placement = "spread" | "pack" | { readonly node: string };
 
 /** The connections to the workers. */
 export interface ConnectionOptions {
-	/** Your own certificates, as paths that are valid on every node. By default each pool and each worker makes one, and trusts the other's alone. */
+	/**
+	 * Your own certificates, as paths that are valid on every node. By default, each pool and each worker creates a
+	 * certificate and trusts only that of the other side.
+	 */
 	readonly tls?: TlsOptions | undefined;
 	/**
-	 * A connection whose other end has not answered for this long is lost. After that time, a node that was cut off runs
+	 * A connection is lost if the other end has not answered for this long. After that time, a node that was cut off runs
 	 * none of the pool's processes.
 	 * @default 10 000 ms
 	 */

@@ -2,8 +2,7 @@ import { PROGRAM_CHECKS, type ProgramOptions } from "@snakepit/core/adapter";
 import { type Check, optional, wholeNumber } from "@snakepit/core/options";
 
 /**
- * The longest message of a program that speaks on its standard input and output. Also takes the options of
- * `ProgramOptions`.
+ * Limits of a program that communicates over standard input and output. Also takes the options of `ProgramOptions`.
  */
 export interface StdioOptions extends ProgramOptions {
 	/**

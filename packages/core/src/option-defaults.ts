@@ -179,7 +179,7 @@ export const DEFAULTS: PoolRows & {
 		value: "auto",
 		check: oneOf("auto", "required", "off"),
 		reason:
-			"it starts in a few milliseconds and nothing else ends a daemon that left its group and cleared its environment; a program starts where it is missing",
+			"it starts in a few milliseconds, and nothing else kills a daemon that left its group and cleared its environment; without it, a program still starts",
 	},
 	onSignal: {
 		value: "end",
@@ -196,7 +196,8 @@ export const DEFAULTS: PoolRows & {
 	"output.echo": {
 		value: "stderr",
 		check: oneOf("stderr", "none"),
-		reason: "shows what a tool prints, logs or dies of, without any set-up",
+		reason:
+			"shows what a tool prints and logs, and why it crashed, without any setup",
 	},
 	"audit.intervalMs": {
 		value: 30_000,

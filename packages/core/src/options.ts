@@ -47,8 +47,8 @@ export interface HeartbeatOptions {
 	/** Time between pings, and the time allowed for an answer. @default 2 000 ms */
 	readonly intervalMs?: number | undefined;
 	/**
-	 * A worker is hung when its last answer is older than this, three pings in a row went unanswered, *and* it has done
-	 * nothing for as long. A worker that uses processor time is busy, not hung, for however long.
+	 * A worker is hung when its last answer is older than this, three pings in a row were not answered, *and* it has used
+	 * no processor time for that long. A worker that uses processor time is busy, not hung, for however long.
 	 * @default 10 000 ms
 	 */
 	readonly hungAfterMs?: number | undefined;
@@ -88,9 +88,9 @@ export interface StopOptions {
 /** What workers print. */
 export interface OutputOptions {
 	/**
-	 * Whether what they print also appears on the host's standard error, with the worker's name; and with it what nobody
-	 * takes: records of their logging from WARNING on, unless the tools have a handler of their own, and their crashes.
-	 * A listener takes events that it is subscribed to by type, as by `pool.on("worker.logged", …)`, or names in `takes`.
+	 * Whether the host's standard error shows what workers print, with the worker's name, their crashes, and their log
+	 * records from WARNING on (unless the tools have a handler of their own). Events with a listener for their type, such
+	 * as `pool.on("worker.logged", …)` or one that names them in `takes`, are not shown.
 	 * @default "stderr"
 	 */
 	readonly echo?: "stderr" | "none" | undefined;
@@ -105,11 +105,14 @@ export interface ObserveOptions {
 	readonly args?: ((command: string, args: unknown) => unknown) | undefined;
 }
 
-/** Everything that can be set for a pool, grouped by the moment in life that it governs. */
+/** The options of a pool, grouped by the phase that they affect. */
 export interface PoolOptions<Client = unknown> {
 	/** What to execute and how to communicate with it: `python()`, another adapter, or your own. */
 	readonly adapter: Adapter<Client>;
-	/** Appears in worker names, events and metrics, which tell the pools of a program apart by it alone; by default the adapter's name, with a number (`python-2`) where an open pool of the program has it. */
+	/**
+	 * Appears in worker names, events and metrics, and must be unique among the open pools of a program. By default the
+	 * adapter's name, with a number (`python-2`) if another open pool has that name.
+	 */
 	readonly name?: string | undefined;
 	/** How many workers there are. A number `n`, 1 or more, means `{ min: n, max: n }`. */
 	readonly size?: number | SizeOptions | undefined;
@@ -127,15 +130,15 @@ export interface PoolOptions<Client = unknown> {
 	readonly recycle?: RecycleOptions | undefined;
 	/** Sessions: how long an idle one is kept, and how many may be open. */
 	readonly sessions?: SessionsOptions | undefined;
-	/** How long calls and workers have to finish when the pool closes. */
+	/** How much time calls and workers get when the pool closes. */
 	readonly stop?: StopOptions | undefined;
 	/** What happens to the lines that workers print. */
 	readonly output?: OutputOptions | undefined;
 	/** What listeners see of calls. */
 	readonly observe?: ObserveOptions | undefined;
 	/**
-	 * Called with every event of the pool, from its start on, and with those of its run while the pool is open. All
-	 * events of a run go to the `onEvent` of `openRun`. One that throws cannot hurt the pool.
+	 * Called with every event of the pool, including its start, and with the events of its run while the pool is open. All
+	 * events of a run go to the `onEvent` of `openRun`. If it throws, the pool continues.
 	 */
 	readonly onEvent?: SnakepitListener | undefined;
 	/** Observe the pool from within, as telemetry does. If one throws, the pool continues. */

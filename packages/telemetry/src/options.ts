@@ -15,7 +15,10 @@ export interface TelemetryOptions {
 	readonly watchdogEvents?: boolean | undefined;
 	/** Exports what workers print and log, as log records. @default false */
 	readonly workerLogs?: boolean | undefined;
-	/** What is exported of calls, by command; `"*"` stands for every other command, and for what an entry leaves out. */
+	/**
+	 * What is exported of calls, by command; `"*"` sets the default for other commands and for fields that an entry leaves
+	 * out.
+	 */
 	readonly commands?: Readonly<Record<string, CommandTelemetry>> | undefined;
 	/** Gets spans; the registered provider by default. */
 	readonly tracerProvider?: TracerProvider | undefined;
@@ -51,7 +54,7 @@ const has =
 
 /** The defaults, and why. */
 export const TELEMETRY_DEFAULTS = {
-	enabled: { value: true, reason: "it is attached in order to export" },
+	enabled: { value: true, reason: "whoever adds it wants to export" },
 	heartbeatEvents: { value: true, reason: "see `enabled`" },
 	processEvents: { value: true, reason: "see `enabled`" },
 	watchdogEvents: { value: true, reason: "see `enabled`" },

@@ -20,7 +20,10 @@ export interface ServedTool {
 
 /** Serves Streamable HTTP on 127.0.0.1, under the path `/mcp`. */
 export interface McpHttpOptions {
-	/** What every request must carry: `Authorization: Bearer TOKEN`. At least 32 characters that cannot be guessed. */
+	/**
+	 * The token that every request must carry, as `Authorization: Bearer TOKEN`: at least 32 characters that cannot be
+	 * guessed.
+	 */
 	readonly token: string;
 	/** A free one by default. */
 	readonly port?: number | undefined;

@@ -30,9 +30,9 @@ import { environmentsDirectory } from "./environments-directory.ts";
 /** What a virtual environment contains, and where it is. */
 export interface PythonEnvironmentOptions {
 	/**
-	 * What is installed, as `pip install` reads it: `"scikit-learn>=1.5"`; a directory is installed editable.
-	 * `snakepit-bridge` must be among it for a pool: by its name, or in a directory, a file or at an address; by its name
-	 * alone it is the version that belongs to this package.
+	 * What to install, as for `pip install`: `"scikit-learn>=1.5"`; a directory is installed editable. A pool needs
+	 * `snakepit-bridge`: by name, or as a directory, file or URL. By name without a version, it is the version that
+	 * matches this package.
 	 */
 	readonly requirements: readonly string[];
 	/** The interpreter to create it with, by path or name; by default uv's choice, then `python3`. */

@@ -23,7 +23,7 @@ export interface EncodeOptions {
 	readonly maxBytes?: number | undefined;
 	/** What paths in errors begin with; `$` by default. */
 	readonly root?: string | undefined;
-	/** Receives large parts; without it, everything is in the image. */
+	/** Receives large parts; without it, everything stays in the image. */
 	readonly attachment?: AttachmentSink | undefined;
 	/** How many bytes (fewer than 512) to leave free before the image, for the caller to write; none by default. */
 	readonly headBytes?: number | undefined;

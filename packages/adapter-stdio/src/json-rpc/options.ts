@@ -23,9 +23,12 @@ export interface JsonRpcProgress {
 
 /** How a program speaks JSON-RPC 2.0. Also takes the options of `StdioOptions` and `ProgramOptions`. */
 export interface JsonRpcOptions extends StdioOptions {
-	/** `"lines"`: one message a line; `"content-length"`: with a header, as language servers. @default "lines" */
+	/** `"lines"`: one message per line; `"content-length"`: with a header, as language servers use it. @default "lines" */
 	readonly framing?: "lines" | "content-length" | undefined;
-	/** Prepares the conversation before the first call, as the protocol's `initialize` does. What it returns are the worker's `facts`. */
+	/**
+	 * Prepares the conversation before the first call, for example with the protocol's `initialize`. Its result is shown
+	 * as the worker's `facts`.
+	 */
 	readonly ready?:
 		| ((
 				client: JsonRpcClient,
@@ -33,11 +36,14 @@ export interface JsonRpcOptions extends StdioOptions {
 		  ) => Promise<Readonly<Record<string, unknown>> | undefined>)
 		| undefined;
 	/**
-	 * By method: requests that the program may send to this one, and notifications that should not become
+	 * By method: handlers of requests that the program sends, and of notifications that should not become
 	 * `worker.notified`.
 	 */
 	readonly handlers?: Readonly<Record<string, JsonRpcHandler>> | undefined;
-	/** The notification that cancels a request; left out it is `$/cancelRequest` with its id. `"none"`: the protocol has none. */
+	/**
+	 * Creates the notification that cancels a request; by default `$/cancelRequest` with its id. `"none"`: the protocol
+	 * has no such notification.
+	 */
 	readonly cancel?:
 		| ((
 				id: number,
@@ -46,13 +52,13 @@ export interface JsonRpcOptions extends StdioOptions {
 		| "none"
 		| undefined;
 	/**
-	 * When a worker has finished with a request that was cancelled. `"answered"`: the program answers it, as language
-	 * servers do; one that does not in time is replaced. `"at_once"`: it never answers, and takes others meanwhile.
-	 * `"unknown"`: it never answers, so the worker takes no more calls and is replaced.
+	 * When a worker has finished a cancelled request. `"answered"`: when the program answers it, as language servers do;
+	 * if it does not in time, the worker is replaced. `"at_once"`: at once; the program never answers it and takes other
+	 * requests. `"unknown"`: the program never answers it, so the worker takes no more calls and is replaced.
 	 * @default "answered"
 	 */
 	readonly cancelled?: "answered" | "at_once" | "unknown" | undefined;
-	/** Partial results, for `pool.stream`; without it, `pool.stream` is not available. */
+	/** How the program reports partial results, for `pool.stream`; without it, `pool.stream` is not available. */
 	readonly progress?: JsonRpcProgress | undefined;
 	/**
 	 * What happens to a message that is not JSON-RPC: `"log"` writes a warning to the worker's log, `"break"` replaces
@@ -60,7 +66,7 @@ export interface JsonRpcOptions extends StdioOptions {
 	 * @default "log"
 	 */
 	readonly onGarbage?: "log" | "break" | undefined;
-	/** Asks the program to end, before its standard input is closed, as with the protocol's `shutdown`. */
+	/** Asks the program to end before its standard input is closed, for example with the protocol's `shutdown`. */
 	readonly leave?: ((client: JsonRpcClient) => Promise<void>) | undefined;
 }
 

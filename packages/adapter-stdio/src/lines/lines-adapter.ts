@@ -26,7 +26,10 @@ import {
 export interface LinesOptions extends StdioOptions {
 	/** The line of a call. By default the arguments, which must be a string; the command is ignored. */
 	readonly encode?: ((command: string, args: unknown) => string) | undefined;
-	/** The result of a call from the line that answers it; what it throws is a ToolError. By default the line. */
+	/**
+	 * The result of a call from the line that answers it; by default the line. If it throws, the call fails with a
+	 * ToolError.
+	 */
 	readonly decode?: ((line: string, command: string) => unknown) | undefined;
 }
 

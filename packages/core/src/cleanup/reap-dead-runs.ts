@@ -18,7 +18,7 @@ import type { CleanupReport } from "./cleanup-report.ts";
 import { ProcessKiller } from "./process-killer.ts";
 import { reap } from "./reaper.ts";
 
-/** What is cleaned up after. */
+/** Which dead runs to clean up after. */
 export interface ReapOptions {
 	/** Where the ledger is; by default, in the user's state directory. */
 	readonly dataDir?: string | undefined;

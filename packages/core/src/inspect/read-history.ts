@@ -34,8 +34,8 @@ export interface HistoryOptions {
 	/** At most this many workers per run, the most recently reserved ones. @default 1 000 */
 	readonly workersPerRun?: number | undefined;
 	/**
-	 * `"living"`: only runs whose end is not recorded, and of those all workers whose end is not recorded, whatever
-	 * `workersPerRun` says. This opens no history file, so it is fast however long the history is.
+	 * `"living"`: only runs whose end is not recorded, with all their workers whose end is not recorded, whatever
+	 * `workersPerRun` says. This opens no history file, so it is fast even with a long history.
 	 */
 	readonly only?: "living" | undefined;
 }

@@ -55,10 +55,11 @@ export interface RunOptions {
 	 */
 	readonly dataDir?: string | undefined;
 	/**
-	 * Whether the workers have a guard as their parent: three small processes that end every descendant of a worker with
-	 * this program, also one that left its group and session and cleared its environment. `"auto"`: where it can work,
-	 * which is on Linux with the native binary; elsewhere, and for a program that a guard cannot give what it asks for, the
-	 * other layers do what they can. `"required"`: nothing is started without it. `"off"`: this program is their parent.
+	 * Whether a guard is the parent of the workers: three small processes that kill every descendant of a worker when this
+	 * program dies, even one that left its group and session and cleared its environment. `"auto"`: yes, where it can
+	 * work, which is on Linux with the native binary; otherwise, and for workers that need descriptors that a guard cannot
+	 * pass on, only the other layers protect. `"required"`: nothing starts without it. `"off"`: this program is the parent
+	 * of its workers.
 	 * @default "auto"
 	 */
 	readonly guard?: "auto" | "required" | "off" | undefined;
@@ -70,7 +71,7 @@ export interface RunOptions {
 	readonly audit?: AuditOptions | undefined;
 	/** How many jobs run at the same time (`run.job`). */
 	readonly jobs?: JobsOptions | undefined;
-	/** How many past runs the ledger keeps. */
+	/** How many past runs the ledger keeps, and what it records of them. */
 	readonly history?: HistoryBoundOptions | undefined;
 	/**
 	 * What happens when the program gets SIGINT or SIGTERM and has its own listener for it. `"end"`: the program has
@@ -87,9 +88,9 @@ export interface RunOptions {
 	 */
 	readonly signalGraceMs?: number | undefined;
 	/**
-	 * Whether other processes of this user may observe the run: `true` is `{ scopes: ["read", "logs"] }`. Left out:
-	 * `false` where `NODE_ENV` is `production`, unless the environment variable `SNAKEPIT_CONTROL` is `1`; else `true`.
-	 * `SNAKEPIT_CONTROL=0` turns it off in any case.
+	 * Whether other processes of this user may observe the run: `true` means `{ scopes: ["read", "logs"] }`. By default
+	 * `true`, unless `NODE_ENV` is `production`; there, the environment variable `SNAKEPIT_CONTROL=1` turns it on.
+	 * `SNAKEPIT_CONTROL=0` always turns it off.
 	 */
 	readonly control?: boolean | RunControlOptions | undefined;
 	/**

@@ -12,11 +12,11 @@ import {
 	type MetricProducerLike,
 } from "./metric-producer.ts";
 
-/** How the reader wants the histograms of calls. */
+/** How the histograms of calls are reported. */
 export interface CallMetricsOptions {
 	/**
-	 * `"delta"`: since the last collection, as the exporter of the reader must then have it for other histograms. By
-	 * default as `OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE` says, which exporters of OTLP read too; else
+	 * `"delta"`: counts since the last collection; set it if the exporter uses delta for other histograms. By default the
+	 * value of `OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE`, which OTLP exporters read too, otherwise
 	 * `"cumulative"`, which Prometheus needs.
 	 */
 	readonly temporality?: "cumulative" | "delta" | undefined;

@@ -9,11 +9,10 @@ import {
 
 /** Options of a watchdog. */
 export interface WatchdogOptions {
-	/** From SIGTERM to SIGKILL after the host's death; 0 kills at once. @default 0 ms */
+	/** Time from SIGTERM to SIGKILL after the host's death; 0 kills at once. @default 0 ms */
 	readonly graceMs?: number | undefined;
 	/**
-	 * How often to look at the host after its pipe was closed by mistake while
-	 * it is alive, so that no event reports its end.
+	 * How often to check the host if its pipe was closed by mistake: without the pipe, no event reports its end.
 	 * @default 1 000 ms
 	 */
 	readonly checkIntervalMs?: number | undefined;
@@ -33,7 +32,7 @@ export const WATCHDOG_DEFAULTS: Readonly<
 	graceMs: {
 		value: 0,
 		reason:
-			"after the host's death nothing can use what a worker still finishes, and a process that ignores SIGTERM would live through the whole grace",
+			"after the host's death nobody can use a worker's results, and a process that ignores SIGTERM would survive for the whole grace",
 	},
 	checkIntervalMs: {
 		value: 1000,
