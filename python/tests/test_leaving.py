@@ -19,6 +19,8 @@ TOOLS = """
     import logging
     import sys
     import time
+    from concurrent.futures import ThreadPoolExecutor
+    from threading import Thread
     from snakepit_bridge import current_call, on_shutdown, on_startup, tool
 
     @on_startup
@@ -87,6 +89,17 @@ TOOLS = """
         global task
         task = asyncio.get_running_loop().create_task(forever())
         await asyncio.sleep(0)
+
+    @tool
+    def leaves_threads_behind() -> None:
+        Thread(target=time.sleep, args=(600,), name="poller").start()
+        Thread(target=time.sleep, args=(600,), daemon=True).start()
+
+    @tool
+    def leaves_an_executor_behind() -> None:
+        global executor
+        executor = ThreadPoolExecutor()
+        executor.submit(int).result()
 
     @tool
     def leaves_a_stop_behind() -> None:
@@ -202,6 +215,28 @@ def test_calls_that_come_too_late_are_refused_as_not_begun(start: Host) -> None:
     late = conversation.failure("noop")
     assert late.kind == pb.FAILURE_KIND_LEAVING
     assert not late.began
+
+
+@WAYS
+def test_a_thread_of_a_tool_that_keeps_the_worker_is_named(
+    start: Host, leave: Any
+) -> None:
+    worker = start(TOOLS)
+    conversation = worker.converse()
+    conversation.call("leaves_threads_behind")
+    leave(worker, conversation)
+    worker.wait_for_stderr("its tools have started: poller. Start it with daemon=True")
+    assert worker.stdout().endswith("stopped\n")
+
+
+def test_a_thread_that_ends_when_python_ends_is_not_named(start: Host) -> None:
+    worker = start(TOOLS)
+    conversation = worker.converse()
+    conversation.call("leaves_an_executor_behind")
+    worker.signal(signal.SIGTERM)
+    assert worker.exit_status() == 0
+    assert "executor" not in worker.stderr().lower()
+    assert "have started" not in worker.stderr()
 
 
 def test_tasks_that_tools_left_behind_are_cancelled_at_the_end(start: Host) -> None:

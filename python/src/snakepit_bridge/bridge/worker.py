@@ -18,6 +18,7 @@ from snakepit_bridge.calls.cancel_signal import listen_for_cancel_signal
 from snakepit_bridge.calls.trampoline import invoke
 from snakepit_bridge.telemetry.find_tracing import find_tracing
 from snakepit_bridge.threads.main_thread import MainThread
+from snakepit_bridge.threads.threads_left import name_threads_left
 from snakepit_bridge.tools.loading import NoSource, load_file, load_module
 from snakepit_bridge.tools.toolbox import Toolbox, ToolsInvalid
 
@@ -85,6 +86,7 @@ def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
         # The host seemed to leave, but it died: end also what the tools have started.
         # A thread that watches the lifeline may not get to it any more.
         end_group()
+    name_threads_left()
     return exit_status.LEFT
 
 

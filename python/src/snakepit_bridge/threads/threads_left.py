@@ -1,0 +1,53 @@
+"""Threads that tools have started and that keep a worker which is done."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+
+__all__ = ["name_threads_left"]
+
+# Those of an executor end as soon as Python asks them to, which is a moment later.
+GRACE_S = 1.0
+
+
+def name_threads_left() -> None:
+    """Says on stderr which threads Python waits for, if it still does after a moment.
+
+    Nothing else would: Python waits for them without a limit and without a word, and
+    the host kills the worker when its own patience ends.
+    """
+    if _threads_left():
+        threading.Thread(target=_name_them, name="threads-left", daemon=True).start()
+
+
+def _name_them() -> None:
+    time.sleep(GRACE_S)
+    names = [thread.name for thread in _threads_left()]
+    if names:
+        # Not by sys.stderr: a daemon that holds its lock would abort Python's end.
+        os.write(2, _text(names).encode(errors="replace"))
+
+
+def _text(names: list[str]) -> str:
+    what, start, end = (
+        ("a thread", "Start it", "end it")
+        if len(names) == 1
+        else (f"{len(names)} threads", "Start them", "end them")
+    )
+    return (
+        f"This worker is done, and cannot end because of {what} that its tools have "
+        f"started: {', '.join(names)}. {start} with daemon=True, or {end} in an "
+        "@on_shutdown hook; until then the host has to kill each worker "
+        "(stop.killAfterMs).\n"
+    )
+
+
+def _threads_left() -> list[threading.Thread]:
+    main = threading.main_thread()
+    return [
+        thread
+        for thread in threading.enumerate()
+        if thread is not main and not thread.daemon
+    ]
