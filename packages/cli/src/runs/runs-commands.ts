@@ -6,6 +6,7 @@ import { positiveNumber } from "../command/numbers.ts";
 import { coloured, write } from "../command/output.ts";
 import { table } from "../command/table.ts";
 import { dayAndTime, duration } from "../wording/figures.ts";
+import { lasted } from "../wording/run-history.ts";
 import { endText, incidentsOf } from "./incidents.ts";
 import { type SeenRun, seen, verdictOn } from "./look.ts";
 import { addReap } from "./reap-command.ts";
@@ -115,18 +116,12 @@ async function history(flags: RunsFlags): Promise<void> {
 				run.runId,
 				run.program?.name ?? "",
 				dayAndTime(run.startedAt),
-				lasted(run),
+				lasted(run, Date.now()),
 				String(run.workerCount),
 				endText(run),
 			]),
 		]),
 	);
-}
-
-function lasted({ state, startedAt, endedAt }: RunHistory): string {
-	return state === "host_died"
-		? "unknown"
-		: duration((endedAt ?? Date.now()) - startedAt);
 }
 
 /** Incidents without a time come first. Finite, so that two of them compare as equal. */

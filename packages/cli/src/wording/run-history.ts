@@ -35,6 +35,21 @@ export function runEnd(run: RunHistory): RunEnd {
 	};
 }
 
+/**
+ * How long a run lasted, in words, with what it did not end in order: what is recorded as its end then is that somebody
+ * cleaned up after it, which may be long after its program died.
+ */
+export function lasted(run: RunHistory, nowMs: number): string {
+	const { state, clean, startedAt, endedAt, incidents } = run;
+	const seen = incidents.find(
+		({ type }) => type === "protection.host_death_detected",
+	);
+	if (seen !== undefined) return duration(seen.wallMs - startedAt);
+	if (state === "host_died") return "unknown";
+	const known = duration((endedAt ?? nowMs) - startedAt);
+	return state === "terminated" && clean !== true ? `at most ${known}` : known;
+}
+
 /** Who cleaned up after a run, as the ledger has it, in words. */
 function cleanerWords(endedBy: string | undefined): string {
 	const [kind, id] = endedBy?.split(":") ?? [];

@@ -103,7 +103,8 @@ test(
 		await ended(await hostIn(dataDir, 1), "SIGKILL");
 		expect(snakepit(dataDir, "ps").stdout).toContain("dead");
 		expect(snakepit(dataDir, "history").stdout).toMatch(
-			/ unknown +1 +died. Its program is gone and did not close it\. .*, or snakepit reap, cleans up after it\.\n/,
+			// Known as soon as the guard has written that it saw the death.
+			/ (unknown|\d.* m?s) +1 +died. Its program is gone and did not close it\. .*, or snakepit reap, cleans up after it\.\n/,
 		);
 		const before = snakepit(dataDir, "incidents").stdout;
 		expect(before).toMatch(

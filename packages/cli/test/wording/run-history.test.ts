@@ -1,6 +1,10 @@
 import type { RunHistory } from "@snakepit/core/inspect";
 import { expect, test } from "vitest";
-import { historyEntries, runEnd } from "../../src/wording/run-history.ts";
+import {
+	historyEntries,
+	lasted,
+	runEnd,
+} from "../../src/wording/run-history.ts";
 
 const run = (more: Readonly<Record<string, unknown>>): RunHistory =>
 	({
@@ -36,6 +40,18 @@ test.each([
 	expect(end.word).toBe(word);
 	if (detail === undefined) expect(end.detail).toBeUndefined();
 	else expect(end.detail).toMatch(detail);
+});
+
+const death = { type: "protection.host_death_detected", wallMs: 3_000 };
+test.each([
+	[{ clean: true, endedAt: 5_000 }, "4.0 s"],
+	[{ state: "running" }, "8.0 s"],
+	[{ endedAt: 5_000, incidents: [death] }, "2.0 s"],
+	[{ state: "host_died", incidents: [death] }, "2.0 s"],
+	[{ endedAt: 5_000 }, "at most 4.0 s"],
+	[{ state: "host_died" }, "unknown"],
+] as const)("a run with %j lasted %s", (more, words) => {
+	expect(lasted(run({ startedAt: 1_000, ...more }), 9_000)).toBe(words);
 });
 
 test("ends of workers and incidents are one timeline, latest first", () => {

@@ -1,10 +1,11 @@
 import type { RunHistory } from "@snakepit/core/inspect";
 import { useEffect, useState } from "preact/hooks";
-import { counted, dayAndTime, duration } from "../../src/wording/figures.ts";
+import { counted, dayAndTime } from "../../src/wording/figures.ts";
 import { plainStart } from "../../src/wording/plain-text.ts";
 import {
 	type HistoryEntry,
 	historyEntries,
+	lasted,
 	runEnd,
 } from "../../src/wording/run-history.ts";
 import { get, type RequestError } from "../feed/requests.ts";
@@ -70,7 +71,7 @@ function Run({
 							<code>{run.runId}</code>
 						</span>
 						{run.endedAt !== undefined && (
-							<span>lived {duration(run.endedAt - run.startedAt)}</span>
+							<span>lived {lasted(run, run.endedAt)}</span>
 						)}
 						<span>{counted(run.workerCount, "worker")}</span>
 						{run.killed > 0 && (
