@@ -224,23 +224,27 @@ def test_a_thread_that_is_interrupted_in_a_flush_does_not_block_others(
     assert receiver.arrived() == [1, 2]
 
 
-def test_frames_flushed_while_another_thread_closes_are_dropped(
-    outbox: FramedOutbox, receiver: Receiver
+@pytest.mark.parametrize("meanwhile", ["close", "flush"])
+def test_the_other_thread_may_close_or_write_all_before_a_flush_gets_the_lock(
+    outbox: FramedOutbox, receiver: Receiver, meanwhile: str
 ) -> None:
+    writing = outbox._writing
+
     class Late:
-        """A lock that one gets when the other thread has closed."""
+        """A lock that one gets when the other thread has done that."""
 
         def locked(self) -> bool:
             return False
 
         def __enter__(self) -> None:
-            outbox.close()
+            outbox._writing = writing
+            getattr(outbox, meanwhile)()
 
         def __exit__(self, *_: object) -> None: ...
 
     outbox._writing = Late()  # type: ignore[assignment]
     outbox.put_last(frame(1))
-    assert receiver.arrived() == []
+    assert receiver.arrived() == ([1] if meanwhile == "flush" else [])
 
 
 def test_a_connection_that_cannot_be_written_to_is_shut_down() -> None:

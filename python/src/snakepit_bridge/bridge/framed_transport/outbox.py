@@ -108,7 +108,9 @@ class FramedOutbox:
     def send_added(self) -> None:
         """See `Outbox`."""
         if self._added:
-            self._take_added()
+            # What `_take_added` does.
+            self._waiting.append(b"".join(self._added))
+            self._added.clear()
         self.flush()
 
     def _take_added(self) -> None:
@@ -150,46 +152,54 @@ class FramedOutbox:
 
     def flush(self) -> None:
         """Writes what waits, as far as the socket takes it."""
-        writing = self._writing
-        while self._waiting and not self._full and self._socket is not None:
+        waiting, writing = self._waiting, self._writing
+        while waiting and not self._full:
             if writing.locked():
                 # The thread that writes looks again when it is done.
                 return
             # Not `acquire`: a thread interrupted right after it would keep the lock.
             with writing:
-                self._write()
+                connection = self._socket
+                if connection is None or not waiting:
+                    # The other thread closed it, or wrote all, a moment ago.
+                    break
+                data = waiting.popleft()
+                # A single answer, as of most calls, is neither a log record nor what is
+                # left of a batch.
+                is_single = not waiting and type(data) is bytes
+                if not is_single:
+                    data = self._batch_of(data)
+                try:
+                    sent = connection.send(data)
+                except BlockingIOError:
+                    sent = 0
+                except OSError:
+                    self._broken(connection)
+                    break
+                if sent != len(data):
+                    self._written_in_part(data, sent)
+                elif not is_single:
+                    self._logs.sent()
         if self._on_drained is not None:
             self._on_drained()
 
-    def _write(self) -> None:
-        connection = self._socket
-        if connection is None:
-            # Another thread closed it a moment ago.
-            return
-        data = self._next_batch()
-        try:
-            sent = connection.send(data)
-        except BlockingIOError:
-            sent = 0
-        except OSError:
-            self._socket = None
-            self._waiting.clear()
-            # The reading side notices this and ends the conversation. The connection
-            # may have been whole, and the kernel without memory for the frame.
-            with contextlib.suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
-            return
-        if sent == len(data):
-            self._logs.sent()
-        else:
-            self._waiting.appendleft(memoryview(data)[sent:])
-            self._full = True
-            if self._loop is not None:
-                call_soon(self._loop, self._await_room)
+    def _broken(self, connection: socket.socket) -> None:
+        self._socket = None
+        self._waiting.clear()
+        # The reading side notices this and ends the conversation. The connection may
+        # have been whole, and the kernel without memory for the frame.
+        with contextlib.suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)
 
-    def _next_batch(self) -> bytes | memoryview:
+    def _written_in_part(self, data: bytes | memoryview, sent: int) -> None:
+        self._waiting.appendleft(memoryview(data)[sent:])
+        self._full = True
+        if self._loop is not None:
+            call_soon(self._loop, self._await_room)
+
+    def _batch_of(self, first: bytes | memoryview) -> bytes | memoryview:
+        """Returns a frame together with those that wait behind it."""
         waiting = self._waiting
-        first = waiting.popleft()
         if isinstance(first, _LogBytes):
             self._logs.taken()
         size = len(first)
