@@ -12,6 +12,7 @@ from support.plain_bench import Bench
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.framed_transport.frame_parser import FRAME, SIGNAL, framed
+from snakepit_bridge.bridge.plain_intake import PlainIntake
 from snakepit_bridge.calls.context import NOT_SAMPLED
 from snakepit_bridge.values.decode import decode
 
@@ -55,16 +56,18 @@ def test_plain_calls_are_taken_up_to_the_first_other_message(
     bench: Bench, other: bytes
 ) -> None:
     plain = call_frame(1, "see") + call_frame(2, "takes")
-    assert bench.intake.take(plain + other, bench.tools) == len(plain)
+    assert bench.intake.take(plain + other) == len(plain)
     taken = [(call.number, call.tool.name, call.arguments) for call in bench.waiting]
     assert taken == [(1, "see", b"\x90"), (2, "takes", b"\x90")]
     assert [*bench.table.running] == [1, 2]
-    assert bench.intake.take(call_frame(3, "see"), {}) == 0
+    bench.tools.clear()
+    assert bench.intake.take(call_frame(3, "see")) == 0
 
 
 def test_what_may_be_too_large_is_left_to_who_cuts_messages(bench: Bench) -> None:
     bench.table.max_message_bytes = 40
-    assert bench.intake.take(call_frame(1, "see") * 3, bench.tools) == 0
+    bench.intake = PlainIntake(bench.table, bench.tools)
+    assert bench.intake.take(call_frame(1, "see") * 3) == 0
     assert not bench.waiting
 
 
@@ -78,7 +81,7 @@ def test_a_call_with_a_deadline_or_a_trace_is_as_plain(bench: Bench) -> None:
         + call_frame(4, "see")
         + call_frame(5, "see", trace_context={"traceparent": NOT_SAMPLED})
     )
-    assert bench.intake.take(data, bench.tools) == len(data)
+    assert bench.intake.take(data) == len(data)
     *calls, unsampled = [call.call for call in bench.waiting]
     assert unsampled.trace_context["traceparent"].endswith("-00")
     assert [call.trace_context for call in calls] == [{}, trace, trace, {}]

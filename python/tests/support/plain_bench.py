@@ -35,10 +35,12 @@ class Outbox:
     def __init__(self) -> None:
         self.held = False
         self.waiting: list[bytes] = []
+        self.added: list[bytes] = []
         self.sent: list[list[pb.WorkerFrame]] = []
 
     def add(self, frame: bytes) -> None:
         self.waiting.append(frame)
+        self.added.append(frame)
 
     def put_last(self, frame: pb.WorkerFrame | bytes) -> None:
         data = frame if isinstance(frame, bytes) else frame.SerializeToString()
@@ -77,14 +79,15 @@ class Bench:
         gathering: Any = SimpleNamespace(progress=0, hold=self.hold)
         self.gathering = gathering
         self.plain_run = PlainRun(context, table, gathering, lambda: self.now_ns)
-        queue: Any = SimpleNamespace(waiting=self.waiting, look=lambda: None)
-        self.intake = PlainIntake(self.table, queue)
         box = Toolbox()
         module: Any = SimpleNamespace(**self.functions(), __name__="tools")
         box.add(module, None)
         self.tools = {
             name.encode(): (each, PlainCall) for name, each in box.tools.items()
         }
+        queue: Any = SimpleNamespace(waiting=self.waiting, look=lambda: None)
+        self.intake = PlainIntake(self.table, self.tools)
+        self.intake.begin(queue)
         # Whether another thread sends what is held back for too long.
         self.is_watched = False
         self.meanwhile: Callable[[], None] = lambda: None

@@ -41,6 +41,7 @@ class Conversation:
         tools: the worker's tools, by name.
         calls: the calls under way.
         last_ping: when the last ping came, on the clock of `time.monotonic()`.
+        receive_plain: see `PlainIntake.take`.
     """
 
     def __init__(
@@ -49,6 +50,12 @@ class Conversation:
         self.calls = calls
         self.last_ping = time.monotonic()
         self._runner = runner
+        # By name, those that a compact call can be of now, and of these those that are
+        # plain, with what makes a call of it.
+        self._compact_tools: dict[bytes, Tool] = {}
+        self._plain_tools: PlainTools = {}
+        self._intake = PlainIntake(calls, self._plain_tools)
+        self.receive_plain = self._intake.take
         self._set_tools(tools)
         self._sessions = Sessions()
         self._leaving = False
@@ -74,10 +81,6 @@ class Conversation:
         """
         self._set_tools({**self.tools, **tools})
         self._sessions.allow_handles(hold)
-
-    def receive_plain(self, data: bytes) -> int:
-        """See `PlainIntake.take`."""
-        return self._intake.take(data, self._plain_tools) if self._intake else 0
 
     def receive(self, data: bytes) -> None:
         """Acts on the bytes of a frame.
@@ -118,15 +121,14 @@ class Conversation:
 
     def _set_tools(self, tools: Mapping[str, Tool]) -> None:
         self.tools = tools
-        # Those that a compact call can be of now, and of these those that are plain.
-        self._compact_tools = _compact_tools(tools)
-        self._plain_tools: PlainTools = {
-            name: (tool, kind)
-            for name, tool in self._compact_tools.items()
-            if (kind := self._runner.plain_kind(tool)) is not None
-        }
+        self._compact_tools.update(_compact_tools(tools))
+        for name, tool in self._compact_tools.items():
+            kind = self._runner.plain_kind(tool)
+            if kind is not None:
+                self._plain_tools[name] = (tool, kind)
         queue = self._runner.plain_queue
-        self._intake = None if queue is None else PlainIntake(self.calls, queue)
+        if queue is not None:
+            self._intake.begin(queue)
 
     def _compact_call(
         self,
@@ -142,7 +144,7 @@ class Conversation:
             named = tool_name(name)
             self._call(pb.Call(call_id=call_id, tool=named, arguments=arguments))
             return
-        if self._intake is not None and name in self._plain_tools:
+        if name in self._plain_tools:
             _, kind = self._plain_tools[name]
             plain = kind.of(call_id, tool, arguments, calls)
             if fields is not None:

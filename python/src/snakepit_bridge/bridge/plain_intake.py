@@ -57,53 +57,60 @@ _BEFORE = 5
 class PlainIntake:
     """Makes the plain calls of a conversation."""
 
-    def __init__(self, calls: CallTable, queue: PlainQueue) -> None:
-        """Adds them to a queue."""
+    def __init__(self, calls: CallTable, tools: PlainTools) -> None:
+        """Makes calls of `tools`, which may change."""
         self._calls = calls
-        self._queue = queue
+        self._running = calls.running
+        self._most_bytes = calls.max_message_bytes
+        self._find = tools.get
+
+    def begin(self, queue: PlainQueue) -> None:
+        """Adds calls to a queue; before there is a tool."""
+        self._append = queue.waiting.append
+        self._look = queue.look
 
     def add(self, plain: PlainCall) -> None:
         """Adds one."""
-        self._calls.running[plain.number] = plain
-        self._queue.waiting.append(plain)
-        self._queue.look()
+        self._running[plain.number] = plain
+        self._append(plain)
+        self._look()
 
-    def take(self, data: bytes, tools: PlainTools) -> int:
+    def take(self, data: bytes) -> int:
         """Takes the plain calls at the beginning of what was read.
 
         Args:
             data: it, from the beginning of a message.
-            tools: those that a plain call can be of now.
 
         Returns:
             Where the first other message begins, or one that is not whole.
         """
-        calls = self._calls
-        running = calls.running
-        append = self._queue.waiting.append
-        find = tools.get
-        at, last = 0, len(data) - _HEAD_BYTES
-        if len(data) > calls.max_message_bytes:
+        size = len(data)
+        if size > self._most_bytes:
             # One message may be too large: who cuts them sees to that.
             return 0
-        while at <= last:
+        calls, running, find = self._calls, self._running, self._find
+        at = 0
+        while at + _HEAD_BYTES <= size:
             kind, length, mark, number, name_bytes, fields = _unpack_head(data, at)
             name_at = at + _HEAD_BYTES
             arguments_at = name_at + name_bytes
             end = at + _BEFORE + length
             # Neither another message or frame, nor one that is cut off.
-            if kind or mark or not arguments_at <= end <= len(data):
+            if kind or mark or not arguments_at <= end <= size:
                 break
             found = find(data[name_at:arguments_at])
             if found is None or number in running:
                 break
             # What `PlainCall.of` does.
-            plain = found[1]()
+            tool, make = found
+            plain = make()
             plain.number = number
-            plain.tool = found[0]
-            if fields == UNRECORDED:
+            plain.tool = tool
+            if fields == 0:
+                pass
+            elif fields == UNRECORDED:
                 plain.traceparent = NOT_SAMPLED
-            elif fields:
+            else:
                 arguments_at = _take_fields(plain, data, arguments_at, fields)
                 if not 0 < arguments_at <= end:
                     break
@@ -111,10 +118,10 @@ class PlainIntake:
             plain.sink = calls
             plain.is_wanted = True
             running[number] = plain
-            append(plain)
+            self._append(plain)
             at = end
         if at:
-            self._queue.look()
+            self._look()
         return at
 
 

@@ -1,7 +1,7 @@
 """Runs plain calls, one after the other, in the main thread.
 
 Most of what a small call takes is the bridge's own steps. So those of the usual call
-stand here one after the other, in two functions: each call of a function that is not made
+stand here one after the other, in one function: each call of a function that is not made
 here saves as much as a small tool takes. Where a call is unusual, `PlainCall` does it.
 """
 
@@ -70,8 +70,9 @@ class PlainRun:
         self._most_bytes = table.max_message_bytes - FRAME_ROOM
         self._gathering = gathering
         self._now_ns = now_ns
-        # When the last call ended: then the next one begins.
-        self._now_us = 0
+        outbox = table.outbox
+        # What each call needs, found by one look.
+        self._parts = (table.running, table.page, outbox.add, outbox.send_added)
 
     def run(self, plain: PlainCall, waiting: deque[RunningCall]) -> None:
         """Runs a call that was taken from those that wait, and the plain ones behind it.
@@ -79,27 +80,65 @@ class PlainRun:
         An answer waits for those that follow only where the host finds it, whatever the
         next call does, and nothing else that is sent overtakes it.
         """
-        table, frame_of = self._table, self._frame
-        outbox, running, replies = table.outbox, table.running, table.replies
-        add, keep, begins = outbox.add, table.page.keep, table.page.begins
-        gathering, most_held = self._gathering, outbox.most_held
+        table, gathering, now_ns = self._table, self._gathering, self._now_ns
+        running, page, add, send_added = self._parts
         held = 0
-        since_us = self._now_us = self._now_ns() // 1000
+        # When a call ends: then the next one begins.
+        since_us = now_us = now_ns() // 1000
         try:
             while True:
                 number = plain.number
-                if begins(number):
+                frame: Any = None
+                if page.begins(number):
                     plain.state = _RUNNING
-                    frame = frame_of(plain)
+                    begun_us = now_us
+                    context: Any = self._context
+                    is_usual = plain.is_wanted
+                    tracing = table.tracing
+                    if tracing is not None:
+                        if plain.traceparent is NOT_SAMPLED:
+                            context = tracing.unrecorded(context)
+                        elif is_usual:
+                            is_usual = tracing.is_idle(plain.traceparent)
+                    context = context.copy()
+                    value = image = None
+                    try:
+                        given: Any = read_short(plain.arguments) if is_usual else None
+                        tool = plain.tool
+                        if type(given) is list and tool.signature.passes(given):
+                            value = context.run(invoke_for, plain, tool.function, given)
+                        elif type(given) is dict and tool.signature.passes_named(given):
+                            value = context.run(
+                                invoke_by_name_for, plain, tool.function, given
+                            )
+                        else:
+                            given = None
+                            frame = context.run(plain.answer, begun_us * 1000)
+                        if given is not None:
+                            image = pack_short(value)
+                            if image is None or len(image) > self._most_bytes:
+                                image, begun_ns = None, begun_us * 1000
+                                frame = context.run(plain.answer_with, value, begun_ns)
+                    # sys.exit() ends the call only.
+                    except BaseException as error:  # noqa: BLE001
+                        image = None
+                        frame = context.run(plain.failed, error)
+                    now_us = now_ns() // 1000
+                    if image is not None:
+                        frame = pack_result(number, begun_us, now_us - begun_us, image)
+                    elif type(frame) is not bytes or not plain.ends_with_answer:
+                        plain.settle(frame)
+                        frame = None
+                    # The next call does not keep what this one had and made.
+                    value = given = context = None
                 else:
-                    frame = None
                     plain.settle(taken_back(number))
                 if frame is not None:
                     plain.state = _ENDED
                     add(frame)
                     # After the frame: a worker that leaves is gone when no call is left.
                     del running[number]
-                    if replies or table.on_settled is not None:
+                    if table.replies or table.on_settled is not None:
                         table.follow_up(number)
                     held += 1
                 gathering.progress += 1
@@ -107,13 +146,13 @@ class PlainRun:
                     break
                 if (
                     frame is None
-                    or held >= most_held
-                    or self._now_us - since_us > _MOST_HELD_US
-                    or not keep(frame)
+                    or held >= table.outbox.most_held
+                    or now_us - since_us > _MOST_HELD_US
+                    or not page.keep(frame)
                 ):
-                    outbox.send_added()
+                    send_added()
                     held = 0
-                    since_us = self._now_us = self._now_ns() // 1000
+                    since_us = now_us = now_ns() // 1000
                 try:
                     following = waiting.popleft()
                 except IndexError:
@@ -131,43 +170,4 @@ class PlainRun:
                 plain.settle(plain.failed(error))
             raise
         finally:
-            outbox.send_added()
-
-    def _frame(self, plain: PlainCall) -> bytes | None:
-        """Runs the tool; returns the answer, or None if that has been sent."""
-        context = self._context
-        tracing = self._table.tracing
-        is_idle = True
-        if tracing is not None:
-            if plain.traceparent is NOT_SAMPLED:
-                context = tracing.unrecorded(context)
-            else:
-                is_idle = tracing.is_idle(plain.traceparent)
-        context = context.copy()
-        begun_us = self._now_us
-        try:
-            tool = plain.tool
-            given: Any = None
-            if plain.is_wanted and is_idle:
-                given = read_short(plain.arguments)
-            if type(given) is list and tool.signature.passes(given):
-                value = context.run(invoke_for, plain, tool.function, given)
-            elif type(given) is dict and tool.signature.passes_named(given):
-                value = context.run(invoke_by_name_for, plain, tool.function, given)
-            else:
-                return self._sent(plain, context.run(plain.answer, begun_us * 1000))
-            image = pack_short(value)
-            if image is None or len(image) > self._most_bytes:
-                frame = context.run(plain.answer_with, value, begun_us * 1000)
-                return self._sent(plain, frame)
-        except BaseException as error:  # noqa: BLE001 - sys.exit() ends the call only
-            return self._sent(plain, context.run(plain.failed, error))
-        now_us = self._now_us = self._now_ns() // 1000
-        return pack_result(plain.number, begun_us, now_us - begun_us, image)
-
-    def _sent(self, plain: PlainCall, frame: Any) -> bytes | None:
-        self._now_us = self._now_ns() // 1000
-        if type(frame) is bytes and plain.ends_with_answer:
-            return frame
-        plain.settle(frame)
-        return None
+            send_added()

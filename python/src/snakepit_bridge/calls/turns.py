@@ -71,9 +71,23 @@ class Turns:
         self.look()
 
     def look(self) -> None:
-        """Has calls begun that were added to those that wait; in the thread that reads."""
-        if not self._will_look:
-            self._have_looked_at()
+        """Has calls begun that were added to those that wait, unless that is about to
+        happen; in the thread that reads."""
+        if self._will_look:
+            return
+        # After the change that the main thread is to see: it clears this first, and
+        # looks second.
+        self._will_look = True
+        try:
+            is_async = self.waiting[0].tool.is_async
+        except IndexError:
+            # It was withdrawn a moment ago.
+            is_async = False
+        if is_async:
+            # To leave the loop and enter it again takes longer than a small call.
+            self._main.submit_to_loop(self._begin_next_in_loop)
+        else:
+            self._main.submit(self._begin_next)
 
     def withdraw(self, running: RunningCall) -> bool:
         """Takes a plain call from those that wait, if it is one of them: then it does not
@@ -92,19 +106,8 @@ class Turns:
         """Notes that a call is over; from any thread."""
         if running is self._current:
             self._current = None
-            if self.waiting and not self._will_look:
-                self._have_looked_at()
-
-    def _have_looked_at(self) -> None:
-        # After the change that the main thread is to see: it clears this first, and
-        # looks second.
-        self._will_look = True
-        first = _first(self.waiting)
-        if first is not None and first.tool.is_async:
-            # To leave the loop and enter it again takes longer than a small call.
-            self._main.submit_to_loop(self._begin_next_in_loop)
-        else:
-            self._main.submit(self._begin_next)
+            if self.waiting:
+                self.look()
 
     def _begin_next_in_loop(self) -> None:
         self._will_look = False
@@ -112,7 +115,7 @@ class Turns:
         while self._current is None and (running := _first(waiting)) is not None:
             if not running.tool.is_async:
                 # No synchronous tool runs within the loop.
-                self._have_looked_at()
+                self.look()
                 return
             if running.is_coroutine:
                 self._current = _COROUTINES
@@ -142,7 +145,7 @@ class Turns:
         finally:
             self._will_look = False
             if waiting and self._current is None:
-                self._have_looked_at()
+                self.look()
 
 
 def _first(waiting: deque[RunningCall]) -> RunningCall | None:

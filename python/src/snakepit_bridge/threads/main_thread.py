@@ -208,7 +208,11 @@ class MainThread:
             item()
             gathering.progress += 1
         # Also sends what a tool left for the bridge's thread.
-        gathering.release()
+        outbox = gathering.outbox
+        if outbox.held:
+            gathering.release()
+        else:
+            outbox.flush()
 
     def _wait(self) -> None:
         """Waits until there is work, or the loop wants a turn."""

@@ -98,14 +98,13 @@ class SharedSelector(_Selector):
         if not self._shared:
             super().select(timeout)
             return True
-        events = self._epoll.poll(timeout, len(self._shared) + 1)
-        other = not events
-        is_shared_ready = False
-        for descriptor, _ in events:
-            if descriptor in self._shared:
-                is_shared_ready = True
-            else:
-                other = True
-        if is_shared_ready:
+        shared = self._shared
+        events = self._epoll.poll(timeout, len(shared) + 1)
+        if len(events) == 1 and events[0][0] in shared:
+            # As almost always.
             self._on_readable()
-        return other
+            return False
+        ready = [descriptor for descriptor, _ in events if descriptor in shared]
+        if ready:
+            self._on_readable()
+        return not events or len(ready) < len(events)

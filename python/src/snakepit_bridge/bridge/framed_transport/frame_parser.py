@@ -27,21 +27,21 @@ def framed(kind: int, body: bytes) -> bytes:
 
 class FrameParser:
     """Cuts bytes into messages. Keeps only bytes that arrived: the length that a header
-    claims reserves no memory."""
+    claims reserves no memory.
+
+    Attributes:
+        is_within: whether what comes next belongs to a message that has begun.
+    """
 
     def __init__(self, limit: int) -> None:
         """Accepts messages of up to `limit` bytes."""
+        self.is_within = False
         self._limit = limit
         self._rest = b""
         # Of a message that is not whole.
         self._kind = FRAME
         self._parts: list[bytes] = []
         self._missing = 0
-
-    @property
-    def is_within(self) -> bool:
-        """Whether what comes next belongs to a message that has begun."""
-        return self._missing > 0 or len(self._rest) > 0
 
     def feed(self, data: bytes) -> list[tuple[int, bytes]]:
         """Returns the messages that are complete now: kind and body.
@@ -81,7 +81,9 @@ class FrameParser:
                 self._kind = kind
                 self._parts.append(data[begin:])
                 self._missing = at - end
+                self.is_within = True
                 return messages
             messages.append((kind, data[begin:at]))
         self._rest = data[at:]
+        self.is_within = at < end
         return messages

@@ -71,6 +71,7 @@ class FramedTransport:
     ) -> None:
         self._loop = loop
         self._conversation = conversation
+        self._receive_plain = conversation.receive_plain
         self._outbox = outbox
         self._on_host_left = on_host_left
         self._reading = reading
@@ -156,7 +157,7 @@ class FramedTransport:
         """
         with self._lock:
             try:
-                while not self._is_over and self._read_some():
+                while self._read_some():
                     pass
             except BaseException:
                 if not self._is_over:
@@ -165,6 +166,8 @@ class FramedTransport:
 
     def _read_some(self) -> bool:
         """Returns whether there may be more."""
+        if self._is_over:
+            return False
         connection = self._connection
         try:
             data = b"" if connection is None else connection.recv(READ_BYTES)
@@ -172,16 +175,21 @@ class FramedTransport:
             return False
         except OSError:
             data = b""
-        if not data:
+        size = len(data)
+        at = 0
+        if size and not self._parser.is_within:
+            at = self._receive_plain(data)
+        if at < size:
+            self._receive(data[at:] if at else data)
+        elif not size:
             self._end(None)
             return False
-        conversation, parser = self._conversation, self._parser
-        receive = conversation.receive
-        at = 0 if parser.is_within else conversation.receive_plain(data)
-        if at == len(data):
-            return at == READ_BYTES
+        return size == READ_BYTES
+
+    def _receive(self, data: bytes) -> None:
+        receive = self._conversation.receive
         try:
-            for kind, body in parser.feed(data[at:] if at else data):
+            for kind, body in self._parser.feed(data):
                 if kind == FRAME:
                     receive(body)
                 else:
@@ -190,7 +198,6 @@ class FramedTransport:
             self._end(str(error))
         except Undecodable as error:
             self._end(f"a message that cannot be decoded: {error}")
-        return len(data) == READ_BYTES
 
     def _end(self, problem: str | None) -> None:
         self._is_over = True
