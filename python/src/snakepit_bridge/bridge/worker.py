@@ -18,7 +18,6 @@ from snakepit_bridge.calls.cancel_signal import listen_for_cancel_signal
 from snakepit_bridge.calls.trampoline import invoke
 from snakepit_bridge.telemetry.find_tracing import find_tracing
 from snakepit_bridge.threads.main_thread import MainThread
-from snakepit_bridge.threads.threads_left import name_threads_left
 from snakepit_bridge.tools.loading import NoSource, load_file, load_module
 from snakepit_bridge.tools.toolbox import Toolbox, ToolsInvalid
 
@@ -86,6 +85,9 @@ def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
         # The host seemed to leave, but it died: end also what the tools have started.
         # A thread that watches the lifeline may not get to it any more.
         end_group()
+    # Imported at the end: each import is a part of every start.
+    from snakepit_bridge.threads.threads_left import name_threads_left
+
     name_threads_left()
     return exit_status.LEFT
 
