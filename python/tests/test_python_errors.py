@@ -31,6 +31,10 @@ TOOLS = """
             raise ValueError("while handling")
 
     @tool
+    def says_nothing() -> None:
+        raise MemoryError
+
+    @tool
     def notes() -> None:
         error = ValueError("noted")
         error.__notes__ = ["first", "second"]
@@ -53,6 +57,12 @@ def test_an_error_carries_type_message_traceback_and_cause(shared: Host) -> None
     assert error.cause.type == "KeyError"
     assert error.cause.message == "'inner'"
     assert [frame.function for frame in error.cause.frames] == ["fails", "inner"]
+
+
+def test_an_error_without_a_text_is_its_type_alone(shared: Host) -> None:
+    failure = shared(TOOLS).converse().failure("says_nothing")
+    assert failure.message == "MemoryError"
+    assert failure.error.message == ""
 
 
 def test_a_traceback_begins_where_user_code_begins(shared: Host) -> None:

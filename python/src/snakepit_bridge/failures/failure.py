@@ -81,7 +81,8 @@ def failure_of(call_id: int, error: BaseException, *, began: bool) -> pb.WorkerF
     if isinstance(error, (ArgumentsInvalid, InputInvalid)):
         kind = pb.FAILURE_KIND_INVALID_ARGUMENTS
         return _frame(call_id, kind, str(error), began, path=error.path)
-    message = f"{error_type(error)}: {error_text(error)}"
+    text = error_text(error)
+    message = f"{error_type(error)}: {text}" if text else error_type(error)
     return _frame(call_id, pb.FAILURE_KIND_TOOL_FAILED, message, began, error)
 
 
