@@ -1,4 +1,5 @@
-import { checkOptions } from "../option-check.ts";
+import { OptionsError } from "../errors.ts";
+import { checkOptions, show } from "../option-check.ts";
 import type { PoolOptions } from "../options.ts";
 import { loadLate } from "../os/load-late.ts";
 import type { Pool } from "../pool/pool-interface.ts";
@@ -110,6 +111,12 @@ export async function withPool<
 	options: PoolOptions<Client> & RunOptions,
 	action: (pool: Pool<Tools, Client>) => Promise<Result> | Result,
 ): Promise<Result> {
+	if (typeof action !== "function")
+		throw new OptionsError({
+			code: "INVALID_OPTION",
+			ran: "no",
+			message: `withPool: the second argument must be a function of the pool, got ${show(action)}.`,
+		});
 	await using pool = await createPool<Tools, Client>(options);
 	return await action(pool);
 }

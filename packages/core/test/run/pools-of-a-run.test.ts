@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { SnakepitEvent } from "../../src/events.ts";
@@ -125,6 +125,17 @@ test("pools made by createPool share the run that is open, and it ends with the 
 	);
 	await pool.close();
 	expect(pool.registry.state).toBe("terminated");
+});
+
+test("withPool without a function is refused before anything is started", async () => {
+	const dataDir = join(temporaryDirectory(), "absent");
+	await expect(
+		withPool({ ...POOL, dataDir }, undefined as never),
+	).rejects.toMatchObject({
+		code: "INVALID_OPTION",
+		message: expect.stringContaining("a function"),
+	});
+	expect(existsSync(dataDir)).toBe(false);
 });
 
 test.each<readonly [string, RunOptions]>([
