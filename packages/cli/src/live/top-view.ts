@@ -1,6 +1,6 @@
 import { addCounts, quantileMs, type ServedTick } from "@snakepit/control";
 import { table } from "../command/table.ts";
-import { bytes, duration } from "../wording/figures.ts";
+import { bytes, counted, duration } from "../wording/figures.ts";
 import { plainText } from "../wording/plain-text.ts";
 
 type PoolSnapshot = ServedTick["run"]["pools"][number];
@@ -26,8 +26,14 @@ function poolView(pool: PoolSnapshot, tick: ServedTick): readonly string[] {
 			? "none waits"
 			: `${queue.waiting} waiting (${queue.why}; oldest ${duration(queue.oldestMs ?? 0)})`;
 	const rows = workers.map(workerRow);
+	const workerCount =
+		size.min === size.max
+			? counted(size.max, "worker")
+			: `${size.min} to ${size.max} workers`;
 	return [
-		`${pool.pool}: ${size.min} to ${size.max} workers of ${pool.adapter}${phase}; calls: ${calls.running} running, ${waits}, ${calls.succeeded} done, ${calls.failed + calls.timed_out} failed, ${pool.restarts} restarts`,
+		`${pool.pool}: ${workerCount} of ${pool.adapter}${phase}, ${counted(pool.restarts, "restart")}`,
+		// What waits is last, since the verdict has it already: a terminal may be too narrow for all.
+		`calls: ${calls.running} running, ${calls.succeeded} done, ${calls.failed + calls.timed_out} failed, ${waits}`,
 		...throughputLines(pool.pool, tick),
 		...table([
 			["WORKER", "STATE", "PID", "MEMORY", "CPU", "CALLS", "RUNS", "FOR"],
