@@ -3,7 +3,13 @@
 Another user than the one who runs the tests may also not be allowed to start Python.
 """
 
+import sys
+
 import pytest
+
+# mutmut calls each function through functions of its own: 100 levels of a value take
+# more frames than Python allows by default.
+sys.setrecursionlimit(10_000)
 
 STARTERS = {"guard", "host", "shared", "start"}
 

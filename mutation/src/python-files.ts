@@ -1,5 +1,8 @@
 const VALUES: readonly string[] = [
+	"tests/test_own_types.py",
+	"tests/test_value_attachments.py",
 	"tests/test_value_conversions.py",
+	"tests/test_value_paths.py",
 	"tests/test_value_vectors.py",
 ];
 

@@ -168,6 +168,8 @@ class _Decoder:
                 _check_depth(path, depth)
                 for key, item in value.items():
                     if type(item) not in _SIMPLE:
+                        if type(key) is not str:  # msgpack takes bytes for text
+                            raise Refused(path, "has a key that is not text")
                         place = (path, key_place(key))
                         value[key] = self.revive(item, place, depth + 1)
         elif type(value) is msgpack.ExtType:
@@ -188,8 +190,7 @@ class _Decoder:
             if code == ext.TABLE:
                 return self._table(data, path)
             if code == ext.HANDLE and self._held is not None:
-                # A module that few calls need.
-                from snakepit_bridge.values.reference import token_of
+                from snakepit_bridge.values.reference import token_of  # few need it
 
                 return self._held.resolve(token_of(data))
             if code == ext.ATTACHED:
