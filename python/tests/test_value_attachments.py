@@ -30,6 +30,7 @@ class Memory:
 
     def take(self, data: Any) -> int | None:
         part = memoryview(data)
+        assert part.c_contiguous
         if part.nbytes < self._least:
             return None
         place = self.size
@@ -122,11 +123,25 @@ def test_without_an_attachment_nothing_is_in_it() -> None:
         decode(image(extension(ext.ATTACHED, [0, 0])))
 
 
-@pytest.mark.parametrize("code", [ext.ATTACHED, ext.ND_ARRAY, ext.TABLE, ext.TUPLE])
+NO_IMAGE = msgpack.ExtType(ext.ATTACHED, b"\xc1")
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        NO_IMAGE,
+        *(
+            msgpack.ExtType(code, b"\xc1")
+            for code in (ext.ND_ARRAY, ext.TABLE, ext.TUPLE)
+        ),
+        extension(ext.ND_ARRAY, ["int8", [1], NO_IMAGE]),
+        extension(ext.TABLE, NO_IMAGE),
+    ],
+)
 def test_an_extension_that_has_no_image_in_it_is_refused_with_its_path(
-    code: int,
+    part: Any,
 ) -> None:
-    packed = image({"a": [0, msgpack.ExtType(code, b"\xc1")]})
+    packed = image({"a": [0, part]})
     with pytest.raises(NoImage, match=r"is not a value image: FormatError$") as caught:
         decode(packed, attachment=Memory())
     assert caught.value.path == "$.a[1]"
@@ -184,7 +199,7 @@ def test_a_table_is_read_from_the_image_or_from_the_attachment() -> None:
         extension(ext.TABLE, b"rows"),
         extension(ext.TABLE, extension(ext.ATTACHED, [1, 3])),
     ]
-    memory = Memory(before=b"abcd")
+    memory = Memory(before=b"abcde")
     assert decode(image(tables), attachment=memory) == [
         ("table", b"rows"),
         ("table", b"bcd"),
