@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
+
+from support.command_template import run_in_copy
 
 SOURCE = '''
 import asyncio
@@ -106,11 +107,4 @@ def run(
     *arguments: str, stdin: str = "", cwd: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Runs it to its end; what it warns of is an error."""
-    return subprocess.run(
-        [sys.executable, "-W", "error", "-m", "snakepit_bridge", *arguments],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=cwd,
-    )
+    return run_in_copy(arguments, stdin, cwd)
