@@ -70,17 +70,21 @@ describe("the programs", () => {
 		for (const directory of directories.values()) remove(directory);
 	});
 
-	test("on these pages compile", { timeout: 120_000 }, () => {
-		const all = newDirectory("pages");
-		onTestFinished(() => remove(all));
-		const programs = PAGES.flatMap((page) =>
-			programsOf(page).map(([, name = ""]) =>
-				join(directories.get(page) ?? "", name),
-			),
-		);
-		expect(programs.length).toBeGreaterThanOrEqual(PAGES.length);
-		expectToCompile(all, programs);
-	});
+	test.runIf(isThorough())(
+		"on these pages compile",
+		{ timeout: 120_000 },
+		() => {
+			const all = newDirectory("pages");
+			onTestFinished(() => remove(all));
+			const programs = PAGES.flatMap((page) =>
+				programsOf(page).map(([, name = ""]) =>
+					join(directories.get(page) ?? "", name),
+				),
+			);
+			expect(programs.length).toBeGreaterThanOrEqual(PAGES.length);
+			expectToCompile(all, programs);
+		},
+	);
 
 	test.each(PAGES)(
 		"in %s run and print what their comments say",

@@ -1,6 +1,7 @@
 import { createPool } from "@snakepit/core";
 import { EventRecorder } from "@snakepit/core/testing";
 import { expect, test } from "vitest";
+import { rows } from "../../../../scripts/test-effort.ts";
 import { PYTHON } from "../../../adapter-python/test/support/pythons.ts";
 import { pythonGrpc } from "../../src/index.ts";
 import {
@@ -9,24 +10,30 @@ import {
 	toolsOf,
 } from "../support/preloaded-pool.ts";
 
-test.each([
-	[
-		"FORK_UNSAFE_THREADS",
-		"import threading, time\nthreading.Thread(target=time.sleep, args=(600,), daemon=True).start()",
-	],
-	[
-		"FORK_UNSAFE_GRPC",
-		'import grpc\nchannel = grpc.insecure_channel("unix:/nowhere")',
-	],
-	[
-		"FORK_UNSAFE_CONNECTIONS",
-		"import socket\nconnections = socket.socketpair()",
-	],
-	[
-		"FORK_UNSAFE_CUDA",
-		'import sys, types\ncuda = types.SimpleNamespace(is_initialized=lambda: True)\nsys.modules["torch"] = types.SimpleNamespace(cuda=cuda)',
-	],
-])(
+// Each verdict has its row in test_fork_safety.py.
+test.each(
+	rows(
+		[
+			[
+				"FORK_UNSAFE_THREADS",
+				"import threading, time\nthreading.Thread(target=time.sleep, args=(600,), daemon=True).start()",
+			],
+			[
+				"FORK_UNSAFE_GRPC",
+				'import grpc\nchannel = grpc.insecure_channel("unix:/nowhere")',
+			],
+			[
+				"FORK_UNSAFE_CONNECTIONS",
+				"import socket\nconnections = socket.socketpair()",
+			],
+			[
+				"FORK_UNSAFE_CUDA",
+				'import sys, types\ncuda = types.SimpleNamespace(is_initialized=lambda: True)\nsys.modules["torch"] = types.SimpleNamespace(cuda=cuda)',
+			],
+		] as const,
+		([code]) => code === "FORK_UNSAFE_THREADS",
+	),
+)(
 	"%s: the workers start by themselves, and an event says why",
 	async (code, source) => {
 		const { pool, events } = await openPreloaded({ tools: toolsOf(source) });
@@ -61,10 +68,15 @@ test("tools that cannot be imported fail as they do without a parent", async () 
 	]);
 });
 
-test.each([
-	["waits", "time.sleep(600)"],
-	["holds Python's lock in C", "ctypes.PyDLL(None).sleep(600)"],
-])(
+test.each(
+	rows(
+		[
+			["waits", "time.sleep(600)"],
+			["holds Python's lock in C", "ctypes.PyDLL(None).sleep(600)"],
+		] as const,
+		([how]) => how !== "waits",
+	),
+)(
 	"an import that %s leaves workers that start by themselves, and its stack in the reason",
 	{ timeout: 60_000 },
 	async (_how, hang) => {

@@ -7,8 +7,9 @@ import {
 	Tuple,
 } from "../../src/index.ts";
 import { failureOf } from "../support/calls.ts";
-import { open } from "./typed-pool.ts";
+import { sharedPool } from "./typed-pool.ts";
 
+const open = sharedPool();
 test("what the compiler refuses the worker refuses", async () => {
 	const pool = await open();
 	const refused: readonly Promise<unknown>[] = [

@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, expectTypeOf, test } from "vitest";
+import { isThorough } from "../../../../scripts/test-effort.ts";
 import {
 	Float,
 	NdArray,
@@ -10,8 +11,9 @@ import {
 } from "../../src/index.ts";
 import { PYTHON } from "../support/pythons.ts";
 import type { BoxArgument, BoxResult, Labelled } from "./gen/typed.ts";
-import { open, tools } from "./typed-pool.ts";
+import { sharedPool, tools } from "./typed-pool.ts";
 
+const open = sharedPool();
 const LONG = { timeout: 120_000 };
 const tsc = join(import.meta.dirname, "../../../../node_modules/.bin/tsc");
 
@@ -28,7 +30,7 @@ test("the types of this folder are those of its tools", () => {
 	expect(status).toBe(0);
 });
 
-test(
+test.runIf(isThorough())(
 	"the compiler takes the right calls of this folder and refuses the wrong ones",
 	LONG,
 	() => {

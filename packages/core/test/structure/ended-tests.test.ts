@@ -11,9 +11,10 @@ import {
 	leftoversOf,
 } from "../../../../scripts/leftovers.ts";
 import { root } from "../../../../scripts/run.ts";
+import { isThorough } from "../../../../scripts/test-effort.ts";
 import { LEFTOVERS, TEST_RUN } from "../../../../scripts/test-mark.ts";
 
-test.skipIf(!leftoversAreSeen)(
+test.runIf(leftoversAreSeen && isThorough())(
 	"a process that a test leaves with the output of vitest's worker does not keep vitest waiting",
 	{ timeout: 120_000 },
 	async () => {

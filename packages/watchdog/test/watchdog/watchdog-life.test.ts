@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { expect, test } from "vitest";
+import { rows } from "../../../../scripts/test-effort.ts";
 import {
 	allGone,
 	anotherWatchdogKills,
@@ -93,7 +94,7 @@ test("an orderly end leaves no watchdog, and a pool that is opened later has one
 	await allGone([...host.pids, second.pid]);
 });
 
-test.each(["idle", "exit"] as const)(
+test.each(rows(["idle", "exit"], (how) => how === "exit"))(
 	"a program that ends by itself (%s) is not held up, and leaves no watchdog",
 	async (how) => {
 		const host = await hostUp({
