@@ -136,7 +136,9 @@ class Slotted:
     __slots__ = ("mark",)
 
 
-@pytest.mark.parametrize("item", [Marked(), Answers(), Slotted(), 7, nothing, [], len])
+@pytest.mark.parametrize(
+    "item", [Marked(), Answers(), Slotted(), 7, nothing, [], len, int]
+)
 def test_attributes_are_those_that_inspect_finds(item: object) -> None:
     expected = inspect.getattr_static(item, "mark", None)
     assert shape.attribute_of(item, "mark") is expected

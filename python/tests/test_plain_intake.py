@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.framed_transport.frame_parser import FRAME, SIGNAL, framed
 from snakepit_bridge.bridge.plain_intake import PlainIntake
 from snakepit_bridge.calls.context import NOT_SAMPLED
+from snakepit_bridge.calls.plain_call import PlainCall
 from snakepit_bridge.values.decode import decode
 
 
@@ -37,6 +39,8 @@ NOT_ASCII = framed(FRAME, b"\0\0\0\0\7\3\4see\1\xff\x90")
     "other",
     [
         framed(SIGNAL, b"\0" * 20),
+        framed(SIGNAL, call_frame(7, "see")[5:]),
+        framed(FRAME, b"\1" + call_frame(7, "see")[6:]),
         framed(FRAME, pb.HostFrame(cancel=pb.Cancel(call_id=7)).SerializeToString()),
         call_frame(7, "see", session_id="a", timeout_ms=5),
         call_frame(7, "see", timeout_ms=5)[:-4],
@@ -62,6 +66,35 @@ def test_plain_calls_are_taken_up_to_the_first_other_message(
     assert [*bench.table.running] == [1, 2]
     bench.tools.clear()
     assert bench.intake.take(call_frame(3, "see")) == 0
+
+
+def test_a_call_that_was_taken_is_one_of_the_conversation(bench: Bench) -> None:
+    bench.intake.take(call_frame(1, "see") + call_frame(2, "takes"))
+    assert [*bench.table.running.values()] == [*bench.waiting]
+    assert all(call.sink is bench.table for call in bench.waiting)
+    assert all(call.is_wanted for call in bench.waiting)
+
+
+def test_a_call_that_is_added_waits_for_its_turn(bench: Bench) -> None:
+    sink: Any = bench.table
+    call = PlainCall.of(1, bench.tools[b"see"][0], b"\x90", sink)
+    bench.intake.add(call)
+    assert bench.table.running == {1: call}
+    assert [*bench.waiting] == [call]
+
+
+def test_a_call_may_have_no_arguments_and_be_as_long_as_a_message(
+    bench: Bench,
+) -> None:
+    calls = [pb.Call(call_id=1, tool="see"), pb.Call(call_id=2, tool="see")]
+    calls[1].timeout_ms = 60_000
+    data = b"".join(framed(FRAME, compact(call) or b"") for call in calls)
+    bench.table.max_message_bytes = len(data)
+    bench.intake = PlainIntake(bench.table, bench.tools)
+    queue: Any = SimpleNamespace(waiting=bench.waiting, look=lambda: None)
+    bench.intake.begin(queue)
+    assert bench.intake.take(data) == len(data)
+    assert bench.run() == [[1, 2]]
 
 
 def test_what_may_be_too_large_is_left_to_who_cuts_messages(bench: Bench) -> None:

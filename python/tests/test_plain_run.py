@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import struct
+from contextvars import Context
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from support.plain_bench import Bench
+from support.plain_bench import SEEN, Bench
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.calls.call_state import CallState
 from snakepit_bridge.calls.cancel_reason import CancelReason
+from snakepit_bridge.calls.context import NOT_SAMPLED
+from snakepit_bridge.calls.host_calls import Reply
 from snakepit_bridge.values.decode import decode
 
 
@@ -36,11 +39,98 @@ def test_no_more_than_so_many_answers_leave_together(bench: Bench) -> None:
 
 
 def test_a_call_begins_when_the_one_before_it_ends(bench: Bench) -> None:
-    for number, us in ((1, 7), (2, 40)):
+    for number, us in ((1, 7), (2, 400), (3, 5)):
         bench.submit(number, "takes", [us])
+    # What is unusual about a call is done by the call itself.
+    bench.submit(4, "takes", [2])
+    bench.waiting[-1].is_wanted = False
+    bench.submit(5, "other")
+    bench.submit(6, "takes", [1])
     bench.run()
     heads = [struct.unpack_from(">xIII", frame, 5) for frame in bench.outbox.added]
-    assert heads == [(1, 5000, 7), (2, 5007, 40)]
+    assert heads[:3] == [(1, 5000, 7), (2, 5007, 400), (3, 5407, 5)]
+    assert [head[:2] for head in heads[3:]] == [(4, 5412), (5, 5414), (6, 5414)]
+
+
+def test_a_call_runs_and_has_ended_then(bench: Bench) -> None:
+    bench.submit(1, "other")
+    bench.submit(2, "takes", [1])
+    first, second = bench.waiting
+    states: list[CallState] = []
+    bench.meanwhile = lambda: states.append(first.state)
+    bench.run()
+    assert states == [CallState.RUNNING]
+    assert second.state is CallState.ENDED
+
+
+@pytest.mark.parametrize("waits", ["nobody", "for an answer", "for the last call"])
+def test_who_waits_is_served_after_each_call(bench: Bench, waits: str) -> None:
+    for number in (1, 2):
+        bench.submit(number, "takes", [1])
+    if waits == "for an answer":
+        bench.table.replies[9] = (3, Reply("f"))
+    elif waits == "for the last call":
+        bench.table.on_settled = lambda: None
+    followed: list[int] = []
+    bench.table.follow_up = followed.append  # type: ignore[method-assign, assignment]
+    bench.run()
+    assert followed == ([] if waits == "nobody" else [1, 2])
+
+
+def interrupted(_: object) -> None:
+    raise KeyboardInterrupt
+
+
+class InterruptedList(list[bytes]):
+    def append(self, _: bytes) -> None:
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("step", ["its answer leaves", "it is followed up"])
+def test_a_handler_that_raises_when_a_call_is_over_ends_it(
+    bench: Bench, step: str
+) -> None:
+    bench.submit(1, "takes", [1])
+    bench.submit(2, "takes", [2])
+    bench.table.on_settled = lambda: None
+    if step == "its answer leaves":
+        bench.outbox.added = InterruptedList()
+    else:
+        bench.table.follow_up = interrupted  # type: ignore[method-assign, assignment]
+    with pytest.raises(KeyboardInterrupt):
+        bench.run()
+    assert [*bench.table.running] == [2]
+
+
+class Tracing:
+    """Records nothing, and notes whose traces it was asked about."""
+
+    def __init__(self) -> None:
+        self.asked: list[str | None] = []
+
+    def is_idle(self, traceparent: str | None) -> bool:
+        self.asked.append(traceparent)
+        return True
+
+    def unrecorded(self, context: Context) -> Context:
+        made = context.copy()
+        made.run(SEEN.set, 100)
+        return made
+
+
+def test_a_call_that_is_not_sampled_runs_in_the_context_that_says_so(
+    bench: Bench,
+) -> None:
+    tracing: Any = Tracing()
+    bench.table.tracing = tracing
+    for number in (1, 2, 3):
+        bench.submit(number, "see")
+    bench.waiting[0].traceparent = "a-trace"
+    bench.waiting[1].traceparent = NOT_SAMPLED
+    bench.run()
+    values = [decode(frame.value) for frame in bench.frames().values()]
+    assert values == [[1, 0], [2, 100], [3, 0]]
+    assert tracing.asked == ["a-trace", None]
 
 
 def test_each_call_has_a_context_of_its_own(bench: Bench) -> None:
@@ -108,6 +198,7 @@ def test_errors_and_other_values_answer_as_any_call(bench: Bench) -> None:
     bench.run()
     frames = bench.frames()
     assert (frames[1].kind, frames[1].began) == (pb.FAILURE_KIND_TOOL_FAILED, True)
+    assert frames[1].error.type == "ValueError"
     assert decode(frames[2].value) == (1, 2)
     invalid = (frames[3].kind, frames[3].began)
     assert invalid == (pb.FAILURE_KIND_INVALID_ARGUMENTS, False)

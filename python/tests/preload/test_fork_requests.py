@@ -58,6 +58,12 @@ def test_a_start_is_read_as_bytes_for_the_system() -> None:
     assert start.descriptors == {1, 2, 3}
 
 
+def test_the_value_of_a_variable_may_have_the_sign_that_ends_its_name() -> None:
+    start = parse_request(START.replace(b"A=\xc3\xbc", b"A=b="))
+    assert isinstance(start, Start)
+    assert start.env == {b"A": b"b="}
+
+
 def test_the_other_requests_name_a_start() -> None:
     for kind, what in ((2, "go"), (3, "discard"), (4, "reap")):
         about = parse_request(bytes([kind, 0, 0, 0, 7]))
