@@ -74,7 +74,7 @@ async function converse(
 					(status) =>
 						warn(
 							process,
-							`GET ${ready} is answered with ${status}: the worker takes calls when it is 2xx.`,
+							`GET ${ready} returned ${status}: the worker is ready when it returns 2xx.`,
 						),
 				);
 	if (server.isOpen)

@@ -42,7 +42,7 @@ test("a start that takes too long says how the path of `ready` was answered", as
 		),
 	).rejects.toMatchObject({ code: "START_TIMEOUT" });
 	expect(records).toEqual([
-		"GET /nowhere is answered with 404: the worker takes calls when it is 2xx.",
+		"GET /nowhere returned 404: the worker is ready when it returns 2xx.",
 	]);
 });
 

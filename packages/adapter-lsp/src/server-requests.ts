@@ -40,7 +40,7 @@ export async function answerServer(
 	if (REFRESH.test(method)) return null;
 	throw new ResponseError(
 		ErrorCodes.MethodNotFound,
-		`This client has no ${method}.`,
+		`This client does not support ${method}.`,
 	);
 }
 

@@ -151,7 +151,7 @@ class HttpControlServer implements ControlServer {
 			refuse(response, {
 				status: 503,
 				code: "TOO_MANY_STREAMS",
-				message: `${STREAMS} clients follow this run already. End one of them.`,
+				message: `${STREAMS} clients already follow this run. Close one of them.`,
 			});
 			return;
 		}

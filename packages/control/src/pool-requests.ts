@@ -96,7 +96,7 @@ function noSuchPool(name: string, run: ControlledRun): Refusal {
 	return {
 		status: 404,
 		code: "NO_SUCH_POOL",
-		message: `There is no pool "${name.slice(0, NAME_CHARACTERS)}" in this run; ${names.length === 0 ? "none is open" : `there is ${names.join(", ")}`}.`,
+		message: `There is no pool "${name.slice(0, NAME_CHARACTERS)}" in this run; ${names.length === 0 ? "none is open" : `open pools: ${names.join(", ")}`}.`,
 	};
 }
 

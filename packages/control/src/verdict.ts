@@ -21,7 +21,7 @@ export function whyWaiting(pool: PoolSnapshot): string | undefined {
 		({ running }) => running.length >= pool.callsPerWorker,
 	);
 	if (busy.length < ready.length)
-		return `${busy.length} of ${ready.length} are busy: the calls that wait need a worker of their session, or are just being sent`;
+		return `${busy.length} of ${ready.length} are busy: waiting calls need the worker of their session, or are being sent now`;
 	return ready.length === 1
 		? "the only worker is busy"
 		: `all ${ready.length} are busy`;

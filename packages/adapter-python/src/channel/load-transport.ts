@@ -17,7 +17,7 @@ export async function loadTransport({
 		throw new StartError({
 			code: "CONNECT_FAILED",
 			ran: "no",
-			message: `${maker}: what the transport "${transport.name}" needs does not load (${reason.replace(/\n.*/s, "")}).${transport.remedy ?? ""}`,
+			message: `${maker}: the packages of the transport "${transport.name}" cannot be loaded (${reason.replace(/\n.*/s, "")}).${transport.remedy ?? ""}`,
 			cause,
 		});
 	}

@@ -27,7 +27,7 @@ export function requireBridgeAmong(
 	throw new StartError<PythonStartErrorCode>({
 		code: "BRIDGE_MISSING",
 		ran: "no",
-		message: `The environment was not created: its requirements (${texts.join(", ") || "none"}) do not have ${BRIDGE}, without which its Python cannot be a worker. Add "${BRIDGE}" to the requirements of pythonEnvironment(), also where another one depends on it.${cloneNote()}`,
+		message: `The environment was not created: its requirements (${texts.join(", ") || "none"}) do not contain ${BRIDGE}, which every worker needs. Add "${BRIDGE}" to the requirements of pythonEnvironment(), even if another requirement depends on it.${cloneNote()}`,
 	});
 }
 

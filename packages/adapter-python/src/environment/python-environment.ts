@@ -163,7 +163,7 @@ function parentDirectory(given: string | undefined): string {
 		throw new StartError<PythonStartErrorCode>({
 			code: "ENVIRONMENT_FAILED",
 			ran: "no",
-			message: `No place for Python environments: ${cause instanceof Error ? cause.message : String(cause)}. Name one by pythonEnvironment's option "directory".`,
+			message: `There is no directory for Python environments: ${cause instanceof Error ? cause.message : String(cause)}. Set one with the option "directory" of pythonEnvironment().`,
 			cause,
 		});
 	}
@@ -179,6 +179,6 @@ function buildFailed(
 	return new StartError<PythonStartErrorCode>({
 		code: "ENVIRONMENT_FAILED",
 		ran: "no",
-		message: `The Python environment with ${requirements.join(", ") || "nothing in it"} could not be made by Python ${base.version.join(".")} at ${base.program}: ${problem}${lines === "" ? "." : `:\n${lines}`}`,
+		message: `The Python environment with ${requirements.join(", ") || "nothing in it"} could not be created with Python ${base.version.join(".")} at ${base.program}: ${problem}${lines === "" ? "." : `:\n${lines}`}`,
 	});
 }

@@ -82,7 +82,7 @@ export async function chooseInterpreter(
 	throw new StartError<PythonStartErrorCode>({
 		code: "PYTHON_NOT_FOUND",
 		ran: "no",
-		message: `No Python was found to run the workers. Tried:\n${passedOver.map((line) => `  - ${line}`).join("\n")}\nInstall Python ${OLDEST_PYTHON.join(".")} or newer, or name one by the adapter's option "python".`,
+		message: `No Python was found to run the workers. Tried:\n${passedOver.map((line) => `  - ${line}`).join("\n")}\nInstall Python ${OLDEST_PYTHON.join(".")} or newer, or set the adapter's option "python".`,
 	});
 }
 
@@ -114,7 +114,7 @@ export function compileNotes({
 	return uncompiled === undefined
 		? []
 		: [
-				`Each start of a worker compiles snakepit_bridge anew, which makes it slower: there are no compiled files, and ${uncompiled}. Compile it once, as a user who may write there: ${program} -c "import compileall, snakepit_bridge; compileall.compile_dir(snakepit_bridge.__path__[0])"`,
+				`Each start of a worker compiles snakepit_bridge again, which makes it slower: there are no compiled files, and ${uncompiled}. Compile it once, as a user who can write there: ${program} -c "import compileall, snakepit_bridge; compileall.compile_dir(snakepit_bridge.__path__[0])"`,
 			];
 }
 

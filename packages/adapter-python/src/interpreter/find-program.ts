@@ -30,7 +30,7 @@ export function findProgram(
 		kind: "none",
 		why:
 			path === undefined
-				? `${name} is not found, since PATH is not set`
+				? `${name} was not found, because PATH is not set`
 				: `${name} is not in PATH (${path})${tried}`,
 	};
 }

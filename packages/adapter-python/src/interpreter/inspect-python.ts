@@ -63,7 +63,7 @@ export async function inspectPython(
 	const directories = [...new Set(uncompiled.map(([directory]) => directory))];
 	return {
 		...report,
-		detail: `${note} Each start of a worker compiles ${directories.join(" and ")} anew, which makes it slower: there are no compiled files, and ${why}.`,
+		detail: `${note} Each start of a worker compiles ${directories.join(" and ")} again, which makes it slower: there are no compiled files, and ${why}.`,
 		remedy: `${why.startsWith("PYTHON") ? "Unset PYTHONDONTWRITEBYTECODE for the workers" : "Set PYTHONPYCACHEPREFIX for the workers to a directory that this user may write to"}, or compile once, as a user who may write there: ${choice.program} -m compileall -q ${directories.map((each) => JSON.stringify(each)).join(" ")}`,
 	};
 }

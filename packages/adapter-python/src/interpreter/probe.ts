@@ -87,7 +87,7 @@ export async function probeInterpreter(
 	});
 	if (done.kind === "missing")
 		return done.problem.endsWith("ENOENT") && reach(program).kind === "reached"
-			? `${program} is there, and the program that its first line names is not (ENOENT)`
+			? `${program} exists, but the program that its first line names does not (ENOENT)`
 			: done.problem;
 	if (done.code !== 0) return `${program}: ${done.problem}`;
 	return readFacts(program, done.stdout);
@@ -119,6 +119,6 @@ function readFacts(program: string, stdout: string): InterpreterFacts | string {
 			environment: said.environment,
 		};
 	} catch {
-		return `${program}: it does not answer as Python does: ${JSON.stringify(line.slice(0, 100))}`;
+		return `${program}: it does not answer like Python: ${JSON.stringify(line.slice(0, 100))}`;
 	}
 }

@@ -21,7 +21,7 @@ export function unusable(
 	return new StartError<PythonStartErrorCode>({
 		code: "PYTHON_UNUSABLE",
 		ran: "no",
-		message: `The workers' Python cannot be used: ${lead.reason}, and ${lead.problem}. Snakepit does not fall back to another one. ${remedies(lead).join(", ")}, or name another Python by the adapter's option "python".${passedOverText(passedOver)}`,
+		message: `The workers' Python cannot be used: ${lead.reason}, and ${lead.problem}. Snakepit does not fall back to another one. ${remedies(lead).join(", ")}, or set the adapter's option "python" to another Python.${passedOverText(passedOver)}`,
 	});
 }
 
@@ -62,7 +62,7 @@ export function tooOld(choice: Choice): PythonStartError {
 	return new StartError<PythonStartErrorCode>({
 		code: "PYTHON_TOO_OLD",
 		ran: "no",
-		message: `${choice.program} is Python ${choice.version.join(".")}, and snakepit-bridge needs ${OLDEST_PYTHON.join(".")} or newer (chosen because ${choice.reason}). Name a newer one by the adapter's option "python".${passedOverText(choice.passedOver)}`,
+		message: `${choice.program} is Python ${choice.version.join(".")}, and snakepit-bridge needs ${OLDEST_PYTHON.join(".")} or newer (chosen because ${choice.reason}). Set the adapter's option "python" to a newer one.${passedOverText(choice.passedOver)}`,
 	});
 }
 
@@ -83,14 +83,14 @@ export function requireBridge(choice: Choice, extra?: string): void {
 		throw new StartError<PythonStartErrorCode>({
 			code: "PYTHON_UNUSABLE",
 			ran: "no",
-			message: `${python} finds no snakepit_bridge (chosen because ${reason}), and ${currentUser()} may not read ${unreadable.join(", ")}, where it may be. Give that user the right to read it (as its owner: chmod -R a+rX), keep it where that user may read, or name another Python by the adapter's option "python".${before}`,
+			message: `${python} cannot find snakepit_bridge (chosen because ${reason}), and ${currentUser()} may not read ${unreadable.join(", ")}, where it may be. Give that user the right to read it (as its owner: chmod -R a+rX), keep it where that user may read, or set the adapter's option "python" to another Python.${before}`,
 		});
 	}
 	if (bridge === undefined) {
 		throw new StartError<PythonStartErrorCode>({
 			code: "BRIDGE_MISSING",
 			ran: "no",
-			message: `${python} has no snakepit_bridge (chosen because ${reason}). Install it there:\n  ${program} -m pip install "${fitting}"\n(where uv made the environment: uv pip install --python ${program} "${fitting}"),${cloneNote(extra)}\nor name another Python by the adapter's option "python", or have it among the requirements of a pythonEnvironment().${before}`,
+			message: `${python} has no snakepit_bridge (chosen because ${reason}). Install it there:\n  ${program} -m pip install "${fitting}"\n(where uv made the environment: uv pip install --python ${program} "${fitting}"),${cloneNote(extra)}\nor set the adapter's option "python" to another Python, or list it in the requirements of a pythonEnvironment().${before}`,
 		});
 	}
 	if (!isSameRelease(bridge)) {

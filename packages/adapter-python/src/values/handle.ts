@@ -171,7 +171,7 @@ export class Handle<T = Anything> implements AsyncDisposable {
 			ran: "no",
 			message: released
 				? `The handle of an object of type ${this.type} was released. Ask for another one.`
-				: `The handle of an object of type ${this.type} came outside of a session. Make the call in pool.session({ affinity: "strict" }).`,
+				: `The handle of an object of type ${this.type} arrived outside of a session. Make the call in pool.session({ affinity: "strict" }).`,
 		});
 	}
 }

@@ -49,7 +49,7 @@ export function checkReadyPayload(
 		throw new StartError<PythonStartErrorCode>({
 			code: "PROTOCOL_MISMATCH",
 			ran: "no",
-			message: `Worker ${workerId}: snakepit-bridge ${bridge} listens for ${String(transport ?? "grpc")} and the adapter asked for "${wanted}". Update snakepit-bridge.`,
+			message: `Worker ${workerId}: snakepit-bridge ${bridge} uses the transport ${String(transport ?? "grpc")}, but the adapter asked for "${wanted}". Update snakepit-bridge.`,
 		});
 	}
 }

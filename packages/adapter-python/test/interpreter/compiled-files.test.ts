@@ -85,7 +85,7 @@ test.each([
 		}
 		const places = compiled.map((each) => dirname(sources[each]));
 		expect(report?.detail).toContain(
-			`compiles ${places.join(" and ")} anew, which makes it slower: there are no compiled files, and PYTHONDONTWRITEBYTECODE is set.`,
+			`compiles ${places.join(" and ")} again, which makes it slower: there are no compiled files, and PYTHONDONTWRITEBYTECODE is set.`,
 		);
 		// What it says helps.
 		const command = / as a user who may write there: (.*)$/.exec(

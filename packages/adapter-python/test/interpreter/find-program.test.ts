@@ -28,6 +28,6 @@ test("the first file of PATH that may be executed, also behind a link and in the
 	});
 	expect(findProgram("tool", undefined, root)).toEqual({
 		kind: "none",
-		why: "tool is not found, since PATH is not set",
+		why: "tool was not found, because PATH is not set",
 	});
 });

@@ -178,7 +178,7 @@ test.for([
 		chmodSync(closed, 0o755);
 		chmodSync(join(packages, "snakepit_bridge"), 0o755);
 		expect(found).toMatchObject(
-			refused("finds no snakepit_bridge", whom, `may not read .*${closed}`),
+			refused("cannot find snakepit_bridge", whom, `may not read .*${closed}`),
 		);
 	},
 );

@@ -149,7 +149,7 @@ test("a wrapper whose first line names what is not there is an error that says s
 	writeFileSync(program, "#!/nowhere/sh\n", { mode: 0o755 });
 	expect(await failureOf(chooseNamed(program, root))).toMatchObject(
 		unusable(
-			`${program} is there, and the program that its first line names is not (ENOENT)`,
+			`${program} exists, but the program that its first line names does not (ENOENT)`,
 		),
 	);
 });

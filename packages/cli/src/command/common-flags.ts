@@ -5,5 +5,5 @@ export const DATA_DIR: [flags: string, description: string] = [
 ];
 export const JSON_FLAG: [flags: string, description: string] = [
 	"--json",
-	"for programs",
+	"print JSON",
 ];

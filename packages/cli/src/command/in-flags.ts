@@ -8,7 +8,7 @@ const WORDS: readonly (readonly [words: RegExp, flag: string])[] = [
 	// The command has no place for these.
 	[/; new URL\([^)]*\) is relative to the program/g, ""],
 	[/ A module of Python's is \{ module: [^}]*\}\./g, ""],
-	[/, or have it among the requirements of a pythonEnvironment\(\)/g, ""],
+	[/, or list it in the requirements of a pythonEnvironment\(\)/g, ""],
 	[/ \(a pythonEnvironment\(\) does [^)]*\)/g, ""],
 ];
 

@@ -14,16 +14,13 @@ import { CommandFailed, EXIT_STATUS } from "./command-failed.ts";
 export async function main(args: readonly string[]): Promise<void> {
 	const program = new Command("snakepit")
 		.description(
-			"Runs commands so that nothing of them stays behind, and shows what Snakepit's programs do.",
+			"Runs commands that leave no processes behind, and inspects and controls programs that use Snakepit.",
 		)
 		.version(VERSION, "-V, --version", "print the version")
 		.helpOption("-h, --help", "print this")
 		.helpCommand(false)
 		.showHelpAfterError("Run it with --help for what it takes.")
-		.option(
-			"--no-color",
-			"no colours, as with the environment variable NO_COLOR",
-		)
+		.option("--no-color", "no colours; the variable NO_COLOR does the same")
 		.on("option:no-color", () => {
 			process.env["NO_COLOR"] = "1";
 		})

@@ -7,7 +7,7 @@ import { SHELLS, type Shell } from "./shells.ts";
 export function addCompletion(program: Command): void {
 	program
 		.command("completion")
-		.description("print what makes a shell complete this command")
+		.description("print a completion script for a shell")
 		.addArgument(new Argument("<shell>", "which one").choices(SHELLS))
 		.action(async (shell: Shell) => {
 			const { shellScript } = await import("./shell-script.ts");

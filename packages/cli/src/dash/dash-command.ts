@@ -6,12 +6,12 @@ import type { DashOptions } from "./dash.ts";
 export function addDash(program: Command): void {
 	program
 		.command("dash")
-		.description("open a page that shows running programs, and runs that ended")
-		.option("--run <id>", "only the run whose id begins so")
+		.description("open the dashboard in the browser")
+		.option("--run <id>", "only this run: its id, or the beginning of it")
 		.option("--data-dir <path>", "only runs of this data directory")
 		.option(
 			"--port <number>",
-			"of the page; any free one by default",
+			"the port of the page; by default any free port",
 			portNumber,
 		)
 		.option("--no-open", "only print the address")

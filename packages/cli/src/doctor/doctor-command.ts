@@ -21,11 +21,11 @@ export function addDoctor(program: Command): void {
 		.addHelpText(
 			"after",
 			`
-Changes nothing. Ends with 1 when a layer that every pool needs does not work.
+Changes nothing. Exit status 1 if a layer that every pool needs does not work.
 
-Where @snakepit/adapter-python is installed in this directory it also reports which Python workers run on, and whether
-each start compiles the bridge or tools.py anew. Where @snakepit/telemetry is installed it reports whether an
-OpenTelemetry SDK gets what telemetry exports. Load the SDK as your program does:
+If @snakepit/adapter-python is installed in this directory, it also reports which Python the workers use, and whether
+each start compiles the bridge or tools.py again. If @snakepit/telemetry is installed, it reports whether an
+OpenTelemetry SDK receives the data. For that, load the SDK as your program does:
 NODE_OPTIONS="--import ./instrumentation.js" snakepit doctor`,
 		)
 		.action(examine);

@@ -11,13 +11,13 @@ interface Flags {
 export function addInit(program: Command): void {
 	program
 		.command("init")
-		.argument("[folder]", "the project; it is made, or must be empty", ".")
+		.argument("[folder]", "the folder; it is created, or must be empty", ".")
 		.addOption(
-			new Option("--template <name>", "what the project is")
+			new Option("--template <name>", "the kind of project")
 				.choices(Object.keys(TEMPLATES))
 				.default("plain"),
 		)
-		.description("write a new project, which calls Python from TypeScript")
+		.description("create a project that calls Python from TypeScript")
 		.action(async (folder: string, { template }: Flags) => {
 			const { writeProject } = await import("./project.ts");
 			const files = writeProject(folder, template);

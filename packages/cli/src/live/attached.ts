@@ -14,10 +14,10 @@ export function aboutRun(command: Command): Command {
 	return command
 		.option(
 			"--run <id>",
-			"the run, or how its id begins; needed where there are several",
+			"the run: its id, or the beginning of it; needed if there are several",
 		)
 		.option("--data-dir <path>", "only runs of this data directory")
-		.option("--json", "print JSON; one line each where it streams");
+		.option("--json", "print JSON; one line per item if the command streams");
 }
 
 /** Runs a task with a client of the run; what goes wrong ends the command with its exit status. */

@@ -17,7 +17,7 @@ export function callArguments(
 			if (key === undefined)
 				throw new CommandFailed(
 					"usage",
-					`An argument is key=value, for example numbers=[1,2], and not: ${pair}`,
+					`An argument must be key=value, for example numbers=[1,2], got: ${pair}`,
 				);
 			const parsed = parsedValue(value);
 			const types = typesOf(properties[key]);

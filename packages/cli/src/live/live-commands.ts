@@ -30,11 +30,11 @@ export function addLiveCommands(
 	const inPool = (usage: string, description: string): Command =>
 		command(usage, description).option(
 			"--pool <name>",
-			"the pool; needed where there are several",
+			"the pool; needed if there are several",
 		);
 
 	command("top", "show a running program: its workers, calls and queue")
-		.option("--once", "show it once, and end")
+		.option("--once", "show the table once")
 		.option("--no-color", "no colours; so does the variable NO_COLOR")
 		.action(async (options: LiveOptions & TopOptions) => {
 			const color = options.color && (process.env["NO_COLOR"] ?? "") === "";
@@ -45,9 +45,9 @@ export function addLiveCommands(
 		});
 
 	inPool("logs", "print what workers print and log from now on")
-		.option("-f, --follow", "as it always does: earlier lines are not kept")
-		.option("--worker <id>", "only of this worker")
-		.option("--call <id>", "only of this call")
+		.option("-f, --follow", "the default: earlier lines are not kept")
+		.option("--worker <id>", "only lines of this worker")
+		.option("--call <id>", "only lines of this call")
 		.action(async (options: LiveOptions & LogsOptions) => {
 			await attached(options, "logs", async (client) => {
 				if (options.worker !== undefined)
@@ -56,7 +56,7 @@ export function addLiveCommands(
 			});
 		});
 
-	inPool("tools", "list what the workers can be asked for").action(
+	inPool("tools", "list the tools of a pool").action(
 		async (options: Options) => {
 			await attached(options, "tools", async (client) => {
 				const pool = await poolOf(client, options.pool);
@@ -76,7 +76,7 @@ export function addLiveCommands(
 		"call <tool> [arguments...]",
 		"make a call, with arguments as key=value",
 	)
-		.option("--timeout <ms>", "how long it may take", positiveNumber)
+		.option("--timeout <ms>", "time limit of the call", positiveNumber)
 		.action(async (tool: string, pairs: string[], options: Options) => {
 			callArguments(pairs);
 			await attached(options, "call", async (client) => {
@@ -123,14 +123,14 @@ export function addLiveCommands(
 		(worker: string, options: Options) => act("restart", options, worker, {}),
 	);
 	for (const [name, description] of [
-		["pause", "send no calls to workers: they wait"],
+		["pause", "make new calls wait"],
 		["resume", "send calls to workers again"],
 		["kill", "close a pool at once: its calls fail"],
 	] as const)
 		inPool(name, description).action((options: Options) =>
 			act(name, options, undefined, {}),
 		);
-	inPool("resize", "have another number of workers")
+	inPool("resize", "change the number of workers")
 		.option("--min <number>", "at least", wholeNumber)
 		.option("--max <number>", "at most", wholeNumber)
 		.action((options: Options) => {
@@ -139,8 +139,8 @@ export function addLiveCommands(
 				throw new CommandFailed("usage", "Say --min or --max, or both.");
 			return act("resize", options, undefined, { min, max });
 		});
-	inPool("drain", "close a pool when its calls have ended")
-		.option("--within <ms>", "how long they have", wholeNumber)
+	inPool("drain", "close a pool after its calls have ended")
+		.option("--within <ms>", "how much time calls get", wholeNumber)
 		.action((options: Options) =>
 			act("drain", options, undefined, { drainMs: options["within"] }),
 		);

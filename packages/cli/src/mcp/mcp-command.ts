@@ -13,25 +13,25 @@ export function addMcp(program: Command): void {
 		)
 		.option(
 			"--python <path>",
-			"the interpreter; found like that of python() by default",
+			"the interpreter; by default found as python() does",
 		)
 		.option(
 			"--workers <number>",
-			"how many calls run at once",
+			"number of workers, each with one call at a time",
 			positiveNumber,
 			1,
 		)
-		.option("--name <name>", "how the server introduces itself")
+		.option("--name <name>", "the name of the server")
 		.option(
 			"--http <port>",
-			"over HTTP on 127.0.0.1, 0 for a free port",
+			"serve over HTTP on 127.0.0.1; 0 for a free port",
 			portNumber,
 		)
 		.option(
 			"--token-file <path>",
-			"the token that HTTP clients bring; made if it does not exist",
+			"file with the token that HTTP clients send; created if it does not exist",
 		)
-		.option("--tracebacks", "clients get Python's tracebacks")
+		.option("--tracebacks", "send Python's tracebacks to clients")
 		.option(
 			"--data-dir <path>",
 			"where the ledger is; the user's state directory by default",

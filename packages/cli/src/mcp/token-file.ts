@@ -27,13 +27,13 @@ export function tokenIn(path: string): string {
 		if ((fstatSync(file).mode & OTHERS) !== 0)
 			throw new CommandFailed(
 				"failed",
-				`Others may read ${path}. Run: chmod 600 ${path}`,
+				`Other users can read ${path}. Run: chmod 600 ${path}`,
 			);
 		const token = readFileSync(file, "utf8").trim();
 		if (!TOKEN.test(token))
 			throw new CommandFailed(
 				"failed",
-				`The token in ${path} must be ${SHORTEST_TOKEN} visible ASCII characters or more. Write another one, or remove the file and it is made.`,
+				`The token in ${path} must be ${SHORTEST_TOKEN} visible ASCII characters or more. Write another one, or remove the file: then a new one is created.`,
 			);
 		return token;
 	} finally {

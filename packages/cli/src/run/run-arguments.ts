@@ -16,21 +16,20 @@ export type RunOrder =
 export const RUN_USAGE = `Usage: snakepit run [--grace TIME] [--with-stdin] [--verbose]
                     -- COMMAND [ARGUMENT...]
 
-Runs a command and leaves none of its processes behind. It has the same standard
-input, output and error, gets the signals that are sent to this process, and its
-exit status or signal is passed on. When it ends, or when the process that
-started this one ends in any way, everything that descends from the command is
-ended: SIGTERM, and SIGKILL after the grace. Linux; elsewhere only the command
-itself is ended.
+Runs a command and leaves none of its processes behind. The command has the same
+standard input, output and error, and gets the signals that are sent to this
+process. When it ends, or when the parent of this process ends in any way, all
+descendants of the command are ended: SIGTERM, and SIGKILL after the grace.
+Without the native binary (Linux), only the command itself is ended.
 
-  --grace TIME  from SIGTERM to SIGKILL, for example 500ms, 5s or 2m; 5s by default
-  --with-stdin  also when nobody can write to standard input any more, if the
-                command does not end by itself within the grace
+  --grace TIME  time from SIGTERM to SIGKILL, for example 500ms, 5s or 2m; default 5s
+  --with-stdin  also ends the command when nobody can write to its standard input
+                any more, if it does not end by itself within the grace
   --verbose     reports on standard error what was ended and why
-  --help        this
+  --help        prints this
 
-Ends as the command ends; with 125 if this program fails, 126 if the command
-cannot be executed, 127 if it is not found, and 2 for wrong arguments.
+Exit status: that of the command; 125 if this program fails, 126 if the command
+cannot be executed, 127 if it does not exist, and 2 for wrong arguments.
 `;
 
 const DEFAULT_GRACE_MS = 5_000;

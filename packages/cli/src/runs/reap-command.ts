@@ -17,11 +17,11 @@ interface ReapFlags {
 export function addReap(program: Command): void {
 	program
 		.command("reap")
-		.description("end what programs left that did not end in order")
-		.option("--dry-run", "only list it")
+		.description("kill processes that dead programs left")
+		.option("--dry-run", "only list them")
 		.option(
 			"--run <id>",
-			"only what this run left; how its id begins is enough",
+			"only processes of this run: its id, or the beginning of it",
 		)
 		.option(...DATA_DIR)
 		.option(...JSON_FLAG)
@@ -88,7 +88,7 @@ function onlyOf(found: ReaperFindings, wanted: string): ReaperFindings {
 	if (living !== undefined)
 		throw new CommandFailed(
 			"refused",
-			`Run ${id} lives: its program has pid ${living.pid}. Nothing of it is ended.`,
+			`Run ${id} is still alive: its program has pid ${living.pid}. None of its processes was killed.`,
 		);
 	const isIt = ({ runId }: { readonly runId: string }): boolean => runId === id;
 	return {

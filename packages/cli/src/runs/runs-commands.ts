@@ -26,21 +26,23 @@ export function addRuns(program: Command): void {
 		program
 			.command(name)
 			.description(description)
-			.option("--run <id>", "only this run; how its id begins is enough")
+			.option("--run <id>", "only this run: its id, or the beginning of it")
 			.option(...DATA_DIR)
 			.option(...JSON_FLAG);
-	add("ps", "list the runs and workers that live now")
+	add("ps", "list open runs and their workers")
 		.option("-a, --all", "also runs that have ended")
 		.action(ps);
 	add("history", "list how runs began and ended, latest first")
-		.option("--runs <number>", "at most so many", positiveNumber, 20)
+		.option("--runs <number>", "at most this many runs", positiveNumber, 20)
 		.action(history);
-	add(
-		"incidents",
-		"list what ended otherwise than its host wanted, latest first",
-	)
-		.option("--lines", "with the last lines of what each worker printed")
-		.option("--runs <number>", "of at most so many runs", positiveNumber, 200)
+	add("incidents", "list crashes, kills and lost hosts, latest first")
+		.option("--lines", "with the last lines of each worker's output")
+		.option(
+			"--runs <number>",
+			"from at most this many runs",
+			positiveNumber,
+			200,
+		)
 		.action(incidents);
 	addReap(program);
 }

@@ -11,14 +11,17 @@ export function addTypes(program: Command): void {
 			"the tools: tools.py, package.module, or math:sqrt,gcd",
 		)
 		.description("write the TypeScript types of Python tools")
-		.option("--output <file>", "such as tools.ts; standard output by default")
+		.option(
+			"--output <file>",
+			"a file such as tools.ts; by default standard output",
+		)
 		.option(
 			"--watch",
 			"regenerate when a Python file next to the tools changes",
 		)
 		.option(
 			"--python <path>",
-			"the interpreter; found like that of python() by default",
+			"the interpreter; by default found as python() does",
 		)
 		.action(async (targets: string[], flags: TypesFlags) => {
 			const { writeTypes } = await import("./write-types.ts");

@@ -141,13 +141,13 @@ test(
 			/no file \S+absent\.py\. /,
 		);
 		expect(refused(TOOLS, "--python", "/absent/python")).toMatch(
-			/--python names it.*another Python by --python\./s,
+			/--python names it.*set --python to another Python\./s,
 		);
 		const python = join(place(), "python");
 		// What it answers when it is asked about itself: an interpreter that has no bridge.
 		symlinkSync("/usr/bin/python3", python);
 		expect(refused(TOOLS, "--python", python)).toMatch(
-			/has no snakepit_bridge.*or name another Python by --python\./s,
+			/has no snakepit_bridge.*or set --python to another Python\./s,
 		);
 		const token = join(place(), "token");
 		writeFileSync(token, "short", { mode: 0o600 });

@@ -39,7 +39,7 @@ export function guardProgram(
 	const name = `@snakepit/native-linux-${arch}`;
 	throw new GuardUnavailable(
 		`The guard is a program of the package ${name}, which was not found, or whose files may not be executed.`,
-		`Run npm install ${name}@${VERSION} where the program runs: it is an optional dependency of @snakepit/core, which npm leaves out with --omit=optional, and a bundle does not contain.`,
+		`Run npm install ${name}@${VERSION} where the program runs: it is an optional dependency of @snakepit/core, which npm --omit=optional does not install, and which a bundle does not contain.`,
 	);
 }
 
@@ -57,7 +57,7 @@ export async function inspectGuard(program: string): Promise<void> {
 	});
 	if (reason !== undefined)
 		throw new GuardUnavailable(
-			`This system does not let a process be a guard: ${reason}.`,
+			`The guard cannot work on this system: ${reason}.`,
 			"Mount /proc, and allow prctl(PR_SET_CHILD_SUBREAPER) in the container's filter of system calls.",
 		);
 }

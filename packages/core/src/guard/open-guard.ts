@@ -33,7 +33,7 @@ export async function openGuard(
 		throw new StartError({
 			code: "PROTECTION_UNAVAILABLE",
 			ran: "no",
-			message: `The guard is not available here, and the run asks for it with guard: "required". ${error.message}`,
+			message: `The guard is not available here, but the run requires it (guard: "required"). ${error.message}`,
 			cause: error,
 		});
 	}

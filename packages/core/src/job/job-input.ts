@@ -38,6 +38,6 @@ function isPiece(value: unknown): value is string | Uint8Array {
 function checked(piece: unknown): string | Uint8Array {
 	if (isPiece(piece)) return piece;
 	throw new TypeError(
-		`The input of a job gives strings and bytes (Uint8Array), and this one gave ${piece === null ? "null" : typeof piece}.`,
+		`The input of a job must consist of strings and bytes (Uint8Array), got ${piece === null ? "null" : typeof piece}.`,
 	);
 }

@@ -44,7 +44,7 @@ export class JobQueue {
 			throw new JobError({
 				code: "JOB_QUEUE_FULL",
 				ran: "no",
-				message: `${this.#running} jobs run and ${this.#waiting.size} wait, which is the limit. Start fewer at once, or raise jobs.queueLimit (${queueLimit}) or jobs.concurrency (${concurrency}) of the run.`,
+				message: `${this.#running} jobs are running and ${this.#waiting.size} are waiting, which is the limit. Start fewer at once, or raise jobs.queueLimit (${queueLimit}) or jobs.concurrency (${concurrency}) of the run.`,
 			});
 		const { promise, resolve } = Promise.withResolvers<void>();
 		this.#waiting.add(resolve);

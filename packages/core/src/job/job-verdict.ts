@@ -55,7 +55,7 @@ export function verdictOf(end: JobEnd): JobVerdict {
 	const codes = okCodes.join(", ");
 	const remedy =
 		exit?.kind === "code"
-			? `Its okCodes are [${codes}]: add ${exit.code} if it is none of an error.`
+			? `Its okCodes are [${codes}]: add ${exit.code} if this exit code is not an error.`
 			: "Snakepit did not send that signal.";
 	const message = `${end.name} ${describeExit(exit)} after ${ms(end)}. ${remedy}`;
 	return { outcome: "failed", error: jobError("JOB_FAILED", end, message) };
@@ -108,7 +108,7 @@ function stopped(
 				end,
 				stop.what === "line"
 					? `${name} printed a line of more than ${stop.maxBytes} bytes. ${ended} Raise maxLineBytes, or read chunks: for await (const chunk of job).`
-					: `${name} printed more than ${stop.maxBytes} bytes. ${ended} Raise maxBytes, or read piece by piece: for await (const chunk of job).`,
+					: `${name} printed more than ${stop.maxBytes} bytes. ${ended} Raise maxBytes, or read chunks: for await (const chunk of job).`,
 			);
 		case "run_closed":
 			return jobError(

@@ -52,7 +52,7 @@ function notFound({ executable, env, cwd = "" }: ProcessSpec): string {
 	if (file !== undefined) {
 		const interpreter = interpreterOf(file);
 		return interpreter === undefined
-			? `${file} exists, but not the loader that it names: it is made for another system, or for another C library.`
+			? `${file} exists, but not the loader that it names: it was built for another system, or for another C library.`
 			: `${file} exists, but not ${interpreter}, which its first line names as its interpreter. Install that, or change the line.`;
 	}
 	return executable.includes("/")
@@ -115,6 +115,6 @@ export function unidentified(pid: number, spec: ProcessSpec): StartError {
 	return new StartError({
 		code: "SPAWN_FAILED",
 		ran: "no",
-		message: `${spec.executable} was started as pid ${pid} and ended again, because the process table of this system could not be read: a process that cannot be identified cannot be ended safely later. Mount /proc.`,
+		message: `${spec.executable} was started as pid ${pid} and killed again, because the process table of this system cannot be read: a process that cannot be identified cannot be killed safely later. Mount /proc.`,
 	});
 }

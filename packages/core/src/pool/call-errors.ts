@@ -15,7 +15,7 @@ export function queueFull(
 	return new QueueError({
 		code: "QUEUE_FULL",
 		ran: "no",
-		message: `Pool ${pool} took no more calls: ${waiting} are waiting (queue.limit) and ${running} are running. Send less at once, add workers (size.max), or raise queue.limit.`,
+		message: `The queue of pool ${pool} is full: ${waiting} calls are waiting (queue.limit) and ${running} are running. Send fewer at once, add workers (size.max), or raise queue.limit.`,
 	});
 }
 
@@ -68,7 +68,7 @@ export function cutByClose(
 	return new QueueError({
 		code: "POOL_CLOSED",
 		ran: ranOf(call),
-		message: `Pool ${pool} was closed while "${command}" ${what}: close() leaves calls stop.drainMs or its own drainMs, a signal to the program leaves them less.`,
+		message: `Pool ${pool} was closed while "${command}" ${what}: close() gives calls stop.drainMs, or its own drainMs; a signal gives them less.`,
 	});
 }
 

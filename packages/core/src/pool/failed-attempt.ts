@@ -44,7 +44,7 @@ function undecided(
 	return new OptionsError({
 		code: "INVALID_OPTION",
 		ran: error.ran,
-		message: `Call ${callId} (${command}) failed, and "on" of its retry returned a promise, so it was not retried. Have it return true or false at once. The failure was: ${error.message}`,
+		message: `Call ${callId} (${command}) failed, and "on" of its retry returned a promise, so it was not retried. It must return true or false synchronously. The failure was: ${error.message}`,
 		cause: error,
 	});
 }

@@ -64,7 +64,7 @@ export class RestartGovernor {
 		return new StartError({
 			code: "RESTART_BUDGET_SPENT",
 			ran: "no",
-			message: `Pool ${pool} has no worker left: they were restarted ${maxRestarts} times within ${restartWindowMs} ms (start.maxRestarts) and ended again. The next try is in ${Math.ceil(verdict.retryInMs)} ms.`,
+			message: `Pool ${pool} has no workers left: they were restarted ${maxRestarts} times within ${restartWindowMs} ms (start.maxRestarts) and ended again. The next try is in ${Math.ceil(verdict.retryInMs)} ms.`,
 		});
 	}
 

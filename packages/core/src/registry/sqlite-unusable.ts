@@ -30,10 +30,10 @@ export function sqliteUnusable(cause: unknown): RegistryError {
 
 function messageOf(thrown: string): string {
 	if (NOT_FOUND.test(thrown))
-		return `The ledger's native module better-sqlite3 is not installed where this program runs (${thrown}). A bundle does not contain it. Run npm install better-sqlite3 beside the program, or copy it there with its node_modules.`;
+		return `The ledger's native module better-sqlite3 is not installed where this program runs (${thrown}). A bundle does not contain it. Run npm install better-sqlite3 next to the program, or copy it there with its node_modules.`;
 	if (OUT_OF_PLACE.test(thrown) && !OWN_PACKAGE.test(thrown))
-		return `The ledger's native module better-sqlite3 was taken into a bundle, and its binary cannot be (${thrown}). Keep it outside, installed where the program runs. ${OUTSIDE}.`;
-	return `The ledger's native module better-sqlite3 does not load on this system (${process.platform}-${process.arch}: ${thrown}). It brings binaries for Linux (glibc 2.34 or newer, or musl) and macOS, on x64 and arm64: install again on this very system instead of copying node_modules, and on another system build it in its folder (npm run build-release).`;
+		return `The ledger's native module better-sqlite3 was bundled, but its binary cannot be bundled (${thrown}). Keep it outside of the bundle, and install it where the program runs. ${OUTSIDE}.`;
+	return `The ledger's native module better-sqlite3 does not load on this system (${process.platform}-${process.arch}: ${thrown}). It contains binaries for Linux (glibc 2.34 or newer, or musl) and macOS, on x64 and arm64: install it again on this system instead of copying node_modules; on an unsupported system, build it in its folder (npm run build-release).`;
 }
 
 /** Without the list of the modules that required it. */

@@ -46,6 +46,6 @@ function launchTimedOut(
 	return new StartError({
 		code: "START_TIMEOUT",
 		ran: "no",
-		message: `The adapter's ${asked}() did not return within ${timeoutMs} ms what to execute for worker ${workerId}. If it needs longer, raise start.timeoutMs.`,
+		message: `The adapter's ${asked}() for worker ${workerId} did not return within ${timeoutMs} ms. If it needs longer, raise start.timeoutMs.`,
 	});
 }

@@ -33,7 +33,7 @@ test.each([
 
 test("a program that fails is no guard, and is quoted", async () => {
 	await expect(inspectGuard("/bin/false")).rejects.toThrow(
-		/does not let a process be a guard: Command failed.*Mount \/proc/s,
+		/cannot work on this system: Command failed.*Mount \/proc/s,
 	);
 });
 

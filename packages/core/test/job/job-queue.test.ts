@@ -75,7 +75,7 @@ test("one more than may wait is refused, with both limits", () => {
 			code: "JOB_QUEUE_FULL",
 			ran: "no",
 			message:
-				"1 jobs run and 1 wait, which is the limit. Start fewer at once, or raise jobs.queueLimit (1) or jobs.concurrency (1) of the run.",
+				"1 jobs are running and 1 are waiting, which is the limit. Start fewer at once, or raise jobs.queueLimit (1) or jobs.concurrency (1) of the run.",
 		}),
 	);
 	expect([queue.running, queue.waiting]).toEqual([1, 1]);

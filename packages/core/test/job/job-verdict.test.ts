@@ -37,7 +37,7 @@ describe("a job that ends by itself", () => {
 			...{ name: "JobError", code: "JOB_FAILED", ran: "maybe", exit },
 			...TAIL,
 			message:
-				"Job r-1 (ffmpeg, pid 7) exited with code 1 after 12 ms. Its okCodes are [0, 2]: add 1 if it is none of an error.\nIts last lines:\n  | no such file",
+				"Job r-1 (ffmpeg, pid 7) exited with code 1 after 12 ms. Its okCodes are [0, 2]: add 1 if this exit code is not an error.\nIts last lines:\n  | no such file",
 		});
 	});
 

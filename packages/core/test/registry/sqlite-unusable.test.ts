@@ -3,7 +3,7 @@ import { sqliteUnusable } from "../../src/registry/sqlite-unusable.ts";
 
 const INSTALL = "npm install better-sqlite3";
 const OUTSIDE = 'external: ["better-sqlite3"]';
-const AGAIN = "install again on this very system";
+const AGAIN = "install it again on this system";
 
 /** What was seen, and of the three remedies the one that helps. */
 test.each([
