@@ -39,6 +39,7 @@ FOR_LIBRARIES = (
     "ctypes",
     "dataclasses",
     "inspect",
+    "json",
     "numbers",
     "pathlib",
     "pickle",
