@@ -60,6 +60,19 @@ describe.each(DETAIL_TRANSPORTS)("over %s", (transport) => {
 		expect(JSON.stringify(error)).not.toContain("host-functions.test");
 	});
 
+	test("what a function threw, which has its stack, is the cause of the error of the call that fails of it", async () => {
+		const soldOut = new Error("sold out");
+		const { connection } = await withFunctions({
+			sell: () => {
+				throw soldOut;
+			},
+		});
+		const error = await failureOf(call(connection, "ask", ["sell"]));
+		expect((error as Error).cause).toBe(soldOut);
+		const other = await failureOf(call(connection, "ask", ["nothing"]));
+		expect(other).toMatchObject({ cause: { code: "FUNCTION_NOT_FOUND" } });
+	});
+
 	test("a function that is not there fails the tool's call, with those that are", async () => {
 		const { connection } = await withFunctions({ price: () => 1 });
 		for (const name of ["prize", "constructor", "__proto__"]) {

@@ -12,6 +12,7 @@ import {
 	type InputErrorCode,
 } from "@snakepit/core/adapter";
 import { type Failure, FailureKind, type PythonError } from "../gen/bridge.ts";
+import { thrownMessage } from "./thrown-text.ts";
 
 /** The call that failed, for messages. */
 export interface FailedCall {
@@ -21,7 +22,11 @@ export interface FailedCall {
 	readonly cancelled: { readonly reason: unknown } | undefined;
 	/** What the caller's input stream failed with. */
 	readonly inputError: unknown;
+	/** What the last function of the host that failed for it threw. */
+	readonly hostError: { readonly error: unknown } | undefined;
 }
+
+const HOST_CALL_FAILED = "snakepit_bridge.HostCallFailed";
 
 const INPUT_CODES: Partial<Record<FailureKind, InputErrorCode>> = {
 	[FailureKind.FAILURE_KIND_TOOL_NOT_FOUND]: "TOOL_NOT_FOUND",
@@ -67,9 +72,22 @@ export function errorOfFailure(
 	return new ToolError({
 		ran,
 		message: `"${call.command}" failed on worker ${call.workerId}: ${failure.message}`,
-		cause: call.inputError,
+		cause: call.inputError ?? hostErrorOf(remote, call),
 		remote,
 	});
+}
+
+/** With its stack, which does not leave this program; only where the tool failed of it. */
+function hostErrorOf(
+	remote: RemoteError | { type: string; message: string },
+	{ hostError }: FailedCall,
+): unknown {
+	if (hostError === undefined || remote.type !== HOST_CALL_FAILED)
+		return undefined;
+	// Of several that run at the same time another one may have failed later.
+	return remote.message.includes(thrownMessage(hostError.error))
+		? hostError.error
+		: undefined;
 }
 
 /** What an abort is to the caller. */
@@ -97,6 +115,7 @@ export function abortedBefore(
 		command,
 		cancelled: undefined,
 		inputError: undefined,
+		hostError: undefined,
 	};
 	return callAborted(call, "no", signal.reason);
 }

@@ -3,7 +3,7 @@ import { decodeValue } from "../values/decode-value.ts";
 import { encodeValue } from "../values/encode-value.ts";
 import type { HostMessage } from "./frame-codec.ts";
 import type { OngoingCall } from "./ongoing-call.ts";
-import { boundedText, thrownText } from "./thrown-text.ts";
+import { thrownMessage } from "./thrown-text.ts";
 
 /** What a host function gets beside its argument. */
 export interface HostFunctionContext {
@@ -86,6 +86,7 @@ export class HostFunctions {
 				value: { hostCallId: request.hostCallId, value: image },
 			};
 		} catch (error) {
+			call.hostError = { error };
 			answer = failureOf(request.hostCallId, error);
 		}
 		if (!this.running.delete(request.hostCallId)) return;
@@ -128,11 +129,7 @@ export class HostFunctions {
 
 /** Code and message of what was thrown; never its stack, which stays in this program. */
 function failureOf(hostCallId: number, error: unknown): HostMessage {
-	const { code, name, message } = (error ?? {}) as {
-		code?: unknown;
-		name?: unknown;
-		message?: unknown;
-	};
+	const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
 	return {
 		$case: "hostFailure",
 		value: {
@@ -143,8 +140,7 @@ function failureOf(hostCallId: number, error: unknown): HostMessage {
 					: typeof name === "string"
 						? name
 						: "Error",
-			message:
-				typeof message === "string" ? boundedText(message) : thrownText(error),
+			message: thrownMessage(error),
 		},
 	};
 }

@@ -61,6 +61,8 @@ export class OngoingCall {
 	private readonly answers: CallAnswers;
 	private readonly input: InputPump | undefined;
 	private state: CallState = { kind: "running" };
+	/** What the last function of the host that failed for it threw. */
+	hostError: { readonly error: unknown } | undefined;
 
 	constructor(
 		number: number,
@@ -281,6 +283,7 @@ export class OngoingCall {
 			cancelled:
 				state.kind === "cancelling" ? { reason: state.reason } : undefined,
 			inputError: this.input?.error,
+			hostError: this.hostError,
 		};
 	}
 

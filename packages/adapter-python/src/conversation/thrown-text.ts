@@ -9,6 +9,14 @@ export function thrownText(thrown: unknown): string {
 	}
 }
 
+/** The message of what was thrown, or it in words. */
+export function thrownMessage(thrown: unknown): string {
+	const { message } = (thrown ?? {}) as { message?: unknown };
+	return typeof message === "string"
+		? boundedText(message)
+		: thrownText(thrown);
+}
+
 /** Text as a frame may carry it: no lone surrogates, and not without end. */
 export function boundedText(text: string): string {
 	const cut =
