@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
@@ -82,6 +83,8 @@ FUNCTIONS: list[Callable[..., Any]] = [
     signed,
     functools.partial(all_kinds, 1, e=4),
     functools.partial(coroutine, 1),
+    functools.partial(generator, 1),
+    functools.partial(async_generator, 1),
     lambda a, b=2: a,
     Things,
     Things(),
@@ -114,6 +117,38 @@ def test_it_is_what_inspect_says(function: Callable[..., Any]) -> None:
     asynchronous = inspect.isasyncgenfunction(function)
     assert shape.is_async_generator(function) == asynchronous
     assert shape.unwrapped(function) is inspect.unwrap(function)
+
+
+ORDINARY: list[tuple[Callable[..., Any], int]] = [
+    (all_kinds, 7),
+    (generator, 1),
+    (coroutine, 1),
+    (async_generator, 1),
+    (Things().method, 2),
+    (Things.of_class, 1),
+    (Things().coroutine, 0),
+]
+
+
+@pytest.mark.parametrize(("function", "parameters"), ORDINARY)
+def test_an_ordinary_function_is_read_without_inspect(
+    function: Callable[..., Any], parameters: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "inspect", None)
+    assert len(shape.parameters_of(function)) == parameters
+    shape.is_generator(function)
+    shape.is_coroutine(function)
+    shape.is_async_generator(function)
+
+
+def test_an_attribute_of_an_ordinary_object_is_found_without_inspect(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "inspect", None)
+    answers = Answers()
+    assert shape.attribute_of(answers, "mark") is None
+    answers.mark = 5  # type: ignore[attr-defined]
+    assert shape.attribute_of(answers, "mark") == 5
 
 
 def test_a_builtin_that_says_nothing_raises() -> None:
