@@ -59,9 +59,14 @@ def run_in_copy(
 
 def _serve(connection: socket.socket) -> None:
     """Forks for each request, of which the copies do not return."""
+    # What the tools of tests need, too.
+    import asyncio  # noqa: F401
+    import ipaddress  # noqa: F401
+
     import snakepit_bridge.cli.call
     import snakepit_bridge.cli.tools
-    import snakepit_bridge.cli.types  # noqa: F401
+    import snakepit_bridge.cli.types
+    import snakepit_bridge.tools.annotations.records  # noqa: F401
     from snakepit_bridge.__main__ import main
 
     while True:
