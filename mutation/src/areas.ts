@@ -52,4 +52,5 @@ export const LEFT_OUT: readonly string[] = [
 	"signals",
 	"spoken-events",
 	"threads",
+	"worker-lifeline",
 ].map((name) => `**/${name}.test.ts`);
