@@ -5,6 +5,9 @@ import { DescriptorReserve } from "./descriptor-reserve.ts";
 import type { ProcessTable, TableEntry } from "./process-table.ts";
 import { outOfDescriptors } from "./system-refusal.ts";
 
+/** One for the whole program: what looks last is never closed, and a program may open a run often. */
+let reserve: DescriptorReserve | undefined;
+
 /**
  * The process table of Linux, read from `/proc`.
  *
@@ -14,10 +17,12 @@ export class LinuxProc implements ProcessTable {
 	readonly bootId: string;
 	readonly pidNamespace: string;
 	readonly #units: Units;
-	readonly #reserve = new DescriptorReserve();
+	readonly #reserve: DescriptorReserve;
 
 	/** @throws StartError `PLATFORM_UNSUPPORTED` when `/proc` does not show the pid namespace of this process. */
 	constructor() {
+		reserve ??= new DescriptorReserve();
+		this.#reserve = reserve;
 		requireOwnProc(ownNumber());
 		this.bootId = readFileSync(
 			"/proc/sys/kernel/random/boot_id",

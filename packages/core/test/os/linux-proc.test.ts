@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import {
@@ -219,6 +220,14 @@ onLinux(
 			full: "done",
 		}),
 );
+
+onLinux("tables made one after the other hold one reserve", () => {
+	const held = () => readdirSync("/proc/self/fd").length;
+	new LinuxProc();
+	const before = held();
+	for (let made = 0; made < 10; made++) new LinuxProc();
+	expect(held()).toBe(before);
+});
 
 onLinux("start times are counted on the clock that `moment` reads", () => {
 	const table = new LinuxProc();
