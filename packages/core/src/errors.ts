@@ -49,6 +49,14 @@ export class SnakepitError<Code extends string = ErrorCode> extends Error {
 		this.code = fields.code;
 		this.ran = fields.ran;
 	}
+
+	/**
+	 * For `JSON.stringify`: the message too, which JSON leaves out of an error, and neither the stack nor the cause. Of
+	 * what happened in the worker it has no traceback and no file either, since an answer to a client may quote it.
+	 */
+	toJSON(): object {
+		return { ...this, message: this.message };
+	}
 }
 
 /** An option is misspelt or out of range. Thrown before anything is started. */
@@ -226,6 +234,19 @@ export class ToolError extends SnakepitError<"TOOL_FAILED"> {
 		super({ ...fields, code: "TOOL_FAILED" });
 		this.remote = fields.remote;
 	}
+
+	override toJSON(): object {
+		return { ...super.toJSON(), remote: withoutPlaces(this.remote) };
+	}
+}
+
+function withoutPlaces({ cause, ...remote }: RemoteError): RemoteError {
+	return {
+		...remote,
+		traceback: undefined,
+		frames: undefined,
+		cause: cause && withoutPlaces(cause),
+	};
 }
 
 /**

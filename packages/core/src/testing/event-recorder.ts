@@ -104,9 +104,15 @@ export class EventRecorder {
 	}
 }
 
-function textOfErrors(_key: string, value: unknown): unknown {
+/** Replaces what `JSON.stringify` has taken from `this`, where it is shown shorter. */
+function textOfErrors(
+	this: Readonly<Record<string, unknown>>,
+	key: string,
+	shown: unknown,
+): unknown {
+	const value = this[key];
 	if (typeof value === "bigint") return `${value}n`;
-	if (!(value instanceof Error)) return value;
+	if (!(value instanceof Error)) return shown;
 	return "code" in value
 		? `${String(value.code)}: ${value.message}`
 		: `${value.name}: ${value.message}`;

@@ -153,6 +153,50 @@ describe("every error", () => {
 	});
 });
 
+describe("as JSON", () => {
+	test("an error has its fields and its message, and neither stack nor cause", () => {
+		const error = new InputError({
+			code: "INVALID_ARGUMENTS",
+			message: "no number",
+			ran: "no",
+			cause,
+			path: "$.a[3]",
+		});
+		expect(JSON.parse(JSON.stringify({ error }))).toEqual({
+			error: {
+				name: "InputError",
+				code: "INVALID_ARGUMENTS",
+				ran: "no",
+				path: "$.a[3]",
+				message: "no number",
+			},
+		});
+	});
+
+	test("what failed in a worker has no traceback and no file, at any depth", () => {
+		const frames = [{ file: "/srv/tools.py", line: 3, function: "f" }];
+		const below = { ...remote, message: "deeper", frames };
+		const error = new ToolError({
+			message: "no [ValueError]",
+			ran: "maybe",
+			remote: { ...remote, frames, notes: ["note"], cause: below },
+		});
+		expect(JSON.parse(JSON.stringify(error))).toEqual({
+			name: "ToolError",
+			code: "TOOL_FAILED",
+			ran: "maybe",
+			message: "no [ValueError]",
+			remote: {
+				type: "ValueError",
+				message: "no",
+				notes: ["note"],
+				cause: { type: "ValueError", message: "deeper", notes: [] },
+			},
+		});
+		expect(error.remote.traceback).toBe("Traceback");
+	});
+});
+
 test("an InputError names the place, or no place", () => {
 	const fields = {
 		code: "INVALID_ARGUMENTS",
