@@ -56,7 +56,7 @@ describe("a request", () => {
 		using client = clientOf(served);
 		await expect(client.act("nemo", "pause")).rejects.toMatchObject({
 			code: "NO_SUCH_POOL",
-			message: 'There is no pool "nemo" in this run; there is "demo".',
+			message: 'There is no pool "nemo" in this run; open pools: "demo".',
 		});
 		served.run.pools = [];
 		await expect(client.tools("nemo")).rejects.toThrow("none is open");

@@ -60,6 +60,7 @@ describe.skipIf(!hasChromium)(`for everybody${WHY_SKIPPED}`, () => {
 		await restart.waitFor();
 		await expect.poll(focused).toBe("Restart");
 		await page.keyboard.press("Enter");
+		await expect.poll(focused).toBe("Cancel");
 		await page.keyboard.press("Shift+Tab");
 		await page.keyboard.press("Enter");
 		await page.locator(".notice", { hasText: "Restart: done" }).waitFor();

@@ -50,7 +50,7 @@ test("a full queue refuses one more, and says how full it is", async () => {
 		ran: "no",
 	});
 	expect(refused.kind === "error" && refused.error.message).toContain(
-		"2 are waiting",
+		"2 calls are waiting",
 	);
 	await close({ manner: "forced" });
 	await Promise.all(waiting);

@@ -79,7 +79,7 @@ test("a launch that never answers has the time of a start, and is then aborted",
 	expect(failure).toMatchObject({
 		code: "START_TIMEOUT",
 		message: expect.stringMatching(
-			/launch\(\).*3000 ms.*scripted-0.*start\.timeoutMs/,
+			/launch\(\) for worker scripted-0.*3000 ms.*start\.timeoutMs/,
 		),
 	});
 	expect(bench.clock.now()).toBe(3_000);
