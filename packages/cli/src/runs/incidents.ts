@@ -1,10 +1,10 @@
 import type { RunHistory } from "@snakepit/core/inspect";
 import { plainText } from "../wording/plain-text.ts";
-import { historyEntries, runEnd } from "../wording/run-history.ts";
+import { deathSeen, historyEntries, runEnd } from "../wording/run-history.ts";
 
 /** Something that ended otherwise than its host wanted, or that a protection had to do. */
 export interface ShownIncident {
-	/** `undefined` where the host died before it could record when. */
+	/** `undefined` where the host died, no protection saw it, and nobody has cleaned up yet. */
 	readonly wallMs: number | undefined;
 	readonly runId: string;
 	readonly text: string;
@@ -19,10 +19,10 @@ export function incidentsOf(run: RunHistory): readonly ShownIncident[] {
 		({ tone }) => tone === "bad" || tone === "warn",
 	);
 	const { tone } = runEnd(run);
+	// What is recorded as its end may be the clean-up, long after it died.
+	const wallMs = deathSeen(run) ?? endedAt;
 	const ofHost =
-		tone === "bad"
-			? [{ wallMs: endedAt, runId, text: endText(run), lines: [] }]
-			: [];
+		tone === "bad" ? [{ wallMs, runId, text: endText(run), lines: [] }] : [];
 	return [
 		...entries.map(({ wallMs, text, lines }) => ({
 			...{ wallMs, runId, text: oneLine(text) },

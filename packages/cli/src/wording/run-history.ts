@@ -40,14 +40,18 @@ export function runEnd(run: RunHistory): RunEnd {
  * cleaned up after it, which may be long after its program died.
  */
 export function lasted(run: RunHistory, nowMs: number): string {
-	const { state, clean, startedAt, endedAt, incidents } = run;
-	const seen = incidents.find(
-		({ type }) => type === "protection.host_death_detected",
-	);
-	if (seen !== undefined) return duration(seen.wallMs - startedAt);
+	const { state, clean, startedAt, endedAt } = run;
+	const seenMs = deathSeen(run);
+	if (seenMs !== undefined) return duration(seenMs - startedAt);
 	if (state === "host_died") return "unknown";
 	const known = duration((endedAt ?? nowMs) - startedAt);
 	return state === "terminated" && clean !== true ? `at most ${known}` : known;
+}
+
+/** When a protection saw that its program had died, in milliseconds since the Unix epoch. */
+export function deathSeen({ incidents }: RunHistory): number | undefined {
+	return incidents.find(({ type }) => type === "protection.host_death_detected")
+		?.wallMs;
 }
 
 /** Who cleaned up after a run, as the ledger has it, in words. */

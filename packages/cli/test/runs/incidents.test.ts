@@ -83,3 +83,15 @@ test("what a protection did, and the end of a host, are incidents", () => {
 		"died. Its program did not close it; the start of run bcdefgh cleaned up after it. 2 processes had to be killed.",
 	]);
 });
+
+test("the death of a host has the time at which a protection saw it, else that of the clean-up", () => {
+	const died = { clean: false, endedAt: 8, endedBy: "reaper:bcdefgh" };
+	const seen = {
+		...{ type: "protection.host_death_detected", wallMs: 4 },
+		protection: "guard",
+	};
+	expect(incidents(died).at(-1)).toMatchObject({ wallMs: 8 });
+	expect(incidents({ ...died, incidents: [seen] }).at(-1)).toMatchObject({
+		...{ wallMs: 4, text: expect.stringMatching(/^died\./) },
+	});
+});

@@ -111,7 +111,10 @@ test(
 			// Whichever of the two is first.
 			/\nunknown +\w+ +waiting-0 \(pid \d+\) ended: host died, ended by (lifeline|protection)\n/,
 		);
-		expect(before).toMatch(/\nunknown +\w+ +died\. Its program is gone/);
+		expect(before).toMatch(
+			// As in the history.
+			/\n(unknown|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) +\w+ +died\. Its program is gone/,
+		);
 		await ended(await hostIn(dataDir, 1), "its input");
 		const { stdout } = snakepit(dataDir, "incidents");
 		expect(stdout).toMatch(/^TIME +RUN +WHAT\n/);

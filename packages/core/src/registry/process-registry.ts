@@ -61,7 +61,7 @@ export interface WorkerEnd {
 	readonly killer: Killer;
 	/** Its last lines, oldest first, 4 096 characters at most; only of an end that was not in order, and where `history.content` allows. */
 	readonly tail?: readonly string[] | undefined;
-	/** The command of the call that it got last; as `tail`. */
+	/** The command of the call that it ran longest at its end, or of its last one; as `tail`. */
 	readonly lastCommand?: string | undefined;
 }
 

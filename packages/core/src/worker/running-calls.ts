@@ -11,7 +11,7 @@ export class RunningCalls {
 	readonly attempts: readonly Attempt[];
 	/** How many there were. */
 	taken = 0;
-	/** The command of the one that began last. */
+	/** The command of the one that came last; of those that were lost, of the one that ran longest. */
 	lastCommand: string | undefined;
 	/** How many were lost. */
 	lost = 0;
@@ -77,6 +77,8 @@ export class RunningCalls {
 	lose(error: () => WorkerLostError): void {
 		const lost = this.#attempts.splice(0);
 		this.lost += lost.length;
+		// The others may have been sent ahead, or run beside one that hangs.
+		this.lastCommand = lost[0]?.command ?? this.lastCommand;
 		for (const attempt of lost) attempt.lost(error());
 	}
 

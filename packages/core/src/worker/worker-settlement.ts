@@ -18,7 +18,7 @@ export interface WorkerEndFacts {
 	readonly reason: EndReason;
 	readonly killer: Killer;
 	readonly callsLost: number;
-	/** The command of the call that it got last. */
+	/** The command of the call that it ran longest at its end, or of its last one. */
 	readonly lastCommand: string | undefined;
 }
 

@@ -16,11 +16,12 @@ import {
 /** A call that keeps the errors it is lost with. */
 export class Call implements Attempt {
 	readonly callId: string;
-	readonly command = "work";
+	readonly command: string;
 	readonly losses: WorkerLostError[] = [];
 	expectsAnswer = false;
-	constructor(callId = "c1") {
+	constructor(callId = "c1", command = "work") {
 		this.callId = callId;
+		this.command = command;
 	}
 	view(): AttemptView {
 		const { callId } = this;
