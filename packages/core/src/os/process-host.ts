@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { constants } from "node:os";
 import { StartError } from "../errors.ts";
 import {
@@ -35,6 +35,7 @@ import { NodeProcessSource } from "./node-process-source.ts";
 import { type NumberHolder, OwnGroups, ProcessGroup } from "./process-group.ts";
 import type { ProcessTable, TableEntry } from "./process-table.ts";
 import { PsProcessTable } from "./ps-process-table.ts";
+import { removePath } from "./remove-path.ts";
 import { hasMembers, sendSignal } from "./send-signal.ts";
 import { systemClock } from "./system-clock.ts";
 
@@ -222,14 +223,7 @@ export class SystemProcessHost implements CensusHost {
 	}
 
 	remove(paths: readonly string[]): readonly string[] {
-		return paths.filter((path) => {
-			try {
-				rmSync(path, { recursive: true, force: true });
-				return false;
-			} catch {
-				return true;
-			}
-		});
+		return paths.filter((path) => !removePath(path));
 	}
 
 	debuggerAttached(): boolean {
