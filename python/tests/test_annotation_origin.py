@@ -27,6 +27,7 @@ def nested(a: "list['Shop']", b: tuple[int, ...], c: tuple[()]) -> "Shop":  # no
     return Shop()
 
 
+def forward(a: list["Shop"], b: dict[str, list["Shop"]]) -> None: ...  # noqa: UP037
 def called(a: Callable[[int], str], b: list[Callable[..., int]]) -> None: ...
 def of_typing(a: Optional[int], b: Any, c: typing.List[int], d: T) -> T:  # noqa: UP006, UP045
     return d
@@ -40,7 +41,10 @@ def bare(a, b=1): ...  # type: ignore[no-untyped-def]
 def unchecked(a: "not even Python"): ...
 
 
-FUNCTIONS = [Shop.sell, Shop().sell, text, nested, called, of_typing, annotated, bare]
+FUNCTIONS = [
+    *(Shop.sell, Shop().sell, text, nested, forward),
+    *(called, of_typing, annotated, bare),
+]
 
 
 @pytest.mark.parametrize("function", [*FUNCTIONS, unchecked, Shop, print])

@@ -31,6 +31,16 @@ def test_a_token_is_read(unknown: bytes) -> None:
     assert signals.token_of(body) == ("é" * 100).encode()
 
 
+def test_parts_of_one_signal_are_merged_and_of_two_the_last_counts() -> None:
+    hello = pb.HostSignal(hello=pb.Hello(token="secret")).SerializeToString()
+    empty = pb.HostSignal(hello=pb.Hello()).SerializeToString()
+    ping = pb.HostSignal(ping=pb.PingRequest(sequence=1)).SerializeToString()
+    assert pb.HostSignal.FromString(hello + empty).hello.token == "secret"
+    assert signals.token_of(signals.kind_of(hello + empty)[1]) == b"secret"
+    assert pb.HostSignal.FromString(hello + ping + empty).hello.token == ""
+    assert signals.token_of(signals.kind_of(hello + ping + empty)[1]) == b""
+
+
 @pytest.mark.parametrize("number", NUMBERS)
 def test_pings_are_read_and_answered(number: int) -> None:
     ping = pb.HostSignal(ping=pb.PingRequest(sequence=number)).SerializeToString()

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
 import pytest
 from conftest import Host
 
-from snakepit_bridge.when_imported import when_imported
+from snakepit_bridge.when_imported import _Loader, when_imported
 
 NAME = "imported_by_a_test"
 
@@ -28,6 +29,16 @@ def finders(
 
 def module(directory: Path, text: str) -> None:
     (directory / f"{NAME}.py").write_text(text)
+
+
+def test_what_finds_the_module_without_importing_it_can_read_its_source(
+    tmp_path: Path,
+) -> None:
+    module(tmp_path, "value = 1")
+    # pytest has a loader of its own, which has no sources.
+    file = SourceFileLoader(NAME, str(tmp_path / f"{NAME}.py"))
+    loader = _Loader(file, lambda: None)
+    assert loader.get_source(NAME) == "value = 1"
 
 
 def test_it_happens_once_and_before_the_importer_goes_on(

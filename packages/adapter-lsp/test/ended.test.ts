@@ -28,7 +28,7 @@ test("a server that had ended its output before anyone listened is not waited fo
 	await expect(started.initialize(documents)).rejects.toThrow();
 });
 
-test("a server that ends while it is told that it is initialized gets no documents", async () => {
+test("a server that ends when it gets the initialized message gets no documents", async () => {
 	const stdout = new PassThrough();
 	/** Calls back when the server has read the message. */
 	const reads: (() => void)[] = [];

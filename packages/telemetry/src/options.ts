@@ -54,7 +54,7 @@ const has =
 
 /** The defaults, and why. */
 export const TELEMETRY_DEFAULTS = {
-	enabled: { value: true, reason: "whoever adds it wants to export" },
+	enabled: { value: true, reason: "you add telemetry in order to export" },
 	heartbeatEvents: { value: true, reason: "see `enabled`" },
 	processEvents: { value: true, reason: "see `enabled`" },
 	watchdogEvents: { value: true, reason: "see `enabled`" },

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from importlib.abc import Loader
     from importlib.machinery import ModuleSpec
     from types import ModuleType
+    from typing import Any
 
 __all__ = ["when_imported"]
 
@@ -70,6 +71,10 @@ class _Loader:
     def __init__(self, loader: Loader, then: Callable[[], None]) -> None:
         self._loader = loader
         self._then = then
+
+    def __getattr__(self, name: str) -> Any:
+        # For who finds the module and does not import it, to read its source for instance.
+        return getattr(self._loader, name)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         """See `importlib.abc.Loader`."""
