@@ -7,6 +7,7 @@ import { coloured, write } from "../command/output.ts";
 import { table } from "../command/table.ts";
 import { dayAndTime, duration } from "../wording/figures.ts";
 import { lasted } from "../wording/run-history.ts";
+import { incidentLines } from "./incident-lines.ts";
 import { endText, incidentsOf } from "./incidents.ts";
 import { type SeenRun, seen, verdictOn } from "./look.ts";
 import { addReap } from "./reap-command.ts";
@@ -18,6 +19,10 @@ interface RunsFlags {
 	readonly lines?: boolean;
 	readonly run?: string;
 	readonly runs?: number;
+}
+
+interface HistoryFlags extends RunsFlags {
+	readonly runs: number;
 }
 
 /** Adds `snakepit ps`, `history` and `incidents`, which need no living run. */
@@ -106,9 +111,11 @@ async function read(
 	);
 }
 
-async function history(flags: RunsFlags): Promise<void> {
-	const found = await read(flags);
-	const { json } = flags;
+async function history(flags: HistoryFlags): Promise<void> {
+	const { json, runs } = flags;
+	// One more shows whether there are older ones.
+	const newest = await read({ ...flags, runs: runs + 1 });
+	const found = newest.slice(0, runs);
 	if (json) return write(JSON.stringify(found, undefined, 2));
 	if (found.length === 0) return write("No run is recorded.");
 	write(
@@ -124,6 +131,8 @@ async function history(flags: RunsFlags): Promise<void> {
 			]),
 		]),
 	);
+	if (newest.length > runs)
+		write(`Older runs are not shown: snakepit history --runs ${2 * runs}`);
 }
 
 /** Incidents without a time come first. Finite, so that two of them compare as equal. */
@@ -135,24 +144,7 @@ async function incidents(flags: RunsFlags): Promise<void> {
 		.flatMap(incidentsOf)
 		.toSorted((a, b) => (b.wallMs ?? LATEST) - (a.wallMs ?? LATEST));
 	if (json) return write(JSON.stringify(found, undefined, 2));
-	if (found.length === 0)
-		return write("Nothing ended otherwise than its host wanted.");
-	const [titles = "", ...rows] = table([
-		["TIME", "RUN", "WHAT"],
-		...found.map(({ wallMs, runId, text, lines }) => [
-			wallMs === undefined ? "unknown" : dayAndTime(wallMs),
-			runId,
-			flags.lines || lines.length === 0
-				? text
-				: `${text}; last line: ${lines.at(-1)}`,
-		]),
-	]);
-	write(titles);
-	for (const [index, row] of rows.entries()) {
-		write(row);
-		if (flags.lines)
-			for (const line of found[index]?.lines ?? []) write(`    ${line}`);
-	}
+	for (const line of incidentLines(found, flags.lines ?? false)) write(line);
 }
 
 function lines(rows: readonly (readonly string[])[]): string {

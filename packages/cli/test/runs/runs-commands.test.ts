@@ -59,7 +59,9 @@ test(
 			stdout: "No run lives.\n",
 		});
 		expect(snakepit(dataDir, "history").stdout).toBe("No run is recorded.\n");
-		expect(snakepit(dataDir, "incidents").stdout).toMatch(/^Nothing ended/);
+		expect(snakepit(dataDir, "incidents").stdout).toMatch(
+			/^No worker and no host ended/,
+		);
 	},
 	PATIENCE_MS,
 );
@@ -91,7 +93,9 @@ test(
 		expect(snakepit(dataDir, "ps").stdout).toBe("No run lives.\n");
 		expect(snakepit(dataDir, "ps", "-a").stdout).toContain("ended");
 		expect(snakepit(dataDir, "history").stdout).toMatch(/ 2 +ended in order\n/);
-		expect(snakepit(dataDir, "incidents").stdout).toMatch(/^Nothing ended/);
+		expect(snakepit(dataDir, "incidents").stdout).toMatch(
+			/^No worker and no host ended/,
+		);
 	},
 	PATIENCE_MS,
 );
@@ -148,8 +152,14 @@ test(
 		expect(listed("ps", over, "-a")).toMatch(/^No run lives\./);
 		expect(listed("history", over)).toContain(`\n${over} `);
 		expect(listed("history", over)).not.toContain(`\n${living} `);
+		const newest = snakepit(dataDir, "history", "--runs", "1").stdout;
+		expect(newest).not.toContain(over);
+		expect(newest).toMatch(/\nOlder runs .*: snakepit history --runs 2\n$/);
+		expect(snakepit(dataDir, "history", "--runs", "2").stdout).not.toMatch(
+			/Older runs/,
+		);
 		expect(listed("incidents", over)).toContain(` ${over} `);
-		expect(listed("incidents", living)).toMatch(/^Nothing ended/);
+		expect(listed("incidents", living)).toMatch(/^No worker and no host ended/);
 		for (const command of ["ps", "history", "incidents"])
 			expect(
 				outcome([command, "--run", "nemo", "--data-dir", dataDir]),

@@ -34,6 +34,7 @@ export interface PoolStatistics {
 	readonly dispatch: "running" | "paused";
 	readonly restarts: number;
 	readonly calls: {
+		/** Every call made on the open pool, also one that was then refused with `QUEUE_FULL`. */
 		readonly accepted: number;
 		readonly waiting: number;
 		readonly running: number;
