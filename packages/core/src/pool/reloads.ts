@@ -83,11 +83,14 @@ export class Reloads implements ReloadablePool {
 	}
 
 	async #replace(slot: Slot): Promise<void> {
-		const { starts, succession, isOpen } = this.#setting;
+		const { slots, starts, succession, isOpen } = this.#setting;
 		// One that is starting may have loaded what there was before.
 		await starts.of(slot)?.catch(() => {});
 		if (!isOpen()) return;
-		if (slot.state.kind === "empty") await starts.start(slot);
+		if (slot.state.kind === "empty") {
+			if (slots.hasRoomOn(slot)) await starts.start(slot);
+			return;
+		}
 		if (slot.state.kind !== "occupied") return;
 		succession.begin(slot.state.worker, "requested");
 		await starts.of(slot);

@@ -108,7 +108,7 @@ export class SlotStarts {
 		const timer = world.clock.after(pauseMs, () => {
 			slots.put(slot, { kind: "empty" });
 			// The pool may have become smaller meanwhile.
-			if (slots.taken < slots.max) void this.start(slot);
+			if (slots.hasRoomOn(slot)) void this.start(slot);
 		});
 		slots.put(slot, { kind: "backing_off", timer });
 	}

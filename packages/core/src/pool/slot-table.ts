@@ -111,6 +111,11 @@ export class SlotTable {
 		return this.#slots[index];
 	}
 
+	/** Whether a worker may be started on this slot: it may have gone with a pool that became smaller, or not be needed. */
+	hasRoomOn(slot: Slot): boolean {
+		return this.at(slot.index) === slot && this.taken < this.#max;
+	}
+
 	get hasEmpty(): boolean {
 		return this.#empty > 0;
 	}

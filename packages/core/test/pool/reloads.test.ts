@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ReloadablePool } from "../../src/adapter.ts";
-import { scripts } from "../../src/testing.ts";
+import { type ScriptedAdapterOptions, scripts } from "../../src/testing.ts";
 import { closedVirtualPool, type VirtualPool } from "./virtual-pool.ts";
 
 const commands = { work: scripts.work, crash: scripts.crash };
@@ -8,6 +8,7 @@ const commands = { work: scripts.work, crash: scripts.crash };
 /** A pool whose adapter reports changes, and refuses to launch while its program is broken. */
 async function watched(
 	given: Parameters<typeof closedVirtualPool>[1] = {},
+	script: Partial<ScriptedAdapterOptions> = {},
 ): Promise<
 	VirtualPool & {
 		readonly reload: (file?: string) => Promise<Error | undefined>;
@@ -15,7 +16,7 @@ async function watched(
 		readonly ends: () => number;
 	}
 > {
-	const scene = closedVirtualPool({ commands }, given);
+	const scene = closedVirtualPool({ commands, ...script }, given);
 	const { adapter } = scene;
 	const program: { state: "whole" | "broken" } = { state: "whole" };
 	const launch = adapter.launch.bind(adapter);
@@ -100,8 +101,11 @@ test("workers that died while the program was broken are there after the reload 
 	expect(events.of("pool.restart_budget_spent")).toHaveLength(1);
 	expect(pool.workers()).toEqual([]);
 	program.state = "whole";
+	const before = events.of("worker.ready").length;
 	expect(await clock.advanceUntil(reload())).toBeUndefined();
 	expect(pool.workers()).toMatchObject([{ state: "ready" }]);
+	// What was started for the reload is not replaced by it.
+	expect(events.of("worker.ready")).toHaveLength(before + 1);
 	await close();
 });
 
@@ -115,4 +119,26 @@ test("a pool that closes ends the watch first, and reloads no more", async () =>
 	expect(await clock.advanceUntil(reload())).toBeUndefined();
 	expect(events.of("pool.reloaded")).toEqual([]);
 	expect(events.of("pool.reload_failed")).toEqual([]);
+});
+
+test("a reload starts nothing on slots that went with a smaller pool meanwhile", async () => {
+	const { pool, clock, close, reload } = await watched(
+		{ size: 3 },
+		{
+			connect: ({ number, process }) =>
+				number > 3 ? process.sleep(1_000) : undefined,
+		},
+	);
+	const reloaded = reload();
+	await clock.advance(1);
+	pool.resize({ min: 1, max: 1 });
+	expect(await clock.advanceUntil(reloaded)).toBeUndefined();
+	await clock.advance(5_000);
+	expect(pool.workers()).toMatchObject([
+		{ workerId: "scripted-0", state: "ready" },
+	]);
+	pool.resize({ min: 3, max: 3 });
+	await clock.advance(5_000);
+	expect(pool.workers()).toHaveLength(3);
+	await close();
 });

@@ -175,3 +175,27 @@ test("a slot that waits for its next start is not used when the pool has become 
 	expect(pool.workers()).toHaveLength(2);
 	await close();
 });
+
+test("a slot that goes with a smaller pool, while it waits for its next start, is not started", async () => {
+	const { pool, clock, adapter, close } = await virtualPool(
+		{ commands },
+		{ size: 3, start: { backoffMs: 1_000 } },
+	);
+	for (const _ of [1, 2]) {
+		adapter.workers.at(-1)?.crash();
+		await clock.advance(1);
+	}
+	pool.resize({ min: 1, max: 2 });
+	// So that there is room for one more when the pause ends.
+	adapter.workers[1]?.crash();
+	await clock.advance(10_000);
+	const ids = (): readonly string[] =>
+		pool.workers().map(({ workerId }) => workerId);
+	expect(ids()).toEqual(["scripted-0"]);
+	const calls = [1, 2].map(() => pool.execute("work", 100));
+	await clock.advance(50);
+	expect(ids()).toEqual(["scripted-0", "scripted-1"]);
+	await clock.advance(1_000);
+	await Promise.all(calls);
+	await close();
+});
