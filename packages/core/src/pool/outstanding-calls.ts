@@ -64,6 +64,11 @@ export class OutstandingCalls {
 		});
 	}
 
+	/** Ends the wait for their end. */
+	endDrain(): void {
+		this.#onEmpty?.();
+	}
+
 	/** Lets the program end when no caller waits and no worker is busy with a call, also a cancelled one. */
 	#releaseIfIdle(): void {
 		if (this.#calls.size > 0 || this.running > 0) return;

@@ -102,8 +102,11 @@ export class PoolLife {
 		}
 		const state = this.#state;
 		if (state.kind === "closing") {
-			if (manner === "forced")
+			if (manner === "forced") {
+				// Without workers no call that waits would have its turn.
+				calls.outstanding.endDrain();
 				void workerSet.close("forced").then(() => companion?.release("forced"));
+			}
 			return state.closed;
 		}
 		const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -153,8 +156,10 @@ export class PoolLife {
 				await calls.outstanding.drain(drainMs);
 			}
 			const cutShort = calls.outstanding.size;
+			// A second close may have ended the wait.
+			const givenMs = Math.min(drainMs, Math.ceil(clock.now() - begunMs));
 			calls.fail(calls.outstanding.all(), (call) =>
-				cutByClose(pool, call, drainMs),
+				cutByClose(pool, call, givenMs),
 			);
 			this.resume("close");
 			sessions.endAll();

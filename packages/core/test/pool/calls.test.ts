@@ -81,6 +81,23 @@ test("a call that the close cut short says how long it was left", async () => {
 	await rejected;
 });
 
+test("a second close that is forced ends calls that wait, too, at once", async () => {
+	const { pool, clock } = await virtualPool({
+		commands: { hang: scripts.hang },
+	});
+	const calls = [1, 2].map(() => outcome(pool.execute("hang")));
+	const closed = pool.close({ drainMs: 3_600_000 });
+	await clock.advance(10);
+	const begunMs = clock.now();
+	await clock.advanceUntil(pool.close({ manner: "forced" }));
+	await closed;
+	expect(clock.now() - begunMs).toBeLessThan(60_000);
+	expect(await Promise.all(calls)).toMatchObject([
+		{ code: "POOL_CLOSED", ran: "maybe" },
+		{ code: "POOL_CLOSED", ran: "no" },
+	]);
+});
+
 test("a call that the close found waiting says so, and not that it came too late", async () => {
 	const { pool, close } = await virtualPool({
 		commands: { hang: scripts.hang },
