@@ -47,12 +47,15 @@ export class DispatchPace<Worker> {
 		this.#askForNext();
 	}
 
-	/** Serves all now: there is nothing to send. */
+	/** Serves all now: there is nothing to send. One that is postponed again waits for its turn. */
 	release(): void {
-		for (const worker of this.#postponed) {
-			this.#postponed.delete(worker);
-			this.#serve(worker);
-		}
+		for (const worker of [...this.#postponed])
+			if (this.#postponed.delete(worker)) this.#serve(worker);
+	}
+
+	/** The worker is gone: it has no turn any more. */
+	forget(worker: Worker): void {
+		this.#postponed.delete(worker);
 	}
 
 	#askForNext(): void {

@@ -251,6 +251,7 @@ export class Scheduler {
 		const { incarnation } = worker.ref;
 		this.#capacity.forget(worker);
 		this.ahead.forget(worker);
+		this.#pace.forget(worker);
 		this.#workers.delete(incarnation);
 		this.#reserved.delete(worker);
 		return this.#waiting.evict(incarnation);

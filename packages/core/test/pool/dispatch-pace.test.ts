@@ -1,7 +1,12 @@
 import { describe, expect, test } from "vitest";
 import type { PoolOptions } from "../../src/options.ts";
+import type { Call } from "../../src/pool/call.ts";
 import { DispatchPace } from "../../src/pool/dispatch-pace.ts";
-import { scripts, virtualWorld } from "../../src/testing.ts";
+import { NOWHERE } from "../../src/pool/priority-queue.ts";
+import { Scheduler } from "../../src/pool/scheduler.ts";
+import { resolveOptions } from "../../src/resolve-options.ts";
+import { scriptedAdapter, scripts, virtualWorld } from "../../src/testing.ts";
+import type { Worker } from "../../src/worker/worker.ts";
 import { outcome, type VirtualPool, virtualPool } from "./virtual-pool.ts";
 
 describe("the pace of dispatching", () => {
@@ -88,6 +93,16 @@ describe("the pace of dispatching", () => {
 		expect([pace.isReached, turn()]).toEqual([true, 0]);
 	});
 
+	test("is kept where what is released has something to send all the same", () => {
+		const { pace, serveAll, sent, turn } = scene(1, { a: 1, b: 1, c: 1 });
+		serveAll("abc");
+		pace.release();
+		expect([...pace.postponed]).toEqual(["b", "c"]);
+		const turns: string[] = [sent()];
+		while (turn() > 0) turns.push(sent());
+		expect(turns).toEqual(["a", "b", "c"]);
+	});
+
 	test("holds no call back when there is nothing to send any more", () => {
 		const { pace, left, serveAll, sent, turn } = scene(1, { a: 1, b: 1, c: 1 });
 		serveAll("abc");
@@ -98,6 +113,40 @@ describe("the pace of dispatching", () => {
 		expect([turn(), sent()]).toEqual([1, "a"]);
 		expect([pace.isReached, turn()]).toEqual([false, 0]);
 	});
+});
+
+test("a worker that is gone before its turn is not served, and so not known any more", () => {
+	const { clock } = virtualWorld();
+	const soon: (() => void)[] = [];
+	const served: Worker[] = [];
+	const scheduler = new Scheduler(
+		resolveOptions({ adapter: scriptedAdapter({}) }, 2),
+		{ min: 2, max: 2 },
+		{
+			now: () => clock.now(),
+			wall: () => clock.wall(),
+			after: (ms, action) => clock.after(ms, action),
+			soon: (action) => void soon.push(action),
+		},
+		1,
+		(worker) => void served.push(worker),
+		() => {},
+	);
+	const worker = (incarnation: string): Worker =>
+		({
+			ref: { incarnation },
+			calls: { attempts: [] },
+			hasCapacity: true,
+		}) as unknown as Worker;
+	for (const sequence of [1, 2, 3])
+		scheduler.wait({ sequence, priority: 0, place: NOWHERE } as Call);
+	const [one, other] = [worker("run-1"), worker("run-2")];
+	expect(scheduler.callFor(one)).toMatchObject({ sequence: 1 });
+	expect(scheduler.callFor(other)).toBeUndefined();
+	scheduler.remove(other);
+	for (const action of soon) action();
+	expect([soon.length, served]).toEqual([1, []]);
+	expect(scheduler.resume()).toEqual([one]);
 });
 
 describe("workers that become idle together", () => {
