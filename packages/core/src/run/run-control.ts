@@ -44,7 +44,7 @@ const loadServer = loadLate(() => import("@snakepit/control/server"));
 /** A run for those who look at it from another process, and act on it. */
 export class RunControl implements ControlledRun {
 	readonly #setting: RunControlSetting;
-	readonly #pools = new Map<string, VisiblePool>();
+	readonly #pools = new Set<VisiblePool>();
 	/** Of clients that want events or logs: they follow pools that are made later, too. */
 	readonly #followers = new Set<Follower>();
 	readonly #token: string;
@@ -85,14 +85,22 @@ export class RunControl implements ControlledRun {
 	close(): void {
 		this.#closed = true;
 		this.#listener?.close();
-		void this.#server?.then((server) => server.close());
+		this.#server?.then(
+			(server) => server.close(),
+			() => {}, // It could not be loaded.
+		);
 	}
 
 	/** Shows a pool until the returned function is called. */
 	add(pool: VisiblePool): () => void {
-		this.#pools.set(pool.name, pool);
+		this.#pools.add(pool);
 		for (const follower of this.#followers) follower.follow(pool);
-		return () => void this.#pools.delete(pool.name);
+		return () => void this.#pools.delete(pool);
+	}
+
+	/** By name: of two that have the same, as while a shared pool is replaced, the later one. */
+	#named(): ReadonlyMap<string, VisiblePool> {
+		return new Map([...this.#pools].map((pool) => [pool.name, pool]));
 	}
 
 	look(): RunSnapshot {
@@ -104,12 +112,12 @@ export class RunControl implements ControlledRun {
 			...{ startedAtMs: startedAt, wallMs: clock.wall(), scopes },
 			protections: protections(),
 			versions: { node, snakepit },
-			pools: [...this.#pools.values()].map((pool) => pool.look()),
+			pools: [...this.#named().values()].map((pool) => pool.look()),
 		};
 	}
 
 	usage(): ReturnType<ControlledRun["usage"]> {
-		const usages = [...this.#pools.values()].flatMap((pool) => pool.usage());
+		const usages = [...this.#named().values()].flatMap((pool) => pool.usage());
 		return new Map(usages.map((usage) => [usage.incarnation, usage]));
 	}
 
@@ -125,7 +133,7 @@ export class RunControl implements ControlledRun {
 		);
 		this.#followers.add(follower);
 		if (kind === "events") follower.followRun(this.#setting.hub);
-		for (const pool of this.#pools.values()) follower.follow(pool);
+		for (const pool of this.#pools) follower.follow(pool);
 		return () => {
 			this.#followers.delete(follower);
 			follower.end();
@@ -133,7 +141,7 @@ export class RunControl implements ControlledRun {
 	}
 
 	pool(name: string): ControlledPool | undefined {
-		return this.#pools.get(name);
+		return this.#named().get(name);
 	}
 
 	record(request: RecordedRequest): void {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { attach, type RunUpdate } from "@snakepit/control";
 import { describe, expect, test } from "vitest";
+import type { PoolOptions } from "../../src/options.ts";
 import { VERSION } from "../../src/os/gen/version.ts";
 import { openRun } from "../../src/run/open-run.ts";
 import { EventRecorder } from "../../src/testing.ts";
@@ -225,6 +226,22 @@ test("a pool that is made while somebody looks is followed, too, and one that is
 			...{ runId: run.runId, pool: "late", act: "drain", by: "a test" },
 		},
 	]);
+});
+
+test("of two pools of the same name the later one is shown, also after the end of the earlier one", async () => {
+	const dataDir = temporaryDirectory();
+	await using run = await openRun({ dataDir, control: true });
+	using client = await attach({ dataDir, by: "a test" });
+	const options: PoolOptions = {
+		...{ name: "lines", adapter: lineAdapter(), heartbeat: "off" },
+	};
+	const earlier = await run.createPool({ ...options, size: 1 });
+	await run.createPool({ ...options, size: 2 });
+	const sizes = async (): Promise<readonly number[]> =>
+		(await client.state()).run.pools.map(({ size }) => size.max);
+	expect(await sizes()).toEqual([2]);
+	await earlier.close();
+	expect(await sizes()).toEqual([2]);
 });
 
 test("a call that runs shows its attempt, how long it waited, and the attempts that failed", async () => {
