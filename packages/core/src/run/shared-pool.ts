@@ -24,6 +24,10 @@ interface Shared {
 	readonly pool: Promise<Pool>;
 	/** That of the latest request. */
 	onEvent: SnakepitListener | undefined;
+	/** Whose place it is to take; `undefined` once it has. */
+	before: Shared | undefined;
+	/** `"over"`: its pool could not be made, or closes. */
+	state: "wanted" | "over";
 }
 
 /** On the global object, so that every copy of this module finds the same ones: a bundler may load it again. */
@@ -67,35 +71,53 @@ export async function sharedPool<
 		adapter: options.adapter,
 		pool: made.promise,
 		onEvent: options.onEvent,
+		before: current,
+		state: "wanted",
 	};
 	pools.set(name, shared);
+	const forget = (): void => {
+		shared.state = "over";
+		if (pools.get(name) !== shared) return;
+		const stays = wantedBefore(shared);
+		if (stays === undefined) pools.delete(name);
+		else pools.set(name, stays);
+	};
 	try {
-		const pool = await successor(name, current, options, shared);
-		const forget = (): void => {
-			if (pools.get(name) === shared) pools.delete(name);
-		};
+		const pool = await successor(name, options, shared);
+		shared.before = undefined;
 		pool.on("pool.closing", forget);
 		made.resolve(pool);
 	} catch (error) {
-		if (pools.get(name) === shared) {
-			if (current === undefined) pools.delete(name);
-			else pools.set(name, current);
-		}
+		forget();
 		made.reject(error);
 	}
 	return (await made.promise) as Pool<Tools, Client>;
 }
 
+/** The last one before this that was not given up: those between them could not be made. */
+function wantedBefore({ before }: Shared): Shared | undefined {
+	let each = before;
+	while (each?.state === "over") each = each.before;
+	return each;
+}
+
+/** The pool whose place is to be taken; one that could not be made has left nothing. */
+async function poolBefore({ before }: Shared): Promise<Pool | undefined> {
+	for (let each = before; each !== undefined; each = each.before) {
+		const pool = await each.pool.catch(() => undefined);
+		if (pool !== undefined) return pool;
+	}
+	return undefined;
+}
+
 /** Makes a pool in the place of another, and closes that when this one is ready. */
 async function successor(
 	name: string,
-	current: Shared | undefined,
 	options: SharedPoolOptions,
 	shared: Shared,
 ): Promise<Pool> {
 	const given = { ...options, name, ...relay(options.onEvent, shared) };
-	// One that could not be made has left nothing.
-	const old = await current?.pool.catch(() => undefined);
+	const old = await poolBefore(shared);
 	if (old === undefined) return await createPool(given);
 	try {
 		const pool = await createPool(given);

@@ -203,6 +203,34 @@ test("other options of the run take effect when the old pool, the last of its ru
 	expect(await next.execute("any")).toBe("a");
 });
 
+test("a pool that was closed for other options of the run, which then could not be had, is not given again", async () => {
+	const old = await shared(load({ signalGraceMs: 1_000 }));
+	await expect(
+		sharedPool(
+			NAME,
+			load({ signalGraceMs: 2_000, executable: "/nowhere/program" }),
+		),
+	).rejects.toMatchObject({ code: "SPAWN_FAILED" });
+	const next = await shared(load({ signalGraceMs: 1_000 }));
+	expect(next).not.toBe(old);
+	expect(await next.execute("any")).toBe("a");
+});
+
+test("a request that comes while another one fails replaces the pool that there is", async () => {
+	const old = await shared(load());
+	const [pid = 0] = pidsOf(old);
+	const closed = new Promise((resolve) => old.on("pool.closed", resolve));
+	const failing = sharedPool(NAME, load({ executable: "/nowhere/program" }));
+	const failed = expect(failing).rejects.toMatchObject({
+		code: "SPAWN_FAILED",
+	});
+	const next = await shared(load({ seconds: "100004" }));
+	await failed;
+	await closed;
+	expect(isAlive(pid)).toBe(false);
+	expect(await shared(load({ seconds: "100004" }))).toBe(next);
+});
+
 test("what cannot be options is refused before anything is started", async () => {
 	for (const [name, options] of [
 		["", load()],
