@@ -95,6 +95,9 @@ export class WatchdogKeeper {
 			this.#reportStarted(run, running.process, readyMs);
 		} catch (error) {
 			await this.#release(run);
+			// The others waited for this very start.
+			if (this.#state.kind === "idle" && this.#runs.size > 0)
+				this.#again(context.clock, (error as Error).message);
 			throw error;
 		} finally {
 			release();

@@ -149,3 +149,29 @@ test("released while it waits to be started again, it is not started again", asy
 		"protection.ended",
 	]);
 });
+
+test("a run that is opened while the watchdog of another waits to be started again, and gets none, leaves that one its watchdog", async () => {
+	let isBroken = false;
+	const started: FakeWatchdog[] = [];
+	const keeper = new WatchdogKeeper(() => {
+		if (isBroken) throw new Error("spawn EAGAIN");
+		const watchdog = new FakeWatchdog(true);
+		started.push(watchdog);
+		watchdog.listens();
+		return watchdog;
+	});
+	const engagement = await keeper.protect(context, OPTIONS);
+	for (let death = 1; death <= 2; death++) {
+		started.at(-1)?.dies({ kind: "signal", signal: "SIGKILL" });
+		await virtual.clock.advance(0);
+	}
+	isBroken = true;
+	const other = { ...context, runId: "0000002" as typeof context.runId };
+	await expect(keeper.protect(other, OPTIONS)).rejects.toThrow("EAGAIN");
+	isBroken = false;
+	await virtual.clock.advance(60_000);
+	expect(started.length).toBe(3);
+	expect(started.at(-1)?.sent).toEqual(["run"]);
+	await engagement.release();
+	expect(types().at(-1)).toBe("protection.ended");
+});
