@@ -20,20 +20,28 @@ export class UsageReader {
 		const nowMs = this.#clock.now();
 		const sinceMs = nowMs - this.#readMs;
 		if (sinceMs < this.#pauseMs) return this.#usage;
-		const before = this.#usage;
 		this.#readMs = nowMs;
-		this.#usage = new Map(
-			[...this.#run.usage()].map(([incarnation, usage]) => {
-				const last = before.get(incarnation);
-				const processors =
-					last === undefined
-						? null
-						: Math.max(0, usage.cpuTimeMs - last.cpuTimeMs) / sinceMs;
-				return [incarnation, { ...usage, processors }];
-			}),
-		);
+		this.#usage = this.#read(sinceMs);
 		const tookMs = this.#clock.now() - nowMs;
 		this.#pauseMs = Math.max(USAGE_MS, tookMs * USAGE_SHARE);
 		return this.#usage;
+	}
+
+	/** Nothing where the process table cannot be read now: who looks at a program must not end it. */
+	#read(sinceMs: number): ReadonlyMap<string, UsageSnapshot> {
+		try {
+			return new Map(
+				[...this.#run.usage()].map(([incarnation, usage]) => {
+					const last = this.#usage.get(incarnation);
+					const processors =
+						last === undefined
+							? null
+							: Math.max(0, usage.cpuTimeMs - last.cpuTimeMs) / sinceMs;
+					return [incarnation, { ...usage, processors }];
+				}),
+			);
+		} catch {
+			return new Map();
+		}
 	}
 }

@@ -36,3 +36,23 @@ test("a process table that takes long to be read takes a quarter of a percent of
 	const gaps = read.slice(1).map((at, index) => at - (read[index] ?? 0));
 	expect(Math.min(...gaps)).toBeGreaterThanOrEqual(50 * 400);
 });
+
+test("a process table that cannot be read now shows no usage, and the next reading begins anew", () => {
+	let nowMs = 0;
+	let isReadable = false;
+	const reader = new UsageReader(
+		{
+			usage: () => {
+				if (!isReadable) throw new Error("EMFILE: too many open files");
+				return new Map([["a-1", { residentBytes: 1, cpuTimeMs: nowMs }]]);
+			},
+		},
+		{ now: () => nowMs, after: () => ({ cancel: () => {} }) },
+	);
+	expect(reader.latest().size).toBe(0);
+	isReadable = true;
+	nowMs += 2_000;
+	expect(reader.latest().get("a-1")?.processors).toBeNull();
+	nowMs += 2_000;
+	expect(reader.latest().get("a-1")?.processors).toBe(1);
+});
