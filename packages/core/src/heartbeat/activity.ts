@@ -87,10 +87,8 @@ export class ActivityWatch {
 		const own = advanceOf(this.#worker, worker);
 		this.#worker = worker;
 		if (own.activity === "active") return own;
-		const others = this.#host
-			.members(this.#pid)
-			.map(({ identity }) => identity.pid)
-			.filter((pid) => pid !== this.#pid);
+		const others = this.#others();
+		if (others === undefined) return { cpuMs: own.cpuMs, activity: "unknown" };
 		const group = this.#look(others, atMs);
 		const advance = advanceOf(this.#group, group);
 		this.#group = group;
@@ -101,6 +99,18 @@ export class ActivityWatch {
 					? "idle"
 					: advance.activity,
 		};
+	}
+
+	/** The processes in its group beside it; `undefined` where the process table cannot be read now: in doubt nothing hangs. */
+	#others(): readonly number[] | undefined {
+		try {
+			return this.#host
+				.members(this.#pid)
+				.map(({ identity }) => identity.pid)
+				.filter((pid) => pid !== this.#pid);
+		} catch {
+			return undefined;
+		}
 	}
 
 	/** All its processes as one thread: where many wait for Python's lock it counts as busy, and in doubt nothing hangs. */

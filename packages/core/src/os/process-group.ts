@@ -122,7 +122,11 @@ export class ProcessGroup implements OwnGroup {
 		for (let look = 0; look < LOOKS; look++) {
 			// Checked first: nearly always no member is left, and that costs no scan of every process.
 			if (!this.#system.hasMembers(this.id)) return "gone";
-			const holders = this.#system.holders(this.id);
+			const holders = this.#holders();
+			if (holders === undefined) {
+				this.#known = known;
+				return "unknown";
+			}
 			if (!holders.some(({ condition }) => condition === "alive"))
 				return "gone";
 			const verdict = judgeGroup(this.#leader, holders, (holder) =>
@@ -137,6 +141,15 @@ export class ProcessGroup implements OwnGroup {
 			}
 		}
 		return "unknown";
+	}
+
+	/** `undefined` where the process table cannot be read now: who hears of an end must not fail of it. */
+	#holders(): readonly NumberHolder[] | undefined {
+		try {
+			return this.#system.holders(this.id);
+		} catch {
+			return undefined;
+		}
 	}
 
 	#holdsStill({ identity }: NumberHolder): boolean {

@@ -63,12 +63,16 @@ export class Recycler {
 	#residentBytes(workers: readonly Worker[]): ReadonlyMap<string, number> {
 		const { options, host } = this.#setting;
 		if (!Number.isFinite(options.recycle.aboveResidentBytes)) return new Map();
-		return new Map(
-			workersUsage(workers, host).map(({ incarnation, residentBytes }) => [
-				incarnation,
-				residentBytes,
-			]),
-		);
+		try {
+			return new Map(
+				workersUsage(workers, host).map(({ incarnation, residentBytes }) => [
+					incarnation,
+					residentBytes,
+				]),
+			);
+		} catch {
+			return new Map(); // The process table cannot be read now; it can be at the next look.
+		}
 	}
 
 	/** It shall be replaced, unless a session needs it. */

@@ -3,6 +3,7 @@ import type { EventOf } from "../events.ts";
 import { isSameProcess } from "../identity.ts";
 import type {
 	Clock,
+	ProcessFacts,
 	ProcessHost,
 	SignalTarget,
 	StartedProcess,
@@ -152,12 +153,21 @@ export class StopLadder {
 		return { gone: true };
 	}
 
+	/** What is left in the group beside its leader; nothing where the process table cannot be read: it is looked for by marker later. */
+	#left({ groupId, identity }: StartedProcess): readonly ProcessFacts[] {
+		try {
+			return this.#world.host
+				.members(groupId)
+				.filter((member) => !isSameProcess(member.identity, identity));
+		} catch {
+			return [];
+		}
+	}
+
 	/** Kills what is left in the group beside its leader. */
 	#sweep(target: StopTarget): void {
 		const { process } = target;
-		const left = this.#world.host
-			.members(process.groupId)
-			.filter((member) => !isSameProcess(member.identity, process.identity));
+		const left = this.#left(process);
 		if (left.length === 0) return;
 		const outcome = process.signal("SIGKILL", "group");
 		// By now the number belongs to a group that is not the worker's.

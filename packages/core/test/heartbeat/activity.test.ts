@@ -126,6 +126,17 @@ describe("a worker that is silent", () => {
 		expect(watch.look(5_000)).toEqual({ cpuMs: 0, activity: "idle" });
 	});
 
+	test("may do anything where the table of processes cannot be read", () => {
+		const watch = new ActivityWatch(WORKER, {
+			threads: () => [{ id: "0", cpuTimeMs: 10, held: "no" }],
+			members: () => {
+				throw new Error("EMFILE: too many open files");
+			},
+		});
+		watch.look(1_000);
+		expect(watch.look(3_000)).toEqual({ cpuMs: 0, activity: "unknown" });
+	});
+
 	test("is looked at anew after an answer", () => {
 		const { at, watch } = group({ [WORKER]: [10], 41: [10] });
 		watch.look(1_000);

@@ -96,6 +96,20 @@ test("a leader that cannot be read gets no signal, nor does its group", () => {
 	expect(scene.sent).toEqual([]);
 });
 
+test("where the process table cannot be read nothing is proven, and nothing thrown", () => {
+	const scene = new Scene();
+	const { holders } = scene;
+	scene.now = [ZOMBIE, holder(11, 105)];
+	scene.holders = () => {
+		throw new Error("EMFILE: too many open files");
+	};
+	scene.group.leaderEnded();
+	expect(scene.group.signal("SIGKILL")).toBe("unproven");
+	expect(scene.sent).toEqual([]);
+	scene.holders = holders;
+	expect(scene.group.signal("SIGKILL")).toBe("sent");
+});
+
 test("no process that has the number of a reaped leader is signalled, whatever was known before", () => {
 	const scene = new Scene();
 	const member = holder(11, 105);

@@ -50,6 +50,25 @@ test("it is recycled by the memory that it uses there", async () => {
 	await close();
 });
 
+test("memory that cannot be measured now is measured at the next look", async () => {
+	let isReadable = false;
+	const { clock, events, close } = await remotePool(
+		() => {
+			if (!isReadable) throw new Error("EMFILE: too many open files");
+			return { cpuTimeMs: 0, residentBytes: 1_001 };
+		},
+		{ recycle: { aboveResidentBytes: 1_000 } },
+	);
+	await clock.advance(10_000);
+	expect(events.of("worker.retiring")).toEqual([]);
+	isReadable = true;
+	await clock.advance(10_000);
+	expect(events.of("worker.retiring")[0]).toMatchObject({
+		reason: "resident_memory",
+	});
+	await close();
+});
+
 test("one that does not answer is busy while it works there, and hung when it does nothing", async () => {
 	let cpuTimeMs = 0;
 	const { clock, events, close } = await remotePool(

@@ -44,6 +44,18 @@ describe("the group", () => {
 		expect(host.living()).toEqual([]);
 	});
 
+	test("that cannot be looked at is no reason not to end", async () => {
+		const { ladder, target, process, host, rungs } = await ladderScene({
+			program: leavesAChild,
+		});
+		host.members = () => {
+			throw new Error("EMFILE: too many open files");
+		};
+		process.exit(0);
+		expect(await ladder.finish(target)).toEqual({ gone: true });
+		expect(rungs()).toEqual([]);
+	});
+
 	test("without members is not swept", async () => {
 		const { ladder, target, process, rungs } = await ladderScene();
 		process.exit(0);
