@@ -17,6 +17,8 @@ export interface PoolLifeSetting {
 	readonly calls: Calls;
 	readonly sessions: SessionTable;
 	readonly companion: PoolCompanion | undefined;
+	/** A preloaded parent that starts is not waited for any more. */
+	readonly abandonParent: (() => void) | undefined;
 	/** Called once when everything is gone. */
 	readonly release: () => Promise<void>;
 }
@@ -163,6 +165,7 @@ export class PoolLife {
 			);
 			this.resume("close");
 			sessions.endAll();
+			this.#setting.abandonParent?.();
 			await workerSet.close(cutShort > 0 ? "forced" : manner);
 			await companion?.release(manner);
 			const durationMs = clock.now() - begunMs;

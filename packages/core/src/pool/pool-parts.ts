@@ -75,6 +75,7 @@ export function poolParts(setting: PoolSetting): PoolParts {
 		calls,
 		sessions,
 		companion: setting.companion,
+		abandonParent: setting.abandonParent,
 		release: setting.release,
 	});
 	const control = new PoolControl({

@@ -36,6 +36,8 @@ export interface PoolSetting {
 	readonly audit: () => AuditStatistics;
 	/** The next worker is forked from another preloaded parent, if from any. */
 	readonly renewParent: () => void;
+	/** A preloaded parent that starts is not waited for any more. */
+	readonly abandonParent?: (() => void) | undefined;
 	/** The process that the workers need, where the adapter has one. */
 	readonly companion?: PoolCompanion | undefined;
 	/** Called once when everything is gone. */

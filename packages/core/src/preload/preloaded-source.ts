@@ -67,6 +67,7 @@ export class PreloadedSource implements ProcessSource {
 		const release = host.keepAlive();
 		try {
 			const parent = await this.#parent();
+			this.#starting.signal.throwIfAborted();
 			if (parent === undefined) return await source.start(spec, record);
 			return await this.#fork(parent, spec, record);
 		} finally {
@@ -89,11 +90,22 @@ export class PreloadedSource implements ProcessSource {
 			});
 	}
 
+	/** The pool is closing: a parent that starts is ended, and no start waits for it any more. */
+	abandon(): void {
+		this.#starting.abort(
+			new StartError({
+				code: "START_WITHDRAWN",
+				ran: "no",
+				message: `The preloaded parent of pool ${this.#setting.options.name} was not waited for, because its pool is closing.`,
+			}),
+		);
+	}
+
 	/** Ends the parent; resolves when nothing of it is left. Its workers have ended before. */
 	async release(): Promise<void> {
 		const state = this.#state;
 		this.#state = { step: "released" };
-		this.#starting.abort(new Error("the pool is closed"));
+		this.abandon();
 		if (state.step === "preloads") await state.serving;
 		await Promise.all([...this.#living].map((parent) => parent.release()));
 	}
@@ -225,7 +237,7 @@ export class PreloadedSource implements ProcessSource {
 	}
 
 	#refused(error: unknown, renewals: number): void {
-		if (this.#state.step === "released" || renewals !== this.#renewals) return;
+		if (this.#starting.signal.aborted || renewals !== this.#renewals) return;
 		this.#goCold(renewals);
 		const { options, world } = this.#setting;
 		const code: ErrorCode =

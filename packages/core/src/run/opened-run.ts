@@ -182,6 +182,7 @@ export class OpenedRun implements Run {
 			}),
 			companion,
 			renewParent: () => preloaded?.renew(),
+			abandonParent: () => preloaded?.abandon(),
 			release: async () => {
 				await preloaded?.release();
 				this.#pools.delete(member);
