@@ -69,6 +69,8 @@ export class PoolLife {
 			if (this.isClosing) throw poolClosed(pool, "createPool");
 			await workerSet.open();
 			if (this.isClosing) throw poolClosed(pool, "createPool");
+			// Before anybody hears that it is open, and may close it.
+			this.#endWatch = adapter.watch?.(workerSet.reloads) ?? this.#endWatch;
 		} catch (error) {
 			const shown = error instanceof Error ? error : new Error(String(error));
 			const wallMs = clock.wall();
@@ -88,7 +90,6 @@ export class PoolLife {
 			workers: workerSet.workers().length,
 			durationMs: clock.now() - begunMs,
 		});
-		this.#endWatch = adapter.watch?.(workerSet.reloads) ?? this.#endWatch;
 	}
 
 	/** Idempotent; a second call that is forced kills what the first still waits for. */

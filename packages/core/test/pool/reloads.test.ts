@@ -142,3 +142,33 @@ test("a reload starts nothing on slots that went with a smaller pool meanwhile",
 	expect(pool.workers()).toHaveLength(3);
 	await close();
 });
+
+test("a listener that closes the pool as soon as it is open ends the watch, too", async () => {
+	const closing = Promise.withResolvers<void>();
+	const { pool, life, adapter, clock } = closedVirtualPool(
+		{ commands },
+		{
+			onEvent: ({ type }) => {
+				if (type === "pool.started") closing.resolve(pool.close());
+			},
+		},
+	);
+	let ends = 0;
+	Object.assign(adapter, { watch: () => () => void ends++ });
+	await Promise.all([life.open(), clock.advance(0)]);
+	await clock.advanceUntil(closing.promise);
+	expect(ends).toBe(1);
+});
+
+test("an adapter that cannot watch its program has the pool closed", async () => {
+	const { life, adapter, clock, host } = closedVirtualPool({ commands });
+	Object.assign(adapter, {
+		watch: () => {
+			throw new Error("ENOSPC: no inotify watch is left");
+		},
+	});
+	const refused = expect(life.open()).rejects.toThrow("ENOSPC");
+	await clock.advance(60_000);
+	await refused;
+	expect(host.living()).toEqual([]);
+});
