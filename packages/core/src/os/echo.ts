@@ -21,11 +21,19 @@ export class Echo {
 			return;
 		}
 		if (this.#dropped > 0) {
-			this.#out.write(
+			this.#write(
 				`[snakepit] ${this.#dropped} lines are missing here: they came faster than this output is read\n`,
 			);
 			this.#dropped = 0;
 		}
-		this.#out.write(`${text}\n`);
+		this.#write(`${text}\n`);
+	}
+
+	/** Where nobody reads any more the program runs on, as it does after `console.error`. */
+	#write(text: string): void {
+		this.#out.write(text, (error) => {
+			const isUnheard = this.#out.listenerCount("error") === 0;
+			if (error && isUnheard) this.#out.once("error", () => {});
+		});
 	}
 }

@@ -31,10 +31,11 @@ export class Recycler {
 	watch(): void {
 		const { clock, options } = this.#setting;
 		this.#timer = clock.after(options.recycle.checkIntervalMs, () => {
+			// First: a listener of what is reported may close the pool.
+			this.watch();
 			this.#setting.onLook();
 			this.#look();
 			this.#retireIdle();
-			this.watch();
 		});
 	}
 

@@ -23,3 +23,14 @@ test("lines that are not read are dropped and counted, and the count is printed 
 	expect(read.at(-1)).toBe("after\n");
 	expect(read.at(-2)).toMatch(/\d{4} lines are missing/);
 });
+
+test("an output that nobody reads any more is no error of the program", async () => {
+	const out = new Writable({
+		write: (_chunk, _encoding, done) => done(new Error("write EPIPE")),
+	});
+	const closed = new Promise((resolve) => out.once("close", resolve));
+	new Echo(out).line("nobody reads this");
+	await closed;
+	expect(out.errored).toMatchObject({ message: "write EPIPE" });
+	expect(out.listenerCount("error")).toBe(0);
+});

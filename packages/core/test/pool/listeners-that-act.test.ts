@@ -71,3 +71,20 @@ test("a misspelt event is an error of pool.on, not a listener that is never call
 	);
 	await close();
 });
+
+test("a pool that a listener closes as an idle worker leaves looks for idle workers no more", async () => {
+	const { pool, clock } = await virtualPool(
+		{ commands: { echo: scripts.echo } },
+		{ size: { min: 0, max: 1, idleMs: 1_000 } },
+	);
+	const closing = Promise.withResolvers<void>();
+	pool.on("worker.retiring", () =>
+		closing.resolve(pool.close({ manner: "forced" })),
+	);
+	const call = pool.execute("echo", 1);
+	await clock.advance(10);
+	expect(await call).toBe(1);
+	await clock.advanceUntil(closing.promise);
+	await clock.advance(60_000);
+	expect(clock.pending()).toBe(0);
+});
