@@ -160,7 +160,8 @@ export class Replacements {
 		if (!isOpen()) return;
 		slot.failures = 0;
 		starts.endPause(slot);
-		const isFree = slot.state.kind === "empty" && slot.index < slots.max;
+		const isThere = slots.at(slot.index) === slot && slot.index < slots.max;
+		const isFree = isThere && slot.state.kind === "empty";
 		const started = isFree ? starts.start(slot) : starts.of(slot);
 		// Others may have waited for the budget.
 		fill();

@@ -2,7 +2,12 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { surplusWorkers, type WorkerUse } from "../../src/pool/sizing.ts";
 import { scripts } from "../../src/testing.ts";
-import { outcome, virtualPool } from "./virtual-pool.ts";
+import {
+	closedVirtualPool,
+	outcome,
+	overConnections,
+	virtualPool,
+} from "./virtual-pool.ts";
 
 const commands = {
 	echo: scripts.echo,
@@ -197,5 +202,30 @@ test("a slot that goes with a smaller pool, while it waits for its next start, i
 	expect(ids()).toEqual(["scripted-0", "scripted-1"]);
 	await clock.advance(1_000);
 	await Promise.all(calls);
+	await close();
+});
+
+test("a restart starts nothing on a slot that went with a smaller pool meanwhile, and has a successor", async () => {
+	const { pool, life, clock, adapter, close } = closedVirtualPool(
+		{ commands },
+		{ size: 3 },
+	);
+	overConnections(adapter, () => ({
+		[Symbol.asyncDispose]: () =>
+			new Promise((resolve) => clock.after(500, resolve)),
+	}));
+	await Promise.all([life.open(), clock.advance(0)]);
+	const restarted = pool.restart("scripted-2");
+	pool.resize({ min: 1, max: 2 });
+	// It has left its slot, and its conversation is not closed yet.
+	await clock.advance(200);
+	pool.resize({ min: 3, max: 3 });
+	await clock.advanceUntil(restarted);
+	await clock.advance(5_000);
+	expect(pool.workers().map(({ workerId }) => workerId)).toEqual([
+		"scripted-0",
+		"scripted-1",
+		"scripted-2",
+	]);
 	await close();
 });
