@@ -191,6 +191,8 @@ export class JobLife {
 		const { clock } = world;
 		const { incarnation } = this.#place;
 		const running = new JobProcess(owned, this.#job, world);
+		// From now on a stop ends the process itself.
+		const wasStopped = this.#stop !== undefined;
 		this.#process = running;
 		this.#phase = "running";
 		world.emit({
@@ -206,7 +208,7 @@ export class JobLife {
 				this.#phase = "ended";
 			},
 		);
-		if (this.#stop !== undefined) running.stop(this.#manner); // Stopped while it was spawned.
+		if (wasStopped) running.stop(this.#manner); // While it was spawned.
 		const { exit, killer } = await ended;
 		if (exit !== undefined)
 			await process.executed?.catch((error: unknown) =>

@@ -139,6 +139,20 @@ describe("its end", () => {
 		]);
 	});
 
+	test("is SIGTERM first, too, where a listener of its start ends it", async () => {
+		const abort = new AbortController();
+		const bench = virtualJobs(stubborn, undefined, ({ type }) => {
+			if (type === "job.started") abort.abort();
+		});
+		const job = bench.job({ signal: abort.signal, killAfterMs: 300 });
+		expect(await bench.outcomeOf(job.result())).toMatchObject({
+			...{ code: "JOB_ABORTED", ran: "maybe" },
+			exit: { kind: "signal", signal: "SIGKILL" },
+		});
+		expect(bench.clock.now()).toBe(300);
+		expect(bench.host.started[0]?.received).toEqual(["SIGTERM", "SIGKILL"]);
+	});
+
 	test("that is asked for again for another reason is not hurried by it", async () => {
 		const bench = virtualJobs(stubborn);
 		const abort = new AbortController();

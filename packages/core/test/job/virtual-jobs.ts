@@ -1,3 +1,4 @@
+import type { SnakepitEvent } from "../../src/events.ts";
 import type { JobOptions } from "../../src/job/job-options.ts";
 import { JobQueue, type QueueLimits } from "../../src/job/job-queue.ts";
 import { Jobs } from "../../src/job/jobs.ts";
@@ -16,16 +17,23 @@ export interface VirtualJobs extends VirtualWorld {
 	outcomeOf(promise: Promise<unknown>): Promise<unknown>;
 }
 
-/** Jobs in a world in memory, all of one program. */
+/** Jobs in a world in memory, all of one program. @param onEvent called in the turn in which something happens. */
 export function virtualJobs(
 	program: FakeProgram,
 	limits: QueueLimits = { concurrency: 2, queueLimit: 10 },
+	onEvent: (event: SnakepitEvent) => void = () => {},
 ): VirtualJobs {
 	const virtual = virtualWorld();
 	const { host, world, registry, clock } = virtual;
 	host.install("program", program);
 	const jobs = new Jobs({
-		world,
+		world: {
+			...world,
+			emit: (event) => {
+				world.emit(event);
+				onEvent(event);
+			},
+		},
 		queue: new JobQueue(limits),
 		runDirectory: "/virtual",
 		marker: formatMarker(markerOf(registry.runId, host.self, "virtual")),
