@@ -1,13 +1,18 @@
+import type { ResolvedOptions } from "../options.ts";
 import type { RetireReason } from "../pool-events.ts";
+import { backoffMs } from "../worker/backoff.ts";
 import { asStartError } from "../worker/start-errors.ts";
 import type { Worker } from "../worker/worker.ts";
 import type { WorkerStarter } from "../worker/worker-starter.ts";
+import type { World } from "../world.ts";
 import type { Calls } from "./calls.ts";
 import type { SessionTable } from "./session-table.ts";
 import type { SlotStarts } from "./slot-starts.ts";
 import type { Slot, SlotTable } from "./slot-table.ts";
 
 export interface SuccessionSetting {
+	readonly options: ResolvedOptions["start"];
+	readonly world: Pick<World, "clock" | "random">;
 	readonly slots: SlotTable;
 	readonly starter: WorkerStarter;
 	readonly replaced: ReplacedWorkers;
@@ -19,18 +24,24 @@ export interface SuccessionSetting {
 /** Gives the slot of a worker that still works to another: that one is ready before the old one is asked to leave. */
 export class Succession {
 	readonly #setting: SuccessionSetting;
+	/** Of workers whose successors could not be started. */
+	readonly #pauses = new WeakMap<Worker, Pause>();
 
 	constructor(setting: SuccessionSetting) {
 		this.#setting = setting;
 	}
 
-	/** Begins to replace a worker, unless that is under way or it leaves by itself. */
+	/**
+	 * Begins to replace a worker, unless that is under way or it leaves by itself. One that is worn is worn at every call
+	 * and every look: where its successor could not be started, the next one waits as a lost worker does.
+	 */
 	begin(worker: Worker, reason: RetireReason): void {
 		const { slots, starter, replaced, starts, hire } = this.#setting;
 		const slot = slots.occupiedBy(worker);
 		if (slot?.state.kind !== "occupied") return;
 		if (slot.state.successor !== undefined || worker.state !== "ready") return;
 		if (replaced.has(worker)) return;
+		if (reason !== "requested" && this.#waits(worker)) return;
 		const successor = hire(slot);
 		slots.put(slot, { kind: "occupied", worker, successor });
 		const start = starter.start(successor, 1, worker.ref.incarnation).then(
@@ -45,6 +56,7 @@ export class Succession {
 				replaced.add(worker, reason);
 			},
 			async (error: unknown) => {
+				this.#pause(worker);
 				if (slot.state.kind === "occupied" && slot.state.worker === worker)
 					slots.put(slot, { kind: "occupied", worker, successor: undefined });
 				await starts.failed(slot, successor, asStartError(error));
@@ -53,6 +65,29 @@ export class Succession {
 		);
 		starts.note(slot, start);
 	}
+
+	#waits(worker: Worker): boolean {
+		const { untilMs = 0 } = this.#pauses.get(worker) ?? {};
+		return this.#setting.world.clock.now() < untilMs;
+	}
+
+	#pause(worker: Worker): void {
+		const { options, world } = this.#setting;
+		const failures = (this.#pauses.get(worker)?.failures ?? 0) + 1;
+		const pauseMs = backoffMs(
+			...([failures + 1, options.backoffMs, options.maxBackoffMs] as const),
+			world.random.fraction(),
+		);
+		const untilMs = world.clock.now() + pauseMs;
+		this.#pauses.set(worker, { failures, untilMs });
+	}
+}
+
+interface Pause {
+	/** In a row. */
+	readonly failures: number;
+	/** On the monotonic clock. */
+	readonly untilMs: number;
 }
 
 /** Workers that are replaced or too many, but needed by sessions. */

@@ -102,7 +102,8 @@ export class WorkerSet implements WorkerListener {
 			onFailed: () => this.fill(),
 		});
 		this.#succession = new Succession({
-			...{ ...parts, starts: this.#starts, replaced: this.#replaced },
+			...{ ...parts, world, options: options.start },
+			...{ starts: this.#starts, replaced: this.#replaced },
 		});
 		const replacing = {
 			pool: options.name,

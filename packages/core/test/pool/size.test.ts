@@ -156,3 +156,31 @@ test("a process that holds a strict session is not recycled under it", async () 
 	expect(events.of("worker.retiring")).toMatchObject([{ reason: "calls" }]);
 	await close();
 });
+
+test("a worn worker whose successor cannot be started works on, and further starts wait as those of lost workers do", async () => {
+	const program = { state: "whole" as "whole" | "broken" };
+	const { pool, clock, close, events } = await virtualPool(
+		{
+			commands,
+			launch: () => {
+				if (program.state === "broken") throw new Error("invalid syntax");
+				return {};
+			},
+		},
+		{ recycle: { afterCalls: 1 }, start: { backoffMs: 1_000 } },
+	);
+	program.state = "broken";
+	for (let call = 0; call < 100; call++) {
+		const answer = pool.execute("whoami");
+		await clock.advance(10);
+		await answer;
+	}
+	expect(events.of("worker.retiring")).toEqual([]);
+	// At once, and after half a second at the earliest.
+	expect(events.of("worker.start_failed").length).toBeLessThanOrEqual(2);
+	program.state = "whole";
+	await clock.advance(60_000);
+	expect(events.of("worker.retiring")).toMatchObject([{ reason: "calls" }]);
+	await close();
+	events.assertPaired();
+});
