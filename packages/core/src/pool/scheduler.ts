@@ -158,11 +158,15 @@ export class Scheduler {
 		const incarnation = call.session?.incarnation;
 		if (incarnation === undefined) return this.#capacity.leastLoaded();
 		const preferred = this.#workers.get(incarnation);
-		if (preferred?.hasCapacity && !this.#pace.postponed.has(preferred))
+		const isBound = boundTo(call) !== undefined;
+		if (
+			preferred?.hasCapacity &&
+			!this.#pace.postponed.has(preferred) &&
+			// One that is replaced already runs what can run nowhere else.
+			(isBound || !this.#reserved.has(preferred))
+		)
 			return preferred;
-		return boundTo(call) === undefined
-			? this.#capacity.leastLoaded()
-			: undefined;
+		return isBound ? undefined : this.#capacity.leastLoaded();
 	}
 
 	/** Why no worker runs a call now. */

@@ -98,6 +98,21 @@ test("a hint session prefers its worker and takes another one when that is busy"
 	await close();
 });
 
+test("a hint session leaves a worker that is replaced, also one that a strict session still needs", async () => {
+	const { pool, clock, close } = await virtualPool({ commands });
+	const strict = pool.session({ affinity: "strict" });
+	const hint = pool.session();
+	const home = await strict.execute("whoami");
+	expect(await hint.execute("whoami")).toBe(home);
+	const recycled = pool.recycle("all");
+	await clock.advance(100);
+	expect(await hint.execute("whoami")).not.toBe(home);
+	expect(await strict.execute("whoami")).toBe(home);
+	strict.close();
+	await clock.advanceUntil(recycled);
+	await close();
+});
+
 test("the worker is given the session's id, and an id is open once", async () => {
 	const { pool, close } = await virtualPool({ commands });
 	const session = pool.session({ id: "mine" });
