@@ -33,9 +33,14 @@ export async function listenForControl(
 	server.unref();
 	await listenAt(server, join(directory, socketName));
 	server.on("error", () => {}); // Out of descriptors at an accept: that client has to try again.
-	writeFileSync(join(directory, recordName), JSON.stringify(record), {
-		mode: 0o600,
-		flag: "wx",
-	});
+	try {
+		writeFileSync(join(directory, recordName), JSON.stringify(record), {
+			mode: 0o600,
+			flag: "wx",
+		});
+	} catch (error) {
+		server.close();
+		throw error;
+	}
 	return { close: () => void server.close() };
 }

@@ -1,8 +1,10 @@
 /** Which runs can be attached to, and who may. */
 import { spawnSync } from "node:child_process";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { attach } from "@snakepit/control";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { listenForControl } from "../../src/os/control-listener.ts";
 import { EventHub } from "../../src/pool/event-hub.ts";
 import { openRun } from "../../src/run/open-run.ts";
 import { RunControl } from "../../src/run/run-control.ts";
@@ -56,6 +58,15 @@ test("several runs are listed, and the beginning of an id names one", async () =
 		code: "NO_SUCH_RUN",
 		message: expect.stringContaining(runs[0]?.runId ?? "?"),
 	});
+});
+
+test("where the record of a run cannot be written nothing listens", async () => {
+	const directory = temporaryDirectory();
+	writeFileSync(join(directory, "control.json"), "");
+	await expect(
+		listenForControl(directory, {}, () => expect.unreachable()),
+	).rejects.toMatchObject({ code: "EEXIST" });
+	expect(existsSync(join(directory, "control.sock"))).toBe(false);
 });
 
 test("a run that cannot listen goes on without, and says why", async () => {
