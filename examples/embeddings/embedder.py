@@ -30,7 +30,7 @@ def embed(text: list[str]) -> list[list[float] | ValueError]:
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True) + 1e-9
     return [
         vector if found else ValueError("a text without words has no embedding")
-        for vector, found in zip(vectors.tolist(), split)
+        for vector, found in zip(vectors.tolist(), split, strict=True)
     ]
 
 

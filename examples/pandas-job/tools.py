@@ -1,7 +1,6 @@
 """Readings of weather stations, summed up with pandas."""
 
 import pandas
-
 from snakepit_bridge import tool
 
 
@@ -28,7 +27,9 @@ def stations(days: pandas.DataFrame) -> pandas.DataFrame:
     """Returns a row for each station, the warmest first."""
     return (
         days.groupby("station", as_index=False)
-        .agg(days=("day", "nunique"), mean=("mean", "mean"), greatest=("greatest", "max"))
+        .agg(
+            days=("day", "nunique"), mean=("mean", "mean"), greatest=("greatest", "max")
+        )
         .sort_values("mean", ascending=False)
         .round(1)
     )

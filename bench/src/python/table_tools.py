@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy
 import pandas
-
 from snakepit_bridge import tool
 
 KEPT: dict[str, Any] = {}

@@ -38,7 +38,9 @@ async def wait() -> str:
 
 @server.tool()
 async def ask(prompt: str, ctx: Context) -> str:
-    question = SamplingMessage(role="user", content=TextContent(type="text", text=prompt))
+    question = SamplingMessage(
+        role="user", content=TextContent(type="text", text=prompt)
+    )
     answer = await ctx.session.create_message([question], max_tokens=10)
     return answer.content.text
 

@@ -50,8 +50,7 @@ def ordered(order: Order, wait: timedelta = timedelta(days=1)) -> Order:
 
 @tool
 def countdown(start: int):
-    for n in range(start, 0, -1):
-        yield n
+    yield from range(start, 0, -1)
     return "done"
 
 

@@ -11,7 +11,6 @@ import pandas
 import polars
 import pyarrow
 from array_api_strict._array_object import Array as Tensor
-
 from snakepit_bridge import tool
 
 COLUMNS: dict[str, Any] = {

@@ -8,7 +8,6 @@ sys.modules["pyarrow"] = None  # type: ignore[assignment]
 
 import pandas
 import polars
-
 from snakepit_bridge.tools.annotations.tables import library_check
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
@@ -18,7 +17,7 @@ def show(action: Callable[[], object]) -> None:
     try:
         value = action()
         print(f"{type(value).__module__}.{type(value).__qualname__}")
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is shown
         print(error)
 
 

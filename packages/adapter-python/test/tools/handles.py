@@ -10,7 +10,7 @@ from snakepit_bridge import Handle, progress, tool
 
 
 class Counter:
-    alive: "weakref.WeakSet[Counter]" = weakref.WeakSet()
+    alive: ClassVar["weakref.WeakSet[Counter]"] = weakref.WeakSet()
     made: ClassVar[list[int]] = []
     ended_in_main = True
 
@@ -74,7 +74,6 @@ def made() -> list[int]:
 @tool
 def ended_in_main() -> bool:
     return Counter.ended_in_main
-
 
 
 @tool

@@ -31,11 +31,15 @@ def main() -> int:
         if step == "type":
             os.write(terminal, values[0].encode())
         elif step == "resize":
-            fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", *values, 0, 0))
+            fcntl.ioctl(
+                terminal, termios.TIOCSWINSZ, struct.pack("HHHH", *values, 0, 0)
+            )
         else:
             deadline = time.monotonic() + DEADLINE_S
             while (found := re.search(values[0], shown[seen:])) is None:
-                ready, _, _ = select.select([terminal], [], [], max(0, deadline - time.monotonic()))
+                ready, _, _ = select.select(
+                    [terminal], [], [], max(0, deadline - time.monotonic())
+                )
                 if not ready:
                     print(shown + f"\n--- not shown in {DEADLINE_S} s: {values[0]}")
                     os.kill(pid, signal.SIGKILL)
