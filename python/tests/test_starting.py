@@ -161,6 +161,8 @@ def test_tools_may_print_at_import(host: Host) -> None:
     worker.wait_for_stdout('{"failed": "no"}\n')
 
 
+# Over gRPC the loop is made before the worker is ready.
+@pytest.mark.parametrize("transport", ["grpc", "framed"])
 def test_tools_that_close_the_workers_descriptors_fail_the_start(host: Host) -> None:
     closes_the_lifeline = "import os\nos.closerange(4, 64)\n"
     failure = host(f"{closes_the_lifeline}{ONE_TOOL}").failed()
@@ -168,6 +170,8 @@ def test_tools_that_close_the_workers_descriptors_fail_the_start(host: Host) -> 
     assert "closed file descriptors" in failure["message"]
 
 
+# Over gRPC the loop is made before the worker is ready.
+@pytest.mark.parametrize("transport", ["grpc", "framed"])
 def test_tools_that_close_the_control_channel_are_reported_on_stderr(
     host: Host,
 ) -> None:

@@ -40,6 +40,8 @@ def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
         tracing = find_tracing(launch.worker_id, launch.incarnation)
         logs.tracing = tracing
         toolbox = invoke(_load_tools, launch)
+        # Before the loop is made: it would stumble over what the tools closed, or take its place.
+        _check_descriptors(channel, lifeline)
         main = parts.main
         if _needs_loop(launch, toolbox):
             main.loop  # noqa: B018 - it is made here
