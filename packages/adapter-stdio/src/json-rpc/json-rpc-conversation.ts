@@ -126,16 +126,28 @@ export class JsonRpcConversation {
 	}
 
 	#notified(method: string, params: unknown): void {
-		const part = this.#options.progress?.read(method, params);
-		const onPart = part === undefined ? undefined : this.#parts.get(part.token);
-		if (part !== undefined && onPart !== undefined) onPart(part.value);
-		else if (this.#handler(method) === undefined)
+		if (this.#tookPart(method, params)) return;
+		if (this.#handler(method) === undefined)
 			this.#process.notify(method, params);
 		else
 			this.#handle(method, params, new AbortController().signal).catch(
 				(error: unknown) =>
 					this.#log(`the handler of ${method} failed: ${String(error)}`),
 			);
+	}
+
+	/** Whether the notification was about parts. What it holds is up to the program: an error in reading it ends no host. */
+	#tookPart(method: string, params: unknown): boolean {
+		try {
+			const part = this.#options.progress?.read(method, params);
+			const onPart =
+				part === undefined ? undefined : this.#parts.get(part.token);
+			if (part === undefined || onPart === undefined) return false;
+			onPart(part.value);
+		} catch (error) {
+			this.#log(`the option progress failed at ${method}: ${String(error)}`);
+		}
+		return true;
 	}
 
 	#garbage(text: string): void {

@@ -82,14 +82,17 @@ export class JsonRpcPeer {
 		finished(output, { writable: false }, () =>
 			this.end("it has ended its output"),
 		);
-		output.on("data", (chunk: Buffer) => {
+		const take = (chunk: Buffer): void => {
 			try {
 				for (const text of reader.take(chunk)) this.#take(text);
 			} catch (error) {
 				if (!(error instanceof FramingError)) throw error;
+				output.off("data", take);
+				output.resume(); // What follows is dropped, or the process could not end.
 				this.#break(error.message);
 			}
-		});
+		};
+		output.on("data", take);
 	}
 
 	/**
@@ -183,25 +186,40 @@ export class JsonRpcPeer {
 	}
 
 	async #serve(id: Id, method: string, params: unknown): Promise<void> {
-		let answer: object;
 		try {
 			const { signal } = this.#serving;
 			const serving = this.#requests.request(method, params, signal);
-			answer =
+			this.#answer(
+				id,
 				serving === undefined
 					? { error: noSuchMethod(method) }
-					: { result: (await serving) ?? null };
+					: { result: (await serving) ?? null },
+			);
 		} catch (error) {
-			const { code, data } = error as Partial<Failure>;
-			answer = {
-				error: {
-					code: typeof code === "number" ? code : INTERNAL_ERROR,
-					message: error instanceof Error ? error.message : String(error),
-					...(data !== undefined && { data }),
-				},
-			};
+			// Also where the result cannot be JSON.
+			this.#answer(id, { error: failureOf(error) });
 		}
+	}
+
+	#answer(id: Id, answer: object): void {
 		if (this.#ended === undefined) this.#send({ id, ...answer });
+	}
+}
+
+function failureOf(error: unknown): Failure {
+	const { code, data } = (error ?? {}) as Partial<Failure>;
+	return {
+		code: typeof code === "number" ? code : INTERNAL_ERROR,
+		message: error instanceof Error ? error.message : String(error),
+		...(isJson(data) && { data }),
+	};
+}
+
+function isJson(value: unknown): boolean {
+	try {
+		return JSON.stringify(value) !== undefined;
+	} catch {
+		return false;
 	}
 }
 

@@ -1,0 +1,118 @@
+import { once } from "node:events";
+import { PassThrough } from "node:stream";
+import type {
+	CallOptions,
+	Connection,
+	WorkerLogRecord,
+	WorkerProcess,
+} from "@snakepit/core/adapter";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import {
+	type JsonRpcClient,
+	type JsonRpcOptions,
+	jsonRpc,
+} from "../src/index.ts";
+
+const { signal } = new AbortController();
+/** What would have ended this program. */
+const uncaught: unknown[] = [];
+const note = (error: unknown) => void uncaught.push(error);
+
+beforeEach(() => {
+	process.on("uncaughtException", note).on("unhandledRejection", note);
+});
+afterEach(() => {
+	process.off("uncaughtException", note).off("unhandledRejection", note);
+	expect(uncaught.splice(0)).toEqual([]);
+});
+
+/** A conversation with a program that the test plays. */
+async function conversation(options: Partial<JsonRpcOptions>) {
+	const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+	const logged: string[] = [];
+	const broken: string[] = [];
+	const process = {
+		...{ stdin, stdout, exited: new Promise(() => {}) },
+		log: ({ message }: WorkerLogRecord) => logged.push(message),
+		broken: ({ message }: Error) => broken.push(message),
+	} as Partial<WorkerProcess> as WorkerProcess;
+	const adapter = jsonRpc({ command: ["unused"], ...options });
+	const connection = (await adapter.connect(
+		process,
+		signal,
+	)) as Connection<JsonRpcClient>;
+	return {
+		...{ connection, stdin, stdout, logged, broken },
+		/** Writes a message, and returns the next one of the host. */
+		answerTo: async (message: object) => {
+			stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+			const [text] = await once(stdin, "data");
+			return JSON.parse(String(text));
+		},
+	};
+}
+
+const circular: { self?: unknown } = {};
+circular.self = circular;
+
+test.each<[string, () => unknown, string]>([
+	["returns what cannot be JSON", () => 10n, "BigInt"],
+	[
+		"throws with data that cannot be JSON",
+		() => {
+			throw Object.assign(new Error("on purpose"), { data: circular });
+		},
+		"on purpose",
+	],
+	[
+		"throws nothing",
+		() => {
+			throw undefined;
+		},
+		"undefined",
+	],
+])(
+	"a handler that %s is answered for with an error",
+	async (_, handler, why) => {
+		const { answerTo } = await conversation({ handlers: { ask: handler } });
+		expect(await answerTo({ id: 7, method: "ask" })).toEqual({
+			...{ jsonrpc: "2.0", id: 7 },
+			error: { code: -32603, message: expect.stringContaining(why) },
+		});
+	},
+);
+
+test("a notification at which the option `progress` throws is a warning, and the call goes on", async () => {
+	const { connection, stdin, stdout, logged } = await conversation({
+		progress: {
+			ask: (_, token) => ({ token }),
+			read: (_, params) => {
+				const { token, value } = params as { token: unknown; value: unknown };
+				return { token, value };
+			},
+		},
+	});
+	const answer = connection.execute("work", {}, { signal } as CallOptions);
+	const [request] = await once(stdin, "data");
+	const { id } = JSON.parse(String(request));
+	stdout.write(
+		'{"method":"$/progress"}\n{"method":"$/progress","params":null}\n',
+	);
+	stdout.write(`${JSON.stringify({ id, result: "done" })}\n`);
+	expect(await answer).toBe("done");
+	expect(logged).toEqual([
+		expect.stringContaining("$/progress"),
+		expect.stringContaining("$/progress"),
+	]);
+});
+
+test("of a program that breaks the framing nothing more is kept, and all that it writes is read", async () => {
+	const { stdout, broken } = await conversation({
+		framing: "content-length",
+	});
+	const chunk = Buffer.alloc(65_536, "x");
+	for (let chunks = 0; chunks < 100; chunks++)
+		if (!stdout.write(chunk)) await once(stdout, "drain");
+	expect(broken).toEqual([expect.stringContaining("header")]);
+	expect(stdout.listenerCount("data")).toBe(0);
+});
