@@ -16,14 +16,12 @@ import {
 	type WorkerProcess,
 } from "@snakepit/core/adapter";
 import { VERSION } from "./gen/version.ts";
+import { NO_TIME_LIMIT } from "./no-time-limit.ts";
 import { checkMcpOptions, type McpOptions } from "./options.ts";
 import { progressOf } from "./progress.ts";
 import { noInput, toolFailed, translate } from "./tool-errors.ts";
 import { ToolList } from "./tool-list.ts";
 import { WorkerTransport } from "./worker-transport.ts";
-
-/** Deadlines are the pool's: the client's own would fail a long call after a minute. */
-const NEVER_MS = 2 ** 31 - 1;
 
 /**
  * Workers are MCP servers. A command is a tool, its result the `CallToolResult`;
@@ -69,7 +67,7 @@ async function converse(
 		});
 	client.fallbackNotificationHandler = async ({ method, params }) =>
 		process.notify(method, params);
-	await client.connect(transport, { signal: starting, timeout: NEVER_MS });
+	await client.connect(transport, { signal: starting, ...NO_TIME_LIMIT });
 	const tools = new ToolList(client);
 	await tools.load(starting);
 
@@ -97,14 +95,14 @@ async function converse(
 			const result = (await client.callTool(
 				{ name: tool, arguments: args as Record<string, unknown> },
 				undefined,
-				{ signal, timeout: NEVER_MS, ...(onprogress && { onprogress }) },
+				{ signal, ...NO_TIME_LIMIT, ...(onprogress && { onprogress }) },
 			)) as CallToolResult;
 			if (result.isError === true) throw toolFailed(tool, result);
 			return result;
 		} catch (error) {
 			if (!signal.aborted) throw translate(error, tool);
 			// A cancelled request is never answered. A server that answers a ping can take the next one.
-			await client.ping({ timeout: NEVER_MS }).catch((gone: unknown) => {
+			await client.ping(NO_TIME_LIMIT).catch((gone: unknown) => {
 				throw translate(gone, tool);
 			});
 			throw callAborted(tool, signal, "free");

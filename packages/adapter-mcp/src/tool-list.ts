@@ -1,5 +1,6 @@
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { CommandDescription } from "@snakepit/core/adapter";
+import { NO_TIME_LIMIT } from "./no-time-limit.ts";
 import { unknownTool } from "./tool-errors.ts";
 
 /** Pages of a list; a server whose list never ends is not asked for ever. */
@@ -29,7 +30,7 @@ export class ToolList {
 		for (let page = 0; page < MOST_PAGES; page++) {
 			const listed = await this.#client.listTools(
 				cursor === undefined ? {} : { cursor },
-				signal && { signal },
+				{ ...NO_TIME_LIMIT, ...(signal && { signal }) },
 			);
 			for (const { name, description = "", inputSchema } of listed.tools)
 				tools.set(name, {

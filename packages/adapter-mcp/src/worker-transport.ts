@@ -17,6 +17,7 @@ export class WorkerTransport implements Transport {
 	readonly #stdin: Writable;
 	readonly #stdout: Readable;
 	readonly #buffer = new ReadBuffer();
+	readonly #broken: (error: Error) => void;
 	#state: "open" | "ending" | "closed" = "open";
 	#delivery: "idle" | "running" = "idle";
 
@@ -24,11 +25,13 @@ export class WorkerTransport implements Transport {
 		stdin,
 		stdout,
 		exited,
-	}: Pick<WorkerProcess, "stdin" | "stdout" | "exited">) {
+		broken,
+	}: Pick<WorkerProcess, "stdin" | "stdout" | "exited" | "broken">) {
 		if (stdin === undefined || stdout === undefined)
 			throw new TypeError("The server has no standard input and output.");
 		this.#stdin = stdin;
 		this.#stdout = stdout;
+		this.#broken = broken;
 		stdin.on("error", (error) => this.onerror?.(error));
 		// Also calls back where the output has ended before.
 		finished(stdout, { writable: false }, () => this.#end());
@@ -42,11 +45,7 @@ export class WorkerTransport implements Transport {
 	async send(message: JSONRPCMessage): Promise<void> {
 		if (this.#state === "closed" || !this.#stdin.writable)
 			throw new Error("The server reads no more messages.");
-		if (!this.#stdin.write(serializeMessage(message)))
-			await Promise.race([
-				once(this.#stdin, "drain"),
-				once(this.#stdin, "close"),
-			]);
+		if (!this.#stdin.write(serializeMessage(message))) await this.#drained();
 	}
 
 	/** Asks the server to end: its input ends. */
@@ -55,9 +54,39 @@ export class WorkerTransport implements Transport {
 		this.#close();
 	}
 
+	async #drained(): Promise<void> {
+		const over = new AbortController();
+		const { signal } = over;
+		try {
+			await Promise.race([
+				once(this.#stdin, "drain", { signal }),
+				once(this.#stdin, "close", { signal }),
+			]);
+		} finally {
+			over.abort();
+		}
+	}
+
 	#take(chunk: Buffer): void {
-		this.#buffer.append(chunk);
+		// What follows is dropped, or the process could not end.
+		if (this.#state === "closed") return;
+		try {
+			this.#buffer.append(chunk);
+		} catch (cause) {
+			this.#break(cause as Error);
+			return;
+		}
 		if (this.#delivery === "idle") void this.#deliver();
+		// What waits counts for the limit of the buffer.
+		if (this.#delivery === "running") this.#stdout.pause();
+	}
+
+	#break(cause: Error): void {
+		const why = `it wrote a message that is too long: ${cause.message}`;
+		const error = new Error(why, { cause });
+		this.onerror?.(error);
+		this.#close();
+		this.#broken(error);
 	}
 
 	async #deliver(): Promise<void> {
@@ -74,6 +103,7 @@ export class WorkerTransport implements Transport {
 			}
 		}
 		this.#delivery = "idle";
+		this.#stdout.resume();
 		if (this.#state === "ending") this.#close();
 	}
 

@@ -11,6 +11,7 @@ test("a server that had ended its output before anyone listened has closed the c
 		stdin: new PassThrough(),
 		stdout,
 		exited: new Promise(() => {}),
+		broken: () => {},
 	});
 	await new Promise<void>((resolve) => {
 		transport.onclose = resolve;

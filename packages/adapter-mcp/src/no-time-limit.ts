@@ -1,0 +1,7 @@
+/**
+ * For requests to a server: deadlines are the pool's. The client's own would fail a long call, or a long start, after a
+ * minute.
+ */
+export const NO_TIME_LIMIT: { readonly timeout: number } = {
+	timeout: 2 ** 31 - 1,
+};
