@@ -9,6 +9,9 @@ import {
 	type Tone,
 } from "./incidents.ts";
 
+/** The pool under which the ledger has jobs. */
+const JOBS = "(jobs)";
+
 /** How a run is or was, in a word and a sentence. */
 export interface RunEnd {
 	readonly word: string;
@@ -113,9 +116,15 @@ function workerEntry(
 		lastCommand === undefined ? "" : `; its last call was ${lastCommand}`;
 	return {
 		...{ key: incarnation, wallMs: endedAt, lines: tail },
-		tone: IN_ORDER.includes(reason) ? "quiet" : "bad",
+		tone: IN_ORDER.includes(reason) || isDoneJob(worker) ? "quiet" : "bad",
 		text: `${who} ended${exitWords(exit)}: ${words(why)}${by}${call}`,
 	};
+}
+
+/** A job ends by itself when its work is done; a worker does not. */
+function isDoneJob({ pool, end }: RunHistory["workers"][number]): boolean {
+	if (pool !== JOBS || end?.reason !== "exited") return false;
+	return end.exit?.kind === "code" && end.exit.code === 0;
 }
 
 function words(value: string): string {

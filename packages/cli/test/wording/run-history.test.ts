@@ -109,3 +109,19 @@ test("a worker of a run that goes on is alive, or starts", () => {
 		"a (pid 7) is starting",
 	]);
 });
+
+test("a job that ended with status 0 is no incident, other than one that failed and a worker that left", () => {
+	const exited = (code: number) => ({
+		...{ exit: { kind: "code", code }, reason: "exited", killer: "none" },
+	});
+	const workers = [
+		worker("x-3", { pool: "(jobs)", endedAt: 3, end: exited(0) }),
+		worker("x-2", { pool: "(jobs)", endedAt: 2, end: exited(1) }),
+		worker("x-1", { pool: "python", endedAt: 1, end: exited(0) }),
+	];
+	expect(historyEntries(run({ workers })).map(({ tone }) => tone)).toEqual([
+		"quiet",
+		"bad",
+		"bad",
+	]);
+});
