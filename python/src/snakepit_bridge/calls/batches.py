@@ -79,6 +79,7 @@ class Batches:
         task = context.run(self._main.loop.create_task, _run_task(batch, over))
         # This keeps the task while the batch runs: a loop holds no reference to it.
         batch.interrupt = task_interrupt(self._main, batch.cancellation, task)
+        task.add_done_callback(functools.partial(_end_unbegun, batch, over))
 
 
 async def _run_task(batch: RunningBatch, over: Callable[[], None]) -> None:
@@ -91,6 +92,17 @@ async def _run_task(batch: RunningBatch, over: Callable[[], None]) -> None:
         else:
             batch.answer(answers)
     finally:
+        over()
+
+
+def _end_unbegun(batch: RunningBatch, over: Callable[[], None], _ended: object) -> None:
+    """Ends a batch whose task was cancelled before its first step, which then takes none:
+    its last caller left, or a tool cancelled every task."""
+    if not batch.is_given:
+        # Loaded already: this was a task.
+        from asyncio import CancelledError
+
+        batch.fail(CancelledError())
         over()
 
 

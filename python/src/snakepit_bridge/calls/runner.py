@@ -181,6 +181,13 @@ class Runner:
         task = context.run(self._main.loop.create_task, self._run_task(running))
         # This keeps the task while the call runs: a loop holds no reference to it.
         running.interrupt = task_interrupt(self._main, running.cancellation, task)
+        task.add_done_callback(functools.partial(self._start_again, running))
+
+    def _start_again(self, running: RunningCall, _ended: object) -> None:
+        """Starts a call whose task was cancelled before its first step, which then takes
+        none: tools can cancel every task that they find."""
+        if running.state is CallState.WAITING:
+            self._start_task(running)
 
     async def _run_task(self, running: RunningCall) -> None:
         if not running.begin():

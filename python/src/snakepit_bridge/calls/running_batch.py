@@ -102,6 +102,11 @@ class RunningBatch:
         """How many calls the function runs."""
         return len(self._order)
 
+    @property
+    def is_given(self) -> bool:
+        """Whether the function was given its list."""
+        return not self._items
+
     def take_items(self) -> list[Any]:
         """Returns what to call the function with. Only that keeps it from then on: the
         memory of large arguments is free when the function lets them go."""
