@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from conftest import Host
 
 from snakepit_bridge._gen import bridge_pb2 as pb
@@ -33,6 +34,15 @@ TOOLS = """
     @tool
     def says_nothing() -> None:
         raise MemoryError
+
+    # Its attributes are the keys of an answer.
+    class Delegating(Exception):
+        def __getattr__(self, name: str) -> object:
+            return {"status": 404}[name]
+
+    @tool
+    def delegates() -> None:
+        raise Delegating("not found")
 
     @tool
     def notes() -> None:
@@ -79,6 +89,17 @@ def test_an_error_while_another_is_handled_carries_that_too(shared: Host) -> Non
 def test_notes_are_carried(shared: Host) -> None:
     error = shared(TOOLS).converse().failure("notes").error
     assert list(error.notes) == ["first", "second"]
+
+
+@pytest.mark.parametrize("calls_per_worker", [1, 2])
+def test_an_error_with_attributes_of_its_own_making_ends_its_call_only(
+    shared: Host, calls_per_worker: int
+) -> None:
+    conversation = shared(TOOLS, callsPerWorker=calls_per_worker).converse()
+    failure = conversation.failure("delegates")
+    assert failure.message == "tools_0.Delegating: not found"
+    assert list(failure.error.notes) == []
+    assert conversation.failure("says_nothing").message == "MemoryError"
 
 
 def raised(error: BaseException) -> BaseException:
@@ -155,3 +176,16 @@ def test_odd_notes_are_limited() -> None:
     image = python_error(error)
     assert len(image.notes) == 32
     assert all(len(note) <= 2048 for note in image.notes)
+
+
+def test_a_note_whose_text_cannot_be_made_does_not_stop_an_error() -> None:
+    class Silent:
+        def __str__(self) -> str:
+            raise RuntimeError
+
+    error = ValueError("noted")
+    vars(error)["__notes__"] = [Silent(), "second"]
+    assert list(python_error(error).notes) == [
+        "<its text raised RuntimeError>",
+        "second",
+    ]

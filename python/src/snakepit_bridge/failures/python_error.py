@@ -41,11 +41,7 @@ def error_type(error: BaseException) -> str:
 
 def error_text(error: BaseException) -> str:
     """Returns the exception's text, even if the exception fails to make it."""
-    try:
-        text = str(error)
-    except Exception as second:  # noqa: BLE001 - user code
-        text = f"<its text raised {error_type(second)}>"
-    return _bounded(text, MAX_TEXT)
+    return _bounded(_text(error), MAX_TEXT)
 
 
 def without_bridge(trace: TracebackType | None) -> TracebackType | None:
@@ -95,10 +91,13 @@ def _traceback_text(
 
 
 def _notes(error: BaseException) -> Iterator[str]:
-    notes = getattr(error, "__notes__", ())
+    try:
+        notes = getattr(error, "__notes__", ())
+    except Exception:  # noqa: BLE001 - its own __getattr__, which knows of none
+        return
     if isinstance(notes, (list, tuple)):
         for note in notes[:MAX_NOTES]:
-            yield _bounded(str(note), MAX_NOTE)
+            yield _bounded(_text(note), MAX_NOTE)
 
 
 def _frames(trace: TracebackType | None) -> list[pb.StackFrame]:
@@ -114,6 +113,13 @@ def _frames(trace: TracebackType | None) -> list[pb.StackFrame]:
         half = MAX_FRAMES // 2
         frames = frames[:half] + frames[-half:]
     return frames
+
+
+def _text(of: object) -> str:
+    try:
+        return str(of)
+    except Exception as second:  # noqa: BLE001 - user code
+        return f"<its text raised {error_type(second)}>"
 
 
 def _bounded(text: str, limit: int) -> str:
