@@ -20,7 +20,7 @@ export const GRPC: Transport = {
 	extra: "grpc",
 	load: async () => (await import("./channel/grpc-channel.ts")).openGrpcChannel,
 	remedy:
-		' Install @grpc/grpc-js where the program runs. It is CommonJS and asks for modules of Node: in a bundle that is an ES module, esbuild cannot contain it. Keep it outside then, external: ["@grpc/grpc-js"], or take transport: "framed", which does without gRPC.',
+		' Install @grpc/grpc-js where the program runs. esbuild cannot put it into an ES module bundle, because it is CommonJS and requires modules of Node: keep it outside with external: ["@grpc/grpc-js"], or use transport: "framed", which needs no gRPC.',
 };
 
 /**

@@ -39,7 +39,7 @@ export function translate(error: Error, command: string): SnakepitError {
 			: inputFailed(command, error.cause);
 	if (error instanceof SyntaxError)
 		return failed(command, "unreadable response", error.message, error);
-	const message = `the connection ended before the response did (${error.message}), and the server runs on`;
+	const message = `the connection ended before the response did (${error.message}), but the server still runs`;
 	return failed(command, "incomplete response", message, error);
 }
 

@@ -33,7 +33,7 @@ export function httpClient(server: WorkerServer): HttpClient {
 			const url = new URL(request.url);
 			if (url.origin !== origin)
 				throw new TypeError(
-					`fetch: this client reaches its worker at ${origin} alone, not ${url.origin}.`,
+					`fetch: this client can reach only its worker at ${origin}, not ${url.origin}.`,
 				);
 			const { method, signal } = request;
 			const path = `${url.pathname}${url.search}`;

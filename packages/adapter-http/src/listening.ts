@@ -114,6 +114,6 @@ function requireProof(): void {
 		code: "PLATFORM_UNSUPPORTED",
 		ran: "no",
 		message:
-			'http(): on this system nothing shows that it is the worker who listens on a port. Use listen: "unix".',
+			'http(): this system cannot show which process listens on a port, so another program could answer instead of the worker. Use listen: "unix".',
 	});
 }

@@ -75,7 +75,7 @@ export const HTTP_CHECKS: Readonly<Record<keyof HttpOptions, Check>> = {
 		value === "tcp" ||
 		(isPrintedLine(value) && namesPort(value))
 			? undefined
-			: 'must be "unix", "inherited", "tcp" or { fromLine } with a group "url" or "port", as /listening on (?<url>http:\\S+)/',
+			: 'must be "unix", "inherited", "tcp" or { fromLine } with a group "url" or "port", such as /listening on (?<url>http:\\S+)/',
 	),
 	ready: optional((value) =>
 		isPrintedLine(value) || aPath(value) === undefined

@@ -163,7 +163,7 @@ function noCommand(command: string): InputError {
 	return new InputError({
 		code: "TOOL_NOT_FOUND",
 		ran: "no",
-		message: `http(): a command is a method and a path, as "POST /embed" or "GET /users/{id}", got ${JSON.stringify(command.slice(0, 100))}.`,
+		message: `http(): a command is a method and a path, such as "POST /embed" or "GET /users/{id}", got ${JSON.stringify(command.slice(0, 100))}.`,
 	});
 }
 
@@ -181,7 +181,7 @@ function notJson(why: string, ran: Ran, cause?: unknown): InputError {
 	return new InputError({
 		code: "VALUE_NOT_TRANSFERABLE",
 		ran,
-		message: `http(): the arguments, or an item of the input, cannot be JSON: ${why}`,
+		message: `http(): the arguments, or an item of the input, cannot be written as JSON: ${why}`,
 		cause,
 	});
 }

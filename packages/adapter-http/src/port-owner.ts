@@ -42,7 +42,7 @@ export class PortOwner {
 		if (this.#links.size > 0 && this.#stillThere()) return;
 		this.#sockets = this.#listening();
 		if (this.#sockets.length === 0)
-			throw new NotProven(`nothing listens on ${this.#shown} any more`);
+			throw new NotProven(`no process listens on ${this.#shown} any more`);
 		const wanted = this.#sockets.map(({ inode }) => `socket:[${inode}]`);
 		for (const pids of this.#processes()) {
 			this.#links = linksTo(wanted, pids);
@@ -50,7 +50,7 @@ export class PortOwner {
 		}
 		this.#links = new Map();
 		throw new NotProven(
-			`what listens on ${this.#shown} is not a process of the worker (its group is ${this.#leader})`,
+			`the process that listens on ${this.#shown} does not belong to the worker (process group ${this.#leader})`,
 		);
 	}
 

@@ -45,7 +45,7 @@ function taken(cause: NotProven): StartError<HttpStartErrorCode> {
 	return new StartError<HttpStartErrorCode>({
 		code: "LISTENER_NOT_PROVEN",
 		ran: "no",
-		message: `Nothing was sent to it: ${cause.message}. listen: "unix" has no such race.`,
+		message: `No request was sent, because ${cause.message}. Use listen: "unix": no other program can take a socket.`,
 		cause,
 	});
 }

@@ -111,7 +111,7 @@ export class WorkerServer {
 			return callAborted(command, signal, "unknown");
 		const { syscall, message } = error as NodeJS.ErrnoException;
 		if (syscall === "connect" || error instanceof NotProven)
-			return this.#broke(`it does not listen any more: ${message}`, "no");
+			return this.#broke(`it no longer listens: ${message}`, "no");
 		if (isGarbage(error as NodeJS.ErrnoException))
 			return this.#broke(`it does not speak HTTP: ${message}`, "maybe");
 		// A server that answers another request runs on. So does one whose single thread is done with the cancelled one.
@@ -120,7 +120,7 @@ export class WorkerServer {
 			(reason: Error) => reason,
 		);
 		if (gone !== undefined)
-			return this.#broke(`it answers no more: ${gone.message}`, "maybe");
+			return this.#broke(`it no longer answers: ${gone.message}`, "maybe");
 		return signal.aborted
 			? callAborted(command, signal, "free")
 			: translate(error as Error, command);

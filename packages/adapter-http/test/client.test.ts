@@ -21,7 +21,7 @@ describe("a client", () => {
 			const sent = await fetch("/same", { method: "POST", body: form });
 			expect(await sent.text()).toContain('name="a"');
 			await expect(fetch("http://example.com/")).rejects.toThrow(
-				"reaches its worker at http://localhost alone",
+				"can reach only its worker at http://localhost",
 			);
 			const aborting = new AbortController();
 			const endless = await fetch("/endless", {

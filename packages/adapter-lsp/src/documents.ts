@@ -133,7 +133,7 @@ export class DocumentStore implements LspDocuments {
 		const document = this.#documents.get(uri);
 		if (document === undefined)
 			throw refused(
-				`${uri} is not open. ${this.#documents.size} documents are; open it first.`,
+				`${uri} is not open (${this.#documents.size} other documents are). Open it first.`,
 			);
 		return document;
 	}

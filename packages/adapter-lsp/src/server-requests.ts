@@ -15,7 +15,7 @@ const NEUTRAL: Readonly<
 	"workspace/workspaceFolders": (_, options) => foldersOf(options),
 	"workspace/applyEdit": () => ({
 		applied: false,
-		failureReason: "Nothing here applies edits.",
+		failureReason: "This client does not apply edits.",
 	}),
 	"window/showDocument": () => ({ success: false }),
 	"window/showMessageRequest": () => null,

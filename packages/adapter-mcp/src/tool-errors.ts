@@ -40,7 +40,7 @@ export function unknownTool(
 	return new InputError({
 		code: "TOOL_NOT_FOUND",
 		ran: "no",
-		message: `The server has no tool "${tool}". It has ${known.join(", ") || "none"}.`,
+		message: `The server has no tool "${tool}". Its tools: ${known.join(", ") || "none"}.`,
 	});
 }
 

@@ -44,7 +44,7 @@ export class WorkerTransport implements Transport {
 
 	async send(message: JSONRPCMessage): Promise<void> {
 		if (this.#state === "closed" || !this.#stdin.writable)
-			throw new Error("The server reads no more messages.");
+			throw new Error("The server no longer reads messages.");
 		if (!this.#stdin.write(serializeMessage(message))) await this.#drained();
 	}
 

@@ -18,5 +18,5 @@ test("a server that had ended its output before anyone listened has closed the c
 	});
 	await expect(
 		transport.send({ jsonrpc: "2.0", method: "ping", id: 1 }),
-	).rejects.toThrow("reads no more");
+	).rejects.toThrow("no longer reads");
 });

@@ -166,7 +166,7 @@ class PythonWorkers implements PythonAdapter, BridgeProgram {
 				layer: this.name,
 				status: "available",
 				detail:
-					"the environment is made when a pool starts, with compiled files; it is not looked at here",
+					"the first pool creates the environment, with compiled files; this report does not examine it",
 			};
 		const setting = searchSetting(this.options);
 		const sources = namedSources(this.options, setting);
@@ -257,7 +257,7 @@ class PythonWorkers implements PythonAdapter, BridgeProgram {
 			throw new StartError({
 				code: "CONNECT_FAILED",
 				ran: "no",
-				message: `Worker ${workerId} reports that it is ready, but its socket cannot be used: ${String(cause)}`,
+				message: `Worker ${workerId} reported that it is ready, but its socket cannot be used: ${String(cause)}`,
 				cause,
 			});
 		}

@@ -34,7 +34,7 @@ function requireFile(file: string): void {
 	}
 	const module = file.endsWith(".py")
 		? ""
-		: ` A module of Python's is { module: ${JSON.stringify(basename(file))} }.`;
+		: ` For a module of Python, write { module: ${JSON.stringify(basename(file))} }.`;
 	throw new StartError<PythonStartErrorCode>({
 		code: "TOOLS_IMPORT_FAILED",
 		ran: "no",

@@ -233,7 +233,7 @@ function resolveDebug(
 		throw new OptionsError({
 			code: "INVALID_OPTION",
 			ran: "no",
-			message: `${maker}: "debug" is refused where NODE_ENV is production: the pool would have one worker, and no deadline. Set it only in development.`,
+			message: `${maker}: "debug" is not allowed when NODE_ENV is production, because the pool would have one worker and no deadlines. Set it only in development.`,
 		});
 	}
 	return given === true ? "terminal" : given;

@@ -56,7 +56,7 @@ export async function inspectCluster(
 				),
 				...(broken.length === 0 ? [done.stderr.trim() || done.problem] : []),
 			].join("; "),
-			"Look at the nodes that are named; where there is no cluster, start Ray here as a node of it.",
+			"Check the nodes named above. If the cluster was not found, start Ray on this machine as one of its nodes.",
 		);
 	return { layer, status: "available", detail: nodes.map(words).join("; ") };
 }

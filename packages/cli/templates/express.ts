@@ -20,7 +20,7 @@ app.post("/mean", async ({ body }, response) => {
 	response.json(await pool.execute("mean", { numbers: body?.numbers }));
 });
 
-// What the client sent wrongly is its fault, everything else is ours.
+// Invalid input is the client's mistake. Everything else is a failure of the server.
 const failed: ErrorRequestHandler = (error, _request, response, next) => {
 	if (response.headersSent) return next(error);
 	const status = error instanceof InputError ? 400 : (error.status ?? 500);

@@ -6,7 +6,7 @@ import type { Tools } from "./tools.ts";
 const adapter = python({ tools: new URL("./tools.py", import.meta.url) });
 const pool = await createPool<Tools>({ adapter, size: 2 });
 
-// Over standard input and output, until the client ends: print to standard error only.
+// The server speaks over standard output until the client ends, so print only to standard error.
 const { closed } = await serveMcp(pool, { tools: await adapter.describe() });
 await closed;
 await pool.close();

@@ -68,7 +68,7 @@ function check(options: AttachOptions): void {
 		const isKnown = Object.hasOwn(ATTACH_CHECKS, name);
 		const wrong = isKnown
 			? ATTACH_CHECKS[name as keyof AttachOptions](value)
-			: `is no option: there are ${Object.keys(ATTACH_CHECKS).join(", ")}`;
+			: `is not an option. Known: ${Object.keys(ATTACH_CHECKS).join(", ")}`;
 		if (wrong !== undefined)
 			throw new ControlError({
 				code: "INVALID_OPTION",
@@ -85,7 +85,7 @@ function noSuchRun(
 	const where = dataDir === undefined ? "" : ` in ${dataDir}`;
 	return new ControlError({
 		code: "NO_SUCH_RUN",
-		message: `${wanted}${where} can be attached to. ${all.length === 0 ? "There is none: a program must run, and be started with control on (the option control of its run, or SNAKEPIT_CONTROL=1 where NODE_ENV is production)." : `There is ${listed(all)}.`}`,
+		message: `${wanted}${where} can be attached to. ${all.length === 0 ? "There is none. Start a program with control on: set the option control of its run, or SNAKEPIT_CONTROL=1 if NODE_ENV is production." : `There is ${listed(all)}.`}`,
 	});
 }
 

@@ -16,13 +16,13 @@ export type CallOutcome = "succeeded" | "failed" | "aborted" | "timed_out";
 export interface AttemptDetails {
 	readonly workerId: string;
 	readonly incarnation: string;
-	/** How long the call waited for a worker before it, pauses not included. */
+	/** How long the call waited for a worker before this attempt, without pauses. */
 	readonly waitedMs: number;
-	/** How long it ran, at most until the call ended. */
+	/** How long the attempt ran, at most until the call ended. */
 	readonly ranMs: number;
-	/** Of the error that ended it; `undefined` when it succeeded. */
+	/** The code of the error that ended it; `undefined` if it succeeded. */
 	readonly code: ErrorCode | undefined;
-	/** Until the next attempt was wanted; `undefined` for the last one. */
+	/** The pause before the next attempt; `undefined` for the last one. */
 	readonly pauseMs: number | undefined;
 }
 
@@ -61,19 +61,19 @@ export type CallEvent =
 			/** The caller has the call's result or error. */
 			readonly type: "call.settled";
 			readonly outcome: CallOutcome;
-			/** Of its error; `undefined` when it succeeded, as `message` and `ran`. */
+			/** The code of its error. Like `message` and `ran`, `undefined` if the call succeeded. */
 			readonly code: ErrorCode | undefined;
 			readonly message: string | undefined;
 			/** Whether it may have begun. */
 			readonly ran: Ran | undefined;
-			/** What a command that failed reported of it, as its type and traceback. */
+			/** What a failed command reported, such as the error's type and traceback. */
 			readonly remote: RemoteError | undefined;
 			/** What `observe.args` returned of its arguments; `undefined` without it. */
 			readonly args?: unknown;
 			readonly attempts: number;
-			/** Of its attempts, the last 20 at most; empty when no worker took the call. */
+			/** Its last attempts, at most 20; empty if no worker took the call. */
 			readonly attemptDetails: readonly AttemptDetails[];
-			/** Of the trace that the call is a span of, or that its caller's `traceparent` names. */
+			/** The trace that the call's span belongs to, or that its caller's `traceparent` names. */
 			readonly traceId: string | undefined;
 			readonly totalMs: number;
 	  })

@@ -1,4 +1,4 @@
-/** How far a command is, as it reports while it runs. */
+/** Progress that a command reports while it runs. */
 export interface CallProgress {
 	/** From 0 to 1; `undefined` where the command cannot say. */
 	readonly fraction: number | undefined;

@@ -1,48 +1,47 @@
 import type { CallOptions } from "./call-options.ts";
 import type { RemoteUsage, WorkerPlace } from "./remote-worker.ts";
 
-/** What {@link Connection.execute} resolves to when the call was sent, but has certainly not begun and never will. */
+/** The value of {@link Connection.execute} for a call that was sent, but has certainly not begun and never will. */
 export const NOT_BEGUN: unique symbol = Symbol.for("snakepit.notBegun");
 
-/** Calls that wait in the worker until it is done with the one that it runs. */
+/** Sends calls ahead: they wait in the worker until it has finished the one that it runs. */
 export interface SendAhead {
-	/** Whether this call may be sent while the worker runs another one: it is small, and can be taken back. */
+	/** Whether this call may be sent ahead: it must be small, and it must be possible to take it back. */
 	admits(command: string, args: unknown): boolean;
 	/**
-	 * Takes back this call and those that were sent after it, in this very turn and whatever the worker is doing: returns
-	 * the ids of those that have not begun and never will. Their `execute` resolves to {@link NOT_BEGUN}. So does that of
-	 * any other call for which the worker, or its memory after its death, shows that it did not begin.
+	 * Takes back this call and those that were sent after it, synchronously and whatever the worker is doing. Returns the
+	 * ids of those that have not begun and never will; their `execute` resolves to {@link NOT_BEGUN}. So does `execute` of
+	 * any other call if the worker, or its shared memory after its death, shows that the call did not begin.
 	 */
 	takeBack(callId: string): ReadonlySet<string>;
 }
 
-/** A conversation with one worker. */
+/** The connection to one worker. */
 export interface Connection<Client = unknown> extends AsyncDisposable {
-	/** What `pool.use` gives to its tasks: the client object of a library that speaks to this worker. */
+	/** What `pool.use` passes to its tasks: the client object of a library that communicates with this worker. */
 	readonly client?: Client | undefined;
-	/** What the worker said about itself and people may want to see, as its version and capabilities: part of its `WorkerView`. */
+	/** What the worker reported about itself, such as its version and capabilities. Shown in its `WorkerView`. */
 	readonly facts?: Readonly<Record<string, unknown>> | undefined;
-	/** The machine on which the worker runs, where that is another one: shown beside it, and kept in the ledger. */
+	/** The machine on which the worker runs, if that is not this one. Shown in its `WorkerView`, and recorded in the ledger. */
 	readonly place?: WorkerPlace | undefined;
 	/**
-	 * Of a worker on another machine: what it uses there, as measured last; `undefined` before the first time. The pool
-	 * judges by it whether a silent worker works, and by its memory when it is replaced.
+	 * For a worker on another machine: the latest measurement of what it uses there; `undefined` before the first one. Its
+	 * processor time shows whether a silent worker is busy; its memory counts for `recycle.aboveResidentBytes`.
 	 */
 	usage?(): RemoteUsage | undefined;
 	/**
-	 * Present when the worker keeps calls that are sent to it while it runs one, and begins them one after the other, each
-	 * after the answer before has left. Only with one call per worker.
+	 * Present if the worker queues calls that are sent to it while it runs one, and begins each after it has sent the
+	 * previous answer. Only with one call per worker.
 	 */
 	readonly ahead?: SendAhead | undefined;
 	/**
 	 * Runs one command.
 	 *
-	 * Settles only when the worker is done with it, also after an abort: the
-	 * promise is what frees the slot. After `options.signal` aborts it should
-	 * reject soon; a worker that does not finish within the pool's grace is
-	 * replaced.
+	 * The promise must settle only when the worker has finished with the call, even after an abort, because it frees the
+	 * slot. After `options.signal` aborts, it should reject soon: the pool replaces a worker that does not finish within
+	 * `calls.cancelGraceMs`.
 	 *
-	 * @throws InputError when the call cannot work as made; ToolError when the tool failed; CallAbortedError after an abort.
+	 * @throws InputError when the call itself is wrong; ToolError when the tool failed; CallAbortedError after an abort.
 	 */
 	execute(
 		command: string,
@@ -50,22 +49,20 @@ export interface Connection<Client = unknown> extends AsyncDisposable {
 		options: CallOptions,
 	): Promise<unknown>;
 	/**
-	 * Runs one command that answers with a stream. Takes no more from the worker
-	 * than the consumer asked for, but for a bounded window. Closing the iterator
-	 * cancels the call; `return()` settles when the worker is done with it. The value
-	 * of the last step (`done: true`) is the stream's result, where the program has
-	 * such a thing.
+	 * Runs one command that answers with a stream. Takes from the worker only what the consumer requested, plus a bounded
+	 * window. Closing the iterator cancels the call; `return()` settles when the worker has finished with it. The value of
+	 * the last step (`done: true`) is the stream's result, if the program has one.
 	 */
 	stream?(
 		command: string,
 		args: unknown,
 		options: CallOptions,
 	): AsyncIterable<unknown>;
-	/** Absent: the heartbeat uses process facts only. */
+	/** Pings the worker. If absent, the heartbeat only checks the process. */
 	ping?(signal: AbortSignal): Promise<PingReply>;
 	/** Notifies the worker that a session has ended. */
 	endSession?(sessionId: string): void;
-	/** Gentlest rung of the stop ladder: asks the worker to end by itself. */
+	/** The first rung of the stop ladder: asks the worker to exit by itself. */
 	leave?(signal: AbortSignal): Promise<void>;
 }
 

@@ -14,17 +14,17 @@ import type { ProcessExit } from "./world.ts";
 
 export interface ErrorFields<Code extends string = ErrorCode> {
 	readonly code: Code;
-	/** What failed and how, with numbers and the worker's last lines, and the remedy with the option's name. */
+	/** What failed and why, with the values involved, the worker's last lines of output, and what to do next. */
 	readonly message: string;
 	readonly ran: Ran;
 	readonly cause?: unknown;
 }
 
 /**
- * The base of every error that Snakepit throws. `code` is stable, the message is for people.
+ * The base class of every error that Snakepit throws. `code` is stable; the message is for people.
  *
- * `instanceof` holds for this class and those derived from it also where a program has
- * several copies of this package, bundled or installed.
+ * `instanceof` works for this class and its subclasses even if a program has several copies of this package, bundled or
+ * installed.
  */
 export class SnakepitError<Code extends string = ErrorCode> extends Error {
 	static {
@@ -34,11 +34,11 @@ export class SnakepitError<Code extends string = ErrorCode> extends Error {
 	override readonly name: string = "SnakepitError";
 	/** Stable: switch on it. Every code has a meaning and a remedy in docs/reference/errors.md. */
 	readonly code: Code;
-	/** Whether the work may have started: after `"no"` calling again cannot do it twice. */
+	/** Whether the work may have begun. After `"no"`, another call cannot do it twice. */
 	readonly ran: Ran;
-	/** In a `pool.map`: which item it is of, from 0. */
+	/** In a `pool.map`: the index of the item that failed, from 0. */
 	declare readonly item?: number | undefined;
-	/** How many attempts there were of a call that was made again after a failure; the last one may not have begun. */
+	/** For a retried call: how many attempts there were. The last one may not have begun. */
 	declare readonly attempts?: number | undefined;
 
 	constructor(fields: ErrorFields<Code>) {
@@ -51,15 +51,15 @@ export class SnakepitError<Code extends string = ErrorCode> extends Error {
 	}
 
 	/**
-	 * For `JSON.stringify`: the message too, which JSON leaves out of an error, and neither the stack nor the cause. Of
-	 * what happened in the worker it has no traceback and no file either, since an answer to a client may quote it.
+	 * For `JSON.stringify`: adds the message, which JSON leaves out of an error, and omits the stack and the cause. It also
+	 * omits tracebacks and file names of the worker, because an answer to a client may contain it.
 	 */
 	toJSON(): object {
 		return { ...this, message: this.message };
 	}
 }
 
-/** An option is misspelt or out of range. Thrown before anything is started. */
+/** An option is misspelt, out of range or of the wrong type. Thrown before anything is started. */
 export class OptionsError extends SnakepitError<OptionsErrorCode> {
 	static {
 		brandAs(OptionsError, "error.OptionsError");
@@ -138,7 +138,7 @@ export class CallTimeoutError extends SnakepitError<"CALL_TIMEOUT"> {
 	override readonly name: string = "TimeoutError";
 }
 
-/** The worker died, hung or had to be replaced while it ran the call. */
+/** The worker died, was hung, or had to be replaced while it ran the call. */
 export class WorkerLostError extends SnakepitError<WorkerLostErrorCode> {
 	static {
 		brandAs(WorkerLostError, "error.WorkerLostError");
@@ -147,7 +147,7 @@ export class WorkerLostError extends SnakepitError<WorkerLostErrorCode> {
 	override readonly name: string = "WorkerLostError";
 }
 
-/** A job failed, was ended before its end, or could not be taken. */
+/** A job failed, was stopped early, or was refused. */
 export class JobError extends SnakepitError<JobErrorCode> {
 	static {
 		brandAs(JobError, "error.JobError");
@@ -155,7 +155,7 @@ export class JobError extends SnakepitError<JobErrorCode> {
 
 	/** `"AbortError"` with `JOB_ABORTED` and `"TimeoutError"` with `JOB_TIMEOUT`, as the platform names them. */
 	override readonly name: string;
-	/** How its process ended; `undefined` when it never had one, or its process was sent SIGKILL and cannot die. */
+	/** How its process ended; `undefined` if it never had one, or if its process survives SIGKILL. */
 	readonly exit: ProcessExit | undefined;
 	/** The last lines of its standard error, oldest first. */
 	readonly stderrTail: readonly string[];
@@ -178,14 +178,14 @@ const JOB_ERROR_NAMES: Partial<Record<JobErrorCode, string>> = {
 	JOB_TIMEOUT: "TimeoutError",
 };
 
-/** The call cannot work as it was made: unknown tool, wrong arguments, a value that cannot be sent, a session that has ended. */
+/** The call itself is wrong: an unknown tool, wrong arguments, a value that cannot be sent, or a session that has ended. */
 export class InputError extends SnakepitError<InputErrorCode> {
 	static {
 		brandAs(InputError, "error.InputError");
 	}
 
 	override readonly name: string = "InputError";
-	/** Where in the arguments or the result, as `$.images[3]`; empty when it is not about one place. */
+	/** Where in the arguments or the result, such as `$.images[3]`; empty if the error does not concern one value. */
 	readonly path: string;
 
 	constructor(
@@ -196,7 +196,7 @@ export class InputError extends SnakepitError<InputErrorCode> {
 	}
 }
 
-/** How a tool failed, as its worker reported it. What its language or protocol does not have is left out. */
+/** How a tool failed, as its worker reported it. Fields that its language or protocol does not have are absent. */
 export interface RemoteError {
 	/** As its language or protocol names it, for example `numpy.linalg.LinAlgError` or `JSON-RPC error -32000`. */
 	readonly type: string;
@@ -205,10 +205,10 @@ export interface RemoteError {
 	readonly traceback?: string | undefined;
 	/** Where it was raised, the innermost last. */
 	readonly frames?: readonly RemoteFrame[] | undefined;
-	/** What was added on its way, as with Python's `add_note`. */
+	/** Notes that were added to it, as with Python's `add_note`. */
 	readonly notes?: readonly string[] | undefined;
 	readonly cause?: RemoteError | undefined;
-	/** What a protocol adds in a form of its own, as the `data` of a JSON-RPC error. */
+	/** Protocol-specific data, such as the `data` of a JSON-RPC error. */
 	readonly data?: unknown;
 }
 
@@ -250,11 +250,11 @@ function withoutPlaces({ cause, ...remote }: RemoteError): RemoteError {
 }
 
 /**
- * No call can be answered any more: the process is gone, its output ended, or it wrote what cannot be understood.
+ * The connection to a worker broke: the process is gone, its output ended, or it sent something invalid.
  *
- * An adapter throws it for each call that runs. With `ran: "maybe"` the pool takes it as the end of the worker, as it
- * takes `WorkerProcess.broken`: it ends the process and replaces it, and the caller gets a `WorkerLostError` with the
- * worker's exit and last lines. With `ran: "no"`, where the call was certainly not sent, another worker runs the call.
+ * An adapter throws it for each running call. With `ran: "maybe"`, the pool ends the process and replaces it, as after
+ * `WorkerProcess.broken`, and the caller gets a `WorkerLostError` with the worker's exit status and last lines of output.
+ * With `ran: "no"`, which means that the call was certainly not sent, another worker runs the call.
  */
 export class ConnectionBrokenError extends SnakepitError<"CONNECTION_BROKEN"> {
 	static {

@@ -9,7 +9,7 @@ export class ForkLost extends StartError {
 		super({
 			code: "SPAWN_FAILED",
 			ran: "no",
-			message: `Cannot start ${executable}: the ${source}, which forks it, was lost (${cause.message}). Start it again.`,
+			message: `Cannot start ${executable}: the ${source} that forks it was lost (${cause.message}). Start it again.`,
 			cause,
 		});
 		this.source = source;

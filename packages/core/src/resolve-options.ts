@@ -59,7 +59,7 @@ const isSize: Check = (value) =>
 		? isCount(value)
 		: isGroup(value)
 			? undefined
-			: "must be how many workers there are, or { min, max, idleMs }";
+			: "must be a number of workers, or { min, max, idleMs }";
 const isHeartbeat: Check = (value) =>
 	value === "off" || isGroup(value)
 		? undefined

@@ -28,7 +28,7 @@ export type RunEvent =
 			readonly dataDir: string;
 	  }
 	| {
-			/** The run has ended. `clean`: its own program ended it in order. */
+			/** The run has ended. `clean`: its own program closed it. */
 			readonly type: "run.ended";
 			readonly runId: RunId;
 			readonly clean: boolean;
@@ -72,7 +72,7 @@ export type RunEvent =
 			readonly reason: SparedReason;
 	  }
 	| {
-			/** Of a run of another machine that was left alone: the cluster of a pool says on which machine its host is, and whether it lives. */
+			/** Of a spared run of another machine: the pool's cluster knows on which machine its host is, and whether it is alive. */
 			readonly type: "run.located";
 			readonly ofRun: RunId;
 			readonly place: WorkerPlace;

@@ -60,7 +60,7 @@ export const TELEMETRY_DEFAULTS = {
 	watchdogEvents: { value: true, reason: "see `enabled`" },
 	workerLogs: {
 		value: false,
-		reason: "it is the tools' own text, and Python may export it itself",
+		reason: "it is the text of the tools, and Python may export it itself",
 	},
 } as const;
 

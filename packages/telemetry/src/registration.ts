@@ -65,8 +65,8 @@ function refused({
 	const exported = lost.length === 0 ? "" : `${ofSnakepit(lost)}, and `;
 	return {
 		reason: "api_newer_than_registered",
-		message: `The OpenTelemetry SDK is registered with @opentelemetry/api ${version}, and @snakepit/telemetry has a newer copy of it, which ignores an SDK that is registered with an older one: ${exported}a caller's trace does not reach the workers.`,
-		remedy: `Install one version for all: npm install @opentelemetry/api@${version}, or "overrides" in package.json where a dependency brings another. \`npm ls @opentelemetry/api\` lists the copies.`,
+		message: `The OpenTelemetry SDK is registered with @opentelemetry/api ${version}, but @snakepit/telemetry has a newer copy of it, which ignores an SDK registered with an older one: ${exported}a caller's trace does not reach the workers.`,
+		remedy: `Use one version everywhere: npm install @opentelemetry/api@${version}, and "overrides" in package.json if a dependency has another one. \`npm ls @opentelemetry/api\` lists the copies.`,
 	};
 }
 

@@ -50,7 +50,7 @@ export function ownFile(
 	const { program, module } = place;
 	const where = new Set([fileOf(module) ?? program, program].filter(Boolean));
 	throw new ProtectionUnavailable(
-		`${file} of the package ${NAME} ${VERSION} is a file that this program needs and a bundle does not contain, and the package was not found from ${[...where].join(" nor from ") || "here"}.`,
+		`This program needs the file ${file} of the package ${NAME} ${VERSION}. A bundle does not contain it, and the package was not found from ${[...where].join(" nor from ") || "here"}.`,
 		`Run npm install ${NAME}@${VERSION} where the program runs. A tool that copies only traced files, such as Next.js with "standalone", must be configured to copy this package and its dependencies.`,
 	);
 }

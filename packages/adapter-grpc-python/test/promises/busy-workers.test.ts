@@ -86,7 +86,9 @@ describe.each(DETAIL_TRANSPORTS)("over %s", (transport) => {
 		const reported = verdicts(pool);
 		await expect(pool.execute(tool, args)).rejects.toMatchObject({
 			code: "WORKER_HUNG",
-			message: expect.stringContaining("did nothing (heartbeat.hungAfterMs)"),
+			message: expect.stringContaining(
+				"used no processor time (heartbeat.hungAfterMs)",
+			),
 		});
 		expect(reported.at(-1)).toBe("heartbeat.hung");
 	});

@@ -56,7 +56,7 @@ export const MCP_HTTP_CHECKS: Readonly<Record<keyof McpHttpOptions, Check>> = {
 		/^[\x21-\x7e]+$/.test(value) &&
 		value.length >= SHORTEST_TOKEN
 			? undefined
-			: `must be a text of at least ${SHORTEST_TOKEN} visible ASCII characters`,
+			: `must be a string of at least ${SHORTEST_TOKEN} visible ASCII characters`,
 	port: optional(wholeNumber(0, 65_535)),
 };
 

@@ -45,7 +45,7 @@ export function toolServer(
 			if (tool === undefined)
 				throw requestError(
 					ErrorCode.InvalidParams,
-					`There is no tool "${params.name}". There is ${[...offered.keys()].join(", ") || "none"}.`,
+					`There is no tool "${params.name}". Known tools: ${[...offered.keys()].join(", ") || "none"}.`,
 				);
 			const progressToken = _meta?.progressToken;
 			const progress =

@@ -28,7 +28,9 @@ export function readBeside(
 	end: number,
 ): { readonly place: Place; readonly bytes: Uint8Array } {
 	if (end - begin < BESIDE_HEAD_BYTES)
-		throw new Error(`${end - begin} bytes beside a frame, and no place`);
+		throw new Error(
+			`${end - begin} bytes beside a frame, too few to name their place`,
+		);
 	const view = Buffer.from(message.buffer, message.byteOffset, end);
 	const name = view.toString("latin1", begin, begin + OFFSET_AT);
 	const bytes = message.subarray(begin + BESIDE_HEAD_BYTES, end);

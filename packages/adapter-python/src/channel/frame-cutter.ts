@@ -69,9 +69,7 @@ export class FrameCutter {
 			}
 			const kind = bytes[at] as number;
 			if (kind > this.lastKind)
-				throw new Error(
-					`a message of kind ${kind} arrived, which there is not`,
-				);
+				throw new Error(`a message of the unknown kind ${kind} arrived`);
 			const size =
 				(bytes[at + 1] as number) * 2 ** 24 +
 				((bytes[at + 2] as number) << 16) +
@@ -79,7 +77,7 @@ export class FrameCutter {
 				(bytes[at + 4] as number);
 			if (size > this.limit)
 				throw new Error(
-					`a message of ${size} bytes arrived, and the limit is ${this.limit}`,
+					`a message of ${size} bytes arrived, but the limit is ${this.limit}`,
 				);
 			const isHere = size <= LENT_BYTES && begin + size <= length;
 			if (isHere) this.listener(kind, bytes, begin, begin + size);

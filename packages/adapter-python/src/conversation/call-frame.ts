@@ -36,7 +36,7 @@ function encodeArguments(
 		throw new InputError({
 			code: "INVALID_ARGUMENTS",
 			ran: "no",
-			message: `"${command}" was called with ${describe(args)}: arguments are an object (by name) or an array (by position). For one argument write [value].`,
+			message: `"${command}" was called with ${describe(args)}: arguments must be an object (by name) or an array (by position). For a single argument, write [value].`,
 			path: "$",
 		});
 	}
@@ -66,7 +66,7 @@ export function messageTooLarge(
 	return new InputError({
 		code: "MESSAGE_TOO_LARGE",
 		ran: "no",
-		message: `${what}: a message of ${bytes ?? `more than ${limit}`} bytes, and the limit is ${limit} (the adapter's maxMessageBytes). Send less, send a path, send an input stream in parts, or raise the limit.`,
+		message: `${what}: a message of ${bytes ?? `more than ${limit}`} bytes is over the limit of ${limit} (the adapter's maxMessageBytes). Send less, send a path, send an input stream in parts, or raise the limit.`,
 	});
 }
 

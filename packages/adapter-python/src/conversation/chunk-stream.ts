@@ -84,7 +84,10 @@ export class ChunkStream
 		if (state.kind === "running") {
 			this.state = { kind: "leaving" };
 			state.call.cancel(
-				new DOMException("The consumer of the stream left.", "AbortError"),
+				new DOMException(
+					"The consumer stopped reading the stream.",
+					"AbortError",
+				),
 			);
 		}
 		await this.settled.promise;

@@ -48,7 +48,7 @@ export class HostFunctions {
 
 	/** The tool does not wait for this one any more. */
 	drop(hostCallId: number): void {
-		this.end(hostCallId, "the tool does not wait for it any more");
+		this.end(hostCallId, "the tool no longer waits for it");
 	}
 
 	/** The call is over, and what it asked for with it. */

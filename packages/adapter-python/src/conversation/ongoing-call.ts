@@ -144,7 +144,7 @@ export class OngoingCall {
 		const { answers } = this;
 		if (answers.chunk === undefined)
 			this.conversation.violated(
-				`a chunk for call ${this.number}, which is no stream`,
+				`a chunk for call ${this.number}, which is not a stream`,
 			);
 		else if (this.state.kind === "running") {
 			let value: unknown;
@@ -268,7 +268,7 @@ export class OngoingCall {
 		const { memory } = this;
 		return decodeAttached(value, () => {
 			if (memory === undefined)
-				throw new Error("an attachment, and none was agreed");
+				throw new Error("an attachment, but none was agreed");
 			return kind === "result"
 				? memory.result(attachment, argumentsFree)
 				: memory.chunk(attachment);

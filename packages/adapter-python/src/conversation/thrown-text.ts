@@ -5,7 +5,7 @@ export function thrownText(thrown: unknown): string {
 	try {
 		return boundedText(String(thrown)) || "an error without a message";
 	} catch {
-		return "an error whose text cannot be made";
+		return "an error that cannot be converted to text";
 	}
 }
 

@@ -77,7 +77,8 @@ export interface MadeEnvironment {
 export const ENVIRONMENT_DEFAULTS = {
 	buildTimeoutMs: {
 		value: 900_000,
-		reason: "a scientific stack of some gigabytes over a slow line",
+		reason:
+			"enough for a scientific stack of several gigabytes over a slow connection",
 	},
 } as const;
 /** Lines of pip's output in an error. */

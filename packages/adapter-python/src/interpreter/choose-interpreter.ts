@@ -95,7 +95,7 @@ function otherPython(
 		return undefined;
 	const configuration = join(environment, "pyvenv.cfg");
 	const problem = reachProblem(reach(configuration));
-	return `its Python runs as that of ${prefix}${problem === "" ? ` (${configuration} can be read; is PYTHONHOME set?)` : `, since ${problem}`}`;
+	return `its Python uses the packages of ${prefix} instead${problem === "" ? ` (${configuration} can be read; is PYTHONHOME set?)` : `, because ${problem}`}`;
 }
 
 function isSame(path: string, other: string): boolean {

@@ -21,7 +21,7 @@ export function unusable(
 	return new StartError<PythonStartErrorCode>({
 		code: "PYTHON_UNUSABLE",
 		ran: "no",
-		message: `The workers' Python cannot be used: ${lead.reason}, and ${lead.problem}. Snakepit does not fall back to another one. ${remedies(lead).join(", ")}, or set the adapter's option "python" to another Python.${passedOverText(passedOver)}`,
+		message: `The workers' Python cannot be used: ${lead.reason}, but ${lead.problem}. Snakepit does not fall back to another one. ${remedies(lead).join(", ")}, or set the adapter's option "python" to another Python.${passedOverText(passedOver)}`,
 	});
 }
 
@@ -34,17 +34,17 @@ function remedies({
 	if (fault === "not_executable")
 		return [`Make it executable (chmod +x ${place})`];
 	if (fault === "directory")
-		return [`Name the program in it (${place}/bin/python of an environment)`];
+		return [`Name the program in it (for an environment: ${place}/bin/python)`];
 	if (fault === "forbidden") {
 		const isWithin =
 			environment !== undefined && `${place}/`.startsWith(`${environment}/`);
 		return isWithin
 			? [
 					`Let its owner open it (chmod -R a+rX ${environment})`,
-					"make one where this user may read",
+					"create one where this user may read",
 				]
 			: [
-					`Keep the environment, and the Python that it leads to, where this user may enter every directory above: not below ${place}`,
+					`Move the environment and its Python to a path that this user may enter, not below ${place}`,
 				];
 	}
 	if (environment === undefined)

@@ -84,7 +84,7 @@ export class CallMemory {
 			);
 		if (size > CHUNK_ROOM)
 			throw new Error(
-				`an attachment of ${size} bytes, and a chunk has room for ${CHUNK_ROOM}`,
+				`an attachment of ${size} bytes, but a chunk has room for ${CHUNK_ROOM}`,
 			);
 		return this.#stream.read(size, offset);
 	}
@@ -120,7 +120,7 @@ export class CallMemory {
 		const { limitBytes } = this.#memory.limits;
 		if (size > limitBytes)
 			throw new Error(
-				`an attachment of ${size} bytes, and the limit is ${limitBytes} (sharedMemory.limitBytes)`,
+				`an attachment of ${size} bytes, but the limit is ${limitBytes} (sharedMemory.limitBytes)`,
 			);
 	}
 

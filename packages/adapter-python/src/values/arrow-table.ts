@@ -37,7 +37,7 @@ export function bytesOfTable(value: object): Uint8Array {
 			return arrow.tableToIPC(new arrow.Table([value]), "stream");
 	}
 	throw new NoImage(
-		"is a table of another copy of apache-arrow than the one beside @snakepit/adapter-python; install it once, or send tableToIPC() of the table as bytes",
+		"is a table of another copy of apache-arrow than @snakepit/adapter-python uses; install only one copy, or send tableToIPC(table) as bytes",
 	);
 }
 
@@ -51,10 +51,10 @@ export function tableOfBytes(bytes: Uint8Array): unknown {
 	const [arrow] = copiesOfArrow();
 	if (arrow === undefined)
 		problem =
-			'The value has a table, and the package "apache-arrow" does not load; install it: npm install apache-arrow.';
+			'The value has a table, but the package "apache-arrow" cannot be loaded. Install it: npm install apache-arrow.';
 	else if (!endsAsStream(bytes))
 		// apache-arrow would return the rows before.
-		problem = `The value has a table of ${bytes.length} bytes that is no whole stream of Arrow's IPC format.`;
+		problem = `The value has a table of ${bytes.length} bytes that is not a complete stream in Arrow's IPC format.`;
 	else
 		try {
 			return arrow.tableFromIPC(bytes);

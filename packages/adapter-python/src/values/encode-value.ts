@@ -107,7 +107,7 @@ class Encoder {
 				break;
 			case "undefined":
 				throw new NoImage(
-					"is undefined, which only a property of an object may be; send null",
+					"is undefined, which is allowed only as a property of an object; send null",
 				);
 			default:
 				throw new NoImage(
@@ -176,7 +176,7 @@ class Encoder {
 		);
 		if (symbol !== undefined)
 			throw new NoImage(
-				`has the key ${String(symbol)}, and symbols cannot cross`,
+				`has the key ${String(symbol)}, which is a symbol and cannot be sent`,
 			);
 		const keys: string[] = [];
 		const items: unknown[] = [];

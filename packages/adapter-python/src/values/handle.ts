@@ -221,6 +221,6 @@ function requireStrict(
 	throw new InputError({
 		code: "HANDLE_REFUSED",
 		ran,
-		message: `Session "${id}" may move to another worker, where its objects are not. Open it with pool.session({ affinity: "strict" }).`,
+		message: `Session "${id}" may move to another worker, which does not have its objects. Open it with pool.session({ affinity: "strict" }).`,
 	});
 }

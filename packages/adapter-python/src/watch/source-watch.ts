@@ -121,7 +121,7 @@ export class SourceWatch {
 		if (this.#refusal === "reported") return;
 		this.#refusal = "reported";
 		process.emitWarning(
-			`Changes in ${directory} are not seen: ${String(error)}. On Linux the limits are fs.inotify.max_user_watches and fs.inotify.max_user_instances.`,
+			`Changes in ${directory} cannot be watched: ${String(error)}. On Linux, the limits are fs.inotify.max_user_watches and fs.inotify.max_user_instances.`,
 			"SnakepitWarning",
 		);
 	}

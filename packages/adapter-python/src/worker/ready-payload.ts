@@ -36,7 +36,7 @@ export function checkReadyPayload(
 		throw new StartError<PythonStartErrorCode>({
 			code: "PROTOCOL_MISMATCH",
 			ran: "no",
-			message: `Worker ${workerId}: snakepit-bridge ${bridge} chose bridge protocol ${protocol}, ${HOST_PACKAGE} speaks ${PROTOCOL.min} to ${PROTOCOL.max}. Update ${protocol > PROTOCOL.max ? "@snakepit/adapter-python" : "snakepit-bridge"}.`,
+			message: `Worker ${workerId}: snakepit-bridge ${bridge} chose bridge protocol ${protocol}, but ${HOST_PACKAGE} speaks ${PROTOCOL.min} to ${PROTOCOL.max}. Update ${protocol > PROTOCOL.max ? "@snakepit/adapter-python" : "snakepit-bridge"}.`,
 		});
 	}
 	if (!isSameRelease(bridge))

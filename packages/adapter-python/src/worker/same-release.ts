@@ -66,13 +66,13 @@ export function releaseMismatch(
 	const npm =
 		release === undefined
 			? ""
-			: `, or use the npm packages of the bridge's release, all that the program has:\n  npm install @snakepit/core@${release} @snakepit/adapter-python@${release}`;
+			: `, or install the npm packages of the bridge's release, including all others of Snakepit that the program uses:\n  npm install @snakepit/core@${release} @snakepit/adapter-python@${release}`;
 	const shared = VERSION.startsWith("0.")
 		? "first two numbers"
 		: "first number";
 	return new StartError<PythonStartErrorCode>({
 		code: "VERSION_MISMATCH",
 		ran: "no",
-		message: `${who} has snakepit-bridge ${bridge}, and this is @snakepit/adapter-python ${VERSION}; the ${shared} of their versions must be the same. Install the bridge of this release (a pythonEnvironment() does for a requirement without a version):\n  ${install} "${fittingBridge(extra)}"${npm}${more}`,
+		message: `${who} has snakepit-bridge ${bridge}, but this is @snakepit/adapter-python ${VERSION}; the ${shared} of their versions must be the same. Install the bridge of this release (a pythonEnvironment() does for a requirement without a version):\n  ${install} "${fittingBridge(extra)}"${npm}${more}`,
 	});
 }

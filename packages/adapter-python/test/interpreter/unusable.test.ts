@@ -33,7 +33,7 @@ test("VIRTUAL_ENV that names no directory is an error that names it, with the wa
 	const error = await failureOf(choose());
 	expect(error).toMatchObject(
 		unusable(
-			`VIRTUAL_ENV is ${directory}, and there is no ${directory}/bin/python (${directory} does not exist).`,
+			`VIRTUAL_ENV is ${directory}, but there is no ${directory}/bin/python (${directory} does not exist).`,
 		),
 	);
 	expect(String(error)).toContain("Snakepit does not fall back to another one");
@@ -63,7 +63,7 @@ test("VIRTUAL_ENV whose Python does not run is an error with what it said", asyn
 	const { choose, directory, python } = withAnother();
 	programThatPrints(python, "", 3);
 	expect(await failureOf(choose())).toMatchObject(
-		unusable(`VIRTUAL_ENV is ${directory}, and ${python}: exit code 3`),
+		unusable(`VIRTUAL_ENV is ${directory}, but ${python}: exit code 3`),
 	);
 });
 
@@ -72,7 +72,7 @@ test("VIRTUAL_ENV whose Python runs as another one is an error: it would see oth
 	fakePython(python, "3.12.1", { prefix: "/usr" });
 	expect(await failureOf(choose())).toMatchObject(
 		unusable(
-			`its Python runs as that of /usr, since there is no ${directory}/pyvenv.cfg`,
+			`its Python uses the packages of /usr instead, because there is no ${directory}/pyvenv.cfg`,
 		),
 	);
 	writeFileSync(join(directory, "pyvenv.cfg"), "home = /usr/bin\n");
@@ -133,14 +133,16 @@ test("a program that nobody made executable is an error with the command that do
 		unusable(`${program} is not executable for anybody`),
 	);
 	expect(String(error)).toContain(`chmod +x ${program}`);
-	expect(String(error)).not.toContain("every directory above");
+	expect(String(error)).not.toContain("that this user may enter, not below");
 });
 
 test("a directory in place of a Python is an error that says so", async () => {
 	const { root } = machine();
 	const error = await failureOf(chooseNamed(root, root));
 	expect(error).toMatchObject(unusable(`${root} is a directory`));
-	expect(String(error)).toContain(`Name the program in it (${root}/bin/python`);
+	expect(String(error)).toContain(
+		`Name the program in it (for an environment: ${root}/bin/python`,
+	);
 });
 
 test("a wrapper whose first line names what is not there is an error that says so", async () => {

@@ -230,7 +230,9 @@ test("a breakpoint stops on the terminal, or where it is said, and never in prod
 	onTestFinished(() => void vi.unstubAllEnvs());
 	vi.stubEnv("NODE_ENV", "production");
 	expect(optionsOf(undefined).debug).toBe("off");
-	expect(() => optionsOf(true)).toThrow("refused where NODE_ENV is production");
+	expect(() => optionsOf(true)).toThrow(
+		"not allowed when NODE_ENV is production",
+	);
 });
 
 test("files are watched where that is asked for, and in a development server unless it is not", () => {

@@ -50,7 +50,7 @@ test("a table of an unknown copy is refused with the remedy", () => {
 		[Symbol.for("apache-arrow/Table")]: true,
 	});
 	expect(() => encodeValue([new Stranger()])).toThrow(
-		/^\$\[0\] is a table of another copy of apache-arrow.*tableToIPC\(\)/,
+		/^\$\[0\] is a table of another copy of apache-arrow.*tableToIPC\(table\)/,
 	);
 });
 

@@ -118,7 +118,7 @@ function asText(_command: string, args: unknown): string {
 	throw new InputError({
 		code: "INVALID_ARGUMENTS",
 		ran: "no",
-		message: `lines(): the arguments of a call must be a string, not ${args === null ? "null" : typeof args}; the option "encode" makes a line of others.`,
+		message: `lines(): the arguments of a call must be a string, not ${args === null ? "null" : typeof args}. To send other values, set the option "encode".`,
 	});
 }
 
@@ -126,7 +126,7 @@ function severalLines(command: string): InputError {
 	return new InputError({
 		code: "INVALID_ARGUMENTS",
 		ran: "no",
-		message: `lines(): the line of "${command}" has a line break, and its program would take it for two calls.`,
+		message: `lines(): the line of "${command}" has a line break, so the program would read it as two calls.`,
 	});
 }
 
@@ -134,7 +134,7 @@ function noInput(): InputError {
 	return new InputError({
 		code: "NOT_OFFERED",
 		ran: "no",
-		message: "lines(): a call has no input stream, its arguments are one line.",
+		message: "lines(): a call has no input stream; its arguments are one line.",
 	});
 }
 

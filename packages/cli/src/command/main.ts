@@ -17,10 +17,10 @@ export async function main(args: readonly string[]): Promise<void> {
 			"Runs commands that leave no processes behind, and inspects and controls programs that use Snakepit.",
 		)
 		.version(VERSION, "-V, --version", "print the version")
-		.helpOption("-h, --help", "print this")
+		.helpOption("-h, --help", "print this help")
 		.helpCommand(false)
-		.showHelpAfterError("Run it with --help for what it takes.")
-		.option("--no-color", "no colours; the variable NO_COLOR does the same")
+		.showHelpAfterError("Run it with --help to see its options.")
+		.option("--no-color", "print no colours, as with the variable NO_COLOR")
 		.on("option:no-color", () => {
 			process.env["NO_COLOR"] = "1";
 		})
@@ -30,7 +30,10 @@ export async function main(args: readonly string[]): Promise<void> {
 		.command("run")
 		.usage("[--grace TIME] [--with-stdin] [--verbose] -- COMMAND [ARGUMENT...]")
 		.option("--grace <time>", "from SIGTERM to SIGKILL")
-		.option("--with-stdin", "also when nobody can write to standard input")
+		.option(
+			"--with-stdin",
+			"also end it when nobody can write to its standard input",
+		)
 		.option("--verbose", "report what was killed, and why")
 		.description("run a command and leave none of its processes behind");
 	addMcp(program);

@@ -28,7 +28,7 @@ export interface CommandWords {
 
 const HELP: OptionWords = {
 	names: ["-h", "--help"],
-	description: "print what it takes",
+	description: "print this help",
 	value: undefined,
 };
 

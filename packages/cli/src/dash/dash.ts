@@ -43,7 +43,7 @@ export async function dash(
 	if (run !== undefined && (await runs.list()).length === 0)
 		throw new CommandFailed(
 			"absent",
-			`No run "${run}" can be looked at. Those that live: snakepit ps.`,
+			`No run "${run}" can be shown. List open runs: snakepit ps.`,
 		);
 	let removeLink = (): void => {};
 	const server = await listening(port, {

@@ -34,7 +34,7 @@ export function foreignOrigin(
 		return {
 			status: 403,
 			code: "FOREIGN_ORIGIN",
-			message: "Only the dashboard's own page may ask this.",
+			message: "Only the dashboard's own page may send this request.",
 		};
 	if (method !== "GET" && headers["content-type"] !== "application/json")
 		return {

@@ -14,7 +14,7 @@ export function addDoctor(program: Command): void {
 	program
 		.command("doctor")
 		.description(
-			"report which layers of protection work on this machine, and why one does not",
+			"report which layers of protection work on this machine, and why others do not",
 		)
 		.option(...DATA_DIR)
 		.option(...JSON_FLAG)

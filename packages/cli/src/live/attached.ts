@@ -14,7 +14,7 @@ export function aboutRun(command: Command): Command {
 	return command
 		.option(
 			"--run <id>",
-			"the run: its id, or the beginning of it; needed if there are several",
+			"the run: its id, or the beginning of it; required if there are several",
 		)
 		.option("--data-dir <path>", "only runs of this data directory")
 		.option("--json", "print JSON; one line per item if the command streams");

@@ -30,12 +30,12 @@ export function addLiveCommands(
 	const inPool = (usage: string, description: string): Command =>
 		command(usage, description).option(
 			"--pool <name>",
-			"the pool; needed if there are several",
+			"the pool; required if there are several",
 		);
 
 	command("top", "show a running program: its workers, calls and queue")
 		.option("--once", "show the table once")
-		.option("--no-color", "no colours; so does the variable NO_COLOR")
+		.option("--no-color", "print no colours, as with the variable NO_COLOR")
 		.action(async (options: LiveOptions & TopOptions) => {
 			const color = options.color && (process.env["NO_COLOR"] ?? "") === "";
 			const { top } = await import("./top.ts");
@@ -45,7 +45,7 @@ export function addLiveCommands(
 		});
 
 	inPool("logs", "print what workers print and log from now on")
-		.option("-f, --follow", "the default: earlier lines are not kept")
+		.option("-f, --follow", "always on, because earlier lines are not kept")
 		.option("--worker <id>", "only lines of this worker")
 		.option("--call <id>", "only lines of this call")
 		.action(async (options: LiveOptions & LogsOptions) => {
@@ -114,7 +114,7 @@ export function addLiveCommands(
 		"recycle <worker>",
 		'replace a worker, or "all": the new one is ready first',
 	)
-		.option("--forced", "kill the old one as soon as the new one is ready")
+		.option("--forced", "kill the old worker as soon as the new one is ready")
 		.action((worker: string, options: Options) => {
 			const manner = options["forced"] === true ? "forced" : "gentle";
 			return act("recycle", options, worker, { manner });
@@ -136,11 +136,11 @@ export function addLiveCommands(
 		.action((options: Options) => {
 			const { min, max } = options;
 			if (min === undefined && max === undefined)
-				throw new CommandFailed("usage", "Say --min or --max, or both.");
+				throw new CommandFailed("usage", "Set --min, --max or both.");
 			return act("resize", options, undefined, { min, max });
 		});
 	inPool("drain", "close a pool after its calls have ended")
-		.option("--within <ms>", "how much time calls get", wholeNumber)
+		.option("--within <ms>", "how long to wait for calls", wholeNumber)
 		.action((options: Options) =>
 			act("drain", options, undefined, { drainMs: options["within"] }),
 		);

@@ -18,10 +18,7 @@ export interface McpFlags {
 export async function serveTools(file: string, flags: McpFlags): Promise<void> {
 	const { http: port, tokenFile, tracebacks, name, python: path } = flags;
 	if ((port === undefined) !== (tokenFile === undefined))
-		throw new CommandFailed(
-			"usage",
-			"--http and --token-file need each other.",
-		);
+		throw new CommandFailed("usage", "Use --http and --token-file together.");
 	// Standard output belongs to the protocol.
 	globalThis.console = new Console(process.stderr);
 	const { python, createPool, serveMcp } = await load();

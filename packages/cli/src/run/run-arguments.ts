@@ -18,15 +18,15 @@ export const RUN_USAGE = `Usage: snakepit run [--grace TIME] [--with-stdin] [--v
 
 Runs a command and leaves none of its processes behind. The command has the same
 standard input, output and error, and gets the signals that are sent to this
-process. When it ends, or when the parent of this process ends in any way, all
-descendants of the command are ended: SIGTERM, and SIGKILL after the grace.
-Without the native binary (Linux), only the command itself is ended.
+process. When it ends, or when the parent of this process ends in any way,
+snakepit ends all descendants of the command: SIGTERM, then SIGKILL after the
+grace. Without the native binary (Linux), it ends only the command itself.
 
   --grace TIME  time from SIGTERM to SIGKILL, for example 500ms, 5s or 2m; default 5s
   --with-stdin  also ends the command when nobody can write to its standard input
-                any more, if it does not end by itself within the grace
+                any more and it does not end by itself within the grace
   --verbose     reports on standard error what was ended and why
-  --help        prints this
+  --help        prints this help
 
 Exit status: that of the command; 125 if this program fails, 126 if the command
 cannot be executed, 127 if it does not exist, and 2 for wrong arguments.

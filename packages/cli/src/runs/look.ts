@@ -84,12 +84,12 @@ export function verdictOn(runs: readonly SeenRun[]): Verdict {
 	const left = count(runs, "left");
 	const text = [
 		living.length === 0
-			? "No run lives"
-			: `${counted(living.length, "run")} ${living.length === 1 ? "lives" : "live"} with ${counted(count(working, "lives"), "worker")}`,
+			? "No run is alive"
+			: `${counted(living.length, "run")} ${living.length === 1 ? "is" : "are"} alive with ${counted(count(working, "lives"), "worker")}`,
 		...(left === 0
 			? []
 			: [
-					`${counted(left, "worker")} of hosts that are gone ${left === 1 ? "is" : "are"} left, and ${left === 1 ? "is" : "are"} ended when the next program starts, or by snakepit reap`,
+					`${counted(left, "worker")} of dead hosts ${left === 1 ? "is" : "are"} left; the next program that starts ends ${left === 1 ? "it" : "them"}, and so does snakepit reap`,
 				]),
 		...(dead.length === 0 || left > 0
 			? []

@@ -77,7 +77,7 @@ function onlyOf(found: ReaperFindings, wanted: string): ReaperFindings {
 	if (id === undefined)
 		throw new CommandFailed(
 			"absent",
-			`No run "${wanted}" lives or was left behind. Runs that are over: snakepit history.`,
+			`No run "${wanted}" is alive or was left behind. List ended runs: snakepit history.`,
 		);
 	if (ids.size > 1)
 		throw new CommandFailed(

@@ -94,7 +94,9 @@ function view(
 		...(spared === 0
 			? []
 			: [`${counted(spared, "process", "processes")} left alone`]),
-		...(unread === 0 ? [] : [`${counted(unread, "run")} not judged from here`]),
+		...(unread === 0
+			? []
+			: [`${counted(unread, "run")} could not be checked from here`]),
 	].join("; ");
 	const isGood =
 		isDone &&

@@ -106,8 +106,8 @@ async function read(
 	throw new CommandFailed(
 		"absent",
 		only === "living"
-			? `No run "${run}" lives. Runs that are over: snakepit history.`
-			: `No run "${run}" is recorded. Those that are: snakepit history.`,
+			? `No run "${run}" is alive. List ended runs: snakepit history.`
+			: `No run "${run}" is recorded. List recorded runs: snakepit history.`,
 	);
 }
 

@@ -48,12 +48,14 @@ const WORDS: Readonly<Record<string, (event: Fields) => Words | undefined>> = {
 	"worker.retiring": (e) => quiet(`${e["workerId"]} retires: ${e["reason"]}`),
 	"worker.group_spared": (e) =>
 		warn(
-			`processes in the group of ${e["workerId"]} are left alone: nothing proves that they are its own`,
+			`processes in the group of ${e["workerId"]} are left alone: they may belong to another program`,
 		),
 	"heartbeat.hung": (e) =>
-		bad(`${e["workerId"]} hangs: silent for ${ms(e["silentMs"])}`),
+		bad(`${e["workerId"]} is hung: silent for ${ms(e["silentMs"])}`),
 	"heartbeat.busy": (e) =>
-		warn(`${e["workerId"]} is silent for ${ms(e["silentMs"])}, but computes`),
+		warn(
+			`${e["workerId"]} has not answered for ${ms(e["silentMs"])}, but uses the processor`,
+		),
 	"pool.started": (e) =>
 		good(`pool ${e["pool"]} has started in ${ms(e["durationMs"])}`),
 	"pool.start_failed": (e) =>
@@ -68,7 +70,7 @@ const WORDS: Readonly<Record<string, (event: Fields) => Words | undefined>> = {
 		),
 	"pool.restart_budget_spent": (e) =>
 		bad(
-			`pool ${e["pool"]} has spent its restart budget: ${counted(Number(e["restarts"]), "restart")} in ${ms(e["windowMs"])}`,
+			`pool ${e["pool"]} has used up its restart budget: ${counted(Number(e["restarts"]), "restart")} in ${ms(e["windowMs"])}`,
 		),
 	"pool.adapter_noted": (e) => quiet(`pool ${e["pool"]}: ${e["note"]}`),
 	"preload.ended": (e) =>
@@ -78,7 +80,9 @@ const WORDS: Readonly<Record<string, (event: Fields) => Words | undefined>> = {
 				)
 			: undefined,
 	"preload.unavailable": (e) =>
-		warn(`workers of ${e["pool"]} start by themselves: ${e["reason"]}`),
+		warn(
+			`workers of ${e["pool"]} start without a preloaded parent: ${e["reason"]}`,
+		),
 	"companion.ended": (e) =>
 		e["how"] === "lost"
 			? bad(
@@ -131,7 +135,7 @@ const WORDS: Readonly<Record<string, (event: Fields) => Words | undefined>> = {
 		quiet(`${e["by"]} asks for ${e["act"]}${target(e)} on pool ${e["pool"]}`),
 	"host.signal_received": (e) => warn(`the program got ${e["signal"]}`),
 	"listener.threw": (e) =>
-		bad(`code of the program threw: ${e["of"]}: ${messageOf(e["error"])}`),
+		bad(`the program's own code threw (${e["of"]}): ${messageOf(e["error"])}`),
 };
 
 /** What an event means for people; `undefined` when it is no incident. */

@@ -45,7 +45,7 @@ test.skipIf(!hasCluster)(
 		const [name] = nodes.map((place) => place?.name);
 
 		const ps = await snakepit("ps");
-		expect(ps).toMatch(/^1 run lives with 2 workers\.$/m);
+		expect(ps).toMatch(/^1 run is alive with 2 workers\.$/m);
 		for (const shown of [ps, await snakepit("top", "--once")])
 			for (const number of [0, 1])
 				expect(shown).toMatch(new RegExp(`far-${number} on ${name}\\b`));

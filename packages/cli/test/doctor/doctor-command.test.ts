@@ -59,7 +59,9 @@ test("every layer is reported, with the protections of this package, and nothing
 test("for people it is a table", () => {
 	const { status, stdout } = doctor(["--data-dir", temporaryDirectory()]);
 	expect(status).toBe(0);
-	expect(stdout).toMatch(/^watchdog +available +a process beside/m);
+	expect(stdout).toMatch(
+		/^watchdog +available +when the program is killed, a separate process/m,
+	);
 });
 
 test("a protection that cannot work here is named with the reason, and is no failure", () => {

@@ -150,7 +150,7 @@ describe("of a living run", () => {
 			],
 			[["call", "echo", "numbers"], 2, /key=value/],
 			[["resize", "--max", "many"], 2, /not a whole number/],
-			[["resize"], 2, /Say --min or --max/],
+			[["resize"], 2, /Set --min, --max or both/],
 			[["recycle"], 2, /missing required argument/],
 		] as const) {
 			const ended = await snakepit(host, ...args);

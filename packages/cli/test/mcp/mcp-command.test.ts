@@ -106,7 +106,7 @@ test("snakepit mcp --http makes a token that only this user can read, and serves
 
 test.each([
 	[["mcp"], 2, /missing required argument/],
-	[["mcp", TOOLS, "--http", "0"], 2, /need each other/],
+	[["mcp", TOOLS, "--http", "0"], 2, /Use --http and --token-file together/],
 	[["mcp", TOOLS, "--workers", "x"], 2, /not a whole number/],
 	[["mcp", TOOLS, "--workers", "0"], 2, /must be 1 or more/],
 	[["mcp", TOOLS, "--http", "70000"], 2, /at most 65535/],

@@ -74,22 +74,22 @@ test("a worker began when it was started, or, until then, when its place was res
 });
 
 test.each([
-	[[], true, "No run lives."],
-	[[seen(run(["active"]), alive(1, 2))], true, "1 run lives with 1 worker."],
+	[[], true, "No run is alive."],
+	[[seen(run(["active"]), alive(1, 2))], true, "1 run is alive with 1 worker."],
 	[
 		[seen(run(["active"]), alive(1, 2)), seen(run([]), alive(1))],
 		true,
-		"2 runs live with 1 worker.",
+		"2 runs are alive with 1 worker.",
 	],
 	[
 		[seen(run(["active"]), alive())],
 		true,
-		"No run lives; 1 host ended without closing its run, and no worker is left; snakepit reap also ends what workers had started.",
+		"No run is alive; 1 host ended without closing its run, and no worker is left; snakepit reap also ends what workers had started.",
 	],
 	[
 		[seen(run(["active", "active"]), alive(2, 3))],
 		false,
-		"No run lives; 2 workers of hosts that are gone are left, and are ended when the next program starts, or by snakepit reap.",
+		"No run is alive; 2 workers of dead hosts are left; the next program that starts ends them, and so does snakepit reap.",
 	],
 ])("the verdict on %j", (runs, isGood, text) => {
 	expect(verdictOn(runs)).toEqual({ isGood, text });
@@ -104,5 +104,5 @@ test("what takes no calls is none of the workers in the verdict, and is seen all
 	}));
 	const looked = seen({ ...open, workers }, alive(1, 2, 3, 4));
 	expect(looked.workers).toHaveLength(3);
-	expect(verdictOn([looked]).text).toBe("1 run lives with 1 worker.");
+	expect(verdictOn([looked]).text).toBe("1 run is alive with 1 worker.");
 });

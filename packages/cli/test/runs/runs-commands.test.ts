@@ -56,7 +56,7 @@ test(
 		const dataDir = join(place(), "absent");
 		expect(snakepit(dataDir, "ps")).toEqual({
 			status: 0,
-			stdout: "No run lives.\n",
+			stdout: "No run is alive.\n",
 		});
 		expect(snakepit(dataDir, "history").stdout).toBe("No run is recorded.\n");
 		expect(snakepit(dataDir, "incidents").stdout).toMatch(
@@ -74,7 +74,7 @@ test(
 		const { status, stdout } = snakepit(dataDir, "ps");
 		expect(status).toBe(0);
 		const [verdict, titles, first, ...rest] = stdout.trimEnd().split("\n");
-		expect(verdict).toBe("1 run lives with 2 workers.");
+		expect(verdict).toBe("1 run is alive with 2 workers.");
 		expect(titles).toMatch(/^RUN +PROGRAM, POOL +WORKER +PID +STATE/);
 		expect(first).toMatch(
 			new RegExp(` host\\.ts +\\(host\\) +${host.pid} +lives `),
@@ -90,7 +90,7 @@ test(
 			/ \d.* m?s +2 +running\n/,
 		);
 		await ended(host, "its input");
-		expect(snakepit(dataDir, "ps").stdout).toBe("No run lives.\n");
+		expect(snakepit(dataDir, "ps").stdout).toBe("No run is alive.\n");
 		expect(snakepit(dataDir, "ps", "-a").stdout).toContain("ended");
 		expect(snakepit(dataDir, "history").stdout).toMatch(/ 2 +ended in order\n/);
 		expect(snakepit(dataDir, "incidents").stdout).toMatch(
@@ -148,8 +148,8 @@ test(
 		const [over, living] = [before[0].runId, runs[0].runId];
 		const listed = (command: string, run: string, ...more: string[]) =>
 			snakepit(dataDir, command, "--run", run, ...more).stdout;
-		expect(listed("ps", living)).toMatch(/^1 run lives with 1 worker\./);
-		expect(listed("ps", over, "-a")).toMatch(/^No run lives\./);
+		expect(listed("ps", living)).toMatch(/^1 run is alive with 1 worker\./);
+		expect(listed("ps", over, "-a")).toMatch(/^No run is alive\./);
 		expect(listed("history", over)).toContain(`\n${over} `);
 		expect(listed("history", over)).not.toContain(`\n${living} `);
 		const newest = snakepit(dataDir, "history", "--runs", "1").stdout;

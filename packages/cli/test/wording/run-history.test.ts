@@ -88,7 +88,7 @@ test("ends of workers and incidents are one timeline, latest first", () => {
 	expect(entries.map(({ text, tone }) => [text, tone])).toEqual([
 		["a (pid 7) has no recorded end", "active"],
 		["a (pid 7) ended with status 0: closed", "quiet"],
-		["a hangs: silent for 9.0 s", "bad"],
+		["a is hung: silent for 9.0 s", "bad"],
 		[
 			"a (pid 7) ended by SIGKILL: host died, ended by lifeline; its last call was mean",
 			"bad",

@@ -16,13 +16,13 @@ export async function guardLayer(
 		return {
 			layer,
 			status: "available",
-			detail: `every run has one, unless it was opened with guard: "off": it ends every descendant of a worker with this program, also one that left its group and session and carries no marker; where three guards are lost one after the other, each within 10 s of its start, workers are started without one for a minute, and standard error says so (${program})`,
+			detail: `every run has a guard, unless it is opened with guard: "off"; when this program dies, the guard kills every descendant of its workers, even one that left its group and session and carries no marker; if three guards in a row are lost within 10 s of their start, workers start without a guard for a minute, and standard error says so (${program})`,
 		};
 	} catch (error) {
 		if (!(error instanceof GuardUnavailable)) throw error;
 		return {
 			...{ layer, status: "unavailable" },
-			detail: `${error.reason} A descendant that left the group of its worker lives until the next start, and longer if it has cleared its environment.`,
+			detail: `${error.reason} Without a guard, a descendant that left its worker's group survives until the next start, or longer if it cleared its environment.`,
 			remedy: error.remedy,
 		};
 	}

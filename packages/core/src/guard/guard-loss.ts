@@ -1,13 +1,13 @@
 import type { ProcessExit } from "../world.ts";
 
 const BY_SIGNAL =
-	"was ended by a signal from a person, another program, or the kernel when memory is short (dmesg shows that)";
+	"was killed by a signal from a person, another program, or the kernel when memory ran out (dmesg shows that)";
 
 /** By exit status of the outer guard. Source: native/src/guard/exit-status.h. */
 const LOSSES: Readonly<Record<number, string>> = {
-	64: "it took this program for dead",
+	64: "it wrongly concluded that this program was dead",
 	65: "one of its inner processes failed, or did not answer in time",
-	66: "it got what is no request",
+	66: "it received an invalid request",
 	67: `its inner process, which forks the workers, ${BY_SIGNAL}`,
 	68: `its middle process ${BY_SIGNAL}`,
 	70: "its outer process failed",

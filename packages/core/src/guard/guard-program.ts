@@ -38,8 +38,8 @@ export function guardProgram(
 	if (binary !== undefined) return binary;
 	const name = `@snakepit/native-linux-${arch}`;
 	throw new GuardUnavailable(
-		`The guard is a program of the package ${name}, which was not found, or whose files may not be executed.`,
-		`Run npm install ${name}@${VERSION} where the program runs: it is an optional dependency of @snakepit/core, which npm --omit=optional does not install, and which a bundle does not contain.`,
+		`The guard's package ${name} was not found, or this user may not execute its files.`,
+		`Run npm install ${name}@${VERSION} where the program runs: it is an optional dependency of @snakepit/core, so npm --omit=optional skips it, and a bundle does not contain it.`,
 	);
 }
 

@@ -115,7 +115,7 @@ export class GuardSource implements ProcessSource {
 		const { clock } = this.#context;
 		if (!mayBeTried(this.#health, clock.now()))
 			throw new Error(
-				`${this.#health.failures} guards in a row were lost; the next one is tried within a minute`,
+				`${this.#health.failures} guards in a row were lost; Snakepit tries another one within a minute`,
 			);
 	}
 
@@ -200,7 +200,7 @@ export class GuardSource implements ProcessSource {
 		this.#failed(livedMs);
 		if (!mayBeTried(this.#health, this.#context.clock.now()))
 			this.#unavailable(
-				`${this.#health.failures} guards in a row were lost, each within seconds of its start.`,
+				`${this.#health.failures} guards in a row were lost within seconds of their start.`,
 			);
 	}
 
@@ -212,12 +212,12 @@ export class GuardSource implements ProcessSource {
 	#unavailable(why: string): void {
 		const { clock, emit } = this.#context;
 		const until = mayBeTried(this.#health, clock.now())
-			? "Until the next one is tried, at the next start,"
+			? "Until the next worker start, which tries another one,"
 			: "For a minute";
 		const meanwhile =
 			this.#mode === "auto"
-				? "workers are started without one: if this program is killed meanwhile, what they started in other groups may live on."
-				: 'no worker is started, since the run has guard: "required".';
+				? "workers start without a guard: if this program is killed in that time, processes that left their worker's group may survive."
+				: 'no worker starts, because the run has guard: "required".';
 		emit({
 			type: "protection.unavailable",
 			wallMs: clock.wall(),

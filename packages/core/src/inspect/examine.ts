@@ -45,14 +45,14 @@ export function exitHooks(mainThread: boolean): LayerReport {
 				layer: "exit hooks",
 				status: "active",
 				detail:
-					"SIGINT, SIGTERM, SIGHUP, uncaught errors and every other exit end the workers with this program",
+					"this program ends its workers on SIGINT, SIGTERM, SIGHUP, an uncaught error and every other exit",
 			}
 		: {
 				layer: "exit hooks",
 				status: "unavailable",
 				detail:
-					"this is a worker thread: no signal arrives here, and its exit is not the program's",
-				remedy: "Make pools in the main thread.",
+					"this is a worker thread: it receives no signals, and its exit does not end the program",
+				remedy: "Create pools in the main thread.",
 			};
 }
 
@@ -68,17 +68,17 @@ export function lifeline(
 	if (platform !== "linux")
 		return {
 			...report,
-			detail: `Python workers watch it in a thread, which a call that holds the interpreter's lock holds up; other programs have none; ${sockets}`,
+			detail: `a Python worker watches its lifeline in a thread, which cannot run while a call holds the interpreter's lock; other programs have no lifeline; ${sockets}`,
 		};
 	if (binary === undefined)
 		return {
 			...report,
-			detail: `Python workers are killed by the kernel when this program dies; other programs are not, because the native binary is missing; ${sockets}`,
+			detail: `when this program dies, the kernel kills Python workers, but no other programs, because the native binary is missing; ${sockets}`,
 			remedy: `Install @snakepit/core with its optional packages, or @snakepit/native-linux-${process.arch} where this program runs, on a file system from which programs may be executed. There are binaries for x64 and arm64.`,
 		};
 	return {
 		...report,
-		detail: `workers of any kind are killed by the kernel, with their process groups, when this program dies; programs other than Python are started by ${binary}; ${sockets}`,
+		detail: `when this program dies, the kernel kills all workers and their process groups; ${binary} starts programs other than Python; ${sockets}`,
 	};
 }
 
@@ -90,7 +90,7 @@ function processTable(machine: CensusHost | Error): LayerReport {
 	return {
 		layer,
 		status: "active",
-		detail: `${census.processes.length} processes are seen, ${census.marked.length} of them with a marker of Snakepit's`,
+		detail: `${census.processes.length} processes are visible, ${census.marked.length} of them with a Snakepit marker`,
 	};
 }
 
@@ -122,7 +122,7 @@ function auditor(host: CensusHost | undefined): LayerReport {
 	return {
 		layer: "auditor",
 		status: "active",
-		detail: `looks every ${DEFAULTS["audit.intervalMs"].value / 1000} s for strays of a running pool, unless audit.intervalMs says otherwise`,
+		detail: `looks for strays of running pools every ${DEFAULTS["audit.intervalMs"].value / 1000} s, or every audit.intervalMs if it is set`,
 	};
 }
 

@@ -30,7 +30,7 @@ export function inspectLedger(
 		return {
 			layer: LAYER,
 			status: "available",
-			detail: "is not there yet; the first start of a pool makes it",
+			detail: "does not exist yet; the first pool creates it",
 		};
 	const nearest = nearestExisting(resolve(dataDir));
 	const complaint = complaintAboutMaking(nearest);
@@ -38,9 +38,9 @@ export function inspectLedger(
 		? {
 				layer: LAYER,
 				status: "available",
-				detail: `is not there yet; the first start of a pool makes it in ${dataDir}`,
+				detail: `does not exist yet; the first pool creates it in ${dataDir}`,
 			}
-		: unusable(`${dataDir} cannot be made: ${complaint}`);
+		: unusable(`${dataDir} cannot be created: ${complaint}`);
 }
 
 function inspectExisting(sqlite: Sqlite, path: string): LayerReport {
@@ -50,7 +50,7 @@ function inspectExisting(sqlite: Sqlite, path: string): LayerReport {
 		? {
 				layer: LAYER,
 				status: "active",
-				detail: `every worker is on record in ${path} before it exists`,
+				detail: `every worker is recorded in ${path} before it starts`,
 			}
 		: unusable(complaint);
 }
@@ -78,7 +78,7 @@ function complaintAboutMaking(path: string): string | undefined {
 		rmdirSync(mkdtempSync(join(path, ".doctor-")));
 		return undefined;
 	} catch (error) {
-		return `in ${path} no directory can be made (${(error as Error).message})`;
+		return `no directory can be created in ${path} (${(error as Error).message})`;
 	}
 }
 

@@ -8,6 +8,6 @@ export function reaperReport(findings: ReaperFindings): LayerReport {
 	return {
 		layer: "reaper",
 		status: "active",
-		detail: `the next start would clean up after ${dead.length} dead runs with ${orphans} living processes; ${living.length} runs live, ${unclear.length} cannot be judged from here`,
+		detail: `the next start would clean up after ${dead.length} dead runs with ${orphans} living processes; ${living.length} runs are alive, and ${unclear.length} cannot be checked from here`,
 	};
 }

@@ -15,14 +15,14 @@ import {
 import { DEFAULTS } from "../option-defaults.ts";
 import { PROGRAM_DEFAULTS, type ProgramOptions } from "../program-options.ts";
 
-/** What a program reads: a whole text, whole bytes, or pieces of either, as a `Readable` and a web stream give them. */
+/** The standard input of a program: a string, bytes, or an iterable of either, such as a `Readable` or a web stream. */
 export type JobInput =
 	| string
 	| Uint8Array
 	| Iterable<string | Uint8Array>
 	| AsyncIterable<string | Uint8Array>;
 
-/** What a job shares with the programs of workers. */
+/** The options that a job shares with the programs of workers. */
 export type JobProgramOptions = Pick<
 	ProgramOptions,
 	"cwd" | "env" | "inheritEnv"
@@ -52,13 +52,13 @@ export interface JobOptions extends JobProgramOptions {
 	readonly onStderr?: ((line: string) => void) | undefined;
 }
 
-/** What text and bytes may have at most. */
+/** The limit of `text()` and `bytes()`. */
 export interface OutputLimit {
 	/** @default 67 108 864 bytes (64 MiB) */
 	readonly maxBytes?: number | undefined;
 }
 
-/** What one line may have at most. */
+/** The limit of one line. */
 export interface LineLimit {
 	/** @default 1 048 576 bytes (1 MiB) */
 	readonly maxLineBytes?: number | undefined;
@@ -92,7 +92,7 @@ export const JOB_CHECKS: Readonly<Record<keyof JobOptions, Check>> = {
 	input: optional((value) =>
 		isInput(value)
 			? undefined
-			: "must be a string, bytes, or something to iterate that gives these, such as a Readable",
+			: "must be a string, bytes, or an iterable of these, such as a Readable",
 	),
 	signal: optional((value) =>
 		value instanceof AbortSignal ? undefined : "must be an AbortSignal",

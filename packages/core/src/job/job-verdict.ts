@@ -80,14 +80,14 @@ function stopped(
 			return jobError(
 				"JOB_ABORTED",
 				end,
-				`${name} was ended by the signal of its caller. ${ended}`,
+				`${name} was stopped because its caller aborted it. ${ended}`,
 				stop.reason,
 			);
 		case "abandoned":
 			return jobError(
 				"JOB_ABORTED",
 				end,
-				`${name} was ended because its output was left before its end, or because it was disposed of. ${ended}`,
+				`${name} was stopped because its caller stopped reading its output, or disposed of it. ${ended}`,
 			);
 		case "timed_out":
 			return jobError(

@@ -11,28 +11,28 @@ import {
 } from "./job-options.ts";
 
 /**
- * One program for one piece of work, made by `run.job()`. It waits for its turn and runs by itself; what it prints is
- * read once, in one of these ways, and waits for its reader: a program that printed more than 64 KiB that nobody reads
- * waits, too.
+ * One program for one piece of work, created by `run.job()`. It starts by itself when its turn in the queue comes. Its
+ * output can be read once, in one of the ways below. Output waits for its reader: a program with more than 64 KiB of
+ * unread output waits, too.
  *
- * Each way ends with the error of a job that failed: JobError, StartError `SPAWN_FAILED`, or RegistryError.
+ * If the job fails, each way of reading ends with its error: JobError, StartError `SPAWN_FAILED`, or RegistryError.
  */
 export interface Job extends AsyncIterable<Uint8Array>, AsyncDisposable {
-	/** Names it in events and in the ledger: `runId-number`. */
+	/** Its name in events and in the ledger: `runId-number`. */
 	readonly jobId: string;
 	/** `undefined` before it is started. */
 	readonly pid: number | undefined;
-	/** Reads the output as it comes. A loop that is left before its end ends the job, and goes on when nothing of it is left. */
+	/** Reads the output as it arrives. Leaving the loop early stops the job and waits until none of its processes is left. */
 	[Symbol.asyncIterator](): AsyncIterableIterator<Uint8Array>;
-	/** Reads the output line by line, without line breaks (`\n` or `\r\n`), as UTF-8. Otherwise as the job itself. */
+	/** Reads the output as lines of UTF-8, without line breaks (`\n` or `\r\n`). Leaving the loop early stops the job. */
 	lines(limit?: LineLimit): AsyncIterableIterator<string>;
 	/** The whole output as UTF-8. */
 	text(limit?: OutputLimit): Promise<string>;
 	/** The whole output. */
 	bytes(limit?: OutputLimit): Promise<Uint8Array>;
-	/** How the job ended. Output that nobody has begun to read is discarded. */
+	/** How the job ended. If nothing has begun to read the output, it is discarded. */
 	result(): Promise<JobResult>;
-	/** Ends the job if it has not ended yet; resolves when nothing of it is left. */
+	/** Stops the job if it has not ended; resolves when none of its processes is left. */
 	[Symbol.asyncDispose](): Promise<void>;
 }
 

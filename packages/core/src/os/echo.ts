@@ -22,7 +22,7 @@ export class Echo {
 		}
 		if (this.#dropped > 0) {
 			this.#write(
-				`[snakepit] ${this.#dropped} lines are missing here: they came faster than this output is read\n`,
+				`[snakepit] ${this.#dropped} lines are missing here: they arrived faster than this output is read\n`,
 			);
 			this.#dropped = 0;
 		}

@@ -90,7 +90,7 @@ function notTied(
 	const why =
 		status === NOT_LISTENING
 			? `a socket that launch() asks for cannot listen (${cause.code}).`
-			: `this system does not tie it to the life of this program (${cause.code}). With lifeline: "off" in what the adapter's launch() returns, it is started without.`;
+			: `this system cannot give it a lifeline (${cause.code}). To start it without one, return lifeline: "off" from the adapter's launch().`;
 	return new StartError({
 		code: "SPAWN_FAILED",
 		ran: "no",

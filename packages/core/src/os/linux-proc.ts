@@ -165,7 +165,7 @@ export function requireOwnProc(seen: string | undefined): void {
 		message:
 			seen === undefined
 				? `/proc/self cannot be read, so no process could be ended safely. Mount /proc: mount -t proc proc /proc.`
-				: `/proc shows another pid namespace: this process is ${process.pid}, and ${seen} there, so the workers' numbers would be those of other processes. Mount a /proc of this namespace: unshare --pid --fork --mount-proc, or mount -t proc proc /proc inside of it.`,
+				: `/proc shows another pid namespace: this process has pid ${process.pid} here and ${seen} there, so Snakepit could kill the wrong processes. Mount a /proc of this namespace: unshare --pid --fork --mount-proc, or mount -t proc proc /proc inside of it.`,
 	});
 }
 

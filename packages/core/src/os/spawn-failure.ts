@@ -27,18 +27,18 @@ function remedy(code: string | undefined, spec: ProcessSpec): string {
 		case "EACCES":
 			return "It is not executable for this user: check its mode (chmod +x) and the directories above it.";
 		case "ENOEXEC":
-			return "It is made for another system, or a script without a first line that names its interpreter.";
+			return "It was built for another system, or it is a script whose first line does not name an interpreter.";
 		case "E2BIG":
 			return "Arguments and environment together are too long for the system.";
 		case "EAGAIN":
-			return "The system makes no more processes for this user or control group: raise the limit (ulimit -u, pids.max) or start fewer workers (size.max).";
+			return "This user or control group has reached its limit of processes: raise it (ulimit -u, pids.max) or start fewer workers (size.max).";
 		case "ENOMEM":
 			return "The system has no memory for another process: free some, or start fewer workers (size.max).";
 		case "EMFILE":
 		case "ENFILE":
 			return `A worker needs up to 8 descriptors of this program. ${DESCRIPTORS_REMEDY} Or start fewer workers (size.max).`;
 		default:
-			return "The system's reason is in the cause.";
+			return "The cause of this error holds the system's reason.";
 	}
 }
 
@@ -52,8 +52,8 @@ function notFound({ executable, env, cwd = "" }: ProcessSpec): string {
 	if (file !== undefined) {
 		const interpreter = interpreterOf(file);
 		return interpreter === undefined
-			? `${file} exists, but not the loader that it names: it was built for another system, or for another C library.`
-			: `${file} exists, but not ${interpreter}, which its first line names as its interpreter. Install that, or change the line.`;
+			? `${file} exists, but the loader that it names does not: it was built for another system, or for another C library.`
+			: `${file} exists, but ${interpreter}, the interpreter that its first line names, does not. Install it, or change the line.`;
 	}
 	return executable.includes("/")
 		? "The file does not exist; it may have been moved or removed."
@@ -88,8 +88,8 @@ export function descriptorsUnsupported(
 	const numbers = [...(descriptors?.keys() ?? [])].join(", ");
 	const instead =
 		source === "preload"
-			? "cannot give them any. Leave the adapter's preload() out."
-			: `gives them such as are numbered 3 to ${highest - 1}, and listeners only with a lifeline. Ask for such ones, or leave the option guard out, which starts it without.`;
+			? "cannot pass on descriptors. Remove preload() from the adapter."
+			: `passes on only the numbers 3 to ${highest - 1}, and listeners only with a lifeline. Use these numbers, or leave the option guard out: then this program starts without a guard.`;
 	return new StartError({
 		code: "DESCRIPTORS_UNSUPPORTED",
 		ran: "no",

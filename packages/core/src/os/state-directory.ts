@@ -153,6 +153,6 @@ function unwritable(path: string, complaint: string): RegistryError {
 			? "REGISTRY_FULL"
 			: "REGISTRY_UNWRITABLE",
 		ran: "no",
-		message: `The ledger of processes cannot be kept in ${path}: it ${complaint.replace(/\.$/, "")}. Mend that, or set dataDir to a directory of your own.`,
+		message: `The ledger of processes cannot be kept in ${path}: it ${complaint.replace(/\.$/, "")}. Fix that, or set dataDir to a directory of your own.`,
 	});
 }

@@ -30,8 +30,11 @@ const UNWRITABLE: readonly (readonly [RegExp, string])[] = [
 	[/^(EMFILE|ENFILE)$/, DESCRIPTORS_REMEDY],
 	[/^(ENOSPC|EDQUOT)$/, "Its file system is full: free some space there."],
 	[/^EROFS$/, "Its file system is mounted read-only: mount it writable."],
-	[/^(EACCES|EPERM)$/, "This user may not write there: change its rights."],
-	[/^(ENOENT|ENOTDIR)$/, "It is not there, or a file is in its place."],
+	[
+		/^(EACCES|EPERM)$/,
+		"This user may not write there: change its permissions.",
+	],
+	[/^(ENOENT|ENOTDIR)$/, "It does not exist, or a file is in its place."],
 ];
 
 /** What to do about a directory that cannot be written, by the system's code; empty when the code does not tell. */

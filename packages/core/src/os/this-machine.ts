@@ -25,6 +25,6 @@ export function assertPlatform(platform: NodeJS.Platform): void {
 	throw new StartError({
 		code: "PLATFORM_UNSUPPORTED",
 		ran: "no",
-		message: `Pools run on Linux and macOS, this is ${platform}. On Windows use the Windows Subsystem for Linux (WSL 2).`,
+		message: `Pools run on Linux and macOS; this is ${platform}. On Windows use the Windows Subsystem for Linux (WSL 2).`,
 	});
 }

@@ -63,12 +63,12 @@ export function cutByClose(
 	const { command, state } = call;
 	const what =
 		state.kind === "running"
-			? `was running, and it did not end within ${drainMs} ms`
-			: `waited, and its turn did not come within ${drainMs} ms`;
+			? `was still running after ${drainMs} ms`
+			: `was still waiting for a worker after ${drainMs} ms`;
 	return new QueueError({
 		code: "POOL_CLOSED",
 		ran: ranOf(call),
-		message: `Pool ${pool} was closed while "${command}" ${what}: close() gives calls stop.drainMs, or its own drainMs; a signal gives them less.`,
+		message: `Pool ${pool} was closed while "${command}" ${what}: close() waits stop.drainMs for calls, or the drainMs that you pass; a signal waits less.`,
 	});
 }
 
@@ -108,7 +108,7 @@ export function streamUnread(command: string): CallAbortedError {
 	return new CallAbortedError({
 		code: "CALL_ABORTED",
 		ran: "no",
-		message: `The stream of "${command}" was left before anything of it was read, so it was not run and has no result. Read it to its end for one.`,
+		message: `The stream of "${command}" was closed before its first item was read, so the call was not run and has no result. To get one, read the stream to its end.`,
 	});
 }
 

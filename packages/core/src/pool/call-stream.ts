@@ -9,14 +9,13 @@ import type { Calls } from "./calls.ts";
 import type { Session } from "./session-table.ts";
 import type { Attempted, LongWork } from "./work.ts";
 
-/** The items of a stream in their order, and what its command returned after the last one. */
+/** The items of a stream, in order, and what its command returned after the last one. */
 export interface CallStream<Chunk, Result = unknown>
 	extends AsyncIterableIterator<Chunk, Result | undefined> {
 	/**
-	 * What the command returned, as `next()` returns it once with `done: true`. Settles
-	 * when the items were read to their end; that of an unread stream stays pending.
-	 * Rejects with the error of the stream, and with `CALL_ABORTED` when it was left
-	 * before its end. No unhandled rejection where nothing awaits it.
+	 * What the command returned: the value that `next()` has once, with `done: true`. Settles when all items have been
+	 * read; stays pending while the stream is unread. Rejects with the error of the stream, or with `CALL_ABORTED` if you
+	 * leave the stream early. It causes no unhandled rejection if nothing awaits it.
 	 */
 	readonly result: Promise<Result>;
 }

@@ -7,19 +7,19 @@ import type { LongWork } from "./work.ts";
 /** The name of a lease in events, logs and traces, where calls have the name of their command. */
 export const LEASE = "lease";
 
-/** What can be said about one lease. A retried one runs its task again, with another worker. */
+/** Settings of one lease. A retry runs the task again, with another worker. */
 export type LeaseOptions = Omit<ExecuteOptions, "input" | "onProgress">;
 
-/** A worker that a task has to itself, as far as `callsPerWorker` allows. */
+/** The worker that a task uses. With `callsPerWorker: 1`, no other call runs on it meanwhile. */
 export interface Lease {
-	/** Aborts when the lease is cancelled: the task has `calls.cancelGraceMs` to end, then the worker is replaced. */
+	/** Aborts when the lease is cancelled. If the task has not ended after `calls.cancelGraceMs`, the worker is replaced. */
 	readonly signal: AbortSignal;
 	readonly workerId: string;
-	/** The one process in which what the task leaves behind stays. */
+	/** The worker's process: state that the task leaves behind exists only there. */
 	readonly incarnation: string;
 }
 
-/** Uses the client of one worker. The worker has room again when what it returns has settled. */
+/** Uses the client of one worker. The worker takes other calls again when the returned promise has settled. */
 export type LeaseTask<Client, Result> = (
 	client: Client,
 	lease: Lease,

@@ -10,13 +10,13 @@ import {
 } from "../option-check.ts";
 import { EXECUTE_CHECKS, type ExecuteOptions } from "./call-options.ts";
 
-/** How far a `pool.map` is. */
+/** The progress of a `pool.map`. */
 export interface MapProgress {
-	/** Items whose call is over. */
+	/** Items whose call has ended. */
 	readonly done: number;
 	/** Items that a worker has, or that wait for one. */
 	readonly running: number;
-	/** How many items there are; `undefined` where only the end of the input shows it. */
+	/** The number of items; `undefined` if it is known only at the end of the input. */
 	readonly total: number | undefined;
 }
 

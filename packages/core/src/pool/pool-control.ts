@@ -28,7 +28,7 @@ export interface ReplaceOptions extends ControlOptions {
 	readonly manner?: CloseManner | undefined;
 }
 
-/** How many workers a pool has from now on; what is left out stays. */
+/** The new number of workers. A bound that you leave out keeps its value. */
 export interface NewSize {
 	readonly min?: number | undefined;
 	readonly max?: number | undefined;
@@ -122,7 +122,7 @@ export class PoolControl {
 			throw new OptionsError({
 				code: "INVALID_OPTION",
 				ran: "no",
-				message: `pool.resize: "min" (${min}) must not be greater than "max" (${max}). What is left out stays as it is: now ${size.min} and ${size.max}.`,
+				message: `pool.resize: "min" (${min}) must not be greater than "max" (${max}). A bound that you leave out keeps its value (min ${size.min}, max ${size.max}).`,
 			});
 		if (min === size.min && max === size.max) return;
 		const before = { ...size };

@@ -29,13 +29,13 @@ import type {
 	UntypedTools,
 } from "./tools.ts";
 
-/** What can be read of the ledger. */
+/** The part of the ledger that a program may read. */
 export type RegistryView = Pick<
 	ProcessRegistry,
 	"runId" | "state" | "record" | "list" | "living" | "lookup" | "statistics"
 >;
 
-/** What takes calls: a pool, and a session of it. */
+/** Takes calls: a pool, or one of its sessions. */
 export interface ToolCaller<
 	Tools extends ToolMap = UntypedTools,
 	Client = unknown,
@@ -43,8 +43,9 @@ export interface ToolCaller<
 	/**
 	 * Runs one command on one worker.
 	 *
-	 * @throws InputError the call cannot work as made; ToolError the tool failed; QueueError it was not taken, waited too long, or the pool was closed;
-	 *   CallTimeoutError, CallAbortedError; WorkerLostError the worker died under it; OptionsError.
+	 * @throws InputError the call is wrong, for example its arguments; ToolError the tool failed; QueueError the pool refused
+	 *   the call, had no worker for it in time, or was closed; CallTimeoutError; CallAbortedError; WorkerLostError the worker
+	 *   died during the call; OptionsError.
 	 */
 	execute<Command extends AnswerCommandOf<Tools>>(
 		command: Command,
@@ -52,11 +53,11 @@ export interface ToolCaller<
 	): Promise<ResultOf<Tools, Command>>;
 
 	/**
-	 * Runs one command that answers with a stream, in the order of its items. Begins
-	 * when the first item is asked for; leaving the loop cancels it. A slow consumer
-	 * slows the tool. What the command returns after the last item is `result`.
+	 * Runs one command that answers with a stream, and yields its items in order. The call begins when the first item is
+	 * requested; leaving the loop cancels it. A slow consumer slows the tool down. `result` is what the command returns
+	 * after the last item.
 	 *
-	 * @throws as `execute`, from the iteration.
+	 * @throws the same errors as `execute`, while you iterate.
 	 */
 	stream<Command extends StreamCommandOf<Tools>>(
 		command: Command,
@@ -64,10 +65,10 @@ export interface ToolCaller<
 	): CallStream<ChunkOf<Tools, Command>, StreamResultOf<Tools, Command>>;
 
 	/**
-	 * Runs a task with the client of one worker, which counts as one call of that worker until what the task returns has
-	 * settled: for adapters that have a client, as that of a protocol's own library.
+	 * Runs a task with the client of one worker, for adapters that have one, such as the client of a protocol's own
+	 * library. The task counts as one call of that worker until the promise that it returns has settled.
 	 *
-	 * @throws what the task throws, as it is, unless its worker's conversation has ended; InputError `NOT_OFFERED` when
+	 * @throws what the task throws, unchanged, unless the connection to its worker has ended; InputError `NOT_OFFERED` when
 	 *   the adapter has no client; QueueError, CallTimeoutError, CallAbortedError, WorkerLostError, OptionsError as `execute`.
 	 */
 	use<Result>(
@@ -77,9 +78,8 @@ export interface ToolCaller<
 }
 
 /**
- * Calls that find each other's state in the worker. Close it when it is over, or
- * let it expire (`sessions.ttlMs`). Calls also fail with WorkerLostError `SESSION_LOST`
- * when a strict session's worker is gone.
+ * Calls that share state in one worker. Close the session when you no longer need it, or let it expire
+ * (`sessions.ttlMs`). When the worker of a strict session is gone, its calls fail with WorkerLostError `SESSION_LOST`.
  */
 export interface PoolSession<
 	Tools extends ToolMap = UntypedTools,
@@ -88,40 +88,39 @@ export interface PoolSession<
 		Disposable {
 	readonly id: string;
 	readonly affinity: Affinity;
-	/** The process that holds its state; `undefined` before its first call. */
+	/** The process that holds the session's state; `undefined` before the first call. */
 	readonly incarnation: string | undefined;
-	/** The worker drops its state. Idempotent. */
+	/** Ends the session: the worker drops its state. Idempotent. */
 	close(): void;
 }
 
 /**
- * A pool of workers that take calls. Heals itself, and leaves nothing behind.
+ * A pool of workers that take calls. It replaces workers that fail, and leaves no process behind.
  *
- * Made by `createPool` or `run.createPool`; used with `await using`, or closed by `close()`.
+ * `createPool` and `run.createPool` create one. Declare it with `await using`, or call `close()`.
  */
 export interface Pool<Tools extends ToolMap = UntypedTools, Client = unknown>
 	extends ToolCaller<Tools, Client>,
 		AsyncDisposable {
 	readonly name: string;
-	/** The run of the ledger that its workers are recorded in. */
+	/** The run in whose ledger the pool's workers are recorded. */
 	readonly runId: RunId;
-	/** What dead programs had left behind when its run was opened: found, ended, spared and why. */
+	/** Processes of dead programs, as found when the run was opened: which were killed, which were spared, and why. */
 	readonly cleanupReport: CleanupReport;
-	/** The ledger of its run, to read. */
+	/** The ledger of the pool's run, read-only. */
 	readonly registry: RegistryView;
 
 	/**
-	 * Runs one command for each of many items, so many at once as the pool has room
-	 * for, or `concurrency`: the results in the order of the items, or as they come.
+	 * Runs one command for each item, as many at once as the pool has room for, or `concurrency`. Yields the results in
+	 * the order of the items, or as they finish (`order`).
 	 *
-	 * Begins when the first result is asked for. A slow consumer slows the input. No
-	 * item is refused because the queue is full: it waits until there is room. The
-	 * first error ends all of it, after the results that are there: what runs is
-	 * cancelled, the input is closed, and the error says which `item` it is of;
-	 * items before it that still ran have no result.
-	 * Leaving the loop does the same.
+	 * The map begins when the first result is requested. A slow consumer slows the input down. If the queue is full, an
+	 * item waits instead of being refused. The first error ends the map, after the results that are already there: running
+	 * calls are cancelled and have no result, the input is closed, and the error's `item` says which item failed. Leaving
+	 * the loop also cancels running calls and closes the input.
 	 *
-	 * @throws OptionsError at once; from the iteration as `execute`, what the input throws, and CallAbortedError when `signal` aborts.
+	 * @throws OptionsError at once; while you iterate, the errors of `execute`, what the input throws, and CallAbortedError
+	 *   when `signal` aborts.
 	 */
 	map<Command extends AnswerCommandOf<Tools>>(
 		command: Command,
@@ -130,15 +129,15 @@ export interface Pool<Tools extends ToolMap = UntypedTools, Client = unknown>
 	): AsyncIterableIterator<ResultOf<Tools, Command>, undefined>;
 
 	/**
-	 * Opens a session: calls that find each other's state in the worker.
+	 * Opens a session: calls that share state in one worker.
 	 *
-	 * @throws OptionsError; SnakepitError when the id is open already or there are too many (`sessions.limit`).
+	 * @throws OptionsError; SnakepitError when a session with this id is open, or too many are open (`sessions.limit`).
 	 */
 	session(options?: SessionOptions): PoolSession<Tools, Client>;
 
 	/**
-	 * Calls a listener with every event of the pool and of its run, or with those of one type, which it takes then: core
-	 * does not write them to standard error (`output.echo`). Returns the function that ends the subscription.
+	 * Calls a listener with every event of the pool and of its run, or only with events of one type. Events of a type that
+	 * has its own listener are not written to standard error (`output.echo`). Returns a function that ends the subscription.
 	 */
 	on(listener: SnakepitListener): () => void;
 	on<Type extends SnakepitEventType>(
@@ -146,24 +145,24 @@ export interface Pool<Tools extends ToolMap = UntypedTools, Client = unknown>
 		listener: (event: EventOf<Type>) => void,
 	): () => void;
 
-	/** Its workers now, those that start or leave included. */
+	/** The current workers, including those that are starting or stopping. */
 	workers(): readonly WorkerView[];
 
 	statistics(): PoolStatistics;
 
 	/**
-	 * Asks one worker now whether it is there, whatever the interval says.
+	 * Pings one worker now, regardless of `heartbeat.intervalMs`.
 	 *
-	 * @returns the latency in milliseconds; `undefined` when it did not answer, is not ready, or cannot be asked.
+	 * @returns the latency in milliseconds; `undefined` when the worker did not answer, is not ready, or cannot be pinged.
 	 */
 	ping(workerId: string): Promise<number | undefined>;
 
 	/**
-	 * Replaces one worker, or `"all"`, one after the other: the new worker is ready before the old one finishes its
-	 * calls and leaves. One that starts is new already; one that leaves already is waited for. Resolves when the old
-	 * worker is gone, so one that a strict session needs is waited for, too. Where it is under way already, that is waited for.
+	 * Replaces one worker, or `"all"`, one after the other. The new worker is ready before the old one finishes its calls
+	 * and leaves. A worker that is still starting is not replaced. Resolves when the old worker is gone, which includes the
+	 * wait for a strict session that needs it. If the worker is already being replaced or is leaving, waits for that.
 	 *
-	 * @throws InputError `WORKER_NOT_FOUND`; StartError of a new worker, and then the old one stays, with those after it;
+	 * @throws InputError `WORKER_NOT_FOUND`; StartError of a new worker: then the old one stays, and so do those after it;
 	 *   QueueError `POOL_CLOSED`; OptionsError.
 	 */
 	recycle(
@@ -172,37 +171,37 @@ export interface Pool<Tools extends ToolMap = UntypedTools, Client = unknown>
 	): Promise<void>;
 
 	/**
-	 * Kills one worker and starts it anew at once, with the whole restart budget for the pool (`start.maxRestarts`): also
-	 * one that is not tried any more. Its calls fail with WorkerLostError `WORKER_REPLACED`, or are made again where they
-	 * are idempotent. Resolves when the new worker is ready. A restart that is under way is waited for.
+	 * Kills one worker and starts a new one at once, with a full restart budget for the pool (`start.maxRestarts`), even if
+	 * the budget was used up. Its calls fail with WorkerLostError `WORKER_REPLACED`, or are retried if they have `retry`.
+	 * Resolves when the new worker is ready. If a restart is already under way, waits for it.
 	 *
 	 * @throws InputError `WORKER_NOT_FOUND`; StartError; QueueError `POOL_CLOSED`; OptionsError.
 	 */
 	restart(workerId: string, options?: ControlOptions): Promise<void>;
 
 	/**
-	 * Sends no call to a worker until `resume`: calls are taken and wait, also those that were sent ahead, and their
-	 * deadlines go on. Calls that run go on. `close` resumes. Does nothing when the pool is paused.
+	 * Sends no calls to workers until `resume`. The pool still accepts calls, which wait, and so do calls that were sent
+	 * ahead; their deadlines still count. Running calls continue. `close` resumes the pool. No effect on a paused pool.
 	 *
 	 * @throws QueueError `POOL_CLOSED`; OptionsError.
 	 */
 	pause(options?: ControlOptions): void;
 
-	/** Sends calls to workers again. Does nothing when the pool is not paused. Throws as `pause`. */
+	/** Sends calls to workers again. No effect on a pool that is not paused. Throws the same errors as `pause`. */
 	resume(options?: ControlOptions): void;
 
 	/**
-	 * Has another number of workers from now on; what is left out stays. Workers that are too many leave: those first that
-	 * run nothing, the others when their calls have ended and no strict session needs them.
+	 * Changes the number of workers; a bound that you leave out keeps its value. Surplus workers leave: idle ones first, the
+	 * others when their calls have ended and no strict session needs them.
 	 *
 	 * @throws QueueError `POOL_CLOSED`; OptionsError.
 	 */
 	resize(size: NewSize, options?: ControlOptions): void;
 
 	/**
-	 * Ends the pool: takes no more calls, lets those that wait or run end within the
-	 * drain time, and ends every worker. Idempotent; resolves when nothing is left.
-	 * A second call with `manner: "forced"` kills what the first still waits for.
+	 * Closes the pool: accepts no more calls, waits up to the drain time for waiting and running calls, and stops every
+	 * worker. Idempotent. Resolves when no process of the pool is left. A second call with `manner: "forced"` kills at once
+	 * what the first still waits for.
 	 */
 	close(options?: CloseOptions): Promise<void>;
 }

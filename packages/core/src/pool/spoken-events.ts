@@ -73,26 +73,26 @@ export class SpokenEvents {
 				return this.#phase === "open" ? startText(event) : undefined;
 			case "preload.ended":
 				return event.how === "lost"
-					? `[snakepit] The preloaded parent of pool ${event.pool} (pid ${event.pid}) ${describeExit(event.exit)}. Its workers end with it; the next start has another.`
+					? `[snakepit] The preloaded parent of pool ${event.pool} (pid ${event.pid}) ${describeExit(event.exit)}. Its workers end with it; the next worker start creates a new one.`
 					: undefined;
 			case "companion.ended":
 				return event.how === "lost"
-					? `[snakepit] The companion of pool ${event.pool} (pid ${event.pid}) ${describeExit(event.exit)}. Its workers end with it, and another one is started.`
+					? `[snakepit] The companion of pool ${event.pool} (pid ${event.pid}) ${describeExit(event.exit)}. Its workers end with it, and Snakepit starts a new one.`
 					: undefined;
 			case "companion.unavailable":
 				return bounded(
-					`[snakepit] Pool ${event.pool} has no companion: ${withoutLastLines(event.reason)} Calls wait; it is tried again.`,
+					`[snakepit] Pool ${event.pool} has no companion: ${withoutLastLines(event.reason)} Calls wait while Snakepit tries again.`,
 				);
 			case "protection.ended":
 				return this.#guardText(event);
 			case "protection.unavailable":
 				return event.protection === "guard" && this.#hadGuard
-					? `[snakepit] There is no guard now. ${event.reason}`
+					? `[snakepit] The run has no guard now. ${event.reason}`
 					: undefined;
 			case "pool.reloaded":
-				return `[snakepit] Pool ${event.pool} has new workers since ${changedFiles(event.files)} (${Math.round(event.durationMs)} ms).`;
+				return `[snakepit] Pool ${event.pool} replaced its workers after ${changedFiles(event.files)} (${Math.round(event.durationMs)} ms).`;
 			case "pool.reload_failed":
-				return `[snakepit] Pool ${event.pool} keeps its workers: none could be started since ${changedFiles(event.files)}. The next save tries again.`;
+				return `[snakepit] Pool ${event.pool} keeps its old workers: no new one started after ${changedFiles(event.files)}. Snakepit tries again when you save.`;
 			default:
 				return undefined;
 		}
@@ -106,7 +106,7 @@ export class SpokenEvents {
 	}: EventOf<"protection.ended">): string | undefined {
 		if (protection !== "guard" || how !== "lost") return undefined;
 		this.#hadGuard = true;
-		return `[snakepit] The guard (pid ${pid}) was lost: ${loss}. The workers below it end with it, and others are started.`;
+		return `[snakepit] The guard (pid ${pid}) was lost: ${loss}. Its workers end with it, and Snakepit starts new ones.`;
 	}
 
 	#exitText(event: EventOf<"worker.exited">): string | undefined {

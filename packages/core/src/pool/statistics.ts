@@ -20,21 +20,21 @@ export interface WorkerView {
 	readonly readyMs: number;
 	/** `undefined` before it is ready, and without heartbeat. */
 	readonly heartbeat: HeartbeatStatistics | undefined;
-	/** The machine that it runs on, where that is another one. */
+	/** The machine that it runs on, if that is not this one. */
 	readonly place: WorkerPlace | undefined;
-	/** What its adapter says of it, as versions and capabilities; empty where it says nothing. */
+	/** What its adapter reports about it, such as versions and capabilities; may be empty. */
 	readonly facts: Readonly<Record<string, unknown>>;
 }
 
 export interface PoolStatistics {
 	readonly workers: Readonly<Record<WorkerState, number>>;
-	/** How many workers there are at least and at most, as `resize` set it last. */
+	/** The minimum and maximum number of workers, as last set by `resize`. */
 	readonly size: { readonly min: number; readonly max: number };
 	/** `"paused"`: calls wait until `resume`. */
 	readonly dispatch: "running" | "paused";
 	readonly restarts: number;
 	readonly calls: {
-		/** Every call made on the open pool, also one that was then refused with `QUEUE_FULL`. */
+		/** Every call made while the pool was open, including those refused with `QUEUE_FULL`. */
 		readonly accepted: number;
 		readonly waiting: number;
 		readonly running: number;
@@ -42,12 +42,12 @@ export interface PoolStatistics {
 	readonly sessions: number;
 	/** How long calls waited for a worker. */
 	readonly queueWait: DurationSummary;
-	/** How long they ran on one. */
+	/** How long calls ran on a worker. */
 	readonly run: DurationSummary;
 	/** From acceptance to settlement. */
 	readonly total: DurationSummary;
 	readonly registry: RegistryStatistics;
-	/** Of the whole run: pools of one program share it. */
+	/** Of the whole run, which the program's pools share. */
 	readonly audit: AuditStatistics;
 }
 

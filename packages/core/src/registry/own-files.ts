@@ -151,7 +151,10 @@ export class OwnFiles {
 		const path = runPath(directory.runs, name, "db");
 		directory.make();
 		if (directory.hasFile(name) && directory.setAside(name) === undefined)
-			throw notRenewed(path, "what has its name cannot be moved away");
+			throw notRenewed(
+				path,
+				"another file has its name and cannot be moved away",
+			);
 		// SQLite would take its journal for the new file's.
 		directory.removeBeside(name);
 		const image = how === "damaged" ? undefined : this.#file.image();
@@ -186,7 +189,7 @@ export class OwnFiles {
 			if (lock === "refused")
 				lock = mendLock(sqlite, path, directory.lockAside(name));
 			if (!(lock instanceof RunLock))
-				throw notRenewed(path, `what has its name is ${lock}`);
+				throw notRenewed(path, `another file has its name and is ${lock}`);
 			this.#lock.release("kept");
 			this.#lock = lock;
 		} catch (error) {
@@ -218,6 +221,6 @@ function notRenewed(path: string, reason: string): RegistryError {
 	return new RegistryError({
 		code: "REGISTRY_UNWRITABLE",
 		ran: "no",
-		message: `The file ${path} of this run cannot be recreated: ${reason}. Move what is there away; Snakepit tries again at the next audit (audit.intervalMs).`,
+		message: `The file ${path} of this run cannot be recreated: ${reason}. Move that file away; Snakepit tries again at the next audit (audit.intervalMs).`,
 	});
 }

@@ -86,7 +86,7 @@ function reasonNotToRead(connection: SqliteConnection): string | undefined {
 	const version = versionOf(connection);
 	return version >= 1 && version <= SCHEMA_VERSION
 		? undefined
-		: `It was written by another version of Snakepit (schema ${version}, this one knows 1 to ${SCHEMA_VERSION}).`;
+		: `It was written by another version of Snakepit (schema ${version}; this version reads 1 to ${SCHEMA_VERSION}).`;
 }
 
 function contentOf(
@@ -98,7 +98,7 @@ function contentOf(
 	if (run?.runId !== name.runId || ownerKey(run.owner) !== name.ownerKey)
 		return {
 			kind: "unusable",
-			reason: "It does not hold the run that its name says.",
+			reason: "The run in it is not the one in its name.",
 		};
 	return {
 		kind: "readable",

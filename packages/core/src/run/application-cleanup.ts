@@ -244,7 +244,7 @@ export class ApplicationCleanup {
 }
 
 function warningOf({ signal, graceMs, otherListeners }: SpentGrace): string {
-	return `${signal} came ${graceMs / 1_000} s ago and the program has not ended, though it listens to ${signal} (listeners now: ${otherListeners}). Its pools close now, and it ends by ${signal}. For more time, set signalGraceMs. To end the program yourself, set onSignal: "ignore", close the pools in your listener and then exit.`;
+	return `${signal} came ${graceMs / 1_000} s ago and the program, which listens to it, has not ended (listeners now: ${otherListeners}). Snakepit closes its pools and ends it by ${signal}. For more time, set signalGraceMs. To end the program yourself, set onSignal: "ignore", close the pools in your listener and then exit.`;
 }
 
 function killAll(participants: readonly CleanupParticipant[]): void {

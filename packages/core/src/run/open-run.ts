@@ -24,15 +24,14 @@ const loadRunJob: () => Promise<typeof import("./run-job.ts")> = loadLate(
 );
 
 /**
- * Opens this program's run in a data directory: it is in the ledger, everything
- * that dead runs left behind is ended, and its protections are engaged before the
- * promise resolves.
+ * Opens this program's run in a data directory. When the promise resolves, the run is in the ledger, everything that
+ * dead runs left behind has been killed, and the run's protections are active.
  *
- * A program has one run in a directory: where one is open already, it is joined,
- * and lives until the last of those who opened it has closed it.
+ * A program has one run in each directory. If it is already open, this call joins it; it stays open until every caller
+ * has closed it.
  *
- * @throws OptionsError before anything is started, `RUN_OPTION_CONFLICT` where the run that is open was opened with
- *   other options; StartError `PLATFORM_UNSUPPORTED`, `NODE_TOO_OLD`, `OUT_OF_DESCRIPTORS`, `RUNTIME_DIRECTORY_UNSAFE`,
+ * @throws OptionsError before anything is started, with `RUN_OPTION_CONFLICT` if the open run has other options;
+ *   StartError `PLATFORM_UNSUPPORTED`, `NODE_TOO_OLD`, `OUT_OF_DESCRIPTORS`, `RUNTIME_DIRECTORY_UNSAFE`,
  *   `RUNTIME_DIRECTORY_UNWRITABLE`, `SOCKET_PATH_TOO_LONG` or `PROTECTION_UNAVAILABLE`; RegistryError when the ledger
  *   cannot be used.
  */
@@ -44,13 +43,12 @@ export async function openRun(given: RunOptions = {}): Promise<Run> {
 }
 
 /**
- * Makes a pool in this program's run in `dataDir`, which it opens where there is
- * none, and starts its workers; resolves when the minimum of workers can take calls.
- * The run ends with its last pool.
+ * Creates a pool and starts its workers. Resolves when the minimum number of workers is ready. The pool belongs to this
+ * program's run in `dataDir`, which is opened if necessary and ends with its last pool.
  *
- * @throws OptionsError before anything is started, `RUN_OPTION_CONFLICT` where the run that is open was opened with
- *   other options; RegistryError when the ledger cannot be used; StartError when the run or a worker could not be
- *   started, after everything was ended again.
+ * @throws OptionsError before anything is started, with `RUN_OPTION_CONFLICT` if the open run has other options;
+ *   RegistryError when the ledger cannot be used; StartError when the run or a worker could not be started, after
+ *   everything that was started has been stopped.
  */
 export async function createPool<
 	Tools extends ToolMap = UntypedTools,
@@ -76,11 +74,11 @@ export async function createPool<
 }
 
 /**
- * Runs one program in this program's run in `dataDir`, which it opens where there is none, and resolves to what it
- * printed. For several jobs, open the run once: `openRun()` and `run.job()`.
+ * Runs one program and resolves to what it printed. The job belongs to this program's run in `dataDir`, which is opened
+ * if necessary. For several jobs, open the run once: `openRun()` and `run.job()`.
  *
- * @param command the program and its arguments. No shell reads it.
- * @throws OptionsError before anything is started; JobError; StartError and RegistryError as `openRun`, and StartError
+ * @param command the program and its arguments. No shell is involved.
+ * @throws OptionsError before anything is started; JobError; StartError and RegistryError as `openRun`; StartError
  *   `SPAWN_FAILED`.
  */
 export async function runJob(
@@ -96,12 +94,11 @@ export async function runJob(
 }
 
 /**
- * Runs a script with a pool: its workers are ready before `action`, and nothing
- * of them is left when this resolves. What `action` throws is thrown on, so that
- * an exit code stays right. `action` says what the tools are, by its parameter:
- * `withPool(options, async (pool: Pool<Tools>) => …)`.
+ * Creates a pool, calls `action` with it when its workers are ready, and closes it again. No worker is left when the
+ * promise settles. An error of `action` is thrown again, so the program's exit code stays right. Declare the tools in
+ * the parameter of `action`: `withPool(options, async (pool: Pool<Tools>) => …)`.
  *
- * @throws as `createPool`, and whatever `action` throws.
+ * @throws the errors of `createPool`, and whatever `action` throws.
  */
 export async function withPool<
 	Result,

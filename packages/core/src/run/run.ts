@@ -16,39 +16,38 @@ import type { RunId } from "../run-id.ts";
 import type { Clock, ProcessHost, ProcessSource, Random } from "../world.ts";
 
 /**
- * The run of this program in one data directory: its ledger, its protections,
- * what it cleaned up, and its pools.
+ * The run of this program in one data directory: its ledger, its protections, its cleanup report, and its pools and jobs.
  *
- * Made by `openRun`; used with `await using`, or closed by `close()`. It lives
- * until then, with or without pools, and does not keep the program open.
+ * `openRun` opens one. Declare it with `await using`, or call `close()`. It stays open until then, with or without pools,
+ * but does not keep the program running.
  */
 export interface Run extends AsyncDisposable {
 	readonly runId: RunId;
-	/** Where its ledger is. */
+	/** The directory of its ledger. */
 	readonly dataDir: string;
-	/** What dead programs had left behind when it was opened: found, ended, spared and why. */
+	/** Processes of dead programs, as found when the run was opened: which were killed, which were spared, and why. */
 	readonly cleanupReport: CleanupReport;
-	/** Its ledger, to read. */
+	/** Its ledger, read-only. */
 	readonly registry: RegistryView;
-	/** For what has no pool: another process source, or a measurement of the ledger. */
+	/** For code that works without a pool, such as another process source or a benchmark of the ledger. */
 	readonly infrastructure: RunInfrastructure;
 
 	/**
-	 * Makes a pool in this run and starts its workers; resolves when the minimum of
-	 * workers can take calls.
+	 * Creates a pool in this run and starts its workers. Resolves when the minimum number of workers is ready.
 	 *
-	 * @throws OptionsError before anything is started; StartError `RUN_CLOSED`, or when a worker could not be started,
-	 *   after everything of the pool was ended again.
+	 * @throws OptionsError before anything is started; StartError `RUN_CLOSED`; StartError when a worker could not be
+	 *   started, after everything that the pool had started was stopped.
 	 */
 	createPool<Tools extends ToolMap = UntypedTools, Client = unknown>(
 		options: PoolOptions<Client>,
 	): Promise<Pool<Tools, Client>>;
 
 	/**
-	 * Runs one program for one piece of work, as soon as fewer than `jobs.concurrency` jobs run: recorded, marked and
-	 * ended with this program as a worker is. The job is returned at once; what goes wrong with it is its error.
+	 * Runs one program for one piece of work, as soon as fewer than `jobs.concurrency` jobs are running. Its process is
+	 * recorded and marked, and ends with this program, as a worker does. Returns the job at once; failures are errors of
+	 * the job.
 	 *
-	 * @param command the program and its arguments. No shell reads it.
+	 * @param command the program and its arguments. No shell is involved.
 	 * @throws OptionsError `UNKNOWN_OPTION` or `INVALID_OPTION`.
 	 */
 	job(command: readonly string[], options?: JobOptions): Job;
@@ -56,8 +55,9 @@ export interface Run extends AsyncDisposable {
 	statistics(): RunStatistics;
 
 	/**
-	 * Closes all pools that were made with it, waits for its jobs for `drainMs` and ends those that are left, and ends
-	 * the run. Idempotent; resolves when nothing is left. A second call with `manner: "forced"` kills what the first still waits for.
+	 * Closes all pools that were created with this object, waits up to `drainMs` for its jobs and stops the rest, and ends
+	 * the run. Idempotent. Resolves when no process is left. A second call with `manner: "forced"` kills at once what the
+	 * first still waits for.
 	 */
 	close(options?: CloseOptions): Promise<void>;
 }
@@ -65,14 +65,14 @@ export interface Run extends AsyncDisposable {
 export interface RunStatistics {
 	readonly registry: RegistryStatistics;
 	readonly audit: AuditStatistics;
-	/** Those that were made with it. */
+	/** The jobs that were created with this object. */
 	readonly jobs: JobStatistics;
 }
 
-/** What pools of a run are made of. */
+/** The parts that the pools of a run use. */
 export interface RunInfrastructure {
 	readonly host: ProcessHost;
-	/** Forks the workers: Node, or a protection in its place. */
+	/** Forks the workers: Node, or a protection instead of it. */
 	readonly source: ProcessSource;
 	readonly registry: ProcessRegistry;
 	readonly clock: Clock;

@@ -10,7 +10,7 @@ import { POOL_CHECKS } from "../resolve-options.ts";
 import { createPool } from "./open-run.ts";
 import { RUN_CHECKS, type RunOptions } from "./run-options.ts";
 
-/** Options of a pool that the modules of a program share; its name is the one that it is asked for by. */
+/** Options of a pool that the modules of a program share. Its name is the first argument of `sharedPool`. */
 export type SharedPoolOptions<Client = unknown> = Omit<
 	PoolOptions<Client>,
 	"name"
@@ -37,16 +37,16 @@ const { name: nameCheck, ...OTHER_CHECKS } = POOL_CHECKS;
 const CHECKS = { ...OTHER_CHECKS, ...RUN_CHECKS };
 
 /**
- * Returns the pool of this name that the program has, or makes it: a module that a development server loads again gets
- * the same pool, with the same workers.
+ * Returns this program's pool of that name, or creates it. A module that a development server loads again gets the same
+ * pool, with the same workers.
  *
- * Options that describe other workers replace the pool: the new one is ready before the old one is closed, which lets
- * its calls finish. Plain values are compared by content, functions and class instances by identity; those in `onEvent`,
- * and the `hostFunctions` of `python()`, are taken from the latest request without another pool. Options of the run count
- * when a pool is made. After `close()` the next request makes another one.
+ * If the options describe other workers, a new pool replaces the old one: it is ready before the old one closes and lets
+ * its calls finish. Plain values are compared by content, functions and class instances by identity. `onEvent` and the
+ * `hostFunctions` of `python()` are taken from the latest request and do not replace the pool. Options of the run count
+ * only when a pool is created. After `close()`, the next request creates a new pool.
  *
  * @param name names the pool in the program, in events and in metrics.
- * @throws as `createPool`. Where a pool cannot be replaced, the one that there is stays, and the next request tries again.
+ * @throws the errors of `createPool`. If a pool cannot be replaced, the old one stays, and the next request tries again.
  */
 export async function sharedPool<
 	Tools extends ToolMap = UntypedTools,

@@ -63,14 +63,14 @@ export class ScriptedWorker {
 	}
 
 	/** Breaks the conversation while the process runs on. */
-	breakConversation(why = "sent what nobody understands"): void {
+	breakConversation(why = "sent an unknown message"): void {
 		const error = this.#error(why);
 		if (this.#lose(error)) this.#worker.broken(error);
 	}
 
 	/** Ends the conversation from the host's side. */
 	hangUp(): void {
-		this.#lose(this.#error("is not spoken to any more"));
+		this.#lose(this.#error("is disconnected"));
 	}
 
 	/** Hands one record of its logging to the host. */

@@ -82,11 +82,11 @@ export function checkedConnection(connection: unknown): Connection {
 	const given = (connection ?? {}) as Partial<Connection>;
 	if (aFunction(given.execute) !== undefined)
 		throw new TypeError(
-			"connect() must resolve to a Connection, and what it resolved to has no execute().",
+			"connect() must resolve to a Connection, but its value has no execute().",
 		);
 	if (aFunction(given[Symbol.asyncDispose]) !== undefined)
 		throw new TypeError(
-			"connect() must resolve to a Connection, and what it resolved to has no [Symbol.asyncDispose]().",
+			"connect() must resolve to a Connection, but its value has no [Symbol.asyncDispose]().",
 		);
 	return connection as Connection;
 }

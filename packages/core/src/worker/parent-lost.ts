@@ -19,5 +19,5 @@ export function noteForkLost(
 	error: unknown,
 ): void {
 	if (error instanceof ForkLost && error.source === "guard" && cause.isOpen)
-		cause.parentLost("the guard that was to fork it was lost");
+		cause.parentLost("the guard was lost before it had forked it");
 }

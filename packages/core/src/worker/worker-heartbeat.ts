@@ -28,8 +28,8 @@ export function watchHeartbeat(
 			worker.condemn(
 				"hung",
 				cause === "idle"
-					? `it has not answered for ${Math.round(silentMs)} ms and did nothing (heartbeat.hungAfterMs)`
-					: `it has worked for ${Math.round(silentMs)} ms without an answer (heartbeat.busyLimitMs)`,
+					? `it has not answered for ${Math.round(silentMs)} ms and used no processor time (heartbeat.hungAfterMs)`
+					: `it has used the processor for ${Math.round(silentMs)} ms without answering (heartbeat.busyLimitMs)`,
 			),
 	});
 }

@@ -124,7 +124,8 @@ export class Worker {
 		void process.exited.then((exit) => this.#processExited(belongings, exit));
 		conversation.watch(
 			() => this.#listener.capacityWithdrawn(this),
-			() => this.conversationOver("it ended its standard output and runs on"),
+			() =>
+				this.conversationOver("it closed its standard output but still runs"),
 		);
 		if (this.#state === "stopping") this.#stop("forced"); // Stopped while it was spawned.
 	}

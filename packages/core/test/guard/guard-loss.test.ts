@@ -5,11 +5,11 @@ test.each([
 	[65, "one of its inner processes failed, or did not answer in time"],
 	[
 		67,
-		"its inner process, which forks the workers, was ended by a signal from a person, another program, or the kernel when memory is short (dmesg shows that)",
+		"its inner process, which forks the workers, was killed by a signal from a person, another program, or the kernel when memory ran out (dmesg shows that)",
 	],
 	[
 		68,
-		"its middle process was ended by a signal from a person, another program, or the kernel when memory is short (dmesg shows that)",
+		"its middle process was killed by a signal from a person, another program, or the kernel when memory ran out (dmesg shows that)",
 	],
 	[70, "its outer process failed"],
 	[3, "its outer process ended with status 3"],
@@ -19,6 +19,6 @@ test.each([
 
 test("a guard that a signal ended names it, and who may have sent it", () => {
 	expect(describeLoss({ kind: "signal", signal: "SIGKILL" })).toBe(
-		"its outer process was ended by SIGKILL from a person, another program, or the kernel when memory is short (dmesg shows that)",
+		"its outer process was killed by SIGKILL from a person, another program, or the kernel when memory ran out (dmesg shows that)",
 	);
 });

@@ -42,7 +42,7 @@ test.runIf(process.platform === "linux")(
 	async () => {
 		expect(await guardLayer(undefined)).toMatchObject({
 			...{ layer: "guard", status: "unavailable" },
-			detail: expect.stringMatching(/not found.*lives until the next start/),
+			detail: expect.stringMatching(/not found.*survives until the next start/),
 			remedy: expect.stringContaining("npm install"),
 		});
 	},

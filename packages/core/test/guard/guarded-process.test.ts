@@ -23,7 +23,8 @@ test("what cannot be started says why and what to do, as with Node as the parent
 	writeFileSync(file, "#!/bin/sh\n", { mode: 0o600 });
 	const script = join(bench.dataDir, "script");
 	writeFileSync(script, "#!/nowhere/python3 -u\n", { mode: 0o700 });
-	const named = /script exists, but not \/nowhere\/python3, which its first/;
+	const named =
+		/script exists, but \/nowhere\/python3, the interpreter that its first/;
 	const cases: [string, object, RegExp][] = [
 		[script, {}, named],
 		["./script", { cwd: bench.dataDir }, named],

@@ -111,7 +111,7 @@ test.runIf(process.platform === "linux")(
 			{
 				protection: "guard",
 				reason: expect.stringMatching(
-					/^3 guards in a row were lost.*For a minute workers are started without one/,
+					/^3 guards in a row were lost.*For a minute workers start without a guard/,
 				),
 			},
 		]);

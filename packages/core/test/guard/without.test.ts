@@ -43,9 +43,7 @@ test.runIf(process.platform === "linux")(
 		expect(events.of("protection.unavailable")).toMatchObject([
 			{
 				protection: "guard",
-				reason: expect.stringMatching(
-					/ENOENT.*workers are started without one/,
-				),
+				reason: expect.stringMatching(/ENOENT.*workers start without a guard/),
 			},
 		]);
 		await guard?.release();

@@ -243,7 +243,10 @@ onLinux("start times are counted on the clock that `moment` reads", () => {
 });
 
 test.each([
-	["4711", /another pid namespace: this process is \d+, and 4711 there.*Mount/],
+	[
+		"4711",
+		/another pid namespace: this process has pid \d+ here and 4711 there.*Mount/,
+	],
 	[undefined, /\/proc\/self cannot be read.*Mount/],
 ])("a /proc in which this process is %s is refused", (seen, message) => {
 	expect(() => requireOwnProc(seen)).toThrow(

@@ -75,7 +75,8 @@ test("a failed spawn reports why and what to do", async () => {
 	chmodSync(file, 0o600);
 	const script = join(directory, "script");
 	writeFileSync(script, "#!/nowhere/python3 -u\n", { mode: 0o700 });
-	const named = /script exists, but not \/nowhere\/python3, which its first/;
+	const named =
+		/script exists, but \/nowhere\/python3, the interpreter that its first/;
 	const cases: [string, Partial<ProcessSpec>, RegExp][] = [
 		[script, {}, named],
 		["./script", { cwd: directory }, named],

@@ -75,7 +75,7 @@ test("a call that the close cut short says how long it was left", async () => {
 		commands: { hang: scripts.hang },
 	});
 	const rejected = expect(pool.execute("hang")).rejects.toThrow(
-		/did not end within 70 ms.*drainMs/,
+		/was still running after 70 ms.*drainMs/,
 	);
 	await close({ drainMs: 70 });
 	await rejected;

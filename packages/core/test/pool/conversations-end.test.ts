@@ -150,7 +150,7 @@ describe("output that ends while the process lives", () => {
 		await expect(pool.execute("endOutput")).rejects.toMatchObject({
 			code: "WORKER_EXITED",
 			message: expect.stringContaining(
-				"it ended its standard output and runs on",
+				"it closed its standard output but still runs",
 			),
 		});
 	});
@@ -165,7 +165,7 @@ describe("output that ends while the process lives", () => {
 		await expect(opened).rejects.toMatchObject({
 			code: "WORKER_EXITED_EARLY",
 			message: expect.stringContaining(
-				"it ended its standard output and runs on",
+				"it closed its standard output but still runs",
 			),
 		});
 	});

@@ -107,7 +107,7 @@ const wrong: readonly [string, unknown, string, RegExp][] = [
 		"a text for a size",
 		{ size: "2" },
 		"INVALID_OPTION",
-		/"size" must be how many workers there are, or \{ min, max, idleMs \}, got "2"/,
+		/"size" must be a number of workers, or \{ min, max, idleMs \}, got "2"/,
 	],
 	[
 		"a heartbeat that is switched off by another word",

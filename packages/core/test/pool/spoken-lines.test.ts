@@ -32,7 +32,7 @@ describe("the lines for one event", () => {
 			loss: "it failed",
 		});
 		expect(spoken.textOf(noGuard)).toBe(
-			"[snakepit] There is no guard now. 3 guards in a row were lost.",
+			"[snakepit] The run has no guard now. 3 guards in a row were lost.",
 		);
 	});
 
@@ -58,7 +58,7 @@ describe("the lines for one event", () => {
 				exit: { kind: "signal", signal: "SIGSEGV" },
 				how: "lost",
 			},
-			"[snakepit] The preloaded parent of pool p (pid 9) was ended by SIGSEGV. Its workers end with it; the next start has another.",
+			"[snakepit] The preloaded parent of pool p (pid 9) was ended by SIGSEGV. Its workers end with it; the next worker start creates a new one.",
 		],
 		[
 			"one that is released",
@@ -82,7 +82,7 @@ describe("the lines for one event", () => {
 				exit: { kind: "code", code: 1 },
 				how: "lost",
 			},
-			"[snakepit] The companion of pool p (pid 9) exited with code 1. Its workers end with it, and another one is started.",
+			"[snakepit] The companion of pool p (pid 9) exited with code 1. Its workers end with it, and Snakepit starts a new one.",
 		],
 		[
 			"one that is released with its pool",
@@ -106,7 +106,7 @@ describe("the lines for one event", () => {
 				reason: "There is no such program.\nIts last lines:\n  | hello",
 				failures: 1,
 			},
-			"[snakepit] Pool p has no companion: There is no such program. Calls wait; it is tried again.",
+			"[snakepit] Pool p has no companion: There is no such program. Calls wait while Snakepit tries again.",
 		],
 		[
 			"a guard that is lost",
@@ -116,7 +116,7 @@ describe("the lines for one event", () => {
 				how: "lost",
 				loss: "its middle process was ended by a signal",
 			},
-			"[snakepit] The guard (pid 9) was lost: its middle process was ended by a signal. The workers below it end with it, and others are started.",
+			"[snakepit] The guard (pid 9) was lost: its middle process was ended by a signal. Its workers end with it, and Snakepit starts new ones.",
 		],
 		["a guard that there never was", noGuard, undefined],
 	])("%s", (_, event, text) => {

@@ -44,7 +44,7 @@ test.each([
 	["ENFILE", /ulimit -n/],
 	["ENOSPC", /[Ff]ree some space/],
 	["EROFS", /mounted read-only/],
-	["EACCES", /change its rights/],
+	["EACCES", /change its permissions/],
 	["SQLITE_READONLY_DIRECTORY", /read-only for this user/],
 ])("%s names what helps", (systemCode, remedy) => {
 	const { message } = ledgerFailure(failing(systemCode), "/the/ledger");

@@ -106,7 +106,7 @@ describe("output that ends", () => {
 		expect(events.of("worker.condemned")).toMatchObject([
 			{
 				reason: "broken",
-				message: expect.stringContaining("it ended its standard output"),
+				message: expect.stringContaining("it closed its standard output"),
 			},
 		]);
 		await clock.advance(999);
@@ -117,7 +117,7 @@ describe("output that ends", () => {
 				code: "WORKER_EXITED",
 				ran: "maybe",
 				message: expect.stringMatching(
-					/cannot answer this call any more: .*standard output and runs on/,
+					/cannot answer this call any more: .*standard output but still runs/,
 				),
 			},
 		]);

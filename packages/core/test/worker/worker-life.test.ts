@@ -226,7 +226,7 @@ describe("a condemned worker", () => {
 			{
 				code: "WORKER_HUNG",
 				message: expect.stringMatching(
-					/has not answered for 10000 ms and did nothing \(heartbeat\.hungAfterMs\)[^|]*\| in spin\(\)/,
+					/has not answered for 10000 ms and used no processor time \(heartbeat\.hungAfterMs\)[^|]*\| in spin\(\)/,
 				),
 			},
 		]);

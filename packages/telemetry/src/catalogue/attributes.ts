@@ -8,7 +8,7 @@ const TEXT = {
 	"snakepit.pool.name": "The pool.",
 	"snakepit.adapter": "The name of its adapter.",
 	"snakepit.command":
-		"The command or tool. On metrics `_OTHER` from the 101st on.",
+		"The command or tool. On metrics, `_OTHER` from the 101st on.",
 	"snakepit.call.id": "Names the call in events and logs.",
 	"snakepit.call.shape": "`unary`, `stream` or `lease`.",
 	"snakepit.call.outcome": "`succeeded`, `failed`, `aborted` or `timed_out`.",
@@ -42,10 +42,10 @@ const TEXT = {
 	"snakepit.signal":
 		"The signal that this program got, or with which a protection ended a process.",
 	"snakepit.signal.answer":
-		"What follows the signal: the pools `close`, are ended by `kill`, or stay open because the program listens itself: `wait` for a grace, `ignore` for good.",
+		"What Snakepit does after the signal: `close` the pools, `kill` them, or keep them open because the program listens itself: `wait` for a grace period, `ignore` for good.",
 	"snakepit.log.logger": "The name of the worker's logger.",
 	"snakepit.worker.notification":
-		"What the worker said without being asked, as its protocol names it.",
+		"The name that the worker's protocol gives to its notification.",
 	"snakepit.link":
 		"What a link points to: `previous attempt`, `failed attempt`, `stopped worker` or `call`.",
 	"snakepit.drop.reason":
@@ -69,7 +69,7 @@ const INTEGER = {
 	"snakepit.pool.min": "How many workers it has at least.",
 	"snakepit.pool.max": "How many workers it has at most.",
 	"snakepit.control.act": "What was asked for from another process.",
-	"snakepit.control.target": "The worker or the command that it is about.",
+	"snakepit.control.target": "The worker or command that the request concerns.",
 	"snakepit.control.by": "Who asked for it, as the caller says.",
 	"snakepit.pool.cut_short":
 		"Calls that were outstanding when the drain time was over.",
@@ -83,7 +83,7 @@ const INTEGER = {
 		"How often it was started before in this run.",
 	"snakepit.protection.killed": "Processes that it ended.",
 	"snakepit.protection.detection_time":
-		"From the first sign of the host's death to certainty, in seconds.",
+		"From the first sign of the host's death to its proof, in seconds.",
 	"process.pid": "The process that it is about.",
 	"process.exit.code": "The exit code.",
 } as const;
@@ -94,7 +94,7 @@ const NUMBER = {
 	"snakepit.worker.uptime": "How long it lived, in seconds.",
 	"snakepit.pool.drain_time": "How long calls may still take, in seconds.",
 	"snakepit.heartbeat.timeout":
-		"The answer was waited for at most, in seconds.",
+		"How long the host waited for the answer at most, in seconds.",
 	"snakepit.heartbeat.silence": "Since its last answer, in seconds.",
 	"snakepit.heartbeat.cpu_time":
 		"Processor time it used while silent, in seconds.",
@@ -102,8 +102,8 @@ const NUMBER = {
 } as const;
 
 const BOOLEAN = {
-	"snakepit.run.clean": "Whether its own program ended it in order.",
-	"snakepit.forced": "Whether it was the second one.",
+	"snakepit.run.clean": "Whether its own program closed it.",
+	"snakepit.forced": "Whether it was the second signal, which kills at once.",
 } as const;
 
 const TEXTS = {

@@ -58,14 +58,14 @@ export const CONTROL_EVENTS: Pick<
 		group: "process",
 		severity: "info",
 		line: ({ pool, files, durationMs }) =>
-			`pool ${pool} has new workers since ${counted(files.length, "file")} changed (${duration(durationMs)})`,
+			`pool ${pool} replaced its workers after ${counted(files.length, "file")} changed (${duration(durationMs)})`,
 		attributes: { ...POOL, "snakepit.duration": "durationMs" },
 	},
 	"pool.reload_failed": {
 		group: "process",
 		severity: "warn",
 		line: ({ pool, files, error }) =>
-			`pool ${pool} keeps its workers, none could be started since ${counted(files.length, "file")} changed: ${error.message}`,
+			`pool ${pool} keeps its old workers, because no new one started after ${counted(files.length, "file")} changed: ${error.message}`,
 		attributes: {
 			...POOL,
 			"error.type": ({ error }) => codeOf(error),

@@ -27,7 +27,7 @@ export const HEARTBEAT_EVENTS: EventPlaces<"heartbeat"> = {
 		group: "heartbeat",
 		severity: "warn",
 		line: ({ workerId, silentMs }) =>
-			`${workerId} has not answered for ${duration(silentMs)}, but it works`,
+			`${workerId} has not answered for ${duration(silentMs)}, but it uses the processor`,
 		attributes: {
 			...WORKER,
 			"snakepit.heartbeat.silence": "silentMs",
@@ -38,14 +38,14 @@ export const HEARTBEAT_EVENTS: EventPlaces<"heartbeat"> = {
 		group: "heartbeat",
 		severity: "info",
 		line: ({ workerId, reason }) =>
-			`${workerId} is not judged by its silence: ${reason}`,
+			`the heartbeat of ${workerId} is suspended: ${reason}`,
 		attributes: { ...WORKER, "snakepit.reason": "reason" },
 	},
 	"heartbeat.hung": {
 		group: "heartbeat",
 		severity: "error",
 		line: ({ workerId, cause, silentMs, missedInARow }) =>
-			`${workerId} hangs (${cause}): silent for ${duration(silentMs)}, ${counted(missedInARow, "ping")} missed in a row`,
+			`${workerId} is hung (${cause}): silent for ${duration(silentMs)}, ${counted(missedInARow, "ping")} missed in a row`,
 		attributes: {
 			...WORKER,
 			"snakepit.reason": "cause",

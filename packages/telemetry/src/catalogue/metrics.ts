@@ -122,8 +122,7 @@ const TABLE = {
 		group: "process",
 		kind: "counter",
 		unit: "{restart}",
-		description:
-			"Starts that take the place of a worker, by why that one ended.",
+		description: "Starts that replace a worker, by the reason for its end.",
 		attributes: ["snakepit.pool.name", "snakepit.worker.end.reason"],
 	},
 	"snakepit.worker.exits": {
@@ -143,7 +142,7 @@ const TABLE = {
 		kind: "histogram",
 		unit: "s",
 		description:
-			"From the decision to stop a worker until nothing of it is left.",
+			"From the decision to stop a worker until all its processes are gone.",
 		attributes: ["snakepit.pool.name", "snakepit.worker.end.reason"],
 		buckets: "cleanup",
 	},
@@ -263,7 +262,7 @@ const TABLE = {
 		kind: "counter",
 		unit: "{item}",
 		description:
-			"What telemetry or another listener lost: values that were cut, commands beyond the limit, listeners and exporters that threw.",
+			"What telemetry or another listener lost: cut values, commands beyond the limit, and listeners and exporters that threw.",
 		attributes: ["snakepit.drop.reason"],
 	},
 } as const;

@@ -7,7 +7,7 @@ export const PROTECTION_EVENTS: EventPlaces<"protection"> = {
 	"protection.started": {
 		group: "watchdog",
 		severity: ({ restarts }) => (restarts > 0 ? "warn" : "info"),
-		line: ({ protection, pid }) => `the ${protection} is at work, pid ${pid}`,
+		line: ({ protection, pid }) => `the ${protection} is running, pid ${pid}`,
 		attributes: {
 			...PROTECTION,
 			"process.pid": "pid",
@@ -73,7 +73,7 @@ export const PROTECTION_EVENTS: EventPlaces<"protection"> = {
 		spans: ["protection settle"],
 		severity: "warn",
 		line: ({ protection, ofRun, killed, durationMs }) =>
-			`the ${protection} of run ${ofRun} was done ${duration(durationMs)} after the death of its host: ${counted(killed, "process", "processes")} ended`,
+			`the ${protection} of run ${ofRun} finished ${duration(durationMs)} after the death of its host: ${counted(killed, "process", "processes")} ended`,
 		attributes: {
 			...PROTECTION,
 			"snakepit.run.of": "ofRun",

@@ -17,7 +17,8 @@ export const RUN_CONTROL_EVENTS: EventPlaces<"control"> = {
 	"control.unavailable": {
 		group: "process",
 		severity: "warn",
-		line: ({ reason }) => `nobody can look at this run: ${reason}`,
+		line: ({ reason }) =>
+			`this run cannot be inspected or controlled: ${reason}`,
 		attributes: { ...RUN, "snakepit.reason": "reason" },
 	},
 };

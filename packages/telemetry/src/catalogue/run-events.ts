@@ -30,7 +30,7 @@ export const RUN_EVENTS: EventPlaces<
 		group: "process",
 		severity: ({ clean }) => (clean ? "debug" : "warn"),
 		line: ({ runId, clean }) =>
-			`run ${runId} is over${clean ? "" : ", not in order"}`,
+			`run ${runId} has ended${clean ? "" : ", but was not closed"}`,
 		attributes: { ...RUN, "snakepit.run.clean": "clean" },
 	},
 	"cleanup.started": { group: "process", spans: ["cleanup"] },
@@ -186,7 +186,7 @@ export const RUN_EVENTS: EventPlaces<
 		group: "process",
 		severity: "warn",
 		line: ({ pool, code, reason }) =>
-			`workers of ${pool} start by themselves: ${code}: ${reason}`,
+			`workers of ${pool} start without a preloaded parent: ${code}: ${reason}`,
 		attributes: { ...POOL, "snakepit.reason": "code" },
 	},
 	"companion.started": {
@@ -232,7 +232,7 @@ export const RUN_EVENTS: EventPlaces<
 		group: "process",
 		severity: "warn",
 		line: ({ signal, graceMs, otherListeners }) =>
-			`the program has not ended ${duration(graceMs)} after ${signal}, to which it has ${counted(otherListeners, "listener")}: ending the workers and the program`,
+			`the program has not ended ${duration(graceMs)} after ${signal}, for which it has ${counted(otherListeners, "listener")}: ending the workers and the program`,
 		attributes: {
 			"snakepit.signal": "signal",
 			"snakepit.duration": "graceMs",
@@ -273,6 +273,6 @@ function whatFollows({
 		case "wait":
 			return `the program listens to it, and has ${duration(graceMs)} to end by itself`;
 		case "ignore":
-			return "the program listens to it, and decides what follows";
+			return "the program listens to it and decides what happens next";
 	}
 }

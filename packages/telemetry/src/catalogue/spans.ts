@@ -43,7 +43,7 @@ const SPAN_TABLE = {
 		name: "queue",
 		parent: "call",
 		description:
-			"The wait for a worker; a call that did not have to wait has none, one that is retried may have several.",
+			"The wait for a worker. A call that did not wait has no such span; a retried call may have several.",
 		attributes: ["error.type"],
 	},
 	attempt: {
@@ -104,7 +104,7 @@ const SPAN_TABLE = {
 		name: "job {program}",
 		parent: "the span in which `run.job` was called",
 		description:
-			"A job of a run that a pool with telemetry shares, or that has `traceJobs()`, from its acceptance to its end; its wait for a turn is in it.",
+			"A job, from its acceptance to its end, with its wait in the queue. Its run has a pool with telemetry, or `traceJobs()`.",
 		attributes: [
 			"snakepit.job.id",
 			"snakepit.job.program",
@@ -120,7 +120,8 @@ const SPAN_TABLE = {
 		group: "process",
 		name: "cleanup",
 		parent: "pool start",
-		description: "Searches for what dead programs left behind, and ends it.",
+		description:
+			"The search for processes that dead programs left behind, and their end.",
 		attributes: [
 			"snakepit.run.id",
 			"snakepit.cleanup.dead_runs",
@@ -171,7 +172,7 @@ const SPAN_TABLE = {
 		parent: "pool close; else it starts its own trace",
 		links: "attempts that failed with it",
 		description:
-			"From the decision to stop a worker until its process is gone. A worker that died by itself, unnoticed until then, has none.",
+			"From the decision to stop a worker until its process is gone. A worker that died by itself has no such span.",
 		attributes: [
 			"snakepit.pool.name",
 			"snakepit.worker.id",
@@ -217,7 +218,7 @@ export const SPANS: Readonly<Record<SpanKindName, SpanDefinition>> =
 const EVENT_TABLE = {
 	exception: {
 		description:
-			"An error, once: on the attempt that failed, or on the call that never got so far.",
+			"An error, recorded once: on the attempt that failed, or on the call if no attempt began.",
 		attributes: ["exception.type", "exception.message", "exception.stacktrace"],
 	},
 	cancelled: {

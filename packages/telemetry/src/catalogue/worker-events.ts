@@ -85,7 +85,7 @@ export const WORKER_EVENTS: EventPlaces<"worker"> = {
 		line: ({ workerId, pid, exit, reason, lifetimeMs, callsLost }) => {
 			const how =
 				exit === undefined
-					? "nobody knows how"
+					? "exit status unknown"
 					: exit.kind === "code"
 						? `exit code ${exit.code}`
 						: exit.signal;
@@ -111,7 +111,7 @@ export const WORKER_EVENTS: EventPlaces<"worker"> = {
 		group: "process",
 		severity: "warn",
 		line: ({ workerId, groupId, pids }) =>
-			`${workerId} may have left ${counted(pids.length, "process")} in group ${groupId}, or they are others': left alone: ${pids.join(", ")}`,
+			`${workerId} may have left ${counted(pids.length, "process")} in group ${groupId}, or they belong to another program; left alone: ${pids.join(", ")}`,
 		attributes: { ...WORKER, "process.pid": "groupId" },
 	},
 	"worker.output": {

@@ -32,7 +32,7 @@ export const WATCHDOG_DEFAULTS: Readonly<
 	graceMs: {
 		value: 0,
 		reason:
-			"after the host's death nobody can use a worker's results, and a process that ignores SIGTERM would survive for the whole grace",
+			"after the host's death nobody can use a worker's results, and a process that ignores SIGTERM would survive the whole grace period",
 	},
 	checkIntervalMs: {
 		value: 1000,

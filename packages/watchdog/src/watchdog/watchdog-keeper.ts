@@ -221,7 +221,7 @@ export class WatchdogKeeper {
 					type: "protection.unavailable",
 					wallMs: context.clock.wall(),
 					protection: NAME,
-					reason: `The watchdog died ${this.#deaths} times in a row, the last time because ${reason}. It will be started again, with growing delays.`,
+					reason: `The watchdog died ${this.#deaths} times in a row, the last time because ${reason}. Snakepit starts it again, with growing delays.`,
 				});
 		const restart = (): void => this.#restart(clock);
 		const delayMs = restartDelay(this.#deaths);

@@ -48,7 +48,7 @@ async function inspect(): Promise<LayerReport> {
 			layer: "watchdog",
 			status: "available",
 			detail:
-				"a process beside the program ends the workers, their groups and whatever carries the run's marker when the program is killed",
+				"when the program is killed, a separate process kills its workers, their groups and every process with the run's marker",
 		};
 	} catch (error) {
 		const missing = error instanceof ProtectionUnavailable;

@@ -59,7 +59,7 @@ test("calls and incidents are kept apart, latest first and not without end", () 
 	expect(run.calls.map(({ callId }) => callId)).toEqual(["c2", "c1"]);
 	expect(run.calls[0]?.code).toBeUndefined();
 	expect(run.incidents).toMatchObject([
-		{ tone: "bad", text: "a hangs: silent for 10.0 s" },
+		{ tone: "bad", text: "a is hung: silent for 10.0 s" },
 	]);
 	expect(run).toMatchObject({ events: 4, lost: 4 });
 	const many = Array(600).fill(event({ type: "pool.closed", pool: "a" }));
