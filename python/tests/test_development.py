@@ -12,6 +12,7 @@ from pathlib import Path
 import msgpack
 import numpy
 import pytest
+from conftest import Host
 
 import snakepit_bridge
 from snakepit_bridge._gen import bridge_pb2 as pb
@@ -75,6 +76,47 @@ def test_each_file_is_reported_once_with_the_moment_after_which_it_was_loaded(
     assert BEGUN_S * 1_000_000 < first.since_us <= second.since_us
     for name in ("first_module", "linked_module"):
         del sys.modules[name]
+
+
+LATE = """
+from snakepit_bridge import tool
+
+
+@tool
+def plain() -> None:
+    import late_in_plain
+
+
+@tool
+async def waits() -> None:
+    import late_in_async
+
+
+@tool
+def streams():
+    import late_in_stream
+
+    yield 1
+"""
+
+
+@pytest.mark.parametrize("transport", ["grpc", "framed"])
+@pytest.mark.parametrize("calls_per_worker", [1, 2])
+def test_what_a_call_imports_is_reported_after_it(
+    start: Host, tmp_path: Path, calls_per_worker: int
+) -> None:
+    host = start(LATE, watch={}, callsPerWorker=calls_per_worker)
+    conversation = host.converse()
+    for tool, module, call in (
+        ("plain", "late_in_plain", {}),
+        ("waits", "late_in_async", {}),
+        ("streams", "late_in_stream", {"stream_credit": 2}),
+    ):
+        late = tmp_path / f"{module}.py"
+        late.write_text("")
+        conversation.begin(tool, **call)
+        while str(late) not in conversation.receive().sources.files:
+            pass
 
 
 def test_types_are_written_when_they_differ_with_the_flags_that_made_them(

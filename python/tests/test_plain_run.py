@@ -70,7 +70,7 @@ def test_who_waits_is_served_after_each_call(bench: Bench, waits: str) -> None:
     if waits == "for an answer":
         bench.table.replies[9] = (3, Reply("f"))
     elif waits == "for the last call":
-        bench.table.on_settled = lambda: None
+        bench.table.on_forgotten = lambda: None
     followed: list[int] = []
     bench.table.follow_up = followed.append  # type: ignore[method-assign, assignment]
     bench.run()
@@ -92,7 +92,7 @@ def test_a_handler_that_raises_when_a_call_is_over_ends_it(
 ) -> None:
     bench.submit(1, "takes", [1])
     bench.submit(2, "takes", [2])
-    bench.table.on_settled = lambda: None
+    bench.table.on_forgotten = lambda: None
     if step == "its answer leaves":
         bench.outbox.added = InterruptedList()
     else:

@@ -19,7 +19,6 @@ from snakepit_bridge.bridge.transport import Transport, TransportParts
 from snakepit_bridge.bridge_log import logger
 from snakepit_bridge.calls.call_page import CallPage
 from snakepit_bridge.calls.runner import Runner
-from snakepit_bridge.calls.running_call import RunningCall
 from snakepit_bridge.threads.call_soon import call_soon
 from snakepit_bridge.threads.notice import Notice
 from snakepit_bridge.tools.tool import Tool
@@ -137,14 +136,7 @@ class BridgeThread:
 
     def after_each_call(self, action: Callable[[], None]) -> None:
         """Has `action` called, in any thread, when a call is over; before `start`."""
-        before = self._calls.on_over
-
-        def on_over(running: RunningCall) -> None:
-            if before is not None:
-                before(running)
-            action()
-
-        self._calls.on_over = on_over
+        self._calls.after_each_call(action)
 
     def start(self) -> None:
         """Listens.

@@ -43,7 +43,7 @@ class CallTable:
         shared_memory: where large values are handed over; None where they are sent.
         tracing: begins spans; None where there is no OpenTelemetry.
         replies: what waits for host calls, with the number of its call.
-        on_settled: called when a call is over, while the worker leaves.
+        on_forgotten: called after each call, in whichever thread forgets it.
         page: where the worker notes which calls it begins; None without shared memory.
     """
 
@@ -70,7 +70,7 @@ class CallTable:
         self._numbers = itertools.count(1)
         self._loop: Loop | None = None
         self._bridge = 0
-        self.on_settled: Callable[[], None] | None = None
+        self.on_forgotten: Callable[[], None] | None = None
 
     # ------------------------------------------------ in the thread that reads
 
@@ -100,7 +100,7 @@ class CallTable:
         if self._loop is None:
             return not self.running
         settled = Notice(self._loop)
-        self.on_settled = settled.notify
+        self.after_each_call(settled.notify)
         return await settled.wait(lambda: not self.running, timeout)
 
     def reply(self, host_call_id: int) -> Reply | None:
@@ -127,6 +127,17 @@ class CallTable:
 
     # ------------------------------------------------ in any thread
 
+    def after_each_call(self, action: Callable[[], None]) -> None:
+        """Has `action` called when a call has been forgotten, after earlier actions."""
+        before = self.on_forgotten
+
+        def on_forgotten() -> None:
+            if before is not None:
+                before()
+            action()
+
+        self.on_forgotten = on_forgotten
+
     def send(self, frame: pb.WorkerFrame) -> None:
         """Sends a frame."""
         self.outbox.put(frame)
@@ -150,8 +161,8 @@ class CallTable:
         """Does what is left to do when a call has been forgotten."""
         if self.replies:
             self._in_bridge(lambda: self._give_up(call_id))
-        if self.on_settled is not None:
-            self.on_settled()
+        if self.on_forgotten is not None:
+            self.on_forgotten()
 
     def later(self, delay_s: float, callback: Callable[[], None]) -> None:
         """Calls back in the bridge's thread, in so many seconds."""

@@ -242,7 +242,7 @@ class CoroutineRun(Coroutine[Any, Any, None]):
             table.outbox.put_last(frame)
             # After the frame: a worker that leaves is gone when no call is left.
             del table.running[call.number]
-            if table.replies or table.on_settled is not None:
+            if table.replies or table.on_forgotten is not None:
                 table.follow_up(call.number)
         else:
             call.settle(frame)

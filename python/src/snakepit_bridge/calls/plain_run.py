@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         max_message_bytes: int
         running: dict[int, RunningCall]
         replies: dict[int, tuple[int, Reply]]
-        on_settled: Callable[[], None] | None
+        on_forgotten: Callable[[], None] | None
 
         def follow_up(self, call_id: int) -> None:
             """Does what is left to do when a call has been forgotten."""
@@ -138,7 +138,7 @@ class PlainRun:
                     add(frame)
                     # After the frame: a worker that leaves is gone when no call is left.
                     del running[number]
-                    if table.replies or table.on_settled is not None:
+                    if table.replies or table.on_forgotten is not None:
                         table.follow_up(number)
                     held += 1
                 gathering.progress += 1
