@@ -247,6 +247,55 @@ def test_the_other_thread_may_close_or_write_all_before_a_flush_gets_the_lock(
     assert receiver.arrived() == ([1] if meanwhile == "flush" else [])
 
 
+class Held:
+    """A lock; before it is free again the first time, another thread does something."""
+
+    def __init__(self, meanwhile: Callable[[], None]) -> None:
+        self._lock = threading.Lock()
+        self._meanwhile: Callable[[], None] | None = meanwhile
+        self.locked = self._lock.locked
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        meanwhile, self._meanwhile = self._meanwhile, None
+        if meanwhile is not None:
+            in_thread(meanwhile)
+        self._lock.release()
+
+
+def test_a_frame_that_comes_while_a_flush_finds_none_leaves(
+    outbox: FramedOutbox, receiver: Receiver
+) -> None:
+    class Late(Held):
+        """The other thread wrote all before one got it."""
+
+        def __enter__(self) -> None:
+            if self._meanwhile is not None:
+                outbox._waiting.clear()
+            super().__enter__()
+
+    outbox._writing = Late(lambda: outbox.put_last(frame(2)))  # type: ignore[assignment]
+    outbox.put_last(frame(1))
+    assert receiver.arrived() == [2]
+
+
+def test_a_connection_that_opens_while_a_flush_finds_none_is_written_to(
+    outbox: FramedOutbox,
+) -> None:
+    ours, theirs = socket.socketpair()
+    theirs.setblocking(False)
+    with ours, theirs:
+        outbox._writing = Held(lambda: outbox.open(ours))  # type: ignore[assignment]
+        outbox.put(frame(1))
+        if outbox._socket is None:
+            # Nothing had the lock.
+            outbox.open(ours)
+        assert Receiver(theirs).arrived() == [1]
+        outbox.close()
+
+
 def test_a_connection_that_cannot_be_written_to_is_shut_down() -> None:
     outbox = FramedOutbox()
     ours, theirs = socket.socketpair()

@@ -153,7 +153,7 @@ class FramedOutbox:
     def flush(self) -> None:
         """Writes what waits, as far as the socket takes it."""
         waiting, writing = self._waiting, self._writing
-        while waiting and not self._full:
+        while waiting and not self._full and (connection := self._socket) is not None:
             if writing.locked():
                 # The thread that writes looks again when it is done.
                 return
@@ -161,8 +161,9 @@ class FramedOutbox:
             with writing:
                 connection = self._socket
                 if connection is None or not waiting:
-                    # The other thread closed it, or wrote all, a moment ago.
-                    break
+                    # The other thread closed it, or wrote all, a moment ago. This looks
+                    # again: what came since was left to who has the lock.
+                    continue
                 data = waiting.popleft()
                 # A single answer, as of most calls, is neither a log record nor what is
                 # left of a batch.
