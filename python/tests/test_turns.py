@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -31,6 +32,10 @@ class MainThread:
     def run(self) -> None:
         while self.work:
             self.work.pop(0)()
+
+    def run_loop(self) -> None:
+        while self.for_loop:
+            self.for_loop.pop(0)()
 
 
 class Bench:
@@ -160,6 +165,55 @@ def test_a_call_that_was_cancelled_while_it_waited_does_not_begin() -> None:
     bench.turns.over(first)
     bench.main.run()
     assert bench.begun == [first, last]
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_call_that_is_cancelled_as_it_gets_its_turn_does_not_keep_it(
+    is_async: bool,
+) -> None:
+    bench = Bench()
+    met = threading.Event()
+
+    class Turn:
+        """A lock that says when the other thread is at it."""
+
+        def __init__(self) -> None:
+            self._lock = threading.Lock()
+
+        def __enter__(self) -> None:
+            if threading.current_thread() is not threading.main_thread():
+                met.set()
+            self._lock.acquire()
+
+        def __exit__(self, *_: object) -> None:
+            self._lock.release()
+
+    def cancel() -> None:
+        bench.turns.over(call)
+        met.set()
+
+    class Cancelled:
+        """A call that another thread cancels when the main thread has seen it wait."""
+
+        tool = SimpleNamespace(is_async=is_async)
+        is_coroutine = False
+
+        @property
+        def state(self) -> CallState:
+            canceller.start()
+            assert met.wait(30)
+            return CallState.WAITING
+
+    bench.turns._turn = Turn()  # type: ignore[assignment]
+    canceller = threading.Thread(target=cancel)
+    call: Any = Cancelled()
+    bench.turns.submit(call)
+    bench.main.run()
+    bench.main.run_loop()
+    canceller.join(30)
+    last = bench.submit()
+    bench.main.run()
+    assert bench.begun == [call, last]
 
 
 def test_the_end_of_a_call_that_is_not_its_turn_begins_nothing() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable
 
@@ -61,6 +62,9 @@ class Turns:
         self._start_coroutines = start_coroutines
         self.waiting: deque[RunningCall] = deque()
         self._current: object = None
+        # Held while a call gets its turn, or leaves it: one that is cancelled just then
+        # would keep it for ever.
+        self._turn = threading.Lock()
         # Whether the main thread is going to look at the calls that wait.
         self._will_look = False
         main.one_at_a_time = True
@@ -104,10 +108,21 @@ class Turns:
 
     def over(self, running: object) -> None:
         """Notes that a call is over; from any thread."""
-        if running is self._current:
+        with self._turn:
+            if running is not self._current:
+                return
             self._current = None
-            if self.waiting:
-                self.look()
+        if self.waiting:
+            self.look()
+
+    def _gets_turn(self, running: RunningCall) -> bool:
+        """Gives the turn to a call; returns whether it takes it. One that was cancelled
+        while it waited has ended."""
+        with self._turn:
+            if running.state is _ENDED:
+                return False
+            self._current = running
+            return True
 
     def _begin_next_in_loop(self) -> None:
         self._will_look = False
@@ -122,9 +137,7 @@ class Turns:
                 self._start_coroutines()
                 return
             waiting.popleft()
-            # One that was cancelled while it waited has ended.
-            if running.state is not _ENDED:
-                self._current = running
+            if self._gets_turn(running):
                 self._start(running)
                 self._gathering.progress += 1
 
@@ -138,8 +151,7 @@ class Turns:
                     return
                 if type(running) is PlainCall:
                     self._run_plain(running, waiting)
-                elif running.state is not _ENDED:
-                    self._current = running
+                elif self._gets_turn(running):
                     self._start(running)
                     self._gathering.progress += 1
         finally:
