@@ -155,17 +155,17 @@ def test_a_watcher_sees_the_worker_leave(start: Host, tmp_path: Path) -> None:
     )
     conversation = worker.converse()
     answers = watch(worker, b"")
-    assert answers.get(timeout=10) == SERVING
+    assert answers.get(timeout=30) == SERVING
     conversation.half_close()
-    assert answers.get(timeout=10) == NOT_SERVING
+    assert answers.get(timeout=30) == NOT_SERVING
     gate.write_bytes(b"")
-    assert answers.get(timeout=10) is None
+    assert answers.get(timeout=30) is None
     assert worker.exit_status() == 0
 
 
 def test_watching_another_service_reports_it_as_unknown(start: Host) -> None:
     answers = watch(start("greeter"), b"\x0a\x05other")
-    assert answers.get(timeout=10) == b"\x08\x03"
+    assert answers.get(timeout=30) == b"\x08\x03"
 
 
 def test_a_ping_is_answered_while_a_tool_blocks(start: Host) -> None:
@@ -218,10 +218,10 @@ def test_the_tools_are_described_with_their_schemas(start: Host) -> None:
 
 def test_silence_of_the_host_is_warned_about_once(start: Host) -> None:
     conversation = start("greeter", silenceWarnMs=200).converse()
-    log = conversation.logs.get(timeout=10)
+    log = conversation.logs.get(timeout=30)
     assert log.message == "no ping from the host for 0.2 s"
     assert log.level == 30
     with pytest.raises(queue.Empty):
         conversation.logs.get(timeout=0.6)
     conversation.unary("Ping", b"", pb.PingResponse.FromString)
-    assert "no ping" in conversation.logs.get(timeout=10).message
+    assert "no ping" in conversation.logs.get(timeout=30).message

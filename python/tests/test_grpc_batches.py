@@ -44,7 +44,7 @@ def test_a_batch_within_a_batch_is_ignored(start: Host) -> None:
     call = pb.HostFrame(call=pb.Call(call_id=1, tool="greet"))
     inner = pb.HostFrame(batch=pb.HostFrames(frames=[call.SerializeToString()]))
     conversation.send(batch=pb.HostFrames(frames=[inner.SerializeToString()]))
-    log = conversation.logs.get(timeout=10)
+    log = conversation.logs.get(timeout=30)
     assert "of an unknown kind" in log.message
     assert conversation.call("greet", {"name": "you"}) == "Hello you!"
 

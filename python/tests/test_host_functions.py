@@ -152,7 +152,7 @@ def test_a_host_call_fails_when_its_call_is_over(
 ) -> None:
     conversation = shared(TOOLS).converse()
     conversation.call("leaves_a_thread")
-    assert conversation.logs.get(timeout=10).message == "left behind: CALL_OVER"
+    assert conversation.logs.get(timeout=30).message == "left behind: CALL_OVER"
 
 
 def test_an_asynchronous_tool_must_not_block_its_loop(shared: Host) -> None:

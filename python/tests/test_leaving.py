@@ -151,7 +151,7 @@ def test_a_hook_that_fails_does_not_stop_the_others(start: Host) -> None:
     conversation = worker.converse()
     conversation.half_close()
     assert worker.exit_status() == 0
-    log = conversation.logs.get(timeout=10)
+    log = conversation.logs.get(timeout=30)
     assert log.message == "a shut-down hook failed"
     assert "ValueError: a bad hook" in log.traceback
 

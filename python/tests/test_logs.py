@@ -73,7 +73,7 @@ TOOLS = """
 def test_a_record_arrives_with_its_call_before_the_calls_end(start: Host) -> None:
     trace = {"traceparent": "00-" + "a" * 32 + "-" + "b" * 16 + "-01"}
     conversation = start(TOOLS).converse()
-    assert conversation.logs.get(timeout=10).message == "starting"
+    assert conversation.logs.get(timeout=30).message == "starting"
     call_id = conversation.begin("logs", trace_context=trace)
     conversation.terminal(call_id)
     first, second = conversation.logs.get_nowait(), conversation.logs.get_nowait()
@@ -91,7 +91,7 @@ def test_a_record_arrives_with_its_call_before_the_calls_end(start: Host) -> Non
 
 
 def test_a_record_of_the_start_waits_for_the_conversation(start: Host) -> None:
-    log = start(TOOLS).converse().logs.get(timeout=10)
+    log = start(TOOLS).converse().logs.get(timeout=30)
     assert (log.message, log.call_id) == ("starting", 0)
 
 
@@ -104,7 +104,7 @@ def test_the_host_sets_the_level(start: Host) -> None:
 
 def test_a_record_of_an_asynchronous_tool_names_its_call(start: Host) -> None:
     conversation = start(TOOLS, callsPerWorker=2).converse()
-    conversation.logs.get(timeout=10)
+    conversation.logs.get(timeout=30)
     call_id = conversation.begin("logs_later")
     conversation.terminal(call_id)
     assert conversation.logs.get_nowait().call_id == call_id
@@ -120,7 +120,7 @@ def test_a_record_with_an_error_carries_the_traceback(start: Host) -> None:
 
 def test_a_record_of_a_tools_own_thread_belongs_to_no_call(start: Host) -> None:
     conversation = start(TOOLS).converse()
-    conversation.logs.get(timeout=10)
+    conversation.logs.get(timeout=30)
     conversation.call("logs_in_a_thread")
     assert conversation.logs.get_nowait().call_id == 0
 
@@ -129,7 +129,7 @@ def test_records_that_cannot_be_formatted_or_are_too_long_break_nothing(
     start: Host,
 ) -> None:
     conversation = start(TOOLS).converse()
-    conversation.logs.get(timeout=10)
+    conversation.logs.get(timeout=30)
     conversation.call("logs_badly")
     long = conversation.logs.get_nowait().message
     assert len(long) <= 16 << 10

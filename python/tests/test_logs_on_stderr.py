@@ -111,7 +111,7 @@ def test_a_warning_during_a_start_that_succeeds_is_reported_once(start: Host) ->
         def asks() -> None: ...
         """
     )
-    log = worker.converse().logs.get(timeout=10)
+    log = worker.converse().logs.get(timeout=30)
     assert (log.message, log.handled) == ("no model", True)
     worker.wait_for_stderr("WARNING:shop:no model\n")
 
@@ -138,8 +138,8 @@ def test_the_last_records_before_a_crash_arrive(start: Host) -> None:
         transport="framed",
     ).converse()
     conversation.begin("dies")
-    assert conversation.logs.get(timeout=10).message == "into the cellar"
-    assert conversation.logs.get(timeout=10).message == "the stairs are rotten"
+    assert conversation.logs.get(timeout=30).message == "into the cellar"
+    assert conversation.logs.get(timeout=30).message == "the stairs are rotten"
 
 
 def test_a_warning_that_is_dropped_is_on_stderr(start: Host) -> None:
@@ -212,7 +212,7 @@ def test_a_warning_after_the_conversation_is_on_stderr(start: Host) -> None:
     )
     conversation = worker.converse()
     conversation.half_close()
-    log = conversation.logs.get(timeout=10)
+    log = conversation.logs.get(timeout=30)
     assert log.message == "a shut-down hook failed"
     assert "the door is stuck" in log.traceback
     worker.wait_for_stderr("WARNING:shop:closed for ever\n")

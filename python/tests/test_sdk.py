@@ -204,11 +204,11 @@ def test_a_configuration_that_is_wrong_is_told_and_harms_nothing(
     worker = starting(host(TOOLS), **environment)
     conversation = worker.converse()
     conversation.call("function", trace_context=CONTEXT)
-    first = conversation.logs.get(timeout=10)
+    first = conversation.logs.get(timeout=30)
     if words:
         assert first.level == 40
         assert "@on_startup" in first.message and words in first.traceback
-        first = conversation.logs.get(timeout=10)
+        first = conversation.logs.get(timeout=30)
     assert first.message == "logged"
     leave(worker)
 
@@ -239,7 +239,7 @@ def test_a_receiver_that_never_answers_is_waited_for_within_the_grace(
         conversation = worker.converse()
         conversation.call("function", trace_context=CONTEXT)
         assert leave(worker) < 15
-        messages = [conversation.logs.get(timeout=10).message]
+        messages = [conversation.logs.get(timeout=30).message]
         while not conversation.logs.empty():
             messages.append(conversation.logs.get().message)
         assert "telemetry was not all sent within 1 s" in messages

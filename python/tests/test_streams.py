@@ -112,7 +112,7 @@ def test_a_generator_that_does_not_close_keeps_no_other_call(start: Host) -> Non
     conversation.cancel(call_id)
     failure = conversation.terminal(call_id).failure
     assert failure.kind == pb.FAILURE_KIND_CANCELLED
-    assert conversation.logs.get(timeout=10).message.startswith("the generator of")
+    assert conversation.logs.get(timeout=30).message.startswith("the generator of")
     assert conversation.call("seen") == []
 
 

@@ -137,7 +137,7 @@ def test_baggage_that_cannot_be_sent_fails_no_back_call(
 @pytest.mark.parametrize("tool", ["logs", "logs_later"])
 def test_a_record_names_the_span_that_it_is_written_in(start: Host, tool: str) -> None:
     conversation = start(TOOLS).converse()
-    starting = conversation.logs.get(timeout=10)
+    starting = conversation.logs.get(timeout=30)
     assert starting.message == "starting"
     assert len(starting.trace_id) == 32 and starting.trace_id != TRACE_ID
     conversation.call(tool, trace_context=CONTEXT)
@@ -151,7 +151,7 @@ def test_a_record_names_the_span_that_it_is_written_in(start: Host, tool: str) -
 
 def test_a_record_that_belongs_to_no_call_names_no_span(start: Host) -> None:
     conversation = start(TOOLS).converse()
-    conversation.logs.get(timeout=10)
+    conversation.logs.get(timeout=30)
     conversation.call("logs_in_a_thread", trace_context=CONTEXT)
     log = conversation.logs.get_nowait()
     assert (log.call_id, log.trace_id, log.span_id) == (0, "", "")

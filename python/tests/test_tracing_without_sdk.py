@@ -159,7 +159,7 @@ def test_an_installation_that_is_broken_is_told_and_done_without(
 ) -> None:
     conversation = with_site(host(TOOLS), tmp_path / "site", BROKEN).start().converse()
     conversation.call("imported", trace_context=CONTEXT)
-    warning = conversation.logs.get(timeout=10)
+    warning = conversation.logs.get(timeout=30)
     assert warning.level == 30
     assert "a broken installation" in warning.message
     assert carried(conversation) == (PARENT_ID, {})
