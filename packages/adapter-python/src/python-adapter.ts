@@ -221,15 +221,14 @@ class PythonWorkers implements PythonAdapter, BridgeProgram {
 		signal: AbortSignal,
 	): Promise<Connection> {
 		const { maxMessageBytes, streamCredit, hostFunctions, kind } = this.options;
-		const { workerId } = worker.slot;
+		const { slot } = worker;
+		const { workerId, callsPerWorker } = slot;
 		checkReadyPayload(workerId, worker.ready, kind.transport.name);
-		const { sharedMemory, callPage } = sharedMemorySetting(
-			worker.slot,
-			this.options,
-		);
+		const { sharedMemory, callPage } = sharedMemorySetting(slot, this.options);
+		const openChannel = await loadTransport(kind);
 		const { Conversation } = await loadConversation();
 		const conversation = new Conversation(worker, {
-			callsAtOnce: worker.slot.callsPerWorker,
+			callsAtOnce: callsPerWorker,
 			maxMessageBytes,
 			streamCredit,
 			hostFunctions,
@@ -241,18 +240,19 @@ class PythonWorkers implements PythonAdapter, BridgeProgram {
 							kind.transport.besideBytes?.(worker) ?? 0,
 						)
 					: SharedMemory.inDirectory(sharedMemory),
-			...openCallNotes(callPage, worker.slot.callsPerWorker),
+			...openCallNotes(callPage, callsPerWorker),
 		});
 		const address = {
-			socket: socketPath(worker.slot),
+			socket: socketPath(slot),
 			token: worker.token,
 			maxMessageBytes,
 			worker,
 		};
-		const openChannel = await loadTransport(kind);
 		try {
 			conversation.attach(await openChannel(address, conversation, signal));
 		} catch (cause) {
+			// It has the page of calls open.
+			await conversation[Symbol.asyncDispose]();
 			if (signal.aborted) throw cause;
 			throw new StartError({
 				code: "CONNECT_FAILED",
