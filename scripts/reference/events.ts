@@ -9,6 +9,7 @@ const CORE = join(root, "packages/core");
 const FILES: readonly string[] = [
 	"run-events.ts",
 	"pool-events.ts",
+	"worker-events.ts",
 	"companion-events.ts",
 	"call-events.ts",
 	"job-events.ts",

@@ -1,6 +1,6 @@
 import type { ErrorCode, Ran } from "./error-codes.ts";
 import type { RemoteError } from "./errors.ts";
-import type { WorkerRef } from "./pool-events.ts";
+import type { WorkerRef } from "./worker-events.ts";
 
 /** In every event about one call. */
 export interface CallRef {

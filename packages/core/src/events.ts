@@ -4,6 +4,7 @@ import type { InstrumentProblem } from "./instrument.ts";
 import type { JobEvent } from "./job-events.ts";
 import type { PoolEvent } from "./pool-events.ts";
 import type { RunEvent } from "./run-events.ts";
+import type { WorkerEvent } from "./worker-events.ts";
 
 /** In every event: when it happened. */
 export interface EventTime {
@@ -51,7 +52,15 @@ export type HostEvent =
  * lasts has one start and exactly one end. docs/reference/events.md lists all.
  */
 export type SnakepitEvent = EventTime &
-	(RunEvent | PoolEvent | CompanionEvent | CallEvent | JobEvent | HostEvent);
+	(
+		| RunEvent
+		| PoolEvent
+		| WorkerEvent
+		| CompanionEvent
+		| CallEvent
+		| JobEvent
+		| HostEvent
+	);
 
 /** The name of an event, such as `"worker.ready"`. */
 export type SnakepitEventType = SnakepitEvent["type"];

@@ -3,9 +3,9 @@ import type { CallOutcome, CallRef } from "./call-events.ts";
 import type { ErrorCode } from "./error-codes.ts";
 import type { SnakepitError } from "./errors.ts";
 import type { SnakepitEvent } from "./events.ts";
-import type { WorkerRef } from "./pool-events.ts";
 import type { LayerReport } from "./protection.ts";
 import type { RunId } from "./run-id.ts";
+import type { WorkerRef } from "./worker-events.ts";
 import type { WorkerState } from "./worker-state.ts";
 
 /**

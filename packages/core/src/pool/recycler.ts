@@ -1,6 +1,6 @@
 import type { ResolvedOptions } from "../options.ts";
-import type { RecycleReason } from "../pool-events.ts";
 import type { Worker } from "../worker/worker.ts";
+import type { RecycleReason } from "../worker-events.ts";
 import type { Clock, ProcessHost, Timer } from "../world.ts";
 import type { SessionTable } from "./session-table.ts";
 import type { PoolSize } from "./sizing.ts";

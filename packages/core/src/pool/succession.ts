@@ -1,9 +1,9 @@
 import type { ResolvedOptions } from "../options.ts";
-import type { RetireReason } from "../pool-events.ts";
 import { backoffMs } from "../worker/backoff.ts";
 import { asStartError } from "../worker/start-errors.ts";
 import type { Worker } from "../worker/worker.ts";
 import type { WorkerStarter } from "../worker/worker-starter.ts";
+import type { RetireReason } from "../worker-events.ts";
 import type { World } from "../world.ts";
 import type { Calls } from "./calls.ts";
 import type { SessionTable } from "./session-table.ts";

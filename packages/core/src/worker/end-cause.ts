@@ -1,6 +1,6 @@
-import type { RetireReason } from "../pool-events.ts";
 import { killerOf, type SentSignal } from "../process/killer-of.ts";
 import type { EndReason, Killer } from "../registry/process-registry.ts";
+import type { RetireReason } from "../worker-events.ts";
 import type { WorkerState } from "../worker-state.ts";
 import type { ProcessExit } from "../world.ts";
 

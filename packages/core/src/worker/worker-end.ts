@@ -1,7 +1,7 @@
 import { SnakepitError } from "../errors.ts";
-import type { RetireReason } from "../pool-events.ts";
 import type { StopManner } from "../process/stop-ladder.ts";
 import type { EndReason } from "../registry/process-registry.ts";
+import type { RetireReason } from "../worker-events.ts";
 import type { WorkerOccurrence, WorkerState } from "../worker-state.ts";
 import type { World } from "../world.ts";
 import type { Worker } from "./worker.ts";

@@ -1,9 +1,9 @@
 import type { Readable } from "node:stream";
 import type { SnakepitEvent } from "../events.ts";
 import type { ResolvedOptions } from "../options.ts";
-import type { WorkerRef } from "../pool-events.ts";
 import { readLines } from "../process/output-lines.ts";
 import { OutputTail } from "../process/output-tail.ts";
+import type { WorkerRef } from "../worker-events.ts";
 import type { Clock, ProcessHost, StartedProcess } from "../world.ts";
 import { AwaitedLines, type OutputName } from "./awaited-lines.ts";
 

@@ -1,5 +1,4 @@
 import type { Connection } from "../adapter.ts";
-import type { WorkerRef } from "../pool-events.ts";
 import { lostParentOf } from "../process/killer-of.ts";
 import {
 	StopLadder,
@@ -7,6 +6,7 @@ import {
 	type StopOutcome,
 } from "../process/stop-ladder.ts";
 import type { Killer } from "../registry/process-registry.ts";
+import type { WorkerRef } from "../worker-events.ts";
 import type { ProcessExit, World } from "../world.ts";
 import { EndCause } from "./end-cause.ts";
 import type { WorkerBelongings } from "./worker-parts.ts";

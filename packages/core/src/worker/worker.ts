@@ -3,9 +3,9 @@ import type { HeartbeatMonitor } from "../heartbeat/heartbeat-monitor.ts";
 import { HeartbeatRounds } from "../heartbeat/heartbeat-rounds.ts";
 import type { ProcessIdentity } from "../identity.ts";
 import type { ResolvedOptions } from "../options.ts";
-import type { RetireReason, WorkerRef } from "../pool-events.ts";
 import type { StopManner } from "../process/stop-ladder.ts";
 import type { EndReason } from "../registry/process-registry.ts";
+import type { RetireReason, WorkerRef } from "../worker-events.ts";
 import {
 	stepWorker,
 	type WorkerEffect,
