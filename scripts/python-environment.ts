@@ -1,5 +1,6 @@
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root, run } from "./run.ts";
@@ -28,19 +29,39 @@ export function toolPython(requirement: string): string {
 	]);
 }
 
-/**
- * Returns the interpreter of an environment that has these pinned packages, for a test of programs that use them;
- * `undefined` where it cannot be made, as without a network.
- */
-export function testPython(
-	name: string,
-	requirements: string[],
-): string | undefined {
-	const directory = join(root, "node_modules/.cache/python", name);
+/** An environment that has these pinned packages, for tests of programs that use them. */
+export interface TestEnvironment {
+	readonly name: string;
+	readonly requirements: readonly string[];
+}
+
+/** Returns the interpreter of an environment; `undefined` where it cannot be made, as without a network. */
+export function testPython({
+	name,
+	requirements,
+}: TestEnvironment): string | undefined {
+	const directory = testDirectory(name);
 	return make(directory, requirements) === 0
 		? interpreterOf(directory)
 		: undefined;
 }
+
+/** Makes an environment while this program goes on. Who asks for it meanwhile waits; who finds it missing makes it. */
+export async function makeBeside({
+	name,
+	requirements,
+}: TestEnvironment): Promise<void> {
+	const words = building(testDirectory(name), requirements);
+	const child = spawn(basePython(), words, {
+		cwd: root,
+		stdio: "inherit",
+		timeout: LONGEST_MS,
+	});
+	await once(child, "exit");
+}
+
+const testDirectory = (name: string): string =>
+	join(root, "node_modules/.cache/python", name);
 
 /** Makes an environment from the arguments of `pip install`, and returns its interpreter. */
 export function environment(
@@ -60,14 +81,27 @@ const interpreterOf = (directory: string): string =>
 const LONGEST_MS = 600_000;
 
 /** @returns the exit code of what makes it. */
-function make(directory: string, install: string[], content = ""): number {
+function make(
+	directory: string,
+	install: readonly string[],
+	content = "",
+): number {
+	return run(basePython(), building(directory, install, content), {
+		timeout: LONGEST_MS,
+	});
+}
+
+/** The arguments of the program that makes it. */
+function building(
+	directory: string,
+	install: readonly string[],
+	content = "",
+): string[] {
 	const stamp = createHash("sha256")
 		.update(readFileSync(builder))
 		.update(JSON.stringify([install, content]))
 		.digest("hex");
-	return run(basePython(), [builder, directory, stamp, ...install], {
-		timeout: LONGEST_MS,
-	});
+	return [builder, directory, stamp, ...install];
 }
 
 function basePython(): string {

@@ -39,10 +39,10 @@ def main(directory: Path, stamp: str, requirements: list[str]) -> None:
             install = [pip, "-m", "pip", "--python", str(python), "install"]
             install.append("--no-compile")
         run([*install, "--quiet", *requirements])
-        # All but the tests of packages, which are half of some, and the libraries of Ray, which
-        # nothing here uses. Their interpreters may be unable to keep what they compile
+        # All but the tests of packages, which are half of some, and mypy and the libraries of Ray, which
+        # no test uses. Their interpreters may be unable to keep what they compile
         # (PYTHONDONTWRITEBYTECODE).
-        libraries = "ray/(air|data|llm|rllib|serve|train|tune)"
+        libraries = "mypyc?|ray/(air|data|llm|rllib|serve|train|tune)"
         skipped = ["-x", rf"/site-packages/(.*/tests?|{libraries})/"]
         compiling = [str(python), "-m", "compileall", "-qq", *skipped]
         subprocess.run([*compiling, str(directory / "lib")], check=False)

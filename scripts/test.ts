@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import {
 	existsSync,
+	globSync,
 	mkdirSync,
 	readFileSync,
 	rmSync,
@@ -15,8 +16,10 @@ import {
 } from "./failed-tests.ts";
 import { leftoversAreSeen, reportLeftovers, shownRun } from "./leftovers.ts";
 import { takeNoArguments } from "./no-arguments.ts";
-import { developmentPython } from "./python-environment.ts";
+import { developmentPython, makeBeside } from "./python-environment.ts";
+import { clusterEnvironment } from "./ray/python.ts";
 import { must, root, runBeside, runQuietly } from "./run.ts";
+import { TABLES } from "./tables-python.ts";
 import { isThorough, longestRunMs } from "./test-effort.ts";
 import { LEFTOVERS, RUNNING_TESTS, TEST_RUN } from "./test-mark.ts";
 
@@ -44,11 +47,20 @@ rmSync(results, { recursive: true, force: true });
 rmSync(join(root, "coverage"), { recursive: true, force: true });
 mkdirSync(results);
 
+// Much of an installation is waiting: one after the other they leave a core idle.
+const besides = [clusterEnvironment(), TABLES].map(makeBeside);
 const python = developmentPython();
-// Each worker would compile the bridge for itself where PYTHONDONTWRITEBYTECODE is set.
-must(python, ["-m", "compileall", "-q", "src", "tests"], {
-	cwd: join(root, "python"),
-});
+// Each worker would compile the bridge and its tools for itself where PYTHONDONTWRITEBYTECODE is set.
+const sources = ["python/src", "python/tests", "apps/demo/src", "examples"];
+const tools = globSync("packages/*/test", { cwd: root });
+must(
+	python,
+	[
+		...["-m", "compileall", "-q", "-x", "/node_modules/"],
+		...[...sources, ...tools],
+	],
+	{ cwd: root },
+);
 
 // Runs at the same time are strangers to each other, and so are the two runners of one.
 const run = randomUUID();
@@ -110,6 +122,7 @@ const leftByVitest =
 	(existsSync(leftoversSeen) ? 1 : 0);
 reportCleanupCoverage();
 
+await Promise.all(besides);
 const pytestStatus = await pytestRun.exited;
 // Its output ends with the last process that holds it.
 const leftByPytest = await reportLeftovers("pytest", runOf("pytest"));

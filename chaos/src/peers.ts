@@ -134,7 +134,7 @@ function killed(
 
 /** Its environment is made when it is first needed. */
 function loky(): readonly Peer[] {
-	const python = testPython("loky", [`loky==${LOKY}`]);
+	const python = testPython({ name: "loky", requirements: [`loky==${LOKY}`] });
 	if (python === undefined) return leftOut("loky", "pip says why, above");
 	const command = [python, folder("executor.py"), "loky"];
 	const note = "the processes that it keeps beside its workers count too";

@@ -1,13 +1,22 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { testPython } from "../python-environment.ts";
+import { type TestEnvironment, testPython } from "../python-environment.ts";
 import { root } from "../run.ts";
 import { isInside } from "./namespace.ts";
 
-/**
- * Returns the interpreter of an environment that has Ray, the bridge as nodes of a cluster need it, and `more`;
- * `undefined` where they cannot be installed.
- */
+/** Has Ray, the bridge as nodes of a cluster need it, and `more`. */
+export const clusterEnvironment = (
+	name = "ray",
+	more: readonly string[] = [],
+): TestEnvironment => ({
+	name,
+	requirements: [
+		...["--editable", join(root, "python")],
+		...["cryptography==50.0.2", "numpy==2.4.6", "ray==2.60.0", ...more],
+	],
+});
+
+/** Returns the interpreter of that environment; `undefined` where it cannot be made. */
 export function clusterPython(
 	name = "ray",
 	more: readonly string[] = [],
@@ -15,8 +24,5 @@ export function clusterPython(
 	// In the namespace there is no network: it is made before, or not at all.
 	const made = join(root, "node_modules/.cache/python", name, "bin/python");
 	if (isInside()) return existsSync(made) ? made : undefined;
-	return testPython(name, [
-		...["--editable", join(root, "python")],
-		...["cryptography==50.0.2", "numpy==2.4.6", "ray==2.60.0", ...more],
-	]);
+	return testPython(clusterEnvironment(name, more));
 }

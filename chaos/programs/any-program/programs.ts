@@ -13,7 +13,7 @@ const installed = (name: string, path: string): string =>
 
 /** An interpreter that has these packages. */
 function pythonWith(name: string, requirements: string[]): string {
-	const python = testPython(name, requirements);
+	const python = testPython({ name, requirements });
 	if (python === undefined)
 		throw new Error(`${requirements.join(", ")} could not be installed.`);
 	return python;

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { markedHost } from "../../../scripts/marked-host.ts";
-import { isThorough } from "../../../scripts/test-effort.ts";
 import type { HttpOptions } from "../src/index.ts";
 import { dataDirectory } from "./data-directory.ts";
 import { needsPython, python, uvicorn } from "./uvicorn.ts";
@@ -18,18 +17,17 @@ const WHERE: Readonly<Record<string, Pick<HttpOptions, "command" | "listen">>> =
 describe.runIf(python && process.platform === "linux")(
 	`uvicorn with two processes below its first one, in a call${needsPython}`,
 	() => {
-		test.each(
-			Object.entries(WHERE).filter(
-				([where]) => isThorough() || where === "a socket",
-			),
-		)("on %s is gone when the host is killed", async (_, options) => {
-			await using host = await markedHost(
-				join(import.meta.dirname, "host-program.ts"),
-				[dataDirectory(), JSON.stringify({ ...options, ready: "/health" })],
-			);
-			// The first one, and two servers; Python's own helpers besides.
-			expect(host.living().length).toBeGreaterThanOrEqual(3);
-			expect(await host.kill(20_000)).toEqual([]);
-		});
+		test.each(Object.entries(WHERE))(
+			"on %s is gone when the host is killed",
+			async (_, options) => {
+				await using host = await markedHost(
+					join(import.meta.dirname, "host-program.ts"),
+					[dataDirectory(), JSON.stringify({ ...options, ready: "/health" })],
+				);
+				// The first one, and two servers; Python's own helpers besides.
+				expect(host.living().length).toBeGreaterThanOrEqual(3);
+				expect(await host.kill(20_000)).toEqual([]);
+			},
+		);
 	},
 );

@@ -1,15 +1,22 @@
 import { join } from "node:path";
 import { testPython } from "../../../scripts/python-environment.ts";
+import { isThorough } from "../../../scripts/test-effort.ts";
 
-/** Has FastAPI and uvicorn; `undefined` where they cannot be installed. */
-export const python: string | undefined = testPython("fastapi", [
-	"fastapi==0.165.0",
-	"uvicorn==0.54.0",
-]);
+/** Has FastAPI and uvicorn; `undefined` in `test`, and where they cannot be installed. */
+export const python: string | undefined = isThorough()
+	? testPython({
+			name: "fastapi",
+			requirements: ["fastapi==0.165.0", "uvicorn==0.54.0"],
+		})
+	: undefined;
 
 /** For titles of tests that are skipped without them. */
 export const needsPython: string =
-	python === undefined ? " (skipped: FastAPI could not be installed)" : "";
+	python === undefined
+		? isThorough()
+			? " (skipped: FastAPI could not be installed)"
+			: " (skipped: runs in `check`)"
+		: "";
 
 /** The command of a server of programs/tools.py. */
 export function uvicorn(...args: readonly string[]): readonly string[] {

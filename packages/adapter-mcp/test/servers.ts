@@ -30,10 +30,10 @@ export function pythonServer(version: string): {
 	readonly belowUv: McpOptions;
 	readonly belowUvx: McpOptions;
 } {
-	const python = testPython(`mcp-${version}`, [
-		`mcp==${version}`,
-		"uv==0.13.9",
-	]);
+	const python = testPython({
+		name: `mcp-${version}`,
+		requirements: [`mcp==${version}`, "uv==0.13.9"],
+	});
 	if (python === undefined)
 		throw new Error(`mcp ${version} could not be installed.`);
 	const program = join(import.meta.dirname, "programs/server.py");
