@@ -45,9 +45,9 @@ WRONG_TOKENS = [
 @pytest.mark.parametrize("metadata", WRONG_TOKENS)
 @pytest.mark.parametrize("method", ["Ping", "Describe"])
 def test_without_the_token_no_question_is_answered(
-    start: Host, metadata: Any, method: str
+    shared: Host, metadata: Any, method: str
 ) -> None:
-    conversation = start("greeter").converse()
+    conversation = shared("greeter").converse()
     with pytest.raises(grpc.RpcError) as caught:
         conversation.unary(method, b"", bytes, metadata=metadata)
     assert status(caught) is grpc.StatusCode.UNAUTHENTICATED
@@ -84,8 +84,8 @@ def test_a_second_conversation_is_refused_while_one_is_open(start: Host) -> None
     assert first.call("greet", ["Ada"]) == "Hello Ada!"
 
 
-def test_metadata_beyond_the_limit_is_refused(start: Host) -> None:
-    conversation = start("greeter").converse()
+def test_metadata_beyond_the_limit_is_refused(shared: Host) -> None:
+    conversation = shared("greeter").converse()
     flood = (*conversation.metadata, ("x-flood", "x" * 40_000))
     with pytest.raises(grpc.RpcError) as caught:
         conversation.unary("Ping", b"", bytes, metadata=flood)
@@ -104,17 +104,17 @@ def test_a_frame_beyond_the_limit_breaks_the_stream(start: Host) -> None:
 @pytest.mark.parametrize(
     "service", [b"", b"\x0a\x00", b"\x0a\x19snakepit.bridge.v1.Bridge"]
 )
-def test_health_is_reported_without_a_token(start: Host, service: bytes) -> None:
-    conversation = start("greeter").converse()
+def test_health_is_reported_without_a_token(shared: Host, service: bytes) -> None:
+    conversation = shared("greeter").converse()
     answer = conversation.unary(f"{HEALTH}Check", service, bytes, metadata=())
     assert answer == SERVING
 
 
 @pytest.mark.parametrize("service", [b"\x0a\x05other", b"\x10\x01", b"\x0a\x05x"])
 def test_the_health_of_another_service_is_not_found(
-    start: Host, service: bytes
+    shared: Host, service: bytes
 ) -> None:
-    conversation = start("greeter").converse()
+    conversation = shared("greeter").converse()
     with pytest.raises(grpc.RpcError) as caught:
         conversation.unary(f"{HEALTH}Check", service, bytes)
     assert status(caught) is grpc.StatusCode.NOT_FOUND
@@ -163,8 +163,8 @@ def test_a_watcher_sees_the_worker_leave(start: Host, tmp_path: Path) -> None:
     assert worker.exit_status() == 0
 
 
-def test_watching_another_service_reports_it_as_unknown(start: Host) -> None:
-    answers = watch(start("greeter"), b"\x0a\x05other")
+def test_watching_another_service_reports_it_as_unknown(shared: Host) -> None:
+    answers = watch(shared("greeter"), b"\x0a\x05other")
     assert answers.get(timeout=30) == b"\x08\x03"
 
 
@@ -200,8 +200,8 @@ def test_a_ping_frame_is_answered_while_a_tool_blocks(start: Host) -> None:
     assert 0 < answers[0].cpu_time_us <= answers[2].cpu_time_us
 
 
-def test_the_tools_are_described_with_their_schemas(start: Host) -> None:
-    conversation = start("greeter").converse()
+def test_the_tools_are_described_with_their_schemas(shared: Host) -> None:
+    conversation = shared("greeter").converse()
     described = conversation.unary("Describe", b"", pb.DescribeResponse.FromString)
     assert described.bridge_version == __version__
     tools = {tool.name: tool for tool in described.tools}

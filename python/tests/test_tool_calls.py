@@ -145,12 +145,19 @@ def test_a_current_call(snakepit_call):
 """
 
 
-def test_pytest_has_the_fixtures_where_the_package_is_installed(
+def test_pytest_has_the_fixtures_and_imports_the_bridge_when_one_is_asked_for(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "app").mkdir()
     (tmp_path / "app/tools.py").write_text(TOOLS)
     (tmp_path / "test_tools.py").write_text(TESTS)
+    # Before it, and so before anything has asked for a fixture.
+    (tmp_path / "test_nothing.py").write_text(
+        "import sys\n\n"
+        "def test_nothing():\n"
+        "    assert 'snakepit_bridge.pytest_plugin' in sys.modules\n"
+        "    assert 'snakepit_bridge.testing' not in sys.modules\n"
+    )
     settings = "[pytest]\nsnakepit_tools = app/tools.py\npythonpath = app\n"
     (tmp_path / "pytest.ini").write_text(settings)
     done = subprocess.run(
@@ -161,27 +168,8 @@ def test_pytest_has_the_fixtures_where_the_package_is_installed(
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "3 passed" in done.stdout
+    assert "4 passed" in done.stdout
     assert "unloaded ['model']" in done.stdout
-
-
-def test_a_run_of_pytest_without_the_fixtures_imports_none_of_the_bridge(
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "test_nothing.py").write_text(
-        "import sys\n\n"
-        "def test_nothing():\n"
-        "    assert 'snakepit_bridge.pytest_plugin' in sys.modules\n"
-        "    assert 'snakepit_bridge.testing' not in sys.modules\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_file_that_is_missing_is_named_with_the_setting(tmp_path: Path) -> None:

@@ -158,29 +158,35 @@ def test_a_call_that_the_bridge_refuses_has_its_kind_and_no_exception(
     assert span["events"] == []
 
 
-def cancel(start: Host, tool: str, calls: int, reason: pb.CancelReason) -> Any:
+def cancel(shared: Host, tool: str, calls: int, reason: pb.CancelReason) -> Any:
     """Cancels a call that runs; returns its failure and the spans."""
-    worker = start(TOOLS, callsPerWorker=calls)
+    worker = shared(TOOLS, callsPerWorker=calls)
     conversation = worker.converse()
+    begun = worker.stderr().count(f"begun {tool}\n")
     if tool.startswith("waits_for_credit"):
         call_id = conversation.begin(tool, stream_credit=1, trace_context=CONTEXT)
         conversation.chunk()
     else:
         call_id = conversation.begin(tool, trace_context=CONTEXT)
-        worker.wait_for_stderr(f"begun {tool}\n")
+        worker.wait_for_stderr(f"begun {tool}\n", times=begun + 1)
     conversation.cancel(call_id, reason)
     frame = conversation.terminal(call_id)
-    spans = conversation.call("finished_spans")
-    by_name = {span["name"]: span for span in spans if span["name"] != "short"}
-    assert len(by_name) == len([span for span in spans if span["name"] != "short"])
+    asides = ("short", "finished_spans")
+    spans = [
+        span
+        for span in conversation.call("finished_spans")
+        if span["name"] not in asides
+    ]
+    by_name = {span["name"]: span for span in spans}
+    assert len(by_name) == len(spans)
     return frame.failure, by_name
 
 
 @pytest.mark.parametrize(("tool", "calls"), CANCELLED)
 def test_a_call_that_its_caller_gave_up_is_marked_and_no_error(
-    start: Host, tool: str, calls: int
+    shared: Host, tool: str, calls: int
 ) -> None:
-    _, spans = cancel(start, tool, calls, pb.CANCEL_REASON_CALLER)
+    _, spans = cancel(shared, tool, calls, pb.CANCEL_REASON_CALLER)
     assert set(spans) == {tool, "inside"}
     span = spans[tool]
     assert span["attributes"]["snakepit.call.cancel_reason"] == "caller"
@@ -191,9 +197,9 @@ def test_a_call_that_its_caller_gave_up_is_marked_and_no_error(
 
 @pytest.mark.parametrize(("tool", "calls"), CANCELLED)
 def test_a_call_that_ran_into_its_deadline_is_an_error_that_says_where(
-    start: Host, tool: str, calls: int
+    shared: Host, tool: str, calls: int
 ) -> None:
-    failure, spans = cancel(start, tool, calls, pb.CANCEL_REASON_DEADLINE)
+    failure, spans = cancel(shared, tool, calls, pb.CANCEL_REASON_DEADLINE)
     assert set(spans) == {tool, "inside"}
     span = spans[tool]
     assert span["attributes"]["snakepit.call.cancel_reason"] == "deadline"
@@ -205,8 +211,8 @@ def test_a_call_that_ran_into_its_deadline_is_an_error_that_says_where(
     assert exception["exception.stacktrace"] == failure.error.traceback
 
 
-def test_what_goes_wrong_after_a_cancellation_is_recorded(start: Host) -> None:
-    _, spans = cancel(start, "cleans_up_badly", 1, pb.CANCEL_REASON_CALLER)
+def test_what_goes_wrong_after_a_cancellation_is_recorded(shared: Host) -> None:
+    _, spans = cancel(shared, "cleans_up_badly", 1, pb.CANCEL_REASON_CALLER)
     span = spans["cleans_up_badly"]
     assert span["status"] == "UNSET"
     ((_, exception),) = span["events"]

@@ -86,6 +86,8 @@ def test_a_worker_serves_through_the_relay(relay: RelayHost, tmp_path: Path) -> 
     assert conversation.call("where") == [str(tmp_path), "yes", "False"]
 
 
+# In `test`, packages/adapter-ray/test/cluster/pool.test.ts sends one in each direction.
+@pytest.mark.thorough
 def test_values_of_many_megabytes_pass(relay: RelayHost) -> None:
     relay.start().wait_for("ready")
     value = os.urandom(9 << 20)
@@ -194,7 +196,14 @@ def test_a_fourth_connection_is_closed(relay: RelayHost) -> None:
     assert conversation.call("echo", {"value": 1}) == 1
 
 
-@pytest.mark.parametrize("data", [b"[]\n", b"{}\n", b"x" * (2 << 20)])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"[]\n",
+        pytest.param(b"{}\n", marks=pytest.mark.thorough),
+        pytest.param(b"x" * (2 << 20), marks=pytest.mark.thorough),
+    ],
+)
 def test_what_is_no_message_ends_the_worker(relay: RelayHost, data: bytes) -> None:
     control = relay.start()
     control.wait_for("ready")

@@ -37,7 +37,11 @@ def _template() -> socket.socket:
 
 
 def run_in_copy(
-    arguments: tuple[str, ...], stdin: str, cwd: Path | None
+    arguments: tuple[str, ...],
+    stdin: str,
+    cwd: Path | None,
+    *,
+    errors_with_output: bool = False,
 ) -> subprocess.CompletedProcess[str]:
     """Runs the command line to its end, in a copy of the template."""
     template = _template()
@@ -49,7 +53,8 @@ def run_in_copy(
         given.write(stdin)
         given.seek(0)
         request = {"arguments": arguments, "cwd": str(cwd or Path.cwd())}
-        streams = [stream.fileno() for stream in (given, out, err)]
+        errors = out if errors_with_output else err
+        streams = [stream.fileno() for stream in (given, out, errors)]
         socket.send_fds(template, [json.dumps(request).encode()], streams)
         status = int(template.recv(16))
         for stream in (out, err):

@@ -18,4 +18,4 @@ settings.register_profile(
 settings.load_profile("any_speed")
 
 # For single values: what depends on no order needs no long search.
-SINGLE_VALUES = settings(max_examples=100 if THOROUGH else 40)
+SINGLE_VALUES = settings(max_examples=100 if THOROUGH else 25)
