@@ -12,6 +12,7 @@ const SEED = 1;
 const PACKAGES = new URL("../../packages/", import.meta.url);
 const HOST_KILLED = "adapter-grpc-python/test/promises/host-killed.test.ts";
 const WATCHED = "watchdog/test/watchdog/host-killed.test.ts";
+const WATCHDOG_TOO = "watchdog/test/watchdog/watchdog-life.test.ts";
 
 /** Rows that have a test with real processes in a package. */
 const TESTED_IN: Readonly<Record<string, string>> = {
@@ -20,6 +21,7 @@ const TESTED_IN: Readonly<Record<string, string>> = {
 	"SIGKILL of the host of workers with descendants": WATCHED,
 	"SIGKILL of the host of workers that are not Python": WATCHED,
 	"a host that lives is not judged dead, nor its workers hung": WATCHED,
+	"everything killed at once, then the next start": WATCHDOG_TOO,
 	"the host ends in another way": "core/test/run/signals.test.ts",
 	"a ledger that is damaged, locked, read-only or full":
 		"core/test/cleanup/lost-record.test.ts",

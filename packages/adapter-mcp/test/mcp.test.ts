@@ -16,9 +16,9 @@ const longDone = said(
 	"Long running operation completed. Duration: 0.3 seconds, Steps: 3.",
 );
 
-/** Each starts the server, which is half a second of processor time. */
+/** Each starts the server, which is half a second of processor time. Calls, failures and kills are below, too. */
 const OFTEN =
-	/^one call after|^an aborted call|^a stream yields|^reports of progress arrive|^a command that fails|^a call under way when|^leave ends/;
+	/^an aborted call|^a stream yields|^reports of progress arrive|^leave ends/;
 
 describe("mcp() with the server `everything` keeps the adapter contract", () => {
 	const contract = adapterContract({

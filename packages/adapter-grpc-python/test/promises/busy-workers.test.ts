@@ -53,7 +53,7 @@ describe.each(DETAIL_TRANSPORTS)("over %s", (transport) => {
 			0,
 		],
 	])(
-		"a tool that %s for many times hungAfterMs is answered by its worker",
+		"a tool that %s for more than twice hungAfterMs is answered by its worker",
 		{
 			timeout: 120_000,
 		},
@@ -64,7 +64,7 @@ describe.each(DETAIL_TRANSPORTS)("over %s", (transport) => {
 			const until = join(freshDirectory(), "until");
 			writeFileSync(until, "\0");
 			const call = pool.execute(tool, { until });
-			await Promise.race([call, silence(pool, 12)]);
+			await Promise.race([call, silence(pool, 6)]);
 			// In place: a file that is mapped must not be cut off.
 			writeFileSync(until, "\u0001\n", { flag: "r+" });
 			expect(await call).toBe(answer);

@@ -70,7 +70,7 @@ describe.each<[string, object]>([
 	test("kill -9 of the host leaves nothing while workers start, whenever it comes", {
 		timeout: 300_000,
 	}, async () => {
-		const kills = rounds(6, 3);
+		const kills = rounds(6, 2);
 		for (let round = 0; round < kills; round++) {
 			const host = startHost(program, {
 				dataDir: freshDirectory(),
