@@ -41,6 +41,8 @@ const KEPT_VARIABLES: readonly string[] = [
 ];
 /** A watchdog that leaves more than this unread is stopped or stuck. */
 const UNREAD_LIMIT_BYTES = 4 * 2 ** 20;
+/** Two pairs, and /dev/null. */
+const DESCRIPTORS_TO_START = 5;
 const CLOSE_ON_EXEC = 0o2000000;
 
 /**
@@ -51,6 +53,7 @@ const CLOSE_ON_EXEC = 0o2000000;
  */
 export function startWatchdog(): WatchdogProcess {
 	const command = [...FLAGS, ...program(), "--host", String(process.pid)];
+	requireDescriptors();
 	const nothing = openSync("/dev/null", "r+");
 	let child: ChildProcess;
 	try {
@@ -64,7 +67,30 @@ export function startWatchdog(): WatchdogProcess {
 	} finally {
 		closeSync(nothing);
 	}
-	return new StartedWatchdog(child);
+	child.on("error", () => {}); // `ready` reports it.
+	try {
+		return new StartedWatchdog(child);
+	} catch (error) {
+		child.stdio[3]?.destroy(); // It ends with its pipe.
+		child.unref();
+		throw error;
+	}
+}
+
+/**
+ * Without descriptors for the pipe, and to hear whether the program is executed, Node keeps one for ever and throws in a
+ * later turn, where nobody can catch it.
+ *
+ * @throws Error `EMFILE`.
+ */
+function requireDescriptors(): void {
+	const held: number[] = [];
+	try {
+		while (held.length < DESCRIPTORS_TO_START)
+			held.push(openSync("/dev/null", "r"));
+	} finally {
+		for (const descriptor of held) closeSync(descriptor);
+	}
 }
 
 /** Its file, and what Node needs to run it. */
