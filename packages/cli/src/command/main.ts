@@ -9,6 +9,7 @@ import { addMcp } from "../mcp/mcp-command.ts";
 import { addRuns } from "../runs/runs-commands.ts";
 import { addTypes } from "../types/types-command.ts";
 import { CommandFailed, EXIT_STATUS } from "./command-failed.ts";
+import { outputFailed } from "./output-failed.ts";
 
 /** Runs a command other than `run`, and sets the exit status of this process. */
 export async function main(args: readonly string[]): Promise<void> {
@@ -44,6 +45,7 @@ export async function main(args: readonly string[]): Promise<void> {
 	addInit(program);
 	addTypes(program);
 	addCompletion(program);
+	process.stdout.on("error", outputFailed);
 	try {
 		await program.parseAsync(args, { from: "user" });
 	} catch (error) {

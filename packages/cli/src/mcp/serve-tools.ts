@@ -1,5 +1,6 @@
 import { Console } from "node:console";
 import { CommandFailed } from "../command/command-failed.ts";
+import { outputFailed } from "../command/output-failed.ts";
 import { loadPeers } from "../command/peer-packages.ts";
 import { tokenIn } from "./token-file.ts";
 
@@ -21,6 +22,8 @@ export async function serveTools(file: string, flags: McpFlags): Promise<void> {
 		throw new CommandFailed("usage", "Use --http and --token-file together.");
 	// Standard output belongs to the protocol.
 	globalThis.console = new Console(process.stderr);
+	// The server ends in order when its client is gone.
+	process.stdout.off("error", outputFailed);
 	const { python, createPool, serveMcp } = await load();
 	const adapter = python({ tools: file, python: path });
 	await using pool = await createPool({
