@@ -18,6 +18,12 @@ interface Start {
 	spawnedMs: number | undefined;
 }
 
+interface Stopped {
+	readonly pool: string;
+	readonly incarnation: string;
+	readonly context: SpanContext;
+}
+
 interface Stop {
 	readonly span: Span;
 	readonly pool: string;
@@ -29,8 +35,8 @@ export class WorkerTraces {
 	readonly #lost: LostAttempts;
 	readonly #starts = new Map<string, Start>();
 	readonly #stops = new Map<string, Stop>();
-	/** Of ended workers, until their slot is taken again: by incarnation. Bounded by the slots of the pools. */
-	readonly #stopped = new Map<string, { pool: string; context: SpanContext }>();
+	/** Of the worker that ended last on each slot, until the slot is taken again: a successor may have taken it before. */
+	readonly #stopped = new Map<string, Stopped>();
 
 	constructor(spans: Spans, lost: LostAttempts) {
 		this.#spans = spans;
@@ -42,7 +48,7 @@ export class WorkerTraces {
 		const span = this.#spans.start("worker start", {
 			within: parent,
 			atMs: wallMs,
-			links: replaces === undefined ? [] : this.#causes(replaces),
+			links: replaces === undefined ? [] : this.#causes(event, replaces),
 			attributes: {
 				...about(event),
 				"snakepit.worker.start.attempt": event.attempt,
@@ -137,7 +143,8 @@ export class WorkerTraces {
 		});
 		for (const link of this.#failed(incarnation)) span.addLink(link);
 		span.end(wallMs);
-		this.#stopped.set(incarnation, { pool, context: span.spanContext() });
+		const context = span.spanContext();
+		this.#stopped.set(slotOf(event), { pool, incarnation, context });
 	}
 
 	/** Stops exporting for this pool. */
@@ -149,8 +156,8 @@ export class WorkerTraces {
 				map.delete(incarnation);
 			}
 		}
-		for (const [incarnation, each] of this.#stopped)
-			if (each.pool === pool) this.#stopped.delete(incarnation);
+		for (const [slot, each] of this.#stopped)
+			if (each.pool === pool) this.#stopped.delete(slot);
 	}
 
 	/** The context of its events; the root while it neither starts nor stops. */
@@ -162,9 +169,11 @@ export class WorkerTraces {
 	}
 
 	/** Why a slot is taken again. */
-	#causes(incarnation: string): readonly Link[] {
-		const stopped = this.#stopped.get(incarnation);
-		this.#stopped.delete(incarnation);
+	#causes(event: OnSlot, incarnation: string): readonly Link[] {
+		const slot = slotOf(event);
+		const last = this.#stopped.get(slot);
+		const stopped = last?.incarnation === incarnation ? last : undefined;
+		if (stopped !== undefined) this.#stopped.delete(slot);
 		const links = [
 			...(stopped === undefined
 				? []
@@ -198,11 +207,18 @@ export class WorkerTraces {
 	}
 }
 
-function about(event: {
+interface OnSlot {
 	readonly pool: string;
 	readonly workerId: string;
-	readonly incarnation: string;
-}): SpanAttributes {
+}
+
+function slotOf({ pool, workerId }: OnSlot): string {
+	return `${workerId} ${pool}`;
+}
+
+function about(
+	event: OnSlot & { readonly incarnation: string },
+): SpanAttributes {
 	return {
 		"snakepit.pool.name": event.pool,
 		"snakepit.worker.id": event.workerId,
