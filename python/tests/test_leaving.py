@@ -225,7 +225,9 @@ def test_a_thread_of_a_tool_that_keeps_the_worker_is_named(
     conversation = worker.converse()
     conversation.call("leaves_threads_behind")
     leave(worker, conversation)
-    worker.wait_for_stderr("its tools have started: poller. Start it with daemon=True")
+    worker.wait_for_stderr(
+        "its tools started a thread: poller. Start it with daemon=True"
+    )
     assert worker.stdout().endswith("stopped\n")
 
 

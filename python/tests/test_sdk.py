@@ -242,7 +242,7 @@ def test_a_receiver_that_never_answers_is_waited_for_within_the_grace(
         messages = [conversation.logs.get(timeout=30).message]
         while not conversation.logs.empty():
             messages.append(conversation.logs.get().message)
-        assert "telemetry was not all sent within 1 s" in messages
+        assert "some telemetry was not sent within 1 s" in messages
 
 
 def test_nothing_of_an_sdk_is_there_before_the_worker_is(otlp: Receiver) -> None:

@@ -18,12 +18,11 @@ TOOLS = """
     reader, writer = os.pipe()
 
     @tool
-    async def cancel_others(turns: int) -> None:
+    async def cancel_others() -> None:
         current_call().logger.info("blocks")
         os.read(reader, 1)
         # The loop makes the tasks of what came meanwhile.
-        for _ in range(turns):
-            await asyncio.sleep(0)
+        await asyncio.sleep(0)
         for task in asyncio.all_tasks() - {asyncio.current_task()}:
             task.cancel()
 
@@ -43,7 +42,7 @@ TOOLS = """
 
 def test_a_call_whose_task_a_tool_cancelled_before_it_began_runs(start: Host) -> None:
     conversation = start(TOOLS, callsPerWorker=AT_ONCE).converse()
-    canceller = conversation.begin("cancel_others", [1])
+    canceller = conversation.begin("cancel_others")
     assert conversation.logs.get(timeout=30).message == "blocks"
     stream = conversation.begin("counts", stream_credit=8)
     conversation.begin("release")
@@ -60,7 +59,7 @@ def test_a_call_whose_task_a_tool_cancelled_before_it_began_runs(start: Host) ->
 
 def test_a_batch_whose_task_a_tool_cancelled_before_it_began_ends(start: Host) -> None:
     conversation = start(TOOLS, callsPerWorker=AT_ONCE).converse()
-    canceller = conversation.begin("cancel_others", [2])
+    canceller = conversation.begin("cancel_others")
     assert conversation.logs.get(timeout=30).message == "blocks"
     call = conversation.begin("together", ["a"])
     conversation.begin("release")

@@ -143,7 +143,7 @@ def test_a_relative_of_a_type_arrives_as_that_type(value: Any, arrives: Any) -> 
     [
         (object(), "$.a[1]", "plain data"),
         (iter([1]), "$.a[1]", "generator"),
-        (Later(), "$.a[1]", "awaited"),
+        (Later(), "$.a[1]", "await it in an async function"),
         (array.array("i", [1]), "$.a[1]", "plain data"),
         (numpy.array(["x"]), "$.a[1]", "astype()"),
         (numpy.array([None]), "$.a[1]", "astype()"),
@@ -152,7 +152,7 @@ def test_a_relative_of_a_type_arrives_as_that_type(value: Any, arrives: Any) -> 
         (numpy.array(["NaT"], "datetime64"), "$.a[1]", "astype()"),
         (Tensor(2), "$.a[1]", "send .cpu() of it"),
         (Tensor(1, "requires grad"), "$.a[1]", "numpy cannot read: requires grad"),
-        (Frame(), "$.a[1]", "to_dict() of it"),
+        (Frame(), "$.a[1]", "its to_dict()"),
         (NaTType(), "$.a[1]", "None in its place"),
         (datetime(2024, 1, 1, tzinfo=Nowhere()), "$.a[1]", "no offset from UTC"),
         ((1, datetime(2024, 1, 1, tzinfo=Nowhere())), "$.a[1][1]", "no offset"),

@@ -1,6 +1,6 @@
 """Python tools that a TypeScript program calls through Snakepit.
 
-A module with functions under `@tool` is all there is to write:
+All you write is a module with functions under `@tool`:
 
     from snakepit_bridge import tool
 

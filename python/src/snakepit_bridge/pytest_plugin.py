@@ -1,8 +1,8 @@
-"""Fixtures for the tests of tools; pytest finds them where this package is installed.
+"""Fixtures for tests of tools. pytest finds them if this package is installed.
 
 `snakepit_call(...)` makes a call current until the test ends, and returns it.
-`snakepit_tools` is the tools of one file, as a worker loads them: `tools.py` beside
-pytest's configuration, or what the setting `snakepit_tools` names.
+`snakepit_tools` has the tools of one file, as a worker loads them: `tools.py` beside
+pytest's configuration, or the file in the setting `snakepit_tools`.
 """
 
 # Every run of pytest in this environment imports this file: the rest is imported by
@@ -26,7 +26,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Adds the setting `snakepit_tools`."""
     parser.addini(
         "snakepit_tools",
-        "file of the tools for the fixture snakepit_tools, from the root directory",
+        "path of the tools for the fixture snakepit_tools, from the root directory",
         default="tools.py",
     )
 
@@ -35,7 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def snakepit_call() -> Iterator[Callable[..., LocalCall]]:
     """Makes a call current for the rest of the test.
 
-    Takes what `snakepit_bridge.testing.call_context` takes.
+    Takes the arguments of `snakepit_bridge.testing.call_context`.
     """
     from snakepit_bridge.testing import call_context
 
@@ -47,10 +47,10 @@ def snakepit_call() -> Iterator[Callable[..., LocalCall]]:
 
 @pytest.fixture(scope="session")
 def snakepit_tools(request: pytest.FixtureRequest) -> Iterator[LoadedTools]:
-    """The tools of a file, loaded once as by a worker: its start-up hooks have run.
+    """The tools of a file, loaded once, as a worker does. Its start-up hooks have run.
 
     `snakepit_tools.call(name, arguments)` and `snakepit_tools.stream(name, arguments)`
-    do what `call_tool` and `stream_tool` of `snakepit_bridge.testing` do.
+    work like `call_tool` and `stream_tool` of `snakepit_bridge.testing`.
     """
     from snakepit_bridge.testing.loaded_tools import load_tools_of
 
@@ -58,8 +58,8 @@ def snakepit_tools(request: pytest.FixtureRequest) -> Iterator[LoadedTools]:
     path = request.config.rootpath / named
     if not path.is_file():
         pytest.fail(
-            f"there is no file {path}; name that of the tools in pytest's "
-            f"configuration, as snakepit_tools = app/tools.py (now {named})",
+            f"there is no file {path}; set the path of the tools in pytest's "
+            f"configuration, such as snakepit_tools = app/tools.py (now {named})",
             pytrace=False,
         )
     with load_tools_of(str(path)) as tools:

@@ -46,8 +46,8 @@ def _report(error: BaseException | None) -> int:
 
         traceback.print_exception(type(error), error, error.__traceback__)
     sys.stderr.write(
-        f"Process {os.getpid()} was forked by a tool and returned from it, so it was "
-        "ended: only the worker may answer the call. End it in the tool, with "
-        "os._exit() or sys.exit().\n"
+        f"Process {os.getpid()} was forked by a tool and returned from it. Snakepit "
+        "ended it, because only the worker may answer the call. End such a process in "
+        "the tool, with os._exit() or sys.exit().\n"
     )
     return 1

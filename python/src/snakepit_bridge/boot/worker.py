@@ -76,7 +76,7 @@ def run_started(
     except OSError:
         sys.stderr.write(
             f"{what} is started by a Snakepit host, which talks to it over file "
-            "descriptor 3.\nA wrapper in between has to run Python by exec, or to leave "
+            "descriptor 3.\nA wrapper must run Python with exec, or keep "
             "descriptor 3 open for it.\nTo try one tool alone: "
             "python -m snakepit_bridge call FILE_OR_MODULE TOOL\n"
         )

@@ -1,4 +1,4 @@
-"""The calls that the function of a batch runs, as it sees them."""
+"""The calls of a batch, as the tool sees them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _NO_CALL = 0
 def current_batch() -> tuple[Call, ...]:
     """Returns the calls that this code runs for, in the order of the list.
 
-    Each has its own deadline, session and trace context, and says whether its caller
-    has left. In a tool that is no batch there is one.
+    Each has its own deadline, session and trace context, and shows whether its caller
+    has cancelled it. In a tool without `batch`, there is exactly one.
 
     Raises:
         RuntimeError: no call runs here.

@@ -12,12 +12,12 @@ __all__ = ["CallCancelled"]
 class CallCancelled(BaseException):
     """Raised inside a tool whose call is cancelled.
 
-    A `BaseException`, as `asyncio.CancelledError` is, so that `except Exception`
-    does not swallow it. Clean up in `finally` and let it propagate: a clean-up is not
-    interrupted for a second. If it is swallowed, it is raised again.
+    It is a `BaseException`, like `asyncio.CancelledError`, so `except Exception` does
+    not swallow it. Clean up in `finally` and let it propagate: a clean-up runs for a
+    second without interruption. If a tool swallows the error, it is raised again.
 
     Attributes:
-        reason: why; by default the caller gave up.
+        reason: why; by default because the caller gave up.
     """
 
     def __init__(self, reason: CancelReason | None = None) -> None:

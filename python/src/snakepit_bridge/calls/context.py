@@ -75,7 +75,7 @@ def current_call() -> Call:
     current = CURRENT.get(None)
     if current is None:
         raise RuntimeError(
-            "no call runs here; in a test, make one with "
+            "no call runs here; in a test, create one with "
             "snakepit_bridge.testing.call_context(); in a thread of your own, run "
             "its target with contextvars.copy_context().run"
         )
@@ -86,9 +86,9 @@ def progress(fraction: float | None, message: str = "") -> None:
     """Reports how far the call is that this code runs for.
 
     Report as often as you like: the caller gets at most ten reports a second, always
-    the newest one, and the last one before a result. It costs about a microsecond
-    where nobody listens. Where no call runs, as in a test that calls the tool as a
-    function, it does nothing.
+    the newest one, and the last one before the result. If nobody listens, a report
+    costs about a microsecond. If no call runs, for example in a test that calls the
+    tool as a function, it has no effect.
 
     Args:
         fraction: from 0 to 1; None if that is not known.
@@ -96,7 +96,7 @@ def progress(fraction: float | None, message: str = "") -> None:
 
     Raises:
         ValueError: the fraction is not from 0 to 1.
-        TypeError: it is no number, or the message is no string.
+        TypeError: the fraction is not a number, or the message is not a string.
     """
     current = CURRENT.get(None)
     if current is not None:
@@ -111,9 +111,9 @@ class Call:
         tool: the tool's name.
         handles: the objects that its session holds by reference in this worker.
         session: the dictionary that the tools of one session share in this worker;
-            None where the call belongs to no session.
-        deadline: when it should be over, on the clock of `time.monotonic()`; None
-            where there is no deadline.
+            None if the call belongs to no session.
+        deadline: when the call should have ended, on the clock of `time.monotonic()`;
+            None without a deadline.
         trace_context: W3C `traceparent`, `tracestate` and `baggage` of the caller.
         logger: the logger `tool.<name>`; its records name this call.
     """
@@ -179,7 +179,7 @@ class Call:
     def raise_if_cancelled(self) -> None:
         """Raises `CallCancelled` if the call was cancelled.
 
-        For threads of your own, and for loops in a worker that runs several calls at
+        Use it in threads of your own, and in loops if the worker runs several calls at
         once.
 
         Raises:

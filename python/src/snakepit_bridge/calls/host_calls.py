@@ -16,7 +16,7 @@ class HostCallFailed(Exception):
     """A function of the host failed, or there is no such function.
 
     Attributes:
-        function: its name.
+        function: the function's name.
         code: the kind of failure, as the host reports it.
         message: the host's message.
     """

@@ -32,7 +32,7 @@ class InputInvalid(InputFailed):
     """An item of the caller's stream is not what the tool takes.
 
     Attributes:
-        path: where, as `$input[3].label`.
+        path: where, such as `$input[3].label`.
     """
 
     def __init__(self, path: str, problem: str) -> None:
@@ -43,9 +43,8 @@ class InputInvalid(InputFailed):
 class InputStream:
     """The input stream of a call: read it with `for` or `async for`, once.
 
-    The caller is slowed down to the pace of the reading. Reading raises
-    `InputFailed` if the caller's side failed. The stream is empty if the caller
-    sends none.
+    A slow reader slows the caller down. Reading raises `InputFailed` if the caller's
+    stream failed. The stream is empty if the caller sends none.
     """
 
     def __init__(

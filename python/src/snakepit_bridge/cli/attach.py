@@ -21,10 +21,12 @@ def attach_command(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m snakepit_bridge attach",
         description="Connects this terminal to a worker that has stopped at a "
-        "breakpoint(). To leave the worker to itself: Ctrl-D.",
+        "breakpoint(). Ctrl-D lets the worker continue alone.",
         allow_abbrev=False,
     )
-    parser.add_argument("socket", help="as the line on standard error says")
+    parser.add_argument(
+        "socket", help="the path that the worker printed on standard error"
+    )
     path = parser.parse_args(arguments).socket
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as worker:
         try:

@@ -68,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m snakepit_bridge call",
         description="Calls one tool once, in this process, without a host.",
-        epilog="What JSON has no type for is written as an object with one key: "
+        epilog="Values that JSON has no type for are objects with one key: "
         '{"$bytes": "base64"}, {"$datetime": "2030-01-31T12:00:00+00:00"}, $date, '
         '$tuple, $set, $map, {"$ndarray": {"dtype": "float32", "shape": [2], "data": '
         '[1, 2]}} or "data": "base64", {"$float": "nan"}. Exit status: 0; 1 the tool or a shut-down hook raised; 65 wrong '
@@ -80,19 +80,19 @@ def _parser() -> argparse.ArgumentParser:
         "pairs",
         metavar="NAME=VALUE",
         nargs="*",
-        help="an argument; a value that is not JSON is text",
+        help="an argument; a value that is not JSON is a string",
     )
     parser.add_argument(
         "--json", help="all arguments: an object of names, or a list", metavar="JSON"
     )
     parser.add_argument(
-        "--input", metavar="FILE", help="lines of JSON as input stream; - is stdin"
+        "--input", metavar="FILE", help="the input stream, as lines of JSON; - is stdin"
     )
     parser.add_argument(
         "--timeout",
         type=float,
         metavar="SECONDS",
-        help="the deadline that current_call() has",
+        help="the deadline of current_call()",
     )
     parser.add_argument("--log-level", default="INFO", metavar="LEVEL")
     return parser

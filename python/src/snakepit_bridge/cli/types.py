@@ -60,15 +60,15 @@ def _parser() -> argparse.ArgumentParser:
     where.add_argument(
         "--output",
         metavar="FILE",
-        help="write it there, at once or not at all; never over a module that was loaded",
+        help="write to FILE, completely or not at all; never over a module that was loaded",
     )
     where.add_argument(
-        "--check", metavar="FILE", help="write nothing; fail if FILE is not the same"
+        "--check", metavar="FILE", help="write nothing; fail if FILE differs"
     )
     parser.add_argument(
         "--safe-integers",
         action="store_true",
-        help="an int in an answer is a number: none is beyond 2**53, where it would be a bigint",
+        help="declare int results as number, not bigint; use it if none is beyond 2**53",
     )
     return parser
 

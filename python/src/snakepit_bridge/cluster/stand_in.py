@@ -34,7 +34,7 @@ STREAMS = {"stdout": 1, "stderr": 2}
 # Of a failure.
 WORDS = ("code", "message", "detail")
 FORWARDED = (signal.SIGTERM, signal.SIGQUIT, signal.SIGUSR1)
-LOST = "snakepit: the gateway of the cluster is gone, and this worker with it\n"
+LOST = "snakepit: the gateway of the cluster is gone, so this worker ends\n"
 
 
 def run_stand_in(arguments: list[str]) -> int:
@@ -102,7 +102,7 @@ class _StandIn:
             pass
         except LineInvalid as error:
             sys.stderr.write(
-                f"snakepit: the gateway sent what is no message: {error}\n"
+                f"snakepit: the gateway sent an invalid message: {error}\n"
             )
         return _lost()
 

@@ -148,7 +148,7 @@ class SocketConsole(Console):
     def _say_how_to_attach(self) -> None:
         command = [sys.executable, "-m", "snakepit_bridge", "attach", self._path]
         print(
-            f"breakpoint(): process {os.getpid()} has stopped, and waits for this "
+            f"breakpoint(): process {os.getpid()} has stopped. To attach, run this "
             f"command in a terminal: {shlex.join(command)}",
             file=sys.__stderr__,
             flush=True,

@@ -98,14 +98,14 @@ def shut_down(timeout: float) -> None:
     for thread in threads:
         thread.join(max(0.0, deadline - time.monotonic()))
     if any(thread.is_alive() for thread in threads):
-        _logger.warning("telemetry was not all sent within %g s", timeout)
+        _logger.warning("some telemetry was not sent within %g s", timeout)
 
 
 def _end(provider: Any) -> None:
     try:
         provider.shutdown()
     except BaseException as error:  # noqa: BLE001 - exporters are user code
-        _logger.warning("telemetry could not be ended: %r", error)
+        _logger.warning("telemetry could not be shut down: %r", error)
 
 
 def _providers() -> Iterator[Any]:

@@ -1,4 +1,4 @@
-"""Tools without a host, for their tests.
+"""Runs tools without a host, for their tests.
 
     from snakepit_bridge.testing import call_context, call_tool
 
@@ -10,17 +10,18 @@
         with pytest.raises(ArgumentsInvalid):
             call_tool(total, {"articles": 3})
 
-`@tool` leaves a function as it is: a test calls it like any other, and within
-`call_context` it finds everything that a worker gives it with `current_call()`.
-`call_tool` and `stream_tool` do more of what a worker does: arguments cross as from
-a host and are checked against the annotations, and answers cross as to a host.
+`@tool` does not change a function: a test calls it like any other. Within
+`call_context`, `current_call()` offers everything that it has in a worker. `call_tool`
+and `stream_tool` do more: they convert arguments and answers as between a host and a
+worker, and check arguments against the annotations.
 
-The function of a batch takes a list, and what it returns is read as a worker does:
+The function of a batch takes a list. `batch_answers` reads what it returns, as a worker
+does:
 
     with batch_context(2):
         assert batch_answers(lengths(["pen", "water"]), 2) == [3, 5]
 
-With pytest, the fixtures `snakepit_call` and `snakepit_tools` do the same.
+The pytest fixtures `snakepit_call` and `snakepit_tools` do the same.
 """
 
 from snakepit_bridge.testing.batch_context import batch_context

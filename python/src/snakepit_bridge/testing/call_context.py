@@ -1,4 +1,4 @@
-"""A call that no host made, for the code of a test."""
+"""A call without a host, for tests."""
 
 from __future__ import annotations
 
@@ -26,11 +26,10 @@ _CALL_ID = 1
 
 
 class LocalCall(Call):
-    """A call that no host made: what `current_call()` returns within `call_context`.
+    """A call without a host: what `current_call()` returns within `call_context`.
 
     Attributes:
-        reports: what the tool reported of its progress, all of it: fraction and
-            message of each report.
+        reports: every progress report of the tool, as fraction and message.
     """
 
     def __init__(self, *args: Any, **given: Any) -> None:
@@ -45,14 +44,13 @@ class LocalCall(Call):
     def cancel(self, reason: CancelReason = CancelReason.CALLER) -> None:
         """Cancels the call, as its caller would.
 
-        What looks sees it, and what waits for the host or for input is woken. No
-        other code is interrupted, as in a worker's threads: the tool notices it at
-        `raise_if_cancelled()`, `host()` or the next item. To cancel an asynchronous
-        tool where it awaits something else, cancel its task. May be called in a
-        host function, or in any thread.
+        The tool notices it at `raise_if_cancelled()`, at `host()`, or at the next item
+        of its input, even while it waits there. Other code is not interrupted, as in a
+        worker's threads. To cancel an asynchronous tool that awaits something else,
+        cancel its task. May be called in a host function and in any thread.
 
         Args:
-            reason: why; only the first one counts.
+            reason: why; only the first call's reason counts.
         """
         self._cancellation.request(reason)
 
@@ -79,27 +77,27 @@ def call_context(
     host_functions: Mapping[str, HostFunction] | None = None,
     trace_context: Mapping[str, str] | None = None,
 ) -> Iterator[LocalCall]:
-    """Makes a call current, for the code of a test that runs a tool.
+    """Makes a call current, for a test that runs a tool.
 
     Args:
         tool: the name of the tool, as in `call.tool` and in its logger's name.
         session: the dictionary of the call's session; the same one for calls
-            that share a session. None: the call belongs to none.
-        timeout: seconds until the deadline, 0 for one that has passed. Nothing
-            cancels the call then: that would be the host's, see `LocalCall.cancel`.
-        input: the items of the caller's stream, all of them sent.
-        host_functions: what the host would have registered. Each gets the one
-            argument and returns the answer; both cross as they do to a host, so
-            that what cannot be sent raises `NoImage`. What it raises is a
-            `HostCallFailed` to the tool, with its attribute `code` or else the
-            name of its type as code.
+            that share a session. None: the call belongs to no session.
+        timeout: seconds until the deadline; 0 means that it has passed. Without a
+            host, nothing cancels the call then: use `LocalCall.cancel`.
+        input: the items of the caller's stream.
+        host_functions: the functions of the host, by name. Each gets one argument
+            and returns the answer. Both are converted as for a real host, so a value
+            that cannot be sent raises `NoImage`. If the function raises, the tool
+            gets a `HostCallFailed` whose code is the error's attribute `code`, or
+            else the name of its type.
         trace_context: headers of the caller.
 
     Yields:
         The call, which `current_call()` returns meanwhile.
 
     Raises:
-        NoImage: an item of the input cannot cross.
+        NoImage: an item of the input cannot be sent.
     """
     cancellation = Cancellation()
     # Which of the two the tool is, is seen where it matters.

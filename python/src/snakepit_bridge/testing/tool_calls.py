@@ -1,4 +1,4 @@
-"""One call of a tool as a worker makes it, for the code of a test."""
+"""One call of a tool, as a worker runs it, for tests."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ def call_tool(
 ) -> Any:
     """Calls a tool that answers once, as a worker does.
 
-    The arguments cross as from a host and are checked against the annotations; the
-    answer crosses as to a host. An asynchronous tool runs in an event loop of its own,
-    so that no other one may run in this thread: in an asynchronous test, await the
-    tool itself within `call_context`.
+    The arguments are converted as if a host had sent them, and checked against the
+    annotations; the answer is converted as for a host. An asynchronous tool runs in an
+    event loop of its own, so no other loop may run in this thread: in an asynchronous
+    test, await the tool itself within `call_context`.
 
     Args:
         function: the function under `@tool`, or a method of a toolset's instance.
         arguments: by name, or a list; none by default.
-        session: see `call_context`, as the rest.
+        session: see `call_context`, also for the other parameters.
 
     Returns:
         What the host would get: a tuple for a tuple, text for a `Decimal`, and so on.
 
     Raises:
         ArgumentsInvalid: the arguments do not fit.
-        NoImage: an argument, an item or the answer cannot cross.
+        NoImage: an argument, an item or the answer cannot be sent.
         TypeError: the tool streams.
 
     Whatever the tool raises is raised here, too.
@@ -83,8 +83,8 @@ def stream_tool(
     """Calls a tool that streams, as a worker does; see `call_tool`.
 
     Returns:
-        A generator of the items as they would arrive. It returns what the tool's
-        generator returns, so that `result = yield from stream_tool(...)` has both.
+        A generator of the items as the host would get them. It returns what the tool's
+        generator returns: `result = yield from stream_tool(...)`.
 
     Raises:
         TypeError: the tool answers once.
@@ -149,7 +149,7 @@ def tool_of(function: Callable[..., Any]) -> Tool:
     mark = getattr(function, MARK, None)
     if not isinstance(mark, ToolMark):
         named = getattr(function, "__qualname__", repr(function))
-        raise TypeError(f"{named} is no tool; decorate it with @tool")
+        raise TypeError(f"{named} is not a tool; decorate it with @tool")
     _refuse_unbound(function)
     return Tool(mark.name or function.__name__, function, mark)
 

@@ -37,9 +37,9 @@ def _text(names: list[str]) -> str:
         else (f"{len(names)} threads", "Start them", "end them")
     )
     return (
-        f"This worker is done, and cannot end because of {what} that its tools have "
-        f"started: {', '.join(names)}. {start} with daemon=True, or {end} in an "
-        "@on_shutdown hook; until then the host has to kill each worker "
+        f"This worker cannot exit, because its tools started {what}: "
+        f"{', '.join(names)}. {start} with daemon=True, or {end} in an "
+        "@on_shutdown hook. Otherwise the host has to kill each worker "
         "(stop.killAfterMs).\n"
     )
 

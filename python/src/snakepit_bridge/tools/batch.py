@@ -21,16 +21,16 @@ _LATER = ("Awaitable", "Coroutine")
 
 
 class Batch:
-    """How many calls a tool takes at once: `@tool(batch=Batch(max=32))`.
+    """Lets a tool run several calls at once: `@tool(batch=Batch(max=32))`.
 
     The function takes one list, with the argument of each call, and returns a list of
     the same length, with the answer of each. A worker gets several calls at once only
-    in a pool with `callsPerWorker` above 1: best the same number as `max`.
+    if the pool's `callsPerWorker` is above 1. The best value is the same as `max`.
 
     Attributes:
-        max: how many calls are in one batch at most.
-        wait_ms: how many milliseconds after a batch of several calls the next one
-            waits for as many again. A call that is alone does not wait.
+        max: the most calls in one batch.
+        wait_ms: after a batch of several calls, how many milliseconds the next batch
+            waits for as many calls again. A single call does not wait.
     """
 
     __slots__ = ("max", "wait_ms")

@@ -1,4 +1,4 @@
-"""What tools are written with: decorators of functions and classes."""
+"""The decorators that tools are written with."""
 
 from __future__ import annotations
 
@@ -120,8 +120,8 @@ def tool(  # noqa: F811
     """Makes a function, or a method of a `toolset`, callable from the host.
 
     The function may be synchronous or asynchronous; a generator answers with a
-    stream of chunks. Arguments are checked against its annotations. It stays
-    the function that it is: call it as before, in tests for instance.
+    stream of chunks. Arguments are checked against its annotations. The function
+    itself does not change: call it as before, for example in tests.
 
     Args:
         function: what to decorate, when used bare: `@tool`.
@@ -161,18 +161,18 @@ def toolset(*, prefix: str = "") -> Callable[[_Class], _Class]: ...  # noqa: F81
 def toolset(cls: type | None = None, /, *, prefix: str = "") -> Any:  # noqa: F811
     """Makes the methods of a class callable: one instance per worker.
 
-    Each worker makes it when it starts, without arguments, in its main thread, and
-    enters it if it is a context manager, asynchronous or not: load a model there. It
-    leaves it when it leaves. Methods under `on_startup` and `on_shutdown` are hooks, and
+    Each worker creates the instance when it starts, without arguments, in its main
+    thread: load a model there. If the instance is a context manager, asynchronous or
+    not, the worker enters it, and leaves it at its own end. Methods under `on_startup` and `on_shutdown` are hooks, and
     so are methods named `setup` and `teardown`.
 
-    The tools are the methods under `tool`. If there are none, they are all other public
-    methods. Without a decorator, what is inherited from another module is no tool and no
-    hook.
+    The tools are the methods under `tool`; if there are none, all other public methods
+    are tools. A method that is inherited from another module is a tool or a hook only
+    with a decorator.
 
     Args:
         cls: what to decorate, when used bare: `@toolset`.
-        prefix: put in front of the names of its tools, as `images.`.
+        prefix: put in front of the names of its tools, such as `images.`.
 
     Raises:
         TypeError: the decorated object is not a class.
@@ -202,9 +202,9 @@ def on_startup(function: _Function) -> _Function:
 def on_shutdown(function: _Function) -> _Function:
     """Runs a function (synchronous or not) once, after the worker's last call.
 
-    It runs in the main thread, when the worker leaves in good order, or after a start
-    that failed later than the start-up hooks beside it, those of the module or of the
-    toolset; not when the worker or its host is killed.
+    It runs in the main thread when the worker exits normally, but not when the worker or
+    its host is killed. If the start fails, it runs only if the start-up hooks of the same
+    module or toolset have run.
 
     Raises:
         TypeError: the decorated object cannot be called.

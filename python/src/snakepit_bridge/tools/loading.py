@@ -40,8 +40,8 @@ def load_module(name: str) -> ModuleType:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise
         raise NoSource(
-            f"{error}; install it, or name the directory that it is in as the "
-            "adapter's tools.path or toolPath"
+            f"{error}; install it, or set the adapter's tools.path or toolPath to "
+            "the directory that it is in"
         ) from error
 
 
@@ -84,7 +84,7 @@ def load_file(path: str) -> ModuleType:
         sys.modules.pop(name, None)
         if isinstance(error, ImportError) and str(error) == _NO_PACKAGE:
             raise NoSource(
-                f"{error}; a file of a package is named as a module, with the "
+                f"{error}; to load a file of a package, name its module and the "
                 "directory that the package is in: { module, path }"
             ) from error
         raise

@@ -10,15 +10,15 @@ _Value_co = TypeVar("_Value_co", covariant=True)
 
 
 class Result(Generic[_Value_co]):
-    """What an asynchronous generator yields last, as it cannot return a value: the
-    `result` of its stream.
+    """The `result` of a stream. An asynchronous generator yields it last, because it
+    cannot return a value:
 
     @tool
     async def answer(prompt: str) -> AsyncIterator[str | Result[Usage]]:
         ...
         yield Result(usage)
 
-    A generator under `def` returns its result instead: `return usage`.
+    A synchronous generator returns its result instead: `return usage`.
     """
 
     __slots__ = ("value",)

@@ -202,7 +202,9 @@ class _Encoder:
         self, plain: object, value: object, path: Path, ancestors: tuple[object, ...]
     ) -> Any:
         if plain is value:
-            raise Refused(path, "is what its @encoder returned, which must be another")
+            raise Refused(
+                path, "was returned by its own @encoder; return another value"
+            )
         if type(plain) is dict:
             return self._mapping(plain, path, ancestors, value)
         return self.image(plain, path, ancestors)

@@ -57,11 +57,11 @@ def check_parts(dtype: str, shape: Sequence[int], size: int) -> None:
 class NdArray:
     """An array of numbers in C order, little-endian, that does no arithmetic.
 
-    Where numpy is installed arrays arrive as `numpy.ndarray`, unless the
-    parameter is annotated with this class.
+    If numpy is installed, arrays arrive as `numpy.ndarray`, unless the parameter is
+    annotated with this class.
 
     Attributes:
-        dtype: the name of the element type, as numpy has it.
+        dtype: the name of the element type, as in numpy.
         shape: the extent of each dimension; empty for one element.
         data: the elements as bytes.
     """

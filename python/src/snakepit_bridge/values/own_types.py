@@ -31,24 +31,24 @@ _Decoder = TypeVar("_Decoder", bound=Callable[..., object])
 
 
 def encoder(kind: type[_Kind]) -> Callable[[_Encoder], _Encoder]:
-    """Registers a function that makes plain data of a type's instances, to be sent.
+    """Registers a function that converts instances of a type to plain data, to be sent.
 
     The function takes an instance (also one of a subclass without its own encoder) and
-    returns any value that can be sent. Its return annotation is the type in the
-    generated TypeScript. It replaces what a dataclass or model would be sent as.
+    returns any value that can be sent. Its return annotation determines the generated
+    TypeScript type. For a dataclass or model, it replaces the default form.
 
     Args:
         kind: the type.
 
     Raises:
-        TypeError: it is a type that can be sent as it is, such as `str`, or no type, or
-            another function is its encoder.
+        TypeError: `kind` is not a type, is a type that needs no encoder, such as `str`,
+            or already has an encoder.
     """
     if not isinstance(kind, type):
         raise TypeError(f"@encoder needs a type, as in @encoder(Money), got {kind!r}")
     if kind in _OWN_IMAGE:
         raise TypeError(
-            f"{kind.__name__} is sent as it is; make a subclass, and an encoder for that"
+            f"{kind.__name__} needs no encoder; make a subclass, and an encoder for that"
         )
 
     def register(function: _Encoder) -> _Encoder:
@@ -61,16 +61,16 @@ def encoder(kind: type[_Kind]) -> Callable[[_Encoder], _Encoder]:
 
 
 def decoder(function: _Decoder) -> _Decoder:
-    """Registers a function that makes an argument of what a caller sent.
+    """Registers a function that converts what a caller sent to an argument.
 
     Its return annotation is the type: a tool's parameter with that annotation gets what
-    the function returns, which must be an instance of it. The annotation of its
-    parameter is what a caller sends, which is checked before. `ValueError`, `TypeError`
+    the function returns, which must be an instance of it. The annotation of the
+    function's parameter describes what a caller sends, which is checked first. `ValueError`, `TypeError`
     and `AssertionError` from the function reject the argument with their message.
 
     Raises:
-        TypeError: it has not one parameter and a return annotation that is a class, or
-            another function is the decoder of that class.
+        TypeError: the function does not have exactly one parameter and a class as return
+            annotation, or that class already has a decoder.
     """
     import inspect
     import typing
@@ -80,11 +80,11 @@ def decoder(function: _Decoder) -> _Decoder:
     if len(inspect.signature(function).parameters) != 1 or not isinstance(kind, type):
         raise TypeError(
             f"@decoder is for a function of one parameter whose return annotation is "
-            f"the class that it makes, as (text: str) -> Money; got {function!r}"
+            f"the class that it makes, such as (text: str) -> Money; got {function!r}"
         )
     if kind in _OWN_IMAGE:
         raise TypeError(
-            f"{kind.__name__} arrives as it is; make a subclass, and a decoder for that"
+            f"{kind.__name__} needs no decoder; make a subclass, and a decoder for that"
         )
     _admit("decoder", kind, DECODERS.get(kind), function)
     DECODERS[kind] = function

@@ -27,15 +27,15 @@ def _remedy(value: object) -> str:
     if type(value).__name__ in ("NaTType", "NAType"):
         return "send None in its place"
     if hasattr(value, "to_frame"):
-        return "send .to_frame() of it, a table of one column, or .to_numpy()"
+        return "send its .to_frame(), a table of one column, or its .to_numpy()"
     if hasattr(value, "collect_schema"):
-        return "send .collect() of it"
+        return "send its .collect()"
     if hasattr(value, "to_numpy") and hasattr(value, "to_dict"):
-        return "send it as a numpy array, or to_dict() of it"
+        return "send it as a numpy array, or its to_dict()"
     if hasattr(value, "__array__") or hasattr(value, "to_numpy"):
         return "send it as a numpy array"
     if hasattr(value, "__await__"):
-        return "send what it gives when it is awaited, in an async function"
+        return "await it in an async function and send the result"
     if hasattr(value, "__next__"):
         return "send list() of it, or make the tool a generator"
     return "send plain data, such as str() of it or its fields as a dict, or declare an @encoder"

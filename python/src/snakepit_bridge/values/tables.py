@@ -105,7 +105,7 @@ def table_as(table: Any, module: str, name: str) -> object:
         raise
     except Exception as error:  # noqa: BLE001 - the libraries have many
         raise ValueError(
-            f"is a table that is no {module}.{name}: {error}"[:300]
+            f"is a table that cannot become a {module}.{name}: {error}"[:300]
         ) from None
     return table
 

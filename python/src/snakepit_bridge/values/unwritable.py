@@ -22,8 +22,8 @@ def find_unwritable(value: object, path: Path, is_map: bool = False) -> Refused 
         except UnicodeEncodeError:
             return Refused(
                 path,
-                "is text with a lone surrogate, which no encoding carries; "
-                "send bytes, or mend it with errors='replace'",
+                "is text with a lone surrogate, which no encoding can represent; "
+                "send bytes, or repair it with errors='replace'",
             )
     if isinstance(value, datetime) and value.tzinfo and value.utcoffset() is None:
         return Refused(
