@@ -66,7 +66,7 @@ test("no Python where the option says one is", async () => {
 	const error = await startFailure({ python });
 	expect(error.code).toBe("PYTHON_UNUSABLE");
 	expect(error.message).toContain(
-		`the adapter's option "python" names it, and there is no ${python} (${dirname(python)} does not exist).`,
+		`the adapter's option "python" names it, but there is no ${python} (${dirname(python)} does not exist).`,
 	);
 });
 
@@ -190,7 +190,7 @@ test("a worker that speaks another protocol, with both versions and the remedy",
 	const error = await failureOf(startBench({}, { ready }));
 	expect(error).toMatchObject({ code: "PROTOCOL_MISMATCH", ran: "no" });
 	expect(String(error)).toMatch(
-		/snakepit-bridge \S+ .* protocol 2, @snakepit\/adapter-python .* 1 to 1/,
+		/snakepit-bridge \S+ .* protocol 2, but @snakepit\/adapter-python .* 1 to 1/,
 	);
 	expect(String(error)).toContain("Update @snakepit/adapter-python");
 });

@@ -97,7 +97,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
 		expect(error).toMatchObject({
 			code: "MESSAGE_TOO_LARGE",
 			ran: "no",
-			message: expect.stringMatching(/of (more than )?\d+ bytes.*limit is \d+/),
+			message: expect.stringMatching(/of (more than )?\d+ bytes.*limit of \d+/),
 		});
 		expect(String(error)).toContain("maxMessageBytes");
 		expect(await call(connection, "echo", { value: 1 })).toBe(1);

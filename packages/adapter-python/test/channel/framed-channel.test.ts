@@ -115,7 +115,12 @@ test("a worker that accepts and says nothing is waited for until the abort", asy
 
 test.each([
 	{ what: "over the limit", kind: FRAME, length: 2 ** 31, says: /the limit/ },
-	{ what: "of an unknown kind", kind: 7, length: 0, says: /of kind 7/ },
+	{
+		what: "of an unknown kind",
+		kind: 7,
+		length: 0,
+		says: /the unknown kind 7/,
+	},
 ])(
 	"a message $what ends the channel and rejects a waiting ping",
 	async ({ kind, length, says }) => {

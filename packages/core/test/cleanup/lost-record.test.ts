@@ -247,7 +247,7 @@ test("the doctor counts them as the next start would find them", async () => {
 	const layers = await doctor({ dataDir });
 	const reaper = layers.find(({ layer }) => layer === "reaper");
 	expect(reaper?.detail).toMatch(
-		/after 2 dead runs with 2 living processes; 0 runs live, 0 cannot/,
+		/after 2 dead runs with 2 living processes; 0 runs are alive, and 0 cannot/,
 	);
 	for (const { identity } of [lost, recorded])
 		expect(isAlive(identity.pid)).toBe(true);

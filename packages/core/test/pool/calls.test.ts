@@ -104,7 +104,7 @@ test("a call that the close found waiting says so, and not that it came too late
 	});
 	const running = outcome(pool.execute("hang"));
 	const rejected = expect(pool.execute("hang")).rejects.toThrow(
-		/"hang" waited.* 70 ms.*drainMs/,
+		/"hang" was still waiting .* 70 ms.*drainMs/,
 	);
 	await close({ drainMs: 70 });
 	await rejected;
