@@ -112,9 +112,9 @@ export class CompanionKeeper implements Companions {
 		);
 		await this.#next?.then(
 			(companion) => companion.end(manner, killAfterMs),
-			() => {},
+			// There is none any more; what the last one left may not be gone yet.
+			async () => void (await this.#latest?.ended),
 		);
-		await this.#latest?.ended;
 	}
 
 	/** Kills it in this very turn; one that only starts dies with this program. */

@@ -55,14 +55,13 @@ export class RunningCompanion implements TiedCompanion {
 		return facts?.condition !== "alive" || facts.residentBytes === 0;
 	}
 
-	/** Ends it; resolves when nothing of it is left. A second call that is forced kills it. */
-	async end(manner: CloseManner, killAfterMs: number): Promise<void> {
+	/** Ends it; resolves when nothing of it is left, or it cannot die. A second call that is forced kills it. */
+	end(manner: CloseManner, killAfterMs: number): Promise<void> {
 		const signal = manner === "gentle" ? "SIGTERM" : "SIGKILL";
-		this.#own.release(
+		return this.#own.release(
 			() => this.#own.signal(signal, "stop_ladder"),
-			killAfterMs,
+			...([killAfterMs, this.ended] as const),
 		);
-		await this.ended;
 	}
 
 	/** Kills it with its group in this very turn, for the exit of the host. */

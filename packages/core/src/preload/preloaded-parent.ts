@@ -83,10 +83,12 @@ export class PreloadedParent {
 		return this.#line.fork(spec, record);
 	}
 
-	/** Asks it to end; resolves when nothing of it is left. */
-	async release(): Promise<void> {
-		this.#own.release(() => this.#line.end(), END_LIMIT_MS);
-		await this.ended;
+	/** Asks it to end; resolves when nothing of it is left, or it cannot die. */
+	release(): Promise<void> {
+		return this.#own.release(
+			() => this.#line.end(),
+			...([END_LIMIT_MS, this.ended] as const),
+		);
 	}
 
 	/** Kills it with its group in this very turn, for the exit of the host. */

@@ -59,7 +59,7 @@ export const DUMP_MS = 250;
 /** A death is seen by its conversation first, and by the kernel's word on it at once after that. */
 export const OWN_END_MS = 100;
 /** SIGKILL takes effect at once, but for a process in uninterruptible sleep: that is reported, never waited for. */
-const KILL_PATIENCE_MS = 5_000;
+export const KILL_PATIENCE_MS = 5_000;
 
 /**
  * Ends one process and its group: leave, then SIGTERM, then SIGKILL, then

@@ -3,6 +3,7 @@ import { StartError } from "../errors.ts";
 import type { LaunchSpec, PoolPlace } from "../launch-spec.ts";
 import type { ResolvedOptions } from "../options.ts";
 import { afterRunning } from "../patience.ts";
+import { goneWithin } from "../process/gone-within.ts";
 import { killerOf, type SentSignal } from "../process/killer-of.ts";
 import { OrphanSweep } from "../process/orphan-sweep.ts";
 import {
@@ -11,7 +12,8 @@ import {
 	startOwned,
 } from "../process/owned-process.ts";
 import type { SpecSetting } from "../process/process-spec.ts";
-import type { ProcessExit, StartedProcess, World } from "../world.ts";
+import { KILL_PATIENCE_MS } from "../process/stop-ladder.ts";
+import type { Clock, ProcessExit, StartedProcess, World } from "../world.ts";
 import { formatLaunchMessage, shakeHands } from "./control-channel.ts";
 import { dumpUnreadyStacks } from "./stack-dump.ts";
 import { isTimeout, withLastLines } from "./start-errors.ts";
@@ -38,6 +40,8 @@ export class PoolProcess {
 	readonly #output: WorkerOutput;
 	readonly #sent: SentSignal[] = [];
 	#how: "released" | "lost" = "lost";
+	/** It cannot die: its row stays. */
+	#isLeft = false;
 
 	private constructor(
 		setting: PoolProcessSetting,
@@ -84,7 +88,8 @@ export class PoolProcess {
 				await dumpUnreadyStacks({ process, output, dumpSignal }, world);
 			}
 			const sent = process.signal("SIGKILL", "group") === "sent";
-			const exit = await process.exited;
+			// One that cannot die keeps its row; nobody waits for it.
+			const exit = await exitAfterKill(process, world.clock);
 			await output.lastLines();
 			output.close();
 			const by = "stop_ladder";
@@ -119,6 +124,8 @@ export class PoolProcess {
 		const { incarnation } = this.#place;
 		const exit = await this.process.exited;
 		first(exit);
+		// Its run may be over by now.
+		if (this.#isLeft) return exit;
 		this.process.signal("SIGKILL", "group");
 		const reason = this.#how === "released" ? "closed" : "exited";
 		const killer = killerOf(exit, this.#sent);
@@ -129,14 +136,40 @@ export class PoolProcess {
 		return exit;
 	}
 
-	/** Asks it to end, and kills it with its group when it does not within the time. */
-	release(ask: () => void, limitMs: number): void {
+	/**
+	 * Asks it to end, and kills it with its group when it does not within the time. Resolves when nothing of it is left, or
+	 * it cannot die: then it keeps its row and its files, for the next start of any program.
+	 *
+	 * @param ended its {@link whenEnded}.
+	 */
+	async release(
+		ask: () => void,
+		limitMs: number,
+		ended: Promise<unknown>,
+	): Promise<void> {
+		const { process } = this;
+		const { world } = this.#setting;
 		this.#how = "released";
 		ask();
-		const limit = this.#setting.world.clock.after(limitMs, () =>
-			this.signal("SIGKILL", "stop_ladder"),
+		if (!(await goneWithin(process, limitMs, world.clock))) {
+			this.signal("SIGKILL", "stop_ladder");
+			if ((await exitAfterKill(process, world.clock)) === undefined) {
+				this.#leave();
+				return;
+			}
+		}
+		await ended;
+	}
+
+	/** Nothing of one that cannot die holds the program open. */
+	#leave(): void {
+		this.#isLeft = true;
+		const end = { exit: undefined, reason: "closed", killer: "none" } as const;
+		recordEnd(
+			...([this.#owned, this.#place.incarnation, end] as const),
+			this.#setting.world,
 		);
-		void this.process.exited.then(() => limit.cancel());
+		this.#output.close();
 	}
 
 	/** Sends a signal to its group. */
@@ -144,6 +177,15 @@ export class PoolProcess {
 		if (this.process.signal(signal, "group") === "sent")
 			this.#sent.push({ signal, by });
 	}
+}
+
+/** How it ended after SIGKILL; `undefined` if it cannot die. */
+async function exitAfterKill(
+	process: StartedProcess,
+	clock: Clock,
+): Promise<ProcessExit | undefined> {
+	const gone = await goneWithin(process, KILL_PATIENCE_MS, clock);
+	return gone ? await process.exited : undefined;
 }
 
 /** Where the next one of a kind is: beside the slots of its pool. */

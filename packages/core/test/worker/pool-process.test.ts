@@ -1,0 +1,81 @@
+import { expect, test } from "vitest";
+import { resolveOptions } from "../../src/resolve-options.ts";
+import {
+	type FakeProgram,
+	scriptedAdapter,
+	virtualWorld,
+} from "../../src/testing.ts";
+import {
+	PoolProcess,
+	type PoolProcessSetting,
+	poolPlace,
+} from "../../src/worker/pool-process.ts";
+
+/** One that gets ready, and does nothing more. */
+const serves: FakeProgram = async (process) => {
+	process.control?.write(`${JSON.stringify({ ready: {} })}\n`);
+	await process.idle();
+};
+
+function scene(program: FakeProgram) {
+	const virtual = virtualWorld();
+	virtual.host.install("companion", program);
+	const setting: PoolProcessSetting = {
+		options: resolveOptions(
+			{ adapter: scriptedAdapter({}), start: { timeoutMs: 1_000 } },
+			2,
+		),
+		world: virtual.world,
+		runDirectory: "/run",
+		...{ marker: "the-marker", environment: {} },
+	};
+	const place = poolPlace(setting, "companion");
+	const start = () =>
+		PoolProcess.start(
+			...([setting, place] as const),
+			{ executable: "companion", launchPayload: {} },
+			"companion",
+			new AbortController().signal,
+		);
+	return { ...virtual, start };
+}
+
+test("a start does not wait for a process that cannot die: it keeps its row", async () => {
+	const { start, clock, host, registry } = scene((process) => process.idle());
+	const refused = expect(start()).rejects.toMatchObject({
+		code: "START_TIMEOUT",
+	});
+	await clock.advance(1);
+	for (const process of host.started) process.killable = false;
+	await clock.advance(60_000);
+	await refused;
+	expect(registry.living()).toMatchObject([{ status: "active" }]);
+});
+
+test("a release does not wait for a process that cannot die: it keeps its row, also when it dies later", async () => {
+	const { start, clock, host, registry } = scene(serves);
+	const own = await clock.advanceUntil(start());
+	const ended = own.whenEnded(() => {});
+	const [process] = host.started;
+	if (process === undefined) return expect.unreachable();
+	process.killable = false;
+	const begunMs = clock.now();
+	const released = own.release(() => {}, 1_000, ended);
+	await clock.advanceUntil(released);
+	expect(clock.now() - begunMs).toBe(6_000);
+	expect(process.received).toEqual(["SIGKILL"]);
+	process.exit(0);
+	await ended;
+	expect(registry.living()).toMatchObject([{ status: "active" }]);
+});
+
+test("a release ends when nothing of the process is left", async () => {
+	const { start, clock, host, registry } = scene(serves);
+	const own = await clock.advanceUntil(start());
+	const ended = own.whenEnded(() => {});
+	const begunMs = clock.now();
+	await clock.advanceUntil(own.release(() => {}, 1_000, ended));
+	expect(clock.now() - begunMs).toBe(1_000);
+	expect(host.living()).toEqual([]);
+	expect(registry.living()).toEqual([]);
+});
