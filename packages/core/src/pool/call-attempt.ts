@@ -63,8 +63,7 @@ export class CallAttempt
 	startedMs: number;
 	/** How long its call waited for a worker before it began. */
 	waitedMs = 0;
-	/** How long the command ran, as measured in the worker. */
-	ranMs: number | undefined;
+	#ranMs: number | undefined;
 	/** On which terms it was sent. */
 	sent: "to run" | "ahead" = "to run";
 	#beganMs: number | undefined;
@@ -220,6 +219,16 @@ export class CallAttempt
 		this.#onCancel?.(reason);
 	}
 
+	/** How long the command ran, as measured in the worker. */
+	get ranMs(): number | undefined {
+		return this.#ranMs;
+	}
+
+	/** An adapter may write anything here: what is no duration is as if it had not been measured. */
+	set ranMs(ms: number | undefined) {
+		this.#ranMs = isDuration(ms) ? ms : undefined;
+	}
+
 	/** When the command ran, as measured in the worker. */
 	get ran(): Ran | undefined {
 		return this.#beganMs === undefined || this.ranMs === undefined
@@ -231,7 +240,7 @@ export class CallAttempt
 	}
 
 	#beganAgo(ms: number): void {
-		this.#beganMs = this.#listener.now() - ms;
+		if (isDuration(ms)) this.#beganMs = this.#listener.now() - ms;
 	}
 
 	/** Of a call that asks for something, it is known to have begun. */
@@ -286,4 +295,8 @@ export class CallAttempt
 		// A worker that is gone has forgotten it already.
 		this.worker.finish(this);
 	}
+}
+
+function isDuration(ms: number | undefined): boolean {
+	return ms !== undefined && Number.isFinite(ms) && ms >= 0;
 }

@@ -2,7 +2,12 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { expect, test } from "vitest";
 import type { Pool, PoolSession } from "../../src/pool/pool-interface.ts";
 import { scripts } from "../../src/testing.ts";
-import { outcome, virtualPool } from "./virtual-pool.ts";
+import {
+	closedVirtualPool,
+	outcome,
+	overConnections,
+	virtualPool,
+} from "./virtual-pool.ts";
 
 test("a call is answered, and every event has its pair", async () => {
 	const { pool, events, close } = await virtualPool({
@@ -236,3 +241,26 @@ test("a described tool can be called only in the way it answers", async () => {
 	await expect(calls.executed()).rejects.toThrow();
 	await close();
 });
+
+test.each([Number.NaN, -1, Number.POSITIVE_INFINITY])(
+	"a call whose adapter says that it ran for %d ms ends all the same, and is measured by the program",
+	async (ranMs) => {
+		const { pool, clock, events, adapter, life, close } = closedVirtualPool({
+			commands: { work: scripts.work },
+		});
+		overConnections(adapter, ({ execute }) => ({
+			execute: async (command, args, options) => {
+				const answer = await execute(command, args, options);
+				if (options.measured !== undefined) options.measured.ranMs = ranMs;
+				options.beganAgo?.(ranMs);
+				return answer;
+			},
+		}));
+		await Promise.all([life.open(), clock.advance(0)]);
+		await clock.advanceUntil(pool.execute("work", 50));
+		const { count, minMs } = pool.statistics().run;
+		expect([count, Math.round(minMs)]).toEqual([1, 50]);
+		await close();
+		events.assertPaired();
+	},
+);
