@@ -157,7 +157,8 @@ export class Replacements {
 		for (const worker of old)
 			worker.condemn("restarted", `it was restarted by ${by}`);
 		await Promise.allSettled([start, ...old.map(({ gone }) => gone)]);
-		if (!isOpen()) return;
+		// A pool that opens starts it again by itself.
+		if (!isOpen()) return await starts.of(slot);
 		slot.failures = 0;
 		starts.endPause(slot);
 		const isThere = slots.at(slot.index) === slot && slot.index < slots.max;

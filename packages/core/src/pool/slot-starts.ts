@@ -1,5 +1,6 @@
 import type { StartError } from "../errors.ts";
 import type { ResolvedOptions } from "../options.ts";
+import type { EndReason } from "../registry/process-registry.ts";
 import { backoffMs } from "../worker/backoff.ts";
 import { asStartError } from "../worker/start-errors.ts";
 import type { Worker } from "../worker/worker.ts";
@@ -26,6 +27,13 @@ export interface SlotStartsSetting {
 
 /** With no worker at all, calls wait for this many failed starts in a row, and not for ever. */
 const HOPELESS_FAILURES = 3;
+
+/** Ends of starts that say nothing about the program. */
+const NO_FAILURES: readonly (EndReason | undefined)[] = [
+	"parent_lost",
+	"restarted",
+	"recycled",
+];
 
 /** Starts of workers on their slots: at once, after a pause, or when the budget allows one again. */
 export class SlotStarts {
@@ -56,8 +64,8 @@ export class SlotStarts {
 	}
 
 	/**
-	 * The same while the pool opens: what a lost guard took along is started again. The run bounds that: after some losses
-	 * it has no guard for a while.
+	 * The same while the pool opens: what a restart ended, or a lost guard took along, is started again. The run bounds
+	 * that: after some losses it has no guard for a while. What a smaller size ended is not missed.
 	 */
 	async open(slot: Slot, isWanted: () => boolean): Promise<void> {
 		for (;;) {
@@ -68,7 +76,8 @@ export class SlotStarts {
 			} catch (error) {
 				const cause =
 					state.kind === "starting" ? state.worker.cause : undefined;
-				if (cause?.reason !== "parent_lost" || !isWanted()) throw error;
+				if (!NO_FAILURES.includes(cause?.reason) || !isWanted()) throw error;
+				if (!this.#setting.slots.hasRoomOn(slot)) return;
 			}
 		}
 	}

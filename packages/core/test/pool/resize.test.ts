@@ -229,3 +229,35 @@ test("a restart starts nothing on a slot that went with a smaller pool meanwhile
 	]);
 	await close();
 });
+
+test.each([
+	["resized", 1],
+	["restarted", 3],
+] as const)(
+	"a pool that is %s while it opens, opens with %d workers",
+	async (change, workers) => {
+		const { pool, life, clock, close } = closedVirtualPool(
+			{
+				commands,
+				connect: ({ number, process }) =>
+					number > 1 ? process.sleep(1_000) : undefined,
+			},
+			{ size: 3 },
+		);
+		const opened = life.open();
+		await clock.advance(10);
+		const changed =
+			change === "resized"
+				? pool.resize({ min: 1, max: 1 })
+				: pool.restart("scripted-2");
+		await clock.advanceUntil(opened);
+		await changed;
+		await clock.advance(5_000);
+		expect(pool.workers()).toMatchObject(
+			[0, 1, 2]
+				.slice(0, workers)
+				.map((n) => ({ workerId: `scripted-${n}`, state: "ready" })),
+		);
+		await close();
+	},
+);
