@@ -25,6 +25,7 @@ export interface Session {
 
 /** The sessions of one pool. */
 export class SessionTable {
+	/** The one that was used last comes last. */
 	readonly #sessions = new Map<string, Session>();
 	readonly #pool: string;
 	readonly #clock: Clock;
@@ -101,15 +102,21 @@ export class SessionTable {
 				message: `Session "${session.id}" is over: it was ${session.state === "closed" ? "closed" : `not used for ${this.#limits.ttlMs} ms (sessions.ttlMs)`}. Open a new one.`,
 			});
 		}
-		session.lastUsedMs = this.#clock.now();
 		session.pending++;
+		this.#used(session);
 	}
 
 	done(session: Session): void {
 		session.pending--;
 		// Closed while its calls were outstanding: they had their state to the end.
 		if (session.state !== "open" && session.pending === 0) this.#onEnd(session);
+		if (session.state === "open") this.#used(session);
+	}
+
+	#used(session: Session): void {
 		session.lastUsedMs = this.#clock.now();
+		this.#sessions.delete(session.id);
+		this.#sessions.set(session.id, session);
 	}
 
 	end(session: Session, how: "closed" | "expired" | "lost"): void {
@@ -156,9 +163,9 @@ export class SessionTable {
 
 	#expire(): void {
 		const oldest = this.#clock.now() - this.#limits.ttlMs;
-		for (const session of [...this.#sessions.values()]) {
-			if (session.pending === 0 && session.lastUsedMs <= oldest)
-				this.end(session, "expired");
+		for (const session of this.#sessions.values()) {
+			if (session.lastUsedMs > oldest) return;
+			if (session.pending === 0) this.end(session, "expired");
 		}
 	}
 
