@@ -111,10 +111,13 @@ function entries(): readonly [
 
 function elsewhere({
 	spans = [],
+	counts = {},
 	metrics = [],
 }: EventPlace<SnakepitEventType>): string {
 	return [
 		...spans.map((name) => `span ${code(name)}`),
-		...metrics.map((name) => `metric ${code(name)}`),
+		...[...Object.keys(counts), ...metrics].map(
+			(name) => `metric ${code(name)}`,
+		),
 	].join(", ");
 }

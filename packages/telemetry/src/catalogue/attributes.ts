@@ -27,7 +27,8 @@ const TEXT = {
 	"snakepit.worker.end.killer":
 		"Who sent the signal that ended it: `none`, `stop_ladder`, `application_cleanup`, `reaper`, `lifeline`, `guard`, `preloaded_parent`, `protection` or `unknown` (a person, another program, or the kernel).",
 	"snakepit.worker.exit.signal": "The signal it died of.",
-	"snakepit.worker.stop.step": "`leave`, `terminate`, `kill` or `sweep`.",
+	"snakepit.worker.stop.step":
+		"The rung of the stop ladder, from `leave` to `sweep`.",
 	"snakepit.job.id": "This job, and its process in the ledger.",
 	"snakepit.job.program": "What the job executes, without its arguments.",
 	"snakepit.job.outcome": "`succeeded`, `failed`, `aborted` or `timed_out`.",

@@ -9,7 +9,8 @@ const STRAY = {
 export const AUDIT_EVENTS: EventPlaces<"audit"> = {
 	"audit.stray_found": {
 		group: "process",
-		metrics: ["snakepit.orphan.found", "snakepit.orphan.last_seen"],
+		counts: { "snakepit.orphan.found": {} },
+		metrics: ["snakepit.orphan.last_seen"],
 		severity: "warn",
 		line: ({ pid, name, of }) =>
 			`stray: pid ${pid} (${name}) carries our marker, and its worker is ${of}`,
@@ -17,7 +18,9 @@ export const AUDIT_EVENTS: EventPlaces<"audit"> = {
 	},
 	"audit.stray_killed": {
 		group: "process",
-		metrics: ["snakepit.orphan.killed"],
+		counts: {
+			"snakepit.orphan.killed": { "snakepit.found_by": () => "marker" },
+		},
 		severity: "warn",
 		line: ({ pid, how }) => `stray ${pid}: ${how}`,
 		attributes: { ...STRAY, "snakepit.orphan.end": "how" },

@@ -15,7 +15,7 @@ export const CALL_EVENTS: EventPlaces<"call" | "session"> = {
 	"call.retried": {
 		group: "calls",
 		spans: ["call"],
-		metrics: ["snakepit.call.retries"],
+		counts: { "snakepit.call.retries": { ...POOL, "error.type": "because" } },
 	},
 	"call.settled": {
 		group: "calls",

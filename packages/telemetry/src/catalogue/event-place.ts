@@ -14,6 +14,11 @@ type Source<Event> =
 	| Extract<keyof Event, string>
 	| ((event: Event) => Value | undefined);
 
+/** Attributes, and where each comes from. */
+type Attributes<Event> = Readonly<
+	Partial<Record<AttributeName, Source<Event>>>
+>;
+
 /** Where an event of core is exported. */
 export interface EventPlace<Type extends SnakepitEventType> {
 	readonly group: Group;
@@ -22,12 +27,15 @@ export interface EventPlace<Type extends SnakepitEventType> {
 	/** The event in one sentence. */
 	readonly line?: (event: EventOf<Type>) => string;
 	/** Of the log record. */
-	readonly attributes?: Readonly<
-		Partial<Record<AttributeName, Source<EventOf<Type>>>>
-	>;
+	readonly attributes?: Attributes<EventOf<Type>>;
 	/** Exported as a log record only if this option is on. */
 	readonly onlyWith?: "workerLogs";
 	readonly spans?: readonly SpanKindName[];
+	/** Counters that go up by one, each with the attributes of its series. */
+	readonly counts?: Readonly<
+		Partial<Record<MetricName, Attributes<EventOf<Type>>>>
+	>;
+	/** Other metrics that are made of it. */
 	readonly metrics?: readonly MetricName[];
 	/** Why it is not exported, or not as a log record. */
 	readonly note?: string;
@@ -56,7 +64,7 @@ export function seconds(ms: number): number {
 }
 
 /** Reads an attribute of an event. */
-export function readSource(
+function readSource(
 	source: Source<SnakepitEvent>,
 	event: SnakepitEvent,
 ): Value | undefined {
@@ -65,6 +73,17 @@ export function readSource(
 	return typeof value === "number" && source.endsWith("Ms")
 		? seconds(value)
 		: value;
+}
+
+/** Reads all that the event has. */
+export function readAttributes(
+	attributes: Attributes<SnakepitEvent>,
+	event: SnakepitEvent,
+): readonly (readonly [AttributeName, Value])[] {
+	return Object.entries(attributes).flatMap(([name, source]) => {
+		const value = readSource(source, event);
+		return value === undefined ? [] : [[name as AttributeName, value] as const];
+	});
 }
 
 /** A duration as a person reads it, with three digits: `4.26 ms`, `1.14 s`, `3600 s`. */

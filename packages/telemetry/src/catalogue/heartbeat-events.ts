@@ -1,19 +1,26 @@
-import { counted, duration, type EventPlaces, WORKER } from "./event-place.ts";
+import {
+	counted,
+	duration,
+	type EventPlaces,
+	POOL,
+	WORKER,
+} from "./event-place.ts";
 
 export const HEARTBEAT_EVENTS: EventPlaces<"heartbeat"> = {
 	"heartbeat.sent": {
 		group: "heartbeat",
-		metrics: ["snakepit.heartbeat.sent"],
+		counts: { "snakepit.heartbeat.sent": POOL },
 		note: "Every two seconds from every worker: only counted.",
 	},
 	"heartbeat.answered": {
 		group: "heartbeat",
-		metrics: ["snakepit.heartbeat.answered", "snakepit.heartbeat.latency"],
+		counts: { "snakepit.heartbeat.answered": POOL },
+		metrics: ["snakepit.heartbeat.latency"],
 		note: "Only counted and measured.",
 	},
 	"heartbeat.missed": {
 		group: "heartbeat",
-		metrics: ["snakepit.heartbeat.missed"],
+		counts: { "snakepit.heartbeat.missed": POOL },
 		severity: "warn",
 		line: ({ workerId, missedInARow }) =>
 			`${workerId} did not answer a ping, ${missedInARow} in a row`,

@@ -2,7 +2,7 @@ import type { SnakepitEvent, SnakepitEventType } from "@snakepit/core";
 import type { AttributeName } from "./attributes.ts";
 import {
 	type EventPlace,
-	readSource,
+	readAttributes,
 	type Severity,
 	type Value,
 } from "./event-place.ts";
@@ -28,11 +28,8 @@ export function logRecordOf(event: SnakepitEvent): LogRecord | undefined {
 		onlyWith,
 		line: () => line(event),
 		attributes: () =>
-			Object.entries(attributes ?? {}).flatMap(([name, source]) => {
-				const value = readSource(source as never, event);
-				return value === undefined
-					? []
-					: [[name as AttributeName, value] as const];
-			}),
+			attributes === undefined
+				? []
+				: readAttributes(attributes as never, event),
 	};
 }

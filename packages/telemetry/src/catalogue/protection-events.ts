@@ -39,10 +39,8 @@ export const PROTECTION_EVENTS: EventPlaces<"protection"> = {
 	},
 	"protection.host_death_detected": {
 		group: "watchdog",
-		metrics: [
-			"snakepit.protection.activations",
-			"snakepit.protection.last_activation",
-		],
+		counts: { "snakepit.protection.activations": PROTECTION },
+		metrics: ["snakepit.protection.last_activation"],
 		severity: "fatal",
 		line: ({ protection, ofRun }) =>
 			`the ${protection} of run ${ofRun} saw the death of its host`,
@@ -55,7 +53,12 @@ export const PROTECTION_EVENTS: EventPlaces<"protection"> = {
 	},
 	"protection.process_killed": {
 		group: "watchdog",
-		metrics: ["snakepit.protection.kills"],
+		counts: {
+			"snakepit.protection.kills": {
+				...PROTECTION,
+				"snakepit.found_by": "foundBy",
+			},
+		},
 		severity: "warn",
 		line: ({ protection, ofRun, pid }) =>
 			`the ${protection} of run ${ofRun} ended pid ${pid} after the death of its host`,

@@ -53,11 +53,11 @@ export const RUN_EVENTS: EventPlaces<
 	"orphan.reaped": {
 		group: "process",
 		spans: ["cleanup"],
-		metrics: [
-			"snakepit.orphan.found",
-			"snakepit.orphan.killed",
-			"snakepit.orphan.last_seen",
-		],
+		counts: {
+			"snakepit.orphan.found": {},
+			"snakepit.orphan.killed": { "snakepit.found_by": "foundBy" },
+		},
+		metrics: ["snakepit.orphan.last_seen"],
 		severity: "warn",
 		line: ({ pid, ofRun, how }) => `orphan ${pid} of run ${ofRun}: ${how}`,
 		attributes: {
@@ -70,7 +70,8 @@ export const RUN_EVENTS: EventPlaces<
 	"orphan.spared": {
 		group: "process",
 		spans: ["cleanup"],
-		metrics: ["snakepit.orphan.found", "snakepit.orphan.last_seen"],
+		counts: { "snakepit.orphan.found": {} },
+		metrics: ["snakepit.orphan.last_seen"],
 		severity: "warn",
 		line: ({ pid, ofRun, reason }) =>
 			`pid ${pid} of run ${ofRun} was left alone: ${reason}`,

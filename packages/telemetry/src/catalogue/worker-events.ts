@@ -3,6 +3,7 @@ import {
 	counted,
 	duration,
 	type EventPlaces,
+	POOL,
 	type Severity,
 	WORKER,
 } from "./event-place.ts";
@@ -27,7 +28,8 @@ export const WORKER_EVENTS: EventPlaces<"worker"> = {
 	"worker.starting": {
 		group: "process",
 		spans: ["worker start"],
-		metrics: ["snakepit.worker.starts", "snakepit.worker.restarts"],
+		counts: { "snakepit.worker.starts": POOL },
+		metrics: ["snakepit.worker.restarts"],
 	},
 	"worker.spawned": { group: "process", spans: ["worker spawn"] },
 	"worker.ready": {

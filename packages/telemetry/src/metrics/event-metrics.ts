@@ -1,6 +1,12 @@
-import type { EventOf, SnakepitEvent } from "@snakepit/core";
+import type { EventOf, SnakepitEvent, SnakepitEventType } from "@snakepit/core";
 import type { EndReason } from "@snakepit/core/registry";
-import { seconds } from "../catalogue/event-place.ts";
+import {
+	type EventPlace,
+	readAttributes,
+	seconds,
+} from "../catalogue/event-place.ts";
+import { EVENTS } from "../catalogue/events.ts";
+import { METRICS, type MetricName } from "../catalogue/metrics.ts";
 import { codeOf } from "../catalogue/worker-events.ts";
 import type { Meters } from "./meters.ts";
 import type { Sightings } from "./observations.ts";
@@ -17,6 +23,19 @@ const FAILURES: readonly EndReason[] = [
 	"stuck",
 	"vanished",
 ];
+
+/** Counters with one series per pool. */
+const COUNTERS_OF_POOLS = (Object.keys(METRICS) as MetricName[]).filter(
+	(name) => {
+		const { kind, attributes } = METRICS[name];
+		const [first, ...others] = attributes;
+		return (
+			kind === "counter" &&
+			first === "snakepit.pool.name" &&
+			others.length === 0
+		);
+	},
+);
 
 /** Records metrics from events; `CallMetrics` records those of each call. */
 export class EventMetrics {
@@ -40,14 +59,8 @@ export class EventMetrics {
 	}
 
 	hear(event: SnakepitEvent): void {
-		const meters = this.#meters;
+		this.#count(event);
 		switch (event.type) {
-			case "call.retried":
-				meters.count("snakepit.call.retries", 1, {
-					"snakepit.pool.name": event.pool,
-					"error.type": event.because,
-				});
-				break;
 			case "worker.starting":
 				this.#starting(event);
 				break;
@@ -65,73 +78,54 @@ export class EventMetrics {
 			case "worker.exited":
 				this.#exited(event);
 				break;
-			case "heartbeat.sent":
-				meters.count("snakepit.heartbeat.sent", 1, poolOf(event));
-				break;
 			case "heartbeat.answered":
-				meters.count("snakepit.heartbeat.answered", 1, poolOf(event));
-				meters.record(
+				this.#meters.record(
 					"snakepit.heartbeat.latency",
 					seconds(event.latencyMs),
-					poolOf(event),
+					{ "snakepit.pool.name": event.pool },
 				);
-				break;
-			case "heartbeat.missed":
-				meters.count("snakepit.heartbeat.missed", 1, poolOf(event));
 		}
 	}
 
 	/** For events of the run, which several pools receive; called once for each. */
 	hearOfRun(event: SnakepitEvent): void {
-		const meters = this.#meters;
+		this.#count(event);
 		switch (event.type) {
 			case "cleanup.finished":
-				meters.record(
+				this.#meters.record(
 					"snakepit.cleanup.duration",
 					seconds(event.durationMs),
 					{},
 				);
 				break;
 			case "orphan.reaped":
-				meters.count("snakepit.orphan.found", 1, {});
-				meters.count("snakepit.orphan.killed", 1, {
-					"snakepit.found_by": event.foundBy,
-				});
-				this.#sightings.orphan();
-				break;
-			case "audit.stray_killed":
-				meters.count("snakepit.orphan.killed", 1, {
-					"snakepit.found_by": "marker",
-				});
-				break;
 			case "audit.stray_found":
 			case "orphan.spared":
-				meters.count("snakepit.orphan.found", 1, {});
 				this.#sightings.orphan();
 				break;
 			case "protection.host_death_detected":
-				meters.count("snakepit.protection.activations", 1, {
-					"snakepit.protection.name": event.protection,
-				});
 				this.#sightings.activation();
-				break;
-			case "protection.process_killed":
-				meters.count("snakepit.protection.kills", 1, {
-					"snakepit.protection.name": event.protection,
-					"snakepit.found_by": event.foundBy,
-				});
 		}
+	}
+
+	/** What the catalogue says is counted. */
+	#count(event: SnakepitEvent): void {
+		// The table has the place of the event's own type.
+		const { counts = {} } = EVENTS[
+			event.type
+		] as unknown as EventPlace<SnakepitEventType>;
+		for (const [name, attributes] of Object.entries(counts))
+			this.#meters.count(
+				name as MetricName,
+				1,
+				Object.fromEntries(readAttributes(attributes as never, event)),
+			);
 	}
 
 	/** Creates series at 0: the first value of a series shows no increase. */
 	begin(pool: string): void {
 		const attributes = { "snakepit.pool.name": pool };
-		for (const name of [
-			"snakepit.worker.starts",
-			"snakepit.heartbeat.sent",
-			"snakepit.heartbeat.answered",
-			"snakepit.heartbeat.missed",
-		] as const)
+		for (const name of COUNTERS_OF_POOLS)
 			this.#meters.count(name, 0, attributes);
 		for (const reason of FAILURES)
 			this.#meters.count("snakepit.worker.restarts", 0, {
@@ -148,14 +142,12 @@ export class EventMetrics {
 		wallMs,
 	}: EventOf<"worker.starting">): void {
 		this.#startingMs.set(incarnation, wallMs);
-		const about = { "snakepit.pool.name": pool };
-		this.#meters.count("snakepit.worker.starts", 1, about);
 		if (replaces === undefined) return;
 		// A worker that is still there is replaced because it is worn.
 		const reason = this.#ends.get(replaces) ?? "recycled";
 		this.#ends.delete(replaces);
 		this.#meters.count("snakepit.worker.restarts", 1, {
-			...about,
+			"snakepit.pool.name": pool,
 			"snakepit.worker.end.reason": reason,
 		});
 	}
@@ -205,10 +197,4 @@ export class EventMetrics {
 		const took = seconds(Math.max(0, wallMs - leavingMs));
 		this.#meters.record("snakepit.worker.stop.duration", took, about);
 	}
-}
-
-function poolOf({ pool }: { readonly pool: string }): {
-	"snakepit.pool.name": string;
-} {
-	return { "snakepit.pool.name": pool };
 }

@@ -46,8 +46,8 @@ test("the SDK finds nothing wrong with how it is used", () => {
 describe("of every event of core", () => {
 	test.each(Object.entries(EVENTS))(
 		"%s is exported, or there is a reason",
-		(_type, { line, spans, metrics, note }) => {
-			const places = [line, ...(spans ?? []), ...(metrics ?? [])];
+		(_type, { line, spans, counts, metrics, note }) => {
+			const places = [line, counts, ...(spans ?? []), ...(metrics ?? [])];
 			expect(
 				places.some((place) => place !== undefined) || note !== undefined,
 			).toBe(true);

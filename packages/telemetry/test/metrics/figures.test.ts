@@ -1,7 +1,9 @@
 import { scripts, virtualPool } from "@snakepit/core/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { METRICS, telemetry } from "../../src/index.ts";
-import { CpuClock } from "../../src/metrics/observations.ts";
+import { EventMetrics } from "../../src/metrics/event-metrics.ts";
+import { Meters } from "../../src/metrics/meters.ts";
+import { CpuClock, Sightings } from "../../src/metrics/observations.ts";
 import { MemorySdk, unregister } from "../support/memory-sdk.ts";
 
 let sdk: MemorySdk;
@@ -82,6 +84,35 @@ test("workers are counted by state; starts, exits and restarts by what happened"
 		},
 	]);
 	await virtual.close();
+});
+
+test("an event counts once in each counter that the catalogue names, from 0 on where a series is a pool's", async () => {
+	const metrics = new EventMetrics(
+		new Meters(undefined, () => true),
+		new Sightings(),
+	);
+	metrics.begin("scripted");
+	const worker = { pool: "scripted", workerId: "scripted-0", wallMs: 0 };
+	const ping = { ...worker, incarnation: "abcdefg-1", sequence: 1 };
+	metrics.hear({ type: "heartbeat.sent", ...ping });
+	for (const foundBy of ["ledger", "marker"] as const)
+		metrics.hearOfRun({
+			...{ type: "orphan.reaped", wallMs: 0, program: undefined },
+			...{ ofRun: "bcdefgh" as never, pid: 1, how: "killed", foundBy },
+		});
+	expect(await sdk.series("snakepit.heartbeat.sent")).toEqual([
+		{ attributes: pool, value: 1 },
+	]);
+	expect(await sdk.series("snakepit.heartbeat.missed")).toEqual([
+		{ attributes: pool, value: 0 },
+	]);
+	expect(await sdk.series("snakepit.orphan.found")).toEqual([
+		{ attributes: {}, value: 2 },
+	]);
+	expect(await sdk.series("snakepit.orphan.killed")).toEqual([
+		{ attributes: { "snakepit.found_by": "ledger" }, value: 1 },
+		{ attributes: { "snakepit.found_by": "marker" }, value: 1 },
+	]);
 });
 
 test("processor time of a slot never falls when its worker is replaced", () => {
