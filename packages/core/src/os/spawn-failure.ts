@@ -25,6 +25,8 @@ function remedy(code: string | undefined, spec: ProcessSpec): string {
 		case "ENOENT":
 			return notFound(spec);
 		case "EACCES":
+			if (isDirectory(spec))
+				return "It is a directory: name the program in it.";
 			return "It is not executable for this user: check its mode (chmod +x) and the directories above it.";
 		case "ENOEXEC":
 			return "It was built for another system, or it is a script whose first line does not name an interpreter.";
@@ -42,6 +44,13 @@ function remedy(code: string | undefined, spec: ProcessSpec): string {
 	}
 }
 
+function isDirectory({ executable, cwd = "" }: ProcessSpec): boolean {
+	// Of a file there is no such entry.
+	return (
+		executable.includes("/") && existsSync(`${resolve(cwd, executable)}/.`)
+	);
+}
+
 /** Which file is not there: the program, or what the system needs to run it. */
 function notFound({ executable, env, cwd = "" }: ProcessSpec): string {
 	const path = env["PATH"];
@@ -51,6 +60,8 @@ function notFound({ executable, env, cwd = "" }: ProcessSpec): string {
 		.find((each) => existsSync(each));
 	if (file !== undefined) {
 		const interpreter = interpreterOf(file);
+		if (interpreter?.endsWith("\r"))
+			return `The first line of ${file} ends with a carriage return, which is taken for a part of the interpreter's name: save it with line ends of Unix.`;
 		return interpreter === undefined
 			? `${file} exists, but the loader that it names does not: it was built for another system, or for another C library.`
 			: `${file} exists, but ${interpreter}, the interpreter that its first line names, does not. Install it, or change the line.`;
@@ -70,7 +81,7 @@ function interpreterOf(file: string): string | undefined {
 			const start = Buffer.alloc(FIRST_LINE_BYTES);
 			const length = readSync(opened, start);
 			const line = start.toString("utf8", 0, length).split("\n")[0] ?? "";
-			return /^#!\s*(\S+)/.exec(line)?.[1];
+			return /^#!\s*(\S+\r?)/.exec(line)?.[1];
 		} finally {
 			closeSync(opened);
 		}

@@ -125,6 +125,19 @@ describe.runIf(process.platform === "linux")("a launched program", () => {
 		}
 	});
 
+	test("that is a directory, or a script with line ends of Windows, fails with what helps", async () => {
+		const directory = temporaryDirectory();
+		const script = join(directory, "script");
+		writeFileSync(script, "#!/bin/sh\r\n", { mode: 0o755 });
+		for (const [executable, remedy] of [
+			[script, "ends with a carriage return"],
+			[directory, "It is a directory"],
+		] as const)
+			expect((await failures(executable, {}))[1]).toMatchObject({
+				message: expect.stringContaining(remedy),
+			});
+	});
+
 	test("that Node itself refuses to start has the program's name in its error", async () => {
 		const missing = join(temporaryDirectory(), "missing");
 		for (const [fields, remedy] of [
