@@ -18,6 +18,8 @@ interface GivenArguments {
 	readonly args: unknown;
 	readonly maxBytes: number;
 	readonly headBytes: number;
+	/** Whether large parts of them go through shared memory. */
+	readonly isShared: boolean;
 }
 
 /**
@@ -28,7 +30,7 @@ interface GivenArguments {
  * @throws InputError `INVALID_ARGUMENTS` when it is neither, `VALUE_NOT_TRANSFERABLE`, `MESSAGE_TOO_LARGE`.
  */
 function encodeArguments(
-	{ command, args, maxBytes, headBytes }: GivenArguments,
+	{ command, args, maxBytes, headBytes, isShared }: GivenArguments,
 	attachment?: AttachmentSink,
 ): Uint8Array {
 	if (args === undefined) return new Uint8Array(headBytes);
@@ -46,7 +48,12 @@ function encodeArguments(
 		if (!(error instanceof InputError)) throw error;
 		const what = `The arguments of "${command}"`;
 		if (error.code === "MESSAGE_TOO_LARGE")
-			throw messageTooLarge(what, maxBytes);
+			throw messageTooLarge(
+				what,
+				maxBytes,
+				undefined,
+				isShared ? NOT_SHARED : "",
+			);
 		const { code, ran, path } = error;
 		throw new InputError({
 			code,
@@ -57,16 +64,20 @@ function encodeArguments(
 	}
 }
 
+const NOT_SHARED =
+	" Bytes and arrays are in the message, too, if they are larger than sharedMemory.limitBytes or the shared memory has no room for them.";
+
 /** A message that the limit does not allow: nothing of it was sent. @param bytes left out when only known to be more. */
 export function messageTooLarge(
 	what: string,
 	limit: number,
 	bytes?: number,
+	more = "",
 ): InputError {
 	return new InputError({
 		code: "MESSAGE_TOO_LARGE",
 		ran: "no",
-		message: `${what}: a message of ${bytes ?? `more than ${limit}`} bytes is over the limit of ${limit} (the adapter's maxMessageBytes). Send less, send a path, send an input stream in parts, or raise the limit.`,
+		message: `${what}: a message of ${bytes ?? `more than ${limit}`} bytes is over the limit of ${limit} (the adapter's maxMessageBytes). Send less, send a path, send an input stream in parts, or raise the limit.${more}`,
 	});
 }
 
@@ -97,6 +108,7 @@ export function callFrame(
 		args,
 		maxBytes: maxMessageBytes,
 		headBytes: headBytes ?? 0,
+		isShared: shared !== undefined,
 	};
 	const { image, memory } =
 		shared === undefined

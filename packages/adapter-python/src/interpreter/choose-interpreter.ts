@@ -52,6 +52,7 @@ export async function chooseInterpreter(
 				throw unusable(
 					{ ...lead, kind: "unusable", problem, fault: "fails" },
 					passedOver,
+					setting.env["PYTHONHOME"],
 				);
 			passedOver.push(`${problem} (tried since ${lead.reason})`);
 			continue;

@@ -13,16 +13,22 @@ import { type Choice, OLDEST_PYTHON } from "./interpreter.ts";
 import type { UnusableLead } from "./interpreter-sources.ts";
 import { currentUser } from "./reach.ts";
 
-/** An interpreter is named, and cannot be used. */
+/** An interpreter is named, and cannot be used. @param home its PYTHONHOME, with which most fail. */
 export function unusable(
 	lead: UnusableLead,
 	passedOver: readonly string[],
+	home?: string,
 ): PythonStartError {
+	const ways = [...(home ? [withoutHome(home)] : []), ...remedies(lead)];
 	return new StartError<PythonStartErrorCode>({
 		code: "PYTHON_UNUSABLE",
 		ran: "no",
-		message: `The workers' Python cannot be used: ${lead.reason}, but ${lead.problem}. Snakepit does not fall back to another one. ${remedies(lead).join(", ")}, or set the adapter's option "python" to another Python.${passedOverText(passedOver)}`,
+		message: `The workers' Python cannot be used: ${lead.reason}, but ${lead.problem}. Snakepit does not fall back to another one. ${ways.join(", ")}, or set the adapter's option "python" to another Python.${passedOverText(passedOver)}`,
 	});
+}
+
+function withoutHome(home: string): string {
+	return `Leave PYTHONHOME (${home}) out of its environment (env: { PYTHONHOME: undefined })`;
 }
 
 function remedies({

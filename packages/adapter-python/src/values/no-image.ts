@@ -74,10 +74,21 @@ export function describe(value: unknown): string {
 
 const ARROW_VECTOR = Symbol.for("apache-arrow/Vector");
 
+/** What can be sent instead of an object of JavaScript's own classes, by its tag. */
+const INSTEAD: Readonly<Record<string, string>> = {
+	URL: "send its text: url.href",
+	URLSearchParams: "send its text: String(parameters)",
+	RegExp: "send its text: pattern.source",
+	Error: "send its message",
+};
+
 /** What to do with an object of a class that cannot cross. */
 export function remedyFor(value: object): string {
 	// The only part of apache-arrow that a program takes out of its tables.
 	if (ARROW_VECTOR in value) return "put it in a table: new Table({ column })";
 	if ("then" in value && typeof value.then === "function") return "await it";
-	return "send its fields as a plain object";
+	const tag = Object.prototype.toString
+		.call(value)
+		.slice("[object ".length, -1);
+	return INSTEAD[tag] ?? "send its fields as a plain object";
 }

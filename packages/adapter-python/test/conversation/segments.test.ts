@@ -221,6 +221,17 @@ test.each<[string, (bench: Bench) => void]>([
 	},
 );
 
+test("a call whose bytes are too many for both says that they were sent in the message", async () => {
+	const bench = new Bench();
+	const error = await failureOf(
+		call(bench.worker.conversation, "echo", [new Uint8Array(2 * LIMIT)]),
+	);
+	expect(error).toMatchObject({ code: "MESSAGE_TOO_LARGE", ran: "no" });
+	expect(String(error)).toMatch(
+		/maxMessageBytes.*larger than sharedMemory\.limitBytes/,
+	);
+});
+
 test("a call that cannot be sent gives its segment back", async () => {
 	const bench = new Bench();
 	const tooLarge = "x".repeat(2 * LIMIT);

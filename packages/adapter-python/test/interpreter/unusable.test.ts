@@ -67,6 +67,17 @@ test("VIRTUAL_ENV whose Python does not run is an error with what it said", asyn
 	);
 });
 
+test("a Python that does not run with a PYTHONHOME is an error that says to leave that out", async () => {
+	const { choose, env, python } = withAnother();
+	programThatPrints(python, "", 1);
+	env["PYTHONHOME"] = "/nowhere";
+	expect(await failureOf(choose())).toMatchObject(
+		unusable(
+			"Leave PYTHONHOME (/nowhere) out of its environment (env: { PYTHONHOME: undefined }), ",
+		),
+	);
+});
+
 test("VIRTUAL_ENV whose Python runs as another one is an error: it would see other packages", async () => {
 	const { choose, directory, python } = withAnother();
 	fakePython(python, "3.12.1", { prefix: "/usr" });

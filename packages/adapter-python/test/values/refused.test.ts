@@ -52,6 +52,20 @@ describe("a value without image is named by its path", () => {
 			/instance of Picture.*plain object/,
 		],
 		[
+			"a URL",
+			new URL("http://a.b/c"),
+			"$",
+			/instance of URL.*its text: url\.href$/,
+		],
+		[
+			"search parameters",
+			new URLSearchParams("a=1"),
+			"$",
+			/its text: String\(parameters\)$/,
+		],
+		["a pattern", [/x/g], "$[0]", /RegExp.*its text: pattern\.source$/],
+		["an error", [new TypeError("x")], "$[0]", /TypeError.*its message$/],
+		[
 			"a promise",
 			[Promise.resolve(1)],
 			"$[0]",
