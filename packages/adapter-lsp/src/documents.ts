@@ -1,3 +1,7 @@
+import {
+	contentLengthFraming,
+	STDIO_DEFAULTS,
+} from "@snakepit/adapter-stdio/adapter";
 import { InputError } from "@snakepit/core";
 import {
 	DidChangeTextDocumentNotification,
@@ -37,12 +41,18 @@ const CLOSE = DidCloseTextDocumentNotification.method;
 
 export class DocumentStore implements LspDocuments {
 	readonly #maxBytes: number;
+	readonly #maxMessageBytes: number;
 	readonly #documents = new Map<string, TextDocument>();
 	readonly #servers = new Set<Send>();
 	#bytes = 0;
 
-	constructor(maxBytes: number) {
+	/** @param maxMessageBytes of a message to a server: each document is sent as one. */
+	constructor(
+		maxBytes: number,
+		maxMessageBytes: number = STDIO_DEFAULTS.maxMessageBytes,
+	) {
 		this.#maxBytes = maxBytes;
+		this.#maxMessageBytes = maxMessageBytes;
 	}
 
 	open(textDocument: TextDocumentItem): void {
@@ -67,15 +77,8 @@ export class DocumentStore implements LspDocuments {
 
 	/** Sends what is open to one more server, and from now on what changes. Returns the function that ends this. */
 	attach(send: Send): () => void {
-		for (const document of this.#documents.values()) {
-			const { uri, languageId, version } = document;
-			const textDocument = { uri, languageId, version };
-			const text = document.getText();
-			void this.#sendTo(
-				send,
-				notification(OPEN, { textDocument: { ...textDocument, text } }),
-			);
-		}
+		for (const document of this.#documents.values())
+			void this.#sendTo(send, opening(document));
 		this.#servers.add(send);
 		return () => void this.#servers.delete(send);
 	}
@@ -146,9 +149,37 @@ export class DocumentStore implements LspDocuments {
 				ran: "no",
 				message: `With ${document.uri} the open documents would have ${bytes} bytes, more than ${this.#maxBytes} (maxDocumentBytes). Close some.`,
 			});
+		this.#requireOneMessage(document);
 		this.#bytes = bytes;
 		this.#documents.set(document.uri, document);
 	}
+
+	/** A server that could not be sent it would answer as if it were not open. */
+	#requireOneMessage(document: TextDocument): void {
+		// Of most documents it is clear at once.
+		if (MOST_BYTES_OF_ONE * bytesOf(document) < this.#maxMessageBytes / 2)
+			return;
+		const message = JSON.stringify(opening(document));
+		const bytes = contentLengthFraming.frame(message).length;
+		if (bytes > this.#maxMessageBytes)
+			throw new InputError({
+				code: "MESSAGE_TOO_LARGE",
+				ran: "no",
+				message: `${document.uri} would be a message of ${bytes} bytes, more than ${this.#maxMessageBytes} (maxMessageBytes).`,
+			});
+	}
+}
+
+/** As JSON may write a character: `\u0000`. */
+const MOST_BYTES_OF_ONE = 6;
+
+/** Opens a document as it is now. */
+function opening(document: TextDocument): NotificationMessage {
+	const { uri, languageId, version } = document;
+	const text = document.getText();
+	return notification(OPEN, {
+		textDocument: { uri, languageId, version, text },
+	});
 }
 
 /** Its URI counts, too: so many empty documents are no way round the limit. */

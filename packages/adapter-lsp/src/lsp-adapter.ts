@@ -27,7 +27,10 @@ export interface LspAdapter extends Adapter<ProtocolConnection> {
 export function lsp(options: LspOptions): LspAdapter {
 	checkLspOptions(options);
 	const { maxDocumentBytes = LSP_DEFAULTS.maxDocumentBytes } = options;
-	const documents = new DocumentStore(maxDocumentBytes);
+	const documents = new DocumentStore(
+		maxDocumentBytes,
+		options.maxMessageBytes,
+	);
 	return {
 		name: options.name ?? "lsp",
 		madeFrom: options,

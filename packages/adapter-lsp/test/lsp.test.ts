@@ -239,6 +239,22 @@ describe("a pool of servers", () => {
 	});
 });
 
+test("a document that could not be sent to a server as one message is refused, and stays as it was", () => {
+	const { documents } = lsp({ ...tiny, maxMessageBytes: 2_048 });
+	const uri = "file:///a";
+	const open = (text: string) =>
+		documents.open({ uri, languageId: "plain", version: 1, text });
+	expect(() => open("x".repeat(2_048))).toThrow("maxMessageBytes");
+	// As JSON, a line break takes two bytes.
+	expect(() => open("\n".repeat(1_024))).toThrow("maxMessageBytes");
+	expect(documents.uris()).toEqual([]);
+	open("x".repeat(1_024));
+	expect(() => documents.change(uri, "x".repeat(2_048))).toThrow(
+		"more than 2048",
+	);
+	documents.close(uri);
+});
+
 test("documents that are not open, are open already, or have too much text are refused, and change nothing", () => {
 	const { documents } = lsp({ ...tiny, maxDocumentBytes: 1_024 });
 	expect(() => documents.close(uri)).toThrow(`${uri} is not open`);
