@@ -4,17 +4,17 @@ import type { Pace } from "./case.ts";
 export const HELP = `Usage: npx pnpm@12 bench [options]
 
   --only CASE[,CASE]  only these cases
-  --list              say which cases there are
-  --quick             two short runs, for a look: no figures to publish
-  --runs N            how many interleaved runs (5)
+  --list              list the cases
+  --quick             two short runs for a quick look; not for publishing
+  --runs N            number of interleaved runs (5)
   --soak MINUTES      how long the soak lasts (1)
   --free-threaded PYTHON  an interpreter without Python's lock that has the
                       bridge, for its rows in the case threads
-  --json FILE         write what was found
-  --svg FILE          draw it
-  --publish FILE      measure nothing: keep what --json wrote there in bench/results,
-                      each case in the place of what was there of it, and write
-                      docs/benchmarks.md and its plot from all that is there
+  --json FILE         write the results
+  --svg FILE          draw a plot of them
+  --publish FILE      measure nothing: store the results of --json FILE in bench/results,
+                      where each case replaces its older results, and write
+                      docs/benchmarks.md and its plot from all stored results
 `;
 
 export type Request =
@@ -82,7 +82,7 @@ function read(args: readonly string[], known: readonly string[]): Request {
 	if (publish !== undefined) {
 		const [other] = Object.keys(others);
 		if (other !== undefined)
-			throw new Error(`--publish measures nothing: it goes without --${other}`);
+			throw new Error(`--publish measures nothing: use it without --${other}`);
 		return { kind: "publish", files: publish };
 	}
 	const only = (values.only ?? []).flatMap((names) => names.split(","));

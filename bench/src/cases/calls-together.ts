@@ -43,7 +43,7 @@ const batches: readonly Way[] = [MAX, 2 * MAX].map((callsPerWorker) => ({
 export const callsTogether: Case = {
 	name: "calls-together",
 	title: "Calls that run together",
-	about: `One worker whose device runs one pass at a time, of ${PASS_MS} ms and ${TEXT_MS} ms for each text (it sleeps). ${CALLERS} callers, each with one text at a time: by themselves, and under \`@tool(batch=Batch(max=${MAX}, wait_ms=5))\`. Then one caller alone, who calls in turns this tool and one that takes a single text: the row without batches shows how much such a difference varies.`,
+	about: `One worker with a simulated device (it sleeps): it runs one pass at a time, which takes ${PASS_MS} ms plus ${TEXT_MS} ms for each text. ${CALLERS} callers send one text at a time, first to a tool without batches, then to one with \`@tool(batch=Batch(max=${MAX}, wait_ms=5))\`. Then one caller alternates between this tool and a tool for a single text. The row without batches shows how much that difference varies by chance.`,
 	figures: {
 		calls_per_s: higher(`${CALLERS} callers`, "calls/s"),
 		p50_us: lower("one caller, p50", "us"),

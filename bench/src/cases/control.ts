@@ -22,8 +22,8 @@ const POOL = "in this process, the pool alone";
 
 export const control: Case = {
 	name: "control",
-	title: "What a client costs that is attached",
-	about: `A pool with ${IN_FLIGHT} calls of 100 characters in flight, and another process that follows the run as \`snakepit top\` does, attached and detached in turns of ${HALF_MS / 1_000} s, in changing order. Each pair of turns gives one difference in percent; shown are the median of all pairs and its interval of 95 % confidence. In this process: the conversation answers at once, so that nothing but the pool is left.`,
+	title: "The cost of an attached client",
+	about: `A pool with ${IN_FLIGHT} calls of 100 characters in flight. Another process follows the run, as \`snakepit top\` does: it is attached for ${HALF_MS / 1_000} s and detached for ${HALF_MS / 1_000} s, in changing order. Each such pair gives one difference in percent; the table shows the median of all pairs and its 95 % confidence interval. In this process: no worker program; the connection answers at once, so only the pool is measured.`,
 	figures: {
 		cpu_percent: lower("host CPU a call", "%"),
 		cpu_low: lower("at least", "%"),

@@ -14,7 +14,7 @@ const PINGS_BEFORE = 200;
 export const heartbeat: Case = {
 	name: "heartbeat",
 	title: "The heartbeat of 100 workers",
-	about: `${WORKERS} idle Python workers (as many as fit in a quick run), with the heartbeat at its default interval of 2 s and without, each asked ${PINGS_BEFORE} times before: a program that has run for a while, in which V8 has compiled what a ping needs; processor time of the host and of all workers together, in percent of one core.`,
+	about: `${WORKERS} idle Python workers (fewer in a quick run), with the heartbeat at its default interval of 2 s, and without it. Each worker is pinged ${PINGS_BEFORE} times first, because V8 compiles that code in a program that has run for a while. The figures are the processor time of the host and of all workers together, in percent of one core.`,
 	figures: {
 		host_percent: lower("host", "% of a core"),
 		workers_percent: lower("all workers", "% of a core"),

@@ -10,7 +10,7 @@ const WORKERS = 100;
 export const ledger: Case = {
 	name: "ledger",
 	title: "The ledger's share of a start",
-	about: `${WORKERS} Python workers (as many as fit in a quick run) from nothing to ready, and how much of that time the host spent in \`reserve\` and \`activate\` of the ledger, which write to disk before they return.`,
+	about: `The time until ${WORKERS} Python workers are ready (fewer in a quick run), and the part of it that the host spent in \`reserve\` and \`activate\` of the ledger, which write to disk before they return.`,
 	figures: {
 		share_percent: lower("share", "%"),
 		ledger_ms: lower("reserve + activate", "ms"),

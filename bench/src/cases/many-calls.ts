@@ -29,7 +29,7 @@ const QUEUE = "queue alone";
 export const manyCalls: Case = {
 	name: "many-calls",
 	title: "250 workers, 10,000 queued calls",
-	about: `${WORKERS} workers that are \`cat\` (so many Pythons are too heavy for a small machine), each echoing one line at a time; ${CALLS.toLocaleString("en-US")} calls made in one turn. Lag: how late the host's event loop is, from the turn after that one until the last answer; a long turn counts for every millisecond of it. Queue alone: one worker in this process; what it costs to queue ${ROUND} more calls and to serve the ${ROUND} oldest, ${ROUNDS} times, while 1,000 and 100,000 wait all the time: two pools by turns, the median of the rounds.`,
+	about: `${WORKERS} workers that run \`cat\` (a small machine cannot run so many Pythons); each echoes one line at a time. The host makes ${CALLS.toLocaleString("en-US")} calls in one turn of its event loop. Lag: how late the event loop is, from the next turn until the last answer; a long turn counts for each of its milliseconds. Queue alone: one worker in this process; the cost of queueing ${ROUND} more calls and serving the ${ROUND} oldest, ${ROUNDS} times, while 1,000 or 100,000 calls wait. Two pools take turns; the figure is the median of the rounds.`,
 	figures: {
 		lag_p99_ms: lower("loop lag p99", "ms"),
 		lag_max_ms: lower("loop lag max", "ms"),

@@ -26,7 +26,7 @@ const BARE = "in this process, bare connection";
 export const poolCost: Case = {
 	name: "pool-cost",
 	title: "What the pool itself costs",
-	about: `\`pool.execute\` against \`execute\` of the bare connection. In this process: 4 workers that are \`sleep\`, the conversation answers at once, so that nothing but the pool is left. With Python: one worker, echo of 100 characters. Processor time of the host is of all its threads. Memory kept: live heap after ${MEMORY_CALLS.toLocaleString("en-US")} more calls and a full collection, less that before, for each call.`,
+	about: `\`pool.execute\` against \`execute\` of the bare connection. In this process: 4 workers that run \`sleep\`; the connection answers at once, so only the pool is measured. With Python: one worker that echoes 100 characters. The host's processor time includes all its threads. Memory kept: how much the live heap grows during ${MEMORY_CALLS.toLocaleString("en-US")} more calls, after a full collection, for each call.`,
 	figures: {
 		cpu_us_1: lower("host CPU a call", "us"),
 		cpu_us_16: lower(`host CPU a call, ${IN_FLIGHT} in flight`, "us"),

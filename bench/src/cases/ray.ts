@@ -31,7 +31,7 @@ const FAR = { placement: { node: "127.0.0.3" } } as const;
 export const ray: Case = {
 	name: "ray",
 	title: "Workers on a Ray cluster",
-	about: `Three nodes on this machine, each with one CPU, joined by loopback: what a network adds is missing. An actor or a worker on each; the calls that follow each other, the stream and the array go to one that is not on the caller's node. Small calls echo a text of 100 characters; the stream has items of ${ITEM_BYTES} bytes; the array is echoed by numpy, and both ways count; its processor time is that of all processes, Ray's included. Each row starts a cluster of its own.`,
+	about: `Three nodes on this machine, each with one CPU, connected by loopback: the cost of a real network is missing. Each node has an actor or a worker. Sequential calls, the stream and the array go to another node than the caller's. Small calls echo a text of 100 characters. The stream has items of ${ITEM_BYTES} bytes. numpy echoes the array, and both directions count; the array's processor time includes all processes, also Ray's. Each row starts its own cluster.`,
 	figures: {
 		p50_us: lower("p50, one at a time", "us"),
 		p99_us: lower("p99", "us"),

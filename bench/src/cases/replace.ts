@@ -8,9 +8,9 @@ const [ALONE, SPARE] = ["one worker", "one worker and a spare"] as const;
 
 export const replace: Case = {
 	name: "replace",
-	title: "Replacing a worker that was killed",
+	title: "Replacing a killed worker",
 	about:
-		"A worker gets SIGKILL while it is idle, and a call is made in the same turn (declared idempotent, so that it is made again when it is lost with the worker). Without capacity: until that call is answered. Whole again: until as many workers are ready as before. The bare way is a program that starts another grpcio server as soon as the old one has ended.",
+		"An idle worker gets SIGKILL, and the host makes a call in the same turn. The call is declared idempotent, so the pool retries it if it is lost with the worker. Without capacity: the time until that call is answered. Whole again: the time until as many workers are ready as before. The bare way is a program that starts a new grpcio server as soon as the old one has ended.",
 	figures: {
 		without_capacity_ms: lower("without capacity", "ms"),
 		whole_again_ms: lower("whole again", "ms"),

@@ -23,7 +23,7 @@ export const sentAhead: Case = {
 	name: "sent-ahead",
 	title: "Small calls sent ahead",
 	about:
-		'The same text of 100 characters, 16 calls under way, on one worker that runs one at a time: with the next ones sent ahead, which is the default, and with `sharedMemory: "off"`, where none is. The processor time of host and worker is that of one call.',
+		'One worker runs one call at a time, with 16 calls of 100 characters under way. By default, the next calls are sent ahead; with `sharedMemory: "off"`, none are. The processor time of host and worker is that of one call.',
 	figures: {
 		calls_per_s: higher("16 in flight", "calls/s"),
 		host_cpu_us: lower("host CPU a call", "us"),

@@ -17,7 +17,7 @@ export const smallCall: Case = {
 	name: "small-call",
 	title: "A small call, one at a time",
 	about:
-		"One worker echoes a text of 100 characters, one call after the other. Ours and the peers carry values, the limit and the bare way only bytes. The host's processor time a call includes all of Node's threads.",
+		"One worker echoes a text of 100 characters, one call after the other. Snakepit and the peers transfer values; the limit and the bare way transfer only bytes. The host's processor time per call includes all of Node's threads.",
 	figures: {
 		p50_us: lower("p50", "us"),
 		p99_us: lower("p99", "us"),

@@ -17,7 +17,7 @@ const CRASH_EVERY_MS = 1_000;
 export const soak: Case = {
 	name: "soak",
 	title: "Random crashes for a long time",
-	about: `${WORKERS} workers, ${IN_FLIGHT} calls under way all the time, and every second one worker is killed or ends itself in the middle of a call. \`--soak MINUTES\` says how long; one minute unless it is said, which shows that it works and not that nothing ever grows. Growth: the last third against the first, of samples taken after a full collection. Compiled code is counted separately: V8 goes on compiling what runs seldom, such as a restart, for as long as it sees something new, and that is no leak. A call that was lost with its worker is settled, with an error.`,
+	about: `${WORKERS} workers with ${IN_FLIGHT} calls always under way. Every second, one worker is killed or ends itself in the middle of a call. \`--soak MINUTES\` sets the duration. The default of one minute shows that it works, but not that nothing ever grows. Growth: the last third of the samples compared with the first; each is taken after a full garbage collection. Compiled code is counted separately: V8 keeps compiling code that seldom runs, such as a restart, which is not a leak. A call that is lost with its worker counts as settled, with an error.`,
 	figures: {
 		minutes: higher("time", "min"),
 		calls: higher("calls", "calls"),

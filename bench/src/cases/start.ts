@@ -36,9 +36,9 @@ type Open = (
 
 export const start: Case = {
 	name: "start",
-	title: "Workers to ready",
+	title: "Starting workers",
 	about:
-		"From the call that starts 1, 16 and 100 workers to the moment at which all of them take calls; once with nothing but their own imports, once with numpy imported before they are ready. Ours are forked from a parent where there are four and more, unless a row says otherwise; it starts 8 at a time, writes each into the ledger and checks it; the others start all at once. Memory: proportional set size of a worker among the most that were started. First answer: of a program that imports the built packages, makes a pool of one worker with one ordinary function and calls it, from its first line, and the processor time of that program itself; of a bare Python, how long it runs.",
+		"The time from the call that starts 1, 16 or 100 workers until all of them take calls; once with only their own imports, once with numpy imported before they are ready. Unless a row says otherwise, Snakepit forks four or more workers from a preloaded parent, starts 8 at a time, and records and checks each in the ledger; the others start all workers at once. Memory: the proportional set size of one worker, with the largest number of workers. First answer: the time from the first line of a program that imports the built packages, creates a pool of one worker with one ordinary function and calls it, and the processor time of that program itself; for a bare Python, how long it runs.",
 	figures: {
 		...Object.fromEntries(
 			WORKERS.map((workers) => [

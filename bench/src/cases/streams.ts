@@ -16,7 +16,7 @@ const SLOW_MS = 20;
 export const streams: Case = {
 	name: "streams",
 	title: "A stream from Python",
-	about: `A generator's items, read as fast as they come: of ${SMALL} bytes, and of 64 KB. Slow consumer: it takes an item of 64 KB every ${SLOW_MS} ms; how many items the generator is ahead at the most. Bare gRPC is a server stream, without a codec.`,
+	about: `The items of a generator, of ${SMALL} bytes and of 64 KB, read as fast as they arrive. Slow consumer: it reads an item of 64 KB every ${SLOW_MS} ms; the figure is how many items the generator is ahead at most. Bare gRPC is a server stream without a codec.`,
 	figures: {
 		small_items_s: higher("small items", "items/s"),
 		large_mb_s: higher("64 KB items", "MB/s"),

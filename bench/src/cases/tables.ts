@@ -52,7 +52,7 @@ const arrow: Crossing = {
 export const tables: Case = {
 	name: "tables",
 	title: "Tables and times",
-	about: `A data frame of pandas with ${ROWS.toLocaleString("en")} rows of four columns (a whole number, a float, a text and a time), as a table and as a list of objects, and lists of ${TIMES.toLocaleString("en")} times and of the same times as text. The time of one call of a warm worker: to the host, and from the host back to the worker, which makes a data frame of it again.`,
+	about: `A pandas data frame with ${ROWS.toLocaleString("en")} rows and four columns (an integer, a float, a text and a time), sent as a table and as a list of objects; and ${TIMES.toLocaleString("en")} times, sent as times and as text. The figures are the times of one call of a warm worker: to the host, and from the host back to the worker, which builds a data frame again.`,
 	figures: {
 		give_ms: lower("to the host", "ms"),
 		take_ms: lower("to the worker", "ms"),

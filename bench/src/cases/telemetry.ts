@@ -69,7 +69,7 @@ const manners: readonly Manner[] = [
 export const telemetry: Case = {
 	name: "telemetry",
 	title: "What telemetry costs",
-	about: `Two pools of one worker each in one program, one of them with telemetry attached, echo of 100 characters with ${IN_FLIGHT} calls under way: slices of ${SLICE_MS} ms by turns, and the median of what each slice has of its neighbour. Once without an SDK, once with one as docs/telemetry.md recommends it (callMetrics(), at most 20 traces a second, collected every 15 s), once with one that samples every call, sends in batches, and whose exporter drops what it gets, once with one that samples a tenth, and once with telemetry that samples a tenth by its option commands; the worker has no SDK.`,
+	about: `One program has two pools with one worker each; one pool has telemetry. Each echoes 100 characters, with ${IN_FLIGHT} calls under way. The pools take turns of ${SLICE_MS} ms, and the figure is the median ratio of neighbouring turns. The rows differ in their SDK: none; one as docs/telemetry.md recommends it (callMetrics(), at most 20 traces a second, collected every 15 s); one that samples every call and sends batches to an exporter that drops them; one that samples a tenth of the calls; and one where telemetry samples a tenth by its option commands. The worker has no SDK.`,
 	figures: {
 		calls_percent: higher("calls a second, of those without telemetry", "%"),
 		more_cpu_us: lower("more host CPU a call", "us"),

@@ -33,8 +33,8 @@ const interpreted: readonly Interpreted[] = ourVariants.flatMap((variant) => {
 
 export const threads: Case = {
 	name: "threads",
-	title: "Threads within a worker",
-	about: `One worker, ${IN_FLIGHT} calls under way, of ordinary functions: with \`callsPerWorker: 1\` they follow each other in the main thread, with ${IN_FLIGHT} each has a thread. All but the one in Python leave Python's lock while they work; a free-threaded Python has none to leave. Sleeping takes no core; the others gain up to the number of cores, less what host and bridge need of them.`,
+	title: "Threads in one worker",
+	about: `One worker with ${IN_FLIGHT} calls of ordinary functions under way. With \`callsPerWorker: 1\`, they run one after the other in the main thread; with ${IN_FLIGHT}, each has its own thread. All functions except the one in pure Python release the GIL while they work; a free-threaded Python has no GIL. Sleeping uses no core. The others gain at most the number of cores, less what the host and the bridge need.`,
 	figures: Object.fromEntries(
 		KINDS.map((kind) => [figureOf(kind), higher(WORK[kind].title, "calls/s")]),
 	),

@@ -26,7 +26,7 @@ export const throughput: Case = {
 	name: "throughput",
 	title: "Small calls, many at a time",
 	about:
-		"The same text of 100 characters with 16 and 64 calls under way, over 1, 2 and 4 workers. Ours is measured with an ordinary function (one call a worker, the others wait in the pool) and with `async def` (all of them on the workers at once).",
+		"The same text of 100 characters with 16 and 64 calls under way, over 1, 2 and 4 workers. Snakepit is measured with an ordinary function (one call per worker; the others wait in the pool) and with `async def` (all calls run on the workers at once).",
 	figures: Object.fromEntries(
 		IN_FLIGHT.map((inFlight) => [
 			figureOf(inFlight),

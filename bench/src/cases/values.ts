@@ -35,7 +35,7 @@ export const values: Case = {
 	name: "values",
 	title: "Large values",
 	about:
-		"Bytes of 1, 10 and 100 MB: there and back (MB of payload a second, counted once), there only, back only, and there and back as an array of doubles that numpy holds in between. CPU: of the host and the worker, for each GB that goes there and back. Peak memory: how much resident memory grows at the most during one call, in multiples of the value; the caller's value is not counted, the answer is.",
+		"Bytes of 1, 10 and 100 MB: there and back (MB of payload a second, counted once), there only, back only, and there and back as an array of doubles in numpy. CPU: of the host and the worker, for each GB there and back. Peak memory: how much resident memory grows at most during one call, in multiples of the value, including the answer but not the caller's value.",
 	figures: {
 		echo_mb_s: higher("there and back", "MB/s"),
 		take_mb_s: higher("there", "MB/s"),

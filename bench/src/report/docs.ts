@@ -24,20 +24,21 @@ export function benchmarksPage(results: readonly BenchResult[]): string {
 ${overview(results.flatMap((result) => result.cases))}
 
 Each figure is a median from a section below. Snakepit is \`python({ tools })\` with the defaults of the day on which that
-section was measured. The best other is the best of those that run Python in another process, as Snakepit does; the
+section was measured. "Best other" is the best package that runs Python in another process, as Snakepit does; the
 sections also show Python inside Node, and pools of JavaScript.
 [Chaos results](chaos-results.md) show how soon workers end when their host dies.
 
-Measured by \`npx pnpm@12 bench\` and written here from [what it found](../bench/results): nothing on this page is typed by hand.
-Each row is measured in a fresh process, the runs of all rows of a case interleaved: medians with the least and the most of all
-runs. Compare rows within a case; absolute figures are this machine's. A load is what others did, or the run before.
+This page is generated from the [results](../bench/results) of \`npx pnpm@12 bench\`. Each row is measured in a fresh
+process, and the runs of all rows of a case are interleaved. The tables show medians, with the minimum and the maximum of
+all runs. Compare rows within a case; absolute figures depend on the machine. A load comes from other programs, or
+from the run before.
 
 ${isOfOneMachine ? machineLines({ ...first, peers }).join("  \n") : "Each case names its machine."}
 
-![Medians of each case, with the least and the most](benchmarks.svg)
+![Medians of each case, with minimum and maximum](benchmarks.svg)
 
-**limit** is what the machine allows, **bare** what one would write without a pool; aims are what the project wants of
-itself, met or not.
+**limit** is what the machine allows; **bare** is what you would write without a pool. Aims are the project's own goals,
+met or not.
 
 ${results
 	.flatMap((result) => result.cases.map((one) => section(one, result)))
