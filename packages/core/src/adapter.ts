@@ -51,111 +51,114 @@ export type {
 } from "./worker-process.ts";
 
 /**
- * What to start and how to converse with it. The pool owns the process, the
- * adapter owns the conversation: an adapter never holds the means to kill.
+ * What to start, and how to communicate with it. The pool owns the process and the adapter owns the connection: an
+ * adapter cannot kill a process.
  *
- * @typeParam Client of its connections, for `pool.use`.
+ * @typeParam Client the client of its connections, for `pool.use`.
  */
 export interface Adapter<Client = unknown> {
 	/** Stable and lower case, for example `python`; appears in events. 1 to 40 letters, digits, dots, dashes or underscores. */
 	readonly name: string;
 	/**
-	 * Whether its workers stop where a person debugs them. Its pools then have one worker for one call at a time whatever
-	 * their options say, no heartbeat, and no deadline for starts, calls, cancels and stops.
+	 * Whether its workers may stop in a debugger. Its pools then have one worker with one call at a time, whatever their
+	 * options say, no heartbeat, and no deadlines for starts, calls, cancels and stops.
 	 */
 	readonly debugged?: boolean | undefined;
-	/** Called once per pool before anything is started: environments, builds. Effects are allowed. */
+	/** Called once per pool before anything is started, for example to build an environment. Side effects are allowed. */
 	prepare?(signal: AbortSignal): Promise<void>;
 	/**
-	 * Says what the workers can be asked for, while one of them is connected: for people, and for programs that make
-	 * forms of it.
+	 * Describes the commands of the workers, while one of them is connected: for people, and for programs that create forms
+	 * or tool lists from it.
 	 */
 	describe?(signal: AbortSignal): Promise<readonly CommandDescription[]>;
-	/** Looks whether its workers can start on this machine, and what slows that down; for `doctor`. Leaves nothing behind. */
+	/** For `doctor`: checks whether its workers can start on this machine, and what slows them down. Leaves nothing behind. */
 	inspect?(): Promise<LayerReport>;
-	/** The options that it was made from, for `sharedPool`: with equal ones a pool is kept when its module is loaded again. Absent: by its own fields, and functions of each load differ. */
+	/**
+	 * For `sharedPool`: the options that it was made from. If they are equal, the pool is kept when its module is loaded
+	 * again. By default its own fields are compared, and functions always differ.
+	 */
 	readonly madeFrom?: unknown;
-	/** Takes over the functions of this program from an adapter with equal {@link madeFrom}, as a module that was loaded again made it. */
+	/** Takes over the host's functions from an adapter with equal {@link madeFrom}, which a reloaded module created. */
 	adopt?(next: Adapter): void;
-	/** What `prepare` found out and people may want to know, reported as events: which interpreter was chosen, and why. */
+	/** Findings of `prepare`, reported as events, for example which interpreter was chosen, and why. */
 	notes?(): readonly string[];
 	/**
-	 * Is called once when the pool is open, by an adapter whose program may change while it runs, as source files do.
-	 * Returns what is called when the pool begins to close.
+	 * For a program that may change while it runs, such as source files. Called once when the pool is open. Returns a
+	 * function that is called when the pool begins to close.
 	 */
 	watch?(pool: ReloadablePool): () => void;
 	/**
-	 * Says what to execute for one slot. Called again for every start, so what is made once belongs in `prepare`. An answer
-	 * that takes its time has as much as `start.timeoutMs`.
+	 * Returns what to execute for one slot. It is called for every start, so work that is done once belongs in `prepare`.
+	 * A promise must settle within `start.timeoutMs`.
 	 *
-	 * @param signal aborted when the start fails, here or later, or the pool closes
-	 *   meanwhile: what was reserved for this worker can be released.
+	 * @param signal aborts when the start fails, here or later, or when the pool closes meanwhile: release what you have
+	 *   reserved for this worker.
 	 */
 	launch(
 		slot: WorkerSlot,
 		signal: AbortSignal,
 	): LaunchSpec | Promise<LaunchSpec>;
 	/**
-	 * Is called each time that the program of {@link launch} runs. It has work of its own before it can be connected to:
-	 * this is when to load the code that only `connect` needs. Loading it before, within `launch`, would delay the program.
+	 * Called each time the program of {@link launch} has been started. Load code that only `connect` needs here, while the
+	 * program starts up: loading it in `launch` would delay the program.
 	 */
 	spawned?(): void;
 	/**
-	 * Says what to execute as the preloaded parent of a pool: a process that has
-	 * imported what all workers need, and forks them (docs/bridge-protocol.md,
-	 * section 6) when it is asked for what {@link launch} says. Absent, or where it
-	 * returns nothing: each worker is started by itself. Pure: called again for
-	 * every start of a parent.
+	 * Returns what to execute as the preloaded parent of a pool: a process that has imported what all workers need, and
+	 * forks each worker that {@link launch} describes (docs/bridge-protocol.md, section 6). If it is absent or returns
+	 * `undefined`, each worker is started separately. It must be pure: it is called for every start of a parent.
 	 */
 	preload?(place: PreloadPlace): LaunchSpec | undefined;
 	/**
-	 * Says what to execute as the companion of a pool: one process that its workers need, as the client of a cluster.
-	 * It is started before them, recorded as they are, and ended after them. When it is lost, its workers are ended,
-	 * which costs none of the restart budget, and it is started anew, after a pause that grows; calls wait meanwhile. A
-	 * worker that ends because it lost its companion exits with status 70. Called again for every start.
+	 * Returns what to execute as the companion of a pool: one process that its workers need, such as the client of a
+	 * cluster. The pool starts it before the workers, records it as it records them, and ends it after them. If it is lost,
+	 * the pool ends its workers, without using the restart budget, and starts a new companion after an increasing pause;
+	 * calls wait meanwhile. A worker that exits because it lost its companion uses status 70. Called for every start.
 	 *
-	 * @param signal aborted when the pool closes meanwhile.
+	 * @param signal aborts when the pool closes meanwhile.
 	 */
 	companion?(
 		place: CompanionPlace,
 		signal: AbortSignal,
 	): LaunchSpec | Promise<LaunchSpec>;
-	/** What the first companion of a pool has found out about `runsElsewhere`; those that its cluster does not know are left out. */
+	/** What the first companion of a pool found out about `runsElsewhere`, without runs that its cluster does not know. */
 	located?(companion: SlotCompanion): readonly LocatedRun[];
-	/** Resolves when the first call can be taken. Aborted when the start takes too long or the process ends. */
+	/**
+	 * Connects to the worker; resolves when it can take calls. The signal aborts if the start takes too long or the
+	 * process ends.
+	 */
 	connect(
 		process: WorkerProcess,
 		signal: AbortSignal,
 	): Promise<Connection<Client>>;
 }
 
-/** A pool whose program may change. */
+/** A pool whose workers can be replaced because their program changed. */
 export interface ReloadablePool {
 	/**
-	 * Replaces every worker by one that has the program as it is now: the new one is ready before the old one is asked to
-	 * leave, and calls of the old one are finished. Workers that could not be started before are tried again. One at a
-	 * time. Never rejects.
+	 * Replaces every worker, one at a time, by one with the current program. The new worker is ready before the old one
+	 * finishes its calls and leaves. Workers that could not be started before are tried again. Never rejects.
 	 *
-	 * @param files what changed, for people.
-	 * @param parent whether the preloaded parent has the program, too.
-	 * @returns why a worker could not be started; the old ones stay then.
+	 * @param files the changed files, for people.
+	 * @param parent `"renewed"` if the preloaded parent has loaded the program, too.
+	 * @returns why a worker could not be started; the old ones then stay.
 	 */
 	reload(
 		files: readonly string[],
 		parent: "kept" | "renewed",
 	): Promise<Error | undefined>;
-	/** Calls `action` once after `ms` milliseconds; does not hold the program open. */
+	/** Calls `action` once after `ms` milliseconds; does not keep the program running. */
 	after(ms: number, action: () => void): { cancel(): void };
 }
 
-/** What a worker can be asked for. */
+/** One command of a worker. */
 export interface CommandDescription {
 	readonly name: string;
 	readonly description: string;
 	/** JSON Schema of the arguments. */
 	readonly argumentsSchema: unknown;
-	/** One result for `execute`, or items for `stream`; absent where that is not known. */
+	/** `"unary"`: one result, for `execute`; `"stream"`: items, for `stream`. Absent if it is not known. */
 	readonly shape?: "unary" | "stream" | undefined;
-	/** How many calls a worker runs together, as a batch; absent where each is by itself. */
+	/** The most calls that a worker runs as one batch; absent if each call runs separately. */
 	readonly batchMax?: number | undefined;
 }

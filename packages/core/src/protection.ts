@@ -5,28 +5,27 @@ import type { RunId } from "./run-id.ts";
 import type { Clock, ProcessHost } from "./world.ts";
 
 /**
- * A layer that ends workers when their host cannot: something outside of the
- * host that lives longer. Covers all pools of a run.
+ * A layer that kills workers when their host cannot, from outside of the host. It covers all pools of a run.
  *
- * Its own processes do not carry the run's marker: whatever does is a worker or
- * descends from one, and is ended with the run.
+ * Its own processes must not carry the run's marker: every process with the marker is a worker or its descendant, and is
+ * killed with the run.
  */
 export interface Protection {
 	/** Stable and lower case, for example `watchdog`; appears in events and reports. A run has one of each name. */
 	readonly name: string;
-	/** What happens when it cannot be engaged: the run opens without it and with an event, or not at all. */
+	/** What happens if it cannot be engaged: the run opens without it and reports an event, or does not open. */
 	readonly whenUnavailable: "start" | "refuse";
 	/**
-	 * What it was made with, for people to read: no secrets. Two of one name with equal settings are the same to a run;
-	 * without settings only the very same object is.
+	 * Its settings, for people to read, so without secrets. A run treats two protections with the same name and equal
+	 * settings as the same; without settings, only the same object is.
 	 */
 	readonly settings?: Readonly<Record<string, unknown>> | undefined;
-	/** Looks whether it can work on this machine. Leaves nothing running. Never rejects. */
+	/** Checks whether it can work on this machine. Leaves nothing running. Never rejects. */
 	inspect(): Promise<LayerReport>;
 	/**
-	 * Called once per run, while it is opened: before its first worker.
+	 * Called once per run, while the run is opened and before its first worker starts.
 	 *
-	 * @throws Error saying why it is not available and what would help; nothing is left then.
+	 * @throws Error that says why it is not available, and what to do. Nothing may be left then.
 	 */
 	engage(context: ProtectionContext): Promise<Engagement>;
 }
@@ -42,7 +41,7 @@ export interface ProtectionContext {
 	readonly dataDir: string;
 	/** Private (0700); removed with the run. */
 	readonly runDirectory: string;
-	/** The workers that are reserved or active now: for a protection that has to start again. */
+	/** The workers that are reserved or active now, for a protection that restarts. */
 	living(): readonly WorkerRecord[];
 	/** Reports to the listeners of the run and of each of its pools. */
 	emit(event: SnakepitEvent): void;
@@ -55,13 +54,13 @@ export interface WatchedWorker {
 	readonly groupId: number;
 }
 
-/** A protection at work. */
+/** An active protection. */
 export interface Engagement {
-	/** Called with each worker in the turn in which it is recorded. Never throws. */
+	/** Called with each worker in the turn of the event loop in which it is recorded. Never throws. */
 	watch?(worker: WatchedWorker): void;
 	/** Called when a worker has ended. Never throws. */
 	unwatch?(incarnation: string): void;
-	/** The run has ended in order: resolves when nothing of the protection is left. Never rejects. */
+	/** Called when the run was closed. Resolves when no process of the protection is left. Never rejects. */
 	release(): Promise<void>;
 }
 
@@ -76,6 +75,6 @@ export interface LayerReport {
 	readonly status: "active" | "available" | "unavailable";
 	/** What it covers here, or why it cannot. */
 	readonly detail: string;
-	/** What would help. */
+	/** What to do about it. */
 	readonly remedy?: string | undefined;
 }

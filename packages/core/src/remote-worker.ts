@@ -1,22 +1,22 @@
 import type { RunId } from "./run-id.ts";
 
-/** The machine on which a worker runs, where that is another one than its program's. */
+/** The machine on which a worker runs, if that is not its host's. */
 export interface WorkerPlace {
-	/** What its cluster calls it, for people. */
+	/** Its name in the cluster, for people. */
 	readonly name: string;
 	readonly address: string;
 }
 
-/** What a cluster says of a run of another machine. */
+/** What a cluster reports about a run of another machine. */
 export interface LocatedRun {
 	readonly runId: RunId;
 	/** The machine of its host. */
 	readonly place: WorkerPlace;
-	/** `"gone"`: nothing of it takes part in the cluster any more. */
+	/** `"gone"`: no process of the run is in the cluster any more. */
 	readonly owner: "alive" | "gone";
 }
 
-/** What a worker on another machine uses, as it was measured there last. */
+/** The latest measurement of what a worker on another machine uses. */
 export interface RemoteUsage {
 	/** User and system time of all its processes since it was started, in milliseconds. */
 	readonly cpuTimeMs: number;

@@ -5,32 +5,35 @@ import type { ProcessExit } from "./world.ts";
 
 // What an adapter sees of one worker.
 
-/** A place in the pool. A worker that dies leaves its slot to the next incarnation. */
+/** A worker's place in the pool. After a worker, the next incarnation uses its slot. */
 export interface WorkerSlot {
 	/** The name of the pool. */
 	readonly pool: string;
-	/** From 0 to the pool's maximum size minus 1: a GPU each, for example. A worker that is replaced while it still works shares its own with its successor until it has left. */
+	/**
+	 * From 0 to the pool's maximum size minus 1, for example to choose a GPU. A worker that is being replaced shares its
+	 * index with its successor until it has left.
+	 */
 	readonly index: number;
 	/** The pool's maximum size. */
 	readonly slots: number;
-	/** `pool-index`, stable over incarnations. */
+	/** `pool-index`; the same for all incarnations. */
 	readonly workerId: string;
-	/** Names this one process: never used again. */
+	/** The name of this one process; it is never used again. */
 	readonly incarnation: string;
 	readonly runId: RunId;
 	/** A private directory (0700) for this incarnation's sockets and scratch files; removed when it is gone. */
 	readonly directory: string;
-	/** The like in shared memory, for values too large to send; `undefined` where the system has none. */
+	/** The same in shared memory, for large values; `undefined` if the system has none. */
 	readonly sharedDirectory: string | undefined;
 	/** How many calls may run at once. */
 	readonly callsPerWorker: number;
 	/** How long the start may take, in milliseconds. */
 	readonly startTimeoutMs: number;
-	/** The companion of the pool, where its adapter has one; another one after that is lost. */
+	/** The current companion of the pool, if its adapter has one. */
 	readonly companion?: SlotCompanion | undefined;
 }
 
-/** The process as the adapter sees it. */
+/** The worker's process, as its adapter sees it. */
 export interface WorkerProcess {
 	readonly slot: WorkerSlot;
 	readonly pid: number;
@@ -43,29 +46,29 @@ export interface WorkerProcess {
 	/** Only with `stdio: "adapter"`. */
 	readonly stdout: Readable | undefined;
 	/**
-	 * This end of a `"stream"` that `launch` asked for. It is closed with the worker. Its end while the process lives is
-	 * for you to judge: call `broken` if the conversation ends with it.
+	 * The host's end of a `"stream"` that `launch` requested. It is closed with the worker. If it ends while the process
+	 * lives, call `broken` if that ends the connection.
 	 *
-	 * @throws TypeError when `launch` asked for no such stream.
+	 * @throws TypeError when `launch` did not request this stream.
 	 */
 	descriptor(fd: number): Duplex;
 	/**
-	 * Where a listener that `launch` asked for can be reached, whether the program accepts already or not.
+	 * The address of a listener that `launch` requested, even if the program does not accept connections yet.
 	 *
-	 * @throws TypeError when `launch` asked for no such listener.
+	 * @throws TypeError when `launch` did not request this listener.
 	 */
 	listener(fd: number): ListenerAddress;
 	/**
-	 * Settles when the process is gone and you have read what it wrote to standard output, with `stdio: "adapter"`, and to
-	 * the streams that you read: 1 s after the last byte where something else holds one open, 10 s after its end at the
-	 * latest. Never rejects.
+	 * Resolves when the process is gone and you have read all its output: standard output with `stdio: "adapter"`, and the
+	 * streams that you read. If another process holds one of them open, it resolves 1 s after the last byte, and at the
+	 * latest 10 s after the process has ended. Never rejects.
 	 */
 	readonly exited: Promise<ProcessExit>;
 	/**
-	 * Waits for a line that the program prints, as the one in which a server says where it listens; those of the start
-	 * before now count too. Standard output only without `stdio: "adapter"`.
+	 * Waits for a line that the program prints, for example the address that a server listens on. Earlier lines of this
+	 * start count, too. Standard output is available only without `stdio: "adapter"`.
 	 *
-	 * @returns the match. @throws Error when the output ends before; the signal's reason when it aborts.
+	 * @returns the match. @throws Error when the output ends first; the signal's reason when it aborts.
 	 */
 	line(
 		match: RegExp,
@@ -73,14 +76,17 @@ export interface WorkerProcess {
 		signal: AbortSignal,
 	): Promise<RegExpExecArray>;
 	/**
-	 * Hands on what the program says without being asked, as a notification of its protocol: the event `worker.notified`.
+	 * Passes on a notification of the program's protocol, as the event `worker.notified`.
 	 *
 	 * @param notification its name in that protocol.
 	 */
 	notify(notification: string, data: unknown): void;
-	/** Hands one log record of the worker to the listeners. */
+	/** Passes on one log record of the worker, as the event `worker.logged`. */
 	log(record: WorkerLogRecord): void;
-	/** Reports to the pool that the conversation broke: the worker is replaced. Idempotent; of no effect while it leaves. */
+	/**
+	 * Reports to the pool that the connection broke, so the pool replaces the worker. Idempotent; no effect while the
+	 * worker leaves.
+	 */
 	broken(error: Error): void;
 }
 
@@ -93,7 +99,10 @@ export interface WorkerLogRecord {
 	readonly wallMs: number;
 	readonly callId?: string | undefined;
 	readonly traceback?: string | undefined;
-	/** Present when the record is shown by the worker: a handler of its own code has it, or it was printed while the worker started. */
+	/**
+	 * Present if the worker itself shows the record: its code has a handler for it, or it was printed while the worker
+	 * started.
+	 */
 	readonly handledBy?: "worker" | undefined;
 	readonly traceId?: string | undefined;
 	readonly spanId?: string | undefined;

@@ -45,7 +45,7 @@ export function callCases(
 			},
 		),
 		onBench(
-			"an abort after the answer changes nothing",
+			"an abort after the answer has no effect",
 			async ({ execute, usable }) => {
 				const abort = new AbortController();
 				assert.deepEqual(
@@ -61,7 +61,7 @@ export function callCases(
 	if (unconfirmed) {
 		cases.push(
 			onBench(
-				"an aborted call whose end nobody confirms settles as CallAbortedError that leaves its worker unknown",
+				"an aborted call that the program does not confirm settles as CallAbortedError with its worker unknown",
 				async ({ execute }) => {
 					const abort = new AbortController();
 					const call = failureOf(
@@ -82,7 +82,7 @@ export function callCases(
 	if (strayLine) {
 		cases.push(
 			onBench(
-				"a stray line in the output costs no answer, and the worker stays usable",
+				"a stray line in the output loses no answer, and the worker stays usable",
 				async ({ execute, usable, brokenBy }) => {
 					assert.deepEqual(await execute(strayLine), strayLine.result);
 					await usable();
@@ -131,7 +131,7 @@ export function callCases(
 				},
 			),
 			onBench(
-				"aborting one call leaves the others alone",
+				"aborting one call does not affect the others",
 				async ({ execute }) => {
 					const [one, other] = [new AbortController(), new AbortController()];
 					let over = false;

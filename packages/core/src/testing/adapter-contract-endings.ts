@@ -17,7 +17,7 @@ export function endingCases(
 	const { endOutput, lastAnswer, leaveSlowly } = commands;
 	const cases = [
 		onBench(
-			"after the process died nothing hangs: calls, streams and pings reject",
+			"after the process has died, calls, streams and pings reject",
 			async (bench) => {
 				const { connection, execute, kill, process, soon } = bench;
 				kill();
@@ -49,7 +49,7 @@ export function endingCases(
 			},
 		),
 		onBench(
-			"leave does not count as a broken conversation",
+			"leave is not reported as a broken conversation",
 			async ({ connection, process, soon, brokenBy }) => {
 				if (!connection.leave) return;
 				connection.leave(new AbortController().signal).catch(() => undefined);
@@ -58,7 +58,7 @@ export function endingCases(
 			},
 		),
 		onBench(
-			"dispose may be called again, and what is called after it rejects",
+			"dispose may be called again, and later calls reject",
 			async ({ connection, execute, soon }) => {
 				await soon(
 					"dispose",
@@ -72,7 +72,7 @@ export function endingCases(
 			},
 		),
 		onBench(
-			"ending a session that nobody knows does no harm",
+			"ending an unknown session has no effect",
 			async ({ connection, usable }) => {
 				connection.endSession?.("nobody");
 				await usable();
@@ -82,7 +82,7 @@ export function endingCases(
 	if (hang) {
 		cases.push(
 			onBench(
-				"a call under way when the process dies rejects as ConnectionBrokenError that may have run, unless its begin is noted outside of the process",
+				"when the process dies, a running call rejects as ConnectionBrokenError with ran: maybe, unless its begin is recorded outside of the process",
 				async ({ connection, execute, kill, usable }) => {
 					await usable(); // What connects for a call is connected now.
 					const call = failureOf("call of a dead worker", execute(hang));
@@ -102,7 +102,7 @@ export function endingCases(
 	if (endOutput) {
 		cases.push(
 			onBench(
-				"output that ends while the process lives rejects what is under way and what comes, without waiting for its end",
+				"when the output ends before the process, running and later calls reject without waiting for the process",
 				async ({ execute, process }) => {
 					let isGone = false;
 					void process.exited.then(() => {
@@ -125,7 +125,7 @@ export function endingCases(
 	if (lastAnswer) {
 		cases.push(
 			onBench(
-				"an answer arrives although the process exits right after it",
+				"an answer arrives even if the process exits right after it",
 				async ({ execute, process, soon }) => {
 					assert.deepEqual(await execute(lastAnswer), lastAnswer.result);
 					await soon("exit", process.exited);
@@ -136,7 +136,7 @@ export function endingCases(
 	if (leaveSlowly) {
 		cases.push(
 			onBench(
-				"a leave that takes its time is no broken conversation, and ends with exit code 0",
+				"a slow leave is not a broken conversation, and ends with exit code 0",
 				async ({ connection, execute, process, soon, brokenBy }) => {
 					await execute(leaveSlowly);
 					connection.leave?.(new AbortController().signal).catch(() => {});
@@ -152,7 +152,7 @@ export function endingCases(
 	if (breakConversation) {
 		cases.push(
 			onBench(
-				"a conversation that breaks is reported to the pool exactly once, and rejects what is under way",
+				"a broken conversation is reported to the pool exactly once, and running calls reject",
 				async (bench) => {
 					const { execute, brokenBy, process, soon } = bench;
 					const error = await failureOf(

@@ -12,7 +12,7 @@ export function progressCases(
 	const { reports, result } = report;
 	return [
 		onBench(
-			"reports of progress arrive in their order before the answer, the newest of them always, and none after it",
+			"progress reports arrive in order and before the answer, and the newest one always arrives",
 			async ({ execute, usable }) => {
 				const arrived: CallProgress[] = [];
 				const onProgress = async (progress: CallProgress): Promise<void> => {
@@ -37,7 +37,7 @@ export function progressCases(
 			},
 		),
 		onBench(
-			"a host that does not take the first report gets the answer all the same",
+			"a host that ignores the first report still gets the answer",
 			async ({ execute, usable }) => {
 				const arrived: CallProgress[] = [];
 				const onProgress = (progress: CallProgress): Promise<void> => {
@@ -50,7 +50,7 @@ export function progressCases(
 			},
 		),
 		onBench(
-			"a command that reports its progress to nobody answers as any other",
+			"a command that reports progress works without onProgress",
 			async ({ execute, usable }) => {
 				assert.deepEqual(await execute(report), result);
 				await usable();

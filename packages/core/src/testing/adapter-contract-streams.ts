@@ -50,7 +50,7 @@ export function streamCases(
 				},
 			),
 			onBench(
-				"an unknown command is an InputError for a stream as well",
+				"an unknown command is an InputError for a stream, too",
 				async ({ stream, usable }) => {
 					const error = await failureOf(
 						"unknown command",
@@ -85,7 +85,7 @@ export function streamCases(
 				},
 			),
 			onBench(
-				"a consumer that waits is not overrun: the program stops at a bounded window",
+				"a slow consumer limits the program to a bounded window",
 				async ({ stream, execute, soon }) => {
 					const items = stream(endless);
 					await items.next();
@@ -104,7 +104,7 @@ export function streamCases(
 				},
 			),
 			onBench(
-				"a stream under way when the process dies rejects",
+				"a running stream rejects when the process dies",
 				async ({ stream, kill }) => {
 					const items = stream(endless);
 					await items.next();
@@ -120,7 +120,7 @@ export function streamCases(
 	if (silent) {
 		cases.push(
 			onBench(
-				"an abort while an item is awaited ends the wait and frees the worker",
+				"an abort during the wait for an item ends the wait and frees the worker",
 				async ({ stream, usable }) => {
 					const abort = new AbortController();
 					const item = failureOf(

@@ -28,9 +28,9 @@ export const FLAWS: Readonly<
 			"an aborted call settles as CallAbortedError and frees the worker",
 			"a call that is aborted before it begins settles as CallAbortedError",
 			"a ping is answered, also while calls run",
-			"an aborted call whose end nobody confirms settles as CallAbortedError that leaves its worker unknown",
+			"an aborted call that the program does not confirm settles as CallAbortedError with its worker unknown",
 			"2 calls run at once, and each gets its own answer",
-			"aborting one call leaves the others alone",
+			"aborting one call does not affect the others",
 		],
 	},
 	"lets bare errors through": {
@@ -74,9 +74,7 @@ export const FLAWS: Readonly<
 				}
 			},
 		}),
-		breaks: [
-			"a consumer that waits is not overrun: the program stops at a bounded window",
-		],
+		breaks: ["a slow consumer limits the program to a bounded window"],
 	},
 	"cannot be disposed of twice": {
 		flaw: (connection) => {
@@ -89,9 +87,7 @@ export const FLAWS: Readonly<
 				},
 			};
 		},
-		breaks: [
-			"dispose may be called again, and what is called after it rejects",
-		],
+		breaks: ["dispose may be called again, and later calls reject"],
 	},
 	"hangs when the process is dead": {
 		flaw: (connection, process) => {
@@ -106,9 +102,7 @@ export const FLAWS: Readonly<
 						: connection.execute(command, args, options),
 			};
 		},
-		breaks: [
-			"after the process died nothing hangs: calls, streams and pings reject",
-		],
+		breaks: ["after the process has died, calls, streams and pings reject"],
 	},
 	"reports a broken conversation again and again": {
 		flaw: (connection, process) => ({
@@ -119,7 +113,7 @@ export const FLAWS: Readonly<
 				}),
 		}),
 		breaks: [
-			"a conversation that breaks is reported to the pool exactly once, and rejects what is under way",
+			"a broken conversation is reported to the pool exactly once, and running calls reject",
 		],
 	},
 	"leaves with an error": {
@@ -138,7 +132,7 @@ export const FLAWS: Readonly<
 		}),
 		breaks: [
 			"leave ends the process with exit code 0",
-			"a leave that takes its time is no broken conversation, and ends with exit code 0",
+			"a slow leave is not a broken conversation, and ends with exit code 0",
 		],
 	},
 	"keeps the result of a stream": {
@@ -158,7 +152,7 @@ export const FLAWS: Readonly<
 				}),
 		}),
 		breaks: [
-			"output that ends while the process lives rejects what is under way and what comes, without waiting for its end",
+			"when the output ends before the process, running and later calls reject without waiting for the process",
 		],
 	},
 	"gives up an answer when the process exits": {
@@ -174,7 +168,7 @@ export const FLAWS: Readonly<
 				return await answer;
 			},
 		}),
-		breaks: ["an answer arrives although the process exits right after it"],
+		breaks: ["an answer arrives even if the process exits right after it"],
 	},
 	"takes a slow leave for a broken conversation": {
 		flaw: (connection, process) => {
@@ -191,7 +185,7 @@ export const FLAWS: Readonly<
 			};
 		},
 		breaks: [
-			"a leave that takes its time is no broken conversation, and ends with exit code 0",
+			"a slow leave is not a broken conversation, and ends with exit code 0",
 		],
 	},
 	"takes a stray line for an answer": {
@@ -202,7 +196,7 @@ export const FLAWS: Readonly<
 			},
 		}),
 		breaks: [
-			"a stray line in the output costs no answer, and the worker stays usable",
+			"a stray line in the output loses no answer, and the worker stays usable",
 		],
 	},
 	"takes every cancel for confirmed": {
@@ -215,7 +209,7 @@ export const FLAWS: Readonly<
 				}),
 		}),
 		breaks: [
-			"an aborted call whose end nobody confirms settles as CallAbortedError that leaves its worker unknown",
+			"an aborted call that the program does not confirm settles as CallAbortedError with its worker unknown",
 		],
 	},
 	"looks at arguments before it looks for the command": {

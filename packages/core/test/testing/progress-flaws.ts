@@ -2,9 +2,8 @@ import type { CallProgress } from "../../src/call-progress.ts";
 import type { FLAWS } from "./contract-flaws.ts";
 
 const ORDERED =
-	"reports of progress arrive in their order before the answer, the newest of them always, and none after it";
-const UNTAKEN =
-	"a host that does not take the first report gets the answer all the same";
+	"progress reports arrive in order and before the answer, and the newest one always arrives";
+const UNTAKEN = "a host that ignores the first report still gets the answer";
 
 /** Flaws of adapters whose programs report their progress. */
 export const PROGRESS_FLAWS: typeof FLAWS = {
