@@ -145,7 +145,11 @@ function scalar(value: unknown, path: string): string {
 			path,
 			`must be a string, a number or a boolean, got ${value === null ? "null" : typeof value}`,
 		);
-	return String(value);
+	const text = String(value);
+	// No URL has half a surrogate pair.
+	if (!text.isWellFormed())
+		throw invalid(path, "is no well-formed Unicode text (a lone surrogate)");
+	return text;
 }
 
 function json(value: unknown, ran: Ran): string {

@@ -120,6 +120,8 @@ describe("a call", () => {
 		["GET /url/{id}", "7", "INVALID_ARGUMENTS"],
 		["GET /url/{id}", { id: ".." }, "INVALID_ARGUMENTS"],
 		["GET /url/{id}", { id: "" }, "INVALID_ARGUMENTS"],
+		["GET /url/{id}", { id: "\ud800" }, "INVALID_ARGUMENTS"],
+		["GET /text", { half: "\ud800" }, "INVALID_ARGUMENTS"],
 		["GET /text", { deep: { a: 1 } }, "INVALID_ARGUMENTS"],
 		["GET /text", new Map([["a", 1]]), "INVALID_ARGUMENTS"],
 		["GET /text", [1], "INVALID_ARGUMENTS"],

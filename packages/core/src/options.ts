@@ -110,8 +110,9 @@ export interface PoolOptions<Client = unknown> {
 	/** What to execute and how to communicate with it: `python()`, another adapter, or your own. */
 	readonly adapter: Adapter<Client>;
 	/**
-	 * Appears in worker names, events and metrics, and must be unique among the open pools of a program. By default the
-	 * adapter's name, with a number (`python-2`) if another open pool has that name.
+	 * Appears in worker names, events and metrics. Use a name for one open pool only: of two with the same name, clients
+	 * that inspect the program see the later one. By default the adapter's name, with a number (`python-2`) if another
+	 * open pool has that name.
 	 */
 	readonly name?: string | undefined;
 	/** How many workers there are. A number `n`, 1 or more, means `{ min: n, max: n }`. */

@@ -63,7 +63,8 @@ export class CallAttempt
 	startedMs: number;
 	/** How long its call waited for a worker before it began. */
 	waitedMs = 0;
-	#ranMs: number | undefined;
+	/** How long the command ran, as measured in the worker. */
+	ranMs: number | undefined;
 	/** On which terms it was sent. */
 	sent: "to run" | "ahead" = "to run";
 	#beganMs: number | undefined;
@@ -219,16 +220,6 @@ export class CallAttempt
 		this.#onCancel?.(reason);
 	}
 
-	/** How long the command ran, as measured in the worker. */
-	get ranMs(): number | undefined {
-		return this.#ranMs;
-	}
-
-	/** An adapter may write anything here: what is no duration is as if it had not been measured. */
-	set ranMs(ms: number | undefined) {
-		this.#ranMs = isDuration(ms) ? ms : undefined;
-	}
-
 	/** When the command ran, as measured in the worker. */
 	get ran(): Ran | undefined {
 		return this.#beganMs === undefined || this.ranMs === undefined
@@ -240,7 +231,7 @@ export class CallAttempt
 	}
 
 	#beganAgo(ms: number): void {
-		if (isDuration(ms)) this.#beganMs = this.#listener.now() - ms;
+		if (ms >= 0 && ms < Infinity) this.#beganMs = this.#listener.now() - ms;
 	}
 
 	/** Of a call that asks for something, it is known to have begun. */
@@ -291,12 +282,11 @@ export class CallAttempt
 		if (this.#state.kind === "ahead") this.#listener.attemptBeganEarly(this);
 		if (this.#state.kind === "cancelling") this.#state.grace.cancel();
 		this.#state = { kind: "over" };
+		// An adapter may have written anything: what is no duration is as if it had not been measured.
+		const { ranMs = 0 } = this;
+		if (!(ranMs >= 0 && ranMs < Infinity)) this.ranMs = undefined;
 		this.#listener.attemptOver(this, error, answer);
 		// A worker that is gone has forgotten it already.
 		this.worker.finish(this);
 	}
-}
-
-function isDuration(ms: number | undefined): boolean {
-	return ms !== undefined && Number.isFinite(ms) && ms >= 0;
 }
