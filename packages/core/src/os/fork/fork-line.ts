@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import type { ProcessIdentity } from "../../identity.ts";
 import { INCARNATION_VARIABLE } from "../../marker.ts";
+import { afterRunning } from "../../patience.ts";
 import type {
 	Clock,
 	ProcessHost,
@@ -16,6 +17,9 @@ import { encodeRequest, type Request } from "./request.ts";
 
 /** Each has up to eight connections on their way at once, and an old kernel lets 128 wait. */
 const STARTS_AT_ONCE = 16;
+
+/** A start takes milliseconds. A process that was stopped, or hangs, would hold it for ever. */
+const ANSWER_LIMIT_MS = 60_000;
 
 /** What a line is made with. */
 export interface ForkLineSetting {
@@ -33,7 +37,7 @@ export interface ForkLineSetting {
 	readonly answered?: (answer: Exclude<Answer, AnswerOf>) => void;
 	/** Called once, when it takes no more requests: its workers are lost, too. */
 	readonly lost: (error: Error) => void;
-	/** Called after that, when its messages cannot be understood, or it takes no connections: it has to be ended. */
+	/** Called after that, when its messages cannot be understood, or it does not answer: it has to be ended. */
 	readonly broken: () => void;
 }
 
@@ -116,7 +120,18 @@ export class ForkLine {
 			deserted: (error) => this.#break(error),
 		});
 		if (fork.isGoing) this.#forks.set(id, fork);
-		return await fork.started;
+		const limit = afterRunning(clock, ANSWER_LIMIT_MS, () =>
+			this.#break(
+				new Error(
+					`the ${source} did not start a process within ${ANSWER_LIMIT_MS / 1_000} s`,
+				),
+			),
+		);
+		try {
+			return await fork.started;
+		} finally {
+			limit.cancel();
+		}
 	}
 
 	#send(request: Request): boolean {
