@@ -74,7 +74,9 @@ async function converse(
 					(status) =>
 						warn(
 							process,
-							`GET ${ready} returned ${status}: the worker is ready when it returns 2xx.`,
+							status === undefined
+								? `Nothing answers at ${shownAddress(server.address)}: the server has to listen there. Its command gets that place by {socket} or {port}.`
+								: `GET ${ready} returned ${status}: the worker is ready when it returns 2xx.`,
 						),
 				);
 	if (server.isOpen)

@@ -12,18 +12,20 @@ const LAST_LOOK_MS = 100;
 /**
  * Waits until a server that starts gives an answer that `suffices`.
  *
- * @param refused called with the last status when the signal aborts and none did.
+ * @param late called when the time to start is over, with the last status; `undefined` where there was no answer.
  * @throws StartError `LISTENER_NOT_PROVEN`; AbortError.
  */
 export async function untilReady(
 	server: WorkerServer,
 	suffices: (status: number) => boolean,
 	signal: AbortSignal,
-	refused: (status: number) => void,
+	late: (status: number | undefined) => void,
 ): Promise<IncomingMessage> {
 	let status: number | undefined;
 	const aborted = (): void => {
-		if (status !== undefined) refused(status);
+		const { reason } = signal;
+		if (reason instanceof StartError && reason.code === "START_TIMEOUT")
+			late(status);
 	};
 	signal.addEventListener("abort", aborted);
 	try {

@@ -27,24 +27,33 @@ test("a program accepts on a socket that listened before it began", async () => 
 	expect(pool.workers()[0]?.pid).not.toBe(pid);
 });
 
-test("a start that takes too long says how the path of `ready` was answered", async () => {
-	const records: string[] = [];
-	await expect(
-		pooled(
-			{ command, ready: "/nowhere" },
-			{
+const deaf = [process.execPath, "-e", "setInterval(() => {}, 1e6)", "{socket}"];
+
+test.each([
+	[
+		{ command, ready: "/nowhere" },
+		/^GET \/nowhere returned 404: the worker is ready when it returns 2xx\.$/,
+	],
+	[
+		{ command: deaf },
+		/^Nothing answers at unix:\/.*: the server has to listen there\./,
+	],
+] as const)(
+	"a start that takes too long says how %j answered",
+	async (options, says) => {
+		const records: string[] = [];
+		await expect(
+			pooled(options, {
 				start: { timeoutMs: 2_000, maxRestarts: 0 },
 				onEvent: (event) => {
 					if (event.type === "worker.logged")
 						records.push(event.record.message);
 				},
-			},
-		),
-	).rejects.toMatchObject({ code: "START_TIMEOUT" });
-	expect(records).toEqual([
-		"GET /nowhere returned 404: the worker is ready when it returns 2xx.",
-	]);
-});
+			}),
+		).rejects.toMatchObject({ code: "START_TIMEOUT" });
+		expect(records).toEqual([expect.stringMatching(says)]);
+	},
+);
 
 test("a program gets no secret of the host", async () => {
 	process.env["SNAKEPIT_TEST_SECRET"] = "secret";
