@@ -54,7 +54,7 @@ describe.skipIf(process.platform !== "linux")(
 		});
 		// A protection does not take part in calls: in `test` a call, an end and a death stand for all.
 		const cases = rows(contract, ({ title }) =>
-			/^(one call after the other|leave ends the process|a call under way when)/.test(
+			/^(one call after the other|leave ends the process|when the process dies, a running call)/.test(
 				title,
 			),
 		);

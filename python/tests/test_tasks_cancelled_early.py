@@ -18,11 +18,12 @@ TOOLS = """
     reader, writer = os.pipe()
 
     @tool
-    async def cancel_others() -> None:
+    async def cancel_others(turns: int) -> None:
         current_call().logger.info("blocks")
         os.read(reader, 1)
         # The loop makes the tasks of what came meanwhile.
-        await asyncio.sleep(0)
+        for _ in range(turns):
+            await asyncio.sleep(0)
         for task in asyncio.all_tasks() - {asyncio.current_task()}:
             task.cancel()
 
@@ -42,7 +43,7 @@ TOOLS = """
 
 def test_a_call_whose_task_a_tool_cancelled_before_it_began_runs(start: Host) -> None:
     conversation = start(TOOLS, callsPerWorker=AT_ONCE).converse()
-    canceller = conversation.begin("cancel_others")
+    canceller = conversation.begin("cancel_others", [1])
     assert conversation.logs.get(timeout=30).message == "blocks"
     stream = conversation.begin("counts", stream_credit=8)
     conversation.begin("release")
@@ -59,7 +60,7 @@ def test_a_call_whose_task_a_tool_cancelled_before_it_began_runs(start: Host) ->
 
 def test_a_batch_whose_task_a_tool_cancelled_before_it_began_ends(start: Host) -> None:
     conversation = start(TOOLS, callsPerWorker=AT_ONCE).converse()
-    canceller = conversation.begin("cancel_others")
+    canceller = conversation.begin("cancel_others", [2])
     assert conversation.logs.get(timeout=30).message == "blocks"
     call = conversation.begin("together", ["a"])
     conversation.begin("release")

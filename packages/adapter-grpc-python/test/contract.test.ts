@@ -75,7 +75,7 @@ const WAYS: readonly Way[] = rows<Way>(
 
 /** What depends most on how frames travel: over gRPC `test` has these, and calls.test.ts and streams.test.ts. */
 const OVER_GRPC =
-	/^one call after|^an aborted (call|stream)|item is awaited|consumer|process dies|exit code 0/;
+	/^one call after|^an aborted (call|stream)|wait for an item|consumer|process dies|exit code 0/;
 
 describe.each(WAYS)(
 	"the Python adapter over $transport with $callsPerWorker calls per worker and preload $preload keeps the adapter contract",

@@ -72,7 +72,7 @@ describe("jsonRpc() that minds no stray line, and gets no answer to what it canc
 		},
 	});
 	test.each(
-		contract.filter(({ title }) => /stray line|nobody confirms/.test(title)),
+		contract.filter(({ title }) => /stray line|does not confirm/.test(title)),
 	)("$title", ({ run }) => run());
 });
 

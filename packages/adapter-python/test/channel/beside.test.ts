@@ -45,7 +45,7 @@ test.each([0, 1, 100, 70_000, 3_000_000])(
 test("a worker of this machine sends nothing beside frames", () => {
 	const cutter = new FrameCutter(1000, () => {});
 	expect(() => cutter.take(Buffer.of(BYTES, 0, 0, 0, 64))).toThrow(
-		"a message of kind 2 arrived",
+		"a message of the unknown kind 2 arrived",
 	);
 });
 

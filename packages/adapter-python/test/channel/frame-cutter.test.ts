@@ -90,8 +90,8 @@ test("a large message has memory of its own, of its size", () => {
 test.each([
 	{ bytes: header(FRAME, LIMIT + 1), says: /1001 bytes .* limit is 1000/ },
 	{ bytes: header(FRAME, 2 ** 32 - 1), says: /4294967295 bytes/ },
-	{ bytes: header(2, 0), says: /of kind 2/ },
-	{ bytes: Buffer.from("HTTP/1.1 400"), says: /of kind 72/ },
+	{ bytes: header(2, 0), says: /of the unknown kind 2/ },
+	{ bytes: Buffer.from("HTTP/1.1 400"), says: /of the unknown kind 72/ },
 ])("what is no message is refused by its header: $says", ({ bytes, says }) => {
 	const cutter = new FrameCutter(LIMIT, () => {
 		throw new TypeError("there is nothing to hear");

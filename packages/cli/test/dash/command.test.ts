@@ -63,5 +63,5 @@ test("a run that is not there is said, and no page is served", async () => {
 		once(child, "exit"),
 	]);
 	expect({ shown, status }).toEqual({ shown: "", status: 3 });
-	expect(errors).toContain('No run "zzzzzzz" can be looked at');
+	expect(errors).toContain('No run "zzzzzzz" can be shown');
 });

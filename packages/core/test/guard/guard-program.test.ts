@@ -12,7 +12,9 @@ test.runIf(process.platform === "linux")(
 	async () => {
 		expect(await guardLayer(nativeBinary())).toMatchObject({
 			...{ layer: "guard", status: "available" },
-			detail: expect.stringMatching(/^every run has one.*snakepit-native\)$/),
+			detail: expect.stringMatching(
+				/^every run has a guard.*snakepit-native\)$/,
+			),
 		});
 	},
 );

@@ -65,10 +65,10 @@ async function openedWhileLost(
 test.runIf(isLinux).each([
 	[
 		"inner",
-		/^its inner process, which forks the workers, was ended by a signal/,
+		/^its inner process, which forks the workers, was killed by a signal/,
 	],
-	["middle", /^its middle process was ended by a signal/],
-	["outer", /^its outer process was ended by SIGKILL/],
+	["middle", /^its middle process was killed by a signal/],
+	["outer", /^its outer process was killed by SIGKILL/],
 ] as const)(
 	"a pool whose %s guard is killed while it opens starts that worker again below another guard, and says which one was lost",
 	async (which, loss) => {

@@ -66,9 +66,16 @@ class Batches:
         batch = RunningBatch(tool, calls, context, tracing, self._threads.submit)
         over = functools.partial(self._queues[tool.name].over, len(calls))
         if is_async:
-            submit(functools.partial(self._start_task, batch, context, over))
+            submit(functools.partial(self._start_soon, batch, context, over))
         else:
             submit(functools.partial(_run_in_thread, batch, context, over))
+
+    def _start_soon(
+        self, batch: RunningBatch, context: Context, over: Callable[[], None]
+    ) -> None:
+        # Not by who reads, as no other thread can meanwhile: the check of arguments may
+        # be code of the tools.
+        self._main.loop.call_soon(self._start_task, batch, context, over)
 
     def _start_task(
         self, batch: RunningBatch, context: Context, over: Callable[[], None]
