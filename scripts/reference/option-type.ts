@@ -1,5 +1,5 @@
 import type { Check } from "../../packages/core/src/option-check.ts";
-import { DEFAULTS } from "../../packages/core/src/option-defaults.ts";
+import type { Default } from "../../packages/core/src/option-group.ts";
 
 /** What an option is when it is left out, and why. */
 export interface Left {
@@ -36,25 +36,22 @@ export function group(...of: Parameters<typeof taken>): OptionType {
 	return { ...taken(...of), level: 3 };
 }
 
-/** Groups that have their numbers and words in the table of defaults, each with its interface. */
+/** Groups of options with defaults: by title, the interface and its rows. */
 export function groupsOf(
 	file: string,
-	groups: Readonly<Record<string, string>>,
+	groups: Readonly<
+		Record<
+			string,
+			readonly [string, Readonly<Record<string, Default<unknown>>>]
+		>
+	>,
 ): readonly OptionType[] {
-	return Object.entries(groups).map(([title, name]) => {
-		const rows = Object.entries(DEFAULTS).flatMap(([key, row]) =>
-			key.startsWith(`${title}.`)
-				? [[key.slice(title.length + 1), row] as const]
-				: [],
-		);
-		const checks = rows.map(([option, { check }]) => [option, check]);
-		return group(
-			title,
-			name,
-			file,
-			Object.fromEntries(checks),
-			Object.fromEntries(rows),
-		);
+	return Object.entries(groups).map(([title, [name, rows]]) => {
+		const checks = Object.entries(rows).map(([option, { check }]) => [
+			option,
+			check,
+		]);
+		return group(title, name, file, Object.fromEntries(checks), rows);
 	});
 }
 

@@ -12,7 +12,6 @@ import {
 	JOB_CHECKS,
 	JOB_DEFAULTS,
 } from "../../packages/core/src/job/job-options.ts";
-import { DEFAULTS } from "../../packages/core/src/option-defaults.ts";
 import {
 	EXECUTE_CHECKS,
 	EXECUTE_DEFAULTS,
@@ -37,11 +36,31 @@ import {
 	RETRY_DEFAULTS,
 } from "../../packages/core/src/pool/retry.ts";
 import {
+	CALLS_DEFAULTS,
+	HEARTBEAT_DEFAULTS,
+	OUTPUT_DEFAULTS,
+	QUEUE_DEFAULTS,
+	RECYCLE_DEFAULTS,
+	SESSIONS_DEFAULTS,
+	SIZE_DEFAULTS,
+	START_DEFAULTS,
+	STOP_DEFAULTS,
+} from "../../packages/core/src/pool-option-groups.ts";
+import {
+	CALLS_PER_WORKER,
 	OBSERVE_CHECKS,
 	POOL_CHECKS,
 } from "../../packages/core/src/resolve-options.ts";
 import { RUN_CONTROL_CHECKS } from "../../packages/core/src/run/control-option.ts";
-import { RUN_CHECKS } from "../../packages/core/src/run/run-options.ts";
+import {
+	AUDIT_DEFAULTS,
+	HISTORY_DEFAULTS,
+	JOBS_DEFAULTS,
+} from "../../packages/core/src/run/run-option-groups.ts";
+import {
+	RUN_CHECKS,
+	RUN_DEFAULTS,
+} from "../../packages/core/src/run/run-options.ts";
 import {
 	LOG_EVENTS_CHECKS,
 	LOG_EVENTS_DEFAULTS,
@@ -71,30 +90,31 @@ const control = "packages/control/src";
 /** Every type of options that a package exports, in the order in which they are needed. */
 export const OPTION_TYPES: readonly OptionType[] = [
 	taken("createPool", "PoolOptions", `${core}/options.ts`, POOL_CHECKS, {
-		callsPerWorker: DEFAULTS.callsPerWorker,
+		callsPerWorker: CALLS_PER_WORKER,
 	}),
-	...groupsOf(`${core}/options.ts`, {
-		size: "SizeOptions",
-		start: "StartOptions",
-		queue: "QueueOptions",
-		calls: "CallsOptions",
-		heartbeat: "HeartbeatOptions",
-		recycle: "RecycleOptions",
-		sessions: "SessionsOptions",
-		stop: "StopOptions",
-		output: "OutputOptions",
+	...groupsOf(`${core}/pool-option-groups.ts`, {
+		size: ["SizeOptions", SIZE_DEFAULTS],
+		start: ["StartOptions", START_DEFAULTS],
+		queue: ["QueueOptions", QUEUE_DEFAULTS],
+		calls: ["CallsOptions", CALLS_DEFAULTS],
+		heartbeat: ["HeartbeatOptions", HEARTBEAT_DEFAULTS],
+		recycle: ["RecycleOptions", RECYCLE_DEFAULTS],
+		sessions: ["SessionsOptions", SESSIONS_DEFAULTS],
+		stop: ["StopOptions", STOP_DEFAULTS],
+		output: ["OutputOptions", OUTPUT_DEFAULTS],
 	}),
 	group("observe", "ObserveOptions", `${core}/options.ts`, OBSERVE_CHECKS),
-	taken("openRun", "RunOptions", `${core}/run/run-options.ts`, RUN_CHECKS, {
-		guard: DEFAULTS.guard,
-		onSignal: DEFAULTS.onSignal,
-		signalGraceMs: DEFAULTS.signalGraceMs,
-		echo: DEFAULTS.echo,
-	}),
-	...groupsOf(`${core}/run/run-options.ts`, {
-		audit: "AuditOptions",
-		jobs: "JobsOptions",
-		history: "HistoryBoundOptions",
+	taken(
+		"openRun",
+		"RunOptions",
+		`${core}/run/run-options.ts`,
+		RUN_CHECKS,
+		RUN_DEFAULTS,
+	),
+	...groupsOf(`${core}/run/run-option-groups.ts`, {
+		audit: ["AuditOptions", AUDIT_DEFAULTS],
+		jobs: ["JobsOptions", JOBS_DEFAULTS],
+		history: ["HistoryBoundOptions", HISTORY_DEFAULTS],
 	}),
 	group(
 		"control",

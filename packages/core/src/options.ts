@@ -2,99 +2,17 @@ import type { Adapter } from "./adapter.ts";
 import type { SnakepitListener } from "./events.ts";
 import type { Instrument } from "./instrument.ts";
 import type { Complete } from "./option-check.ts";
-
-/** How many workers there are. */
-export interface SizeOptions {
-	/** Kept ready at all times. @default 1 */
-	readonly min?: number | undefined;
-	/**
-	 * Upper limit: workers above `min` are started on demand and retired when idle; by default as many as there are
-	 * processors that this program may use, and not fewer than `min`.
-	 */
-	readonly max?: number | undefined;
-	/** How long a worker above `min` may be idle before it is retired; the pool looks at least every 5 s. @default 60 000 ms (1 min) */
-	readonly idleMs?: number | undefined;
-}
-
-/** The start of a worker. */
-export interface StartOptions {
-	/** From spawn to ready. @default 60 000 ms (1 min) */
-	readonly timeoutMs?: number | undefined;
-	/** Delay before the second start in a row on one slot; doubles each time, up to 50 times as long. The first restart is immediate. @default 200 ms */
-	readonly backoffMs?: number | undefined;
-	/** How many restarts the pool allows itself within a minute; past it, it reports `pool.restart_budget_spent` and waits. @default 20 */
-	readonly maxRestarts?: number | undefined;
-}
-
-/** Calls that wait for a worker. */
-export interface QueueOptions {
-	/** Calls that may wait; one more is refused as `QUEUE_FULL`. @default 1 000 */
-	readonly limit?: number | undefined;
-	/** How long a call may wait, unless its own options set it. @default no bound */
-	readonly timeoutMs?: number | undefined;
-}
-
-/** Calls that run. */
-export interface CallsOptions {
-	/** Deadline of a call, including its time in the queue, unless its own options set one. @default no bound */
-	readonly timeoutMs?: number | undefined;
-	/** How long a worker may take to finish a call after a cancel, before it is replaced. @default 2 000 ms */
-	readonly cancelGraceMs?: number | undefined;
-}
-
-/** Detection of hung workers. */
-export interface HeartbeatOptions {
-	/** Time between pings, and the time allowed for an answer. @default 2 000 ms */
-	readonly intervalMs?: number | undefined;
-	/**
-	 * A worker is hung when its last answer is older than this, three pings in a row were not answered, *and* it has used
-	 * no processor time for that long. A worker that uses processor time is busy, not hung, for however long.
-	 * @default 10 000 ms
-	 */
-	readonly hungAfterMs?: number | undefined;
-	/**
-	 * How long a worker may compute without answering pings before it counts as hung; at least `hungAfterMs`.
-	 * @default no bound
-	 */
-	readonly busyLimitMs?: number | undefined;
-}
-
-/** Replacement of healthy workers. The replacement is ready before the old worker is asked to leave. */
-export interface RecycleOptions {
-	/** Age of a worker, counted from when it was ready. @default no bound */
-	readonly afterMs?: number | undefined;
-	/** How many calls a worker has run. @default no bound */
-	readonly afterCalls?: number | undefined;
-	/** Resident memory of the worker's whole process group. @default no bound */
-	readonly aboveResidentBytes?: number | undefined;
-}
-
-/** Calls that share state in one worker: `pool.session()`. */
-export interface SessionsOptions {
-	/** A session that is unused for this long is closed. @default 3 600 000 ms (1 h) */
-	readonly ttlMs?: number | undefined;
-	/** How many may be open at once; one more is refused as `QUEUE_FULL`. @default 10 000 */
-	readonly limit?: number | undefined;
-}
-
-/** The end of a worker. */
-export interface StopOptions {
-	/** How long `close()` waits for calls that run or wait. @default 30 000 ms */
-	readonly drainMs?: number | undefined;
-	/** How long a worker may take to exit before it is killed. @default 5 000 ms */
-	readonly killAfterMs?: number | undefined;
-}
-
-/** What workers print. */
-export interface OutputOptions {
-	/**
-	 * Whether the host's standard error shows what workers print, with the worker's name, their crashes, and their log
-	 * records from WARNING on (unless the tools have a handler of their own). Events with a listener for their type, such
-	 * as `pool.on("worker.logged", …)` or one that names them in `takes`, are not shown.
-	 * @default "stderr"
-	 */
-	readonly echo?: "stderr" | "none" | undefined;
-}
+import type {
+	CallsOptions,
+	HeartbeatOptions,
+	OutputOptions,
+	QueueOptions,
+	RecycleOptions,
+	SessionsOptions,
+	SizeOptions,
+	StartOptions,
+	StopOptions,
+} from "./pool-option-groups.ts";
 
 /** What listeners see of calls. */
 export interface ObserveOptions {

@@ -11,20 +11,29 @@ import {
 	show,
 	wholeNumber,
 } from "./option-check.ts";
-import { DEFAULTS, type Default } from "./option-defaults.ts";
+import { type Default, resolveGroup } from "./option-group.ts";
 import type {
-	HeartbeatOptions,
 	ObserveOptions,
-	OutputOptions,
 	PoolOptions,
-	RecycleOptions,
 	ResolvedHeartbeat,
 	ResolvedOptions,
 	ResolvedRecycle,
 	ResolvedStart,
-	SizeOptions,
-	StartOptions,
 } from "./options.ts";
+import {
+	CALLS_DEFAULTS,
+	HEARTBEAT_DEFAULTS,
+	type HeartbeatOptions,
+	OUTPUT_DEFAULTS,
+	QUEUE_DEFAULTS,
+	RECYCLE_DEFAULTS,
+	type RecycleOptions,
+	SESSIONS_DEFAULTS,
+	SIZE_DEFAULTS,
+	START_DEFAULTS,
+	STOP_DEFAULTS,
+	type StartOptions,
+} from "./pool-option-groups.ts";
 
 const anything: Check = () => undefined;
 /** In log lines, paths and ids of workers. */
@@ -48,7 +57,7 @@ const areInstruments: Check = (value) =>
 	value.every((each) => typeof (each as Instrument)?.attach === "function")
 		? undefined
 		: "must be an array of Instruments, for example [telemetry()]";
-/** What is in a group is checked by its own table; here, whether it is one. */
+/** The rows of a group check what is in it; this checks whether it is an object. */
 const isGroup = (value: unknown): boolean => anObject(value) === undefined;
 export const OBSERVE_CHECKS: Readonly<Record<keyof ObserveOptions, Check>> = {
 	args: optional(aFunction),
@@ -69,12 +78,20 @@ const isPoolName: Check = (value) =>
 		? undefined
 		: `must be ${NAME_IS}`;
 
-/** What is in a group is checked by the table of defaults. */
+/** How many calls a worker runs at once; the other options that are in no group have no default here. */
+export const CALLS_PER_WORKER: Default<number> = {
+	value: 1,
+	check: wholeNumber(1, 10_000),
+	reason:
+		"most tools hold the interpreter's lock and are not written for concurrent calls",
+};
+
+/** What is in a group is checked by the rows of the group. */
 export const POOL_CHECKS: Readonly<Record<keyof PoolOptions, Check>> = {
 	adapter: isAdapter,
 	name: optional(isPoolName),
 	size: optional(isSize),
-	callsPerWorker: optional(DEFAULTS.callsPerWorker.check),
+	callsPerWorker: optional(CALLS_PER_WORKER.check),
 	start: anything,
 	queue: anything,
 	calls: anything,
@@ -107,20 +124,24 @@ export function resolveOptions(
 		adapter: given.adapter,
 		name: given.name ?? freeName(given.adapter.name),
 		size: resolveSize(at, given.size, processors),
-		callsPerWorker: given.callsPerWorker ?? DEFAULTS.callsPerWorker.value,
-		start: startOf(resolveGroup(at, "start", given.start)),
-		queue: resolveGroup(at, "queue", given.queue),
-		calls: resolveGroup(at, "calls", given.calls),
+		callsPerWorker: given.callsPerWorker ?? CALLS_PER_WORKER.value,
+		start: startOf(resolveGroup(at, "start", given.start, START_DEFAULTS)),
+		queue: resolveGroup(at, "queue", given.queue, QUEUE_DEFAULTS),
+		calls: resolveGroup(at, "calls", given.calls, CALLS_DEFAULTS),
 		deadlinesOfCalls: "kept",
 		heartbeat:
 			given.heartbeat === "off"
 				? "off"
-				: heartbeatOf(resolveGroup(at, "heartbeat", given.heartbeat)),
-		recycle: recycleOf(resolveGroup(at, "recycle", given.recycle)),
-		sessions: resolveGroup(at, "sessions", given.sessions),
-		stop: resolveGroup(at, "stop", given.stop),
+				: heartbeatOf(
+						resolveGroup(at, "heartbeat", given.heartbeat, HEARTBEAT_DEFAULTS),
+					),
+		recycle: recycleOf(
+			resolveGroup(at, "recycle", given.recycle, RECYCLE_DEFAULTS),
+		),
+		sessions: resolveGroup(at, "sessions", given.sessions, SESSIONS_DEFAULTS),
+		stop: resolveGroup(at, "stop", given.stop, STOP_DEFAULTS),
 		output: {
-			...resolveGroup<Complete<OutputOptions>>(at, "output", given.output),
+			...resolveGroup(at, "output", given.output, OUTPUT_DEFAULTS),
 			...OUTPUT,
 		},
 		observe: observeOf(at, given.observe),
@@ -191,11 +212,7 @@ function resolveSize(
 ): ResolvedOptions["size"] {
 	const asked =
 		typeof given === "number" ? { min: given, max: given } : (given ?? {});
-	const sizes = resolveGroup<Complete<Omit<SizeOptions, "max">>>(
-		at,
-		"size",
-		asked,
-	);
+	const sizes = resolveGroup(at, "size", asked, SIZE_DEFAULTS);
 	const max = asked.max ?? Math.max(processors, sizes.min);
 	if (sizes.min > max) {
 		throw new OptionsError({
@@ -238,33 +255,4 @@ function debuggedPool(options: ResolvedOptions): ResolvedOptions {
 			killAfterMs: NO_DEADLINE_MS,
 		},
 	};
-}
-
-/**
- * Checks one group by the defaults table and fills it.
- *
- * @param at what takes the options, for messages.
- * @throws OptionsError `UNKNOWN_OPTION` or `INVALID_OPTION`.
- */
-export function resolveGroup<Resolved extends object>(
-	at: string,
-	name: string,
-	given: object | undefined,
-): Resolved {
-	const prefix = `${name}.`;
-	const rows = Object.entries(DEFAULTS).filter(([key]) =>
-		key.startsWith(prefix),
-	);
-	const table: Record<string, Check> = {};
-	const filled: Record<string, unknown> = {};
-	for (const [key, { check, value }] of rows as [string, Default][]) {
-		const option = key.slice(prefix.length);
-		table[option] = optional((candidate) =>
-			candidate === value ? undefined : check(candidate),
-		);
-		filled[option] =
-			(given as Record<string, unknown> | undefined)?.[option] ?? value;
-	}
-	checkOptions(`${at} ${name}`, given === undefined ? {} : given, table);
-	return filled as Resolved;
 }

@@ -1,7 +1,6 @@
 import type { Adapter } from "../adapter.ts";
 import { guardLayer } from "../guard/guard-layer.ts";
 import type { Instrument } from "../instrument.ts";
-import { DEFAULTS } from "../option-defaults.ts";
 import type { CensusHost } from "../os/census.ts";
 import { nativeBinary } from "../os/native-binary.ts";
 import { placeForRunDirectories } from "../os/private-directory.ts";
@@ -10,6 +9,7 @@ import { findStateDirectory } from "../os/state-directory.ts";
 import type { LayerReport, Protection } from "../protection.ts";
 import { LedgerDirectory } from "../registry/ledger-directory.ts";
 import type { Sqlite } from "../registry/sqlite.ts";
+import { AUDIT_DEFAULTS } from "../run/run-option-groups.ts";
 import { NOTHING_FOUND } from "./find-dead-runs.ts";
 import { inspectLedger } from "./ledger-report.ts";
 import { lookAsReaper } from "./look-as-reaper.ts";
@@ -122,7 +122,7 @@ function auditor(host: CensusHost | undefined): LayerReport {
 	return {
 		layer: "auditor",
 		status: "active",
-		detail: `looks for strays of running pools every ${DEFAULTS["audit.intervalMs"].value / 1000} s, or every audit.intervalMs if it is set`,
+		detail: `looks for strays of running pools every ${AUDIT_DEFAULTS.intervalMs.value / 1000} s, or every audit.intervalMs if it is set`,
 	};
 }
 

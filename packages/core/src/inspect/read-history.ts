@@ -8,7 +8,6 @@ import {
 	optional,
 	wholeNumber,
 } from "../option-check.ts";
-import { DEFAULTS } from "../option-defaults.ts";
 import { findStateDirectory } from "../os/state-directory.ts";
 import { systemClock } from "../os/system-clock.ts";
 import { assertPlatform, thisMachine } from "../os/this-machine.ts";
@@ -20,6 +19,7 @@ import type { RunRecord, WorkerRecord } from "../registry/process-registry.ts";
 import { readRunFile } from "../registry/read-run-file.ts";
 import { ownerKey, type RunName, runPath } from "../registry/run-name.ts";
 import { loadSqlite, type Sqlite } from "../registry/sqlite.ts";
+import { HISTORY_DEFAULTS } from "../run/run-option-groups.ts";
 import { type OwnRegistry, ownRegistry } from "../run/shared-run.ts";
 import { drawnAt } from "../run-id.ts";
 import type { ProcessHost } from "../world.ts";
@@ -55,7 +55,7 @@ export interface RunHistory extends Omit<RunRecord, "state"> {
 export const READ_DEFAULTS: Readonly<
 	Complete<Omit<HistoryOptions, "dataDir" | "only">>
 > = {
-	runs: DEFAULTS["history.runs"].value,
+	runs: HISTORY_DEFAULTS.runs.value,
 	workersPerRun: 1_000,
 };
 

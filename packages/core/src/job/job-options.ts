@@ -12,7 +12,7 @@ import {
 	strings,
 	wholeNumber,
 } from "../option-check.ts";
-import { DEFAULTS } from "../option-defaults.ts";
+import { STOP_DEFAULTS } from "../pool-option-groups.ts";
 import { PROGRAM_DEFAULTS, type ProgramOptions } from "../program-options.ts";
 
 /** The standard input of a program: a string, bytes, or an iterable of either, such as a `Readable` or a web stream. */
@@ -75,7 +75,7 @@ export const JOB_DEFAULTS: {
 	inheritEnv: PROGRAM_DEFAULTS.inheritEnv,
 	timeoutMs: Number.POSITIVE_INFINITY,
 	okCodes: [0],
-	killAfterMs: DEFAULTS["stop.killAfterMs"].value,
+	killAfterMs: STOP_DEFAULTS.killAfterMs.value,
 	maxBytes: 67_108_864,
 	maxLineBytes: 1_048_576,
 };
@@ -107,7 +107,7 @@ export const JOB_CHECKS: Readonly<Record<keyof JobOptions, Check>> = {
 			? undefined
 			: "must be an array of exit codes, whole numbers from 0 to 255",
 	),
-	killAfterMs: optional(DEFAULTS["stop.killAfterMs"].check),
+	killAfterMs: optional(STOP_DEFAULTS.killAfterMs.check),
 	onStderr: optional(aFunction),
 };
 

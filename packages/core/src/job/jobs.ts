@@ -1,7 +1,7 @@
 import type { CallOutcome } from "../call-events.ts";
 import type { Afterwards, CloseManner } from "../close-manner.ts";
 import { JobError } from "../errors.ts";
-import { DEFAULTS } from "../option-defaults.ts";
+import { STOP_DEFAULTS } from "../pool-option-groups.ts";
 import { goneWithin } from "../process/gone-within.ts";
 import { OrphanSweep } from "../process/orphan-sweep.ts";
 import { type Job, JobHandle } from "./job.ts";
@@ -63,7 +63,7 @@ export class Jobs {
 	/** Resolves when nothing of any job is left. A second call that is forced kills what the first still waits for. */
 	close(
 		manner: CloseManner,
-		drainMs: number = DEFAULTS["stop.drainMs"].value,
+		drainMs: number = STOP_DEFAULTS.drainMs.value,
 		afterwards: Afterwards = "goes_on",
 	): Promise<void> {
 		if (afterwards === "dies")

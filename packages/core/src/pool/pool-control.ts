@@ -8,7 +8,7 @@ import {
 	oneOf,
 	optional,
 } from "../option-check.ts";
-import { DEFAULTS } from "../option-defaults.ts";
+import { SIZE_DEFAULTS } from "../pool-option-groups.ts";
 import type { Clock, ProcessHost } from "../world.ts";
 import { poolClosed } from "./call-errors.ts";
 import type { Calls } from "./calls.ts";
@@ -44,8 +44,8 @@ export const REPLACE_CHECKS: Readonly<Record<keyof ReplaceOptions, Check>> = {
 	manner: optional(oneOf("gentle", "forced")),
 };
 export const SIZE_CHECKS: Readonly<Record<keyof NewSize, Check>> = {
-	min: optional(DEFAULTS["size.min"].check),
-	max: optional(DEFAULTS["size.max"].check),
+	min: optional(SIZE_DEFAULTS.min.check),
+	max: optional(SIZE_DEFAULTS.max.check),
 };
 
 export interface PoolControlSetting {

@@ -9,43 +9,23 @@ import {
 	type Check,
 	type Complete,
 	checkOptions,
+	milliseconds,
 	nonEmptyText,
+	oneOf,
 	optional,
 	show,
 } from "../option-check.ts";
-import { DEFAULTS } from "../option-defaults.ts";
+import { type Defaults, resolveGroup } from "../option-group.ts";
 import type { Protection } from "../protection.ts";
-import { resolveGroup } from "../resolve-options.ts";
 import { controlScopes, type RunControlOptions } from "./control-option.ts";
-
-/**
- * Regular checks, while the run is open, for processes of the run that belong to none of its workers, and for workers
- * whose process is gone.
- */
-export interface AuditOptions {
-	/** Time between two checks. @default 30 000 ms */
-	readonly intervalMs?: number | undefined;
-	/** What happens to a process that belongs to no worker. @default "reported" */
-	readonly strays?: "reported" | "killed" | undefined;
-}
-
-/** What the ledger keeps of runs that have ended, as `readHistory` returns it. Past runs are removed when a run is opened. */
-export interface HistoryBoundOptions {
-	/** The oldest beyond this number are removed. @default 200 */
-	readonly runs?: number | undefined;
-	/** Older ones are removed. @default 2 592 000 000 ms (30 days) */
-	readonly ageMs?: number | undefined;
-	/** Whether this run records what the program was called with (`process.argv`), what its workers printed before they died, and the name of their last command. @default "recorded" */
-	readonly content?: "recorded" | "left_out" | undefined;
-}
-
-/** How many jobs run at the same time, and how many may wait, in the whole run. */
-export interface JobsOptions {
-	/** Further jobs wait in order. By default, the number of processors. */
-	readonly concurrency?: number | undefined;
-	/** Further jobs are rejected with `JOB_QUEUE_FULL`. @default 1 000 */
-	readonly queueLimit?: number | undefined;
-}
+import {
+	AUDIT_DEFAULTS,
+	type AuditOptions,
+	HISTORY_DEFAULTS,
+	type HistoryBoundOptions,
+	JOBS_DEFAULTS,
+	type JobsOptions,
+} from "./run-option-groups.ts";
 
 /** Options of a run, which all its pools share. A program has at most one run in each data directory. */
 export interface RunOptions {
@@ -102,6 +82,35 @@ export interface RunOptions {
 	readonly onEvent?: SnakepitListener | undefined;
 }
 
+/** The options that are in no group. */
+export const RUN_DEFAULTS: Defaults<
+	Pick<RunOptions, "guard" | "onSignal" | "signalGraceMs" | "echo">
+> = {
+	guard: {
+		value: "auto",
+		check: oneOf("auto", "required", "off"),
+		reason:
+			"it starts in a few milliseconds, and nothing else kills a daemon that left its group and cleared its environment; without it, a program still starts",
+	},
+	onSignal: {
+		value: "end",
+		check: oneOf("end", "ignore"),
+		reason:
+			"a library may have installed the listener, which does not mean that the program wants to keep running",
+	},
+	signalGraceMs: {
+		value: 35_000,
+		check: milliseconds(0),
+		reason:
+			"longer than the 30 s of Kubernetes and of most servers that drain, shorter than the 90 s of systemd",
+	},
+	echo: {
+		value: "stderr",
+		check: oneOf("stderr", "none"),
+		reason: "killing something should not go unnoticed",
+	},
+};
+
 /** Options of a run: complete, checked, frozen. */
 export interface ResolvedRunOptions {
 	readonly guard: "auto" | "required" | "off";
@@ -133,19 +142,19 @@ const areProtections: Check = (value) => {
 };
 const anything: Check = () => undefined;
 
-/** What is in a group is checked by the table of defaults. */
+/** What is in a group is checked by the rows of the group. */
 export const RUN_CHECKS: Readonly<Record<keyof RunOptions, Check>> = {
 	dataDir: optional(nonEmptyText),
-	guard: optional(DEFAULTS.guard.check),
+	guard: optional(RUN_DEFAULTS.guard.check),
 	protections: optional(areProtections),
 	cleanup: optional(aFunction),
 	audit: anything,
 	jobs: anything,
 	history: anything,
-	onSignal: optional(DEFAULTS.onSignal.check),
-	signalGraceMs: optional(DEFAULTS.signalGraceMs.check),
+	onSignal: optional(RUN_DEFAULTS.onSignal.check),
+	signalGraceMs: optional(RUN_DEFAULTS.signalGraceMs.check),
 	control: anything,
-	echo: optional(DEFAULTS.echo.check),
+	echo: optional(RUN_DEFAULTS.echo.check),
 	onEvent: optional(aFunction),
 };
 
@@ -162,16 +171,16 @@ export function resolveRunOptions(
 ): ResolvedRunOptions {
 	checkOptions(at, given, RUN_CHECKS);
 	return {
-		guard: given.guard ?? DEFAULTS.guard.value,
+		guard: given.guard ?? RUN_DEFAULTS.guard.value,
 		protections: [...(given.protections ?? [])],
 		cleanup: given.cleanup,
-		audit: resolveGroup(at, "audit", given.audit),
+		audit: resolveGroup(at, "audit", given.audit, AUDIT_DEFAULTS),
 		jobs: resolveJobs(at, given.jobs),
-		history: resolveGroup(at, "history", given.history),
-		onSignal: given.onSignal ?? DEFAULTS.onSignal.value,
-		signalGraceMs: given.signalGraceMs ?? DEFAULTS.signalGraceMs.value,
+		history: resolveGroup(at, "history", given.history, HISTORY_DEFAULTS),
+		onSignal: given.onSignal ?? RUN_DEFAULTS.onSignal.value,
+		signalGraceMs: given.signalGraceMs ?? RUN_DEFAULTS.signalGraceMs.value,
 		control: controlScopes(at, given.control, env),
-		echo: given.echo ?? DEFAULTS.echo.value,
+		echo: given.echo ?? RUN_DEFAULTS.echo.value,
 	};
 }
 
@@ -179,7 +188,7 @@ function resolveJobs(
 	at: string,
 	given: JobsOptions | undefined,
 ): Complete<JobsOptions> {
-	const jobs = resolveGroup<Complete<JobsOptions>>(at, "jobs", given);
+	const jobs = resolveGroup(at, "jobs", given, JOBS_DEFAULTS);
 	return { ...jobs, concurrency: given?.concurrency ?? availableParallelism() };
 }
 

@@ -3,39 +3,24 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { type HistoryOptions, readHistory } from "../../src/inspect.ts";
-import type {
-	CallsOptions,
-	HeartbeatOptions,
-	OutputOptions,
-	PoolOptions,
-	QueueOptions,
-	RecycleOptions,
-	SessionsOptions,
-	SizeOptions,
-	StartOptions,
-	StopOptions,
-} from "../../src/options.ts";
+import type { PoolOptions } from "../../src/options.ts";
 import type {
 	ExecuteOptions,
 	SessionOptions,
 } from "../../src/pool/call-options.ts";
 import type { CloseOptions } from "../../src/pool/close-options.ts";
+import * as poolGroups from "../../src/pool-option-groups.ts";
 import { resolveOptions } from "../../src/resolve-options.ts";
+import * as runGroups from "../../src/run/run-option-groups.ts";
 import {
-	type AuditOptions,
 	assertAgrees,
-	type HistoryBoundOptions,
-	type JobsOptions,
 	type RunOptions,
 	resolveRunOptions,
 } from "../../src/run/run-options.ts";
 import { scriptedAdapter, scripts } from "../../src/testing.ts";
 import { virtualPool } from "./virtual-pool.ts";
 
-/**
- * Every option by its name, and undefined. That these may be given where the
- * options are asked for is checked by the compiler, with `exactOptionalPropertyTypes`.
- */
+/** Every option by its name, and undefined. */
 type LeftOut<Options> = { readonly [Name in keyof Options]-?: undefined };
 
 const adapter = scriptedAdapter();
@@ -78,42 +63,6 @@ const POOL: LeftOut<Omit<PoolOptions, "adapter">> = {
 	onEvent: undefined,
 	instruments: undefined,
 };
-const GROUPS: {
-	readonly size: LeftOut<SizeOptions>;
-	readonly start: LeftOut<StartOptions>;
-	readonly queue: LeftOut<QueueOptions>;
-	readonly calls: LeftOut<CallsOptions>;
-	readonly heartbeat: LeftOut<HeartbeatOptions>;
-	readonly recycle: LeftOut<RecycleOptions>;
-	readonly sessions: LeftOut<SessionsOptions>;
-	readonly stop: LeftOut<StopOptions>;
-	readonly output: LeftOut<OutputOptions>;
-} = {
-	size: { min: undefined, max: undefined, idleMs: undefined },
-	start: {
-		timeoutMs: undefined,
-		backoffMs: undefined,
-		maxRestarts: undefined,
-	},
-	queue: { limit: undefined, timeoutMs: undefined },
-	calls: { timeoutMs: undefined, cancelGraceMs: undefined },
-	heartbeat: {
-		intervalMs: undefined,
-		hungAfterMs: undefined,
-		busyLimitMs: undefined,
-	},
-	recycle: {
-		afterMs: undefined,
-		afterCalls: undefined,
-		aboveResidentBytes: undefined,
-	},
-	sessions: { ttlMs: undefined, limit: undefined },
-	stop: {
-		drainMs: undefined,
-		killAfterMs: undefined,
-	},
-	output: { echo: undefined },
-};
 const RUN: LeftOut<RunOptions> = {
 	dataDir: undefined,
 	guard: undefined,
@@ -128,25 +77,29 @@ const RUN: LeftOut<RunOptions> = {
 	echo: undefined,
 	onEvent: undefined,
 };
-const RUN_GROUPS: {
-	readonly audit: LeftOut<AuditOptions>;
-	readonly history: LeftOut<HistoryBoundOptions>;
-	readonly jobs: LeftOut<JobsOptions>;
-} = {
-	audit: { intervalMs: undefined, strays: undefined },
-	history: { runs: undefined, ageMs: undefined, content: undefined },
-	jobs: { concurrency: undefined, queueLimit: undefined },
-};
+/** Each group, by the name of its rows, with each of its options `undefined`. */
+function groupsOf(
+	groups: Readonly<Record<string, object>>,
+): Readonly<Record<string, object>> {
+	return Object.fromEntries(
+		Object.entries(groups).map(([name, rows]) => [
+			name.replace("_DEFAULTS", "").toLowerCase(),
+			Object.fromEntries(Object.keys(rows).map((row) => [row, undefined])),
+		]),
+	);
+}
 
 test("an option of a pool that is undefined is one that is left out", () => {
 	const expected = resolveOptions({ adapter }, 3);
 	expect(resolveOptions({ adapter, ...POOL }, 3)).toEqual(expected);
-	expect(resolveOptions({ adapter, ...GROUPS }, 3)).toEqual(expected);
+	expect(resolveOptions({ adapter, ...groupsOf(poolGroups) }, 3)).toEqual(
+		expected,
+	);
 });
 
 test("so is one of a run, which agrees with every run then", () => {
 	const expected = resolveRunOptions("openRun", {});
-	for (const given of [RUN, RUN_GROUPS]) {
+	for (const given of [RUN, groupsOf(runGroups)]) {
 		expect(resolveRunOptions("openRun", given)).toEqual(expected);
 		assertAgrees("createPool", given, expected, "/data");
 	}

@@ -1,7 +1,10 @@
 import { expect, test } from "vitest";
-import { DEFAULTS } from "../../src/option-defaults.ts";
+import type { Default } from "../../src/option-group.ts";
 import type { PoolOptions } from "../../src/options.ts";
-import { resolveOptions } from "../../src/resolve-options.ts";
+import * as poolGroups from "../../src/pool-option-groups.ts";
+import { CALLS_PER_WORKER, resolveOptions } from "../../src/resolve-options.ts";
+import * as runGroups from "../../src/run/run-option-groups.ts";
+import { RUN_DEFAULTS } from "../../src/run/run-options.ts";
 import { scriptedAdapter } from "../../src/testing.ts";
 
 const adapter = scriptedAdapter();
@@ -33,7 +36,16 @@ test("left out options get their defaults, and the result is frozen", () => {
 });
 
 test("every default passes its own check, means that there is no bound, or is left to the machine", () => {
-	for (const { value, check, reason } of Object.values(DEFAULTS)) {
+	const groups = [
+		...Object.values(poolGroups),
+		...Object.values(runGroups),
+		RUN_DEFAULTS,
+		{ callsPerWorker: CALLS_PER_WORKER },
+	];
+	const rows = groups.flatMap((group) =>
+		Object.values<Default<unknown>>(group),
+	);
+	for (const { value, check, reason } of rows) {
 		expect(
 			value === undefined ||
 				value === Number.POSITIVE_INFINITY ||

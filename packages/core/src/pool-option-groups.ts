@@ -1,0 +1,235 @@
+import { milliseconds, oneOf, wholeNumber } from "./option-check.ts";
+import type { Defaults } from "./option-group.ts";
+
+/** How many workers there are. */
+export interface SizeOptions {
+	/** Kept ready at all times. @default 1 */
+	readonly min?: number | undefined;
+	/**
+	 * Upper limit: workers above `min` are started on demand and retired when idle; by default as many as there are
+	 * processors that this program may use, and not fewer than `min`.
+	 */
+	readonly max?: number | undefined;
+	/** How long a worker above `min` may be idle before it is retired; the pool looks at least every 5 s. @default 60 000 ms (1 min) */
+	readonly idleMs?: number | undefined;
+}
+
+export const SIZE_DEFAULTS: Defaults<SizeOptions, "max"> = {
+	min: {
+		value: 1,
+		check: wholeNumber(0, 10_000),
+		reason:
+			"a worker is expensive: one is kept ready, and more are started on demand",
+	},
+	max: {
+		value: undefined,
+		check: wholeNumber(1, 10_000),
+		reason: "more computing workers than processors only slow each other down",
+	},
+	idleMs: {
+		value: 60_000,
+		check: milliseconds(0),
+		reason: "a short pause between requests does not cost another start",
+	},
+};
+
+/** The start of a worker. */
+export interface StartOptions {
+	/** From spawn to ready. @default 60 000 ms (1 min) */
+	readonly timeoutMs?: number | undefined;
+	/** Delay before the second start in a row on one slot; doubles each time, up to 50 times as long. The first restart is immediate. @default 200 ms */
+	readonly backoffMs?: number | undefined;
+	/** How many restarts the pool allows itself within a minute; past it, it reports `pool.restart_budget_spent` and waits. @default 20 */
+	readonly maxRestarts?: number | undefined;
+}
+
+export const START_DEFAULTS: Defaults<StartOptions> = {
+	timeoutMs: {
+		value: 60_000,
+		check: milliseconds(1),
+		reason:
+			"importing a large framework from a cold disk takes tens of seconds",
+	},
+	backoffMs: {
+		value: 200,
+		check: milliseconds(0),
+		reason:
+			"a start costs about as much, so failing starts use at most half of one processor",
+	},
+	maxRestarts: {
+		value: 20,
+		check: wholeNumber(0, 1_000_000),
+		reason:
+			"rare crashes heal indefinitely, and a crash loop is detected within a minute",
+	},
+};
+
+/** Calls that wait for a worker. */
+export interface QueueOptions {
+	/** Calls that may wait; one more is refused as `QUEUE_FULL`. @default 1 000 */
+	readonly limit?: number | undefined;
+	/** How long a call may wait, unless its own options set it. @default no bound */
+	readonly timeoutMs?: number | undefined;
+}
+
+export const QUEUE_DEFAULTS: Defaults<QueueOptions> = {
+	limit: {
+		value: 1_000,
+		check: wholeNumber(0),
+		reason: "it slows a server's clients down before memory runs out",
+	},
+	timeoutMs: {
+		value: Number.POSITIVE_INFINITY,
+		check: milliseconds(0),
+		reason: "the call's own deadline already includes the wait",
+	},
+};
+
+/** Calls that run. */
+export interface CallsOptions {
+	/** Deadline of a call, including its time in the queue, unless its own options set one. @default no bound */
+	readonly timeoutMs?: number | undefined;
+	/** How long a worker may take to finish a call after a cancel, before it is replaced. @default 2 000 ms */
+	readonly cancelGraceMs?: number | undefined;
+}
+
+export const CALLS_DEFAULTS: Defaults<CallsOptions> = {
+	timeoutMs: {
+		value: Number.POSITIVE_INFINITY,
+		check: milliseconds(1),
+		reason: "only the caller knows how long its work may take",
+	},
+	cancelGraceMs: {
+		value: 2_000,
+		check: milliseconds(1),
+		reason:
+			"much longer than a tool that responds to a cancel needs, and a stuck worker is replaced soon",
+	},
+};
+
+/** Detection of hung workers. */
+export interface HeartbeatOptions {
+	/** Time between pings, and the time allowed for an answer. @default 2 000 ms */
+	readonly intervalMs?: number | undefined;
+	/**
+	 * A worker is hung when its last answer is older than this, three pings in a row were not answered, *and* it has used
+	 * no processor time for that long. A worker that uses processor time is busy, not hung, for however long.
+	 * @default 10 000 ms
+	 */
+	readonly hungAfterMs?: number | undefined;
+	/**
+	 * How long a worker may compute without answering pings before it counts as hung; at least `hungAfterMs`.
+	 * @default no bound
+	 */
+	readonly busyLimitMs?: number | undefined;
+}
+
+export const HEARTBEAT_DEFAULTS: Defaults<HeartbeatOptions> = {
+	intervalMs: {
+		value: 2_000,
+		check: milliseconds(10),
+		reason: "five pings before `hungAfterMs` has passed",
+	},
+	hungAfterMs: {
+		value: 10_000,
+		check: milliseconds(10),
+		reason:
+			"only code that holds the interpreter's lock for this long keeps a worker from answering, and a worker that is idle for this long is stuck",
+	},
+	busyLimitMs: {
+		value: Number.POSITIVE_INFINITY,
+		check: milliseconds(1),
+		reason: "off: only the program knows how long its work may take",
+	},
+};
+
+/** Replacement of healthy workers. The replacement is ready before the old worker is asked to leave. */
+export interface RecycleOptions {
+	/** Age of a worker, counted from when it was ready. @default no bound */
+	readonly afterMs?: number | undefined;
+	/** How many calls a worker has run. @default no bound */
+	readonly afterCalls?: number | undefined;
+	/** Resident memory of the worker's whole process group. @default no bound */
+	readonly aboveResidentBytes?: number | undefined;
+}
+
+export const RECYCLE_DEFAULTS: Defaults<RecycleOptions> = {
+	afterMs: {
+		value: Number.POSITIVE_INFINITY,
+		check: milliseconds(1),
+		reason: "off: only leaking tools need it",
+	},
+	afterCalls: {
+		value: Number.POSITIVE_INFINITY,
+		check: wholeNumber(1),
+		reason: "off: only leaking tools need it",
+	},
+	aboveResidentBytes: {
+		value: Number.POSITIVE_INFINITY,
+		check: wholeNumber(1),
+		reason: "off: only leaking tools need it",
+	},
+};
+
+/** Calls that share state in one worker: `pool.session()`. */
+export interface SessionsOptions {
+	/** A session that is unused for this long is closed. @default 3 600 000 ms (1 h) */
+	readonly ttlMs?: number | undefined;
+	/** How many may be open at once; one more is refused as `QUEUE_FULL`. @default 10 000 */
+	readonly limit?: number | undefined;
+}
+
+export const SESSIONS_DEFAULTS: Defaults<SessionsOptions> = {
+	ttlMs: {
+		value: 3_600_000,
+		check: milliseconds(1),
+		reason: "one hour: longer than a person's break",
+	},
+	limit: {
+		value: 10_000,
+		check: wholeNumber(1),
+		reason: "more than that have probably been forgotten",
+	},
+};
+
+/** The end of a worker. */
+export interface StopOptions {
+	/** How long `close()` waits for calls that run or wait. @default 30 000 ms */
+	readonly drainMs?: number | undefined;
+	/** How long a worker may take to exit before it is killed. @default 5 000 ms */
+	readonly killAfterMs?: number | undefined;
+}
+
+export const STOP_DEFAULTS: Defaults<StopOptions> = {
+	drainMs: {
+		value: 30_000,
+		check: milliseconds(0),
+		reason:
+			"applies to `close()`; when a signal ends the program, a pool has 2 s",
+	},
+	killAfterMs: {
+		value: 5_000,
+		check: milliseconds(0),
+		reason: "time to run shut-down hooks",
+	},
+};
+
+/** What workers print. */
+export interface OutputOptions {
+	/**
+	 * Whether the host's standard error shows what workers print, with the worker's name, their crashes, and their log
+	 * records from WARNING on (unless the tools have a handler of their own). Events with a listener for their type, such
+	 * as `pool.on("worker.logged", …)` or one that names them in `takes`, are not shown.
+	 * @default "stderr"
+	 */
+	readonly echo?: "stderr" | "none" | undefined;
+}
+
+export const OUTPUT_DEFAULTS: Defaults<OutputOptions> = {
+	echo: {
+		value: "stderr",
+		check: oneOf("stderr", "none"),
+		reason:
+			"shows what a tool prints and logs, and why it crashed, without any setup",
+	},
+};
