@@ -40,7 +40,7 @@ export type HostEvent =
 			readonly type: "telemetry.misconfigured";
 	  } & InstrumentProblem)
 	| {
-			/** A callback of the program, such as a listener, threw; `of` names it. The pool and other listeners continue. */
+			/** A callback of the program, such as a listener, threw or did not answer in time; `of` names it. The pool and other listeners continue. */
 			readonly type: "listener.threw";
 			readonly of: string;
 			readonly error: unknown;

@@ -135,7 +135,7 @@ const WORDS: Readonly<Record<string, (event: Fields) => Words | undefined>> = {
 		quiet(`${e["by"]} asks for ${e["act"]}${target(e)} on pool ${e["pool"]}`),
 	"host.signal_received": (e) => warn(`the program got ${e["signal"]}`),
 	"listener.threw": (e) =>
-		bad(`the program's own code threw (${e["of"]}): ${messageOf(e["error"])}`),
+		bad(`the program's own code failed (${e["of"]}): ${messageOf(e["error"])}`),
 };
 
 /** What an event means for people; `undefined` when it is no incident. */

@@ -17,9 +17,9 @@ export interface FoundOrphan {
 }
 
 /**
- * Decides about each orphan of a dead run before it is ended: `"spare"`
- * leaves it alone, and the next start asks again. One that throws is reported
- * as `listener.threw`, and the orphan is reaped.
+ * Decides about each orphan of a dead run before it is ended: `"spare"` leaves it alone, and the next start asks again.
+ * If the strategy throws, the event `listener.threw` reports it, and the orphan is reaped. If it does not answer within
+ * 10 s, `listener.threw` reports that, and this orphan and all that it has not been asked about are spared.
  */
 export type CleanupStrategy = (
 	orphan: FoundOrphan,

@@ -10,13 +10,14 @@ import type {
 	SetAsideFile,
 	SparedRun,
 } from "./cleanup-report.ts";
-import type { CleanupStrategy, FoundOrphan } from "./cleanup-strategy.ts";
+import type { CleanupStrategy } from "./cleanup-strategy.ts";
 import { endOrphans } from "./end-orphans.ts";
 import { UnrecordedClaim } from "./marker-claim.ts";
-import type { Orphan, SparedProcess } from "./orphan-search.ts";
+import type { SparedProcess } from "./orphan-search.ts";
 import type { KillLimits, ProcessKiller } from "./process-killer.ts";
 import { type ClaimParts, type RunClaim, runOfClaimant } from "./run-claim.ts";
 import { type ReapedProcess, settle } from "./settlement.ts";
+import { strategyGate } from "./strategy-gate.ts";
 import { findUnrecordedRuns } from "./unrecorded-runs.ts";
 
 export interface ReaperParts extends ClaimParts {
@@ -156,33 +157,6 @@ function reapedOrphan(
 	program: string | undefined,
 ): ReapedOrphan {
 	return { ofRun, program, pid, how, foundBy };
-}
-
-/** Asks the user's strategy once about each orphan; one that throws is reported, and the orphan is ended. */
-function strategyGate({
-	strategy,
-	clock,
-	emit,
-}: ReaperParts): (orphan: Orphan) => Promise<boolean> {
-	const answers = new Map<string, boolean>();
-	const ask = async (orphan: FoundOrphan): Promise<boolean> => {
-		try {
-			return (await strategy?.(orphan)) !== "spare";
-		} catch (error) {
-			const wallMs = clock.wall();
-			emit({ type: "listener.threw", wallMs, of: "cleanup", error });
-			return true;
-		}
-	};
-	return async (orphan) => {
-		const { ofRun, pid, foundBy, incarnation, fingerprint } = orphan;
-		const key = `${pid}/${orphan.identity.startTime}`;
-		const answer =
-			answers.get(key) ??
-			(await ask({ ofRun, pid, foundBy, incarnation, fingerprint }));
-		answers.set(key, answer);
-		return answer;
-	};
 }
 
 /** A lock without a run protects nothing: its owner died between the two. */

@@ -9,13 +9,14 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type { FoundOrphan } from "../../src/cleanup/cleanup-strategy.ts";
 import { reap } from "../../src/cleanup/reaper.ts";
 import { readRunFile } from "../../src/registry/read-run-file.ts";
 import { type RunLock, takeLock } from "../../src/registry/run-lock.ts";
 import { ownerKey, runNameOf, runPath } from "../../src/registry/run-name.ts";
 import type { RunId } from "../../src/run-id.ts";
+import { VirtualClock } from "../../src/testing.ts";
 import { CLAIMANT, reaperBench, sqlite, start } from "./bench.ts";
 import {
 	type CraftedRun,
@@ -247,6 +248,40 @@ test("a strategy that throws, now or later, is reported, and the orphan is reape
 			{ of: "cleanup", error },
 		]);
 	}
+});
+
+test("a strategy that never answers holds no start: it is reported once, not asked again, and what it has not decided is spared", async () => {
+	const clock = new VirtualClock();
+	let asked = 0;
+	const bench = reaperBench({
+		clock,
+		strategy: () => {
+			asked++;
+			return new Promise(() => {});
+		},
+	});
+	const crafted = await craftRun(bench.dataDir);
+	const orphans = [
+		await start("sleeps.sh", crafted.marker),
+		await start("sleeps.sh", crafted.marker),
+	];
+	const reaping = reap(bench);
+	await vi.waitFor(() => expect(asked).toBe(1), 30_000);
+	await clock.advance(10_000);
+	const report = await reaping;
+	expect(report).toMatchObject({ reaped: [], deadRuns: [crafted.name.runId] });
+	expect(report.sparedProcesses.map(({ reason }) => reason)).toEqual([
+		"strategy",
+		"strategy",
+	]);
+	expect(asked).toBe(1);
+	expect(orphans.every(({ identity }) => isAlive(identity.pid))).toBe(true);
+	expect(eventsOf(bench, "listener.threw")).toMatchObject([
+		{
+			of: "cleanup",
+			error: { message: expect.stringMatching(/did not answer within 10 s/) },
+		},
+	]);
 });
 
 test("runs of this very process are not even looked at", async () => {
