@@ -6,6 +6,7 @@ import pytest
 from conftest import Host
 
 from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.failures.failure import CallRefused, failure_of
 from snakepit_bridge.failures.python_error import python_error
 
 TOOLS = """
@@ -145,6 +146,24 @@ def test_a_chain_of_causes_is_cut_and_a_ring_of_them_is_followed_once() -> None:
     one, two = ValueError("1"), ValueError("2")
     one.__cause__, two.__cause__ = two, one
     assert not python_error(one).cause.HasField("cause")
+
+
+def test_a_failure_fits_into_the_smallest_message_that_a_host_can_ask_for() -> None:
+    error: BaseException | None = None
+    for number in range(4):
+        following = ValueError(f"{number}" + "\N{BEETLE}" * 1_000_000)
+        vars(following)["__notes__"] = ["\N{BEETLE}" * 10_000] * 100
+        following.__cause__ = error
+        error = raised(following)
+    assert error is not None
+    frame = failure_of(1, error, began=True)
+    assert frame.ByteSize() < 1 << 20
+    # None of it is left out: texts are shortened.
+    assert frame.failure.error.cause.cause.cause.message.startswith("0")
+    refusal = CallRefused(
+        pb.FAILURE_KIND_WRONG_SHAPE, "a" * 9_000_000, "$" + "é" * 9_000_000
+    )
+    assert failure_of(1, refusal, began=False).ByteSize() < 1 << 20
 
 
 class Mute(Exception):

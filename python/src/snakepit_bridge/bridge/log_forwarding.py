@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from snakepit_bridge._gen import bridge_pb2 as pb
-from snakepit_bridge.boot.control_channel import cut_in_the_middle
 from snakepit_bridge.calls.context import CURRENT, Call
+from snakepit_bridge.failures.bounded_text import bounded
 
 if TYPE_CHECKING:
     from snakepit_bridge.bridge.logs import Logs
@@ -177,11 +177,11 @@ def _frame(record: logging.LogRecord, tracing: Tracing | None, handled: bool) ->
     trace_id, span_id = ids or _ids_of_the_caller(call)
     return pb.Log(
         call_id=call.call_id if call else 0,
-        logger=_clean(record.name, MAX_MESSAGE),
+        logger=bounded(record.name, MAX_MESSAGE),
         level=max(0, record.levelno),
-        message=_clean(record.getMessage(), MAX_MESSAGE),
+        message=bounded(record.getMessage(), MAX_MESSAGE),
         time_us=int(record.created * 1_000_000),
-        traceback=_clean(_traceback(record), MAX_TRACEBACK),
+        traceback=bounded(_traceback(record), MAX_TRACEBACK),
         trace_id=trace_id,
         span_id=span_id,
         handled=handled,
@@ -196,10 +196,12 @@ def _ids_of_the_caller(call: Call | None) -> tuple[str, str]:
 
 def _traceback(record: logging.LogRecord) -> str:
     parts = []
-    if record.exc_info and record.exc_info[0] is not None:
-        import traceback
+    if record.exc_info and record.exc_info[1] is not None:
+        # Few records have one, and each import is a part of every start.
+        from snakepit_bridge.failures.python_error import formatted
 
-        parts.append("".join(traceback.format_exception(*record.exc_info)))
+        _, error, trace = record.exc_info
+        parts.append(formatted(error, trace))
     if record.stack_info:
         parts.append(record.stack_info)
     return "\n".join(parts)
@@ -211,8 +213,3 @@ def _line(record: logging.LogRecord) -> str:
 
 def _text(record: logging.LogRecord) -> str:
     return "\n".join(filter(None, [record.getMessage(), _traceback(record)]))
-
-
-def _clean(text: str, limit: int) -> str:
-    # Protobuf refuses lone surrogates.
-    return cut_in_the_middle(text.encode("utf-8", "backslashreplace").decode(), limit)

@@ -8,7 +8,6 @@ import difflib
 import json
 import logging
 import sys
-import traceback
 from collections.abc import Iterable, Iterator
 from typing import Any, TextIO
 
@@ -25,7 +24,7 @@ from snakepit_bridge.cli.command import (
 from snakepit_bridge.cli.json_values import from_json, to_json
 from snakepit_bridge.cli.load_target import load_target
 from snakepit_bridge.cli.local_call import local_call
-from snakepit_bridge.failures.python_error import without_bridge
+from snakepit_bridge.failures.python_error import error_summary, traceback_text
 from snakepit_bridge.threads.main_thread import MainThread
 from snakepit_bridge.tools.annotations.check import Mismatch
 from snakepit_bridge.tools.binding import ArgumentsInvalid
@@ -56,7 +55,7 @@ def _call(options: argparse.Namespace, results: TextIO) -> None:
         for error in failed:
             if isinstance(error, KeyboardInterrupt):
                 raise error
-            problem = f"a shut-down hook failed: {type(error).__name__}: {error}"
+            problem = f"a shut-down hook failed: {error_summary(error)}"
             raise CommandFailed(TOOL_FAILED, problem)
     except KeyboardInterrupt:
         raise CommandFailed(INTERRUPTED, "interrupted") from None
@@ -197,6 +196,4 @@ def _run(
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        trace = without_bridge(error.__traceback__)
-        text = "".join(traceback.format_exception(type(error), error, trace))
-        raise CommandFailed(TOOL_FAILED, text.rstrip()) from error
+        raise CommandFailed(TOOL_FAILED, traceback_text(error)) from error

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 
 from snakepit_bridge.cli.command import NO_TOOLS, CommandFailed
-from snakepit_bridge.failures.python_error import without_bridge
+from snakepit_bridge.failures.python_error import traceback_text
 from snakepit_bridge.threads.main_thread import MainThread
 from snakepit_bridge.tools.loading import NoSource, load_file, load_module
 from snakepit_bridge.tools.tool import Tool
@@ -43,10 +42,10 @@ def load_target(targets: Sequence[str], main: MainThread) -> Toolbox:
         code = error.code or 0
         status = code if isinstance(code, int) else 1
         problem = f"it ended Python with exit status {status} while it was loaded"
-        text = f"{_traced(error)}cannot load {target}: {problem}"
+        text = f"{traceback_text(error)}\ncannot load {target}: {problem}"
         raise CommandFailed(NO_TOOLS, text) from error
     except Exception as error:
-        text = f"{_traced(error)}cannot load {target}"
+        text = f"{traceback_text(error)}\ncannot load {target}"
         raise CommandFailed(NO_TOOLS, text) from error
     return toolbox
 
@@ -69,11 +68,6 @@ def _start(toolbox: Toolbox, main: MainThread) -> None:
     except BaseException:
         toolbox.shut_down(lambda hook: main.complete(hook()))
         raise
-
-
-def _traced(error: BaseException) -> str:
-    trace = without_bridge(error.__traceback__)
-    return "".join(traceback.format_exception(type(error), error, trace))
 
 
 def load_tools(targets: Sequence[str]) -> dict[str, Tool]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from snakepit_bridge._gen import bridge_pb2 as pb
-from snakepit_bridge.boot.control_channel import cut_in_the_middle
 from snakepit_bridge.tools.binding import ArgumentsInvalid
 from snakepit_bridge.values.no_image import NoImage
 
@@ -21,6 +20,7 @@ __all__ = [
 ]
 
 MAX_MESSAGE = 64 << 10
+MAX_PATH = 4 << 10
 
 
 class CallRefused(Exception):
@@ -74,16 +74,15 @@ def failure_of(call_id: int, error: BaseException, *, began: bool) -> pb.WorkerF
     """Returns the frame for an exception of the tool or of the bridge."""
     # Imported where a call fails: each import is a part of every start.
     from snakepit_bridge.calls.input_stream import InputInvalid
-    from snakepit_bridge.failures.python_error import error_text, error_type
+    from snakepit_bridge.failures.python_error import error_summary
 
     if isinstance(error, CallRefused):
         return refused(call_id, error, began=began)
     if isinstance(error, (ArgumentsInvalid, InputInvalid)):
         kind = pb.FAILURE_KIND_INVALID_ARGUMENTS
         return _frame(call_id, kind, str(error), began, path=error.path)
-    text = error_text(error)
-    message = f"{error_type(error)}: {text}" if text else error_type(error)
-    return _frame(call_id, pb.FAILURE_KIND_TOOL_FAILED, message, began, error)
+    kind = pb.FAILURE_KIND_TOOL_FAILED
+    return _frame(call_id, kind, error_summary(error), began, error)
 
 
 def not_transferable(error: NoImage) -> CallRefused:
@@ -109,12 +108,15 @@ def _frame(
     error: BaseException | None = None,
     path: str = "",
 ) -> pb.WorkerFrame:
+    # Imported where a call fails, as above.
+    from snakepit_bridge.failures.bounded_text import bounded
+
     failure = pb.Failure(
         call_id=call_id,
         kind=kind,
-        message=cut_in_the_middle(message, MAX_MESSAGE),
+        message=bounded(message, MAX_MESSAGE),
         began=began,
-        path=path.encode("utf-8", "backslashreplace").decode(),
+        path=bounded(path, MAX_PATH),
     )
     if error is not None:
         from snakepit_bridge.failures.python_error import python_error

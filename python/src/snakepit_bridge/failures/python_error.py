@@ -8,11 +8,22 @@ from types import TracebackType
 
 import snakepit_bridge
 from snakepit_bridge._gen import bridge_pb2 as pb
-from snakepit_bridge.boot.control_channel import cut_in_the_middle
+from snakepit_bridge.failures.bounded_text import bounded
 
-__all__ = ["error_text", "error_type", "python_error", "without_bridge"]
+__all__ = [
+    "error_summary",
+    "error_type",
+    "formatted",
+    "python_error",
+    "traceback_text",
+    "without_bridge",
+]
 
+# All of it fits into the smallest message that a host can ask for, which is 1 MiB.
+MAX_ERROR = 768 << 10
 MAX_TEXT = 64 << 10
+# The traceback of the error has those of its causes, too.
+MAX_TEXT_OF_CAUSE = 16 << 10
 MAX_NOTES = 32
 MAX_NOTE = 2 << 10
 MAX_FRAMES = 100
@@ -23,7 +34,22 @@ _PACKAGE = __name__.partition(".")[0] + "."
 
 def python_error(error: BaseException) -> pb.PythonError:
     """Returns the image of an exception with its causes."""
-    return _image(error, MAX_CAUSES, set(), whole=True)
+    images = [_image(error, MAX_TEXT, whole=True)]
+    seen = {id(error)}
+    room = MAX_ERROR - images[0].ByteSize()
+    cause = _cause(error)
+    while cause is not None and id(cause) not in seen and len(images) <= MAX_CAUSES:
+        image = _image(cause, MAX_TEXT_OF_CAUSE, whole=False)
+        room -= image.ByteSize()
+        if room < 0:
+            break
+        images.append(image)
+        seen.add(id(cause))
+        cause = _cause(cause)
+    while len(images) > 1:
+        last = images.pop()
+        images[-1].cause.CopyFrom(last)
+    return images[0]
 
 
 def error_type(error: BaseException) -> str:
@@ -39,9 +65,32 @@ def error_type(error: BaseException) -> str:
     return f"{module}.{kind.__qualname__}"
 
 
-def error_text(error: BaseException) -> str:
-    """Returns the exception's text, even if the exception fails to make it."""
-    return _bounded(_text(error), MAX_TEXT)
+def error_summary(error: BaseException) -> str:
+    """Returns type and text of an exception, even if it fails to make its text."""
+    kind, text = error_type(error), bounded(_text(error), MAX_TEXT)
+    return f"{kind}: {text}" if text else kind
+
+
+def traceback_text(error: BaseException) -> str:
+    """Returns what Python prints of an exception, beginning with user code."""
+    trace = without_bridge(error.__traceback__)
+    return formatted(error, trace).rstrip()
+
+
+def formatted(
+    error: BaseException, trace: TracebackType | None, *, chain: bool = True
+) -> str:
+    """Returns what Python prints of an exception.
+
+    Python runs code of the exception for that. If it fails, causes are left out.
+    """
+    try:
+        lines = traceback.format_exception(type(error), error, trace, chain=chain)
+    except BaseException:  # noqa: BLE001 - user code
+        frames = traceback.format_list(traceback.extract_tb(trace))
+        end = f"{error_summary(error)}\n"
+        lines = ["Traceback (most recent call last):\n", *frames, end]
+    return "".join(lines)
 
 
 def without_bridge(trace: TracebackType | None) -> TracebackType | None:
@@ -56,22 +105,15 @@ def without_bridge(trace: TracebackType | None) -> TracebackType | None:
     return trace
 
 
-def _image(
-    error: BaseException, causes: int, seen: set[int], *, whole: bool
-) -> pb.PythonError:
-    seen.add(id(error))
+def _image(error: BaseException, limit: int, *, whole: bool) -> pb.PythonError:
     trace = without_bridge(error.__traceback__)
-    image = pb.PythonError(
-        type=error_type(error),
-        message=error_text(error),
-        traceback=_traceback_text(error, trace, whole),
+    return pb.PythonError(
+        type=bounded(error_type(error), MAX_NOTE),
+        message=bounded(_text(error), limit),
+        traceback=bounded(formatted(error, trace, chain=whole), limit),
         notes=_notes(error),
         frames=_frames(trace),
     )
-    cause = _cause(error)
-    if cause is not None and causes > 0 and id(cause) not in seen:
-        image.cause.CopyFrom(_image(cause, causes - 1, seen, whole=False))
-    return image
 
 
 def _cause(error: BaseException) -> BaseException | None:
@@ -80,32 +122,22 @@ def _cause(error: BaseException) -> BaseException | None:
     return None if error.__suppress_context__ else error.__context__
 
 
-def _traceback_text(
-    error: BaseException, trace: TracebackType | None, whole: bool
-) -> str:
-    try:
-        lines = traceback.format_exception(type(error), error, trace, chain=whole)
-        return _bounded("".join(lines), MAX_TEXT)
-    except Exception as second:  # noqa: BLE001 - runs user code
-        return f"<no traceback: {error_type(second)}>"
-
-
 def _notes(error: BaseException) -> Iterator[str]:
     try:
         notes = getattr(error, "__notes__", ())
-    except Exception:  # noqa: BLE001 - its own __getattr__, which knows of none
+    except BaseException:  # noqa: BLE001 - its own __getattr__, which knows of none
         return
     if isinstance(notes, (list, tuple)):
         for note in notes[:MAX_NOTES]:
-            yield _bounded(_text(note), MAX_NOTE)
+            yield bounded(_text(note), MAX_NOTE)
 
 
 def _frames(trace: TracebackType | None) -> list[pb.StackFrame]:
     frames = [
         pb.StackFrame(
-            file=_bounded(frame.f_code.co_filename, MAX_NOTE),
+            file=bounded(frame.f_code.co_filename, MAX_NOTE),
             line=line,
-            function=frame.f_code.co_name,
+            function=bounded(frame.f_code.co_name, MAX_NOTE),
         )
         for frame, line in traceback.walk_tb(trace)
     ]
@@ -118,11 +150,5 @@ def _frames(trace: TracebackType | None) -> list[pb.StackFrame]:
 def _text(of: object) -> str:
     try:
         return str(of)
-    except Exception as second:  # noqa: BLE001 - user code
+    except BaseException as second:  # noqa: BLE001 - user code, which may call sys.exit()
         return f"<its text raised {error_type(second)}>"
-
-
-def _bounded(text: str, limit: int) -> str:
-    # Protobuf refuses lone surrogates.
-    clean = text.encode("utf-8", "backslashreplace").decode()
-    return cut_in_the_middle(clean, limit)

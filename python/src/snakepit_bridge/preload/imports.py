@@ -6,7 +6,6 @@ import contextlib
 import importlib
 import importlib.util
 import sys
-import traceback
 from collections.abc import Callable
 
 from snakepit_bridge.boot.control_channel import StartFailed
@@ -80,8 +79,10 @@ def _import(name: str, by: Callable[[str], object] = importlib.import_module) ->
     try:
         by(name)
     except BaseException as error:
+        from snakepit_bridge.failures.python_error import error_summary, formatted
+
         raise StartFailed(
             "PRELOAD_FAILED",
-            f"{name} cannot be imported: {type(error).__name__}: {error}",
-            traceback.format_exc(),
+            f"{name} cannot be imported: {error_summary(error)}",
+            formatted(error, error.__traceback__),
         ) from error

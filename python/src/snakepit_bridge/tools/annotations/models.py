@@ -50,9 +50,9 @@ class ModelCheck(Check):
         try:
             self._adapter: Any = pydantic.TypeAdapter(annotation)
         except Exception as error:
+            text, *_ = str(error).splitlines() or [""]
             raise Unsupported(
-                f"pydantic cannot validate {expected}: "
-                f"{type(error).__name__}: {str(error).splitlines()[0]}"
+                f"pydantic cannot validate {expected}: {type(error).__name__}: {text}"
             ) from error
         self.expected = expected
         self._answered = within.answered
