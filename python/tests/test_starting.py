@@ -170,6 +170,50 @@ def test_tools_that_close_the_workers_descriptors_fail_the_start(host: Host) -> 
     assert "closed file descriptors" in failure["message"]
 
 
+def test_a_start_that_fails_after_its_hooks_runs_the_shut_down_hooks(
+    host: Host,
+) -> None:
+    fake = host(
+        """
+            import os
+            from snakepit_bridge import on_shutdown, on_startup, tool
+
+            @tool
+            def f() -> None: ...
+
+            @on_startup
+            def load() -> None:
+                os.closerange(4, 64)
+
+            @on_shutdown
+            def unload() -> None:
+                print("unloaded", flush=True)
+            """
+    )
+    assert "closed file descriptors" in fake.failed()["message"]
+    fake.wait_for_stdout("unloaded\n")
+
+
+def test_tools_that_raise_what_cannot_be_printed_fail_the_start_by_name(
+    host: Host,
+) -> None:
+    failure = host(
+        """
+            class Unspeakable(Exception):
+                def __str__(self) -> str:
+                    raise RuntimeError("no words")
+
+                def __getattr__(self, name: str) -> object:
+                    return {"status": 404}[name]
+
+            raise Unspeakable
+            """
+    ).failed()
+    assert failure["code"] == "TOOLS_IMPORT_FAILED"
+    assert "Unspeakable: <its text raised RuntimeError>" in failure["message"]
+    assert "raise Unspeakable" in failure["detail"]
+
+
 # Over gRPC the loop is made before the worker is ready.
 @pytest.mark.parametrize("transport", ["grpc", "framed"])
 def test_tools_that_close_the_control_channel_are_reported_on_stderr(

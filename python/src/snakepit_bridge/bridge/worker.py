@@ -13,13 +13,17 @@ from snakepit_bridge.boot.launch_message import Launch
 from snakepit_bridge.boot.lifeline import Lifeline, end_group
 from snakepit_bridge.bridge.bridge_thread import BridgeThread
 from snakepit_bridge.bridge.logs import Logs
-from snakepit_bridge.bridge.transport import load_transport
+from snakepit_bridge.bridge.transport import TransportParts, load_transport
 from snakepit_bridge.calls.cancel_signal import listen_for_cancel_signal
 from snakepit_bridge.calls.trampoline import invoke
 from snakepit_bridge.telemetry.find_tracing import find_tracing
 from snakepit_bridge.threads.main_thread import MainThread
 from snakepit_bridge.tools.loading import NoSource, load_file, load_module
 from snakepit_bridge.tools.toolbox import Toolbox, ToolsInvalid
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from snakepit_bridge.telemetry.tracing import Tracing
 
 __all__ = ["work"]
 
@@ -46,35 +50,30 @@ def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
         if _needs_loop(launch, toolbox):
             main.loop  # noqa: B018 - it is made here
         _run_startup_hooks(toolbox, main)
-        if tracing is not None:
-            # After the hooks, so that what the tools configure themselves stays.
-            tracing.configure()
-        _check_descriptors(channel, lifeline)
-        listen_for_cancel_signal()
-        bridge = BridgeThread(launch, toolbox, parts, tracing)
-        if launch.watches:
-            from snakepit_bridge.development.source_report import SourceReport
+        try:
+            if tracing is not None:
+                # After the hooks, so that what the tools configure themselves stays.
+                tracing.configure()
+            _check_descriptors(channel, lifeline)
+            bridge = _open_bridge(launch, toolbox, parts, tracing)
+            channel.ready(
+                {
+                    "protocol": min(NEWEST_PROTOCOL, launch.newest_protocol),
+                    "bridge": __version__,
+                    "python": sys.version.split()[0],
+                    "lifeline": lifeline.mode,
+                    "transport": launch.transport,
+                }
+            )
+            logs.begin(bridge.ident)
+            if launch.types_file is not None:
+                from snakepit_bridge.development.types_file import keep_types
 
-            sources = SourceReport(parts.outbox)
-            sources.look()
-            bridge.after_each_call(sources.look)
-        bridge.start()
-        channel.ready(
-            {
-                "protocol": min(NEWEST_PROTOCOL, launch.newest_protocol),
-                "bridge": __version__,
-                "python": sys.version.split()[0],
-                "lifeline": lifeline.mode,
-                "transport": launch.transport,
-            }
-        )
-        logs.begin(bridge.ident)
-        if launch.types_file is not None:
-            from snakepit_bridge.development.types_file import keep_types
-
-            keep_types(launch.types_file, launch.tools, toolbox.tools.values())
-        main.run()
-        toolbox.shut_down(lambda hook: main.complete(invoke(hook)))
+                keep_types(launch.types_file, launch.tools, toolbox.tools.values())
+            main.run()
+        finally:
+            # Also after a start that fails here: what has started is ended, as with `with`.
+            toolbox.shut_down(lambda hook: main.complete(invoke(hook)))
         if tracing is not None:
             tracing.close(TELEMETRY_GRACE_S)
         bridge.close()
@@ -92,6 +91,26 @@ def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
 
     name_threads_left()
     return exit_status.LEFT
+
+
+def _open_bridge(
+    launch: Launch, toolbox: Toolbox, parts: TransportParts, tracing: Tracing | None
+) -> BridgeThread:
+    """Returns a bridge that listens.
+
+    Raises:
+        StartFailed: the socket cannot be used.
+    """
+    listen_for_cancel_signal()
+    bridge = BridgeThread(launch, toolbox, parts, tracing)
+    if launch.watches:
+        from snakepit_bridge.development.source_report import SourceReport
+
+        sources = SourceReport(parts.outbox)
+        sources.look()
+        bridge.after_each_call(sources.look)
+    bridge.start()
+    return bridge
 
 
 def _set_breakpoints_up(launch: Launch) -> Callable[[], None]:
@@ -139,12 +158,8 @@ def _load_tools(launch: Launch) -> Toolbox:
                 f"the tools cannot be imported from {source.place}: {error}",
             ) from error
         except BaseException as error:  # sys.exit() at import is no way to leave
-            raise StartFailed(
-                "TOOLS_IMPORT_FAILED",
-                f"the tools cannot be imported from {source.place}: "
-                f"{type(error).__name__}: {error}",
-                _users_traceback(error),
-            ) from error
+            what = f"the tools cannot be imported from {source.place}"
+            raise _failed("TOOLS_IMPORT_FAILED", what, error) from error
     return toolbox
 
 
@@ -166,17 +181,10 @@ def _run_startup_hooks(toolbox: Toolbox, main: MainThread) -> None:
         toolbox.shut_down(lambda hook: main.complete(invoke(hook)))
         if isinstance(error, ToolsInvalid):
             raise StartFailed("TOOLS_IMPORT_FAILED", str(error)) from error
-        raise StartFailed(
-            "STARTUP_HOOK_FAILED",
-            f"a start-up hook failed: {type(error).__name__}: {error}",
-            _users_traceback(error),
-        ) from error
+        raise _failed("STARTUP_HOOK_FAILED", "a start-up hook failed", error) from error
 
 
-def _users_traceback(error: BaseException) -> str:
-    import traceback
+def _failed(code: str, what: str, error: BaseException) -> StartFailed:
+    from snakepit_bridge.failures.python_error import error_summary, traceback_text
 
-    from snakepit_bridge.failures.python_error import without_bridge
-
-    trace = without_bridge(error.__traceback__)
-    return "".join(traceback.format_exception(type(error), error, trace)).rstrip()
+    return StartFailed(code, f"{what}: {error_summary(error)}", traceback_text(error))
