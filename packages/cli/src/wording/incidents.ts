@@ -1,4 +1,5 @@
 import type { ControlledEvent } from "@snakepit/control";
+import type { EventOf, SnakepitEventType } from "@snakepit/core";
 import { counted, duration } from "./figures.ts";
 
 /** What people look at first; on the page each has a colour. */
@@ -18,7 +19,6 @@ export interface ShownIncident {
 	readonly lines: readonly string[];
 }
 
-type Fields = Readonly<Record<string, unknown>>;
 interface Words {
 	readonly tone: Tone;
 	readonly text: string;
@@ -33,109 +33,101 @@ export const IN_ORDER: readonly unknown[] = [
 	"host_exit",
 ];
 
-/** What is said of each type of event; what is not here is no incident. */
-const WORDS: Readonly<Record<string, (event: Fields) => Words | undefined>> = {
-	"worker.ready": (e) => good(`${e["workerId"]} is ready (pid ${e["pid"]})`),
+/** The words for each type of event; an event that is not here is no incident. */
+const WORDS: {
+	readonly [Type in SnakepitEventType]?: (
+		event: EventOf<Type>,
+	) => Words | undefined;
+} = {
+	"worker.ready": (e) => good(`${e.workerId} is ready (pid ${e.pid})`),
 	"worker.exited": exited,
 	"worker.start_failed": (e) => {
-		const message = messageOf(e["error"]);
+		const message = messageOf(e.error);
 		// Most messages are a sentence about the worker already.
-		return message.startsWith(`Worker ${e["workerId"]} `)
+		return message.startsWith(`Worker ${e.workerId} `)
 			? bad(message.slice("Worker ".length))
-			: bad(`${e["workerId"]} could not be started: ${message}`);
+			: bad(`${e.workerId} could not be started: ${message}`);
 	},
-	"worker.condemned": (e) => warn(`${e["workerId"]} must end: ${e["message"]}`),
-	"worker.retiring": (e) => quiet(`${e["workerId"]} retires: ${e["reason"]}`),
+	"worker.condemned": (e) => warn(`${e.workerId} must end: ${e.message}`),
+	"worker.retiring": (e) => quiet(`${e.workerId} retires: ${e.reason}`),
 	"worker.group_spared": (e) =>
 		warn(
-			`processes in the group of ${e["workerId"]} are left alone: they may belong to another program`,
+			`processes in the group of ${e.workerId} are left alone: they may belong to another program`,
 		),
 	"heartbeat.hung": (e) =>
-		bad(`${e["workerId"]} is hung: silent for ${ms(e["silentMs"])}`),
+		bad(`${e.workerId} is hung: silent for ${duration(e.silentMs)}`),
 	"heartbeat.busy": (e) =>
 		warn(
-			`${e["workerId"]} has not answered for ${ms(e["silentMs"])}, but uses the processor`,
+			`${e.workerId} has not answered for ${duration(e.silentMs)}, but uses the processor`,
 		),
 	"pool.started": (e) =>
-		good(`pool ${e["pool"]} has started in ${ms(e["durationMs"])}`),
+		good(`pool ${e.pool} has started in ${duration(e.durationMs)}`),
 	"pool.start_failed": (e) =>
-		bad(`pool ${e["pool"]} could not be started: ${messageOf(e["error"])}`),
-	"pool.closing": (e) => quiet(`pool ${e["pool"]} closes`),
-	"pool.closed": (e) => quiet(`pool ${e["pool"]} is closed`),
-	"pool.paused": (e) => warn(`pool ${e["pool"]} is paused by ${e["by"]}`),
-	"pool.resumed": (e) => good(`pool ${e["pool"]} is resumed by ${e["by"]}`),
+		bad(`pool ${e.pool} could not be started: ${messageOf(e.error)}`),
+	"pool.closing": (e) => quiet(`pool ${e.pool} closes`),
+	"pool.closed": (e) => quiet(`pool ${e.pool} is closed`),
+	"pool.paused": (e) => warn(`pool ${e.pool} is paused by ${e.by}`),
+	"pool.resumed": (e) => good(`pool ${e.pool} is resumed by ${e.by}`),
 	"pool.resized": (e) =>
-		quiet(
-			`pool ${e["pool"]} is resized to ${e["min"]}–${e["max"]} workers by ${e["by"]}`,
-		),
+		quiet(`pool ${e.pool} is resized to ${e.min}–${e.max} workers by ${e.by}`),
 	"pool.restart_budget_spent": (e) =>
 		bad(
-			`pool ${e["pool"]} has used up its restart budget: ${counted(Number(e["restarts"]), "restart")} in ${ms(e["windowMs"])}`,
+			`pool ${e.pool} has used up its restart budget: ${counted(e.restarts, "restart")} in ${duration(e.windowMs)}`,
 		),
-	"pool.adapter_noted": (e) => quiet(`pool ${e["pool"]}: ${e["note"]}`),
+	"pool.adapter_noted": (e) => quiet(`pool ${e.pool}: ${e.note}`),
 	"preload.ended": (e) =>
-		e["how"] === "lost"
+		e.how === "lost"
 			? bad(
-					`the preloaded parent of pool ${e["pool"]} is lost, and its workers with it`,
+					`the preloaded parent of pool ${e.pool} is lost, and its workers with it`,
 				)
 			: undefined,
 	"preload.unavailable": (e) =>
-		warn(
-			`workers of ${e["pool"]} start without a preloaded parent: ${e["reason"]}`,
-		),
+		warn(`workers of ${e.pool} start without a preloaded parent: ${e.reason}`),
 	"companion.ended": (e) =>
-		e["how"] === "lost"
-			? bad(
-					`the companion of pool ${e["pool"]} is lost, and its workers with it`,
-				)
+		e.how === "lost"
+			? bad(`the companion of pool ${e.pool} is lost, and its workers with it`)
 			: undefined,
 	"companion.unavailable": (e) =>
-		bad(`pool ${e["pool"]} has no companion: ${e["reason"]}`),
-	"orphan.reaped": (e) =>
-		warn(`orphan ended: pid ${e["pid"]} of run ${e["ofRun"]}`),
+		bad(`pool ${e.pool} has no companion: ${e.reason}`),
+	"orphan.reaped": (e) => warn(`orphan ended: pid ${e.pid} of run ${e.ofRun}`),
 	"orphan.spared": (e) =>
-		warn(
-			`process left alone: pid ${e["pid"]} of run ${e["ofRun"]}, ${e["reason"]}`,
-		),
-	"run.spared": (e) => warn(`run ${e["ofRun"]} left alone: ${e["reason"]}`),
+		warn(`process left alone: pid ${e.pid} of run ${e.ofRun}, ${e.reason}`),
+	"run.spared": (e) => warn(`run ${e.ofRun} left alone: ${e.reason}`),
 	"run.located": (e) =>
-		quiet(`run ${e["ofRun"]} of another machine: its owner is ${e["owner"]}`),
-	"audit.stray_found": (e) =>
-		warn(`stray found: ${e["name"]}, pid ${e["pid"]}`),
-	"audit.stray_killed": (e) => warn(`stray ended: pid ${e["pid"]}`),
+		quiet(`run ${e.ofRun} of another machine: its owner is ${e.owner}`),
+	"audit.stray_found": (e) => warn(`stray found: ${e.name}, pid ${e.pid}`),
+	"audit.stray_killed": (e) => warn(`stray ended: pid ${e.pid}`),
 	"audit.stray_spared": (e) =>
-		bad(`stray could not be ended: pid ${e["pid"]}, ${e["reason"]}`),
-	"audit.failed": (e) => bad(`audit failed: ${e["reason"]}`),
-	"registry.degraded": (e) =>
-		bad(`the ledger cannot be written: ${e["message"]}`),
+		bad(`stray could not be ended: pid ${e.pid}, ${e.reason}`),
+	"audit.failed": (e) => bad(`audit failed: ${e.reason}`),
+	"registry.degraded": (e) => bad(`the ledger cannot be written: ${e.message}`),
 	"registry.recovered": () => good("the ledger can be written again"),
-	"registry.file_lost": (e) =>
-		bad(`the ${e["file"]} file is ${e["how"]}: ${e["path"]}`),
+	"registry.file_lost": (e) => bad(`the ${e.file} file is ${e.how}: ${e.path}`),
 	"registry.set_aside": (e) =>
-		warn(`a ledger cannot be read and is set aside: ${e["path"]}`),
+		warn(`a ledger cannot be read and is set aside: ${e.path}`),
 	"protection.unavailable": (e) =>
-		bad(`protection ${e["protection"]} cannot work: ${e["reason"]}`),
+		bad(`protection ${e.protection} cannot work: ${e.reason}`),
 	"protection.ended": (e) =>
-		e["how"] === "lost"
+		e.how === "lost"
 			? bad(
-					`protection ${e["protection"]} is lost${e["loss"] === undefined ? "" : `: ${e["loss"]}`}`,
+					`protection ${e.protection} is lost${e.loss === undefined ? "" : `: ${e.loss}`}`,
 				)
 			: undefined,
 	"protection.host_death_detected": (e) =>
-		bad(`protection ${e["protection"]} noticed the death of the program`),
+		bad(`protection ${e.protection} noticed the death of the program`),
 	"protection.process_killed": (e) =>
 		warn(
-			`protection ${e["protection"]} ended pid ${e["pid"]}, found by ${words(e["foundBy"])}`,
+			`protection ${e.protection} ended pid ${e.pid}, found by ${words(e.foundBy)}`,
 		),
 	"protection.run_settled": (e) =>
 		quiet(
-			`protection ${e["protection"]} recorded the end: ${counted(Number(e["killed"]), "process", "processes")} ended in ${ms(e["durationMs"])}`,
+			`protection ${e.protection} recorded the end: ${counted(e.killed, "process", "processes")} ended in ${duration(e.durationMs)}`,
 		),
 	"control.requested": (e) =>
-		quiet(`${e["by"]} asks for ${e["act"]}${target(e)} on pool ${e["pool"]}`),
-	"host.signal_received": (e) => warn(`the program got ${e["signal"]}`),
+		quiet(`${e.by} asks for ${e.act}${ofTarget(e)} on pool ${e.pool}`),
+	"host.signal_received": (e) => warn(`the program got ${e.signal}`),
 	"listener.threw": (e) =>
-		bad(`the program's own code failed (${e["of"]}): ${messageOf(e["error"])}`),
+		bad(`the program's own code failed (${e.of}): ${messageOf(e.error)}`),
 };
 
 /** What an event means for people; `undefined` when it is no incident. */
@@ -143,27 +135,29 @@ export function incidentOf(
 	event: ControlledEvent,
 	number: number,
 ): ShownIncident | undefined {
-	const words = Object.hasOwn(WORDS, event.type)
-		? WORDS[event.type]?.(event)
-		: undefined;
+	if (!Object.hasOwn(WORDS, event.type)) return undefined;
+	// The table has the words of the event's own type.
+	const wordsOf: ((event: never) => Words | undefined) | undefined =
+		WORDS[event.type as SnakepitEventType];
+	const words = wordsOf?.(event as never);
 	if (words === undefined) return undefined;
 	const { workerId } = event as { workerId?: string };
 	const { wallMs, type } = event;
 	return { lines: [], ...words, number, wallMs, type, workerId };
 }
 
-function exited(event: Fields): Words {
+function exited(event: EventOf<"worker.exited">): Words {
 	const { workerId, pid, exit, reason, killer, callsLost, tail } = event;
-	const how = exitWords(exit as Exit | undefined);
+	const how = exitWords(exit);
 	const who = killerWords(killer);
-	const lost = Number(callsLost);
-	const calls = lost > 0 ? `, ${counted(lost, "call")} lost` : "";
+	const calls = callsLost > 0 ? `, ${counted(callsLost, "call")} lost` : "";
 	const text = `${workerId} (pid ${pid}) exited${how}: ${words(reason)}${who}${calls}`;
 	const isOrdered = IN_ORDER.includes(reason);
 	return {
 		tone: isOrdered ? "quiet" : "bad",
 		text,
-		lines: isOrdered || !Array.isArray(tail) ? [] : tail.map(String),
+		// A program of another version may not send them.
+		lines: isOrdered ? [] : (tail ?? []),
 	};
 }
 
@@ -187,16 +181,12 @@ export function exitWords(exit: Exit | undefined): string {
 		: ` with status ${exit.code}`;
 }
 
-function target({ target }: Fields): string {
+function ofTarget({ target }: EventOf<"control.requested">): string {
 	return target ? ` of ${target}` : "";
 }
 
 function words(value: unknown): string {
 	return String(value).replaceAll("_", " ");
-}
-
-function ms(value: unknown): string {
-	return duration(Number(value));
 }
 
 function messageOf(error: unknown): string {

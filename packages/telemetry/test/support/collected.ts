@@ -24,10 +24,6 @@ class Seen {
 			[...this.#names].map(([name, seen]) => [name, [...seen]] as const),
 		);
 	}
-
-	attributes(): readonly string[] {
-		return [...this.#names.values()].flatMap((seen) => [...seen]);
-	}
 }
 
 /** As far as both lines of the SDK have it alike. */
@@ -60,8 +56,6 @@ export interface CollectedLines {
 	/** Which events were on which span. */
 	readonly eventsOfSpans: readonly string[];
 	readonly events: readonly string[];
-	/** Every attribute of any of them. */
-	readonly attributes: readonly string[];
 }
 
 /** Gathers what an SDK received. */
@@ -102,7 +96,6 @@ export class Collected {
 	}
 
 	lines(): CollectedLines {
-		const all = [this.#metrics, this.#spans, this.#spanEvents, this.#events];
 		return {
 			metrics: this.#metrics.lines(),
 			units: lines([...this.#units].map(([name, unit]) => [name, [unit]])),
@@ -112,13 +105,13 @@ export class Collected {
 				[...this.#eventsOfSpans].map(([name, own]) => [name, [...own]]),
 			),
 			events: this.#events.lines(),
-			attributes: [...new Set(all.flatMap((each) => each.attributes()))].sort(),
 		};
 	}
 }
 
-/** The same from the catalogue; without `attributes`, which has a table of its own. */
-export function catalogueLines(): Omit<CollectedLines, "attributes"> {
+/** The same from the catalogue, of the events that were seen: the table itself makes their records, so not each has to happen. */
+export function catalogueLines(seen: CollectedLines): CollectedLines {
+	const happened = new Set(seen.events.map((line) => line.split(":", 1)[0]));
 	return {
 		metrics: lines(
 			Object.entries(METRICS).map(([name, { attributes }]) => [
@@ -143,14 +136,14 @@ export function catalogueLines(): Omit<CollectedLines, "attributes"> {
 		),
 		events: lines(
 			Object.entries(EVENTS).flatMap(([type, { line, attributes = {} }]) =>
-				line === undefined
-					? []
-					: [
+				line !== undefined && happened.has(eventName(type as SnakepitEventType))
+					? [
 							[
 								eventName(type as SnakepitEventType),
 								Object.keys(attributes),
 							] as const,
-						],
+						]
+					: [],
 			),
 		),
 	};
