@@ -1,8 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { DEFAULTS } from "@snakepit/adapter-grpc-python";
-import { aim, type Case, type Figures, higher, lower, ratio } from "../case.ts";
+import {
+	aim,
+	type Case,
+	type Figures,
+	higher,
+	lower,
+	ratio,
+	type Setting,
+} from "../case.ts";
 import { bareGrpc, bareName } from "../contestants/bare-grpc.ts";
-import type { Line } from "../contestants/contestant.ts";
+import type { Contestant, Line } from "../contestants/contestant.ts";
 import { framedSocket } from "../contestants/framed-socket.ts";
 import { ourVariants } from "../contestants/our-variants.ts";
 import { ourName, ours } from "../contestants/ours.ts";
@@ -16,7 +24,7 @@ const SLOW_MS = 20;
 export const streams: Case = {
 	name: "streams",
 	title: "A stream from Python",
-	about: `The items of a generator, of ${SMALL} bytes and of 64 KB, read as fast as they arrive. Slow consumer: it reads an item of 64 KB every ${SLOW_MS} ms; the figure is how many items the generator is ahead at most. Bare gRPC is a server stream without a codec.`,
+	about: `The items of a generator, of ${SMALL} bytes and of 64 KB, read as fast as they arrive, with the default of one call per worker. Slow consumer: it reads an item of 64 KB every ${SLOW_MS} ms; the figure is how many items the generator is ahead at most. Bare gRPC is a server stream without a codec.`,
 	figures: {
 		small_items_s: higher("small items", "items/s"),
 		large_mb_s: higher("64 KB items", "MB/s"),
@@ -26,16 +34,18 @@ export const streams: Case = {
 	rows: [framedSocket, bareGrpc(), ...ours()].map((contestant) =>
 		rowOf(
 			contestant,
-			{ workers: 1, inFlight: 1, callsPerWorker: 2 },
-			async (line, { pace }) => {
-				const { stream } = line;
+			{ workers: 1, inFlight: 1 },
+			async ({ stream, produced }, setting) => {
 				if (stream === undefined) throw new TypeError("it has no streams");
-				const small = await itemsPerSecond(stream, SMALL, pace.measureMs);
-				const large = await itemsPerSecond(stream, LARGE, pace.measureMs);
+				const { measureMs } = setting.pace;
+				const small = await itemsPerSecond(stream, SMALL, measureMs);
+				const large = await itemsPerSecond(stream, LARGE, measureMs);
 				return {
 					small_items_s: small,
 					large_mb_s: (large * LARGE) / 1_000_000,
-					...(await slowReader(line)),
+					...(produced === undefined
+						? {}
+						: await slowReader(contestant, setting)),
 				};
 			},
 		),
@@ -90,7 +100,14 @@ async function timed(
 	return (items * 1000) / (performance.now() - begin);
 }
 
-async function slowReader({ stream, produced }: Line): Promise<Figures> {
+async function slowReader(
+	{ open }: Contestant,
+	setting: Setting,
+): Promise<Figures> {
+	// A second call asks how far the generator is, while that runs.
+	const amount = { workers: 1, inFlight: 1, callsPerWorker: 2 };
+	await using line = await open({ ...setting, ...amount });
+	const { stream, produced } = line;
 	if (stream === undefined || produced === undefined) return {};
 	let taken = 0;
 	let ahead = 0;

@@ -19,6 +19,9 @@ _PLAIN = frozenset({type(None), bool, int, float, str, datetime})
 _TEXT = frozenset({str})
 _MOST_LEVELS = 4
 _LONGEST_TEXT = 16 << 10
+# Whatever the host chooses, fewer bytes are never shared: not by a call, and not by a
+# stream, which shares from a quarter of that size on.
+_LEAST_SHARED_BYTES = 1 << 10
 # A packer keeps as much memory as the largest of its values took: one that took more
 # is not kept.
 _LARGEST_IMAGE = 64 << 10
@@ -40,10 +43,15 @@ _packers = _Packers()
 
 
 def pack_short(value: object) -> bytes | None:
-    """Returns the image of None, a truth value, a number, a text or an instant, or of
-    lists and dicts of these; None if it is another value, or msgpack cannot write it."""
-    if type(value) is str:
-        if len(value) > _LONGEST_TEXT:
+    """Returns the image of None, a truth value, a number, a text, an instant or a few
+    bytes, or of lists and dicts of these without bytes; None if it is another value, or
+    msgpack cannot write it."""
+    kind = type(value)
+    if kind is str:
+        if len(value) > _LONGEST_TEXT:  # type: ignore[arg-type]
+            return None
+    elif kind is bytes:
+        if len(value) >= _LEAST_SHARED_BYTES:  # type: ignore[arg-type]
             return None
     elif not _is_plain(value, _MOST_LEVELS):
         return None

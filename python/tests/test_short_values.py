@@ -1,0 +1,23 @@
+"""Values whose image is made at once, without looking at what could be shared."""
+
+from __future__ import annotations
+
+from snakepit_bridge.values.decode import decode
+from snakepit_bridge.values.short import pack_short
+
+
+def test_few_bytes_are_short_and_1_kib_is_not():
+    few = b"\x00\xff" * 511
+    image = pack_short(few)
+    assert image is not None
+    assert decode(image) == few
+    # From here on, a stream may share it: a quarter of the least `sharedMemory.fromBytes`.
+    assert pack_short(bytes(1024)) is None
+
+
+def test_bytes_of_another_type_are_not_short():
+    class Named(bytes): ...
+
+    assert pack_short(Named(b"x")) is None
+    assert pack_short(bytearray(b"x")) is None
+    assert pack_short({"data": b"x"}) is None
