@@ -26,7 +26,7 @@ describe.each(DETAIL_TRANSPORTS)("over %s", (transport) => {
 
 	test("items of an iterable reach the tool in order, many times its credit", async () => {
 		const { connection } = await worker();
-		const items = Array.from({ length: 300 }, (_, i) => ({ i }));
+		const items = Array.from({ length: 1_000 }, (_, i) => ({ i }));
 		expect(await call(connection, "collect", {}, { input: items })).toEqual(
 			items,
 		);
@@ -40,7 +40,8 @@ describe.each(DETAIL_TRANSPORTS)("over %s", (transport) => {
 		expect((await doubled.next()).value).toBe(0);
 		expect((await doubled.next()).value).toBe(2);
 		await connection.ping?.(new AbortController().signal);
-		expect(source.taken).toBeLessThan(60);
+		// 256 small items are under way, at most, and those that the worker has read and not answered.
+		expect(source.taken).toBeLessThan(300);
 		await doubled.return?.();
 		await expect.poll(() => source.closed).toBe(true);
 	});

@@ -28,7 +28,7 @@ export class CreditWindow {
 		const { chunks, smallBytes } = this.credit;
 		if (this.outChunks >= chunks && this.outBytes >= smallBytes) return false;
 		this.outChunks++;
-		this.outBytes += counted(bytes);
+		this.outBytes += countedBytes(bytes);
 		return true;
 	}
 
@@ -36,7 +36,7 @@ export class CreditWindow {
 	take(bytes: number): number {
 		const { chunks, smallBytes } = this.credit;
 		this.takenChunks++;
-		this.takenBytes += counted(bytes);
+		this.takenBytes += countedBytes(bytes);
 		if (
 			this.takenChunks < Math.max(1, Math.floor(chunks / 2)) ||
 			this.takenBytes < smallBytes / 2
@@ -51,6 +51,7 @@ export class CreditWindow {
 	}
 }
 
-function counted(bytes: number): number {
+/** What a chunk or an item of so many bytes counts. */
+export function countedBytes(bytes: number): number {
 	return Math.max(bytes, LEAST_COUNTED_BYTES);
 }

@@ -1,6 +1,7 @@
 import { InputError, type SnakepitError } from "@snakepit/core";
 import { encodeValue } from "../values/encode-value.ts";
 import type { Conversation } from "./conversation.ts";
+import { InputWindow } from "./input-window.ts";
 import { thrownText } from "./thrown-text.ts";
 
 /** What a pump needs of the conversation. */
@@ -22,7 +23,7 @@ export class InputPump {
 	private readonly refuse: (error: SnakepitError) => void;
 	private iterator: AsyncIterator<unknown> | Iterator<unknown> | undefined;
 	private state: PumpState = { kind: "waiting" };
-	private credit = 0;
+	private readonly window = new InputWindow();
 	private sent = 0;
 
 	/** @param refuse ends the call: an item cannot cross. */
@@ -38,10 +39,10 @@ export class InputPump {
 		this.refuse = refuse;
 	}
 
-	/** The worker takes this many more items. */
+	/** See `InputWindow.grant`. */
 	grant(items: number): void {
-		this.credit += items;
-		if (this.state.kind !== "waiting") return;
+		this.window.grant(items);
+		if (this.state.kind !== "waiting" || !this.window.isOpen) return;
 		this.state = { kind: "pumping" };
 		void this.pump();
 	}
@@ -62,7 +63,7 @@ export class InputPump {
 
 	/** Never rejects. */
 	private async pump(): Promise<void> {
-		while (this.credit > 0) {
+		while (this.window.isOpen) {
 			const next = await this.next();
 			if (this.state.kind !== "pumping") return;
 			if (next.done) {
@@ -71,7 +72,6 @@ export class InputPump {
 				this.line.send({ $case: "inputEnd", value }, "the end of the input");
 				return;
 			}
-			this.credit--;
 			try {
 				this.sendItem(next.value);
 			} catch (error) {
@@ -102,11 +102,10 @@ export class InputPump {
 
 	private sendItem(item: unknown): void {
 		const root = `$input[${this.sent++}]`;
-		const value = {
-			callId: this.callNumber,
-			value: encodeValue(item, { root }),
-		};
+		const image = encodeValue(item, { root });
+		const value = { callId: this.callNumber, value: image };
 		this.line.send({ $case: "input", value }, root);
+		this.window.take(image.byteLength);
 	}
 }
 
