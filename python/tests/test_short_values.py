@@ -6,7 +6,7 @@ from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.short import pack_short
 
 
-def test_few_bytes_are_short_and_1_kib_is_not():
+def test_few_bytes_are_short_and_1_kib_is_not() -> None:
     few = b"\x00\xff" * 511
     image = pack_short(few)
     assert image is not None
@@ -15,7 +15,7 @@ def test_few_bytes_are_short_and_1_kib_is_not():
     assert pack_short(bytes(1024)) is None
 
 
-def test_bytes_of_another_type_are_not_short():
+def test_bytes_of_another_type_are_not_short() -> None:
     class Named(bytes): ...
 
     assert pack_short(Named(b"x")) is None
