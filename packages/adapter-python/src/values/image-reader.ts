@@ -62,10 +62,14 @@ export class ImageReader {
 		this.#keys = new Array<string>(KEY_SLOTS);
 	}
 
-	/** Ends it: all of it is read, and nothing is kept here. */
+	/** All of it is read. */
 	finish(): void {
 		const left = this.#end - this.#position;
 		if (left !== 0) this.fail(`${left} bytes after its end`);
+	}
+
+	/** Keeps nothing of it, whether it could be read or not: the next image begins without it. */
+	release(): void {
 		this.#bytes = NO_BYTES;
 		this.#floats = undefined;
 		this.#keys = undefined;

@@ -57,6 +57,7 @@ export class ValueDecoder {
 				cause,
 			});
 		} finally {
+			reader.release();
 			this.#attachment = undefined;
 			this.#session = undefined;
 		}

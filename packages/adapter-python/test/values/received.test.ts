@@ -46,3 +46,12 @@ test("bytes that others may read again stay as they are", () => {
 		expect(Buffer.compare(bytes, sent)).toBe(0);
 	}
 });
+
+test("what follows a large message that cannot be read is read as it is", () => {
+	const large = encodeValue({ text: "x".repeat(1_000), count: 1 });
+	const small = { ratio: 1 / 3, count: 2 };
+	// Its last value is cut off.
+	const cut = large.subarray(0, -1);
+	expect(() => decodeValue(cut)).toThrow(/malformed/);
+	expect(decodeValue(encodeValue(small))).toEqual(small);
+});
