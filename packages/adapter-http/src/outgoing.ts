@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
 import { InputError, type Ran } from "@snakepit/core";
 import type { CallOptions } from "@snakepit/core/adapter";
+import { messageOf } from "@snakepit/core/adapter";
 
 /** One request, ready to be sent. */
 export interface Outgoing {
@@ -157,7 +158,7 @@ function json(value: unknown, ran: Ran): string {
 	try {
 		text = JSON.stringify(value);
 	} catch (cause) {
-		throw notJson((cause as Error).message, ran, cause);
+		throw notJson(messageOf(cause), ran, cause);
 	}
 	if (text === undefined) throw notJson(`it is of type ${typeof value}`, ran);
 	return text;

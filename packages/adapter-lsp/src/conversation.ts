@@ -11,6 +11,7 @@ import {
 	ConnectionBrokenError,
 	callAborted,
 	type InputErrorCode,
+	messageOf,
 	type WorkerProcess,
 } from "@snakepit/core/adapter";
 import {
@@ -215,7 +216,7 @@ export class LspConversation {
 			return refusedBy(error as Failure, method, "LSP error");
 		return new ConnectionBrokenError({
 			ran: "maybe",
-			message: this.#ended ?? String(error),
+			message: this.#ended ?? messageOf(error),
 			cause: error,
 		});
 	}
@@ -262,10 +263,9 @@ function transferable(
 	try {
 		bytes = Buffer.byteLength(JSON.stringify(params));
 	} catch (error) {
-		const { message } = error as Error;
 		throw refused(
 			"VALUE_NOT_TRANSFERABLE",
-			`cannot be JSON: ${message}`,
+			`cannot be JSON: ${messageOf(error)}`,
 			error,
 		);
 	}

@@ -44,6 +44,7 @@ export {
 	programSpec,
 } from "./program-options.ts";
 export type { LocatedRun, RemoteUsage, WorkerPlace } from "./remote-worker.ts";
+export { messageOf } from "./thrown.ts";
 export type {
 	WorkerLogRecord,
 	WorkerProcess,

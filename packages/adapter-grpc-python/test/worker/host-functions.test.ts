@@ -73,6 +73,47 @@ describe.each(DETAIL_TRANSPORTS)("over %s", (transport) => {
 		expect(other).toMatchObject({ cause: { code: "FUNCTION_NOT_FOUND" } });
 	});
 
+	test("a function that throws what cannot be read fails the tool's call, and nothing else", async () => {
+		const unreadable = () =>
+			new Proxy(new Error("hidden"), {
+				get: () => {
+					throw new Error("not to be read");
+				},
+			});
+		const { connection } = await withFunctions({
+			hides: () => {
+				throw unreadable();
+			},
+			nothing: () => {
+				throw Object.create(null);
+			},
+			floods: () => {
+				throw Object.assign(new Error("x".repeat(9_000_000)), {
+					code: "y".repeat(90_000_000),
+				});
+			},
+			getter: () => ({
+				get rows(): never {
+					throw new Error("not loaded");
+				},
+			}),
+		});
+		const caught = async (name: string) =>
+			(await call(connection, "ask_and_catch", [name])) as string[];
+		const shown = "a value that cannot be shown";
+		expect(await caught("hides")).toEqual(["Error", shown]);
+		expect(await caught("nothing")).toEqual(["Error", shown]);
+		expect((await caught("floods"))[0]).toBe("y".repeat(200));
+		expect(await caught("getter")).toEqual([
+			"VALUE_NOT_TRANSFERABLE",
+			"$.rows cannot be read: not loaded",
+		]);
+		expect(await failureOf(call(connection, "ask", ["hides"]))).toMatchObject({
+			code: "TOOL_FAILED",
+		});
+		expect(await call(connection, "add", { a: 1 })).toBe(2);
+	});
+
 	test("a function that is not there fails the tool's call, with those that are", async () => {
 		const { connection } = await withFunctions({ price: () => 1 });
 		for (const name of ["prize", "constructor", "__proto__"]) {

@@ -3,7 +3,10 @@ import { decodeValue } from "../values/decode-value.ts";
 import { encodeValue } from "../values/encode-value.ts";
 import type { HostMessage } from "./frame-codec.ts";
 import type { OngoingCall } from "./ongoing-call.ts";
-import { thrownMessage } from "./thrown-text.ts";
+import { boundedText, thrownMessage } from "./thrown-text.ts";
+
+/** A code is a word or two. */
+const MOST_OF_CODE = 200;
 
 /** What a host function gets beside its argument. */
 export interface HostFunctionContext {
@@ -129,18 +132,25 @@ export class HostFunctions {
 
 /** Code and message of what was thrown; never its stack, which stays in this program. */
 function failureOf(hostCallId: number, error: unknown): HostMessage {
-	const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
 	return {
 		$case: "hostFailure",
 		value: {
 			hostCallId,
-			code:
-				typeof code === "string"
-					? code
-					: typeof name === "string"
-						? name
-						: "Error",
+			code: codeOf(error),
 			message: thrownMessage(error),
 		},
 	};
+}
+
+function codeOf(error: unknown): string {
+	try {
+		const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
+		const found = [code, name].find((each) => typeof each === "string");
+		return found === undefined
+			? "Error"
+			: boundedText((found as string).slice(0, MOST_OF_CODE));
+	} catch {
+		// Its own code threw.
+		return "Error";
+	}
 }

@@ -1,3 +1,5 @@
+import { messageOf } from "@snakepit/core/adapter";
+
 const MAX_TEXT_LENGTH = 65_536;
 
 /** What was thrown, in words that can cross. Never empty. */
@@ -11,10 +13,7 @@ export function thrownText(thrown: unknown): string {
 
 /** The message of what was thrown, or it in words. */
 export function thrownMessage(thrown: unknown): string {
-	const { message } = (thrown ?? {}) as { message?: unknown };
-	return typeof message === "string"
-		? boundedText(message)
-		: thrownText(thrown);
+	return boundedText(messageOf(thrown)) || "an error without a message";
 }
 
 /** Text as a frame may carry it: no lone surrogates, and not without end. */

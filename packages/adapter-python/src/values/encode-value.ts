@@ -8,13 +8,7 @@ import {
 	SMALL_IMAGE_BYTES,
 } from "./image-writer.ts";
 import { areDateTimes, encodeDateTimes } from "./moments.ts";
-import {
-	describe,
-	NoImage,
-	propertyPlace,
-	remedyFor,
-	within,
-} from "./no-image.ts";
+import { describe, NoImage, propertyPlace, remedyFor } from "./no-image.ts";
 import { Tuple } from "./tuple.ts";
 
 /** How `encodeValue` writes an image. */
@@ -80,9 +74,7 @@ class Encoder {
 		} catch (error) {
 			this.ancestors.length = 0;
 			this.writer.finish();
-			throw error instanceof NoImage
-				? error.toInputError(options.root ?? "$")
-				: error;
+			throw NoImage.of(error).toInputError(options.root ?? "$");
 		}
 		return this.writer.finish();
 	}
@@ -166,7 +158,7 @@ class Encoder {
 				this.value(item);
 			}
 		} catch (error) {
-			throw within(error, `[${i}]`);
+			throw NoImage.of(error).within(`[${i}]`);
 		}
 	}
 
@@ -182,7 +174,7 @@ class Encoder {
 		const items: unknown[] = [];
 		for (const key of Object.keys(value)) {
 			// Read once: a getter may return something else the next time.
-			const property = (value as Record<string, unknown>)[key];
+			const property = propertyOf(value, key);
 			if (property === undefined) continue;
 			keys.push(key);
 			items.push(property);
@@ -214,7 +206,7 @@ class Encoder {
 				this.value(items[i]);
 			}
 		} catch (error) {
-			throw within(error, propertyPlace(keys[i] ?? ""));
+			throw NoImage.of(error).within(propertyPlace(keys[i] ?? ""));
 		}
 	}
 
@@ -232,10 +224,18 @@ class Encoder {
 						typeof key === "object" ? `<value ${index}>` : `[${keyText(key)}]`;
 					this.value(items[index]);
 				} catch (error) {
-					throw within(error, place);
+					throw NoImage.of(error).within(place);
 				}
 			}
 		});
+	}
+}
+
+function propertyOf(value: object, key: string): unknown {
+	try {
+		return (value as Record<string, unknown>)[key];
+	} catch (error) {
+		throw NoImage.of(error).within(propertyPlace(key));
 	}
 }
 

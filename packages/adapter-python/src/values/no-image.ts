@@ -1,5 +1,5 @@
 import { InputError } from "@snakepit/core";
-import type { InputErrorCode } from "@snakepit/core/adapter";
+import { type InputErrorCode, messageOf } from "@snakepit/core/adapter";
 
 /** A value, or a part of it, that cannot cross. The path grows while the error leaves the containers around it. */
 export class NoImage extends Error {
@@ -7,13 +7,24 @@ export class NoImage extends Error {
 	readonly code: InputErrorCode;
 	private path = "";
 
-	/** @param problem continues a sentence that begins with the path: `is a function`. */
+	/**
+	 * @param problem continues a sentence that begins with the path: `is a function`.
+	 * @param cause what the value's own code threw.
+	 */
 	constructor(
 		problem: string,
 		code: InputErrorCode = "VALUE_NOT_TRANSFERABLE",
+		cause?: unknown,
 	) {
-		super(problem);
+		super(problem, cause === undefined ? undefined : { cause });
 		this.code = code;
+	}
+
+	/** Of what was thrown while a value was read: by a getter or a proxy, for example. */
+	static of(thrown: unknown): NoImage {
+		if (thrown instanceof NoImage) return thrown;
+		const problem = `cannot be read: ${messageOf(thrown)}`;
+		return new NoImage(problem, "VALUE_NOT_TRANSFERABLE", thrown);
 	}
 
 	/** Adds the place in the container at hand to the front of the path. */
@@ -33,13 +44,9 @@ export class NoImage extends Error {
 					? this.message
 					: `${shortened(path)} ${this.message}`,
 			path,
+			cause: this.cause,
 		});
 	}
-}
-
-/** Adds a place to a {@link NoImage}; other errors pass as they are. */
-export function within(error: unknown, place: string): unknown {
-	return error instanceof NoImage ? error.within(place) : error;
 }
 
 /** The place of a property, as one would write it in a program. */

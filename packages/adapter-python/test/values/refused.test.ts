@@ -27,6 +27,26 @@ cycle.push({ again: cycle });
 const deep = (levels: number): unknown =>
 	levels === 0 ? 1 : [deep(levels - 1)];
 
+test("a value whose own code throws while it is read is refused with its path, and what it threw is the cause", () => {
+	const thrown = new Error("not loaded");
+	const lazy = {
+		get rows(): never {
+			throw thrown;
+		},
+	};
+	const error = refusal({ tables: [lazy] });
+	expect(error).toMatchObject({
+		code: "VALUE_NOT_TRANSFERABLE",
+		ran: "no",
+		path: "$.tables[0].rows",
+		message: "$.tables[0].rows cannot be read: not loaded",
+	});
+	expect(error.cause).toBe(thrown);
+	const revoked = Proxy.revocable({}, {});
+	revoked.revoke();
+	expect(refusal({ a: revoked.proxy }).path).toBe("$.a");
+});
+
 describe("a value without image is named by its path", () => {
 	test.each<[string, unknown, string, RegExp]>([
 		["undefined", undefined, "$", /undefined/],

@@ -1,4 +1,8 @@
-import { callAborted, type WorkerProcess } from "@snakepit/core/adapter";
+import {
+	callAborted,
+	messageOf,
+	type WorkerProcess,
+} from "@snakepit/core/adapter";
 import { contentLengthFraming } from "../framing/content-length-framing.ts";
 import { lineFraming } from "../framing/line-framing.ts";
 import { STDIO_DEFAULTS } from "../stdio-options.ts";
@@ -132,7 +136,7 @@ export class JsonRpcConversation {
 		else
 			this.#handle(method, params, new AbortController().signal).catch(
 				(error: unknown) =>
-					this.#log(`the handler of ${method} failed: ${String(error)}`),
+					this.#log(`the handler of ${method} failed: ${messageOf(error)}`),
 			);
 	}
 
@@ -145,7 +149,7 @@ export class JsonRpcConversation {
 			if (part === undefined || onPart === undefined) return false;
 			onPart(part.value);
 		} catch (error) {
-			this.#log(`the option progress failed at ${method}: ${String(error)}`);
+			this.#log(`the option progress failed at ${method}: ${messageOf(error)}`);
 		}
 		return true;
 	}

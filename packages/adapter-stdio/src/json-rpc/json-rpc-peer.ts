@@ -1,4 +1,5 @@
 import { finished, type Readable, type Writable } from "node:stream";
+import { messageOf } from "@snakepit/core/adapter";
 import { type Framing, FramingError } from "../framing/framing.ts";
 import { type Failure, type Id, readMessage } from "./message.ts";
 
@@ -207,12 +208,18 @@ export class JsonRpcPeer {
 }
 
 function failureOf(error: unknown): Failure {
-	const { code, data } = (error ?? {}) as Partial<Failure>;
-	return {
-		code: typeof code === "number" ? code : INTERNAL_ERROR,
-		message: error instanceof Error ? error.message : String(error),
-		...(isJson(data) && { data }),
-	};
+	const message = messageOf(error);
+	try {
+		const { code, data } = (error ?? {}) as Partial<Failure>;
+		return {
+			code: typeof code === "number" ? code : INTERNAL_ERROR,
+			message,
+			...(isJson(data) && { data }),
+		};
+	} catch {
+		// Its own code threw.
+		return { code: INTERNAL_ERROR, message };
+	}
 }
 
 function isJson(value: unknown): boolean {

@@ -5,6 +5,7 @@ import {
 	type Connection,
 	ConnectionBrokenError,
 	callAborted,
+	messageOf,
 	programSpec,
 	type WorkerProcess,
 } from "@snakepit/core/adapter";
@@ -144,7 +145,7 @@ function broken(why: string, ran: "no" | "maybe"): ConnectionBrokenError {
 
 function refused(command: string, line: string, error: unknown): ToolError {
 	const { name, message } =
-		error instanceof Error ? error : new Error(String(error));
+		error instanceof Error ? error : new Error(messageOf(error));
 	return new ToolError({
 		ran: "maybe",
 		message: `"${command}" was answered with ${quoted(line)}: ${message}`,

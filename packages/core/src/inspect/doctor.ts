@@ -6,8 +6,8 @@ import type { LayerReport, Protection } from "../protection.ts";
 import { loadSqlite } from "../registry/sqlite.ts";
 import { POOL_CHECKS } from "../resolve-options.ts";
 import { RUN_CHECKS } from "../run/run-options.ts";
+import { asError } from "../thrown.ts";
 import {
-	asError,
 	attempt,
 	examine,
 	inspectAdapter,

@@ -10,6 +10,7 @@ import type { LayerReport, Protection } from "../protection.ts";
 import { LedgerDirectory } from "../registry/ledger-directory.ts";
 import type { Sqlite } from "../registry/sqlite.ts";
 import { AUDIT_DEFAULTS } from "../run/run-option-groups.ts";
+import { asError } from "../thrown.ts";
 import { NOTHING_FOUND } from "./find-dead-runs.ts";
 import { inspectLedger } from "./ledger-report.ts";
 import { lookAsReaper } from "./look-as-reaper.ts";
@@ -181,8 +182,4 @@ export function attempt<Value>(look: () => Value): Value | Error {
 	} catch (error) {
 		return asError(error);
 	}
-}
-
-export function asError(error: unknown): Error {
-	return error instanceof Error ? error : new Error(String(error));
 }

@@ -13,6 +13,7 @@ import {
 } from "../process/owned-process.ts";
 import type { SpecSetting } from "../process/process-spec.ts";
 import type { Killer } from "../registry/process-registry.ts";
+import { messageOf } from "../thrown.ts";
 import type { ProcessExit, World } from "../world.ts";
 import { releaseInput } from "./job-input.ts";
 import type { ResolvedJob } from "./job-options.ts";
@@ -280,7 +281,7 @@ function startError(error: unknown): SnakepitError {
 	return new StartError({
 		code: "SPAWN_FAILED",
 		ran: "no",
-		message: `A job could not be started: ${error instanceof Error ? error.message : String(error)}`,
+		message: `A job could not be started: ${messageOf(error)}`,
 		cause: error,
 	});
 }

@@ -1,4 +1,5 @@
 import { ConnectionBrokenError, SnakepitError, ToolError } from "../errors.ts";
+import { asError } from "../thrown.ts";
 import type { CallAttempt } from "./call-attempt.ts";
 
 /** An attempt that was not sent. */
@@ -14,8 +15,8 @@ export function translate(
 	error: unknown,
 	{ call, worker }: CallAttempt,
 ): SnakepitError {
-	if (error instanceof SnakepitError) return error;
-	const cause = error instanceof Error ? error : new Error(String(error));
+	const cause = asError(error);
+	if (cause instanceof SnakepitError) return cause;
 	return new ToolError({
 		ran: "maybe",
 		message: `"${call.command}" failed on worker ${worker.ref.workerId}: ${cause.message}`,

@@ -1,6 +1,7 @@
 import { failing } from "../callers-frames.ts";
 import { ConnectionBrokenError, InputError, OptionsError } from "../errors.ts";
 import { aFunction, checkOptions, show } from "../option-check.ts";
+import { messageOf } from "../thrown.ts";
 import { EXECUTE_CHECKS, type ExecuteOptions } from "./call-options.ts";
 import type { LongWork } from "./work.ts";
 
@@ -56,7 +57,10 @@ export function leaseWork(
 				// Most likely a client that lost its server: how the worker ended says more.
 				if (!worker.takesCalls) throw lost(error);
 				// Whatever it is an instance of, it is no statement about this worker.
-				failed = { report: new Error(String(error), { cause: error }), error };
+				failed = {
+					report: new Error(messageOf(error), { cause: error }),
+					error,
+				};
 				throw failed.report;
 			}
 		},

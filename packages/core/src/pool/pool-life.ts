@@ -1,6 +1,7 @@
 import type { Afterwards, CloseManner } from "../close-manner.ts";
 import type { SnakepitEvent } from "../events.ts";
 import type { ResolvedOptions } from "../options.ts";
+import { asError } from "../thrown.ts";
 import type { World } from "../world.ts";
 import { cutByClose, poolClosed } from "./call-errors.ts";
 import type { Calls } from "./calls.ts";
@@ -72,7 +73,7 @@ export class PoolLife {
 			// Before anybody hears that it is open, and may close it.
 			this.#endWatch = adapter.watch?.(workerSet.reloads) ?? this.#endWatch;
 		} catch (error) {
-			const shown = error instanceof Error ? error : new Error(String(error));
+			const shown = asError(error);
 			const wallMs = clock.wall();
 			emit({ type: "pool.start_failed", wallMs, ...about, error: shown });
 			if (this.#state.kind === "closing") await this.#state.closed;

@@ -3,8 +3,8 @@ import type { Adapter, LaunchSpec, PreloadPlace } from "../adapter.ts";
 import type { ErrorCode } from "../error-codes.ts";
 import { SnakepitError, StartError } from "../errors.ts";
 import type { ProcessIdentity } from "../identity.ts";
+import { messageOf } from "../thrown.ts";
 import { type PoolProcessSetting, poolPlace } from "../worker/pool-process.ts";
-import { messageOf } from "../worker/start-errors.ts";
 import type { ProcessSource, ProcessSpec, StartedProcess } from "../world.ts";
 import { PreloadedParent } from "./preloaded-parent.ts";
 

@@ -6,6 +6,7 @@ import {
 	outOfDescriptors,
 	unwritableRemedy,
 } from "../os/system-refusal.ts";
+import { messageOf } from "../thrown.ts";
 
 /** What happened and what to do, for each way in which a ledger fails. */
 const FAILURES: Readonly<
@@ -94,10 +95,6 @@ export function systemCodeOf(error: unknown): string {
 		if (typeof code === "string") return code;
 	}
 	return "unknown";
-}
-
-function messageOf(error: unknown): string {
-	return error instanceof Error ? error.message : String(error);
 }
 
 /** Whether nothing more can be opened now: SQLite does not report why it could not. */

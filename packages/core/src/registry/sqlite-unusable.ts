@@ -1,4 +1,5 @@
 import { RegistryError } from "../errors.ts";
+import { messageOf } from "../thrown.ts";
 
 /** Where its package is: a binary that is missing there is no bundler's doing. */
 const OWN_PACKAGE = /[\\/]node_modules[\\/]better-sqlite3[\\/]/;
@@ -23,12 +24,12 @@ export function sqliteUnusable(cause: unknown): RegistryError {
 	return new RegistryError({
 		code: "REGISTRY_UNSUPPORTED",
 		ran: "no",
-		message: messageOf(thrown),
+		message: wordsFor(thrown),
 		cause,
 	});
 }
 
-function messageOf(thrown: string): string {
+function wordsFor(thrown: string): string {
 	if (NOT_FOUND.test(thrown))
 		return `The ledger's native module better-sqlite3 is not installed where this program runs (${thrown}). A bundle does not contain it. Run npm install better-sqlite3 next to the program, or copy it there with its node_modules.`;
 	if (OUT_OF_PLACE.test(thrown) && !OWN_PACKAGE.test(thrown))
@@ -38,6 +39,6 @@ function messageOf(thrown: string): string {
 
 /** Without the list of the modules that required it. */
 function firstLine(error: unknown): string {
-	const text = error instanceof Error ? error.message : String(error);
+	const text = messageOf(error);
 	return text.replace(/\n.*/s, "");
 }

@@ -5,7 +5,7 @@ import type {
 	ProtectionContext,
 	WatchedWorker,
 } from "../protection.ts";
-import { messageOf } from "../worker/start-errors.ts";
+import { messageOf } from "../thrown.ts";
 
 /** The protections of one run: engaged before its first worker, released after its last. */
 export class Engagements {

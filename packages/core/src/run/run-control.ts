@@ -20,7 +20,7 @@ import { loadLate } from "../os/load-late.ts";
 import type { EventHub } from "../pool/event-hub.ts";
 import type { VisiblePool } from "../pool/visible-pool.ts";
 import type { HostProgram, RunRecord } from "../registry/process-registry.ts";
-import { messageOf } from "../worker/start-errors.ts";
+import { messageOf } from "../thrown.ts";
 import type { Clock, Random } from "../world.ts";
 
 export interface RunControlSetting {

@@ -7,6 +7,7 @@ import {
 	ToolError,
 } from "../errors.ts";
 import type { ArgsOf, CommandOf, ResultOf, ToolMap } from "../pool/tools.ts";
+import { asError } from "../thrown.ts";
 import type { ScriptedAdapterOptions } from "./scripted-adapter.ts";
 import { ScriptedQueue } from "./scripted-queue.ts";
 import type { ScriptedWorker } from "./scripted-worker.ts";
@@ -175,8 +176,7 @@ export function scriptedConnection(
 function translate(error: unknown, signal: AbortSignal): unknown {
 	if (error instanceof SnakepitError) return error;
 	if (signal.aborted) return aborted(signal);
-	const { name, message, stack } =
-		error instanceof Error ? error : new Error(String(error));
+	const { name, message, stack } = asError(error);
 	return new ToolError({
 		ran: "maybe",
 		message: `The script failed: ${name}: ${message}`,

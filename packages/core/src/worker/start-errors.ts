@@ -2,6 +2,7 @@ import type { WorkerSlot } from "../adapter.ts";
 import { SnakepitError, StartError } from "../errors.ts";
 import { describeExit } from "../process/describe-exit.ts";
 import type { EndReason } from "../registry/process-registry.ts";
+import { messageOf } from "../thrown.ts";
 import type { ProcessExit } from "../world.ts";
 import type { Worker } from "./worker.ts";
 import { outputTailOf } from "./worker-lost.ts";
@@ -105,11 +106,6 @@ export function withLastLines<Thrown>(
 		message: error.message + words,
 		cause: error.cause,
 	});
-}
-
-/** The message of anything that was thrown. */
-export function messageOf(error: unknown): string {
-	return error instanceof Error ? error.message : String(error);
 }
 
 /** Whatever a start threw, as a start error. */

@@ -3,6 +3,7 @@ import type { StartError } from "../errors.ts";
 import type { ResolvedOptions } from "../options.ts";
 import { type OwnedProcess, startOwned } from "../process/owned-process.ts";
 import type { SpecSetting } from "../process/process-spec.ts";
+import { messageOf } from "../thrown.ts";
 import type { ProcessExit, StartedProcess, World } from "../world.ts";
 import { checkedConnection, checkedLaunch } from "./adapter-answers.ts";
 import { awaitLaunch } from "./awaited-launch.ts";
@@ -15,7 +16,6 @@ import { dumpUnreadyStacks } from "./stack-dump.ts";
 import {
 	exitedEarly,
 	isTimeout,
-	messageOf,
 	notReady,
 	notSpawned,
 	withdrawn,

@@ -264,3 +264,25 @@ test.each([Number.NaN, -1, Number.POSITIVE_INFINITY])(
 		events.assertPaired();
 	},
 );
+
+test("a call whose adapter rejects with what cannot be read fails as any other", async () => {
+	const { pool, clock, adapter, life, events, close } = closedVirtualPool({
+		commands: { work: scripts.work },
+	});
+	const unreadable = new Proxy(new Error("hidden"), {
+		get: () => {
+			throw new Error("not to be read");
+		},
+	});
+	overConnections(adapter, () => ({
+		execute: () => Promise.reject(unreadable),
+	}));
+	await Promise.all([life.open(), clock.advance(0)]);
+	expect(await outcome(pool.execute("work", 50))).toMatchObject({
+		kind: "error",
+		code: "TOOL_FAILED",
+		error: { message: expect.stringContaining("a value that cannot be shown") },
+	});
+	await close();
+	events.assertPaired();
+});
