@@ -38,7 +38,7 @@ function aText(value: unknown): string | undefined {
 }
 
 /**
- * Finds a living run of this user, and returns a client of it. It is not connected until it is asked for something.
+ * Finds a living run of this user, and returns a client of it. The client connects with its first request.
  *
  * @throws ControlError `NO_SUCH_RUN` with those that there are; `SEVERAL_RUNS`; `INVALID_OPTION`.
  */

@@ -15,7 +15,7 @@ import type { ServedState, ServedTick } from "./watchers.ts";
 export type RunUpdate =
 	| { readonly kind: "state"; readonly state: ServedTick }
 	| { readonly kind: "event"; readonly event: ControlledEvent }
-	/** This client was too slow, and so many events were left out. */
+	/** This client was too slow, so events were left out: `records` says how many. */
 	| { readonly kind: "lost"; readonly records: number };
 
 /** What a stream of logs brings. */
@@ -50,9 +50,9 @@ export interface ControlClientSetting {
 export class ControlClient implements Disposable {
 	readonly run: FoundRun;
 	readonly #setting: ControlClientSetting;
-	/** For what looks at the run. It has no limit: streams stay, and the others must not wait for their end. */
+	/** For requests that only read. Their number has no limit: a stream stays open, and other requests must not wait for its end. */
 	readonly #looks = new http.Agent({ keepAlive: true });
-	/** For acts and calls: more at once wait for each other. */
+	/** For acts and calls: their number at one time is limited, and further ones wait. */
 	readonly #acts = new http.Agent({ keepAlive: true, maxSockets: 4 });
 
 	constructor(setting: ControlClientSetting) {
@@ -87,7 +87,7 @@ export class ControlClient implements Disposable {
 		const query = new URLSearchParams();
 		for (const [name, value] of Object.entries(filter))
 			if (value !== undefined) query.set(name, value);
-		// A worker that says nothing is no sign of a hung program.
+		// Silence is normal here: workers may print nothing for hours.
 		for await (const { name, data } of this.#stream(
 			`/v1/logs?${query}`,
 			signal,
@@ -99,7 +99,7 @@ export class ControlClient implements Disposable {
 		}
 	}
 
-	/** What the workers of a pool can be asked for; `undefined` when its adapter cannot say. */
+	/** The commands of a pool's workers; `undefined` when its adapter does not know them. */
 	async tools(pool: string): Promise<readonly ToolSnapshot[] | undefined> {
 		const path = `/v1/pools/${encodeURIComponent(pool)}/tools`;
 		const { tools } = (await this.#json("GET", path)) as {
@@ -142,7 +142,7 @@ export class ControlClient implements Disposable {
 		this.#acts.destroy();
 	}
 
-	/** One request and its answer. What has a body takes as long as it takes, as long as the program answers `/v1/state`. */
+	/** One request and its answer. A request with a body has no time limit while the program answers `/v1/state`. */
 	async #json(
 		method: "GET" | "POST",
 		path: string,
@@ -215,7 +215,7 @@ export class ControlClient implements Disposable {
 		sent.on("response", resolve);
 		sent.on("error", reject);
 		sent.end(text);
-		// An act or a call takes its time: meanwhile the program is asked whether it lives.
+		// An act or a call may take long. Meanwhile, this checks that the program still answers.
 		const timer = silence(silentMs, () => {
 			if (body === undefined) sent.destroy(this.#silent());
 			else
@@ -273,7 +273,7 @@ async function textOf(
 	return Buffer.concat(chunks).toString("utf8");
 }
 
-/** Calls `action` when it was not restarted for so long; never without a time. */
+/** Calls `action` when the timer was not restarted for this long; never if there is no time. */
 function silence(
 	ms: number | undefined,
 	action: () => void,

@@ -1,16 +1,16 @@
-/** Codes of {@link ControlError} that the client itself has; others are those of the server, and of core. */
+/** Codes of {@link ControlError} that the client creates; the others come from the server and from core. */
 export type ControlErrorCode =
-	/** No run answers that fits what was asked for. */
+	/** No run that fits the options answers. */
 	| "NO_SUCH_RUN"
 	/** An option of `attach` is misspelt or out of range. */
 	| "INVALID_OPTION"
 	/** Several runs fit: name one. */
 	| "SEVERAL_RUNS"
-	/** The program is there and does not answer: it is stopped, or its event loop is blocked. */
+	/** The program exists but does not answer: it is stopped, or its event loop is blocked. */
 	| "HOST_SILENT"
 	/** The program ended, or closed its run. */
 	| "HOST_GONE"
-	/** What answered is no server of this package's version. */
+	/** The server that answered is not one of this package's version. */
 	| "INVALID_ANSWER"
 	/** The program does not allow it. */
 	| "SCOPE_NOT_ALLOWED"
@@ -18,13 +18,13 @@ export type ControlErrorCode =
 	| "NO_SUCH_POOL"
 	| (string & {});
 
-/** A run could not be looked at, or did not do what was asked. */
+/** A run could not be inspected, or did not carry out a request. */
 export class ControlError extends Error {
 	override readonly name: string = "ControlError";
 	readonly code: ControlErrorCode;
 	/** Of a call: whether its work may have begun. */
 	readonly ran: "no" | "maybe" | undefined;
-	/** Of a call whose tool failed: what it raised, in the terms of its language. */
+	/** If the tool of a call failed: the error that it raised, as its language describes it. */
 	readonly remote: unknown;
 
 	constructor(fields: {

@@ -20,13 +20,13 @@ export interface ControlServerSetting {
 }
 
 export interface ControlServer {
-	/** Serves a connection that was accepted. It keeps no program open. */
+	/** Serves a connection that was accepted. The connection does not keep the program running. */
 	accept(socket: Socket): void;
-	/** The run is over: ends streams after what they have, and connections after the answer under way. */
+	/** The run is over: each stream ends after its pending records, and each connection after its current answer. */
 	close(): void;
 }
 
-/** Serves a run over HTTP on connections that are handed to it: it listens nowhere. */
+/** Serves a run over HTTP on connections that its caller accepts: it does not listen itself. */
 export function serveControl(setting: ControlServerSetting): ControlServer {
 	return new HttpControlServer(setting);
 }
@@ -45,7 +45,7 @@ class HttpControlServer implements ControlServer {
 	constructor(setting: ControlServerSetting) {
 		this.#setting = setting;
 		this.#watchers = new Watchers(setting.run, setting.clock);
-		// What is no HTTP is of no interest.
+		// A connection that does not speak HTTP is ignored.
 		this.#http.on("clientError", (_, socket) => socket.destroy());
 	}
 
@@ -67,7 +67,7 @@ class HttpControlServer implements ControlServer {
 		for (const socket of [...this.#idle.keys()]) socket.destroy();
 	}
 
-	/** The next request has to come in time. */
+	/** The next request must arrive within the time limit. */
 	#wait(socket: Socket): void {
 		const end = (): void => void socket.destroy();
 		this.#idle.set(socket, this.#setting.clock.after(IDLE_MS, end));

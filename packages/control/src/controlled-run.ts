@@ -1,8 +1,8 @@
 import type { RunSnapshot, UsageSnapshot } from "./snapshot.ts";
 
-/** A run as its program makes it visible: what the server serves. Core implements it. */
+/** The view of a run that the server serves. Core implements it. */
 export interface ControlledRun {
-	/** Reads the run as it is now. `usage` of workers and `why` calls wait are `null` in it: the server knows them. */
+	/** Reads the current state of the run. In it, `usage` of workers and `why` calls wait are `null`: the server fills them in. */
 	look(): RunSnapshot;
 	/** What each worker's process group uses, by incarnation. Reads the process table: milliseconds. */
 	usage(): ReadonlyMap<
@@ -10,10 +10,10 @@ export interface ControlledRun {
 		Pick<UsageSnapshot, "residentBytes" | "cpuTimeMs">
 	>;
 	/**
-	 * Calls a listener with every event of a kind, until the returned function is called. A call has the one event of its
-	 * end among `"events"`.
+	 * Calls a listener with every event of a kind, until the returned function is called. Of a call, `"events"` contains
+	 * only its end.
 	 *
-	 * @param meter is called at the end of each call, before its event: an event that nobody wants need not be made.
+	 * @param meter is called at the end of each call, before its event; if it returns `false`, the event is not created.
 	 */
 	subscribe(
 		kind: "events" | "logs",
@@ -73,7 +73,7 @@ export const POOL_ACTS: readonly PoolAct[] = [
 	"kill",
 ];
 
-/** One pool, to act on. What it throws has a `code` and a message for people. */
+/** One pool, as clients control it. Its errors have a `code` and a message for people. */
 export interface ControlledPool {
 	/**
 	 * Carries out an act; resolves when it is done.
@@ -81,9 +81,9 @@ export interface ControlledPool {
 	 * @param parameters as the client sent them: the pool checks them.
 	 */
 	act(act: PoolAct, parameters: ActParameters, by: string): Promise<void>;
-	/** Runs one command, and returns its result; a stream's items, at most as many as `CALL_ITEMS`. */
+	/** Runs one command, and returns its result; of a stream, its items, at most `CALL_ITEMS`. */
 	call(call: CallParameters): Promise<unknown>;
-	/** What its workers can be asked for; `undefined` when the adapter cannot say. */
+	/** The commands of its workers; `undefined` when the adapter does not know them. */
 	tools(signal: AbortSignal): Promise<readonly ToolSnapshot[]> | undefined;
 }
 
@@ -112,13 +112,13 @@ export interface ToolSnapshot {
 	readonly description: string;
 	/** JSON Schema of the arguments. */
 	readonly argumentsSchema: unknown;
-	/** Whether it answers with a stream; absent where the adapter cannot say. */
+	/** Whether it answers with a stream; absent if the adapter does not know. */
 	readonly shape?: "unary" | "stream" | undefined;
-	/** How many calls a worker runs together, as a batch; absent where each is by itself. */
+	/** How many calls a worker runs together as a batch; absent if it does not batch them. */
 	readonly batchMax?: number | undefined;
 }
 
-/** Time, as the program has it. Its timers keep no program open. */
+/** The program's clock. Its timers do not keep the program running. */
 export interface ControlClock {
 	/** Milliseconds on a monotonic clock. */
 	now(): number;

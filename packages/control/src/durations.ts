@@ -1,6 +1,6 @@
 /**
- * Counts of durations in buckets that are 9 % wide: `[bucket, count]`, in no order. Those of several ticks and commands
- * are added with {@link addCounts}, so that a client has any window.
+ * Counts of durations in buckets that are 9 % wide: `[bucket, count]`, unordered. {@link addCounts} adds those of
+ * several ticks and commands, so a client can show any time window.
  */
 export type DurationCounts = readonly (readonly [number, number])[];
 
@@ -12,7 +12,7 @@ export function bucketOf(ms: number): number {
 	return Math.max(0, Math.floor(Math.log2(ms / LOWEST_MS) * PER_OCTAVE));
 }
 
-/** The shortest duration of a bucket, in milliseconds; of the one after it: the bucket's end. */
+/** The shortest duration of a bucket, in milliseconds. The bucket ends where the next one begins. */
 export function bucketStartMs(bucket: number): number {
 	return LOWEST_MS * 2 ** (bucket / PER_OCTAVE);
 }
@@ -27,7 +27,7 @@ export function addCounts(...all: readonly DurationCounts[]): DurationCounts {
 }
 
 /**
- * The duration that a share of all is shorter than, in milliseconds, to 9 %; `undefined` of nothing.
+ * The duration that the given share of all durations is below, in milliseconds, to 9 %; `undefined` if there are none.
  *
  * @param share from 0 to 1: 0.5 for the median.
  */

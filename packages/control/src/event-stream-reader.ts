@@ -1,9 +1,9 @@
 import { ControlError } from "./control-error.ts";
 
-/** A record is at most so long, in characters: a server that sends more is none of ours. */
+/** The longest record, in characters: a server that sends more is not a Snakepit server. */
 const RECORD_CHARACTERS = 64 << 20;
 
-/** Reads server-sent events as this package's server writes them: one line of name, one of JSON. */
+/** Reads server-sent events as this package's server writes them: one line with the name, one with JSON. */
 export async function* readEventStream(
 	source: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<{ readonly name: string; readonly data: unknown }, void> {

@@ -10,7 +10,7 @@ export interface FoundRun extends Omit<ControlRecord, "token"> {
 	readonly directory: string;
 }
 
-/** The private directories of runs are named so. */
+/** The names of the private directories of runs. */
 const NAME = /^snakepit-[0-9a-z]{7}-\w{10}$/;
 
 /**
@@ -43,12 +43,12 @@ export async function findRuns(
 	return living.flat().toSorted((a, b) => b.startedAtMs - a.startedAtMs);
 }
 
-/** Reads what is beside the socket of a run; `undefined` where there is none that this user may read and trust. */
+/** Reads the file beside the socket of a run; `undefined` if there is no file that this user may read and trust. */
 export function readRecord(directory: string): ControlRecord | undefined {
 	try {
 		const stats = lstatSync(directory);
 		if (!stats.isDirectory() || stats.uid !== process.getuid?.()) return;
-		// Who could write into it could make us send our token elsewhere.
+		// Another user who can write into it could make this client send its token elsewhere.
 		if ((stats.mode & 0o077) !== 0) return;
 		const text = readFileSync(join(directory, RECORD_NAME), "utf8");
 		return JSON.parse(text) as ControlRecord;
@@ -75,7 +75,7 @@ function real(path: string): readonly string[] {
 	}
 }
 
-/** A program that was killed leaves its socket, on which nobody listens; one that is stopped listens. */
+/** A killed program leaves its socket behind, and nothing listens on it. A stopped program still listens. */
 async function listens(directory: string): Promise<boolean> {
 	const { promise, resolve } = Promise.withResolvers<boolean>();
 	const socket = connect(join(directory, SOCKET_NAME));

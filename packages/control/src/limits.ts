@@ -1,30 +1,30 @@
 // Everything from outside has a limit. The numbers are part of README.md.
 
-/** A request has at most so many bytes of body. */
+/** The largest body of a request, in bytes. */
 export const BODY_BYTES: number = 1 << 20;
-/** A request has to be complete within this time, in milliseconds, or its connection is ended. */
+/** A request must be complete within this time, in milliseconds; otherwise its connection is closed. */
 export const REQUEST_MS = 10_000;
-/** A connection without a request is ended after this time, in milliseconds. */
+/** A connection without a request is closed after this time, in milliseconds. */
 export const IDLE_MS = 60_000;
-/** So many connections at once. */
+/** The most connections at one time. */
 export const CONNECTIONS = 16;
-/** So many streams of events and of logs at once. */
+/** The most streams of events and of logs at one time. */
 export const STREAMS = 8;
-/** The state is read, and sent to streams, once in so many milliseconds. */
+/** How often the state is read and sent to streams, in milliseconds. */
 export const TICK_MS = 500;
-/** The process table is read at most once in so many milliseconds, */
+/** The shortest time between two readings of the process table, in milliseconds, */
 export const USAGE_MS = 2_000;
-/** and so seldom that it takes at most one part in so many of the time: with many processes a reading takes 30 ms. */
+/** and the share of the time that they may take, as a divisor: with many processes, a reading takes 30 ms. */
 export const USAGE_SHARE = 400;
-/** So many calls that succeeded are sent between two ticks; the others are counted. */
+/** The most calls that succeeded and are sent between two ticks; the others are only counted. */
 export const CALLS_A_TICK = 10;
-/** So many commands of a pool are counted apart; the others are counted as one, `OTHER_COMMANDS`. */
+/** The most commands of a pool that are counted separately; the others are counted together, as `OTHER_COMMANDS`. */
 export const COMMANDS = 200;
 export const OTHER_COMMANDS = "(other commands)";
-/** What waits for a slow client: so many events or lines, and so many characters. */
+/** The most that waits for a slow client: events or lines, and characters. */
 export const PENDING_RECORDS = 2_000;
 export const PENDING_CHARACTERS: number = 1 << 20;
-/** Events and lines are written together once in so many milliseconds. */
+/** How often events and lines are written, in milliseconds; each time, all that are pending. */
 export const FLUSH_MS = 50;
-/** Who asked, and other short texts from outside. */
+/** The longest name of a client, and other short texts from outside, in characters. */
 export const NAME_CHARACTERS = 200;

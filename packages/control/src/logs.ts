@@ -7,7 +7,7 @@ export interface LogLine {
 	readonly pool: string;
 	readonly workerId: string;
 	readonly incarnation: string;
-	/** The call that it belongs to; `null` where that is not known. */
+	/** The call that it belongs to; `null` if that is not known. */
 	readonly callId: string | null;
 	readonly from: "stdout" | "stderr" | "logging";
 	/** Of a record of logging. */

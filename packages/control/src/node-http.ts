@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 
 /**
- * Node's HTTP, loaded as CommonJS: an import also loads Node's fetch and WebSocket, which takes 70 ms of processor time
- * in every program that attaches or is attached to.
+ * Node's HTTP, loaded as CommonJS: an import would also load Node's fetch and WebSocket, which takes 70 ms of processor
+ * time on both sides.
  */
 export const http: typeof import("node:http") = createRequire("/")("node:http");

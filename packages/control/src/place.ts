@@ -1,8 +1,8 @@
-/** The names of the files in a run's private directory: the socket, and what a client needs beside it. */
+/** The names of the files in a run's private directory: the socket, and the file that a client needs to use it. */
 export const SOCKET_NAME = "control.sock";
 export const RECORD_NAME = "control.json";
 
-/** What is written beside the socket, for this user alone. */
+/** The content of the file beside the socket, which only this user can read. */
 export interface ControlRecord {
 	readonly runId: string;
 	readonly pid: number;

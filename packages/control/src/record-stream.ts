@@ -3,8 +3,8 @@ import type { ControlClock } from "./controlled-run.ts";
 import { FLUSH_MS, PENDING_CHARACTERS, PENDING_RECORDS } from "./limits.ts";
 
 /**
- * Server-sent events to one client. Records are written together, and a client that reads too slowly loses those that
- * do not fit into the buffer: then it gets `lost` with their number.
+ * Server-sent events to one client. Records are written in groups. A client that reads too slowly loses those that do
+ * not fit into the buffer, and then gets `lost` with their number.
  */
 export class RecordStream {
 	readonly #response: ServerResponse;
@@ -50,14 +50,14 @@ export class RecordStream {
 		this.#schedule();
 	}
 
-	/** Writes what is pending and then a record; a client that is behind gets neither: a newer one follows. */
+	/** Writes the pending records and then this one. A client that is behind gets neither: a newer record will follow. */
 	pushLatest(record: string): void {
 		if (this.#state === "ended" || this.#state === "blocked") return;
 		this.#pending.push(record);
 		this.#flush();
 	}
 
-	/** Writes what is left, and ends the stream. */
+	/** Writes the pending records, and ends the stream. */
 	end(): void {
 		if (this.#state === "ended") return;
 		this.#response.end(this.#take());

@@ -58,7 +58,7 @@ function parsed(text: string): RequestBody {
 				fields: value as Readonly<Record<string, unknown>>,
 			};
 	} catch {
-		// As anything else that is no object.
+		// Rejected below, like everything else that is not an object.
 	}
 	return refused({
 		status: 400,

@@ -20,14 +20,14 @@ export type Route =
 	  }
 	| { readonly kind: "call"; readonly scope: "call"; readonly pool: string };
 
-/** Why a request is not answered with what it asks for. */
+/** The reason why a request is refused. */
 export interface Refusal {
 	readonly status: 400 | 401 | 403 | 404 | 405 | 408 | 413 | 422 | 503;
 	readonly code: string;
 	readonly message: string;
 }
 
-/** Finds what a request asks for. @param url path and query. */
+/** Finds the route of a request. @param url path and query. */
 export function routeOf(method: string, url: string): Route | Refusal {
 	const parsed = URL.parse(url, "http://run");
 	const path = parsed?.pathname.split("/").slice(1).map(decoded) ?? [];
@@ -62,7 +62,7 @@ export function routeOf(method: string, url: string): Route | Refusal {
 		: { kind: "act", scope: "act", pool: name, act };
 }
 
-/** Refuses what the program did not allow. */
+/** Refuses a request whose scope the program does not allow. */
 export function scopeRefusal(
 	wanted: ControlScope,
 	allowed: readonly ControlScope[],

@@ -3,5 +3,5 @@ export type ControlScope = "read" | "logs" | "act" | "call";
 
 export const SCOPES: readonly ControlScope[] = ["read", "logs", "act", "call"];
 
-/** What is allowed unless the program says otherwise: to look, and to change nothing. */
+/** The default: a client may read, and change nothing. */
 export const DEFAULT_SCOPES: readonly ControlScope[] = ["read", "logs"];

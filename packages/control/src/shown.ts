@@ -1,10 +1,10 @@
-/** The deepest and largest that is shown of a value. */
+/** How deep a value is shown, and how many entries of each object or array. */
 const DEPTH = 8;
 const ENTRIES = 1_000;
 
 /**
- * A value as JSON can carry it, for people: an error as its name, code, message and what it says of a tool, bytes as
- * their number, an integer that JSON cannot carry as text. Not for values that must arrive exactly.
+ * A value as JSON can carry it, for people: an error as its name, code, message and the tool's error, bytes as their
+ * number, an integer that JSON cannot carry as text. Not for values that must arrive exactly.
  */
 export function shown(value: unknown, depth: number = DEPTH): unknown {
 	switch (typeof value) {
@@ -36,14 +36,14 @@ export function shown(value: unknown, depth: number = DEPTH): unknown {
 	return Object.fromEntries(entries.map(([name, each]) => [name, inner(each)]));
 }
 
-/** What the one who asked needs of an error. */
+/** The part of an error that the client needs. */
 export interface ShownError {
 	readonly name: string;
 	readonly code: string;
 	readonly message: string;
 	/** Whether the work of a call may have begun. */
 	readonly ran?: unknown;
-	/** What a tool raised, in the terms of its language. */
+	/** The error that a tool raised, as its language describes it. */
 	readonly remote?: unknown;
 }
 

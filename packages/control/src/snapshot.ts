@@ -33,7 +33,7 @@ export interface PoolSnapshot {
 	readonly queue: QueueSnapshot;
 }
 
-/** Since the pool was made, but for `waiting` and `running`, which are now. */
+/** Totals since the pool was created; `waiting` and `running` are the current numbers. */
 export interface CallCounts {
 	readonly accepted: number;
 	readonly waiting: number;
@@ -44,7 +44,7 @@ export interface CallCounts {
 	readonly timed_out: number;
 }
 
-/** The calls that wait. The first 10,000 outstanding calls are looked at: `counted` says how many of them wait. */
+/** The calls that wait. Only the first 10,000 outstanding calls are examined: `counted` says how many of them wait. */
 export interface QueueSnapshot {
 	readonly waiting: number;
 	readonly limit: number | null;
@@ -86,15 +86,15 @@ export interface WorkerSnapshot {
 	} | null;
 	/** The machine that it runs on, where that is another one. */
 	readonly place: { readonly name: string; readonly address: string } | null;
-	/** What its adapter says of it. */
+	/** Details from its adapter. */
 	readonly facts: Readonly<Record<string, unknown>>;
-	/** When it is replaced; what has no limit is `null`. */
+	/** The limits at which it is replaced; `null` means no limit. */
 	readonly recycle: {
 		readonly inMs: number | null;
 		readonly inCalls: number | null;
 		readonly aboveResidentBytes: number | null;
 	};
-	/** Of its process group, read every two seconds, or more seldom where that takes long; `null` when it was not read yet. */
+	/** Of its process group, read every two seconds, or less often if a reading takes long; `null` until the first reading. */
 	readonly usage: UsageSnapshot | null;
 }
 
@@ -103,7 +103,7 @@ export interface RunningCall {
 	readonly command: string;
 	readonly forMs: number;
 	readonly sessionId: string | null;
-	/** Its caller is gone, and the worker is not done with it. */
+	/** Its caller has gone, and the worker has not finished it. */
 	readonly cancelled: boolean;
 	/** 1 for the first. */
 	readonly attempt: number;
@@ -113,7 +113,7 @@ export interface RunningCall {
 	readonly failedAttempts: readonly FailedAttempt[];
 }
 
-/** An attempt of a call that is tried again. */
+/** An attempt of a call that was retried. */
 export interface FailedAttempt {
 	readonly workerId: string;
 	/** How long the call waited for that worker, in milliseconds. */
@@ -121,7 +121,7 @@ export interface FailedAttempt {
 	readonly ranMs: number;
 	/** Of the error that ended it. */
 	readonly code: string;
-	/** Until the next attempt was wanted, in milliseconds. */
+	/** The pause before the next attempt, in milliseconds. */
 	readonly pauseMs: number;
 }
 

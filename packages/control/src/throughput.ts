@@ -33,7 +33,7 @@ export class Throughput {
 		counted.buckets.set(bucket, (counted.buckets.get(bucket) ?? 0) + 1);
 	}
 
-	/** Returns what was counted, and begins anew. */
+	/** Returns the counts and starts again from zero. */
 	take(): readonly CommandThroughput[] {
 		const all = [...this.#pools.values()].flatMap((pool) => [...pool.values()]);
 		this.#pools.clear();

@@ -2,7 +2,7 @@ import type { ControlClock, ControlledRun } from "./controlled-run.ts";
 import { USAGE_MS, USAGE_SHARE } from "./limits.ts";
 import type { UsageSnapshot } from "./snapshot.ts";
 
-/** Reads what workers use, so seldom that it costs nothing that can be measured. */
+/** Reads the resource use of workers, rarely enough that the cost cannot be measured. */
 export class UsageReader {
 	readonly #run: Pick<ControlledRun, "usage">;
 	readonly #clock: ControlClock;
@@ -15,7 +15,7 @@ export class UsageReader {
 		this.#clock = clock;
 	}
 
-	/** By incarnation, as it was read last. */
+	/** The last reading, by incarnation. */
 	latest(): ReadonlyMap<string, UsageSnapshot> {
 		const nowMs = this.#clock.now();
 		const sinceMs = nowMs - this.#readMs;
@@ -27,7 +27,7 @@ export class UsageReader {
 		return this.#usage;
 	}
 
-	/** Nothing where the process table cannot be read now: who looks at a program must not end it. */
+	/** Returns nothing if the process table cannot be read: inspecting a program must not end it. */
 	#read(sinceMs: number): ReadonlyMap<string, UsageSnapshot> {
 		try {
 			return new Map(

@@ -1,13 +1,13 @@
 import type { PoolSnapshot, RunSnapshot } from "./snapshot.ts";
 
-/** How a run is, for the first line that people read. */
+/** The condition of a run, for the first line that people read. */
 export interface Verdict {
 	/** `"trouble"`: calls wait and nothing will run them soon, no worker is alive, or one hangs. */
 	readonly level: "fine" | "busy" | "trouble";
 	readonly text: string;
 }
 
-/** A worker that is silent for longer is named. Its pool ends it later, by `heartbeat.hungAfterMs`. */
+/** The line names a worker that is silent for longer. Its pool ends that worker later, after `heartbeat.hungAfterMs`. */
 const SILENT_MS = 5_000;
 
 /** Says why calls of a pool wait; `undefined` when none does. */
@@ -27,7 +27,7 @@ export function whyWaiting(pool: PoolSnapshot): string | undefined {
 		: `all ${ready.length} are busy`;
 }
 
-/** Says in one line how a run is. */
+/** Describes the condition of a run in one line. */
 export function verdict(run: RunSnapshot): Verdict {
 	const verdicts = run.pools.map(poolVerdict);
 	const worst =
@@ -69,7 +69,7 @@ function poolVerdict(pool: PoolSnapshot): Verdict {
 	};
 }
 
-/** Of a pool in which no call waits. */
+/** The pool has no waiting calls. */
 function idleVerdict(pool: PoolSnapshot): Verdict {
 	const saying = (level: Verdict["level"], what: string): Verdict => ({
 		level,

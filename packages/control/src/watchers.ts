@@ -18,17 +18,17 @@ export interface ServedState {
 	readonly run: RunSnapshot;
 }
 
-/** What streams of events get twice a second. */
+/** The record that streams of events get twice a second. */
 export interface ServedTick extends ServedState {
 	/** Since the tick before, in milliseconds. */
 	readonly tickMs: number;
 	/** The calls that ended in that time. */
 	readonly throughput: readonly CommandThroughput[];
-	/** How many of those that succeeded were not sent as events. */
+	/** How many calls that succeeded were not sent as events. */
 	readonly callsLeftOut: number;
 }
 
-/** Follows a run for the streams of events: only while there is one. */
+/** Follows a run for the streams of events, but only while there is a stream. */
 export class Watchers {
 	readonly #run: ControlledRun;
 	readonly #clock: ControlClock;
@@ -120,7 +120,7 @@ export class Watchers {
 	};
 
 	#happened(event: ControlledEvent): void {
-		// Another listener may want the events of all calls.
+		// Another listener may need the events of all calls.
 		if (event.type === "call.settled" && !this.#isShown) return;
 		const data = shown(event);
 		for (const stream of this.#streams) stream.push("event", data);
@@ -134,7 +134,7 @@ interface Following {
 	readonly end: () => void;
 }
 
-/** Adds what only the server knows: what workers use, and why calls wait. */
+/** Adds the fields that only the server knows: the resource use of workers, and why calls wait. */
 function complete(run: RunSnapshot, reader: UsageReader): RunSnapshot {
 	const usage = reader.latest();
 	const pools = run.pools.map((pool) => ({

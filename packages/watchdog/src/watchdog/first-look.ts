@@ -28,12 +28,11 @@ export interface FirstLookParts {
 }
 
 /**
- * Finds the reported workers of a dead run and their descendants, before
- * anything is killed: with its parent a process loses its descent.
+ * Finds the reported workers of a dead run and their descendants, before anything is killed: a process whose parent has
+ * died no longer shows where it descends from.
  *
- * A guard may kill the same processes meanwhile, and a worker may end between
- * two looks. So each process has the name of the nearest worker above it, whichever
- * worker was being looked at: others are below the preloaded parent.
+ * A guard may kill the same processes meanwhile, and a worker may end between two looks. So each process is recorded
+ * under its nearest ancestor that is a worker: workers can also descend from the preloaded parent.
  */
 export function firstLook(
 	run: ListedRun,
@@ -72,7 +71,7 @@ export function firstLook(
 
 	for (const worker of run.workers.values()) {
 		const facts = host.facts(worker.identity.pid);
-		// Another process has its pid by now, or its parent has not reaped it.
+		// Another process now has its pid, or its parent has not reaped it yet.
 		if (
 			facts === undefined ||
 			!isSameProcess(facts.identity, worker.identity) ||

@@ -25,11 +25,11 @@ export interface HostDeathParts {
 	readonly signAt: number;
 }
 
-/** After the grace: a process that is still there is in uninterruptible sleep, and the next start looks again. */
+/** Counted after the grace: a process that is still there is in uninterruptible sleep, and the next start checks again. */
 const PATIENCE_MS = 10_000;
 /**
- * After the last process is gone: one that was forked by the host in its last
- * instant carries the marker only once it executes its program.
+ * Counted after the last process is gone: a process that the host forked in its last instant carries the marker only
+ * after it has executed its program.
  */
 const LATE_LOOKS_MS: readonly number[] = [10, 40, 150, 300];
 const LONGEST_LOOK_MS = 50;
@@ -73,7 +73,7 @@ export class HostDeath {
 		try {
 			await this.#settle(run, results, goneAt - this.#noticedAt);
 		} catch {
-			// There is no one to report it to; the next start settles the run.
+			// The host is dead, so nothing can receive this error; the next start settles the run.
 		}
 	}
 
@@ -108,7 +108,7 @@ export class HostDeath {
 		}, limitsOf(run));
 	}
 
-	/** Finds processes that are not known yet. */
+	/** Finds further processes. */
 	#search(
 		dead: DeadRun,
 		census: Census,
@@ -134,7 +134,7 @@ export class HostDeath {
 			}));
 	}
 
-	/** Waits until the host is gone; until then the ledger's owner seems to be alive. */
+	/** Waits until the host is gone; until then, the ledger's owner seems to be alive. */
 	async #untilHostGone(owner: ProcessIdentity): Promise<void> {
 		const { host } = this.#parts;
 		for (let ms = 1; host.condition(owner) !== "gone"; ms *= 2)
@@ -146,11 +146,11 @@ export class HostDeath {
 		ended: readonly KillResult<Doomed>[],
 		durationMs: number,
 	): Promise<void> {
-		// Only now, so that a waiting watchdog stays small.
+		// Loaded only now, so that a waiting watchdog needs little memory.
 		const { settleRun } = await import("@snakepit/core/registry");
 		const { runId, owner, dataDir, runDirectory } = run;
 		const { host } = this.#parts;
-		// A removed ledger is not created again.
+		// A removed ledger is not recreated.
 		const outcome = existsSync(dataDir)
 			? await settleRun({
 					...this.#parts,

@@ -148,7 +148,7 @@ const NEWLINE = 0x0a;
  */
 export class MessageReader {
 	#rest: Buffer = Buffer.alloc(0);
-	/** Whether the line has become too long, and its beginning was dropped. */
+	/** Whether the line became too long, so that its beginning was dropped. */
 	#overlong = false;
 
 	push(chunk: Buffer): readonly HostMessage[] {

@@ -1,4 +1,4 @@
-// The watchdog itself: a process that waits for the death of the one that started it.
+// The watchdog itself: a process that waits for the death of the process that started it.
 import { Socket } from "node:net";
 import { SystemProcessHost, systemClock } from "@snakepit/core/infrastructure";
 import { HostDeath } from "./host-death.ts";
@@ -7,9 +7,9 @@ import { MessageReader, READY } from "./message.ts";
 import { WatchList } from "./watch-list.ts";
 
 const PIPE = 3;
-/** The first look after the pipe was closed; then twice as long each time, up to the check interval. */
+/** The delay before the first check after the pipe was closed; it doubles each time, up to the check interval. */
 const FIRST_LOOK_MS = 5;
-/** What a terminal or an impatient script sends. SIGUSR1 would open a debugger's port. */
+/** The signals that a terminal or an impatient script sends. SIGUSR1 would open a debugger's port. */
 const IGNORED: readonly NodeJS.Signals[] = [
 	"SIGINT",
 	"SIGTERM",
@@ -28,7 +28,7 @@ const pipe = new Socket({ fd: PIPE, readable: true, writable: true });
 pipe.on("data", (chunk: Buffer) => {
 	for (const message of reader.push(chunk)) list.take(message);
 });
-// A host that died with something unread resets the connection: that is its end, too.
+// If a host dies with unread data, the kernel resets the connection. That also means its end.
 pipe.on("error", () => {});
 pipe.once("close", () => {
 	host.keepAlive();

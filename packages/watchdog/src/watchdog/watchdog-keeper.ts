@@ -19,7 +19,7 @@ interface Protected {
 	readonly options: ResolvedWatchdogOptions;
 	/** How many watchdogs it has had. */
 	starts: number;
-	/** The one whose start is reported and whose end is not. */
+	/** The watchdog whose start was reported and whose end was not. */
 	reported: WatchdogProcess | undefined;
 }
 
@@ -27,7 +27,7 @@ interface Running {
 	readonly kind: "running";
 	readonly process: WatchdogProcess;
 	readonly startedAt: number;
-	/** Resolves with how long its start took when it listens. */
+	/** Resolves when it listens, with the duration of its start. */
 	readonly readyMs: Promise<number>;
 }
 
@@ -39,14 +39,14 @@ type State =
 	| { readonly kind: "waiting"; readonly timer: Timer };
 
 const NAME = "watchdog";
-/** A watchdog that has read its orders ends within milliseconds. */
+/** A watchdog that has read the end of the pipe ends within milliseconds. */
 const FAREWELL_MS = 5_000;
 
 const FIRST_MS = 100;
 const LONGEST_MS = 10_000;
-/** After this time a death counts as the first again. */
+/** After this time, the next death counts as the first again. */
 const STABLE_MS = 60_000;
-/** After so many deaths in a row the watchdog is reported as unavailable. */
+/** After this many deaths in a row, the watchdog is reported as unavailable. */
 const REPORTED_DEATHS = 5;
 
 /**
@@ -75,7 +75,7 @@ export class WatchdogKeeper {
 	/**
 	 * Protects a run; resolves when its watchdog listens.
 	 *
-	 * @throws Error saying why there is none; nothing is left then.
+	 * @throws Error with the reason why there is no watchdog; nothing is left behind then.
 	 */
 	async protect(
 		context: ProtectionContext,
@@ -95,7 +95,7 @@ export class WatchdogKeeper {
 			this.#reportStarted(run, running.process, readyMs);
 		} catch (error) {
 			await this.#release(run);
-			// The others waited for this very start.
+			// The others waited for this start.
 			if (this.#state.kind === "idle" && this.#runs.size > 0)
 				this.#again(context.clock, (error as Error).message);
 			throw error;

@@ -26,7 +26,7 @@ export interface WatchdogProcess {
 
 export type StartWatchdog = () => WatchdogProcess;
 
-/** It hardly does anything: no thread pool of V8, and a young generation that does not grow. */
+/** It does very little: V8 needs no thread pool, and the young generation need not grow. */
 const FLAGS: readonly string[] = [
 	"--v8-pool-size=0",
 	"--max-semi-space-size=1",
@@ -46,8 +46,8 @@ const DESCRIPTORS_TO_START = 5;
 const CLOSE_ON_EXEC = 0o2000000;
 
 /**
- * Starts a watchdog: in a session of its own, with nothing of this process but
- * one pipe. Does not hold the program open.
+ * Starts a watchdog in its own session; it shares only one pipe with this process. It does not keep the program
+ * running.
  *
  * @throws Error when its file is not there, or the system cannot start it.
  */
@@ -78,8 +78,8 @@ export function startWatchdog(): WatchdogProcess {
 }
 
 /**
- * Without descriptors for the pipe, and to hear whether the program is executed, Node keeps one for ever and throws in a
- * later turn, where nobody can catch it.
+ * If there are no descriptors for the pipe and for the result of exec, Node leaks one and throws in a later turn, where
+ * no code can catch it.
  *
  * @throws Error `EMFILE`.
  */
@@ -183,7 +183,7 @@ function shown(exit: ProcessExit): string {
 	return exit.kind === "code" ? `with code ${exit.code}` : `by ${exit.signal}`;
 }
 
-/** Leaves out Node's options and a run's marker, by which a watchdog would be taken for a worker. */
+/** Leaves out Node's options, and a run's marker: with it, a watchdog would be mistaken for a worker. */
 function reducedEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 	return Object.fromEntries(
 		KEPT_VARIABLES.flatMap((name) =>
@@ -192,7 +192,7 @@ function reducedEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 	);
 }
 
-/** Empty input and output, the pipe, and /dev/null in place of inherited descriptors. */
+/** Empty input and output, the pipe, and /dev/null in the place of inherited descriptors. */
 function descriptors(
 	numbers: readonly number[],
 	nothing: number,
@@ -204,14 +204,14 @@ function descriptors(
 	});
 }
 
-/** Descriptors that this process has inherited and would pass on: a reader waiting for their end would wait for the watchdog. */
+/** Descriptors that this process has inherited and would pass on: a reader that waits for their end would also wait for the watchdog. */
 function inherited(): readonly number[] {
 	try {
 		return readdirSync("/proc/self/fdinfo")
 			.map(Number)
 			.filter((descriptor) => descriptor > 3 && !closesOnExec(descriptor));
 	} catch {
-		return []; // No such directory: macOS, where Node opens nothing that is passed on.
+		return []; // There is no such directory on macOS, where Node opens no descriptor that is passed on.
 	}
 }
 
@@ -223,6 +223,6 @@ function closesOnExec(descriptor: number): boolean {
 			flags === undefined || (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) !== 0
 		);
 	} catch {
-		return true; // The one that listed the directory.
+		return true; // The descriptor that was used to list the directory.
 	}
 }

@@ -8,7 +8,7 @@ import { resolveWatchdogOptions, type WatchdogOptions } from "./options.ts";
 import { WatchdogKeeper } from "./watchdog-keeper.ts";
 import { startWatchdog } from "./watchdog-process.ts";
 
-/** One for this process, or for this thread of it: a pipe belongs to a thread. */
+/** One for this process, or for each of its threads: a pipe belongs to a thread. */
 const keeper = new WatchdogKeeper(startWatchdog);
 
 /**
@@ -34,7 +34,7 @@ export function watchdog(options: WatchdogOptions = {}): Protection {
 
 /** Starts one, and ends it again. */
 async function inspect(): Promise<LayerReport> {
-	// Nothing of a watchdog holds a program open.
+	// A watchdog never keeps the program running.
 	const holdOpen = setInterval(() => {}, 2 ** 30);
 	try {
 		const started = startWatchdog();
