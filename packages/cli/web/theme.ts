@@ -1,4 +1,4 @@
-/** `system`: as the viewer's system has it. */
+/** `system`: the theme of the viewer's system. */
 export type Theme = "system" | "light" | "dark";
 
 export const THEMES: readonly Theme[] = ["system", "light", "dark"];

@@ -1,7 +1,7 @@
 /** Why a command ends, for its exit status. */
 export type Failure = "failed" | "usage" | "absent" | "silent" | "refused";
 
-/** What every command ends with when it does not do what it was asked. */
+/** The exit status of every command that does not do what it was asked. */
 export const EXIT_STATUS: Readonly<Record<Failure, number>> = {
 	failed: 1,
 	usage: 2,

@@ -1,18 +1,18 @@
 import { CommandFailed } from "./command-failed.ts";
 
-/** What the adapter's messages call its options, and what takes their place. */
+/** The names of options in the adapter's messages, and the flags that replace them. */
 const WORDS: readonly (readonly [words: RegExp, flag: string])[] = [
 	[/the adapter's option "python"/g, "--python"],
 	[/ \(the adapter's option "tools"\)/g, ""],
 	[/(?:the option )?\bdataDir\b/g, "--data-dir"],
-	// The command has no place for these.
+	// The command has no flags for these.
 	[/; new URL\([^)]*\) is relative to the program/g, ""],
 	[/ A module of Python's is \{ module: [^}]*\}\./g, ""],
 	[/, or list it in the requirements of a pythonEnvironment\(\)/g, ""],
 	[/ \(a pythonEnvironment\(\) does [^)]*\)/g, ""],
 ];
 
-/** Passes on what a command comes to; an error of the adapter is in the words of the command's flags then. */
+/** Returns the result of a command. An error of the adapter is reworded with the names of the command's flags. */
 export async function inFlags(running: Promise<void>): Promise<void> {
 	try {
 		await running;

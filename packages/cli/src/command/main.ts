@@ -26,7 +26,7 @@ export async function main(args: readonly string[]): Promise<void> {
 			process.env["NO_COLOR"] = "1";
 		})
 		.exitOverride();
-	// bin/snakepit and snakepit.ts do it before anything of this is loaded: here it is for the list of commands.
+	// bin/snakepit and snakepit.ts handle it before they load this file. It is here for the list of commands.
 	program
 		.command("run")
 		.usage("[--grace TIME] [--with-stdin] [--verbose] -- COMMAND [ARGUMENT...]")
@@ -53,7 +53,7 @@ export async function main(args: readonly string[]): Promise<void> {
 	}
 }
 
-/** Writes why it failed, and returns the exit status. */
+/** Writes the reason of a failure, and returns the exit status. */
 function explained(error: unknown): number {
 	// It has written its message itself.
 	if (error instanceof CommanderError)

@@ -1,7 +1,7 @@
 import { CommandFailed } from "./command-failed.ts";
 
 /**
- * Loads packages that not everybody installs with this one.
+ * Loads packages that not every user installs with this one.
  *
  * @param names for the message: what to install.
  */

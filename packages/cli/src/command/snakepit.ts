@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The command `snakepit`, where bin/snakepit does not do it without Node. `run` loads nothing that the others need, nor
-// they what it needs.
+// The command `snakepit`, when bin/snakepit cannot do the work without Node. `run` and the other commands load only the
+// files that they need themselves.
 
 const args = process.argv.slice(2);
 if (args[0] === "run") {

@@ -1,9 +1,9 @@
-/** A line of so many columns at most; one that is cut ends with `…`. */
+/** Limits a line to this many columns; a line that is cut ends with `…`. */
 export function fitted(line: string, columns: number): string {
 	return line.length > columns ? `${line.slice(0, columns - 1)}…` : line;
 }
 
-/** Rows as columns of the width that they need; the last is not filled up. */
+/** Aligns rows in columns of the width that they need; the last column has no trailing spaces. */
 export function table(rows: readonly (readonly string[])[]): readonly string[] {
 	const widths = (rows[0] ?? []).map((_, column) =>
 		Math.max(...rows.map((row) => row[column]?.length ?? 0)),

@@ -4,7 +4,7 @@ import type { NameKind } from "./name-kinds.ts";
 /** What a shell can complete for a value. */
 export type ValueKind =
 	| { readonly kind: "file" | "directory" | "anything" }
-	/** What `snakepit names` prints when the key is pressed. */
+	/** The output of `snakepit names` when the user presses the completion key. */
 	| { readonly kind: "name"; readonly of: NameKind }
 	| { readonly kind: "words"; readonly words: readonly string[] };
 
@@ -13,16 +13,16 @@ export interface OptionWords {
 	/** As it is written: `-a`, `--all`. */
 	readonly names: readonly string[];
 	readonly description: string;
-	/** `undefined` where it takes none. */
+	/** `undefined` if it takes none. */
 	readonly value: ValueKind | undefined;
 }
 
-/** A command, as far as a shell has to know it. */
+/** The parts of a command that a shell needs. */
 export interface CommandWords {
 	readonly name: string;
 	readonly description: string;
 	readonly options: readonly OptionWords[];
-	/** In their order; the last of a list stands for all that follow. */
+	/** In order; the last one of a list applies to all that follow. */
 	readonly values: readonly ValueKind[];
 }
 
@@ -32,7 +32,7 @@ const HELP: OptionWords = {
 	value: undefined,
 };
 
-/** What the parser knows of all commands. */
+/** All commands, read from the parser. */
 export function commandWords(program: Command): readonly CommandWords[] {
 	const shown = program.createHelp().visibleCommands(program);
 	return shown.map((command) => ({
@@ -45,7 +45,7 @@ export function commandWords(program: Command): readonly CommandWords[] {
 	}));
 }
 
-/** The options of a command; those of the program come before a command. */
+/** The options of a command; options of the program stand before the command. */
 export function optionsOf(command: Command): readonly OptionWords[] {
 	const own = command.options
 		.filter(({ hidden }) => !hidden)

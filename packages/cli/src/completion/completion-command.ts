@@ -3,7 +3,7 @@ import { write } from "../command/output.ts";
 import { NAME_KINDS, type NameKind } from "./name-kinds.ts";
 import { SHELLS, type Shell } from "./shells.ts";
 
-/** Adds `snakepit completion SHELL`, which knows what the parser knows. */
+/** Adds `snakepit completion SHELL`, which is made from the parser's own commands. */
 export function addCompletion(program: Command): void {
 	program
 		.command("completion")

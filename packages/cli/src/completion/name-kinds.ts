@@ -1,4 +1,4 @@
-/** What has a name that is completed. */
+/** The kinds of things whose names are completed. */
 export const NAME_KINDS = [
 	"runs",
 	"dead-runs",

@@ -2,12 +2,12 @@ import { attach, type ControlClient, findRuns } from "@snakepit/control";
 import { isAlive, readHistory } from "@snakepit/core/inspect";
 import type { NameKind } from "./name-kinds.ts";
 
-/** A program that is stopped must not hold up who types. */
+/** A stopped program must not delay the person who types. */
 const SILENT_MS = 500;
 /** Some shells run what a name contains, and a tool may have any name. */
 const HARMLESS = /^[\w.@/][\w.@/-]*$/;
 
-/** What a person may mean who types a name: of all runs of this user. */
+/** The names that can be completed, from all runs of this user. */
 export async function names(kind: NameKind): Promise<readonly string[]> {
 	const found = await namesOf(kind);
 	return [...new Set(found)].filter((name) => HARMLESS.test(name)).toSorted();
@@ -58,7 +58,7 @@ async function ofEachRun(
 			using client = await attach({ run: runId, by, silentMs: SILENT_MS });
 			return await ask(client);
 		} catch {
-			// It has ended, or does not answer.
+			// The run has ended, or does not answer.
 			return [];
 		}
 	});

@@ -20,7 +20,7 @@ const WRITERS: Readonly<
 	>
 > = { bash: bashScript, zsh: zshScript, fish: fishScript };
 
-/** What makes a shell complete a program. */
+/** The script that makes a shell complete a program. */
 export function shellScript(shell: Shell, program: Command): string {
 	return WRITERS[shell](commandWords(program), optionsOf(program));
 }

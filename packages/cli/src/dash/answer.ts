@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 
-/** Why a request is not answered. */
+/** The reason why a request is refused. */
 export interface Refusal {
 	readonly status: 400 | 401 | 403 | 404 | 415;
 	readonly code: string;

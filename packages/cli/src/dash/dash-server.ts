@@ -20,13 +20,13 @@ export interface DashServerSetting extends RunRoutesSetting {
 }
 
 export interface DashServer {
-	/** Opens the page once; whoever has it can do what the run's scopes allow. */
+	/** Opens the page once; anyone who has it can do what the run's scopes allow. */
 	readonly url: string;
 	readonly port: number;
 	close(): Promise<void>;
 }
 
-/** Nothing from elsewhere is loaded, sent or framed, and no script or style of a text is ever run. */
+/** The page loads nothing from elsewhere, sends nothing elsewhere, cannot be framed, and never runs inline scripts or styles. */
 const HEADERS: Readonly<Record<string, string>> = {
 	"content-security-policy":
 		"default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -111,7 +111,7 @@ class DashSite {
 		}
 	}
 
-	/** The page asks whether it has a session, or opens it with the token of the link. */
+	/** The page checks whether it has a session, or opens one with the token of the link. */
 	async #signIn(
 		request: IncomingMessage,
 		response: ServerResponse,

@@ -12,7 +12,7 @@ export class EventWriter {
 		this.#response = response;
 		const gone = new AbortController();
 		this.gone = gone.signal;
-		// Also calls back where the page has gone before, while the run was attached to.
+		// The callback also runs if the page has already gone while the run was being attached.
 		finished(response, () => gone.abort());
 		response.writeHead(200, {
 			"content-type": "text/event-stream",
@@ -21,7 +21,7 @@ export class EventWriter {
 		response.flushHeaders();
 	}
 
-	/** Whether the page has not read yet what was written before. */
+	/** Whether the page still has to read earlier events. */
 	get isBlocked(): boolean {
 		return this.#response.writableNeedDrain;
 	}
@@ -31,7 +31,7 @@ export class EventWriter {
 		this.#response.write(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
 	}
 
-	/** Resolves when the page has read, or is gone. */
+	/** Resolves when the page has read them, or is gone. */
 	async drained(): Promise<void> {
 		if (!this.isBlocked || this.gone.aborted) return;
 		await once(this.#response, "drain", { signal: this.gone }).catch(() => {});

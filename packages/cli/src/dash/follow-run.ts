@@ -4,10 +4,10 @@ import {
 	type RunUpdate,
 } from "@snakepit/control";
 
-/** What the page gets of a run. */
+/** The updates that the page gets of a run. */
 export type PageUpdate =
 	| RunUpdate
-	/** The program does not answer; what follows may be that it does again. */
+	/** The program does not answer; it may answer again later. */
 	| { readonly kind: "silent"; readonly message: string }
 	/** The last update: the run is over, or cannot be followed. */
 	| {
@@ -16,13 +16,13 @@ export type PageUpdate =
 			readonly message: string;
 	  };
 
-/** After a silence, the program is asked again so much later, in milliseconds. */
+/** How long after a silence the program is tried again, in milliseconds. */
 const AGAIN_MS: readonly number[] = [500, 1_000, 2_000, 5_000, 10_000];
 
 /**
- * Follows a run to its end, through times in which its program is silent.
+ * Follows a run to its end, even if its program is silent for a while.
  *
- * @param pause resolves after so many milliseconds, or when the signal aborts.
+ * @param pause resolves after the given milliseconds, or when the signal aborts.
  */
 export async function* followRun(
 	client: Pick<ControlClient, "events" | "run">,

@@ -1,23 +1,23 @@
 import type { LogLine } from "@snakepit/control";
 
-/** So many lines are sent to the page at once. */
+/** The most lines that are sent to the page at once. */
 export const BATCH_LINES = 500;
-/** The page gets so much of one line. */
+/** The most characters of one line that the page gets. */
 export const LINE_CHARACTERS = 4_000;
 
 /** Lines for the page: the latest, when there are too many. */
 export interface LogBatchRecord {
 	readonly lines: readonly PageLogLine[];
-	/** So many before them were left out. */
+	/** How many lines before them were left out. */
 	readonly leftOut: number;
 }
 
 export interface PageLogLine extends LogLine {
-	/** How many characters of the text are missing here; of a line that was cut before, nobody knows. */
+	/** How many characters of the text are missing here; unknown for a line that was already cut. */
 	readonly missing: number;
 }
 
-/** Collects lines until the page takes them. What does not fit is left out, and counted. */
+/** Collects lines until the page takes them. Lines that do not fit are left out and counted. */
 export class LogBatch {
 	#lines: PageLogLine[] = [];
 	#leftOut = 0;
@@ -29,7 +29,7 @@ export class LogBatch {
 			text,
 			missing: line.text.length - text.length,
 		});
-		// Seldom: to move all for each line costs more.
+		// Done rarely: moving all lines for each new one would cost more.
 		if (this.#lines.length >= 2 * BATCH_LINES) this.#shorten();
 	}
 
@@ -38,7 +38,7 @@ export class LogBatch {
 		this.#leftOut += lines;
 	}
 
-	/** Returns what there is, and begins anew; `undefined` when there is nothing. */
+	/** Returns the collected lines and starts again; `undefined` if there are none. */
 	take(): LogBatchRecord | undefined {
 		this.#shorten();
 		if (this.#lines.length === 0 && this.#leftOut === 0) return undefined;

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /**
- * Opens an address in the user's browser, where there is a desktop.
+ * Opens an address in the user's browser, if there is a desktop.
  *
  * @returns removes what the browser opened.
  */
@@ -22,7 +22,8 @@ export function openInBrowser(url: string): () => void {
 }
 
 /**
- * A private file that leads to an address: the address has a secret, and other users can read the arguments of a process.
+ * A private file that redirects to an address: the address contains a secret, and other users can read the arguments of
+ * a process.
  */
 export function privateLink(url: string): {
 	readonly file: string;

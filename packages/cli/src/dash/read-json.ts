@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http";
 
-/** As much as a run's own server takes. */
+/** The limit of a run's own server. */
 const BODY_BYTES = 1 << 20;
 
-/** The object in a request's body; `undefined` when it is longer than 1 MiB, or no JSON object. */
+/** The object in a request's body; `undefined` if the body is longer than 1 MiB or not a JSON object. */
 export async function readJson(
 	request: IncomingMessage,
 ): Promise<Readonly<Record<string, unknown>> | undefined> {

@@ -2,7 +2,7 @@ import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Refusal } from "./answer.ts";
 
-/** Refuses a request that a page of another site sends by its own name for this address (DNS rebinding). */
+/** Refuses a request of another site's page that uses that site's name for this address (DNS rebinding). */
 export function foreignHost(
 	{ host = "" }: IncomingHttpHeaders,
 	port: number,
@@ -17,8 +17,8 @@ export function foreignHost(
 }
 
 /**
- * Refuses what a page of another origin sends, as a form or otherwise. Not for the page itself, to which every link may
- * lead.
+ * Refuses a request from a page of another origin, such as a form. Not for the page itself, because any site may link
+ * to it.
  */
 export function foreignOrigin(
 	method: string,
@@ -46,7 +46,7 @@ export function foreignOrigin(
 	return undefined;
 }
 
-/** Who may see the page: the one who opens the link first. */
+/** Decides who may see the page: the browser that opens the link first. */
 export class Session {
 	/** Opens the session once. */
 	readonly token: string = randomBytes(32).toString("hex");

@@ -13,9 +13,9 @@ import { LogBatch } from "./log-batch.ts";
 import { readJson } from "./read-json.ts";
 import type { RunSource } from "./run-source.ts";
 
-/** Time, as the process has it. */
+/** The process's clock. */
 export interface DashClock {
-	/** Resolves after so many milliseconds, or when the signal aborts. */
+	/** Resolves after the given milliseconds, or when the signal aborts. */
 	pause(ms: number, signal: AbortSignal): Promise<void>;
 }
 
@@ -26,20 +26,20 @@ export interface RunRoutesSetting {
 	readonly clock: DashClock;
 }
 
-/** Lines go to the page once in so many milliseconds. */
+/** How often lines are sent to the page, in milliseconds. */
 const LINES_MS = 100;
 
-/** Answers what the page asks of runs: each answer is one of the run's own control. */
+/** Answers the page's requests about runs: each answer comes from the run's own control server. */
 export class RunRoutes {
 	readonly #setting: RunRoutesSetting;
-	/** For requests; each stream has a client of its own, for a client has few connections. */
+	/** For requests; each stream has its own client, because a client has few connections. */
 	readonly #clients = new Map<string, ControlClient>();
 
 	constructor(setting: RunRoutesSetting) {
 		this.#setting = setting;
 	}
 
-	/** Answers, or returns why not. */
+	/** Answers a request, or returns the reason why it is refused. */
 	async answer(
 		request: IncomingMessage,
 		response: ServerResponse,
@@ -92,7 +92,7 @@ export class RunRoutes {
 		const { pause } = this.#setting.clock;
 		for await (const update of followRun(client, writer.gone, pause)) {
 			writer.write(update.kind, update);
-			// A slow page slows this process, which then loses events, and never the program.
+			// A slow page slows this process, which then loses events. It never slows the program.
 			await writer.drained();
 		}
 		writer.end();
@@ -158,7 +158,7 @@ export class RunRoutes {
 	}
 }
 
-/** A part of a path; as it is where it cannot be decoded. */
+/** Decodes a part of a path; returns it unchanged if that is not possible. */
 function decoded(part: string): string {
 	try {
 		return decodeURIComponent(part);

@@ -11,7 +11,7 @@ export type ListedRun = Omit<FoundRun, "directory">;
 
 /** Where the dashboard finds runs. */
 export interface RunSource {
-	/** Those that live, newest first. */
+	/** Living runs, newest first. */
 	list(): Promise<readonly ListedRun[]>;
 	/** @throws ControlError `NO_SUCH_RUN`. */
 	attach(runId: string): Promise<ControlClient>;
@@ -20,11 +20,11 @@ export interface RunSource {
 export interface LivingRunsOptions {
 	/** Only runs of this data directory. */
 	readonly dataDir?: string | undefined;
-	/** Only the run whose id begins so. */
+	/** Only the run whose id begins with this. */
 	readonly run?: string | undefined;
 }
 
-/** A program that is silent for longer is shown as silent. */
+/** A program that does not answer for longer is shown as silent. */
 const SILENT_MS = 2_000;
 
 /** The runs of this user that can be attached to. */

@@ -45,7 +45,7 @@ async function examine({ dataDir, json }: DoctorFlags): Promise<void> {
 	write(
 		json ? JSON.stringify(layers, undefined, 2) : formatDoctorReport(layers),
 	);
-	// A pool starts without a guard, another protection or telemetry, and not every pool is of Python; but none without any other layer.
+	// A pool can start without a guard, another protection, telemetry or Python. It cannot start without the other layers.
 	const optional = [
 		...["guard", "telemetry"],
 		...[...protections, ...adapters].map(({ name }) => name),

@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 import type { Adapter } from "@snakepit/core/adapter";
 import type { Instrument } from "@snakepit/core/instrument";
 
-/** Returns the telemetry that is installed for programs in this directory, if it is. */
+/** Returns the telemetry package that is installed for programs in this directory, if there is one. */
 export async function installedTelemetry(
 	directory: string,
 ): Promise<readonly Instrument[]> {
@@ -15,7 +15,7 @@ export async function installedTelemetry(
 	return installed === undefined ? [] : [installed.telemetry()];
 }
 
-/** Returns the adapter for Python that is installed for programs in this directory, if it is. */
+/** Returns the adapter for Python that is installed for programs in this directory, if there is one. */
 export async function installedPython(
 	directory: string,
 ): Promise<readonly Adapter[]> {

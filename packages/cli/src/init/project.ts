@@ -5,14 +5,14 @@ import { packageDirectory } from "../command/package-directory.ts";
 import { VERSION } from "../gen/version.ts";
 import { TEMPLATES, type TemplateName } from "./templates.ts";
 
-/** A folder with these only counts as empty. */
+/** A folder that contains only these counts as empty. */
 const IGNORED: readonly string[] = [".git", ".DS_Store"];
 
 /**
- * Writes a new project into a folder that is empty, or makes the folder.
+ * Writes a new project into an empty folder, which it creates if necessary.
  *
  * @returns the names of its files.
- * @throws CommandFailed if something is there already; nothing is written then.
+ * @throws CommandFailed if the folder has other content; nothing is written then.
  */
 export function writeProject(
 	folder: string,
@@ -61,7 +61,7 @@ function manifest(name: string, template: TemplateName): object {
 		name,
 		private: true,
 		type: "module",
-		// It runs TypeScript as it is.
+		// This Node runs TypeScript without a build.
 		engines: { node: ">=22.18" },
 		scripts: {
 			start: "node main.ts",
@@ -76,7 +76,7 @@ function manifest(name: string, template: TemplateName): object {
 	};
 }
 
-/** The name of the folder, as far as npm takes it. */
+/** The name of the folder, without characters that npm does not allow. */
 function packageName(folder: string): string {
 	const name = basename(folder)
 		.toLowerCase()

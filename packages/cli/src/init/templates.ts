@@ -1,6 +1,6 @@
 export type TemplateName = "plain" | "express" | "mcp";
 
-/** What a new project can be, and the packages from elsewhere that it needs. */
+/** The kinds of new projects, and the third-party packages that each needs. */
 export const TEMPLATES: Readonly<
 	Record<TemplateName, Readonly<Record<string, string>>>
 > = {

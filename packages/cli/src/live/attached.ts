@@ -20,7 +20,7 @@ export function aboutRun(command: Command): Command {
 		.option("--json", "print JSON; one line per item if the command streams");
 }
 
-/** Runs a task with a client of the run; what goes wrong ends the command with its exit status. */
+/** Runs a task with a client of the run; an error ends the command with the matching exit status. */
 export async function attached(
 	{ run, dataDir }: LiveOptions,
 	name: string,
@@ -41,13 +41,13 @@ export async function attached(
 	}
 }
 
-/** The code is at the end of the first line: more lines are what a worker printed. */
+/** The code is at the end of the first line: further lines are output of a worker. */
 export function coded(message: string, code: string): string {
 	const [first, ...more] = message.split("\n");
 	return [`${first} (${code})`, ...more].join("\n");
 }
 
-/** What is only looked up to help: `undefined` where the program does not allow to read. */
+/** Extra information for a message: `undefined` if the program does not allow reading. */
 export async function ifReadable<T>(
 	reading: Promise<T>,
 ): Promise<T | undefined> {
@@ -76,7 +76,7 @@ const FAILURES: Readonly<Record<string, Failure>> = {
 /**
  * The pool that a command is about.
  *
- * @param named by the user; may be left out where there is one.
+ * @param named by the user; may be left out if there is only one pool.
  */
 export async function poolOf(
 	client: ControlClient,

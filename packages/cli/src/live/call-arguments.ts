@@ -1,10 +1,10 @@
 import { CommandFailed } from "../command/command-failed.ts";
 
 /**
- * Reads `key=value` pairs: a value is JSON where it can be read as such and the tool may take it, else text.
+ * Reads `key=value` pairs: a value is JSON if it parses and the tool may take it, otherwise text.
  *
  * @param schema of the arguments, if the tool has one.
- * @throws CommandFailed for what is no pair.
+ * @throws CommandFailed if an argument is not a pair.
  */
 export function callArguments(
 	pairs: readonly string[],
@@ -30,7 +30,7 @@ export function callArguments(
 type Schema = Readonly<Record<string, unknown>>;
 type Schemas = Readonly<Record<string, Schema | undefined>>;
 
-/** The JSON types that a schema names: none where it leaves them open. */
+/** The JSON types that a schema names: none if it allows any type. */
 function typesOf(schema: Schema | undefined): readonly unknown[] {
 	const alternatives = schema?.["anyOf"];
 	if (Array.isArray(alternatives)) {

@@ -20,7 +20,7 @@ type Options = LiveOptions & {
 	readonly [option: string]: unknown;
 };
 
-/** Adds the commands about a run that lives: they look at it, act on it and make calls. */
+/** Adds the commands about a living run: they inspect it, control it and make calls. */
 export function addLiveCommands(
 	program: Command,
 	terminal: Terminal = process.stdout,

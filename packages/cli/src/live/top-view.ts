@@ -6,7 +6,7 @@ import { plainText } from "../wording/plain-text.ts";
 type PoolSnapshot = ServedTick["run"]["pools"][number];
 type WorkerSnapshot = PoolSnapshot["workers"][number];
 
-/** What `top` shows of a run: the verdict, then each pool with its queue, its calls and its workers. */
+/** The view of a run in `top`: the verdict, then each pool with its queue, its calls and its workers. */
 export function topView(tick: ServedTick): readonly string[] {
 	const { run, verdict } = tick;
 	const { program, pid, runId } = run;
@@ -32,7 +32,7 @@ function poolView(pool: PoolSnapshot, tick: ServedTick): readonly string[] {
 			: `${size.min} to ${size.max} workers`;
 	return [
 		`${pool.pool}: ${workerCount} of ${pool.adapter}${phase}, ${counted(pool.restarts, "restart")}`,
-		// What waits is last, since the verdict has it already: a terminal may be too narrow for all.
+		// Waiting calls come last, because the verdict already shows them and a terminal may be too narrow for everything.
 		`calls: ${calls.running} running, ${calls.succeeded} done, ${calls.failed + calls.timed_out} failed, ${waits}`,
 		...throughputLines(pool.pool, tick),
 		...table([
@@ -69,7 +69,7 @@ function workerRow(worker: WorkerSnapshot): readonly string[] {
 			: "";
 	const processors = usage?.processors ?? null;
 	return [
-		// An older program says nothing of a place.
+		// An older program does not report a place.
 		worker.place
 			? `${worker.workerId} on ${worker.place.name}`
 			: worker.workerId,
@@ -83,7 +83,7 @@ function workerRow(worker: WorkerSnapshot): readonly string[] {
 	];
 }
 
-/** What is unusual about a call that runs. */
+/** Describes what is unusual about a running call. */
 function noteOn({
 	attempt,
 	cancelled,

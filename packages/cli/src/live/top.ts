@@ -21,7 +21,7 @@ export interface TopOptions {
 	readonly color: boolean;
 }
 
-/** Shows a run: redrawn in a terminal; elsewhere one line for each new verdict. Ends with the run. */
+/** Shows a run until it ends: redrawn in a terminal, otherwise one line for each new verdict. */
 export async function top(
 	client: ControlClient,
 	options: TopOptions,
@@ -49,7 +49,7 @@ function draw(
 	{ color }: TopOptions,
 	terminal: Terminal,
 ): void {
-	// A new terminal may have no size yet.
+	// A new terminal may not have a size yet.
 	const columns = terminal.columns || 80;
 	const rows = terminal.rows || 24;
 	const fits = topView(state)

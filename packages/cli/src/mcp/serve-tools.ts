@@ -20,9 +20,9 @@ export async function serveTools(file: string, flags: McpFlags): Promise<void> {
 	const { http: port, tokenFile, tracebacks, name, python: path } = flags;
 	if ((port === undefined) !== (tokenFile === undefined))
 		throw new CommandFailed("usage", "Use --http and --token-file together.");
-	// Standard output belongs to the protocol.
+	// Standard output carries only the protocol.
 	globalThis.console = new Console(process.stderr);
-	// The server ends in order when its client is gone.
+	// The server closes in order when its client is gone.
 	process.stdout.off("error", outputFailed);
 	const { python, createPool, serveMcp } = await load();
 	const adapter = python({ tools: file, python: path });
@@ -45,7 +45,7 @@ export async function serveTools(file: string, flags: McpFlags): Promise<void> {
 	await serving.closed;
 }
 
-/** Whoever only runs commands does not install them. */
+/** Users who only run commands do not need to install them. */
 function load() {
 	const names = ["adapter-python", "adapter-mcp"].map(
 		(name) => `@snakepit/${name}`,

@@ -13,7 +13,7 @@ const SHORTEST_TOKEN = 32;
 const TOKEN = new RegExp(`^[\\x21-\\x7e]{${SHORTEST_TOKEN},}$`);
 const OTHERS = 0o077;
 
-/** The token in a file that nobody else may read. Makes the file if there is none. */
+/** The token in a file that no other user may read. Creates the file if there is none. */
 export function tokenIn(path: string): string {
 	try {
 		const token = randomBytes(TOKEN_BYTES).toString("hex");

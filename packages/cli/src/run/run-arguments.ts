@@ -1,10 +1,10 @@
-/** What `snakepit run` is asked to do. */
+/** The parsed arguments of `snakepit run`. */
 export type RunOrder =
 	| {
 			readonly kind: "run";
 			/** From SIGTERM to SIGKILL. */
 			readonly graceMs: number;
-			/** The command also has to end when its standard input does. */
+			/** The command must also end when its standard input ends. */
 			readonly withStdin: boolean;
 			readonly isVerbose: boolean;
 			/** The program and its arguments. */
@@ -84,7 +84,7 @@ function misspelt(message: string): RunOrder {
 	return { kind: "misspelt", message };
 }
 
-/** Milliseconds; `undefined` if the text is no time or more than a day. */
+/** Milliseconds; `undefined` if the text is not a duration, or is more than a day. */
 function parseTime(text: string): number | undefined {
 	if (text === "0") return 0;
 	const [, number = "", unit = ""] = /^(\d+)(ms|s|m)$/.exec(text) ?? [];

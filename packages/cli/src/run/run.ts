@@ -4,11 +4,11 @@ import { parseRunArguments, RUN_USAGE } from "./run-arguments.ts";
 import { superviseHere } from "./supervise-here.ts";
 
 /**
- * `snakepit run` where `bin/snakepit` did not find the native binary beside it: for help, in an unusual place, or where
- * there is none.
+ * `snakepit run` when `bin/snakepit` did not execute the native binary: for help, or because the binary is in an
+ * unusual place or missing.
  *
- * Without the binary, Node supervises the command. It then ends the command with this process's parent, but not what the
- * command has started, and nothing if this process itself is killed.
+ * Without the binary, Node supervises the command. It then ends the command when this process's parent ends, but not
+ * the processes that the command has started, and nothing if this process itself is killed.
  */
 export function run(args: readonly string[]): void {
 	const binary = nativeBinary();
@@ -38,7 +38,7 @@ function become(
 	else superviseHere(command, graceMs);
 }
 
-/** Its path, if it may be executed: a failing `execve` aborts the process. */
+/** Its path, if it is executable: a failing `execve` aborts the process. */
 function nativeBinary(): string | undefined {
 	try {
 		const path = createRequire(import.meta.url).resolve(

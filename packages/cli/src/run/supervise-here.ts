@@ -8,17 +8,18 @@ const FORWARDED: readonly NodeJS.Signals[] = [
 	"SIGUSR2",
 	"SIGCONT",
 ];
-/** A terminal sends them to the command, too, which is in the same process group. */
+/** A terminal also sends them to the command, which is in the same process group. */
 const FROM_TERMINALS: readonly NodeJS.Signals[] = ["SIGINT", "SIGQUIT"];
 const LOOK_MS = 250;
 
-/** Runs a command as a child with our standard streams, and ends as it ends. When our parent ends, so does the command. */
+/** Runs a command as a child with this process's standard streams, and exits with its status. When the parent of this process ends, the command is ended. */
 export function superviseHere(
 	[program, ...args]: readonly [string, ...string[]],
 	graceMs: number,
 ): void {
 	const hasTerminal = isatty(0) || isatty(2);
-	// Before the command begins: a signal that came first would end this process alone. Listeners run in a later turn.
+	// Installed before the command starts: a signal that arrives earlier would end only this process. Listeners run in a
+	// later turn.
 	for (const signal of FORWARDED) process.on(signal, () => child.kill(signal));
 	for (const signal of FROM_TERMINALS)
 		process.on(signal, () => {
@@ -41,7 +42,7 @@ export function superviseHere(
 		if (signal === null) process.exit(status ?? 125);
 		process.removeAllListeners(signal);
 		process.kill(process.pid, signal);
-		// SIGKILL and its like end this process first; what is ignored by default does not.
+		// SIGKILL and similar signals end this process first; signals that are ignored by default do not.
 		setTimeout(() => process.exit(125), LOOK_MS);
 	});
 }

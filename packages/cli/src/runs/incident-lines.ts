@@ -5,9 +5,10 @@ import type { ShownIncident } from "./incidents.ts";
 const MOST = 50;
 
 /**
- * Incidents as text, the first 50 of them: a row for each.
+ * The first 50 incidents as text, one row each.
  *
- * @param withOutput the last lines of each worker's output follow its row; otherwise only the last one is in it.
+ * @param withOutput the last lines of each worker's output follow its row; otherwise the row contains only the last
+ * line.
  */
 export function incidentLines(
 	found: readonly ShownIncident[],

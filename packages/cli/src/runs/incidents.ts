@@ -2,9 +2,9 @@ import type { RunHistory } from "@snakepit/core/inspect";
 import { plainText } from "../wording/plain-text.ts";
 import { deathSeen, historyEntries, runEnd } from "../wording/run-history.ts";
 
-/** Something that ended otherwise than its host wanted, or that a protection had to do. */
+/** An end that the host did not want, or an action of a protection. */
 export interface ShownIncident {
-	/** `undefined` where the host died, no protection saw it, and nobody has cleaned up yet. */
+	/** `undefined` if the host died, no protection saw it, and no program has cleaned up yet. */
 	readonly wallMs: number | undefined;
 	readonly runId: string;
 	readonly text: string;
@@ -19,7 +19,7 @@ export function incidentsOf(run: RunHistory): readonly ShownIncident[] {
 		({ tone }) => tone === "bad" || tone === "warn",
 	);
 	const { tone } = runEnd(run);
-	// What is recorded as its end may be the clean-up, long after it died.
+	// The recorded end may be the time of the clean-up, long after it died.
 	const wallMs = deathSeen(run) ?? endedAt;
 	const ofHost =
 		tone === "bad" ? [{ wallMs, runId, text: endText(run), lines: [] }] : [];
@@ -32,7 +32,7 @@ export function incidentsOf(run: RunHistory): readonly ShownIncident[] {
 	];
 }
 
-/** How a run ended, or that it runs. */
+/** How a run ended, or that it is still running. */
 export function endText(run: RunHistory): string {
 	const { word, detail } = runEnd(run);
 	return detail === undefined ? word : `${word}. ${detail}`;
@@ -42,7 +42,7 @@ function oneLine(text: string): string {
 	return plainText(text).replaceAll("\n", " ");
 }
 
-/** The last so many lines of a longer text may begin between two of its paragraphs. */
+/** The last lines of a longer text may begin with an empty line. */
 function withoutBlankStart(lines: readonly string[]): readonly string[] {
 	const first = lines.findIndex((line) => line.trim() !== "");
 	return first < 0 ? [] : lines.slice(first);

@@ -26,7 +26,7 @@ export interface SeenRun {
 	readonly workers: readonly SeenWorker[];
 }
 
-/** Whether a process lives, and not another one with its pid. */
+/** Whether exactly this process lives, not another one with its pid. */
 export type IsAlive = (identity: RunHistory["owner"]) => boolean;
 
 /** Judges a run of the ledger by the processes that live now. */
@@ -59,7 +59,7 @@ export function seen(run: RunHistory, isAlive: IsAlive): SeenRun {
 	};
 }
 
-/** What is the matter, in words, and whether all is well. */
+/** A sentence about all runs, and whether all is well. */
 export interface Verdict {
 	readonly isGood: boolean;
 	readonly text: string;
@@ -76,7 +76,7 @@ export function verdictOn(runs: readonly SeenRun[]): Verdict {
 		which.flatMap(({ workers }) =>
 			workers.filter((each) => each.condition === condition),
 		).length;
-	// A preloaded parent or a companion is recorded as they are, and takes no calls.
+	// A preloaded parent or a companion is recorded like a worker, but takes no calls.
 	const working = living.map((run) => ({
 		...run,
 		workers: run.workers.filter(({ workerId }) => /-\d+$/.test(workerId)),

@@ -3,10 +3,10 @@ import type { DeadRunsReport } from "@snakepit/core/registry";
 import { counted } from "../wording/figures.ts";
 import type { Verdict } from "./look.ts";
 
-/** A process of a dead run, and what became of it. */
+/** A process of a dead run, and what happened to it. */
 export interface ReapedRow {
 	readonly runId: string;
-	/** `undefined` where no record says it. */
+	/** `undefined` if no record says it. */
 	readonly program: string | undefined;
 	readonly pid: number;
 	/** `left`: it would be ended. `spared`: it is left alone. */
@@ -15,14 +15,14 @@ export interface ReapedRow {
 	readonly reason: string | undefined;
 }
 
-/** What `snakepit reap` found, and what it did. */
+/** The findings and actions of `snakepit reap`. */
 export interface ReapView {
 	readonly verdict: Verdict;
 	readonly deadRuns: readonly string[];
 	readonly processes: readonly ReapedRow[];
-	/** Runs that were not looked into further, and why; living ones are not among them. */
+	/** Runs that were left alone, and why; living runs are not listed. */
 	readonly sparedRuns: readonly SparedRun[];
-	/** Ledger files that were of no use: where they are now. */
+	/** Ledger files that could not be read: where they are now. */
 	readonly setAside: readonly string[];
 }
 
@@ -73,7 +73,7 @@ export function finishedReap(report: DeadRunsReport): ReapView {
 			: `Cleaned up after ${counted(deadRuns.length, "dead run")} and ended ${counted(reaped.length, "process", "processes")}`;
 	return view(text, processes, true, {
 		deadRuns,
-		// A living owner takes care of its own.
+		// A living owner cleans up after its own workers.
 		sparedRuns: report.sparedRuns.filter(
 			({ reason }) => reason !== "owner_alive",
 		),

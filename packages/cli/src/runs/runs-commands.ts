@@ -92,7 +92,7 @@ function psRows(run: SeenRun): readonly (readonly string[])[] {
 	];
 }
 
-/** The runs that are asked for, latest first. */
+/** The requested runs, latest first. */
 async function read(
 	{ dataDir, run, runs }: RunsFlags,
 	only?: HistoryOptions["only"],
@@ -113,7 +113,7 @@ async function read(
 
 async function history(flags: HistoryFlags): Promise<void> {
 	const { json, runs } = flags;
-	// One more shows whether there are older ones.
+	// One more than requested shows whether there are older runs.
 	const newest = await read({ ...flags, runs: runs + 1 });
 	const found = newest.slice(0, runs);
 	if (json) return write(JSON.stringify(found, undefined, 2));
@@ -135,7 +135,7 @@ async function history(flags: HistoryFlags): Promise<void> {
 		write(`Older runs are not shown: snakepit history --runs ${2 * runs}`);
 }
 
-/** Incidents without a time come first. Finite, so that two of them compare as equal. */
+/** Incidents without a time come first. The number is finite, so that two of them compare as equal. */
 const LATEST = Number.MAX_SAFE_INTEGER;
 
 async function incidents(flags: RunsFlags): Promise<void> {

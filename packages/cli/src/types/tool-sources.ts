@@ -1,8 +1,8 @@
 import type { ToolSource } from "@snakepit/adapter-python";
 
 /**
- * What the words of a command name, as the option `tools` has it: `tools.py`, `package.module`, and with names after a
- * colon what is exposed, as in `math:sqrt,gcd`. Python reads them in the same way (snakepit_bridge/cli/load_target.py).
+ * The value of the option `tools` for the words of a command: `tools.py`, `package.module`, and, after a colon, the
+ * names to expose, as in `math:sqrt,gcd`. Python reads them in the same way (snakepit_bridge/cli/load_target.py).
  */
 export function toolSources(targets: readonly string[]): readonly ToolSource[] {
 	return targets.map((target) => {

@@ -7,7 +7,7 @@ const MOST_BYTES = 2 ** 26;
 const execute = promisify(execFile);
 
 /**
- * The TypeScript types of tools, which Python imports for it.
+ * Generates the TypeScript types of tools; Python imports the tools for this.
  *
  * @throws CommandFailed with what Python says.
  */
@@ -25,7 +25,7 @@ export async function toolTypes(
 	}
 }
 
-/** Writes a text unless the file has it already: what watches the file need not look. Returns whether it wrote. */
+/** Writes a text unless the file already contains it, so that programs that watch the file see no change. Returns whether it wrote. */
 export function writeIfChanged(path: string, text: string): boolean {
 	try {
 		if (readFileSync(path, "utf8") === text) return false;

@@ -4,8 +4,8 @@ import { watch } from "node:fs";
 const QUIET_MS = 100;
 
 /**
- * Yields after each change of Python files in some directories, until one is removed. Changes while the consumer is busy are
- * one.
+ * Yields after each change of Python files in some directories, until one is removed. Changes while the consumer is
+ * busy count as one.
  *
  * The directories are watched, not the files: many editors replace a file by a new one.
  */

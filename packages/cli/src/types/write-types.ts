@@ -34,7 +34,7 @@ export async function writeTypes(
 		else if (!watch) write(`${output} is up to date.`);
 	};
 	if (!watch) return await once();
-	// From before the first: no change is lost.
+	// Started before the first writing, so no change is missed.
 	const changes = pythonChanges(directoriesOf(sources));
 	const first = changes.next();
 	await onceOrWhy(once);
@@ -43,7 +43,7 @@ export async function writeTypes(
 	for await (const _ of changes) await onceOrWhy(once);
 }
 
-/** Modules are looked for in the current directory first. */
+/** Python looks for modules in the current directory first. */
 function directoriesOf(sources: readonly ToolSource[]): ReadonlySet<string> {
 	return new Set(
 		sources.map(({ file }) =>
@@ -52,7 +52,7 @@ function directoriesOf(sources: readonly ToolSource[]): ReadonlySet<string> {
 	);
 }
 
-/** What is wrong now may be right after the next change. */
+/** The next change may mend the error. */
 async function onceOrWhy(once: () => Promise<void>): Promise<void> {
 	try {
 		await once();

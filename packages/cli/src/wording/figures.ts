@@ -23,11 +23,11 @@ export function bytes(count: number): string {
 
 /** A whole number with separators. */
 export function whole(count: number): string {
-	// Intl would be loaded for it: 20 ms of a command that takes 200.
+	// Intl would have to be loaded for it: 20 ms of a command that takes 200 ms.
 	return String(Math.round(count)).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-/** A rate: small ones with a decimal. */
+/** A rate; small rates have a decimal. */
 export function rate(perSecond: number): string {
 	return perSecond > 0 && perSecond < 10
 		? perSecond.toFixed(1)
@@ -55,7 +55,7 @@ export function timeOfDay(wallMs: number): string {
 	return parts.map((part) => String(part).padStart(2, "0")).join(":");
 }
 
-/** The day and the time, for what may be long ago. */
+/** The day and the time, for events that may be long ago. */
 export function dayAndTime(wallMs: number): string {
 	const date = new Date(wallMs);
 	const parts = [date.getFullYear(), date.getMonth() + 1, date.getDate()];

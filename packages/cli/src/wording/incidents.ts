@@ -2,12 +2,12 @@ import type { ControlledEvent } from "@snakepit/control";
 import type { EventOf, SnakepitEventType } from "@snakepit/core";
 import { counted, duration } from "./figures.ts";
 
-/** What people look at first; on the page each has a colour. */
+/** How good or bad an incident is; on the page, each tone has a colour. */
 export type Tone = "good" | "active" | "quiet" | "warn" | "bad";
 
-/** One event that people want to know of. */
+/** One event that is shown to people. */
 export interface ShownIncident {
-	/** In the order in which the page got it. */
+	/** Its position in the order in which the page received events. */
 	readonly number: number;
 	readonly wallMs: number;
 	readonly type: string;
@@ -25,7 +25,7 @@ interface Words {
 	readonly lines?: readonly string[];
 }
 
-/** Why workers end where their pool or program wanted it. */
+/** The reasons for ends that the pool or program wanted. */
 export const IN_ORDER: readonly unknown[] = [
 	"closed",
 	"recycled",
@@ -43,7 +43,7 @@ const WORDS: {
 	"worker.exited": exited,
 	"worker.start_failed": (e) => {
 		const message = messageOf(e.error);
-		// Most messages are a sentence about the worker already.
+		// Most messages already are a sentence about the worker.
 		return message.startsWith(`Worker ${e.workerId} `)
 			? bad(message.slice("Worker ".length))
 			: bad(`${e.workerId} could not be started: ${message}`);
@@ -130,7 +130,7 @@ const WORDS: {
 		bad(`the program's own code failed (${e.of}): ${messageOf(e.error)}`),
 };
 
-/** What an event means for people; `undefined` when it is no incident. */
+/** The incident that an event is for people; `undefined` if it is none. */
 export function incidentOf(
 	event: ControlledEvent,
 	number: number,
@@ -156,12 +156,12 @@ function exited(event: EventOf<"worker.exited">): Words {
 	return {
 		tone: isOrdered ? "quiet" : "bad",
 		text,
-		// A program of another version may not send them.
+		// A program of another version may not send any.
 		lines: isOrdered ? [] : (tail ?? []),
 	};
 }
 
-/** Who ended a process, as the end of a sentence; nothing where it ended by itself. */
+/** What ended a process, as the end of a sentence; empty if it ended by itself. */
 export function killerWords(killer: unknown): string {
 	if (killer === "none") return "";
 	return killer === "guard" || killer === "preloaded_parent"
@@ -173,7 +173,7 @@ type Exit =
 	| { readonly kind: "code"; readonly code: number }
 	| { readonly kind: "signal"; readonly signal: string };
 
-/** How a process ended; nothing where nobody knows. */
+/** How a process ended; empty if that is unknown. */
 export function exitWords(exit: Exit | undefined): string {
 	if (exit === undefined || exit === null) return "";
 	return exit.kind === "signal"

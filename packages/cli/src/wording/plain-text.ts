@@ -9,8 +9,8 @@ const CONTROLS =
 	/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 /**
- * Text of a worker as it is shown: without colours and cursor movements, with other control characters as pictures, so
- * that nothing is hidden or turned around. Line breaks and tabs stay.
+ * The text of a worker for display: without colours and cursor movements, and with other control characters as visible
+ * symbols, so that no text is hidden or reversed. Line breaks and tabs stay.
  */
 export function plainText(text: string): string {
 	return text.replace(ESCAPES, "").replace(CONTROLS, (character) => {
@@ -21,7 +21,7 @@ export function plainText(text: string): string {
 	});
 }
 
-/** The start of such a text; what is missing is counted. */
+/** The start of such a text, with the number of missing characters. */
 export function plainStart(text: string, characters: number): string {
 	const start = plainText(text.slice(0, characters));
 	const missing = text.length - characters;

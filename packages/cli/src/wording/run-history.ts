@@ -12,7 +12,7 @@ import {
 /** The pool under which the ledger has jobs. */
 const JOBS = "(jobs)";
 
-/** How a run is or was, in a word and a sentence. */
+/** The state of a run, in a word and a sentence. */
 export interface RunEnd {
 	readonly word: string;
 	readonly tone: Tone;
@@ -39,8 +39,8 @@ export function runEnd(run: RunHistory): RunEnd {
 }
 
 /**
- * How long a run lasted, in words, with what it did not end in order: what is recorded as its end then is that somebody
- * cleaned up after it, which may be long after its program died.
+ * How long a run lasted, in words. For a run that did not end in order, the recorded end is the clean-up, which may be
+ * long after its program died.
  */
 export function lasted(run: RunHistory, nowMs: number): string {
 	const { state, clean, startedAt, endedAt } = run;
@@ -57,7 +57,7 @@ export function deathSeen({ incidents }: RunHistory): number | undefined {
 		?.wallMs;
 }
 
-/** Who cleaned up after a run, as the ledger has it, in words. */
+/** What cleaned up after a run, according to the ledger, in words. */
 function cleanerWords(endedBy: string | undefined): string {
 	const [kind, id] = endedBy?.split(":") ?? [];
 	if (kind === "reaper") return `the start of run ${id}`;
@@ -68,7 +68,7 @@ function cleanerWords(endedBy: string | undefined): string {
 /** A worker of a run and how it ended, or something that went wrong. */
 export interface HistoryEntry {
 	readonly key: string;
-	/** In milliseconds since the Unix epoch; `undefined` of a worker that has not ended. */
+	/** In milliseconds since the Unix epoch; `undefined` for a worker that has not ended. */
 	readonly wallMs: number | undefined;
 	readonly tone: Tone;
 	readonly text: string;
@@ -76,7 +76,7 @@ export interface HistoryEntry {
 	readonly lines: readonly string[];
 }
 
-/** Latest first; workers without an end before all. */
+/** Latest first; workers without an end come before all others. */
 export function historyEntries(run: RunHistory): readonly HistoryEntry[] {
 	const incidents = run.incidents.flatMap((event, number) => {
 		const incident = incidentOf(event as unknown as ControlledEvent, number);

@@ -14,9 +14,9 @@ export interface LogWish extends LogFilter {
 }
 
 export interface LogState extends LogLines {
-	/** Every line from now on comes. */
+	/** Every line from now on is sent. */
 	readonly following: boolean;
-	/** Why no more lines come; `undefined` while they do. */
+	/** Why no more lines come; `undefined` while lines come. */
 	readonly ended: string | undefined;
 }
 
@@ -26,7 +26,7 @@ export const NO_LOG: LogState = {
 	ended: undefined,
 };
 
-/** Follows what workers print, after what the page has of it; returns the function that ends it. */
+/** Follows the output of workers, after the lines that the page already has; returns the function that stops it. */
 export function followLogs(wish: LogWish, store: Store<LogState>): () => void {
 	store.update((state) => ({ ...NO_LOG, ...carriedLines(state, wish) }));
 	const query = new URLSearchParams({ worker: wish.worker, call: wish.call });

@@ -1,7 +1,7 @@
-/** What the server answered instead of what was asked for. */
+/** The error that the server answered with. */
 export class RequestError extends Error {
 	readonly code: string;
-	/** Of a call whose tool failed: what it raised. */
+	/** If the tool of a call failed: the error that it raised. */
 	readonly traceback: string | undefined;
 
 	constructor(fields: {
@@ -35,7 +35,7 @@ export async function post<Answer>(
 	return (await answerOf(request)) as Answer;
 }
 
-/** The address of what is asked of one run. */
+/** The address of a request about one run. */
 export function runPath(runId: string, ...parts: readonly string[]): string {
 	return ["/api/runs", runId, ...parts.map(encodeURIComponent)].join("/");
 }

@@ -19,11 +19,11 @@ const KINDS: readonly PageUpdate["kind"][] = [
 	"gone",
 ];
 
-/** Keeps the page's state as the run is: of one run at a time. */
+/** Keeps the page's state up to date with one run at a time. */
 export class RunFeed {
 	readonly #store: Store<PageState>;
 	#source: EventSource | undefined;
-	/** What came since the last turn of the page. */
+	/** The updates since the page was last drawn. */
 	#pending: PageUpdate[] = [];
 
 	constructor(store: Store<PageState>) {
@@ -60,7 +60,7 @@ export class RunFeed {
 		this.#source = source;
 		for (const kind of KINDS)
 			source.addEventListener(kind, ({ data }) => {
-				// An end is not waited with: there is nothing to come.
+				// The end of a run is shown at once: no more updates will come.
 				if (kind === "gone") source.close();
 				this.#add(JSON.parse(data));
 			});
@@ -73,7 +73,7 @@ export class RunFeed {
 			this.follow(newest.runId);
 	}
 
-	/** The page draws once for all that comes together. */
+	/** The page is drawn once for all updates that arrive together. */
 	#add(update: PageUpdate): void {
 		this.#pending.push(update);
 		if (this.#pending.length > 1) return;
@@ -84,7 +84,7 @@ export class RunFeed {
 		}, 50);
 	}
 
-	/** The server refused the stream, or is gone: then the browser goes on trying. */
+	/** The server refused the stream, or is gone. If it is gone, the browser keeps trying. */
 	async #failed(source: EventSource, runId: string): Promise<void> {
 		if (this.#source !== source) return;
 		if (source.readyState !== EventSource.CLOSED) {

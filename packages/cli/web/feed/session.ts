@@ -1,12 +1,12 @@
 import { get, post } from "./requests.ts";
 
-/** Opens the session with the token of the link; a browser that has it already needs none. */
+/** Opens the session with the token of the link; a browser that already has the session needs no token. */
 export async function openSession(): Promise<"open" | "closed"> {
 	const [, token] = /^#token=([0-9a-f]+)$/.exec(location.hash) ?? [];
-	// The token is no part of the history, and not there to be copied.
+	// The token must not stay in the browser's history or in the address bar.
 	if (token !== undefined) history.replaceState(null, "", "#/workers");
 	try {
-		// Asked first whether it has one, a new browser would show an error in its console.
+		// A check for an existing session would show an error in the console of a new browser.
 		await (token === undefined
 			? get("/api/session")
 			: post("/api/session", { token }));

@@ -1,4 +1,4 @@
-/** One value, and who wants to know of its changes. */
+/** One value, and the listeners for its changes. */
 export class Store<State> {
 	#state: State;
 	readonly #listeners = new Set<(state: State) => void>();

@@ -1,17 +1,17 @@
 import { quantileMs } from "@snakepit/control";
 import { type Bin, sum } from "./samples.ts";
 
-/** Lines over time. `x` in seconds since the Unix epoch; `null` where there is no value. */
+/** Lines over time. `x` is in seconds since the Unix epoch; `null` means no value. */
 export interface ChartData {
 	readonly labels: readonly string[];
 	readonly x: readonly number[];
 	readonly lines: readonly (readonly (number | null)[])[];
 }
 
-/** So many lines have colours of their own. */
+/** How many lines have their own colour. */
 export const LINES = 8;
 
-/** Calls a second, by command: of those with the most calls. */
+/** Calls per second, by command, for the commands with the most calls. */
 export function throughputData(bins: readonly Bin[]): ChartData {
 	const keys = busiest(bins);
 	return data(bins, keys.map(labelOf), (bin) =>
@@ -40,7 +40,7 @@ export function latencyData(
 	});
 }
 
-/** Resident memory of each worker, in bytes: of those that have the most. */
+/** Resident memory by worker, in bytes, for the workers that use the most. */
 export function memoryData(bins: readonly Bin[]): ChartData {
 	const peaks = new Map<string, number>();
 	for (const { memory } of bins)

@@ -26,7 +26,7 @@ export interface HistogramBar {
 	readonly calls: number;
 }
 
-/** The commands of which calls ended in these bins, most calls first. */
+/** The commands whose calls ended in these bins, most calls first. */
 export function commandRows(bins: readonly Bin[]): readonly CommandRow[] {
 	const spanMs = bins.reduce((total, bin) => total + bin.spanMs, 0);
 	const byCommand = new Map<string, CommandCounts[]>();

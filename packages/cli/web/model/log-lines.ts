@@ -6,9 +6,9 @@ export interface LogLines {
 	readonly lines: readonly NumberedLine[];
 	/** How many the page has got. */
 	readonly received: number;
-	/** How many it did not get: there were too many at a time. */
+	/** How many lines the page did not get, because there were too many at once. */
 	readonly leftOut: number;
-	/** Some are from before the view or its filter changed: what was printed in between is missing. */
+	/** Some lines are from before the view or its filter changed: lines printed in between are missing. */
 	readonly hasGap: boolean;
 }
 
@@ -26,7 +26,7 @@ export const NO_LINES: LogLines = {
 	...{ lines: [], received: 0, leftOut: 0, hasGap: false },
 };
 
-/** The page keeps so many lines. */
+/** The most lines that the page keeps. */
 export const KEPT_LINES = 5_000;
 
 export function withLines(
@@ -45,7 +45,7 @@ export function withLines(
 	};
 }
 
-/** What is still there when the view is opened again, or another filter is chosen. */
+/** The lines that remain when the view is opened again, or another filter is chosen. */
 export function carriedLines(
 	{ lines }: LogLines,
 	{ worker, call }: LogFilter,
@@ -63,7 +63,7 @@ export function carriedLines(
 	};
 }
 
-/** The lines that have a text, in any case. */
+/** The lines that contain a text, ignoring case. */
 export function withText(
 	lines: readonly NumberedLine[],
 	text: string,
@@ -73,7 +73,7 @@ export function withText(
 	return lines.filter((line) => line.text.toLowerCase().includes(wanted));
 }
 
-/** Which rows of equal height are in sight. */
+/** Which rows of equal height are visible. */
 export function rowsInSight(
 	rows: number,
 	rowHeight: number,

@@ -5,18 +5,18 @@ import { incidentOf, type ShownIncident } from "../../src/wording/incidents.ts";
 import { type Bin, withSample } from "./samples.ts";
 import { type SettledCall, settledCall } from "./settled-calls.ts";
 
-/** Whether what is shown of a run is as it is now. */
+/** Whether the page shows the current state of the run. */
 export type Link =
 	| { readonly kind: "connecting" }
 	| { readonly kind: "live" }
 	/** The program does not answer. */
 	| { readonly kind: "silent"; readonly message: string }
-	/** The run is over; what is shown is the last that was known. */
+	/** The run is over; the page shows its last known state. */
 	| { readonly kind: "gone"; readonly message: string }
 	/** The process that serves this page is gone. */
 	| { readonly kind: "cut" };
 
-/** What the page knows of the run that it shows. */
+/** The page's data of the run that it shows. */
 export interface RunView {
 	readonly runId: string;
 	readonly link: Link;
@@ -57,7 +57,7 @@ export function newRunView(runId: string): RunView {
 	};
 }
 
-/** The view after what the page got. */
+/** Returns the view after an update. */
 export function withUpdate(run: RunView, update: PageUpdate): RunView {
 	switch (update.kind) {
 		case "state": {
@@ -88,7 +88,7 @@ function withEvent(run: RunView, event: ControlledEvent): RunView {
 	return { ...run, events, incidents };
 }
 
-/** The first line of the page, and how bad it is. */
+/** The first line of the page, and its tone. */
 export function pageVerdict({ run }: PageState): Verdict {
 	if (run === undefined)
 		return {

@@ -4,7 +4,7 @@ import {
 	type ServedTick,
 } from "@snakepit/control";
 
-/** What happened in a short time, of which charts have one point. */
+/** The data of a short time, which is one point of a chart. */
 export interface Bin {
 	/** When it began, in milliseconds since the Unix epoch. */
 	readonly wallMs: number;
@@ -12,7 +12,7 @@ export interface Bin {
 	readonly spanMs: number;
 	/** By pool and command. */
 	readonly commands: ReadonlyMap<string, CommandCounts>;
-	/** Resident bytes by worker, as read last. */
+	/** Resident bytes by worker, from the last reading. */
 	readonly memory: ReadonlyMap<string, number>;
 }
 
@@ -69,7 +69,7 @@ export function sum(
 	};
 }
 
-/** The bins of the last so many milliseconds. */
+/** The bins of the last `windowMs` milliseconds. */
 export function latest(bins: readonly Bin[], windowMs: number): readonly Bin[] {
 	const end = bins.at(-1)?.wallMs ?? 0;
 	return bins.filter(({ wallMs }) => wallMs > end - windowMs);

@@ -11,7 +11,7 @@ export interface FormField {
 		| { readonly kind: "choice"; readonly choices: readonly unknown[] }
 		/** Anything else is written as JSON. */
 		| { readonly kind: "json" };
-	/** What the input has at first. */
+	/** The initial value of the input. */
 	readonly initial: string;
 }
 
@@ -70,7 +70,7 @@ export type FormResult =
 			readonly wrong: Readonly<Record<string, string>>;
 	  };
 
-/** The arguments that a filled form stands for. A field that is empty and not required is left out. */
+/** The arguments from a filled form. A field that is empty and not required is left out. */
 export function formArgs(
 	fields: readonly FormField[],
 	values: Readonly<Record<string, string>>,

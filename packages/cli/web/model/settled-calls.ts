@@ -1,6 +1,6 @@
 import type { ControlledEvent, RunningCall } from "@snakepit/control";
 
-/** An attempt of a call; of what JSON cannot carry there is `null`. */
+/** An attempt of a call; `null` stands for values that JSON cannot carry. */
 export interface ShownAttempt {
 	readonly workerId: string;
 	readonly waitedMs: number;
@@ -9,7 +9,7 @@ export interface ShownAttempt {
 	readonly pauseMs: number | null;
 }
 
-/** A call that was tried at least once. */
+/** A call that had at least one attempt. */
 export interface TriedCall {
 	readonly attempts: number;
 	/** The last of them. */
@@ -44,10 +44,10 @@ export interface SettledCall extends TriedCall {
 	readonly totalMs: number;
 	readonly message: string | undefined;
 	readonly ran: string | undefined;
-	/** What the tool raised, in the terms of its language. */
+	/** The error that the tool raised, as its language describes it. */
 	readonly traceback: string | undefined;
 	readonly traceId: string | undefined;
-	/** What the program shows of the arguments. */
+	/** The part of the arguments that the program shows. */
 	readonly args: unknown;
 }
 

@@ -1,6 +1,6 @@
 import type { ToolSnapshot } from "@snakepit/control";
 
-/** How a tool answers, where that is not one answer to each call. */
+/** How a tool answers, if it does not give one answer to each call. */
 export function toolKind({
 	shape,
 	batchMax,

@@ -1,9 +1,9 @@
-/** Where a template has the id. */
+/** The place of the id in a template. */
 const PLACE = "{traceId}";
 
 /**
- * The address of a trace. The template is the viewer's own, such as `http://localhost:16686/trace/{traceId}`; `undefined`
- * when it has no place for the id, or is no address of the web.
+ * The address of a trace. The template is the viewer's own, such as `http://localhost:16686/trace/{traceId}`;
+ * `undefined` if it has no place for the id, or is not a web address.
  */
 export function traceLink(
 	template: string,

@@ -10,10 +10,10 @@ export interface WorkerStatus {
 	readonly detail: string | undefined;
 }
 
-/** As the verdict of the run: a worker that has not answered for so long is named. */
+/** Like the verdict of the run, the page marks a worker that has not answered for this long. */
 const SILENT_MS = 5_000;
 
-/** How a worker is, in one word. One that is busy stays in the list, and one that hangs is shown before it is killed. */
+/** The status of a worker, in one word. A busy worker stays in the list, and a hung one is shown before it is killed. */
 export function workerStatus(worker: WorkerSnapshot): WorkerStatus {
 	const { state, running, heartbeat } = worker;
 	if (state !== "ready")
@@ -39,7 +39,7 @@ export function workerStatus(worker: WorkerSnapshot): WorkerStatus {
 	return { word: "idle", tone: "good", detail: undefined };
 }
 
-/** When a worker is replaced by a new one, in words; `undefined` when it has no limit. */
+/** When a worker will be replaced, in words; `undefined` if it has no limit. */
 export function recycleWords(
 	{ recycle }: WorkerSnapshot,
 	words: {

@@ -5,7 +5,7 @@ import { usePage } from "./page-context.ts";
 
 type Phase = "ready" | "asking" | "acting";
 
-/** A button that acts on a pool. One that cannot be undone asks once more. */
+/** A button that acts on a pool. It asks for confirmation if the act cannot be undone. */
 export function ActButton({
 	pool,
 	act,
@@ -17,12 +17,12 @@ export function ActButton({
 	readonly act: PoolAct;
 	readonly parameters?: Readonly<Record<string, unknown>>;
 	readonly label: string;
-	/** The question; without one the click acts. */
+	/** The question; without one, the click acts at once. */
 	readonly confirm?: string;
 }) {
 	const { runId, notify } = usePage();
 	const [phase, setPhase] = useState<Phase>("ready");
-	// The question takes the place of the button, so the focus would be lost.
+	// The question replaces the button, so the focus would be lost.
 	const button = useRef<HTMLButtonElement>(null);
 	const lastPhase = useRef<Phase>(phase);
 	useEffect(() => {

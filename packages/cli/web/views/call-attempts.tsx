@@ -2,7 +2,7 @@ import { duration } from "../../src/wording/figures.ts";
 import { fragmentOf } from "../model/route.ts";
 import type { ShownAttempt, TriedCall } from "../model/settled-calls.ts";
 
-/** On which workers a call was tried, how long it waited for each and ran there, and how that ended. */
+/** The attempts of a call: the worker, how long the call waited for it and ran there, and how the attempt ended. */
 export function CallAttempts({ call }: { readonly call: TriedCall }) {
 	const { attempts, attemptDetails, totalMs } = call;
 	const unknown = attempts - attemptDetails.length;

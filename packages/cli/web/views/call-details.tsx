@@ -10,7 +10,7 @@ import { CallAttempts } from "./call-attempts.tsx";
 const TEXT_CHARACTERS = 10_000;
 const TEMPLATE_KEY = "snakepit-trace-link";
 
-/** One call: what it does now, or how it ended. */
+/** One call: its current state, or how it ended. */
 export function CallDetails({
 	run,
 	callId,

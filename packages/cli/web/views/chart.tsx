@@ -7,7 +7,7 @@ import type { ChartData } from "../model/chart-data.ts";
 const HEIGHT = 200;
 const FONT = "12px system-ui, sans-serif";
 
-/** Lines over time, with a legend that has the values under the pointer, or else the latest. */
+/** Lines over time, with a legend that shows the values under the pointer, otherwise the latest ones. */
 export function Chart({
 	title,
 	data: { labels, x, lines },
@@ -24,7 +24,7 @@ export function Chart({
 		...lines.map((line) => [...line]),
 	] as uPlot.AlignedData;
 	const names = labels.join("\n");
-	// What is drawn does not follow the theme: another one needs another plot.
+	// A plot does not follow the theme: a new theme needs a new plot.
 	const [theme, changeTheme] = useReducer((changes: number) => changes + 1, 0);
 	useEffect(() => {
 		const system = matchMedia("(prefers-color-scheme: dark)");
@@ -50,7 +50,7 @@ export function Chart({
 			sizes.disconnect();
 			made.destroy();
 		};
-		// Other lines need another plot; other values do not.
+		// New lines need a new plot; new values do not.
 	}, [names, theme]);
 	useEffect(() => {
 		plot.current?.setData(values);
@@ -71,7 +71,7 @@ function optionsOf(
 	labels: readonly string[],
 	format: (value: number) => string,
 ): uPlot.Options {
-	// A variable has its value as written; as a colour it is resolved for the theme.
+	// A CSS variable is read as it is written; used as a colour, it is resolved for the theme.
 	const color = (name: string) => () => {
 		element.style.color = `var(${name})`;
 		const { color } = getComputedStyle(element);

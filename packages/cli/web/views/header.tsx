@@ -4,7 +4,7 @@ import type { RunFeed } from "../feed/run-feed.ts";
 import type { PageState } from "../model/page-state.ts";
 import { applyTheme, storedTheme, THEMES } from "../theme.ts";
 
-/** Which run it is, and which others there are. */
+/** Shows the current run and the others. */
 export function Header({
 	state: { run, runs },
 	feed,

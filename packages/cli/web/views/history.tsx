@@ -11,7 +11,7 @@ import {
 import { get, type RequestError } from "../feed/requests.ts";
 
 const TEXT_CHARACTERS = 4_000;
-/** Runs end while somebody looks. */
+/** Runs may end while the page is open. */
 const REFRESH_MS = 5_000;
 
 /** Runs of the ledger, living and dead, latest first. */
@@ -109,7 +109,7 @@ function Entry({
 	timeless,
 }: {
 	readonly entry: HistoryEntry;
-	/** What stands in the place of a time. */
+	/** Shown instead of a time. */
 	readonly timeless: string;
 }) {
 	return (

@@ -3,18 +3,18 @@ import { timeOfDay } from "../../src/wording/figures.ts";
 import { plainText } from "../../src/wording/plain-text.ts";
 import { type NumberedLine, rowsInSight } from "../model/log-lines.ts";
 
-/** Each line is one row of this height, which a finger can hit; a chosen line is shown whole below. */
+/** Each line is one row of this height, which is large enough to touch; the selected line is shown in full below. */
 const ROW_HEIGHT = 24;
 const ROW_CHARACTERS = 400;
 
-/** Lines of which only those in sight are in the page. It follows the end until the viewer scrolls up. */
+/** A list of which only the visible lines are in the page. It follows the end until the viewer scrolls up. */
 export function LineList({
 	lines,
 	empty,
 	showCall,
 }: {
 	readonly lines: readonly NumberedLine[];
-	/** What is there in the place of lines. */
+	/** Shown if there are no lines. */
 	readonly empty: string;
 	readonly showCall: (callId: string) => void;
 }) {

@@ -8,17 +8,17 @@ import { fragmentOf } from "../model/route.ts";
 import { LineList } from "./line-list.tsx";
 import { workerIds } from "./page-context.ts";
 
-/** How often lines are drawn, in milliseconds: more would cost, and nobody reads faster. */
+/** How often lines are drawn, in milliseconds: people do not read faster, and drawing costs time. */
 const DRAW_MS = 200;
 
-/** What workers print and log, from now on. */
+/** The output and log records of workers, from now on. */
 export function LogsView({
 	run,
 	store,
 	query: { worker = "", call = "" },
 }: {
 	readonly run: RunSnapshot | undefined;
-	/** Outlives the view: who comes back finds the lines. */
+	/** Kept outside the view, so that the lines are still there when the viewer returns. */
 	readonly store: Store<LogState>;
 	readonly query: Readonly<Record<string, string>>;
 }) {
@@ -98,7 +98,7 @@ export function LogsView({
 	);
 }
 
-/** Follows the lines; they are drawn together. */
+/** Follows the lines and draws them in groups. */
 function useLog(
 	store: Store<LogState>,
 	runId: string | undefined,

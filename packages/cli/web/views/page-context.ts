@@ -5,9 +5,9 @@ import { useContext } from "preact/hooks";
 /** What every view may use. */
 export interface PageTools {
 	readonly runId: string;
-	/** What the program allows, as long as it lives. */
+	/** What the program allows while it lives. */
 	can(scope: ControlScope): boolean;
-	/** Tells the viewer the outcome of something. */
+	/** Shows the outcome of an act to the viewer. */
 	notify(text: string, tone: "good" | "bad"): void;
 }
 

@@ -2,7 +2,7 @@ import type { PoolSnapshot } from "@snakepit/control";
 import { useState } from "preact/hooks";
 import { ActButton } from "./act-button.tsx";
 
-/** What can be done with a whole pool. */
+/** The acts on a whole pool. */
 export function PoolActs({ pool }: { readonly pool: PoolSnapshot }) {
 	const [size, setSize] = useState<{ min: number; max: number }>();
 	const { min, max } = size ?? pool.size;

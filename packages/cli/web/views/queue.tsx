@@ -5,7 +5,7 @@ import { plainStart } from "../../src/wording/plain-text.ts";
 const SHOWN = 8;
 const NAME_CHARACTERS = 100;
 
-/** What waits, for how long, and why. */
+/** The waiting calls, for how long they have waited, and why. */
 export function Queue({
 	queue: {
 		waiting,

@@ -10,7 +10,7 @@ type Tools =
 	| { readonly kind: "unknown"; readonly message: string }
 	| { readonly kind: "known"; readonly tools: readonly ToolSnapshot[] };
 
-/** What the workers of a pool can be asked for. */
+/** The commands of a pool's workers. */
 export function ToolsView({
 	run,
 	query,

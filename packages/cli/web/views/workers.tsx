@@ -20,7 +20,7 @@ import { Queue } from "./queue.tsx";
 
 const NAME_CHARACTERS = 200;
 
-/** What every worker does now, and what waits. */
+/** What every worker does now, and the waiting calls. */
 export function WorkersView({
 	run,
 }: {
@@ -105,7 +105,7 @@ function PoolSection({ pool }: { readonly pool: PoolSnapshot }) {
 	);
 }
 
-/** A worker keeps its place: a replacement would come last. */
+/** A worker keeps its place; otherwise its replacement would come last. */
 function inOrder(
 	workers: readonly WorkerSnapshot[],
 ): readonly WorkerSnapshot[] {
