@@ -65,7 +65,8 @@ export function parseReadyLine(
 	// A code that the adapter does not name is only shown.
 	const invented =
 		known === undefined && code !== undefined ? ` (${text(code)})` : "";
-	const details = detail === undefined ? "" : `\n${text(detail)}`;
+	const details =
+		detail === undefined || detail === "" ? "" : `\n${text(detail)}`;
 	throw new StartError<string>({
 		code: known ?? "WORKER_REFUSED",
 		ran: "no",

@@ -190,6 +190,12 @@ describe("a refusal", () => {
 		});
 	});
 
+	test("with an empty detail ends with its message", () => {
+		expect(refusalOf({ message: "no tools", detail: "" })).toMatchObject({
+			message: "Worker p-0 could not start: no tools",
+		});
+	});
+
 	test("with any other code becomes WORKER_REFUSED, and the message has the code", () => {
 		expect(
 			refusalOf({ code: "NO_GPU", message: "no such device" }),
