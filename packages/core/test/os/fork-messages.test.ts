@@ -1,3 +1,4 @@
+import { constants } from "node:os";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { parseAnswer } from "../../src/os/fork/answer.ts";
@@ -110,5 +111,16 @@ test("an end by a signal names it; one without a name is shown as a shell does",
 	});
 	expect(parseAnswer({ ...exited, how: "signal", status: 40 })).toMatchObject({
 		exit: { kind: "code", code: 168 },
+	});
+});
+
+test("a signal with two names has the name that everybody knows", () => {
+	const exited = (status: number) =>
+		parseAnswer({ type: "exited", id: 1, how: "signal", status });
+	expect(exited(constants.signals.SIGABRT)).toMatchObject({
+		exit: { kind: "signal", signal: "SIGABRT" },
+	});
+	expect(exited(constants.signals.SIGIO)).toMatchObject({
+		exit: { kind: "signal", signal: "SIGIO" },
 	});
 });

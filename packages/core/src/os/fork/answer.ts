@@ -76,11 +76,11 @@ export function parseAnswer(
 	}
 }
 
+// Reversed, because two have an older second name after their usual one: SIGIOT, SIGPOLL.
 const SIGNALS = new Map(
-	Object.entries(constants.signals).map(([name, number]) => [
-		number,
-		name as NodeJS.Signals,
-	]),
+	Object.entries(constants.signals)
+		.reverse()
+		.map(([name, number]) => [number, name as NodeJS.Signals]),
 );
 
 function exitOf(message: Readonly<Record<string, unknown>>): ProcessExit {
