@@ -190,7 +190,12 @@ def test_of_a_union_the_member_counts_that_takes_the_value_as_it_is(
         (list[int] | None, ["a"], "$.x[0]: expected int, got str"),
         (Box, {"lable": "a"}, "expected Box (keys: label, corner), got the key"),
         (Page, {"boxes": [{"label": 1}]}, "$.x.boxes[0].label: expected str, got int"),
-        (numpy.ndarray, [1], "$.x: expected ndarray, got list"),
+        (
+            numpy.ndarray,
+            [1],
+            "$.x: expected ndarray, got list; in TypeScript, send an NdArray: NdArray.",
+        ),
+        (numpy.typing.NDArray[numpy.uint8], b"a", "got bytes; in TypeScript, send"),
         (
             numpy.typing.NDArray[numpy.int8],
             ARRAY,

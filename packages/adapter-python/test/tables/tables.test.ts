@@ -152,7 +152,9 @@ describe.runIf(PYTHON)(`tables${needsPython}`, { timeout: 120_000 }, () => {
 		);
 		expect(error).toMatchObject({
 			code: "INVALID_ARGUMENTS",
-			message: expect.stringContaining("expected a table for pandas.DataFrame"),
+			message: expect.stringContaining(
+				"expected a table for pandas.DataFrame, got list; in TypeScript, send a Table of apache-arrow: tableFromJSON(rows)",
+			),
 		});
 	});
 

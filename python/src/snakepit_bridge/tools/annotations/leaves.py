@@ -184,6 +184,15 @@ class ArrayCheck(Check):
             return value
         raise self.mismatch(value, path)
 
+    def mismatch(self, value: object, path: Path) -> Mismatch:
+        mismatch = super().mismatch(value, path)
+        # What callers try first: an array of JavaScript, and a Uint8Array.
+        if not isinstance(value, list | bytes):
+            return mismatch
+        remedy = "in TypeScript, send an NdArray: NdArray.from(typedArray, shape)"
+        problem = f"{mismatch}; {remedy}"
+        return Mismatch(path, mismatch.expected, mismatch.got, problem)
+
     def schema(self, definitions: SchemaDefinitions) -> Schema:
         # JSON has no such type: this is how the command line writes one.
         properties: Schema = {

@@ -36,7 +36,12 @@ class TableCheck(WrittenCheck):
 
     def check(self, value: Any, path: Path) -> Any:
         if not is_table(value):
-            raise Mismatch(path, f"a table for {self.expected}", type_name(value))
+            expected, got = f"a table for {self.expected}", type_name(value)
+            remedy = "in TypeScript, send a Table of apache-arrow"
+            if isinstance(value, list):
+                remedy += ": tableFromJSON(rows)"
+            problem = f"expected {expected}, got {got}; {remedy}"
+            raise Mismatch(path, expected, got, problem)
         try:
             return table_as(value, self._module, self._name)
         except ValueError as error:
