@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from conftest import Host
 
@@ -10,6 +12,8 @@ from snakepit_bridge.failures.failure import CallRefused, failure_of
 from snakepit_bridge.failures.python_error import python_error
 
 TOOLS = """
+    import asyncio
+
     from snakepit_bridge import tool
 
     class Odd(Exception):
@@ -50,7 +54,33 @@ TOOLS = """
         error = ValueError("noted")
         error.__notes__ = ["first", "second"]
         raise error
+
+    @tool
+    async def task_group() -> None:
+        async def fails() -> None:
+            raise Odd("in a task")
+
+        async with asyncio.TaskGroup() as group:
+            group.create_task(fails())
+
+    @tool
+    def many() -> None:
+        inner = ExceptionGroup("inner", [KeyError(2), KeyError(3), KeyError(4)])
+        raise ExceptionGroup("many", [KeyError(1), inner])
 """
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="has no exception groups")
+def test_the_message_of_a_group_has_its_members(shared: Host) -> None:
+    converse = shared(TOOLS).converse()
+    assert converse.failure("task_group").message == (
+        "ExceptionGroup: unhandled errors in a TaskGroup (1 sub-exception): "
+        "tools_0.Odd: in a task"
+    )
+    assert converse.failure("many").message == (
+        "ExceptionGroup: many (2 sub-exceptions): "
+        "KeyError: 1; KeyError: 2; KeyError: 3; and 1 more"
+    )
 
 
 def test_an_error_carries_type_message_traceback_and_cause(shared: Host) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import traceback
 from collections.abc import Iterator
 from types import TracebackType
@@ -24,6 +25,7 @@ MAX_ERROR = 768 << 10
 MAX_TEXT = 64 << 10
 # The traceback of the error has those of its causes, too.
 MAX_TEXT_OF_CAUSE = 16 << 10
+MAX_MEMBERS = 3
 MAX_NOTES = 32
 MAX_NOTE = 2 << 10
 MAX_FRAMES = 100
@@ -66,9 +68,19 @@ def error_type(error: BaseException) -> str:
 
 
 def error_summary(error: BaseException) -> str:
-    """Returns type and text of an exception, even if it fails to make its text."""
+    """Returns type and text of an exception, even if it fails to make its text.
+
+    For a group, also those of its members: its own text has only their number, and
+    asyncio's TaskGroup always raises a group.
+    """
     kind, text = error_type(error), bounded(_text(error), MAX_TEXT)
-    return f"{kind}: {text}" if text else kind
+    summary = f"{kind}: {text}" if text else kind
+    members = _members(error)
+    if not members:
+        return summary
+    shown = "; ".join(error_summary(member) for member in members[:MAX_MEMBERS])
+    more = len(members) - MAX_MEMBERS
+    return f"{summary}: {shown}" + (f"; and {more} more" if more > 0 else "")
 
 
 def traceback_text(error: BaseException) -> str:
@@ -114,6 +126,24 @@ def _image(error: BaseException, limit: int, *, whole: bool) -> pb.PythonError:
         notes=_notes(error),
         frames=_frames(trace),
     )
+
+
+def _members(error: BaseException) -> list[BaseException]:
+    """Returns the exceptions in a group, and in the groups in it."""
+    # Python 3.10 has no groups.
+    group = getattr(builtins, "BaseExceptionGroup", None)
+    members: list[BaseException] = []
+    if group is None or not isinstance(error, group):
+        return members
+    left = [error]
+    while left:
+        one = left.pop()
+        if isinstance(one, group):
+            # A class of the user may have another attribute of this name.
+            left.extend(reversed(group.exceptions.__get__(one)))
+        else:
+            members.append(one)
+    return members
 
 
 def _cause(error: BaseException) -> BaseException | None:
