@@ -4,23 +4,23 @@ import { RateSampler } from "./trace/rate-sampler.ts";
 /** What is exported of the calls of one command. */
 export interface CommandTelemetry {
 	/**
-	 * Of the calls outside of a trace, the share that begins one, from 0 to 1, or how many of each command do in a
-	 * second; within a trace, a call is exported if its caller's span is sampled. It is decided before anything is made
-	 * for the call, so a call that is not sampled costs next to nothing. The SDK's sampler then decides on the others.
-	 * Left out, it decides on every call.
+	 * Of the calls outside of a trace, the share that begins one, from 0 to 1, or how many of each command do in a second;
+	 * within a trace, a call is exported if its caller's span is sampled. The decision comes before any work for the call,
+	 * so a call that is not sampled costs almost nothing. The SDK's sampler then decides on the others. If left out, the
+	 * SDK's sampler decides on every call.
 	 */
 	readonly traces?: number | TracesPerSecond | undefined;
 	/** Whether the durations of its calls are measured. @default true */
 	readonly metrics?: boolean | undefined;
 }
 
-/** A limit for traces: where there are more calls, each has the same chance. */
+/** A limit for traces: if there are more calls, each has the same chance. */
 export interface TracesPerSecond {
-	/** At most so many; a whole number. */
+	/** The limit, a whole number. */
 	readonly perSecond: number;
 }
 
-/** What is exported of a command, when what was left out is filled in. */
+/** The export settings of a command, with all defaults filled in. */
 export interface ResolvedCommand {
 	/** Whether a call outside of a trace may begin one; `undefined`: the SDK's sampler decides on every call. */
 	readonly sample: (() => boolean) | undefined;

@@ -1,4 +1,4 @@
-/** Why something was not exported, or not whole. */
+/** Why data was not exported, or only in part. */
 export type DropReason =
 	| "attribute_cut"
 	| "command_limit"
@@ -7,7 +7,7 @@ export type DropReason =
 	| "meter_threw"
 	| "logger_threw";
 
-/** Counts what is lost before it is exported. */
+/** Counts data that is lost before it is exported. */
 export class Drops {
 	#count: (reason: DropReason) => void = () => {};
 
@@ -21,11 +21,11 @@ export class Drops {
 		try {
 			this.#count(reason);
 		} catch {
-			// There is nothing left to report it to.
+			// There is no other place to report this error.
 		}
 	}
 
-	/** Calls foreign code; what it throws is counted and not thrown on. */
+	/** Calls foreign code; an error that it throws is counted and not rethrown. */
 	guard<T>(
 		reason: "tracer_threw" | "meter_threw" | "logger_threw",
 		action: () => T,

@@ -7,7 +7,7 @@ import {
 import { registeredLogs } from "./logs/logger-provider.ts";
 import type { ResolvedTelemetryOptions } from "./options.ts";
 
-/** What the providers of an SDK have in addition to the API. */
+/** The methods that an SDK's providers have in addition to the API. */
 interface Flushing {
 	forceFlush?(): Promise<void>;
 }

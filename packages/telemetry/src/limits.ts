@@ -6,7 +6,7 @@ const NAME_LENGTH = 128;
 const TEXT_LENGTH = 4_096;
 const TRACEBACK_LENGTH = 16_384;
 const TEXTS = 20;
-/** How many commands have series of their own. */
+/** How many commands have their own series. */
 const COMMANDS = 100;
 
 /** Cuts values that are too large for backends, and counts them. */

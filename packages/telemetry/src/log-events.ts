@@ -31,7 +31,7 @@ const isLogger: Check = (value) =>
 
 const ORDER: readonly Severity[] = ["debug", "info", "warn", "error", "fatal"];
 
-/** Events that core writes to standard error unless a listener takes them, as this one does. */
+/** Events that core writes to standard error unless a listener takes them. This listener takes them. */
 const TAKES: readonly SnakepitEventType[] = [
 	"worker.logged",
 	"worker.exited",
@@ -86,7 +86,7 @@ export function logEvents(
 	return Object.assign(write, { takes: TAKES });
 }
 
-/** Whether plain Python would show the record, and the worker has no handler for it. */
+/** Whether plain Python would show the record and the worker has no handler for it. */
 function isShown(
 	record: WorkerLogRecord | undefined,
 	severity: Severity,

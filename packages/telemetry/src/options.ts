@@ -11,7 +11,7 @@ export interface TelemetryOptions {
 	readonly heartbeatEvents?: boolean | undefined;
 	/** Traces, metrics and events of pools and workers: starts, ends, clean-up, the ledger. @default true */
 	readonly processEvents?: boolean | undefined;
-	/** Traces, metrics and events of protections: what they do when a host dies. @default true */
+	/** Traces, metrics and events of protections: their actions when a host dies. @default true */
 	readonly watchdogEvents?: boolean | undefined;
 	/** Exports what workers print and log, as log records. @default false */
 	readonly workerLogs?: boolean | undefined;

@@ -42,14 +42,14 @@ export interface TelemetryParts {
 	readonly jobs: JobTraces;
 	readonly metrics: EventMetrics;
 	readonly measuresOf: (pool: string) => CallMeasures;
-	/** Whether a call may be traced, before the SDK is asked. */
+	/** Decides whether a call may be traced, before the SDK decides. */
 	readonly mayTrace: (command: string, within: Context) => boolean;
 	readonly observations: Observations;
 	readonly log: EventLog;
-	/** Events of a run that are exported already: every pool of the run receives them. */
+	/** Events of a run that were already exported: every pool of the run receives them. */
 	readonly exported: WeakSet<SnakepitEvent>;
 	readonly registration: Registration;
-	/** Has the SDK send what it has buffered. */
+	/** Makes the SDK send its buffered data. */
 	readonly flush: () => Promise<void>;
 }
 
@@ -117,7 +117,7 @@ export class PoolTelemetry implements PoolInstrument {
 		const problem = registration.look({ meters: metrics, spans });
 		if (problem === undefined) return;
 		this.#report(problem);
-		// A program without a listener for events, and without telemetry, would not notice.
+		// Without this, a program that has no listener for events, and whose telemetry fails, would not notice.
 		process.emitWarning(`${problem.message} ${problem.remedy}`, {
 			type: "SnakepitWarning",
 			code: "SNAKEPIT_TELEMETRY_MISCONFIGURED",

@@ -1,7 +1,7 @@
 import type { MetricName } from "./catalogue/metrics.ts";
 import { METRICS } from "./catalogue/metrics.ts";
 
-/** How a metric reaches Prometheus, which decides its name there. */
+/** How a metric reaches Prometheus; this determines its name there. */
 export type NamingScheme =
 	/** Scraped from `@opentelemetry/exporter-prometheus`: without units. */
 	| "exporter"

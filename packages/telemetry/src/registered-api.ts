@@ -1,6 +1,6 @@
-/** What is registered with one copy of `@opentelemetry/api`, for all copies in the program. */
+/** The providers that are registered with one copy of `@opentelemetry/api`, for all copies in the program. */
 export interface RegisteredApi {
-	/** Of the copy that registered first. */
+	/** The version of the copy that registered first. */
 	readonly version: string;
 	readonly trace?: unknown;
 	readonly metrics?: unknown;

@@ -20,8 +20,8 @@ type GivenProviders = Pick<
 >;
 
 /**
- * Detects that an SDK is registered which gets nothing from here. Checks again
- * until the registered SDK gets everything, and reports a problem once.
+ * Detects a registered SDK that receives nothing from this package. It checks again until the SDK receives everything,
+ * and reports a problem once.
  */
 export class Registration {
 	readonly #given: GivenProviders;
@@ -31,7 +31,7 @@ export class Registration {
 		this.#given = given;
 	}
 
-	/** Called with every event except those of calls: it must cost nothing once it is settled. */
+	/** Called with every event except those of calls, so it must cost nothing once the answer is final. */
 	look(exporting: Exporting): InstrumentProblem | undefined {
 		if (this.#state === "settled") return undefined;
 		const problem = refused(this.#given) ?? late(exporting);
@@ -42,9 +42,8 @@ export class Registration {
 }
 
 /**
- * The API hands out what is registered only to a copy of itself that is not newer
- * than the copy that registered it: the others get a provider that does nothing.
- * So a copy that does not get what is registered was refused.
+ * The API returns the registered provider only to a copy of itself that is not newer than the copy that registered it.
+ * Other copies get a provider that does nothing. So a copy that does not get the registered provider was refused.
  */
 function refused({
 	tracerProvider,
@@ -71,8 +70,7 @@ function refused({
 }
 
 /**
- * Meters of the API never get a provider that is registered after them. Tracers get
- * it, but not from another copy of the API.
+ * Meters of the API never get a provider that is registered later. Tracers do, but not from another copy of the API.
  */
 function late({ meters, spans }: Exporting): InstrumentProblem | undefined {
 	const registered = registeredApi();
@@ -97,7 +95,7 @@ function ofSnakepit(lost: readonly string[]): string {
 
 const LAYER = "telemetry";
 
-/** Reports what would be exported if a pool were made now. */
+/** Reports what would be exported if a pool were created now. */
 export function inspectRegistration({
 	enabled,
 	tracerProvider,

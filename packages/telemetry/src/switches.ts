@@ -7,7 +7,7 @@ export type Group =
 	/** Pools, workers, clean-up, ledger. */
 	| "process"
 	| "heartbeat"
-	/** What protections do when a host dies. */
+	/** The actions of protections when a host dies. */
 	| "watchdog"
 	/** Telemetry about itself. */
 	| "telemetry";

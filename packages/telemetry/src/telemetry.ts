@@ -48,7 +48,7 @@ export function telemetry(options: TelemetryOptions = {}): Instrument {
 class Telemetry implements Instrument {
 	readonly #options: ResolvedTelemetryOptions;
 	readonly #on: Switches;
-	/** Made with the first pool: by then the SDK is registered, if there is one. */
+	/** Created with the first pool: by then, the SDK is registered, if there is one. */
 	#parts: TelemetryParts | undefined;
 
 	constructor(options: ResolvedTelemetryOptions) {
@@ -111,7 +111,7 @@ function makeParts(
 	};
 }
 
-/** What records the durations of calls: for `callMetrics()`, or through the API; `undefined` where nobody gets them. */
+/** Records the durations of calls, for `callMetrics()` or through the API; `undefined` if nothing receives them. */
 function recorderOfCalls(
 	{ meterProvider }: ResolvedTelemetryOptions,
 	meters: Meters,

@@ -1,6 +1,6 @@
 export interface AttributeDefinition {
 	readonly type: "text" | "integer" | "number" | "boolean" | "texts";
-	/** With its unit, and its values if they are few. */
+	/** Includes its unit, and its values if there are few. */
 	readonly description: string;
 }
 

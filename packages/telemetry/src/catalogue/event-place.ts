@@ -9,12 +9,12 @@ export type Severity = "debug" | "info" | "warn" | "error" | "fatal";
 /** What an attribute may hold. */
 export type Value = string | number | boolean | readonly string[];
 
-/** Where an attribute comes from: a field of the event, one in milliseconds (`...Ms`) as seconds; or a function. */
+/** The source of an attribute: a field of the event (a field in milliseconds, `...Ms`, becomes seconds), or a function. */
 type Source<Event> =
 	| Extract<keyof Event, string>
 	| ((event: Event) => Value | undefined);
 
-/** Attributes, and where each comes from. */
+/** Attributes, each with its source. */
 type Attributes<Event> = Readonly<
 	Partial<Record<AttributeName, Source<Event>>>
 >;
@@ -35,7 +35,7 @@ export interface EventPlace<Type extends SnakepitEventType> {
 	readonly counts?: Readonly<
 		Partial<Record<MetricName, Attributes<EventOf<Type>>>>
 	>;
-	/** Other metrics that are made of it. */
+	/** Other metrics that are computed from it. */
 	readonly metrics?: readonly MetricName[];
 	/** Why it is not exported, or not as a log record. */
 	readonly note?: string;
@@ -58,7 +58,7 @@ export const WORKER = {
 	"snakepit.worker.incarnation": "incarnation",
 } as const;
 
-/** OpenTelemetry has durations in seconds. */
+/** OpenTelemetry gives durations in seconds. */
 export function seconds(ms: number): number {
 	return ms / 1_000;
 }
@@ -75,7 +75,7 @@ function readSource(
 		: value;
 }
 
-/** Reads all that the event has. */
+/** Reads all attributes that have a value. */
 export function readAttributes(
 	attributes: Attributes<SnakepitEvent>,
 	event: SnakepitEvent,

@@ -10,7 +10,7 @@ import { RUN_CONTROL_EVENTS } from "./run-control-events.ts";
 import { RUN_EVENTS } from "./run-events.ts";
 import { WORKER_EVENTS } from "./worker-events.ts";
 
-/** Where every event of core goes: one that core has and that is missing here does not compile. */
+/** Where every event of core is exported. If one is missing here, this file does not compile. */
 export const EVENTS: EventPlaces = {
 	...RUN_EVENTS,
 	...RUN_CONTROL_EVENTS,

@@ -18,7 +18,7 @@ export interface LogRecord {
 
 /** Returns `undefined` for an event that is exported as spans or metrics only. */
 export function logRecordOf(event: SnakepitEvent): LogRecord | undefined {
-	// The table has the place of the event's own type.
+	// The table has the entry for the event's own type.
 	const { severity, line, attributes, onlyWith } = EVENTS[
 		event.type
 	] as unknown as EventPlace<SnakepitEventType>;

@@ -12,18 +12,18 @@ export type MetricKind =
 export interface MetricDefinition {
 	readonly group: Group;
 	readonly kind: MetricKind;
-	/** As UCUM writes it; in braces what is counted. */
+	/** In UCUM notation; braces name what is counted. */
 	readonly unit: string;
 	readonly description: string;
-	/** Each takes few values; none is a pid or an incarnation. */
+	/** Each has few values; none is a pid or an incarnation. */
 	readonly attributes: readonly AttributeName[];
-	/** Advice for the boundaries of a histogram, in its unit; a View overrides it. */
+	/** Advised boundaries of a histogram, in its unit; a View overrides them. */
 	readonly buckets?: readonly number[];
 }
 
 /** Boundaries of histograms, in seconds. */
 const BUCKETS = {
-	/** From a call without a process in between to one that takes minutes. */
+	/** From a call that needs no process to one that takes minutes. */
 	call: [
 		0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
 		10, 30, 60, 300,

@@ -49,7 +49,7 @@ export const WORKER_EVENTS: EventPlaces<"worker"> = {
 		group: "process",
 		spans: ["worker start"],
 		metrics: ["snakepit.worker.start.duration"],
-		// A pool that closes takes back what it has begun: nothing is wrong then.
+		// A pool that closes withdraws starts that it has begun; that is not an error.
 		severity: ({ error }) =>
 			codeOf(error) === "START_WITHDRAWN" ? "info" : "error",
 		line: ({ workerId, error }) =>
@@ -152,7 +152,7 @@ export const WORKER_EVENTS: EventPlaces<"worker"> = {
 	},
 };
 
-/** The stable code of an error of Snakepit, or the class of any other. */
+/** The stable code of a Snakepit error, or the class of any other error. */
 export function codeOf(error: unknown): string {
 	const { code, name } = (error ?? {}) as Partial<SnakepitError>;
 	if (typeof code === "string") return code;

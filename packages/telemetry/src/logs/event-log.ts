@@ -17,7 +17,7 @@ import {
 	registeredLogs,
 } from "./logger-provider.ts";
 
-/** As OpenTelemetry numbers them. */
+/** OpenTelemetry's numbers. */
 const SEVERITY: Readonly<Record<Severity, number>> = {
 	debug: 5,
 	info: 9,
@@ -45,7 +45,7 @@ export class EventLog {
 	hear(event: SnakepitEvent, context: Context): void {
 		const logged = logRecordOf(event);
 		if (logged === undefined) return;
-		// A provider may be registered later than the pool is made.
+		// A provider may be registered after the pool was created.
 		this.#logger ??= registeredLogs()?.getLogger(SCOPE);
 		if (this.#logger === undefined) return;
 		if (logged.onlyWith !== undefined && !this.#workerLogs) return;

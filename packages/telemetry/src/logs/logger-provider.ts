@@ -31,8 +31,8 @@ interface ApiWithLogs {
 }
 
 /**
- * The registered provider; `undefined` while there is none. SDK 2 registers it with
- * `@opentelemetry/api-logs`, whichever version of `@opentelemetry/api` is there.
+ * The registered provider; `undefined` while there is none. SDK 2 registers it with `@opentelemetry/api-logs`,
+ * whichever version of `@opentelemetry/api` is installed.
  */
 export function registeredLogs(): LoggerProviderLike | undefined {
 	return logsOfApi() ?? logsOfApiLogs();
@@ -47,7 +47,7 @@ function logsOfApi(): LoggerProviderLike | undefined {
 
 /** Source: @opentelemetry/api-logs, internal/global-utils. */
 const API_LOGS = Symbol.for("io.opentelemetry.js.api.logs");
-/** The version of its interface that is used here; for another one it has a provider that does nothing. */
+/** The version of its interface that is used here; for any other version, it returns a provider that does nothing. */
 const API_LOGS_VERSION = 1;
 
 function logsOfApiLogs(): LoggerProviderLike | undefined {

@@ -2,7 +2,7 @@ import { METRICS } from "../catalogue/metrics.ts";
 import { HistogramSeries } from "./histogram-series.ts";
 import type { MetricAttributes } from "./meters.ts";
 
-/** The metrics that every call is measured by. */
+/** The metrics that measure every call. */
 export const CALL_METRICS = [
 	"snakepit.call.duration",
 	"snakepit.call.wait_time",
@@ -11,12 +11,12 @@ export const CALL_METRICS = [
 
 export type CallMetricName = (typeof CALL_METRICS)[number];
 
-/** As many series of a metric as the SDK keeps by default; the others are one. */
+/** The most series of one metric, the same as the SDK's default; all further ones share one series. */
 const MOST_SERIES = 2_000;
-/** What the SDK gives that one. */
+/** The attributes that the SDK gives that series. */
 const OVERFLOW = { "otel.metric.overflow": true } as MetricAttributes;
 
-/** The histograms of the calls of all pools of a program. Series stay, as those of the SDK do, also when a pool is gone. */
+/** The histograms of the calls of all pools of a program. Like the SDK's, series remain after their pool is gone. */
 export class CallHistograms {
 	readonly #series: ReadonlyMap<CallMetricName, Map<string, HistogramSeries>> =
 		new Map(CALL_METRICS.map((name) => [name, new Map()]));

@@ -18,18 +18,18 @@ import {
 	type Temporality,
 } from "./metric-producer.ts";
 
-/** What a series had when it was last collected. */
+/** The state of a series when it was last collected. */
 interface Collected {
 	readonly counts: Float64Array;
 	readonly sum: number;
 }
 
-/** Gives one reader the histograms of calls, as they are or since it last asked. */
+/** Gives one reader the histograms of calls: in total, or since its last collection. */
 export class CallMetricsProducer implements MetricProducerLike {
 	readonly #histograms: CallHistograms;
 	readonly #temporality: Temporality;
 	readonly #wall: () => number;
-	/** Of those that are collected since last time. */
+	/** For deltas: the state at the last collection. */
 	readonly #before = new Map<HistogramSeries, Collected>();
 	#lastMs = 0;
 
@@ -73,7 +73,7 @@ export class CallMetricsProducer implements MetricProducerLike {
 		};
 	}
 
-	/** `undefined` for a series without a measurement since last time. */
+	/** `undefined` for a series without a measurement since the last collection. */
 	#point(series: HistogramSeries, nowMs: number): HistogramPoint | undefined {
 		const { attributes, boundaries, beganMs = nowMs } = series;
 		const isDelta = this.#temporality === DELTA;

@@ -20,7 +20,7 @@ export interface CallMetricsParts {
 	) => Recorder;
 }
 
-/** What the calls of one command are measured with. */
+/** The series that measure the calls of one command. */
 interface Series {
 	readonly attributes: MetricAttributes;
 	readonly attempt: Recorder;
@@ -28,16 +28,16 @@ interface Series {
 	readonly calls: Map<ErrorCode | undefined, Recorder>;
 }
 
-/** Measures the calls of one pool. What is looked up is looked up once for each series, not for each call. */
+/** Measures the calls of one pool. Look-ups happen once for each series, not for each call. */
 export class CallMetrics implements CallMeasures {
 	readonly #parts: CallMetricsParts;
 	readonly #pool: MetricAttributes;
 	readonly #wait: Recorder;
-	/** By command as `Limits` has it, so there are few. */
+	/** By command as `Limits` returns it, so there are few. */
 	readonly #series = new Map<string, Series>();
-	/** Calls of one command mostly come together. */
+	/** Calls of one command usually follow each other. */
 	#latest: string | undefined;
-	/** Of the latest; `undefined` when it is not measured. */
+	/** Of the latest command; `undefined` if it is not measured. */
 	#latestSeries: Series | undefined;
 
 	constructor(pool: string, parts: CallMetricsParts) {

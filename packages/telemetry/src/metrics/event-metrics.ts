@@ -87,7 +87,7 @@ export class EventMetrics {
 		}
 	}
 
-	/** For events of the run, which several pools receive; called once for each. */
+	/** For events of the run, which several pools receive; called once for each event. */
 	hearOfRun(event: SnakepitEvent): void {
 		this.#count(event);
 		switch (event.type) {
@@ -108,7 +108,7 @@ export class EventMetrics {
 		}
 	}
 
-	/** What the catalogue says is counted. */
+	/** Increments the counters that the catalogue names. */
 	#count(event: SnakepitEvent): void {
 		// The table has the place of the event's own type.
 		const { counts = {} } = EVENTS[
@@ -143,7 +143,7 @@ export class EventMetrics {
 	}: EventOf<"worker.starting">): void {
 		this.#startingMs.set(incarnation, wallMs);
 		if (replaces === undefined) return;
-		// A worker that is still there is replaced because it is worn.
+		// A worker that still exists is replaced because it is worn.
 		const reason = this.#ends.get(replaces) ?? "recycled";
 		this.#ends.delete(replaces);
 		this.#meters.count("snakepit.worker.restarts", 1, {

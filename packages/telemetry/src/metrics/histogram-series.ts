@@ -4,7 +4,7 @@ import type { MetricAttributes } from "./meters.ts";
 export class HistogramSeries {
 	readonly attributes: MetricAttributes;
 	readonly boundaries: readonly number[];
-	/** How many measurements each bucket has; the last one those above all boundaries. */
+	/** How many measurements each bucket has; the last bucket has those above all boundaries. */
 	readonly counts: Float64Array;
 	sum = 0;
 	/** When it was first recorded, in milliseconds since the Unix epoch; `undefined` before. */
@@ -16,7 +16,7 @@ export class HistogramSeries {
 		this.counts = new Float64Array(boundaries.length + 1);
 	}
 
-	/** As the SDK does, a bucket has its upper boundary, and what is no measurement is left out. */
+	/** As in the SDK, a bucket includes its upper boundary, and a value that is not a number is left out. */
 	record(seconds: number): void {
 		if (!(seconds >= 0)) return;
 		this.beganMs ??= Date.now();

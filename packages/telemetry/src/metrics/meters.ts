@@ -17,7 +17,7 @@ export type MetricAttributes = {
 	readonly [Name in AttributeName]?: string | number | undefined;
 };
 
-/** Makes the instruments of the catalogue. */
+/** Creates the instruments of the catalogue. */
 export class Meters {
 	readonly #meter: Meter;
 	readonly #counters = new Map<MetricName, Counter>();
@@ -30,7 +30,7 @@ export class Meters {
 			if (on(METRICS[name].group)) this.#make(name);
 	}
 
-	/** No SDK was registered when this was made, so nothing is ever exported. */
+	/** No SDK was registered when this was created, so nothing is ever exported. */
 	get isSilent(): boolean {
 		return this.#meter === createNoopMeter();
 	}
@@ -44,7 +44,7 @@ export class Meters {
 		this.#histograms.get(name)?.record(value, attributes);
 	}
 
-	/** Those that are read when metrics are collected. */
+	/** Instruments that are read when metrics are collected. */
 	get observed(): ReadonlyMap<MetricName, Observable> {
 		return this.#observed;
 	}

@@ -7,7 +7,7 @@ export interface MetricProducerLike {
 
 export interface CollectedMetrics {
 	readonly resourceMetrics: {
-		/** A reader takes its SDK's own. */
+		/** A reader expects the type of its own SDK. */
 		readonly resource: never;
 		readonly scopeMetrics: CollectedScope[];
 	};
@@ -35,7 +35,7 @@ export interface CollectedHistogram {
 export interface HistogramPoint {
 	readonly startTime: HrTime;
 	readonly endTime: HrTime;
-	/** The two lines of the API name the type of a value differently. */
+	/** The two major versions of the API name the type of a value differently. */
 	readonly attributes: { [name: string]: string | number | boolean };
 	readonly value: {
 		readonly buckets: { boundaries: number[]; counts: number[] };
@@ -53,7 +53,7 @@ export type Temporality = typeof DELTA | typeof CUMULATIVE;
 
 export const DOUBLE: ValueType = ValueType.DOUBLE;
 
-/** A time as OpenTelemetry has it: seconds and nanoseconds. */
+/** A time in OpenTelemetry's form: seconds and nanoseconds. */
 export function hrTime(ms: number): HrTime {
 	const seconds = Math.trunc(ms / 1_000);
 	return [seconds, Math.round((ms - seconds * 1_000) * 1_000_000)];

@@ -28,11 +28,11 @@ export class Sightings {
 	}
 }
 
-/** Processor time of one slot over its incarnations: a sum that never falls. */
+/** Processor time of one slot over all its incarnations: a sum that never decreases. */
 export class CpuClock {
 	/** Of incarnations that have ended. */
 	#goneMs = 0;
-	/** By incarnation: a worker and the one that warms up to replace it share a slot. */
+	/** By incarnation: a worker and the starting replacement share a slot. */
 	readonly #livingMs = new Map<string, number>();
 
 	/** Takes a sample and returns milliseconds since the slot was first seen. */
@@ -46,7 +46,7 @@ export class CpuClock {
 		}
 		let sum = this.#goneMs;
 		for (const { incarnation, cpuTimeMs } of sample) {
-			// The time of a child that has ended is missing from the sample.
+			// The sample does not include the time of children that have ended.
 			const ms = Math.max(cpuTimeMs, this.#livingMs.get(incarnation) ?? 0);
 			this.#livingMs.set(incarnation, ms);
 			sum += ms;
@@ -57,10 +57,10 @@ export class CpuClock {
 
 /** Reads the observed metrics of every pool when metrics are collected. */
 export class Observations {
-	/** With the clocks of its slots, by worker id. */
+	/** The clocks of its slots, by worker id. */
 	readonly #pools = new Map<ObservedPool, Map<string, CpuClock>>();
 	readonly #sightings: Sightings;
-	/** The series of the latest look. */
+	/** The series of the latest collection. */
 	#seen = new Map<string, Series>();
 
 	constructor(sightings: Sightings) {
@@ -129,7 +129,7 @@ export class Observations {
 		report("snakepit.call.queued", look.waiting, about);
 		report("snakepit.session.count", look.sessions, about);
 		for (const [state, count] of Object.entries(look.workers)) {
-			// Exited workers do not belong to the pool any more.
+			// Exited workers no longer belong to the pool.
 			if (state === "exited") continue;
 			const attributes = { ...about, "snakepit.worker.state": state };
 			report("snakepit.worker.count", count, attributes);
@@ -147,7 +147,7 @@ export class Observations {
 	}
 }
 
-/** A worker and the one that warms up to replace it share a slot. */
+/** A worker and its starting replacement share a slot. */
 function bySlot(
 	usages: readonly WorkerUsage[],
 ): ReadonlyMap<string, readonly WorkerUsage[]> {

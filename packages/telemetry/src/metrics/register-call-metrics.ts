@@ -26,14 +26,14 @@ export const CALL_METRICS_CHECKS: Readonly<
 	Record<keyof CallMetricsOptions, Check>
 > = { temporality: optional(oneOf("cumulative", "delta")) };
 
-/** Like what is registered with OpenTelemetry's API: one for all pools of the program. */
+/** One for all pools of the program, like everything that is registered with OpenTelemetry's API. */
 let registered: CallHistograms | undefined;
 
 /**
- * Has the durations of calls aggregated here, in a small part of the time that the SDK takes for it, and gives them to
- * a reader of the SDK: `new PeriodicExportingMetricReader({ exporter, metricProducers: [callMetrics()] })`. Each reader
- * needs its own, made before the first pool. Views do not see these metrics, and they have no minimum and maximum. Pools
- * whose `telemetry` has a `meterProvider` of its own are measured there.
+ * Aggregates the durations of calls here, much faster than the SDK does, and gives them to a reader of the SDK: `new
+ * PeriodicExportingMetricReader({ exporter, metricProducers: [callMetrics()] })`. Each reader needs its own, created
+ * before the first pool. Views do not see these metrics, and they have no minimum and maximum. Pools whose `telemetry`
+ * has its own `meterProvider` are measured there.
  *
  * @throws OptionsError `UNKNOWN_OPTION` or `INVALID_OPTION`.
  */
@@ -49,7 +49,7 @@ export function callMetrics(
 	);
 }
 
-/** `undefined` where no reader has them. */
+/** `undefined` if no reader has them. */
 export function registeredCallHistograms(): CallHistograms | undefined {
 	return registered;
 }

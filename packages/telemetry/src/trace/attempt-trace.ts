@@ -18,7 +18,7 @@ import { type Headers, headersOf } from "./headers.ts";
 import type { LostAttempts } from "./lost-attempts.ts";
 import { type Spans, within } from "./spans.ts";
 
-/** What an attempt shares with its call. */
+/** The data that an attempt shares with its call. */
 export interface TracedCall {
 	readonly context: Context;
 	/** Now, in milliseconds since the Unix epoch, as the span of the call counts them. */
@@ -26,8 +26,8 @@ export interface TracedCall {
 }
 
 /**
- * The span of one attempt. Its context travels in the call frame. Where the call was sent ahead, that of the call
- * travelled, and this span begins and ends when the worker says that the command did.
+ * The span of one attempt. The call frame carries its context. If the call was sent ahead, the frame carries the
+ * context of the call instead, and this span begins and ends when the worker reports that the command did.
  */
 export class AttemptTrace implements AttemptInstrument {
 	readonly traceContext: Headers;
@@ -124,13 +124,13 @@ export class AttemptTrace implements AttemptInstrument {
 	}
 
 	released(error: SnakepitError | undefined, ran: Ran | undefined): void {
-		// One that is open was sent to run, or has asked for something: it ends now.
+		// An open span belongs to an attempt that was sent to run or made a back-call: it ends now.
 		const beganMs =
 			ran === undefined || this.#opened !== undefined
 				? undefined
 				: this.#call.now() - ran.beganAgoMs;
 		const { span } = this.#open(beganMs ?? this.#dispatchedMs);
-		// The error of a cancelled attempt is the reason of the cancel, not the worker's answer to it.
+		// The error of a cancelled attempt is the reason for the cancel, not the worker's answer to it.
 		const lost = error instanceof WorkerLostError;
 		const shown = lost ? error : (this.#cancelled ?? error);
 		if (shown !== undefined) {

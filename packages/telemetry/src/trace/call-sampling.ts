@@ -7,7 +7,8 @@ import {
 } from "@opentelemetry/api";
 
 /**
- * Whether a call may be traced, before the SDK is asked: as its caller is; outside of a trace as its command says.
+ * Decides whether a call may be traced, before the SDK decides: within a trace as its caller is; outside of one by the
+ * settings of its command.
  *
  * @param sample of its command; `undefined` leaves it to the SDK.
  * @param within the context in which it is made.

@@ -20,7 +20,7 @@ export class CallTrace implements CallInstrument, TracedCall {
 	readonly #lost: LostAttempts;
 	readonly #span: Span;
 	readonly context: Context;
-	/** Two clocks as they were when the span began: a wall clock may be set, and shows no part of a millisecond. */
+	/** Two clocks when the span began: the wall clock may be adjusted, and it shows only whole milliseconds. */
 	readonly #beganWallMs = Date.now();
 	readonly #beganMs = performance.now();
 	#queue: Span | undefined;
@@ -60,7 +60,7 @@ export class CallTrace implements CallInstrument, TracedCall {
 		return this.#beganWallMs + performance.now() - this.#beganMs;
 	}
 
-	/** The headers for a worker that gets the call without an attempt of its own. */
+	/** The headers for a worker that gets the call before its attempt begins. */
 	sentAhead(): Headers {
 		return headersOf(this.context);
 	}

@@ -12,8 +12,8 @@ export type Headers = Readonly<Record<string, string>>;
 const W3C = ["traceparent", "tracestate", "baggage"];
 
 /**
- * Returns the W3C headers of a context. They are written here where the registered propagator would write
- * `traceparent` and nothing else: that takes it several times as long.
+ * Returns the W3C headers of a context. This code writes them if the registered propagator would write only
+ * `traceparent`: the propagator takes several times as long.
  */
 export function headersOf(within: Context): Headers {
 	if (writesW3c() && propagation.getBaggage(within) === undefined) {
@@ -32,7 +32,7 @@ export function headersOf(within: Context): Headers {
 	return headers;
 }
 
-/** Whether what is registered writes a `traceparent`, and no headers but those of W3C. */
+/** Whether the registered propagator writes a `traceparent`, and only W3C headers. */
 export function writesW3c(): boolean {
 	const fields = propagation.fields();
 	return (

@@ -2,7 +2,7 @@ import { context, type Span } from "@opentelemetry/api";
 import type { EventOf } from "@snakepit/core";
 import { failed, type Spans } from "./spans.ts";
 
-/** The spans of jobs: each is a child of the span in which it was made. */
+/** The spans of jobs: each is a child of the span in which the job was created. */
 export class JobTraces {
 	readonly #spans: Spans;
 	readonly #jobs = new Map<string, Span>();

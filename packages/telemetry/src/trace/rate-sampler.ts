@@ -1,10 +1,10 @@
 const WINDOW_MS = 1_000;
-/** Where calls are many, the clock is looked at for one in so many: it takes longer than the rest. */
+/** If there are many calls, the clock is read only for every n-th one: reading it takes longer than the rest. */
 const LOOK_EVERY = 16;
 
 /**
- * Takes at most so many calls in a second. Each call has the same chance, by how many there were in the second before:
- * the first ones of each second would be those that never had to wait.
+ * Samples at most a given number of calls per second. The number in the previous second gives each call its chance. If
+ * the first ones of each second were taken instead, calls that had to wait would be missing.
  */
 export class RateSampler {
 	readonly #perSecond: number;

@@ -2,7 +2,7 @@ import { type Context, ROOT_CONTEXT, type Span } from "@opentelemetry/api";
 import type { EventOf } from "@snakepit/core";
 import type { Spans } from "./spans.ts";
 
-/** The spans of a run: its clean-up, and what protections did before it. */
+/** The spans of a run: its clean-up, and the actions of protections before it. */
 export class RunTrace {
 	readonly #spans: Spans;
 	readonly #cleanups = new Map<string, Span>();
@@ -62,7 +62,7 @@ export class RunTrace {
 		}
 	}
 
-	/** With the times at which it happened, before this program started. */
+	/** With the original times, before this program started. */
 	settled(event: EventOf<"protection.run_settled">): void {
 		this.#spans
 			.start("protection settle", {

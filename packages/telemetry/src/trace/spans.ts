@@ -31,7 +31,7 @@ const KINDS = {
 
 export interface SpanStart {
 	readonly within: Context;
-	/** Fills the place in braces of the span's name. */
+	/** Replaces the placeholder in braces in the span's name. */
 	readonly of?: string;
 	/** Attributes that samplers see. */
 	readonly attributes?: SpanAttributes;

@@ -11,7 +11,7 @@ import { NOT_SAMPLED } from "@snakepit/core/adapter";
 import type { UnfollowedCall } from "@snakepit/core/instrument";
 import { type Headers, headersOf, writesW3c } from "./headers.ts";
 
-/** One object for all such calls. The trace is another one each time. */
+/** One object for all such calls. The trace differs each time. */
 const NO_TRACE: UnfollowedCall = {
 	traceContext: Object.defineProperty(
 		{
@@ -25,11 +25,11 @@ const NO_TRACE: UnfollowedCall = {
 };
 
 /**
- * What travels with a call that is not sampled here, so that it is not sampled in its worker either: the headers of
- * its caller, or of a trace that nobody records.
+ * The headers of a call that is not sampled here, so that its worker does not sample it either: those of its caller, or
+ * of a trace that is not recorded.
  */
 export function unsampled(within: Context): UnfollowedCall | undefined {
-	// There, nothing has to be looked for.
+	// No headers have to be searched there.
 	if (within === ROOT_CONTEXT && writesW3c()) return NO_TRACE;
 	const caller = trace.getSpanContext(within);
 	if (caller !== undefined && isSpanContextValid(caller))
@@ -52,7 +52,7 @@ export function unfollowed(traceContext: Headers): UnfollowedCall | undefined {
 /** Of a trace and a span, in hexadecimal digits. */
 const TRACE = 32;
 const SPAN = 16;
-/** Asking for random bytes takes longer than the rest of a call's headers. */
+/** Creating random bytes would take longer than the rest of a call's headers. */
 const BLOCK_BYTES = 24 * 256;
 
 let digits = "";

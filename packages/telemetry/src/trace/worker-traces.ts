@@ -29,7 +29,7 @@ interface Stop {
 	readonly pool: string;
 }
 
-/** The spans of workers' starts and ends, in a pool's own times. */
+/** The spans of workers' starts and ends, with the pool's times. */
 export class WorkerTraces {
 	readonly #spans: Spans;
 	readonly #lost: LostAttempts;
@@ -160,7 +160,7 @@ export class WorkerTraces {
 			if (each.pool === pool) this.#stopped.delete(slot);
 	}
 
-	/** The context of its events; the root while it neither starts nor stops. */
+	/** The context of its events; the root context while it neither starts nor stops. */
 	contextOf(incarnation: string): Context {
 		const start = this.#starts.get(incarnation);
 		if (start !== undefined) return start.context;
