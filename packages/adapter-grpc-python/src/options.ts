@@ -23,7 +23,7 @@ export const DEFAULTS: typeof PYTHON_DEFAULTS & {
 	readonly transport: Transport;
 } = {
 	...PYTHON_DEFAULTS,
-	/** Probes, and clients in other languages, understand it. */
+	/** Health probes and clients in other languages use it. */
 	transport: "grpc",
 };
 

@@ -14,7 +14,7 @@ import {
 /** What `pythonGrpc` returns. */
 export type PythonGrpcAdapter = PythonAdapter;
 
-/** gRPC is large: a program whose workers do without does not load it. */
+/** gRPC is large: a program whose workers do not use it does not load it. */
 export const GRPC: Transport = {
 	name: "grpc",
 	extra: "grpc",

@@ -7,7 +7,7 @@ export type Address =
 			readonly port: number;
 	  };
 
-/** As clients of HTTP name it. What is behind a Unix socket has no name: `localhost`. */
+/** The host name for HTTP clients. A server behind a Unix socket has no name, so it is `localhost`. */
 export function originOf(address: Address): string {
 	if (address.kind === "unix") return "http://localhost";
 	const { host, port } = address;

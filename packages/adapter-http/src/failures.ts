@@ -30,7 +30,7 @@ export function refused(command: string, status: HttpStatusError): ToolError {
 	return failed(command, status.message, shown(status.body), status);
 }
 
-/** What the call of a server that runs on failed with. */
+/** Converts the failure of a call whose server continues to run. */
 export function translate(error: Error, command: string): SnakepitError {
 	if (error instanceof SnakepitError) return error;
 	if (error instanceof InputFailed)

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 
-/** A port of 127.0.0.1 that nobody has now. Somebody may have it a moment later: who listens there is proven. */
+/** A port of 127.0.0.1 that is free now. Another program may take it a moment later, so the owner of the port is checked before use. */
 export async function freePort(): Promise<number> {
 	const server = createServer().listen({
 		port: 0,

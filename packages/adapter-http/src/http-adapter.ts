@@ -165,7 +165,7 @@ async function converse(
 	};
 }
 
-/** After a stream was left early. @throws SnakepitError unless the worker has finished with it. */
+/** After the consumer left a stream early. @throws SnakepitError unless the worker has finished with it. */
 async function finished(failure: Promise<SnakepitError>): Promise<void> {
 	const error = await failure;
 	if (!(error instanceof CallAbortedError) || error.worker === "unknown")

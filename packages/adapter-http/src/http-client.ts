@@ -15,7 +15,7 @@ export interface HttpClient {
 	) => Promise<Response>;
 	/** `http://127.0.0.1:PORT`; `http://localhost` behind a Unix socket. */
 	readonly origin: string;
-	/** For clients that connect to Unix sockets themselves; `undefined` where the worker listens on a port. */
+	/** For clients that connect to Unix sockets themselves; `undefined` if the worker listens on a port. */
 	readonly socketPath: string | undefined;
 }
 
@@ -51,7 +51,7 @@ export function httpClient(server: WorkerServer): HttpClient {
 			} catch (error) {
 				signal.throwIfAborted();
 				const command = `${method} ${path}`;
-				// The pool has to know first when the worker is gone.
+				// If the worker is gone, the pool must know first.
 				const cause = await server.failure(error, command, signal, "answered");
 				throw new TypeError(`fetch failed: ${cause.message}`, { cause });
 			}

@@ -16,7 +16,7 @@ const ALL_IPV4 = "00000000";
 const ALL = "0".repeat(32);
 /** Other machines may connect to these. */
 export const WILDCARDS: readonly string[] = [ALL_IPV4, ALL];
-/** To whom the kernel gives a connection, besides. */
+/** The addresses that also receive a connection to the key's address. */
 const ADDRESSES: Readonly<Record<"127.0.0.1" | "::1", readonly string[]>> = {
 	"127.0.0.1": [ALL_IPV4, ALL, "7F000001", `${"0".repeat(16)}0000FFFF7F000001`],
 	"::1": [ALL, `${"0".repeat(31)}1`],
@@ -45,7 +45,7 @@ export function reachable(
 	});
 }
 
-/** Each word is shown as this processor has it. */
+/** Each word is in the byte order of this processor. */
 function inNetworkOrder(words: string): string {
 	return words.replaceAll(/(..)(..)(..)(..)/g, "$4$3$2$1");
 }

@@ -14,7 +14,7 @@ import { fillIn, type Placeholder } from "./placeholders.ts";
 import { printed } from "./printed-line.ts";
 import type { HttpStartErrorCode } from "./start-error-codes.ts";
 
-/** What stands for where the program listens. */
+/** The placeholder of each way to listen. */
 const PLACEHOLDER = { unix: "socket", inherited: "fd", tcp: "port" } as const;
 /** The first descriptor after the standard ones. */
 const INHERITED = 3;
@@ -29,7 +29,7 @@ export class Listening {
 	constructor(options: HttpOptions) {
 		this.#options = options;
 		const { command, env } = options;
-		// What a function returns is checked when it is called.
+		// The result of a function is checked when it is called.
 		if (typeof command === "function") return;
 		const spec = { executable: "", args: command, env };
 		fillIn(spec, this.#listen, this.#placeholder(""));
@@ -87,7 +87,7 @@ function bound(address: ListenerAddress): Address {
 		: { kind: "tcp", ...address };
 }
 
-/** Nobody but this user can put a socket into a slot's directory, and each incarnation has its own. */
+/** Only this user can create a socket in a slot's directory, and each incarnation has its own directory. */
 function socketOf({ directory }: WorkerSlot): string {
 	return join(directory, "http");
 }

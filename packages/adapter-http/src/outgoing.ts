@@ -40,7 +40,7 @@ export function outgoing(
 	const filled = template.replace(PLACEHOLDER, (_, name: string) => {
 		named.add(name);
 		const text = scalar(memberOf(args, name), `$.${name}`);
-		// The rules of URLs would make another path of these.
+		// The rules of URLs would change the path if it contained these.
 		if (["", ".", ".."].includes(text))
 			throw invalid(`$.${name}`, `cannot be ${JSON.stringify(text)} in a path`);
 		return encodeURIComponent(text);
@@ -67,7 +67,7 @@ export function outgoing(
 	};
 }
 
-/** What the rules of URLs leave as it is: to apply them takes as long as the rest of a request's head. */
+/** Paths that the rules of URLs do not change: applying the rules would take as long as the rest of a request's head. */
 const PLAIN = /^[\w/-]+$/;
 
 /** A path with its query. @param args that are added to the query. */
@@ -78,7 +78,7 @@ function pathOf(path: string, args: unknown): string {
 	return `${url.pathname}${url.search}`;
 }
 
-/** What fails in the caller's own input, and not in the request. */
+/** An error in the caller's input, not in the request. */
 export class InputFailed extends Error {
 	override readonly name = "InputFailed";
 }
@@ -147,7 +147,7 @@ function scalar(value: unknown, path: string): string {
 			`must be a string, a number or a boolean, got ${value === null ? "null" : typeof value}`,
 		);
 	const text = String(value);
-	// No URL has half a surrogate pair.
+	// A URL cannot contain half a surrogate pair.
 	if (!text.isWellFormed())
 		throw invalid(path, "is no well-formed Unicode text (a lone surrogate)");
 	return text;

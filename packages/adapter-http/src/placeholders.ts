@@ -1,15 +1,15 @@
 import { OptionsError } from "@snakepit/core";
 import type { LaunchSpec } from "@snakepit/core/adapter";
 
-/** What stands in a command or in its environment for where the program listens. */
+/** The placeholders, in a command or its environment, for the place where the program listens. */
 export type Placeholder = "socket" | "port" | "fd";
 
 const PLACEHOLDERS = /\{(socket|port|fd)\}/g;
 
 /**
- * Puts the value in the place of its placeholder, in arguments and in variables.
+ * Replaces a placeholder by its value, in arguments and in variables.
  *
- * @param value `undefined`: there is none, since the program chooses where it listens.
+ * @param value `undefined`: there is none, because the program chooses where it listens.
  * @throws OptionsError `INVALID_OPTION` when the placeholder is missing, or another one is there.
  */
 export function fillIn(

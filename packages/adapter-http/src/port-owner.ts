@@ -6,12 +6,12 @@ import {
 	WILDCARDS,
 } from "./listening-sockets.ts";
 
-/** Nobody of the worker listens on its port. */
+/** No process of the worker listens on its port. */
 export class NotProven extends Error {
 	override readonly name = "NotProven";
 }
 
-/** Whether it is the worker that listens on a port, and not a program that took the port before or after it. Linux. */
+/** Checks that the worker listens on a port, and not another program that took the port before or after it. Linux only. */
 export class PortOwner {
 	readonly #host: "127.0.0.1" | "::1";
 	readonly #port: number;
@@ -27,14 +27,14 @@ export class PortOwner {
 		this.#leader = leader;
 	}
 
-	/** Whether other machines may connect, too. */
+	/** Whether other machines may also connect. */
 	get isOpen(): boolean {
 		return this.#sockets.some(({ address }) => WILDCARDS.includes(address));
 	}
 
 	/**
-	 * A connection that was made before reaches the worker: each socket that listens on the port belongs to a process of
-	 * its group, or to a descendant.
+	 * Proves that a connection that was made earlier reached the worker: each socket that listens on the port belongs to a
+	 * process of its group, or to a descendant.
 	 *
 	 * @throws NotProven.
 	 */
@@ -54,7 +54,7 @@ export class PortOwner {
 		);
 	}
 
-	/** A socket that is open has its port to itself: no need to look who else may have it. */
+	/** An open socket has its port alone, so no other owner has to be searched. */
 	#stillThere(): boolean {
 		return [...this.#links].every(([socket, path]) => linkAt(path) === socket);
 	}
@@ -69,7 +69,7 @@ export class PortOwner {
 		});
 	}
 
-	/** The leader, which listens most often; it and those below it; and its whole group, for which all processes are read. */
+	/** First the leader, which is usually the one that listens; then its descendants; last its whole group, for which all processes must be read. */
 	*#processes(): Generator<readonly number[]> {
 		const found = [this.#leader];
 		yield found;
@@ -106,7 +106,7 @@ function descriptorsOf(pid: number): readonly string[] {
 	try {
 		return readdirSync(`/proc/${pid}/fd`).map((fd) => `/proc/${pid}/fd/${fd}`);
 	} catch {
-		return []; // It has ended, or runs as another user.
+		return []; // The process has ended, or runs as another user.
 	}
 }
 

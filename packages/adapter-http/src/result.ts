@@ -13,13 +13,13 @@ const KINDS: readonly (readonly [RegExp, BodyKind])[] = [
 	[/^text\//, "text"],
 ];
 
-/** What a response says that it is; bytes where it says nothing that is known. */
+/** The kind of a response by its header; bytes if the header names no known type. */
 export function kindOf(contentType: string | undefined): BodyKind {
 	const type = contentType?.split(";")[0]?.trim().toLowerCase() ?? "";
 	return KINDS.find(([pattern]) => pattern.test(type))?.[1] ?? "bytes";
 }
 
-/** All of a response: of one with items an array, of bytes a `Buffer`; `undefined` where the body is empty. */
+/** The whole response: an array if it has items, a `Buffer` if it is bytes, `undefined` if the body is empty. */
 export async function wholeOf(
 	response: IncomingMessage,
 	kind: BodyKind,
@@ -38,7 +38,7 @@ export async function wholeOf(
 	}
 }
 
-/** A response as it arrives: lines of JSON, events, or chunks. It is read no faster than the consumer asks. */
+/** A response as it arrives: lines of JSON, events, or chunks. It is read only as fast as the consumer asks. */
 export async function* itemsOf(
 	chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
 	kind: BodyKind,
@@ -65,7 +65,7 @@ export async function* itemsOf(
 	}
 }
 
-/** The beginning of a body. One that is longer is left unread. */
+/** The beginning of a body. The rest of a longer one is not read. */
 export async function beginningOf(
 	chunks: AsyncIterable<Uint8Array>,
 	most: number,
@@ -81,7 +81,7 @@ export async function beginningOf(
 }
 
 /**
- * All bytes of a response, as they arrive: to iterate over a stream takes several times as long.
+ * Collects all bytes of a response as they arrive: iterating over the stream would take several times as long.
  *
  * @throws InputError `RESULT_TOO_LARGE`.
  */

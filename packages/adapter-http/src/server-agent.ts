@@ -2,7 +2,7 @@ import { Agent, type AgentOptions } from "node:http";
 import { connect, type NetConnectOpts } from "node:net";
 import type { Duplex } from "node:stream";
 
-/** Servers close idle connections after seconds, 2 and more: an older one may be closed as a request is sent. */
+/** Servers close idle connections after 2 s or more: an older connection may be closed just when a request is sent. */
 const IDLE_MS = 1_000;
 const OPTIONS: AgentOptions = { keepAlive: true, timeout: IDLE_MS };
 
@@ -10,7 +10,7 @@ const OPTIONS: AgentOptions = { keepAlive: true, timeout: IDLE_MS };
 export class ServerAgent extends Agent {
 	readonly #check: () => void;
 
-	/** @param check throws when what the connection reached is not the worker. */
+	/** @param check throws if the connection did not reach the worker. */
 	constructor(check: () => void) {
 		super(OPTIONS);
 		this.#check = check;

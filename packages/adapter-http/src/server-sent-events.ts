@@ -2,15 +2,15 @@ import { resultTooLarge } from "./failures.ts";
 
 /** One event of a `text/event-stream`. */
 export interface ServerSentEvent {
-	/** Its type; `message` where the server does not say. */
+	/** Its type; `message` if the server names none. */
 	readonly event: string;
 	readonly data: string;
-	/** The last id that the server gave; empty without one. */
+	/** The last id from the server; empty if there is none. */
 	readonly id: string;
 }
 
 /**
- * The events of a stream. One that the end of the stream cuts off is none.
+ * The events of a stream. An event that the end of the stream cuts off is dropped.
  *
  * Source: https://html.spec.whatwg.org/multipage/server-sent-events.html
  *

@@ -2,7 +2,7 @@ import { resultTooLarge } from "./failures.ts";
 
 const LINE_END = /\r\n|\n|\r/g;
 
-/** Text as it arrives: a character is never divided. */
+/** Text as it arrives; a character is never split. */
 export async function* textOf(
 	chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
 ): AsyncGenerator<string> {
@@ -27,7 +27,7 @@ export async function* linesOf(
 	let rest = "";
 	let afterCr = false;
 	for await (const text of texts) {
-		// The LF of a CR LF may be in the next chunk.
+		// The LF of a CR LF may come in the next chunk.
 		const chunk = afterCr && text.startsWith("\n") ? text.slice(1) : text;
 		afterCr = text.endsWith("\r");
 		let start = 0;

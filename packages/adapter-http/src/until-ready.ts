@@ -5,7 +5,7 @@ import { NotProven } from "./port-owner.ts";
 import type { HttpStartErrorCode } from "./start-error-codes.ts";
 import type { WorkerServer } from "./worker-server.ts";
 
-/** Between two looks at a server that starts: each time twice as long. */
+/** The pause between two requests to a server that is starting; it doubles each time. */
 const FIRST_LOOK_MS = 5;
 const LAST_LOOK_MS = 100;
 

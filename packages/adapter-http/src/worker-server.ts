@@ -16,7 +16,7 @@ import type { Outgoing } from "./outgoing.ts";
 import { NotProven, PortOwner } from "./port-owner.ts";
 import { ServerAgent } from "./server-agent.ts";
 
-/** What asks a server whether it takes requests. */
+/** The request that checks whether a server accepts requests. */
 export interface Probe {
 	readonly method: "GET" | "HEAD";
 	readonly path: string;
@@ -47,13 +47,13 @@ export class WorkerServer {
 			if (this.#ended !== undefined) throw this.#over("no");
 			this.#owner?.check();
 		});
-		// What it answered before may still have to be read.
+		// An earlier answer of it may still have to be read.
 		void process.exited.then(() => {
 			this.#ended ??= "it has ended";
 		});
 	}
 
-	/** Sends one request. Resolves when the head of the response is there. An abort closes its connection. */
+	/** Sends one request. Resolves when the head of the response has arrived. An abort closes its connection. */
 	async send(
 		outgoing: Outgoing,
 		signal: AbortSignal,
@@ -73,14 +73,14 @@ export class WorkerServer {
 		try {
 			return await response;
 		} catch (error) {
-			// What it kept was closed meanwhile, and a safe request may be sent twice. Source: RFC 9110, section 9.2.2.
+			// The kept connection was closed meanwhile, and a safe request may be sent twice. Source: RFC 9110, section 9.2.2.
 			if (signal.aborted || !request.reusedSocket || !isSafe(outgoing))
 				throw error;
 			return await this.send(outgoing, signal);
 		}
 	}
 
-	/** Whether other machines may connect to it, too. */
+	/** Whether other machines may also connect to it. */
 	get isOpen(): boolean {
 		return this.#owner?.isOpen === true;
 	}
@@ -96,7 +96,7 @@ export class WorkerServer {
 		return response;
 	}
 
-	/** What a call failed with, as an error of Snakepit. Settles when the worker has finished with the call. */
+	/** Converts the failure of a call to a Snakepit error. Settles when the worker has finished with the call. */
 	async failure(
 		error: unknown,
 		command: string,
@@ -114,7 +114,8 @@ export class WorkerServer {
 			return this.#broke(`it no longer listens: ${message}`, "no");
 		if (isGarbage(error as NodeJS.ErrnoException))
 			return this.#broke(`it does not speak HTTP: ${message}`, "maybe");
-		// A server that answers another request runs on. So does one whose single thread is done with the cancelled one.
+		// If a server answers another request, it is still running. A single-threaded server has then finished the cancelled
+		// request.
 		const gone = await this.ask(new AbortController().signal).then(
 			() => undefined,
 			(reason: Error) => reason,
@@ -126,7 +127,7 @@ export class WorkerServer {
 			: translate(error as Error, command);
 	}
 
-	/** Closes all connections: what is under way rejects. */
+	/** Closes all connections: pending requests reject. */
 	end(why: string): void {
 		this.#ended ??= why;
 		this.#agent.destroy();
@@ -146,7 +147,7 @@ export class WorkerServer {
 	}
 }
 
-/** What is too long, or was cut off, is HTTP all the same. */
+/** A response that is too long, or was cut off, is still HTTP. */
 const WELL_FORMED = ["HPE_HEADER_OVERFLOW", "HPE_INVALID_EOF_STATE"];
 
 function isGarbage({ code }: NodeJS.ErrnoException): boolean {
@@ -168,7 +169,7 @@ function endWith(request: ClientRequest, signal: AbortSignal): void {
 function feed(request: ClientRequest, body: Readable): void {
 	body.once("error", (error) => request.destroy(error));
 	request.once("close", () => body.destroy());
-	// A server may answer before it has read all of it.
+	// A server may answer before it has read the whole body.
 	request.once("response", (response) =>
 		response.once("close", () => request.writableFinished || request.destroy()),
 	);

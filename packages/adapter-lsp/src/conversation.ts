@@ -47,14 +47,14 @@ const LEVELS = {
 
 /** A conversation with one language server. */
 export class LspConversation {
-	/** Of the library, which gives it to its users as a `ProtocolConnection`. */
+	/** The library's type; the library returns it as a `ProtocolConnection`. */
 	readonly connection: MessageConnection;
 	readonly output: Pausable;
 	readonly #process: WorkerProcess;
 	readonly #options: LspOptions;
 	readonly #maxMessageBytes: number;
 	readonly #writer: LimitedWriter;
-	/** Aborts when the conversation ends: what is done for the server, and what is sent to it without being asked. */
+	/** Aborts when the conversation ends: this stops the work for the server, and messages that are still to be sent. */
 	readonly #open = new AbortController();
 	#tokens = 0;
 	#ended: string | undefined;
@@ -85,7 +85,7 @@ export class LspConversation {
 		this.connection.onDispose(() =>
 			this.#break(new Error("its connection was disposed of")),
 		);
-		// Also calls back where the output has ended before.
+		// The callback also runs if the output has already ended.
 		finished(stdout, { writable: false }, () =>
 			this.end("it has ended its output"),
 		);
@@ -93,7 +93,7 @@ export class LspConversation {
 		this.connection.listen();
 	}
 
-	/** Makes the server ready for its first call: it is initialized, and has the open documents. */
+	/** Prepares the server for its first call: initializes it and sends the open documents. */
 	async initialize(documents: DocumentStore): Promise<InitializeResult> {
 		const { connection } = this;
 		const result = await connection.sendRequest(
@@ -101,14 +101,14 @@ export class LspConversation {
 			initializeParams(this.#options),
 		);
 		await connection.sendNotification(InitializedNotification.type, {});
-		// A server that has ended meanwhile would keep its place among those that get the documents.
+		// Otherwise, a server that has ended meanwhile would stay in the list of servers that get the documents.
 		this.#open.signal.throwIfAborted();
 		const detach = documents.attach((message) => this.#writer.send(message));
 		this.#open.signal.addEventListener("abort", detach, { once: true });
 		return result;
 	}
 
-	/** Settles when the server has answered, also after an abort. */
+	/** Settles when the server has answered, even after an abort. */
 	async request(
 		method: string,
 		params: unknown,
@@ -144,7 +144,7 @@ export class LspConversation {
 		this.#process.stdin?.end();
 	}
 
-	/** What is not answered rejects. */
+	/** Unanswered requests reject. */
 	end(why: string): void {
 		if (this.#ended !== undefined) return;
 		this.#ended = why;
@@ -180,7 +180,7 @@ export class LspConversation {
 		connection.onError(([{ message }]) => this.#logger.warn(message));
 	}
 
-	/** Reports for one request, by tokens of its own. A server that is asked for parts may answer without them. */
+	/** Reports for one request, by its own tokens. A server may answer without parts even if parts are requested. */
 	#reports(
 		onPart: ((part: LspPart) => void) | undefined,
 		onProgress: CallOptions["onProgress"],
@@ -230,7 +230,7 @@ export class LspConversation {
 		});
 	}
 
-	/** What the protocol's library has to say. */
+	/** Messages of the protocol's library. */
 	get #logger() {
 		const log = (type: MessageType) => (message: string) =>
 			this.#log({ type, message });

@@ -17,16 +17,15 @@ import {
 import { TextDocument } from "vscode-languageserver-textdocument";
 
 /**
- * The documents that are open in all workers of an adapter. One that is started
- * later, as in the place of one that crashed, gets them as they are then before its
- * first call.
+ * The documents that are open in all workers of an adapter. A worker that is started later, for example after a crash,
+ * gets their current text before its first call.
  */
 export interface LspDocuments {
-	/** Opens a document. @throws InputError it is open already, or there would be too much text (`maxDocumentBytes`). */
+	/** Opens a document. @throws InputError if it is already open, or there would be too much text (`maxDocumentBytes`). */
 	open(document: TextDocumentItem): void;
-	/** Gives an open document another text, and the next version. @throws InputError it is not open, or as `open`. */
+	/** Replaces the text of an open document, with the next version. @throws InputError if it is not open; otherwise as `open`. */
 	change(uri: string, text: string): void;
-	/** @throws InputError it is not open. */
+	/** @throws InputError if it is not open. */
 	close(uri: string): void;
 	/** The URIs of the documents that are open. */
 	uris(): readonly string[];
@@ -46,7 +45,7 @@ export class DocumentStore implements LspDocuments {
 	readonly #servers = new Set<Send>();
 	#bytes = 0;
 
-	/** @param maxMessageBytes of a message to a server: each document is sent as one. */
+	/** @param maxMessageBytes the limit of a message to a server: each document is one message. */
 	constructor(
 		maxBytes: number,
 		maxMessageBytes: number = STDIO_DEFAULTS.maxMessageBytes,
@@ -75,7 +74,7 @@ export class DocumentStore implements LspDocuments {
 		return [...this.#documents.keys()];
 	}
 
-	/** Sends what is open to one more server, and from now on what changes. Returns the function that ends this. */
+	/** Sends the open documents to one more server, and all changes from now on. Returns the function that stops this. */
 	attach(send: Send): () => void {
 		for (const document of this.#documents.values())
 			void this.#sendTo(send, opening(document));
@@ -83,7 +82,7 @@ export class DocumentStore implements LspDocuments {
 		return () => void this.#servers.delete(send);
 	}
 
-	/** Whether a message, which a lease sends to its worker, is about the documents of all. */
+	/** Whether a message that a lease sends to its worker is about the shared documents. */
 	concerns(message: Message): message is NotificationMessage {
 		const { method } = message as Partial<NotificationMessage>;
 		return method === OPEN || method === CHANGE || method === CLOSE;
@@ -97,7 +96,7 @@ export class DocumentStore implements LspDocuments {
 		).then(() => {});
 	}
 
-	/** A server that has ended misses it: its successor gets the documents as they are by then. */
+	/** A server that has ended misses the change: its successor gets the documents in their state at that time. */
 	#sendTo(send: Send, message: Message): Promise<void> {
 		return send(message).catch(() => {});
 	}
@@ -154,9 +153,9 @@ export class DocumentStore implements LspDocuments {
 		this.#documents.set(document.uri, document);
 	}
 
-	/** A server that could not be sent it would answer as if it were not open. */
+	/** A server that did not receive it would answer as if the document were not open. */
 	#requireOneMessage(document: TextDocument): void {
-		// Of most documents it is clear at once.
+		// For most documents, this short check is enough.
 		if (MOST_BYTES_OF_ONE * bytesOf(document) < this.#maxMessageBytes / 2)
 			return;
 		const message = JSON.stringify(opening(document));
@@ -170,10 +169,10 @@ export class DocumentStore implements LspDocuments {
 	}
 }
 
-/** As JSON may write a character: `\u0000`. */
+/** The longest form of a character in JSON: `\u0000`. */
 const MOST_BYTES_OF_ONE = 6;
 
-/** Opens a document as it is now. */
+/** Opens a document in its current state. */
 function opening(document: TextDocument): NotificationMessage {
 	const { uri, languageId, version } = document;
 	const text = document.getText();
@@ -182,7 +181,7 @@ function opening(document: TextDocument): NotificationMessage {
 	});
 }
 
-/** Its URI counts, too: so many empty documents are no way round the limit. */
+/** Its URI counts too, so many empty documents cannot get round the limit. */
 function bytesOf(document: TextDocument): number {
 	return (
 		Buffer.byteLength(document.uri) + Buffer.byteLength(document.getText())

@@ -7,11 +7,11 @@ import type {
 import { VERSION } from "./gen/version.ts";
 import type { LspOptions } from "./options.ts";
 
-/** What a server asks for in `initialize`. */
+/** The parameters of `initialize`. */
 export function initializeParams(options: LspOptions): InitializeParams {
 	const folders = foldersOf(options);
 	return {
-		// A server may look whether this program lives. It ends with it in any case.
+		// A server may check whether this program lives. It ends with the program in any case.
 		processId: process.pid,
 		clientInfo: { name: "snakepit", version: VERSION },
 		rootUri: folders[0]?.uri ?? null,
@@ -53,7 +53,7 @@ function capabilitiesOf(given: ClientCapabilities = {}): ClientCapabilities {
 		},
 		window: { workDoneProgress: true },
 		...given,
-		// Documents are replayed with the changes applied, which are counted in these units.
+		// The positions in changes of documents are counted in these units.
 		general: { ...given.general, positionEncodings: ["utf-16"] },
 	};
 }

@@ -13,7 +13,7 @@ import { DocumentStore, type LspDocuments } from "./documents.ts";
 import { checkLspOptions, LSP_DEFAULTS, type LspOptions } from "./options.ts";
 import type { LspPart } from "./parts.ts";
 
-/** Workers are language servers, which have the same documents open. */
+/** Workers are language servers that all have the same documents open. */
 export interface LspAdapter extends Adapter<ProtocolConnection> {
 	readonly documents: LspDocuments;
 }

@@ -23,7 +23,7 @@ export class LimitedReader
 	readonly #maxMessageBytes: number;
 	readonly #broken: (error: Error) => void;
 
-	/** @param broken gets what cannot be divided into messages; called once. */
+	/** @param broken gets the error if the data cannot be divided into messages; called once. */
 	constructor(
 		output: Readable,
 		maxMessageBytes: number,
@@ -43,7 +43,7 @@ export class LimitedReader
 			} catch (error) {
 				if (!(error instanceof FramingError)) throw error;
 				this.#output.off("data", take);
-				this.#output.resume(); // What follows is dropped, or the process could not end.
+				this.#output.resume(); // Further output is dropped; otherwise, the process could not end.
 				this.#broken(error);
 			}
 		};
@@ -73,7 +73,7 @@ export class LimitedWriter
 	readonly #maxMessageBytes: number;
 	readonly #divert: (message: Message) => Promise<void> | undefined;
 
-	/** @param divert sends messages another way: those for which it returns something. */
+	/** @param divert sends messages in another way: a message for which it returns something is not sent here. */
 	constructor(
 		input: Writable,
 		maxMessageBytes: number,
@@ -85,7 +85,7 @@ export class LimitedWriter
 		this.#divert = divert;
 	}
 
-	// Without an `await` before the write, for messages must not overtake each other.
+	// No `await` before the write: messages must not overtake each other.
 	async write(message: Message): Promise<void> {
 		await (this.#divert(message) ?? this.send(message));
 	}

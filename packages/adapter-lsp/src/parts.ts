@@ -5,13 +5,13 @@ import type {
 	WorkDoneProgressReport,
 } from "vscode-languageserver-protocol/node";
 
-/** How far a server is with a request. */
+/** The progress of a server with a request. */
 export type WorkDone =
 	| WorkDoneProgressBegin
 	| WorkDoneProgressReport
 	| WorkDoneProgressEnd;
 
-/** What a server reports of a request before its answer: a part of the result, or how far it is. */
+/** The report of a server about a request before its answer: a part of the result, or progress. */
 export type LspPart =
 	| { readonly kind: "result"; readonly value: unknown }
 	| { readonly kind: "progress"; readonly value: WorkDone };
@@ -22,7 +22,7 @@ const MOST_CHARACTERS = 1_000;
 export function progressReader(): (value: WorkDone) => CallProgress {
 	let message = "";
 	return (value) => {
-		// A report without a message leaves the last one as it is.
+		// A report without a message keeps the last message.
 		message = value.message ?? (value.kind === "begin" ? value.title : message);
 		const percentage = value.kind === "end" ? 100 : value.percentage;
 		return {

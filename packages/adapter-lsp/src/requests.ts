@@ -2,7 +2,7 @@ import type * as protocol from "vscode-languageserver-protocol/node";
 
 type Protocol = typeof protocol;
 
-/** A request as the protocol's library describes it; of a request without parameters there is no `P`. */
+/** A request as the protocol's library describes it; a request without parameters has no `P`. */
 type RequestOf<Described> = Described extends {
 	readonly method: infer Method extends string;
 	readonly type: infer Type;

@@ -6,7 +6,7 @@ import {
 import { foldersOf } from "./initialize.ts";
 import type { LspOptions } from "./options.ts";
 
-/** Answers to what a server may ask of a program without an editor. */
+/** Answers to the requests that a server may send to a program without an editor. */
 const NEUTRAL: Readonly<
 	Record<string, (params: unknown, options: LspOptions) => unknown>
 > = {
@@ -26,7 +26,7 @@ const NEUTRAL: Readonly<
 /** `workspace/semanticTokens/refresh` and the like: nothing was kept. */
 const REFRESH = /^workspace\/\w+\/refresh$/;
 
-/** Answers one request of a server. @throws ResponseError the server asks for something that is not there. */
+/** Answers one request of a server. @throws ResponseError if the server asks for something that does not exist. */
 export async function answerServer(
 	options: LspOptions,
 	method: string,

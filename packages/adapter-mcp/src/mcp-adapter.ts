@@ -31,7 +31,7 @@ import { WorkerTransport } from "./worker-transport.ts";
  */
 export function mcp(options: McpOptions): Adapter<Client> {
 	checkMcpOptions(options);
-	/** Of the servers that are connected. */
+	/** The tool lists of connected servers. */
 	const lists = new Set<ToolList>();
 	return {
 		name: options.name ?? "mcp",
@@ -83,7 +83,7 @@ async function converse(
 	): Promise<CallToolResult> => {
 		if (input !== undefined) throw noInput();
 		if (signal.aborted) throw callAborted(tool, signal, "unused");
-		// A server is asked for reports only where somebody reads them.
+		// Reports are requested only if the caller reads them.
 		const onprogress =
 			(onProgress ?? asChunk) &&
 			((progress: Progress) => {
@@ -155,7 +155,7 @@ function clientOf(options: McpOptions): Client {
 	return client;
 }
 
-/** Reports of progress, and then the result. The protocol cannot make a server wait: its reports are few. */
+/** Yields reports of progress, and then the result. The protocol cannot make a server wait, but there are few reports. */
 async function* streamed(
 	outer: AbortSignal,
 	call: (

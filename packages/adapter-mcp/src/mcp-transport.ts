@@ -11,9 +11,8 @@ import { checkOptions } from "@snakepit/core/options";
 import { WorkerTransport } from "./worker-transport.ts";
 
 /**
- * One server for one client, in the place of the official `StdioClientTransport`: the
- * server is recorded and watched as a worker of a pool, and nothing of it outlives
- * this program.
+ * One server for one client, as a replacement for the official `StdioClientTransport`: the server is recorded and
+ * watched like a worker of a pool, and no process of it outlives this program.
  *
  * @param run of the run that it opens, or joins.
  * @throws OptionsError; `start` also StartError.
@@ -48,7 +47,7 @@ class PooledTransport implements Transport {
 		this.#pool = await createPool({
 			...this.#run,
 			size: 1,
-			// A server that ended is the end of the transport, as it is of the official one.
+			// As with the official transport, the end of the server ends the transport.
 			start: { maxRestarts: 0 },
 			adapter: {
 				name: server.name ?? "mcp",
@@ -64,7 +63,7 @@ class PooledTransport implements Transport {
 			},
 		});
 		const started = Promise.withResolvers<void>();
-		// The transport has its worker until it is closed, and the worker's end is the transport's.
+		// The transport keeps its worker until it is closed. When the worker ends, the transport ends.
 		this.#pool
 			.use(async (process) => {
 				this.#wire(new WorkerTransport(process));
@@ -86,7 +85,7 @@ class PooledTransport implements Transport {
 		await this.#inner.send(message);
 	}
 
-	/** Ends the server; resolves when nothing of it is left. */
+	/** Ends the server; resolves when no process of it is left. */
 	async close(): Promise<void> {
 		this.#closed.resolve();
 		await this.#pool?.close({ manner: "gentle" });

@@ -16,7 +16,7 @@ import {
 	optional,
 } from "@snakepit/core/options";
 
-/** Answers what a server asks. `signal` aborts when the server cancels it or the conversation ends. */
+/** Answers a request of a server. `signal` aborts when the server cancels the request or the conversation ends. */
 export type McpHandler<Request, Result> = (
 	params: Request,
 	context: { readonly signal: AbortSignal },

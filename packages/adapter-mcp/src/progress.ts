@@ -3,7 +3,7 @@ import type { CallProgress } from "@snakepit/core/adapter";
 
 const MOST_CHARACTERS = 1_000;
 
-/** A server's report of progress as the caller gets it. Without a total it has no fraction. */
+/** Converts a server's report of progress for the caller. Without a total, it has no fraction. */
 export function progressOf({
 	progress,
 	total,

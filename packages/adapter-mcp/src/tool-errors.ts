@@ -14,10 +14,10 @@ export function toolFailed(tool: string, result: CallToolResult): ToolError {
 	return failed(tool, "MCP tool error", message, result);
 }
 
-/** What the SDK puts before a message; many servers send it with theirs, too. */
+/** The prefix that the SDK adds to a message; many servers also send it. */
 const PREFIX = /^(MCP error -?\d+: )+/;
 
-/** What a request came to, as an error of Snakepit. */
+/** Converts the failure of a request to a Snakepit error. */
 export function translate(error: unknown, tool: string): SnakepitError {
 	if (error instanceof SnakepitError) return error;
 	const message = (error as Error).message.replace(PREFIX, "");

@@ -3,10 +3,10 @@ import type { CommandDescription } from "@snakepit/core/adapter";
 import { NO_TIME_LIMIT } from "./no-time-limit.ts";
 import { unknownTool } from "./tool-errors.ts";
 
-/** Pages of a list; a server whose list never ends is not asked for ever. */
+/** The most pages of a list, so that a server with an endless list cannot cause endless requests. */
 const MOST_PAGES = 100;
 
-/** The tools of one server, asked for when they may have changed. */
+/** The tools of one server, requested again when they may have changed. */
 export class ToolList {
 	readonly #client: Client;
 	#tools: ReadonlyMap<string, CommandDescription> = new Map();
@@ -42,7 +42,7 @@ export class ToolList {
 		this.#tools = tools;
 	}
 
-	/** @throws InputError `TOOL_NOT_FOUND`, when the server does not have it now. */
+	/** @throws InputError `TOOL_NOT_FOUND`, if the server does not have it now. */
 	async mustHave(tool: string): Promise<void> {
 		if (this.#tools.has(tool)) return;
 		await this.load();

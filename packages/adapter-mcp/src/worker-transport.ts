@@ -33,7 +33,7 @@ export class WorkerTransport implements Transport {
 		this.#stdout = stdout;
 		this.#broken = broken;
 		stdin.on("error", (error) => this.onerror?.(error));
-		// Also calls back where the output has ended before.
+		// The callback also runs if the output has already ended.
 		finished(stdout, { writable: false }, () => this.#end());
 		void exited.then(() => this.#end());
 	}
@@ -48,7 +48,7 @@ export class WorkerTransport implements Transport {
 		if (!this.#stdin.write(serializeMessage(message))) await this.#drained();
 	}
 
-	/** Asks the server to end: its input ends. */
+	/** Asks the server to end by closing its standard input. */
 	async close(): Promise<void> {
 		this.#stdin.end();
 		this.#close();
@@ -68,7 +68,7 @@ export class WorkerTransport implements Transport {
 	}
 
 	#take(chunk: Buffer): void {
-		// What follows is dropped, or the process could not end.
+		// Further output is dropped; otherwise, the process could not end.
 		if (this.#state === "closed") return;
 		try {
 			this.#buffer.append(chunk);
@@ -77,7 +77,7 @@ export class WorkerTransport implements Transport {
 			return;
 		}
 		if (this.#delivery === "idle") void this.#deliver();
-		// What waits counts for the limit of the buffer.
+		// Waiting messages count towards the limit of the buffer.
 		if (this.#delivery === "running") this.#stdout.pause();
 	}
 
@@ -96,7 +96,7 @@ export class WorkerTransport implements Transport {
 				const message = this.#buffer.readMessage();
 				if (message === null) break;
 				this.onmessage?.(message);
-				// The client handles a notification some turns later. With an answer it forgets who wants the progress.
+				// The client handles a notification some turns later. Once it has the answer, it drops the listener for progress.
 				if (!("id" in message)) await nextTurn();
 			} catch (error) {
 				this.onerror?.(error as Error); // A stray line: the next one may be a message.
@@ -107,7 +107,7 @@ export class WorkerTransport implements Transport {
 		if (this.#state === "ending") this.#close();
 	}
 
-	/** Nothing more will come: closes when what has come is delivered. */
+	/** No more messages will come: closes when the received ones are delivered. */
 	#end(): void {
 		if (this.#delivery === "idle") this.#close();
 		else if (this.#state === "open") this.#state = "ending";

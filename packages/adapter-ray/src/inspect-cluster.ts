@@ -3,23 +3,23 @@ import { findPython } from "@snakepit/adapter-python";
 import { runProgram } from "@snakepit/adapter-python/transport";
 import type { LayerReport } from "@snakepit/core/protection";
 
-/** Ray starts a process of its own on each node, one after the other on a busy one. */
+/** Ray starts its own process on each node, and on a busy node one after the other. */
 const LOOK_TIMEOUT_MS = 120_000;
 
-/** What `python -m snakepit_bridge nodes` prints of each node. */
+/** The output of `python -m snakepit_bridge nodes` for each node. */
 interface NodeReport {
 	readonly name: string;
 	readonly address: string;
-	/** The version of Python; absent where there is a problem. */
+	/** The version of Python; absent if there is a problem. */
 	readonly python?: string;
-	/** After how long a process was gone that a tool had started outside of its group. */
+	/** How long it took until a process that a tool had started outside its group was gone. */
 	readonly endedWithinMs?: number;
 	readonly problem?: string;
 }
 
 /**
- * Starts a worker on each node, lets a tool of it leave a process outside of its group, drops the connections, and looks
- * whether that process is gone: Ray's default would let it live.
+ * Starts a worker on each node, makes its tool leave a process outside its group, drops the connections, and checks
+ * that the process ends: with Ray's defaults, it would live on.
  */
 export async function inspectCluster(
 	layer: string,
@@ -35,7 +35,7 @@ export async function inspectCluster(
 		program,
 		address === "auto" ? args : [...args, address],
 		{
-			// The working directory is no place to look for modules in.
+			// Modules must not be loaded from the working directory.
 			env: { ...process.env, PYTHONSAFEPATH: "1" },
 			cwd: process.cwd(),
 			timeoutMs: LOOK_TIMEOUT_MS,

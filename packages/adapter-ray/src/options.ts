@@ -85,7 +85,7 @@ export const DEFAULTS: {
 	resources: { CPU: 1, GPU: 0 },
 	/** A lost node takes the fewest workers with it. */
 	placement: "spread",
-	/** Longer than a network takes to choose another way, shorter than people wait. */
+	/** Longer than a network needs to change a route, shorter than people wait. */
 	connection: { keepAliveMs: 10_000 },
 };
 
@@ -144,7 +144,7 @@ export const TLS_CHECKS: Readonly<Record<keyof TlsOptions, Check>> = {
 	key: nonEmptyText,
 };
 
-/** What the gateway is told of the options. */
+/** The options that are sent to the gateway. */
 export interface ClusterOptions {
 	readonly address: string;
 	readonly resources: Required<ResourceOptions>;
@@ -192,7 +192,7 @@ export function resolveOptions(given: RayPythonOptions): {
 			runtimeEnv,
 			connection: { keepAliveMs, tls: tls ?? null },
 		},
-		// Those do not hold on another machine.
+		// These do not apply on another machine.
 		python: { ...python, preload: "off", sharedMemory: "off", watch: false },
 	};
 }

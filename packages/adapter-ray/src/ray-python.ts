@@ -29,7 +29,7 @@ import { RAY_REFUSAL_CODES } from "./start-error-codes.ts";
 export type RayPythonAdapter = PythonAdapter &
 	Required<Pick<Adapter, "companion">>;
 
-/** On which a stand-in reports what its worker uses. */
+/** The descriptor on which a stand-in reports the resource use of its worker. */
 const USAGE_DESCRIPTOR = 4;
 
 /**
@@ -129,7 +129,7 @@ class RayWorkers implements RayPythonAdapter {
 		});
 	}
 
-	/** What to execute for a program of the bridge's cluster. */
+	/** The command that runs a program of the bridge's cluster package. */
 	private program(
 		command: "gateway" | "stand-in",
 		place: CompanionPlace | WorkerSlot,
@@ -144,7 +144,7 @@ class RayWorkers implements RayPythonAdapter {
 	}
 }
 
-/** Where the gateway takes the stand-ins of its pool; one letter, for the path of a socket has a limit. */
+/** The socket on which the gateway accepts the stand-ins of its pool; the name is one letter, because the length of a socket's path is limited. */
 function gatewaySocket(
 	place: Pick<CompanionPlace, "directory"> | undefined,
 ): string {

@@ -3,10 +3,10 @@ import { connect, type PeerCertificate } from "node:tls";
 import { framedOver, type Transport } from "@snakepit/adapter-python/transport";
 import { gatewayOf, relayOf } from "./remote-facts.ts";
 
-/** Fast, and known to every OpenSSL that speaks TLS 1.3. */
+/** Fast, and available in every OpenSSL with TLS 1.3. */
 const CIPHER = "TLS_AES_128_GCM_SHA256";
 
-/** Frames as on a private socket, over TLS to the relay on the node. That has one certificate: nothing else can answer in its place. */
+/** Frames as on a private socket, over TLS to the relay on the node. Only that certificate is accepted, so nothing else can answer instead. */
 export const RELAYED: Transport = framedOver(
 	{
 		connected: "secureConnect",
@@ -15,7 +15,7 @@ export const RELAYED: Transport = framedOver(
 			const { host, port, certificate } = relayOf(worker).relay;
 			const { tls } = gatewayOf(worker);
 			const pinned = new X509Certificate(certificate).raw;
-			// Types of Node lack `onread`, which its documentation and its code have.
+			// Node's types lack `onread`, which its documentation and code have.
 			const options = {
 				host,
 				port,
@@ -29,7 +29,7 @@ export const RELAYED: Transport = framedOver(
 				onread,
 			} as const;
 			const socket = connect(options).setNoDelay(true);
-			// Else what waits is copied into one piece, and all of it encrypted before any of it leaves.
+			// Otherwise, pending data would be copied into one piece and completely encrypted before any of it is sent.
 			return Object.assign(socket, { _writev: null });
 		},
 	},

@@ -6,7 +6,7 @@ export interface GatewayFacts {
 	readonly ray: string;
 	/** Of the cluster. */
 	readonly address: string;
-	/** PEM: what the host shows to relays; `ca` where the user has an authority. */
+	/** PEM: the certificate that the host shows to relays; `ca` if the user has an authority. */
 	readonly tls: {
 		readonly certificate: string;
 		readonly key: string;
@@ -16,14 +16,14 @@ export interface GatewayFacts {
 	readonly located: readonly LocatedRun[];
 }
 
-/** What a worker on a node reports beside what every worker does. */
+/** The facts that a worker on a node reports in addition to those of every worker. */
 export interface RelayFacts {
 	/** Where the relay listens, and its certificate as PEM. */
 	readonly relay: {
 		readonly host: string;
 		readonly port: number;
 		readonly certificate: string;
-		/** How much of one value crosses beside frames; 0 where the node shares no memory. */
+		/** How many bytes of one value travel outside frames; 0 if the node has no shared memory. */
 		readonly sharedBytes: number;
 	};
 	readonly node: {

@@ -4,7 +4,7 @@ import type { RemoteUsage } from "@snakepit/core/adapter";
 /** A report has two numbers. */
 const LONGEST_LINE = 1_000;
 
-/** What a worker uses on its node, as its stand-in reports it: a line of JSON about once a second while it changes. */
+/** The resource use of a worker on its node, as its stand-in reports it: a line of JSON about once a second while it changes. */
 export class ReportedUsage {
 	/** The latest report; `undefined` before the first. */
 	latest: RemoteUsage | undefined;
@@ -13,7 +13,7 @@ export class ReportedUsage {
 	constructor(reports: Duplex) {
 		reports.setEncoding("utf8");
 		reports.on("data", (text: string) => this.take(text));
-		// Its end is that of the stand-in, which the pool sees.
+		// It ends with the stand-in, which the pool notices.
 		reports.on("error", () => {});
 	}
 

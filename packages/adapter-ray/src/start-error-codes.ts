@@ -20,7 +20,7 @@ export type RayStartErrorCode = keyof RayStartErrorCodes | PythonStartErrorCode;
 /** The cluster, or a worker on it, cannot be used. */
 export type RayStartError = StartError<RayStartErrorCode>;
 
-/** With these the gateway and the stand-ins may answer that they cannot start, besides those of every worker. */
+/** The additional codes with which the gateway and the stand-ins may report that they cannot start. */
 export const RAY_REFUSAL_CODES: readonly RayStartErrorCode[] = [
 	"CLUSTER_UNREACHABLE",
 	"RESOURCES_UNAVAILABLE",

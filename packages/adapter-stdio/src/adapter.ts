@@ -1,4 +1,4 @@
-// What adapters for protocols over standard input and output are made of.
+// The building blocks of adapters for protocols over standard input and output.
 
 export { answerInParts, type Pausable } from "./answer-in-parts.ts";
 export { contentLengthFraming } from "./framing/content-length-framing.ts";

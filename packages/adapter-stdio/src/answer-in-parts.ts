@@ -1,15 +1,15 @@
 import { PassThrough } from "node:stream";
 import type { CallOptions } from "@snakepit/core/adapter";
 
-/** What a worker writes, which can be made to wait. */
+/** The output of a worker, which can be paused. */
 export interface Pausable {
 	pause(): void;
 	resume(): void;
 }
 
 /**
- * The parts of a result, and then the result. A consumer that waits makes the program wait, with all its calls; one that
- * leaves aborts the signal that `ask` gets.
+ * Yields the parts of a result, and then the result. While the consumer waits, the program waits too, with all its
+ * calls. If the consumer leaves, the signal that `ask` gets is aborted.
  *
  * @param ask gets the function that takes each part; settles when the worker is done.
  */
@@ -23,7 +23,7 @@ export async function* answerInParts<Part, Result>(
 	parts.on("drain", () => output.resume());
 	const answer = ask(
 		AbortSignal.any([call.signal, closed.signal]),
-		// Within an array, for a stream of objects has no null.
+		// In an array, because a stream of objects cannot contain null.
 		(part) => {
 			if (!parts.destroyed && !parts.write([part])) output.pause();
 		},
@@ -35,6 +35,6 @@ export async function* answerInParts<Part, Result>(
 	} finally {
 		closed.abort();
 		output.resume();
-		await answer.catch(() => {}); // Only now is the worker free.
+		await answer.catch(() => {}); // The worker is free only now.
 	}
 }

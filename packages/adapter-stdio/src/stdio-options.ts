@@ -14,7 +14,7 @@ export interface StdioOptions extends ProgramOptions {
 
 export const STDIO_DEFAULTS = { maxMessageBytes: 67_108_864 } as const;
 
-/** What a message may have: a string in Node has at most about 512 million characters. */
+/** The largest possible limit: a string in Node has at most about 512 million characters. */
 const MOST_BYTES = 512 * 1024 * 1024;
 
 export const STDIO_CHECKS: Readonly<Record<keyof StdioOptions, Check>> = {

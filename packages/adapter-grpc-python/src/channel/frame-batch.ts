@@ -1,15 +1,15 @@
 /** The field `batch` of a frame, and the field `frames` in it: number and kind, as protobuf writes them. */
 export const BATCH_TAG = 0x52;
 const FRAME_TAG = 0x0a;
-/** A batch takes frames up to this size together; a larger one leaves alone: its copy would cost more than a message. */
+/** The size of a full batch, and the size from which a frame is sent alone: copying it would cost more than its own message. */
 const BATCH_BYTES = 64 * 1024;
 const ALONE_BYTES = 16 * 1024;
 /** Number, kind and length of a frame in a batch, or of the batch, at most. */
 const AROUND_BYTES = 6;
 
 /**
- * Gathers the frames of one turn into few messages. What gRPC does for a message
- * costs more than a small frame: a lone one waits for nothing, a hundred cost one.
+ * Combines the frames of one turn into few messages, because a message costs gRPC more than a small frame does. A
+ * single frame does not wait, and a hundred frames cost about as much as one.
  */
 export class FrameBatch {
 	private readonly write: (message: Uint8Array) => void;
@@ -22,9 +22,9 @@ export class FrameBatch {
 		this.write = write;
 	}
 
-	/** Adds a frame; it leaves when the code that sends has returned. */
+	/** Adds a frame; it is sent after the calling code has returned. */
 	add(frame: Uint8Array): void {
-		// A tick comes after the microtasks that are due: those of a burst of calls.
+		// A tick runs after the pending microtasks, which are those of a burst of calls.
 		if (this.frames.push(frame) === 1) process.nextTick(this.flush);
 	}
 
@@ -80,7 +80,7 @@ export function batchOf(frames: readonly Uint8Array[]): Uint8Array {
 }
 
 /**
- * Calls `deliver` with each frame of a message, in order: the one that it is, or those in its batch.
+ * Calls `deliver` with each frame of a message, in order: the message itself, or the frames in its batch.
  *
  * @throws Error when a batch is cut off, or holds something else than frames; nothing was delivered then.
  */

@@ -26,9 +26,9 @@ import { UnreferencedCredentials } from "./unreferenced-credentials.ts";
 /** The field `ping` of a worker's frame: number and kind, as protobuf writes them. */
 const PING_TAG = 0x4a;
 const SERVICE = "/snakepit.bridge.v1.Bridge";
-/** Room for the fields around a value that the worker measured by itself. */
+/** Room for the fields around a value: the worker measures only the value. */
 const RECEIVE_MARGIN_BYTES = 65_536;
-/** HTTP/2's own 64 KiB would make a large result wait for the way there and back again and again. */
+/** With HTTP/2's default of 64 KiB, a large result would wait for many round trips. */
 const FLOW_CONTROL_WINDOW_BYTES = 8 * 1024 * 1024;
 
 /**
@@ -84,7 +84,7 @@ class GrpcChannel implements FrameChannel {
 			if (over) return;
 			over = true;
 			this.pings.fail(error ?? new Error("the worker ended the conversation"));
-			// The listener gets nothing after a close.
+			// The listener is not called after a close.
 			if (this.stream === stream) listener.over(error);
 		};
 		const deliver = (frame: Uint8Array): void => {
@@ -103,7 +103,7 @@ class GrpcChannel implements FrameChannel {
 		stream.on("end", () => end(undefined));
 	}
 
-	/** Leaves at the end of the turn: Node's HTTP/2 does not write before. */
+	/** It is sent at the end of the turn: Node's HTTP/2 does not write earlier. */
 	send(frame: Uint8Array): void {
 		this.batch.add(frame.length > LENT_BYTES ? frame : Buffer.from(frame));
 	}
@@ -133,13 +133,13 @@ class GrpcChannel implements FrameChannel {
 		this.pings.fail(new Error("the channel was closed"));
 	}
 
-	/** The first answer proves socket, token and service; before it nothing is on the way. */
+	/** The first answer proves socket, token and service; nothing else is sent before it. */
 	async prove(signal: AbortSignal): Promise<void> {
 		await this.askToPing(0, signal);
 	}
 
 	ping(sequence: number, signal: AbortSignal): Promise<PingResponse> {
-		// Not behind frames that a busy worker has not read yet.
+		// It must not wait behind frames that a busy worker has not read yet.
 		if (!this.stream?.writable || this.stream.writableNeedDrain)
 			return this.askToPing(sequence, signal);
 		return this.pings.ask(sequence, signal, () =>
@@ -201,10 +201,10 @@ function channelOptions(address: WorkerAddress): ClientOptions {
 		"grpc.max_receive_message_length":
 			address.maxMessageBytes + RECEIVE_MARGIN_BYTES,
 		"grpc-node.flow_control_window": FLOW_CONTROL_WINDOW_BYTES,
-		// Each worker has a channel of its own, also when a path is used again.
+		// Each worker has its own channel, even if a path is used again.
 		"grpc.use_local_subchannel_pool": 1,
 		"grpc.enable_channelz": 0,
-		// The pool decides what is tried again.
+		// The pool decides about retries.
 		"grpc.enable_retries": 0,
 		"grpc.service_config_disable_resolution": 1,
 		"grpc.enable_http_proxy": 0,

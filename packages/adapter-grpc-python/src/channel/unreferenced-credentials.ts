@@ -3,11 +3,10 @@ import { ChannelCredentials } from "@grpc/grpc-js";
 type Connector = ReturnType<ChannelCredentials["_createSecureConnector"]>;
 
 /**
- * No credentials, and a socket that never holds the program open.
+ * No credentials, and a socket that never keeps the program running.
  *
- * grpc-js references the socket as long as a call is active, and `Converse` is
- * active for life. The pool itself keeps the program alive while calls run. The
- * connector is the one place where grpc-js hands out the socket.
+ * grpc-js references the socket as long as a call is active, and `Converse` is active for life. The pool itself keeps
+ * the program alive while calls run. The connector is the only place where grpc-js gives access to the socket.
  */
 export class UnreferencedCredentials extends ChannelCredentials {
 	private readonly insecure = ChannelCredentials.createInsecure();

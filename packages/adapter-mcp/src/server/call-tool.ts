@@ -13,7 +13,7 @@ import type { ServedTool } from "./options.ts";
 import type { ProgressSender } from "./progress-sender.ts";
 import { requestError } from "./request-error.ts";
 
-/** How one call is made and reported. */
+/** Settings of one call and its reports. */
 export interface CallSetting {
 	readonly signal: AbortSignal;
 	readonly tracebacks: boolean;
@@ -21,10 +21,10 @@ export interface CallSetting {
 	readonly progress: ProgressSender | undefined;
 }
 
-/** A stream that does not end must not fill the memory: its chunks are kept for the result. */
+/** An endless stream must not fill the memory: its chunks are kept for the result. */
 const MOST_CHARACTERS = 2 ** 24;
 
-/** Calls a tool for a client. What fails in the tool or the pool is a result with `isError`. */
+/** Calls a tool for a client. A failure of the tool or the pool becomes a result with `isError`. */
 export async function callTool(
 	pool: Pool,
 	tool: ServedTool,
@@ -93,7 +93,7 @@ function failureText(error: SnakepitError, tracebacks: boolean): string {
 		const { type, message, traceback } = error.remote;
 		return (tracebacks ? traceback : undefined) ?? `${type}: ${message}`;
 	}
-	// Further lines are what a worker has printed.
+	// Further lines are output of a worker.
 	const [first = ""] = error.message.split("\n");
 	return `${error.code}: ${tracebacks ? error.message : first}`;
 }

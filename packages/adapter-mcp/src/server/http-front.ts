@@ -14,10 +14,10 @@ import type { Connect, McpServing } from "./serve-mcp.ts";
 const ADDRESS = "127.0.0.1";
 const PATH = "/mcp";
 const MOST_BODY_BYTES = 2 ** 22;
-/** A client that goes without a word leaves its session: the one that was used least recently makes room. */
+/** A client that disconnects without notice leaves its session behind, so the least recently used session makes room. */
 const MOST_SESSIONS = 100;
 
-/** Serves clients on this machine that have the token; each session has a server of its own. */
+/** Serves clients on this machine that have the token; each session has its own server. */
 export async function serveHttp(
 	connect: Connect,
 	{ token, port = 0 }: McpHttpOptions,
@@ -39,7 +39,7 @@ export async function serveHttp(
 		response: ServerResponse,
 	): Promise<void> {
 		const { authorization = "", host = "", origin } = request.headers;
-		// A page of a stranger reaches this port under a name of its own (DNS rebinding).
+		// A foreign web page can reach this port under its own host name (DNS rebinding).
 		if (!hosts.includes(host))
 			return refuse(response, 403, "This host is not served here.");
 		if (origin !== undefined && !hosts.includes(origin.replace("http://", "")))
@@ -64,11 +64,11 @@ export async function serveHttp(
 			return refuse(response, 404, "This session has ended.");
 		if (id !== undefined) use(String(id), session);
 		await session.handleRequest(request, response, body && JSON.parse(body));
-		// What did not begin with `initialize` was refused, and is no session.
+		// A conversation that did not begin with `initialize` was refused, and is not a session.
 		if (session.sessionId === undefined) await session.close();
 	}
 
-	/** It gets its id when the client begins, and refuses everything else. */
+	/** It gets its id when the client initializes, and refuses everything else before that. */
 	async function opened(): Promise<StreamableHTTPServerTransport> {
 		const transport = new StreamableHTTPServerTransport({
 			sessionIdGenerator: randomUUID,
@@ -111,7 +111,7 @@ async function read(request: IncomingMessage): Promise<string> {
 	return Buffer.concat(parts).toString("utf8");
 }
 
-/** Takes as long whatever differs. */
+/** Takes the same time wherever the tokens differ. */
 function isSame(given: string, expected: string): boolean {
 	const [one, other] = [given, expected].map((text) =>
 		createHash("sha256").update(text).digest(),

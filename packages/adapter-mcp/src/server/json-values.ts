@@ -1,6 +1,6 @@
-/** What tools return has more than JSON has, and what they take has, too: the schema says where. */
+/** Results and arguments of tools have more types than JSON has: the schema says where. */
 
-/** A result as JSON: bytes as base64, a large integer and a number that JSON does not know as text. */
+/** Converts a result to JSON: bytes become base64; a large integer, or a number that JSON cannot express, becomes text. */
 export function toJson(value: unknown): unknown {
 	if (typeof value === "bigint")
 		return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
@@ -42,7 +42,7 @@ interface Schema {
 	readonly prefixItems?: readonly Schema[];
 }
 
-/** Arguments as the tool takes them: a text becomes bytes, a list a `Set`, where the schema permits nothing else in its place. */
+/** Converts arguments for the tool: a text becomes bytes, and a list a `Set`, where the schema permits nothing else. */
 export function fromJson(
 	value: unknown,
 	schema: unknown,

@@ -1,7 +1,7 @@
 import type { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import type { Pool } from "@snakepit/core";
 
-/** Sends the log records of a pool's workers to every client, which says from which level on. */
+/** Sends the log records of a pool's workers to every client, from the level on that the client has set. */
 export class LogSenders {
 	private readonly servers = new Set<Server>();
 	private readonly unsubscribe: () => void;
@@ -15,7 +15,7 @@ export class LogSenders {
 						{ level, logger, data: message },
 						server.transport?.sessionId,
 					)
-					// A client that is not connected any more has no use for it.
+					// The client has disconnected and does not need it.
 					.catch(() => {});
 		});
 	}

@@ -1,6 +1,6 @@
 import type { CallProgress } from "@snakepit/core";
 
-/** What MCP calls progress has to grow with each notification. */
+/** MCP requires `progress` to increase with each notification. */
 export interface ProgressParameters {
 	readonly progress: number;
 	readonly total?: number;
@@ -9,7 +9,7 @@ export interface ProgressParameters {
 
 export type Send = (parameters: ProgressParameters) => Promise<void>;
 
-/** Where a tool reports no greater fraction than before, only its message is new. */
+/** If a tool reports no greater fraction than before, only its message is new. */
 const SMALLEST_STEP = 1e-6;
 
 /** Sends the progress of one call to a client that asked for it. */
@@ -21,7 +21,7 @@ export class ProgressSender {
 	#newest: CallProgress | undefined;
 	#sending: Promise<void> | undefined;
 
-	/** @param shape Chunks of a stream have no total: they are counted, and with them its reports. */
+	/** @param shape Chunks of a stream have no total, so chunks and reports are counted. */
 	constructor(send: Send, shape: "unary" | "stream") {
 		this.#send = send;
 		this.#next = shape === "stream" ? counted() : measured();
@@ -38,7 +38,7 @@ export class ProgressSender {
 		this.#sending ??= this.#sendNewest();
 	};
 
-	/** Resolves when all that was reported is sent. */
+	/** Resolves when all reports are sent. */
 	async sent(): Promise<void> {
 		await this.#sending;
 	}
@@ -47,7 +47,7 @@ export class ProgressSender {
 		while (this.#newest !== undefined) {
 			const { fraction, message } = this.#newest;
 			this.#newest = undefined;
-			// A client that is gone has its call cancelled, and needs no report.
+			// If the client is gone, its call is cancelled, and it needs no report.
 			await this.#send({ ...this.#next(fraction), message }).catch(() => {});
 		}
 		this.#sending = undefined;

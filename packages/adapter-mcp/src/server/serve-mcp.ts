@@ -10,13 +10,13 @@ import { toolServer } from "./tool-server.ts";
 export interface McpServing extends AsyncDisposable {
 	/** Where clients connect; `undefined` over standard input and output. */
 	readonly url: string | undefined;
-	/** Resolves when nobody can connect any more: after `close`, or when standard input has ended. */
+	/** Resolves when no client can connect any more: after `close`, or when standard input has ended. */
 	readonly closed: Promise<void>;
-	/** Ends it, and cancels what runs for its clients. The pool stays open. */
+	/** Closes it, and cancels the calls of its clients. The pool stays open. */
 	close(): Promise<void>;
 }
 
-/** Gives a client its server; `whenClosed` is called at the end of its connection. */
+/** Connects a client to its server; `whenClosed` is called at the end of the connection. */
 export type Connect = (
 	transport: Transport,
 	whenClosed: () => void,
@@ -25,11 +25,11 @@ export type Connect = (
 /**
  * Serves the tools of a pool to MCP clients, over standard input and output or Streamable HTTP.
  *
- * A result is a text, JSON unless the tool returns a text; bytes are base64. What a tool reports of its progress is sent
- * where the client asks for it, as is each chunk of a stream, which is a part of the result, too. Log records of workers
- * are sent as notifications. Over standard output nothing else of the program may write there.
+ * A result is a text, JSON unless the tool returns a text; bytes are base64. If the client asks for progress, it gets
+ * the tool's reports and each chunk of a stream; the chunks are also part of the result. Log records of workers are
+ * sent as notifications. If the server uses standard output, the rest of the program must not write there.
  *
- * @throws OptionsError; the system's error where the port is not free.
+ * @throws OptionsError; the system's error if the port is not free.
  */
 export async function serveMcp(
 	pool: Pool,

@@ -16,7 +16,7 @@ import {
 import { ProgressSender } from "./progress-sender.ts";
 import { requestError } from "./request-error.ts";
 
-/** A server for one client, which has to be connected. */
+/** A server for one client, not connected yet. */
 export function toolServer(
 	pool: Pool,
 	{

@@ -1,6 +1,6 @@
 import { type FrameReader, type Framing, FramingError } from "./framing.ts";
 
-/** A header `Content-Length: N`, an empty line and N bytes, as language servers and debug adapters have it. */
+/** A header `Content-Length: N`, an empty line and N bytes, as language servers and debug adapters use it. */
 export const contentLengthFraming: Framing = {
 	frame: (message) => {
 		const body = Buffer.from(message);
@@ -16,10 +16,10 @@ const LENGTH = /^content-length:[ \t]*(\d{1,15})[ \t]*$/im;
 
 class ContentLengthReader implements FrameReader {
 	readonly #maxMessageBytes: number;
-	/** What is not complete; joined when enough is there for the next step. */
+	/** Incomplete data; joined when there is enough for the next step. */
 	#chunks: Buffer[] = [];
 	#bytes = 0;
-	/** Of the body that comes next; `undefined` while its head is read. */
+	/** The length of the next body; `undefined` while its head is read. */
 	#length: number | undefined;
 
 	constructor(maxMessageBytes: number) {
@@ -34,7 +34,7 @@ class ContentLengthReader implements FrameReader {
 		return messages;
 	}
 
-	/** @returns whether there may be more in what has arrived. */
+	/** @returns whether the received data may contain more. */
 	#step(messages: string[]): boolean {
 		if (this.#length === undefined) return this.#readHead();
 		if (this.#bytes < this.#length) return false;

@@ -2,21 +2,21 @@
 export interface Framing {
 	/** The bytes of one message. */
 	frame(message: string): string | Buffer;
-	/** Finds the messages in what arrives; one for each stream. */
+	/** Finds the messages in the received data; one for each stream. */
 	reader(maxMessageBytes: number): FrameReader;
 }
 
 export interface FrameReader {
 	/**
-	 * Takes what has arrived.
+	 * Takes received data.
 	 *
-	 * @returns the messages that are complete now, in their order.
-	 * @throws FramingError when it is no message, or is longer than the limit.
+	 * @returns the messages that are now complete, in order.
+	 * @throws FramingError if the data is not a message, or is longer than the limit.
 	 */
 	take(chunk: Buffer): readonly string[];
 }
 
-/** What arrived cannot be divided into messages: the conversation is over. */
+/** The received data cannot be divided into messages: the conversation is over. */
 export class FramingError extends Error {
 	override readonly name = "FramingError";
 }

@@ -1,7 +1,7 @@
 import { StringDecoder } from "node:string_decoder";
 import { type FrameReader, type Framing, FramingError } from "./framing.ts";
 
-/** One message a line, ended by `\n` or `\r\n`. A message must not have a line break. */
+/** One message per line, ended by `\n` or `\r\n`. A message must not contain a line break. */
 export const lineFraming: Framing = {
 	frame: (message) => `${message}\n`,
 	reader: (maxMessageBytes) => new LineReader(maxMessageBytes),
@@ -10,7 +10,7 @@ export const lineFraming: Framing = {
 class LineReader implements FrameReader {
 	readonly #maxMessageBytes: number;
 	readonly #decoder = new StringDecoder("utf8");
-	/** The begin of a line; joined once, when it is complete. */
+	/** The beginning of a line; joined once, when the line is complete. */
 	#parts: string[] = [];
 	#bytes = 0;
 

@@ -71,7 +71,7 @@ async function converse(
 	};
 }
 
-/** Takes the parts of a request whose caller wants to know how far it is. */
+/** Takes the parts of a request whose caller wants its progress. */
 function reportsTo(
 	onProgress: CallOptions["onProgress"],
 	{ progress }: JsonRpcOptions,

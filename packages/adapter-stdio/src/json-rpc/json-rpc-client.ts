@@ -1,4 +1,4 @@
-/** Requests and notifications to one worker: what `pool.use` gives to its tasks. */
+/** Requests and notifications to one worker: the client that `pool.use` gives to its tasks. */
 export interface JsonRpcClient {
 	/**
 	 * Resolves to the result of a request. After `signal` aborts the program is asked to cancel it.
@@ -11,7 +11,7 @@ export interface JsonRpcClient {
 		params?: unknown,
 		options?: {
 			readonly signal?: AbortSignal | undefined;
-			/** Gets each part that the program reports, where the adapter has `progress`. */
+			/** Gets each part that the program reports, if the adapter has `progress`. */
 			readonly onPart?: ((part: unknown) => void) | undefined;
 		},
 	): Promise<unknown>;

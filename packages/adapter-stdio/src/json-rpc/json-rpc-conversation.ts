@@ -19,7 +19,7 @@ export interface JsonRpcRequest {
 	readonly method: string;
 	readonly params: unknown;
 	readonly signal: AbortSignal;
-	/** Present: parts are asked for. */
+	/** If present, parts are requested. */
 	readonly onPart?: ((part: unknown) => void) | undefined;
 }
 
@@ -140,7 +140,7 @@ export class JsonRpcConversation {
 			);
 	}
 
-	/** Whether the notification was about parts. What it holds is up to the program: an error in reading it ends no host. */
+	/** Whether the notification was about parts. The program decides its content, so an error in reading it must not end the host. */
 	#tookPart(method: string, params: unknown): boolean {
 		try {
 			const part = this.#options.progress?.read(method, params);

@@ -29,9 +29,9 @@ export class ConversationEnded extends Error {
 	}
 }
 
-/** What the other side asks of this one. */
+/** Handles requests of the other side. */
 export interface Requests {
-	/** Answers a request. What it throws becomes an error response. @returns `undefined` where there is no such method. */
+	/** Answers a request. An error that it throws becomes an error response. @returns `undefined` if there is no such method. */
 	request(
 		method: string,
 		params: unknown,
@@ -59,7 +59,7 @@ export class JsonRpcPeer {
 	readonly #output: Readable;
 	readonly #requests: Requests;
 	readonly #pending = new Map<Id, Pending>();
-	/** Aborts what this side does for the other one. */
+	/** Aborts the work that this side does for the other one. */
 	readonly #serving = new AbortController();
 	#lastId = 0;
 	#ended: string | undefined;
@@ -79,7 +79,7 @@ export class JsonRpcPeer {
 		input.on("error", ({ message }) =>
 			this.#break(`it reads no requests: ${message}`),
 		);
-		// Also calls back where the output has ended before.
+		// The callback also runs if the output has already ended.
 		finished(output, { writable: false }, () =>
 			this.end("it has ended its output"),
 		);
@@ -89,7 +89,7 @@ export class JsonRpcPeer {
 			} catch (error) {
 				if (!(error instanceof FramingError)) throw error;
 				output.off("data", take);
-				output.resume(); // What follows is dropped, or the process could not end.
+				output.resume(); // Further output is dropped; otherwise, the process could not end.
 				this.#break(error.message);
 			}
 		};
@@ -122,13 +122,13 @@ export class JsonRpcPeer {
 			this.#send({ method, ...(params !== undefined && { params }) });
 	}
 
-	/** Its answer is not awaited any more, and is dropped if it comes. */
+	/** Its answer is no longer awaited, and is dropped if it comes. */
 	forget(id: number, error: Error): void {
 		this.#pending.get(id)?.reject(error);
 		this.#pending.delete(id);
 	}
 
-	/** The other side waits until it can write again. */
+	/** Pauses reading, so the other side waits until it can write again. */
 	pause(): void {
 		this.#output.pause();
 	}
@@ -137,7 +137,7 @@ export class JsonRpcPeer {
 		this.#output.resume();
 	}
 
-	/** Nobody is there any more: what is not answered rejects. */
+	/** The other side is gone: unanswered requests reject. */
 	end(why: string): void {
 		if (this.#ended !== undefined) return;
 		this.#ended = why;
@@ -197,7 +197,7 @@ export class JsonRpcPeer {
 					: { result: (await serving) ?? null },
 			);
 		} catch (error) {
-			// Also where the result cannot be JSON.
+			// Also if the result cannot be JSON.
 			this.#answer(id, { error: failureOf(error) });
 		}
 	}

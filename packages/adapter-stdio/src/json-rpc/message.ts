@@ -1,4 +1,4 @@
-/** A request or notification, a response, or a failure, as JSON-RPC 2.0 has them. */
+/** A request or notification, a response, or a failure of JSON-RPC 2.0. */
 export type Incoming =
 	| {
 			readonly kind: "request";
@@ -22,7 +22,7 @@ export interface Failure {
 	readonly data?: unknown;
 }
 
-/** Reads a message; `undefined` when it is none. */
+/** Reads a message; `undefined` if it is not one. */
 export function readMessage(text: string): readonly Incoming[] | undefined {
 	let parsed: unknown;
 	try {

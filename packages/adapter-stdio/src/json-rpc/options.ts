@@ -2,22 +2,22 @@ import type { CallProgress } from "@snakepit/core/adapter";
 import type { StdioOptions } from "../stdio-options.ts";
 import type { JsonRpcClient } from "./json-rpc-client.ts";
 
-/** What a program asks of this one. `signal` aborts when the conversation ends. */
+/** Handles a request of the program. `signal` aborts when the conversation ends. */
 export type JsonRpcHandler = (
 	params: unknown,
 	context: { readonly signal: AbortSignal },
 ) => unknown;
 
-/** How a protocol reports parts of a result, for `pool.stream`, or how far a request is, for `onProgress`. */
+/** How a protocol reports parts of a result, for `pool.stream`, or progress, for `onProgress`. */
 export interface JsonRpcProgress {
-	/** The params of a request with the token that its parts will carry. */
+	/** Returns the params of a request, with the token that its parts will carry. */
 	ask(params: unknown, token: number): unknown;
-	/** The token and the part that a notification reports; `undefined` when it reports none. */
+	/** Returns the token and the part of a notification; `undefined` if it reports none. */
 	read(
 		method: string,
 		params: unknown,
 	): { readonly token: unknown; readonly value: unknown } | undefined;
-	/** What a part of a request made by `pool.execute` says of how far it is; without it `onProgress` gets no reports. */
+	/** Converts a part of a request made by `pool.execute` to a progress report; without this, `onProgress` gets no reports. */
 	report?: ((value: unknown) => Partial<CallProgress> | undefined) | undefined;
 }
 

@@ -6,7 +6,7 @@ import type { Failure } from "./message.ts";
 const METHOD_NOT_FOUND = -32601;
 const INVALID_PARAMS = -32602;
 
-/** What a request came to, as an error of Snakepit. */
+/** Converts the failure of a request to a Snakepit error. */
 export function translate(error: unknown, method: string): SnakepitError {
 	if (error instanceof SnakepitError) return error;
 	const { message } = error as Error;
@@ -26,7 +26,7 @@ export function translate(error: unknown, method: string): SnakepitError {
 	return refusedBy(error, method, "JSON-RPC error");
 }
 
-/** The error response to a request, as an error of Snakepit. @param type of errors of this protocol. */
+/** Converts the error response to a request to a Snakepit error. @param type of errors of this protocol. */
 export function refusedBy(
 	failure: Failure,
 	method: string,

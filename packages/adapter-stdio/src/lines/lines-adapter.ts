@@ -89,7 +89,7 @@ function converse(process: WorkerProcess, options: LinesOptions): Connection {
 			breakUp(error.message);
 		}
 	});
-	// Also calls back where the output has ended before.
+	// The callback also runs if the output has already ended.
 	finished(stdout, { writable: false }, () => end("it has ended its output"));
 	void process.exited.then(() => end("it has ended"));
 	return {
