@@ -20,4 +20,20 @@ def test_bytes_of_another_type_are_not_short() -> None:
 
     assert pack_short(Named(b"x")) is None
     assert pack_short(bytearray(b"x")) is None
-    assert pack_short({"data": b"x"}) is None
+    assert pack_short({"data": [Named(b"x")]}) is None
+
+
+def test_few_bytes_within_lists_and_dicts_are_short() -> None:
+    value = {"name": "a", "parts": [b"x", {"more": bytes(1023)}]}
+    image = pack_short(value)
+    assert image is not None
+    assert decode(image) == value
+    assert pack_short({"name": "a", "parts": [b"x", {"more": bytes(1024)}]}) is None
+
+
+def test_a_value_of_many_levels_is_not_short() -> None:
+    value: object = 1
+    for _ in range(8):
+        value = [value]
+    assert pack_short(value) is not None
+    assert pack_short([value]) is None

@@ -1,7 +1,12 @@
+import { LENT_BYTES } from "../channel/frame-channel.ts";
+import { NdArray } from "../values/nd-array.ts";
+
 /** As much as a small frame has, roughly in bytes. A call that is taken back is encoded again. */
-const MOST = 4096;
+const MOST = LENT_BYTES;
 /** What a value takes besides its text or its bytes. */
 const EACH = 8;
+/** What one takes that has no parts and is not plain, such as a date. */
+const INSTANT = 24;
 
 /** Whether arguments are small. Looks at a bounded number of values, whatever their size. */
 export function isSmall(args: unknown): boolean {
@@ -21,11 +26,19 @@ function left(value: unknown, allowance: number): number {
 		}
 		return rest;
 	}
-	// Of other classes only the caller's encoder knows the size.
-	if (Object.getPrototypeOf(value) !== Object.prototype) return -1;
+	if (Object.getPrototypeOf(value) !== Object.prototype)
+		return leftAfterClass(value, rest);
 	for (const key in value) {
 		rest = left((value as Record<string, unknown>)[key], rest - key.length);
 		if (rest < 0) return rest;
 	}
 	return rest;
+}
+
+function leftAfterClass(value: object, rest: number): number {
+	if (ArrayBuffer.isView(value)) return rest - value.byteLength;
+	if (value instanceof NdArray) return rest - value.data.byteLength;
+	if (value instanceof Date) return rest - INSTANT;
+	// Of other classes only the caller's encoder knows the size.
+	return -1;
 }

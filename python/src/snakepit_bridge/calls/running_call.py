@@ -13,6 +13,7 @@ from snakepit_bridge.calls.cancellation import Cancellation
 from snakepit_bridge.calls.compact_result import compact_result, ran_us
 from snakepit_bridge.calls.context import CURRENT, Call
 from snakepit_bridge.calls.sessions import NoHandles
+from snakepit_bridge.calls.shared_memory import LargePart, SharedMemory
 from snakepit_bridge.failures.failure import (
     cancelled,
     not_transferable,
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from snakepit_bridge.calls.call_sink import CallSink, TerminalFrame
     from snakepit_bridge.calls.cancel_reason import CancelReason
     from snakepit_bridge.calls.credit import Credit
-    from snakepit_bridge.calls.shared_memory import SharedMemory
     from snakepit_bridge.calls.stream_file import StreamFile
     from snakepit_bridge.telemetry.tracing import ToolSpan
 
@@ -253,7 +253,11 @@ class RunningCall:
             elif (short := pack_short(value)) is not None:
                 image = short  # Nothing of it could be shared.
             else:
-                image, attachment = self._share(memory, value)
+                try:
+                    # Most values have no large part, and need none of what shares it.
+                    image = encode(value, attachment=memory.small(self.credit is None))
+                except LargePart:
+                    image, attachment = self._share(memory, value)
         except NoImage as error:
             if not (self.tool.answers is _EITHER and self.call.handles.are_given):
                 raise not_transferable(error) from None

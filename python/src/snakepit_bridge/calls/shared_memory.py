@@ -17,14 +17,18 @@ from snakepit_bridge.values.encode import Attachment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from snakepit_bridge.calls.call_memory import CallMemory
     from snakepit_bridge.calls.segment import Segment
     from snakepit_bridge.calls.stream_file import StreamFile
 
-__all__ = ["AttachmentInvalid", "SharedMemory"]
+__all__ = ["SMALLER", "AttachmentInvalid", "LargePart", "SharedMemory"]
 
 # Does not block on a pipe that has the name of such a file.
 _OPEN = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+# The room that a stream has already pays for smaller parts than a new file does.
+SMALLER = 4
 # Of the names that the host gives its files: h and a number.
 _MOST_DIGITS = 15
 
@@ -35,6 +39,27 @@ _MOST_DIGITS = 15
 
 class AttachmentInvalid(Exception):
     """A frame names an attachment that is missing, or not as announced."""
+
+
+class LargePart(Exception):
+    """A part of the value is large. Nothing was written anywhere."""
+
+
+class SmallParts:
+    """An `Attachment` that takes nothing: small parts stay in the image."""
+
+    def __init__(self, from_bytes: int) -> None:
+        """Parts from this size on are large."""
+        self._from_bytes = from_bytes
+
+    def take(self, data: Any) -> None:
+        """Returns None for a small part.
+
+        Raises:
+            LargePart: it is large.
+        """
+        if memoryview(data).nbytes >= self._from_bytes:
+            raise LargePart
 
 
 class SharedMemory:
@@ -50,6 +75,8 @@ class SharedMemory:
         """
         self._directory = directory
         self._from_bytes = from_bytes
+        self._small = SmallParts(from_bytes)
+        self._small_chunk = SmallParts(from_bytes // SMALLER)
         self._limit_bytes = limit_bytes
         self._numbers = itertools.count(1)
         # The segments that no call uses.
@@ -90,6 +117,10 @@ class SharedMemory:
         from snakepit_bridge.calls.call_memory import CallMemory
 
         return CallMemory(self, arguments, size, result)
+
+    def small(self, is_result: bool) -> SmallParts:
+        """Returns what refuses the large parts of a result; or of a chunk."""
+        return self._small if is_result else self._small_chunk
 
     def keep(self, segment: Segment) -> None:
         """Keeps a segment that no call uses any more."""

@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.calls.shared_file import AttachmentParts, NoRoom, SharedFile
+from snakepit_bridge.calls.shared_memory import SMALLER
 from snakepit_bridge.values.encode import Attachment
 
 __all__ = ["StreamFile"]
@@ -21,8 +22,6 @@ __all__ = ["StreamFile"]
 # The room of one chunk; pages that were never written to take no memory. A larger chunk
 # has a file of its own, so that a stream keeps at most its credit of these rooms.
 CHUNK_ROOM = 1 << 20
-# Existing room pays for smaller parts than a new file does.
-SMALLER = 4
 
 
 class StreamFile:

@@ -17,7 +17,7 @@ __all__ = ["pack_short"]
 # What such a value is, or consists of.
 _PLAIN = frozenset({type(None), bool, int, float, str, datetime})
 _TEXT = frozenset({str})
-_MOST_LEVELS = 4
+_MOST_LEVELS = 8
 _LONGEST_TEXT = 16 << 10
 # Whatever the host chooses, fewer bytes are never shared: not by a call, and not by a
 # stream, which shares from a quarter of that size on.
@@ -44,14 +44,10 @@ _packers = _Packers()
 
 def pack_short(value: object) -> bytes | None:
     """Returns the image of None, a truth value, a number, a text, an instant or a few
-    bytes, or of lists and dicts of these without bytes; None if it is another value, or
-    msgpack cannot write it."""
-    kind = type(value)
-    if kind is str:
-        if len(value) > _LONGEST_TEXT:  # type: ignore[arg-type]
-            return None
-    elif kind is bytes:
-        if len(value) >= _LEAST_SHARED_BYTES:  # type: ignore[arg-type]
+    bytes, or of lists and dicts of these; None if it is another value, or msgpack cannot
+    write it."""
+    if type(value) is str:
+        if len(value) > _LONGEST_TEXT:
             return None
     elif not _is_plain(value, _MOST_LEVELS):
         return None
@@ -73,7 +69,7 @@ def _is_plain(value: Any, levels: int) -> bool:
             return False
         value = value.values()
     elif kind is not list:
-        return kind in _PLAIN
+        return kind in _PLAIN or (kind is bytes and len(value) < _LEAST_SHARED_BYTES)
     if _PLAIN.issuperset(map(type, value)):
         return True
     return levels > 1 and all(_is_plain(part, levels - 1) for part in value)
