@@ -114,6 +114,50 @@ def test_silent_connections_make_room_for_new_ones(start: Host) -> None:
         connection.close()
 
 
+FULL = """
+    import os
+    import resource
+    import time
+
+    from snakepit_bridge import tool
+
+    taken = []
+
+    @tool
+    def take_all() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+        try:
+            while True:
+                taken.append(os.dup(1))
+        except OSError:
+            pass
+
+    @tool
+    def used_in(seconds: float) -> float:
+        before = time.process_time()
+        time.sleep(seconds)
+        return time.process_time() - before
+
+    @tool
+    def give_back() -> None:
+        for descriptor in taken:
+            os.close(descriptor)
+"""
+
+
+def test_a_connection_waits_without_effort_while_the_worker_has_no_descriptor_left(
+    start: Host,
+) -> None:
+    worker = start(FULL)
+    conversation = worker.converse()
+    conversation.call("take_all")
+    guest = stranger(worker)
+    assert conversation.call("used_in", [1.0]) < 0.3
+    conversation.call("give_back")
+    assert is_served(guest)
+    guest.close()
+
+
 def test_a_connection_that_sends_byte_by_byte_is_closed(start: Host) -> None:
     connection = stranger(start("greeter"))
     begun = time.monotonic()

@@ -6,6 +6,7 @@ import contextlib
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Callable
 
 from snakepit_bridge.cluster.certificates import is_pinned
@@ -15,6 +16,8 @@ __all__ = ["Admission"]
 # In this time a connection has shown its certificate, or is closed.
 HANDSHAKE_S = 10.0
 MOST_GUESTS = 16
+# How long no connection is accepted after one could not be.
+PAUSE_S = 0.2
 
 
 class Admission:
@@ -45,6 +48,7 @@ class Admission:
         self._peer = peer
         self._admit = admit
         self._guests = threading.BoundedSemaphore(MOST_GUESTS)
+        self._is_closed = False
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self._listener = socket.create_server((address, 0), family=family)
         self.port: int = self._listener.getsockname()[1]
@@ -52,6 +56,7 @@ class Admission:
 
     def close(self) -> None:
         """Listens no more."""
+        self._is_closed = True
         with contextlib.suppress(OSError):
             # `close` alone does not wake the thread that accepts.
             self._listener.shutdown(socket.SHUT_RDWR)
@@ -61,10 +66,12 @@ class Admission:
         while True:
             try:
                 connection, _ = self._listener.accept()
-            except ConnectionAbortedError:
-                continue
             except OSError:
-                return
+                if self._is_closed:
+                    return
+                # The client is gone again, or no descriptor is left.
+                time.sleep(PAUSE_S)
+                continue
             if not self._guests.acquire(blocking=False):
                 connection.close()
                 continue

@@ -33,6 +33,8 @@ MAX_MESSAGE = 4 << 10
 PATIENCE_S = 5.0
 # One more connection replaces the one that has been silent for longest.
 MOST_GUESTS = 16
+# How long no connection is accepted after one could not be.
+PAUSE_S = 0.2
 # With more pending connections a connect fails at once.
 BACKLOG = 128
 
@@ -79,7 +81,7 @@ class Reception:
             os.umask(before)
         listener.listen(BACKLOG)
         self._listener = listener
-        self._loop.add_reader(listener.fileno(), self._accept, listener)
+        self._watch(listener)
 
     def close(self) -> None:
         """Stops listening, and closes the connections that are not admitted."""
@@ -92,11 +94,20 @@ class Reception:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(self._path)
 
+    def _watch(self, listener: socket.socket) -> None:
+        if listener is self._listener:
+            self._loop.add_reader(listener.fileno(), self._accept, listener)
+
     def _accept(self, listener: socket.socket) -> None:
         try:
             descriptor, _ = listener._accept()  # type: ignore[attr-defined]
+        except BlockingIOError:
+            # The client is gone again.
+            return
         except OSError:
-            # The client is gone again, or there is no descriptor left: then it goes on waiting.
+            # No descriptor is left. The client waits, and would wake the loop all the time.
+            self._loop.remove_reader(listener.fileno())
+            self._loop.call_later(PAUSE_S, self._watch, listener)
             return
         connection = socket.socket(fileno=descriptor)
         connection.setblocking(False)
