@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { requireToSpawn } from "@snakepit/core/infrastructure";
 import { BUILDER_PROGRAM } from "./builder-program.ts";
 
 /** What is to be built. */
@@ -26,7 +27,8 @@ const MAX_OUTPUT_LENGTH = 65_536;
  * Builds a virtual environment with the interpreter it is for, or waits while
  * another program builds it.
  *
- * Ends the builder after `timeoutMs`, or rejects with the signal's reason when that aborts.
+ * Kills the builder after `timeoutMs`, or rejects with the signal's reason when that aborts. Rejects with what the
+ * system reports when no descriptor is left.
  */
 export function build(
 	interpreter: string,
@@ -36,6 +38,7 @@ export function build(
 ): Promise<BuildOutcome> {
 	signal.throwIfAborted();
 	return new Promise((resolve, reject) => {
+		requireToSpawn(3);
 		// A group of its own, which the builder ends when its standard input does.
 		const child = spawn(interpreter, ["-I", "-c", BUILDER_PROGRAM], {
 			stdio: ["pipe", "pipe", "pipe"],
@@ -43,14 +46,18 @@ export function build(
 		});
 		let stdout = "";
 		let stderr = "";
-		let late = false;
+		// It may not even run the builder: nothing is left to its own end.
 		const giveUp = (): void => {
-			child.stdin.destroy();
+			if (child.pid !== undefined) killGroup(child.pid);
+			for (const stream of [child.stdin, child.stdout, child.stderr])
+				stream.destroy();
+			over({
+				kind: "failed",
+				problem: `not complete within ${timeoutMs} ms (buildTimeoutMs)`,
+				output: stderr,
+			});
 		};
-		const timer = setTimeout(() => {
-			late = true;
-			giveUp();
-		}, timeoutMs);
+		const timer = setTimeout(giveUp, timeoutMs);
 		signal.addEventListener("abort", giveUp);
 		const over = (outcome: BuildOutcome): void => {
 			clearTimeout(timer);
@@ -73,16 +80,19 @@ export function build(
 				output: error.message,
 			}),
 		);
-		child.on("close", (code, killedBy) => {
-			if (late) {
-				over({
-					kind: "failed",
-					problem: `not complete within ${timeoutMs} ms (buildTimeoutMs)`,
-					output: stderr,
-				});
-			} else over(readOutcome(stdout, stderr, killedBy ?? `exit code ${code}`));
-		});
+		child.on("close", (code, killedBy) =>
+			over(readOutcome(stdout, stderr, killedBy ?? `exit code ${code}`)),
+		);
 	});
+}
+
+/** @param leader a child whose end has not been reported: its number is nobody else's. */
+function killGroup(leader: number): void {
+	try {
+		process.kill(-leader, "SIGKILL");
+	} catch {
+		// It has ended, in this very turn.
+	}
 }
 
 /** Reads the last line of the builder. */

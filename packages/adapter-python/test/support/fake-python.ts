@@ -25,8 +25,13 @@ export function programThatPrints(
 	text: string,
 	code = 0,
 ): string {
+	return programThatRuns(path, `cat <<'END'\n${text}\nEND\nexit ${code}`);
+}
+
+/** A program that runs these lines of a shell. */
+export function programThatRuns(path: string, lines: string): string {
 	mkdirSync(dirname(path), { recursive: true });
-	writeFileSync(path, `#!/bin/sh\ncat <<'END'\n${text}\nEND\nexit ${code}\n`);
+	writeFileSync(path, `#!/bin/sh\n${lines}\n`);
 	chmodSync(path, 0o755);
 	return path;
 }
