@@ -28,6 +28,7 @@ export {
 	parseMarker,
 } from "./marker.ts";
 export type { Census, CensusHost } from "./os/census.ts";
+export { requireToSpawn } from "./os/free-descriptors.ts";
 export { makeDirectories } from "./os/make-directories.ts";
 export { isRunDirectory } from "./os/private-directory.ts";
 export { type ProcessCondition, SystemProcessHost } from "./os/process-host.ts";

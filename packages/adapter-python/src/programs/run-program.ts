@@ -1,8 +1,10 @@
 import { spawn } from "node:child_process";
+import { messageOf } from "@snakepit/core/adapter";
+import { requireToSpawn } from "@snakepit/core/infrastructure";
 
 /** How a short program went. */
 export type ProgramOutcome =
-	/** There is no such program, or it may not be executed. */
+	/** There is no such program, it may not be executed, or no descriptor is left to start it. */
 	| { readonly kind: "missing"; readonly problem: string }
 	| {
 			readonly kind: "ended";
@@ -39,6 +41,12 @@ export async function runProgram(
 	{ env, cwd, timeoutMs, signal }: ProgramSetting,
 ): Promise<ProgramOutcome> {
 	signal.throwIfAborted();
+	try {
+		requireToSpawn(2);
+	} catch (error) {
+		const problem = `${executable}: ${messageOf(error)}`;
+		return { kind: "missing", problem };
+	}
 	const timeout = AbortSignal.timeout(timeoutMs);
 	return new Promise((resolve, reject) => {
 		const child = spawn(executable, args, {

@@ -16,6 +16,7 @@ import type {
 	SignalTarget,
 	StartedProcess,
 } from "../world.ts";
+import { requireToSpawn } from "./free-descriptors.ts";
 import { givenStreams } from "./given-streams.ts";
 import { channelNumber, channelOf, commandOf } from "./launcher.ts";
 import { sendSignal } from "./send-signal.ts";
@@ -112,16 +113,18 @@ class NodeChild implements StartedProcess {
 }
 
 function begin(spec: ProcessSpec): ChildProcess {
+	const stdio = stdioOf(spec);
 	const options: SpawnOptions = {
 		// A session and a group of its own.
 		detached: true,
 		shell: false,
 		env: spec.env,
-		stdio: stdioOf(spec),
+		stdio,
 		...(spec.cwd === undefined ? {} : { cwd: spec.cwd }),
 	};
 	try {
 		const { executable, args } = commandOf(spec);
+		requireToSpawn(stdio.filter((each) => each === "pipe").length);
 		return spawn(executable, [...args], options);
 	} catch (error) {
 		throw spawnFailed(error as NodeJS.ErrnoException, spec);

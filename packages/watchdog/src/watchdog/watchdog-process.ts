@@ -4,6 +4,7 @@ import type { Socket } from "node:net";
 import type { ProcessExit } from "@snakepit/core/infrastructure";
 import {
 	type ProcessIdentity,
+	requireToSpawn,
 	SystemProcessHost,
 } from "@snakepit/core/infrastructure";
 import { ownFile } from "../own-file.ts";
@@ -41,8 +42,6 @@ const KEPT_VARIABLES: readonly string[] = [
 ];
 /** A watchdog that leaves more than this unread is stopped or stuck. */
 const UNREAD_LIMIT_BYTES = 4 * 2 ** 20;
-/** Two pairs, and /dev/null. */
-const DESCRIPTORS_TO_START = 5;
 const CLOSE_ON_EXEC = 0o2000000;
 
 /**
@@ -53,10 +52,10 @@ const CLOSE_ON_EXEC = 0o2000000;
  */
 export function startWatchdog(): WatchdogProcess {
 	const command = [...FLAGS, ...program(), "--host", String(process.pid)];
-	requireDescriptors();
 	const nothing = openSync("/dev/null", "r+");
 	let child: ChildProcess;
 	try {
+		requireToSpawn(1);
 		child = spawn(process.execPath, command, {
 			detached: true,
 			shell: false,
@@ -74,22 +73,6 @@ export function startWatchdog(): WatchdogProcess {
 		child.stdio[3]?.destroy(); // It ends with its pipe.
 		child.unref();
 		throw error;
-	}
-}
-
-/**
- * If there are no descriptors for the pipe and for the result of exec, Node leaks one and throws in a later turn, where
- * no code can catch it.
- *
- * @throws Error `EMFILE`.
- */
-function requireDescriptors(): void {
-	const held: number[] = [];
-	try {
-		while (held.length < DESCRIPTORS_TO_START)
-			held.push(openSync("/dev/null", "r"));
-	} finally {
-		for (const descriptor of held) closeSync(descriptor);
 	}
 }
 
