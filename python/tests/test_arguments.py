@@ -212,6 +212,42 @@ def test_another_value_is_refused_with_path_and_both_types(
     assert message in str(caught.value)
 
 
+WRITTEN = {"dtype": "float32", "shape": [2], "data": [0, 1.5]}
+
+
+@pytest.mark.parametrize(
+    "data", [[0, 1.5], "AAAAAAAAwD8=", b"\0\0\0\0\0\0\xc0\x3f"], ids=case_name
+)
+def test_an_array_may_be_written_as_its_schema_says(data: Any) -> None:
+    written = {"$ndarray": {**WRITTEN, "data": data}}
+    taken = pass_through(numpy.typing.NDArray[numpy.float32] | None, written)
+    assert (taken.dtype, taken.tolist()) == ("float32", [0, 1.5])
+    parts = NdArray("float32", [2], b"\0\0\0\0\0\0\xc0\x3f")
+    assert pass_through(NdArray, written) == parts
+    # A dict is a better match.
+    assert pass_through(dict | numpy.ndarray, written) is written
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ({**WRITTEN, "data": [1]}, "$.x: $ndarray: "),
+        ({**WRITTEN, "data": ["a", "b"]}, "$.x: $ndarray: data: "),
+        ({**WRITTEN, "dtype": []}, "$.x: $ndarray: "),
+        ({**WRITTEN, "shape": 2}, "$.x: $ndarray: "),
+        ({"data": [1]}, "$.x: $ndarray: must be an object with dtype, shape and data"),
+        ({**WRITTEN, "dtype": "int8", "data": [0, 1]}, "got ndarray[int8]"),
+    ],
+    ids=case_name,
+)
+def test_an_array_that_is_written_wrongly_is_refused(
+    written: Any, message: str
+) -> None:
+    with pytest.raises(ArgumentsInvalid) as caught:
+        pass_through(numpy.typing.NDArray[numpy.float32], {"$ndarray": written})
+    assert message in str(caught.value)
+
+
 class Required(TypedDict):
     label: str
 

@@ -91,6 +91,16 @@ test("bytes and dates cross as the schema writes them", async () => {
 	});
 });
 
+test.each([[[1, 2]], ["AQI="]])(
+	"an array crosses as the schema writes it, with %j",
+	async (data) => {
+		const $ndarray = { dtype: "uint8", shape: [2, 1], data };
+		expect(await call("shape", { array: { $ndarray } })).toMatchObject({
+			content: [{ text: "uint8 (2, 1) 0102" }],
+		});
+	},
+);
+
 /** Calls a tool that waits after each report until it was seen: the client drops those that arrive together with the result. */
 async function followed(name: string) {
 	const fifo = join(state, name);

@@ -6,7 +6,7 @@ from decimal import Decimal
 from enum import Enum
 from uuid import UUID
 
-from snakepit_bridge import progress, tool
+from snakepit_bridge import NdArray, progress, tool
 
 
 class Size(Enum):
@@ -39,6 +39,11 @@ def described(name: str) -> dict:
 @tool
 def size(data: bytes, at: datetime) -> str:
     return f"{len(data)} bytes at {at.isoformat()}"
+
+
+@tool
+def shape(array: NdArray) -> str:
+    return f"{array.dtype} {array.shape} {array.data.hex()}"
 
 
 @tool

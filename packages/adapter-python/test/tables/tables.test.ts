@@ -146,6 +146,18 @@ describe.runIf(PYTHON)(`tables${needsPython}`, { timeout: 120_000 }, () => {
 		expect(String(table.getChild("n")?.get(0))).toBe('{"Object": 1}');
 	});
 
+	test("a caller with nothing but JSON writes a table as its schema says", async () => {
+		const written = (rows: unknown) => [{ $table: rows } as never] as const;
+		expect(
+			await pool.execute("index_of", written([{ a: 1 }, { a: 2 }])),
+		).toEqual(await pool.execute("index_of", [tableFromArrays({ a: [1, 2] })]));
+		const error = await failureOf(pool.execute("index_of", written([1])));
+		expect(error).toMatchObject({
+			code: "INVALID_ARGUMENTS",
+			message: expect.stringContaining("$table: must be an array of objects"),
+		});
+	});
+
 	test("an argument that is no table is refused with what is expected", async () => {
 		const error = await failureOf(
 			pool.execute("as_pandas", [[{ whole: 1 }] as never]),

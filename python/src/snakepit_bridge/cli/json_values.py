@@ -5,13 +5,13 @@ from __future__ import annotations
 import base64
 import json
 import math
-import struct
 from datetime import date, datetime
 from typing import Any
 
+from snakepit_bridge.values.json_forms import array_of_json, table_of_json
 from snakepit_bridge.values.nd_array import NdArray
-from snakepit_bridge.values.numpy_image import array_parts, imported_numpy, revive_array
-from snakepit_bridge.values.tables import is_table, table_as, table_of_rows
+from snakepit_bridge.values.numpy_image import array_parts, imported_numpy
+from snakepit_bridge.values.tables import is_table, table_as
 
 __all__ = ["from_json", "to_json"]
 
@@ -82,50 +82,6 @@ def _value(plain: Any) -> Any:
     return {key: _value(item) for key, item in plain.items()}
 
 
-def _array(parts: Any) -> object:
-    if not isinstance(parts, dict) or not {"dtype", "shape", "data"} <= parts.keys():
-        raise ValueError("must be an object with dtype, shape and data")
-    dtype, shape, data = parts["dtype"], parts["shape"], parts["data"]
-    if isinstance(data, list):
-        return _array_of_numbers(dtype, shape, data)
-    return revive_array(dtype, shape, base64.b64decode(data, validate=True))
-
-
-def _table(rows: Any) -> object:
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise ValueError("must be an array of objects, one for each row")
-    return table_of_rows([_value(row) for row in rows])
-
-
-def _array_of_numbers(dtype: str, shape: list[int], numbers: list[Any]) -> object:
-    """Returns the array of numbers that are written one by one, in C order."""
-    letter = _LETTERS.get(dtype)
-    if letter is None:
-        raise ValueError(f"data of {dtype} is written as base64")
-    try:
-        data = struct.pack(f"<{len(numbers)}{letter}", *numbers)
-    except (struct.error, OverflowError) as error:
-        raise ValueError(f"data: {error}") from None
-    return revive_array(dtype, shape, data)
-
-
-# How `struct` writes one element; it knows no complex numbers.
-_LETTERS = {
-    "bool": "?",
-    "int8": "b",
-    "int16": "h",
-    "int32": "i",
-    "int64": "q",
-    "uint8": "B",
-    "uint16": "H",
-    "uint32": "I",
-    "uint64": "Q",
-    "float16": "e",
-    "float32": "f",
-    "float64": "d",
-}
-
-
 _TAGS: dict[str, Any] = {
     "$float": float,
     "$bytes": lambda text: base64.b64decode(text, validate=True),
@@ -134,6 +90,6 @@ _TAGS: dict[str, Any] = {
     "$tuple": lambda items: tuple(map(_value, items)),
     "$set": lambda items: set(map(_value, items)),
     "$map": lambda items: {_value(key): _value(item) for key, item in items},
-    "$ndarray": _array,
-    "$table": _table,
+    "$ndarray": array_of_json,
+    "$table": lambda rows: table_of_json(_value(rows)),
 }

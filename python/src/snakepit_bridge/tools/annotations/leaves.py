@@ -178,11 +178,24 @@ class ArrayCheck(Check):
         self.expected = "ndarray" if dtype is None else f"ndarray[{dtype}]"
 
     def check(self, value: Any, path: Path) -> Any:
+        value = self.of_json(value, path)
         numpy = imported_numpy()
         is_array = numpy is not None and isinstance(value, numpy.ndarray)
         if is_array and self.dtype in (None, *_names(value.dtype.name)):
             return value
         raise self.mismatch(value, path)
+
+    def of_json(self, value: Any, path: Path) -> Any:
+        """Returns the array that a caller with nothing but JSON has written."""
+        if type(value) is not dict or value.keys() != {"$ndarray"}:
+            return value
+        # A module that few tools need.
+        from snakepit_bridge.values.json_forms import array_of_json
+
+        try:
+            return array_of_json(value["$ndarray"])
+        except (TypeError, ValueError) as error:
+            raise Mismatch(path, self.expected, "dict", f"$ndarray: {error}") from None
 
     def mismatch(self, value: object, path: Path) -> Mismatch:
         mismatch = super().mismatch(value, path)
@@ -194,7 +207,7 @@ class ArrayCheck(Check):
         return Mismatch(path, mismatch.expected, mismatch.got, problem)
 
     def schema(self, definitions: SchemaDefinitions) -> Schema:
-        # JSON has no such type: this is how the command line writes one.
+        # JSON has no such type: this is how the command line and MCP clients write one.
         properties: Schema = {
             "dtype": {"type": "string"}
             if self.dtype in (None, *self.of_times)
@@ -227,6 +240,7 @@ class NdArrayCheck(ArrayCheck):
         self.expected = "NdArray"
 
     def check(self, value: Any, path: Path) -> Any:
+        value = self.of_json(value, path)
         if type(value) is NdArray:
             return value
         return NdArray(*array_parts(super().check(value, path)))

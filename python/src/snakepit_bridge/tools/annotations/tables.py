@@ -15,7 +15,7 @@ from snakepit_bridge.values.tables import TABLES, is_table, table_as
 
 __all__ = ["TableCheck", "TensorCheck", "library_check"]
 
-# JSON has no such type: this is how the command line writes one.
+# JSON has no such type: this is how the command line and MCP clients write one.
 _SCHEMA = {
     "type": "object",
     "properties": {"$table": {"type": "array", "items": {"type": "object"}}},
@@ -35,6 +35,15 @@ class TableCheck(WrittenCheck):
         self.expected = f"{module}.{name}"
 
     def check(self, value: Any, path: Path) -> Any:
+        if type(value) is dict and value.keys() == {"$table"}:
+            # A module that few tools need.
+            from snakepit_bridge.values.json_forms import table_of_json
+
+            try:
+                value = table_of_json(value["$table"])
+            except ValueError as error:
+                problem = f"$table: {error}"
+                raise Mismatch(path, self.expected, "dict", problem) from None
         if not is_table(value):
             expected, got = f"a table for {self.expected}", type_name(value)
             remedy = "in TypeScript, send a Table of apache-arrow"
