@@ -1,4 +1,4 @@
-/** Returns the promise's result, or rejects with the signal's reason when that comes first. */
+/** Returns the promise's result, or rejects with the signal's reason if the signal aborts first. */
 export async function abortable<T>(
 	promise: Promise<T>,
 	signal: AbortSignal,

@@ -24,19 +24,19 @@ export interface Transport {
 	readonly name: string;
 	/** The extra of `snakepit-bridge` that it needs in Python. */
 	readonly extra?: string;
-	/** How many bytes of one value cross beside the frames, where a relay stands between this machine and the worker's. */
+	/** How many bytes of one value travel beside the frames, if there is a relay between this machine and the worker's. */
 	readonly besideBytes?: (worker: WorkerProcess) => number;
-	/** Loads its code, which a program pays for when its first pool starts. */
+	/** Loads its code, when the first pool of a program starts. */
 	readonly load: () => Promise<OpenChannel>;
-	/** What to do when that does not load. */
+	/** What to do if it does not load. */
 	readonly remedy?: string;
 }
 
-/** What an adapter for Python calls itself, and how its frames travel. */
+/** The name of an adapter for Python, and its transport. */
 export interface AdapterKind {
 	/** Name of the adapter, in events. */
 	readonly name: string;
-	/** The function that makes it, in messages. */
+	/** The function that creates it, in messages. */
 	readonly maker: string;
 	readonly transport: Transport;
 }

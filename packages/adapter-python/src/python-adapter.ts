@@ -61,11 +61,11 @@ export interface PythonAdapter extends Adapter {
 	describe(signal?: AbortSignal): Promise<readonly ToolDescription[]>;
 }
 
-/** For packages that build on this one, whose workers do not run here: other programs of the bridge. */
+/** For packages that build on this one and whose workers run elsewhere: other programs of the bridge. */
 export interface BridgeProgram {
 	/**
-	 * What to execute for a program of the bridge, without the variables of workers. Its payload is what workers are told;
-	 * as they are by their own, it is refused with the same codes.
+	 * What to execute for a program of the bridge, without the variables of workers. It gets the payload of workers, and
+	 * refuses it with the same codes.
 	 */
 	program(command: string, place: ProgramPlace): LaunchSpec;
 	/** The variables of one worker, limits of its threads included; `null` removes one. */
@@ -73,11 +73,11 @@ export interface BridgeProgram {
 		slot: WorkerSlot,
 		threads: number,
 	): Readonly<Record<string, string | null>>;
-	/** Which values cross beside frames, where there is a relay that shares memory with the worker. */
+	/** Which values travel beside frames, if there is a relay that shares memory with the worker. */
 	sharingLimits(): SharingLimits;
 }
 
-/** A timer keeps the program running while a worker is asked; it never reaches this time. */
+/** A timer keeps the program running while a worker answers; it never fires. */
 const FOREVER_MS = 2 ** 31 - 1;
 
 /**
@@ -90,10 +90,10 @@ export function python(options: PythonOptions): PythonAdapter {
 }
 
 /**
- * Finds the interpreter that the workers of such an adapter would be, and proves that it has the bridge.
+ * Finds the interpreter that the workers of such an adapter would use, and proves that it has the bridge.
  *
  * @throws OptionsError; StartError `PYTHON_NOT_FOUND`, `PYTHON_UNUSABLE`, `PYTHON_TOO_OLD`, `BRIDGE_MISSING`,
- *   `VERSION_MISMATCH`, or `TOOLS_IMPORT_FAILED` where the file of the tools does not exist.
+ *   `VERSION_MISMATCH`, or `TOOLS_IMPORT_FAILED` if the file of the tools does not exist.
  */
 export async function findPython(options: PythonOptions): Promise<string> {
 	const workers = new PythonWorkers(resolveOptions(options, PYTHON));
@@ -146,8 +146,8 @@ class PythonWorkers implements PythonAdapter, BridgeProgram {
 		requireTools(this.options);
 		const setting = searchSetting(this.options);
 		const { kind } = this.options;
-		// One that may be missing is missed before anything is started: it loads while Python is looked for, and an error of
-		// that comes first. Any other loads while the worker starts.
+		// A transport that may be missing must be reported before anything is started: it loads during the search for Python,
+		// whose error comes first. Any other loads while the worker starts.
 		const loaded =
 			kind.transport.remedy === undefined ? undefined : this.load();
 		loaded?.catch(() => {});
@@ -188,7 +188,7 @@ class PythonWorkers implements PythonAdapter, BridgeProgram {
 	}
 
 	spawned(): void {
-		// When the launch message is on its way. An error is that of `connect`.
+		// Started when the launch message has been sent. `connect` reports an error of it.
 		setImmediate(() => void this.load().catch(() => {}));
 	}
 
@@ -251,7 +251,7 @@ class PythonWorkers implements PythonAdapter, BridgeProgram {
 		try {
 			conversation.attach(await openChannel(address, conversation, signal));
 		} catch (cause) {
-			// It has the page of calls open.
+			// It keeps the page of calls open.
 			await conversation[Symbol.asyncDispose]();
 			if (signal.aborted) throw cause;
 			throw new StartError({

@@ -5,7 +5,7 @@ import { reach, reachProblem } from "./interpreter/reach.ts";
 import type { ResolvedOptions } from "./options.ts";
 import type { PythonStartErrorCode } from "./start-error-codes.ts";
 
-/** @throws OptionsError when the working directory does not exist, or this user may not enter it: a spawn would report the program as missing. */
+/** @throws OptionsError if the working directory does not exist, or this user may not enter it: a spawn would report the program as missing. */
 export function requireDirectory({ cwd, kind }: ResolvedOptions): void {
 	if (cwd === undefined) return;
 	const problem = reachProblem(reach(cwd, constants.X_OK));

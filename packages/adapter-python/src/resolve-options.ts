@@ -25,9 +25,9 @@ import {
 import { absolute, isPath } from "./paths.ts";
 import { isTools, resolveSources } from "./tool-sources.ts";
 
-/** Below it error messages do not fit. */
+/** With less, error messages do not fit. */
 const LEAST_MESSAGE_BYTES = 1024 * 1024;
-/** Above it a Buffer cannot hold one message with its frame. */
+/** With more, a Buffer cannot hold one message with its frame. */
 const MOST_MESSAGE_BYTES = 2 ** 31 - 1;
 
 /** A smaller message costs less than a file. */
@@ -210,7 +210,7 @@ function resolveSharedMemory(
 	});
 }
 
-/** A development server sets `NODE_ENV`, and its user expects what is saved to run. Nothing else watches files unasked. */
+/** A development server sets `NODE_ENV`, and its user expects saved code to run. Nothing else watches files by default. */
 function resolveWatch(
 	maker: string,
 	given: PythonOptions["watch"] = process.env["NODE_ENV"] === "development",

@@ -1,4 +1,4 @@
-/** For packages that bring a transport of their own: no part of what is promised to others. */
+/** For packages with their own transport: not part of the public API. */
 
 export {
 	type AdapterKind,

@@ -1,6 +1,6 @@
 import { LENT_BYTES } from "./frame-channel.ts";
 
-/** What crosses beside the frames has a name, an offset and a size before its bytes. */
+/** Data beside the frames has a name, an offset and a size before its bytes. */
 export const BESIDE_HEAD_BYTES = 64;
 const OFFSET_AT = 24;
 const SIZE_AT = 32;
@@ -12,7 +12,7 @@ export interface Place {
 	readonly size: number;
 }
 
-/** Of 64 bytes: the bytes that follow are aligned for numbers of every size. */
+/** 64 bytes long, so that the following bytes are aligned for numbers of every size. */
 export function besideHead({ name, offset, size }: Place): Buffer {
 	const head = Buffer.alloc(BESIDE_HEAD_BYTES);
 	head.write(name, "latin1");
@@ -21,7 +21,7 @@ export function besideHead({ name, offset, size }: Place): Buffer {
 	return head;
 }
 
-/** Reads a message that came beside the frames, which lies from `begin` to `end`. @throws Error when it is none. */
+/** Reads a message beside the frames, from `begin` to `end`. @throws Error if it is not one. */
 export function readBeside(
 	message: Uint8Array,
 	begin: number,

@@ -1,9 +1,9 @@
-/** So much is reserved at once for what is only announced. */
+/** How much memory is reserved for data that is only announced, */
 const RESERVED_BYTES = 256 * 1024;
-/** And so many times as much as has arrived. Nothing of it is used before that. */
+/** or this many times the size of the data that has arrived. Unused memory costs nothing. */
 const BELIEVED = 32;
 
-/** Bytes of a known number that arrive in pieces, in memory of their own. */
+/** A known number of bytes that arrive in pieces, in their own memory. */
 export class Collected {
 	private readonly length: number;
 	private bytes: Buffer;
@@ -19,12 +19,12 @@ export class Collected {
 		return this.length - this.arrived;
 	}
 
-	/** How many there is memory for. */
+	/** How many bytes the memory can hold. */
 	get reserved(): number {
 		return this.bytes.length;
 	}
 
-	/** Copies a piece, which has no more than what is missing. */
+	/** Copies a piece, which is not larger than the missing rest. */
 	add(piece: Uint8Array): void {
 		for (let at = 0; at < piece.length; ) {
 			if (this.arrived === this.bytes.length) this.grow();
@@ -36,7 +36,7 @@ export class Collected {
 		}
 	}
 
-	/** All of it, when nothing is missing. */
+	/** The complete bytes. */
 	whole(): Uint8Array {
 		return this.bytes;
 	}

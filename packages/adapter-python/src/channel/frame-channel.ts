@@ -2,7 +2,7 @@ import type { WorkerProcess } from "@snakepit/core/adapter";
 import type { DescribeResponse, PingResponse } from "../gen/bridge.ts";
 
 /**
- * The bytes of a frame up to this size are valid only until the call that passes them returns, in both directions: then
+ * In both directions, the bytes of a frame up to this size are valid only until the call that passes them returns; then
  * they may be overwritten. The bytes of a larger frame belong to its receiver.
  */
 export const LENT_BYTES: number = 16 * 1024;
@@ -13,30 +13,30 @@ export const LENT_BYTES: number = 16 * 1024;
  */
 export interface FrameChannel {
 	/**
-	 * Takes one frame; the order is kept. Dropped when the channel is over.
+	 * Sends one frame; the order is kept. Drops it if the channel is over.
 	 *
-	 * @param when `"now"`: it does not wait for what else is sent in this turn, where the transport can do that.
+	 * @param when `"now"`: it does not wait for other frames of this turn, if the transport can do that.
 	 */
 	send(frame: Uint8Array, when?: "now"): void;
 	/** Resolves when there is room for more: at once unless the worker reads slowly. Never rejects. */
 	drained(): Promise<void>;
-	/** Announces that no more frames will come; those of the worker still arrive. */
+	/** Announces that no more frames will follow; the worker's frames still arrive. */
 	end(): void;
-	/** Closes everything. The listener is not called any more. */
+	/** Closes everything. The listener is no longer called. */
 	close(): void;
 	/** Rejects with the signal's reason when that is first. */
 	ping(sequence: number, signal: AbortSignal): Promise<PingResponse>;
 	/** Rejects with the signal's reason when that is first. */
 	describe(signal: AbortSignal): Promise<DescribeResponse>;
-	/** For bytes beside the frames, where the worker is behind a relay. */
+	/** For bytes beside the frames, if the worker is behind a relay. */
 	readonly beside?: BesidePort | undefined;
 }
 
-/** What a relay does with the files of the worker's attachments, in order with the frames. */
+/** Instructions to a relay for the files of the worker's attachments, in order with the frames. */
 export interface BesidePort {
-	/** Writes to the begin of a file, which it makes unless it is there. The parts are copied. */
+	/** Writes to the beginning of a file, and creates it if necessary. The parts are copied. */
 	send(name: string, parts: readonly Uint8Array[], size: number): void;
-	/** Frees the memory of a file beyond so many bytes. */
+	/** Frees the memory of a file beyond this many bytes. */
 	shortened(name: string, bytes: number): void;
 	/** Forgets a file. */
 	closed(name: string): void;
@@ -44,11 +44,11 @@ export interface BesidePort {
 
 /** Called by a channel: with frames, then once when it is over. */
 export interface FrameListener {
-	/** The frame is what lies from `begin` to `end`. */
+	/** The frame is the bytes from `begin` to `end`. */
 	frame(bytes: Uint8Array, begin: number, end: number): void;
 	/** @param error absent when the worker ended the conversation in order. */
 	over(error: Error | undefined): void;
-	/** Bytes beside the next frame, where the worker is behind a relay; they belong to the listener. */
+	/** Bytes beside the next frame, if the worker is behind a relay; they belong to the listener. */
 	beside?(name: string, offset: number, bytes: Uint8Array): void;
 }
 
@@ -59,6 +59,6 @@ export interface WorkerAddress {
 	readonly token: string;
 	/** The limit of one frame, both ways. */
 	readonly maxMessageBytes: number;
-	/** The worker itself, with what it and its companion reported; absent outside of a pool. */
+	/** The worker itself, with the facts that it and its companion reported; absent outside a pool. */
 	readonly worker?: Pick<WorkerProcess, "slot" | "ready"> | undefined;
 }

@@ -1,7 +1,7 @@
 import { Collected } from "./collected.ts";
 import { LENT_BYTES } from "./frame-channel.ts";
 
-/** What follows a header is a frame of the conversation, or a signal beside it. */
+/** The bytes after a header are a frame of the conversation, or a signal beside it. */
 export const FRAME = 0;
 export const SIGNAL = 1;
 /** Only between host and relay: bytes of an attachment, and what happens to its file. */
@@ -11,7 +11,7 @@ export const CLOSED = 4;
 /** One byte for the kind, four for the length, the most significant first. */
 export const HEADER_BYTES = 5;
 
-/** Called with each whole message, which lies from `begin` to `end`. Its bytes are lent up to {@link LENT_BYTES}. */
+/** Called with each complete message, from `begin` to `end`. Up to {@link LENT_BYTES}, its bytes are only lent. */
 export type MessageListener = (
 	kind: number,
 	bytes: Uint8Array,
@@ -19,14 +19,14 @@ export type MessageListener = (
 	end: number,
 ) => void;
 
-/** Cuts what a socket brings into messages. Small ones are read where they are; a large one is collected. */
+/** Cuts the bytes of a socket into messages. Small ones are read in place; a large one is collected. */
 export class FrameCutter {
 	private readonly limit: number;
 	private readonly lastKind: number;
 	private readonly listener: MessageListener;
 	/** The begin of a header. */
 	private rest: Uint8Array | undefined;
-	/** A message that has not arrived whole, or is too large to be lent. */
+	/** A message that is incomplete, or too large to be lent. */
 	private partial:
 		| { readonly kind: number; readonly body: Collected }
 		| undefined;

@@ -2,10 +2,10 @@ import type { Socket } from "node:net";
 import { LENT_BYTES } from "./frame-channel.ts";
 import { HEADER_BYTES, writeHeader } from "./frame-cutter.ts";
 
-/** Room for many small messages and one of the largest that are copied. */
+/** Room for many small messages and one of the largest messages that are copied. */
 const BUFFER_BYTES = 64 * 1024;
 
-/** So much of a large value is encrypted at once, while the other side decrypts what is before it. */
+/** How much of a large value is encrypted at once, while the other side decrypts the previous part. */
 const PIECE_BYTES = 1024 * 1024;
 
 /** What it needs of a socket. */
@@ -15,14 +15,14 @@ type Outlet = Pick<
 >;
 
 /**
- * Writes messages to a socket. All of one turn leave together, when the code that
- * sends them has returned: a lone one waits for nothing, a hundred cost one write.
- * Small ones are gathered in one buffer, which is used again when the kernel has it.
+ * Writes messages to a socket. All messages of one turn are sent together, when the code that sends them has returned:
+ * a single one does not wait, and a hundred cost one write. Small ones are collected in one buffer, which is reused
+ * when the kernel has the data.
  */
 export class FrameWriter {
 	private readonly socket: Outlet;
 	private buffer: Buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
-	/** What was gathered lies from `begin` to `end`. */
+	/** The collected bytes are from `begin` to `end`. */
 	private begin = 0;
 	private end = 0;
 	/** What leaves before that. */
@@ -34,7 +34,7 @@ export class FrameWriter {
 		this.socket = socket;
 	}
 
-	/** @param when `"now"`: at once, with what waits. */
+	/** @param when `"now"`: at once, with the waiting messages. */
 	write(kind: number, body: Uint8Array, when?: "now"): void {
 		const { length } = body;
 		const isLent = length <= LENT_BYTES;
@@ -55,12 +55,12 @@ export class FrameWriter {
 		if (when === "now") this.flush();
 		else if (this.leaves !== "with this turn") {
 			this.leaves = "with this turn";
-			// A tick comes after the microtasks that are due: those of a burst of calls.
+			// A tick runs after the pending microtasks, which are those of a burst of calls.
 			process.nextTick(this.endOfTurn);
 		}
 	}
 
-	/** Writes a message of a head and of parts, which are copied: they are the caller's. */
+	/** Writes a message of a head and parts. The parts belong to the caller, so they are copied. */
 	writeParts(
 		kind: number,
 		head: Uint8Array,
@@ -108,7 +108,7 @@ export class FrameWriter {
 		this.flush();
 	};
 
-	/** What was gathered is a piece of its own; what follows comes behind it. */
+	/** The collected bytes become a separate piece; further bytes follow it. */
 	private seal(): void {
 		if (this.end === this.begin) return;
 		this.pieces.push(this.buffer.subarray(this.begin, this.end));

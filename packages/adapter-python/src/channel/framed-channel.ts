@@ -29,17 +29,17 @@ import {
 import { FrameWriter } from "./frame-writer.ts";
 import { PendingPings } from "./pending-pings.ts";
 
-/** Room for the fields around a value that the worker measured by itself. */
+/** Room for the fields around a value: the worker measures only the value. */
 const RECEIVE_MARGIN_BYTES = 65_536;
 
 type HostSaying = NonNullable<HostSignal["signal"]>;
 
 /**
- * What every socket of this thread reads into: it is read and delivered in one
- * turn. A buffer for each read would have V8 collect garbage all the time.
+ * The buffer that every socket of this thread reads into: its content is delivered in the same turn. A buffer for each
+ * read would create much garbage.
  */
 let sharedBuffer: Uint8Array | undefined;
-/** More does not stay in the processor's cache until it is copied out. */
+/** More bytes would not stay in the processor's cache until they are copied. */
 const READ_BYTES = 64 * 1024;
 
 function readBuffer(): Uint8Array {
@@ -47,7 +47,7 @@ function readBuffer(): Uint8Array {
 	return sharedBuffer;
 }
 
-/** What settles the answer to a question. */
+/** The functions that settle the answer to a question. */
 interface Question<Answer> {
 	readonly resolve: (answer: Answer) => void;
 	readonly reject: (error: unknown) => void;
@@ -65,7 +65,7 @@ export interface Dial {
 	readonly connected: "connect" | "secureConnect";
 	/** @param onread how its socket reads. */
 	readonly dial: (address: WorkerAddress, onread: OnReadOpts) => Socket;
-	/** Whether it is a relay that answers, to which bytes cross beside the frames. */
+	/** Whether a relay answers, which accepts bytes beside the frames. */
 	readonly isRelayed?: true;
 }
 
@@ -78,7 +78,7 @@ const LOCAL: Dial = {
 /**
  * Connects to a worker whose transport is `framed` and sends the token.
  *
- * @param how another connection than that to its private socket, for packages that build on this one.
+ * @param how to connect, if not to its private socket; for packages that build on this one.
  * @throws Error why the worker cannot be reached or does not take the token; the signal's reason after an abort.
  */
 export async function openFramedChannel(
@@ -96,7 +96,7 @@ export async function openFramedChannel(
 			return true;
 		},
 	});
-	// The pool keeps the program alive while calls run, and nothing else does.
+	// Only the pool keeps the program running, while calls run.
 	socket.unref();
 	try {
 		await once(socket, how.connected, { signal });
@@ -146,7 +146,7 @@ class FramedChannel implements FrameChannel {
 		);
 	}
 
-	/** The socket has read something; the bytes are written over afterwards. */
+	/** The socket has read bytes, which are overwritten afterwards. */
 	arrived(bytes: Uint8Array, size: number): void {
 		try {
 			if (this.state.kind !== "over") this.cutter.take(bytes, size);
@@ -235,7 +235,7 @@ class FramedChannel implements FrameChannel {
 			this.signalled(WorkerSignal.decode(bytes.slice(begin, end)).signal);
 		else if (this.state.kind === "greeting")
 			throw new Error("a frame arrived before the worker took the token");
-		// The listener gets nothing after the end.
+		// The listener is not called after the end.
 		else if (this.state.kind === "open") this.listener.frame(bytes, begin, end);
 	};
 
@@ -256,7 +256,7 @@ class FramedChannel implements FrameChannel {
 				this.bye(signal.value);
 				break;
 			default:
-				// Of a later version; nothing was asked that it could answer.
+				// From a later version of the protocol; this side has sent no such question.
 				break;
 		}
 	}
@@ -273,7 +273,7 @@ class FramedChannel implements FrameChannel {
 			this.conclude(new Error(`the worker ended the connection: ${message}`));
 	}
 
-	/** Ends it once. @param reason rejects the questions that wait for an answer. @param report called if the channel was open. */
+	/** Ends the channel once. @param reason rejects the questions that wait for an answer. @param report called if the channel was open. */
 	private conclude(
 		reason: Error,
 		report: () => void = () => this.listener.over(reason),

@@ -2,9 +2,9 @@ import { StartError } from "@snakepit/core";
 import type { AdapterKind, OpenChannel } from "../adapter-kind.ts";
 
 /**
- * Loads what a conversation by the adapter's transport needs.
+ * Loads the code of the adapter's transport.
  *
- * @throws StartError `CONNECT_FAILED` when it does not load.
+ * @throws StartError `CONNECT_FAILED` if it does not load.
  */
 export async function loadTransport({
 	maker,

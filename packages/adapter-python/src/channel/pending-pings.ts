@@ -5,11 +5,11 @@ interface Pending {
 	readonly reject: (error: unknown) => void;
 }
 
-/** Pings that are under way on a channel, by their sequence number. */
+/** Unanswered pings of a channel, by sequence number. */
 export class PendingPings {
 	private readonly pending = new Map<number, Pending>();
 
-	/** Resolves to the answer; rejects with the signal's reason when that is first. @param send what asks. */
+	/** Resolves to the answer; rejects with the signal's reason if the signal aborts first. @param send sends the ping. */
 	ask(
 		sequence: number,
 		signal: AbortSignal,

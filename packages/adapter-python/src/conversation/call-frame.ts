@@ -18,12 +18,12 @@ interface GivenArguments {
 	readonly args: unknown;
 	readonly maxBytes: number;
 	readonly headBytes: number;
-	/** Whether large parts of them go through shared memory. */
+	/** Whether their large parts go through shared memory. */
 	readonly isShared: boolean;
 }
 
 /**
- * The arguments of a call as their image behind so much room: an object for keyword arguments, an array for positional ones.
+ * Encodes the arguments of a call after some free room: an object for keyword arguments, an array for positional ones.
  *
  * Lent up to {@link LENT_BYTES}.
  *
@@ -67,7 +67,7 @@ function encodeArguments(
 const NOT_SHARED =
 	" Bytes and arrays are in the message, too, if they are larger than sharedMemory.limitBytes or the shared memory has no room for them.";
 
-/** A message that the limit does not allow: nothing of it was sent. @param bytes left out when only known to be more. */
+/** The error for a message over the limit: no part of it was sent. @param bytes left out if the exact size is unknown. */
 export function messageTooLarge(
 	what: string,
 	limit: number,
@@ -85,7 +85,7 @@ export function messageTooLarge(
  * The frame that begins a call, with its arguments in it or beside it, and the
  * shared memory that the call has from its begin.
  *
- * @param calls those before it, asked for when the arguments are encoded: a getter in them may have made a call.
+ * @param calls the calls before it, requested when the arguments are encoded: a getter in them may have made a call.
  * @param shared the memory shared with the worker, if there is one.
  * @param credit of a stream; `undefined` for a call with one answer.
  * @throws InputError `INVALID_ARGUMENTS`, `VALUE_NOT_TRANSFERABLE`, `MESSAGE_TOO_LARGE`.

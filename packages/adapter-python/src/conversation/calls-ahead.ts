@@ -7,13 +7,13 @@ import { isSmall } from "./small-arguments.ts";
 /** The calls that wait in a worker while it runs another one. */
 export class CallsAhead implements SendAhead {
 	readonly #page: CallPage;
-	/** Of the conversation, in the order in which they were sent. */
+	/** The calls of the conversation, in the order in which they were sent. */
 	readonly #calls: OpenCalls<OngoingCall>;
 	/** Whether results of a command come in shared memory, which a call that does not begin would hold. */
 	readonly #sharesResults: (command: string) => boolean;
-	/** Takes a frame that the worker has not sent yet. */
+	/** Receives a frame that the worker has not sent yet. */
 	readonly #take: (frame: Uint8Array) => void;
-	/** Of the calls that had not begun when the conversation ended. */
+	/** The calls that had not begun when the conversation ended. */
 	#neverBegun: ReadonlySet<string> = new Set();
 
 	constructor(
@@ -42,7 +42,7 @@ export class CallsAhead implements SendAhead {
 		return idsOf(taken);
 	}
 
-	/** The conversation is over: no call begins any more. Returns those that have not begun. */
+	/** The conversation is over: no further call begins. Returns the calls that have not begun. */
 	end(): ReadonlySet<OngoingCall> {
 		const taken = this.#stop(undefined, this.#calls.values());
 		this.#neverBegun = idsOf(taken);
@@ -51,7 +51,7 @@ export class CallsAhead implements SendAhead {
 		return new Set(taken);
 	}
 
-	/** Answers wait in the worker for those that follow. Where those take long, or it is dead, they are read here. */
+	/** The worker keeps answers back to send them with the next ones. If those take long, or the worker is dead, they are read here. */
 	#takeKept(): void {
 		for (const frame of this.#page.kept()) this.#take(frame);
 	}

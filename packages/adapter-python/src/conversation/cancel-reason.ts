@@ -1,7 +1,7 @@
 import { CallTimeoutError, QueueError } from "@snakepit/core";
 import { CancelReason } from "../gen/bridge.ts";
 
-/** The reason of an AbortSignal, as the worker gets it. */
+/** The reason of an AbortSignal, in the form that is sent to the worker. */
 export function cancelReasonOf(reason: unknown): CancelReason {
 	if (reason instanceof CallTimeoutError || isTimeout(reason)) {
 		return CancelReason.CANCEL_REASON_DEADLINE;
@@ -12,7 +12,7 @@ export function cancelReasonOf(reason: unknown): CancelReason {
 	return CancelReason.CANCEL_REASON_CALLER;
 }
 
-/** As `AbortSignal.timeout` has it. */
+/** The name of the error of `AbortSignal.timeout`. */
 function isTimeout(reason: unknown): boolean {
 	return reason instanceof DOMException && reason.name === "TimeoutError";
 }

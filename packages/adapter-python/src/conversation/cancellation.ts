@@ -1,6 +1,6 @@
 import type { CallOptions, Cancellation } from "@snakepit/core/adapter";
 
-/** Whether a call shall end: as the pool says it, or as its signal does. */
+/** Returns the cancellation of a call: the pool's own, or one that follows the call's signal. */
 export function cancellationOf({
 	cancellation,
 	signal,

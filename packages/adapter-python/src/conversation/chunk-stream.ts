@@ -6,7 +6,7 @@ import { CreditWindow, type StreamCredit } from "./credit-window.ts";
 import type { CallAnswers, OngoingCall } from "./ongoing-call.ts";
 
 type Step = IteratorResult<unknown, unknown>;
-/** What arrived before it was asked for. */
+/** Chunks that arrived before the consumer asked for them. */
 interface Arrived {
 	readonly value: unknown;
 	readonly bytes: number;
@@ -18,9 +18,9 @@ interface Demand {
 type StreamState =
 	| { readonly kind: "fresh" }
 	| { readonly kind: "running"; readonly call: OngoingCall }
-	/** The consumer left; the worker is not done with it yet. */
+	/** The consumer left; the worker has not finished yet. */
 	| { readonly kind: "leaving" }
-	/** No more arrives; what is buffered is still to be taken, then the end. */
+	/** No more chunks arrive; the consumer still gets the buffered ones, then the end. */
 	| { readonly kind: "over"; readonly end: StreamEnd };
 /** How it ended: the last step, returned once. */
 type StreamEnd =
@@ -31,8 +31,8 @@ const DONE: Step = { done: true, value: undefined };
 const NOTHING: StreamEnd = { kind: "returned", value: undefined };
 
 /**
- * The consumer's side of a stream. The call begins with the first `next()`; the
- * window of credit is all that is ever buffered.
+ * The consumer's side of a stream. The call begins with the first `next()`; never more than the window of credit is
+ * buffered.
  */
 export class ChunkStream
 	implements AsyncIterableIterator<unknown, unknown>, CallAnswers
@@ -149,7 +149,7 @@ export class ChunkStream
 		this.settled.resolve();
 	}
 
-	/** The result or the error comes once; afterwards the stream is just over. */
+	/** The result or the error is returned once; afterwards, the stream is over. */
 	private async ending(): Promise<Step> {
 		const { state } = this;
 		this.state = { kind: "over", end: NOTHING };

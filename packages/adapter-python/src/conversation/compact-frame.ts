@@ -1,8 +1,8 @@
 import { type CallOptions, NOT_SAMPLED } from "@snakepit/core/adapter";
 
 /**
- * The frames of the commonest calls, laid out by hand (docs/bridge-protocol.md, section 3): protobuf takes longer to
- * write and to read one than a small tool runs.
+ * The frames of the commonest calls, laid out by hand (docs/bridge-protocol.md, section 3): protobuf needs longer to
+ * write and read one than a small tool runs.
  */
 
 /** The first byte of a compact frame. No protobuf message begins with it: there, no field has the number 0. */
@@ -15,7 +15,7 @@ const TRACEPARENT = 4;
 const MAY_HOLD = 8;
 const UNRECORDED = 16;
 const LONGEST_TEXT = 255;
-/** With room for the calls that getters in the arguments make. */
+/** Leaves room for the calls that getters in the arguments make. */
 const HIGHEST_NUMBER = 2 ** 32 - 2 ** 16;
 /** Of a result: the mark, the number of the call, when it began, and how long it ran in microseconds. */
 export const RESULT_HEAD_BYTES = 13;
@@ -23,7 +23,7 @@ export const RESULT_CALL_AT = 1;
 export const RESULT_BEGAN_AT = 5;
 export const RESULT_RAN_AT = 9;
 
-/** What a call may have besides its arguments. */
+/** The fields that a call may have besides its arguments. */
 export type CompactFields = Pick<
 	CallOptions,
 	| "timeoutMs"
@@ -34,13 +34,13 @@ export type CompactFields = Pick<
 	| "traceContext"
 >;
 
-/** How many bytes precede the arguments of a call in its compact frame; `undefined` when it cannot have one. */
+/** How many bytes precede the arguments of a call in its compact frame; `undefined` if it cannot be compact. */
 export function compactCallHead(
 	number: number,
 	tool: string,
 	{ timeoutMs, sessionId, input, onProgress, traceContext }: CompactFields,
 ): number | undefined {
-	// What is rare is left to protobuf.
+	// Rare fields are left to protobuf.
 	if (input !== undefined || onProgress !== undefined) return undefined;
 	if (number > HIGHEST_NUMBER || !fits(tool)) return undefined;
 	let bytes = CALL_HEAD_BYTES + tool.length;
@@ -58,7 +58,7 @@ export function compactCallHead(
 	return bytes;
 }
 
-/** Writes what precedes the arguments of a call. */
+/** Writes the bytes before the arguments of a call. */
 export function writeCompactCall(
 	into: Uint8Array,
 	number: number,
@@ -85,7 +85,7 @@ export function writeCompactCall(
 	if (traceparent !== undefined) writeField(into, at, traceparent);
 }
 
-/** What is left of a deadline, as a frame has it. */
+/** The rest of a deadline, in the form of the frame. */
 export function wholeMs(timeoutMs: number): number {
 	return Math.max(1, Math.round(timeoutMs));
 }
@@ -98,7 +98,7 @@ function fits(text: string): boolean {
 	return true;
 }
 
-/** Writes a text behind its length; returns the position after it. */
+/** Writes a text after its length; returns the position after it. */
 function writeField(into: Uint8Array, at: number, text: string): number {
 	into[at] = text.length;
 	return writeText(into, at + 1, text);
@@ -117,13 +117,13 @@ function writeUnsigned(into: Uint8Array, at: number, value: number): void {
 	into[at + 3] = value;
 }
 
-/** How long ago the call of a compact result began. Its head is there. @param nowUs on the clock of {@link monotonicUs}. */
+/** How long ago the call of a compact result began. The head must have arrived. @param nowUs on the clock of {@link monotonicUs}. */
 export function beganAgoMs(
 	bytes: Uint8Array,
 	begin: number,
 	nowUs: number,
 ): number {
-	// The frame has the lower half of what the clock showed, which is enough for an hour.
+	// The frame has the lower half of the clock's value, which is enough for an hour.
 	return ((nowUs - unsigned(bytes, begin + RESULT_BEGAN_AT)) >>> 0) / 1000;
 }
 

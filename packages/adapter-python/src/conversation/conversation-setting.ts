@@ -4,7 +4,7 @@ import type { SharedMemory } from "../shared-memory/shared-memory.ts";
 import type { StreamCredit } from "./credit-window.ts";
 import type { HostFunction } from "./host-functions.ts";
 
-/** What a conversation is held under. */
+/** The settings of a conversation. */
 export interface ConversationSetting {
 	/** How many calls the worker takes at once. */
 	readonly callsAtOnce: number;
@@ -15,9 +15,9 @@ export interface ConversationSetting {
 	readonly sources?:
 		| ((files: readonly string[], sinceMs: number) => void)
 		| undefined;
-	/** How large values are handed over; `undefined` where they are sent. */
+	/** How large values are handed over; `undefined` if they are sent as messages. */
 	readonly sharedMemory: SharedMemory | undefined;
-	/** Where the worker notes which call it began last; `undefined` where none is sent ahead. */
+	/** Where the worker notes which call it began last; `undefined` if no call is sent ahead. */
 	readonly callPage: CallPage | undefined;
 	/** Where a worker of several calls notes which of them it began; `undefined` without shared memory. */
 	readonly begunMarks: BegunMarks | undefined;

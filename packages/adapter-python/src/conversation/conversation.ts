@@ -30,7 +30,7 @@ import { IncomingFrames } from "./incoming-frames.ts";
 import { type CallAnswers, OngoingCall } from "./ongoing-call.ts";
 import { OpenCalls } from "./open-calls.ts";
 
-/** The process at the other end, as far as a conversation needs it. */
+/** The parts of the worker's process that a conversation needs. */
 export interface ConversationProcess
 	extends Pick<WorkerProcess, "log" | "broken"> {
 	readonly slot: Pick<WorkerSlot, "workerId">;
@@ -123,7 +123,7 @@ export class Conversation implements Connection, FrameListener {
 		return { callsRunning };
 	}
 
-	/** What the worker's tools are. */
+	/** Describes the worker's tools. */
 	describe(signal: AbortSignal): Promise<DescribeResponse> {
 		return this.openChannel().describe(signal);
 	}
@@ -159,7 +159,7 @@ export class Conversation implements Connection, FrameListener {
 		if (!isCompact || end - begin <= RESULT_HEAD_BYTES)
 			this.incoming.take(bytes, begin, end);
 		else {
-			// One about a call that is over crossed with the end of that, and is dropped.
+			// A frame about a call that is over crossed with its end, and is dropped.
 			const call = this.calls.get(unsigned(bytes, begin + RESULT_CALL_AT));
 			call?.compactResult(bytes, begin, end);
 		}
@@ -193,7 +193,7 @@ export class Conversation implements Connection, FrameListener {
 		this.break(`the worker sent ${problem}`);
 	}
 
-	/** The call is over: its number is forgotten. */
+	/** The call is over: its number is removed. */
 	forget(call: OngoingCall): void {
 		this.calls.delete(call.number);
 		if (this.hostFunctions.running.size > 0) this.hostFunctions.callOver(call);
@@ -204,7 +204,7 @@ export class Conversation implements Connection, FrameListener {
 		return this.setting.sharedMemory?.call(command);
 	}
 
-	/** Removes what came beside a value that nobody will read. */
+	/** Removes data beside a value that will not be read. */
 	discard({ attachment }: ValueImage): void {
 		if (attachment !== undefined)
 			this.setting.sharedMemory?.discard(attachment);
@@ -233,7 +233,8 @@ export class Conversation implements Connection, FrameListener {
 			sharedMemory,
 			credit,
 		);
-		// No other call can join it, and the worker is idle: it does not wait for the rest of this turn, nor for the answer before it.
+		// No other call can join it, and the worker is idle: it waits neither for the rest of this turn nor for the previous
+		// answer.
 		const isAlone = callsAtOnce === 1 && this.calls.size === 0;
 		if (frame.length > maxMessageBytes) {
 			// Nothing is sent.
@@ -241,7 +242,7 @@ export class Conversation implements Connection, FrameListener {
 			const what = `The arguments of "${command}"`;
 			throw messageTooLarge(what, maxMessageBytes, frame.length);
 		}
-		// It may have ended while the arguments were read, by a getter in them.
+		// A getter in the arguments may have ended the conversation while they were read.
 		if ((this.state as ConversationState).kind !== "over")
 			this.channel.send(frame, isAlone ? "now" : undefined);
 		if (sharedMemory !== undefined && sharedMemory.segments.gone.length > 0)

@@ -1,21 +1,21 @@
-/** What a chunk counts at least, in bytes: an object costs more than its image. */
+/** The least number of bytes that a chunk counts: an object costs more than its image. */
 const LEAST_COUNTED_BYTES = 256;
 
 /** How far a worker may send ahead of the consumer. */
 export interface StreamCredit {
 	/** So many chunks. */
 	readonly chunks: number;
-	/** More than that, while all that are out have fewer bytes together; 0: never. */
+	/** Allows more, while all chunks in transit have fewer bytes than this together; 0: never. */
 	readonly smallBytes: number;
 }
 
 /** The credit of one stream. */
 export class CreditWindow {
 	readonly credit: StreamCredit;
-	/** What arrived, and was not granted again. */
+	/** The chunks that arrived and were not granted again. */
 	private outChunks = 0;
 	private outBytes = 0;
-	/** What the consumer took since the last grant. */
+	/** The chunks that the consumer took since the last grant. */
 	private takenChunks = 0;
 	private takenBytes = 0;
 
@@ -51,7 +51,7 @@ export class CreditWindow {
 	}
 }
 
-/** What a chunk or an item of so many bytes counts. */
+/** The size that a chunk or an item counts. */
 export function countedBytes(bytes: number): number {
 	return Math.max(bytes, LEAST_COUNTED_BYTES);
 }

@@ -20,9 +20,9 @@ export interface FailedCall {
 	readonly command: string;
 	/** Why the host asked the worker to end the call; `undefined` when it did not. */
 	readonly cancelled: { readonly reason: unknown } | undefined;
-	/** What the caller's input stream failed with. */
+	/** The error of the caller's input stream. */
 	readonly inputError: unknown;
-	/** What the last function of the host that failed for it threw. */
+	/** The error of the last host function that failed for it. */
 	readonly hostError: { readonly error: unknown } | undefined;
 }
 
@@ -38,7 +38,7 @@ const INPUT_CODES: Partial<Record<FailureKind, InputErrorCode>> = {
 	[FailureKind.FAILURE_KIND_HANDLE_REFUSED]: "HANDLE_REFUSED",
 };
 
-/** What a Failure frame is to the caller. */
+/** Converts a Failure frame to the caller's error. */
 export function errorOfFailure(
 	failure: Failure,
 	call: FailedCall,
@@ -77,20 +77,20 @@ export function errorOfFailure(
 	});
 }
 
-/** With its stack, which does not leave this program; only where the tool failed of it. */
+/** Includes its stack, which does not leave this program; only if the tool failed because of it. */
 function hostErrorOf(
 	remote: RemoteError | { type: string; message: string },
 	{ hostError }: FailedCall,
 ): unknown {
 	if (hostError === undefined || remote.type !== HOST_CALL_FAILED)
 		return undefined;
-	// Of several that run at the same time another one may have failed later.
+	// If several run at the same time, another one may have failed later.
 	return remote.message.includes(thrownMessage(hostError.error))
 		? hostError.error
 		: undefined;
 }
 
-/** What an abort is to the caller. */
+/** Converts an abort to the caller's error. */
 export function callAborted(
 	call: FailedCall,
 	ran: Ran,
@@ -120,7 +120,7 @@ export function abortedBefore(
 	return callAborted(call, "no", signal.reason);
 }
 
-/** What a broken conversation is to a caller, or to the pool. */
+/** Converts a broken conversation to an error for a caller or the pool. */
 export function conversationBroken(
 	workerId: string,
 	problem: string,

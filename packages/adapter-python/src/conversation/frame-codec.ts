@@ -1,12 +1,12 @@
 import { encodeMessage } from "../encode-message.ts";
 import { HostFrame, WorkerFrame } from "../gen/bridge.ts";
 
-/** Cases of a frame that a channel keeps for itself. */
+/** Cases of a frame that a channel handles itself. */
 type OfChannel = { readonly $case: "ping" | "batch" };
 
-/** What the host sends: one of the cases of `HostFrame`. */
+/** A frame that the host sends: one of the cases of `HostFrame`. */
 export type HostMessage = Exclude<NonNullable<HostFrame["frame"]>, OfChannel>;
-/** What the worker sends: one of the cases of `WorkerFrame`. */
+/** A frame that the worker sends: one of the cases of `WorkerFrame`. */
 export type WorkerMessage = Exclude<
 	NonNullable<WorkerFrame["frame"]>,
 	OfChannel

@@ -8,11 +8,11 @@ import { boundedText, thrownMessage } from "./thrown-text.ts";
 /** A code is a word or two. */
 const MOST_OF_CODE = 200;
 
-/** What a host function gets beside its argument. */
+/** What a host function gets besides its argument. */
 export interface HostFunctionContext {
 	/** The call whose tool asks. */
 	readonly callId: string;
-	/** Aborts when the call ends, or the tool does not wait any more. */
+	/** Aborts when the call ends, or the tool no longer waits. */
 	readonly signal: AbortSignal;
 }
 
@@ -49,12 +49,12 @@ export class HostFunctions {
 		void this.answer(call, request, abort.signal);
 	}
 
-	/** The tool does not wait for this one any more. */
+	/** The tool no longer waits for this one. */
 	drop(hostCallId: number): void {
 		this.end(hostCallId, "the tool no longer waits for it");
 	}
 
-	/** The call is over, and what it asked for with it. */
+	/** The call is over, and so are its back-calls. */
 	callOver(call: OngoingCall): void {
 		for (const [id, running] of this.running) {
 			if (running.call === call) this.end(id, "its call is over");
@@ -82,7 +82,7 @@ export class HostFunctions {
 							invoke,
 						),
 			);
-			// What returns nothing answers null: undefined cannot be sent.
+			// A function that returns nothing answers null: undefined cannot be sent.
 			const image = encodeValue(value === undefined ? null : value);
 			answer = {
 				$case: "hostResult",
@@ -130,7 +130,7 @@ export class HostFunctions {
 	}
 }
 
-/** Code and message of what was thrown; never its stack, which stays in this program. */
+/** The code and message of an error; never its stack, which stays in this program. */
 function failureOf(hostCallId: number, error: unknown): HostMessage {
 	return {
 		$case: "hostFailure",

@@ -15,7 +15,7 @@ interface FramesSetting {
 	readonly log: (record: WorkerLogRecord) => void;
 	/** Source files that the worker has loaded. */
 	readonly sources?: ConversationSetting["sources"];
-	/** Removes what came beside a value that nobody will read. */
+	/** Removes data beside a value that will not be read. */
 	readonly discard: (value: ValueImage) => void;
 	/** The frame cannot be read. */
 	readonly malformed: (problem: string, cause: unknown) => void;
@@ -29,7 +29,7 @@ export class IncomingFrames {
 		this.#setting = setting;
 	}
 
-	/** A frame that is not compact: it lies from `begin` to `end`; its bytes are lent. */
+	/** A frame that is not compact, from `begin` to `end`; its bytes are lent. */
 	take(bytes: Uint8Array, begin: number, end: number): void {
 		const { hostFunctions, sources, malformed } = this.#setting;
 		const size = end - begin;
@@ -48,7 +48,7 @@ export class IncomingFrames {
 		else this.#ofCall(message);
 	}
 
-	/** A frame about a call; about one that is over it crossed with the end of that, and is dropped. */
+	/** A frame about a call. If the call is over, the frame crossed with its end, and is dropped. */
 	#ofCall(
 		message: Exclude<
 			WorkerMessage,

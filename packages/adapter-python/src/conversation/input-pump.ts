@@ -10,12 +10,12 @@ type InputLine = Pick<Conversation, "send" | "drained">;
 type PumpState =
 	| { readonly kind: "waiting" }
 	| { readonly kind: "pumping" }
-	/** The source ended or failed, or its items are not wanted any more. */
+	/** The source ended or failed, or its items are no longer wanted. */
 	| { readonly kind: "stopped" };
 
 /** Takes items from the caller's iterable as the worker allows, and sends them. */
 export class InputPump {
-	/** What the caller's iterable threw. */
+	/** The error that the caller's iterable threw. */
 	error: unknown;
 	private readonly callNumber: number;
 	private readonly source: AsyncIterable<unknown> | Iterable<unknown>;
@@ -109,7 +109,7 @@ export class InputPump {
 	}
 }
 
-/** An encoder knows of no call; a call that takes input runs, or is about to. */
+/** An encoder does not know calls; a call that takes input is running, or is about to. */
 function asBegun(error: SnakepitError): SnakepitError {
 	if (!(error instanceof InputError)) return error;
 	const { code, message, path, cause } = error;

@@ -1,14 +1,14 @@
 import { countedBytes } from "./credit-window.ts";
 
-/** More items than the worker allows may be out while all of them together have fewer bytes than this. */
+/** More items than the worker allows may be in transit while all of them together have fewer bytes than this. */
 const SMALL_BYTES = 64 * 1024;
 
 /** How far the items of an input may be ahead of the tool that reads them. */
 export class InputWindow {
-	/** What the items that are out count, in order. */
+	/** The sizes of the items in transit, in order. */
 	private readonly out: number[] = [];
 	private outBytes = 0;
-	/** How many may be out, however large they are; the worker's first grant. */
+	/** How many items may be in transit, whatever their size; the worker's first grant. */
 	private items = 0;
 
 	/** The first grant opens the window; each later one says how many more items the tool has read. */
@@ -26,7 +26,7 @@ export class InputWindow {
 		return this.out.length < this.items || this.outBytes < SMALL_BYTES;
 	}
 
-	/** An item is sent, with so many bytes. */
+	/** An item of this many bytes was sent. */
 	take(bytes: number): void {
 		const counted = countedBytes(bytes);
 		this.out.push(counted);

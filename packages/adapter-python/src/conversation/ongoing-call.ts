@@ -31,18 +31,18 @@ import { InputPump } from "./input-pump.ts";
 
 /** Where a call's answers go. Of the two ends, exactly one is called once. */
 export interface CallAnswers {
-	/** With the one result; of a stream, with what the tool returned at its end. */
+	/** Called with the result; of a stream, with the tool's return value. */
 	resolve(value: unknown): void;
 	reject(error: SnakepitError): void;
-	/** Only for streams; `bytes` is what it had on its way. False when the worker had no credit for it. */
+	/** Only for streams; `bytes` is its size in transit. Returns false if the worker had no credit for it. */
 	chunk?(value: unknown, bytes: number): boolean;
-	/** Only for streams: the call is asked to end, and what was not taken yet is not wanted. */
+	/** Only for streams: the call must end, and chunks that were not taken yet are not wanted. */
 	cancelled?(): void;
 }
 
 type CallState =
 	| { readonly kind: "running" }
-	/** Asked to end, but not over yet. `error` is what the caller gets when it fails. */
+	/** Cancelled, but not over yet. `error` is what the caller gets when it fails. */
 	| {
 			readonly kind: "cancelling";
 			readonly error: SnakepitError | undefined;
@@ -86,7 +86,7 @@ export class OngoingCall {
 					);
 	}
 
-	/** Asks the worker to end the call. @param error what the caller gets when the call fails now; by default that it was aborted. */
+	/** Asks the worker to end the call. @param error what the caller gets if the call fails now; by default, that it was aborted. */
 	cancel(reason: unknown, error?: SnakepitError): void {
 		if (this.state.kind !== "running") return;
 		this.state = { kind: "cancelling", error, reason };
@@ -177,7 +177,7 @@ export class OngoingCall {
 		} else this.answer(end, argumentsFree, "chunk");
 	}
 
-	/** The tool reports how far it is; it sends no other report until this one is taken. */
+	/** The tool reports its progress; it sends no other report until this one is taken. */
 	progress({ fraction, message }: Progress): void {
 		const { onProgress } = this.options;
 		if (onProgress === undefined) {
@@ -196,7 +196,7 @@ export class OngoingCall {
 		});
 	}
 
-	/** It was taken back before it began. */
+	/** The call was taken back before it began. */
 	takenBack(): void {
 		if (this.finish(false)) this.answers.resolve(NOT_BEGUN);
 	}
@@ -218,7 +218,7 @@ export class OngoingCall {
 		this.fail(error, false);
 	}
 
-	/** Delivers the answer; one that cannot be read is the call's failure, and nothing else on the conversation is broken. */
+	/** Delivers the answer. An answer that cannot be read fails only this call, not the conversation. */
 	private answer(
 		image: ValueImage,
 		argumentsFree: boolean,

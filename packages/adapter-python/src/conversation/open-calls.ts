@@ -11,7 +11,7 @@ export class OpenCalls<Call> {
 		return this.#calls[number];
 	}
 
-	/** Adds a call, with the number that follows that of the one before. */
+	/** Adds a call, with the next number. */
 	add(number: number, call: Call): void {
 		this.#calls[number] = call;
 		this.size++;

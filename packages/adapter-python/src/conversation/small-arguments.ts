@@ -8,12 +8,12 @@ const EACH = 8;
 /** What one takes that has no parts and is not plain, such as a date. */
 const INSTANT = 24;
 
-/** Whether arguments are small. Looks at a bounded number of values, whatever their size. */
+/** Whether arguments are small. Examines a bounded number of values, whatever their size. */
 export function isSmall(args: unknown): boolean {
 	return left(args, MOST) >= 0;
 }
 
-/** What is left of the allowance after a value; negative when that is too large. */
+/** The rest of the allowance after a value; negative if the value is too large. */
 function left(value: unknown, allowance: number): number {
 	let rest = allowance - EACH;
 	if (typeof value === "string") return rest - value.length;

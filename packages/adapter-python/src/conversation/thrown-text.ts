@@ -2,7 +2,7 @@ import { messageOf } from "@snakepit/core/adapter";
 
 const MAX_TEXT_LENGTH = 65_536;
 
-/** What was thrown, in words that can cross. Never empty. */
+/** A text for a thrown value that can be sent. Never empty. */
 export function thrownText(thrown: unknown): string {
 	try {
 		return boundedText(String(thrown)) || "an error without a message";
@@ -11,12 +11,12 @@ export function thrownText(thrown: unknown): string {
 	}
 }
 
-/** The message of what was thrown, or it in words. */
+/** The message of a thrown value, or its description. */
 export function thrownMessage(thrown: unknown): string {
 	return boundedText(messageOf(thrown)) || "an error without a message";
 }
 
-/** Text as a frame may carry it: no lone surrogates, and not without end. */
+/** Text that a frame may carry: without lone surrogates, and of limited length. */
 export function boundedText(text: string): string {
 	const cut =
 		text.length > MAX_TEXT_LENGTH ? `${text.slice(0, MAX_TEXT_LENGTH)}…` : text;

@@ -6,11 +6,11 @@ import { type Requirement, readRequirement } from "./environment-key.ts";
 const BRIDGE = "snakepit-bridge";
 /** The name that a requirement begins with, and what may come after one. Source: PyPA's dependency specifiers. */
 const NAME = /^\s*([a-z0-9](?:[a-z0-9._-]*[a-z0-9])?)\s*(?:$|[[(<>=!~;@,])/i;
-/** A file that is installed; pip looks for it before it takes the text for a name. */
+/** A file to install; pip checks for a file before it reads the text as a name. */
 const FILE = /\.(?:whl|zip|tar\.\w+|tgz)$/i;
 
 /**
- * Refuses an environment in which no worker can run, before it is made.
+ * Refuses an environment in which no worker can run, before it is created.
  *
  * What a directory, a file or an address contains is known only when it is installed.
  *
@@ -31,7 +31,7 @@ export function requireBridgeAmong(
 	});
 }
 
-/** As the package index has it; `undefined` when it cannot be read. Source: PyPA, "Names and normalization". */
+/** Normalized as in the package index; `undefined` if it cannot be read. Source: PyPA, "Names and normalization". */
 function nameOf(requirement: Requirement): string | undefined {
 	if (requirement.kind === "directory" || FILE.test(requirement.text.trim()))
 		return undefined;

@@ -1,11 +1,9 @@
 /**
- * Builds one virtual environment, or finds it complete; runs in the interpreter that
- * the environment is for. The order is the first line of standard input, the outcome
- * the last line of standard output.
+ * Builds one virtual environment, unless it is already complete; runs in the interpreter that the environment is for.
+ * The first line of standard input is the order; the last line of standard output is the outcome.
  *
- * The kernel releases the lock when its holder ends in any way, and the next one that
- * waits continues. When standard input ends, because the host ended or gave up, this
- * program and all that it started end.
+ * The kernel releases the lock when its holder ends in any way, and the next one that waits continues. When standard
+ * input ends, because the host ended or gave up, this program ends, with all processes that it started.
  */
 export const BUILDER_PROGRAM = `
 import fcntl, json, os, shutil, signal, subprocess, sys, threading

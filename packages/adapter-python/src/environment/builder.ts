@@ -24,8 +24,7 @@ export type BuildOutcome =
 const MAX_OUTPUT_LENGTH = 65_536;
 
 /**
- * Builds a virtual environment with the interpreter it is for, or waits while
- * another program builds it.
+ * Builds a virtual environment with its interpreter, or waits while another program builds it.
  *
  * Kills the builder after `timeoutMs`, or rejects with the signal's reason when that aborts. Rejects with what the
  * system reports when no descriptor is left.

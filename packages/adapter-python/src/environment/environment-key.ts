@@ -4,14 +4,14 @@ import { join, resolve } from "node:path";
 import type { InterpreterFacts } from "../interpreter/interpreter.ts";
 import { fittingBridge } from "../worker/same-release.ts";
 
-/** Changes when environments are made in another way than before. */
+/** Changes when environments are created in a new way. */
 const FORMAT = 1;
 
-/** What a requirement is for pip. */
+/** The kind of a requirement for pip. */
 export type Requirement =
 	/** As pip reads it. */
 	| { readonly kind: "named"; readonly text: string }
-	/** A directory with a project: installed editable, so that its code is always the present one. */
+	/** A directory with a project: installed editable, so that its current code is used. */
 	| {
 			readonly kind: "directory";
 			readonly path: string;
@@ -22,7 +22,7 @@ export type Requirement =
 
 const METADATA_FILES = ["pyproject.toml", "setup.cfg", "setup.py"] as const;
 
-/** What comes before the extras, and these. */
+/** The part before the extras, and the extras. */
 const EXTRAS = /^(.*?)(\[[^[\]]*\])$/;
 
 /** Tells directories from requirements that pip looks up. */
@@ -30,14 +30,14 @@ export function readRequirement(text: string): Requirement {
 	const [, directory = text, extras = ""] = EXTRAS.exec(text) ?? [];
 	if (!isDirectory(directory))
 		return { kind: "named", text: releaseRequirement(text) };
-	// What decides over its dependencies; its code does not change the environment.
+	// The files that determine its dependencies; its code does not change the environment.
 	const metadata = METADATA_FILES.map((file) =>
 		textOf(join(directory, file)),
 	).join("\0");
 	return { kind: "directory", path: resolve(directory), extras, metadata };
 }
 
-/** Names an environment by all that is in it: 16 hexadecimal digits. */
+/** Names an environment by its content: 16 hexadecimal digits. */
 export function environmentKey(
 	requirements: readonly Requirement[],
 	interpreter: Pick<InterpreterFacts, "executable" | "version">,
@@ -88,8 +88,8 @@ function textOf(path: string): string {
 const BARE = /^\s*snakepit[-_.]+bridge\s*(\[[^\]]*\])?\s*$/i;
 
 /**
- * What is installed for a requirement: for the bridge without a version the one that belongs to this package, so that an
- * update of this package makes another environment. Any other is left as it is.
+ * What to install for a requirement. The bridge without a version becomes the version that belongs to this package, so
+ * an update of this package creates a new environment. Other requirements do not change.
  */
 function releaseRequirement(text: string): string {
 	const found = BARE.exec(text);

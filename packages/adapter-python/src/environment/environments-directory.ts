@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { makeDirectories } from "@snakepit/core/infrastructure";
 
 /**
- * The directory that holds the environments: the given one, or in the user's
- * cache, or where no home can be written in the temporary directory.
+ * The directory that holds the environments: the given one; otherwise in the user's cache; or, if the home directory
+ * cannot be written, in the temporary directory.
  *
- * @throws Error when it cannot be made, or another user could put programs into it.
+ * @throws Error if it cannot be created, or another user could put programs into it.
  */
 export function environmentsDirectory(
 	given: string | undefined,
@@ -24,7 +24,7 @@ export function environmentsDirectory(
 /**
  * A directory of the user's cache.
  *
- * @throws Error when it cannot be made, or another user could write to it.
+ * @throws Error if it cannot be created, or another user could write to it.
  */
 export function cacheDirectory(
 	name: "environments" | "interpreters",

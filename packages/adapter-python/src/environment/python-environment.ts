@@ -46,16 +46,16 @@ export interface PythonEnvironmentOptions {
 	readonly buildTimeoutMs?: number | undefined;
 }
 
-/** A virtual environment that is there when it is needed. */
+/** A virtual environment that is created when it is needed. */
 export interface PythonEnvironment {
-	/** What is installed, as it was given; `undefined` where that is not known before it is made. */
+	/** The given requirements; `undefined` if they are not known before it is created. */
 	readonly requirements?: readonly string[] | undefined;
-	/** The interpreter that it is for, where it was given. */
+	/** The given interpreter, if there is one. */
 	readonly python?: string | undefined;
-	/** Where environments are kept, where it was given. */
+	/** The given directory for environments, if there is one. */
 	readonly directory?: string | undefined;
 	/**
-	 * Makes it, or finds it made. Two simultaneous calls, also in two programs, get the same one, made once.
+	 * Creates it, unless it exists. Two simultaneous calls, even in two programs, get the same one, created once.
 	 *
 	 * @throws StartError `ENVIRONMENT_FAILED` with the last output of pip, `PYTHON_NOT_FOUND`, `PYTHON_TOO_OLD`; the signal's reason.
 	 */
@@ -100,8 +100,8 @@ export const ENVIRONMENT_CHECKS: Readonly<
 };
 
 /**
- * Describes a virtual environment by what is in it. It is made when a pool that has it starts, or by `make()`;
- * by uv where that is installed, otherwise by venv and pip.
+ * Describes a virtual environment by its content. It is created when a pool that uses it starts, or by `make()`; with
+ * uv if that is installed, otherwise with venv and pip.
  *
  * @throws OptionsError
  */

@@ -23,9 +23,9 @@ import { isWrapper, wrapperChanges } from "./wrapper-changes.ts";
 /**
  * Chooses the first interpreter that is named, or that runs.
  *
- * @param remembered where the facts of earlier programs are; without it each interpreter is asked.
- * @throws StartError `PYTHON_UNUSABLE` where one is named and cannot be used, `PYTHON_NOT_FOUND`, `PYTHON_TOO_OLD`; each
- *   with all that was passed over before.
+ * @param remembered where the facts from earlier programs are; without it, each interpreter is run.
+ * @throws StartError `PYTHON_UNUSABLE` where one is named and cannot be used, `PYTHON_NOT_FOUND`, `PYTHON_TOO_OLD`;
+ * each with all that was passed over before.
  */
 export async function chooseInterpreter(
 	sources: readonly InterpreterSource[],
@@ -65,7 +65,8 @@ export async function chooseInterpreter(
 			: new Map();
 		const choice = { ...said, program, reason, changes, passedOver };
 		if (isTooOld(choice.version)) throw tooOld(choice);
-		// Only what leads to workers: a refusal is found out anew each time, and so is what a wrapper does.
+		// Only interpreters that can run workers are remembered: a refusal is checked again each time, and so are the effects
+		// of a wrapper.
 		if (
 			known === undefined &&
 			!wraps &&
@@ -87,7 +88,7 @@ export async function chooseInterpreter(
 	});
 }
 
-/** Says where a virtual environment's Python runs as another one: it does so without `pyvenv.cfg`. */
+/** Says if the Python of a virtual environment runs as a different one, as it does without `pyvenv.cfg`. */
 function otherPython(
 	{ environment }: FoundLead,
 	{ prefix }: InterpreterFacts,
@@ -107,7 +108,7 @@ function isSame(path: string, other: string): boolean {
 	}
 }
 
-/** One line where each start compiles the bridge anew, for events. */
+/** One line for events, if each start compiles the bridge again. */
 export function compileNotes({
 	program,
 	uncompiled,

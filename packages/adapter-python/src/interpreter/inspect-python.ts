@@ -8,10 +8,10 @@ import type {
 } from "./interpreter-sources.ts";
 import { requireBridge } from "./refusals.ts";
 
-/** Python reads a few directories; a slow disk is all it can wait for. */
+/** Python only reads a few directories, so only a slow disk can delay it. */
 const LOOK_TIMEOUT_MS = 20_000;
 
-/** For the bridge and each file that is named: its directory, and why Python cannot keep what it compiles there. */
+/** For the bridge and each named file: its directory, and why Python cannot store compiled files there. */
 const PROGRAM = `
 import json, os, sys
 from importlib.util import cache_from_source, find_spec
@@ -33,8 +33,8 @@ print(json.dumps(kept))
 `;
 
 /**
- * Reports which Python the workers would run on, whether it has the bridge, and whether it keeps what it compiles: if
- * not, every start of a worker compiles the bridge and the tools anew.
+ * Reports which Python the workers would run on, whether it has the bridge, and whether it stores compiled files: if
+ * not, every start of a worker compiles the bridge and the tools again.
  */
 export async function inspectPython(
 	sources: readonly InterpreterSource[],

@@ -11,20 +11,20 @@ export type Lead =
 	/** None is named here: the next source is tried. */
 	| { readonly kind: "nothing"; readonly why: string };
 
-/** One is named, and cannot be used: taking another one would be a surprise. */
+/** One is named, but cannot be used: taking another one would be a surprise. */
 export interface UnusableLead {
 	readonly kind: "unusable";
 	readonly reason: string;
 	/** In a few words. */
 	readonly problem: string;
-	/** `"fails"`: it is there, and does not do what a Python does. */
+	/** `"fails"`: it exists, but does not behave like Python. */
 	readonly fault:
 		| "missing"
 		| "forbidden"
 		| "not_executable"
 		| "directory"
 		| "fails";
-	/** The virtual environment that it would be the Python of. */
+	/** The virtual environment to which it would belong. */
 	readonly environment: string | undefined;
 	/** The directory or file that this user cannot access, or that is not a program. */
 	readonly place?: string | undefined;
@@ -51,7 +51,7 @@ export interface SearchSetting {
 	readonly cwd: string;
 }
 
-/** How long uv may think. It reads a few files; a slow disk is all it can wait for. */
+/** How long uv may take. It reads only a few files, so only a slow disk can delay it. */
 const UV_TIMEOUT_MS = 20_000;
 
 /** Named by the user, by a path or by a name in PATH: nothing else is tried. */
@@ -75,7 +75,7 @@ export function namedSource(
 	};
 }
 
-/** Where Python is looked for, in this order: `VIRTUAL_ENV`, `.venv`, uv, `python3`. */
+/** Where to look for Python, in this order: `VIRTUAL_ENV`, `.venv`, uv, `python3`. */
 export function usualSources(
 	setting: SearchSetting,
 ): readonly InterpreterSource[] {
@@ -86,7 +86,7 @@ export function usualSources(
 	];
 }
 
-/** Where Python is looked for to make an environment: uv, `python3`. */
+/** Where to look for Python to create an environment: uv, `python3`. */
 export function systemSources(
 	setting: SearchSetting,
 ): readonly InterpreterSource[] {
@@ -133,7 +133,7 @@ function nearestDotVenv(cwd: string): Lead {
 	}
 }
 
-/** An environment is one also where it is broken, or this user may not look into it. */
+/** A broken environment, or one that this user may not read, still counts as one. */
 function judgeDotVenv(
 	directory: string,
 ):
@@ -151,7 +151,7 @@ function judgeDotVenv(
 		: "is not a virtual environment";
 }
 
-/** A link is something, wherever it leads. */
+/** A link counts as existing, wherever it leads. */
 function look(path: string): "something" | "nothing" | "closed" {
 	try {
 		const facts = lstatSync(path, { throwIfNoEntry: false });
@@ -162,7 +162,7 @@ function look(path: string): "something" | "nothing" | "closed" {
 }
 
 function environmentLead(environment: string, reason: string): Lead {
-	// Where it cannot read that file, a Python fails or is another one, depending on its version.
+	// If Python cannot read that file, it fails or runs as a different one, depending on its version.
 	const configuration = reach(join(environment, "pyvenv.cfg"));
 	return configuration.kind === "forbidden"
 		? unreached(configuration, reason, environment)
@@ -210,7 +210,7 @@ function unreached(
 	return { kind: "unusable", reason, problem, fault, place, environment };
 }
 
-/** What uv would take here: it knows `.python-version`, and the interpreters that it manages. */
+/** The interpreter that uv would choose here: it reads `.python-version`, and knows the interpreters that it manages. */
 async function uvPython(
 	{ env, cwd }: SearchSetting,
 	signal: AbortSignal,

@@ -2,12 +2,12 @@ import type { WrapperChanges } from "./wrapper-changes.ts";
 
 /** A Python that can run the bridge. */
 export interface Interpreter {
-	/** What is executed, absolute: as it was named or found, so that a wrapper or a shim does its part at each start. */
+	/** The absolute path to execute, as it was named or found, so that a wrapper or a shim runs at each start. */
 	readonly program: string;
 	readonly version: readonly [major: number, minor: number, patch: number];
-	/** Why it was this one, for people. */
+	/** Why it was chosen, for people. */
 	readonly reason: string;
-	/** What `program` changes in the environment before Python starts; nothing where it is Python itself. */
+	/** The changes that `program` makes to the environment before Python starts; none if it is Python itself. */
 	readonly changes: WrapperChanges;
 }
 
@@ -18,19 +18,19 @@ export interface InterpreterFacts {
 	readonly version: readonly [major: number, minor: number, patch: number];
 	/** `sys.prefix`: in a virtual environment its directory. */
 	readonly prefix: string;
-	/** Version of the `snakepit_bridge` that it would import, `"unknown"` where that cannot be read; `undefined` where it finds none. */
+	/** Version of the `snakepit_bridge` that it would import; `"unknown"` if it cannot be read, `undefined` if there is none. */
 	readonly bridge: string | undefined;
-	/** Where it would look for packages, and may not read. */
+	/** Places for packages that it may not read. */
 	readonly unreadable: readonly string[];
-	/** Why Python may not keep compiled files of the bridge, where there are none; `undefined` where there are, or where it may. */
+	/** Why Python cannot store compiled files of the bridge; `undefined` if they exist, or it can. */
 	readonly uncompiled: string | undefined;
-	/** Files and directories, also such that do not exist, that decide what it reports. */
+	/** Files and directories that determine its report, including some that do not exist. */
 	readonly watched: readonly string[];
-	/** Its environment: a wrapper may have changed what it was given. */
+	/** Its environment, which a wrapper may have changed. */
 	readonly environment: Readonly<Record<string, string>>;
 }
 
-/** The interpreter that was chosen, and what was passed over on the way to it. */
+/** The chosen interpreter, and those that were passed over before. */
 export interface Choice
 	extends Interpreter,
 		Omit<InterpreterFacts, "environment" | "watched"> {

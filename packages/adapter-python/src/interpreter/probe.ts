@@ -8,8 +8,8 @@ const PROBE_TIMEOUT_MS = 30_000;
 /**
  * Also for interpreters that are too old: it must be read by Python 2 to be refused by name.
  *
- * What may not be read, Python leaves out without a word: a directory of packages, a `.pth` file,
- * the directory that one leads to. The bridge's version is read, not imported.
+ * Python silently ignores what it may not read: a directory of packages, a `.pth` file, or the directory that it names.
+ * The bridge's version is read, not imported.
  */
 const PROGRAM = `
 import errno, glob, io, json, os, re, sys

@@ -5,18 +5,18 @@ import { dirname, resolve, sep } from "node:path";
 /** Where a path leads for the user of this program. */
 export type Reach =
 	| { readonly kind: "reached"; readonly path: string }
-	/** Nothing is there: `at` is the first part of the way to `path` that does not exist. */
+	/** It does not exist: `at` is the first part of `path` that does not exist. */
 	| { readonly kind: "missing"; readonly path: string; readonly at: string }
-	/** This user may not enter the directory `at`, or may not do what is wanted with the file `at`. */
+	/** This user may not enter the directory `at`, or may not use the file `at` as wanted. */
 	| { readonly kind: "forbidden"; readonly at: string };
 
 /** As many links as Linux follows. */
 const MAX_LINKS = 40;
 
 /**
- * Follows a path link by link, since the system only reports that some part of the path is closed.
+ * Follows a path link by link, because the system only reports that some part of the path is not accessible.
  *
- * @param wanted what is to be done at its end: `constants.R_OK`, `constants.X_OK`.
+ * @param wanted the access that is needed at its end: `constants.R_OK`, `constants.X_OK`.
  */
 export function reach(path: string, wanted: number = constants.R_OK): Reach {
 	let at: string = sep;
@@ -47,7 +47,7 @@ export function reach(path: string, wanted: number = constants.R_OK): Reach {
 	}
 }
 
-/** Says in a few words why a path is of no use: empty where it is. */
+/** Says in a few words why a path cannot be used; empty if it can. */
 export function reachProblem(found: Reach): string {
 	switch (found.kind) {
 		case "reached":

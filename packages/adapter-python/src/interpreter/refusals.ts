@@ -13,7 +13,7 @@ import { type Choice, OLDEST_PYTHON } from "./interpreter.ts";
 import type { UnusableLead } from "./interpreter-sources.ts";
 import { currentUser } from "./reach.ts";
 
-/** An interpreter is named, and cannot be used. @param home its PYTHONHOME, with which most fail. */
+/** The error for a named interpreter that cannot be used. @param home its PYTHONHOME, with which most fail. */
 export function unusable(
 	lead: UnusableLead,
 	passedOver: readonly string[],

@@ -15,20 +15,20 @@ import { VERSION } from "../gen/version.ts";
 import type { InterpreterFacts } from "./interpreter.ts";
 import type { SearchSetting } from "./interpreter-sources.ts";
 
-/** Variables by which Python decides where its packages are, and how it starts. */
+/** Variables that determine where Python finds its packages, and how it starts. */
 const DECIDING = /^(PYTHON|LD_|DYLD_|__PYVENV|VIRTUAL_ENV|CONDA_|HOME$)/;
-/** A file that changed so shortly before Python was asked may have changed again since, with the same time. */
+/** A file that changed so shortly before Python was run may have changed again since, with the same time. */
 const SETTLED_MS = 2_000;
 const MOST_FILES = 64;
 const MOST_BYTES = 256 * 1024;
 
 interface Memory {
 	readonly facts: InterpreterFacts;
-	/** What the facts depend on: identity and last change of each file and directory. */
+	/** The dependencies of the facts: identity and last change of each file and directory. */
 	readonly seen: Readonly<Record<string, string>>;
 }
 
-/** What interpreters reported to earlier programs of this user, as long as nothing has changed on which that depends. */
+/** The reports of interpreters to earlier programs of this user, valid while none of their dependencies has changed. */
 export class RememberedFacts {
 	readonly #directory: string;
 
@@ -37,7 +37,7 @@ export class RememberedFacts {
 		this.#directory = directory;
 	}
 
-	/** What this interpreter would report; `undefined` where it has to be asked. */
+	/** The report of this interpreter; `undefined` if it must be run. */
 	read(program: string, setting: SearchSetting): InterpreterFacts | undefined {
 		try {
 			const path = this.#path(program, setting);
@@ -58,7 +58,7 @@ export class RememberedFacts {
 	/**
 	 * Remembers a report.
 	 *
-	 * @param askedMs when the interpreter was asked, since the epoch.
+	 * @param askedMs when the interpreter was run, since the epoch.
 	 */
 	write(
 		program: string,
@@ -66,14 +66,14 @@ export class RememberedFacts {
 		facts: InterpreterFacts,
 		askedMs: number,
 	): void {
-		// A program that names nothing does not answer as our question does.
+		// A program without this list did not answer our question.
 		if (facts.watched.length === 0) return;
 		const places = [program, ...facts.watched];
 		if (places.some((place) => changedMs(place) > askedMs - SETTLED_MS)) return;
 		const seen = Object.fromEntries(
 			places.map((place) => [place, stampOf(place)]),
 		);
-		// Kept for wrappers, which are not remembered.
+		// Only needed for wrappers, which are not remembered.
 		const memory: Memory = { facts: { ...facts, environment: {} }, seen };
 		const path = this.#path(program, setting);
 		const part = `${path}.${process.pid}`;
@@ -84,7 +84,7 @@ export class RememberedFacts {
 			writeFileSync(part, JSON.stringify(memory), { mode: 0o600, flag: "wx" });
 			renameSync(part, path);
 		} catch {
-			// It is asked again next time.
+			// It is run again next time.
 		}
 	}
 
@@ -109,7 +109,7 @@ function stampOf(place: string): string {
 	}
 }
 
-/** When it changed; what cannot be looked at may change at any time. */
+/** When it changed; a file that cannot be inspected may change at any time. */
 function changedMs(place: string): number {
 	try {
 		return statSync(place, { throwIfNoEntry: false })?.ctimeMs ?? 0;
@@ -118,7 +118,7 @@ function changedMs(place: string): number {
 	}
 }
 
-/** Nothing where this user has no private cache: then Python is asked each time. */
+/** Nothing if this user has no private cache: then Python is run each time. */
 export function rememberedFacts(): RememberedFacts | undefined {
 	try {
 		return new RememberedFacts(cacheDirectory("interpreters", process.env));

@@ -7,7 +7,7 @@ import {
 	usualSources,
 } from "./interpreter-sources.ts";
 
-/** Where the interpreter of an adapter's workers is looked for, its environment made. */
+/** Finds the interpreter of an adapter's workers, and creates its environment. */
 export async function interpreterSources(
 	options: ResolvedOptions,
 	setting: SearchSetting,
@@ -22,7 +22,7 @@ export async function interpreterSources(
 	return [namedSource(made.python, why, setting)];
 }
 
-/** The same of an adapter without an environment of its own. */
+/** The same for an adapter without its own environment. */
 export function namedSources(
 	{ python }: ResolvedOptions,
 	setting: SearchSetting,

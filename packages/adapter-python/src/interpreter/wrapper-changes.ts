@@ -2,13 +2,13 @@ import { realpathSync } from "node:fs";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** One variable that a wrapper sets, changes or removes: `undefined` where there is none. */
+/** One variable that a wrapper sets, changes or removes; `undefined` stands for a missing one. */
 export interface WrapperChange {
 	readonly given: string | undefined;
 	readonly made: string | undefined;
 }
 
-/** What a wrapper changes in the environment, by the names of variables. */
+/** The changes of a wrapper to the environment, by the names of variables. */
 export type WrapperChanges = ReadonlyMap<string, WrapperChange>;
 
 /** A shell and Python set these for themselves. */
@@ -29,7 +29,7 @@ export function isWrapper(program: string, executable: string): boolean {
 	}
 }
 
-/** Compares what a program was given with what the Python behind it saw. */
+/** Compares the environment that a program got with the one that the Python behind it saw. */
 export function wrapperChanges(
 	given: Environment,
 	seen: Environment,
@@ -48,8 +48,8 @@ export function wrapperChanges(
 }
 
 /**
- * What a process needs that is not started by the wrapper, but forked from one that was: a variable that differs from
- * that of the probed process is left alone.
+ * The variables that a process needs if it is not started by the wrapper, but forked from a process that was. A
+ * variable that differs from the probed process's one is left alone.
  */
 export function missedChanges(
 	changes: WrapperChanges,

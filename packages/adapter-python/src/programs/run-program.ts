@@ -12,7 +12,7 @@ export type ProgramOutcome =
 			readonly code: number | undefined;
 			readonly stdout: string;
 			readonly stderr: string;
-			/** What went wrong, in a few words; empty when nothing did. */
+			/** The problem in a few words; empty if there was none. */
 			readonly problem: string;
 	  };
 
@@ -23,7 +23,7 @@ export interface ProgramSetting {
 	readonly signal: AbortSignal;
 }
 
-/** By then the output of an ended program is read; only a child, which may run forever, can still hold it open. */
+/** By then, the output of an ended program has been read; only a child can still hold it open, and it may run for ever. */
 const OUTPUT_GRACE_MS = 1_000;
 
 /** Longer output is cut: these programs write a few lines. */

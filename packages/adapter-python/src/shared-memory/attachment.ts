@@ -1,6 +1,6 @@
 /** Where an encoder puts bytes that are too large for the image. */
 export interface AttachmentSink {
-	/** Returns their offset in the attachment; `undefined` when they belong in the image. */
+	/** Returns their offset in the attachment; `undefined` if they belong in the image. */
 	take(bytes: Uint8Array): number | undefined;
 }
 
@@ -12,7 +12,7 @@ export interface AttachmentName {
 	readonly offset: number;
 }
 
-/** A value as it is sent: its image, and the file beside it. */
+/** A value in the form in which it is sent: its image, and the file beside it. */
 export interface ValueImage {
 	readonly value: Uint8Array;
 	readonly attachment?: AttachmentName | undefined;

@@ -24,7 +24,7 @@ export class BegunMarks {
 		return file === undefined ? undefined : new BegunMarks(file);
 	}
 
-	/** The conversation is over: no call begins any more. Returns those that have not begun. */
+	/** The conversation is over: no further call begins. Returns the calls that have not begun. */
 	end<Call extends { readonly number: number }>(
 		calls: readonly Call[],
 	): ReadonlySet<Call> {
@@ -39,14 +39,14 @@ export class BegunMarks {
 		);
 	}
 
-	/** Returns the words of the page as they are when nothing begins any more; `undefined` when nothing is certain. */
+	/** Returns the words of the page after the last call that can begin; `undefined` if they are not certain. */
 	#close(): BigUint64Array | undefined {
 		const file = this.#file;
 		if (file === undefined) return undefined;
 		this.#file = undefined;
 		const words = new BigUint64Array(PAGE_WORDS);
 		try {
-			// In this order: the worker does both the other way round.
+			// The order matters: the worker does both in the opposite order.
 			writeSync(file, BigUint64Array.of(1n), 0, WORD_BYTES, OVER_AT);
 			const read = readSync(file, words, 0, words.byteLength, 0);
 			return read === words.byteLength ? words : undefined;

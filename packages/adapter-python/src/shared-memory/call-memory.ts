@@ -26,7 +26,7 @@ export class CallMemory {
 		return this.#result?.name ?? "";
 	}
 
-	/** Writes the large parts of the arguments; `undefined` where there is no room for them. */
+	/** Writes the large parts of the arguments; `undefined` if there is no room for them. */
 	arguments(attachment: Attachment): AttachmentName | undefined {
 		this.#arguments = this.#written(attachment);
 		return (
@@ -89,7 +89,7 @@ export class CallMemory {
 		return this.#stream.read(size, offset);
 	}
 
-	/** Ends it. @param argumentsFree nothing in the worker refers to the arguments. */
+	/** Ends it. @param argumentsFree whether nothing in the worker refers to the arguments. */
 	close(argumentsFree: boolean): void {
 		this.#isClosed = true;
 		this.#stream?.close();
@@ -100,7 +100,7 @@ export class CallMemory {
 		else this.#arguments.close();
 	}
 
-	/** Returns the segment that the parts were written to; `undefined` when there is no room for them. */
+	/** Returns the segment that the parts were written to; `undefined` if there is no room for them. */
 	#written({ parts, size }: Attachment): Segment | undefined {
 		const { segments, limits } = this.#memory;
 		if (size > limits.limitBytes) return undefined;
@@ -110,7 +110,7 @@ export class CallMemory {
 			segment.write(parts, size);
 			return segment;
 		} catch {
-			// The memory is full, or the directory is gone: the value can still be sent.
+			// The memory is full, or the directory is gone: the value can still be sent as a message.
 			if (segment !== undefined) segments.discard(segment);
 			return undefined;
 		}
@@ -126,7 +126,7 @@ export class CallMemory {
 
 	#newResult(name: string): Segment {
 		const segment = this.#received(name);
-		// There can be no other result: the segment that was reserved is not needed.
+		// No other result can follow: the reserved segment is not needed.
 		if (this.#result !== undefined)
 			this.#memory.segments.giveBack(this.#result);
 		this.#result = segment;

@@ -1,7 +1,7 @@
 import { BegunMarks } from "./begun-marks.ts";
 import { CallPage } from "./call-page.ts";
 
-/** Opens the page in which a worker notes which calls it began; nothing where there is none. */
+/** Opens the page in which a worker notes which calls it began; `undefined` if there is none. */
 export function openCallNotes(
 	path: string | undefined,
 	callsPerWorker: number,

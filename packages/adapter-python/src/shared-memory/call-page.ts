@@ -9,16 +9,15 @@ const KEPT_AT = 16;
 const ANSWERS_AT = 24;
 const ANSWERS_BYTES = 4096 - ANSWERS_AT;
 const ROUND = 65_536n;
-/** How often what is kept is read while the worker writes it. It has something to send then. */
+/** How often the kept answers are read again while the worker writes them. The worker is then about to send something. */
 const MOST_READS = 3;
-/** The one call that stays is less than this below the last one that is taken back. */
+/** The number of the call that stays is less than this below the last one that is taken back. */
 const REACH = 64;
 
 /**
- * A page of shared memory in which a worker notes the number of the call that it began
- * last, before it looks whether this program took that call back, and keeps answers
- * that wait to leave with the next ones. Read and written through the descriptor: on
- * Linux that is the memory that the worker has mapped.
+ * A page of shared memory in which a worker notes the number of the call that it began last, before it checks whether
+ * this program took that call back. It also keeps answers that wait to be sent with the next ones. This side reads and
+ * writes through the descriptor: on Linux, that is the memory that the worker has mapped.
  */
 export class CallPage {
 	readonly #word = new BigUint64Array(1);
@@ -45,7 +44,7 @@ export class CallPage {
 		if (this.#file === undefined || distance >= REACH) return undefined;
 		this.#word[0] = BigInt(last) * BigInt(REACH) + BigInt(distance);
 		try {
-			// In this order: the worker does both the other way round.
+			// The order matters: the worker does both in the opposite order.
 			writeSync(this.#file, this.#word, 0, WORD_BYTES, TAKEN_AT);
 			const read = readSync(this.#file, this.#word, 0, WORD_BYTES, BEGUN_AT);
 			return read === WORD_BYTES ? Number(this.#word[0]) : undefined;
@@ -54,7 +53,7 @@ export class CallPage {
 		}
 	}
 
-	/** The answers that the worker has made and may not have sent, each a frame; none where it is writing them. */
+	/** The answers that the worker has finished and may not have sent, each a frame; none while it is writing them. */
 	kept(): readonly Uint8Array[] {
 		for (let reads = 0; reads < MOST_READS; reads++) {
 			const before = this.#read(KEPT_AT);
@@ -66,7 +65,7 @@ export class CallPage {
 		return [];
 	}
 
-	/** The word there; 0 where it cannot be read. */
+	/** The word there; 0 if it cannot be read. */
 	#read(at: number): bigint {
 		this.#word[0] = 0n;
 		if (this.#file !== undefined)
@@ -96,7 +95,7 @@ export class CallPage {
 	}
 }
 
-/** Cuts what is kept into frames. The worker wrote it: lengths that do not fit end it. */
+/** Cuts the kept answers into frames. The worker wrote them, so a length that does not fit ends the reading. */
 function framesOf(answers: Buffer): readonly Uint8Array[] {
 	const frames: Uint8Array[] = [];
 	let at = 0;

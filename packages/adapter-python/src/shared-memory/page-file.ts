@@ -2,7 +2,7 @@ import { closeSync, constants, openSync, unlinkSync } from "node:fs";
 
 /**
  * Opens the file of a page that the worker made (python/src/snakepit_bridge/calls/page_file.py), and removes its name:
- * it is gone with the last of the two. `undefined` when there is none.
+ * it is gone when both sides have closed it. `undefined` if there is none.
  */
 export function openPage(path: string): number | undefined {
 	const { O_RDWR, O_NOFOLLOW, O_NONBLOCK } = constants;

@@ -1,7 +1,7 @@
 import type { BesidePort } from "../channel/frame-channel.ts";
 import type { Segment, SegmentStore } from "./segment.ts";
 
-/** What a relay has sent of one file, right before the frame that names it. */
+/** The data that a relay has sent of one file, directly before the frame that names it. */
 interface Arrived {
 	readonly name: string;
 	readonly offset: number;
@@ -9,8 +9,8 @@ interface Arrived {
 }
 
 /**
- * The files of a worker on another machine: a relay there has them, and the large parts of values cross beside the frames.
- * What is written is sent; what is read has arrived with the frame before.
+ * The files of a worker on another machine: a relay there has them, and the large parts of values travel beside the
+ * frames. Writing sends the bytes; the bytes to read have arrived just before the frame.
  */
 export class RelayedSegments implements SegmentStore {
 	#port: BesidePort | undefined;
@@ -21,7 +21,7 @@ export class RelayedSegments implements SegmentStore {
 		this.#port = port;
 	}
 
-	/** Bytes of a file have arrived. They belong to this; the frame that names them is the next. */
+	/** Takes bytes of a file that have arrived. The frame that names them is the next. */
 	arrived(name: string, offset: number, bytes: Uint8Array): void {
 		this.#arrived = { name, offset, bytes };
 	}
@@ -41,7 +41,7 @@ export class RelayedSegments implements SegmentStore {
 		this.#port?.closed(name);
 	}
 
-	/** For one of its segments: takes what has arrived. */
+	/** For one of its segments: takes the bytes that have arrived. */
 	taken(name: string, offset: number, size: number): Uint8Array {
 		const arrived = this.#arrived;
 		this.#arrived = undefined;
@@ -72,7 +72,7 @@ class RelayedSegment implements Segment {
 	}
 
 	measure(): void {
-		// It is as large as the largest value in it: that was sent, or has arrived.
+		// It is as large as the largest value in it that was sent or has arrived.
 	}
 
 	write(parts: readonly Uint8Array[], size: number): void {

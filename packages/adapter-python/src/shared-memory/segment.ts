@@ -22,15 +22,15 @@ const OPEN = constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** Where the files of one worker are. */
 export interface SegmentStore {
-	/** Makes one. @throws Error when that fails. */
+	/** Creates one. @throws Error if that fails. */
 	make(name: string): Segment;
-	/** Takes one that the worker made. @throws Error when it does not exist or is not a file. */
+	/** Takes over one that the worker created. @throws Error if it does not exist or is not a file. */
 	received(name: string): Segment;
-	/** Removes one that the worker made, and that nobody will read. */
+	/** Removes one that the worker created and that will not be read. */
 	discard(name: string): void;
-	/** Those of a worker behind a relay: takes the way there. */
+	/** Only for a worker behind a relay: sets the channel to it. */
 	attach?(port: BesidePort): void;
-	/** Those of a worker behind a relay: bytes have arrived, which are in the next frame's attachment. */
+	/** Only for a worker behind a relay: takes bytes that the next frame's attachment names. */
 	arrived?(name: string, offset: number, bytes: Uint8Array): void;
 }
 
@@ -44,20 +44,20 @@ export interface Segment {
 	/** Measures its size: the worker writes to it, too. */
 	measure(): void;
 	/**
-	 * Writes a value over the one before.
+	 * Replaces the previous value.
 	 *
-	 * @throws Error when there is no room for it.
+	 * @throws Error if there is no room for it.
 	 */
 	write(parts: readonly Uint8Array[], size: number): void;
 	/**
 	 * Copies a value that the worker wrote.
 	 *
-	 * @throws Error when it is not there, or is shorter.
+	 * @throws Error if it is missing or shorter.
 	 */
 	read(size: number, offset?: number): Uint8Array;
-	/** Frees the memory beyond so many bytes. */
+	/** Frees the memory beyond this many bytes. */
 	shrink(bytes: number): void;
-	/** Closes it. What the worker has mapped stays as it is. */
+	/** Closes it. The worker's mapping does not change. */
 	close(): void;
 }
 
@@ -84,8 +84,8 @@ export class SharedDirectory implements SegmentStore {
 }
 
 /**
- * The host's side of a file in shared memory. Its pages cost more than the bytes that are written to them, so one file is
- * used for many values: one call at a time has it, and while none has it, only the host touches it.
+ * The host's side of a file in shared memory. Its pages cost more than the bytes that are written to them, so one file
+ * is used for many values: one call at a time owns it, and while none does, only the host uses it.
  */
 class FileSegment implements Segment {
 	readonly name: string;
@@ -105,7 +105,7 @@ class FileSegment implements Segment {
 		return new FileSegment(directory, name, file);
 	}
 
-	/** Opens a file that the worker made, and removes its name. */
+	/** Opens a file that the worker created, and removes its name. */
 	static received(directory: string, name: string): FileSegment {
 		if (!WORKER_FILE.test(name))
 			throw new Error(`no attachment has the name ${JSON.stringify(name)}`);
@@ -167,12 +167,12 @@ class FileSegment implements Segment {
 
 	close(): void {
 		closeSync(this.#file);
-		// Its name is still there where the worker never opened it.
+		// Its name still exists if the worker never opened it.
 		rmSync(join(this.#directory, this.name), { force: true });
 	}
 }
 
-/** What is left of some parts after the first `bytes` of them. */
+/** The rest of some parts after their first `bytes`. */
 function rest(parts: readonly Uint8Array[], bytes: number): Uint8Array[] {
 	let written = bytes;
 	return parts.flatMap((part) => {

@@ -1,6 +1,6 @@
 import type { Segment, SegmentStore } from "./segment.ts";
 
-/** Does something later; returns a function that cancels it. */
+/** Runs an action later; returns a function that cancels it. */
 export type After = (ms: number, action: () => void) => () => void;
 
 /** A timer that does not keep the program running. */
@@ -19,7 +19,7 @@ export interface KeptSegments {
 }
 
 /**
- * The segments of one worker that no call has. The host assigns them to calls, for
+ * The free segments of one worker. The host assigns them to calls, for
  * both directions; the worker only reports when one is free.
  */
 export class Segments {
@@ -28,7 +28,7 @@ export class Segments {
 	readonly #after: After;
 	/** In the order in which they were used. */
 	readonly #free: Segment[] = [];
-	/** Those that were discarded, and not yet reported to the worker. */
+	/** Discarded segments that were not yet reported to the worker. */
 	gone: readonly string[] = [];
 	#lastFile = 0;
 	#cancelTrim: (() => void) | undefined;
@@ -40,12 +40,12 @@ export class Segments {
 		this.#after = after;
 	}
 
-	/** Takes one for a value of so many bytes, or makes it. @throws Error when that fails. */
+	/** Takes a segment for a value of this many bytes, or creates one. @throws Error if that fails. */
 	take(bytes: number): Segment {
 		return this.spare(bytes) ?? this.#store.make(`h${++this.#lastFile}`);
 	}
 
-	/** Takes one for a value of so many bytes, if there is one. */
+	/** Takes a segment for a value of this many bytes, if there is one. */
 	spare(bytes: number): Segment | undefined {
 		const segment = bestFit(this.#free, bytes);
 		if (segment !== undefined)
@@ -53,7 +53,7 @@ export class Segments {
 		return segment;
 	}
 
-	/** Keeps one that no call has any more. */
+	/** Keeps a segment that no call uses any more. */
 	giveBack(segment: Segment): void {
 		if (this.#isClosed) {
 			segment.close();
@@ -68,7 +68,7 @@ export class Segments {
 	/** Frees the memory of one and closes it. */
 	discard(segment: Segment | undefined): void {
 		if (segment === undefined) return;
-		// The worker has it open until the next call reports it.
+		// The worker keeps it open until the next call reports it.
 		segment.shrink(0);
 		segment.close();
 		this.gone = [...this.gone, segment.name];
@@ -104,7 +104,7 @@ export class Segments {
 	}
 }
 
-/** Returns the smallest that has room, or else the largest; of two of one size the one that was used later. */
+/** Returns the smallest one that has room, otherwise the largest; of two of the same size, the one that was used last. */
 export function bestFit<Sized extends { readonly bytes: number }>(
 	free: readonly Sized[],
 	bytes: number,

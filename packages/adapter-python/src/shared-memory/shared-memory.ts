@@ -23,7 +23,7 @@ export interface SharedMemorySetting extends SharingLimits {
 	readonly directory: string;
 }
 
-/** So much of `limitBytes` is kept for later values. */
+/** The share of `limitBytes` that is kept for later values. */
 const KEPT_SHARE = 0.25;
 const KEPT_COUNT = 8;
 const KEPT_MS = 5000;
@@ -40,7 +40,7 @@ export class SharedMemory {
 	readonly segments: Segments;
 	/** The size of the last result that was shared, by command. */
 	readonly resultBytes: Map<string, number> = new Map();
-	/** For the arguments of the next call: most have no large parts. */
+	/** Reused for the arguments of the next call: most have no large parts. */
 	#emptySink: Attachment | undefined;
 
 	/** @param store where the worker's files are. */
@@ -56,12 +56,12 @@ export class SharedMemory {
 		this.segments = new Segments(store, kept, after);
 	}
 
-	/** What is shared with a worker of this machine. */
+	/** Shares memory with a worker of this machine. */
 	static inDirectory(setting: SharedMemorySetting): SharedMemory {
 		return new SharedMemory(setting, new SharedDirectory(setting.directory));
 	}
 
-	/** What is shared with a worker on another machine, through a relay that has so much room; `undefined` where it has none. */
+	/** Shares memory with a worker on another machine, through a relay that has this much room; `undefined` if it has none. */
 	static behindRelay(
 		{ fromBytes, limitBytes }: SharingLimits,
 		room: number,
@@ -77,9 +77,9 @@ export class SharedMemory {
 	}
 
 	/**
-	 * Encodes the arguments of a call with their large parts beside them, or all in the image where there is no room
-	 * for those; and reserves a segment for a result, if one of this command was shared before. Most calls are small:
-	 * they get no part of the shared memory before their answer needs it.
+	 * Encodes the arguments of a call with their large parts beside them, or completely in the image if there is no room
+	 * for those. Also reserves a segment for a result, if one of this command was shared before. Most calls are small:
+	 * they get no shared memory until their answer needs it.
 	 */
 	encodeArguments<Given extends { readonly command: string }>(
 		given: Given,
@@ -105,7 +105,7 @@ export class SharedMemory {
 		return { image, memory };
 	}
 
-	/** Removes a file that nobody will read. */
+	/** Removes a file that will not be read. */
 	discard({ name }: AttachmentName): void {
 		this.store.discard(name);
 	}

@@ -1,4 +1,4 @@
-// Not `createRequire` by name: webpack would resolve what it is given when it builds.
+// `createRequire` is not called by name, because webpack would resolve its argument at build time.
 import nodeModule from "node:module";
 import { pathToFileURL } from "node:url";
 import { InputError } from "@snakepit/core";
@@ -8,7 +8,7 @@ interface Kind {
 	readonly prototype: object;
 }
 
-/** What is used of the package apache-arrow. */
+/** The parts of the package apache-arrow that are used here. */
 interface Arrow {
 	readonly Table: Kind & (new (batches: readonly object[]) => object);
 	readonly RecordBatch: Kind;
@@ -19,7 +19,7 @@ interface Arrow {
 const TABLE = Symbol.for("apache-arrow/Table");
 const BATCH = Symbol.for("apache-arrow/RecordBatch");
 
-/** Whether it is a table or a record batch, of any copy of apache-arrow. */
+/** Whether a value is a table or a record batch, of any copy of apache-arrow. */
 export function isArrow(value: object): boolean {
 	return TABLE in value || BATCH in value;
 }
@@ -30,7 +30,7 @@ export function isArrow(value: object): boolean {
  * @throws NoImage when the copy of apache-arrow that it is from is not found.
  */
 export function bytesOfTable(value: object): Uint8Array {
-	// Another copy would write columns of its own types only, and others wrongly.
+	// Another copy would write only columns of its own types correctly.
 	for (const arrow of copiesOfArrow()) {
 		if (isOf(arrow.Table, value)) return arrow.tableToIPC(value, "stream");
 		if (isOf(arrow.RecordBatch, value))
@@ -44,7 +44,7 @@ export function bytesOfTable(value: object): Uint8Array {
 /**
  * Returns the `Table` of a stream, over the same memory.
  *
- * @throws InputError `VALUE_NOT_TRANSFERABLE` when apache-arrow does not load or cannot read the bytes.
+ * @throws InputError `VALUE_NOT_TRANSFERABLE` if apache-arrow does not load or cannot read the bytes.
  */
 export function tableOfBytes(bytes: Uint8Array): unknown {
 	let problem: string;
@@ -53,7 +53,7 @@ export function tableOfBytes(bytes: Uint8Array): unknown {
 		problem =
 			'The value has a table, but the package "apache-arrow" cannot be loaded. Install it: npm install apache-arrow.';
 	else if (!endsAsStream(bytes))
-		// apache-arrow would return the rows before.
+		// apache-arrow would return the rows before the cut.
 		problem = `The value has a table of ${bytes.length} bytes that is not a complete stream in Arrow's IPC format.`;
 	else
 		try {
@@ -81,8 +81,9 @@ function isOf(kind: Kind, value: object): boolean {
 }
 
 /**
- * The copies of apache-arrow that are installed, that of the program first: programs that `require` it have another copy
- * than those that `import` it. They are loaded when they are needed, and at once: values are read and written in one step.
+ * The installed copies of apache-arrow, the program's first: a program that uses `require` has a different copy than
+ * one that uses `import`. They are loaded synchronously when they are needed, because values are read and written in
+ * one step.
  */
 function* copiesOfArrow(): Generator<Arrow> {
 	const path = pathOfArrow();
@@ -100,7 +101,7 @@ function* copiesOfArrow(): Generator<Arrow> {
 
 const require = nodeModule.createRequire(pathToFileURL(`${process.cwd()}/`));
 
-/** Looks beside this package, which may be part of a bundle and have no place, then where the program is. */
+/** Searches beside this package (which has no place if it is part of a bundle), then beside the program. */
 function pathOfArrow(): string | undefined {
 	const [, program] = process.argv;
 	const here: string | undefined = import.meta.url;

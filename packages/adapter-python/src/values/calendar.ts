@@ -5,13 +5,13 @@ interface Day {
 	readonly day: number;
 }
 
-// A year that begins with March has its leap day at the end, and the days before a month by one formula. `Date` knows the
-// same, in twice the time: lists have many of them.
+// If a year begins with March, its leap day is at the end, and one formula gives the days before a month. `Date` takes
+// twice as long, and lists may contain many dates.
 const DAYS_OF_400_YEARS = 146_097;
 /** From 0000-03-01 to 1970-01-01. */
 const DAYS_TO_1970 = 719_468;
 
-/** The day so many days after 1970-01-01, from the year 1 to 9999. */
+/** The day that is the given number of days after 1970-01-01, from the year 1 to 9999. */
 export function dayAfter(days: number): Day {
 	const sinceMarch = days + DAYS_TO_1970;
 	const centuries4 = whole(sinceMarch / DAYS_OF_400_YEARS);

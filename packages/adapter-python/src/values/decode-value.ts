@@ -1,7 +1,7 @@
 import type { CallSession } from "@snakepit/core/adapter";
 import { ValueDecoder } from "./value-decoder.ts";
 
-/** Reads one image after the other: none reads another one meanwhile. */
+/** Reads one image after the other; reading one never starts reading another. */
 const decoder = new ValueDecoder();
 
 /**
@@ -24,9 +24,10 @@ export function decodeValue(
 }
 
 /**
- * As {@link decodeValue}, of bytes that nobody reads again: a large array may move within them, instead of being copied.
+ * Like {@link decodeValue}, for bytes that are not read again: a large array may be moved within them instead of being
+ * copied.
  *
- * @throws InputError `VALUE_NOT_TRANSFERABLE` when the bytes are not an image.
+ * @throws InputError `VALUE_NOT_TRANSFERABLE` if the bytes are not an image.
  */
 export function decodeReceived(
 	bytes: Uint8Array,

@@ -98,7 +98,7 @@ export function isDType(name: string): name is DType {
 	return Object.hasOwn(DTYPES, name);
 }
 
-/** The dtype that a typed array is sent as; `undefined` for those that are not (`Uint8Array` is bytes). */
+/** The dtype of a typed array when it is sent; `undefined` for types that are not sent as arrays (`Uint8Array` is bytes). */
 export function dtypeOf(array: ArrayBufferView): DType | undefined {
 	const tag = (array as { [Symbol.toStringTag]?: string })[Symbol.toStringTag];
 	// "BigInt64Array" is "int64".

@@ -14,7 +14,7 @@ import { NdArray } from "./nd-array.ts";
 import { describe, NoImage } from "./no-image.ts";
 import { PlainDate, PlainDateTime } from "./plain-date.ts";
 
-// Functions and not a class: an encoder is made for each value, and needs no second object.
+// Functions, not a class: an encoder is created for each value and needs no second object.
 
 export function encodeNumber(writer: ImageWriter, value: number): void {
 	if (Number.isSafeInteger(value) && !Object.is(value, -0))
@@ -35,9 +35,9 @@ export function encodeBigInteger(writer: ImageWriter, value: bigint): void {
 }
 
 /**
- * Writes an object that contains no other values; returns false when the value is not one.
+ * Writes an object that contains no other values; returns false if the value is not one.
  *
- * @param attachment takes large parts; without it everything is in the image.
+ * @param attachment takes large parts; without it, everything is in the image.
  */
 export function encodeLeaf(
 	writer: ImageWriter,
@@ -148,7 +148,7 @@ function encodeText(writer: ImageWriter, type: number, text: string): void {
 	writer.extension(type, bytes.length, () => writer.raw(bytes));
 }
 
-/** What MessagePack's own integers hold. */
+/** The range of MessagePack's own integers. */
 const LEAST_LONG = -(2n ** 63n);
 const MOST_LONG = 2n ** 64n - 1n;
 

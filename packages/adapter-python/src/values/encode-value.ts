@@ -38,7 +38,7 @@ export function encodeValue(
 	);
 }
 
-/** The same. What it returns may be written over by the next image, if it has no more than {@link LENT_BYTES}. */
+/** The same. The next image may overwrite its result, if that has no more than {@link LENT_BYTES}. */
 export function encodeLentValue(
 	value: unknown,
 	options: EncodeOptions,
@@ -110,7 +110,8 @@ class Encoder {
 
 	private object(value: object): void {
 		const prototype: unknown = Object.getPrototypeOf(value);
-		// Nearly all are one of these two; to ask for each of our classes first costs more than a small object.
+		// Nearly all objects are one of these two; checking for each of our classes first would cost more than a small
+		// object.
 		const isUsual =
 			prototype === Object.prototype || prototype === Array.prototype;
 		if (!isUsual && encodeLeaf(this.writer, value, this.attachment)) return;
@@ -252,7 +253,7 @@ function isPlain(prototype: unknown): boolean {
 	);
 }
 
-/** `undefined` while an image is written by it: a getter of the value may have another one written. */
+/** `undefined` while it writes an image: a getter of the value may start writing another one. */
 let lentEncoder: Encoder | undefined = new Encoder(
 	Buffer.allocUnsafeSlow(LENT_BYTES),
 );

@@ -12,11 +12,11 @@ export const EXTENSION = {
 	ndArray: 8,
 	attached: 9,
 	dateTimes: 10,
-	/** Far from the others: it is no value, but refers to an object. */
+	/** Far from the others: it is not a value, but refers to an object. */
 	handle: 32,
 } as const;
 
-/** Containers inside each other; a value that is deeper is a mistake or an attack. */
+/** The deepest nesting of containers; a deeper value is a mistake or an attack. */
 export const MAX_DEPTH = 100;
 
 /** The instants that Python's `datetime` has: years 1 to 9999, in milliseconds since the Unix epoch. */

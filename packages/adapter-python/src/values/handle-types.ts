@@ -7,7 +7,7 @@ export type Anything = any;
 type IsAny<T> = 0 extends 1 & T ? true : false;
 type Method = (...args: Anything) => unknown;
 
-/** The names of the methods of what a handle refers to. */
+/** The names of the methods of the object behind a handle. */
 export type MethodOf<T> = {
 	[Name in keyof T & string]: T[Name] extends Method ? Name : never;
 }[keyof T & string];
@@ -19,13 +19,13 @@ type ParametersOf<T, Name extends keyof T> =
 			? Readonly<Parameters<T[Name]>>
 			: never;
 
-/** What follows a method's name: positional arguments, and those by name. */
+/** The arguments after a method's name: positional ones, and those by name. */
 export type GivenTo<T, Name extends keyof T> =
 	readonly [] extends ParametersOf<T, Name>
 		? [args?: ParametersOf<T, Name>, named?: Named, limits?: CallLimits]
 		:
 				| [args: ParametersOf<T, Name>, named?: Named, limits?: CallLimits]
-				// What is given by name is checked in Python only.
+				// Arguments by name are checked only in Python.
 				| [args: readonly unknown[], named: Named, limits?: CallLimits];
 /** The same of any method. */
 export type Given = readonly [
@@ -52,7 +52,7 @@ export type KeptOf<Result> =
 			? Result
 			: Handle<Result>;
 
-/** What iterating gives, and an index. */
+/** The types of an iteration and of an index. */
 export type ItemOf<T> =
 	IsAny<T> extends true
 		? Anything

@@ -7,11 +7,11 @@ export class MalformedImage extends Error {
 
 /** From this size on, bytes may be views of the message instead of copies; smaller ones may lie in Node's shared pool. */
 const LEAST_VIEW = 65_536;
-/** Up to this length a loop beats the call into the runtime. */
+/** Up to this length, a loop is faster than a call into the runtime. */
 const SHORT_TEXT = 24;
 const REPLACEMENT = "\u{fffd}";
 const TWO_TO_32 = 2 ** 32;
-/** A smaller message does not repay what is made to read a larger one faster. */
+/** For a smaller message, the preparations for fast reading cost more than they save. */
 const LEAST_LARGE = 512;
 /** A power of two; the keys of the records in a list rarely collide in so many slots. */
 const KEY_SLOTS = 64;
@@ -19,7 +19,7 @@ const NO_BYTES = Buffer.alloc(0);
 
 /** Reads the parts of MessagePack formats, never past the end. */
 export class ImageReader {
-	/** Of the timestamp that was read last. */
+	/** The nanoseconds of the timestamp that was read last. */
 	nanoseconds = 0;
 	#bytes: Buffer = NO_BYTES;
 	#floats: DataView | undefined;
@@ -31,14 +31,14 @@ export class ImageReader {
 	#position = 0;
 	/** Where the current value must end: the end of the message, or of the extension around it. */
 	#end = 0;
-	/** The bytes that no container has announced an item for. */
+	/** The bytes that are not reserved for announced items. */
 	#unclaimed = 0;
 
 	/**
 	 * Begins an image.
 	 *
 	 * @param begin of the value within the bytes; it ends before `end`.
-	 * @param use `"read once"`: what has been read of the bytes may be written over.
+	 * @param use `"read once"`: bytes that were read may be overwritten.
 	 */
 	begin(
 		bytes: Uint8Array,
@@ -68,7 +68,7 @@ export class ImageReader {
 		if (left !== 0) this.fail(`${left} bytes after its end`);
 	}
 
-	/** Keeps nothing of it, whether it could be read or not: the next image begins without it. */
+	/** Drops the image, whether it could be read or not, before the next one begins. */
 	release(): void {
 		this.#bytes = NO_BYTES;
 		this.#floats = undefined;
@@ -91,7 +91,7 @@ export class ImageReader {
 		return this.#bytes[this.#position++] as number;
 	}
 
-	/** Reads an unsigned integer of so many bytes. */
+	/** Reads an unsigned integer of the given number of bytes. */
 	unsigned(size: 1 | 2 | 4): number {
 		const at = this.#take(size);
 		let value = this.#bytes[at] as number;
@@ -100,7 +100,7 @@ export class ImageReader {
 		return value;
 	}
 
-	/** Reads a signed integer of so many bytes. */
+	/** Reads a signed integer of the given number of bytes. */
 	signed(size: 1 | 2 | 4): number {
 		const unused = 32 - 8 * size;
 		return (this.unsigned(size) << unused) >> unused;
@@ -111,7 +111,7 @@ export class ImageReader {
 		return this.#bytes.readBigInt64BE(this.#take(8));
 	}
 
-	/** Reads an unsigned integer of 8 bytes: a number where it is safe, otherwise a bigint. */
+	/** Reads an unsigned integer of 8 bytes: a number if it is safe, otherwise a bigint. */
 	unsignedLong(): number | bigint {
 		const at = this.#take(8);
 		const high = this.#bytes.readUInt32BE(at);
@@ -120,7 +120,7 @@ export class ImageReader {
 			: this.#bytes.readBigUInt64BE(at);
 	}
 
-	/** Reads MessagePack's timestamp of so many bytes: its seconds since the Unix epoch, and {@link nanoseconds}. */
+	/** Reads MessagePack's timestamp of the given number of bytes: its seconds since the Unix epoch, and {@link nanoseconds}. */
 	timestamp(size: number): number {
 		if (size !== 4 && size !== 8 && size !== 12)
 			this.fail(`a timestamp of ${size} bytes`);
@@ -194,8 +194,8 @@ export class ImageReader {
 	}
 
 	/**
-	 * Returns bytes that {@link binary} returned where a typed array can begin, if that takes no other memory: those of a
-	 * message that is read once move within it, over their own length, which has been read.
+	 * Moves bytes that {@link binary} returned to a place where a typed array can begin, if that needs no other memory:
+	 * within a message that is read only once, they move over their own length field.
 	 */
 	aligned(bytes: Uint8Array, alignment: number): Uint8Array {
 		const { buffer, byteOffset, byteLength } = bytes;
@@ -233,7 +233,7 @@ export class ImageReader {
 
 	#unicode(start: number, size: number): string {
 		const text = this.#bytes.toString("utf8", start, start + size);
-		// What stands for bytes that are no text may also be in the text itself.
+		// The replacement character for invalid bytes may also occur in the text itself.
 		if (
 			text.includes(REPLACEMENT) &&
 			!isUtf8(this.#bytes.subarray(start, start + size))

@@ -1,10 +1,10 @@
 import { EXTENSION } from "./extension-types.ts";
 import { NoImage } from "./no-image.ts";
 
-/** As much as most images have. */
+/** The size of most images. */
 export const SMALL_IMAGE_BYTES = 512;
 const TWO_TO_32 = 2 ** 32;
-/** Up to here a loop beats the call into the runtime. */
+/** Up to this length, a loop is faster than a call into the runtime. */
 const SHORT_TEXT = 31;
 
 /** A guess for an extension of unknown size: most have a length of one byte. */
@@ -26,7 +26,7 @@ export class ImageWriter {
 	/**
 	 * Begins an image.
 	 *
-	 * @param limit more bytes than this are a {@link NoImage} `MESSAGE_TOO_LARGE`.
+	 * @param limit more bytes than this throw a {@link NoImage} `MESSAGE_TOO_LARGE`.
 	 * @param headBytes of room before the image.
 	 */
 	begin(limit: number, headBytes: number): void {
@@ -34,7 +34,7 @@ export class ImageWriter {
 		this.length = headBytes;
 	}
 
-	/** Ends it, also one that is not whole. */
+	/** Ends the image, even if it is incomplete. */
 	finish(): Uint8Array {
 		const image = this.bytes.subarray(0, this.length);
 		// A large one is not kept here.
@@ -108,7 +108,7 @@ export class ImageWriter {
 	text(value: string): void {
 		if (value.length <= SHORT_TEXT && this.asciiText(value)) return;
 		const size = Buffer.byteLength(value, "utf8");
-		// As many bytes as characters are ASCII.
+		// If it has as many bytes as characters, it is ASCII.
 		if (size !== value.length && !value.isWellFormed()) {
 			throw new NoImage(
 				"is text with a lone surrogate, which no encoding can represent; repair it with toWellFormed(), or send bytes",

@@ -25,7 +25,7 @@ export function readDateTime(reader: ImageReader, size: number): PlainDateTime {
 	return dateTimeAfter(seconds, Number(microsecond));
 }
 
-/** Reads a list of so many of them, which are written as the timestamps that they would be in UTC. */
+/** Reads a list of the given number of date-times, which are written as the timestamps that they would be in UTC. */
 export function readDateTimes(
 	reader: ImageReader,
 	count: number,
@@ -56,7 +56,7 @@ export function encodeDateTime(
 	writer.extension(EXTENSION.dateTime, bytes.length, () => writer.raw(bytes));
 }
 
-/** Whether all items are dates with a time of this copy of the package; false where there are none. */
+/** Whether all items are dates with a time of this copy of the package; false if there are none. */
 export function areDateTimes(
 	items: readonly unknown[],
 ): items is readonly PlainDateTime[] {

@@ -1,7 +1,7 @@
 import { InputError } from "@snakepit/core";
 import { type InputErrorCode, messageOf } from "@snakepit/core/adapter";
 
-/** A value, or a part of it, that cannot cross. The path grows while the error leaves the containers around it. */
+/** A value, or a part of it, that cannot be sent. The path grows while the error passes the containers around it. */
 export class NoImage extends Error {
 	override readonly name = "NoImage";
 	readonly code: InputErrorCode;
@@ -9,7 +9,7 @@ export class NoImage extends Error {
 
 	/**
 	 * @param problem continues a sentence that begins with the path: `is a function`.
-	 * @param cause what the value's own code threw.
+	 * @param cause the error that the value's own code threw.
 	 */
 	constructor(
 		problem: string,
@@ -20,7 +20,7 @@ export class NoImage extends Error {
 		this.code = code;
 	}
 
-	/** Of what was thrown while a value was read: by a getter or a proxy, for example. */
+	/** Converts an error that was thrown while a value was read, for example by a getter or a proxy. */
 	static of(thrown: unknown): NoImage {
 		if (thrown instanceof NoImage) return thrown;
 		const problem = `cannot be read: ${messageOf(thrown)}`;
@@ -49,7 +49,7 @@ export class NoImage extends Error {
 	}
 }
 
-/** The place of a property, as one would write it in a program. */
+/** The place of a property, in the notation of a program. */
 export function propertyPlace(key: string): string {
 	return /^[A-Za-z_$][\w$]*$/.test(key)
 		? `.${key}`
@@ -81,7 +81,7 @@ export function describe(value: unknown): string {
 
 const ARROW_VECTOR = Symbol.for("apache-arrow/Vector");
 
-/** What can be sent instead of an object of JavaScript's own classes, by its tag. */
+/** The value to send instead of an object of a built-in JavaScript class, by its tag. */
 const INSTEAD: Readonly<Record<string, string>> = {
 	URL: "send its text: url.href",
 	URLSearchParams: "send its text: String(parameters)",
@@ -89,7 +89,7 @@ const INSTEAD: Readonly<Record<string, string>> = {
 	Error: "send its message",
 };
 
-/** What to do with an object of a class that cannot cross. */
+/** What to do with an object of a class that cannot be sent. */
 export function remedyFor(value: object): string {
 	// The only part of apache-arrow that a program takes out of its tables.
 	if (ARROW_VECTOR in value) return "put it in a table: new Table({ column })";

@@ -110,7 +110,7 @@ export class PlainDateTime {
 		);
 	}
 
-	/** As Python's `isoformat`: microseconds only where there are some. */
+	/** Like Python's `isoformat`: with microseconds only if there are some. */
 	toString(): string {
 		const date = `${digits(this.year, 4)}-${digits(this.month, 2)}-${digits(this.day, 2)}`;
 		const time = `${digits(this.hour, 2)}:${digits(this.minute, 2)}:${digits(this.second, 2)}`;
@@ -129,7 +129,7 @@ export function secondsOf(value: PlainDateTime): number {
 }
 
 /**
- * The date and time so many seconds and microseconds after 1970-01-01T00:00:00.
+ * The date and time that is the given seconds and microseconds after 1970-01-01T00:00:00.
  *
  * @throws RangeError when it is outside the years 1 to 9999.
  */

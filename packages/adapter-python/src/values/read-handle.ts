@@ -2,7 +2,7 @@ import type { CallSession } from "@snakepit/core/adapter";
 import { Handle } from "./handle.ts";
 import type { ImageReader } from "./image-reader.ts";
 
-/** The handle that an extension holds: a token, and the name of the object's class. */
+/** Reads the handle in an extension: a token, and the name of the object's class. */
 export function readHandle(
 	reader: ImageReader,
 	[token, type]: readonly unknown[],

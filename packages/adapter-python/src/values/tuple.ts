@@ -13,7 +13,7 @@ export class Tuple<Item = unknown> extends Array<Item> {
 	/** For the compiler only: an object that merely has the same properties is not a `Tuple`. */
 	declare protected readonly brand: "Tuple";
 
-	/** Its type has that of each item at its place. */
+	/** Its type contains the type of each item at its place. */
 	static override of<Items extends unknown[]>(
 		...items: Items
 	): Tuple<Items[number]> & Items {

@@ -2,9 +2,9 @@ import type { CallSession } from "@snakepit/core/adapter";
 import { decodeValue } from "./decode-value.ts";
 import { Handle } from "./handle.ts";
 
-/** Releases the object of a handle that no caller gets, as its call was cancelled. Other values need nothing. */
+/** Releases the object of a handle that no caller gets, because its call was cancelled. Other values need nothing. */
 export function releaseUnclaimed(value: unknown): void {
-	// Where this fails, the end of the session releases it.
+	// If this fails, the end of the session releases it.
 	if (value instanceof Handle) value.release().catch(() => {});
 }
 
@@ -17,6 +17,6 @@ export function releaseUnread(
 	try {
 		releaseUnclaimed(decodeValue(image, undefined, 0, image.length, session));
 	} catch {
-		// It is no value, and nobody wants it.
+		// It is not a value, and it is not needed.
 	}
 }

@@ -11,7 +11,7 @@ import { readHandle } from "./read-handle.ts";
 import { bigInteger, safeWhereItFits } from "./read-integers.ts";
 import { Tuple } from "./tuple.ts";
 
-/** An array of numbers is written with two levels of its own, which do not count for the sender. */
+/** An array of numbers is written with two own levels, which the sender does not count. */
 const ND_ARRAY_LEVELS = 2;
 /** V8 keeps an array that is made longer than this as a slow dictionary. */
 const LONGEST_RESERVED = 2 ** 24;

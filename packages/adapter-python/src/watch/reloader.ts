@@ -1,9 +1,9 @@
 import type { ReloadablePool } from "@snakepit/core/adapter";
 import { SourceWatch } from "./source-watch.ts";
 
-/** An editor, a formatter or a checkout changes several files, or one several times, within less. */
+/** An editor, a formatter or a checkout changes several files, or one file several times, within a shorter time. */
 const SETTLE_MS = 50;
-/** As Python names the files of a traceback, and of a syntax error. */
+/** The names of files in Python's tracebacks and syntax errors. */
 const NAMED = /^\s*File "([^"\n]+\.py)", line \d+/gm;
 /** Files of Python itself and of packages do not change while tools are written. */
 const INSTALLED = /\/(site-packages|dist-packages|lib\/python3[^/]*)\//;
@@ -39,7 +39,7 @@ export class Reloader {
 	}
 
 	#settle(): void {
-		// What changes during a reload is loaded by another one after it.
+		// Changes during a reload are loaded by another reload after it.
 		if (this.#phase !== "waiting") return;
 		this.#settling?.cancel();
 		this.#settling = this.#pool.after(SETTLE_MS, () => void this.#reload());
@@ -53,7 +53,7 @@ export class Reloader {
 		const error = await this.#pool.reload(files, this.#parent);
 		if (this.#isClosed()) return;
 		this.#phase = "waiting";
-		// What could not be loaded may be in a file that no worker knows, or is not there yet.
+		// The file that could not be loaded may be unknown to the workers, or may not exist yet.
 		this.#watch.strangers = error === undefined ? "ignored" : "reported";
 		for (const file of filesNamedIn(error?.message ?? ""))
 			this.#watch.add(file, begunMs);

@@ -1,7 +1,7 @@
 import { type FSWatcher, type Stats, statSync, watch } from "node:fs";
 import { basename, dirname, join, sep } from "node:path";
 
-/** A directory that is watched; `missing` where there is none, so that its parent is. */
+/** A watched directory; `missing` if it does not exist, so that its parent is watched. */
 interface Watched {
 	readonly watcher: FSWatcher | "missing";
 	readonly inode: number | undefined;
@@ -14,11 +14,11 @@ interface Look {
 }
 
 /**
- * Reports files that change, by watching their directories: an editor that writes another file and renames it, and a
- * checkout that replaces a directory, change no file that could be watched itself. It does not hold the program open.
+ * Reports files that change, by watching their directories: an editor that renames a new file, or a checkout that
+ * replaces a directory, does not change a watched file itself. It does not keep the program running.
  */
 export class SourceWatch {
-	/** Whether Python files beside the known ones, and new directories, are reported, too. */
+	/** Whether new directories, and Python files beside the known ones, are also reported. */
 	strangers: "ignored" | "reported" = "ignored";
 	readonly #onChange: (file: string) => void;
 	readonly #files = new Map<string, string>();
@@ -32,11 +32,11 @@ export class SourceWatch {
 	/** Watches a file that was read after a moment, and reports it at once if it has changed since. */
 	add(file: string, sinceMs: number): void {
 		if (this.#files.has(file)) return;
-		// In this order: what changes in between is seen twice, and not never.
+		// The order matters: a change in between is then seen twice instead of never.
 		this.#watchDirectory(dirname(file));
 		const { stamp, mtimeMs } = lookAt(file);
 		this.#files.set(file, stamp);
-		// A time to come is no change: it would be one for ever.
+		// A time in the future does not count as a change: it would count for ever.
 		if (mtimeMs !== undefined && mtimeMs > sinceMs && mtimeMs <= Date.now())
 			this.#onChange(file);
 	}
@@ -88,7 +88,7 @@ export class SourceWatch {
 		this.#onChange(file);
 	}
 
-	/** Watches a directory anew where another one has its name by now. */
+	/** Watches a directory again if another one now has its name. */
 	#compare(directory: string): void {
 		if (this.#directories.get(directory)?.inode !== inodeOf(directory))
 			this.#again(directory);
@@ -146,7 +146,7 @@ function isDirectory(path: string): boolean {
 	return statOf(path)?.isDirectory() ?? false;
 }
 
-/** Nothing, too, where this user may not look. */
+/** Also nothing if this user may not read it. */
 function statOf(path: string): Stats | undefined {
 	try {
 		return statSync(path);

@@ -5,7 +5,7 @@ import { Reloader } from "./reloader.ts";
 /** The source files that the workers of an adapter have loaded, and the pools that are reloaded when one changes. */
 export class WatchedSources {
 	readonly #parent: "kept" | "renewed";
-	/** With the moment after which each was loaded, in milliseconds since the Unix epoch. */
+	/** Each with the time after which it was loaded, in milliseconds since the Unix epoch. */
 	readonly #files = new Map<string, number>();
 	readonly #reloaders = new Set<Reloader>();
 
@@ -22,7 +22,7 @@ export class WatchedSources {
 		for (const reloader of this.#reloaders) reloader.add(files, sinceMs);
 	};
 
-	/** Reloads the pool from now on; returns what ends that. */
+	/** Reloads the pool from now on; returns a function that stops this. */
 	watch(pool: ReloadablePool): () => void {
 		const reloader = new Reloader(pool, this.#parent);
 		this.#reloaders.add(reloader);

@@ -1,6 +1,6 @@
 import type { ResolvedOptions } from "../options.ts";
 
-/** What workers depend on: without the functions of this program, which another load of a module makes anew. */
+/** The options that workers depend on. The functions of this program are left out, because loading a module again creates new ones. */
 export function comparedOptions(options: ResolvedOptions): unknown {
 	const { hostFunctions, kind, environment, ...rest } = options;
 	const { requirements, python, directory } = environment ?? {};

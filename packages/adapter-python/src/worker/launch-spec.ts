@@ -19,11 +19,11 @@ import { preloadChoice } from "./preload-choice.ts";
 import { HOST_PACKAGE, PROTOCOL } from "./same-release.ts";
 import { fairThreads, threadLimits } from "./thread-limits.ts";
 
-/** A worker warns when it gets no ping for so long: ten of core's intervals. */
+/** A worker warns if it gets no ping for this long: ten of core's intervals. */
 const SILENCE_WARN_MS = 30_000;
-/** `faulthandler` writes all stacks on it, by force: only a worker that is about to be ended gets it. */
+/** `faulthandler` writes all stacks when this signal arrives: only a worker that is about to be ended gets it. */
 const DUMP_SIGNAL = "SIGQUIT";
-/** From this version on `-P` keeps the working directory out of the module path. */
+/** From this version on, `-P` keeps the working directory out of the module path. */
 const SAFE_PATH = [3, 11] as const;
 
 const LOG_LEVELS = {
@@ -34,12 +34,12 @@ const LOG_LEVELS = {
 	critical: 50,
 } as const;
 
-/** Where a worker listens. One letter, since the path of a socket has at most 104 bytes. */
+/** Where a worker listens. One letter, because the path of a socket has at most 104 bytes. */
 export function socketPath(slot: WorkerSlot): string {
 	return join(slot.directory, "s");
 }
 
-/** With these the bridge may answer that it cannot start (docs/bridge-protocol.md). */
+/** The codes with which the bridge may report that it cannot start (docs/bridge-protocol.md). */
 const REFUSAL_CODES: readonly (PythonStartErrorCode | StartErrorCode)[] = [
 	"PROTOCOL_MISMATCH",
 	"PYTHON_TOO_OLD",
@@ -94,7 +94,7 @@ export function launchSpec(
 	};
 }
 
-/** What to execute as the preloaded parent of a pool, if it has one: with the variables of its workers, but for those that differ between slots. */
+/** What to execute as the preloaded parent of a pool, if it has one: with the variables of its workers, except those that differ between slots. */
 export function preloadSpec(
 	place: PreloadPlace,
 	interpreter: Interpreter,
@@ -126,7 +126,7 @@ export type ProgramPlace = Pick<
 	"slots" | "runId" | "callsPerWorker" | "startTimeoutMs"
 >;
 
-/** What to execute for a program of the bridge that is none of its workers; its payload is what those are told. */
+/** What to execute for a program of the bridge that is not a worker; it gets the same payload as workers. */
 export function bridgeSpec(
 	command: string,
 	place: ProgramPlace,
@@ -158,7 +158,7 @@ export function remoteEnv(
 	return Object.fromEntries(env.map(([name, value]) => [name, value ?? null]));
 }
 
-/** What the bridge's programs have in common: the interpreter, its switches, the environment. */
+/** The common parts of the bridge's programs: the interpreter, its switches, the environment. */
 function programSpec(
 	command: string,
 	{ slots, runId }: Pick<WorkerSlot, "slots" | "runId">,
@@ -227,13 +227,13 @@ function commonPayload(
 	};
 }
 
-/** Which values cross beside frames to another machine: over a network they are messages, and have the limit of those. */
+/** Which values travel beside frames to another machine: over a network, they are messages and have the limit of messages. */
 export function relayedLimits(maxMessageBytes: number): SharingLimits {
 	const { fromBytes } = DEFAULTS.sharedMemory;
 	return { fromBytes, limitBytes: maxMessageBytes };
 }
 
-/** How values are shared with the worker of one slot; nothing where they are not. */
+/** How values are shared with the worker of one slot; `undefined` if they are not shared. */
 export function sharedMemorySetting(
 	{ sharedDirectory }: WorkerSlot,
 	{ sharedMemory }: Pick<ResolvedOptions, "sharedMemory">,

@@ -4,7 +4,7 @@ import {
 	type ResolvedPreload,
 } from "../options.ts";
 
-/** With fewer workers the parent costs more than it saves. */
+/** With fewer workers, the parent costs more than it saves. */
 const LEAST_WORKERS = 4;
 
 /** What the preloaded parent of a pool imports, if it has one. */
@@ -14,7 +14,8 @@ export function preloadChoice(
 	platform: NodeJS.Platform,
 ): ResolvedPreload | "off" {
 	if (preload !== "auto") return preload;
-	// Variables of one worker may be for its interpreter or its linker, which read them when a program is executed.
+	// A worker's own variables may be meant for its interpreter or linker, which read them only when a program is
+	// executed.
 	const isFor =
 		platform === "linux" &&
 		workers >= LEAST_WORKERS &&

@@ -41,7 +41,7 @@ export function fittingBridge(
 	return `snakepit-bridge${extras}==${releaseOf(adapter)}.*`;
 }
 
-/** Which version a build has that was never published. */
+/** The version of a build that was never published. */
 const UNPUBLISHED = "0.0.0";
 
 /** Where the bridge is for a package that was built in a clone; empty for a published one. */
@@ -52,7 +52,7 @@ export function cloneNote(extra?: string, adapter: string = VERSION): string {
 		: "";
 }
 
-/** The packages do not match: which has which version, and how to fix it. */
+/** The error if the packages do not match: their versions, and how to fix it. */
 export function releaseMismatch(
 	who: string,
 	bridge: string,

@@ -14,8 +14,8 @@ export function fairThreads(parallelism: number, slots: number): number {
 }
 
 /**
- * The variables that limit the threads of numerical libraries, without those that
- * the user has set, or that would overrule one the user has set.
+ * The variables that limit the threads of numerical libraries, except those that the user has set, or that would
+ * override one of the user's.
  */
 export function threadLimits(
 	threads: number,
