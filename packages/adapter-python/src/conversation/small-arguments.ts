@@ -1,9 +1,9 @@
 import { LENT_BYTES } from "../channel/frame-channel.ts";
 import { NdArray } from "../values/nd-array.ts";
 
-/** As much as a small frame has, roughly in bytes. A call that is taken back is encoded again. */
+/** About the bytes of a small frame. A call that is taken back is encoded again. */
 const MOST = LENT_BYTES;
-/** What a value takes besides its text or its bytes. */
+/** The size of a value besides its text or bytes. */
 const EACH = 8;
 /** What one takes that has no parts and is not plain, such as a date. */
 const INSTANT = 24;
@@ -39,6 +39,6 @@ function leftAfterClass(value: object, rest: number): number {
 	if (ArrayBuffer.isView(value)) return rest - value.byteLength;
 	if (value instanceof NdArray) return rest - value.data.byteLength;
 	if (value instanceof Date) return rest - INSTANT;
-	// Of other classes only the caller's encoder knows the size.
+	// Only the caller's encoder knows the size of other classes.
 	return -1;
 }

@@ -38,7 +38,7 @@ export function build(
 	signal.throwIfAborted();
 	return new Promise((resolve, reject) => {
 		requireToSpawn(3);
-		// A group of its own, which the builder ends when its standard input does.
+		// Its own group, which the builder ends when its standard input ends.
 		const child = spawn(interpreter, ["-I", "-c", BUILDER_PROGRAM], {
 			stdio: ["pipe", "pipe", "pipe"],
 			detached: true,
