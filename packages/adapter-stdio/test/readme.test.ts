@@ -3,7 +3,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
-test("the README's program runs", () => {
+test.each([
+	["main.ts", "7\n"],
+	["lines.ts", "HELLO\n"],
+])("the README's program %s runs", (program, output) => {
 	const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
 	const place = mkdtempSync(join(import.meta.dirname, ".snippets-"));
 	try {
@@ -13,14 +16,14 @@ test("the README's program runs", () => {
 			writeFileSync(join(place, name), code);
 		const { stdout, stderr } = spawnSync(
 			process.execPath,
-			["--conditions=snakepit-source", "main.ts"],
+			["--conditions=snakepit-source", program],
 			{
 				cwd: place,
 				encoding: "utf8",
 				env: { ...process.env, XDG_STATE_HOME: place },
 			},
 		);
-		expect({ stdout, stderr }).toEqual({ stdout: "7\n", stderr: "" });
+		expect({ stdout, stderr }).toEqual({ stdout: output, stderr: "" });
 	} finally {
 		rmSync(place, { recursive: true, force: true });
 	}
