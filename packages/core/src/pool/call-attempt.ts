@@ -18,6 +18,7 @@ import type { Attempt, AttemptView } from "../worker/worker-parts.ts";
 import type { Clock, Timer } from "../world.ts";
 import { noConnection, translate } from "./attempt-errors.ts";
 import type { Call } from "./call.ts";
+import { named } from "./call-errors.ts";
 import type { Attempted } from "./work.ts";
 
 /** What an attempt reports to. */
@@ -210,7 +211,7 @@ export class CallAttempt
 		const grace = afterRunning(clock, cancelGraceMs, () =>
 			worker.condemn(
 				"stuck",
-				`call ${call.callId} (${call.command}) did not finish within ${cancelGraceMs} ms after it was cancelled (calls.cancelGraceMs)`,
+				`${named(call)} did not finish within ${cancelGraceMs} ms after it was cancelled (calls.cancelGraceMs)`,
 			),
 		);
 		this.#state = { kind: "cancelling", grace, reason };

@@ -29,6 +29,33 @@ export function noWorker(error: StartError, call: Call): StartError {
 	});
 }
 
+/** A call as messages name it, in the middle of a sentence. */
+export function named({
+	callId,
+	command,
+	work,
+}: Pick<Call, "callId" | "command" | "work">): string {
+	return work.shape === "lease"
+		? `lease ${callId}`
+		: `call ${callId} (${command})`;
+}
+
+function begin(sentence: string): string {
+	return sentence.charAt(0).toUpperCase() + sentence.slice(1);
+}
+
+/** What a call does: it is … */
+function doing({ state }: Pick<Call, "state">): string {
+	switch (state.kind) {
+		case "running":
+			return "running";
+		case "pausing":
+			return "pausing before its next attempt";
+		default:
+			return "waiting for a worker";
+	}
+}
+
 function ranOf(call: Pick<Call, "attempts">): Ran {
 	return call.attempts > 0 ? "maybe" : "no";
 }
@@ -41,7 +68,7 @@ export function queueTimedOut(
 	return new QueueError({
 		code: "QUEUE_TIMEOUT",
 		ran: ranOf(call),
-		message: `Call ${call.callId} (${call.command}) waited ${call.queueTimeoutMs} ms for a worker of pool ${pool}, with ${waiting} ${waiting === 1 ? "call" : "calls"} waiting. Add workers (size.max), or wait longer (queueTimeoutMs).`,
+		message: `${begin(named(call))} waited ${call.queueTimeoutMs} ms for a worker of pool ${pool}, with ${waiting} ${waiting === 1 ? "call" : "calls"} waiting. Add workers (size.max), or wait longer (queueTimeoutMs).`,
 	});
 }
 
@@ -50,25 +77,31 @@ export function poolClosed(pool: string, command: string): QueueError {
 	return new QueueError({
 		code: "POOL_CLOSED",
 		ran: "no",
-		message: `Pool ${pool} is closed, so "${command}" was not run. Make calls before close().`,
+		message: `Pool ${pool} is closed, so "${command}" was not run. A pool closes with close(), with its run, when it cannot be started, and when the program has nothing left to do.`,
+	});
+}
+
+/** Of a pool that was closed before it was open. */
+export function closedWhileOpening(pool: string): QueueError {
+	return new QueueError({
+		code: "POOL_CLOSED",
+		ran: "no",
+		message: `Pool ${pool} was closed before it was open: with its run, or because the program ends.`,
 	});
 }
 
 /** Of a call that was there when its pool was closed. */
 export function cutByClose(
 	pool: string,
-	call: Pick<Call, "command" | "attempts" | "state">,
+	call: Pick<Call, "command" | "attempts" | "state" | "work">,
 	drainMs: number,
 ): QueueError {
-	const { command, state } = call;
-	const what =
-		state.kind === "running"
-			? `was still running after ${drainMs} ms`
-			: `was still waiting for a worker after ${drainMs} ms`;
+	const { command, work } = call;
+	const what = work.shape === "lease" ? "a lease" : `"${command}"`;
 	return new QueueError({
 		code: "POOL_CLOSED",
 		ran: ranOf(call),
-		message: `Pool ${pool} was closed while "${command}" ${what}: close() waits stop.drainMs for calls, or the drainMs that you pass; a signal waits less.`,
+		message: `Pool ${pool} was closed while ${what} was still ${doing(call)} after ${drainMs} ms: close() waits stop.drainMs for calls, or the drainMs that you pass; a signal waits less.`,
 	});
 }
 
@@ -77,16 +110,12 @@ export function timedOut(
 	call: Call,
 	nowMs: number,
 ): CallTimeoutError {
-	const running = call.state.kind === "running";
-	const where = running
-		? "while it was running"
-		: "while it waited for a worker";
 	// The timer may ring a little early: nothing passes before its time.
 	const passedMs = Math.max(nowMs, call.deadlineMs ?? nowMs) - call.acceptedMs;
 	return new CallTimeoutError({
 		code: "CALL_TIMEOUT",
 		ran: ranOf(call),
-		message: `Call ${call.callId} (${call.command}) of pool ${pool} passed its deadline after ${Math.round(passedMs)} ms, ${where} (timeoutMs).`,
+		message: `${begin(named(call))} of pool ${pool} passed its deadline after ${Math.round(passedMs)} ms, while it was ${doing(call)} (timeoutMs).`,
 	});
 }
 
@@ -98,7 +127,7 @@ export function aborted(
 	return new CallAbortedError({
 		code: "CALL_ABORTED",
 		ran: ranOf(call),
-		message: `Call ${call.callId} (${call.command}) of pool ${pool} was aborted by its caller.`,
+		message: `${begin(named(call))} of pool ${pool} was aborted by its caller.`,
 		cause: reason,
 	});
 }

@@ -124,7 +124,11 @@ export class Calls implements AttemptListener {
 	): Call {
 		checkCall(command, options);
 		const { clock, reports, sessions } = this.#setting;
-		if (this.#phase === "closed") throw poolClosed(this.#pool, command);
+		if (this.#phase === "closed")
+			throw poolClosed(
+				this.#pool,
+				work.shape === "lease" ? "pool.use" : command,
+			);
 		if (this.#phase === "open" && session !== undefined) sessions.use(session);
 		const nowMs = clock.now();
 		const call = newCall(

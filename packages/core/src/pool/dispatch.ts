@@ -9,6 +9,7 @@ import type { GiveUp } from "./call-watch.ts";
 import type { Occurrence } from "./next-step.ts";
 import type { OutstandingCalls } from "./outstanding-calls.ts";
 import { Scheduler } from "./scheduler.ts";
+import type { SessionTable } from "./session-table.ts";
 import type { PoolSize } from "./sizing.ts";
 
 interface Wait {
@@ -23,6 +24,7 @@ interface DispatchSetting {
 	/** How many calls that waited are sent in one turn of the event loop. */
 	readonly dispatchesAtOnce: number;
 	readonly outstanding: OutstandingCalls;
+	readonly sessions: SessionTable;
 	readonly reports: CallReports;
 	readonly listener: AttemptListener;
 	readonly giveUp: GiveUp;
@@ -162,7 +164,7 @@ export class Dispatch {
 		}
 		call.attempts++;
 		if (call.session !== undefined)
-			call.session.incarnation = worker.ref.incarnation;
+			this.#setting.sessions.bind(call.session, worker.ref.incarnation);
 		call.state = { kind: "running", attempt };
 		attempt.begin(nowMs);
 		worker.calls.add(attempt);

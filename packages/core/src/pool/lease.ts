@@ -86,7 +86,7 @@ function noClient(): InputError {
 function lost(cause: unknown): ConnectionBrokenError {
 	return new ConnectionBrokenError({
 		ran: "maybe",
-		message: `the task of a lease failed as the conversation ended: ${String(cause)}`,
+		message: `the task of a lease failed as the conversation ended: ${messageOf(cause)}`,
 		cause,
 	});
 }

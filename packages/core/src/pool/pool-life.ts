@@ -3,7 +3,7 @@ import type { SnakepitEvent } from "../events.ts";
 import type { ResolvedOptions } from "../options.ts";
 import { asError } from "../thrown.ts";
 import type { World } from "../world.ts";
-import { cutByClose, poolClosed } from "./call-errors.ts";
+import { closedWhileOpening, cutByClose } from "./call-errors.ts";
 import type { Calls } from "./calls.ts";
 import type { PoolCompanion } from "./pool-setting.ts";
 import type { SessionTable } from "./session-table.ts";
@@ -61,15 +61,15 @@ export class PoolLife {
 		const endHold = world.host.keepAlive();
 		try {
 			await adapter.prepare?.(this.#preparing.signal);
-			if (this.isClosing) throw poolClosed(pool, "createPool");
+			if (this.isClosing) throw closedWhileOpening(pool);
 			for (const note of adapter.notes?.() ?? []) {
 				const wallMs = clock.wall();
 				emit({ type: "pool.adapter_noted", wallMs, ...about, note });
 			}
 			await companion?.open((error) => calls.failWaiting(error));
-			if (this.isClosing) throw poolClosed(pool, "createPool");
+			if (this.isClosing) throw closedWhileOpening(pool);
 			await workerSet.open();
-			if (this.isClosing) throw poolClosed(pool, "createPool");
+			if (this.isClosing) throw closedWhileOpening(pool);
 			// Before anybody hears that it is open, and may close it.
 			this.#endWatch = adapter.watch?.(workerSet.reloads) ?? this.#endWatch;
 		} catch (error) {

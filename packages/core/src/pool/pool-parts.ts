@@ -36,7 +36,10 @@ export function poolParts(setting: PoolSetting): PoolParts {
 		clock,
 		options.sessions,
 		hub.emit,
-		(session) => dropState(session, workerSet),
+		(session) => {
+			dropState(session, workerSet);
+			workerSet.retireUnneeded();
+		},
 	);
 	const calls = new Calls({
 		options,

@@ -27,6 +27,8 @@ export interface Session {
 export class SessionTable {
 	/** The one that was used last comes last. */
 	readonly #sessions = new Map<string, Session>();
+	/** How many strict sessions need a process, calls that outlive their session included. */
+	readonly #needed = new Map<string, number>();
 	readonly #pool: string;
 	readonly #clock: Clock;
 	readonly #limits: { readonly ttlMs: number; readonly limit: number };
@@ -106,10 +108,17 @@ export class SessionTable {
 		this.#used(session);
 	}
 
+	/** A call of the session begins in this process. */
+	bind(session: Session, incarnation: string): void {
+		if (session.affinity === "strict" && session.incarnation === undefined)
+			this.#needed.set(incarnation, (this.#needed.get(incarnation) ?? 0) + 1);
+		session.incarnation = incarnation;
+	}
+
 	done(session: Session): void {
 		session.pending--;
 		// Closed while its calls were outstanding: they had their state to the end.
-		if (session.state !== "open" && session.pending === 0) this.#onEnd(session);
+		if (session.state !== "open" && session.pending === 0) this.#over(session);
 		if (session.state === "open") this.#used(session);
 	}
 
@@ -134,7 +143,18 @@ export class SessionTable {
 			sessionId: session.id,
 			reason: how,
 		});
-		if (session.pending === 0) this.#onEnd(session);
+		if (session.pending === 0) this.#over(session);
+	}
+
+	/** Neither the session nor a call of it is left. */
+	#over(session: Session): void {
+		const { affinity, incarnation } = session;
+		if (affinity === "strict" && incarnation !== undefined) {
+			const left = (this.#needed.get(incarnation) ?? 1) - 1;
+			if (left > 0) this.#needed.set(incarnation, left);
+			else this.#needed.delete(incarnation);
+		}
+		this.#onEnd(session);
 	}
 
 	/** The process is gone: the strict sessions that lived in it are lost. */
@@ -145,14 +165,10 @@ export class SessionTable {
 		}
 	}
 
-	/** Whether a strict session still needs this process. */
+	/** Whether a strict session, or a call of one that was closed, still needs this process. */
 	needs(incarnation: string): boolean {
 		this.#expire();
-		for (const session of this.#sessions.values()) {
-			if (session.affinity === "strict" && session.incarnation === incarnation)
-				return true;
-		}
-		return false;
+		return this.#needed.has(incarnation);
 	}
 
 	endAll(): void {

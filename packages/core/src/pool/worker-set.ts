@@ -84,7 +84,7 @@ export class WorkerSet implements WorkerListener {
 			onWorn: (worker, reason) => {
 				if (this.#phase === "open") this.#succession.begin(worker, reason);
 			},
-			onLook: () => this.#replaced.retireUnneeded(),
+			onLook: () => this.retireUnneeded(),
 		});
 		this.#replaced = new ReplacedWorkers(setting.sessions, setting.calls);
 		this.#rounds = new HeartbeatRounds(world.clock);
@@ -175,6 +175,11 @@ export class WorkerSet implements WorkerListener {
 			missing--;
 			this.#starts.refill(slot);
 		}
+	}
+
+	/** Retires workers that are replaced, and that no session needs any more. */
+	retireUnneeded(): void {
+		this.#replaced.retireUnneeded();
 	}
 
 	/** Has as many workers from now on: starts what is missing, and retires what is too much. */

@@ -16,6 +16,7 @@ test.each([
 			deadlineMs: 120,
 			begun: 0,
 			state: { kind: "running" },
+			work: { shape: "unary" },
 		} as Partial<Call> as Call;
 		const { message } = timedOut("p", call, 20 + noticedMs);
 		expect(message).toContain(`passed its deadline after ${reported}`);

@@ -114,7 +114,7 @@ test("a call that the close found waiting says so, and not that it came too late
 	await close({ drainMs: 70 });
 	await rejected;
 	await running;
-	await expect(pool.execute("hang")).rejects.toThrow(/before close\(\)/);
+	await expect(pool.execute("hang")).rejects.toThrow(/closes with close\(\)/);
 });
 
 test("a failing tool fails its call only, with its error as the cause", async () => {

@@ -179,3 +179,33 @@ test("a task that throws a CallAbortedError of its own is not a cancelled lease"
 	).toBe(error);
 	await close();
 });
+
+test("errors about a lease name it as such, and say what it did", async () => {
+	const { pool, clock, close } = await virtualPool(script, {
+		calls: { cancelGraceMs: 1_000 },
+	});
+	const ended = Promise.withResolvers<void>();
+	const running = outcome(pool.use(() => ended.promise, { timeoutMs: 50 }));
+	const waiting = outcome(pool.use(() => {}, { queueTimeoutMs: 20 }));
+	await clock.advance(100);
+	const messages = [await running, await waiting].map((each) =>
+		each.kind === "error" ? each.error.message : "",
+	);
+	expect(messages).toEqual([
+		expect.stringMatching(
+			/^Lease \S+ of pool \S+ passed its deadline after 50 ms, while it was running/,
+		),
+		expect.stringMatching(/^Lease \S+ waited 20 ms for a worker/),
+	]);
+	ended.resolve();
+	const closed = close();
+	expect(await outcome(pool.use(() => {}))).toMatchObject({
+		code: "POOL_CLOSED",
+		error: {
+			message: expect.stringMatching(
+				/so "pool.use" was not run. A pool closes/,
+			),
+		},
+	});
+	await closed;
+});

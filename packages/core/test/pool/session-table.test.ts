@@ -34,6 +34,32 @@ test("a call looks at no more than one session that is not its own, however many
 	expect(looks).toBeLessThanOrEqual(10);
 });
 
+test("whether a process is needed is known without a look at other sessions", () => {
+	const { table } = scene();
+	let looks = 0;
+	const bound = (id: string, incarnation: string): Session => {
+		const session = table.open(id, "strict");
+		table.bind(session, incarnation);
+		Object.defineProperty(session, "affinity", {
+			get: () => {
+				looks++;
+				return "strict";
+			},
+		});
+		return session;
+	};
+	for (let n = 0; n < 100; n++) bound(`other-${n}`, "other");
+	const own = bound("own", "mine");
+	looks = 0;
+	expect([table.needs("mine"), table.needs("nobody's")]).toEqual([true, false]);
+	expect(looks).toBe(0);
+	table.use(own);
+	table.end(own, "closed");
+	expect(table.needs("mine")).toBe(true);
+	table.done(own);
+	expect(table.needs("mine")).toBe(false);
+});
+
 test("those expire that were not used for the time, in whatever order they were opened and used", async () => {
 	const { table, clock, ended } = scene();
 	const [used, busy] = ["used", "busy", "idle"].map((id) =>

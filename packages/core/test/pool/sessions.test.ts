@@ -203,6 +203,35 @@ test("a session that is bound while the successor of its worker warms up keeps i
 	events.assertPaired();
 });
 
+test("a worker that is replaced leaves in the moment in which the last strict session on it is closed", async () => {
+	const { pool, clock, close, events } = await virtualPool({ commands });
+	const session = pool.session({ affinity: "strict" });
+	const home = await session.execute("whoami");
+	const recycled = pool.recycle("all");
+	await clock.advance(100);
+	expect(events.of("worker.retiring")).toEqual([]);
+	session.close();
+	expect(events.of("worker.retiring")).toMatchObject([{ incarnation: home }]);
+	await clock.advanceUntil(recycled);
+	await close();
+	events.assertPaired();
+});
+
+test("calls that wait when their strict session is closed run on its worker, also when that is replaced", async () => {
+	const { pool, clock, close, events } = await virtualPool({ commands });
+	const session = pool.session({ affinity: "strict" });
+	const home = await session.execute("whoami");
+	const calls = [session.execute("work", 20_000), session.execute("whoami")];
+	session.close();
+	const recycled = pool.recycle("all");
+	await clock.advance(10_000);
+	const [, later] = await clock.advanceUntil(Promise.all(calls));
+	expect(later).toBe(home);
+	await clock.advanceUntil(recycled);
+	await close();
+	events.assertPaired();
+});
+
 test("calls that are outstanding when their session is closed keep its state to the end", async () => {
 	const { life, pool, clock, adapter, events } = closedVirtualPool({
 		commands,
