@@ -41,7 +41,8 @@ export interface ToolCaller<
 	Client = unknown,
 > {
 	/**
-	 * Runs one command on one worker.
+	 * Runs one command on one worker. Do not change the arguments before the call has ended: they are read when it is sent,
+	 * and again if it is sent a second time.
 	 *
 	 * @throws InputError the call is wrong, for example its arguments; ToolError the tool failed; QueueError the pool refused
 	 *   the call, had no worker for it in time, or was closed; CallTimeoutError; CallAbortedError; WorkerLostError the worker
