@@ -30,7 +30,7 @@ void complain(const char *what, const char *subject, int error)
 		add(parts, &count, strerror(error));
 	}
 	add(parts, &count, "\n");
-	/* Nobody can be informed that nobody can be informed. */
+	/* There is nowhere else to report that the report failed. */
 	if (writev(STDERR_FILENO, parts, count) < 0)
 		errno = before;
 	errno = before;

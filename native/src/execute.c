@@ -27,7 +27,7 @@ static int execute_file(char *file, char **arguments)
 	return errno;
 }
 
-/* Whether the next directory may have it; as in glibc, whose list this is. */
+/* Whether the next directory may have it; the list is that of glibc. */
 static int goes_on(int error)
 {
 	switch (error) {
@@ -50,11 +50,11 @@ static int check_file(char *file, char **arguments)
 	(void)arguments;
 	if (stat(file, &status) != 0)
 		return errno;
-	/* As execve says of a directory. */
+	/* The error that execve returns for a directory. */
 	return S_ISREG(status.st_mode) && access(file, X_OK) == 0 ? 0 : EACCES;
 }
 
-/* Attempts each file that the name can stand for, until one is not refused. */
+/* Tries each file that the name can stand for, until one is not refused. */
 static int search(char **arguments, int (*attempt)(char *file, char **arguments))
 {
 	const char *name = arguments[0];
@@ -86,7 +86,7 @@ static int search(char **arguments, int (*attempt)(char *file, char **arguments)
 			error = attempt(file, arguments);
 			if (!goes_on(error))
 				return error;
-			/* Found somewhere without permission is worth more than not found at the end. */
+			/* A file without permission is a better report than no file at all. */
 			if (error == EACCES)
 				result = EACCES;
 		}

@@ -14,8 +14,8 @@
 #include "lifeline.h"
 #include "listen.h"
 
-/* Above what scripts and programs choose for themselves (`exec 9>lock`, 200), below the usual limit of 1,024: a program
- * that puts something else at the number of a lifeline's descriptor closes the lifeline. */
+/* Above the numbers that scripts and programs choose (`exec 9>lock`, 200), below the usual limit of 1,024: a program
+ * that opens something else at the number of a lifeline's descriptor closes the lifeline. */
 enum { LOWEST_DESCRIPTOR = 768 };
 
 enum { NO_REPORT = -1 };
@@ -81,7 +81,7 @@ static char *decimal(char *end, int number)
 	return end;
 }
 
-/* Writes `FIRST SECOND` and a line break, after a letter if it has one; false if nobody asked for a report, or it cannot
+/* Writes `FIRST SECOND` and a line break, after a letter if it has one; false if no report was requested, or it cannot
  * be written. */
 static bool report(const struct request *request, char letter, int first, int second)
 {
@@ -98,8 +98,8 @@ static bool report(const struct request *request, char letter, int first, int se
 	return request->report != NO_REPORT && write(request->report, begin, (size_t)(end + 1 - begin)) > 0;
 }
 
-/* Reports why there will be no program, to the host if it asked for that and else on standard error; returns the exit
- * status. */
+/* Reports why the program cannot be executed, to the host if it requested that, otherwise on standard error; returns
+ * the exit status. */
 static int refuse(const struct request *request, enum exit_status status, const char *what, const char *subject,
 		  int error)
 {
@@ -160,7 +160,7 @@ int launch(int count, char **arguments)
 		complain("the descriptor after --report is not open", NULL, errno);
 		return WRONG_USAGE;
 	}
-	/* Before the lifeline: that takes whatever number is free where the limit on descriptors is low. */
+	/* Before the lifeline, which takes any free number if the limit on descriptors is low. */
 	status = listen_for(&request);
 	if (status == 0)
 		status = tie(&request);

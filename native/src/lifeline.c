@@ -70,6 +70,6 @@ bool lifeline_ended(int connection)
 	do
 		ready = poll(&watched, 1, 0);
 	while (ready < 0 && errno == EINTR);
-	/* Of a connection that cannot be watched nothing is known: it counts as ended. */
+	/* The state of a connection that cannot be watched is unknown: it counts as ended. */
 	return ready != 0;
 }

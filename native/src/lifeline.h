@@ -12,16 +12,16 @@
  * first signal is sent. */
 enum { LIFELINE_CONNECTIONS = 2 };
 
-/* Connects to the host's lifeline. Returns a descriptor, not below `lowest` where the limit on descriptors permits it,
- * that stays open over exec; or -1 with errno. ENAMETOOLONG: no socket can have this path. */
+/* Connects to the host's lifeline. Returns a descriptor that stays open over exec, not below `lowest` if the limit on
+ * descriptors permits it; or -1 with errno. ENAMETOOLONG: no socket can have this path. */
 int lifeline_connect(const char *path, int lowest);
 
-/* Asks the kernel for SIGKILL when anything happens on the connection: to our process group if we lead one, else to us
- * alone. It stays in force over fork and exec until every process has closed the connection. Returns 0; or -1 with
- * errno. */
+/* Asks the kernel for SIGKILL when anything happens on the connection: to the process group of this process if it leads
+ * one, otherwise only to this process. It stays in force over fork and exec until every process has closed the
+ * connection. Returns 0; or -1 with errno. */
 int lifeline_arm(int connection);
 
-/* Returns whether the host is gone, or anything else has happened on the connection. The host may die between
+/* Returns whether the host has ended, or anything else has happened on the connection. The host may die between
  * connecting and arming: ask afterwards. */
 bool lifeline_ended(int connection);
 

@@ -1,4 +1,4 @@
-/* What the tests here share: a check that fails is named, and the program ends with 1. */
+/* Shared by all tests here: a failed check is named, and the program exits with 1. */
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -13,7 +13,7 @@
 		} \
 	} while (0)
 
-/* Chance that is the same in every run: xorshift. `state` begins with anything but 0. */
+/* Random numbers that are the same in every run: xorshift. `state` must not begin with 0. */
 static inline unsigned int chance(unsigned int *state, unsigned int below)
 {
 	*state ^= *state << 13;

@@ -20,8 +20,8 @@ bool die_with_parent(pid_t parent)
 {
 	if (prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0UL, 0UL, 0UL) != 0)
 		return false;
-	/* It may have died before this was armed. Compared with its pid: under another subreaper, or
-	 * in a container, the new parent need not be process 1. */
+	/* The parent may have died before this was armed. Compared with its pid: under another subreaper, or in a
+	 * container, the new parent need not be process 1. */
 	if (getppid() != parent)
 		_exit(1);
 	return true;

@@ -15,8 +15,8 @@ bool is_subreaper(void);
  * survives an exec, but not a fork. False, with errno, if the kernel refuses. */
 bool die_with_parent(pid_t parent);
 
-/* Ignores signals that are sent to a whole terminal or group, or to stop a program in order: the
- * host decides then, and the guard waits for what the host does. */
+/* Ignores signals that are sent to a whole terminal or group, or that ask a program to stop: the host decides what to
+ * do, and the guard follows the host. */
 void ignore_terminal_signals(void);
 
 /* Resets and unblocks every signal, as a new program expects. */

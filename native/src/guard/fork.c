@@ -15,7 +15,7 @@ static const char GO = 'g';
 static const char FAILED = 'e';
 /* The exit status of a child that was never released; it is not reported. */
 enum { NOT_WANTED = 125 };
-/* Where the kernel cannot close a range, a loop has to end. */
+/* If the kernel cannot close a range, a loop does it, up to this limit. */
 enum { MOST_DESCRIPTORS = 65536 };
 
 static void close_range_of(unsigned int first, unsigned int last)

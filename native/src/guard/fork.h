@@ -9,9 +9,9 @@
 
 /* A child between its fork and its release, as its parent sees it. */
 struct held_child {
-	/* Belongs to this child until we reap it. */
+	/* Belongs to this child until it is reaped. */
 	pid_t pid;
-	/* A connection: the child reports on it, and is released by it. */
+	/* A connection: the child reports on it and is released over it. */
 	int link;
 };
 
@@ -31,8 +31,8 @@ enum report {
  * and has only an empty standard input and these descriptors. Returns 0 or an error number: there
  * are no processes, descriptors or memory left.
  *
- * connections  Which of ours become its descriptors of these numbers; -1 for none. All of ours are
- *              above those. */
+ * connections Which descriptors of this process become the child's descriptors of these numbers; -1 for none. All of
+ * them are above those numbers. */
 int fork_held(const struct program *program, const int connections[DESCRIPTORS],
 	struct held_child *child);
 

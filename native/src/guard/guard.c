@@ -34,7 +34,7 @@ static int inspect(void)
 	return STATUS_ENDED;
 }
 
-/* Reports to the host why a guard ends: what a guard prints is not read. */
+/* Reports to the host why a guard ends: the output of a guard is not read. */
 static int fail(const char *what)
 {
 	struct host_link host;
@@ -48,7 +48,7 @@ static int fail(const char *what)
  * outer  How many outer guards there are from here on. */
 static int run_guards(const struct setting *setting, int outer, struct twins above)
 {
-	/* The setting is not inherited by a fork. Whether it holds is checked further in. */
+	/* The setting is not inherited by a fork. The inner guards check whether it works. */
 	become_subreaper();
 	if (outer == 0)
 		return run_inner_guard(setting, &above);
@@ -70,7 +70,7 @@ static int run_guards(const struct setting *setting, int outer, struct twins abo
 		_exit(run_guards(setting, outer - 1, above));
 	}
 	close(alive[0]);
-	/* The middle guard keeps it, so that the host notices a loss only when all is killed. */
+	/* The middle guard keeps it open, so that the host notices a loss only when everything is killed. */
 	if (outer == OUTER_GUARDS)
 		close(PROTOCOL);
 	return run_outer_guard(setting, child, wakeup, &above, outer);
@@ -82,7 +82,7 @@ static bool has_connections(void)
 	return fcntl(PROTOCOL, F_SETFD, FD_CLOEXEC) == 0 && fcntl(LIFELINE, F_SETFD, FD_CLOEXEC) == 0;
 }
 
-/* Every descriptor that is opened later is above those that a worker gets. */
+/* So every descriptor that is opened later is above those that a worker gets. */
 static bool fill_descriptors(void)
 {
 	int descriptor;

@@ -3,11 +3,10 @@
 
 /* The guard: three processes between a host and its workers, so that no worker escapes. Linux only.
  *
- * The host starts the outermost guard, which forks the middle one, which forks the inner one, which
- * forks the workers. All are subreapers: a descendant that calls setsid, forks twice, closes
- * everything and clears its environment becomes their child instead of a child of the system's first
- * process. All hold the host's lifeline: when it ends, every descendant is killed. Each notices the
- * death of the others, so that two of them can be lost at once.
+ * The host starts the outermost guard. It forks the middle one, that forks the inner one, and the inner one forks the
+ * workers. All are subreapers: a descendant that calls setsid, forks twice, closes everything and clears its
+ * environment becomes their child instead of a child of the system's first process. All hold the host's lifeline: when
+ * it ends, every descendant is killed. Each notices the death of the others, so that two of them can be lost at once.
  *
  * From the kernel up: `arming`, `directory` and `process-table` ask the system, `kill-order` decides,
  * `killing` acts; `requests` and `host-link` are the protocol with the host, `reception` takes the

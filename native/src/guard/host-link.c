@@ -67,7 +67,7 @@ enum received receive_frame(struct host_link *link, char **body, size_t *length)
 	return RECEIVED_FRAME;
 }
 
-/* Makes room for more answers; without memory for them the guard can report nothing any more. */
+/* Makes room for more answers; without memory for them, the guard can no longer report anything. */
 static void make_room(struct host_link *link, size_t more)
 {
 	if (link->unsent_room - link->unsent_bytes >= more)

@@ -7,19 +7,19 @@
 
 /* The conversation with the host; never blocks. */
 
-/* While so many bytes of answers wait for the host to read, no requests are read: what waits is
- * limited by the number of workers. */
+/* While this many bytes of answers wait for the host, no requests are read: the number of workers limits the waiting
+ * bytes. */
 enum { MAX_WAITING_BYTES = 65536 };
 
 struct host_link {
 	int connection;
-	/* The frame that arrives: its length, then its bytes. */
+	/* The frame that is being received: its length, then its bytes. */
 	unsigned char header[4];
 	size_t header_bytes;
 	char *body;
 	size_t body_length;
 	size_t body_bytes;
-	/* Answers that wait while the host does not read. */
+	/* Answers that wait because the host does not read. */
 	char *unsent;
 	size_t unsent_bytes;
 	size_t unsent_room;
@@ -33,7 +33,7 @@ enum received {
 	RECEIVED_NOTHING,
 	/* No more requests will come. */
 	RECEIVED_HOST_GONE,
-	/* A length that no frame has, or that there is no memory for. */
+	/* An invalid length, or one for which there is no memory. */
 	RECEIVED_NO_FRAME,
 };
 
@@ -47,11 +47,10 @@ enum received receive_frame(struct host_link *link, char **body, size_t *length)
  * whose text parts need no escape. */
 __attribute__((format(printf, 2, 3))) void send_answer(struct host_link *link, const char *format, ...);
 
-/* Sends what waits, as far as the host reads; drops it if the host is gone: the lifeline reports
- * that. */
+/* Sends the waiting answers, as far as the host reads. Drops them if the host has ended: the lifeline reports that. */
 void flush_answers(struct host_link *link);
 
-/* Whether requests are read now. */
+/* Whether requests are being read. */
 bool takes_requests(const struct host_link *link);
 
 #endif

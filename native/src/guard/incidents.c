@@ -7,11 +7,11 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A label that is all escapes takes six bytes for each of its own. */
+/* A label that consists of escapes takes six bytes for each of its bytes. */
 enum { MAX_LINE_BYTES = 2048 };
 enum { MAX_TEXT_BYTES = (MAX_NAMED + 2) * MAX_LINE_BYTES };
 
-/* Static, since nothing may fail for want of memory here. Pages that are not used cost nothing. */
+/* Static, because nothing may fail here for lack of memory. Unused pages cost nothing. */
 static const struct setting *of_run;
 static char text[MAX_TEXT_BYTES];
 static size_t text_bytes;

@@ -6,12 +6,11 @@
 #include "kill-order.h"
 #include "setting.h"
 
-/* What the guard did while no host lived; the next start of a program reports it.
+/* The guard's record of what it did while no host lived; the next start of a program reports it.
  *
- * A file in the run directory, written only if there is something to report. One JSON object per
- * line, with the name and the fields of the event that it becomes. Several guards may write, each
- * what it did: the reader joins duplicates. Incidents are written early, since a guard can be killed
- * as well. */
+ * A file in the run directory, written only if there is something to report. One JSON object per line, with the name
+ * and the fields of the event that it becomes. Several guards may write, each its own actions: the reader joins
+ * duplicates. Incidents are written early, because a guard can also be killed. */
 
 /* A fork loop may leave thousands: all are counted, but not all are named. */
 enum { MAX_NAMED = 256 };
@@ -27,8 +26,8 @@ bool host_death_is_recorded(void);
 
 /* Records that a living process was sent SIGKILL.
  *
- * label  The host's name for the guard's child from which it descends; NULL if there is none. The
- *        reader has the records, and so knows also a worker that was forked by another process. */
+ * label The host's name for the guard's child from which it descends; NULL if there is none. The reader has the
+ * records, so it also recognizes a worker that was forked by another process. */
 void record_kill(const struct step *step, const char *label);
 
 /* How many processes were killed. */
@@ -37,7 +36,7 @@ int count_kills(void);
 /* Nothing is left: writes the rest, if the host died. */
 void record_settled(void);
 
-/* Appends what is new, once the host's death is known; does nothing if the directory is gone. */
+/* Appends new records, once the host's death is known; does nothing if the directory is gone. */
 void write_incidents(void);
 
 #endif

@@ -16,9 +16,8 @@ static struct host_link host;
 static struct reception reception;
 static struct workers workers = {.link = &host, .reception = &reception, .newest = -1};
 
-/* What is waited for, in this order: alarms, the host, children, perhaps the listener, connections
- * without a header, and reports. The system refuses more entries than a process can have descriptors:
- * so there are no empty ones. */
+/* The descriptors to wait for, in this order: alarms, the host, children, perhaps the listener, connections without a
+ * header, and reports. The system refuses more entries than a process can have descriptors: so there are no empty ones. */
 static struct watch {
 	struct pollfd entries[MAX_ALARMS + 3 + MAX_UNANNOUNCED + MAX_STARTING];
 	int alarms;
@@ -29,7 +28,7 @@ static struct watch {
 	struct pollfd *connections[MAX_UNANNOUNCED];
 } watch;
 
-/* Between two looks while the system refuses to wait. */
+/* The pause between two checks while the system refuses to wait. */
 enum { REFUSED_PAUSE_MS = 10 };
 
 static struct pollfd *watch_for(int descriptor, short events)
@@ -58,7 +57,7 @@ static void wait_for_events(const struct twins *above, int wakeup)
 	while (poll(watch.entries, (nfds_t)watch.count, -1) < 0) {
 		if (errno == EINTR)
 			continue;
-		/* There may be fewer descriptors allowed than are open. All is looked at: nothing blocks. */
+		/* More descriptors may be open than the limit allows. All are checked: no check blocks. */
 		poll(watch.entries, (nfds_t)watch.alarms, REFUSED_PAUSE_MS);
 		for (int i = watch.alarms; i < watch.count; i++)
 			watch.entries[i].revents = watch.entries[i].events;
@@ -100,7 +99,7 @@ static int serve_host(void)
 			break;
 		}
 		int status = serve_request(body, length);
-		/* A host that says much must not keep the guard from noticing its end. */
+		/* A host that sends many requests must not keep the guard from noticing its end. */
 		if (status != STATUS_NONE || host_is_gone())
 			return status;
 	}
@@ -147,7 +146,7 @@ static int leave(int reason, int wakeup)
 {
 	if (reason == STATUS_HOST_GONE)
 		record_host_death();
-	/* First, since looking for processes takes descriptors, and these may be the last. */
+	/* First, because searching for processes needs descriptors, and these may be the last ones. */
 	close_reception(&reception);
 	struct home home = own_home();
 	int left = kill_until_none(wakeup, WHOM_ALL, &home, killed, NULL);

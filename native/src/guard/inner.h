@@ -5,8 +5,8 @@
 #include "setting.h"
 #include "twins.h"
 
-/* The inner guard, the parent of the workers: forks them, and ends them when the host or a guard
- * further out is gone. Serves until then; returns the exit status. */
+/* The inner guard, the parent of the workers: forks them, and ends them when the host or an outer guard has ended.
+ * Serves until then; returns the exit status. */
 int run_inner_guard(const struct setting *setting, const struct twins *above);
 
 #endif

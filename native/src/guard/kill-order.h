@@ -5,11 +5,11 @@
 
 #include "process-table.h"
 
-/* In which order a tree of processes is killed: a pure decision.
+/* The order in which a tree of processes is killed: a pure decision.
  *
- * Leaves come first. If the killer itself is killed halfway, what is left is still one tree that the
- * next killer finds; killed from the top, the leaves would be unknown orphans. A group is killed as a
- * whole, since the kernel does that at one instant: a member that forks just then cannot escape. */
+ * Leaves come first. If the killer itself is killed halfway, the rest is still one tree that the next killer finds. If
+ * it killed from the top, the leaves would be unknown orphans. A group is killed as a whole, because the kernel does
+ * that at one instant: a member that forks just then cannot escape. */
 
 /* Whether a signal is sent to the group of a process or to the process alone. */
 enum reach { REACH_PROCESS, REACH_GROUP };
@@ -28,15 +28,15 @@ struct step {
 	const struct process *below[LEVELS];
 };
 
-/* Where the killer was started. What is in this group or session may be a stranger's: its members are signalled one by
- * one. */
+/* Where the killer was started. This group or session may also contain foreign processes, so its members are signalled
+ * one by one. */
 struct home {
 	pid_t group;
 	pid_t session;
 };
 
-/* Who is signalled: everything below a guard, or all but its home session, in which the guards are
- * and children that have not left it yet. The descendants of the spared are signalled. */
+/* Which processes are signalled: everything below a guard, or all except its home session, which contains the guards
+ * and children that have not left it yet. Descendants of spared processes are signalled. */
 enum whom { WHOM_ALL, WHOM_WORKERS };
 
 /* Decides the signals that end these processes, in order; returns how many there are.

@@ -9,14 +9,14 @@
 
 #include "wakeup.h"
 
-/* While nothing new appears and what was killed is stuck in the kernel, the pauses grow. */
+/* The pauses grow while no new process appears and the killed ones are stuck in the kernel. */
 enum { FIRST_PAUSE_MS = 1, LAST_PAUSE_MS = 1000 };
 /* PIDFD_SIGNAL_PROCESS_GROUP of linux/pidfd.h. */
 enum { PROCESS_GROUP = 1 << 2 };
-/* Who was reported is remembered. Of a fork loop that leaves more, some are counted twice. */
+/* The pids that were reported. If a fork loop leaves more, some are counted twice. */
 enum { MAX_REPORTED = 16384 };
 
-/* Static, since nothing may fail for want of memory here. Pages that are not used cost nothing. */
+/* Static, because nothing may fail here for lack of memory. Unused pages cost nothing. */
 static struct descendants found;
 static struct step steps[MAX_DESCENDANTS];
 static struct identity {
@@ -34,7 +34,7 @@ static enum outcome outcome_of(long result)
 
 static enum outcome kill_group(pid_t group)
 {
-	/* kill(2) would take 0 and -1 for others than a group of ours. */
+	/* kill(2) gives 0 and -1 another meaning than one group. */
 	return group > 1 ? outcome_of(kill(-group, SIGKILL)) : OUTCOME_GONE;
 }
 
@@ -51,9 +51,9 @@ enum outcome signal_exactly(pid_t pid, unsigned long long start, int number, enu
 	int reference = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (reference < 0 && errno == ESRCH)
 		return OUTCOME_GONE;
-	if (reference < 0) /* An old kernel, or no descriptor: then a check right before is the best. */
+	if (reference < 0) /* An old kernel, or no descriptor: then a check directly before the signal is the best possible. */
 		return is_still(pid, start) ? outcome_of(kill(pid, number)) : OUTCOME_GONE;
-	/* The pidfd refers to one process for ever. If the start time matches now, it is ours. */
+	/* The pidfd refers to one process for ever. If the start time matches now, it is the right one. */
 	enum outcome outcome = OUTCOME_GONE;
 	if (is_still(pid, start)) {
 		if (reach == REACH_GROUP) /* An old kernel does not know this flag. */
@@ -73,7 +73,7 @@ enum outcome send_kill(const struct step *step)
 	if (process->parent != getpid())
 		return signal_exactly(process->pid, process->start, SIGKILL,
 			leads ? REACH_GROUP : REACH_PROCESS);
-	/* A child of ours keeps its pid until we reap it, and we do not in between. */
+	/* A child keeps its pid until this process reaps it, which does not happen in between. */
 	return leads ? kill_group(process->pid) : outcome_of(kill(process->pid, SIGKILL));
 }
 

@@ -5,7 +5,7 @@
 
 #include "kill-order.h"
 
-/* What became of a signal. `REFUSED`: the process belongs to another user. */
+/* The outcome of a signal. `REFUSED`: the process belongs to another user. */
 enum outcome { OUTCOME_SENT, OUTCOME_GONE, OUTCOME_REFUSED };
 
 /* /proc was unmounted: nothing can be found. */
@@ -20,9 +20,9 @@ int terminate_all(void);
 
 /* Kills every descendant of this process, and reaps those that become its children.
  *
- * Returns only when the kernel reports that no child is left, however long a process that is stuck
- * in the kernel takes, or when those that are left belong to another user and may not be signalled.
- * With `WHOM_WORKERS` it returns when nothing but guards lives.
+ * Returns only when the kernel reports that no child is left, however long a process is stuck in the kernel, or when
+ * the rest belongs to another user and may not be signalled. With `WHOM_WORKERS` it returns when nothing but guards
+ * lives.
  *
  * wakeup  see `open_wakeup`.
  * home    see `struct home`; a killer may have left it.

@@ -63,7 +63,7 @@ static void killed(const struct step *step, void *context)
 		record_kill(step, NULL);
 }
 
-/* What to report of the next guard, which has not ended as it should. */
+/* Describes the end of the next guard, if it did not end as it should. */
 static int loss_of(int inner_status, int below)
 {
 	if (host_death_is_recorded())

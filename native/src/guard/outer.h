@@ -6,8 +6,8 @@
 #include "setting.h"
 #include "twins.h"
 
-/* An outer guard: the parent of the next guard, in case that one is lost. Waits for the end of the
- * host or of another guard, and kills what they leave; returns the exit status.
+/* An outer guard: the parent of the next guard. Waits for the end of the host or of another guard, and kills the
+ * processes that they leave; returns the exit status.
  *
  * inner   The next guard, a child of this process.
  * wakeup  See `open_wakeup`.

@@ -140,13 +140,12 @@ static bool add(pid_t child, void *context)
 		return false;
 	for (int i = 0; i < list->count; i++)
 		if (list->processes[i].pid == child)
-			return true; /* It changed its parent meanwhile. */
+			return true; /* Its parent has changed meanwhile. */
 	list->processes[list->count++].pid = child;
 	return true;
 }
 
-/* Adds the children of one process. They are read after they were listed: there may be two
- * descriptors left, and no third. */
+/* Adds the children of one process. They are read only after they were listed: only two descriptors may be left. */
 static void add_children(pid_t pid, int above, enum children_source source, struct descendants *list)
 {
 	int first = list->count;

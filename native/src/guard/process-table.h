@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* The descendants of a process, from /proc. A process can end between two reads: one that is gone is
- * left out. Nothing here allocates memory. */
+/* The descendants of a process, from /proc. A process that ends between two reads is left out. Nothing here allocates
+ * memory. */
 
 /* One process as it was seen. */
 struct process {
@@ -16,7 +16,7 @@ struct process {
 	pid_t session;
 	/* Clock ticks since boot; with the pid it identifies the process. */
 	unsigned long long start;
-	/* It is dead and waits to be reaped. */
+	/* It is dead and not yet reaped. */
 	bool zombie;
 };
 

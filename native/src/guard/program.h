@@ -3,10 +3,11 @@
 
 #include "requests.h"
 
-/* A program as the system takes it, made before the fork: a child between fork and exec must not allocate memory. */
+/* A program in the form that execve takes, prepared before the fork: a child between fork and exec must not allocate
+ * memory. */
 struct program {
 	const char *directory;
-	/* The executable, the arguments, NULL; before the executable is a place for the shell. */
+	/* The executable, the arguments, NULL; in front of the executable is a place for the shell. */
 	char **arguments;
 	char **variables;
 };

@@ -10,8 +10,7 @@
 /* A nonblocking connect fails if the backlog is full. The system may limit it further
  * (net.core.somaxconn: 128 on old kernels), which the host has to respect. */
 enum { BACKLOG = 1024 };
-/* The start, big-endian, and the descriptor. Only these bytes are read: the next ones are the
- * worker's. */
+/* The start, big-endian, and the descriptor. Only these bytes are read: the following ones belong to the worker. */
 enum { HEADER_BYTES = 5 };
 
 static int any_descriptor(void)
@@ -61,7 +60,7 @@ static bool is_host(const struct reception *reception, int connection)
 
 static int accept_one(struct reception *reception)
 {
-	/* It stays blocking, as a worker expects. */
+	/* It stays blocking, because a worker expects that. */
 	int connection = accept4(reception->listener, NULL, NULL, SOCK_CLOEXEC);
 	if (connection >= 0)
 		return connection;

@@ -7,7 +7,7 @@
 
 #include "requests.h"
 
-/* A private socket at which the host hands over a worker's descriptors.
+/* A private socket on which the host hands over a worker's descriptors.
  *
  * Node cannot pass a descriptor to another process. So it connects once for each descriptor and sends
  * a header with the start and the descriptor's number; from then on the connection belongs to the
@@ -32,8 +32,8 @@ struct reception {
 		int number;
 		int connection;
 	} announced[MAX_ANNOUNCED];
-	/* Without a free descriptor a connection can be neither accepted nor refused, and would wake the
-	 * loop for ever. This reserve, -1 while it is used, lets one be accepted and refused. */
+	/* Without a free descriptor, a connection can be neither accepted nor refused, and would wake the loop again and
+	 * again. This reserve, -1 while it is used, lets one be accepted and refused. */
 	int reserve;
 	int refused;
 };
@@ -55,7 +55,7 @@ bool accepts(struct reception *reception);
 /* Accepts a connection. */
 void accept_connection(struct reception *reception);
 
-/* Reads the header of the connection at this place; false if there is none yet, or will be none. */
+/* Reads the header of the connection at this place; false if it has not arrived, or will never arrive. */
 bool read_header(struct reception *reception, int place, struct arrival *arrival);
 
 /* Gives the connections of a start away once all that these bits name have arrived, -1 for each

@@ -26,7 +26,7 @@ static bool is_variable(const char *text)
 
 static bool parse_start(char *bytes, size_t length, struct request *request)
 {
-	/* Without a NUL at the end, a search for the end of a string would leave the bytes. */
+	/* Without a NUL at the end, a search for the end of a string would run past the bytes. */
 	if (length <= START_BYTES || bytes[length - 1] != '\0')
 		return false;
 	request->descriptors = (unsigned char)bytes[5];

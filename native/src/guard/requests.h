@@ -39,7 +39,7 @@ enum request_kind {
 	REQUEST_GO = 2,
 	/* Kill it and do not report it. */
 	REQUEST_DISCARD = 3,
-	/* Its end was recorded, free its pid. */
+	/* Its end was recorded: free its pid. */
 	REQUEST_REAP = 4,
 	/* The run has ended: kill what is left, and exit. */
 	REQUEST_END = 5,
@@ -49,7 +49,7 @@ struct request {
 	enum request_kind kind;
 	/* The number of the start that it is about. */
 	uint32_t id;
-	/* The rest is of a start. Bit n: the worker gets a connection as its descriptor n. */
+	/* The rest belongs to a start. Bit n: the worker gets a connection as its descriptor n. */
 	uint8_t descriptors;
 	uint32_t argument_count;
 	uint32_t variable_count;

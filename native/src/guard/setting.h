@@ -8,11 +8,11 @@
 enum {
 	/* The conversation with the host. */
 	PROTOCOL = 3,
-	/* A connection without data: it closes when the host dies. */
+	/* A connection without data, which closes when the host dies. */
 	LIFELINE = 4,
 };
 
-/* What a host starts a guard with. The texts live as long as the arguments of the program. */
+/* The arguments with which a host starts a guard. The texts live as long as the arguments of the program. */
 struct setting {
 	/* The path of the socket whose connections become a worker's descriptors. */
 	const char *socket;
@@ -23,7 +23,7 @@ struct setting {
 	pid_t host;
 };
 
-/* Parses `--socket PATH --incidents PATH --run-id ID`, in any order; false if they are not that. */
+/* Parses `--socket PATH --incidents PATH --run-id ID`, in any order; false if they have another form. */
 bool parse_setting(int count, char *const arguments[], struct setting *setting);
 
 #endif

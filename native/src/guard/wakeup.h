@@ -5,7 +5,7 @@
  * SIGCHLD is blocked from then on. */
 int open_wakeup(void);
 
-/* Returns once a child has ended since the last time, or after this time. */
+/* Returns when a child has ended since the last call, or after this time. */
 void wait_for_child(int wakeup, int milliseconds);
 
 /* Empties it. */

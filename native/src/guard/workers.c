@@ -22,7 +22,7 @@ enum worker_state {
 	WORKER_RUNNING,
 	/* Its pid is kept. */
 	WORKER_ENDED,
-	/* It is killed and not reported any more. */
+	/* It was killed and is no longer reported. */
 	WORKER_DISCARDED,
 };
 
@@ -110,7 +110,7 @@ static void fork_if_complete(struct workers *workers, uint32_t id)
 {
 	struct worker *worker = find_worker(workers, id);
 	if (worker == NULL || worker->state != WORKER_AWAITED) {
-		if (id <= workers->newest) /* Too late. Greater numbers may still come. */
+		if (id <= workers->newest) /* Too late. Greater numbers may still arrive. */
 			drop_connections(workers->reception, id);
 		return;
 	}
@@ -243,7 +243,7 @@ static void collect_worker(struct workers *workers, struct worker *worker)
 	if (waitid(P_PID, (id_t)worker->child.pid, &end, WEXITED | WNOHANG | WNOWAIT) != 0 ||
 		end.si_pid == 0)
 		return;
-	/* Its last report comes before its end. */
+	/* Its last report arrives before its end. */
 	read_reports_of(workers, worker);
 	switch (worker->state) {
 	case WORKER_DISCARDED:

@@ -33,13 +33,13 @@ bool start_worker(struct workers *workers, const struct request *start, char *by
 /* A descriptor of a start has arrived, or could not be kept. */
 void worker_arrival(struct workers *workers, const struct arrival *arrival);
 
-/* Handles a request about a worker; ignores one that comes too late. */
+/* Handles a request about a worker; ignores one that arrives too late. */
 void handle_request(struct workers *workers, const struct request *request);
 
-/* Adds what is to be waited for; returns how many were added, at most `MAX_STARTING`. */
+/* Adds the descriptors to wait for; returns how many were added, at most `MAX_STARTING`. */
 int poll_reports(const struct workers *workers, struct pollfd waiting[]);
 
-/* Reads what the children report. */
+/* Reads the reports of the children. */
 void read_reports(struct workers *workers);
 
 /* Reports workers that ended, and reaps all other children that ended. */

@@ -15,7 +15,7 @@
 #include "descriptors.h"
 #include "link.h"
 
-/* How often an old kernel is asked for the parent. */
+/* How often the parent is checked on an old kernel. */
 enum { PARENT_PAUSE_MS = 500 };
 
 struct front {
@@ -24,7 +24,7 @@ struct front {
 	pid_t supervisor;
 	int link;
 	int signals;
-	/* Whether the supervisor need not be informed of the parent's end any more. */
+	/* Whether the supervisor no longer needs a report of the parent's end. */
 	bool is_orphan;
 };
 
@@ -41,7 +41,7 @@ static void forward_signals(const struct front *self)
 	struct signalfd_siginfo signal;
 	while (read(self->signals, &signal, sizeof signal) == sizeof signal) {
 		int number = (int)signal.ssi_signo;
-		/* It cannot harm to continue twice. */
+		/* Continuing twice does no harm. */
 		bool is_shared = number != SIGCONT && witnessed(self->witness, number);
 		send_message(self->link, is_shared ? WORD_GROUP_SIGNAL : WORD_SIGNAL, number);
 	}
@@ -53,7 +53,7 @@ static void watch_parent(struct front *self)
 		return;
 	self->is_orphan = true;
 	send_message(self->link, WORD_PARENT_ENDED, 0);
-	/* In case that somebody has stopped it. */
+	/* In case it was stopped. */
 	kill(self->supervisor, SIGCONT);
 }
 
@@ -62,7 +62,7 @@ static int end_by_signal(int number)
 	sigset_t only;
 	sigemptyset(&only);
 	sigaddset(&only, number);
-	/* The command has left its core, if it was to. */
+	/* The command has written its core dump, if there is one. */
 	prctl(PR_SET_DUMPABLE, 0UL, 0UL, 0UL, 0UL);
 	signal(number, SIG_DFL);
 	raise(number);
@@ -84,7 +84,7 @@ static void ignore(const struct step *step, void *context)
 	(void)context;
 }
 
-/* The supervisor is lost: what it had to end descends from this process now. */
+/* The supervisor is lost: the processes that it had to end now descend from this process. */
 static int replace_supervisor(void)
 {
 	struct home home = own_home();

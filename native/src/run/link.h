@@ -3,21 +3,21 @@
 
 #include <stdbool.h>
 
-/* The conversation of front and supervisor: whole messages, and each notices when the other has ended. */
+/* The connection between front and supervisor: complete messages, and each side notices when the other has ended. */
 
 enum word {
-	/* To the supervisor: this signal came to the front alone. */
+	/* To the supervisor: only the front got this signal. */
 	WORD_SIGNAL,
-	/* To the supervisor: this signal came to the whole group of the front, and so to the command. */
+	/* To the supervisor: the whole group of the front got this signal, so the command did too. */
 	WORD_GROUP_SIGNAL,
 	/* To the supervisor: the parent has ended. */
 	WORD_PARENT_ENDED,
-	/* To the front: so many processes belong to another user, and could not be ended; -1: all but the command were not
-	 * found, since /proc is not mounted. */
+	/* To the front: this many processes belong to another user and could not be ended; -1: only the command could be
+	 * found, because /proc is not mounted. */
 	WORD_LEFT,
-	/* To the front: the command has ended with this exit status, and nothing of it is left. */
+	/* To the front: the command has ended with this exit status, and no process of it is left. */
 	WORD_EXITED,
-	/* To the front: the command was ended by this signal, and nothing of it is left. */
+	/* To the front: this signal ended the command, and no process of it is left. */
 	WORD_KILLED,
 };
 

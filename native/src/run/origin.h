@@ -6,7 +6,7 @@
 
 #include "../guard/kill-order.h"
 
-/* What `run` was started with, and the command is started with. */
+/* The group, session and signal state of `run` at its start, which the command gets. */
 struct origin {
 	struct home home;
 	sigset_t blocked;
@@ -16,8 +16,8 @@ struct origin {
 /* Remembers it, and blocks every signal from then on. False, with errno, if the kernel refuses. */
 bool take_origin(struct origin *origin);
 
-/* Becomes the command in a child of the supervisor. Never returns: without a command it ends with the status that a shell
- * has then, and says why on standard error. */
+/* Becomes the command in a child of the supervisor. Never returns: if the command cannot be executed, it writes the
+ * reason to standard error and exits with the status that a shell would use. */
 _Noreturn void become_command(const struct origin *origin, pid_t supervisor, char **command);
 
 #endif

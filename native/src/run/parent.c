@@ -14,7 +14,7 @@ bool know_parent(struct parent *parent)
 	/* Linux 5.3. 0 is a parent outside of this pid namespace, which nothing can refer to. */
 	parent->reference =
 		parent->pid > 0 ? above_standard((int)syscall(SYS_pidfd_open, parent->pid, 0)) : -1;
-	/* While it is still the parent it had not been reaped: the reference is to no later owner of its pid. */
+	/* It is still the parent, so it was not reaped, and the reference is not to a later owner of its pid. */
 	return getppid() == parent->pid;
 }
 

@@ -7,15 +7,15 @@
 /* A process that is a parent of this one, or was. */
 struct parent {
 	pid_t pid;
-	/* Readable when it has ended; -1 where the kernel has none. */
+	/* Readable when it has ended; -1 if the kernel has no pidfd. */
 	int reference;
 };
 
-/* Who the parent is. False if it ended meanwhile. */
+/* Reads the parent. False if it ended meanwhile. */
 bool know_parent(struct parent *parent);
 
-/* Whether the parent has ended. Without a reference only its child can find out: `is_child` says whether this process is
- * one. */
+/* Whether the parent has ended. Without a reference, only its child can find out: `is_child` says whether this process
+ * is one. */
 bool parent_has_ended(const struct parent *parent, bool is_child);
 
 /* Sends a signal to the parent, of which this process is a child. Never to a later owner of its pid. */

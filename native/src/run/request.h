@@ -7,9 +7,9 @@
 struct request {
 	/* From SIGTERM to SIGKILL. */
 	int grace_ms;
-	/* The command also has to end when its standard input does. */
+	/* The command must also end when its standard input ends. */
 	bool with_input;
-	/* Each step is a line on standard error. */
+	/* Writes a line to standard error for each step. */
 	bool verbose;
 	/* Ends with NULL; command[-1] exists. */
 	char **command;

@@ -36,7 +36,7 @@ int run(int count, char **arguments)
 	}
 	if (!take_origin(&origin) || !become_subreaper())
 		return fail("what the command leaves could not be found");
-	/* Before there is a command, so that no signal comes to the command and not to the witness. */
+	/* Before the command is started, so that the witness gets every signal that the command gets. */
 	if (!open_link(ends) || !fork_witness(&witness))
 		return fail("cannot start");
 	pid_t supervisor = fork();

@@ -12,8 +12,9 @@
  * command with the supervisor. The witness is in the front's group: a signal that the whole group got is not forwarded
  * to the command, which got it, too.
  *
- * `request` is what to do, `origin` what the command is started with, `parent` who is waited for, `link` the conversation
- * of front and supervisor, `descriptors` closes what belongs to the command.
+ * `request` is the parsed arguments, `origin` the state in which the command is started, `parent` the process whose end
+ * is awaited, `link` the connection between front and supervisor; `descriptors` closes the descriptors that belong to
+ * the command.
  *
  * The arguments begin after `run`. Returns the exit status, unless the command was ended by a signal: then it ends by the
  * same one. */

@@ -32,11 +32,11 @@ struct supervisor {
 	pid_t command;
 	/* How it has ended. */
 	struct message end;
-	/* The command's standard input, where its end matters and was not seen yet; or -1. */
+	/* The command's standard input, while its end matters and was not seen yet; otherwise -1. */
 	int input;
-	/* When the command is ended that had no more input, or `NEVER`. */
+	/* When to end a command whose input has ended, or `NEVER`. */
 	long long patience;
-	/* When what is left is killed, or `NEVER`. */
+	/* When to kill the processes that are left, or `NEVER`. */
 	long long deadline;
 };
 
@@ -59,7 +59,7 @@ static void begin_ending(struct supervisor *self, const char *reason)
 	if (is_ending(self))
 		return;
 	self->deadline = now_ms() + self->request->grace_ms;
-	/* One that is stopped could not end. */
+	/* A stopped process could not end. */
 	signal_parent(&self->front, SIGCONT);
 	int count = terminate_all();
 	report(self, reason, count);
@@ -135,10 +135,10 @@ static void take_message(struct supervisor *self, const struct message *message)
 	else if (self->command != 0 && message->word == WORD_SIGNAL)
 		kill(self->command, message->number);
 	else if (self->command == 0 && asks_to_end(message->number))
-		self->deadline = now_ms(); /* Whoever waits for the rest does not want to any more. */
+		self->deadline = now_ms(); /* The command has ended, and a signal came: what is left gets no more time. */
 }
 
-/* The command has the grace to end by itself, as servers do that nobody can write to any more. */
+/* The command has the grace to end by itself, as servers do when their input ends. */
 static void watch_input(struct supervisor *self)
 {
 	struct pollfd input = {.fd = self->input, .events = POLLRDHUP};
@@ -223,7 +223,7 @@ int supervise(const struct request *request, const struct origin *origin, const 
 		.patience = NEVER,
 		.deadline = NEVER,
 	};
-	/* If the front ends while somebody has stopped this process, it continues. */
+	/* If the front ends while this process is stopped, this process continues. */
 	prctl(PR_SET_PDEATHSIG, (unsigned long)SIGCONT, 0UL, 0UL, 0UL);
 	if (!know_parent(&self.front))
 		return RUN_FAILED;
@@ -235,7 +235,7 @@ int supervise(const struct request *request, const struct origin *origin, const 
 		return fail(link, "cannot fork");
 	if (self.command == 0)
 		become_command(origin, supervisor, request->command);
-	/* What is sent to the group of the command, be it SIGKILL, does not end who is to end the rest. */
+	/* A signal to the group of the command, even SIGKILL, must not end this process, which must end the rest. */
 	setsid();
 	int kept[] = {link, self.wakeup, parent->reference, self.front.reference, self.input};
 	keep_only(kept, sizeof kept / sizeof *kept, request->verbose);

@@ -61,7 +61,7 @@ bool witnessed(struct witness *witness, int number)
 	uint64_t bit = (uint64_t)1 << (number - 1);
 	uint64_t taken;
 	if (send(witness->link, "", 1, MSG_NOSIGNAL) == 1) {
-		/* If somebody has stopped it. Not before: SIGCONT takes back a SIGTSTP that it has got. */
+		/* In case it was stopped. Not earlier: SIGCONT discards a pending SIGTSTP. */
 		if (poll(&answer, 1, ANSWER_MS) == 0)
 			kill(witness->pid, SIGCONT);
 		if (recv(witness->link, &taken, sizeof taken, 0) == sizeof taken)

@@ -1,4 +1,4 @@
-/* What a guard does to processes that it saw and that are others now.
+/* Shows what a guard does to processes that it saw and whose pids now belong to others.
  *
  * Reads `{"see": [pid, ...]}` and remembers these processes as a guard does that is about to kill them;
  * `{"send": true}` kills them. Answers each with one line of JSON. A program of chaos. */

@@ -1,4 +1,4 @@
-/* What a guard writes down is one JSON object per line, whatever a label contains, and has a limit. */
+/* A guard's record is one JSON object per line, whatever a label contains, and is limited. */
 #include "../../src/guard/incidents.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* What `run` is asked to do: every accepted form, and what is refused with which words. */
+/* The arguments of `run`: every accepted form, and every refusal with its message. */
 #include "../../src/run/request.h"
 
 #include <string.h>
