@@ -1,6 +1,9 @@
-/** A duration for people: two units at most. */
+/**
+ * A duration for people: two units at most. Never below zero: the time between two moments of the clock on the wall is,
+ * if somebody has set it back.
+ */
 export function duration(ms: number): string {
-	if (ms === 0) return "0 ms";
+	if (!(ms > 0)) return "0 ms";
 	if (ms < 1) return `${ms.toFixed(2)} ms`;
 	if (ms < 10) return `${ms.toFixed(1)} ms`;
 	if (ms < 1_000) return `${Math.round(ms)} ms`;

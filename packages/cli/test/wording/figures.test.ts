@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { bytes, duration, rate } from "../../src/wording/figures.ts";
 
 test.each([
+	[-3_600_000, "0 ms"],
 	[0, "0 ms"],
 	[0.123, "0.12 ms"],
 	[1.234, "1.2 ms"],

@@ -34,7 +34,9 @@ export function withSample(
 	{ run, tickMs, throughput }: ServedTick,
 ): readonly Bin[] {
 	const last = bins.at(-1);
-	const isSame = last !== undefined && run.wallMs - last.wallMs < BIN_MS;
+	// Somebody may have set the clock back.
+	const isSame =
+		last !== undefined && Math.abs(run.wallMs - last.wallMs) < BIN_MS;
 	const before: Bin = isSame
 		? last
 		: { wallMs: run.wallMs, spanMs: 0, commands: new Map(), memory: new Map() };

@@ -13,7 +13,11 @@ import { commandRows, histogram } from "../../../web/model/command-rows.ts";
 import { type Bin, latest, withSample } from "../../../web/model/samples.ts";
 
 /** Ticks of half a second: in each, calls of 10 ms end, and the worker has a megabyte more. */
-function samples(ticks: number, calls: number): readonly Bin[] {
+function samples(
+	ticks: number,
+	calls: number,
+	wallMs = (tick: number) => tick * 500,
+): readonly Bin[] {
 	let bins: readonly Bin[] = [];
 	for (let tick = 1; tick <= ticks; tick++)
 		bins = withSample(bins, {
@@ -25,7 +29,7 @@ function samples(ticks: number, calls: number): readonly Bin[] {
 				},
 			],
 			run: {
-				wallMs: tick * 500,
+				wallMs: wallMs(tick),
 				pools: [
 					poolSnapshot({
 						workers: [
@@ -53,6 +57,14 @@ test("ticks are added up to bins of two seconds, and those of 15 minutes are kep
 	expect(samples(2_000, 1)).toHaveLength(450);
 	expect(latest(bins, 2_000).map(({ wallMs }) => wallMs)).toEqual([4_500]);
 	expect(latest(bins, 2_001)).toHaveLength(2);
+});
+
+test("a clock that is set back begins another bin, which does not last until it is as late again", () => {
+	const setBack = (tick: number) =>
+		tick < 5 ? 9_000_000 + tick * 500 : tick * 500;
+	expect(samples(9, 5, setBack).map(({ spanMs }) => spanMs)).toEqual([
+		2_000, 2_000, 500,
+	]);
 });
 
 test("a command has its rate, failures and durations", () => {
