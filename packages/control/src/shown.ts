@@ -32,8 +32,20 @@ export function shown(value: unknown, depth: number = DEPTH): unknown {
 	if (value instanceof Set) return [...value].slice(0, ENTRIES).map(inner);
 	if (value instanceof Map)
 		return [...value].slice(0, ENTRIES).map((entry) => entry.map(inner));
+	// A date, and a row of a table.
+	if ("toJSON" in value && typeof value.toJSON === "function")
+		return inner(value.toJSON());
+	if (Symbol.iterator in value)
+		return firstOf(value as Iterable<unknown>).map(inner);
 	const entries = Object.entries(value).slice(0, ENTRIES);
 	return Object.fromEntries(entries.map(([name, each]) => [name, inner(each)]));
+}
+
+/** The first entries of what need not end, such as the rows of a table. */
+function firstOf(value: Iterable<unknown>): unknown[] {
+	const first: unknown[] = [];
+	for (const each of value) if (first.push(each) === ENTRIES) break;
+	return first;
 }
 
 /** The part of an error that the client needs. */

@@ -182,6 +182,29 @@ describe("a call", () => {
 			).rejects.toMatchObject({ code: "INVALID_REQUEST" });
 	});
 
+	test("shows a date by its text, and a table by its rows", async () => {
+		const served = await serve();
+		using client = clientOf(served);
+		const row = (n: number) => ({ hidden: n, toJSON: () => ({ n }) });
+		const table = {
+			batches: [{ data: new Uint8Array(8) }],
+			*[Symbol.iterator]() {
+				for (let n = 0; ; n++) yield row(n);
+			},
+		};
+		served.run.controlled = {
+			...served.run.controlled,
+			call: async () => [{ toJSON: () => "2026-01-02" }, table],
+		};
+		const [date, rows] = (await client.call({
+			pool: "demo",
+			command: "echo",
+		})) as [string, unknown[]];
+		expect(date).toBe("2026-01-02");
+		expect(rows.slice(0, 2)).toEqual([{ n: 0 }, { n: 1 }]);
+		expect(rows).toHaveLength(1_000);
+	});
+
 	test("is aborted when its client leaves", async () => {
 		const served = await serve();
 		using client = clientOf(served);
