@@ -78,8 +78,10 @@ export interface ContractCommands {
 export interface ContractWorker {
 	readonly connection: Connection;
 	readonly process: WorkerProcess;
-	/** What the adapter called `process.broken` with, in order. */
+	/** What the adapter called `process.broken` with, in order, before the program was asked to leave. */
 	readonly brokenBy: readonly Error[];
+	/** Asks the program to leave, as a pool does: from now on `process.broken` has no effect. */
+	leave(signal: AbortSignal): Promise<void>;
 	/** Ends the process as `kill -9` does, from outside. */
 	kill(): void;
 	/** Ends what is left of it. Resolves when it is gone. */

@@ -39,6 +39,7 @@ export async function startWorker(
 ): Promise<ContractWorker> {
 	const { world } = options;
 	const brokenBy: Error[] = [];
+	let isLeaving = false;
 	let made:
 		| { readonly connection: Connection; readonly process: WorkerProcess }
 		| undefined;
@@ -50,6 +51,8 @@ export async function startWorker(
 				...process,
 				log: (record) => process.log(record),
 				broken: (error) => {
+					// As in a pool: a program closes its output before it exits.
+					if (isLeaving) return;
 					brokenBy.push(error);
 					process.broken(error);
 				},
@@ -115,6 +118,10 @@ export async function startWorker(
 	return {
 		...made,
 		brokenBy,
+		leave: (signal) => {
+			isLeaving = true;
+			return made?.connection.leave?.(signal) ?? Promise.resolve();
+		},
 		kill: () => worker.killNow(),
 		stop: async () => {
 			worker.retire("closed");
