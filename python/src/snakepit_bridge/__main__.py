@@ -23,8 +23,8 @@ CLUSTER_COMMANDS = ("gateway", "nodes", "relay", "stand-in")
 def main(arguments: list[str]) -> int:
     """Runs one command and returns the exit status.
 
-    Of this package only what the command needs is imported, and nothing here
-    needs a current Python: a worker itself reports a Python that is too old.
+    Only the parts of this package that the command needs are imported, and nothing here
+    needs a current Python: the worker itself reports a Python that is too old.
     """
     command = arguments[0] if arguments else ""
     if command == "worker":

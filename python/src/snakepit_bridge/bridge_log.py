@@ -10,8 +10,9 @@ __all__ = ["logger"]
 
 
 def logger(name: str) -> logging.Logger:
-    """Returns a logger, with its first record: to import `logging` takes a
-    tenth of a worker's start, and most workers never say a word."""
+    """Returns a logger, created with its first record: importing `logging` takes a
+    tenth of a worker's start, and most workers never log anything.
+    """
     import logging
 
     return logging.getLogger(name)

@@ -74,8 +74,8 @@ class ControlChannel:
         self._write({"ready": facts})
 
     def failed(self, failure: StartFailed) -> None:
-        """Reports why there will be no worker."""
-        # A character takes at most 6 bytes of the line, as \\udcff does.
+        """Reports why the worker cannot start."""
+        # A character takes at most 6 bytes of the line, for example \\udcff.
         body = {
             "code": failure.code,
             "message": cut_in_the_middle(failure.message, 2000),
@@ -84,7 +84,7 @@ class ControlChannel:
         self._write({"failed": body})
 
     def intact(self) -> bool:
-        """Returns whether the descriptor is still ours; user code may close it."""
+        """Returns whether the descriptor is still the same; user code may close it."""
         try:
             return os.fstat(self._descriptor).st_ino == self._inode
         except OSError:

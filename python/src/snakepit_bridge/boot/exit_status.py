@@ -1,4 +1,4 @@
-"""How a worker ends, in one number (docs/bridge-protocol.md, section 1)."""
+"""The exit statuses of a worker (docs/bridge-protocol.md, section 1)."""
 
 LEFT = 0
 WRONG_USAGE = 64

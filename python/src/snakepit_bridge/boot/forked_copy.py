@@ -1,7 +1,7 @@
 """A copy of the worker: the child of a fork that a tool made.
 
-It has the worker's connection and its queues. If it returned from the tool it would
-answer the tool's call, and read what the host sends to the worker.
+It has the worker's connection and its queues. If it returned from the tool, it would
+answer the tool's call and read the frames that the host sends to the worker.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ this_is_one = False
 
 
 def end() -> NoReturn:
-    """Ends the copy as if the program ended here.
+    """Ends the copy as if the program ended at this point.
 
     The status is that of `sys.exit()` if the tool raised that; otherwise it is 1, and
     stderr has the reason.

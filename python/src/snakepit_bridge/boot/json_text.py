@@ -1,7 +1,7 @@
 """JSON by the C code of Python's `json` alone.
 
-`json` itself compiles regular expressions, and brings `re` and `enum`: a tenth of a
-worker's start, for one line read and one written. It does what is not plain here.
+`json` itself compiles regular expressions and imports `re` and `enum`: a tenth of a
+worker's start, to read one line and write one. It is used only for unusual input.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["read_json", "write_json"]
 
 
 class _Options:
-    """What `json.loads` uses by default."""
+    """The default of `json.loads`."""
 
     strict = True
     object_hook = object_pairs_hook = None
@@ -24,7 +24,7 @@ class _Options:
 
 
 def _functions() -> tuple[Any, Callable[[str], str] | None]:
-    # These names are not public: where one is gone, `json` does the same in more time.
+    # These names are not public: if one is missing, `json` does the same more slowly.
     try:
         from _json import encode_basestring, make_scanner
 
@@ -48,7 +48,7 @@ def read_json(text: str) -> Any:
             return value
     except (StopIteration, SystemError, TypeError, ValueError, RecursionError):
         pass
-    # Space before it, or it is not JSON and `json` says what is wrong.
+    # There is space before it, or it is not JSON; then `json` reports the error.
     import json
 
     return json.loads(text)

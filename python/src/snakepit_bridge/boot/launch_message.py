@@ -1,4 +1,4 @@
-"""The launch message: what the host wants this worker to do."""
+"""The launch message: the host's orders for this worker."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class ToolSource:
     Attributes:
         module: The name of a module; None for a file.
         file: The path of a file; None for a module.
-        expose: The names of functions that are tools as they are; None where the
-            source declares its tools.
+        expose: The names of undecorated functions that are tools; None if the source
+            declares its tools.
     """
 
     def __init__(self, source: object) -> None:
@@ -35,7 +35,7 @@ class ToolSource:
 
 
 class HandleSetting:
-    """What handles the host allows.
+    """The handles that the host allows.
 
     Attributes:
         imports: The names of modules that it may import.
@@ -118,7 +118,7 @@ class Launch:
         handles = payload.get("handles")
         self.handles = None if handles is None else HandleSetting(handles)
         self.shared_memory = _shared_memory(payload)
-        # Shared with a relay, which sends it on.
+        # Also used by a relay, which forwards it.
         self.is_relayed = payload.get("relayed") is True
         watch = payload.get("watch")
         if watch is not None and not isinstance(watch, dict):

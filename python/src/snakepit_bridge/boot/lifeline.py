@@ -1,18 +1,18 @@
 """The lifeline: the host's death ends this process, and its process group.
 
-The host listens on a private socket; we connect to it twice, and nothing is ever sent.
-The host's death closes both connections. On Linux the kernel itself then sends SIGKILL
-to our process group, even if Python is stuck or stopped; elsewhere a thread waits for
-the same moment.
+The host listens on a private socket. This process connects to it twice and never sends
+anything. The host's death closes both connections. On Linux, the kernel itself then
+sends SIGKILL to the process group, even if Python is stuck or stopped; elsewhere, a
+thread waits for the same event.
 
 Nothing here is undone in a child that user code forks: it shares the open file
-descriptions, and while any process holds them they stay armed for our group. A child
-that armed them again would take the signal away from us.
+descriptions, and while any process holds them, they stay armed for the worker's group.
+A child that armed them again would redirect the signal to itself.
 """
 
 from __future__ import annotations
 
-import _socket as socket  # Enough of it: `socket` is one of the slowest imports.
+import _socket as socket  # Sufficient here: `socket` is one of the slowest imports.
 import _thread
 import fcntl
 import os
@@ -26,7 +26,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
 else:
-    # Without the enumerations of `signal`, which take longer to make than all of this.
+    # Without the enumerations of `signal`, which take longer to create than everything
+    # else here.
     import _signal as signal
 
 # One connection can miss a child that is forked while the group is being killed: it is
@@ -43,8 +44,9 @@ ENDED = select.POLLIN | select.POLLHUP | select.POLLERR | select.POLLNVAL
 class Lifeline:
     """Ties this process to its host for life.
 
-    Its descriptors belong to no object: an interpreter that ends closes what its
-    objects hold, and may then still be busy for long with freeing large modules.
+    Its descriptors do not belong to an object: an interpreter that ends closes the
+    descriptors of its objects, and may then still need a long time to free large
+    modules.
 
     Attributes:
         mode: what watches: `kernel` or `thread`.
@@ -65,15 +67,17 @@ class Lifeline:
     def ended(self) -> bool:
         """Returns whether the host is gone, or is exiting.
 
-        The kernel closes a dead host's descriptors one after another, the lifelines
-        usually last: the conversation may have ended while they have not.
+        The kernel closes a dead host's descriptors one after another, usually the
+        lifelines last: the conversation may have ended before them.
         """
         if _poller(self._descriptors).poll(0):
             return True
         return any(map(peer_exits, self._descriptors))
 
     def intact(self) -> bool:
-        """Returns whether the descriptors are still ours; user code may close them."""
+        """Returns whether the descriptors are still the same; user code may close
+        them.
+        """
         try:
             inodes = [os.fstat(fd).st_ino for fd in self._descriptors]
         except OSError:
@@ -82,7 +86,7 @@ class Lifeline:
 
 
 def end_group() -> None:
-    """Kills our process group, or this process alone if it does not lead its group."""
+    """Kills the process group, or only this process if it does not lead its group."""
     if os.getpgrp() == os.getpid():
         os.killpg(os.getpid(), signal.SIGKILL)
     os.kill(os.getpid(), signal.SIGKILL)
@@ -102,7 +106,7 @@ def _connect(path: str) -> int:
 
 
 def _arm(connection: int) -> bool:
-    """Asks the kernel to kill us when anything happens on the connection."""
+    """Asks the kernel to kill this process when anything happens on the connection."""
     owner = -os.getpid() if os.getpgrp() == os.getpid() else os.getpid()
     try:
         fcntl.fcntl(connection, fcntl.F_SETOWN, owner)
@@ -115,7 +119,9 @@ def _arm(connection: int) -> bool:
 
 
 def peer_exits(connection: int) -> bool:
-    """Returns whether the process at the other end is ending, where that can be seen."""
+    """Returns whether the process at the other end is ending, if the system shows
+    it.
+    """
     if sys.platform != "linux":
         return False
     try:

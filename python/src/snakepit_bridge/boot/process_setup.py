@@ -15,15 +15,17 @@ if TYPE_CHECKING:
     import signal
     from collections.abc import Iterable
 else:
-    # Without the enumerations of `signal`, which take longer to make than all of this.
+    # Without the enumerations of `signal`, which take longer to create than everything
+    # else here.
     import _signal as signal
 
-# Under memory pressure the kernel shall kill a worker and not the host.
+# Under memory pressure, the kernel must kill a worker, not the host.
 OOM_SCORE = 500
 
 # Writes all stacks as soon as the bridge's thread runs.
 DUMP_SIGNAL = signal.SIGUSR1
-# Writes all stacks at once, also if that may crash the process: sent right before a kill.
+# Writes all stacks at once, even if that may crash the process: sent directly before a
+# kill.
 LAST_DUMP_SIGNAL = signal.SIGQUIT
 CANCEL_SIGNAL = signal.SIGUSR2
 
@@ -45,15 +47,15 @@ def set_up_process() -> None:
 
 def write_stacks_when_asked() -> None:
     """Makes the last dump signal write all stacks, until `write_stacks_no_more`."""
-    # A signal handler in C, which works even while the GIL is held. While it is not held,
-    # stacks may change as they are read, which can crash the process.
+    # A signal handler in C, which works even while the GIL is held. While the GIL is
+    # not held, stacks may change as they are read, which can crash the process.
     faulthandler.register(
         LAST_DUMP_SIGNAL, file=sys.stderr, all_threads=True, chain=False
     )
 
 
 def write_stacks_no_more() -> None:
-    """Restores what the signal did before."""
+    """Restores the earlier effect of the signal."""
     faulthandler.unregister(LAST_DUMP_SIGNAL)
 
 
@@ -83,12 +85,13 @@ def is_dump_signal_ours() -> bool:
 
 
 def _leave_at_once(_signal: int, _frame: object) -> None:
-    # No call runs yet that could be finished.
+    # No call is running yet that could be finished.
     os._exit(exit_status.LEFT)
 
 
-# A child that a tool forks (multiprocessing) is not a worker: SIGTERM ends it. The signal
-# is blocked until that is set up, else one that arrives at once would be lost.
+# A child that a tool forks (multiprocessing) is not a worker: SIGTERM ends it. The
+# signal is blocked until that is set up, because one that arrives at once would be
+# lost.
 _masks: dict[int, Iterable[int]] = {}
 
 
@@ -102,7 +105,7 @@ def _release_sigterm() -> None:
 
 
 def _be_child() -> None:
-    # Otherwise the worker would read the child's signals as its own.
+    # Otherwise, the worker would read the child's signals as its own.
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(CANCEL_SIGNAL, signal.SIG_DFL)

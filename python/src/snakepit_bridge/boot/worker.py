@@ -140,7 +140,7 @@ DEPENDENCIES = {
     "grpc": ("grpc.aio", "msgpack", "snakepit_bridge._gen.bridge_messages"),
     "framed": ("msgpack",),
 }
-# What the framed transport loads with the first frame that is not compact.
+# The modules that the framed transport loads with the first frame that is not compact.
 LOADED_LATER = "google.protobuf"
 WITHOUT_GRPC = (
     'In a pythonEnvironment(), list "snakepit-bridge[grpc]". '
@@ -151,8 +151,8 @@ WITHOUT_GRPC = (
 def import_bridge(transport: str) -> None:
     """Imports what a worker needs before it imports its tools.
 
-    Imports leave next to no garbage, and to look for it all the while takes a tenth of
-    a worker's start. What is imported here stays, so it is never looked at later.
+    Imports leave almost no garbage, and searching for it again and again takes a tenth
+    of a worker's start. The imported modules stay, so they are never searched later.
 
     Raises:
         StartFailed: see `check_dependencies`.
@@ -181,9 +181,9 @@ def _clone_note(extra: str) -> str:
 
 def check_dependencies(transport: str) -> None:
     """Imports what a transport needs; raises `StartFailed` if it is not installed."""
-    # gRPC's fork handlers give up while a thread is inside gRPC, as ours always is: they
-    # print a line to stderr, and now and then the child dies of SIGSEGV. The variable is
-    # read at import; programs that tools start inherit its old value.
+    # gRPC's fork handlers give up while a thread is inside gRPC, as the bridge's thread
+    # always is: they print a line to stderr, and sometimes the child dies of SIGSEGV.
+    # The variable is read at import; programs that tools start inherit its old value.
     before = os.environ.get(GRPC_FORK_SUPPORT)
     os.environ[GRPC_FORK_SUPPORT] = "0"
     try:
@@ -217,9 +217,9 @@ def _check_readable(name: str, spec: ModuleSpec | None) -> None:
 
 
 def _report(channel: ControlChannel, failure: StartFailed) -> None:
-    """Reports to the host why there will be no worker."""
+    """Reports to the host why the worker cannot start."""
     try:
         channel.failed(failure)
     except OSError:
-        # The tools closed the channel, or the host is gone: only stderr is left.
+        # The tools closed the channel, or the host has ended: only stderr is left.
         sys.stderr.write(f"{failure.code}: {failure.message}\n{failure.detail}\n")

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LEAVE_GRACE_S", "BridgeThread"]
 
-# Calls may run for half of it; then they are cancelled.
+# Calls may run for half of this time; then they are cancelled.
 LEAVE_GRACE_S = 2.0
 FINISH_S = 0.5
 LIFELINE_S = 0.5
@@ -45,13 +45,13 @@ def _call_page(launch: Launch) -> CallPage | BegunMarks | None:
     try:
         if launch.calls_per_worker == 1:
             return CallPage(path)
-        # Few workers need it, and each import is a part of every start.
+        # Few workers need it, and each import makes every start slower.
         from snakepit_bridge.calls.begun_marks import BegunMarks
 
         return BegunMarks(path)
     except OSError as error:
-        # The host finds no page: it sends no call ahead, and knows of none that did
-        # not begin.
+        # The host finds no page: it sends no call ahead, and cannot know which calls
+        # did not begin.
         logger(__name__).warning("there is no room for the page of calls: %s", error)
         return None
 
@@ -90,7 +90,9 @@ class BridgeThread:
         parts: TransportParts,
         tracing: Tracing | None,
     ) -> None:
-        """To be called in the main thread. SIGTERM means to leave from now on."""
+        """Must be called in the main thread. From now on, SIGTERM makes the worker
+        leave.
+        """
         self._launch = launch
         self._parts = parts
         self._main = parts.main
@@ -106,7 +108,7 @@ class BridgeThread:
         runner = Runner(parts.main, launch.calls_per_worker, self._calls, tools)
         self._conversation = Conversation(toolbox.tools, self._calls, runner)
         if launch.handles is not None:
-            # Few hosts allow them, and each import is a part of every start.
+            # Few hosts allow them, and each import makes every start slower.
             from snakepit_bridge.handles.table import HandleTable
             from snakepit_bridge.handles.tools import handle_tools
 
@@ -135,7 +137,9 @@ class BridgeThread:
         return self._thread.ident
 
     def after_each_call(self, action: Callable[[], None]) -> None:
-        """Has `action` called, in any thread, when a call is over; before `start`."""
+        """Makes the bridge call `action`, in any thread, when a call is over; use it
+        before `start`.
+        """
         self._calls.after_each_call(action)
 
     def start(self) -> None:
@@ -153,12 +157,12 @@ class BridgeThread:
         """Makes the worker leave; from any thread, and from a signal handler.
 
         Args:
-            broken: whether it leaves since the conversation broke.
+            broken: whether it leaves because the conversation broke.
         """
         call_soon(self._loop, lambda: self._leave(broken))
 
     def close(self) -> None:
-        """Sends what is left to send, then ends the thread."""
+        """Sends the remaining frames, then ends the thread."""
         self._is_closing = True
         self._changed.notify()
         self._thread.join()
@@ -237,7 +241,7 @@ class BridgeThread:
                 sys.stderr.flush()
                 os._exit(exit_status.STUCK)
         if self._broken:
-            # Most likely the host died. Then the lifeline is about to kill us and our
-            # group; if we left before that, the group would stay behind.
+            # Most likely the host died. Then the lifeline is about to kill this process
+            # and its group; if the worker left first, the group would stay behind.
             await Notice(self._loop).wait(lambda: False, LIFELINE_S)
         self._main.stop()

@@ -29,7 +29,7 @@ __all__ = ["CallTable"]
 
 # A cancellation can get lost inside the tool; then it is sent again.
 INTERRUPT_AGAIN_S = 0.02
-# What surrounds the argument of a host call in its frame, at most.
+# The most bytes around the argument of a host call in its frame.
 FRAME_ROOM = 1024
 
 
@@ -96,7 +96,7 @@ class CallTable:
             self.cancel(call_id, reason)
 
     async def settled(self, timeout: float) -> bool:
-        """Waits until no call is left; returns whether that was so in time."""
+        """Waits until no call is left; returns whether that happened in time."""
         if self._loop is None:
             return not self.running
         settled = Notice(self._loop)
@@ -104,7 +104,7 @@ class CallTable:
         return await settled.wait(lambda: not self.running, timeout)
 
     def reply(self, host_call_id: int) -> Reply | None:
-        """Returns what waits for the answer to a host call, and forgets it."""
+        """Removes and returns the object that waits for the answer to a host call."""
         _, reply = self.replies.pop(host_call_id, (0, None))
         return reply
 
@@ -116,8 +116,8 @@ class CallTable:
                 reply.call_over()
 
     def _interrupt(self, call_id: int) -> None:
-        # Not the call itself: what a session holds would end here, in the bridge's
-        # thread, if a timer were the last that has one of its calls.
+        # Not the call itself: if a timer kept the last reference to a call of a
+        # session, the session's objects would be freed here, in the bridge's thread.
         running = self.running.get(call_id)
         if running is None or running.state is CallState.ENDED or self._loop is None:
             return
@@ -128,7 +128,7 @@ class CallTable:
     # ------------------------------------------------ in any thread
 
     def after_each_call(self, action: Callable[[], None]) -> None:
-        """Has `action` called when a call has been forgotten, after earlier actions."""
+        """Adds `action` to the actions that run when a call has been removed."""
         before = self.on_forgotten
 
         def on_forgotten() -> None:
@@ -143,29 +143,30 @@ class CallTable:
         self.outbox.put(frame)
 
     def settle(self, call_id: int, frame: TerminalFrame) -> None:
-        """Sends the terminal frame of a call and forgets the call."""
+        """Sends the terminal frame of a call and removes the call."""
         outbox = self.outbox
         if outbox.held and self._keep is not None:
-            # It waits only where the host finds it, whatever the next call does.
+            # It waits only in memory that the host can read, whatever the next call
+            # does.
             outbox.held = type(frame) is bytes and self._keep(frame)
         try:
             outbox.put_last(frame)
         finally:
-            # After the frame: a worker that leaves is gone when no call is left.
+            # After the frame: a worker that leaves exits when no call is left.
             running = self.running.pop(call_id, None)
         if running is not None and self.on_over is not None:
             self.on_over(running)
         self.follow_up(call_id)
 
     def follow_up(self, call_id: int) -> None:
-        """Does what is left to do when a call has been forgotten."""
+        """Runs the remaining actions when a call has been removed."""
         if self.replies:
             self._in_bridge(lambda: self._give_up(call_id))
         if self.on_forgotten is not None:
             self.on_forgotten()
 
     def later(self, delay_s: float, callback: Callable[[], None]) -> None:
-        """Calls back in the bridge's thread, in so many seconds."""
+        """Calls back in the bridge's thread after some seconds."""
         loop = self._loop
         if loop is not None:
             call_soon(loop, lambda: loop.call_later(delay_s, callback))
@@ -190,12 +191,12 @@ class CallTable:
         )
         self.outbox.put(pb.WorkerFrame(host_call=host_call))
         if call_id not in self.running:
-            # It ended in another thread, which may have seen no reply to give up.
+            # It ended in another thread, which may not have seen a reply to cancel.
             self._in_bridge(lambda: self._give_up(call_id))
         return number
 
     def drop_host_call(self, host_call_id: int) -> None:
-        """Notifies the host that nothing waits for this host call any more."""
+        """Notifies the host that nothing waits for this host call any longer."""
         if self.replies.pop(host_call_id, None) is not None:
             drop = pb.HostCallCancel(host_call_id=host_call_id)
             self.outbox.put(pb.WorkerFrame(host_call_cancel=drop))

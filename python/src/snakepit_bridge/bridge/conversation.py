@@ -91,7 +91,7 @@ class Conversation:
         if data and data[0] == COMPACT:
             self._compact_call(*parse_compact(data))
         else:
-            # Most calls are compact: not loaded at the start.
+            # Most calls are compact, so this is not loaded at the start.
             from snakepit_bridge.bridge.full_call import host_frame
 
             self.receive_message(host_frame(data))
@@ -161,7 +161,7 @@ class Conversation:
         self._runner.submit(running)
 
     def _call(self, frame: pb.Call) -> None:
-        # Most calls are compact: not loaded at the start.
+        # Most calls are compact, so this is not loaded at the start.
         from snakepit_bridge.bridge.full_call import memory_of, running_call
 
         calls = self.calls
@@ -193,7 +193,7 @@ class Conversation:
             call.trace_context = caller_headers(traceparent)
 
     def _add_to_plain(self, fields: CompactFields, plain: PlainCall) -> None:
-        # Its view is made when it is asked for, if it can be.
+        # Its view is created on first use, if that is possible.
         timeout_ms, session, traceparent, _ = fields
         plain.deadline = deadline(timeout_ms)
         plain.traceparent = traceparent or None
@@ -202,7 +202,7 @@ class Conversation:
             self._add(fields, plain.call)
 
     def _cancel(self, frame: pb.Cancel) -> None:
-        # Few calls are cancelled, and each import is a part of every start.
+        # Few calls are cancelled, and each import makes every start slower.
         from snakepit_bridge.calls.cancel_reason import CancelReason
 
         reasons = {

@@ -38,7 +38,7 @@ def host_frame(data: bytes) -> pb.HostFrame:
 
 def memory_of(frame: pb.Call, shared: SharedMemory | None) -> CallMemory | None:
     """Returns the call's part of the shared memory, if there is any. Also for a call
-    that is then refused: from here on its segments are known.
+    that is then refused: from here on, its segments are known.
 
     Raises:
         CallRefused: it names memory that is not there.
@@ -94,7 +94,7 @@ def running_call(
     return RunningCall(tool, call, cancellation, frame.arguments, calls, memory, credit)
 
 
-# Few workers need what these load.
+# Few workers need the modules that these load.
 
 
 def _credit_of(frame: pb.Call) -> Credit:

@@ -38,7 +38,7 @@ TIMEOUT = 1
 _SESSION = 2
 TRACEPARENT = 4
 _MAY_HOLD = 8
-# In the place of a traceparent: no trace of the call is recorded.
+# Instead of a traceparent: no trace of the call is recorded.
 UNRECORDED = 16
 _ALL_FIELDS = TIMEOUT | _SESSION | TRACEPARENT | _MAY_HOLD | UNRECORDED
 _UNSIGNED = struct.Struct(">I")
@@ -52,11 +52,13 @@ CompactCall: TypeAlias = "tuple[int, bytes, bytes, CompactFields | None]"
 
 
 class Undecodable(Exception):
-    """Bytes of the host that are no message."""
+    """Bytes of the host that are not a message."""
 
 
 def deadline(timeout_ms: int | None) -> float | None:
-    """Returns when a call's time is over, on the clock of `time.monotonic()`; None if it has no limit."""
+    """Returns the deadline of a call, on the clock of `time.monotonic()`; None if it
+    has none.
+    """
     return time.monotonic() + timeout_ms / 1000 if timeout_ms else None
 
 

@@ -23,7 +23,7 @@ __all__ = ["LogForwarder", "forward_logs", "set_up_logging"]
 
 MAX_MESSAGE = 16 << 10
 MAX_TRACEBACK = 64 << 10
-# How long a tool waits for an important record to leave, and how often it looks.
+# How long a tool waits until an important record is sent, and how often it checks.
 MAX_WAIT_S = 0.5
 PAUSE_S = 0.0002
 
@@ -37,8 +37,8 @@ class _SetUp:
 def set_up_logging(level: int) -> None:
     """Sets up the root logger, once, before the tools are imported.
 
-    What the tools set up themselves comes later, and stays. A preloaded parent imports
-    the tools: in its workers none of this is repeated.
+    The tools' own settings come later and stay. If a preloaded parent has imported the
+    tools, its workers do not repeat this.
     """
     if _SetUp.level is not None:
         return
@@ -60,8 +60,8 @@ def forward_logs(logs: Logs) -> LogForwarder:
 def _beside_forwarders(configure: Callable[..., None]) -> Callable[..., None]:
     """Returns a `basicConfig` that ignores forwarders.
 
-    It does nothing if the root logger has a handler: what tools set up would be
-    dropped silently.
+    The original does nothing if the root logger has a handler, so the tools' settings
+    would be dropped silently.
     """
 
     @functools.wraps(configure)
@@ -96,9 +96,9 @@ class LogForwarder(logging.Handler):
     """Puts records into the outbox; never raises, and never blocks for long.
 
     Before `Logs.begin` and after `Logs.finish` the outbox may never be sent. Then it
-    treats records without another handler as Python does: from WARNING on it writes them
-    to standard error. In between it waits a moment until such a record is sent, since the
-    tool's next step may end the process.
+    treats records without another handler as Python does: from WARNING on it writes
+    them to standard error. In between, it waits a moment until such a record is sent,
+    because the tool's next step may end the process.
     """
 
     def __init__(self, logs: Logs) -> None:
@@ -129,7 +129,7 @@ class LogForwarder(logging.Handler):
         bridge = self._logs.bridge
         is_shown = record.levelno >= logging.WARNING and not handled
         if is_shown and bridge is None:
-            # Nothing is sent yet, and a start that fails loses what waits.
+            # Nothing is sent yet, and a start that fails loses waiting records.
             self._write(record, logging.WARNING, handled)
             handled, is_shown = True, False
         if self._outbox.logs_waiting == 0:
@@ -143,9 +143,8 @@ class LogForwarder(logging.Handler):
             self._is_patient = self._wait_until_sent()
 
     def _wait_until_sent(self) -> bool:
-        """Waits a moment until all records are sent; returns whether they are.
-
-        The next step of the tool may end this process.
+        """Waits a moment until all records are sent; returns whether they are. Reason:
+        the next step of the tool may end this process.
         """
         until = time.monotonic() + MAX_WAIT_S
         while self._outbox.logs_waiting > 0:
@@ -197,7 +196,7 @@ def _ids_of_the_caller(call: Call | None) -> tuple[str, str]:
 def _traceback(record: logging.LogRecord) -> str:
     parts = []
     if record.exc_info and record.exc_info[1] is not None:
-        # Few records have one, and each import is a part of every start.
+        # Few records have one, and each import makes every start slower.
         from snakepit_bridge.failures.python_error import formatted
 
         _, error, trace = record.exc_info

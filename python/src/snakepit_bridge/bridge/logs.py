@@ -18,9 +18,9 @@ __all__ = ["Logs"]
 class Logs:
     """What forwards records and what they depend on, which may be known before.
 
-    To import `logging` takes a tenth of a worker's start. So the bridge does not: it sets
-    `logging` up in the moment in which the tools, or what they import, import it, before
-    they can do anything with it.
+    Importing `logging` takes a tenth of a worker's start, so the bridge does not do
+    that. It sets `logging` up when the tools, or modules that they import, import it,
+    before they can use it.
 
     Attributes:
         outbox: where records wait for the host.

@@ -1,7 +1,6 @@
-"""Takes plain calls from what was read of the framed transport, many at once.
-
-What comes while calls are sent ahead is mostly frames of such calls. They are cut and
-read in one step, without the parts that other frames have.
+"""Reads plain calls of the framed transport, many at once. While calls are sent ahead,
+most frames are such calls. They are cut and read in one step, without the checks that
+other frames need.
 """
 
 from __future__ import annotations
@@ -86,7 +85,7 @@ class PlainIntake:
         """
         size = len(data)
         if size > self._most_bytes:
-            # One message may be too large: who cuts them sees to that.
+            # One message may be too large: the code that cuts messages handles that.
             return 0
         calls, running, find = self._calls, self._running, self._find
         at = 0
@@ -126,13 +125,15 @@ class PlainIntake:
 
 
 def _take_fields(plain: PlainCall, data: bytes, at: int, fields: int) -> int:
-    """Gives a call what came with it; returns where that ends, or 0 if it cannot."""
+    """Sets the fields that came with a call; returns where they end, or 0 if that is
+    not possible.
+    """
     if fields & ~_SIMPLE_FIELDS:
         return 0
     try:
         (timeout_ms, _, traceparent, _), at = parse_fields(data, at, fields)
     except (UnicodeDecodeError, IndexError, struct.error):
-        # Who takes other messages says what is wrong with it.
+        # The code for other messages reports what is wrong with it.
         return 0
     if timeout_ms:
         plain.deadline = time.monotonic() + timeout_ms / 1000

@@ -29,7 +29,9 @@ def not_found(name: str, tools: Mapping[str, Tool]) -> CallRefused:
 
 
 def wrong_shape(tool: Tool, streams: bool) -> CallRefused:
-    """Returns the refusal of a call for chunks, one result or input that a tool has not."""
+    """Returns the refusal of a call that asks for chunks, one result or input, if the
+    tool does not have that.
+    """
     if tool.streams and not streams:
         problem = "answers with a stream of chunks; call it with stream()"
     elif streams and not tool.streams:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from snakepit_bridge.threads.loop import Loop
 else:
-    # Without the enumerations of `signal`, which take longer to make than all of this.
+    # Without the enumerations of `signal`, which take longer to create than everything
+    # else here.
     import _signal as signal
 
 __all__ = ["SignalListener"]
@@ -32,7 +33,7 @@ class SignalListener:
     that comes just before a long `time.sleep`, or that the kernel delivers to another
     thread, would wait for the end of the sleep. So the bridge's thread reads the byte
     that Python's own handler in C writes. The handler in Python is for the time in
-    which a tool has replaced our wakeup descriptor.
+    which a tool has replaced the bridge's wakeup descriptor.
     """
 
     def __init__(

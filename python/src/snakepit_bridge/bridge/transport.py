@@ -1,4 +1,4 @@
-"""How frames travel: what the bridge needs of a transport."""
+"""The interface between the bridge and a transport."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ MAX_LOGS = 1000
 
 
 class Outbox(Protocol):
-    """Frames on their way to the host. It has no limit of its own, since everything
-    that is put into it is limited elsewhere: chunks by credit, results by the number
-    of calls, log records by `MAX_LOGS`.
+    """Frames on their way to the host. It has no own limit, because everything that is
+    put into it is limited elsewhere: chunks by credit, results by the number of calls,
+    log records by `MAX_LOGS`.
 
     Its methods may be called in any thread, and take no lock that an interrupted
     tool could keep.
@@ -42,17 +42,18 @@ class Outbox(Protocol):
         """How many answers the main thread adds before it has them sent."""
 
     def add(self, frame: bytes, /) -> None:
-        """Adds a `compact_result`, in the main thread, which has it sent soon."""
+        """Adds a `compact_result`, in the main thread, which sends it soon."""
 
     def send_added(self) -> None:
-        """Sends what was added, in the main thread."""
+        """Sends the added frames, in the main thread."""
 
     def put(self, frame: pb.WorkerFrame) -> None:
         """Adds a frame."""
 
     def put_last(self, frame: pb.WorkerFrame | bytes) -> None:
-        """Adds the terminal frame of a call, or its `compact_result`: nothing interrupts
-        this thread now."""
+        """Adds the terminal frame of a call, or its `compact_result`; this thread
+        cannot be interrupted now.
+        """
 
     @property
     def logs_waiting(self) -> int:
@@ -94,7 +95,9 @@ class LogLimit:
         self._taken += 1
 
     def sent(self) -> None:
-        """All that were taken are written: the end of this process loses none."""
+        """All records that were taken have been written: the end of this process loses
+        none.
+        """
         self._sent = self._taken
 
 
@@ -112,7 +115,7 @@ class Transport(Protocol):
         """Refuses calls from now on, and reports so to health checks."""
 
     async def finish(self, timeout: float) -> None:
-        """Writes what is left to write, then ends the conversation."""
+        """Writes the remaining frames, then ends the conversation."""
 
     async def stop(self) -> None:
         """Closes the socket."""
@@ -142,15 +145,13 @@ class TransportParts(Protocol):
         conversation: Conversation,
         on_host_left: Callable[[bool], None],
     ) -> Transport:
-        """Returns what serves the host.
-
-        `on_host_left` is called, in any thread, when the conversation ends: with True
-        if it broke.
+        """Returns the server for the host. `on_host_left` is called, in any thread,
+        when the conversation ends: with True if it broke.
         """
 
 
 def load_transport(name: str) -> TransportParts:
-    """Imports a transport, and nothing of the others; in the main thread."""
+    """Imports one transport and no other; in the main thread."""
     if name == "framed":
         from snakepit_bridge.bridge.framed_transport.server import FramedParts
 

@@ -32,7 +32,7 @@ TELEMETRY_GRACE_S = 1.0
 
 
 def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
-    """Serves the host until it is done with this worker; returns the exit status.
+    """Serves the host until it no longer needs this worker; returns the exit status.
 
     Raises:
         StartFailed: the worker cannot serve.
@@ -44,7 +44,8 @@ def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
         tracing = find_tracing(launch.worker_id, launch.incarnation)
         logs.tracing = tracing
         toolbox = invoke(_load_tools, launch)
-        # Before the loop is made: it would stumble over what the tools closed, or take its place.
+        # Before the loop is created: it would fail on descriptors that the tools
+        # closed, or reuse their numbers.
         _check_descriptors(channel, lifeline)
         main = parts.main
         if _needs_loop(launch, toolbox):
@@ -52,7 +53,7 @@ def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
         _run_startup_hooks(toolbox, main)
         try:
             if tracing is not None:
-                # After the hooks, so that what the tools configure themselves stays.
+                # After the hooks, so that the tools' own configuration stays.
                 tracing.configure()
             _check_descriptors(channel, lifeline)
             bridge = _open_bridge(launch, toolbox, parts, tracing)
@@ -72,21 +73,22 @@ def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
                 keep_types(launch.types_file, launch.tools, toolbox.tools.values())
             main.run()
         finally:
-            # Also after a start that fails here: what has started is ended, as with `with`.
+            # Also after a start that fails here: everything that has started is ended,
+            # as with `with`.
             toolbox.shut_down(lambda hook: main.complete(invoke(hook)))
         if tracing is not None:
             tracing.close(TELEMETRY_GRACE_S)
         bridge.close()
     finally:
         end_debugging()
-        # Log records from here on have no sender.
+        # Log records from here on are not sent.
         logs.finish()
     main.close()
     if lifeline.ended():
-        # The host seemed to leave, but it died: end also what the tools have started.
-        # A thread that watches the lifeline may not get to it any more.
+        # The host seemed to leave, but it died: also end the processes that the tools
+        # have started. A thread that watches the lifeline may not have time for that.
         end_group()
-    # Imported at the end: each import is a part of every start.
+    # Imported at the end: each import makes every start slower.
     from snakepit_bridge.threads.threads_left import name_threads_left
 
     name_threads_left()
@@ -114,7 +116,7 @@ def _open_bridge(
 
 
 def _set_breakpoints_up(launch: Launch) -> Callable[[], None]:
-    """Says what `breakpoint()` does from now on; returns what ends that."""
+    """Sets the effect of `breakpoint()`; returns a function that ends it."""
     if launch.debug is not None:
         from snakepit_bridge.development.breakpoints import stop_at_breakpoints
 
@@ -157,7 +159,7 @@ def _load_tools(launch: Launch) -> Toolbox:
                 "TOOLS_IMPORT_FAILED",
                 f"the tools cannot be imported from {source.place}: {error}",
             ) from error
-        except BaseException as error:  # sys.exit() at import is no way to leave
+        except BaseException as error:  # sys.exit() at import must not end the worker
             what = f"the tools cannot be imported from {source.place}"
             raise _failed("TOOLS_IMPORT_FAILED", what, error) from error
     return toolbox
@@ -177,7 +179,7 @@ def _run_startup_hooks(toolbox: Toolbox, main: MainThread) -> None:
         for hook in toolbox.startup_hooks():
             main.complete(invoke(hook))
     except BaseException as error:
-        # What has started is ended, as with `with`.
+        # Everything that has started is ended, as with `with`.
         toolbox.shut_down(lambda hook: main.complete(invoke(hook)))
         if isinstance(error, ToolsInvalid):
             raise StartFailed("TOOLS_IMPORT_FAILED", str(error)) from error

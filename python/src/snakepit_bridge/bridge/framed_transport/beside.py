@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BYTES", "CLOSED", "HEAD", "SHORTENED", "Place", "announced"]
 
-# Kinds of messages: bytes of an attachment, and what the host does with a file of them.
+# Kinds of messages: bytes of an attachment, and the host's action on a file of them.
 BYTES = 2
 SHORTENED = 3
 CLOSED = 4

@@ -26,8 +26,8 @@ def framed(kind: int, body: bytes) -> bytes:
 
 
 class FrameParser:
-    """Cuts bytes into messages. Keeps only bytes that arrived: the length that a header
-    claims reserves no memory.
+    """Cuts bytes into messages. Keeps only bytes that have arrived: the length in a
+    header does not reserve memory.
 
     Attributes:
         is_within: whether what comes next belongs to a message that has begun.

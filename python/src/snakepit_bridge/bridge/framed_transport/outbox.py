@@ -28,8 +28,8 @@ __all__ = ["FramedOutbox"]
 
 # This much is written at once; a larger frame is written alone.
 BATCH_BYTES = 256 << 10
-# With so many answers of one turn the first ones leave, so that the host works on
-# them while the next ones are made.
+# After this many answers of one turn, the first ones are sent, so that the host works
+# on them while the worker makes the next ones.
 MAX_HELD = 8
 # How much the kernel keeps for the host to read. The usual 208 KiB hold three large
 # chunks, so that both sides would wait for each other all the time. The kernel may
@@ -38,7 +38,7 @@ KERNEL_BYTES = 1 << 20
 
 
 class _LogBytes(bytes):
-    """A log record, which is counted when it leaves."""
+    """A log record, which is counted when it is sent."""
 
 
 class FramedOutbox:
@@ -62,7 +62,7 @@ class FramedOutbox:
         self.held = False
         self.announces = False
         self._waiting: deque[bytes | memoryview] = deque()
-        # Answers that wait for those that follow; only the main thread uses them.
+        # Answers that wait for the next ones; only the main thread uses them.
         self._added: list[bytes] = []
         self.add: Callable[[bytes], None] = self._added.append
         self._writing = threading.Lock()
@@ -94,7 +94,7 @@ class FramedOutbox:
             call_soon(self._loop, self.flush)
 
     def put_last(self, frame: pb.WorkerFrame | bytes) -> None:
-        """Adds the terminal frame of a call: nothing interrupts this thread now."""
+        """Adds the terminal frame of a call; this thread cannot be interrupted now."""
         waiting = self._waiting
         if type(frame) is not bytes:
             frame = self._message(frame)  # type: ignore[arg-type]
@@ -123,7 +123,7 @@ class FramedOutbox:
         message = framed(FRAME, frame.SerializeToString())
         if not self.announces:
             return message
-        # Few workers have a relay, and each import is a part of every start.
+        # Few workers have a relay, and each import makes every start slower.
         from snakepit_bridge.bridge.framed_transport.beside import BYTES, announced
 
         place = announced(frame)
@@ -140,7 +140,7 @@ class FramedOutbox:
             return False
         data = pb.WorkerFrame(log=log).SerializeToString()
         self._waiting.append(_LogBytes(framed(FRAME, data)))
-        # Through the loop: code may log anywhere, in a destructor too.
+        # Through the loop: code may log anywhere, even in a destructor.
         if self._loop is not None:
             call_soon(self._loop, self.flush)
         return True
@@ -151,18 +151,19 @@ class FramedOutbox:
         self.flush()
 
     def flush(self) -> None:
-        """Writes what waits, as far as the socket takes it."""
+        """Writes waiting frames, as far as the socket accepts them."""
         waiting, writing = self._waiting, self._writing
         while waiting and not self._full and (connection := self._socket) is not None:
             if writing.locked():
-                # The thread that writes looks again when it is done.
+                # The writing thread checks again when it has finished.
                 return
             # Not `acquire`: a thread interrupted right after it would keep the lock.
             with writing:
                 connection = self._socket
                 if connection is None or not waiting:
-                    # The other thread closed it, or wrote all, a moment ago. This looks
-                    # again: what came since was left to who has the lock.
+                    # The other thread has just closed it, or written everything. Check
+                    # again: frames that came since then were left to the thread that
+                    # holds the lock.
                     continue
                 data = waiting.popleft()
                 # A single answer, as of most calls, is neither a log record nor what is
@@ -199,7 +200,7 @@ class FramedOutbox:
             call_soon(self._loop, self._await_room)
 
     def _batch_of(self, first: bytes | memoryview) -> bytes | memoryview:
-        """Returns a frame together with those that wait behind it."""
+        """Returns a frame together with the frames that wait behind it."""
         waiting = self._waiting
         if isinstance(first, _LogBytes):
             self._logs.taken()
@@ -223,17 +224,18 @@ class FramedOutbox:
         self._bridge = threading.get_ident()
 
     def open(self, connection: socket.socket) -> None:
-        """Begins to write, with the welcome to the host."""
+        """Starts writing, with the welcome to the host."""
         self._waiting.appendleft(framed(SIGNAL, WELCOME))
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, KERNEL_BYTES)
-        # A descriptor of its own: the one for reading is shared between selectors.
+        # Its own descriptor: the one for reading is shared between selectors.
         self._writable_fd = os.dup(connection.fileno())
         self._socket = connection
         self.flush()
 
     async def drained(self, timeout: float) -> None:
-        """Waits until everything is written, or the connection is gone, at most so many
-        seconds."""
+        """Waits until everything is written or the connection is gone, up to some
+        seconds.
+        """
         if self._loop is None:
             return
         drained = Notice(self._loop)

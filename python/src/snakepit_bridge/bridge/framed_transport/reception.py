@@ -6,7 +6,8 @@ import _socket as socket
 import contextlib
 import os
 
-# What `hmac` calls it: importing that takes a worker longer than all of its sockets.
+# The function behind `hmac`'s: importing `hmac` takes longer than all of a worker's
+# sockets.
 from _operator import _compare_digest as compare_digest
 from collections.abc import Callable
 
@@ -26,16 +27,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Reception"]
 
-# A token and what surrounds it.
+# The size of a token with the bytes around it.
 MAX_MESSAGE = 4 << 10
 # The time to send the token, or to ask for the health. Time in which this process was
 # suspended does not count: then the host was suspended as well.
 PATIENCE_S = 5.0
-# One more connection replaces the one that has been silent for longest.
+# A further connection replaces the one that has been silent for longest.
 MOST_GUESTS = 16
 # How long no connection is accepted after one could not be.
 PAUSE_S = 0.2
-# With more pending connections a connect fails at once.
+# With more pending connections, a connect fails at once.
 BACKLOG = 128
 
 
@@ -70,7 +71,7 @@ class Reception:
         """
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         listener.setblocking(False)
-        # With this mask only this user may open the socket file, from its creation on.
+        # With this mask, only this user may open the socket file, from its creation on.
         before = os.umask(0o177)
         try:
             listener.bind(self._path)

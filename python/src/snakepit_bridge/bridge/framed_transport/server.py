@@ -102,11 +102,11 @@ class FramedTransport:
             self._conversation.leave()
 
     async def finish(self, timeout: float) -> None:
-        """Writes what is left to write, then ends the conversation."""
+        """Writes the remaining frames, then ends the conversation."""
         if self._connection is None:
             return
         self._outbox.put_signal(signals.bye(signals.LEFT, "the worker left"))
-        # If the host does not read any more, what is left is lost.
+        # If the host no longer reads, the remaining frames are lost.
         await self._outbox.drained(timeout)
         self._hang_up()
 
@@ -130,7 +130,7 @@ class FramedTransport:
             return
         self._reading.end()
         self._outbox.close()
-        # Not only `close`: a child of a tool may hold the descriptor, too.
+        # `close` alone is not enough: a child of a tool may also hold the descriptor.
         try:
             connection.shutdown(socket.SHUT_RDWR)
         except OSError:
@@ -150,10 +150,9 @@ class FramedTransport:
     # ------------------------------------------------ in the thread that reads
 
     def _read(self) -> None:
-        """Reads everything there is and acts on it, after any other reader.
-
-        If a signal handler raises meanwhile the conversation is over: what was read
-        may be lost, and the host would wait for it.
+        """Reads all available bytes and acts on them, after any other reader. If a
+        signal handler raises meanwhile, the conversation is over: frames that were read
+        may be lost, and the host would wait for their answers.
         """
         with self._lock:
             try:

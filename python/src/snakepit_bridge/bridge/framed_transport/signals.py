@@ -1,6 +1,6 @@
 """The signals that every worker gets and sends, without protobuf.
 
-To load that takes a tenth of a worker's start, and most workers need it for nothing but
+Loading it takes a tenth of a worker's start, and most workers would need it only for
 these (docs/bridge-protocol.md, section 5).
 """
 
@@ -45,10 +45,10 @@ _LONGEST = 10
 
 
 def kind_of(signal: bytes) -> tuple[str | None, bytes]:
-    """Returns which `HostSignal` it is, None for one that is unknown, and its body.
+    """Returns the kind of a `HostSignal` (None if it is unknown) and its body.
 
     Raises:
-        Undecodable: it is none.
+        Undecodable: it is not a signal.
     """
     kind: str | None = None
     body = b""

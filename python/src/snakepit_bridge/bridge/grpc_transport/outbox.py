@@ -13,11 +13,12 @@ from snakepit_bridge.calls.compact_result import HEADER_BYTES
 
 __all__ = ["GrpcOutbox"]
 
-# A message costs gRPC more than a small frame does: frames that wait leave together,
-# up to this size. A larger frame leaves alone, since copying it would cost more.
+# A message costs gRPC more than a small frame does, so waiting frames are sent
+# together, up to this size. A larger frame is sent alone, because copying it would cost
+# more.
 BATCH_BYTES = 64 << 10
 ALONE_BYTES = 16 << 10
-# So many answers leave together at the latest.
+# The most answers that wait to be sent together.
 MAX_HELD = 32
 # Number, kind and length of a frame in a batch, or of the batch, at most.
 AROUND_BYTES = 6
@@ -73,7 +74,7 @@ class GrpcOutbox:
             self._stepped.call_soon(self._filled.set)
 
     def put_last(self, frame: pb.WorkerFrame | bytes) -> None:
-        """Adds the terminal frame of a call: nothing interrupts this thread now."""
+        """Adds the terminal frame of a call; this thread cannot be interrupted now."""
         if isinstance(frame, bytes):
             frame = frame[HEADER_BYTES:]
         self._frames.append(frame)
@@ -113,7 +114,7 @@ class GrpcOutbox:
         return True
 
     def flush(self) -> None:
-        """Sends what waits, in this thread: the main thread or the bridge's."""
+        """Sends waiting frames, in this thread: the main thread or the bridge's."""
         if self._frames and not self._filled.is_set() and self._stepped is not None:
             self._stepped.call_now(self._woken)
 
@@ -136,13 +137,13 @@ class GrpcOutbox:
     # ------------------------------------------------ in a turn of the loop
 
     def _woken(self) -> None:
-        # In this order: a frame that is added from here on wakes the task again.
+        # The order matters: a frame that is added from here on wakes the task again.
         self._is_waking = False
         self._filled.set()
 
     async def take(self) -> bytes | None:
         """Returns the next frame, or a batch of all small frames that wait."""
-        # What was taken before has been written: the task asks for more.
+        # The frames taken before have been written: the task asks for more.
         self._logs.sent()
         while not self._frames and self._next is None:
             if self._closed:

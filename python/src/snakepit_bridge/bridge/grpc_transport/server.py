@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 
 __all__ = ["GrpcParts"]
 
-# Time for statuses to be written; a health probe that watches gets no more.
+# Time to write statuses; a health probe that watches gets no more time.
 STOP_S = 0.1
 MAX_METADATA = 16 << 10
-# What gRPC reads as "for ever".
+# The value that gRPC reads as "for ever".
 NEVER_MS = (1 << 31) - 1
 # By default gRPC ends a connection whose other end does not answer its pings or its
 # settings for a minute. But a host that is stopped, suspended or held by a debugger for
-# longer is alive; when it dies, the kernel ends the connection at once.
+# longer is still alive; when it dies, the kernel ends the connection at once.
 HOST_SILENCE = {
     "grpc.http2.ping_timeout_ms": NEVER_MS,
     "grpc.http2.settings_timeout": NEVER_MS,
     "grpc.keepalive_time_ms": NEVER_MS,
 }
-# gRPC sends pings to measure how much a connection carries. For a local socket that
-# has no use, and each ping, with the timer for the next one, wakes an idle worker.
+# gRPC sends pings to measure how much a connection carries. That is useless for a local
+# socket, and each ping, with the timer for the next one, wakes an idle worker.
 NO_BANDWIDTH_PINGS = {"grpc.http2.bdp_probe": 0}
 
 
@@ -63,7 +63,7 @@ class GrpcParts:
         # Also for a single call: gRPC's loop is stepped between two turns of the tools'.
         self.main.gathering.begin(self.outbox, loop, lambda: len(running) > 0)
         stepped = SteppedLoop(loop, self._reading)
-        # The host would wait for what is lost of the conversation: so it ends.
+        # The host would wait for lost frames, so the conversation ends.
         stepped.on_interrupted = lambda: on_host_left(True)
         self.outbox.attach(stepped, launch.max_message_bytes)
         services = Services(conversation, self.outbox, launch.token, on_host_left)
@@ -131,7 +131,7 @@ class GrpcTransport:
         self._stepped.call_soon(self._health.leave)
 
     async def finish(self, timeout: float) -> None:
-        """Writes what is left to write, then ends the conversation."""
+        """Writes the remaining frames, then ends the conversation."""
         await self._stepped.run(self._services.finish(timeout))
 
     async def stop(self) -> None:
@@ -143,7 +143,7 @@ class GrpcTransport:
 
 
 def _bind(server: aio.Server, path: str) -> None:
-    # With this mask only this user may open the socket file, from its creation on.
+    # With this mask, only this user may open the socket file, from its creation on.
     before = os.umask(0o177)
     try:
         bound = server.add_insecure_port(f"unix:{path}")

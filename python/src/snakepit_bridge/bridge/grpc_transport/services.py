@@ -62,12 +62,12 @@ class Services:
         }
 
     async def finish(self, timeout: float) -> None:
-        """Writes what is left to write, then ends the conversation."""
+        """Writes the remaining frames, then ends the conversation."""
         self._outbox.close()
         try:
             await asyncio.wait_for(self._over.wait(), timeout)
         except asyncio.TimeoutError:
-            # The host does not read any more.
+            # The host no longer reads.
             pass
 
     def _guarded(
@@ -111,7 +111,7 @@ class Services:
             await writer
             broken = False
         except (KeyboardInterrupt, SystemExit) as error:
-            # It was raised already in the thread that steps the loop.
+            # It was already raised in the thread that steps the loop.
             raise RuntimeError("a signal handler raised in a step") from error
         finally:
             self._over.set()

@@ -1,4 +1,4 @@
-"""An event loop that no thread runs for good: the thread that is free steps it.
+"""An event loop that no thread runs permanently: the free thread steps it.
 
 gRPC's parts of a worker live on it. The main thread steps it while it has nothing else
 to do, so that a small call is handed to no other thread; the bridge's thread steps it
@@ -33,7 +33,7 @@ def _nothing() -> None:
 
 
 class _StepSelector(selectors.DefaultSelector):
-    """Ends the step where the loop would wait."""
+    """Ends the step when the loop would wait."""
 
     def __init__(self, stepped: SteppedLoop) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class SteppedLoop:
         self.stepping = threading.Lock()
         self.on_interrupted: Callable[[], None] = lambda: None
         self._calls: deque[Callable[[], object]] = deque()
-        # When the loop wants its next step, on the monotonic clock; None where only an
+        # When the loop needs its next step, on the monotonic clock; None if only an
         # event wakes it.
         self._idle_until: float | None = None
         self._due: float | None = None
@@ -81,7 +81,7 @@ class SteppedLoop:
         thread; the bridge's thread makes one."""
         if asyncio._get_running_loop() is self.loop:
             self.loop.call_soon(callback)
-            # A signal handler may call this after the loop's last look.
+            # A signal handler may call this after the loop's last check.
             self._calls.append(_nothing)
         else:
             self._calls.append(callback)
@@ -95,8 +95,9 @@ class SteppedLoop:
     # ------------------- in the main or the bridge's thread, outside of any task
 
     def call_now(self, callback: Callable[[], object]) -> None:
-        """Runs a callback in a step of this thread, or of the thread that is stepping
-        already: that one goes on until no callback is left."""
+        """Runs a callback in a step of this thread, or of the thread that is already
+        stepping, which continues until no callback is left.
+        """
         self._calls.append(callback)
         self._step_for_calls()
 
@@ -114,7 +115,7 @@ class SteppedLoop:
         try:
             while self._calls:
                 if self.stepping.locked():
-                    # The thread that steps looks again when it is done.
+                    # The stepping thread checks again when it has finished.
                     return
                 # Not `acquire`: a thread interrupted right after it would keep the lock.
                 with self.stepping:
@@ -133,7 +134,7 @@ class SteppedLoop:
         # A step may be within another loop's run: between two of its callbacks.
         outer = asyncio._get_running_loop()
         try:
-            # As they would run within the loop, which takes one more turn for them.
+            # The same as in the loop, which would need one more turn for them.
             asyncio._set_running_loop(self.loop)
             self._take_calls()
             asyncio._set_running_loop(None)
@@ -161,11 +162,13 @@ class SteppedLoop:
     # ------------------------------------------------ in the bridge's thread
 
     def open(self) -> None:
-        """Has the bridge's thread step it."""
+        """Makes the bridge's thread step it."""
         self._bridge.add_reader(self._selector.fileno(), self.step)
 
     def share(self) -> None:
-        """Has the main thread step it as well, where the kernel can choose."""
+        """Makes the main thread step it as well, if the kernel can choose the
+        thread.
+        """
         if CAN_SHARE:
             self._bridge.remove_reader(self._selector.fileno())
             # Not the selector itself: the kernel shares no epoll object. And copies of
@@ -177,7 +180,7 @@ class SteppedLoop:
             self._reading.begin(self._shared, self.step)
 
     def unshare(self) -> None:
-        """Has the bridge's thread alone step it again."""
+        """Makes only the bridge's thread step it again."""
         if self._shared:
             self._reading.end()
             for descriptor in self._shared:
