@@ -47,6 +47,7 @@ export class ValueDecoder {
 			reader.finish();
 			return value;
 		} catch (cause) {
+			reader.release();
 			if (!(cause instanceof MalformedImage) && !(cause instanceof RangeError))
 				throw cause;
 			throw new InputError({
@@ -57,7 +58,6 @@ export class ValueDecoder {
 				cause,
 			});
 		} finally {
-			reader.release();
 			this.#attachment = undefined;
 			this.#session = undefined;
 		}
