@@ -18,7 +18,7 @@ def current_batch() -> tuple[Call, ...]:
     """Returns the calls that this code runs for, in the order of the list.
 
     Each has its own deadline, session and trace context, and shows whether its caller
-    has cancelled it. In a tool without `batch`, there is exactly one.
+    has cancelled it. In a tool without `batch`, the list has exactly one call.
 
     Raises:
         RuntimeError: no call runs here.
@@ -28,7 +28,7 @@ def current_batch() -> tuple[Call, ...]:
 
 
 class _NoHost:
-    """A batch has no caller of its own."""
+    """A batch has no single caller."""
 
     def send_host_call(self, *_: object) -> NoReturn:
         raise _refusal()
@@ -63,7 +63,7 @@ class BatchCall(Call):
         self.calls = tuple(calls)
 
     def progress(self, fraction: float | None, message: str = "") -> None:
-        """Reports how far the batch is, to the caller of each call."""
+        """Reports the progress of the batch to the caller of each call."""
         for call in self.calls:
             call.progress(fraction, message)
 

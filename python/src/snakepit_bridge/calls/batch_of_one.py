@@ -20,7 +20,7 @@ def batch_of_one(together: Callable[..., Any], is_async: bool) -> Callable[..., 
     def made(positional: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         current = CURRENT.get(None)
         if current is not None:
-            # What follows in this context belongs to the call.
+            # Everything that follows in this context belongs to the call.
             batch = BatchCall([current.call], current.cancellation, is_async)
             CURRENT.set(GivenCall(batch))
         return invoke(together, [*positional, *keywords.values()])

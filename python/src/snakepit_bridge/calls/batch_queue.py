@@ -13,16 +13,17 @@ from snakepit_bridge.tools.batch import Batch
 
 __all__ = ["BatchQueue", "expected_after", "wait_s"]
 
-# While a batch runs, so many calls come before those are looked for that have ended.
+# While a batch runs, this many calls arrive between two searches for calls that have
+# ended.
 FEW = 256
 
 
 def expected_after(calls: int, waiting: int) -> int:
-    """Returns for how many calls the batch after one of so many `calls` waits.
+    """Returns for how many calls the next batch waits, after one of `calls` calls.
 
     Callers tend to come again in a moment. Without a wait, the first of them would run
-    alone and the others behind it, or two groups would take turns and never join. For
-    fewer callers than already wait, nobody waits.
+    alone and the others behind it, or two groups would take turns and never join. It
+    does not wait if enough callers are already waiting.
     """
     return calls + waiting if waiting <= calls else 0
 
@@ -30,7 +31,7 @@ def expected_after(calls: int, waiting: int) -> int:
 def wait_s(batch: Batch, calls: int, expected: int, since_s: float) -> float:
     """Returns how many seconds the next batch waits for more calls.
 
-    A call that was alone before, or that comes later, waits for nobody.
+    A call that was alone before, or that comes later, does not wait.
 
     Args:
         batch: what the tool declares.
@@ -44,7 +45,7 @@ def wait_s(batch: Batch, calls: int, expected: int, since_s: float) -> float:
 
 
 class BatchQueue:
-    """Begins one batch after the other, with the calls that came meanwhile."""
+    """Starts one batch after the other, with the calls that arrived meanwhile."""
 
     def __init__(
         self,
@@ -53,7 +54,7 @@ class BatchQueue:
         later: Callable[[float, Callable[[], None]], None],
         now: Callable[[], float] = monotonic,
     ) -> None:
-        """`begin` has a batch run, elsewhere; `later` calls in so many seconds."""
+        """`begin` starts a batch elsewhere; `later` calls back after some seconds."""
         self._batch = batch
         self._begin = begin
         self._later = later
@@ -77,7 +78,7 @@ class BatchQueue:
         self._start(batch)
 
     def over(self, calls: int) -> None:
-        """Notes that the batch that ran is over, which had so many calls."""
+        """Notes that the running batch is over, and how many calls it had."""
         with self._lock:
             self._state = "idle"
             self._expected = expected_after(calls, len(self._forget_ended()))
@@ -86,7 +87,7 @@ class BatchQueue:
         self._start(batch)
 
     def _waited(self, wait: int) -> None:
-        """It is time; `wait` says which of the waits is over."""
+        """The time is over; `wait` says of which wait."""
         with self._lock:
             if self._state != "waits" or wait != self._waits:
                 return

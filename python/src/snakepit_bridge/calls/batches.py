@@ -62,7 +62,8 @@ class Batches:
         submit = self._main.submit_to_loop if is_async else self._threads.submit
         context = self._context.copy()
         tracing = self._table.tracing
-        # A thread is free while others wait for the batch: each of them could have one.
+        # A thread is free while others wait for the batch: each of them could have had
+        # one.
         batch = RunningBatch(tool, calls, context, tracing, self._threads.submit)
         over = functools.partial(self._queues[tool.name].over, len(calls))
         if is_async:
@@ -73,8 +74,8 @@ class Batches:
     def _start_soon(
         self, batch: RunningBatch, context: Context, over: Callable[[], None]
     ) -> None:
-        # Not by who reads, as no other thread can meanwhile: the check of arguments may
-        # be code of the tools.
+        # Not in the reading thread, which would block reading: the check of arguments
+        # may run code of the tools.
         self._main.loop.call_soon(self._start_task, batch, context, over)
 
     def _start_task(
@@ -103,8 +104,9 @@ async def _run_task(batch: RunningBatch, over: Callable[[], None]) -> None:
 
 
 def _end_unbegun(batch: RunningBatch, over: Callable[[], None], _ended: object) -> None:
-    """Ends a batch whose task was cancelled before its first step, which then takes none:
-    its last caller left, or a tool cancelled every task."""
+    """Ends a batch whose task was cancelled before its first step, so that it never
+    runs: its last caller left, or a tool cancelled every task.
+    """
     if not batch.is_given:
         # Loaded already: this was a task.
         from asyncio import CancelledError
@@ -136,7 +138,7 @@ def _outcome(batch: RunningBatch, context: Context) -> list[object] | BaseExcept
         try:
             outcome = context.run(_call, batch, thread)
         except CallCancelled:
-            # Raised in the bridge's own code, after the function's.
+            # Raised in the bridge's own code, after the function.
             thread.disarm()
         thread.disarm()
     except CallCancelled:

@@ -1,9 +1,10 @@
-"""A page of shared memory that shows the host which of several calls at once began.
+"""A page of shared memory that shows the host which of several simultaneous calls
+began.
 
-The first word is the host's: it is not 0 when the conversation is over, and no call
-begins any more. The others are the worker's: it stores the number of a call in the word
-that belongs to it before it begins the call, and looks at the first word after that. The
-host stores first and reads second, too, so at least one of them sees the other's store.
+The host writes the first word: when it is not 0, the conversation is over and no
+further call begins. The worker writes the others: it stores the number of a call in the
+call's word before it begins the call, and reads the first word after that. The host
+stores first and reads second, too, so at least one of them sees the other's store.
 
 Calls share a word whose numbers differ by a multiple of the number of words. The word
 has the highest number of those that began: a call has certainly not begun while the word
@@ -27,7 +28,7 @@ class BegunMarks:
     """The page of a worker that takes several calls at once."""
 
     def __init__(self, path: str) -> None:
-        """Makes the page, in a directory in shared memory.
+        """Creates the page, in a directory in shared memory.
 
         Raises:
             OSError: there is no room for it, or it exists.

@@ -19,7 +19,7 @@ __all__ = ["CallMemory"]
 
 
 class _Forks:
-    """How often this process forked: a child has every mapping of its parent."""
+    """How often this process has forked: a child has every mapping of its parent."""
 
     count = 0
 
@@ -28,7 +28,8 @@ class _Forks:
         cls.count += 1
 
 
-# Counted before and after, so that a mapping made while a fork begins sees one too.
+# Counted before and after, so that a mapping made at the beginning of a fork also sees
+# a change.
 os.register_at_fork(before=_Forks.happened, after_in_parent=_Forks.happened)
 
 
@@ -60,7 +61,7 @@ class CallMemory:
         """Takes segments that no other call uses.
 
         Args:
-            shared: gets them back at the end.
+            shared: gets the segments back at the end.
             arguments: holds the large parts of the arguments.
             size: how many bytes those parts take.
             result: may be written to.
@@ -88,7 +89,7 @@ class CallMemory:
         """
         segment = self._result
         if self._arguments is not None and self._arguments_are_free():
-            # No mapping of it is left, nor can a child inherit one from here on.
+            # No mapping of it is left, and no child can inherit one from here on.
             self._mapping = None
             segment = self._arguments
         if segment is not None:
@@ -106,7 +107,7 @@ class CallMemory:
             self._made = None
 
     def end(self, frame: pb.WorkerFrame) -> None:
-        """Gives the segments back, and marks in the terminal frame what is free."""
+        """Returns the segments, and marks in the terminal frame which are free."""
         if self._arguments is not None:
             if self._arguments_are_free():
                 kind = frame.WhichOneof("frame")

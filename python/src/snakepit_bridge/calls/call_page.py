@@ -1,11 +1,11 @@
 """A page of shared memory that shows the host which call the worker began last.
 
-The host sends a few calls before the one that runs is over, and may take them back.
+The host sends a few calls before the running one is over, and may take them back.
 Two words of the page decide between the two processes which calls begin:
 
 - `begun`, written by the worker: the number of the call that it began last. It stores
-  the number before it looks whether the call was taken back.
-- `taken`, written by the host: `floor * 64 + distance`. Calls up to `floor` do not begin
+the number before it checks whether the call was taken back. - `taken`, written by the
+host: `floor * 64 + distance`. Calls up to `floor` do not begin
   any more, except the one that is `distance` below it, if that is not 0: the one that
   the host counts as running. The host stores the word before it reads `begun`.
 
@@ -13,11 +13,12 @@ Each side writes first and reads second, so at least one of them sees the other'
 A call above `begun` has certainly not begun and never will; about the one at `begun`
 the worker decides, and answers that it was taken back if it does not run it.
 
-The rest of the page keeps answers that wait to leave with those that follow. The host
-reads them there if the worker dies, or runs one call for long: so none is lost or late.
-Each has the header of the framed transport before it. `kept` is `round * 65536 +
-length`: up to that length, the answers are whole. A new round writes over those of the
-one before, so what is read while the round changes is not to be used.
+The rest of the page keeps answers that wait to be sent with the next ones. The host
+reads them there if the worker dies, or runs one call for a long time: so none is lost
+or late. Each is preceded by the header of the framed transport. `kept` is `round *
+65536 + length`: up to that length, the answers are whole. A new round overwrites the
+answers of the previous one, so data that was read while the round changed must not be
+used.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ class CallPage:
     """
 
     def __init__(self, path: str, machine: str | None = None) -> None:
-        """Makes the page, in a directory in shared memory, for a kind of machine;
-        for this one by default.
+        """Creates the page, in a directory in shared memory, for a kind of machine; by
+        default, for this one.
 
         Raises:
             OSError: there is no room for it, or it exists.
@@ -109,13 +110,14 @@ class CallPage:
             self.announce(number)
             with self._barrier:
                 pass
-        # Mostly the host has taken nothing back.
+        # Usually, the host has taken nothing back.
         return number > words[_TAKEN] >> _FLOOR_AT or self.may_begin(number)
 
     def keep(self, answer: bytes) -> bool:
-        """Keeps an answer, which has its header, until it has left, with those before
-        it; one thread calls this. Returns False if there is no room: all have to leave
-        now, and the next one begins a new round."""
+        """Keeps an answer with its header until it has been sent, with those before it;
+        one thread calls this. Returns False if there is no room: all must be sent now,
+        and the next one begins a new round.
+        """
         begin = self._end
         end = begin + len(answer)
         if end > PAGE_SIZE:
@@ -123,7 +125,7 @@ class CallPage:
             return False
         if begin == ANSWERS_AT:
             self._round += ROUND
-            # Before its first answer is written over one of the round before.
+            # Before its first answer overwrites one of the previous round.
             self._store(_KEPT, self._round)
         if self._fence is None:
             self._page[begin:end] = answer

@@ -1,6 +1,6 @@
 """The signal that raises `CallCancelled` in the main thread.
 
-The bridge's thread sends it repeatedly until the call is over, since it can be lost:
+The bridge's thread sends it repeatedly until the call is over, because it can be lost:
 in `__del__`, in a C callback, in a bare `except`.
 """
 
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     from snakepit_bridge.threads.main_thread import MainThread
 else:
-    # Without the enumerations of `signal`, which take longer to make than all of this.
+    # Without the enumerations of `signal`, which take longer to create than everything
+    # else here.
     import _signal as signal
 
 __all__ = [
@@ -35,8 +36,8 @@ __all__ = [
     "task_interrupt",
 ]
 
-# Interrupted between two lines, code of these modules would keep a lock for ever, or
-# leave a future half resolved or a span without an end.
+# If code of these modules were interrupted between two lines, it would keep a lock for
+# ever, or leave a future half resolved or a span without an end.
 _UNSAFE = (
     "logging",
     "importlib._bootstrap",
@@ -100,8 +101,8 @@ def _on_signal(_signal: int, frame: FrameType | None) -> None:
 def may_raise(frame: FrameType) -> bool:
     """Returns whether the frame is user code, called by one of the trampolines.
 
-    Where user code has called the bridge, the bridge's code runs to its end, and what
-    waits there is woken by other means.
+    If user code has called the bridge, the bridge's code runs to its end, and code that
+    waits there is woken in another way.
     """
     if _module(frame).startswith(_UNSAFE):
         return False

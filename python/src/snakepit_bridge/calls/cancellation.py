@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 __all__ = ["CLEAN_UP_S", "Cancellation"]
 
-# A tool that handles its cancellation is not interrupted again for this long. What it
-# waits for meanwhile, a process or a pool's threads, may never come.
+# A tool that handles its cancellation is not interrupted again for this long. It may
+# wait for ever for a process or for the threads of a pool.
 CLEAN_UP_S = 1.0
 
 
 class Cancellation:
-    """Whether a call was cancelled, and what waits on its behalf.
+    """Whether a call was cancelled, and the code that waits on its behalf.
 
     Attributes:
         reason: why it was cancelled; None if it was not.
@@ -28,7 +28,8 @@ class Cancellation:
             thread while that runs code of this call.
     """
 
-    # Of the class until they change: each call has one of these, and few change it.
+    # Attributes of the class until they change: each call has one of these objects, and
+    # few calls change it.
     reason: CancelReason | None = None
     by_signal = False
     _undisturbed_until = 0.0
@@ -37,7 +38,7 @@ class Cancellation:
         self._waiting: list[Wakeup] = []
 
     def request(self, reason: CancelReason) -> None:
-        """Cancels the call and wakes what waits; in the bridge's thread."""
+        """Cancels the call and wakes waiting code; in the bridge's thread."""
         if self.reason is None:
             self.leave_alone()
             self.reason = reason

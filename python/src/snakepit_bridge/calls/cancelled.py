@@ -1,4 +1,4 @@
-"""What a tool sees of a cancellation."""
+"""The exception by which a tool sees its cancellation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ class CallCancelled(BaseException):
 
     def __init__(self, reason: CancelReason | None = None) -> None:
         if reason is None:
-            # Most workers cancel nothing, and `enum` is a part of every start.
+            # Most workers cancel nothing, and importing `enum` makes every start
+            # slower.
             from snakepit_bridge.calls.cancel_reason import CancelReason
 
             reason = CancelReason.CALLER

@@ -38,7 +38,7 @@ __all__ = [
 
 
 class CurrentCall(Protocol):
-    """What runs here: its call, which may be made only when it is asked for."""
+    """The running code's call, which may be created on first use."""
 
     @property
     def call(self) -> Call: ...
@@ -55,8 +55,10 @@ NOT_SAMPLED = "-00"
 
 
 def caller_headers(traceparent: str) -> dict[str, str]:
-    """Returns the headers of a caller. For `NOT_SAMPLED` they are those of a trace of its
-    own, so that a sampler which does not ask for its parent's flag sees no other's."""
+    """Returns the headers of a caller. For `NOT_SAMPLED`, they are those of a new
+    trace, so that a sampler that ignores its parent's flag does not see another call's
+    trace.
+    """
     if traceparent == NOT_SAMPLED:
         digits = os.urandom(24).hex()
         traceparent = f"00-{digits[:32]}-{digits[32:]}-00"
@@ -83,7 +85,7 @@ def current_call() -> Call:
 
 
 def progress(fraction: float | None, message: str = "") -> None:
-    """Reports how far the call is that this code runs for.
+    """Reports the progress of the call that this code runs for.
 
     Report as often as you like: the caller gets at most ten reports a second, always
     the newest one, and the last one before the result. If nobody listens, a report
@@ -118,7 +120,7 @@ class Call:
         logger: the logger `tool.<name>`; its records name this call.
     """
 
-    # Of the class where a call has none, as most have.
+    # Attributes of the class if a call has none, which is usual.
     session: dict[str, Any] | None = None
     handles: NoHandles = NO_HANDLES
     deadline: float | None = None
@@ -143,7 +145,7 @@ class Call:
 
     @property
     def input(self) -> InputStream:
-        """The caller's input stream; empty where there is none."""
+        """The caller's input stream; empty if there is none."""
         if self._input is None:
             # Few tools look for an input stream that was not sent.
             from snakepit_bridge.calls.input_stream import InputStream
@@ -188,7 +190,9 @@ class Call:
         self._cancellation.raise_if_requested()
 
     def progress(self, fraction: float | None, message: str = "") -> None:
-        """Reports how far this call is, to the caller's `onProgress`; see `progress`."""
+        """Reports the progress of this call to the caller's `onProgress`; see
+        `progress`.
+        """
         # Few workers need it.
         from snakepit_bridge.calls.progress_reports import checked_report
 
@@ -257,7 +261,7 @@ class Call:
 
 
 def refuse_to_block_the_loop() -> None:
-    """Raises in the main thread, where the loop of asynchronous tools runs."""
+    """Raises in the main thread, in which the loop of asynchronous tools runs."""
     if threading.current_thread() is threading.main_thread():
         raise RuntimeError(
             "this would block the event loop of every asynchronous tool; "

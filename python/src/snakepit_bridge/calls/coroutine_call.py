@@ -19,19 +19,22 @@ __all__ = ["CoroutineCall"]
 
 
 class CoroutineCall(PlainCall):
-    """A plain call that runs in a task of the loop. It has the task to itself from the
-    moment at which it suspends."""
+    """A plain call that runs in a task of the loop. From the moment at which it
+    suspends, the task belongs to it alone.
+    """
 
     is_coroutine = True
-    # The task that it has to itself.
+    # The task that belongs to it alone.
     _task: asyncio.Task[None] | None = None
-    # What was interrupted last, its first step or the task.
+    # The part that was interrupted last, its first step or the task.
     _interrupted: asyncio.Task[None] | Literal["nothing"] | None = "nothing"
     _main: MainThread
 
     def interrupt(self) -> None:
         """Cancels the task, once. The first step is left alone: it is over in a moment.
-        What has no effect on the second look blocks the loop."""
+        If a cancel still has no effect at the second check, the call blocks the
+        loop.
+        """
         task = self._task
         if task is self._interrupted:
             if self.cancellation.by_signal:
@@ -43,24 +46,24 @@ class CoroutineCall(PlainCall):
             self._main.submit_to_loop(self._cancel_task)
 
     def suspended(self, task: asyncio.Task[None], main: MainThread) -> None:
-        """Notes that its task is its own until it ends; in that task."""
+        """Notes that the task belongs to this call until it ends; in that task."""
         self._task, self._main = task, main
         if not self.is_wanted:
             # It was cancelled in its first step.
             self.interrupt()
 
     def over(self) -> None:
-        """Forgets its task, which refers to it."""
+        """Drops its task, which refers to it."""
         self._task = None
 
     def _cancel_task(self) -> None:
         self.cancellation.by_signal = False
-        # The call may have ended a moment ago.
+        # The call may have just ended.
         if self._task is not None:
             self._task.cancel()
 
     async def awaited_answer(self, begun_ns: int) -> TerminalFrame:
-        """Does what `answer` does for a function."""
+        """Like `answer`, for a coroutine."""
         try:
             positional, keywords = self._enter_plain(begun_ns)
             made = invoke(self.tool.function, *positional, **keywords)

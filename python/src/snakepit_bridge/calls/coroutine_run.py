@@ -1,9 +1,9 @@
-"""What a task of the loop runs: plain calls of coroutines, until one suspends.
+"""Runs plain calls of coroutines in one task of the loop, until one suspends.
 
-A call that never suspends needs no task of its own, and to make one and to wait for a
-turn of the loop takes several times as long as a small call. So one task runs the calls
-that wait, one after the other, each in a context of its own. The first that suspends has
-the task to itself from there on. Until then nobody can tell that others had it before,
+A call that never suspends needs no own task, and creating one and waiting for a turn of
+the loop takes several times as long as a small call. So one task runs the calls that
+wait, one after the other, each in a context of its own. The first one that suspends
+gets the task for itself. Until then, no code can notice that others had it before,
 unless the tool of one kept it or changed it: then it is not used again.
 """
 
@@ -38,10 +38,12 @@ _MOST_US = MOST_HELD_NS // 1000
 
 
 class CoroutineRun(Coroutine[Any, Any, None]):
-    """What one task runs. It is no coroutine of Python's own: those are not resumed in
-    the context of a call, and end unseen if they are cancelled before they begin."""
+    """The object that one task runs. It is not a coroutine of Python: those are not
+    resumed in the context of a call, and end unnoticed if they are cancelled before
+    they begin.
+    """
 
-    # What asyncio calls it where it shows a task.
+    # The name that asyncio shows for the task.
     __name__ = "calls"
     # Set when a call suspends.
     _call: CoroutineCall
@@ -72,7 +74,7 @@ class CoroutineRun(Coroutine[Any, Any, None]):
         """Raises in the call that has suspended."""
         coroutine = self._coroutine
         if coroutine is None:
-            # Tools can cancel every task that they find; this one has no call yet.
+            # Tools can cancel every task; this one has no call yet.
             self._of.run_begins()
             self._of.run_ended()
             raise StopIteration
@@ -82,7 +84,7 @@ class CoroutineRun(Coroutine[Any, Any, None]):
             self._resumed_and_ended(raised)
 
     def close(self) -> None:
-        """Does nothing: what has suspended is closed when it is forgotten."""
+        """Does nothing: a suspended call is closed when it is freed."""
 
     def __await__(self) -> NoReturn:
         raise TypeError("only a task runs this")
@@ -90,7 +92,7 @@ class CoroutineRun(Coroutine[Any, Any, None]):
     # ----------------------------------------------------------------------
 
     def _begin(self) -> Any:
-        """Runs what waits. Returns what the call awaits that suspends."""
+        """Runs waiting calls. Returns the object that a suspending call awaits."""
         of = self._of
         of.run_begins()
         waiting, begins, tracing = of.waiting, of.begins, of.table.tracing
@@ -103,9 +105,10 @@ class CoroutineRun(Coroutine[Any, Any, None]):
         since_us = now_us = of.now_ns() // 1000
         call: CoroutineCall | None = None
         try:
-            # Those that come meanwhile wait for the next turn of the loop, as in it.
+            # Calls that arrive meanwhile wait for the next turn, as in the loop itself.
             for _ in range(len(waiting) if is_ours else 1):
-                # In one place: how many references a look itself has depends on that.
+                # In one place, because the code that counts references adds some
+                # itself.
                 marks = _marks(task) if is_ours else None
                 if untouched is None:
                     untouched = marks
@@ -114,7 +117,7 @@ class CoroutineRun(Coroutine[Any, Any, None]):
                 try:
                     following = waiting.popleft()
                 except IndexError:
-                    # It was withdrawn a moment ago.
+                    # It has just been withdrawn.
                     break
                 if type(following) is not CoroutineCall:
                     waiting.appendleft(following)
@@ -180,7 +183,7 @@ class CoroutineRun(Coroutine[Any, Any, None]):
         return call.awaited_answer(begun_us * 1000)
 
     def _resumed_and_ended(self, error: BaseException) -> NoReturn:
-        """Ends the call that had suspended, with what its coroutine raised."""
+        """Ends the suspended call with the exception of its coroutine."""
         call, context = self._call, self._context
         value: Any
         if isinstance(error, StopIteration):
@@ -199,15 +202,18 @@ class CoroutineRun(Coroutine[Any, Any, None]):
         raise StopIteration
 
     def _cancelled_itself(self, call: CoroutineCall, context: Context) -> TerminalFrame:
-        """Returns the frame of a call that cancelled its task and then returned: to who
-        awaits such a task, it was cancelled."""
+        """Returns the frame of a call that cancelled its task and then returned: code
+        that awaits such a task sees a cancellation.
+        """
         self._gives_frame = True
         return context.run(call.failed, CancelledError())
 
     def _frame(
         self, call: CoroutineCall, context: Context, value: Any, begun_us: int
     ) -> TerminalFrame:
-        """Returns the frame of a call that ends now, with what its coroutine returned."""
+        """Returns the frame of a call that ends now, with the result of its
+        coroutine.
+        """
         frame: TerminalFrame
         image = None if self._gives_frame else pack_short(value)
         now_us = self._now_us = self._of.now_ns() // 1000
@@ -223,16 +229,17 @@ class CoroutineRun(Coroutine[Any, Any, None]):
     def _deliver(
         self, call: CoroutineCall, frame: TerminalFrame, may_wait: bool
     ) -> None:
-        """Ends a call; its frame may wait for those that follow."""
+        """Ends a call; its frame may wait for the next ones."""
         of = self._of
         table, keep, gathering = of.table, of.keep, of.gathering
-        # Before it holds anything back: see there.
+        # Before it holds anything back; see that function.
         gathering.progress += 1
         ends_here = type(frame) is bytes and call.ends_with_answer
         if not may_wait:
             table.outbox.held = False
         elif keep is not None and ends_here:
-            # It waits only where the host finds it, whatever the next call does.
+            # It waits only in memory that the host can read, whatever the next call
+            # does.
             table.outbox.held = keep(frame)  # type: ignore[arg-type]
         else:
             # The next call may block the loop, in which case the bridge's thread sends it.
@@ -240,7 +247,7 @@ class CoroutineRun(Coroutine[Any, Any, None]):
         if ends_here:
             call.state = _ENDED
             table.outbox.put_last(frame)
-            # After the frame: a worker that leaves is gone when no call is left.
+            # After the frame: a worker that leaves exits when no call is left.
             del table.running[call.number]
             if table.replies or table.on_forgotten is not None:
                 table.follow_up(call.number)
@@ -249,7 +256,7 @@ class CoroutineRun(Coroutine[Any, Any, None]):
 
 
 def _marks(task: Any) -> tuple[Any, ...]:
-    """Returns what differs after somebody has kept or changed a task."""
+    """Returns the state that differs after a tool has kept or changed a task."""
     return (
         getrefcount(task),
         getweakrefcount(task),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from snakepit_bridge.threads.main_thread import MainThread
 
     class CoroutineTable(PlainTable, Protocol):
-        """The table of calls, as what runs coroutines needs it."""
+        """The part of the table of calls that running coroutines needs."""
 
         page: CallPage | BegunMarks | None  # type: ignore[assignment]
 
@@ -71,7 +71,7 @@ class Coroutines:
         self._will_look = False
 
     def look(self) -> None:
-        """Has calls begun that were added to those that wait; in the thread that reads."""
+        """Makes added calls begin; in the reading thread."""
         if not self._will_look:
             self._will_look = True
             self.main.submit_to_loop(self._look)
@@ -85,7 +85,7 @@ class Coroutines:
         return True
 
     def start(self) -> None:
-        """Has a task made for the calls that wait; in the loop's thread."""
+        """Creates a task for the waiting calls; in the loop's thread."""
         self._starting += 1
         self.main.submit_to_loop(self._make_task)
 
@@ -94,7 +94,7 @@ class Coroutines:
         self._starting -= 1
 
     def run_suspended(self) -> None:
-        """Has those that wait begin beside a call that has suspended, if they may."""
+        """Lets waiting calls begin beside a suspended call, if that is allowed."""
         self.suspends = True
         if self._after_run is None:
             self._start_each()

@@ -8,7 +8,7 @@ from snakepit_bridge.calls.wakeup import Wakeup
 
 __all__ = ["LEAST_COUNTED_BYTES", "Credit"]
 
-# A chunk counts for at least this much, since an object costs more than its image.
+# A chunk counts for at least this much, because an object costs more than its image.
 LEAST_COUNTED_BYTES = 256
 
 
@@ -36,7 +36,7 @@ class Credit:
         self._out_bytes = 0
 
     def grant(self, chunks: int) -> None:
-        """Allows more chunks, since the host took some; in the thread that reads."""
+        """Allows more chunks, because the host took some; in the reading thread."""
         self._granted += chunks
         self.wakeup.notify()
 

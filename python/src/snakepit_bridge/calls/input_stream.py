@@ -14,7 +14,8 @@ from snakepit_bridge.values.no_image import path_text
 
 __all__ = ["INPUT_WINDOW", "InputFailed", "InputInvalid", "InputStream"]
 
-# How many items may be under way; when half of them are read, as many are granted.
+# How many items may be in transit; when half of them are read, the same number is
+# granted again.
 INPUT_WINDOW = 16
 
 _ANY = AnyCheck()
@@ -29,7 +30,7 @@ class InputFailed(Exception):
 
 
 class InputInvalid(InputFailed):
-    """An item of the caller's stream is not what the tool takes.
+    """An item of the caller's stream does not fit the tool.
 
     Attributes:
         path: where, such as `$input[3].label`.

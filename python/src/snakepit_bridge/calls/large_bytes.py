@@ -1,4 +1,4 @@
-"""Copies of bytes so large that their memory is mapped anew each time.
+"""Copies bytes that are so large that their memory is mapped again each time.
 
 From 32 MiB on glibc maps memory for each object and unmaps it when the object is freed.
 The kernel finds and clears that memory page by page, which takes several times as long
@@ -14,7 +14,7 @@ from collections.abc import Callable
 __all__ = ["copy_bytes"]
 
 # Source: mallopt(3), the upper limit of M_MMAP_THRESHOLD. Smaller objects are in memory
-# that is used again.
+# that is reused.
 LARGE_BYTES = 32 * 1024 * 1024
 
 
@@ -35,8 +35,9 @@ def copy_bytes(mapping: mmap.mmap, begin: int, end: int) -> bytes:
 
 
 class _Copy:
-    """How to copy large bytes, once it is known: the imports for it take milliseconds,
-    and few workers get bytes that large."""
+    """How to copy large bytes, determined on first use: the imports take milliseconds,
+    and few workers get such large bytes.
+    """
 
     large: Callable[[mmap.mmap, int, int], bytes] | None = None
 
@@ -46,12 +47,11 @@ def _plain_copy(mapping: mmap.mmap, begin: int, end: int) -> bytes:
 
 
 def _large_copy() -> Callable[[mmap.mmap, int, int], bytes] | None:
-    """Returns a function that copies into huge pages; None where that is impossible."""
+    """Returns a function that copies into huge pages; None if that is impossible."""
     try:
         import ctypes
 
-        # Function objects of our own: other code may change the types of those of
-        # `pythonapi`.
+        # Own function objects: other code may change the types of those of `pythonapi`.
         new_bytes = ctypes.PYFUNCTYPE(
             ctypes.py_object, ctypes.c_void_p, ctypes.c_ssize_t
         )(("PyBytes_FromStringAndSize", ctypes.pythonapi))
@@ -75,7 +75,7 @@ def _large_copy() -> Callable[[mmap.mmap, int, int], bytes] | None:
         behind = (address + size) // mmap.PAGESIZE * mmap.PAGESIZE
         # If this is refused, the memory has pages of the usual size.
         advise(first, behind - first, huge_pages)
-        # While this exists the mapping cannot be closed.
+        # While this exists, the mapping cannot be closed.
         source = ctypes.c_char.from_buffer(mapping, begin)
         ctypes.memmove(address, ctypes.addressof(source), size)
         return made

@@ -1,9 +1,9 @@
 """The commonest call: a function that returns, called by a compact frame, in a worker
 that runs one call at a time.
 
-It is one object, and `PlainRun` takes it from its begin to its answer in as few steps as
-that takes: the tool's view of it and its cancellation are made when they are asked for.
-Where something is unusual about it, what `RunningCall` has for every call does that part.
+It is one object, and `PlainRun` runs it in as few steps as possible: the tool's view of
+it and its cancellation are created on first use. Unusual parts are left to the code
+that `RunningCall` has for every call.
 """
 
 from __future__ import annotations
@@ -40,15 +40,17 @@ __all__ = ["PlainCall"]
 
 
 class _MadeWhenAsked:
-    """An attribute that is made by the first look at it, from any thread, and in a signal
-    handler: all looks find the same one."""
+    """An attribute that is created on first use, from any thread and in a signal
+    handler: all uses get the same object.
+    """
 
     def __init__(self, name: str, make: Callable[[Any], Any]) -> None:
         self._name = name
         self._make = make
 
     def __get__(self, of: Any, _kind: type) -> Any:
-        # One step of the interpreter. What it puts there is found before this.
+        # One step of the interpreter. From then on, attribute access finds that object
+        # first.
         return vars(of).setdefault(self._name, self._make(of))
 
 
@@ -59,8 +61,8 @@ def _make_cancellation(_call: PlainCall) -> Cancellation:
 
 
 class PlainCall(RunningCall):
-    """A call of a tool that is plain. One that waits for its turn has not begun: who takes
-    it from those that wait, in one step, decides whether it does.
+    """A call of a tool that is plain. A waiting call has not begun: the thread that
+    removes it from the queue, in one step, decides whether it begins.
 
     Attributes:
         arguments: as the host sent them.
@@ -77,7 +79,7 @@ class PlainCall(RunningCall):
     # It always runs in the main thread.
     interrupt = staticmethod(send_cancel_signal)
     is_compact = True
-    # Of the class where a call has none, as most have.
+    # Attributes of the class if a call has none, which is usual.
     deadline: float | None = None
     traceparent: str | None = None
     in_session = False
@@ -88,7 +90,7 @@ class PlainCall(RunningCall):
 
         def __init__(self) -> None: ...
     else:
-        # In C: a call of one in Python takes longer than to set a call's attributes.
+        # In C: a Python constructor would take longer than setting the attributes.
         __init__ = object.__init__
 
     @classmethod
@@ -115,11 +117,11 @@ class PlainCall(RunningCall):
 
     @property
     def ends_with_answer(self) -> bool:
-        """Whether nothing was made for it that would have to end."""
+        """Whether nothing was created for it that would have to be ended."""
         return self._span is None
 
     def answer(self, begun_ns: int) -> TerminalFrame:
-        """Runs the call whatever is unusual about it; in a context of its own."""
+        """Runs the call, even if it is unusual; in its own context."""
         try:
             positional, keywords = self._enter_plain(begun_ns)
             return self.result(invoke(self.tool.function, *positional, **keywords))
@@ -140,8 +142,9 @@ class PlainCall(RunningCall):
         return arguments
 
     def answer_with(self, value: object, begun_ns: int) -> TerminalFrame:
-        """Returns the frame with a result that is not short; in the call's context, since
-        encoders of the tools may make it."""
+        """Returns the frame with a result that is not short; in the call's context,
+        because it may run the tools' encoders.
+        """
         self._begun_ns = begun_ns
         try:
             return self.result(value)
@@ -149,7 +152,7 @@ class PlainCall(RunningCall):
             return self.failed(error)
 
     def failed(self, error: BaseException) -> TerminalFrame:
-        """Returns the frame for what the tool raised; in the call's context."""
+        """Returns the frame for the tool's exception; in the call's context."""
         self.began = True
         return failure_frame(self, error)
 

@@ -1,8 +1,8 @@
 """Runs plain calls, one after the other, in the main thread.
 
-Most of what a small call takes is the bridge's own steps. So those of the usual call
-stand here one after the other, in one function: each call of a function that is not made
-here saves as much as a small tool takes. Where a call is unusual, `PlainCall` does it.
+Most of the time of a small call is spent in the bridge's own steps. So the steps of a
+usual call are in one function here: each function call that is avoided saves as much
+time as a small tool takes. `PlainCall` runs unusual calls.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from snakepit_bridge.telemetry.tracing import Tracing
 
     class PlainTable(Protocol):
-        """The table of calls, as what runs plain ones needs it."""
+        """The part of the table of calls that running plain calls needs."""
 
         outbox: Outbox
         page: CallPage
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
         on_forgotten: Callable[[], None] | None
 
         def follow_up(self, call_id: int) -> None:
-            """Does what is left to do when a call has been forgotten."""
+            """Runs the remaining actions when a call has been removed."""
 
 
 __all__ = ["PlainRun"]
@@ -71,19 +71,19 @@ class PlainRun:
         self._gathering = gathering
         self._now_ns = now_ns
         outbox = table.outbox
-        # What each call needs, found by one look.
+        # Everything that each call needs, in one tuple.
         self._parts = (table.running, table.page, outbox.add, outbox.send_added)
 
     def run(self, plain: PlainCall, waiting: deque[RunningCall]) -> None:
         """Runs a call that was taken from those that wait, and the plain ones behind it.
 
-        An answer waits for those that follow only where the host finds it, whatever the
-        next call does, and nothing else that is sent overtakes it.
+        An answer waits for the next ones only in memory that the host can read,
+        whatever the next call does, and nothing else that is sent overtakes it.
         """
         table, gathering, now_ns = self._table, self._gathering, self._now_ns
         running, page, add, send_added = self._parts
         held = 0
-        # When a call ends: then the next one begins.
+        # Also the end of a call, because then the next one begins.
         since_us = now_us = now_ns() // 1000
         try:
             while True:
@@ -129,14 +129,14 @@ class PlainRun:
                     elif type(frame) is not bytes or not plain.ends_with_answer:
                         plain.settle(frame)
                         frame = None
-                    # The next call does not keep what this one had and made.
+                    # Frees the objects of this call before the next one.
                     value = given = context = None
                 else:
                     plain.settle(taken_back(number))
                 if frame is not None:
                     plain.state = _ENDED
                     add(frame)
-                    # After the frame: a worker that leaves is gone when no call is left.
+                    # After the frame: a worker that leaves exits when no call is left.
                     del running[number]
                     if table.replies or table.on_forgotten is not None:
                         table.follow_up(number)
@@ -156,7 +156,7 @@ class PlainRun:
                 try:
                     following = waiting.popleft()
                 except IndexError:
-                    # It was withdrawn a moment ago.
+                    # It has just been withdrawn.
                     break
                 if type(following) is not PlainCall:
                     waiting.appendleft(following)

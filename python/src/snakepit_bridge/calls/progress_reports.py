@@ -1,4 +1,4 @@
-"""Reports of how far a call is."""
+"""Progress reports of a call."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from snakepit_bridge.boot import forked_copy
 __all__ = ["ProgressReports", "checked_report"]
 
 MOST_CHARACTERS: Final = 1000
-# What sums of fractions are off by.
+# The rounding error of sums of fractions.
 _ROUNDING = 1e-6
 
 _Report: TypeAlias = tuple["float | None", str]
@@ -41,8 +41,9 @@ def checked_report(fraction: SupportsFloat | None, message: str) -> _Report:
 
 
 class ProgressReports:
-    """The reports of one call. One is out at a time; of those that are made until the
-    host has taken it, only the newest is sent."""
+    """The reports of one call. One report is in transit at a time; of those that follow
+    until the host has taken it, only the newest is sent.
+    """
 
     __slots__ = ("_call_id", "_lock", "_newest", "_send", "_state")
 

@@ -48,7 +48,7 @@ def failure_frame(running: RunningCall, error: BaseException) -> pb.WorkerFrame:
     call_id = running.number
     reason = running.cancellation.reason
     if reason is not None:
-        # A cancelled tool raises because of its cancellation, whatever it raises.
+        # Whatever a cancelled tool raises, the reason is its cancellation.
         return cancelled(call_id, reason, error, began=running.began)
     return failure_of(call_id, error, began=running.began)
 
@@ -68,7 +68,7 @@ class GeneratorRun:
 
         Args:
             pause: waits until its argument returns true, then returns true; or returns
-                false at once and has `advance` called again later.
+                false at once and calls `advance` again later.
 
         Returns:
             The call's terminal frame, or None if it was paused.
@@ -124,7 +124,7 @@ async def run_coroutine(running: RunningCall) -> TerminalFrame:
 
 async def run_async_generator(running: RunningCall, credit: Credit) -> pb.WorkerFrame:
     """Runs a tool that yields, and returns the call's terminal frame."""
-    # Few tools are such generators, and each import is a part of every start.
+    # Few tools are such generators, and each import makes every start slower.
     from snakepit_bridge.tools.stream_result import Result
 
     generator: AsyncIterator[Any] | None = None

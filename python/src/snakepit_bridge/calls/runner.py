@@ -42,7 +42,7 @@ __all__ = ["Runner", "run_in_thread"]
 
 
 class RunnerTable(TurnTable, Protocol):
-    """The table of calls, as what runs them needs it."""
+    """The part of the table of calls that running calls needs."""
 
     tracing: Tracing | None
 
@@ -61,7 +61,7 @@ class Runner:
         table: RunnerTable,
         tools: Iterable[Tool] = (),
     ) -> None:
-        """To be called in the main thread: calls see its context variables."""
+        """Must be called in the main thread: calls see its context variables."""
         self._main = main
         self._context = copy_context()
         self._threads: ToolThreads | None = None
@@ -76,9 +76,9 @@ class Runner:
                 self._batches = Batches(main, self._threads, table, self._context)
         # Starts a call; in the thread that reads.
         self.submit: Callable[[RunningCall], None] = self._start
-        # What has calls wait for each other; None where each starts when it comes.
+        # Makes calls wait for each other; None if each starts when it arrives.
         self.turns: Turns | None = None
-        # Where plain calls begin; None where there are none.
+        # Where plain calls begin; None if there are none.
         self.plain_queue: Turns | Coroutines | None = None
         if isinstance(table.page, CallPage):
             plain = PlainRun(self._context, table, main.gathering)  # type: ignore[arg-type]
@@ -91,8 +91,9 @@ class Runner:
         self._coroutines: Coroutines | None = None
 
     def plain_kind(self, tool: Tool) -> type[PlainCall] | None:
-        """Returns what makes the plain calls of a tool, which are to be added to
-        `plain_queue`; None if its calls are not plain."""
+        """Returns the constructor for the plain calls of a tool, which are added to
+        `plain_queue`; None if its calls are not plain.
+        """
         if not tool.is_plain:
             return None
         if tool.is_async:
@@ -104,7 +105,9 @@ class Runner:
         return None if self.turns is None else PlainCall
 
     def drop(self, objects: list[object]) -> None:
-        """Empties a list where the code of tools runs: the end of an object is code."""
+        """Empties a list in the thread that runs tools: freeing an object may run
+        code.
+        """
         self._main.submit(objects.clear)
 
     def _make_coroutines(self) -> Coroutines:
@@ -172,7 +175,8 @@ class Runner:
     # ------------------------------------------------------------- asynchronous
 
     def _start_task(self, running: RunningCall) -> None:
-        # A call that was cancelled while it waited for the loop has no context any more.
+        # A call that was cancelled while it waited for the loop no longer has a
+        # context.
         context: Context | None = running.__dict__.get("context")
         if context is None:
             return
@@ -184,8 +188,9 @@ class Runner:
         task.add_done_callback(functools.partial(self._start_again, running))
 
     def _start_again(self, running: RunningCall, _ended: object) -> None:
-        """Starts a call whose task was cancelled before its first step, which then takes
-        none: tools can cancel every task that they find."""
+        """Starts a call whose task was cancelled before its first step, so that it
+        never runs: tools can cancel every task.
+        """
         if running.state is CallState.WAITING:
             self._start_task(running)
 
@@ -216,7 +221,7 @@ def run_in_thread(running: RunningCall) -> None:
         try:
             frame = running.context.run(_run_blocking, running)
         except CallCancelled:
-            # Raised in the bridge's own code, after the tool's.
+            # Raised in the bridge's own code, after the tool.
             thread.disarm()
         thread.disarm()
     except CallCancelled:

@@ -30,14 +30,15 @@ def _nothing() -> None:
 class RunningBatch:
     """One batch.
 
-    A caller that leaves while others wait gets its answer at once, and the function runs
-    on. When the last one leaves, the function is interrupted, as that of a single call,
-    and the call ends when the function has: so the host notices a batch that hangs.
+    A caller that leaves while others wait gets its answer at once, and the function
+    continues. When the last one leaves, the function is interrupted, as that of a
+    single call, and the call ends when the function has: so the host notices a batch
+    that hangs.
 
     Attributes:
         tool: whose function runs.
         calls: those that are to run, in the order of the list.
-        call: what the function sees of them, once it is to run.
+        call: the function's view of them, once it must run.
         cancellation: that of the function.
         interrupt: interrupts the function; set by the code that runs it.
     """
@@ -52,7 +53,9 @@ class RunningBatch:
         tracing: Tracing | None,
         elsewhere: Callable[[Callable[[], None]], None],
     ) -> None:
-        """`context` is the function's; `elsewhere` runs what may be user code."""
+        """`context` belongs to the function; `elsewhere` runs code that may be user
+        code.
+        """
         self.tool = tool
         self.calls = calls
         self.cancellation = Cancellation()
@@ -61,15 +64,15 @@ class RunningBatch:
         self._tracing = tracing
         self._elsewhere = elsewhere
         self._span: ToolSpan | None = None
-        # Those that the function runs. Whatever takes a call out of here ends it.
+        # The calls that the function runs. Code that removes a call from here must end
+        # it.
         self._under_way: dict[int, RunningCall] = {}
         self._order: list[RunningCall] = []
         self._items: list[Any] = []
 
     def begin(self) -> bool:
-        """Begins the calls; returns whether there is anything to run.
-
-        There is nothing if all were cancelled before, or no arguments fit.
+        """Begins the calls; returns whether there is anything to run, which is not so
+        if all were cancelled before, or no arguments fit.
         """
         begun = [running for running in self.calls if self._begins(running)]
         if self._tracing is not None and begun:
@@ -108,8 +111,9 @@ class RunningBatch:
         return not self._items
 
     def take_items(self) -> list[Any]:
-        """Returns what to call the function with. Only that keeps it from then on: the
-        memory of large arguments is free when the function lets them go."""
+        """Returns what to call the function with. Only the function keeps it from then
+        on: the memory of large arguments is free when the function drops them.
+        """
         items, self._items = self._items, []
         return items
 
@@ -120,7 +124,7 @@ class RunningBatch:
             self._settle(running, functools.partial(_answer_frame, running, answer))
 
     def fail(self, error: BaseException) -> None:
-        """Ends the calls, for which the function raised."""
+        """Ends the calls with the exception of the function."""
         self._end_span(error)
         for running in self._order:
             self._settle(running, functools.partial(failure_frame, running, error))
@@ -134,7 +138,9 @@ class RunningBatch:
         return running.begin()
 
     def _interrupt(self, running: RunningCall) -> None:
-        """Its caller left; in the bridge's thread, again until the call has ended."""
+        """The caller has left; called in the bridge's thread, repeatedly until the call
+        has ended.
+        """
         call_id = running.number
         reason = running.cancellation.reason
         if reason is None or call_id not in self._under_way:

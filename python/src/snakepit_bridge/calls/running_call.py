@@ -39,9 +39,10 @@ if TYPE_CHECKING:
 
 __all__ = ["FRAME_ROOM", "RunningCall", "nothing"]
 
-# What surrounds a value in its frame, at most.
+# The most bytes around a value in its frame.
 FRAME_ROOM = 64
-# Held while a call begins or is cancelled. One for all costs less than one for each.
+# Held while a call begins or is cancelled. One lock for all calls costs less than one
+# for each.
 _LOCK = threading.Lock()
 # A global is found faster than an attribute of a class.
 _WAITING, _RUNNING, _ENDED = CallState.WAITING, CallState.RUNNING, CallState.ENDED
@@ -63,14 +64,14 @@ class RunningCall:
         interrupt: interrupts the tool's code; set by the code that runs the tool.
         shield: keeps interrupts from the code that follows the tool's; set likewise.
         context: the context variables that the tool runs with; set when it starts.
-        state: where the call stands.
+        state: the phase of the call.
         began: whether user code may have begun.
         is_compact: whether the host asked for a compact result, if it can be one.
         is_coroutine: whether `Coroutines` runs it.
         was_cancelled: whether `cancellation` has been requested, or is about to be.
     """
 
-    # Of the class until they change: few calls change many of them.
+    # Attributes of the class until they change: few calls change many of them.
     context: Context
     credit: Credit | None = None
     interrupt: Callable[[], None] = staticmethod(nothing)
@@ -108,8 +109,9 @@ class RunningCall:
             cancellation.watch(credit.wakeup)
 
     def begin(self) -> bool:
-        """Returns whether to run the call; it may have been cancelled before, or the
-        host took it back."""
+        """Returns whether to run the call; it may already be cancelled, or the host may
+        have taken it back.
+        """
         page = self.sink.page
         call_id = self.number
         if page is not None:
@@ -128,8 +130,8 @@ class RunningCall:
     def enter(self, batch: ToolSpan | None = None) -> Arguments:
         """Makes the current context the call's own; returns what to call the tool with.
 
-        To be called once, after `begin`, in a copy of `context` or in `context` itself.
-        `batch` is the span of the batch in which the call runs.
+        Must be called once, after `begin`, in a copy of `context` or in `context`
+        itself. `batch` is the span of the batch in which the call runs.
 
         Raises:
             CallRefused: the arguments cannot be decoded, or no handle can be given.
@@ -162,23 +164,22 @@ class RunningCall:
         return self.call.handles
 
     def cancel(self, reason: CancelReason) -> None:
-        """Asks for the end of the call, in the bridge's thread.
-
-        A call that waits ends here. One that runs has to be interrupted until it ends.
+        """Cancels the call, in the bridge's thread. A waiting call ends here. A running
+        one must be interrupted until it ends.
         """
         with _LOCK:
             self.was_cancelled = True
             self.cancellation.request(reason)
             waits = self.state is _WAITING
             if waits:
-                # It does not begin any more, so nothing reads its arguments.
+                # It will not begin, so its arguments are not read.
                 self.state = _ENDED
         if waits:
             self._end(cancelled(self.number, reason, began=False))
 
     def settle(self, frame: TerminalFrame) -> None:
         """Ends a call that began, with its terminal frame; only the first one counts.
-        To be called by what runs the call or its batch, and by nothing else."""
+        Called only by the code that runs the call or its batch."""
         if self.state is not _ENDED:
             self.state = _ENDED
             self._end(frame)
@@ -224,7 +225,7 @@ class RunningCall:
         frame = pb.WorkerFrame()
         size = self._fill(frame.chunk, *self._encoded(value, "chunk"))
         if self.credit is not None:
-            # Taken first: a chunk that is sent has been allowed.
+            # Taken first, so that only allowed chunks are sent.
             self.credit.take(size)
         self.sink.send(frame)
 
@@ -242,7 +243,7 @@ class RunningCall:
         return frame
 
     def _encoded(self, value: object, what: str) -> tuple[bytes, pb.Attachment | None]:
-        """Returns the image of a value, and what is beside it."""
+        """Returns the image of a value, and its attachment."""
         memory = self.sink.shared_memory
         attachment = None
         try:
@@ -251,7 +252,7 @@ class RunningCall:
             elif memory is None:
                 image = encode(value)
             elif (short := pack_short(value)) is not None:
-                image = short  # Nothing of it could be shared.
+                image = short  # No part of it could be shared.
             else:
                 try:
                     # Most values have no large part, and need none of what shares it.

@@ -1,7 +1,7 @@
 """A file in shared memory that holds one value after another.
 
 Most of a file's cost is that the kernel finds, clears and frees its pages. So the file
-is kept, and the next value overwrites the one before. One call at a time uses it: the
+is kept, and the next value overwrites the previous one. One call at a time uses it: the
 host chooses which, and writes to it only while no call uses it.
 """
 
@@ -51,8 +51,8 @@ class Segment:
         Raises:
             NoRoom: there is no room for them.
         """
-        # Only existing pages are written through the mapping: where there is no room
-        # for a new page, that would kill the process.
+        # Only existing pages are written through the mapping: if there is no room for a
+        # new page, that would kill the process.
         there = min(max(self.size - offset, 0), part.nbytes)
         try:
             if there > 0:

@@ -1,4 +1,4 @@
-"""What the tools of one session share in this worker."""
+"""The state that the tools of one session share in this worker."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class NoHandles:
     are_given = False
 
     def require(self) -> None:
-        """Raises where no object can be held.
+        """Raises if no object can be held.
 
         Raises:
             CallRefused: always.
@@ -69,9 +69,9 @@ NO_HANDLES = NoHandles()
 class Sessions:
     """The sessions that have had a call here.
 
-    One ends when the host says so, and never before: the host limits their number and
-    how long they stay unused. Dropped here, the next call would find an empty
-    dictionary.
+    A session ends only when the host says so: the host limits their number and how long
+    they may be unused. If a session were dropped here, the next call would find an
+    empty dictionary.
     """
 
     def __init__(self) -> None:
@@ -84,7 +84,7 @@ class Sessions:
         self._hold = hold
 
     def shared(self, session_id: str | None) -> dict[str, Any] | None:
-        """Returns the dictionary of a session; None where there is no session."""
+        """Returns the dictionary of a session; None if there is no session."""
         return self._shared.setdefault(session_id, {}) if session_id else None
 
     def handles(self, session_id: str | None) -> NoHandles:
@@ -96,6 +96,8 @@ class Sessions:
         return self._held[session_id]
 
     def end(self, session_id: str) -> list[object]:
-        """Ends a session; returns what it had, whose end may be code of the tools."""
+        """Ends a session; returns its objects, because freeing them may run code of the
+        tools.
+        """
         had = (self._shared.pop(session_id, None), self._held.pop(session_id, None))
         return [each for each in had if each]

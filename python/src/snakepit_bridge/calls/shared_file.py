@@ -61,7 +61,7 @@ class SharedFile:
 
 
 def write_all(file: int, part: memoryview, offset: int) -> None:
-    """Writes bytes at their place, where the file may have no memory yet.
+    """Writes bytes at an offset for which the file may have no memory yet.
 
     Raises:
         NoRoom: they would take too much of what is free.

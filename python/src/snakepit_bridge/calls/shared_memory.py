@@ -1,8 +1,8 @@
 """Large parts of values, handed over as files in shared memory.
 
-The side that receives a file removes it as soon as it is open, and the side that made
-it removes files that were never received. What both leave behind is removed with the
-worker's directory. The same holds for a segment, which only stays open for longer.
+The receiver of a file removes it as soon as it is open, and the sender removes files
+that were never received. All others are removed with the worker's directory. The same
+is true for a segment, which only stays open for longer.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ SMALLER = 4
 _MOST_DIGITS = 15
 
 
-# Few workers share large values, and each import is a part of every start: so what they
-# need is imported where a value is shared.
+# Few workers share large values, and each import makes every start slower, so the
+# imports happen when a value is shared.
 
 
 class AttachmentInvalid(Exception):

@@ -25,8 +25,8 @@ class InterruptibleThread:
     blocks in C does not notice. It is raised a moment after the request, so once, and
     only once, it may be raised after the user's code.
 
-    In free-threaded builds nothing is raised: there one cannot see what another thread
-    is doing, so it might hold a lock of `logging` or of the bridge. A tool has to call
+    In free-threaded builds, nothing is raised: another thread's activity cannot be seen
+    there, and it might hold a lock of `logging` or of the bridge. A tool must call
     `raise_if_cancelled()` there.
     """
 
@@ -51,7 +51,7 @@ class InterruptibleThread:
                 _raise_in(self._ident, _RAISED[self._cancellation.reason])
 
     def disarm(self) -> None:
-        """Prevents it from being raised, also if that was requested already."""
+        """Prevents it from being raised, even if that was already requested."""
         while True:
             try:
                 with self._lock:
@@ -72,8 +72,10 @@ class InterruptibleThread:
 
 def _starts_a_thread(frame: FrameType | None) -> bool:
     """Returns whether the code waits until a thread that it starts runs. Until then,
-    Python before 3.12 knows that thread by the number of the one that starts it: what
-    is to be raised here would end that one, and this one would wait for ever."""
+    Python before 3.12 knows that thread by the number of the starting thread: an
+    exception for this thread would end the new one, and this one would wait for
+    ever.
+    """
     while frame is not None:
         if frame.f_code is _START:
             started = frame.f_locals["self"]
@@ -133,7 +135,8 @@ class ToolThreads:
             number = len(self._threads)
             if number == self._most:
                 return
-            # A daemon, so that a tool that never ends does not keep the worker alive.
+            # A daemon thread, so that a tool that never ends does not keep the worker
+            # running.
             name = f"tool-{number}"
             thread = threading.Thread(target=self._run, name=name, daemon=True)
             self._threads.append(thread)

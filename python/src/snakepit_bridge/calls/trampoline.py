@@ -1,8 +1,8 @@
 """The functions through which the bridge calls user code.
 
 A cancel signal raises only while one of them is on the stack, above frames of the
-bridge that catch the exception: so it cannot escape, whenever it comes. A copy of the
-worker that user code has forked ends here.
+bridge that catch the exception: so it cannot escape, whenever it is raised. A copy of
+the worker that user code has forked ends here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Calls that came while another one runs, which begin one after the other."""
+"""Calls that arrive while another one runs, and begin one after the other."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ __all__ = ["TurnTable", "Turns"]
 
 # A global is found faster than a member of an enumeration.
 _ENDED = CallState.ENDED
-# Stands for the call that runs, where a task of `Coroutines` has it.
+# Stands for the running call if a task of `Coroutines` runs it.
 _COROUTINES = object()
 
 
 class TurnTable(Protocol):
-    """What reports that a call is over."""
+    """The object that reports that a call is over."""
 
     page: CallPage | BegunMarks | None
     on_over: Callable[[RunningCall], None] | None
@@ -37,8 +37,8 @@ class TurnTable(Protocol):
 
 
 class Turns:
-    """Begins each call in the main thread when the one before is over, in the order in
-    which they came.
+    """Begins each call in the main thread when the previous one is over, in the order
+    of their arrival.
 
     Attributes:
         waiting: the calls that have not begun.
@@ -62,10 +62,10 @@ class Turns:
         self._start_coroutines = start_coroutines
         self.waiting: deque[RunningCall] = deque()
         self._current: object = None
-        # Held while a call gets its turn, or leaves it: one that is cancelled just then
-        # would keep it for ever.
+        # Held while a call gets or ends its turn: otherwise, a call that is cancelled
+        # at that moment would keep the turn for ever.
         self._turn = threading.Lock()
-        # Whether the main thread is going to look at the calls that wait.
+        # Whether the main thread is about to check the waiting calls.
         self._will_look = False
         main.one_at_a_time = True
 
@@ -75,27 +75,29 @@ class Turns:
         self.look()
 
     def look(self) -> None:
-        """Has calls begun that were added to those that wait, unless that is about to
-        happen; in the thread that reads."""
+        """Makes added calls begin, unless that is about to happen; in the reading
+        thread.
+        """
         if self._will_look:
             return
-        # After the change that the main thread is to see: it clears this first, and
-        # looks second.
+        # After the change that the main thread must see: it clears this first and
+        # checks second.
         self._will_look = True
         try:
             is_async = self.waiting[0].tool.is_async
         except IndexError:
-            # It was withdrawn a moment ago.
+            # It has just been withdrawn.
             is_async = False
         if is_async:
-            # To leave the loop and enter it again takes longer than a small call.
+            # Leaving and entering the loop takes longer than a small call.
             self._main.submit_to_loop(self._begin_next_in_loop)
         else:
             self._main.submit(self._begin_next)
 
     def withdraw(self, running: RunningCall) -> bool:
-        """Takes a plain call from those that wait, if it is one of them: then it does not
-        begin. From any thread."""
+        """Removes a plain call from the waiting ones, if it is there: then it does not
+        begin. From any thread.
+        """
         try:
             self.waiting.remove(running)
         except ValueError:
@@ -103,7 +105,7 @@ class Turns:
         return True
 
     def coroutines_ended(self) -> None:
-        """Notes that those that run in the loop leave the turn to whatever waits."""
+        """Notes that the calls in the loop give the turn to a waiting call."""
         self.over(_COROUTINES)
 
     def over(self, running: object) -> None:
@@ -116,8 +118,9 @@ class Turns:
             self.look()
 
     def _gets_turn(self, running: RunningCall) -> bool:
-        """Gives the turn to a call; returns whether it takes it. One that was cancelled
-        while it waited has ended."""
+        """Gives the turn to a call; returns whether the call takes it. One that was
+        cancelled while it waited has ended.
+        """
         with self._turn:
             if running.state is _ENDED:
                 return False
@@ -161,8 +164,9 @@ class Turns:
 
 
 def _first(waiting: deque[RunningCall]) -> RunningCall | None:
-    """Returns the first call that waits. Another thread may withdraw it meanwhile, if it
-    is a plain one."""
+    """Returns the first call that waits. Another thread may withdraw it meanwhile, if
+    it is plain.
+    """
     try:
         return waiting[0]
     except IndexError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# What `queue` calls it, which imports more than this module needs.
+# The class behind `queue`'s, which imports more than this module needs.
 from _queue import SimpleQueue
 from collections.abc import Callable
 
@@ -30,7 +30,7 @@ class Wakeup:
         self._ways: list[Callable[[], None]] = []
 
     def notify(self) -> None:
-        """Wakes, after the condition was changed; from any thread."""
+        """Wakes the waiting side after the condition was changed; from any thread."""
         try:
             wake = self._ways.pop()
         except IndexError:
@@ -44,7 +44,8 @@ class Wakeup:
             self._ways = [lambda: token.put(None)]
             if ready():
                 break
-            # This waits in C and is called from here: a signal meanwhile raises nothing.
+            # This waits in C and is called from here, so a signal meanwhile raises
+            # nothing.
             token.get()
 
     async def wait_async(self, ready: Callable[[], bool]) -> None:
@@ -61,7 +62,7 @@ class Wakeup:
             await future
 
     def park(self, ready: Callable[[], bool], resume: Callable[[], None]) -> bool:
-        """Has `notify` call `resume` once.
+        """Makes `notify` call `resume` once.
 
         Returns:
             False if it is ready now; `resume` may be called nevertheless.
@@ -81,7 +82,7 @@ def _resolver(
         try:
             loop.call_soon_threadsafe(resolve)
         except RuntimeError:
-            # The loop is closed: nothing waits any more.
+            # The loop is closed: nothing is waiting.
             pass
 
     return wake
