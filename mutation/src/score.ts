@@ -50,7 +50,7 @@ export function scoreLine(files: readonly FileScore[]): string {
 }
 
 /** Killed mutants in percent of all; `undefined` where there are none. */
-export function scoreOf(files: readonly FileScore[]): number | undefined {
+function scoreOf(files: readonly FileScore[]): number | undefined {
 	const killed = files.reduce((sum, file) => sum + file.killed, 0);
 	const left = files.reduce((sum, f) => sum + f.survived + f.uncovered, 0);
 	return killed + left === 0 ? undefined : (100 * killed) / (killed + left);

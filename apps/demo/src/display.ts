@@ -79,7 +79,7 @@ export class PlainDisplay implements Display {
 }
 
 /** A line that says how far the work is, for {@link doneIn} to read. */
-export function progressLine(done: number, total: number): string {
+function progressLine(done: number, total: number): string {
 	const percent = `${Math.floor((100 * done) / total)}`.padStart(3);
 	return `${percent} %  reading digits: ${count(done)} of ${count(total)}`;
 }

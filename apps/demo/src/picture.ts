@@ -96,7 +96,7 @@ const COLOUR: Readonly<Record<Tone, string>> = {
  * Draws lines as a terminal shows them; each piece has its own place, so columns stay aligned in any font,
  * and in a viewer that drops spaces at the ends.
  */
-export function drawSvg(lines: readonly Line[]): string {
+function drawSvg(lines: readonly Line[]): string {
 	const width = Math.ceil(
 		2 * MARGIN + CELL * Math.max(...lines.map(widthOf), 0),
 	);

@@ -1,7 +1,7 @@
 import { LENT_BYTES } from "./frame-channel.ts";
 
 /** Data beside the frames has a name, an offset and a size before its bytes. */
-export const BESIDE_HEAD_BYTES = 64;
+const BESIDE_HEAD_BYTES = 64;
 const OFFSET_AT = 24;
 const SIZE_AT = 32;
 

@@ -20,7 +20,7 @@ const HIGHEST_NUMBER = 2 ** 32 - 2 ** 16;
 /** Of a result: the mark, the number of the call, when it began, and how long it ran in microseconds. */
 export const RESULT_HEAD_BYTES = 13;
 export const RESULT_CALL_AT = 1;
-export const RESULT_BEGAN_AT = 5;
+const RESULT_BEGAN_AT = 5;
 export const RESULT_RAN_AT = 9;
 
 /** The fields that a call may have besides its arguments. */

@@ -66,7 +66,7 @@ export class Reloader {
 }
 
 /** The files of the user's own in a traceback. */
-export function filesNamedIn(text: string): readonly string[] {
+function filesNamedIn(text: string): readonly string[] {
 	const files = [...text.matchAll(NAMED)].map(([, file = ""]) => file);
 	return [...new Set(files)].filter(
 		(file) => file.startsWith("/") && !INSTALLED.test(file),

@@ -9,7 +9,7 @@ export interface ChartData {
 }
 
 /** How many lines have their own colour. */
-export const LINES = 8;
+const LINES = 8;
 
 /** Calls per second, by command, for the commands with the most calls. */
 export function throughputData(bins: readonly Bin[]): ChartData {

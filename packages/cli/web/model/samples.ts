@@ -24,7 +24,7 @@ export interface CommandCounts {
 	readonly totalMs: DurationCounts;
 }
 
-export const BIN_MS = 2_000;
+const BIN_MS = 2_000;
 /** 15 minutes. */
 const BINS = 450;
 

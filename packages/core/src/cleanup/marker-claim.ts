@@ -94,7 +94,7 @@ export class UnrecordedClaim implements RunClaim {
  * Removes the private directories of a run, and reports what protections
  * wrote there. Their paths were in the file: they are found by their names.
  */
-export function removeDirectories(
+function removeDirectories(
 	{ host }: { readonly host: ProcessHost },
 	{ runId, ownerKey }: RunName,
 	report: (incident: Incident) => void,

@@ -75,7 +75,7 @@ export type Claimant =
 	  };
 
 /** As it is written into the ledger. */
-export function claimantName(claimant: Claimant): string {
+function claimantName(claimant: Claimant): string {
 	const { kind } = claimant;
 	return `${kind}:${kind === "command" ? claimant.pid : claimant.runId}`;
 }

@@ -3,7 +3,7 @@ export type RecentMs = number | undefined;
 
 /** How many calls may wait behind the one that a worker runs. */
 export const LEAST_WINDOW = 4;
-export const MOST_WINDOW = 16;
+const MOST_WINDOW = 16;
 /** A tool that takes longer gains less from a call at hand than a call loses that waits behind it. */
 const QUICK_MS = 1;
 /** Calls do not wait behind one that runs for longer. */

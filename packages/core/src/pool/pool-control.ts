@@ -43,7 +43,7 @@ export const REPLACE_CHECKS: Readonly<Record<keyof ReplaceOptions, Check>> = {
 	...CONTROL_CHECKS,
 	manner: optional(oneOf("gentle", "forced")),
 };
-export const SIZE_CHECKS: Readonly<Record<keyof NewSize, Check>> = {
+const SIZE_CHECKS: Readonly<Record<keyof NewSize, Check>> = {
 	min: optional(SIZE_DEFAULTS.min.check),
 	max: optional(SIZE_DEFAULTS.max.check),
 };

@@ -56,7 +56,7 @@ export async function settleWorker(
 }
 
 /** Resolves when what a dead worker printed and answered before its end was read, or will not be. */
-export async function awaitLastOutput(
+async function awaitLastOutput(
 	{ output, conversation }: WorkerBelongings,
 	calls: RunningCalls,
 	clock: Clock,

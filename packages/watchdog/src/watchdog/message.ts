@@ -46,7 +46,7 @@ export function formatMessage(message: HostMessage): string {
 }
 
 /** Parses one line; returns `undefined` if it is not exactly a message. Ignores unknown fields. */
-export function parseMessage(line: string): HostMessage | undefined {
+function parseMessage(line: string): HostMessage | undefined {
 	const fields = parseObject(line);
 	const runId = fields?.["runId"];
 	if (fields === undefined || typeof runId !== "string" || !isRunId(runId))

@@ -3,7 +3,7 @@ import type { ProcessExit } from "../../world.ts";
 import { FrameError } from "./frame-reader.ts";
 
 /** The version of the protocol that this package implements. */
-export const PROTOCOL_VERSION = 2;
+const PROTOCOL_VERSION = 2;
 
 /** What a process that forks reports, about itself or about one start. */
 export type Answer =
