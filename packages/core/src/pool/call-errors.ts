@@ -1,3 +1,4 @@
+import type { CloseManner } from "../close-manner.ts";
 import type { Ran } from "../error-codes.ts";
 import {
 	CallAbortedError,
@@ -95,13 +96,18 @@ export function cutByClose(
 	pool: string,
 	call: Pick<Call, "command" | "attempts" | "state" | "work">,
 	drainMs: number,
+	manner: CloseManner,
 ): QueueError {
 	const { command, work } = call;
 	const what = work.shape === "lease" ? "a lease" : `"${command}"`;
+	const why =
+		manner === "forced"
+			? `${doing(call)}: it was closed by force, which waits for no call`
+			: `still ${doing(call)} after ${drainMs} ms: close() waits stop.drainMs for calls, or the drainMs that you pass; a signal waits less`;
 	return new QueueError({
 		code: "POOL_CLOSED",
 		ran: ranOf(call),
-		message: `Pool ${pool} was closed while ${what} was still ${doing(call)} after ${drainMs} ms: close() waits stop.drainMs for calls, or the drainMs that you pass; a signal waits less.`,
+		message: `Pool ${pool} was closed while ${what} was ${why}.`,
 	});
 }
 

@@ -35,6 +35,8 @@ export class PoolLife {
 	#state: LifeState = { kind: "starting" };
 	#afterwards: Afterwards = "goes_on";
 	#endWatch: () => void = () => {};
+	/** Of its close, and of a second one that hurries it. */
+	#manner: CloseManner = "gentle";
 	/** Aborted when the pool is closed. */
 	readonly #preparing = new AbortController();
 
@@ -107,6 +109,7 @@ export class PoolLife {
 		const state = this.#state;
 		if (state.kind === "closing") {
 			if (manner === "forced") {
+				this.#manner = manner;
 				// Without workers no call that waits would have its turn.
 				calls.outstanding.endDrain();
 				void workerSet.close("forced").then(() => companion?.release("forced"));
@@ -117,6 +120,7 @@ export class PoolLife {
 		this.#preparing.abort();
 		this.#endWatch();
 		this.#state = { kind: "closing", closed: promise };
+		this.#manner = manner;
 		this.#end(
 			manner,
 			manner === "gentle" ? (drainMs ?? options.stop.drainMs) : 0,
@@ -163,7 +167,7 @@ export class PoolLife {
 			// A second close may have ended the wait.
 			const givenMs = Math.min(drainMs, Math.ceil(clock.now() - begunMs));
 			calls.fail(calls.outstanding.all(), (call) =>
-				cutByClose(pool, call, givenMs),
+				cutByClose(pool, call, givenMs, this.#manner),
 			);
 			this.resume("close");
 			sessions.endAll();

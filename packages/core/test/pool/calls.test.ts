@@ -117,6 +117,17 @@ test("a call that the close found waiting says so, and not that it came too late
 	await expect(pool.execute("hang")).rejects.toThrow(/closes with close\(\)/);
 });
 
+test("a call that a forced close found says so", async () => {
+	const { pool, close } = await virtualPool({
+		commands: { hang: scripts.hang },
+	});
+	const rejected = expect(pool.execute("hang")).rejects.toThrow(
+		/was closed while "hang" was running: it was closed by force/,
+	);
+	await close({ manner: "forced" });
+	await rejected;
+});
+
 test("a failing tool fails its call only, with its error as the cause", async () => {
 	const { pool, close } = await virtualPool({
 		commands: { fail: scripts.fail, echo: scripts.echo },
