@@ -200,8 +200,7 @@ test("where nothing fails, every call that its caller does not give up gets its 
 				}
 				for (const control of controls) {
 					const end = await control;
-					if (end.kind === "error")
-						expect(MAY_BE_SAID).toContain(end.code);
+					if (end.kind === "error") expect(MAY_BE_SAID).toContain(end.code);
 				}
 				for (const exit of events.of("worker.exited"))
 					expect(exit.callsLost).toBe(0);
