@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { developmentPython } from "../../../../scripts/python-environment.ts";
+import { testWorkersEnv } from "../../../../scripts/test-workers.ts";
 import { SNAKEPIT_IN_NODE } from "../run/started.ts";
 
 const PATIENCE_MS = 180_000;
@@ -25,6 +26,8 @@ test(
 		const directory = mkdtempSync(join(own, ".snippets-"));
 		const env = {
 			...process.env,
+			// The page shows workers as users get them.
+			...testWorkersEnv(""),
 			XDG_STATE_HOME: join(directory, "state"),
 			VIRTUAL_ENV: join(developmentPython(), "../.."),
 		};
