@@ -13,7 +13,7 @@ from snakepit_bridge.cluster.certificates import is_pinned
 
 __all__ = ["Admission"]
 
-# In this time a connection has shown its certificate, or is closed.
+# A connection must show its certificate within this time, or it is closed.
 HANDSHAKE_S = 10.0
 MOST_GUESTS = 16
 # How long no connection is accepted after one could not be.
@@ -58,7 +58,7 @@ class Admission:
         """Listens no more."""
         self._is_closed = True
         with contextlib.suppress(OSError):
-            # `close` alone does not wake the thread that accepts.
+            # `close` alone does not wake the accepting thread.
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
 

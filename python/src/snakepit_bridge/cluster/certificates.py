@@ -89,7 +89,7 @@ def pinned_context(identity: Identity, peer: str, *, server: bool) -> ssl.SSLCon
     context.verify_mode = ssl.CERT_REQUIRED
     context.load_verify_locations(cadata=identity.authority or peer)
     if server:
-        # A session that is resumed would not show its certificate again.
+        # A resumed session would not show its certificate again.
         context.num_tickets = 0
     with _unnamed_file(identity.certificate + identity.key) as path:
         context.load_cert_chain(path)
@@ -97,7 +97,9 @@ def pinned_context(identity: Identity, peer: str, *, server: bool) -> ssl.SSLCon
 
 
 def is_pinned(connection: ssl.SSLSocket | ssl.SSLObject, peer: str) -> bool:
-    """Returns whether the other end has this certificate, and no other of its authority."""
+    """Returns whether the other end has exactly this certificate, not another one of
+    its authority.
+    """
     return connection.getpeercert(binary_form=True) == ssl.PEM_cert_to_DER_cert(
         first_certificate(peer)
     )

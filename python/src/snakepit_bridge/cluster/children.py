@@ -1,4 +1,4 @@
-"""The ends of child processes: those we started, and those we adopted."""
+"""The ends of child processes, both started and adopted ones."""
 
 from __future__ import annotations
 

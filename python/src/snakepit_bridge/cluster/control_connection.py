@@ -12,7 +12,8 @@ from snakepit_bridge.cluster.json_lines import LineReader, line
 __all__ = ["ControlConnection"]
 
 READ_BYTES = 64 << 10
-# Of the worker's output; what comes while so much waits for a stopped gateway is dropped.
+# The most output of the worker that waits for a stopped gateway; further output is
+# dropped.
 MOST_WAITING = 4 << 20
 
 
@@ -32,7 +33,7 @@ class ControlConnection:
 
     @property
     def has_waiting(self) -> bool:
-        """Whether something waits until the connection is writable."""
+        """Whether data waits until the connection is writable."""
         return bool(self._waiting)
 
     def receive(self) -> Iterator[dict[str, object]]:
@@ -57,7 +58,7 @@ class ControlConnection:
         if self._dropped or len(self._waiting) > MOST_WAITING:
             self._dropped += len(data)
             return
-        # Bytes that are no UTF-8 arrive as they are, too.
+        # Bytes that are not UTF-8 also arrive unchanged.
         text = data.decode("utf-8", "surrogateescape")
         self.send(output={"stream": stream, "text": text})
 
@@ -73,7 +74,7 @@ class ControlConnection:
         self.flush()
 
     def flush(self) -> None:
-        """Sends what the connection takes now; raises `OSError` if it broke."""
+        """Sends as much as the connection accepts now; raises `OSError` if it broke."""
         try:
             while self._waiting or self._dropped:
                 if not self._waiting:
@@ -88,7 +89,7 @@ class ControlConnection:
         return line(output={"stream": "stderr", "text": text})
 
     def finish(self, within_s: float) -> None:
-        """Sends what waits, if the gateway reads it in time, and closes.
+        """Sends waiting data, if the gateway reads it in time, and closes.
 
         Raises:
             OSError: it broke.

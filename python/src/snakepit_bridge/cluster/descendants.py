@@ -1,7 +1,7 @@
-"""All descendants of this process, also those that left their group and session.
+"""All descendants of this process, even those that left their group and session.
 
 A subreaper (Linux) becomes the parent of every descendant whose parent died: so none
-can get away from it.
+can escape.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 PR_SET_CHILD_SUBREAPER = 36
-# The kernel frees the memory of a killed process before that is a zombie.
+# The kernel frees the memory of a killed process before the process becomes a zombie.
 PATIENCE_MS = 50
 
 
@@ -56,7 +56,8 @@ def kill_descendants(collect: Callable[[], bool] | None = None) -> None:
     """
     collect = collect or _collect
     while True:
-        # First all are stopped: what forks all the time would be faster than we are.
+        # All are stopped first: a process that forks all the time would be faster than
+        # the killing.
         for number in (signal.SIGSTOP, signal.SIGKILL):
             for pid in descendants_of(os.getpid()):
                 _signal(pid, number)
@@ -75,7 +76,8 @@ def _collect() -> bool:
 
 
 def _signal(pid: int, number: int) -> None:
-    # A descendant may have been reaped by its parent meanwhile, and the number be another's.
+    # A descendant may have been reaped meanwhile, and its pid may belong to another
+    # process.
     with contextlib.suppress(OSError), _pidfd(pid) as descriptor:
         if _is_descendant(pid):
             signal.pidfd_send_signal(descriptor, number)

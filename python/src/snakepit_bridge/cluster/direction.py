@@ -1,4 +1,4 @@
-"""The bytes of one connection on their way to the other, and what crosses beside frames."""
+"""Carries the bytes of one connection to the other, and the data beside frames."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from snakepit_bridge.cluster.node_segments import NodeSegments
 
 __all__ = ["WAITS", "Direction"]
 
-# So much is read before it is passed on: the worker begins while the rest arrives.
+# How much is read before it is passed on: the worker begins while the rest arrives.
 BUFFER_BYTES = 256 << 10
 # An SSL connection waits for its socket, for one or the other.
 WAITS = (ssl.SSLWantReadError, ssl.SSLWantWriteError, BlockingIOError)
@@ -35,13 +35,15 @@ class Direction:
         worker: socket.socket,
         segments: NodeSegments | None = None,
     ) -> None:
-        """Only the connection to the worker may break: it has left then."""
+        """Only the connection to the worker may break: it means that the worker has
+        left.
+        """
         self.target = target
         self._source = source
         self._worker = worker
         self._segments = segments
         self._buffer = memoryview(bytearray(BUFFER_BYTES))
-        # What lies between them was received, and is not looked at yet.
+        # The bytes between them were received and not processed yet.
         self._begin = self._end = 0
         # To be sent, in order: parts of the buffer, and of files.
         self._outgoing: deque[memoryview] = deque()
@@ -63,7 +65,9 @@ class Direction:
         return self._has_ended and not self._outgoing
 
     def carry(self) -> bool:
-        """Carries a buffer; returns whether there may be more, and the target takes it."""
+        """Carries one buffer; returns whether there may be more and the target accepts
+        it.
+        """
         if self._outgoing and not self._send():
             return False
         return self._receive() and self._send()
@@ -85,12 +89,12 @@ class Direction:
         except ConnectionError:
             if self.target is not self._worker:
                 raise
-            # The other direction ends with it, and after what it has sent.
+            # The other direction ends with it, after sending its data.
             outgoing.clear()
         return True
 
     def _receive(self) -> bool:
-        """Receives up to a buffer; returns whether something came."""
+        """Receives up to one buffer; returns whether data came."""
         if self._begin < self._end:
             rest = bytes(self._buffer[self._begin : self._end])
             self._buffer[: len(rest)] = rest
@@ -121,7 +125,7 @@ class Direction:
         return came > 0
 
     def _look(self) -> None:
-        """Divides what was received into what passes and what does not."""
+        """Divides the received data into frames to pass on and messages beside them."""
         if self._segments is None:
             self._pass(self._begin, self._end)
             self._begin = self._end
@@ -160,7 +164,9 @@ class Direction:
             self._outgoing.append(self._buffer[begin:end])
 
     def _beside(self, segments: NodeSegments, kind: int, place: Place, at: int) -> int:
-        """Does what a message beside the frames says; returns where the next one begins."""
+        """Carries out a message beside the frames; returns where the next one
+        begins.
+        """
         if self._source is self._worker:
             content = segments.content(place)
             head = HEADER.pack(BYTES, HEAD + len(content)) + place.head()
@@ -176,7 +182,7 @@ class Direction:
         return at
 
     def _take(self, room: memoryview | None, size: int, at: int) -> int:
-        """Takes bytes of the host, as many as are there; the others follow."""
+        """Takes the bytes of the host that have arrived; the others follow."""
         here = min(size, self._end - at)
         if room is None:
             self._dropping = size - here

@@ -27,7 +27,7 @@ from snakepit_bridge.cluster.sources import Sources
 
 __all__ = ["Gateway"]
 
-# For the workers that are left when the host wants the gateway to end.
+# The time for the remaining workers when the host ends the gateway.
 END_S = 4.0
 
 
@@ -81,7 +81,7 @@ class Gateway:
         )
 
     async def run(self, ready: Callable[[], None]) -> None:
-        """Serves stand-ins until SIGTERM, and ends their workers then."""
+        """Serves stand-ins until SIGTERM, then ends their workers."""
         ending = asyncio.Event()
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ending.set)
         slots: set[asyncio.Task[None]] = set()

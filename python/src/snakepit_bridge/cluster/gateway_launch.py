@@ -39,7 +39,8 @@ class GatewayLaunch(Launch):
         placement: `spread`, `pack`, or `{"node": ID_OR_ADDRESS}`.
         runtime_env: The user's, for Ray.
         runs_elsewhere: Runs of other machines of which the host wants to know.
-        keep_alive_ms: A connection whose other end does not answer for so long is lost.
+        keep_alive_ms: A connection is lost if its other end does not answer for this
+            long.
         message: All of it, unchecked.
         tls: Paths of the user's `ca`, `certificate` and `key`; None to make own ones.
         start_timeout_ms: The host gives up on a worker after this.

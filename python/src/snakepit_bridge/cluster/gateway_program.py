@@ -58,8 +58,8 @@ def _run(channel: ControlChannel, run_id: str) -> int:
         )
 
     asyncio.run(gateway.run(ready))
-    # Not by the interpreter's way out: threads of Ray may wait for a control store that
-    # is not there any more.
+    # Not with the interpreter's normal exit: threads of Ray may wait for a control
+    # store that no longer exists.
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(exit_status.LEFT)

@@ -20,11 +20,12 @@ __all__ = ["GatewaySlot"]
 
 # Of a failure.
 WORDS = ("code", "message", "detail")
-# For a stand-in that is stopped; output that comes after that is dropped.
+# The buffer for a stopped stand-in; output beyond it is dropped.
 MOST_WAITING = 4 << 20
 # A relay that has not ended by itself after this is killed with its actor.
 RELAY_END_S = 3.0
-# Of the start limit: after it the reason is looked for, while the host still waits.
+# The share of the start limit after which the reason is searched, while the host still
+# waits.
 PATIENCE = 0.9
 
 
@@ -44,7 +45,7 @@ class GatewaySlot:
         self._relay: RelayConnection | None = None
 
     async def serve(self) -> None:
-        """Serves the stand-in; nothing of its worker is left when this returns."""
+        """Serves the stand-in; no process of its worker is left when this returns."""
         launch = await anext(self._messages, None)
         if launch is None:
             return
@@ -88,7 +89,7 @@ class GatewaySlot:
             self._give_up(f"snakepit: {type(error).__name__}: {error}\n")
 
     def _give_up(self, reason: str) -> None:
-        """The worker is not there any more, without a word of its relay."""
+        """The worker is gone, and its relay has not reported why."""
         self._tell(output={"stream": "stderr", "text": reason})
         self._tell(exit={"signal": "SIGKILL"})
 

@@ -1,4 +1,6 @@
-"""The worker on its node: started, and tied to the relay, as a host on one machine does it."""
+"""Starts the worker on its node and ties it to the relay, like a host on one
+machine.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,9 @@ from snakepit_bridge.cluster.directories import Directories
 
 __all__ = ["HostedWorker", "bridge_command", "local_message"]
 
-# Those of the launch message that only a host on this machine can mean.
+# The fields of the launch message that only make sense on the host's machine.
 LOCAL_FIELDS = ("companion", "env", "callPage", "watch", "debug")
-# Descriptors above those that the worker is given.
+# Descriptors above those that the worker gets.
 FREE_DESCRIPTOR = 50
 
 
@@ -120,7 +122,9 @@ def _environment(changes: dict[str, str | None]) -> dict[str, str]:
 
 
 def _listen(path: str) -> socket.socket:
-    """Returns the lifeline's listener: connections stay in its queue until we die."""
+    """Returns the lifeline's listener: connections stay in its queue until this process
+    dies.
+    """
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(path)
     listener.listen()

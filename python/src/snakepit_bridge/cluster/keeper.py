@@ -23,7 +23,7 @@ USAGE = "usage: python -m snakepit_bridge relay    (started by a Ray actor only)
 
 
 def run_keeper(arguments: list[str]) -> int:
-    """Runs until nothing of the worker is left; returns the exit status."""
+    """Runs until no process of the worker is left; returns the exit status."""
     line = b"" if arguments else _read_line(SETUP_DESCRIPTOR)
     if not line:
         sys.stderr.write(USAGE)
@@ -65,7 +65,8 @@ def _run_relay(
         # The keeper may be gone.
         directories.remove()
         if os.getppid() == keeper:
-            # It may be stopped, and would never see that there is nothing left to do.
+            # The relay may be stopped, and would never notice that nothing is left to
+            # do.
             os.kill(keeper, signal.SIGCONT)
         os._exit(status)
 

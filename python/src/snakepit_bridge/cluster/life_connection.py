@@ -14,7 +14,8 @@ PROBES = 3
 
 
 def end_when_silent(connection: socket.socket, within_ms: int) -> None:
-    """Makes an idle connection fail when the other machine has not answered for so long.
+    """Makes an idle connection fail when the other machine has not answered for this
+    long.
 
     Args:
         connection: TCP.

@@ -1,4 +1,4 @@
-"""What other threads have for a loop that waits in a selector."""
+"""Work that other threads hand to a loop that waits in a selector."""
 
 from __future__ import annotations
 

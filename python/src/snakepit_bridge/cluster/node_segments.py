@@ -1,7 +1,7 @@
 """The files of attachments on a node: the relay's side of what it shares with the worker.
 
-The host owns them, as on one machine (docs/decisions/0016); the relay does to them what
-it says, and forgets each when the host does.
+The host owns them, as on one machine (docs/decisions/0016); the relay carries out the
+host's instructions, and drops each file when the host does.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MADE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
 class NodeSegments:
-    """The files that host and worker have not both forgotten; one thread uses it."""
+    """The files that host or worker still use; one thread uses this object."""
 
     def __init__(self, directory: str, no_room: Callable[[str], None]) -> None:
         """Uses the worker's directory.
@@ -38,7 +38,9 @@ class NodeSegments:
         self._segments: dict[str, _Segment] = {}
 
     def room(self, place: Place) -> memoryview | None:
-        """Returns where bytes of the host belong; None if there is no room for them."""
+        """Returns the place for bytes of the host; None if there is no room for
+        them.
+        """
         try:
             segment = self._segments.get(place.name)
             if segment is None:
@@ -47,7 +49,7 @@ class NodeSegments:
                 self._segments[place.name] = segment
             return segment.grown(place.offset, place.offset + place.size)
         except OSError:
-            # The worker, too, must not find what is not whole.
+            # The worker must not find incomplete data either.
             self.close(place.name)
             self._no_room(
                 f"{SHARED_MEMORY} of this node has no room for {place.size} bytes"
@@ -63,16 +65,16 @@ class NodeSegments:
             return memoryview(b"")
 
     def shorten(self, name: str, size: int) -> None:
-        """Frees the memory beyond so many bytes: no call uses it."""
+        """Frees the memory beyond this many bytes: no call uses it."""
         if (segment := self._segments.get(name)) is not None:
             segment.shorten(size)
 
     def close(self, name: str) -> None:
-        """Forgets a file; a mapping of it that a tool keeps stays as it is."""
+        """Drops a file; a mapping of it that a tool keeps does not change."""
         segment = self._segments.pop(name, None)
         if segment is not None:
             segment.close()
-        # It is still there where the worker never opened it.
+        # It still exists if the worker never opened it.
         with contextlib.suppress(OSError):
             os.unlink(self._path(name))
 
@@ -110,12 +112,12 @@ class _Segment:
             facts = os.fstatvfs(self._file)
             if end - size > facts.f_bavail * facts.f_frsize * SHARE_OF_FREE:
                 raise OSError("it would take too much of what is free")
-            # A page that finds no memory when it is written to would end this process.
+            # Writing to a page without memory would kill this process.
             os.posix_fallocate(self._file, size, end - size)
         return self.view(begin, end)
 
     def view(self, begin: int, end: int) -> memoryview:
-        """Returns a part that is there; raises `OSError` if it is not."""
+        """Returns an existing part; raises `OSError` if there is none."""
         size = os.fstat(self._file).st_size
         if end > size:
             raise OSError(f"it has {size} bytes")

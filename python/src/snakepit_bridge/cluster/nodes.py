@@ -1,4 +1,4 @@
-"""Whether the cluster has what a worker asks for, and in words what is missing."""
+"""Whether the cluster has the resources of a worker, and a text about missing ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Node", "missing_everywhere", "missing_now"]
 
 
 class Node(NamedTuple):
-    """A living node: what it has, and what of that is free."""
+    """A living node: its resources, and the free ones."""
 
     id: str
     name: str
@@ -17,7 +17,7 @@ class Node(NamedTuple):
     free: dict[str, float]
 
     def describe(self, asked: dict[str, float]) -> str:
-        """Says what it has of what is asked."""
+        """Describes its share of the requested resources."""
         amounts = ", ".join(
             f"{name} {self.free.get(name, 0):g} free of {self.total.get(name, 0):g}"
             for name in asked

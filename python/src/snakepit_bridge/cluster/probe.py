@@ -1,4 +1,6 @@
-"""`python -m snakepit_bridge nodes`: whether each node of a cluster keeps the promises."""
+"""`python -m snakepit_bridge nodes`: checks that each node of a cluster keeps the
+promises.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ TOOLS = "snakepit_bridge.cluster.probe_tools"
 
 
 class Witness:
-    """An actor that looks at the processes of its node."""
+    """An actor that inspects the processes of its node."""
 
     def gone_after(self, pid: int, within_s: float) -> float | None:
         """Returns after how many seconds the process was gone; None if it was not."""

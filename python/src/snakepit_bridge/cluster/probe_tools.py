@@ -1,4 +1,6 @@
-"""What a worker of the probe does: it leaves a process that tries to outlive it."""
+"""The tool of the probe's worker: it leaves a process that tries to outlive the
+worker.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from snakepit_bridge import tool
 
 __all__ = ["nothing"]
 
-# Another session, another parent, no environment, no descriptor of ours.
+# A new session, a new parent, no environment, no inherited descriptor.
 DAEMON = """
 import os, time
 if os.fork() == 0:

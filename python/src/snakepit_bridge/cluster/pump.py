@@ -1,6 +1,5 @@
-"""Carries a conversation between the host's TLS connection and the worker.
-
-One thread does it for both directions: an SSL connection is not for two.
+"""Carries a conversation between the host's TLS connection and the worker. One thread
+serves both directions, because two threads cannot share an SSL connection.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ __all__ = ["Pump"]
 
 # Of the worker's socket; the kernel may grant less.
 SOCKET_BYTES = 1 << 20
-# Once for each arrival: whoever is woken reads until there is no more.
+# Once for each arrival: the thread that is woken reads everything.
 ARRIVED = select.EPOLLIN | select.EPOLLET
 
 
@@ -49,7 +48,8 @@ class Pump:
         self._to_host = Direction(local, remote, worker=local, segments=segments)
 
     def run(self) -> None:
-        """Carries until the worker has closed its end, which it does when the host has.
+        """Carries data until the worker has closed its end, which it does after the
+        host.
 
         Raises:
             OSError: a connection broke, or the host's ended without TLS's farewell.
@@ -61,7 +61,7 @@ class Pump:
             waiting: set[socket.socket] = set()
             has_left = False
             while not self._to_host.is_over:
-                # In turns: one that never ends must not hold up the other.
+                # In turns: an endless direction must not block the other.
                 to_worker, to_host = self._to_worker.carry(), self._to_host.carry()
                 if self._to_worker.is_over and not has_left:
                     has_left = True

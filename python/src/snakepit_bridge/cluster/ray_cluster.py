@@ -1,4 +1,4 @@
-"""The cluster, by Ray's API: all of Ray that the gateway uses."""
+"""The cluster, through Ray's API: everything that the gateway uses of Ray."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ class RayCluster:
 
 
 def _import_ray() -> Any:
-    # Read at the import. Below `uv run` Ray would have workers start by it, too.
+    # Read at the import. Below `uv run`, Ray would also start workers with it.
     os.environ["RAY_ENABLE_UV_RUN_RUNTIME_ENV"] = "0"
     try:
         import ray
@@ -182,7 +182,7 @@ def _unreachable(address: str, reason: str, detail: str = "") -> StartFailed:
 
 
 def refusal(error: Exception, address: str) -> StartFailed:
-    """Returns in words of ours why Ray did not connect."""
+    """Returns our own text about why Ray did not connect."""
     words = f"{type(error).__name__}: {error}"
     if "ersion mismatch" in words:
         return StartFailed(
@@ -201,7 +201,7 @@ def refusal(error: Exception, address: str) -> StartFailed:
 
 
 def start_failure(error: Exception) -> StartFailed:
-    """Returns in words of ours why an actor did not start."""
+    """Returns our own text about why an actor did not start."""
     kind = type(error).__name__
     if kind == "RuntimeEnvSetupError":
         return StartFailed(

@@ -1,7 +1,7 @@
 """The relay: the host of one worker on a node of the cluster.
 
-It ends all that the worker started when the worker has ended, when the gateway or the
-host is gone, and when its own parent is (docs/bridge-protocol.md, section 8).
+It ends all processes of the worker when the worker has ended, or when the gateway, the
+host or its own parent is gone (docs/bridge-protocol.md, section 8).
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ __all__ = ["Relay"]
 
 READ_BYTES = 64 << 10
 USAGE_S = 1.0
-# A worker whose conversation is over leaves by itself within that.
+# A worker whose conversation is over exits by itself within this time.
 LEAVING_S = 5.0
-# For what the gateway has not read when all is over.
+# The time for output that the gateway has not read at the end.
 FAREWELL_S = 2.0
 # A dump signal is for the worker alone: it would end what the tools have started.
 SIGNALS_OF_GROUP = (signal.SIGTERM, signal.SIGINT, signal.SIGKILL)
@@ -65,17 +65,17 @@ class Relay:
         self._ready_line = LineReader(MAX_LINE)
         self._has_conversation = False
         self._usage = Usage(0, 0)
-        # Why all has to end although the worker has not.
+        # Why everything must end although the worker has not ended.
         self._reason: str | None = None
         self._deadline = time.monotonic() + setup.start_timeout_ms / 1000
         self._late = "the gateway did not connect in time"
         self._listen_to(keeper, lambda: self._end("the relay's parent process is gone"))
-        # The keeper sees it, too, unless it is stopped.
+        # The keeper also notices it, unless it is stopped.
         self._listen_to(SETUP_DESCRIPTOR, lambda: self._end("the Ray actor is gone"))
         self._listen_to(self._mailbox, self._mailbox.deliver)
 
     def run(self) -> None:
-        """Runs until the worker has ended, or has to; nothing of it is left then.
+        """Runs until the worker has ended, or must end; no process of it is left then.
 
         Raises:
             OSError: the address cannot be used, or there are no certificates.
@@ -113,7 +113,7 @@ class Relay:
     # ------------------------------------------------ connections
 
     def _admission(self) -> Admission:
-        """Listens, and writes where and as whom for the actor."""
+        """Listens, and reports address and certificate to the actor."""
         setup = self._setup
         identity, context = setup.secure()
         admission = Admission(setup.address, context, setup.certificate, self._admit)
@@ -127,7 +127,7 @@ class Relay:
         return admission
 
     def _admit(self, connection: ssl.SSLSocket) -> bool:
-        # In the thread of a handshake.
+        # Runs in the thread of a handshake.
         return self._mailbox.ask(lambda: self._take(connection))
 
     def _take(self, connection: ssl.SSLSocket) -> bool:
@@ -150,7 +150,7 @@ class Relay:
         try:
             local = self._worker.connect()
         except OSError:
-            # The worker has not got that far, or is gone.
+            # The worker does not listen yet, or is gone.
             return False
         self._has_conversation = True
         self._deadline = float("inf")
@@ -165,7 +165,7 @@ class Relay:
         return True
 
     def _segments(self) -> NodeSegments | None:
-        """For the thread of the conversation."""
+        """Called by the thread of the conversation."""
 
         def say(words: str) -> None:
             self._mailbox.post(functools.partial(self._say, words))
@@ -209,7 +209,7 @@ class Relay:
             raise LineInvalid(f"an unexpected message: {list(message)}")
 
     def _flush(self) -> None:
-        """Sends what waits, now or when that is possible."""
+        """Sends waiting data, now or when that is possible."""
         control = self._control
         assert control is not None
         try:
@@ -294,7 +294,7 @@ class Relay:
 
 
 def how_it_ended(status: int | None) -> dict[str, object]:
-    """Returns an exit status in words of the gateway."""
+    """Returns an exit status in the gateway's form."""
     if status is None or status < 0:
         number = signal.SIGKILL if status is None else signal.Signals(-status)
         return {"signal": number.name}

@@ -19,7 +19,8 @@ __all__ = ["RelayActor"]
 
 # A process that has not ended by then may be stopped.
 STOPPED_S = 1.0
-# For Ray to end an actor whose relay has ended; without a control store it cannot.
+# The time for Ray to end an actor whose relay has ended; without a control store, Ray
+# cannot.
 RAY_END_S = 3.0
 REQUIRED = {
     "msgpack": "msgpack",
@@ -66,7 +67,7 @@ class RelayActor:
         return {"node": node, "relay": json.loads(line)}
 
     def end(self) -> None:
-        """Returns when nothing of the worker is left on the node.
+        """Returns when no process of the worker is left on the node.
 
         The relay ends by itself when its connections do; this is for a keeper that is
         stopped.
@@ -81,7 +82,7 @@ class RelayActor:
 
 
 def _end_with(relay: subprocess.Popen[bytes]) -> None:
-    """Ends the actor after its relay, also when Ray does not."""
+    """Ends the actor after its relay, even if Ray does not."""
     relay.wait()
     time.sleep(RAY_END_S)
     os._exit(0)
@@ -95,7 +96,8 @@ def _start_relay(setup: dict[str, object]) -> subprocess.Popen[bytes]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": path},
-        # Whatever Ray ends as a group, the relay ends by itself when this actor is gone.
+        # Own session: Ray ends groups, and the relay ends by itself when this actor is
+        # gone.
         start_new_session=True,
     )
     # It stays open for as long as the actor lives.

@@ -56,9 +56,9 @@ class RelayConnection:
         opened: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
         try:
             for name in ("control", "life"):
-                # A client of TLS 1.3 is done before the relay is: without its word the
-                # next connection could be admitted first, and the relay knows them by
-                # their order.
+                # A client of TLS 1.3 finishes before the relay does. Without the
+                # relay's message, the next connection could be admitted first, and the
+                # relay tells connections apart by their order.
                 opened.append(await asyncio.wait_for(_open(relay, context), ANSWER_S))
                 if name == "control":
                     incoming = messages(opened[0][0])
@@ -83,7 +83,7 @@ class RelayConnection:
         self._writer.write(line(**message))
 
     def close(self) -> None:
-        """Ends both; the relay ends all it has started then."""
+        """Closes both; the relay then ends all processes that it has started."""
         self._life.cancel()
         self._writer.transport.abort()
 
@@ -99,7 +99,7 @@ class RelayConnection:
 
 
 async def messages(reader: asyncio.StreamReader) -> AsyncIterator[dict[str, Any]]:
-    """Yields messages until the other end is gone, or sends what is none."""
+    """Yields messages until the other end is gone, or sends something else."""
     lines = LineReader()
     with contextlib.suppress(OSError, LineInvalid):
         while data := await reader.read(READ_BYTES):

@@ -1,4 +1,4 @@
-"""What of this machine's files the workers on other nodes get: one archive."""
+"""The files of this machine that workers on other nodes get, as one archive."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class Sources:
 
 
 def _outermost(directories: list[str]) -> list[str]:
-    """Returns those that are in no other, each once."""
+    """Returns those that are not inside another one, each once."""
     found: list[str] = []
     for directory in sorted(set(directories)):
         if not any(directory.startswith(os.path.join(root, "")) for root in found):

@@ -27,7 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-# The host reads from it what the worker uses, one line at a time.
+# The host reads the resource use of the worker from it, line by line.
 USAGE_DESCRIPTOR = 4
 READ_BYTES = 64 << 10
 STREAMS = {"stdout": 1, "stderr": 2}
@@ -91,7 +91,7 @@ class _StandIn:
         self._gateway = gateway
 
     def run(self, launch: dict[str, object]) -> int:
-        """Passes on what the gateway sends until the worker has ended."""
+        """Passes on the gateway's messages until the worker has ended."""
         reader = LineReader()
         try:
             self._gateway.sendall(encode_line(launch))
@@ -134,7 +134,9 @@ class _StandIn:
 
 
 def _is_open(descriptor: int) -> bool:
-    """Returns whether the host gave it to this process, which has opened nothing yet."""
+    """Returns whether this process inherited it from the host: it has opened nothing
+    itself yet.
+    """
     try:
         os.set_inheritable(descriptor, False)
     except OSError:
@@ -155,7 +157,7 @@ def _end_like(end: dict[str, object]) -> NoReturn:
     name = end.get("signal")
     if isinstance(name, str):
         number = signal.Signals[name]
-        # What crashed is the worker: there is nothing to see in a dump of this process.
+        # The worker has crashed: a core dump of this process would show nothing.
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         if number not in (signal.SIGKILL, signal.SIGSTOP):
             signal.signal(number, signal.SIG_DFL)

@@ -1,4 +1,4 @@
-"""What the worker and all its descendants use on their node."""
+"""The resource use of the worker and all its descendants on their node."""
 
 from __future__ import annotations
 

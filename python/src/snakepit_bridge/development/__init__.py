@@ -1,1 +1,1 @@
-"""What a worker does only while its tools are being written."""
+"""Features of a worker that are used only while its tools are being written."""

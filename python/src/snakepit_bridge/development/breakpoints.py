@@ -13,7 +13,7 @@ from snakepit_bridge.development.console import Console, SocketConsole, Terminal
 
 __all__ = ["stop_at_breakpoints"]
 
-# Who steps out of a tool is not shown how it was called.
+# A person who steps out of a tool does not see the bridge's calls.
 _SKIPPED = (
     "snakepit_bridge.*",
     "asyncio.*",
@@ -56,7 +56,7 @@ def _with_pdb(mode: str, socket: str) -> tuple[Callable[..., None], Callable[[],
     )
 
     def stop(*_args: object, **_named: object) -> None:
-        # At a prompt it would wait for the person who waits for it.
+        # At a prompt, it would wait for the person, who waits for it.
         if console.thread != threading.get_ident():
             _WorkerPdb(console).set_trace(sys._getframe(1))
 

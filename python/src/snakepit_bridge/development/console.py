@@ -1,4 +1,4 @@
-"""What a person types to a debugger, and what they read."""
+"""The input and output of a person at a debugger."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Console(abc.ABC):
         return line.decode("utf-8", "replace") if line else "continue\n"
 
     def write(self, text: str) -> int:
-        """Shows text; what nobody reads any more is dropped."""
+        """Shows text; drops it if the person has left."""
         if self._stream is None:
             self._early += text
             return len(text)
@@ -74,7 +74,7 @@ class Console(abc.ABC):
 
     @abc.abstractmethod
     def _take(self) -> io.RawIOBase:
-        """Waits until nobody else has it."""
+        """Waits until it is free."""
 
     @abc.abstractmethod
     def _give_back(self, stream: io.RawIOBase | None) -> None:

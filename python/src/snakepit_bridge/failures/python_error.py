@@ -68,7 +68,7 @@ def error_type(error: BaseException) -> str:
 
 
 def error_summary(error: BaseException) -> str:
-    """Returns type and text of an exception, even if it fails to make its text.
+    """Returns type and text of an exception, even if its `__str__` fails.
 
     For a group, also those of its members: its own text has only their number, and
     asyncio's TaskGroup always raises a group.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import NoReturn, Protocol
 
     class Becoming(Protocol):
-        """What a child does, in the child."""
+        """The part that runs in the child."""
 
         def prepare(self) -> None:
             """Runs before it is held: a failure here leaves nothing to undo."""
@@ -34,7 +34,7 @@ class HeldChild:
     """A child between its fork and its release, as its parent sees it.
 
     Attributes:
-        pid: Belongs to this child until we reap it.
+        pid: Belongs to this child until it is reaped.
         report: A pipe to read: `HELD`, then its end when the child runs, or the number
             of the error that prevented it, in ASCII.
     """
@@ -75,10 +75,10 @@ def fork_held(
 
     Args:
         becoming: What the child becomes.
-        descriptors: The child's numbers from 0 to 3, and which of ours become them. All
-            of ours are above those.
+        descriptors: The child's numbers from 0 to 3, and the descriptors of this
+            process that become them. Those are all above 3.
         in_child: Undoes what the child must not inherit.
-        kept: Descriptors of ours that the child keeps under the same numbers.
+        kept: Descriptors that the child keeps under the same numbers.
 
     Raises:
         OSError: There are no processes or descriptors left.

@@ -1,4 +1,4 @@
-"""Frames: four bytes of length, big-endian, then so many bytes.
+"""Frames: four bytes of length, big-endian, then that many bytes.
 
 Those of the host are requests, see `requests`; those to the host are JSON objects.
 """

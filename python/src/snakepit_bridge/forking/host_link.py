@@ -55,7 +55,9 @@ class HostLink:
         self.flush()
 
     def flush(self) -> None:
-        """Sends what waits, as far as the host reads; drops it if the host is gone."""
+        """Sends waiting answers, as far as the host reads; drops them if the host is
+        gone.
+        """
         flags = socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL
         try:
             while self._unsent:

@@ -1,7 +1,7 @@
-"""What the host may reach from an object that it has a handle of.
+"""Decides what the host may reach through a handle.
 
-This keeps a program from reaching the interpreter by way of an innocent object. It is
-no sandbox: a library does what its own functions can do.
+This keeps a program from reaching the interpreter through a harmless object. It is not
+a sandbox: a library's own functions can do anything.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from snakepit_bridge.failures.failure import CallRefused
 __all__ = ["Access"]
 
 _INTERNAL = (CodeType, FrameType, TracebackType)
-# They run text as code, or reach names that begin with an underscore.
+# Functions that run text as code, or reach names that begin with an underscore.
 _FORBIDDEN = (
     eval,
     exec,

@@ -12,7 +12,7 @@ from snakepit_bridge.values.reference import reference_image
 
 __all__ = ["HandleTable"]
 
-# Nobody guesses it, and no other session or worker has the same.
+# It cannot be guessed, and no other session or worker has the same one.
 _TOKEN_BYTES = 16
 
 
@@ -28,7 +28,7 @@ class HandleTable(NoHandles):
         self._lock = threading.Lock()
 
     def require(self) -> None:
-        """Raises where no object can be held.
+        """Raises if no object can be held.
 
         Raises:
             CallRefused: it is full.

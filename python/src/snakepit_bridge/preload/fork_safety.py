@@ -24,7 +24,7 @@ _PROBE_LIMIT_S = 5.0
 
 
 class Facts:
-    """What was seen of this process.
+    """The findings about this process.
 
     Attributes:
         threads: The names of all threads but the main one.

@@ -71,7 +71,9 @@ def _reseed() -> None:
 
 
 def _leave(status: int) -> None:
-    """Ends this process as the interpreter would, but frees nothing of the parent's."""
+    """Ends this process as the interpreter would, but does not free the parent's
+    objects.
+    """
     try:
         threading._shutdown()  # type: ignore[attr-defined]
         atexit._run_exitfuncs()

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from snakepit_bridge.preload.program import PreloadLaunch
 
 
-# What a worker that is started by itself imports with the first call that needs it.
+# The modules that a worker without a parent imports with the first call that needs
+# them.
 FOR_SOME_CALLS = (
     "_gen.bridge_messages",
     "bridge.full_call",
@@ -32,8 +33,8 @@ FOR_SOME_CALLS = (
     "failures.python_error",
     "threads.tool_loop",
 )
-# What libraries for numbers import of the standard library, a sixth of `import numpy`.
-# None of it starts a thread or opens something.
+# The modules of the standard library that numerical libraries import: a sixth of
+# `import numpy`. None of them starts a thread or opens a file.
 FOR_LIBRARIES = (
     "ctypes",
     "dataclasses",
@@ -58,7 +59,7 @@ def preload(launch: PreloadLaunch) -> None:
     for name in FOR_LIBRARIES:
         with contextlib.suppress(ImportError):  # Python may be built without `ctypes`.
             importlib.import_module(name)
-    with contextlib.suppress(Exception):  # Each worker reports what is wrong with it.
+    with contextlib.suppress(Exception):  # Each worker reports the error itself.
         if is_requested() and importlib.util.find_spec("opentelemetry.trace"):
             importlib.import_module("snakepit_bridge.telemetry.otel_tracing")
     from snakepit_bridge.bridge.log_forwarding import set_up_logging

@@ -68,7 +68,7 @@ def _run(channel: ControlChannel, run_id: str) -> int:
     write_stacks_when_asked()
     kept = _import_all(launch)
     write_stacks_no_more()
-    # What the imports have set for these signals does not count from here on.
+    # The imports' handlers for these signals are replaced from here on.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     from snakepit_bridge.forking.fork_server import ForkServer
@@ -77,7 +77,7 @@ def _run(channel: ControlChannel, run_id: str) -> int:
     # Speaks the protocol for forks on the control channel, after the ready line.
     server = ForkServer(DESCRIPTOR, launch.socket, launch.host_pid, ForkedWorker, kept)
     gc.collect()
-    gc.freeze()  # Pages that all have stay shared.
+    gc.freeze()  # So that common pages stay shared.
     channel.ready(
         {
             "protocol": min(NEWEST_PROTOCOL, launch.newest_protocol),

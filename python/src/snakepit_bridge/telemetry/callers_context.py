@@ -15,15 +15,15 @@ __all__ = ["callers_context"]
 _TRACE_CONTEXT = TraceContextTextMapPropagator()
 _BAGGAGE = W3CBaggagePropagator()
 
-# What nearly every call carries: the propagators take about twice as long to read it.
+# The headers that nearly every call carries: the propagators take about twice as long
+# to read them.
 _PLAIN = re.compile("00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
 _FLAGS = [trace.TraceFlags(flags) for flags in range(256)]
 
 
 def callers_context(carrier: Mapping[str, str], current: Context) -> Context:
-    """Returns `current` with the caller's span and baggage, where the carrier has any.
-
-    The same that OpenTelemetry's own propagators return, sooner.
+    """Returns `current` with the caller's span and baggage, if the carrier has any. The
+    result is that of OpenTelemetry's own propagators, but faster.
     """
     plain = _PLAIN.fullmatch(carrier.get("traceparent", ""))
     if plain is None or "tracestate" in carrier:

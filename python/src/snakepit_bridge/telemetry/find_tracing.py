@@ -21,12 +21,12 @@ __all__ = ["find_tracing", "is_requested"]
 _API = "opentelemetry.trace"
 # The last thing that the module defines.
 _LAST_NAME = "__all__"
-# Variables that the SDK reads begin so.
+# The prefix of variables that the SDK reads.
 _VARIABLES = "OTEL_"
 
 
 def find_tracing(worker_id: str, incarnation: str) -> Tracing | None:
-    """Returns what talks to OpenTelemetry's API; None where that is not installed."""
+    """Returns the connection to OpenTelemetry's API; None if that is not installed."""
     try:
         if importlib.util.find_spec(_API) is None:
             return None

@@ -59,7 +59,7 @@ class OtelTracing:
                     # A sampler may leave it out: then the caller's stays current.
                     current = trace.set_span_in_context(span, current)
                 if not span.is_recording():
-                    # Nothing will be recorded at its end.
+                    # It is not recorded, so nothing happens at its end.
                     span = None
         except BaseException:  # noqa: BLE001 - samplers and processors are user code
             _say_once("a span could not be begun")
@@ -208,7 +208,7 @@ _saying = threading.Lock()
 
 
 def _say_once(what: str) -> None:
-    """Logs the exception being handled: what fails for one call fails for all."""
+    """Logs the exception being handled only once: if one call fails, all do."""
     with _saying:
         if what in _said:
             return

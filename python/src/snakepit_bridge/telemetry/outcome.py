@@ -1,4 +1,4 @@
-"""What a call's terminal frame means for its span."""
+"""Derives the end of a span from a call's terminal frame."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from snakepit_bridge.telemetry import names
 
 __all__ = ["Outcome", "outcome"]
 
-# How a tool ends that does nothing about its cancellation.
+# How a tool ends that does not handle its cancellation.
 _BY_CANCELLATION = (
     "asyncio.exceptions.CancelledError",
     "GeneratorExit",

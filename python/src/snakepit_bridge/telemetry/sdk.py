@@ -30,9 +30,8 @@ _logger = logging.getLogger(__name__)
 
 
 def configure(incarnation: str) -> None:
-    """Configures the SDK where `OTEL_*` names an exporter and nobody else did it.
-
-    What fails is logged: a worker without telemetry still works.
+    """Configures the SDK if `OTEL_*` names an exporter and no other code has done it.
+    Errors are logged: a worker without telemetry still works.
     """
     added = additions(os.environ, http_is_installed=_is_installed(_HTTP_EXPORTER))
     if added is None or any(_is_configured(provider) for provider in _providers()):
@@ -81,10 +80,10 @@ def additions(
 
 
 def shut_down(timeout: float) -> None:
-    """Ends the providers of an SDK, which send what they have, for so many seconds.
+    """Shuts down the providers of an SDK, which send their data, within some seconds.
 
     An SDK's own time limits are longer than a worker's grace, and some are not kept:
-    so it happens in threads that are not waited for any longer. A second shut-down,
+    so it happens in threads, and waiting for them is limited. A second shut-down,
     by `atexit`, finds nothing to do.
     """
     threads = [
@@ -116,7 +115,8 @@ def _providers() -> Iterator[Any]:
 
 
 def _is_configured(provider: object) -> bool:
-    # The API hands out proxies for what is to be configured yet; not all are public.
+    # Before configuration, the API returns proxies; not all of these classes are
+    # public.
     return "Proxy" not in type(provider).__name__
 
 

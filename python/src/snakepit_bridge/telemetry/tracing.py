@@ -63,4 +63,4 @@ class Tracing(Protocol):
         """
 
     def close(self, timeout: float) -> None:
-        """Has an SDK send what it has, for so many seconds, and ends it."""
+        """Makes an SDK send its data within some seconds, and shuts it down."""

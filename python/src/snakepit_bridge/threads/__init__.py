@@ -1,1 +1,3 @@
-"""The main thread, which runs tools, and the bridge's thread: who reads and who sends."""
+"""The main thread, which runs tools, and the bridge's thread: which of them reads, and
+which sends.
+"""

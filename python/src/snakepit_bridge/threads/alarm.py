@@ -20,7 +20,7 @@ class Alarm:
 
     @property
     def descriptor(self) -> int:
-        """What is readable after `ring`."""
+        """The descriptor that is readable after `ring`."""
         return self._reader.fileno()
 
     def ring(self) -> None:
@@ -28,7 +28,7 @@ class Alarm:
         try:
             self._writer.send(b"\0")
         except OSError:
-            # There are bytes enough, or it is closed.
+            # There are enough bytes already, or it is closed.
             pass
 
     def silence(self) -> None:

@@ -1,7 +1,7 @@
 """A small event loop for the bridge's thread.
 
-asyncio's, with what that imports, takes a fifth of a worker's start and more than a
-quarter of its memory. A worker needs it only where its tools do, or gRPC.
+asyncio's loop, with its imports, takes a fifth of a worker's start and more than a
+quarter of its memory. A worker needs it only if its tools do, or gRPC.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ class BridgeLoop:
         self._selector.close()
 
     def _turn(self) -> None:
-        """Waits for something that is due, and runs what is."""
+        """Waits until a callback is due, and runs all that are due."""
         timers = self._timers
         timeout = 0.0 if self._due else None
         if timeout is None and timers:

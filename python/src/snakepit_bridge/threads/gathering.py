@@ -1,7 +1,6 @@
-"""Answers that are ready at the same time leave in one message.
-
-The frames in a message share its cost. A frame that leaves alone while others are
-about to follow makes each of them more expensive.
+"""Sends answers that are ready at the same time in one message. The frames of a message
+share its cost. A frame that is sent alone while others are about to follow makes each
+of them more expensive.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ __all__ = ["LEAST_PATIENCE_S", "MOST_HELD_NS", "Gathering", "HoldingOutbox"]
 # The main thread may be busy with one thing for this long before the bridge's thread
 # acts in its place.
 LEAST_PATIENCE_S = 0.001
-# In a worker that runs one call at a time, answers wait for those that follow no longer
+# In a worker that runs one call at a time, answers wait for the next ones no longer
 # than this, unless one call takes longer.
 MOST_HELD_NS = 250_000
 
@@ -53,11 +52,11 @@ class _NoOutbox:
 
 
 class Gathering:
-    """Holds back what the main thread sends, and has it leave in time.
+    """Holds back frames of the main thread, and makes sure that they are sent in time.
 
     Attributes:
         progress: changes whenever the main thread finishes something, so that another
-            thread sees whether it got further.
+            thread can see its progress.
         outbox: where frames are held back.
     """
 
@@ -83,7 +82,7 @@ class Gathering:
             outbox: where the frames are held back.
             loop: the loop of the bridge's thread, which sends frames that the main
                 thread holds back for longer than `LEAST_PATIENCE_S`.
-            wants_to_hold: whether the answers of the next turn are to leave together.
+            wants_to_hold: whether the answers of the next turn are sent together.
         """
         self._loop = loop
         self._wants_to_hold = wants_to_hold
@@ -113,8 +112,9 @@ class Gathering:
             call_soon(self._loop, self._begin_to_watch)
 
     def release(self) -> None:
-        """Sends what was held back, and what follows at once; in the main thread or
-        the bridge's."""
+        """Sends the frames that were held back, and later ones at once; in the main
+        thread or the bridge's.
+        """
         self._released_ns = self._now_ns()
         self.outbox.held = False
         self.outbox.flush()

@@ -1,4 +1,6 @@
-"""What the bridge needs of an event loop: asyncio's has it, and so has `BridgeLoop`."""
+"""The part of an event loop that the bridge needs: asyncio's loop and `BridgeLoop` have
+it.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ class Timer(Protocol):
 
 
 class Waited(Protocol):
-    """What one coroutine awaits, once."""
+    """An object that one coroutine awaits, once."""
 
     def done(self) -> bool:
         """Returns whether it has its result."""
@@ -72,7 +74,7 @@ class Loop(Protocol):
         """Returns what a coroutine of this loop can await."""
 
     def create_task(self, coroutine: Coroutine[Any, Any, None], /) -> object:
-        """Runs a coroutine beside others. To be kept while it runs."""
+        """Runs a coroutine beside others. Keep the result while it runs."""
 
     def run_until_complete(self, coroutine: Coroutine[Any, Any, None], /) -> Any:
         """Runs the loop until a coroutine has ended."""

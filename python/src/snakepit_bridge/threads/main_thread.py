@@ -57,7 +57,7 @@ class _TurnSelector(SharedSelector):
 
 
 class MainThread:
-    """Waits for the host and for the tools' loop at once, and runs what they bring.
+    """Waits for the host and for the tools' loop at the same time, and runs their work.
 
     Attributes:
         selector: what the thread waits with; shares the host's descriptors.
@@ -66,7 +66,7 @@ class MainThread:
     """
 
     def __init__(self) -> None:
-        """To be called in the main thread."""
+        """Must be called in the main thread."""
         self.gathering = Gathering()
         self.selector = _TurnSelector(self)
         self.one_at_a_time = False
@@ -75,7 +75,7 @@ class MainThread:
         # thread waits where it ran the last call.
         self._waits_in_loop = False
         self._is_idle = False
-        # When the loop wants its next turn, on the monotonic clock; None where only an
+        # When the loop needs its next turn, on the monotonic clock; None if only an
         # event wakes it.
         self._idle_until: float | None = None
         # Until there is a loop, whose own descriptor wakes this thread.
@@ -84,15 +84,16 @@ class MainThread:
         # Whether a turn of the loop may have something to do.
         self._wants_turn = False
         self._work: deque[Callable[[], None]] = deque()
-        # What adds to the loop, in the order in which it came.
+        # Callbacks that add to the loop, in the order of their arrival.
         self._for_loop: deque[Callable[[], None]] = deque()
         self._stopping = False
         self._ident = threading.get_ident()
 
     @property
     def loop(self) -> ToolLoop:
-        """The event loop of asynchronous tools and hooks. It is made by the first look,
-        which has to be in the main thread."""
+        """The event loop of asynchronous tools and hooks. It is created on first use,
+        which must be in the main thread.
+        """
         if self._tool_loop is None:
             from snakepit_bridge.threads.tool_loop import ToolLoop
 
@@ -116,7 +117,7 @@ class MainThread:
                 self._wants_turn = self._tool_loop is not None
 
     def submit(self, work: Callable[[], None]) -> None:
-        """Has work done outside of the loop; from any thread."""
+        """Makes the main thread do work outside of the loop; from any thread."""
         self._waits_in_loop = False
         self._work.append(work)
         if threading.get_ident() != self._ident:
@@ -126,10 +127,11 @@ class MainThread:
             self.loop.stop()
 
     def submit_to_loop(self, callback: Callable[[], None]) -> None:
-        """Has a callback called that adds to the loop, which has been made; from any
-        thread."""
+        """Schedules a callback that adds to the loop, which must exist; from any
+        thread.
+        """
         self._waits_in_loop = True
-        # Also in this thread: others may wait here that came before.
+        # Even if called in this thread: earlier callbacks may still wait.
         self._for_loop.append(callback)
         if threading.get_ident() != self._ident:
             self.loop.call_soon_threadsafe(self._add_to_loop)
@@ -156,7 +158,7 @@ class MainThread:
         task.result()
 
     def close(self) -> None:
-        """Cancels what is left on the loop, and closes it and the selector."""
+        """Cancels the remaining tasks of the loop, and closes it and the selector."""
         if self._tool_loop is None:
             self._alarm.close()
             self.selector.close()
@@ -168,7 +170,8 @@ class MainThread:
         self._wants_turn = True
 
     def _wake(self) -> None:
-        # After the change that the thread is to see: it makes the loop before it looks.
+        # After the change that the thread must see: it creates the loop before it
+        # checks.
         loop = self._tool_loop
         if loop is None:
             self._alarm.ring()
@@ -207,7 +210,7 @@ class MainThread:
                 gathering.outbox.held = False
             item()
             gathering.progress += 1
-        # Also sends what a tool left for the bridge's thread.
+        # Also sends frames that a tool left for the bridge's thread.
         outbox = gathering.outbox
         if outbox.held:
             gathering.release()

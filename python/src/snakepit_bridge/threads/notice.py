@@ -1,4 +1,4 @@
-"""Waiting in a coroutine for what any thread does."""
+"""Waits in a coroutine for an action of any thread."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["Notice"]
 
 
 class Notice:
-    """Lets one coroutine of a loop wait until something is so."""
+    """Lets one coroutine of a loop wait until a condition is true."""
 
     def __init__(self, loop: Loop) -> None:
         self._loop = loop
         self._waited: Waited | None = None
 
     def notify(self) -> None:
-        """Has the coroutine look again; from any thread, after the change."""
+        """Makes the coroutine check again; from any thread, after the change."""
         call_soon(self._loop, self._wake)
 
     async def wait(

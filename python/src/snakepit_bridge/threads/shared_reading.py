@@ -1,4 +1,4 @@
-"""Which of the two threads reads what the host sends."""
+"""Decides which of the two threads reads the host's frames."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 __all__ = ["SharedReading"]
 
-# The main thread is looked at less often while it makes progress under load.
+# The main thread is checked less often while it makes progress under load.
 MOST_PATIENCE_S = 0.004
 
 
 class SharedReading:
     """The main thread reads while it waits; otherwise the bridge's thread does.
 
-    The kernel wakes the bridge's thread when something arrives while the main thread
-    is busy. Usually the main thread is about to read, and a hand-over would cost both
-    threads more than that moment. So the bridge's thread looks a second time and
-    reads only if the main thread is still busy with the same thing.
+    The kernel wakes the bridge's thread when something arrives while the main thread is
+    busy. Usually the main thread is about to read, and a hand-over would cost both
+    threads more than that moment. So the bridge's thread checks a second time and reads
+    only if the main thread is still busy with the same thing.
 
     Where the kernel cannot choose between two threads, the bridge's always reads.
     """
@@ -59,7 +59,7 @@ class SharedReading:
         self._descriptors = descriptors
         self._read = read
         if CAN_SHARE:
-            # In this order: the kernel wakes the thread that was first.
+            # The order matters: the kernel wakes the thread that was first.
             self._main.selector.share(descriptors, read)
             self._selector.share(descriptors, self._unread)
         elif self._loop is not None:

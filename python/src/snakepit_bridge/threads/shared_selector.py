@@ -40,7 +40,7 @@ class SharedSelector(_Selector):
         self._shared: frozenset[int] = frozenset()
         self._on_readable: Callable[[], None] = lambda: None
         if CAN_SHARE:
-            # The same epoll object, through a descriptor of our own.
+            # The same epoll object, through an own descriptor.
             self._epoll = select.epoll.fromfd(os.dup(self.fileno()))
 
     def share(

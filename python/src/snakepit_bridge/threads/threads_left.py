@@ -1,4 +1,4 @@
-"""Threads that tools have started and that keep a worker which is done."""
+"""Threads of tools that keep a finished worker running."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ GRACE_S = 1.0
 def name_threads_left() -> None:
     """Says on stderr which threads Python waits for, if it still does after a moment.
 
-    Nothing else would: Python waits for them without a limit and without a word, and
-    the host kills the worker when its own patience ends.
+    Nothing else would: Python waits for them silently and without a limit, and the host
+    kills the worker when its time limit is over.
     """
     if _threads_left():
         threading.Thread(target=_name_them, name="threads-left", daemon=True).start()

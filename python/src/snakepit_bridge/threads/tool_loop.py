@@ -1,5 +1,6 @@
-"""The event loop of asynchronous tools. It is imported with the first of them: asyncio is
-the largest part that a worker can do without."""
+"""The event loop of asynchronous tools. It is imported with the first of them: asyncio
+is the largest import that a worker can avoid.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ class ToolLoop(asyncio.SelectorEventLoop):
     makes the selector readable instead."""
 
     def __init__(self, selector: BaseSelector, wants_turn: Callable[[], None]) -> None:
-        """Becomes the current loop of this thread; `wants_turn` is what it reports to."""
+        """Becomes the current loop of this thread; it reports to `wants_turn`."""
         super().__init__(selector)
         self._wants_turn = wants_turn
         asyncio.set_event_loop(self)
@@ -48,7 +49,7 @@ class ToolLoop(asyncio.SelectorEventLoop):
         return super().call_at(when, callback, *args, context=context)
 
     async def end_tasks(self) -> None:
-        """Cancels what is left, and waits for it."""
+        """Cancels the remaining tasks, and waits for them."""
         tasks = asyncio.all_tasks(self) - {asyncio.current_task()}
         for task in tasks:
             task.cancel()
