@@ -68,10 +68,17 @@ function isOfPool(type: string): boolean {
  */
 export function checkEventType(at: string, type: unknown): void {
 	if (typeof type === "string" && Object.hasOwn(EVENT_TYPES, type)) return;
-	const near = nearest(String(type), Object.keys(EVENT_TYPES));
+	const known = Object.keys(EVENT_TYPES);
+	const near = nearest(String(type), known);
+	const [group] = String(type).split(".");
+	const alike = known.filter((name) => name.startsWith(`${group}.`));
+	const others =
+		alike.length > 0
+			? `Those that begin alike are ${alike.join(", ")}.`
+			: "The type SnakepitEventType lists all.";
 	throw new OptionsError({
 		code: "UNKNOWN_EVENT",
 		ran: "no",
-		message: `${at}: there is no event ${show(type)}. ${near === undefined ? "docs/reference/events.md lists all." : `Did you mean "${near}"?`}`,
+		message: `${at}: there is no event ${show(type)}. ${near === undefined ? others : `Did you mean "${near}"?`}`,
 	});
 }

@@ -51,6 +51,9 @@ test("an event that does not exist is refused, with the nearest name", () => {
 		}),
 	);
 	expect(() => checkEventType("pool.on", "toString")).toThrow(/lists all/);
+	expect(() => checkEventType("pool.on", "worker.frobnicated")).toThrow(
+		/Those that begin alike are worker\.\w+, .*worker\.exited, /,
+	);
 	checkEventType("pool.on", "worker.ready");
 });
 
