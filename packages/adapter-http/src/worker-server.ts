@@ -76,7 +76,10 @@ export class WorkerServer {
 			// The kept connection was closed meanwhile, and a safe request may be sent twice. Source: RFC 9110, section 9.2.2.
 			if (signal.aborted || !request.reusedSocket || !isSafe(outgoing))
 				throw error;
-			return await this.send(outgoing, signal);
+			return await this.send(outgoing, signal).catch((again: unknown) => {
+				// It was sent once: the server may have ended because of it.
+				throw wasNotSent(again) ? error : again;
+			});
 		}
 	}
 
@@ -109,8 +112,8 @@ export class WorkerServer {
 		if (this.#ended !== undefined) return this.#over("maybe");
 		if (signal.aborted && cancelled === "unknown")
 			return callAborted(command, signal, "unknown");
-		const { syscall, message } = error as NodeJS.ErrnoException;
-		if (syscall === "connect" || error instanceof NotProven)
+		const { message } = error as Error;
+		if (wasNotSent(error))
 			return this.#broke(`it no longer listens: ${message}`, "no");
 		if (isGarbage(error as NodeJS.ErrnoException))
 			return this.#broke(`it does not speak HTTP: ${message}`, "maybe");
@@ -147,6 +150,12 @@ export class WorkerServer {
 	}
 }
 
+function wasNotSent(error: unknown): boolean {
+	if (error instanceof SnakepitError) return error.ran === "no";
+	const { syscall } = error as NodeJS.ErrnoException;
+	return syscall === "connect" || error instanceof NotProven;
+}
+
 /** A response that is too long, or was cut off, is still HTTP. */
 const WELL_FORMED = ["HPE_HEADER_OVERFLOW", "HPE_INVALID_EOF_STATE"];
 
@@ -178,7 +187,11 @@ function feed(request: ClientRequest, body: Readable): void {
 
 function responseTo(request: ClientRequest): Promise<IncomingMessage> {
 	return new Promise((resolve, reject) => {
-		request.once("response", resolve);
+		request.once("response", (response) => {
+			// Some servers, such as uvicorn, close the connection after an exception without saying so.
+			if ((response.statusCode ?? 0) >= 500) request.shouldKeepAlive = false;
+			resolve(response);
+		});
 		// Later ones are of the response.
 		request.on("error", reject);
 	});

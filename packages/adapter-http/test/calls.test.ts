@@ -172,6 +172,14 @@ describe("a call", () => {
 	});
 });
 
+test("after a status of 5xx the next call has a connection of its own", async () => {
+	const { pool } = await shared();
+	await expect(pool.execute("POST /fail-last")).rejects.toMatchObject({
+		code: "TOOL_FAILED",
+	});
+	expect(await pool.execute("POST /echo", 1)).toEqual({ echoed: 1 });
+});
+
 test("a response may take longer than an idle connection is kept", async () => {
 	const { pool } = await shared();
 	expect(await pool.execute("GET /slow")).toBe("at last");

@@ -43,6 +43,17 @@ describe("a worker", () => {
 		expect(await pool.execute("POST /echo", 2, retried)).toEqual({ echoed: 2 });
 	});
 
+	test("that dies of a safe request, sent again because its connection was kept, has begun it", async () => {
+		const { pool, events } = await pooled({ command });
+		await pool.execute("GET /text");
+		await expect(pool.execute("GET /crash")).rejects.toMatchObject({
+			code: "WORKER_EXITED",
+			ran: "maybe",
+		});
+		const retried = events.filter(({ type }) => type === "call.retried");
+		expect(retried).toEqual([]);
+	});
+
 	test.each([
 		["answered", 1],
 		["unknown", 2],

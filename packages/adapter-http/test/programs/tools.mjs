@@ -15,12 +15,19 @@ function json(response, value, status = 200) {
 	response.end(JSON.stringify(value));
 }
 
+const closing = new WeakSet();
 const ROUTES = {
 	"HEAD /": (_request, response) => response.writeHead(404).end(),
 	"POST /echo": async (request, response) =>
 		json(response, { echoed: JSON.parse(await textOf(request)) }),
 	"POST /fail": (_request, response) =>
 		json(response, { detail: "on purpose" }, 500),
+	// As uvicorn after an exception: it closes the connection, and no header says so.
+	"POST /fail-last": (request, response) => {
+		closing.add(request.socket);
+		json(response, { detail: "on purpose" }, 500);
+	},
+	"GET /crash": () => process.exit(3),
 	"POST /sleep": () => console.log("begun"),
 	"POST /silent": (_request, response) => {
 		console.log("begun");
@@ -125,7 +132,8 @@ const ROUTES = {
 const server = createServer((request, response) => {
 	const { pathname } = new URL(request.url, "http://localhost");
 	const route = ROUTES[`${request.method} ${pathname}`];
-	if (pathname.startsWith("/url/")) json(response, request.url);
+	if (closing.has(request.socket)) request.socket.destroy();
+	else if (pathname.startsWith("/url/")) json(response, request.url);
 	else if (route === undefined) json(response, { detail: "Not Found" }, 404);
 	// A caller that goes away ends its request.
 	else void (async () => route(request, response))().catch(() => {});
