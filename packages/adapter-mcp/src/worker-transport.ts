@@ -2,12 +2,14 @@ import { once } from "node:events";
 import { finished, type Readable, type Writable } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import {
-	ReadBuffer,
+	deserializeMessage,
 	serializeMessage,
 } from "@modelcontextprotocol/sdk/shared/stdio.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import type { WorkerProcess } from "@snakepit/core/adapter";
+import { answerInstead } from "./invalid-answer.ts";
+import { LineBuffer } from "./line-buffer.ts";
 
 /** The protocol over the standard input and output of a worker, for the official client. */
 export class WorkerTransport implements Transport {
@@ -16,7 +18,7 @@ export class WorkerTransport implements Transport {
 	onmessage?: (message: JSONRPCMessage) => void;
 	readonly #stdin: Writable;
 	readonly #stdout: Readable;
-	readonly #buffer = new ReadBuffer();
+	readonly #buffer = new LineBuffer();
 	readonly #broken: (error: Error) => void;
 	#state: "open" | "ending" | "closed" = "open";
 	#delivery: "idle" | "running" = "idle";
@@ -92,19 +94,30 @@ export class WorkerTransport implements Transport {
 	async #deliver(): Promise<void> {
 		this.#delivery = "running";
 		while (this.#state !== "closed") {
+			const line = this.#buffer.next();
+			if (line === undefined) break;
+			const message = this.#read(line);
+			if (message === undefined) continue; // A stray line: the next one may be a message.
 			try {
-				const message = this.#buffer.readMessage();
-				if (message === null) break;
 				this.onmessage?.(message);
-				// The client handles a notification some turns later. Once it has the answer, it drops the listener for progress.
-				if (!("id" in message)) await nextTurn();
 			} catch (error) {
-				this.onerror?.(error as Error); // A stray line: the next one may be a message.
+				this.onerror?.(error as Error);
 			}
+			// The client handles a notification some turns later. Once it has the answer, it drops the listener for progress.
+			if (!("id" in message)) await nextTurn();
 		}
 		this.#delivery = "idle";
 		this.#stdout.resume();
 		if (this.#state === "ending") this.#close();
+	}
+
+	#read(line: string): JSONRPCMessage | undefined {
+		try {
+			return deserializeMessage(line);
+		} catch (error) {
+			this.onerror?.(error as Error);
+			return answerInstead(line);
+		}
 	}
 
 	/** No more messages will come: closes when the received ones are delivered. */

@@ -67,3 +67,22 @@ test("a message for which the server's input has no room leaves no listeners", a
 		expect(stdin.listenerCount(event)).toBeLessThanOrEqual(1);
 	expect(stdin.listenerCount("close")).toBe(before);
 });
+
+test.each<[string, object, string]>([
+	["an error without a code", { error: { message: "full" } }, "full"],
+	["an error that is a text", { error: "full" }, "full"],
+	["neither a result nor an error", {}, "no valid answer"],
+])("an answer with %s settles its request", async (_, answer, message) => {
+	const { transport, received, write } = await connected();
+	const errors: Error[] = [];
+	transport.onerror = (error) => errors.push(error);
+	await write(`${JSON.stringify({ jsonrpc: "2.0", id: 7, ...answer })}\n`);
+	while (received.length === 0) await nextTurn();
+	expect(received).toEqual([
+		{
+			...{ jsonrpc: "2.0", id: 7 },
+			error: { code: -32603, message: expect.stringContaining(message) },
+		},
+	]);
+	expect(errors).toHaveLength(1);
+});

@@ -116,3 +116,40 @@ test("of a program that breaks the framing nothing more is kept, and all that it
 	expect(broken).toEqual([expect.stringContaining("header")]);
 	expect(stdout.listenerCount("data")).toBe(0);
 });
+
+test.each<[string, object, string, string]>([
+	["no code", { error: { message: "full" } }, "JSON-RPC error", "full"],
+	[
+		"a word as its code",
+		{ error: { code: "ENOSPC", message: "full" } },
+		"JSON-RPC error ENOSPC",
+		"full",
+	],
+	["only a text", { error: "full" }, "JSON-RPC error", "full"],
+	[
+		"no message",
+		{ error: { code: -32000, why: 1 } },
+		"JSON-RPC error -32000",
+		'{"code":-32000,"why":1}',
+	],
+	[
+		"an empty result beside it, as version 1 has it",
+		{ result: null, error: "full" },
+		"JSON-RPC error",
+		"full",
+	],
+	["no result either", {}, "JSON-RPC error", "neither a result nor an error"],
+])(
+	"an error response with %s settles its call",
+	async (_, answer, type, message) => {
+		const { connection, stdin, stdout } = await conversation({});
+		const failed = connection.execute("work", {}, { signal } as CallOptions);
+		const [request] = await once(stdin, "data");
+		const { id } = JSON.parse(String(request));
+		stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, ...answer })}\n`);
+		await expect(failed).rejects.toMatchObject({
+			code: "TOOL_FAILED",
+			remote: { type, message: expect.stringContaining(message) },
+		});
+	},
+);

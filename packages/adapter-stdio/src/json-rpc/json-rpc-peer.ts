@@ -7,7 +7,7 @@ import { type Failure, type Id, readMessage } from "./message.ts";
 export class Fault extends Error {
 	override readonly name = "Fault";
 	/** As JSON-RPC and the protocol define them: -32601 is an unknown method. */
-	readonly code: number;
+	readonly code: Failure["code"];
 	readonly data: unknown;
 
 	constructor({ code, message, data }: Failure) {

@@ -17,7 +17,8 @@ export type Incoming =
 export type Id = number | string;
 
 export interface Failure {
-	readonly code: number;
+	/** A number, if the program follows the protocol. */
+	readonly code: number | string | undefined;
 	readonly message: string;
 	readonly data?: unknown;
 }
@@ -46,12 +47,42 @@ function incoming(value: unknown): Incoming | undefined {
 		return isId
 			? { kind: "request", id, method, params }
 			: { kind: "notification", method, params };
-	if (isFailure(error))
-		return isId || id === null ? { kind: "error", id, error } : undefined;
-	return isId && "result" in value ? { kind: "result", id, result } : undefined;
+	if (!isId && id !== null) return undefined;
+	if (isFailure(error)) return { kind: "error", id, error };
+	if (!isId) return undefined;
+	if (error === undefined || error === null) {
+		if ("result" in value) return { kind: "result", id, result };
+		if (!isVersion2(value)) return undefined;
+		const message = `The answer has neither a result nor an error: ${shown(value)}`;
+		return { kind: "error", id, error: { code: undefined, message } };
+	}
+	// A line of a log may have an id and an error, too.
+	return isVersion2(value) || "result" in value || typeof error === "object"
+		? { kind: "error", id, error: readFailure(error) }
+		: undefined;
 }
 
 function isFailure(value: unknown): value is Failure {
 	const { code, message } = (value ?? {}) as Partial<Failure>;
 	return typeof code === "number" && typeof message === "string";
+}
+
+function isVersion2(value: object): boolean {
+	return "jsonrpc" in value && value.jsonrpc === "2.0";
+}
+
+/** An error that does not have the form that the protocol demands; its call must end nevertheless. */
+function readFailure(error: unknown): Failure {
+	if (typeof error === "string") return { code: undefined, message: error };
+	const { code, message, data } = error as Record<string, unknown>;
+	return {
+		code:
+			typeof code === "number" || typeof code === "string" ? code : undefined,
+		message: typeof message === "string" ? message : shown(error),
+		data,
+	};
+}
+
+function shown(value: unknown): string {
+	return JSON.stringify(value).slice(0, 1_000);
 }

@@ -45,7 +45,7 @@ export function refusedBy(
 		...fields,
 		ran: "maybe",
 		remote: {
-			...{ type: `${type} ${code}`, message },
+			...{ type: code === undefined ? type : `${type} ${code}`, message },
 			...(data !== undefined && { data }),
 		},
 	});
