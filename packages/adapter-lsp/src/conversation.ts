@@ -76,7 +76,12 @@ export class LspConversation {
 			documents.concerns(message) ? documents.send(message) : undefined,
 		);
 		this.connection = createMessageConnection(
-			new LimitedReader(stdout, maxMessageBytes, (error) => this.#break(error)),
+			new LimitedReader(
+				stdout,
+				maxMessageBytes,
+				(error) => this.#break(error),
+				(text) => process.starting({ stray: text }),
+			),
 			this.#writer,
 			this.#logger,
 		);
@@ -96,6 +101,7 @@ export class LspConversation {
 	/** Prepares the server for its first call: initializes it and sends the open documents. */
 	async initialize(documents: DocumentStore): Promise<InitializeResult> {
 		const { connection } = this;
+		this.#process.starting({ awaits: 'the answer to "initialize"' });
 		const result = await connection.sendRequest(
 			InitializeRequest.type,
 			initializeParams(this.#options),

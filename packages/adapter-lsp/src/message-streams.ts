@@ -22,17 +22,23 @@ export class LimitedReader
 	readonly #output: Readable;
 	readonly #maxMessageBytes: number;
 	readonly #broken: (error: Error) => void;
+	readonly #stray: (text: string) => void;
 
-	/** @param broken gets the error if the data cannot be divided into messages; called once. */
+	/**
+	 * @param broken gets the error if the data cannot be divided into messages; called once.
+	 * @param stray gets text that is no message.
+	 */
 	constructor(
 		output: Readable,
 		maxMessageBytes: number,
 		broken: (error: Error) => void,
+		stray: (text: string) => void,
 	) {
 		super();
 		this.#output = output;
 		this.#maxMessageBytes = maxMessageBytes;
 		this.#broken = broken;
+		this.#stray = stray;
 	}
 
 	listen(callback: DataCallback): Disposable {
@@ -40,6 +46,7 @@ export class LimitedReader
 		const take = (chunk: Buffer): void => {
 			try {
 				for (const text of reader.take(chunk)) this.#parse(text, callback);
+				if (reader.stray !== undefined) this.#stray(reader.stray);
 			} catch (error) {
 				if (!(error instanceof FramingError)) throw error;
 				this.#output.off("data", take);
@@ -56,6 +63,7 @@ export class LimitedReader
 		try {
 			message = JSON.parse(text);
 		} catch {
+			this.#stray(text);
 			const shown = JSON.stringify(text.slice(0, 200));
 			this.fireError(new Error(`no JSON on standard output: ${shown}`));
 			return;

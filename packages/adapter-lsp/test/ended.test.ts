@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { PassThrough, Readable, Writable } from "node:stream";
 import { contentLengthFraming } from "@snakepit/adapter-stdio/adapter";
-import type { WorkerProcess } from "@snakepit/core/adapter";
+import type { StartReport, WorkerProcess } from "@snakepit/core/adapter";
 import { expect, test } from "vitest";
 import { LspConversation } from "../src/conversation.ts";
 import { DocumentStore } from "../src/documents.ts";
@@ -10,8 +10,9 @@ function conversation(
 	stdin: Writable,
 	stdout: Readable,
 	documents: DocumentStore,
+	starting: WorkerProcess["starting"] = () => {},
 ): LspConversation {
-	const process = { stdin, stdout, exited: new Promise(() => {}) };
+	const process = { stdin, stdout, exited: new Promise(() => {}), starting };
 	return new LspConversation(
 		process as Partial<WorkerProcess> as WorkerProcess,
 		{ command: ["unused"] },
@@ -56,4 +57,22 @@ test("a server that ends when it gets the initialized message gets no documents"
 	await expect(initialized).rejects.toThrow("it has ended its output");
 	documents.open({ uri: "a:b", languageId: "c", version: 1, text: "d" });
 	expect(written).toHaveLength(2);
+});
+
+test("a start reports which answer it waits for, and the line that a server printed before it", async () => {
+	const reports: StartReport[] = [];
+	const [stdout, documents] = [new PassThrough(), new DocumentStore(1_000)];
+	const started = conversation(new PassThrough(), stdout, documents, (report) =>
+		reports.push(report),
+	);
+	stdout.write("Welcome to the server!\n");
+	const initialized = started.initialize(documents);
+	stdout.end();
+	await expect(initialized).rejects.toThrow();
+	expect(reports).toEqual(
+		expect.arrayContaining([
+			{ awaits: 'the answer to "initialize"' },
+			{ stray: "Welcome to the server!" },
+		]),
+	);
 });

@@ -67,8 +67,11 @@ async function converse(
 		});
 	client.fallbackNotificationHandler = async ({ method, params }) =>
 		process.notify(method, params);
+	transport.onstray = (stray) => process.starting({ stray });
+	process.starting({ awaits: 'the answer to "initialize"' });
 	await client.connect(transport, { signal: starting, ...NO_TIME_LIMIT });
 	const tools = new ToolList(client);
+	process.starting({ awaits: 'the answer to "tools/list"' });
 	await tools.load(starting);
 
 	const call = async (

@@ -16,6 +16,8 @@ export class WorkerTransport implements Transport {
 	onclose?: () => void;
 	onerror?: (error: Error) => void;
 	onmessage?: (message: JSONRPCMessage) => void;
+	/** Gets a line that is no message. */
+	onstray?: (line: string) => void;
 	readonly #stdin: Writable;
 	readonly #stdout: Readable;
 	readonly #buffer = new LineBuffer();
@@ -115,6 +117,7 @@ export class WorkerTransport implements Transport {
 		try {
 			return deserializeMessage(line);
 		} catch (error) {
+			this.onstray?.(line);
 			this.onerror?.(error as Error);
 			return answerInstead(line);
 		}

@@ -2,7 +2,9 @@ import { once } from "node:events";
 import { PassThrough } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import type { StartReport, WorkerProcess } from "@snakepit/core/adapter";
 import { expect, test } from "vitest";
+import { mcp } from "../src/index.ts";
 import { WorkerTransport } from "../src/worker-transport.ts";
 
 /** More than the SDK keeps of what was not yet a message. */
@@ -85,4 +87,22 @@ test.each<[string, object, string]>([
 		},
 	]);
 	expect(errors).toHaveLength(1);
+});
+
+test("a start reports which answer it waits for, and the line that a server printed before it", async () => {
+	const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+	const reports: StartReport[] = [];
+	const starting = (report: StartReport) => reports.push(report);
+	const process = { stdin, stdout, starting, exited: new Promise(() => {}) };
+	stdout.write("Welcome to the server!\n");
+	const connecting = mcp({ command: ["unused"] }).connect(
+		{ ...process, log: () => {} } as Partial<WorkerProcess> as WorkerProcess,
+		new AbortController().signal,
+	);
+	stdout.end();
+	await expect(connecting).rejects.toThrow();
+	expect(reports).toEqual([
+		{ awaits: 'the answer to "initialize"' },
+		{ stray: "Welcome to the server!" },
+	]);
 });

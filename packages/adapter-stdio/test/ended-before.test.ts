@@ -17,6 +17,7 @@ async function muteProcess(): Promise<WorkerProcess> {
 		stdin: new PassThrough(),
 		stdout,
 		exited: new Promise(() => {}),
+		starting: () => {},
 	} as Partial<WorkerProcess> as WorkerProcess;
 }
 

@@ -3,6 +3,7 @@ import { PassThrough } from "node:stream";
 import type {
 	CallOptions,
 	Connection,
+	StartReport,
 	WorkerLogRecord,
 	WorkerProcess,
 } from "@snakepit/core/adapter";
@@ -26,15 +27,18 @@ afterEach(() => {
 	expect(uncaught.splice(0)).toEqual([]);
 });
 
-/** A conversation with a program that the test plays. */
-async function conversation(options: Partial<JsonRpcOptions>) {
+/** A conversation with a program that the test plays. @param greeting what it prints first. */
+async function conversation(options: Partial<JsonRpcOptions>, greeting = "") {
 	const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+	stdout.write(greeting);
 	const logged: string[] = [];
 	const broken: string[] = [];
+	const starting: StartReport[] = [];
 	const process = {
 		...{ stdin, stdout, exited: new Promise(() => {}) },
 		log: ({ message }: WorkerLogRecord) => logged.push(message),
 		broken: ({ message }: Error) => broken.push(message),
+		starting: (report: StartReport) => starting.push(report),
 	} as Partial<WorkerProcess> as WorkerProcess;
 	const adapter = jsonRpc({ command: ["unused"], ...options });
 	const connection = (await adapter.connect(
@@ -42,7 +46,7 @@ async function conversation(options: Partial<JsonRpcOptions>) {
 		signal,
 	)) as Connection<JsonRpcClient>;
 	return {
-		...{ connection, stdin, stdout, logged, broken },
+		...{ connection, stdin, stdout, logged, broken, starting },
 		/** Writes a message, and returns the next one of the host. */
 		answerTo: async (message: object) => {
 			stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
@@ -150,6 +154,30 @@ test.each<[string, object, string, string]>([
 		await expect(failed).rejects.toMatchObject({
 			code: "TOOL_FAILED",
 			remote: { type, message: expect.stringContaining(message) },
+		});
+	},
+);
+
+test.each(["lines", "content-length"] as const)(
+	"a start with %s reports which answer it waits for, and the line that a program printed before it",
+	async (framing) => {
+		const { starting } = await conversation(
+			{
+				framing,
+				ready: async (client) => {
+					const answer = client.request("initialize");
+					// What was printed is read in the next turns.
+					await Promise.race([answer, new Promise(setImmediate)]);
+					answer.catch(() => {});
+					return {};
+				},
+			},
+			"Welcome to the server!\r\n",
+		);
+		const last = Object.assign({}, ...starting);
+		expect(last).toEqual({
+			awaits: 'the answer to "initialize"',
+			stray: "Welcome to the server!",
 		});
 	},
 );

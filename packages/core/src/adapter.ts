@@ -46,6 +46,7 @@ export {
 export type { LocatedRun, RemoteUsage, WorkerPlace } from "./remote-worker.ts";
 export { messageOf } from "./thrown.ts";
 export type {
+	StartReport,
 	WorkerLogRecord,
 	WorkerProcess,
 	WorkerSlot,

@@ -65,8 +65,9 @@ export interface StartErrorCodes {
 	 */
 	readonly START_WITHDRAWN: "no";
 	/**
-	 * The worker was not ready before the deadline.
-	 * @remedy Raise `start.timeoutMs`, or import less: on Linux, the last lines of a Python worker's output show which
+	 * The worker was not ready before the deadline. The message says what was awaited, and which line on standard output
+	 * does not belong to the protocol, if the adapter knows that.
+	 * @remedy Print such lines, for example a greeting, to standard error. Otherwise, raise `start.timeoutMs`, or import less: on Linux, the last lines of a Python worker's output show which
 	 * import it was in.
 	 */
 	readonly START_TIMEOUT: "no";

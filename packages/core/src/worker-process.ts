@@ -83,11 +83,21 @@ export interface WorkerProcess {
 	notify(notification: string, data: unknown): void;
 	/** Passes on one log record of the worker, as the event `worker.logged`. */
 	log(record: WorkerLogRecord): void;
+	/** Adds to the error of a start that takes too long. No effect once the worker is ready. */
+	starting(report: StartReport): void;
 	/**
 	 * Reports to the pool that the connection broke, so the pool replaces the worker. Idempotent; no effect while the
 	 * worker leaves.
 	 */
 	broken(error: Error): void;
+}
+
+/** What an adapter knows about a start that is not complete. */
+export interface StartReport {
+	/** What it waits for, as in `the answer to "initialize"`. The last one counts. */
+	readonly awaits?: string | undefined;
+	/** A line on standard output that does not belong to the protocol. The first one counts. */
+	readonly stray?: string | undefined;
 }
 
 /** One record from the worker's own logging. */

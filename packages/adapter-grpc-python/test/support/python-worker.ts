@@ -115,6 +115,7 @@ export async function startPythonWorker(
 		line: () => Promise.reject(new Error("this worker's lines are not kept")),
 		notify: () => {},
 		log: (record) => logs.push(record),
+		starting: () => {},
 		broken: (error) => brokenBy.push(error),
 	};
 	const connection = await adapter.connect(worker, AbortSignal.timeout(60_000));

@@ -12,6 +12,7 @@ export const contentLengthFraming: Framing = {
 
 const HEAD_END = Buffer.from("\r\n\r\n");
 const MAX_HEAD_BYTES = 4_096;
+const HEADER = /^[\w-]+:/;
 const LENGTH = /^content-length:[ \t]*(\d{1,15})[ \t]*$/im;
 
 class ContentLengthReader implements FrameReader {
@@ -21,6 +22,7 @@ class ContentLengthReader implements FrameReader {
 	#bytes = 0;
 	/** The length of the next body; `undefined` while its head is read. */
 	#length: number | undefined;
+	stray: string | undefined;
 
 	constructor(maxMessageBytes: number) {
 		this.#maxMessageBytes = maxMessageBytes;
@@ -45,6 +47,7 @@ class ContentLengthReader implements FrameReader {
 
 	#readHead(): boolean {
 		const all = this.#joined();
+		this.#noteStray(all);
 		const end = all.indexOf(HEAD_END);
 		if (end > MAX_HEAD_BYTES || (end === -1 && all.length > MAX_HEAD_BYTES))
 			throw new FramingError(
@@ -63,6 +66,15 @@ class ContentLengthReader implements FrameReader {
 				`it announced a message of ${length} bytes, more than ${this.#maxMessageBytes} (maxMessageBytes)`,
 			);
 		return true;
+	}
+
+	/** A program may print a line before its header, as a greeting. */
+	#noteStray(all: Buffer): void {
+		if (this.stray !== undefined) return;
+		const end = all.indexOf("\n");
+		if (end === -1 || end > MAX_HEAD_BYTES) return;
+		const line = all.toString("utf8", 0, end).trimEnd();
+		if (!HEADER.test(line)) this.stray = line;
 	}
 
 	#cut(length: number): Buffer {

@@ -14,6 +14,8 @@ export interface FrameReader {
 	 * @throws FramingError if the data is not a message, or is longer than the limit.
 	 */
 	take(chunk: Buffer): readonly string[];
+	/** The first line that was found where a header should be. */
+	readonly stray?: string | undefined;
 }
 
 /** The received data cannot be divided into messages: the conversation is over. */

@@ -38,10 +38,13 @@ async function converse(
 	const conversation = new JsonRpcConversation(process, options);
 	const { peer } = conversation;
 	const client: JsonRpcClient = {
-		request: (method, params, { signal = NEVER, onPart } = {}) =>
-			conversation.request({ method, params, signal, onPart }),
+		request: (method, params, { signal = NEVER, onPart } = {}) => {
+			process.starting({ awaits: `the answer to ${JSON.stringify(method)}` });
+			return conversation.request({ method, params, signal, onPart });
+		},
 		notify: (method, params) => peer.notify(method, params),
 	};
+	process.starting({ awaits: "the option ready, which has not returned" });
 	const facts = await options.ready?.(client, starting);
 	const execute = async (
 		method: string,

@@ -53,6 +53,7 @@ export class JsonRpcConversation {
 					this.#handler(method) && this.#handle(method, params, signal),
 				notification: (method, params) => this.#notified(method, params),
 				garbage: (text) => this.#garbage(text),
+				stray: (text) => process.starting({ stray: text }),
 				broken: (why) => process.broken(new Error(why)),
 			},
 		);
@@ -156,6 +157,7 @@ export class JsonRpcConversation {
 
 	#garbage(text: string): void {
 		const shown = JSON.stringify(text.slice(0, 200));
+		this.#process.starting({ stray: text });
 		if (this.#options.onGarbage === "break") {
 			const why = `it wrote something that is not JSON-RPC: ${shown}`;
 			this.peer.end(why);

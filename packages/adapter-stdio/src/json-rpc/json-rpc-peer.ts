@@ -40,6 +40,8 @@ export interface Requests {
 	notification(method: string, params: unknown): void;
 	/** A message that is none. */
 	garbage(text: string): void;
+	/** Text where a message should begin. */
+	stray(text: string): void;
 	/** The conversation broke; called once. */
 	broken(why: string): void;
 }
@@ -86,6 +88,7 @@ export class JsonRpcPeer {
 		const take = (chunk: Buffer): void => {
 			try {
 				for (const text of reader.take(chunk)) this.#take(text);
+				if (reader.stray !== undefined) requests.stray(reader.stray);
 			} catch (error) {
 				if (!(error instanceof FramingError)) throw error;
 				output.off("data", take);

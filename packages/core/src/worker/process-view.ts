@@ -73,6 +73,13 @@ export function processView({
 				...worker.ref,
 				record,
 			}),
+		starting: ({ awaits, stray }) => {
+			const known = worker.startReport;
+			worker.startReport = {
+				awaits: awaits ?? known.awaits,
+				stray: known.stray ?? stray,
+			};
+		},
 		broken: (error) => worker.conversationOver(error.message),
 	};
 }

@@ -1,4 +1,4 @@
-import type { WorkerSlot } from "../adapter.ts";
+import type { StartReport, WorkerSlot } from "../adapter.ts";
 import { SnakepitError, StartError } from "../errors.ts";
 import { describeExit } from "../process/describe-exit.ts";
 import type { EndReason } from "../registry/process-registry.ts";
@@ -6,6 +6,8 @@ import { messageOf } from "../thrown.ts";
 import type { ProcessExit } from "../world.ts";
 import type { Worker } from "./worker.ts";
 import { outputTailOf } from "./worker-lost.ts";
+
+const STRAY_CHARACTERS = 200;
 
 export function exitedEarly(worker: Worker, exit: ProcessExit): StartError {
 	const { verdict } = worker.cause;
@@ -23,8 +25,15 @@ export function startTimedOut(worker: Worker, timeoutMs: number): StartError {
 	return new StartError({
 		code: "START_TIMEOUT",
 		ran: "no",
-		message: `Worker ${worker.slot.workerId} (pid ${worker.pid}) was not ready within ${timeoutMs} ms. If it needs longer, raise start.timeoutMs.`,
+		message: `Worker ${worker.slot.workerId} (pid ${worker.pid}) was not ready within ${timeoutMs} ms${waitedFor(worker.startReport)} If it needs longer, raise start.timeoutMs.`,
 	});
+}
+
+function waitedFor({ awaits, stray }: StartReport): string {
+	const what = awaits === undefined ? "." : `: it waited for ${awaits}.`;
+	if (stray === undefined) return what;
+	const shown = JSON.stringify(stray.slice(0, STRAY_CHARACTERS));
+	return `${what} Its standard output has a line that does not belong to the protocol: ${shown}. It has to print such lines to standard error.`;
 }
 
 export function isTimeout(error: unknown): boolean {

@@ -1,4 +1,4 @@
-import type { Connection, WorkerSlot } from "../adapter.ts";
+import type { Connection, StartReport, WorkerSlot } from "../adapter.ts";
 import type { HeartbeatMonitor } from "../heartbeat/heartbeat-monitor.ts";
 import { HeartbeatRounds } from "../heartbeat/heartbeat-rounds.ts";
 import type { ProcessIdentity } from "../identity.ts";
@@ -47,6 +47,8 @@ export class Worker {
 	freeSinceMs = 0;
 	/** Aborted when its start fails, or it is stopped before it has a process. */
 	readonly startAbort: AbortController = new AbortController();
+	/** What its adapter waits for while it starts. */
+	startReport: StartReport = {};
 	readonly #options: ResolvedOptions;
 	readonly #world: World;
 	readonly #listener: WorkerListener;

@@ -115,6 +115,25 @@ describe("the deadline", () => {
 		expect(signal?.reason).toBe(outcome);
 	});
 
+	test("says what was awaited, and which line does not belong to the protocol", async () => {
+		const worker = bench.hire();
+		worker.startReport = {
+			awaits: 'the answer to "initialize"',
+			stray: "Welcome!",
+		};
+		const never = () => new Promise<never>(() => {});
+		const outcome = await bench.clock.advanceUntil(
+			raceToReady(worker, started, TIMEOUT_MS, bench.clock, never).catch(
+				(error: StartError) => error,
+			),
+		);
+		expect(outcome).toMatchObject({
+			message: expect.stringContaining(
+				'was not ready within 1000 ms: it waited for the answer to "initialize". Its standard output has a line that does not belong to the protocol: "Welcome!". It has to print such lines to standard error. If it needs longer, raise start.timeoutMs.',
+			),
+		});
+	});
+
 	test("closes a connection that comes too late", async () => {
 		const late = handshake();
 		const made = Promise.withResolvers<Handshake>();
