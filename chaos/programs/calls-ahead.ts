@@ -14,14 +14,14 @@ export const STEPS = [
 	"in the tool",
 ] as const;
 
-/** What a call does to its worker: in its tool, or in the next call that begins there. */
+/** The effect of a call on its worker: in its tool, or in the next call that begins there. */
 export interface Strike {
 	readonly step: (typeof STEPS)[number];
 	readonly how: "kill" | "stop" | "hang" | "sleep" | "compute";
 	readonly ms: number;
 }
 
-/** Many calls of a pool of their own. */
+/** Many calls, with their own pool. */
 export interface StormWanted {
 	readonly seed: number;
 	readonly calls: number;
@@ -34,8 +34,8 @@ export interface StormWanted {
 	readonly urgent: number;
 	readonly limited: number;
 	/**
-	 * After each strike the host reads nothing for so long, while its worker goes on, and then takes calls back
-	 * for an urgent one before it reads again.
+	 * After each strike, the host reads nothing for this long, while its worker continues. Then it takes calls back for an
+	 * urgent one before it reads again.
 	 */
 	readonly blockedMs: number;
 	/** When a worker that was stopped counts as hung; by default not before it goes on. */
@@ -45,7 +45,7 @@ export interface StormWanted {
 	};
 }
 
-/** A line of the file `settled`: how a call ended, and what had happened by then. */
+/** A line of the file `settled`: how a call ended, and the counts at that time. */
 export interface SettledCall {
 	readonly number: number;
 	/** `"ok"` or the code of its error. */
@@ -72,7 +72,7 @@ export function mostBegins(number: number): number {
 }
 
 /**
- * Makes the calls, and writes how each ended, when it ends, where it outlives this program.
+ * Makes the calls, and writes how each ended to a file that outlives this program.
  *
  * @param place where the files are.
  */
@@ -96,7 +96,7 @@ export async function makeCallsAhead(
 		size: wanted.size,
 		dataDir,
 		output: { echo: "none" },
-		// Tries again soon, and again and again.
+		// Retries soon and without a limit.
 		start: { maxRestarts: 100_000, backoffMs: 10 },
 		...(wanted.heartbeat && { heartbeat: wanted.heartbeat }),
 		onEvent: ({ type }) => {
@@ -160,7 +160,7 @@ function block(ms: number): void {
 	while (performance.now() < until);
 }
 
-/** The adapter, whose connections count what is sent ahead and taken back. */
+/** The adapter; its connections count the calls that are sent ahead and taken back. */
 function counting(
 	adapter: Adapter,
 	count: { sentAhead: number; takenBack: number },

@@ -13,7 +13,7 @@ const outcome =
 		? await reuseAPid()
 		: await recycle(name as RecycledPath, Number(pids));
 console.log(JSON.stringify(outcome));
-// What a scene leaves running ends with the namespace.
+// Processes that a scene leaves running end with the namespace.
 process.exit();
 
 /** The next process gets the pid of a worker that is gone. */
@@ -22,7 +22,7 @@ async function reuseAPid(): Promise<RoundOutcome> {
 	const dead = await stage.ready({ worker: "shell", size: 2 });
 	const [pid = 0] = await dead.workers();
 	await stage.killWithItsWorkers(dead);
-	// Its pid is free when it was collected.
+	// Its pid is free when it has been reaped.
 	while (look(pid)) await sleep(2);
 	const stranger = await stage.bystander(pid);
 	if (stranger.pid !== pid)
@@ -38,7 +38,7 @@ async function reuseAPid(): Promise<RoundOutcome> {
 	};
 }
 
-/** Strangers get so many pids of processes that something of ours is about to signal. */
+/** How many pids foreign processes get of processes that Snakepit is about to signal. */
 async function recycle(
 	path: RecycledPath,
 	count: number,

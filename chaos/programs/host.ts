@@ -18,7 +18,7 @@ export interface HostOptions extends WorkerOptions {
 	readonly dataDir: string;
 	readonly size: number;
 	readonly protections: readonly ProtectionName[];
-	/** Laid over the options of the pool; values that JSON can carry. */
+	/** Merged over the options of the pool; values that JSON can carry. */
 	readonly pool?: Readonly<Record<string, unknown>>;
 	/** Memory that the host touches before it starts anything, in megabytes. */
 	readonly ballastMb?: number;
@@ -26,7 +26,7 @@ export interface HostOptions extends WorkerOptions {
 	readonly events?: readonly string[];
 }
 
-/** How a program can end by itself. */
+/** The ways in which a program can end by itself. */
 export type ProgramEnd =
 	| "exit"
 	| "throw"
@@ -35,7 +35,7 @@ export type ProgramEnd =
 	| "abort"
 	| "run out of work";
 
-/** The orders by name; each is answered with what it returns or with its error. */
+/** The orders by name; the answer to each is its result or its error. */
 export type Orders = typeof orders;
 
 const options: HostOptions = JSON.parse(process.argv[2] ?? "{}");
@@ -88,7 +88,7 @@ const orders = {
 		const call = () => pool.execute(tool, args, settings);
 		await Promise.all(Array.from({ length: times }, call));
 	},
-	/** Opens files until no descriptor is left, and takes each one that is closed later. */
+	/** Opens files until no descriptor is left, and takes each descriptor that is freed later. */
 	takeDescriptors: (): void => {
 		takeDescriptors();
 		hogging = setInterval(takeDescriptors, 1);
@@ -105,7 +105,7 @@ const orders = {
 	},
 	/** So many calls of the tools in `value_tools.py`. */
 	values: async (seed: number, calls: number): Promise<ValuesReport> => {
-		// Not loaded by the hosts of other cases, which have to start fast.
+		// Not loaded by the hosts of other cases, which must start fast.
 		const { callWithLargeValues } = await import("./large-values.ts");
 		return await callWithLargeValues(pool, seed, calls);
 	},
@@ -126,7 +126,7 @@ const orders = {
 		const until = performance.now() + ms;
 		while (performance.now() < until);
 	},
-	/** In a turn of its own, where nothing catches what it throws. */
+	/** In its own turn, so that nothing catches its error. */
 	end: (how: ProgramEnd): void => void setImmediate(ENDS[how]),
 };
 

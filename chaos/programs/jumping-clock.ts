@@ -1,5 +1,5 @@
 // Preloaded into a host: its wall clock jumps when it gets SIGUSR2, by CHAOS_JUMP_MS.
-// The clock of the machine belongs to everybody and is left alone.
+// The clock of the machine is shared, so it is left alone.
 const now = Date.now;
 let jumpMs = 0;
 Date.now = () => now() + jumpMs;

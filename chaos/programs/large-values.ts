@@ -3,26 +3,26 @@ import { NdArray } from "@snakepit/adapter-grpc-python";
 import { type Pool, SnakepitError } from "@snakepit/core";
 import { Chance } from "./chance.ts";
 
-/** What came of many calls with large values. */
+/** The results of many calls with large values. */
 export interface ValuesReport {
 	/** Values that were compared with what was sent. */
 	readonly compared: number;
-	/** What was not as it was sent, each in a few words. */
+	/** Values that differed from what was sent, each in a few words. */
 	readonly wrong: readonly string[];
 	/** Calls by how they ended: a code, or `ok`. */
 	readonly endings: Readonly<Record<string, number>>;
 }
 
 const AT_ONCE = 6;
-/** Answers that the host keeps, and looks at again. */
+/** Answers that the host keeps, and checks again later. */
 const KEPT = 8;
-/** Below what is shared, about it, and well above. */
+/** Sizes below, around and well above the size from which values are shared. */
 const SIZES: readonly number[] = [1e3, 7e4, 3e5, 1e6, 3e6, 6e6];
 const DEADLY = 0.015;
 
 /**
- * Calls the tools of `value_tools.py` in any order, several at once, cancels some,
- * gives some too little time, loses workers, and compares every byte by checksum.
+ * Calls the tools of `value_tools.py` in random order, several at once. Cancels some calls, gives some too little time,
+ * loses workers, and compares every byte by checksum.
  */
 export async function callWithLargeValues(
 	pool: Pool,
@@ -45,7 +45,7 @@ export async function callWithLargeValues(
 
 	function value() {
 		const bytes = new Uint8Array(chance.pick(SIZES) + chance.below(64));
-		// Dense enough that no two values have the same checksum by chance.
+		// Random enough that no two values have the same checksum by accident.
 		for (let at = 0; at < bytes.length; at += 997)
 			bytes[at] = chance.below(256);
 		const array = new NdArray("uint8", [bytes.length], bytes);

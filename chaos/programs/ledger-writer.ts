@@ -1,5 +1,5 @@
 // Writes to its ledger as fast as it can, and prints each row once the ledger
-// has taken it. No processes: the rows are of pids that never were.
+// has taken it. It starts no processes: the rows have pids that never existed.
 import { openRun } from "@snakepit/core";
 
 const run = await openRun({ dataDir: process.argv[2] });

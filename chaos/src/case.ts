@@ -21,11 +21,11 @@ export interface RoundOutcome {
 	readonly leftovers?: number;
 	/** Those processes, each in a few words. */
 	readonly left?: readonly string[];
-	/** Processes that have nothing to do with the run, and were ended. */
+	/** Unrelated processes that were ended. */
 	readonly wrongKills?: number;
-	/** Workers that were ended although their host lived. */
+	/** Workers that were ended although their host was alive. */
 	readonly falseKills?: number;
-	/** Promises beside these that were not kept, each a sentence. */
+	/** Other promises that were not kept, each a sentence. */
 	readonly broken?: readonly string[];
 }
 
@@ -34,25 +34,25 @@ export interface TimeTarget {
 	readonly p50Ms?: number;
 	readonly p99Ms?: number;
 	readonly maxMs?: number;
-	/** Why a target is not met where it is known not to be. */
+	/** The reason of a target that is known not to be met. */
 	readonly reason?: string;
 }
 
-/** What a case is whatever protects its workers. */
+/** The parts of a case that do not depend on its protections. */
 interface Sketch {
 	readonly name: string;
 	/** Rounds of the full run. */
 	readonly rounds: number;
-	/** Rounds at the same time: where counts are what matters, not times. */
+	/** Rounds that run at the same time: for cases that count and do not measure times. */
 	readonly parallel?: number;
 	readonly target?: TimeTarget;
 	/** Whether its times are figures, for which it runs alone. Default: when they have a target. */
 	readonly timed?: boolean;
-	/** Most of it is waiting: it runs beside the others. */
+	/** It mostly waits, so it runs beside the others. */
 	readonly waits?: boolean;
 	/** Why it cannot run on this machine. */
 	readonly unavailable?: () => string | undefined;
-	/** One round: throws when it could not be brought about at all. */
+	/** One round: throws if its situation could not be created. */
 	readonly round: (stage: Stage) => Promise<RoundOutcome>;
 }
 
@@ -61,7 +61,7 @@ export interface ChaosCase extends Sketch {
 	/** The row of the table of promises that it belongs to. */
 	readonly row: string;
 	readonly protections: Protections;
-	/** Whether nothing may be left. Where nothing is promised, leftovers are measured and shown, and fail nothing. */
+	/** Whether nothing may be left. Without a promise, leftovers are only measured and shown. */
 	readonly promise: "kept" | "none";
 	/** Rounds in the selection that runs with the tests; left out of it without. */
 	readonly selected?: number;

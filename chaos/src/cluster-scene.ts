@@ -1,4 +1,4 @@
-/** Who is hit: on the machine of the host, and on a node beside it. */
+/** What is hit: on the machine of the host, and on another node. */
 export type Party =
 	| "host"
 	| "gateway"
@@ -10,7 +10,7 @@ export type Party =
 	| "raylet"
 	| "control store";
 
-/** What a round with a Ray cluster does to it, and what has to end by that. At its end the host is killed, and everything has to be gone. */
+/** What a round does to a Ray cluster, and what must end because of it. At the end, the host is killed, and everything must be gone. */
 export type ClusterScene =
 	| {
 			readonly fault: "killed";
@@ -24,7 +24,7 @@ export type ClusterScene =
 	| {
 			readonly fault: "stopped";
 			readonly party: Party;
-			/** Whether calls go on meanwhile. */
+			/** Whether calls continue meanwhile. */
 			readonly serves: boolean;
 	  }
 	| {

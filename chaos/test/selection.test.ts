@@ -20,17 +20,18 @@ const TESTED_IN: Readonly<Record<string, string>> = {
 	"SIGKILL of the host at a random moment of start-up": HOST_KILLED,
 	"SIGKILL of the host of workers with descendants": WATCHED,
 	"SIGKILL of the host of workers that are not Python": WATCHED,
-	"a host that lives is not judged dead, nor its workers hung": WATCHED,
+	"a living host is not judged dead, and its workers are not judged hung":
+		WATCHED,
 	"everything killed at once, then the next start": WATCHDOG_TOO,
-	"the host ends in another way": "core/test/run/signals.test.ts",
-	"a ledger that is damaged, locked, read-only or full":
+	"the host ends in other ways": "core/test/run/signals.test.ts",
+	"the ledger is damaged, locked, read-only or full":
 		"core/test/cleanup/lost-record.test.ts",
-	"a ledger that is damaged from outside while its host lives":
+	"the ledger is damaged from outside while its host lives":
 		"core/test/registry/files-under-a-host.test.ts",
 	"workers on a Ray cluster: SIGKILL": "adapter-ray/test/cluster/pool.test.ts",
-	"calls sent ahead: each settles once, none begins that ended as not run, none begins twice":
+	"calls sent ahead: each settles once, a call that ended as not run never begins, none begins twice":
 		"adapter-grpc-python/test/promises/sent-ahead.test.ts",
-	"large values arrive whole and stay as they are, whatever becomes of the calls around them":
+	"large values arrive complete and do not change, however the calls around them end":
 		"adapter-grpc-python/test/worker/segments.test.ts",
 };
 

@@ -14,6 +14,6 @@ export interface AnyProgram {
 	readonly name: string;
 	/** With what it is usually started. */
 	readonly usual: string;
-	/** Resolves when it is up, and does what its name says. */
+	/** Resolves when it is running and does what its name says. */
 	start(launcher: Launcher): Promise<void>;
 }

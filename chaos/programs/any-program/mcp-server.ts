@@ -35,7 +35,7 @@ async function startUsually(
 	);
 	if (tool !== undefined)
 		client.callTool({ name: tool[0], arguments: tool[1] }).catch(() => {});
-	// Requests are read in their order: now the call has begun.
+	// Requests are read in order, so the call has begun now.
 	await client.ping();
 }
 

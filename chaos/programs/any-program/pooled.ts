@@ -3,7 +3,7 @@ import type { Adapter } from "@snakepit/core/adapter";
 import { protectionsOf } from "../worker-adapter.ts";
 import type { Launcher } from "./launcher.ts";
 
-/** A pool of one worker that reports what the harness has to know of its run. */
+/** A pool of one worker that reports the facts of its run that the harness needs. */
 export async function pooled<Client>(
 	adapter: Adapter<Client>,
 	{ dataDir, protections }: Launcher & { readonly kind: "pool" },

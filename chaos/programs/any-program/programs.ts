@@ -52,7 +52,7 @@ const LONG = [
 const shell = (script: string) => () => ["/bin/sh", "-c", script];
 const stage = () => process.env["CHAOS_STAGE"] ?? "";
 
-/** What people run below their programs. */
+/** Programs that people often start from their own. */
 export const PROGRAMS: readonly AnyProgram[] = [
 	mcpServer("MCP server-everything", everything),
 	mcpServer("MCP server-everything", everything, LONG),

@@ -9,10 +9,10 @@ import {
 import type { Observer } from "./observer.ts";
 import type { Chosen } from "./setting.ts";
 
-/** No call of these programs takes as long. */
+/** Longer than any call of these programs. */
 const DEADLINE_MS = 60_000;
 
-/** The calls of one pool: what was made, and whether each ended as it may. */
+/** The calls of one pool, and whether each ended in an allowed way. */
 export class Calls {
 	readonly all: MadeCall[] = [];
 	readonly endings: Record<string, number> = {};
@@ -57,7 +57,7 @@ export class Calls {
 		return made;
 	}
 
-	/** Makes it, and judges how it settles. */
+	/** Makes a call, and judges how it settles. */
 	async watch<T>(
 		made: MadeCall,
 		call: () => Promise<T>,

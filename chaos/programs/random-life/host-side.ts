@@ -6,7 +6,7 @@ import type {
 import type { Pool } from "@snakepit/core";
 import type { Calls } from "./calls.ts";
 
-/** What the program offers to tools: functions that answer, fail, hang and call the pool again, and input streams. */
+/** The program's offer to tools: functions that answer, fail, hang and call the pool again, and input streams. */
 export class HostSide {
 	/** Functions and streams that began, and those of them that ended. */
 	begun = 0;

@@ -3,7 +3,7 @@ import type { Arguments, Callers, Particular } from "./callers.ts";
 import type { HostSide } from "./host-side.ts";
 import type { KnownSession } from "./made-call.ts";
 
-/** What one caller does, and how often beside the others. */
+/** The behaviour of one kind of caller, and its share among the others. */
 export type Kind = readonly [weight: number, make: () => Promise<void>];
 
 const FAILS = { mayFail: ["TOOL_FAILED"] } as const;
@@ -160,7 +160,7 @@ export function backCalls(callers: Callers, chance: Chance): readonly Kind[] {
 	];
 }
 
-/** Calls that find each other's state. */
+/** Calls that share state. */
 export function sessionCalls(
 	callers: Callers,
 	chance: Chance,

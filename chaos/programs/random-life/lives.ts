@@ -29,7 +29,7 @@ const TOOLS = join(import.meta.dirname, "tools.py");
 export interface LivesReport {
 	/** Calls by how they ended. */
 	readonly endings: Readonly<Record<string, number>>;
-	/** What no model allows, each in a few words; then what each such pool was and how its workers ended. */
+	/** Violations of the model, each in a few words; then the setting of each such pool and how its workers ended. */
 	readonly wrong: readonly string[];
 }
 
@@ -78,9 +78,8 @@ export async function liveAtRandom(
 }
 
 /**
- * One pool from its start to its end: it is used in every way, in any order and
- * concurrently, while workers are recycled, crash and are killed; at some moment
- * it is closed.
+ * One pool from its start to its end: it is used in every way, in random order and concurrently, while workers are
+ * recycled, crash and are killed; at a random moment, it is closed.
  */
 async function live(
 	chance: Chance,
@@ -191,7 +190,7 @@ async function live(
 	}
 
 	function killOne(): void {
-		// Seen in this very turn: it is a child of this program, or of its preloaded parent.
+		// Checked in the same turn: it is a child of this program, or of its preloaded parent.
 		const there = pool.workers().filter(({ state }) => state === "ready");
 		const pid = there.length > 0 ? chance.pick(there).pid : undefined;
 		if (pid !== undefined) process.kill(pid, chance.pick(SIGNALS));

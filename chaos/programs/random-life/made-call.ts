@@ -37,7 +37,7 @@ export interface KnownSession {
 	state: "open" | "closed";
 }
 
-/** What is wrong with a session as one of its tools found it. */
+/** Describes an error in the state of a session that one of its tools reported. */
 export function wrongInSession(
 	session: KnownSession,
 	tag: string,
@@ -55,7 +55,7 @@ export function wrongInSession(
 	return wrong;
 }
 
-/** What a call may end with whatever its tool does. */
+/** The codes with which a call may end, whatever its tool does. */
 const ANY_CALL: ReadonlySet<string> = new Set([
 	"CALL_ABORTED",
 	"CALL_TIMEOUT",
@@ -104,7 +104,7 @@ export function wrongWith(
 		case "POOL_CLOSED":
 			return unless(state !== "open", "it is open");
 		case "WORKER_REPLACED":
-			// What a leaving worker refuses runs on the next, unless it has read some of its input.
+			// A call that a leaving worker refuses runs on the next worker, unless it has read some of its input.
 			return unless(
 				ran !== "no" || input !== undefined,
 				"no other worker was tried",
@@ -121,7 +121,7 @@ export function wrongWith(
 	}
 }
 
-/** What tools wrote of themselves. */
+/** The journal of the tools. */
 interface Journal {
 	/** By tag: the processes in which it began, once for each time. */
 	readonly begun: ReadonlyMap<string, readonly number[]>;
@@ -141,7 +141,7 @@ export function readJournal(path: string): Journal {
 	return { begun, yielded };
 }
 
-/** Small chunks that may be on their way where no credit is given. */
+/** Small chunks that may be in transit without credit. */
 const SMALL_CHUNKS = 256;
 
 /** Compares how a call ended with what its tool did. */

@@ -1,7 +1,7 @@
 import type { PoolOptions } from "@snakepit/core";
 import type { Chance } from "../chance.ts";
 
-/** What one pool of a random life is. */
+/** The settings of one pool of a random life. */
 export interface Chosen {
 	readonly pool: Omit<PoolOptions, "adapter">;
 	readonly transport: "grpc" | "framed";
@@ -11,7 +11,7 @@ export interface Chosen {
 	readonly ttlMs: number;
 	readonly drainMs: number;
 	readonly manner: "gentle" | "forced";
-	/** After so many calls it is closed, whatever runs then. */
+	/** After this many calls, it is closed, even if calls are running. */
 	readonly closeAfter: number;
 }
 
@@ -36,7 +36,7 @@ export function choose(chance: Chance, name: string, calls: number): Chosen {
 				{ min: 0, max: 2, idleMs: 300 },
 			]),
 			callsPerWorker: chance.pick([1, 1, 3]),
-			// Tries again soon, and again and again.
+			// Retries soon and without a limit.
 			start: { maxRestarts: 100_000, backoffMs: 2 },
 			queue: { limit: queueLimit },
 			heartbeat: chance.of(0.7) ? { intervalMs: 200 } : "off",

@@ -21,13 +21,13 @@ import {
 } from "./chains.ts";
 import { cut, restore } from "./network.ts";
 
-/** One node stays free, for what has to be placed anew. */
+/** One node stays free for workers that must be placed again. */
 const SIZE = 2;
 /** Keep-alive of the connections to a node. */
 const KEEP_ALIVE_MS = 3_000;
 /** A process that lives longer after a fault is a leftover. Times are published beside that. */
 const ENDED_MS = 20_000;
-/** So long nothing may end that has no reason to. */
+/** For this long, no process may end without a reason. */
 const QUIET_MS = 2_000;
 const DESCENDANTS = {
 	with_children: ["child", "ignores-sigterm"],
@@ -40,7 +40,7 @@ interface Setting {
 	readonly cluster: Cluster;
 	readonly host: HostProcess;
 	readonly side: HostSide;
-	/** The one that is hit, not on the host's machine, and the others. */
+	/** The node that is hit (not the host's machine), and the others. */
 	readonly chain: WholeChain;
 	readonly others: readonly WholeChain[];
 }
@@ -57,7 +57,7 @@ export function damagesTheCluster(scene: ClusterScene): boolean {
 	return parties.some((each) => each === "raylet" || each === "control store");
 }
 
-/** Runs one round, at whose end nothing of the host may be left on any node. */
+/** Runs one round. At its end, no process of the host may be left on any node. */
 export async function play(
 	scene: ClusterScene,
 	stage: Stage,
@@ -170,7 +170,7 @@ async function cutOff(
 	}
 }
 
-/** Kills the host, and adds what is left of anything. */
+/** Kills the host, and adds all processes that are left. */
 async function withTheEnd(
 	{ stage, host }: Setting,
 	outcome: RoundOutcome,

@@ -29,7 +29,7 @@ const REPORTED_MS = 100;
 const here = (name: string): string => join(import.meta.dirname, name);
 const SLEEPERS = { worker: "shell", program: here("sleeps.sh") } as const;
 
-/** The watchdog of a dead host looks for workers whose pids belong to others by now. */
+/** The watchdog of a dead host searches for workers whose pids now belong to other processes. */
 export const watchdogAwakens: Scene = async (strangers) => {
 	await using stage = await Stage.open(1, ["watchdog"]);
 	const layers = await killWithoutLayers(stage, strangers);
@@ -37,7 +37,7 @@ export const watchdogAwakens: Scene = async (strangers) => {
 	while (layers.some(lives)) await pause(5);
 };
 
-/** The next start reads of workers whose pids belong to others by now. */
+/** The next start reads about workers whose pids now belong to other processes. */
 export const nextStart: Scene = async (strangers) => {
 	await using stage = await Stage.open(1, []);
 	await killWithoutLayers(stage, strangers);
@@ -48,7 +48,7 @@ export const nextStart: Scene = async (strangers) => {
 	if (deadRuns !== 1) throw new Error(`It found ${deadRuns} dead runs.`);
 };
 
-/** Ends a host and its workers while what protects them is stopped. Returns the stopped processes. */
+/** Ends a host and its workers while their protections are stopped. Returns the stopped processes. */
 async function killWithoutLayers(
 	stage: Stage,
 	strangers: Strangers,

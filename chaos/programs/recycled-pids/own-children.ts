@@ -68,8 +68,8 @@ async function startWorkers() {
 }
 
 /**
- * Ends children together, and lets strangers have their pids when libuv has reaped all of them and
- * reported the exit of the first.
+ * Ends children together, and gives their pids to foreign processes when libuv has reaped all of them and reported the
+ * exit of the first.
  *
  * @param reused is called in that turn.
  */
@@ -162,7 +162,7 @@ export const killedAfterTheGrace: Scene = async (strangers) => {
 	await ended;
 };
 
-/** Between the look for markers and the signal. */
+/** Between the search for markers and the signal. */
 export const orphansSwept: Scene = async (strangers) => {
 	const marker = newMarker();
 	const { runId } = marker;

@@ -1,4 +1,4 @@
-/** The ways in which something of ours comes to send a signal, with what happens there. */
+/** The code paths on which Snakepit sends a signal, with the scene of each. */
 export const RECYCLED_PATHS = {
 	"swept-after-the-exit": "workers end together; their groups are swept",
 	"signalled-before-the-exit":

@@ -13,7 +13,7 @@ import type { Stage } from "../harness/stage.ts";
 const FAULT_GROWTH_MB = 120;
 const RESULT_MB = 40;
 const HUNG_SOON = { heartbeat: { intervalMs: 100, hungAfterMs: 1_500 } };
-/** The worker died, hung, or was replaced: nothing vaguer. */
+/** The worker died, hung, or was replaced: no other code is allowed. */
 const TYPED = ["ok", "WORKER_EXITED", "WORKER_HUNG", "WORKER_REPLACED"];
 
 const LARGE = [

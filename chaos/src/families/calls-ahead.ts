@@ -19,11 +19,11 @@ import {
 import { end, lives, look, signal } from "../harness/process-table.ts";
 import type { Stage } from "../harness/stage.ts";
 
-/** What is done to the calls of a round; what is left out is not done. */
+/** The disturbances of a round; those that are left out do not happen. */
 interface Storm extends Partial<Omit<StormWanted, "seed">> {
 	/** Workers are killed and stopped from outside, too. */
 	readonly outside?: boolean;
-	/** The host is killed when so many calls have ended. */
+	/** The host is killed when this many calls have ended. */
 	readonly hostDiesAfter?: number;
 }
 
@@ -52,7 +52,7 @@ const STORMS: readonly (Storm & { name: string; selected?: number })[] = [
 		...atEachStep("kill"),
 	},
 	{
-		name: "workers are stopped and go on, at each step of the next call",
+		name: "workers are stopped and continued, at each step of the next call",
 		selected: 1,
 		...atEachStep("stop"),
 	},
@@ -73,7 +73,7 @@ const STORMS: readonly (Storm & { name: string; selected?: number })[] = [
 		calls: 4_000,
 	},
 	{
-		name: "calls are taken back as they are aborted",
+		name: "calls are taken back when their callers abort them",
 		size: 1,
 		aborted: 0.1,
 	},
@@ -83,12 +83,12 @@ const STORMS: readonly (Storm & { name: string; selected?: number })[] = [
 		urgent: 0.1,
 	},
 	{
-		name: "calls are taken back by a worker with nothing to do",
+		name: "calls are taken back by an idle worker",
 		strikes: [inTool("compute", 0.4)],
 		every: 1,
 	},
 	{
-		name: "calls are taken back from behind a slow one, asleep, computing or in C",
+		name: "calls that wait behind a slow one are taken back; the slow one sleeps, computes or is in C code",
 		strikes: [inTool("sleep", 20), inTool("compute", 20), inTool("hang", 20)],
 		every: 100,
 	},
@@ -102,7 +102,7 @@ const STORMS: readonly (Storm & { name: string; selected?: number })[] = [
 ];
 
 export const callsAhead: readonly ChaosCase[] = family(
-	"calls sent ahead: each settles once, none begins that ended as not run, none begins twice",
+	"calls sent ahead: each settles once, a call that ended as not run never begins, none begins twice",
 	[GUARD],
 	STORMS.flatMap(({ name, selected, ...storm }) =>
 		(["framed", "grpc"] as const).map((transport) => ({
@@ -199,7 +199,7 @@ async function disturb(
 	}
 }
 
-/** @throws Error when the round did not bring about what it is about. */
+/** @throws Error if the round did not create its situation. */
 function assertHappened(notes: CallNotes, storm: StormWanted): void {
 	const { settled, struck } = notes;
 	const last = settled.at(-1);
@@ -212,7 +212,7 @@ function assertHappened(notes: CallNotes, storm: StormWanted): void {
 		...unless((last?.sentAhead ?? 0) > settled.length / 20, "sent ahead"),
 		...unless((last?.takenBack ?? 0) > 0, "taken back"),
 		...unless(storm.aborted === 0 || ended("CALL_ABORTED") > 0, "aborted"),
-		// A pool that says "maybe" of everything never lies.
+		// A pool that always says "maybe" would never be wrong, so that is checked too.
 		...unless(ended("ok") > settled.length / 2, "half of all ended well"),
 	];
 	if (missing.length > 0)

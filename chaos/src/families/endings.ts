@@ -30,7 +30,7 @@ const ENDS: readonly (readonly [ProgramEnd, name: string, HostExit])[] = [
 ];
 
 export const endings: readonly ChaosCase[] = family(
-	"the host ends in another way",
+	"the host ends in other ways",
 	[ALONE, GUARD],
 	[
 		...[
@@ -50,7 +50,7 @@ export const endings: readonly ChaosCase[] = family(
 			round: (stage: Stage) => endsWith(stage, exit, end),
 		})),
 		{
-			name: "two signals, each drawn, up to 300 ms apart, workers that ignore SIGTERM; the time is from the second",
+			name: "two random signals, up to 300 ms apart, workers that ignore SIGTERM; the time is from the second",
 			rounds: 20,
 			selected: 1,
 			// A second signal ends everything at once.

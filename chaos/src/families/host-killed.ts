@@ -200,7 +200,7 @@ setInterval(() => held, 2 ** 30);
 `;
 const WORKER = "snakepit_bridge.bridge.worker";
 const PYTHONS = [
-	{ name: "a Python that has imported nothing", modules: [] },
+	{ name: "a Python that has not imported anything", modules: [] },
 	{
 		name: "a Python with what a worker imports for the framed transport",
 		modules: [WORKER, "snakepit_bridge.bridge.framed_transport.server"],
@@ -221,7 +221,7 @@ const PYTHONS = [
  * be notified; for workers the time from the signal to their end.
  */
 export const kernelLimit: readonly ChaosCase[] = family(
-	"the limit: SIGKILL of a program that does nothing, until its pipe is closed",
+	"the limit: SIGKILL of an idle program, until its pipe is closed",
 	[ALONE],
 	[
 		...[0, 100, 500, 1_000, 2_000].map((ballastMb) => ({

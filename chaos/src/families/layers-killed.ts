@@ -14,7 +14,7 @@ import { end, look, type SeenProcess } from "../harness/process-table.ts";
 import type { Stage } from "../harness/stage.ts";
 import { preloadedHostKilled } from "./host-killed.ts";
 
-/** How far two kills are apart at most: the second falls into what the first one set off. */
+/** The longest time between two kills: the second falls into the reaction to the first. */
 const APART_MS = 30;
 const SIZE = 2;
 const PRELOADED = 4;
@@ -105,7 +105,7 @@ async function killSome(
 	// The host lives: what it lost ends, and is replaced. Then it is killed too.
 	const kept = chosen.some((party) => party.endsWith("guard"))
 		? 0
-		: // Whose daemon that was, nothing knows any more: it ends with the host.
+		: // Nothing knows any more which worker started the daemon: it ends with the host.
 			SIZE - Number(chosen.includes("worker") && role !== "forgotten");
 	const clean = await stage.witness.until(
 		() => stage.witness.living(role).length <= kept,

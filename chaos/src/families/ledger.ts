@@ -36,7 +36,7 @@ const onDisk = (name: string, round: (stage: Stage) => Promise<RoundOutcome>) =>
 	({ name, rounds: 3, unavailable: mountsUnavailable, round }) as const;
 
 export const damagedLedger: readonly ChaosCase[] = family(
-	"a ledger that is damaged, locked, read-only or full",
+	"the ledger is damaged, locked, read-only or full",
 	[GUARD],
 	[
 		...(
@@ -53,7 +53,7 @@ export const damagedLedger: readonly ChaosCase[] = family(
 			round: (stage: Stage) => startOn(stage, damage),
 		})),
 		{
-			name: "a stranger holds the file of a dead run: the pool is up, the run is spared; the time is until the pool is up",
+			name: "another program holds the file of a dead run: the pool starts, the run is spared; the time is until the pool has started",
 			rounds: 5,
 			target: { maxMs: 1_000 },
 			round: lockedRun,
@@ -109,7 +109,7 @@ const DAMAGES: Readonly<Record<string, Damage>> = {
 };
 
 export const ledgerFromOutside: readonly ChaosCase[] = family(
-	"a ledger that is damaged from outside while its host lives",
+	"the ledger is damaged from outside while its host lives",
 	[GUARD],
 	Object.entries(DAMAGES).flatMap(([what, damage]) => [
 		{

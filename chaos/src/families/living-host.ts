@@ -16,7 +16,7 @@ import { end, everyProcess, lives } from "../harness/process-table.ts";
 import type { Stage } from "../harness/stage.ts";
 
 const SIZE = 2;
-/** Long enough for everything that looks at its parent now and then. */
+/** Long enough for every periodic check of a parent. */
 const WATCHED_MS = 3_000;
 const ENDED_MS = 5_000;
 const DAY_MS = 86_400_000;
@@ -25,7 +25,7 @@ const QUICK = { heartbeat: { intervalMs: 100, hungAfterMs: 1_000 } };
 const program = (name: string): string =>
 	fileURLToPath(new URL(`../../programs/${name}`, import.meta.url));
 
-/** Happens to a host that lives: its workers must not be ended for it. */
+/** Happens to a living host: its workers must not be ended because of it. */
 interface Spell {
 	readonly name: string;
 	readonly seconds: number;
@@ -41,7 +41,7 @@ interface Spell {
 const SPELLS: readonly Spell[] = [
 	{ name: "the host is stopped", seconds: 60, selected: 1, cast: stop },
 	{
-		name: "the host is stopped while results are on their way",
+		name: "the host is stopped while results are in transit",
 		seconds: 70,
 		cast: async (host, ms, { chance }) => {
 			host.call("large_result", { megabytes: 8 }, 0, 40);
@@ -74,7 +74,7 @@ const SPELLS: readonly Spell[] = [
 		cast: jump,
 	},
 	{
-		name: "suspended: host, workers and protections stop, the clock is later when they go on",
+		name: "suspended: host, workers and protections stop, and the clock has advanced when they continue",
 		seconds: 60,
 		selected: 1,
 		setting: jumping(600_000),
@@ -90,7 +90,7 @@ const SPELLS: readonly Spell[] = [
 ];
 
 export const falseKills: readonly ChaosCase[] = family(
-	"a host that lives is not judged dead, nor its workers hung",
+	"a living host is not judged dead, and its workers are not judged hung",
 	[GUARD],
 	[
 		...SPELLS.map((spell) => ({
@@ -112,7 +112,7 @@ export const falseKills: readonly ChaosCase[] = family(
 );
 
 export const settings: readonly ChaosCase[] = family(
-	"where the host runs: nothing ends itself, and SIGKILL leaves nothing",
+	"places in which the host runs: no worker ends by mistake, and SIGKILL leaves nothing",
 	[GUARD, BOTH],
 	[
 		{
@@ -146,7 +146,7 @@ export const settings: readonly ChaosCase[] = family(
 	})),
 );
 
-/** A worker that was ended, or replaced, was ended falsely: nothing was wrong with any. */
+/** Any worker that was ended or replaced was ended by mistake: all were healthy. */
 async function endure(
 	stage: Stage,
 	{ cast, setting }: Spell,

@@ -50,7 +50,7 @@ export const nextStart: readonly ChaosCase[] = [
 		[ALONE],
 		[
 			{
-				name: "the kernel gives a worker's pid to a stranger, in a private pid namespace",
+				name: "the kernel gives a worker's pid to a foreign process, in a private pid namespace",
 				rounds: 20,
 				parallel: 2,
 				selected: 1,
@@ -64,16 +64,16 @@ export const nextStart: readonly ChaosCase[] = [
 					elsewhere: {},
 				},
 				{
-					name: "pid and start time are a stranger's, of another boot",
+					name: "pid and start time belong to a foreign process of another boot",
 					elsewhere: OTHER_BOOT,
 				},
 				{
-					name: "pid and start time are a stranger's, of another pid namespace",
+					name: "pid and start time belong to a foreign process of another pid namespace",
 					elsewhere: OTHER_NAMESPACE,
 					spared: "other_pid_namespace",
 				},
 				{
-					name: "pid and start time are a stranger's, of another machine",
+					name: "pid and start time belong to a foreign process of another machine",
 					elsewhere: OTHER_MACHINE,
 					spared: "other_machine",
 				},

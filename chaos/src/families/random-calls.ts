@@ -8,7 +8,7 @@ const TOOLS = fileURLToPath(
 const CALLS = 400;
 
 export const largeValues: readonly ChaosCase[] = family(
-	"large values arrive whole and stay as they are, whatever becomes of the calls around them",
+	"large values arrive complete and do not change, however the calls around them end",
 	[GUARD],
 	(["grpc", "framed"] as const).flatMap((transport) =>
 		[1, 3].map((callsPerWorker) => ({
@@ -21,7 +21,7 @@ export const largeValues: readonly ChaosCase[] = family(
 );
 
 export const randomLives: readonly ChaosCase[] = family(
-	"every call ends once and as it may, whatever is asked of pools at random",
+	"every call ends once, and in a way that is allowed, under random use of pools",
 	[GUARD],
 	[
 		{ pools: 2, generations: 1, calls: 80, selected: 1 },
@@ -53,7 +53,7 @@ async function callWithValues(
 	);
 	if (compared < CALLS / 4)
 		throw new Error(`Only ${compared} values were compared.`);
-	// Otherwise the round has not tested what it is about.
+	// Otherwise, the round has not tested its promise.
 	assertHappened(endings, ["CALL_TIMEOUT", "WORKER_EXITED"]);
 	return {
 		broken: wrong.map((what) => `Not as it was: ${what}.`),

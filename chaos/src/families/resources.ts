@@ -48,7 +48,7 @@ export const resources: readonly ChaosCase[] = family(
 			round: noDisk,
 		},
 		{
-			name: "shared memory is full: large values take the plain way, and worker and host live on",
+			name: "shared memory is full: large values are sent as messages, and worker and host continue",
 			unavailable: mountsUnavailable,
 			round: noSharedMemory,
 		},
@@ -77,7 +77,7 @@ async function noProcesses(stage: Stage): Promise<RoundOutcome> {
 	const parents = host.facts<{ pid: number }>("preload.started");
 	const forking = [host.pid, ...parents.map(({ pid }) => pid)];
 	for (const pid of forking) group.add(pid);
-	// They have the threads that they have, and not one process more.
+	// They keep their threads, but cannot start another process.
 	const threads = forking.map((pid) => vitalSigns(pid).threads);
 	group.limit(threads.reduce((sum, each) => sum + each));
 	await loseOne(host);

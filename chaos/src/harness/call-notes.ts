@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { mostBegins, type SettledCall } from "../../programs/calls-ahead.ts";
 
-/** What hosts and workers wrote down of calls, where it outlives them. */
+/** Notes of hosts and workers about calls, in files that outlive them. */
 export interface CallNotes {
 	/** The number of each call that a tool began, once for every time. */
 	readonly began: readonly number[];
@@ -27,7 +27,7 @@ export function readNotes(directory: string): CallNotes {
 	};
 }
 
-/** Where what callers got contradicts what tools began, each a sentence. */
+/** Contradictions between the results of callers and the journal of tools, each a sentence. */
 export function contradictions({
 	began,
 	settled,

@@ -211,7 +211,7 @@ export class HostProcess {
 	}
 
 	/**
-	 * Has the host carry out an order. It need not be awaited.
+	 * Makes the host carry out an order. It need not be awaited.
 	 *
 	 * @throws OrderError when the order failed in the host.
 	 */
