@@ -23,7 +23,8 @@ export interface Protection {
 	/** Checks whether it can work on this machine. Leaves nothing running. Never rejects. */
 	inspect(): Promise<LayerReport>;
 	/**
-	 * Called once per run, while the run is opened and before its first worker starts.
+	 * Called once per run, while the run is opened and before its first worker starts. One that does not settle within
+	 * 60 s counts as not available; an engagement that comes later is released.
 	 *
 	 * @throws Error that says why it is not available, and what to do. Nothing may be left then.
 	 */
@@ -60,7 +61,10 @@ export interface Engagement {
 	watch?(worker: WatchedWorker): void;
 	/** Called when a worker has ended. Never throws. */
 	unwatch?(incarnation: string): void;
-	/** Called when the run was closed. Resolves when no process of the protection is left. Never rejects. */
+	/**
+	 * Called when the run was closed. Resolves when no process of the protection is left; the run waits 10 s for that. Never
+	 * rejects.
+	 */
 	release(): Promise<void>;
 }
 

@@ -1,6 +1,10 @@
 import { beforeEach, expect, test } from "vitest";
 import { StartError } from "../../src/errors.ts";
-import type { Protection, WatchedWorker } from "../../src/protection.ts";
+import type {
+	Engagement,
+	Protection,
+	WatchedWorker,
+} from "../../src/protection.ts";
 import { Engagements } from "../../src/run/engagements.ts";
 import { type VirtualWorld, virtualWorld } from "../../src/testing.ts";
 
@@ -108,4 +112,52 @@ test("one that insists keeps the run from opening, with the reason", async () =>
 	expect(error).toBeInstanceOf(StartError);
 	expect(error).toMatchObject({ code: "PROTECTION_UNAVAILABLE", cause });
 	expect(error.message).toContain("There is no python3.");
+});
+
+test("one that never answers holds neither the opening nor the end of a run, and is released when it comes late", async () => {
+	const coming = Promise.withResolvers<Engagement>();
+	const late = protection("a", { engage: () => coming.promise });
+	const stuck = protection("b", {
+		engage: async () => ({ release: () => new Promise(() => {}) }),
+	});
+	const { clock, events } = virtual;
+	await clock.advanceUntil(engagements.engage([late, stuck]));
+	expect(events.of("protection.unavailable")).toMatchObject([
+		{
+			protection: "a",
+			reason: "Its engage() did not settle within 60000 ms.",
+		},
+	]);
+	coming.resolve({ release: async () => void messages.push("a released") });
+	await clock.advance(0);
+	expect(messages).toEqual(["a released"]);
+	await clock.advanceUntil(engagements.release());
+	expect(events.of("listener.threw")).toMatchObject([{ of: "b.release" }]);
+});
+
+test("one that throws where it must not is reported, and the others go on", async () => {
+	const throwing = (): never => {
+		throw new Error("on purpose");
+	};
+	const bad = protection("a", {
+		engage: async () => ({
+			...{ watch: throwing, unwatch: throwing },
+			release: () => Promise.reject(new Error("on purpose")),
+		}),
+	});
+	await engagements.engage([bad, protection("b")]);
+	engagements.watch(worker("w1"));
+	engagements.unwatch("w1");
+	await engagements.release();
+	expect(messages).toEqual([
+		"b engaged",
+		"b watches w1",
+		"b leaves w1",
+		"b released",
+	]);
+	expect(virtual.events.of("listener.threw").map(({ of }) => of)).toEqual([
+		"a.watch",
+		"a.unwatch",
+		"a.release",
+	]);
 });
