@@ -35,6 +35,8 @@ export type RegistryView = Pick<
 	"runId" | "state" | "record" | "list" | "living" | "lookup" | "statistics"
 >;
 
+// `keyof Tools &` has the compiler list the names where one is wrong, instead of the name of the type.
+
 /** Takes calls: a pool, or one of its sessions. */
 export interface ToolCaller<
 	Tools extends ToolMap = UntypedTools,
@@ -48,7 +50,7 @@ export interface ToolCaller<
 	 *   the call, had no worker for it in time, or was closed; CallTimeoutError; CallAbortedError; WorkerLostError the worker
 	 *   died during the call; OptionsError.
 	 */
-	execute<Command extends AnswerCommandOf<Tools>>(
+	execute<Command extends keyof Tools & AnswerCommandOf<Tools>>(
 		command: Command,
 		...given: CallParametersOf<Tools, Command>
 	): Promise<ResultOf<Tools, Command>>;
@@ -60,7 +62,7 @@ export interface ToolCaller<
 	 *
 	 * @throws the same errors as `execute`, while you iterate.
 	 */
-	stream<Command extends StreamCommandOf<Tools>>(
+	stream<Command extends keyof Tools & StreamCommandOf<Tools>>(
 		command: Command,
 		...given: CallParametersOf<Tools, Command>
 	): CallStream<ChunkOf<Tools, Command>, StreamResultOf<Tools, Command>>;
@@ -123,7 +125,7 @@ export interface Pool<Tools extends ToolMap = UntypedTools, Client = unknown>
 	 * @throws OptionsError at once; while you iterate, the errors of `execute`, what the input throws, and CallAbortedError
 	 *   when `signal` aborts.
 	 */
-	map<Command extends AnswerCommandOf<Tools>>(
+	map<Command extends keyof Tools & AnswerCommandOf<Tools>>(
 		command: Command,
 		items: Items<ArgsOf<Tools, Command>>,
 		options?: MapOptions,
