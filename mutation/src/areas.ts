@@ -50,7 +50,6 @@ export const LEFT_OUT: readonly string[] = [
 	"reaping",
 	"run-options",
 	"signals",
-	"spoken-events",
 	"threads",
 	"worker-lifeline",
 ].map((name) => `**/${name}.test.ts`);

@@ -110,7 +110,7 @@ function queueSnapshot(
 	);
 	return {
 		waiting,
-		limit: left(limit, 0),
+		limit,
 		counted: waits.length,
 		oldestMs: waits.length === 0 ? null : nowMs - oldest,
 		why: null,

@@ -20,6 +20,8 @@ export interface VirtualPool<Tools extends ToolMap = UntypedTools>
 	readonly pool: Pool<Tools>;
 	/** Opens it, and ends it with the program, as its run does. */
 	readonly life: OwnedPool["life"];
+	/** As those see it who look at its run from another process. */
+	readonly visible: OwnedPool["visible"];
 	readonly adapter: ScriptedAdapter;
 	/** Closes the pool while time passes. */
 	close(options?: Parameters<Pool["close"]>[0]): Promise<void>;
@@ -54,7 +56,7 @@ export function closedVirtualPool<Tools extends ToolMap = UntypedTools>(
 		virtual.clock.wall.bind(virtual.clock),
 	);
 	const world = { ...virtual.world, emit: hub.emit };
-	const { pool, life } = makePool({
+	const { pool, life, visible } = makePool({
 		options,
 		world,
 		hub,
@@ -91,6 +93,7 @@ export function closedVirtualPool<Tools extends ToolMap = UntypedTools>(
 		...virtual,
 		pool,
 		life,
+		visible,
 		adapter,
 		close: async (closing) => {
 			const closed = pool.close(closing);
