@@ -58,8 +58,8 @@ function workerSnapshot(
 		...view,
 		pid: pid ?? null,
 		place: view.place ?? null,
+		// In the order in which they began.
 		running: running
-			.toSorted((a, b) => a.startedMs - b.startedMs)
 			.slice(0, MOST_SHOWN)
 			.map(({ startedMs, caller, sessionId, failed, ...call }) => ({
 				...call,

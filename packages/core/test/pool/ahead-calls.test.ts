@@ -1,7 +1,12 @@
 import { expect, test } from "vitest";
 import type { AttemptInstrument, Instrument } from "../../src/instrument.ts";
 import { type ScriptedCall, scripts } from "../../src/testing.ts";
-import { type VirtualPool, virtualPool } from "./virtual-pool.ts";
+import {
+	closedVirtualPool,
+	overConnections,
+	type VirtualPool,
+	virtualPool,
+} from "./virtual-pool.ts";
 
 type Target = VirtualPool["pool"];
 
@@ -169,4 +174,85 @@ test("a call that asks for something has begun, whatever the host knew", async (
 	);
 	expect(await fourCalls(opened)).toEqual([2, 3, 4, 5]);
 	await opened.close();
+});
+
+test("an urgent call runs before less urgent ones that wait in a worker: they are taken back", async () => {
+	const order: unknown[] = [];
+	const work = (call: ScriptedCall): unknown => {
+		order.push(call.args);
+		return scripts.work({ ...call, args: 0.2 });
+	};
+	const { pool, clock, adapter, close } = await quickPool(work);
+	order.length = 0;
+	const calls = ["first", "second", "third"].map((name) =>
+		pool.execute("work", name),
+	);
+	expect(adapter.workers[0]?.mostCallsWaiting).toBe(2);
+	calls.push(pool.execute("work", "urgent", { priority: 1 }));
+	await clock.advance(100);
+	await Promise.all(calls);
+	expect(order).toEqual(["first", "urgent", "second", "third"]);
+	await close();
+});
+
+test("calls that wait in a worker move to one that has nothing to do any more", async () => {
+	const ranOn: string[] = [];
+	const work = (call: ScriptedCall): unknown => {
+		ranOn.push(call.worker.slot.workerId);
+		const args = call.worker.slot.workerId === "scripted-0" ? 0.9 : 0.1;
+		return scripts.work({ ...call, args });
+	};
+	const { pool, clock, adapter, close } = await quickPool(work, {}, 2);
+	const warm = [1, 2].map(() => pool.execute("work"));
+	await clock.advance(10);
+	await Promise.all(warm);
+	ranOn.length = 0;
+	const calls = Array.from({ length: 10 }, () => pool.execute("work"));
+	for (const { mostCallsWaiting } of adapter.workers)
+		expect(mostCallsWaiting).toBe(4);
+	await clock.advance(100);
+	await Promise.all(calls);
+	const slow = ranOn.filter((id) => id === "scripted-0").length;
+	expect(slow).toBeLessThan(5);
+	await close();
+});
+
+test("the wait of a call counts from its beginning, also when it goes on in a worker", async () => {
+	const { pool, clock, events, close } = await quickPool(scripts.work);
+	pool.pause();
+	const calls = [1, 2, 3].map(() => pool.execute("work", 0));
+	await clock.advance(100);
+	pool.resume();
+	await clock.advance(100);
+	await Promise.all(calls);
+	expect(
+		events
+			.of("call.dispatched")
+			.slice(-3)
+			.map(({ waitedMs }) => Math.round(waitedMs)),
+	).toEqual([100, 100, 100]);
+	await close();
+});
+
+test("a call that is answered before its turn waits no more", async () => {
+	const scene = closedVirtualPool({
+		commands: { work: scripts.work },
+		ahead: { gapMs: 0 },
+	});
+	const { pool, life, adapter, clock, close } = scene;
+	overConnections(adapter, (connection) => ({
+		execute: (command, args, options) =>
+			args === "early"
+				? Promise.resolve("answer")
+				: connection.execute(command, args, options),
+	}));
+	await Promise.all([life.open(), clock.advance(0)]);
+	await clock.advanceUntil(pool.execute("work", 0));
+	const first = pool.execute("work", 1);
+	const early = pool.execute("work", "early");
+	expect(pool.statistics().calls.waiting).toBe(1);
+	expect(await early).toBe("answer");
+	expect(pool.statistics().calls).toMatchObject({ waiting: 0, running: 1 });
+	await clock.advanceUntil(first);
+	await close();
 });

@@ -1,7 +1,9 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
+import { NOT_BEGUN } from "../../src/adapter.ts";
 import type { Pool, PoolSession } from "../../src/pool/pool-interface.ts";
-import { scripts } from "../../src/testing.ts";
+import { type ScriptedCall, scripts } from "../../src/testing.ts";
 import {
 	closedVirtualPool,
 	outcome,
@@ -59,6 +61,104 @@ test("a full queue refuses one more, and says how full it is", async () => {
 	);
 	await close({ manner: "forced" });
 	await Promise.all(waiting);
+});
+
+test("a full queue refuses the call of a session as any other", async () => {
+	const { pool, close } = await virtualPool(
+		{ commands: { hang: scripts.hang } },
+		{ queue: { limit: 0 } },
+	);
+	const running = outcome(pool.execute("hang"));
+	expect(await outcome(pool.session().execute("hang"))).toMatchObject({
+		code: "QUEUE_FULL",
+		ran: "no",
+	});
+	await close({ manner: "forced" });
+	await running;
+});
+
+test("a call that its worker gave back, because it did not begin it, is made again, which is no other attempt", async () => {
+	const scene = closedVirtualPool({ commands: { echo: scripts.echo } });
+	const { pool, life, adapter, clock, events, close } = scene;
+	let given = 0;
+	overConnections(adapter, (connection) => ({
+		execute: (...call) =>
+			given++ === 0 ? Promise.resolve(NOT_BEGUN) : connection.execute(...call),
+	}));
+	await Promise.all([life.open(), clock.advance(0)]);
+	expect(await clock.advanceUntil(pool.execute("echo", 7))).toBe(7);
+	expect(given).toBe(2);
+	expect(events.of("call.settled")).toMatchObject([{ attempts: 1 }]);
+	await close();
+	events.assertPaired();
+});
+
+test("a worker is told how much of its call's time is left", async () => {
+	const { pool, clock, close } = await virtualPool({
+		commands: {
+			work: scripts.work,
+			left: ({ timeoutMs }: ScriptedCall) => timeoutMs,
+		},
+	});
+	const busy = pool.execute("work", 300);
+	const left = pool.execute("left", 1, { timeoutMs: 1_000 });
+	await clock.advanceUntil(busy);
+	expect(await left).toBe(700);
+	await close();
+});
+
+test("a signal keeps nothing of the calls that are over, nor does the clock", async () => {
+	const { pool, clock, close } = await virtualPool({
+		commands: { echo: scripts.echo },
+	});
+	const { signal } = new AbortController();
+	const timers = clock.pending();
+	const settings = { signal, timeoutMs: 60_000, queueTimeoutMs: 60_000 };
+	await Promise.all([1, 2, 3].map((n) => pool.execute("echo", n, settings)));
+	expect(getEventListeners(signal, "abort")).toEqual([]);
+	expect(clock.pending()).toBe(timers);
+	await close();
+});
+
+test("statistics say how long calls waited and ran", async () => {
+	const { pool, clock, close } = await virtualPool({
+		commands: { work: scripts.work },
+	});
+	await clock.advanceUntil(
+		Promise.all([pool.execute("work", 100), pool.execute("work", 300)]),
+	);
+	const { queueWait, run, total } = pool.statistics();
+	const rounded = ({ count, minMs, meanMs, maxMs }: typeof run) =>
+		[count, minMs, meanMs, maxMs].map(Math.round);
+	expect(rounded(queueWait)).toEqual([2, 0, 50, 100]);
+	expect(rounded(run)).toEqual([2, 100, 200, 300]);
+	expect(rounded(total)).toEqual([2, 100, 250, 400]);
+	await close();
+});
+
+test("a second close that is not forced waits for the calls as the first one does", async () => {
+	const { pool, clock } = await virtualPool({
+		commands: { work: scripts.work },
+	});
+	const call = pool.execute("work", 5_000);
+	const closed = pool.close();
+	await clock.advance(10);
+	// What `await using` calls.
+	const again = pool[Symbol.asyncDispose]();
+	await clock.advanceUntil(Promise.all([call, closed, again]));
+});
+
+test("what an adapter notes while it prepares is an event, and nothing where it has no notes", async () => {
+	for (const notes of [undefined, () => ["a page is older than its program"]]) {
+		const scene = closedVirtualPool({ commands: {} });
+		const { life, adapter, clock, events, close } = scene;
+		Object.assign(adapter, { notes });
+		await Promise.all([life.open(), clock.advance(0)]);
+		expect(events.of("pool.adapter_noted").map(({ note }) => note)).toEqual(
+			notes?.() ?? [],
+		);
+		await close();
+	}
 });
 
 test("a call that waits too long for a worker never ran", async () => {
@@ -215,6 +315,20 @@ test("a misused option is refused before the call begins", async () => {
 	expect(await outcome(pool.execute("", 1))).toMatchObject({
 		code: "INVALID_OPTION",
 	});
+	for (const options of [
+		{ input: "a text" },
+		{ input: null },
+		{ input: {} },
+		{ traceContext: null },
+		{ traceContext: "a text" },
+		{ traceContext: { traceparent: 1 } },
+	] as readonly object[])
+		expect(await outcome(pool.execute("x", 1, options))).toMatchObject({
+			code: "INVALID_OPTION",
+		});
+	expect(() => pool.session({ affinity: "loose" as never })).toThrow(
+		/"affinity" must be/,
+	);
 	await close();
 });
 

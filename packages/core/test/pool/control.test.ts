@@ -136,6 +136,28 @@ test("restart kills a worker and starts it at once; the calls of others go on", 
 	events.assertPaired();
 });
 
+test("a budget that is spent again after a restart is reported again", async () => {
+	let isBroken = true;
+	const { pool, clock, adapter, events, close } = await virtualPool(
+		{
+			commands,
+			boot: (process, attempt) =>
+				isBroken && attempt > 1 ? process.exit(3) : undefined,
+		},
+		{ start: { maxRestarts: 3, backoffMs: 100 } },
+	);
+	adapter.living()[0]?.crash();
+	await clock.advance(10_000);
+	expect(events.of("pool.restart_budget_spent")).toHaveLength(1);
+	isBroken = false;
+	await clock.advanceUntil(pool.restart("scripted-0"));
+	isBroken = true;
+	adapter.living()[0]?.crash();
+	await clock.advance(10_000);
+	expect(events.of("pool.restart_budget_spent")).toHaveLength(2);
+	await close();
+});
+
 test("restart clears the restart budget: a pool that had given up starts all its workers again", async () => {
 	let isBroken = false;
 	const { pool, clock, adapter, events, close } = await virtualPool(

@@ -127,6 +127,34 @@ test("a crash loop backs off, spends its budget, reports it, and tries again whe
 	events.assertPaired();
 });
 
+test("with no worker at all, calls wait for three failed starts in a row, whatever the budget allows", async () => {
+	const { pool, clock, adapter, close, events } = await virtualPool(
+		{
+			commands,
+			connect: ({ number }) =>
+				number % 3 === 0 || number > 6 ? undefined : connectFails()(),
+		},
+		{ size: { min: 0, max: 1 } },
+	);
+	// Two starts fail, and two more after the first worker has died.
+	for (const call of [1, 2]) {
+		expect(await clock.advanceUntil(pool.execute("echo", call))).toBe(call);
+		adapter.living()[0]?.crash();
+		await clock.advance(60_000);
+	}
+	expect(events.of("worker.start_failed")).toHaveLength(4);
+	await close();
+	const hopeless = await virtualPool(
+		{ commands, connect: connectFails("no model") },
+		{ size: { min: 0, max: 1 } },
+	);
+	const call = outcome(hopeless.pool.execute("echo", 1));
+	await hopeless.clock.advanceUntil(call);
+	expect(await call).toMatchObject({ code: "CONNECT_FAILED", ran: "no" });
+	expect(hopeless.events.of("worker.start_failed")).toHaveLength(3);
+	await hopeless.close();
+});
+
 test("a pool whose first worker cannot start rejects with its reason and leaves nothing", async () => {
 	const { life, clock, host, registry, events } = closedVirtualPool(
 		{ connect: connectFails("wrong number") },

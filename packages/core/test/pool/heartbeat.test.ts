@@ -44,6 +44,33 @@ test("health and a forced ping can be asked for", async () => {
 	await close();
 });
 
+test("a forced ping asks the worker that has the id now, and not the one that it replaced", async () => {
+	const asked: number[] = [];
+	const { pool, clock, close } = await virtualPool(
+		{
+			commands: { work: scripts.work },
+			ping: ({ number, callsRunning }) => {
+				asked.push(number);
+				return { callsRunning };
+			},
+		},
+		{ heartbeat: { intervalMs: 3_600_000 } },
+	);
+	const call = pool.execute("work", 10_000);
+	await clock.advance(1);
+	const recycled = pool.recycle("scripted-0");
+	await clock.advance(100);
+	expect(pool.workers().map(({ state }) => state)).toEqual([
+		"draining",
+		"ready",
+	]);
+	asked.length = 0;
+	await pool.ping("scripted-0");
+	expect(asked).toEqual([2]);
+	await clock.advanceUntil(Promise.all([call, recycled]));
+	await close();
+});
+
 test("a forced ping holds the program open until it is over, a heartbeat does not", async () => {
 	const answers = [Promise.withResolvers<{ callsRunning: number }>()];
 	const { pool, host, clock, close } = await virtualPool(

@@ -221,3 +221,14 @@ test("what is followed can be looked at: states, load, memory and processor time
 	]);
 	await close();
 });
+
+test("an instrument may leave out whatever it does not need", async () => {
+	const bare: Instrument = { attach: () => ({ hear: () => {} }) };
+	const { pool, events, close } = await virtualPool(
+		{ commands: { echo: scripts.echo } },
+		{ instruments: [bare] },
+	);
+	expect(await pool.execute("echo", 1)).toBe(1);
+	await close();
+	expect(events.of("listener.threw")).toEqual([]);
+});

@@ -258,6 +258,7 @@ describe("what another process sees of a queue", () => {
 			byPriority: [],
 			byCommand: [],
 		});
+		await clock.advance(1_000);
 		leave(pool.execute("hang"));
 		leave(pool.execute("echo", 1, { priority: 1 }));
 		await clock.advance(300);

@@ -172,3 +172,44 @@ test("an adapter that cannot watch its program has the pool closed", async () =>
 	await refused;
 	expect(host.living()).toEqual([]);
 });
+
+test("a reload waits for no pause between starts, and what failed before it counts no more", async () => {
+	const scene = await watched({ start: { backoffMs: 10_000 } });
+	const { pool, clock, adapter, events, close, reload, program } = scene;
+	program.state = "broken";
+	adapter.living()[0]?.crash();
+	await clock.advance(100);
+	expect(events.of("worker.start_failed").length).toBeGreaterThan(0);
+	expect(pool.workers()).toEqual([]);
+	program.state = "whole";
+	const reloaded = reload();
+	await clock.advance(1);
+	expect(await reloaded).toBeUndefined();
+	expect(pool.workers()).toMatchObject([{ state: "ready" }]);
+	// As after any first crash.
+	adapter.living()[0]?.crash();
+	await clock.advance(1);
+	expect(pool.workers()).toMatchObject([{ state: "ready" }]);
+	await close();
+});
+
+test("an adapter waits on the clock of its pool before it reloads", async () => {
+	let reloadable: ReloadablePool | undefined;
+	const scene = closedVirtualPool({ commands });
+	const { adapter, life, clock, close } = scene;
+	Object.assign(adapter, {
+		watch: (pool: ReloadablePool) => {
+			reloadable = pool;
+			return () => {};
+		},
+	});
+	await Promise.all([life.open(), clock.advance(0)]);
+	const done: string[] = [];
+	reloadable?.after(100, () => done.push("changed"));
+	reloadable?.after(100, () => done.push("cancelled")).cancel();
+	await clock.advance(99);
+	expect(done).toEqual([]);
+	await clock.advance(1);
+	expect(done).toEqual(["changed"]);
+	await close();
+});

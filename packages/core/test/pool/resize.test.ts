@@ -261,3 +261,38 @@ test.each([
 		await close();
 	},
 );
+
+test("a pool that becomes smaller keeps the worker that a strict session needs, and not one that is idle", async () => {
+	const { pool, clock, close } = await virtualPool({ commands }, { size: 2 });
+	const session = pool.session({ affinity: "strict" });
+	const [, home] = await clock.advanceUntil(
+		Promise.all([pool.execute("whoami"), session.execute("whoami")]),
+	);
+	expect(pool.workers()[1]?.incarnation).toBe(home);
+	pool.resize({ min: 1, max: 1 });
+	await clock.advance(20_000);
+	expect(pool.workers()).toMatchObject([{ incarnation: home }]);
+	await close();
+});
+
+test("a worker that is too many, and stays for a strict session, gets no successor when it is worn", async () => {
+	const { pool, clock, events, close } = await virtualPool(
+		{ commands },
+		{ size: 2, recycle: { afterMs: 60_000 } },
+	);
+	const sessions = [1, 2].map(() => pool.session({ affinity: "strict" }));
+	await clock.advanceUntil(
+		Promise.all(sessions.map((session) => session.execute("whoami"))),
+	);
+	pool.resize({ min: 1, max: 1 });
+	for (const session of sessions) {
+		await clock.advance(1);
+		await clock.advanceUntil(session.execute("whoami"));
+	}
+	sessions[0]?.close();
+	await clock.advance(120_000);
+	const started = events.of("worker.starting").map(({ workerId }) => workerId);
+	expect(started.filter((id) => id === "scripted-1")).toHaveLength(1);
+	expect(started.length).toBeGreaterThan(2);
+	await close();
+});

@@ -137,7 +137,10 @@ describe("a call that pauses", () => {
 	test("ends at once when it is aborted, and is not made again", async () => {
 		const { abort, call, clock, close, events } = await paused();
 		abort.abort();
-		expect(await call).toMatchObject({ code: "CALL_ABORTED", ran: "maybe" });
+		expect(await call).toMatchObject({
+			...{ code: "CALL_ABORTED", ran: "maybe" },
+			error: { message: expect.stringMatching(/^After 1 attempt: /) },
+		});
 		await clock.advance(10_000);
 		expect(events.of("call.dispatched")).toHaveLength(1);
 		await close();

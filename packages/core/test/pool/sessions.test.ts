@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { scripts } from "../../src/testing.ts";
+import { type ScriptedCall, scripts } from "../../src/testing.ts";
 import {
 	closedVirtualPool,
 	outcome,
@@ -255,4 +255,56 @@ test("calls that are outstanding when their session is closed keep its state to 
 	await clock.advance(10_000);
 	await closed;
 	events.assertPaired();
+});
+
+test("every worker that a session (hint) used forgets it when it is closed, also one that finishes other calls", async () => {
+	const { pool, clock, adapter, close } = await virtualPool(
+		{
+			commands: {
+				...commands,
+				remember: ({ worker, sessionId = "" }: ScriptedCall) =>
+					void worker.session(sessionId).set("key", 1),
+				work: scripts.work,
+			},
+		},
+		{ size: 2 },
+	);
+	const session = pool.session({ id: "s" });
+	await session.execute("remember");
+	const elsewhere = session.execute("work", 10);
+	await session.execute("remember");
+	await clock.advanceUntil(elsewhere);
+	const used = adapter.workers.filter(({ sessions }) => sessions.has("s"));
+	expect(used).toHaveLength(2);
+	const busy = [1, 2].map(() => pool.execute("work", 10_000));
+	const recycled = pool.recycle("scripted-0");
+	await clock.advance(100);
+	expect(pool.workers()[0]).toMatchObject({ state: "draining" });
+	session.close();
+	expect(used.map(({ sessions }) => sessions.has("s"))).toEqual([false, false]);
+	await clock.advanceUntil(Promise.all([...busy, recycled]));
+	await close();
+});
+
+test("no worker is told of the end of a session that was lost with another", async () => {
+	const told: string[] = [];
+	const scene = closedVirtualPool({ commands }, { size: 2 });
+	const { pool, life, adapter, clock, close } = scene;
+	overConnections(adapter, () => ({
+		endSession: (sessionId) => void told.push(sessionId),
+	}));
+	await Promise.all([life.open(), clock.advance(0)]);
+	const [lost, kept] = ["lost", "kept"].map((id) =>
+		pool.session({ id, affinity: "strict" }),
+	);
+	const home = await lost?.execute("whoami");
+	await kept?.execute("whoami");
+	adapter
+		.living()
+		.find(({ slot }) => slot.incarnation === home)
+		?.crash();
+	await clock.advance(1_000);
+	lost?.close();
+	expect(told).toEqual([]);
+	await close();
 });

@@ -35,6 +35,8 @@ test("a pool without a minimum starts its first worker for its first call", asyn
 	);
 	expect(pool.workers()).toHaveLength(0);
 	const call = pool.execute("echo", 1);
+	// In the very turn of its call.
+	expect(pool.workers()).toMatchObject([{ state: "starting" }]);
 	await clock.advance(10);
 	expect(await call).toBe(1);
 	expect(pool.workers()).toHaveLength(1);
@@ -183,4 +185,23 @@ test("a worn worker whose successor cannot be started works on, and further star
 	expect(events.of("worker.retiring")).toMatchObject([{ reason: "calls" }]);
 	await close();
 	events.assertPaired();
+});
+
+test("a worker that is worn again while its successor starts gets no second one", async () => {
+	const { pool, clock, close, events } = await virtualPool(
+		{
+			commands,
+			connect: ({ number, process }) =>
+				number > 1 ? process.sleep(1_000) : undefined,
+		},
+		{ recycle: { afterCalls: 1 } },
+	);
+	for (const call of [1, 2, 3]) {
+		expect(await pool.execute("echo", call)).toBe(call);
+		await clock.advance(10);
+	}
+	expect(events.of("worker.starting")).toHaveLength(2);
+	await clock.advance(5_000);
+	expect(pool.workers()).toHaveLength(1);
+	await close();
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { StartError } from "../../src/errors.ts";
 import type { SnakepitEvent } from "../../src/events.ts";
 import { SpokenEvents } from "../../src/pool/spoken-events.ts";
 
@@ -119,6 +120,43 @@ describe("the lines for one event", () => {
 			"[snakepit] The guard (pid 9) was lost: its middle process was ended by a signal. Its workers end with it, and Snakepit starts new ones.",
 		],
 		["a guard that there never was", noGuard, undefined],
+		[
+			"a watchdog that is lost",
+			{
+				...{ type: "protection.ended", wallMs: 0, protection: "watchdog" },
+				...{ pid: 9, exit: { kind: "code", code: 68 }, how: "lost" },
+				loss: "it failed",
+			},
+			undefined,
+		],
+		[
+			"a start that was withdrawn",
+			{
+				...{ ...ref, type: "worker.start_failed" },
+				error: new StartError({
+					...{ code: "START_WITHDRAWN", ran: "no" },
+					message: "Worker p-0 is not needed any more.",
+				}),
+			},
+			undefined,
+		],
+		[
+			"a reload of one file",
+			{
+				...{ type: "pool.reloaded", wallMs: 0, pool: "p", durationMs: 12.4 },
+				files: ["/project/tools.py"],
+			},
+			"[snakepit] Pool p replaced its workers after tools.py changed (12 ms).",
+		],
+		[
+			"a reload that failed, of three files",
+			{
+				...{ type: "pool.reload_failed", wallMs: 0, pool: "p" },
+				files: ["/project/tools.py", "/project/b.py", "c.py"],
+				error: new Error("invalid syntax"),
+			},
+			"[snakepit] Pool p keeps its old workers: no new one started after tools.py and 2 more changed. Snakepit tries again when you save.",
+		],
 	])("%s", (_, event, text) => {
 		expect(new SpokenEvents().textOf(event)).toBe(text);
 	});

@@ -48,6 +48,7 @@ test("a client that drains a pool gives its calls as long as it says", async () 
 	await clock.advance(699);
 	expect(pool.statistics().calls.running).toBe(1);
 	await clock.advanceUntil(drained);
+	expect(clock.now()).toBeLessThan(5_000);
 	expect(await call).toMatchObject({ code: "POOL_CLOSED" });
 });
 
@@ -75,11 +76,27 @@ test("a client that sends what no pool takes is told so", async () => {
 test("a client's call is answered once or with the items of its stream, whichever it is", async () => {
 	const { visible, close } = await virtualPool({ commands });
 	expect(await visible.call(given("echo", 7))).toBe(7);
+	expect(visible.look().calls).toMatchObject({ accepted: 1, failed: 0 });
 	// Refused at first, and known from then on.
 	expect(await visible.call(given("count", 3))).toEqual([0, 1, 2]);
 	expect(visible.look().calls).toMatchObject({ accepted: 3, failed: 1 });
 	expect(await visible.call(given("count", 2))).toEqual([0, 1]);
 	expect(visible.look().calls).toMatchObject({ accepted: 4, failed: 1 });
+	await close();
+});
+
+test("a client's call of a command that is described is made in the way it answers", async () => {
+	const { visible, adapter, close } = await virtualPool({ commands });
+	Object.assign(adapter, {
+		describe: async () =>
+			(["echo", "count"] as const).map((name) => ({
+				...{ name, description: "", argumentsSchema: {} },
+				shape: name === "echo" ? "unary" : "stream",
+			})),
+	} satisfies Pick<Adapter, "describe">);
+	expect(await visible.call(given("count", 2))).toEqual([0, 1]);
+	expect(await visible.call(given("echo", 7))).toBe(7);
+	expect(visible.look().calls).toMatchObject({ accepted: 2, failed: 0 });
 	await close();
 });
 
