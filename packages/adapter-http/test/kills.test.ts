@@ -75,7 +75,7 @@ describe("a worker", () => {
 		},
 	);
 
-	test("that answers nobody after a cancel is replaced in time", async () => {
+	test("that answers no request after a cancel is replaced in time", async () => {
 		const { pool, events } = await pooled({ command });
 		for await (const _busy of pool.stream("POST /busy")) break;
 		expect(await pool.execute("POST /echo", 1)).toEqual({ echoed: 1 });

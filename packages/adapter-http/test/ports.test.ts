@@ -49,7 +49,7 @@ describe.runIf(process.platform === "linux")("a worker on a port", () => {
 		expect(await pool.execute("POST /echo", 1)).toEqual({ echoed: 1 });
 	});
 
-	test("that a stranger has is not started, and nothing is sent to the stranger", async () => {
+	test("that another program has is not started, and nothing is sent to that program", async () => {
 		const { port, bytes } = await stranger();
 		const command = ["sh", "-c", `echo on port ${port}; exec sleep 1000`];
 		await expect(
@@ -64,7 +64,7 @@ describe.runIf(process.platform === "linux")("a worker on a port", () => {
 		expect(bytes()).toBe(0);
 	});
 
-	test("that a stranger took later is replaced, and nothing is sent to the stranger", async () => {
+	test("that another program took later is replaced, and nothing is sent to that program", async () => {
 		const { pool, events } = await pooled({
 			command: node("0"),
 			listen: { fromLine: /listening on (?<url>\S+)/ },

@@ -115,7 +115,7 @@ describe("a request", () => {
 		await ended;
 	});
 
-	test("that is no HTTP ends its connection", async () => {
+	test("that is not HTTP ends its connection", async () => {
 		const { socketPath } = await serve();
 		expect(await exchange(socketPath, "\0\0\0 hello\r\n\r\n")).toBe("");
 	});

@@ -21,7 +21,7 @@ function scene(tookMs: number) {
 	return { read, reader, lookEvery };
 }
 
-test("the process table is read every two seconds, however often somebody looks, and gives processors in use", () => {
+test("the process table is read every two seconds, however often clients ask, and gives the processors in use", () => {
 	const { read, reader, lookEvery } = scene(1);
 	expect(reader.latest().get("a-1")?.processors).toBeNull();
 	lookEvery(100, 100);

@@ -261,7 +261,7 @@ test("another listener that throws is counted", async () => {
 	await close();
 });
 
-test("an SDK that is shut down in the middle of a call hurts neither it nor the next", async () => {
+test("an SDK that is shut down during a call affects neither this call nor the next", async () => {
 	const { pool, clock, close } = await virtualPool(
 		{ commands: scripts },
 		{ instruments: [telemetry()] },

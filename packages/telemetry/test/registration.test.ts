@@ -84,7 +84,7 @@ test.each([
 	},
 );
 
-test("an SDK that is registered in time, and none at all, are no problem", async () => {
+test("neither an SDK that is registered in time nor a missing SDK is a problem", async () => {
 	for (const register of [() => {}, () => new MemorySdk().register()]) {
 		register();
 		const types: string[] = [];

@@ -101,7 +101,7 @@ test("the frames of one turn arrive in order, small ones together and large ones
 	);
 });
 
-test("a hundred small frames are one message, and a lone one is no batch", async () => {
+test("a hundred small frames are one message, and a single one is not a batch", async () => {
 	const frame = HostFrame.encode({
 		frame: { $case: "sessionEnd", value: { sessionId: "a" } },
 	}).finish();

@@ -69,7 +69,7 @@ test.each(DETAIL_TRANSPORTS)(
 	},
 );
 
-test("a person who leaves lets the call go on, to the next breakpoint(), which waits for another; q fails the call", {
+test("when a person disconnects, the call continues to the next breakpoint(), which waits for another person; q fails the call", {
 	timeout: TIMEOUT_MS,
 }, async () => {
 	const { pool, events } = await stoppingProject().pool({ debug: "socket" });
@@ -117,7 +117,7 @@ const withTerminal = (project: ToolsProject): Person =>
 		...[project.tools, PYTHON, join(project.root, "ledger"), "true"],
 	]);
 
-test("in a terminal, pdb prompts there, and the program ends as ever", {
+test("in a terminal, pdb prompts there, and the program ends as usual", {
 	timeout: TIMEOUT_MS,
 }, async () => {
 	const person = withTerminal(stoppingProject());

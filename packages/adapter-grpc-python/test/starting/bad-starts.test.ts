@@ -173,7 +173,7 @@ test("tools whose start-up hook fails", async () => {
 	expect(codesOf(error)).toContain("STARTUP_HOOK_FAILED");
 });
 
-test("a module of tools that nobody finds", async () => {
+test("a module of tools that cannot be found", async () => {
 	const error = await startFailure({
 		tools: { module: "a_module_that_is_missing" },
 	});
@@ -195,7 +195,7 @@ test("a worker that speaks another protocol, with both versions and the remedy",
 	expect(String(error)).toContain("Update @snakepit/adapter-python");
 });
 
-test("a program that is ready, and is no bridge", async () => {
+test("a program that is ready but is not a bridge", async () => {
 	expect(
 		await failureOf(startBench({}, { ready: { hello: 1 } })),
 	).toMatchObject({ code: "READY_LINE_INVALID" });

@@ -173,7 +173,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
 		expect(await call(connection, "remaining")).toBe(null);
 	});
 
-	test("the death of the worker ends its calls, and the pool hears of it once", async () => {
+	test("the death of the worker ends its calls, and the pool is notified once", async () => {
 		const { connection, kill, brokenBy, process } = await startBench(
 			{},
 			{ callsPerWorker: 2 },

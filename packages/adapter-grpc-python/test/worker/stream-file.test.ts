@@ -139,7 +139,7 @@ describe.skipIf(!existsSync("/dev/shm")).each(DETAIL_TRANSPORTS)(
 			},
 		);
 
-		test("a stream that is left behind lets go of its file", async () => {
+		test("a stream that its consumer left closes its file", async () => {
 			const worker = await start();
 			const stream = streamOf(worker.connection, "pieces", [SIZE, COUNT]);
 			await stream.next();

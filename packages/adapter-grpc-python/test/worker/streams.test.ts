@@ -94,7 +94,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
 		expect(await call(connection, "add", { a: 1 })).toBe(2);
 	});
 
-	test("a stream that nobody reads is never begun", async () => {
+	test("a stream that is not read never begins", async () => {
 		const { connection } = await worker();
 		const items = streamOf(connection, "endless");
 		await items.return?.();
@@ -111,7 +111,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
 		expect(await items.next()).toEqual({ done: true, value: undefined });
 	});
 
-	test("an aborted stream ends with the abort, whatever was under way", async () => {
+	test("an aborted stream ends with the abort, whatever was in progress", async () => {
 		const { connection } = await worker();
 		const abort = new AbortController();
 		const items = streamOf(

@@ -53,7 +53,7 @@ test("reports of a stream are counted with its chunks", async () => {
 	]);
 });
 
-test("a client that is gone is no failure", async () => {
+test("a client that disconnects is not a failure", async () => {
 	const sender = new ProgressSender(async () => {
 		throw new Error("not connected");
 	}, "unary");

@@ -151,7 +151,7 @@ test("an end without a goodbye is an error, with one it is none", async () => {
 	expect(await left.over).toBe(undefined);
 });
 
-test("a worker that said goodbye gets one too: TLS tells an end from a break by it", async () => {
+test("a worker that says goodbye gets a goodbye too, by which TLS distinguishes an end from a break", async () => {
 	const dialled = Promise.withResolvers<Socket>();
 	const { over, say } = await opened({
 		connected: "connect",

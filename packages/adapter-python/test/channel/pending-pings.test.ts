@@ -45,7 +45,7 @@ test.each<[string, (pings: PendingPings, abort: AbortController) => void]>([
 	pings.fail(new Error("the end"));
 });
 
-test("each waits for its own answer, and one that nobody waits for is dropped", async () => {
+test("each waits for its own answer, and an answer that nothing waits for is dropped", async () => {
 	const pings = new PendingPings();
 	const never = new AbortController().signal;
 	const sent: number[] = [];

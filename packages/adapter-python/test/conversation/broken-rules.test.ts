@@ -94,7 +94,7 @@ test("frames about calls that are over or were never made are dropped", async ()
 	expect(worker.all("hostFailure")).toEqual([]);
 });
 
-test("a result that is no value fails its call alone", async () => {
+test("an invalid result fails only its own call", async () => {
 	const worker = new FakeWorker();
 	const bad = failureOf(call(worker.conversation, "one"));
 	const good = call(worker.conversation, "two");
@@ -116,7 +116,7 @@ test("a result that is no value fails its call alone", async () => {
 	expect(worker.brokenBy).toEqual([]);
 });
 
-test("a chunk that is no value cancels its stream, which fails when the worker is done with it", async () => {
+test("an invalid chunk cancels its stream, which fails when the worker has finished it", async () => {
 	const worker = new FakeWorker();
 	const stream = streamOf(worker.conversation, "one");
 	const first = failureOf(stream.next());

@@ -124,7 +124,7 @@ test("a call without arguments has none, and the longest name fits", async () =>
 	expect(await answer).toBe(null);
 });
 
-test("a compact result that is no value fails its call, and no other", async () => {
+test("an invalid compact result fails only its own call", async () => {
 	const worker = new FakeWorker();
 	const first = failureOf(call(worker.conversation, "echo", ["x"]));
 	const second = call(worker.conversation, "echo", ["y"]);

@@ -9,7 +9,7 @@ function input(bytes: number, callId: number = 7): HostMessage {
 	return { $case: "input", value: { callId, value: new Uint8Array(bytes) } };
 }
 
-test("frames are encoded one after the other, whatever their sizes, and none changes later", () => {
+test("frames of any size are encoded one after the other, and none changes later", () => {
 	const sizes = [0, 100, 20_000, 1, 16_384, 200, 1_000_000, 3];
 	const frames = sizes.map((size) => encodeFrame(input(size)));
 	for (const [index, size] of sizes.entries()) {

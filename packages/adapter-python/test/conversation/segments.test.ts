@@ -104,7 +104,7 @@ test("arguments are written over earlier ones that the worker called free", asyn
 	]);
 });
 
-test("arguments that are in use are never written over, and the host lets go of them", async () => {
+test("arguments that are in use are never overwritten, and the host gives up their memory", async () => {
 	const bench = new Bench();
 	for (const callId of [1, 2]) {
 		const answered = bench.call();
@@ -178,7 +178,7 @@ test("a result may lie where the arguments were, when these are free", async () 
 	expect(bench.open).toEqual(["h1"]);
 });
 
-test("nothing is left open when the conversation is over, whatever is under way", async () => {
+test("nothing is left open when the conversation is over, whatever is in progress", async () => {
 	const bench = new Bench();
 	const [first, second] = [bench.call(), failureOf(bench.call())];
 	bench.answer(1, undefined, true);

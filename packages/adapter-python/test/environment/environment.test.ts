@@ -39,7 +39,7 @@ const inAnotherProgram = async (
 		).stdout,
 	);
 
-test("an environment is made once for all who ask at once, in this program and in others, and reused later", {
+test("an environment is created once for all simultaneous requests, of this program and others, and reused later", {
 	timeout: 120_000,
 }, async () => {
 	const { options, directory } = bench();

@@ -44,7 +44,7 @@ test("an interpreter that never answers is killed with its group when its time i
 		.toEqual([]);
 });
 
-test("one that is given up is killed, and the reason is that of who gave it up", async () => {
+test("one that is given up is killed, with the reason of the code that gave it up", async () => {
 	const { program, pids } = hanging();
 	const order = { directory: join(scratch(), "environment"), install: [] };
 	const abort = new AbortController();

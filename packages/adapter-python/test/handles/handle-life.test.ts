@@ -43,7 +43,7 @@ test("a handle of another session and a forged one are refused with ran: no", as
 	).toEqual(refused("HANDLE_INVALID", /belongs to no session/));
 });
 
-test("an object that was made for a caller who left is released", async () => {
+test("an object that was created for a caller that left is released", async () => {
 	using session = strict();
 	const leave = new AbortController();
 	const options = { signal: leave.signal, onProgress: () => leave.abort() };

@@ -80,7 +80,7 @@ test("a wrapper that is python3 in PATH is what is executed, not the Python behi
 	expect(choiceNote(choice)).toContain(`${wrapper} (/elsewhere/python3)`);
 });
 
-test("a program that is no Python is passed over", async () => {
+test("a program that is not Python is passed over", async () => {
 	const { bin, choose } = machine();
 	programThatPrints(join(bin, "python3"), "Hello, I am Ruby");
 	expect(String(await failureOf(choose()))).toContain("Hello, I am Ruby");

@@ -127,7 +127,7 @@ test("a .venv whose Python lies in another user's home names that home", async (
 	chmodSync(closed, 0o755);
 });
 
-test("a .venv that cannot be looked for is no reason to stop", async () => {
+test("a .venv that cannot be searched for does not stop the start", async () => {
 	const root = open();
 	const closed = join(root, "home");
 	mkdirSync(join(closed, "project"), { recursive: true });

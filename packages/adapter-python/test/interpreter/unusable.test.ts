@@ -135,7 +135,7 @@ function chooseNamed(path: string, cwd: string) {
 	return chooseInterpreter([source], setting, new AbortController().signal);
 }
 
-test("a program that nobody made executable is an error with the command that does it", async () => {
+test("a program that is not executable is an error with the command that makes it executable", async () => {
 	const { root } = machine();
 	const program = programThatPrints(join(root, "wrapper"), "");
 	chmodSync(program, 0o644);

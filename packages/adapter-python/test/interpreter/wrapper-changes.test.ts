@@ -33,7 +33,7 @@ test("but not where the slot has a value of its own", () => {
 	});
 });
 
-test("a link to Python is no wrapper", () => {
+test("a link to Python is not treated as a wrapper", () => {
 	const python = programThatPrints(`${scratch()}/python`, "");
 	expect(isWrapper(python, python)).toBe(false);
 	expect(isWrapper(python, "/nowhere/python")).toBe(true);

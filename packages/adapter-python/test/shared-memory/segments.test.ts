@@ -132,7 +132,7 @@ test("a segment that a call has is left alone", () => {
 	expect(segment.read(100)).toEqual(Buffer.alloc(100));
 });
 
-test("nothing is left when all is let go of", () => {
+test("nothing is left when everything is released", () => {
 	const bench = new Bench();
 	const segment = bench.used(100);
 	bench.segments.giveBack(bench.used(200));

@@ -158,7 +158,7 @@ describe.runIf(PYTHON)(`tables${needsPython}`, { timeout: 120_000 }, () => {
 		});
 	});
 
-	test("an argument that is no table is refused with what is expected", async () => {
+	test("an argument that is not a table is refused, and the error says what is expected", async () => {
 		const error = await failureOf(
 			pool.execute("as_pandas", [[{ whole: 1 }] as never]),
 		);

@@ -19,7 +19,7 @@ async function help(stdout: "gone" | number) {
 	return { status, stderr };
 }
 
-test("a reader that has read enough, as head, ends the command without a word", async () => {
+test("a reader that has read enough, such as head, ends the command without a message", async () => {
 	expect(await help("gone")).toEqual({ status: 141, stderr: "" });
 });
 

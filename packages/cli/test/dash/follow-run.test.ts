@@ -32,7 +32,7 @@ async function followed(
 	return { updates, pauses };
 }
 
-test("a run that is closed and one that is killed are told apart", async () => {
+test("a closed run and a killed one are distinguished", async () => {
 	expect((await followed([lost])).updates).toEqual([
 		lost,
 		{

@@ -64,7 +64,7 @@ test("for people it is a table", () => {
 	);
 });
 
-test("a protection that cannot work here is named with the reason, and is no failure", () => {
+test("a protection that cannot work here is named with the reason, and is not a failure", () => {
 	const dataDir = temporaryDirectory();
 	// As in an install without optional packages.
 	const hook = `import module from "node:module";

@@ -65,7 +65,7 @@ test(
 	PATIENCE_MS,
 );
 
-test("snakepit mcp --http makes a token that only this user can read, and serves whoever brings it", async () => {
+test("snakepit mcp --http creates a token that only this user can read, and serves every client that sends it", async () => {
 	const file = join(place(), "token");
 	const [program = "", ...args] = mcp(
 		place(),

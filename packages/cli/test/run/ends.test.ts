@@ -128,7 +128,7 @@ describe.runIf(process.platform === "linux")("the end of the command", () => {
 		await gone();
 	});
 
-	test("is not waited for by who interrupts: a second signal kills what it left", async () => {
+	test("does not delay a user who interrupts: a second signal kills the rest", async () => {
 		const process = started(
 			run(tree(`trap "exit 5" TERM; (${DEAF}) & read x`), "--grace", "20m"),
 		);

@@ -23,7 +23,7 @@ function texts(run: object): readonly string[] {
 	return incidents(run).map(({ text }) => text);
 }
 
-test("a worker that ended in order is no incident, any other is, with how and by whom", () => {
+test("a worker that ended in order is not an incident; any other end is, with how it ended and what ended it", () => {
 	expect(texts({ workers: [worker("closed"), worker("recycled")] })).toEqual(
 		[],
 	);

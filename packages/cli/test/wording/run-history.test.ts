@@ -110,7 +110,7 @@ test("a worker of a run that goes on is alive, or starts", () => {
 	]);
 });
 
-test("a job that ended with status 0 is no incident, other than one that failed and a worker that left", () => {
+test("a job that ended with status 0 is not an incident; a job that failed and a worker that left are", () => {
 	const exited = (code: number) => ({
 		...{ exit: { kind: "code", code }, reason: "exited", killer: "none" },
 	});

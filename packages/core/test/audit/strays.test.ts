@@ -55,7 +55,7 @@ test("a process that names no worker belongs to none", () => {
 	).toMatchObject([{ of: "unknown", incarnation: undefined, name: "daemon" }]);
 });
 
-test("processes of other runs, also of one with the same id and another host, are nobody's business here", () => {
+test("processes of other runs, even of one with the same id and another host, are ignored", () => {
 	const others = [
 		markerOf("0000000" as RunId, deadOwner(), "d"),
 		markerOf(RUN, deadOwner({ pid: 5 }), "d"),

@@ -175,7 +175,7 @@ test("what is in the place of a lock and is no file is moved away, and the owner
 	expect(claimRun(bench, other.name)).toEqual(spared("other_pid_namespace"));
 });
 
-test("a lock that somebody filled and that has a second name keeps its content", async () => {
+test("a lock file that has content and a second name keeps its content", async () => {
 	const bench = reaperBench();
 	const { name, lockPath } = await craftRun(bench.dataDir);
 	writeFileSync(lockPath, "of use to somebody");
@@ -215,7 +215,7 @@ test("a lock that was lost and cannot be made again spares the run", async () =>
 	expect(claimRun(bench, name)).toEqual(spared("unreadable"));
 });
 
-test("a run whose file nobody may read just then is spared", async () => {
+test("a run whose file cannot be read at the moment is spared", async () => {
 	const bench = reaperBench();
 	const { name, path } = await craftRun(bench.dataDir);
 	stranger(path, "exclusive");
@@ -254,7 +254,7 @@ test("a settlement that cannot be written is done again by the next start", asyn
 	expect(settled(claimRun(bench, name))).toEqual({ over: true });
 });
 
-test("a run that is over but was not moved is moved, also while somebody reads it", async () => {
+test("a run that is over but was not moved is moved, even while another program reads it", async () => {
 	const bench = reaperBench();
 	const { name, path } = await craftRun(bench.dataDir, deadOwner(), {
 		state: "terminated",

@@ -80,7 +80,7 @@ test("a recorded worker is found with all of its group, marked or not", () => {
 	});
 });
 
-test("a dead leader that nobody has noticed yet still holds its group's number", () => {
+test("a dead leader that was not reaped yet still holds its group's number", () => {
 	const processes = [
 		process_(10, 10, { condition: "zombie" }),
 		process_(11, 10),
@@ -91,7 +91,7 @@ test("a dead leader that nobody has noticed yet still holds its group's number",
 	});
 });
 
-test("a pid that was given away is a stranger's, and so is the group with its number", () => {
+test("a reused pid belongs to a foreign process, and so does the group with its number", () => {
 	const processes = [
 		process_(10, 10, { identity: identity(10, "99") }),
 		process_(11, 10),

@@ -109,7 +109,7 @@ test("one that hangs up on its workers before it ends explains their ends, too",
 	events.assertPaired();
 });
 
-test("a worker that ends by itself counts as ever: its companion stays", async () => {
+test("a worker that ends by itself counts as usual: its companion stays", async () => {
 	const { events, open, next } = await companionBench();
 	const pool = await open({ size: 1, start: { maxRestarts: 1 } });
 	const exited = next("worker.exited");

@@ -110,7 +110,7 @@ describe("from another process", () => {
 		expect(host.directory()).toBeUndefined();
 	}, 60_000);
 
-	test("a killed host is seen at once; nobody attaches to what it leaves, and the next start removes it", async () => {
+	test("a killed host is noticed at once; its leftovers cannot be attached to, and the next start removes them", async () => {
 		const host = await controlledHost({ control: true });
 		const client = await host.client();
 		const place = host.directory() ?? "";
@@ -195,7 +195,7 @@ describe("from another process", () => {
 	});
 });
 
-test("a pool that is made while somebody looks is followed, too, and one that is closed is not shown", async () => {
+test("a pool that is created while a client watches is also followed, and a closed one is not shown", async () => {
 	const dataDir = temporaryDirectory();
 	const { events, record } = new EventRecorder();
 	await using run = await openRun({ dataDir, control: ALL, onEvent: record });

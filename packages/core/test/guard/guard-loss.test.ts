@@ -17,7 +17,7 @@ test.each([
 	expect(describeLoss({ kind: "code", code })).toBe(text);
 });
 
-test("a guard that a signal ended names it, and who may have sent it", () => {
+test("the report of a guard that a signal ended names the signal and its possible senders", () => {
 	expect(describeLoss({ kind: "signal", signal: "SIGKILL" })).toBe(
 		"its outer process was killed by SIGKILL from a person, another program, or the kernel when memory ran out (dmesg shows that)",
 	);

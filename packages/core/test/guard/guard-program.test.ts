@@ -33,7 +33,7 @@ test.each([
 	},
 );
 
-test("a program that fails is no guard, and is quoted", async () => {
+test("a program that fails is not accepted as a guard, and its output is quoted", async () => {
 	await expect(inspectGuard("/bin/false")).rejects.toThrow(
 		/cannot work on this system: Command failed.*Mount \/proc/s,
 	);

@@ -68,7 +68,7 @@ if os.fork() == 0:
 os.wait()
 '; echo whole; wait`;
 
-test("the whole tree dies with its host, and the next start tells what the guard did", async () => {
+test("the whole tree dies with its host, and the next start reports what the guard did", async () => {
 	const host = startHost(TREE);
 	// When those that only start the others have ended, and the daemon, which nobody waits for, has begun.
 	await eventually(

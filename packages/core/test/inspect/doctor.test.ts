@@ -162,7 +162,7 @@ test("misspelt options are refused", async () => {
 	).rejects.toMatchObject({ code: "UNKNOWN_OPTION" });
 });
 
-test("protections that nobody called are refused", async () => {
+test("protections that were not called are refused, such as watchdog without parentheses", async () => {
 	const protections = [() => undefined] as unknown as readonly Protection[];
 	await expect(doctor({ protections })).rejects.toMatchObject({
 		code: "INVALID_OPTION",

@@ -36,7 +36,7 @@ describe.runIf(isHere)(`ffmpeg${isHere ? "" : " (not installed here)"}`, () => {
 		});
 	});
 
-	test("is ended in the middle of its work when nobody reads on", async () => {
+	test("is ended in the middle of its work when its reader stops reading", async () => {
 		const { run } = await realRun();
 		const job = run.job([
 			...[...FFMPEG, "-re", ...tone(1_000), "-f", "wav", "pipe:1"],

@@ -248,7 +248,7 @@ describe("its end", () => {
 		expect(bench.host.living()).toEqual([]);
 	});
 
-	test("does not wait for a stranger that holds its output open", async () => {
+	test("does not wait for a foreign process that holds its output open", async () => {
 		const env = { [MARKER_VARIABLE]: undefined };
 		const bench = virtualJobs((self) => {
 			self.write("out");

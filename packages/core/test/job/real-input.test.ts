@@ -49,7 +49,7 @@ test("what is read at one end and written at the other waits for the slower one,
 	expect(furthestAhead).toBeLessThan(2 ** 21);
 });
 
-test("a program that stops reading is no error, and its input is left", async () => {
+test("a program that stops reading is not an error, and the rest of its input is dropped", async () => {
 	const { run } = await realRun();
 	let isLeft = false;
 	async function* endless(): AsyncGenerator<string> {

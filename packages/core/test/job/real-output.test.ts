@@ -52,7 +52,7 @@ test("what a program printed before its end is kept for a reader that comes late
 	expect(await job.bytes()).toHaveLength(100_000);
 });
 
-test("a program waits for its reader, and none is needed for how it ends", async () => {
+test("a program waits for its reader, but its end can be awaited without a reader", async () => {
 	const { run } = await realRun();
 	const command = ["head", "-c", "3000000", "/dev/zero"];
 	const slow = run.job(command);

@@ -24,7 +24,7 @@ test("lines that are not read are dropped and counted, and the count is printed 
 	expect(read.at(-2)).toMatch(/\d{4} lines are missing/);
 });
 
-test("an output that nobody reads any more is no error of the program", async () => {
+test("an output that is no longer read is not an error of the program", async () => {
 	const out = new Writable({
 		write: (_chunk, _encoding, done) => done(new Error("write EPIPE")),
 	});

@@ -101,7 +101,7 @@ describe.each(Object.entries(ways))(
 			expect(program.control).toBeUndefined();
 		});
 
-		test("accepts on the listeners that it was given, and nobody else does", async () => {
+		test("accepts on the listeners that it was given, and no other process does", async () => {
 			for (const kind of ["path", "loopback"] as const) {
 				const { program, address } = await served(kind, 7, await way());
 				expect(await ask(address)).toBe(String(program.identity.pid));

@@ -21,7 +21,7 @@ function run(script: string, ...flags: readonly string[]): string {
 	);
 }
 
-test("neither a worker, nor its pipes, nor a lifeline, nor a timer holds the program open", () => {
+test("neither a worker, nor its pipes, nor a lifeline, nor a timer keeps the program running", () => {
 	const printed = run(`
 		import { SystemProcessHost } from "${OS}/process-host.ts";
 		import { systemClock } from "${OS}/system-clock.ts";

@@ -45,7 +45,7 @@ test("no other user can connect, whatever the umask is", async () => {
 	listener.close();
 });
 
-test("a worker that disconnects is no failure", async () => {
+test("a worker that disconnects is not a failure", async () => {
 	const path = join(temporaryDirectory(), "l");
 	const listener = await listenLifeline(path);
 	const socket = connect(path);

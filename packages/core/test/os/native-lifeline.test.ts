@@ -67,7 +67,7 @@ describe.runIf(process.platform === "linux")("the native binary", () => {
 		expect(run(...args)).toEqual([64, usage]);
 	});
 
-	test("says on standard error what went wrong, where nobody asked for a report", async () => {
+	test("writes the error to standard error if no report was requested", async () => {
 		const { lifeline } = await launcher();
 		const launch = (path: string, ...program: readonly string[]) =>
 			run("lifeline", path, "--", ...program);

@@ -160,7 +160,7 @@ test("one instrument that has none keeps calls from being sent ahead", async () 
 	}
 });
 
-test("a call that asks for something has begun, whatever the host knew", async () => {
+test("a call that makes a back-call counts as begun, even if the host did not know that it had", async () => {
 	const { instrument, dispatched } = followed(() => ({ of: "call" }));
 	const opened = await quickPool(
 		async (call) => {

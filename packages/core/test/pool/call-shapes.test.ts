@@ -27,7 +27,7 @@ test("an adapter is asked about a command once, and not about what it has named"
 	expect(await shapes.of("many", signal)).toBe("unary");
 });
 
-test("an adapter that cannot say, or fails, is no obstacle", async () => {
+test("an adapter that does not know, or fails, is not an obstacle", async () => {
 	const clock = new VirtualClock();
 	for (const describe of [
 		async () => [described("one", undefined)],

@@ -10,7 +10,7 @@ const event: SnakepitEvent = {
 	sessionId: "s",
 };
 
-test("a listener that throws hurts neither the pool nor the others, and they are notified of it", () => {
+test("a listener that throws affects neither the pool nor other listeners, which are notified of it", () => {
 	const hub = new EventHub();
 	const received: string[] = [];
 	hub.subscribe(() => {

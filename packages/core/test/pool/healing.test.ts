@@ -212,7 +212,7 @@ test("a worker whose conversation breaks because it dies is reported as dead, no
 	await close();
 });
 
-test("an adapter that never closes its connection to a dead worker holds up neither its replacement nor the end", async () => {
+test("an adapter that never closes its connection to a dead worker delays neither the replacement nor the close", async () => {
 	const { life, pool, clock, adapter, host } = closedVirtualPool({ commands });
 	overConnections(adapter, () => ({
 		[Symbol.asyncDispose]: () => new Promise(() => {}),

@@ -12,7 +12,7 @@ const script = {
 const numberOf: LeaseTask<unknown, number> = (worker) =>
 	(worker as ScriptedWorker).number;
 
-test("a task gets the client of one worker and who it is, and its result is the lease's", async () => {
+test("a task gets the client and the identity of one worker, and its result is the result of the lease", async () => {
 	const { pool, close, events } = await virtualPool(script);
 	const [view] = pool.workers();
 	expect(

@@ -143,7 +143,7 @@ describe("reports of progress", () => {
 		await close();
 	});
 
-	test("are not asked for where nobody listens", async () => {
+	test("are not requested if nothing listens", async () => {
 		const asked: unknown[] = [];
 		const { pool, close } = await virtualPool({
 			commands: { look: (call) => asked.push(call.onProgress) },

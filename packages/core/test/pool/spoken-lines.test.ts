@@ -24,7 +24,7 @@ describe("the lines for one event", () => {
 		reason: "3 guards in a row were lost.",
 	} as const satisfies SnakepitEvent;
 
-	test("that there is no guard any more is said where there was one", () => {
+	test("the loss of the guard is reported if there was one", () => {
 		const spoken = new SpokenEvents();
 		spoken.textOf({
 			...{ type: "protection.ended", wallMs: 0, protection: "guard", pid: 9 },

@@ -159,7 +159,7 @@ describe("the end", () => {
 	});
 });
 
-test("a flood of short lines is reported in turns, so that other work goes on in between, and none is lost", async () => {
+test("a flood of short lines is reported in turns, so that other work continues in between, and no line is lost", async () => {
 	const lines = Array.from({ length: 20_000 }, (_, index) => String(index));
 	const stream = Readable.from([
 		Buffer.from(`${lines.join("\n")}\n`),

@@ -20,7 +20,7 @@ test("what was read from the tail does not change when more is printed", () => {
 	expect(read).toEqual(["one"]);
 });
 
-test("as a paragraph each line is marked, and nothing printed is no paragraph", () => {
+test("in a paragraph each line is marked, and empty output makes no paragraph", () => {
 	const tail = new OutputTail(2);
 	expect(tail.paragraph()).toBe("");
 	tail.push("Traceback (most recent call last):");

@@ -44,7 +44,7 @@ describe("the group", () => {
 		expect(host.living()).toEqual([]);
 	});
 
-	test("that cannot be looked at is no reason not to end", async () => {
+	test("that cannot be read does not prevent the end", async () => {
 		const { ladder, target, process, host, rungs } = await ladderScene({
 			program: leavesAChild,
 		});

@@ -96,7 +96,7 @@ test("the private directories of a run whose file is of no use go too, when noth
 	expect(events).toContainEqual(incident);
 });
 
-test("a run file that a stranger holds is reported, not touched, and no reason not to start", async () => {
+test("a run file that another program holds is reported and left alone, and the start succeeds", async () => {
 	const dataDir = temporaryDirectory();
 	const crafted = await craftRun(dataDir);
 	const stranger = new Database(crafted.path);

@@ -30,7 +30,7 @@ test("the newest are kept up to a number, and none that is too old", () => {
 	]);
 });
 
-test("files beyond the bound go; what cannot be removed and what is gone already is no failure", () => {
+test("files beyond the bound are removed; one that cannot be removed, or is already gone, is not a failure", () => {
 	const directory = new LedgerDirectory(temporaryDirectory());
 	const old = new Date(2020, 1, 1);
 	for (const name of ["old", "new"])

@@ -22,7 +22,7 @@ import { machine, temporaryDirectory } from "../cleanup/hosts.ts";
 
 const name = runNameOf("abcdefg" as RunId, deadOwner());
 
-test("its folders are private, and making them again is no failure", () => {
+test("its folders are private, and creating them again is not a failure", () => {
 	const path = temporaryDirectory();
 	for (const { runs, history } of [
 		new LedgerDirectory(path),
@@ -65,7 +65,7 @@ test("when they are removed meanwhile nothing is listed", () => {
 	expect(directory.isTaken(name)).toBe(false);
 });
 
-test("only runs are listed, whatever else lies around", async () => {
+test("only runs are listed, whatever other files exist", async () => {
 	const path = temporaryDirectory();
 	const directory = new LedgerDirectory(path);
 	const crafted = await craftRun(path);
@@ -134,7 +134,7 @@ test("a file of no use is set aside with what is beside it", () => {
 	expect(directory.endedRuns()).toEqual([]);
 });
 
-test("a lock that is removed while it is looked at is no stray", () => {
+test("a lock that is removed while it is being inspected is not reported as a stray", () => {
 	const directory = new LedgerDirectory(temporaryDirectory());
 	const path = runPath(directory.runs, name, "lock");
 	writeFileSync(path, "");

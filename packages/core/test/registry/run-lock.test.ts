@@ -69,7 +69,7 @@ test("it leaves no other file, and its own only when it is kept", () => {
 	expect(takeLock(sqlite, path)).toBe("missing");
 });
 
-test("removing it a second time is no failure", () => {
+test("removing it a second time is not a failure", () => {
 	const path = newPath();
 	const lock = taken(createLock(sqlite, path));
 	rmSync(path);

@@ -91,7 +91,7 @@ test.each<[string, (path: string) => void]>([
 	},
 );
 
-test("a locked file holds the event loop up only for a moment, whatever locks it and for however long", async () => {
+test("a locked file blocks the event loop only for a moment, however long it is locked", async () => {
 	const { path, run } = await crafted();
 	const file = RunFile.open(sqlite, path);
 	const stranger = new Database(path);

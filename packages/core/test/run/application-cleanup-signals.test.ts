@@ -115,7 +115,7 @@ describe("a program that listens to the signal itself", () => {
 		]);
 	});
 
-	test("be it once, has the same grace; a second signal that nobody listens to kills at once", async () => {
+	test("even once, has the same grace; a second signal without a listener kills at once", async () => {
 		const bench = new CleanupBench();
 		bench.events.listenOnce("SIGTERM");
 		bench.join("pool", never);
@@ -268,7 +268,7 @@ test('a pool that says "ignore" closes when the program does not listen', async 
 	expect(bench.events.endedBy).toEqual(["SIGINT"]);
 });
 
-test("a close that fails, now or later, and a listener that throws keep nobody from closing", async () => {
+test("neither a close that fails, now or later, nor a listener that throws prevents the others from closing", async () => {
 	const bench = new CleanupBench();
 	bench.join("run");
 	for (const close of [

@@ -6,7 +6,7 @@ import {
 import { ALL, CleanupBench } from "./application-cleanup-bench.ts";
 import { FakeProcessEvents } from "./fake-process-events.ts";
 
-test("there are handlers while somebody takes part, once for all, and none after", () => {
+test("handlers are installed once for all participants, and removed after the last one", () => {
 	const { cleanup, events, ...bench } = new CleanupBench();
 	expect(events.installed).toEqual({});
 	const participant = { close: async () => {}, killNow: () => {} };

@@ -101,7 +101,7 @@ test("the first pool of a run is given what happened while the run was opened, a
 	]);
 });
 
-test("a listener that throws hurts neither the run nor its pools", async () => {
+test("a listener that throws affects neither the run nor its pools", async () => {
 	const threw: SnakepitEvent[] = [];
 	const onEvent = (event: SnakepitEvent): void => {
 		if (event.type === "listener.threw") threw.push(event);

@@ -52,7 +52,7 @@ test("what carries the mark of its run is left of it, and says by which test it 
 	expect(decided(mark, { condition: "exiting" })).toEqual(decided(mark));
 });
 
-test("another run's, a stranger, and what is dead already are not", () => {
+test("processes of another run, foreign processes and dead ones are not", () => {
 	expect(decided({ [TEST_RUN]: "another" })).toBeUndefined();
 	expect(decided({ [TEST_RUN]: "one more" })).toBeUndefined();
 	expect(decided({ [TEST]: "a.test.ts > it" })).toBeUndefined();

@@ -188,7 +188,7 @@ describe.each([...foldersOf("packages"), ...foldersOf("examples")])(
 				);
 		});
 
-		test("brings neither gRPC nor OpenTelemetry to those who did not choose it", () => {
+		test("brings neither gRPC nor OpenTelemetry unless the user chose them", () => {
 			for (const [name, owner] of ONLY_IN) {
 				if (folder === owner) continue;
 				expect(

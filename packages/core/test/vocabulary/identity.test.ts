@@ -35,7 +35,7 @@ describe("comparing a record with what is seen", () => {
 		expect(compareIdentity(recorded, self, recorded)).toBe("same");
 	});
 
-	test("the same pid with another start time is a stranger: ours is gone", () => {
+	test("the same pid with another start time is a foreign process: the worker is gone", () => {
 		expect(
 			compareIdentity(recorded, self, { ...recorded, startTime: "100" }),
 		).toBe("gone");
@@ -84,7 +84,7 @@ describe("comparing a record with what is seen", () => {
 		);
 	});
 
-	test("never kill a stranger: it is the same only when every field is", () => {
+	test("never kill a foreign process: it is the same process only if every field is equal", () => {
 		fc.assert(
 			fc.property(identity, identity, observation, (record, looker, seen) => {
 				if (compareIdentity(record, looker, seen) !== "same") return;

@@ -65,7 +65,7 @@ describe("a conversation that has ended", () => {
 });
 
 describe("output that ends", () => {
-	test("is no end where it is not the conversation", async () => {
+	test("is not an end if it does not belong to the conversation", async () => {
 		const { worker, process, clock, events } = await readyScene();
 		process.output.stdout.end();
 		await clock.advance(600_000);

@@ -236,7 +236,7 @@ describe("with a process", () => {
 		expect(bench.clock.now()).toBe(1_100);
 	});
 
-	test("a program that is ready only after its time is up is not spoken to any more", async () => {
+	test("a program that becomes ready after the time limit is not contacted any more", async () => {
 		const connected: unknown[] = [];
 		const bench = workerBench(
 			{

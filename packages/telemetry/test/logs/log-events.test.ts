@@ -88,7 +88,7 @@ test("what is less important than asked for is left out", () => {
 	);
 });
 
-test("a pool that closes while a worker starts tells of no error", async () => {
+test("a pool that closes while a worker starts reports no error", async () => {
 	const { lines, logger } = keep();
 	const { pool, clock, close } = await virtualPool(
 		{

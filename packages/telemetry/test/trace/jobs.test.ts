@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(unregister);
 
-test("jobs of a run without a pool have a span each, below that of whoever made them", async () => {
+test("each job of a run without a pool has a span, below the span of its creator", async () => {
 	const dataDir = mkdtempSync(join(tmpdir(), "snakepit-test-"));
 	onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
 	const run = await openRun({ dataDir, onEvent: traceJobs() });

@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 afterEach(unregister);
 
-test("the start of a pool is a child of whoever makes it, with each worker's start and its phases in it", async () => {
+test("the span of a pool's start is a child of its creator's span, and contains each worker's start and its phases", async () => {
 	const { close } = await trace
 		.getTracer("test")
 		.startActiveSpan("boot", async (span) => {

@@ -126,7 +126,7 @@ test("a stopped host is not dead, and neither are its workers", async () => {
 	await host.until("closed");
 });
 
-test("a ledger that was removed is no reason not to kill", async () => {
+test("workers are killed even if the ledger was removed", async () => {
 	const dataDir = temporaryDirectory();
 	const host = await hostUp({ dataDirs: [dataDir], commands: [shell(SLEEPS)] });
 	const { pid } = await host.event("protection.started");

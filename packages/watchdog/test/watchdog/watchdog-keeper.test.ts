@@ -88,7 +88,7 @@ test("a watchdog that the system cannot start is a rejection, and another attemp
 	expect(started.map(({ sent }) => sent)).toEqual([["run", "farewell", "end"]]);
 });
 
-test("one that ends before it listens is not started again for who asked", async () => {
+test("one that ends before it listens is not started again for that request", async () => {
 	const started: FakeWatchdog[] = [];
 	const keeper = new WatchdogKeeper(() => {
 		const watchdog = new FakeWatchdog(true);
@@ -106,7 +106,7 @@ test("one that ends before it listens is not started again for who asked", async
 	expect(types()).toEqual([]);
 });
 
-test("one that does not heed the farewell is killed, and holds nobody up for ever", async () => {
+test("one that ignores the farewell is killed, and blocks nothing for ever", async () => {
 	const watchdog = new FakeWatchdog(false);
 	watchdog.listens();
 	const keeper = new WatchdogKeeper(() => watchdog);
