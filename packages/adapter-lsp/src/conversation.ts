@@ -72,8 +72,12 @@ export class LspConversation {
 		this.#options = options;
 		this.#maxMessageBytes = maxMessageBytes;
 		this.output = stdout;
-		this.#writer = new LimitedWriter(stdin, maxMessageBytes, (message) =>
-			documents.concerns(message) ? documents.send(message) : undefined,
+		this.#writer = new LimitedWriter(
+			stdin,
+			maxMessageBytes,
+			(message) =>
+				documents.concerns(message) ? documents.send(message) : undefined,
+			(error) => this.#break(error),
 		);
 		this.connection = createMessageConnection(
 			new LimitedReader(
@@ -110,6 +114,7 @@ export class LspConversation {
 		// Otherwise, a server that has ended meanwhile would stay in the list of servers that get the documents.
 		this.#open.signal.throwIfAborted();
 		const detach = documents.attach((message) => this.#writer.send(message));
+		this.#writer.limitQueue();
 		this.#open.signal.addEventListener("abort", detach, { once: true });
 		return result;
 	}
@@ -122,6 +127,8 @@ export class LspConversation {
 		onPart?: (part: LspPart) => void,
 	): Promise<unknown> {
 		if (signal.aborted) throw callAborted(method, signal, "unused");
+		if (this.#ended !== undefined)
+			throw new ConnectionBrokenError({ ran: "no", message: this.#ended });
 		const asked = transferable(method, params, this.#maxMessageBytes);
 		const cancellation = new CancellationTokenSource();
 		const cancel = () => cancellation.cancel();

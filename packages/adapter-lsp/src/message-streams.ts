@@ -72,6 +72,9 @@ export class LimitedReader
 	}
 }
 
+/** Of the largest size. */
+const QUEUED_MESSAGES = 2;
+
 /** Messages to a server. */
 export class LimitedWriter
 	extends AbstractMessageWriter
@@ -80,17 +83,31 @@ export class LimitedWriter
 	readonly #input: Writable;
 	readonly #maxMessageBytes: number;
 	readonly #divert: (message: Message) => Promise<void> | undefined;
+	readonly #broken: (error: Error) => void;
+	/** The most bytes that wait for a server that does not read. */
+	#mostQueued = Number.POSITIVE_INFINITY;
 
-	/** @param divert sends messages in another way: a message for which it returns something is not sent here. */
+	/**
+	 * @param divert sends messages in another way: a message for which it returns something is not sent here.
+	 * @param broken gets the error if the server does not read what it is sent.
+	 */
 	constructor(
 		input: Writable,
 		maxMessageBytes: number,
 		divert: (message: Message) => Promise<void> | undefined,
+		broken: (error: Error) => void,
 	) {
 		super();
+		this.#broken = broken;
 		this.#input = input;
 		this.#maxMessageBytes = maxMessageBytes;
 		this.#divert = divert;
+	}
+
+	/** From now on, no more may wait than what waits now and a few messages. */
+	limitQueue(): void {
+		this.#mostQueued =
+			this.#input.writableLength + QUEUED_MESSAGES * this.#maxMessageBytes;
 	}
 
 	// No `await` before the write: messages must not overtake each other.
@@ -107,6 +124,14 @@ export class LimitedWriter
 				ran: "no",
 				message: `A message has ${frame.length} bytes, more than ${this.#maxMessageBytes} (maxMessageBytes).`,
 			});
+		const queued = this.#input.writableLength + frame.length;
+		if (queued > this.#mostQueued) {
+			const error = new Error(
+				`it does not read its input: ${queued} bytes wait for it, more than ${this.#mostQueued}`,
+			);
+			this.#broken(error);
+			throw error;
+		}
 		await new Promise<void>((resolve, reject) =>
 			this.#input.write(frame, (error) => (error ? reject(error) : resolve())),
 		);

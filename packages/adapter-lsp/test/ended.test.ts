@@ -76,3 +76,40 @@ test("a start reports which answer it waits for, and the line that a server prin
 		]),
 	);
 });
+
+test("a request after the end certainly did not run", async () => {
+	const documents = new DocumentStore(1_000);
+	const ended = conversation(new PassThrough(), new PassThrough(), documents);
+	ended.end("its conversation was closed");
+	const { signal } = new AbortController();
+	await expect(
+		ended.request("textDocument/hover", {}, { signal }),
+	).rejects.toMatchObject({
+		ran: "no",
+		message: "its conversation was closed",
+	});
+});
+
+test("a server that does not read is replaced before its messages fill the memory", async () => {
+	const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+	const documents = new DocumentStore(100_000, 10_000);
+	const broken: string[] = [];
+	const deaf = new LspConversation(
+		{
+			...{ stdin, stdout, exited: new Promise(() => {}) },
+			starting: () => {},
+			broken: ({ message }: Error) => broken.push(message),
+		} as Partial<WorkerProcess> as WorkerProcess,
+		{ command: ["unused"], maxMessageBytes: 10_000 },
+		documents,
+	);
+	const initialized = deaf.initialize(documents);
+	const answer = { jsonrpc: "2.0", id: 0, result: { capabilities: {} } };
+	stdout.write(contentLengthFraming.frame(JSON.stringify(answer)));
+	await initialized;
+	documents.open({ uri: "a:b", languageId: "c", version: 1, text: "" });
+	for (let version = 2; version < 100; version++)
+		documents.change("a:b", "x".repeat(5_000));
+	expect(stdin.readableLength + stdin.writableLength).toBeLessThan(100_000);
+	expect(broken).toEqual([expect.stringContaining("does not read its input")]);
+});
