@@ -150,7 +150,7 @@ export class ControlClient implements Disposable {
 		signal?: AbortSignal,
 	): Promise<unknown> {
 		const response = await this.#request(method, path, body, signal);
-		const text = await textOf(response, this.#gone);
+		const text = await this.#textOf(response);
 		let answer: unknown;
 		try {
 			answer = JSON.parse(text);
@@ -175,7 +175,7 @@ export class ControlClient implements Disposable {
 	) {
 		const response = await this.#request("GET", path, undefined, signal);
 		if (response.statusCode !== 200) {
-			const { error } = JSON.parse(await textOf(response, this.#gone));
+			const { error } = JSON.parse(await this.#textOf(response));
 			throw new ControlError(error);
 		}
 		const timer = silence(silentMs, () => response.destroy(this.#silent()));
@@ -235,14 +235,33 @@ export class ControlClient implements Disposable {
 		}
 	}
 
-	readonly #gone = (cause: unknown): ControlError => {
+	/** The program may be stopped in the middle of an answer. */
+	async #textOf(response: IncomingMessage): Promise<string> {
+		const timer = silence(this.#setting.silentMs, () =>
+			response.destroy(this.#silent()),
+		);
+		const chunks: Buffer[] = [];
+		try {
+			for await (const chunk of response) {
+				timer.restart();
+				chunks.push(chunk as Buffer);
+			}
+		} catch (error) {
+			throw error instanceof ControlError ? error : this.#gone(error);
+		} finally {
+			timer.cancel();
+		}
+		return Buffer.concat(chunks).toString("utf8");
+	}
+
+	#gone(cause: unknown): ControlError {
 		const { runId, program, pid } = this.run;
 		return new ControlError({
 			code: "HOST_GONE",
 			message: `${program} (pid ${pid}) has ended, or closed its run ${runId}.`,
 			cause,
 		});
-	};
+	}
 
 	#silent(): ControlError {
 		const { program, pid } = this.run;
@@ -258,19 +277,6 @@ function lost(data: unknown): {
 	readonly records: number;
 } {
 	return { kind: "lost", records: (data as { records: number }).records };
-}
-
-async function textOf(
-	response: IncomingMessage,
-	gone: (cause: unknown) => ControlError,
-): Promise<string> {
-	const chunks: Buffer[] = [];
-	try {
-		for await (const chunk of response) chunks.push(chunk as Buffer);
-	} catch (error) {
-		throw gone(error);
-	}
-	return Buffer.concat(chunks).toString("utf8");
 }
 
 /** Calls `action` when the timer was not restarted for this long; never if there is no time. */

@@ -37,6 +37,8 @@ class HttpControlServer implements ControlServer {
 	readonly #streams = new Set<RecordStream>();
 	/** Connections, and what ends those on which no request is under way. */
 	readonly #idle = new Map<Socket, { cancel(): void }>();
+	/** Connections with requests under way, and their number: a client may send the next one before it has an answer. */
+	readonly #underWay = new Map<Socket, number>();
 	#phase: "open" | "closed" = "open";
 	readonly #http = http.createServer((request, response) => {
 		void this.#answer(request, response);
@@ -78,16 +80,29 @@ class HttpControlServer implements ControlServer {
 		this.#idle.delete(socket);
 	}
 
+	#begin(socket: Socket): void {
+		this.#busy(socket);
+		this.#underWay.set(socket, (this.#underWay.get(socket) ?? 0) + 1);
+	}
+
+	#end(socket: Socket): void {
+		const left = (this.#underWay.get(socket) ?? 1) - 1;
+		if (left > 0) {
+			this.#underWay.set(socket, left);
+			return;
+		}
+		this.#underWay.delete(socket);
+		if (this.#phase === "closed") socket.end();
+		else if (!socket.destroyed) this.#wait(socket);
+	}
+
 	async #answer(
 		request: IncomingMessage,
 		response: ServerResponse,
 	): Promise<void> {
 		const { socket } = request;
-		this.#busy(socket);
-		response.on("close", () => {
-			if (this.#phase === "closed") socket.end();
-			else if (!socket.destroyed) this.#wait(socket);
-		});
+		this.#begin(socket);
+		response.on("close", () => this.#end(socket));
 		const { method = "", url = "" } = request;
 		const route =
 			this.#unauthorized(request) ?? this.#allowed(routeOf(method, url));
@@ -177,12 +192,32 @@ function refuse(response: ServerResponse, refusal: Refusal): void {
 	answer(response, status, { error });
 }
 
-function answer(response: ServerResponse, status: number, body: unknown): void {
-	const text = JSON.stringify(body);
+function answer(response: ServerResponse, asked: number, body: unknown): void {
+	const { text, status } = jsonOf(body, asked);
 	response.writeHead(status, {
 		"content-type": "application/json",
 		"content-length": Buffer.byteLength(text),
 		"cache-control": "no-store",
 	});
 	response.end(text);
+}
+
+/** An adapter may describe its tools by values that JSON cannot carry. That must not end the program. */
+function jsonOf(
+	body: unknown,
+	status: number,
+): { text: string; status: number } {
+	try {
+		return { text: JSON.stringify(body), status };
+	} catch (cause) {
+		const error = {
+			code: "ANSWER_NOT_JSON",
+			message: `The program's answer cannot be JSON: ${messageOf(cause)}`,
+		};
+		return { text: JSON.stringify({ error }), status: 500 };
+	}
+}
+
+function messageOf(error: unknown): string {
+	return error instanceof Error ? error.message : String(error);
 }

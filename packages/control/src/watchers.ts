@@ -7,7 +7,7 @@ import type {
 import { CALLS_A_TICK, TICK_MS } from "./limits.ts";
 import { type RecordStream, recordOf } from "./record-stream.ts";
 import { shown } from "./shown.ts";
-import type { RunSnapshot } from "./snapshot.ts";
+import type { RunSnapshot, WorkerSnapshot } from "./snapshot.ts";
 import { type CommandThroughput, Throughput } from "./throughput.ts";
 import { UsageReader } from "./usage-reader.ts";
 import { type Verdict, verdict, whyWaiting } from "./verdict.ts";
@@ -142,6 +142,7 @@ function complete(run: RunSnapshot, reader: UsageReader): RunSnapshot {
 		queue: { ...pool.queue, why: whyWaiting(pool) ?? null },
 		workers: pool.workers.map((worker) => ({
 			...worker,
+			facts: shown(worker.facts) as WorkerSnapshot["facts"],
 			usage: usage.get(worker.incarnation) ?? null,
 		})),
 	}));

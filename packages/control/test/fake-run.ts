@@ -152,10 +152,11 @@ export interface Served {
 /** Serves a fake run on a socket below a temporary directory, until the test has finished. */
 export async function serve(
 	scopes: readonly ControlScope[] = ["read", "logs", "act", "call"],
+	time: ControlClock = clock,
 ): Promise<Served> {
 	const directory = mkdtempSync(join(tmpdir(), "control-"));
 	const run = new FakeRun();
-	const server = serveControl({ run, clock, token: TOKEN, scopes });
+	const server = serveControl({ run, clock: time, token: TOKEN, scopes });
 	const listener = createServer((socket) => server.accept(socket));
 	const socketPath = join(directory, "control.sock");
 	await new Promise<void>((resolve) => listener.listen(socketPath, resolve));
