@@ -1,3 +1,4 @@
+import { finished } from "node:stream";
 import { InputError } from "@snakepit/core";
 import * as adapter from "@snakepit/core/adapter";
 import * as playwright from "playwright-core";
@@ -57,7 +58,8 @@ function devToolsPipe(
 		close: () => transport.onclose?.(),
 	};
 	const output = process.descriptor(4).setEncoding("utf8");
-	output.once("end", () => transport.onclose?.());
+	// The callback also runs if the output has already ended.
+	finished(output, { writable: false }, () => transport.onclose?.());
 	let parts: string[] = [];
 	output.on("data", (text: string) => {
 		const [rest = "", ...next] = text.split("\0");
