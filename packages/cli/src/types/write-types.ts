@@ -36,9 +36,6 @@ export async function writeTypes(
 	if (!watch) return await once();
 	// Started before the first writing, so no change is missed.
 	const changes = pythonChanges(directoriesOf(sources));
-	const first = changes.next();
-	await onceOrWhy(once);
-	if ((await first).done) return;
 	await onceOrWhy(once);
 	for await (const _ of changes) await onceOrWhy(once);
 }
