@@ -11,6 +11,7 @@ import { LedgerDirectory } from "../registry/ledger-directory.ts";
 import type { Sqlite } from "../registry/sqlite.ts";
 import { AUDIT_DEFAULTS } from "../run/run-option-groups.ts";
 import { asError } from "../thrown.ts";
+import { counted } from "./counted.ts";
 import { NOTHING_FOUND } from "./find-dead-runs.ts";
 import { inspectLedger } from "./ledger-report.ts";
 import { lookAsReaper } from "./look-as-reaper.ts";
@@ -91,7 +92,7 @@ function processTable(machine: CensusHost | Error): LayerReport {
 	return {
 		layer,
 		status: "active",
-		detail: `${census.processes.length} processes are visible, ${census.marked.length} of them with a Snakepit marker`,
+		detail: `${counted(census.processes.length, "process is", "processes are")} visible, ${census.marked.length} of them with a Snakepit marker`,
 	};
 }
 

@@ -1,4 +1,5 @@
 import type { LayerReport } from "../protection.ts";
+import { counted } from "./counted.ts";
 import type { ReaperFindings } from "./reaper-findings.ts";
 
 /** The layer of the doctor that reports what the next start of a program would meet. */
@@ -8,6 +9,6 @@ export function reaperReport(findings: ReaperFindings): LayerReport {
 	return {
 		layer: "reaper",
 		status: "active",
-		detail: `the next start would clean up after ${dead.length} dead runs with ${orphans} living processes; ${living.length} runs are alive, and ${unclear.length} cannot be checked from here`,
+		detail: `the next start would clean up after ${counted(dead.length, "dead run", "dead runs")} with ${counted(orphans, "living process", "living processes")}; ${counted(living.length, "run is", "runs are")} alive, and ${unclear.length} cannot be checked from here`,
 	};
 }

@@ -76,7 +76,7 @@ test("what the next start would find is counted, and nothing of it is touched", 
 	const before = readdirSync(dataDir, { recursive: true }).length;
 	const text = layer(await doctor({ dataDir }), "reaper").detail;
 	expect(text).toMatch(
-		/after 1 dead runs with 2 living processes; 1 runs are alive, and 2 cannot/,
+		/after 1 dead run with 2 living processes; 1 run is alive, and 2 cannot/,
 	);
 	expect([worker, stray].map(({ identity }) => isAlive(identity.pid))).toEqual([
 		true,
