@@ -73,7 +73,7 @@ export class AheadWindows {
 		return (
 			mayGoAhead(call, worker.ref.incarnation) &&
 			isQuick(this.#recentMs.get(call.command)) &&
-			worker.connection?.ahead?.admits(call.command, call.args) === true
+			isAdmitted(worker, call)
 		);
 	}
 
@@ -231,4 +231,13 @@ export class AheadWindows {
 				onSlow(worker);
 		if (this.size > 0) this.#watch();
 	};
+}
+
+/** Arguments whose own code throws, as a getter may, are refused when they are sent, in their turn. */
+function isAdmitted({ connection }: Worker, { command, args }: Call): boolean {
+	try {
+		return connection?.ahead?.admits(command, args) === true;
+	} catch {
+		return false;
+	}
 }

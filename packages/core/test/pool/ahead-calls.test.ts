@@ -3,6 +3,7 @@ import type { AttemptInstrument, Instrument } from "../../src/instrument.ts";
 import { type ScriptedCall, scripts } from "../../src/testing.ts";
 import {
 	closedVirtualPool,
+	outcome,
 	overConnections,
 	type VirtualPool,
 	virtualPool,
@@ -255,4 +256,31 @@ test("a call that is answered before its turn waits no more", async () => {
 	expect(pool.statistics().calls).toMatchObject({ waiting: 0, running: 1 });
 	await clock.advanceUntil(first);
 	await close();
+});
+
+test("a call whose arguments cannot be looked at waits here, and neither it nor another call is lost", async () => {
+	const opened = closedVirtualPool({
+		commands: { work: scripts.work },
+		ahead: { gapMs: 0 },
+	});
+	const { pool, clock, adapter, life, events, close } = opened;
+	overConnections(adapter, ({ ahead }) => ({
+		ahead: {
+			// As a look at a getter that throws does.
+			admits: () => {
+				throw new Error("not loaded");
+			},
+			takeBack: (callId) => ahead?.takeBack(callId) ?? new Set(),
+		},
+	}));
+	await Promise.all([life.open(), clock.advance(0)]);
+	await clock.advanceUntil(pool.execute("work", 0));
+	const calls = [1, 2, 3].map((ms) => outcome(pool.execute("work", ms)));
+	await clock.advance(1_000);
+	expect(await Promise.all(calls)).toMatchObject(
+		calls.map(() => ({ kind: "value" })),
+	);
+	expect(pool.statistics().calls).toMatchObject({ waiting: 0, running: 0 });
+	await close();
+	events.assertPaired();
 });
