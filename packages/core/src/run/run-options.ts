@@ -229,7 +229,13 @@ export function assertAgrees(
 	}
 	const scopes = controlScopes(at, control, process.env);
 	if (control !== undefined && !isDeepStrictEqual(scopes, open.control))
-		throw conflict(at, "control", show(scopes), show(open.control), dataDir);
+		throw conflict(
+			at,
+			"control",
+			JSON.stringify(scopes),
+			JSON.stringify(open.control),
+			dataDir,
+		);
 	if (protections !== undefined && !areTheSame(protections, open.protections))
 		throw conflict(
 			at,

@@ -1,11 +1,14 @@
 import { availableParallelism } from "node:os";
 import { expect, test } from "vitest";
+import type { PoolOptions } from "../../src/options.ts";
 import type { Protection } from "../../src/protection.ts";
+import { checkPool } from "../../src/run/checked-pool.ts";
 import {
 	assertAgrees,
 	type RunOptions,
 	resolveRunOptions,
 } from "../../src/run/run-options.ts";
+import { scriptedAdapter } from "../../src/testing.ts";
 
 function protection(fields: Partial<Protection> = {}): Protection {
 	return {
@@ -166,3 +169,55 @@ test.each<readonly [string, RunOptions, string, string]>([
 		);
 	},
 );
+
+test("who asks for another control of the run gets an error with both", () => {
+	assertAgrees("createPool", { control: true }, OPENED, "/data");
+	expect(() =>
+		assertAgrees(
+			"createPool",
+			{ control: { scopes: ["act"] } },
+			OPENED,
+			"/data",
+		),
+	).toThrow(
+		'"control" is ["act"] here, but this program\'s run in /data was opened with ["read","logs"]',
+	);
+});
+
+test("the environment turns control off, whatever the program says, and on where it says nothing", () => {
+	const scopes = (
+		control: RunOptions["control"],
+		env: NodeJS.ProcessEnv,
+	): readonly string[] =>
+		resolveRunOptions("openRun", { control }, env).control;
+	const production = { NODE_ENV: "production" };
+	expect(scopes(undefined, production)).toEqual([]);
+	expect(scopes(undefined, { ...production, SNAKEPIT_CONTROL: "1" })).toEqual([
+		"read",
+		"logs",
+	]);
+	expect(scopes(true, production)).toEqual(["read", "logs"]);
+	for (const control of [undefined, true, { scopes: ["act"] }] as const)
+		expect(scopes(control, { SNAKEPIT_CONTROL: "0" })).toEqual([]);
+	expect(scopes(false, { SNAKEPIT_CONTROL: "1" })).toEqual([]);
+	expect(scopes({ scopes: ["call", "read"] }, production)).toEqual([
+		"read",
+		"call",
+	]);
+	expect(() => scopes(undefined, { SNAKEPIT_CONTROL: "yes" })).toThrow(
+		"SNAKEPIT_CONTROL must be 0 or 1",
+	);
+});
+
+test("a pool of a run takes no option of the run, and gives its name back", () => {
+	const adapter = scriptedAdapter();
+	expect(() =>
+		checkPool("run.createPool", { adapter, guard: "off" } as never),
+	).toThrow('"guard" is an option of the run: it belongs in openRun()');
+	const given = { adapter, guard: undefined } as PoolOptions;
+	const [first, second] = [1, 2].map(() => checkPool("run.createPool", given));
+	expect(first?.options.name).toBe("scripted");
+	expect(second?.options.name).toBe("scripted-2");
+	second?.giveNameBack();
+	expect(checkPool("run.createPool", given).options.name).toBe("scripted-2");
+});
