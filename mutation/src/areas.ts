@@ -48,7 +48,6 @@ export const LEFT_OUT: readonly string[] = [
 	"protected-run",
 	"real-*",
 	"reaping",
-	"run-options",
 	"signals",
 	"threads",
 	"worker-lifeline",

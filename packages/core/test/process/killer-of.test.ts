@@ -1,5 +1,9 @@
 import { expect, test } from "vitest";
-import { killerOf, type SentSignal } from "../../src/process/killer-of.ts";
+import {
+	killerOf,
+	lostParentOf,
+	type SentSignal,
+} from "../../src/process/killer-of.ts";
 import type { ProcessExit } from "../../src/world.ts";
 
 const ladder = (signal: NodeJS.Signals): SentSignal => ({
@@ -91,4 +95,15 @@ test("a process whose parent was lost was killed by that, but for a signal of th
 	expect(killerOf(by("SIGKILL"), [ladder("SIGKILL")], "guard")).toBe(
 		"stop_ladder",
 	);
+});
+
+test("nothing but the loss of a parent has killed what it forked", () => {
+	for (const [source, killer] of [
+		["preload", "preloaded_parent"],
+		["guard", "guard"],
+	] as const) {
+		expect(lostParentOf({ source, isParentLost: true })).toBe(killer);
+		expect(lostParentOf({ source, isParentLost: false })).toBeUndefined();
+		expect(lostParentOf({ source, isParentLost: undefined })).toBeUndefined();
+	}
 });

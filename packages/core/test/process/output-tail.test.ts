@@ -1,6 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { lastCharacters, OutputTail } from "../../src/process/output-tail.ts";
+import {
+	lastCharacters,
+	OutputTail,
+	withoutLastLines,
+} from "../../src/process/output-tail.ts";
 
 test("the tail is the last lines, oldest first, however many were printed", () => {
 	fc.assert(
@@ -49,4 +53,12 @@ test("what is kept of the last lines is bounded, from the end", () => {
 	expect(lastCharacters(["a", "x".repeat(9)], 4)).toEqual(["xxxx"]);
 	expect(lastCharacters(["", "", ""], 2)).toEqual(["", ""]);
 	expect(lastCharacters([], 4)).toEqual([]);
+});
+
+test("a message can be shown without the last lines that were added to it", () => {
+	const tail = new OutputTail(2);
+	for (const line of ["one", "two"]) tail.push(line);
+	const message = "It ended.\nIt was old.";
+	expect(withoutLastLines(message + tail.paragraph())).toBe(message);
+	expect(withoutLastLines(message)).toBe(message);
 });

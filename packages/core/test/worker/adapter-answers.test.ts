@@ -45,7 +45,7 @@ test.each([
 	],
 	[
 		{ ...program, descriptors: [stream(4), stream(3), stream(4)] },
-		/another .*already has the number 4/,
+		/descriptors: another one already has the number 4/,
 	],
 	[
 		{ ...program, descriptors: [stream(3)], launchPayload: {} },

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { staysPut } from "../../src/testing.ts";
+import { endOfConversation } from "../../src/worker/worker-end.ts";
 import { Call, readyScene, startingScene } from "./worker-scenes.ts";
 
 /** A call that the adapter may still answer. */
@@ -227,5 +228,18 @@ describe("the last answers of a worker that has ended", () => {
 		await clock.advanceUntil(worker.gone);
 		expect(clock.now()).toBe(0);
 		expect(call.losses).toHaveLength(1);
+	});
+});
+
+test("a conversation that ends is followed by an end in order only where the worker leaves by itself, or its output has ended", () => {
+	const manner = (...given: Parameters<typeof endOfConversation>): string =>
+		endOfConversation(...given).manner;
+	expect(manner("draining", "exited", false)).toBe("ending");
+	expect(manner("ready", undefined, true)).toBe("ending");
+	expect(manner("draining", "recycled", false)).toBe("patient");
+	expect(manner("ready", "exited", false)).toBe("patient");
+	expect(endOfConversation("starting", undefined, true)).toEqual({
+		reason: "start_failed",
+		manner: "forced",
 	});
 });

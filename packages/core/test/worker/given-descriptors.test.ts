@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { LaunchSpec, WorkerProcess } from "../../src/adapter.ts";
+import { GivenDescriptors } from "../../src/process/given-descriptors.ts";
 import type { BoundListener, ProcessHost } from "../../src/world.ts";
 import { failedStart } from "./failed-start.ts";
 import {
@@ -129,4 +130,16 @@ describe("the descriptors of a worker", () => {
 		expect(await failedStart(made)).toMatchObject({ code: "SPAWN_FAILED" });
 		expect([...made.host.listeners.open]).toEqual([]);
 	});
+});
+
+test("listeners that the launcher makes are at a path in the process's directory, or at the port that it reports", async () => {
+	const given = new GivenDescriptors();
+	await given.open(descriptors ?? [], "/run/7", "launcher");
+	expect([...given.opened.keys()]).toEqual([3, 4, 5]);
+	expect(given.address(4)).toEqual({ path: join("/run/7", "4") });
+	expect(given.address(5)).toEqual({ host: "127.0.0.1", port: 0 });
+	given.executed(new Map([[5, 4_711]]));
+	expect(given.address(5)).toEqual({ host: "127.0.0.1", port: 4_711 });
+	for (const fd of [3, 6])
+		expect(() => given.address(fd)).toThrow(/asked for no listener/);
 });

@@ -79,3 +79,48 @@ test("a release ends when nothing of the process is left", async () => {
 	expect(host.living()).toEqual([]);
 	expect(registry.living()).toEqual([]);
 });
+
+test("one that does not become ready is killed with its group, recorded, and its last lines are in the error", async () => {
+	const { start, clock, host, registry, events } = scene(async (process) => {
+		process.fork((child) => child.idle());
+		process.output.stderr.write("no model\n");
+		await process.idle();
+	});
+	const refused = expect(start()).rejects.toMatchObject({
+		code: "START_TIMEOUT",
+		message: expect.stringMatching(
+			/^The companion \S+ was not ready within 1000 ms \(start\.timeoutMs\)\.\nIts last lines:\n {2}\| no model$/,
+		),
+	});
+	await clock.advance(60_000);
+	await refused;
+	expect(host.living()).toEqual([]);
+	expect(registry.list()).toMatchObject([
+		{
+			status: "ended",
+			end: {
+				exit: { kind: "signal", signal: "SIGKILL" },
+				...{ reason: "start_failed", killer: "stop_ladder" },
+			},
+		},
+	]);
+	const pool = "scripted";
+	expect(events.of("worker.output")).toMatchObject([
+		{ pool, workerId: `${pool}-companion`, line: "no model" },
+	]);
+});
+
+test("one that ends by itself in its start was killed by nobody", async () => {
+	const { start, clock, registry } = scene((process) => process.exit(3));
+	const refused = expect(start()).rejects.toMatchObject({ ran: "no" });
+	await clock.advance(60_000);
+	await refused;
+	expect(registry.list()).toMatchObject([
+		{
+			end: {
+				exit: { kind: "code", code: 3 },
+				...{ reason: "start_failed", killer: "none" },
+			},
+		},
+	]);
+});

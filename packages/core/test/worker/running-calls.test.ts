@@ -33,3 +33,13 @@ test("of a worker that ends between calls, the last one is named", () => {
 	calls.lose(lost);
 	expect(calls.lastCommand).toBe("second");
 });
+
+test("a call that is not there takes no other away", () => {
+	const calls = new RunningCalls();
+	const [there, gone] = [new Call("c1"), new Call("c2")] as const;
+	calls.add(there);
+	expect(calls.remove(gone)).toBe(false);
+	expect(calls.attempts).toEqual([there]);
+	expect(calls.remove(there)).toBe(true);
+	expect(calls.attempts).toEqual([]);
+});

@@ -54,7 +54,9 @@ describe("the end of a worker", () => {
 				tail: ["farewell"],
 			},
 		]);
-		expect(registry.list()).toMatchObject([{ status: "ended", end }]);
+		expect(registry.list()).toMatchObject([
+			{ status: "ended", end: { ...end, tail: ["farewell"] } },
+		]);
 	});
 
 	test("is reported in order: to the calls, the ledger, the listeners, the pool", async () => {
