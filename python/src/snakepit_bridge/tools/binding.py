@@ -1,4 +1,4 @@
-"""The arguments of a call: from what the host sent to what the function takes."""
+"""Converts the arguments of a call from the host's form to the function's."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _move_positional(signature: Signature, keywords: dict[str, Any]) -> Argument
         if name not in signature.only_positional:
             break
         if name not in keywords:
-            # Those behind it cannot be given either: Python needs this one.
+            # The arguments after it cannot be given either: Python needs this one.
             for later in keywords.keys() & signature.only_positional:
                 problem = f"cannot be given without {name!r}"
                 raise ArgumentsInvalid(f"$.{later}", problem)

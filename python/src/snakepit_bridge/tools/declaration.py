@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 else:
 
     def overload(function):
-        """Stands for that of `typing`, which no worker needs."""
+        """Replaces the one of `typing`, which no worker needs."""
         return function
 
 
@@ -36,8 +36,9 @@ MARK: Final = "__snakepit__"
 
 
 class Answers:
-    """How what a tool returns reaches the host; no `enum`, which takes longer to import
-    than all that is here."""
+    """How a tool's result reaches the host; not an `enum`, which takes longer to import
+    than everything here.
+    """
 
     def __init__(self, how: str) -> None:
         self._how = how
@@ -47,7 +48,7 @@ class Answers:
 
     VALUE: Answers
     REFERENCE: Answers
-    # As a handle where it is no value.
+    # As a handle if it is not a value.
     EITHER: Answers
 
 
@@ -69,7 +70,7 @@ class ToolMark:
         answers: Answers | None = None,
     ) -> None:
         self.name = name
-        # Not written as a tool: nobody annotated it for a host.
+        # Not written as a tool, so its annotations are not meant for a host.
         self.foreign = foreign
         # None: as its annotation says.
         self.answers = answers

@@ -1,5 +1,6 @@
-"""What `inspect` says of a function. For an ordinary one it is read here: to import
-`inspect` takes a worker longer than to read all of its tools."""
+"""The facts that `inspect` reports about a function. For an ordinary function, they are
+read here: importing `inspect` takes longer than reading all tools of a worker.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
 class Parameter:
     """One parameter of a function."""
 
-    # No named tuple: to make that class takes longer than to read all tools of a worker.
+    # Not a named tuple: creating that class takes longer than reading all tools of a
+    # worker.
     __slots__ = ("default", "kind", "name")
 
     def __init__(self, name: str, kind: int, default: Any = NO_DEFAULT) -> None:
@@ -46,10 +48,10 @@ class Parameter:
 
 
 def parameters_of(function: Callable[..., Any]) -> list[Parameter]:
-    """Returns the parameters of what can be called.
+    """Returns the parameters of a callable.
 
     Raises:
-        ValueError: it says nothing about them, as some builtins.
+        ValueError: they are not known, as for some builtins.
     """
     if isinstance(function, MethodType) and _is_ordinary(function.__func__):
         found = _parameters(function.__func__)
@@ -98,7 +100,7 @@ def _parameters(function: Any) -> list[Parameter]:
 
 
 def unwrapped(function: Any) -> Any:
-    """Returns what decorators have wrapped."""
+    """Returns the function that decorators have wrapped."""
     if not hasattr(function, "__wrapped__"):
         return function
     import inspect
@@ -148,7 +150,7 @@ def attribute_of(item: object, name: str) -> Any:
 
 
 def _flags(function: Any) -> int | None:
-    """Returns those of the code of an ordinary function or method."""
+    """Returns the parameters from the code of an ordinary function or method."""
     if isinstance(function, MethodType):
         function = function.__func__
     # Others may be marked as what they are not.

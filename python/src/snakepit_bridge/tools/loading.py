@@ -14,7 +14,8 @@ __all__ = ["NoSource", "keep_file", "load_file", "load_module"]
 # This module is loaded before any tool, in seconds since the epoch.
 BEGUN_S = time.time()
 
-# By path: what a preloaded parent has loaded, and its workers do not load again.
+# By path: the files that a preloaded parent has loaded, so that its workers do not load
+# them again.
 _kept: dict[str, ModuleType] = {}
 
 
@@ -51,10 +52,10 @@ def keep_file(path: str) -> None:
 
 
 def load_file(path: str) -> ModuleType:
-    """Imports a file with its directory in front of `sys.path`, as a script has it.
+    """Imports a file with its directory in front of `sys.path`, like a script.
 
-    A file that has the name of a module of the standard library must not stand
-    in its way: then the directory comes last.
+    A file with the name of a module of the standard library must not hide that module:
+    then the directory comes last.
 
     Raises whatever the file raises.
 

@@ -1,4 +1,6 @@
-"""What a module or a class offers: what is marked, listed, exposed or public."""
+"""Finds the tools and hooks of a module or a class: marked, listed, exposed or public
+ones.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ class ToolsInvalid(Exception):
 
 def mark_of(item: object) -> Any:
     """Returns what a decorator noted on a function or class; None if nothing."""
-    # Not getattr: some objects have an answer for every name.
+    # Not getattr: some objects return a value for every name.
     if isinstance(item, type):
         return vars(item).get(MARK)
     try:
@@ -54,13 +56,14 @@ def mark_of(item: object) -> Any:
 
 
 def marked(module: ModuleType) -> list[tuple[object, Any]]:
-    """Returns what the names of a module lead to, each once, with its mark."""
+    """Returns the objects behind the names of a module, each once, with its mark."""
     found: dict[int, object] = {id(item): item for item in vars(module).values()}
     return [(item, mark_of(item)) for item in found.values()]
 
 
 def listed(module: ModuleType) -> Iterator[tuple[object, Mark]]:
-    """Yields what `TOOLS = [...]` of a module lists and no decorator marks.
+    """Yields the functions that `TOOLS = [...]` of a module lists and that no decorator
+    marks.
 
     Raises:
         ToolsInvalid: it lists something else than functions.

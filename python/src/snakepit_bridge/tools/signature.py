@@ -43,7 +43,7 @@ _ITERABLES = frozenset({"Iterable", "AsyncIterable"})
 
 
 class SignatureInvalid(Exception):
-    """The signature of a tool is not one that a host can call."""
+    """A host cannot call a tool with this signature."""
 
 
 class Signature:
@@ -100,7 +100,7 @@ class Signature:
             self._add(parameter, hints)
         self._exact = self._exact_types()
         self._needed = frozenset(self.required)
-        # By name the same; None where values of any type pass.
+        # The same by name; None if values of any type pass.
         self._exact_named: dict[str, frozenset[type] | None] = {
             name: None if type(check) is AnyCheck else check.exact
             for name, check in self.named.items()
@@ -225,7 +225,7 @@ class Signature:
         origin = origin_of(annotation) or annotation
         if getattr(origin, "__name__", None) in streams:
             self.returns_stream = True
-            # Each import is a part of every start.
+            # Each import makes every start slower.
             from snakepit_bridge.tools.stream_parts import stream_parts
 
             annotation, returned = stream_parts(annotation)
@@ -238,7 +238,7 @@ class Signature:
 
 def _check_json(value: Any) -> None:
     """Raises `ValueError` or `TypeError` if there is no JSON of it."""
-    # Most defaults are one of these, and each import is a part of every start.
+    # Most defaults are one of these, and each import makes every start slower.
     if type(value) not in (bool, int, str, type(None)):
         import json
 
@@ -286,7 +286,7 @@ def _parameters(function: Callable[..., Any]) -> list[Parameter]:
     try:
         return parameters_of(function)
     except ValueError:
-        # A builtin: what it takes, it says when it is called.
+        # A builtin: it reports wrong arguments when it is called.
         return [Parameter("arguments", REST), Parameter("named", OTHER)]
 
 
@@ -300,7 +300,7 @@ def _described(annotation: Any) -> Check:
     try:
         return compile_annotation(annotation, answered=True)
     except Unsupported:
-        # Whether a value can cross is decided by the value; a subclass may.
+        # The value decides whether it can be sent; a subclass may allow it.
         return AnyCheck()
 
 

@@ -1,4 +1,4 @@
-"""What the annotation of a stream says about its items and its result."""
+"""Reads the types of a stream's items and result from its annotation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an asynchronous generator yields last."""
+"""The last item of an asynchronous generator."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ __all__ = ["Tool", "ToolKind", "qualified_name"]
 
 
 class ToolKind:
-    """How a tool runs and answers; no `enum`, as `Answers`.
+    """How a tool runs and answers; not an `enum`, for the reason given at `Answers`.
 
     Attributes:
         value: its name.
@@ -73,7 +73,7 @@ class Tool:
     RESERVED = "snakepit."
 
     def __init__(self, name: str, function: Callable[..., Any], mark: ToolMark) -> None:
-        """Looks at a function that is decorated with `tool`.
+        """Examines a function that is decorated with `tool`.
 
         Raises:
             SignatureInvalid: it cannot be called by a host.
@@ -84,7 +84,7 @@ class Tool:
         self.batch = mark.batch
         self.signature = _signature(function, mark)
         self.kind = _kind(function, self.signature)
-        # Of the tool itself, where each call finds them sooner.
+        # Attributes of the tool itself, where each call finds them faster.
         self.streams = self.kind.streams
         self.is_async = self.kind.is_async
         self.input = _input(mark)
@@ -109,7 +109,7 @@ class Tool:
             raise SignatureInvalid(
                 "a batch returns one list; it cannot yield, nor read an input stream"
             )
-        # Few tools are batches, and each import is a part of every start.
+        # Few tools are batches, and each import makes every start slower.
         from snakepit_bridge.calls.batch_of_one import batch_of_one
 
         self.function = batch_of_one(self.together, self.kind.is_async)
@@ -125,7 +125,7 @@ def _signature(function: Callable[..., Any], mark: ToolMark) -> Signature:
 
 def qualified_name(function: Callable[..., Any]) -> str:
     """Returns `module.QualifiedName`."""
-    # A `functools.partial` has neither.
+    # A `functools.partial` has neither of them.
     module = getattr(function, "__module__", None) or ""
     name = getattr(function, "__qualname__", type(function).__qualname__)
     return f"{module}.{name}"

@@ -81,7 +81,7 @@ class Toolbox:
     def startup_hooks(self) -> Iterator[Hook]:
         """Yields what runs at the start, in order; toolsets are made in between.
 
-        Each is to be complete before the next one is asked for.
+        Each must be complete before the next one is requested.
 
         Raises:
             ToolsInvalid: before the first hook: two tools have one name.
@@ -96,7 +96,8 @@ class Toolbox:
             yield from self._start()
 
     def shutdown_hooks(self) -> Iterator[Hook]:
-        """Yields what ends what has started: last declared, first run.
+        """Yields the hooks that end what has started; the last declared one comes
+        first.
 
         After a start that failed: of the module's functions if all their start-up hooks
         had run, of each toolset whose start-up hooks had, and the exit of each toolset
@@ -127,7 +128,7 @@ class Toolbox:
         self._ends.extend(shutdown)
 
     def _make(self, cls: type, made: list[object]) -> Any:
-        """Makes a toolset and enters it; what it returns is to be awaited."""
+        """Creates a toolset and enters it; its result must be awaited."""
         instance = cls()
         made.append(instance)
         if hasattr(cls, "__aenter__"):
@@ -198,7 +199,7 @@ class Toolbox:
             if not isinstance(cls, type) or cls.__module__ != module.__name__:
                 continue
             marks = [mark_of(value) for value in vars(cls).values()]
-            # Not issubclass: typed dicts and protocols refuse the question.
+            # Not issubclass: typed dicts and protocols raise there.
             used = any(cls in toolset.__mro__ for toolset in toolsets)
             if not used and any(isinstance(mark, ToolMark) for mark in marks):
                 raise ToolsInvalid(

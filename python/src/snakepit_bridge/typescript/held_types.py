@@ -76,7 +76,7 @@ class HeldTypes:
 def held_types(held: HeldTypes, taken: TypeWriter, answered: TypeWriter) -> list[str]:
     """Returns the lines of the interfaces: methods, attributes, and what these name."""
     lines: list[str] = []
-    # It may grow: a method can return a handle of another class.
+    # The list may grow: a method can return a handle of another class.
     for kind in held.classes:
         # Not `__doc__`: a class without a docstring inherits that of its base.
         documentation = inspect.cleandoc(kind.__dict__.get("__doc__") or "")
@@ -175,7 +175,7 @@ def _hints(item: Any) -> dict[str, Any]:
 
 
 def _is_own(kind: type) -> bool:
-    """Returns whether a class is written in Python, by who writes the tools."""
+    """Returns whether a class is written in Python, by the author of the tools."""
     if kind in _PLAIN_BASES:
         return False
     others = [base for base in kind.__mro__ if base not in _PLAIN_BASES]

@@ -14,7 +14,7 @@ from snakepit_bridge.typescript.type_writer import IMPORTED, TypeWriter, plain_n
 __all__ = ["TAKEN", "conditions", "object_names", "object_types"]
 
 _WIDTH = 80
-# A type of one of these names would hide what is written.
+# A type with one of these names would hide a type of the language.
 TAKEN = IMPORTED.keys() | {
     "Tools",
     *("Array", "ReadonlyArray", "Set", "ReadonlySet", "Map", "ReadonlyMap"),

@@ -1,4 +1,4 @@
-"""What stands in a TypeScript file between the types: names, literals, comments."""
+"""The parts of a TypeScript file between the types: names, literals, comments."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from unicodedata import ucd_3_2_0
 
 __all__ = ["comment", "labels", "literal", "name", "object_type", "type_name"]
 
-# Narrower than TypeScript's: which other letters it takes depends on its Unicode.
+# Narrower than TypeScript's rule: which other letters it accepts depends on its Unicode
+# version.
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*", re.ASCII)
 
 
@@ -38,7 +39,7 @@ def type_name(text: str) -> str:
 
     It is never a keyword, as these begin with a small letter.
     """
-    # `list` of `typing.List[list]` is all that a reader needs.
+    # Of `typing.List[list]`, a reader needs only `list`.
     said = re.sub(r"\b\w+\.", "", text)
     for sign, word in (("[", " of "), (",", " and "), ("|", " or "), ("]", " ")):
         said = said.replace(sign, word)

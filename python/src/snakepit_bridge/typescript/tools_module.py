@@ -38,7 +38,7 @@ def tools_module(
     held = HeldTypes()
     taken = TypeWriter(sent=True, held=held)
     answered = TypeWriter(sent=False, safe_integers=safe_integers, held=held)
-    # Twice: types get their names when all of them are known.
+    # Written twice: types get their names when all of them are known.
     _methods(tools, taken, answered)
     known = -1
     while known < len(held.classes):
@@ -171,7 +171,7 @@ def _by_name(signature: Signature, taken: TypeWriter) -> Iterator[list[str]]:
             for key, check in signature.named.items()
         ]
         if signature.other is not None:
-            # TypeScript has no type for the other names only: the named are among these.
+            # TypeScript has no type for "all other names": the named ones are included.
             other = "unknown" if fields else taken.written(signature.other)
             fields.append(f"[name: string]: {other}")
         yield fields

@@ -136,7 +136,7 @@ class TypeWriter:
         imports, objects = set(self.imports), dict(self.objects)
         members = self._members(check, hashed)
         if members == ["unknown"]:
-            # What parts of a union need is not written.
+            # The whole type is unknown: imports for its parts are not needed.
             self.imports, self.objects = imports, objects
         else:
             self.imports |= IMPORTED.keys() & {m.split("<")[0] for m in members}
@@ -163,7 +163,7 @@ class TypeWriter:
                 return ["number"] if safe else _SCALARS[check.kind]
             case WrittenCheck():
                 members = check.sent if self._sent else check.received
-                # An object arrives as a dict, which Python has in no set.
+                # An object arrives as a dict, which cannot be in a Python set.
                 is_dict = hashed and self._sent and members[0].startswith("{")
                 return ["never"] if is_dict else [*members]
             case FloatCheck():

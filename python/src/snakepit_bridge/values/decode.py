@@ -32,14 +32,14 @@ else:
 __all__ = ["Attached", "Held", "decode", "read_short"]
 
 _SIMPLE = frozenset({type(None), bool, int, float, str, bytes, date, datetime})
-# A shorter image is first read as if it had no extensions, which few have.
+# A shorter image is first read as if it had no extensions, because few have any.
 _SHORT = 4 << 10
 # For msgpack: an instant as its own class, which has no bounds.
 _TO_TIMESTAMP = 0
 
 
 class Attached(Protocol):
-    """What holds the large parts of a value.
+    """The holder of the large parts of a value.
 
     Attributes:
         size: how many bytes they take.
@@ -150,7 +150,9 @@ def _unpack(image: bytes, path: Path) -> tuple[Any, bool]:
 
 
 class _Decoder:
-    """Puts values in the place of extensions; the containers are our own to change."""
+    """Replaces extensions by values; the containers were created here, so they may be
+    changed.
+    """
 
     def __init__(self, attachment: Attached | None, held: Held | None) -> None:
         self._attachment = attachment

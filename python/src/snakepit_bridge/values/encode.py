@@ -33,12 +33,13 @@ __all__ = ["FORMS", "Attachment", "PlainForm", "encode"]
 
 PlainForm: TypeAlias = "Callable[[Any], object]"
 _PLAIN = frozenset({type(None), bool, int, float, str, bytes, date, datetime})
-# With an attachment the size of bytes matters.
+# With an attachment, the size of bytes matters.
 _PLAIN_BUT_BYTES = _PLAIN - {bytes}
 _TEXT = frozenset({str})
 
 
-# By type: what makes plain data of a value; None where it has an image of its own.
+# By type: the function that makes plain data of a value; None if the value has its own
+# image.
 FORMS: dict[type, PlainForm | None] = {}
 
 
@@ -102,7 +103,7 @@ def _extended(value: int | date) -> Any:
 
 
 class _Encoder:
-    """Makes of a value what msgpack can write."""
+    """Converts a value to one that msgpack can write."""
 
     def __init__(self, attachment: Attachment | None) -> None:
         self._attachment = attachment
@@ -263,7 +264,9 @@ def _form_of(kind: type) -> PlainForm | None:
 
 
 def _plain_key(key: object) -> object:
-    """Makes plain text of a key that is a subclass's instance or is sent as text."""
+    """Converts a key that is an instance of a subclass, or is sent as text, to plain
+    text.
+    """
     form = _form_of(type(key))
     plain = key if form is None else form(key)
     return str.__str__(plain) if isinstance(plain, str) else key

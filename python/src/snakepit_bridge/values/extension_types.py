@@ -11,8 +11,8 @@ SET = 7
 ND_ARRAY = 8
 ATTACHED = 9
 DATE_TIMES = 10
-# Far from the others: it is no value, but refers to an object.
+# Far from the others: it is not a value, but refers to an object.
 HANDLE = 32
 
-# More containers within each other than this have no image.
+# More nested containers than this have no image.
 MAX_DEPTH = 100

@@ -8,8 +8,8 @@ if TYPE_CHECKING:
 
 __all__ = ["NoImage", "Path", "Refused", "entry_place", "key_place", "path_text"]
 
-# The places from the root to a value, innermost first: building it costs
-# nothing while no error needs it.
+# The places from the root to a value, innermost first: building it costs nothing until
+# an error needs it.
 Path: TypeAlias = "tuple[Path, str | int] | None"
 
 
@@ -41,7 +41,7 @@ class Refused(Exception):
 
 
 def path_text(path: Path, root: str = "$") -> str:
-    """Writes a path as one would write it in a program."""
+    """Writes a path in the notation of a program."""
     places: list[str] = []
     while path is not None:
         path, place = path
@@ -65,7 +65,7 @@ def entry_place(index: int, key: object) -> str:
 
 
 def _json(text: str) -> str:
-    # Few paths need it, and each import is a part of every start.
+    # Few paths need it, and each import makes every start slower.
     import json
 
     return json.dumps(text)

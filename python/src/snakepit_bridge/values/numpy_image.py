@@ -116,12 +116,13 @@ def _time_scalar(value: Any) -> date | timedelta | None:
     if unit == "generic" or (not is_instant and unit in ("Y", "M")):
         return None
     made = value.astype(f"{value.dtype.kind}8[{'D' if whole_days else 'us'}]")
-    # numpy does not say that a coarser unit has a value that 64 bits of a finer one lack.
+    # numpy does not report that 64 bits of a finer unit cannot hold the value of a
+    # coarser one.
     is_finer = unit in ("ns", "ps", "fs", "as")
     if not is_finer and made.astype(value.dtype) != value:
         return None
     found = made.item()
-    # A number where it is outside what Python has.
+    # A number if it is outside Python's range.
     return found if isinstance(found, (date, timedelta)) else None
 
 

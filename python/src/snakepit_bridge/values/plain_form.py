@@ -1,4 +1,4 @@
-"""The plain data that is sent in place of values for which the image has no type.
+"""The plain data that is sent instead of values for which the image has no type.
 
 By the run-time type: nothing is imported that the program does not use itself.
 """
@@ -48,7 +48,9 @@ _BUILTINS = (dict, list, str, int, float, bytes, bytearray, set, frozenset, date
 
 
 def find_form(kind: type) -> PlainForm | None:
-    """Returns what makes plain data of a type's instances; None where nothing is known."""
+    """Returns the function that makes plain data of a type's instances; None if there
+    is none.
+    """
     for base in kind.__mro__:
         if base in ENCODERS:
             return ENCODERS[base]
@@ -116,7 +118,7 @@ def _of_attributes(
         try:
             return {name: getattr(value, attribute) for attribute, name in pairs}
         except AttributeError:
-            # One that no initializer sets and nothing has set since.
+            # An attribute that was never set.
             set_ones = [pair for pair in pairs if hasattr(value, pair[0])]
             return {name: getattr(value, attribute) for attribute, name in set_ones}
 

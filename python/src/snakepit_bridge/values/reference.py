@@ -1,4 +1,4 @@
-"""The image of an object that does not cross: what the host calls it, and its type."""
+"""The image of an object that is not sent: the host's token for it, and its type."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def reference_image(token: bytes, value: object) -> bytes:
     """Returns the image of an object that a session holds under a token."""
     kind = type(value)
     name = f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
-    # A name of Python's may have what no text can have.
+    # A Python name may contain characters that text cannot.
     name = name.encode("utf-8", "backslashreplace").decode()
     data: bytes = msgpack.packb([token, name], use_bin_type=True)
     image: bytes = msgpack.packb(msgpack.ExtType(ext.HANDLE, data))

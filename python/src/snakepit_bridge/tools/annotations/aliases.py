@@ -18,8 +18,8 @@ GENERIC_LEVELS = 8
 def alias_check(annotation: Any, alias: Any, value: Any, within: Within) -> Check:
     """Compiles an alias, and its parameters where it is generic.
 
-    Raises:
-        Unsupported: it stands for itself, or for what no value that can cross is.
+    Raises: Unsupported: it stands for itself, or for a type that no value that can be
+    sent has.
     """
     place = place_of(annotation)
     if place in within.made:
@@ -35,13 +35,13 @@ def alias_check(annotation: Any, alias: Any, value: Any, within: Within) -> Chec
     check.target = within.compile(value, inside)
     if _is_endless(check):
         raise Unsupported(f"the alias {alias.__name__} stands for itself")
-    # What was compiled meanwhile has the check of the alias.
+    # Parts that were compiled meanwhile have the check of the alias.
     within.made[place] = check.target
     return check.target
 
 
 def _is_endless(alias: AliasCheck) -> bool:
-    """Returns whether an alias leads to itself before any value is looked into."""
+    """Returns whether an alias leads to itself before any value is examined."""
     waiting, seen = [alias.target], set[Check]()
     while waiting:
         check = waiting.pop()
@@ -61,7 +61,7 @@ class _Identity:
     """Stands for an object that cannot be hashed."""
 
     def __init__(self, annotation: Any) -> None:
-        # A reference: otherwise another object could get its id.
+        # A reference, because otherwise another object could get its id.
         self._annotation = annotation
 
     def __hash__(self) -> int:

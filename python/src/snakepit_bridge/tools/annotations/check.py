@@ -25,16 +25,16 @@ __all__ = [
 
 Schema: TypeAlias = "dict[str, Any]"
 
-# What the code of a type raises about a value that it does not take.
+# The exceptions that the code of a type raises about a value that it refuses.
 REJECTIONS = (ValueError, TypeError, AssertionError, ArithmeticError)
 
 
 class Mismatch(Exception):
-    """A value is not what its annotation requires.
+    """A value does not meet its annotation.
 
     Attributes:
         path: where it is.
-        expected: what is required there.
+        expected: the required type.
         got: what is there.
         problem: the whole message; made of the two by default.
     """
@@ -50,7 +50,7 @@ class Mismatch(Exception):
 
 
 class Unsupported(Exception):
-    """No value that can cross has this type."""
+    """No value that can be sent has this type."""
 
 
 class Check:
@@ -117,7 +117,8 @@ class Within:
         in_model: whether pydantic makes its values, or writes them, as part of a model.
     """
 
-    # No named tuple: to make that class takes every start longer than all of this module.
+    # Not a named tuple: creating that class takes longer at every start than this whole
+    # module.
     __slots__ = (
         "aliases",
         "answered",
@@ -152,7 +153,7 @@ class Within:
         return Within(**{**values, **changes})
 
     def part(self, annotation: Any) -> Check:
-        """Returns the check of a part; in a description, one that is not known is any.
+        """Returns the check of a part; in a description, an unknown part is any value.
 
         Raises:
             Unsupported: no value that can cross has this type.

@@ -1,4 +1,6 @@
-"""Checks of classes: a program's own, and those of the standard library and of others."""
+"""Checks of classes: a program's own classes, and those of the standard library and of
+other libraries.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,7 @@ def _scalar_check(kind: type, within: Within) -> Check | None:
 def _library_check(kind: type, within: Within) -> Check | None:
     arrives = (kind.__module__.partition(".")[0], kind.__name__) == ("pyarrow", "Table")
     if within.in_model and not within.answered and not arrives:
-        # pydantic takes only instances: what a validator makes them of is not known.
+        # pydantic takes only instances: the input of a validator is not known.
         return None
     # Modules that few tools need.
     from snakepit_bridge.tools.annotations.tables import library_check

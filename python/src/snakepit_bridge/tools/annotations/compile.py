@@ -143,7 +143,7 @@ def _generic(
     if name == "Literal" and all(map(_is_literal, arguments)):
         return LiteralCheck(arguments)
     if origin is tuple:
-        # `tuple[()]` has them, and they are none.
+        # `tuple[()]` has arguments, but they are empty.
         bare = not hasattr(annotation, "__args__")
         return SequenceCheck(AnyCheck(), "tuple") if bare else _tuple(arguments, within)
     if origin in _LISTS:
@@ -221,7 +221,7 @@ def _union(annotation: Any, arguments: tuple[Any, ...], within: Within) -> Check
         try:
             return _by_pydantic(annotation, None, within)
         except Unsupported:
-            # It has members that pydantic does not know.
+            # A union with members that pydantic does not know.
             pass
     return UnionCheck([_compile(member, within) for member in arguments])
 

@@ -84,9 +84,8 @@ def constrained(check: Check, constraint: Constraint) -> Check:
 
 
 def _shown(value: object) -> str:
-    """Describes a value for a message: numbers and moments are shown.
-
-    Text and bytes are not, since they may be secret and the error is logged.
+    """Describes a value for a message: numbers and moments are shown. Text and bytes
+    are not, because they may be secret and the error is logged.
     """
     if type(value) in (bool, float):
         return repr(value)

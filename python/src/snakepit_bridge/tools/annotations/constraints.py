@@ -36,7 +36,7 @@ _LENGTHS = {
     "array": ("minItems", "maxItems"),
     "object": ("minProperties", "maxProperties"),
 }
-# The relative error of a float's remainder, since 0.3 % 0.1 is not 0.
+# The relative error of a float's remainder, because 0.3 % 0.1 is not 0.
 _TOLERANCE = 1e-9
 
 

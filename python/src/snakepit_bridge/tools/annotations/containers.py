@@ -26,7 +26,7 @@ def _check_items(values: Sequence[Any], item: Check, path: Path) -> list[Any] | 
     if item.exact.issuperset(map(type, values)):
         return None
     if type(item) is FloatCheck and _NUMBERS.issuperset(map(type, values)):
-        # One that is too large is found below, with its path.
+        # A value that is too large is found below, with its path.
         with contextlib.suppress(OverflowError):
             return list(map(float, values))
     checked = [item.check(value, (path, i)) for i, value in enumerate(values)]
@@ -35,7 +35,9 @@ def _check_items(values: Sequence[Any], item: Check, path: Path) -> list[Any] | 
 
 
 def _hashed(check: Check, given: Any, checked: Any, path: Path) -> Any:
-    """Returns the checked value, unless it became a list, which no set and no key can be."""
+    """Returns the checked value, unless it became a list, which cannot be in a set or
+    be a key.
+    """
     try:
         hash(checked)
     except TypeError:
@@ -47,7 +49,7 @@ class SequenceCheck(Check):
     """`list[X]`, `tuple[X, ...]`, and `Sequence[X]` and wider ones.
 
     Lists and tuples arrive for each of them: the host may be able to send only one.
-    They are converted where `list`, `tuple` or `deque` is required.
+    They are converted if `list`, `tuple` or `deque` is required.
 
     Attributes:
         item: the check of each item.
@@ -76,7 +78,9 @@ class SequenceCheck(Check):
 
 
 class TupleCheck(Check):
-    """`tuple[X, Y]`; a list is converted, since the host may have no other way to send one."""
+    """`tuple[X, Y]`; a list is converted, because the host may have no other way to
+    send one.
+    """
 
     samples = ((),)
 
@@ -107,7 +111,7 @@ class TupleCheck(Check):
 
 
 class SetCheck(Check):
-    """`set[X]` and `frozenset[X]`, made of the set that arrives."""
+    """`set[X]` and `frozenset[X]`, made from the set that arrives."""
 
     samples = (frozenset(),)
 

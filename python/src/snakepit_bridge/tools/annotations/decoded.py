@@ -1,4 +1,4 @@
-"""Checks of types that a function of the program makes of what was sent."""
+"""Checks of types that a function of the program creates from sent values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["DecodedCheck", "own_check"]
 
 
 class DecodedCheck(Check):
-    """A type with a `decoder`, described by what that takes."""
+    """A type with a `decoder`, described by the decoder's input."""
 
     def __init__(self, kind: type, inner: Check, decode: Callable[[Any], Any]) -> None:
         self.expected = kind.__name__
@@ -71,7 +71,7 @@ def own_check(kind: type, within: Within) -> Check | None:
 
 
 def _is_taken_apart(kind: type) -> bool:
-    """Returns whether pydantic writes plain data for instances inside of a model."""
+    """Returns whether pydantic writes plain data for instances inside a model."""
     fields = ("__pydantic_fields__", "__dataclass_fields__")
     containers = (list, tuple, dict, set, frozenset)
     return issubclass(kind, containers) or any(hasattr(kind, f) for f in fields)

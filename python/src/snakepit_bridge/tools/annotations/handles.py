@@ -19,12 +19,12 @@ class _ByReference:
 
 BY_REFERENCE: Final = _ByReference()
 _Object = TypeVar("_Object")
-# To a type checker the object itself: that is what the tool takes and returns.
+# For a type checker, this is the object itself, which the tool takes and returns.
 Handle = Annotated[_Object, BY_REFERENCE]
 
 
 class HandleCheck(Check):
-    """An object of a class, which the host has a handle of.
+    """An object of a class for which the host has a handle.
 
     Attributes:
         kind: the class; `object` where the annotation names none.

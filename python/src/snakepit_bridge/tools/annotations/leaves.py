@@ -48,7 +48,9 @@ class ScalarCheck(Check):
 
 
 class MomentCheck(ScalarCheck):
-    """`date` and `datetime`; text by ISO 8601 is converted, since a caller may have only JSON."""
+    """`date` and `datetime`; text in ISO 8601 is converted, because a caller may have
+    only JSON.
+    """
 
     def check(self, value: Any, path: Path) -> Any:
         if type(value) is not str:
@@ -82,7 +84,9 @@ SCALARS = {
 
 
 class FloatCheck(Check):
-    """`float`; an int is converted, since the host may have no other way to send one."""
+    """`float`; an int is converted, because the host may have no other way to send
+    one.
+    """
 
     expected = "float"
     exact = frozenset({float})
@@ -103,7 +107,7 @@ class FloatCheck(Check):
 
 
 class BytesCheck(Check):
-    """`bytes`, `bytearray` and `memoryview`, made of the bytes that arrive."""
+    """`bytes`, `bytearray` and `memoryview`, made from the bytes that arrive."""
 
     samples = (b"",)
 
@@ -199,7 +203,7 @@ class ArrayCheck(Check):
 
     def mismatch(self, value: object, path: Path) -> Mismatch:
         mismatch = super().mismatch(value, path)
-        # What callers try first: an array of JavaScript, and a Uint8Array.
+        # The values that callers try first: an array of JavaScript, and a Uint8Array.
         if not isinstance(value, list | bytes):
             return mismatch
         remedy = "in TypeScript, send an NdArray: NdArray.from(typedArray, shape)"
@@ -233,7 +237,7 @@ class ArrayCheck(Check):
 
 
 class NdArrayCheck(ArrayCheck):
-    """`NdArray`, made of numpy's array where that arrives."""
+    """`NdArray`, made from numpy's array if one arrives."""
 
     def __init__(self) -> None:
         super().__init__(None)

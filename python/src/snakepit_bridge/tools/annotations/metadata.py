@@ -38,7 +38,7 @@ _ASKING = ("is_valid", "validate", "validator", "validators")
 # Attributes that do not constrain. `strict` always holds: no value is taken for one of
 # another type.
 _HARMLESS = ("allow_inf_nan", "fail_fast", "strict", "union_mode", "unit")
-# Metadata of pydantic that has code of its own.
+# Metadata of pydantic that has its own code.
 _PYDANTIC_CODE = ("__get_pydantic_core_schema__", "__get_validators__")
 _GROUPED = "__is_annotated_types_grouped_metadata__"
 
@@ -159,7 +159,7 @@ def _refuse_unknown(item: object) -> None:
 
 
 def _value(item: object, name: str) -> Any:
-    """Returns the value of an attribute; None where there is none, or a method."""
+    """Returns the value of an attribute; None if there is none, or it is a method."""
     if not _has(item, name):
         return None
     value = getattr(item, name, None)
@@ -167,7 +167,7 @@ def _value(item: object, name: str) -> Any:
 
 
 def _has(item: object, name: str) -> bool:
-    # Some objects answer to every name: only attributes that exist count.
+    # Some objects return a value for every name: only attributes that exist count.
     return inspect.getattr_static(item, name, None) is not None
 
 

@@ -58,7 +58,7 @@ class ModelCheck(Check):
         self._answered = within.answered
 
     def described_by(self, described: Check) -> None:
-        """Takes what is known of the values, for their types in TypeScript."""
+        """Sets the known facts about the values, for their types in TypeScript."""
         self.described = described
         self.parts = (described,)
 
@@ -86,7 +86,7 @@ class ModelCheck(Check):
         try:
             schema = self._adapter.json_schema(mode=mode, schema_generator=_Schema)
         except pydantic.PydanticUserError:
-            # It has a part for which pydantic has no schema, such as an array.
+            # A part has no schema in pydantic, such as an array.
             return (self.described or AnyCheck()).schema(definitions)
         return definitions.included(schema)
 
@@ -174,7 +174,7 @@ def _described(kind: Any, annotation: Any, within: Within) -> Check:
         within.made[place] = within.part(written)
         return within.made[place]
     if issubclass(kind, pydantic.RootModel):
-        # One that contains itself is any value inside.
+        # A model that contains itself is any value inside.
         within.made[place] = AnyCheck()
         root = _whole(fields["root"])
         if within.answered:
@@ -228,7 +228,7 @@ def _by_schema(kind: Any, within: Within) -> Check:
     from snakepit_bridge.tools.annotations.compile import compile_annotation
 
     if within.answered and hasattr(kind, "get_secret_value"):
-        # It has no image: only a serializer of its field can write it.
+        # Such a value cannot be sent: only a serializer of its field can write it.
         return AnyCheck()
     try:
         schema = pydantic.TypeAdapter(kind).json_schema(schema_generator=_Schema)

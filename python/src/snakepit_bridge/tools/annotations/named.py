@@ -1,4 +1,4 @@
-"""Checks that have a name, since they can contain themselves."""
+"""Checks that have a name, because they can contain themselves."""
 
 from __future__ import annotations
 
@@ -26,14 +26,13 @@ _DEFINITIONS = "#/$defs/"
 
 
 class _Outcomes(threading.local):
-    """What is known of the parts of a value while a union looks at it.
-
-    Where two members lead to the same part, and two within each of these, a part deep
-    inside would otherwise be checked once for each way to it: twice as often with
-    each level.
+    """Remembers results for the parts of a value while a union checks it. If two
+    members lead to the same part, and two within each of these, a deep part would
+    otherwise be checked once for each path to it: twice as often with each level.
 
     Attributes:
-        known: what a check made of a value, by both; None while no union looks.
+        known: the result of a check for a value, by both; None while no union is
+            checking.
     """
 
     known: dict[tuple[int, int], Any] | None = None
@@ -57,14 +56,15 @@ class NamedCheck(Check):
         # cheap to check again.
         if known is None or type(value) not in (dict, list) or not value:
             return self.look(value, path)
-        # A value lives as long as what contains it: no other one has its id.
+        # A value lives as long as its container, so no other value has its id.
         place = (id(self), id(value))
         if place not in known:
             try:
                 known[place] = self.look(value, path)
             except Mismatch as mismatch:
                 inside = None if mismatch.path is path else mismatch.path
-                # Not the one that was raised, which keeps the frames that it passed.
+                # Not the raised exception, which keeps references to the frames that it
+                # passed.
                 known[place] = Mismatch(
                     inside, mismatch.expected, mismatch.got, mismatch.problem
                 )
@@ -75,7 +75,7 @@ class NamedCheck(Check):
         raise Mismatch(where, outcome.expected, outcome.got, outcome.problem)
 
     def look(self, value: Any, path: Path) -> Any:
-        """Checks a value, as `check` does, without what is known of it."""
+        """Checks a value like `check`, without remembered results."""
         raise NotImplementedError
 
     def schema(self, definitions: SchemaDefinitions) -> Schema:
@@ -93,7 +93,7 @@ class ObjectCheck(NamedCheck):
         kind: the class; hashable.
         items: the checks of the properties.
         required: the properties that must be there.
-        documentation: what the class says about itself.
+        documentation: the docstring of the class.
     """
 
     samples: Sequence[Any] | None = ({},)

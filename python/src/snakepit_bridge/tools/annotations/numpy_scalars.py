@@ -1,4 +1,4 @@
-"""Checks of the scalars of numpy, which are made of the values that equal them."""
+"""Checks of numpy's scalars, which are made from values that equal them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _maker(kind: Any) -> Any:
         numpy = imported_numpy()
         with numpy.errstate(over="ignore"):
             made = kind(value)
-        # A large integer or duration would become another one, without a word.
+        # A large integer or duration would silently become another one.
         exact = type(value) in (int, timedelta)
         is_other = made.item() != value if exact else False
         if is_other or (type(value) is float and math.isinf(made) > math.isinf(value)):

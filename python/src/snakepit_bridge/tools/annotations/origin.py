@@ -1,8 +1,6 @@
-"""What an annotation is made of, as `typing` says it.
-
-To import `typing` takes a twelfth of a worker's start. Where nothing has imported it no
-annotation is of it, and what is left are classes and what Python itself makes of them:
-`list[int]` and `int | None`.
+"""The parts of an annotation, as `typing` defines them. Importing `typing` takes a
+twelfth of a worker's start. If nothing has imported it, no annotation comes from it,
+and only classes and Python's own forms are left: `list[int]` and `int | None`.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ _SPECIAL = frozenset({"__wrapped__", "__no_type_check__"})
 
 
 def origin_of(annotation: Any) -> Any:
-    """Returns what `typing.get_origin` does."""
+    """Returns the result of `typing.get_origin`."""
     if "typing" in sys.modules:
         import typing
 
@@ -32,7 +30,7 @@ def origin_of(annotation: Any) -> Any:
 
 
 def parts_of(annotation: Any) -> tuple[Any, ...]:
-    """Returns what `typing.get_args` does."""
+    """Returns the result of `typing.get_args`."""
     if "typing" in sys.modules:
         import typing
 
@@ -57,7 +55,7 @@ def hints_of(function: Any) -> dict[str, Any]:
 
 
 def _plain_hints(function: Any) -> dict[str, Any] | None:
-    """Returns the same where no annotation needs `typing`; None where one may."""
+    """Returns the same if no annotation needs `typing`; None if one may need it."""
     if type(function) is MethodType:
         function = function.__func__
     if type(function) is not FunctionType or not _SPECIAL.isdisjoint(vars(function)):

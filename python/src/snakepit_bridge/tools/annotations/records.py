@@ -45,7 +45,7 @@ _Hints: TypeAlias = Mapping[str, Any]
 
 
 class RecordCheck(ObjectCheck):
-    """A class that is made of an object with its fields, and of no other properties."""
+    """A class that is created from an object with exactly its fields."""
 
     samples: Sequence[Any] | None = None
 
@@ -75,7 +75,7 @@ class RecordCheck(ObjectCheck):
 def record_check(
     kind: Any, arguments: tuple[Any, ...], annotation: Any, within: Within
 ) -> Check | None:
-    """Returns the check of a class that is made of fields; None if it is no such class.
+    """Returns the check of a class that consists of fields; None for other classes.
 
     Args:
         kind: the class.
@@ -91,7 +91,7 @@ def record_check(
     if read is None:
         return None
     if read in (_of_attrs, _of_struct) and within.in_model and not within.answered:
-        # pydantic takes only instances: what a validator makes them of is not known.
+        # pydantic takes only instances: the input of a validator is not known.
         return AnyCheck()
     place = place_of(annotation)
     if place in within.made:

@@ -1,4 +1,4 @@
-"""What serializers of pydantic write in place of a value."""
+"""The annotations of values that pydantic's serializers write instead."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _serializers(metadata: tuple[Any, ...]) -> Iterator[Any]:
 def _written(function: Any, serializer: Any, annotation: Any) -> Any:
     """Returns what a serializer is annotated with; anything where that is not known."""
     if serializer.when_used.startswith("json"):
-        # What is sent is not its JSON.
+        # The sent value is not its JSON.
         return annotation
     returned = serializer.return_type
     if returned is PydanticUndefined:

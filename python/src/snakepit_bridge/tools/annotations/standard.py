@@ -80,7 +80,9 @@ class TextCheck(WrittenCheck):
 
 
 class DecimalCheck(TextCheck):
-    """`Decimal`: exact as text or an integer, otherwise of the digits that JavaScript shows."""
+    """`Decimal`: exact from text or an integer, otherwise from the digits that
+    JavaScript shows.
+    """
 
     sent = ("string", "number", "bigint")
 
@@ -108,7 +110,7 @@ class EnumCheck(WrittenCheck):
             )
         self._kind = kind
         self._members = {(type(m.value), m.value): m for m in kind}
-        # A class can find members by other values, too.
+        # A class can also find members by other values.
         self._finds = getattr(kind._missing_, "__func__", None) is not getattr(
             enum.Enum._missing_, "__func__", None
         )

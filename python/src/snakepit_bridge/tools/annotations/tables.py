@@ -1,4 +1,4 @@
-"""Checks of tables and tensors of other libraries, which convert what arrives."""
+"""Checks of tables and tensors of other libraries, which convert the arriving value."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SCHEMA = {
 
 
 class TableCheck(WrittenCheck):
-    """A table of pandas, polars or pyarrow, made of the table that arrives."""
+    """A table of pandas, polars or pyarrow, made from the table that arrives."""
 
     sent = ("ArrowTable",)
     received = ("ArrowTable",)
@@ -58,7 +58,7 @@ class TableCheck(WrittenCheck):
 
 
 class TensorCheck(ArrayCheck):
-    """A tensor of a library that takes one by DLPack, made of the array that arrives."""
+    """A tensor of a library that supports DLPack, made from the array that arrives."""
 
     def __init__(self, kind: type, module: str, make: Callable[[Any], Any]) -> None:
         super().__init__(None)

@@ -45,7 +45,7 @@ class UnionCheck(Check):
                 try:
                     checked = member.check(value, path)
                 except Mismatch as mismatch:
-                    # The better error is that of a member that took the value and
+                    # The better error is that of a member that accepted the value and
                     # refused a part of it. A traceback would keep the value alive.
                     if mismatch.path is not path and inside is None:
                         inside = mismatch.with_traceback(None)
