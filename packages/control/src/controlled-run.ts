@@ -81,7 +81,7 @@ export interface ControlledPool {
 	 * @param parameters as the client sent them: the pool checks them.
 	 */
 	act(act: PoolAct, parameters: ActParameters, by: string): Promise<void>;
-	/** Runs one command, and returns its result; of a stream, its items, at most `CALL_ITEMS`. */
+	/** Runs one command, and returns its result; of a stream, at most a thousand items, then what it returns. */
 	call(call: CallParameters): Promise<unknown>;
 	/** The commands of its workers; `undefined` when the adapter does not know them. */
 	tools(signal: AbortSignal): Promise<readonly ToolSnapshot[]> | undefined;

@@ -136,11 +136,13 @@ class LookedAtPool implements VisiblePool {
 		if (shape === "unary")
 			return await this.#pool.execute(command, args, options);
 		const items: unknown[] = [];
-		for await (const item of this.#pool.stream(command, args, options)) {
+		const stream = this.#pool.stream(command, args, options);
+		for await (const item of stream) {
 			items.push(item);
-			if (items.length === STREAM_ITEMS) break;
+			if (items.length === STREAM_ITEMS) return items;
 		}
-		return items;
+		const result = await stream.result;
+		return result === undefined || result === null ? items : [...items, result];
 	}
 
 	tools(signal: AbortSignal): Promise<readonly ToolSnapshot[]> | undefined {

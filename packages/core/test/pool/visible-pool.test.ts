@@ -147,6 +147,19 @@ test("a client gets a thousand items of a stream, and the rest is not made", asy
 	await close();
 });
 
+test("what a stream returns is the last item that a client gets", async () => {
+	const { visible, close } = await virtualPool({
+		commands: {
+			counted: async function* () {
+				yield "one";
+				return { items: 1 };
+			},
+		},
+	});
+	expect(await visible.call(given("counted"))).toEqual(["one", { items: 1 }]);
+	await close();
+});
+
 test("a client sees the tools of a pool without what is for Snakepit alone", async () => {
 	const { visible, adapter, close } = await virtualPool({ commands });
 	expect(visible.tools(signal)).toBeUndefined();
