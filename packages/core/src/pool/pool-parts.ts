@@ -1,3 +1,4 @@
+import type { Worker } from "../worker/worker.ts";
 import type { ProcessHost } from "../world.ts";
 import { CallReports } from "./call-reports.ts";
 import { Calls } from "./calls.ts";
@@ -103,6 +104,15 @@ function dropState(session: Session, workerSet: WorkerSet): void {
 	for (const worker of workerSet.workers()) {
 		// A hint session may have left its dictionary in several workers.
 		if (worker.state === "ready" || worker.state === "draining")
-			worker.connection?.endSession?.(session.id);
+			endSession(worker, session.id);
+	}
+}
+
+/** An adapter that throws here must not keep a session, or its last call, from its end. */
+function endSession({ connection }: Worker, sessionId: string): void {
+	try {
+		connection?.endSession?.(sessionId);
+	} catch {
+		// Its worker keeps the dictionary until it ends.
 	}
 }

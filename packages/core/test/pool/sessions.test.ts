@@ -86,6 +86,23 @@ test("a session that was closed after its worker died says that it was closed", 
 	await close();
 });
 
+test("an adapter that throws at the end of a session does not keep it from its end", async () => {
+	const { life, pool, clock, adapter, close } = closedVirtualPool({ commands });
+	overConnections(adapter, () => ({
+		endSession: () => {
+			throw new Error("on purpose");
+		},
+	}));
+	await Promise.all([life.open(), clock.advance(0)]);
+	const session = pool.session({ affinity: "strict" });
+	await session.execute("whoami");
+	const last = session.execute("work", 10);
+	session.close();
+	await clock.advanceUntil(last);
+	expect(pool.statistics().sessions).toBe(0);
+	await close();
+});
+
 test("a hint session prefers its worker and takes another one when that is busy", async () => {
 	const { pool, clock, close } = await virtualPool({ commands }, { size: 2 });
 	const session = pool.session();
