@@ -52,6 +52,14 @@ export function compareIdentity(
 		: "gone";
 }
 
+/** Names a process among those of one boot and one pid namespace: its pid alone may be another's at the next look. */
+export function processKey({
+	pid,
+	startTime,
+}: Pick<ProcessIdentity, "pid" | "startTime">): string {
+	return `${pid} ${startTime}`;
+}
+
 /** Whether two identities name the same process. */
 export function isSameProcess(a: ProcessIdentity, b: ProcessIdentity): boolean {
 	return (

@@ -18,6 +18,7 @@ export {
 	isSameProcess,
 	type Observation,
 	type ProcessIdentity,
+	processKey,
 } from "./identity.ts";
 export {
 	formatMarker,

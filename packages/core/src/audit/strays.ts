@@ -1,4 +1,4 @@
-import type { ProcessIdentity } from "../identity.ts";
+import { type ProcessIdentity, processKey } from "../identity.ts";
 import { formatMarker } from "../marker.ts";
 import type { WorkerStatus } from "../registry/process-registry.ts";
 import type { MarkedProcess } from "../world.ts";
@@ -51,5 +51,5 @@ export function decideStrays(
 
 /** Names one process: its pid alone may be another's at the next look. */
 export function keyOf({ identity }: Pick<Stray, "identity">): string {
-	return `${identity.pid} ${identity.startTime}`;
+	return processKey(identity);
 }

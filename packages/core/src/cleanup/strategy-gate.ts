@@ -1,4 +1,5 @@
 import type { SnakepitEvent } from "../events.ts";
+import { processKey } from "../identity.ts";
 import { afterRunning } from "../patience.ts";
 import type { Clock, ProcessHost } from "../world.ts";
 import type { CleanupStrategy, FoundOrphan } from "./cleanup-strategy.ts";
@@ -56,7 +57,7 @@ export function strategyGate({
 	};
 	return async (orphan) => {
 		const { ofRun, pid, foundBy, incarnation, fingerprint } = orphan;
-		const key = `${pid}/${orphan.identity.startTime}`;
+		const key = processKey(orphan.identity);
 		const answer =
 			answers.get(key) ??
 			(!silent &&

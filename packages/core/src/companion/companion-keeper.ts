@@ -4,7 +4,7 @@ import { StartError } from "../errors.ts";
 import type { RunId } from "../run-id.ts";
 import { checkedLaunch } from "../worker/adapter-answers.ts";
 import { awaitLaunch } from "../worker/awaited-launch.ts";
-import { backoffMs } from "../worker/backoff.ts";
+import { backoffMs, HOPELESS_FAILURES, PROVEN_MS } from "../worker/backoff.ts";
 import type { Companions, TiedCompanion } from "../worker/companion-tie.ts";
 import {
 	PoolProcess,
@@ -13,11 +13,6 @@ import {
 } from "../worker/pool-process.ts";
 import { asStartError, notSpawned } from "../worker/start-errors.ts";
 import { RunningCompanion } from "./running-companion.ts";
-
-/** One that ran this long has proved itself: its end is no crash loop. */
-const PROVEN_MS = 10_000;
-/** Calls wait for this many failed starts in a row, and not for ever. */
-const HOPELESS_FAILURES = 3;
 
 type Describe = (
 	place: CompanionPlace,

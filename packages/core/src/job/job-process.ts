@@ -9,6 +9,7 @@ import {
 import { readLines } from "../process/output-lines.ts";
 import { OutputTail } from "../process/output-tail.ts";
 import type { OwnedProcess } from "../process/owned-process.ts";
+import { LAST_LINES_MS } from "../process/read-output.ts";
 import { StopLadder } from "../process/stop-ladder.ts";
 import type { Killer } from "../registry/process-registry.ts";
 import type { ProcessExit, World } from "../world.ts";
@@ -18,8 +19,6 @@ import type { JobStop } from "./job-verdict.ts";
 
 const TAIL_LINES = 20;
 const MAX_LINE_BYTES = 16_384;
-/** Something that left the group may hold standard error open: its last lines are awaited this long. */
-const LAST_LINES_MS = 100;
 
 /** The process of one job while it runs: its input, its standard error, its time limit, and its end. */
 export class JobProcess {

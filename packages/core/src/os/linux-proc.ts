@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { StartError } from "../errors.ts";
+import { processKey } from "../identity.ts";
 import type { ThreadFacts } from "../world.ts";
 import { DescriptorReserve } from "./descriptor-reserve.ts";
 import type { ProcessTable, TableEntry } from "./process-table.ts";
@@ -241,7 +242,7 @@ export function parseThread(
 	// It has ended, and its process was not reaped yet.
 	if (/[ZXx]/.test(state)) return undefined;
 	return {
-		id: `${entry.pid} ${entry.startTime}`,
+		id: processKey(entry),
 		cpuTimeMs: entry.cpuTimeMs,
 		held: state === "D" ? "uninterruptible" : state === "t" ? "traced" : "no",
 	};

@@ -1,7 +1,7 @@
 import type { StartError } from "../errors.ts";
 import type { ResolvedOptions } from "../options.ts";
 import type { EndReason } from "../registry/process-registry.ts";
-import { backoffMs } from "../worker/backoff.ts";
+import { backoffMs, HOPELESS_FAILURES } from "../worker/backoff.ts";
 import { asStartError } from "../worker/start-errors.ts";
 import type { Worker } from "../worker/worker.ts";
 import type { WorkerStarter } from "../worker/worker-starter.ts";
@@ -24,9 +24,6 @@ export interface SlotStartsSetting {
 	/** A start has failed: something may be missing. */
 	readonly onFailed: () => void;
 }
-
-/** With no worker at all, calls wait for this many failed starts in a row, and not for ever. */
-const HOPELESS_FAILURES = 3;
 
 /** Ends of starts that say nothing about the program. */
 const NO_FAILURES: readonly (EndReason | undefined)[] = [

@@ -1,4 +1,5 @@
 import type { EndReason } from "../registry/process-registry.ts";
+import { PROVEN_MS } from "../worker/backoff.ts";
 import type { Worker } from "../worker/worker.ts";
 import type { WorkerEnding } from "../worker/worker-parts.ts";
 import type { Timer } from "../world.ts";
@@ -53,9 +54,6 @@ export function stateLeftBy(
 		? { kind: "empty" }
 		: undefined;
 }
-
-/** A worker that was ready this long has proved itself: its end is no crash loop. */
-const PROVEN_MS = 10_000;
 
 /** The end of a companion, or of what had forked it, is not the worker's fault. */
 const WANTED: readonly EndReason[] = [

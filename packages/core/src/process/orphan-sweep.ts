@@ -1,3 +1,4 @@
+import { processKey } from "../identity.ts";
 import { isMarkerOf } from "../marker.ts";
 import type { Timer, World } from "../world.ts";
 
@@ -60,8 +61,7 @@ export class OrphanSweep {
 				!this.#ended.has(process.incarnation)
 			)
 				continue;
-			const { pid, startTime } = process.identity;
-			const name = `${pid} ${startTime}`;
+			const name = processKey(process.identity);
 			if (dying.has(name)) continue;
 			if (host.signal(process.identity, "SIGKILL") !== "sent") continue;
 			dying.add(name);
@@ -71,7 +71,7 @@ export class OrphanSweep {
 				program: undefined,
 				wallMs: clock.wall(),
 				ofRun: registry.runId,
-				pid,
+				pid: process.identity.pid,
 				how: "killed",
 				foundBy: "marker",
 			});

@@ -7,6 +7,8 @@ import type { Clock } from "../world.ts";
  * awaited no longer than this after the last byte.
  */
 export const QUIET_MS = 1_000;
+/** Something that left the group may hold an output open: the last lines of a dead process are awaited this long. */
+export const LAST_LINES_MS = 100;
 /** A consumer that reads slowly gets so much time for what is left. */
 const MOST_MS = 10_000;
 

@@ -1,12 +1,8 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
+import { processKey } from "../identity.ts";
 import type { RunId } from "../run-id.ts";
-import {
-	type Incident,
-	type Naming,
-	type ProcessKey,
-	parseIncident,
-} from "./incident.ts";
+import { type Incident, type Naming, parseIncident } from "./incident.ts";
 import { joinIncidents } from "./joined-incidents.ts";
 import { fileNamesIn } from "./ledger-directory.ts";
 import type { WorkerRecord } from "./process-registry.ts";
@@ -60,19 +56,15 @@ export function recordedNames(
 	return (line, written) => {
 		names ??= new Map(
 			workers().flatMap(({ incarnation, identity }) =>
-				identity === undefined ? [] : [[keyOf(identity), incarnation]],
+				identity === undefined ? [] : [[processKey(identity), incarnation]],
 			),
 		);
 		for (const process of line) {
-			const name = names.get(keyOf(process));
+			const name = names.get(processKey(process));
 			if (name !== undefined) return name;
 		}
 		return line.length > 1 ? undefined : written;
 	};
-}
-
-function keyOf({ pid, startTime }: ProcessKey): string {
-	return `${pid} ${startTime}`;
 }
 
 /** Empty for what is not a plain file of this user. */

@@ -3,12 +3,11 @@ import type { SnakepitEvent } from "../events.ts";
 import type { ResolvedOptions } from "../options.ts";
 import { readLines } from "../process/output-lines.ts";
 import { OutputTail } from "../process/output-tail.ts";
+import { LAST_LINES_MS } from "../process/read-output.ts";
 import type { WorkerRef } from "../worker-events.ts";
 import type { Clock, ProcessHost, StartedProcess } from "../world.ts";
 import { AwaitedLines, type OutputName } from "./awaited-lines.ts";
 
-/** After a worker's death a child of it may hold its output open: its last lines are awaited this long. */
-const LAST_LINES_MS = 100;
 /** Python's `faulthandler` writes 100 frames of a thread at most. */
 const STACK_LINES = 120;
 

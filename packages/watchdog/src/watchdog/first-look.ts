@@ -4,6 +4,7 @@ import {
 	type Orphan,
 	type ProcessFacts,
 	type ProcessIdentity,
+	processKey,
 	type SystemProcessHost,
 } from "@snakepit/core/infrastructure";
 import type { Incident } from "@snakepit/core/registry";
@@ -40,7 +41,7 @@ export function firstLook(
 ): readonly Doomed[] {
 	const workers = new Map<string, ListedWorker>();
 	for (const worker of run.workers.values())
-		workers.set(keyOf(worker.identity), worker);
+		workers.set(processKey(worker.identity), worker);
 	const found = new Map<string, Doomed>();
 
 	const add = (
@@ -49,7 +50,7 @@ export function firstLook(
 	): void => {
 		const isWorker = isSameProcess(identity, worker.identity);
 		const ownGroup = groupId === worker.groupId;
-		found.set(keyOf(identity), {
+		found.set(processKey(identity), {
 			ofRun: run.runId,
 			pid: identity.pid,
 			identity,
@@ -64,7 +65,7 @@ export function firstLook(
 		});
 	};
 	const workerOf = (identity: ProcessIdentity): ListedWorker | undefined => {
-		const key = keyOf(identity);
+		const key = processKey(identity);
 		const incarnation = found.get(key)?.incarnation ?? "";
 		return workers.get(key) ?? run.workers.get(incarnation);
 	};
@@ -81,13 +82,8 @@ export function firstLook(
 		add(facts, worker);
 		// Parents come before their children.
 		for (const each of host.descendants(worker.identity))
-			if (!found.has(keyOf(each.identity)))
+			if (!found.has(processKey(each.identity)))
 				add(each, workerOf(each.identity) ?? workerOf(each.parent) ?? worker);
 	}
 	return [...found.values()];
-}
-
-/** All processes of a run are of one boot and one pid namespace. */
-function keyOf({ pid, startTime }: ProcessIdentity): string {
-	return `${pid} ${startTime}`;
 }
