@@ -35,3 +35,23 @@ void complain(const char *what, const char *subject, int error)
 		errno = before;
 	errno = before;
 }
+
+void advise(const char *what, const char *subject, const char *remedy)
+{
+	struct iovec parts[MOST_PARTS];
+	int count = 0;
+	int before = errno;
+
+	add(parts, &count, "snakepit: ");
+	add(parts, &count, what);
+	if (subject != NULL) {
+		add(parts, &count, ": ");
+		add(parts, &count, subject);
+	}
+	add(parts, &count, ". ");
+	add(parts, &count, remedy);
+	add(parts, &count, "\n");
+	if (writev(STDERR_FILENO, parts, count) < 0)
+		errno = before;
+	errno = before;
+}

@@ -5,4 +5,7 @@
  * absent: NULL, and 0. Neither allocates nor changes errno. */
 void complain(const char *what, const char *subject, int error);
 
+/* Writes "snakepit: WHAT: SUBJECT. REMEDY", as the command does that is written in JavaScript. */
+void advise(const char *what, const char *subject, const char *remedy);
+
 #endif

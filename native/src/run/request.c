@@ -33,9 +33,9 @@ static bool parse_time(const char *text, int *result)
 	return true;
 }
 
-static bool misspelt(struct misspelling *wrong, const char *what, const char *argument)
+static bool misspelt(struct misspelling *wrong, const char *what, const char *argument, const char *remedy)
 {
-	*wrong = (struct misspelling){.what = what, .argument = argument};
+	*wrong = (struct misspelling){.what = what, .argument = argument, .remedy = remedy};
 	return false;
 }
 
@@ -58,14 +58,15 @@ bool parse_run(int count, char **arguments, struct request *request, struct miss
 				: next + 1 < count			     ? arguments[++next]
 									     : "";
 			if (!parse_time(time, &request->grace_ms))
-				return misspelt(wrong, "--grace is 0 or a time up to 1440m, such as 500ms, 5s or 2m, and not", time);
+				return misspelt(wrong, "this is not a time for --grace", *time == '\0' ? "(nothing)" : time,
+					"Give 0, or a time up to 1440m with its unit: 500ms, 5s or 2m.");
 		} else if (argument[0] == '-') {
-			return misspelt(wrong, "there is no option", argument);
+			return misspelt(wrong, "unknown option", argument, "The options are --grace TIME, --with-stdin, --verbose and --help.");
 		} else {
-			return misspelt(wrong, "write -- before the command", argument);
+			return misspelt(wrong, "this is not an option", argument, "Write -- before the command: snakepit run -- COMMAND.");
 		}
 	}
 	if (request->command == NULL || request->command[0] == NULL)
-		return misspelt(wrong, "there is no command after --", NULL);
+		return misspelt(wrong, "the command is missing", NULL, "Write it after --: snakepit run -- COMMAND.");
 	return true;
 }

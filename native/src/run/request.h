@@ -19,8 +19,10 @@ enum { DEFAULT_GRACE_MS = 5000, MAX_GRACE_MS = 86400000 };
 
 /* Why arguments are not understood: what is wrong, and which argument. */
 struct misspelling {
+	/* The message; `argument`, if there is one, follows it. */
 	const char *what;
 	const char *argument;
+	const char *remedy;
 };
 
 /* Parses `[--grace TIME] [--with-stdin] [--verbose] -- COMMAND ARGS...`; false, with the reason, if the arguments are not

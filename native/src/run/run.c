@@ -26,8 +26,7 @@ int run(int count, char **arguments)
 	int ends[2];
 	struct misspelling wrong;
 	if (!parse_run(count, arguments, &request, &wrong)) {
-		complain(wrong.what, wrong.argument, 0);
-		complain("usage: snakepit run [--grace TIME] [--with-stdin] [--verbose] -- COMMAND [ARGUMENT...]", NULL, 0);
+		advise(wrong.what, wrong.argument, wrong.remedy);
 		return RUN_MISSPELT;
 	}
 	if (!know_parent(&parent)) {

@@ -50,14 +50,14 @@ static void times_have_a_unit_and_a_limit(void)
 		if (times[i].ms >= 0)
 			CHECK(request.grace_ms == times[i].ms);
 		else
-			CHECK(strcmp(wrong.argument, times[i].text) == 0);
+			CHECK(strcmp(wrong.argument, times[i].text[0] == '\0' ? "(nothing)" : times[i].text) == 0);
 	}
 }
 
 static void what_is_wrong_is_named(void)
 {
-	CHECK(!PARSE("--") && wrong.argument == NULL && strstr(wrong.what, "no command") != NULL);
-	CHECK(!PARSE("--verbose") && strstr(wrong.what, "no command") != NULL);
+	CHECK(!PARSE("--") && wrong.argument == NULL && strstr(wrong.what, "command is missing") != NULL);
+	CHECK(!PARSE("--verbose") && strstr(wrong.what, "command is missing") != NULL);
 	CHECK(!PARSE("--grace") && strstr(wrong.what, "--grace") != NULL);
 	CHECK(!PARSE("--graceful", "--", "ls") && strcmp(wrong.argument, "--graceful") == 0);
 	CHECK(!PARSE("ls", "-l") && strcmp(wrong.argument, "ls") == 0);

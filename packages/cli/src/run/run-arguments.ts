@@ -53,7 +53,7 @@ export function parseRunArguments(args: readonly string[]): RunOrder {
 			const parsed = parseTime(time);
 			if (parsed === undefined)
 				return misspelt(
-					`--grace is 0 or a time up to 1440m, such as 500ms, 5s or 2m, and not: ${time}`,
+					`this is not a time for --grace: ${time || "(nothing)"}. Give 0, or a time up to 1440m with its unit: 500ms, 5s or 2m.`,
 				);
 			graceMs = parsed;
 		} else if (argument === "--with-stdin") withStdin = true;
@@ -73,11 +73,13 @@ export function parseRunArguments(args: readonly string[]): RunOrder {
 		} else
 			return misspelt(
 				argument.startsWith("-")
-					? `there is no option: ${argument}`
-					: `write -- before the command: ${argument}`,
+					? `unknown option: ${argument}. The options are --grace TIME, --with-stdin, --verbose and --help.`
+					: `this is not an option: ${argument}. Write -- before the command: snakepit run -- COMMAND.`,
 			);
 	}
-	return misspelt("there is no command after --");
+	return misspelt(
+		"the command is missing. Write it after --: snakepit run -- COMMAND.",
+	);
 }
 
 function misspelt(message: string): RunOrder {

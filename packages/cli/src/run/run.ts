@@ -17,7 +17,7 @@ export function run(args: readonly string[]): void {
 	else if (binary !== undefined)
 		become([binary, "run", ...args], order.kind === "run" ? order.graceMs : 0);
 	else if (order.kind === "misspelt") {
-		process.stderr.write(`snakepit: ${order.message}\n${RUN_USAGE}`);
+		process.stderr.write(`snakepit: ${order.message}\n`);
 		process.exitCode = 2;
 	} else {
 		if (order.isVerbose)

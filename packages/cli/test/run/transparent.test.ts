@@ -38,18 +38,25 @@ describe.runIf(process.platform === "linux")("snakepit run", () => {
 	});
 
 	test.each([
-		[["run"], "there is no command"],
-		[["run", "ls"], "write -- before the command: ls"],
-		[["run", "--grace", "5", "--", "ls"], "--grace is 0 or a time"],
-		[["run", "--gracious", "--", "ls"], "no option: --gracious"],
-	])("answers wrong arguments %j with the usage", (args, message) => {
+		[["run"], "the command is missing. Write it after --"],
+		[["run", "ls"], "this is not an option: ls. Write -- before the command"],
+		[
+			["run", "--grace", "5", "--", "ls"],
+			"this is not a time for --grace: 5. Give 0, or a time up to 1440m",
+		],
+		[["run", "--grace"], "this is not a time for --grace: (nothing). Give 0"],
+		[
+			["run", "--gracious", "--", "ls"],
+			"unknown option: --gracious. The options are --grace TIME",
+		],
+	])("answers wrong arguments %j with what to do", (args, message) => {
 		const [program] = SNAKEPIT;
 		const { status, stdout, stderr } = spawnSync(program, args, {
 			encoding: "utf8",
 		});
 		expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
-		expect(stderr).toContain(message);
-		expect(stderr).toMatch(/usage: snakepit run/);
+		expect(stderr).toContain(`snakepit: ${message}`);
+		expect(stderr.trimEnd()).not.toContain("\n");
 	});
 
 	test("changes neither descriptors, signals, directory nor session of the command", () => {
