@@ -25,6 +25,10 @@ export async function main(args: readonly string[]): Promise<void> {
 		.on("option:no-color", () => {
 			process.env["NO_COLOR"] = "1";
 		})
+		.configureOutput({
+			outputError: (text, write) =>
+				write(text.replace(/^error: /, "snakepit: ")),
+		})
 		.exitOverride();
 	// bin/snakepit and snakepit.ts handle it before they load this file. It is here for the list of commands.
 	program

@@ -95,7 +95,7 @@ test("a ledger that cannot be used is a failure", () => {
 test("a misspelt argument is answered with the usage", () => {
 	const { status, stdout, stderr } = doctor(["--jsn"]);
 	expect(stdout).toBe("");
-	expect(stderr).toMatch(/unknown option '--jsn'/);
+	expect(stderr).toMatch(/^snakepit: unknown option '--jsn'/);
 	expect(status).toBe(2);
 	const help = doctor(["--help"]);
 	expect(help).toMatchObject({ status: 0, stderr: "" });
