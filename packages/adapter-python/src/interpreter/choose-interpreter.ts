@@ -1,5 +1,5 @@
 import { realpathSync } from "node:fs";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { StartError } from "@snakepit/core";
 import type { PythonStartErrorCode } from "../start-error-codes.ts";
 import { isSameRelease } from "../worker/same-release.ts";
@@ -63,7 +63,8 @@ export async function chooseInterpreter(
 		const changes = wraps
 			? wrapperChanges(setting.env, environment)
 			: new Map();
-		const choice = { ...said, program, reason, changes, passedOver };
+		const home = usedHome(setting.env["PYTHONHOME"], said);
+		const choice = { ...said, program, reason, changes, passedOver, home };
 		if (isTooOld(choice.version)) throw tooOld(choice);
 		// Only interpreters that can run workers are remembered: a refusal is checked again each time, and so are the effects
 		// of a wrapper.
@@ -98,6 +99,15 @@ function otherPython(
 	const configuration = join(environment, "pyvenv.cfg");
 	const problem = reachProblem(reach(configuration));
 	return `its Python uses the packages of ${prefix} instead${problem === "" ? ` (${configuration} can be read; is PYTHONHOME set?)` : `, because ${problem}`}`;
+}
+
+/** PYTHONHOME, if the Python uses the packages of that place; that of a virtual environment uses its own. */
+function usedHome(
+	home: string | undefined,
+	{ prefix }: Pick<InterpreterFacts, "prefix">,
+): string | undefined {
+	const [place = ""] = (home ?? "").split(delimiter);
+	return place !== "" && isSame(prefix, place) ? home : undefined;
 }
 
 function isSame(path: string, other: string): boolean {

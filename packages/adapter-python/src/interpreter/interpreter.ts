@@ -35,6 +35,8 @@ export interface Choice
 	extends Interpreter,
 		Omit<InterpreterFacts, "environment" | "watched"> {
 	readonly passedOver: readonly string[];
+	/** PYTHONHOME, if this Python uses the packages of that place instead of its own. */
+	readonly home?: string | undefined;
 }
 
 export const OLDEST_PYTHON = [3, 10] as const;

@@ -9,10 +9,12 @@ const PROBE_TIMEOUT_MS = 30_000;
  * Also for interpreters that are too old: it must be read by Python 2 to be refused by name.
  *
  * Python silently ignores what it may not read: a directory of packages, a `.pth` file, or the directory that it names.
- * The bridge's version is read, not imported.
+ * The bridge's version is read, not imported. The second import fails where PYTHONHOME names the library of another
+ * Python, which may lack the compiled modules that workers need.
  */
 const PROGRAM = `
 import errno, glob, io, json, os, re, sys
+import _socket, fcntl, select
 sys.path[:] = [entry for entry in sys.path if entry != ""]
 closed = []
 watched = [sys.executable, getattr(sys, "_base_executable", None), os.path.join(sys.prefix, "pyvenv.cfg")]

@@ -80,7 +80,7 @@ export function tooOld(choice: Choice): PythonStartError {
  *   the packages together, `PYTHON_UNUSABLE` where the bridge may be in a place that this user may not read.
  */
 export function requireBridge(choice: Choice, extra?: string): void {
-	const { bridge, program, reason, version, unreadable } = choice;
+	const { bridge, program, reason, version, unreadable, home } = choice;
 	const python = `Python ${version.join(".")} at ${program}`;
 	const before = passedOverText(choice.passedOver);
 	const fitting = fittingBridge(extra);
@@ -96,7 +96,7 @@ export function requireBridge(choice: Choice, extra?: string): void {
 		throw new StartError<PythonStartErrorCode>({
 			code: "BRIDGE_MISSING",
 			ran: "no",
-			message: `${python} has no snakepit_bridge (chosen because ${reason}). Install it there:\n  ${program} -m pip install "${fitting}"\n(where uv made the environment: uv pip install --python ${program} "${fitting}"),${cloneNote(extra)}\nor set the adapter's option "python" to another Python, or list it in the requirements of a pythonEnvironment().${before}`,
+			message: `${python} has no snakepit_bridge (chosen because ${reason}). ${home ? `With PYTHONHOME, it uses the packages below ${home}. ${withoutHome(home)}. Otherwise, install it there:` : "Install it there:"}\n  ${program} -m pip install "${fitting}"\n(where uv made the environment: uv pip install --python ${program} "${fitting}"),${cloneNote(extra)}\nor set the adapter's option "python" to another Python, or list it in the requirements of a pythonEnvironment().${before}`,
 		});
 	}
 	if (!isSameRelease(bridge)) {

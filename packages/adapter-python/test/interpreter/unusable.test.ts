@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { chooseInterpreter } from "../../src/interpreter/choose-interpreter.ts";
 import { namedSource } from "../../src/interpreter/interpreter-sources.ts";
+import { requireBridge } from "../../src/interpreter/refusals.ts";
 import { failureOf } from "../support/calls.ts";
 import { fakePython, programThatPrints } from "../support/fake-python.ts";
 import { machine } from "../support/machine.ts";
@@ -76,6 +77,22 @@ test("a Python that does not run with a PYTHONHOME is an error that says to leav
 			"Leave PYTHONHOME (/nowhere) out of its environment (env: { PYTHONHOME: undefined }), ",
 		),
 	);
+});
+
+test("a Python that has no bridge because of PYTHONHOME is an error that says to leave that out", async () => {
+	const { choose, env, bin } = machine();
+	fakePython(join(bin, "python3"), "3.12.1", { prefix: "/usr" });
+	env["PYTHONHOME"] = "/usr";
+	const choice = { ...(await choose()), bridge: undefined };
+	const required = async () => requireBridge(choice);
+	expect(await failureOf(required())).toMatchObject({
+		code: "BRIDGE_MISSING",
+		message: expect.stringContaining(
+			"With PYTHONHOME, it uses the packages below /usr. Leave PYTHONHOME (/usr) out of its environment (env: { PYTHONHOME: undefined }). Otherwise, install it there:",
+		),
+	});
+	env["PYTHONHOME"] = "/tmp";
+	expect((await choose()).home).toBe(undefined);
 });
 
 test("VIRTUAL_ENV whose Python runs as another one is an error: it would see other packages", async () => {
