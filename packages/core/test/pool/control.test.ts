@@ -89,6 +89,42 @@ test("a recycle by force hurries the gentle one that waits for a call", async ()
 	await close();
 });
 
+test("a recycle of all by force hurries the gentle one: the worker that it waits for, and those whose turn is later", async () => {
+	const { pool, clock, events, close } = await virtualPool(
+		{ commands },
+		{ size: 2 },
+	);
+	const lost = [1, 2].map(() => outcome(pool.execute("hang")));
+	await clock.advance(1);
+	const gentle = pool.recycle("all", { by: "ann" });
+	await clock.advance(10_000);
+	const forced = pool.recycle("all", { manner: "forced", by: "bob" });
+	await clock.advanceUntil(Promise.all([gentle, forced]));
+	for (const call of await Promise.all(lost))
+		expect(call).toMatchObject({ code: "WORKER_REPLACED" });
+	expect(events.of("worker.condemned").map(({ message }) => message)).toEqual([
+		"it was recycled by bob",
+		"it was recycled by bob",
+	]);
+	await close();
+});
+
+test("a second request for a worker that still finishes its calls joins the first: the new one stays", async () => {
+	const { pool, clock, events, close } = await virtualPool({ commands });
+	const call = pool.execute("work", 10_000);
+	await clock.advance(1);
+	const first = pool.recycle("scripted-0");
+	await clock.advance(100);
+	expect(pool.workers().map(({ state }) => state)).toEqual([
+		"draining",
+		"ready",
+	]);
+	const second = pool.recycle("scripted-0");
+	await clock.advanceUntil(Promise.all([call, first, second]));
+	expect(events.of("worker.starting")).toHaveLength(2);
+	await close();
+});
+
 test("a worker whose successor cannot start stays, and recycle throws why", async () => {
 	let mayStart = true;
 	const scene = await virtualPool(

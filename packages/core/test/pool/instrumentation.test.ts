@@ -1,8 +1,11 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { expect, test } from "vitest";
 import type { Instrument } from "../../src/instrument.ts";
+import { EventHub } from "../../src/pool/event-hub.ts";
+import { Instrumentation } from "../../src/pool/instrumentation.ts";
+import { resolveOptions } from "../../src/resolve-options.ts";
 import type { ScriptedCall } from "../../src/testing.ts";
-import { scripts } from "../../src/testing.ts";
+import { EventRecorder, scriptedAdapter, scripts } from "../../src/testing.ts";
 import { diary } from "./diary.ts";
 import { outcome, virtualPool } from "./virtual-pool.ts";
 
@@ -231,4 +234,31 @@ test("an instrument may leave out whatever it does not need", async () => {
 	expect(await pool.execute("echo", 1)).toBe(1);
 	await close();
 	expect(events.of("listener.threw")).toEqual([]);
+});
+
+test("every instrument is asked to send what it observed, whatever another one does", async () => {
+	let sent = 0;
+	const instrument = (flush?: () => Promise<void>): Instrument => ({
+		attach: () => ({ hear: () => {}, ...(flush && { flush }) }),
+	});
+	const { events, record } = new EventRecorder();
+	const hub = new EventHub();
+	hub.subscribe(record);
+	const instruments = [
+		instrument(),
+		instrument(() => {
+			throw new Error("no collector");
+		}),
+		instrument(() => Promise.reject(new Error("no collector"))),
+		instrument(async () => void sent++),
+	];
+	const options = resolveOptions(
+		{ adapter: scriptedAdapter(), instruments },
+		2,
+	);
+	await Instrumentation.attach(options, hub, () => 0)?.flush();
+	expect(sent).toBe(1);
+	expect(events).toMatchObject([
+		{ type: "listener.threw", of: "instrument.flush" },
+	]);
 });

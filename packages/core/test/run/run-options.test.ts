@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import type { PoolOptions } from "../../src/options.ts";
 import type { Protection } from "../../src/protection.ts";
 import { checkPool } from "../../src/run/checked-pool.ts";
+import { withPool } from "../../src/run/open-run.ts";
 import {
 	assertAgrees,
 	type RunOptions,
@@ -220,4 +221,12 @@ test("a pool of a run takes no option of the run, and gives its name back", () =
 	expect(second?.options.name).toBe("scripted-2");
 	second?.giveNameBack();
 	expect(checkPool("run.createPool", given).options.name).toBe("scripted-2");
+});
+
+test("withPool starts nothing where it is given no function of the pool", async () => {
+	await expect(
+		withPool({ adapter: scriptedAdapter() }, "action" as never),
+	).rejects.toThrow(
+		"withPool: the second argument must be a function of the pool, got",
+	);
 });
