@@ -1,0 +1,99 @@
+import { expect, test } from "vitest";
+import { scripts } from "../../src/testing.ts";
+import { outcome, virtualPool } from "./virtual-pool.ts";
+
+test("a second close that is not forced waits for the calls as the first one does", async () => {
+	const { pool, clock } = await virtualPool({
+		commands: { work: scripts.work },
+	});
+	const call = pool.execute("work", 5_000);
+	const closed = pool.close();
+	await clock.advance(10);
+	// What `await using` calls.
+	const again = pool[Symbol.asyncDispose]();
+	await clock.advanceUntil(Promise.all([call, closed, again]));
+});
+
+test("a call that the close cut short says how long it was left", async () => {
+	const { pool, close } = await virtualPool({
+		commands: { hang: scripts.hang },
+	});
+	const rejected = expect(pool.execute("hang")).rejects.toThrow(
+		/was still running after 70 ms.*drainMs/,
+	);
+	await close({ drainMs: 70 });
+	await rejected;
+});
+
+test("a second close that is forced ends calls that wait, too, at once", async () => {
+	const { pool, clock } = await virtualPool({
+		commands: { hang: scripts.hang },
+	});
+	const calls = [1, 2].map(() => outcome(pool.execute("hang")));
+	const closed = pool.close({ drainMs: 3_600_000 });
+	await clock.advance(10);
+	const begunMs = clock.now();
+	await clock.advanceUntil(pool.close({ manner: "forced" }));
+	await closed;
+	expect(clock.now() - begunMs).toBeLessThan(60_000);
+	expect(await Promise.all(calls)).toMatchObject([
+		{ code: "POOL_CLOSED", ran: "maybe" },
+		{ code: "POOL_CLOSED", ran: "no" },
+	]);
+});
+
+test("a call that the close found waiting says so, and not that it came too late", async () => {
+	const { pool, close } = await virtualPool({
+		commands: { hang: scripts.hang },
+	});
+	const running = outcome(pool.execute("hang"));
+	const rejected = expect(pool.execute("hang")).rejects.toThrow(
+		/"hang" was still waiting .* 70 ms.*drainMs/,
+	);
+	await close({ drainMs: 70 });
+	await rejected;
+	await running;
+	await expect(pool.execute("hang")).rejects.toThrow(/closes with close\(\)/);
+});
+
+test("a call after close is refused, and close is idempotent", async () => {
+	const { pool, close } = await virtualPool({
+		commands: { echo: scripts.echo },
+	});
+	await close();
+	expect(await outcome(pool.execute("echo", 1))).toMatchObject({
+		code: "POOL_CLOSED",
+		ran: "no",
+	});
+	expect(() => pool.session()).toThrow(
+		expect.objectContaining({ code: "POOL_CLOSED" }),
+	);
+	await pool.close();
+});
+
+test("close lets running and waiting calls end, and then ends the workers gently", async () => {
+	const { pool, clock, host, events } = await virtualPool({
+		commands: { work: scripts.work },
+	});
+	const calls = [pool.execute("work", 100), pool.execute("work", 100)];
+	const closed = pool.close();
+	await clock.advance(1_000);
+	await Promise.all(calls);
+	await closed;
+	expect(host.living()).toHaveLength(0);
+	expect(events.of("worker.exited")).toMatchObject([
+		{ reason: "closed", exit: { kind: "code", code: 0 }, killer: "none" },
+	]);
+	events.assertPaired();
+});
+
+test("a call that a forced close found says so", async () => {
+	const { pool, close } = await virtualPool({
+		commands: { hang: scripts.hang },
+	});
+	const rejected = expect(pool.execute("hang")).rejects.toThrow(
+		/was closed while "hang" was running: it was closed by force/,
+	);
+	await close({ manner: "forced" });
+	await rejected;
+});
