@@ -284,3 +284,16 @@ test("a call whose arguments cannot be looked at waits here, and neither it nor 
 	await close();
 	events.assertPaired();
 });
+
+test("no more than sixteen calls wait in a worker, also where they are of one session that it alone may run", async () => {
+	const { pool, clock, adapter, close } = await quickPool(scripts.work);
+	const session = pool.session({ affinity: "strict" });
+	for (let call = 0; call < 20; call++)
+		await clock.advanceUntil(session.execute("work", 0));
+	const calls = Array.from({ length: 40 }, () => session.execute("work", 0.1));
+	expect(adapter.workers[0]?.mostCallsWaiting).toBe(16);
+	await clock.advance(100);
+	await Promise.all(calls);
+	expect(adapter.workers[0]?.mostCallsWaiting).toBe(16);
+	await close();
+});

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ToolError } from "../../src/errors.ts";
+import { scripts } from "../../src/testing.ts";
 import { collected, commands, source } from "./map-bench.ts";
 import { outcome, virtualPool } from "./virtual-pool.ts";
 
@@ -109,6 +110,31 @@ describe("a map ends", () => {
 			error: { cause: "enough" },
 		});
 		await close();
+	});
+
+	test("with an error that says how many items were done", async () => {
+		for (const [items, said] of [
+			[["hang"], "0 items done"],
+			[[1, "hang"], "1 item done"],
+			[[1, 2, "hang"], "2 items done"],
+		] as const) {
+			const { pool, clock, close } = await virtualPool({
+				commands: {
+					some: (call) =>
+						call.args === "hang" ? scripts.hang(call) : scripts.echo(call),
+				},
+			});
+			const controller = new AbortController();
+			const { signal } = controller;
+			const ended = outcome(collected(pool.map("some", items, { signal })));
+			await clock.advance(10);
+			controller.abort();
+			expect(await ended).toMatchObject({
+				code: "CALL_ABORTED",
+				error: { message: expect.stringContaining(said) },
+			});
+			await close();
+		}
 	});
 
 	test("with what its input throws, or its progress", async () => {
