@@ -4,6 +4,6 @@ export type CloseManner = "gentle" | "forced";
 /**
  * What comes after everything of a program was closed: the program dies of a
  * signal, or it goes on. A program that dies does not see calls and jobs fail on the
- * way: an error that nobody catches would end it first, with the wrong exit code.
+ * way: an uncaught error would end it first, with the wrong exit code.
  */
 export type Afterwards = "dies" | "goes_on";

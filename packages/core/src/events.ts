@@ -75,7 +75,7 @@ export interface SnakepitListener {
 	(event: SnakepitEvent): void;
 	/**
 	 * Events that it shows to people. Core writes none of these to standard error
-	 * then (`output.echo`), as it does by default for what nobody takes.
+	 * then (`output.echo`), as it does by default for events that no listener takes.
 	 */
 	readonly takes?: readonly SnakepitEventType[] | undefined;
 }

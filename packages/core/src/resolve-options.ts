@@ -229,7 +229,7 @@ const NO_DEADLINE_MS = 2 ** 31 - 1;
 
 /**
  * The options of a pool whose worker stops where a person looks at it: there is one, and nothing that waits for it gives
- * up. A signal that ends the program, `process.exit()` and a forced close end it as ever.
+ * up. A signal that ends the program, `process.exit()` and a forced close end it as usual.
  */
 function debuggedPool(options: ResolvedOptions): ResolvedOptions {
 	const { size, start, queue, calls, recycle, stop } = options;

@@ -124,7 +124,7 @@ function finish(parts: ClaimParts, name: RunName, run: StoredRun): void {
 	try {
 		reportIncidents(file, run.runId, claimant.report);
 	} finally {
-		// Its owner may have ended it while somebody read it: its last changes are in a second file still.
+		// Its owner may have ended it while another program read it: its last changes are still in a second file.
 		file.close("is_over");
 	}
 	host.remove(directoriesOf(run.directory, run.runId));

@@ -126,7 +126,7 @@ function isLedBy(
 		),
 		({ identity }) => isAmong(proven, identity),
 	);
-	// Asked after the census, which takes its time: until then the number was nobody else's.
+	// Checked after the census, which takes some time: until then, the number belonged to no other process.
 	return (
 		verdict.whose === "ours" && holdsNumber(groupId, verdict.witness.identity)
 	);

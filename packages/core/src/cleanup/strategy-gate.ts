@@ -18,7 +18,7 @@ export interface StrategyGateParts {
 /**
  * Asks the user's strategy once about each orphan, and returns whether the orphan is ended. One that throws is
  * reported, and the orphan is ended. One that does not answer in time is reported and not asked again: what it has not
- * decided is spared, since nobody can undo a kill.
+ * decided is spared, because a kill cannot be undone.
  */
 export function strategyGate({
 	strategy,

@@ -39,7 +39,7 @@ const REPORTED: ReadonlySet<SparedReason> = new Set([
 
 /**
  * Finds the runs of one data directory that left processes and no record that
- * could be used: their files were removed, or nobody can read or lock them. The
+ * could be used: their files were removed, or cannot be read or locked. The
  * marker names the owner; one that is provably gone has left orphans.
  */
 export function findUnrecordedRuns({

@@ -16,7 +16,7 @@ export class GuardUnavailable extends Error {
 	}
 }
 
-/** Whether there is a guard for this system at all: where there is none, nobody misses it. */
+/** Whether a guard exists for this system at all: if not, its absence is not reported. */
 export function hasGuard(platform: string, arch: string): boolean {
 	return platform === "linux" && (arch === "x64" || arch === "arm64");
 }

@@ -7,7 +7,7 @@ import type { Clock, Timer } from "../world.ts";
  */
 export const MOST_IN_A_ROUND = 32;
 
-/** By so much of an interval more each further round begins early: those of workers that became ready together are spread over it. */
+/** The share of an interval by which each further round begins earlier: rounds of workers that became ready together are spread over the interval. */
 const APART: number = (Math.sqrt(5) - 1) / 2;
 
 /** Pings one worker. Called with how late the round came, in milliseconds: the delay of the host's event loop. */

@@ -144,7 +144,7 @@ export class JobLife {
 		this.#process?.killNow();
 	}
 
-	/** The program dies of a signal: an error that nobody catches would end it first. */
+	/** The program dies of a signal: an uncaught error would end it first. */
 	withholdAnswer(): void {
 		this.#answer = "withheld";
 	}

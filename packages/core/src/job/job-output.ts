@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import { ReadOutput } from "../process/read-output.ts";
 import type { Clock } from "../world.ts";
 
-/** So much is read before somebody asks for it. */
+/** How much is read before the caller asks for it. */
 const AHEAD_BYTES = 65_536;
 
 /**
@@ -14,7 +14,7 @@ export class JobOutput {
 	#bytes = 0;
 	#stdout: Readable | undefined;
 	#use: "kept" | "discarded" = "kept";
-	/** `"ending"`: nobody has to ask for what is left, which is no more than a pipe holds. */
+	/** `"ending"`: the rest is read without a request; it is no more than a pipe holds. */
 	#state: "open" | "ending" | "over" = "open";
 	/** Wakes who waits for the next chunk. */
 	#wake: (() => void) | undefined;

@@ -89,7 +89,7 @@ export class Jobs {
 		const { world, sweep } = this.#setting;
 		const { clock } = world;
 		const over = Promise.all([...this.#lives].map((life) => life.over));
-		// A job that is told to end at once may save what it has: at a signal there is no time for both.
+		// A job that gets the request to end at once can save its work: after a signal, there is no time to wait first.
 		if (manner === "gentle" && afterwards === "goes_on")
 			await goneWithin({ exited: over }, drainMs, clock);
 		this.#stopAll(manner);

@@ -14,7 +14,7 @@ const LOOPBACK = "127.0.0.1";
  * @throws StartError `SOCKET_PATH_TOO_LONG`, `OUT_OF_DESCRIPTORS`, or `RUNTIME_DIRECTORY_UNWRITABLE`.
  */
 export async function bindListener(path?: string): Promise<BoundListener> {
-	// Nobody knows the address yet: whoever connects before the program has it tries at random.
+	// The address is not known yet: a client that connects before the program has it is guessing.
 	const server = createServer((socket) => socket.destroy());
 	if (path === undefined) await listenOnLoopback(server);
 	else await listenAt(server, path);
@@ -62,7 +62,7 @@ function hasMoved(from: string, to: string): boolean {
 		renameSync(from, to);
 		return true;
 	} catch {
-		return false; // Somebody removed it: nobody finds the program there.
+		return false; // It was removed: no client can find the program there.
 	}
 }
 

@@ -21,7 +21,7 @@ export interface CensusHost extends ProcessHost {
 	ancestors(): readonly number[];
 	/** Whether this very process, alive or not yet reaped, has a group's number now, as its pid or as a member. */
 	holdsNumber(groupId: number, member: ProcessIdentity): boolean;
-	/** Sends to a whole group while `member`, alive or not yet reaped, is in it: nobody else can have its number then. */
+	/** Sends to a whole group while `member`, alive or not yet reaped, is in it: no other group can have its number then. */
 	signalGroup(
 		groupId: number,
 		member: ProcessIdentity,

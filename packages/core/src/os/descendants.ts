@@ -51,7 +51,7 @@ function childrenOf(
 		if (typeof entry === "string" || entry.parentPid !== parent.pid) return [];
 		return entry.condition === "zombie" ? [] : [{ ...factsOf(entry), parent }];
 	});
-	// Looked at afterwards: until then the parent's number was nobody else's.
+	// Checked afterwards: until then, the parent's number belonged to no other process.
 	const seen = table.entry(parent.pid);
 	const isSame =
 		typeof seen !== "string" && isSameProcess(factsOf(seen).identity, parent);

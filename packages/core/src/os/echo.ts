@@ -29,7 +29,7 @@ export class Echo {
 		this.#write(`${text}\n`);
 	}
 
-	/** Where nobody reads any more the program runs on, as it does after `console.error`. */
+	/** If the reader is gone, the program continues, as it does after `console.error`. */
 	#write(text: string): void {
 		this.#out.write(text, (error) => {
 			const isUnheard = this.#out.listenerCount("error") === 0;

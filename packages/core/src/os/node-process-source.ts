@@ -52,7 +52,7 @@ export class NodeProcessSource implements ProcessSource {
 			record(identity);
 			return new NodeChild(child, identity, exit, group, spec);
 		} catch (error) {
-			// Node reaps in later turns only: until then the pid is nobody else's.
+			// Node reaps only in later turns: until then, no other process has the pid.
 			sendSignal(-child.pid, "SIGKILL");
 			for (const stream of child.stdio) stream?.destroy();
 			throw error;

@@ -33,7 +33,7 @@ const NAME_BYTES =
  * temporary directory.
  *
  * @param ownerKey names the process whose run it is: a part of it is in the directory's name.
- * @throws StartError `RUNTIME_DIRECTORY_UNSAFE` when somebody else could enter
+ * @throws StartError `RUNTIME_DIRECTORY_UNSAFE` when another user could enter
  *   or exchange it, `RUNTIME_DIRECTORY_UNWRITABLE` when the system refuses,
  *   `SOCKET_PATH_TOO_LONG` when no place is short enough.
  */
@@ -76,7 +76,7 @@ export function placeForRunDirectories(
 	return base;
 }
 
-/** Two directories of ledgers may have the same run id: the owner tells their runs apart. */
+/** Two directories of ledgers may have the same run id: the owner distinguishes their runs. */
 function prefixOf(runId: RunId, ownerKey: string): string {
 	return `snakepit-${runId}-${ownerKey.slice(0, OWNER_CHARACTERS)}`;
 }
@@ -128,7 +128,7 @@ function baseDirectories(env: NodeJS.ProcessEnv): string[] {
 	return bases;
 }
 
-/** Whether nobody but its owner, this user or root, can exchange what is in it. */
+/** Whether only its owner (this user or root) can replace its content. */
 function isExchangeProof({ mode, uid }: Stats): boolean {
 	if (uid !== 0 && uid !== process.getuid?.()) return false;
 	return (mode & 0o022) === 0 || (mode & STICKY) !== 0;
@@ -141,7 +141,7 @@ function lookAt(path: string): Stats | undefined {
 /**
  * Says what is wrong with a directory, or nothing.
  *
- * `"own"`: it is this user's. `"private"`: nobody else may enter. `"not_writable_by_others"`: nobody else
+ * `"own"`: it is this user's. `"private"`: no other user may enter. `"not_writable_by_others"`: no other user
  * may exchange what is in it.
  */
 export function complaintAbout(

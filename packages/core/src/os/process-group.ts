@@ -143,7 +143,7 @@ export class ProcessGroup implements OwnGroup {
 		return "unknown";
 	}
 
-	/** `undefined` where the process table cannot be read now: who hears of an end must not fail of it. */
+	/** `undefined` if the process table cannot be read now: handling an end must not fail because of it. */
 	#holders(): readonly NumberHolder[] | undefined {
 		try {
 			return this.#system.holders(this.id);

@@ -94,7 +94,7 @@ function temporaryPlace(machineId: string): string {
 	return join(tmpdir(), `snakepit-${process.getuid?.() ?? 0}`, machineId);
 }
 
-/** A home of somebody else is left alone: `sudo` may keep the caller's, and files of root would lock them out. */
+/** Another user's home is left alone: `sudo` may keep the caller's, and files of root would lock them out. */
 function placeAtHome(env: NodeJS.ProcessEnv): {
 	readonly path: string;
 	readonly complaint: string | undefined;

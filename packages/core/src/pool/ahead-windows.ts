@@ -20,7 +20,7 @@ interface Window {
 	readonly attempts: CallAttempt[];
 	size: number;
 	head: CallAttempt | undefined;
-	/** `"unknown"`: something has changed. A lone call changes it twice, and nobody asks. */
+	/** `"unknown"`: something has changed. A single call changes it twice without a question in between. */
 	room: "known" | "unknown";
 }
 

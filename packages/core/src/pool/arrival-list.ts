@@ -35,7 +35,7 @@ export class ArrivalList<Item extends Arrival> {
 		else before.after = after;
 		if (after === undefined) this.#last = before;
 		else after.before = before;
-		// What is removed may be kept by somebody: it must not keep the others.
+		// Other code may keep a removed item: it must not keep references to the others.
 		item.before = undefined;
 		item.after = undefined;
 		this.size--;

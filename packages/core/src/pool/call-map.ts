@@ -27,7 +27,7 @@ type MapState =
 	| { readonly kind: "over" };
 
 /**
- * Calls one command for many items, so many at once; the results as an iterator.
+ * Calls one command for many items, with limited concurrency; returns the results as an iterator.
  *
  * Begins when the first result is asked for. At most twice as many items are taken
  * from the input and not handed over as results as are called at once: a slow

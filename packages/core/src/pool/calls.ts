@@ -57,7 +57,7 @@ export class Calls implements AttemptListener {
 	readonly #setting: CallsSetting;
 	readonly #pool: string;
 	#sequence = 0;
-	/** `"dying"`: the program ends, and an error that nobody catches would end it first. */
+	/** `"dying"`: the program ends, and an uncaught error would end it first. */
 	#phase: "open" | "closed" | "dying" = "open";
 
 	constructor(setting: CallsSetting) {

@@ -16,7 +16,7 @@ interface Subscription {
 	readonly meter?: CallMeter | undefined;
 }
 
-/** Which events of a call have somebody who wants them, or who has its end counted. */
+/** Which events of a call have a listener, or a counter for its end. */
 interface WantedOfCalls {
 	readonly accepted: boolean;
 	readonly dispatched: boolean;
@@ -38,9 +38,9 @@ const NOTHING_WANTED: WantedOfCalls = {
 export class EventHub {
 	readonly #subscriptions = new Set<Subscription>();
 	#meters: readonly CallMeter[] = [];
-	/** The types that somebody listens to. */
+	/** The types that have a listener. */
 	#listened: ReadonlySet<SnakepitEventType> | "all" = new Set();
-	/** Which events of calls somebody wants: each call asks for all of them. */
+	/** Which events of calls have a listener: each call checks all of them. */
 	wanted: WantedOfCalls = NOTHING_WANTED;
 
 	/**

@@ -72,7 +72,7 @@ export class PoolLife {
 			if (this.isClosing) throw closedWhileOpening(pool);
 			await workerSet.open();
 			if (this.isClosing) throw closedWhileOpening(pool);
-			// Before anybody hears that it is open, and may close it.
+			// Before a listener is notified that it is open, and may close it.
 			this.#endWatch = adapter.watch?.(workerSet.reloads) ?? this.#endWatch;
 		} catch (error) {
 			const shown = asError(error);

@@ -89,7 +89,7 @@ export function poolParts(setting: PoolSetting): PoolParts {
 	return { statistics, sessions, calls, workerSet, life, control, size };
 }
 
-/** Writes to standard error what nobody else shows to people. */
+/** Writes events to standard error that no listener shows to people. */
 function showUntaken(hub: EventHub, host: ProcessHost): void {
 	const spoken = new SpokenEvents();
 	hub.subscribe((event) => {

@@ -24,7 +24,7 @@ export interface PoolSetting {
 	readonly options: ResolvedOptions;
 	readonly world: World;
 	readonly hub: EventHub;
-	/** `undefined` when nobody follows the pool. */
+	/** `undefined` if nothing follows the pool. */
 	readonly instrumentation: Instrumentation | undefined;
 	/** How many calls that waited are sent in one turn of the event loop. */
 	readonly dispatchesAtOnce: number;

@@ -36,7 +36,7 @@ interface Roll {
 	by: string;
 }
 
-/** Replaces workers when somebody asks for it, whatever state they are in. */
+/** Replaces workers on request, whatever state they are in. */
 export class Replacements {
 	readonly #setting: ReplacementsSetting;
 	readonly #replaced = new Map<Slot, Replacement>();

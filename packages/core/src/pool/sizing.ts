@@ -32,7 +32,7 @@ const LEAVES_FIRST = ["starting", "idle", "busy", "in_session"] as const;
 
 export type WorkerUse = (typeof LEAVES_FIRST)[number];
 
-/** Which workers leave so that `max` are left: those first that nobody uses, of equals those with the highest index. */
+/** Which workers leave so that `max` are left: unused ones first; among equal ones, those with the highest index. */
 export function surplusWorkers<
 	Candidate extends { readonly index: number; readonly use: WorkerUse },
 >(workers: readonly Candidate[], max: number): readonly Candidate[] {

@@ -47,7 +47,7 @@ export interface WorkerSetSetting {
  * ones replaced, dead ones started again within the budget.
  */
 export class WorkerSet implements WorkerListener {
-	/** Those that somebody asks for. */
+	/** Requested replacements. */
 	readonly replacements: Replacements;
 	/** Those that a change of the program asks for. */
 	readonly reloads: Reloads;

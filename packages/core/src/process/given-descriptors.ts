@@ -52,7 +52,7 @@ export class GivenDescriptors {
 			);
 		if ("fd" in listener) return listener.address;
 		const { path } = listener;
-		// Without a port the process is gone: nobody listens at 0.
+		// Without a port, the process is gone: 0 is never a listening port.
 		return path === undefined
 			? { host: "127.0.0.1", port: this.#ports.get(fd) ?? 0 }
 			: { path };

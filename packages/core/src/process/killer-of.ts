@@ -37,7 +37,7 @@ export function killerOf(
 ): Killer {
 	if (exit === undefined) return sent.at(-1)?.by ?? "none";
 	if (exit.kind === "code") {
-		// It ended by itself, be it because SIGTERM asked it to. SIGKILL leaves no code.
+		// It ended by itself, perhaps because of SIGTERM. SIGKILL leaves no code.
 		const asked = sent.find(({ signal }) => signal === "SIGTERM");
 		return asked?.by ?? "none";
 	}

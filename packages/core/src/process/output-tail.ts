@@ -6,7 +6,7 @@ export function withoutLastLines(message: string): string {
 	return text;
 }
 
-/** The last lines with so many characters together at most; of one line that is longer, its end. */
+/** The last lines, limited in their total number of characters; of a longer single line, its end. */
 export function lastCharacters(
 	lines: readonly string[],
 	most: number,
@@ -30,7 +30,7 @@ export class OutputTail {
 		this.#limit = limit;
 	}
 
-	/** Keeps so many lines more from now on. */
+	/** Keeps this many more lines from now on. */
 	makeRoom(lines: number): void {
 		if (this.#limit > 0) this.#limit += lines;
 	}

@@ -13,7 +13,7 @@ export const LAST_LINES_MS = 100;
 const MOST_MS = 10_000;
 
 /**
- * A stream from a process that somebody else reads: an adapter, or the reader of a job's output.
+ * A stream from a process that other code reads: an adapter, or the reader of a job's output.
  *
  * Only looks at it. The reader may let it wait.
  */

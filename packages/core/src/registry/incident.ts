@@ -11,7 +11,7 @@ export type Incident = EventOf<
 	| "protection.run_settled"
 >;
 
-/** What tells a process of a run from every other of it, also later. */
+/** Distinguishes a process of a run from every other one, even later. */
 export interface ProcessKey {
 	readonly pid: number;
 	readonly startTime: string;

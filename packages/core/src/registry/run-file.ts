@@ -22,7 +22,7 @@ import {
 export const APPLICATION_ID = 0x736e6b70;
 /** How many migrations there are. */
 export const SCHEMA_VERSION: number = MIGRATIONS.length;
-/** Nobody else writes a run file: the event loop does not wait for a stranger that locks it. */
+/** No other program writes a run file, so the event loop does not wait for a foreign program that locks it. */
 const BUSY_TIMEOUT_MS = 25;
 /**
  * Another program's start may just read the file, on a busy machine for longer. Until workers are in it, a failed write

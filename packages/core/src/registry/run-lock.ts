@@ -88,7 +88,7 @@ export function restoreLock(sqlite: Sqlite, path: string): LockAttempt {
  *
  * A plain file is emptied, not replaced: of two starts that do so at once one
  * gets the lock. Anything else is moved to `aside`, also a file with a second
- * name, which may be of use to somebody.
+ * name, which another program may need.
  */
 export function mendLock(
 	sqlite: Sqlite,

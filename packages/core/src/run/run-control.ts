@@ -30,7 +30,7 @@ export interface RunControlSetting {
 	readonly runDirectory: string;
 	/** Their names, once the run is open. */
 	readonly protections: () => readonly string[];
-	/** What clients may do; nobody can connect when it is empty. */
+	/** What clients may do; if it is empty, no client can connect. */
 	readonly scopes: readonly ControlScope[];
 	/** Has the events of the run. */
 	readonly hub: EventHub;

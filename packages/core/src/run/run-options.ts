@@ -121,7 +121,7 @@ export interface ResolvedRunOptions {
 	readonly history: Complete<HistoryBoundOptions>;
 	readonly onSignal: "end" | "ignore";
 	readonly signalGraceMs: number;
-	/** What those may do who look at the run from another process; empty when nobody can. */
+	/** What clients in other processes may do; if it is empty, no client can connect. */
 	readonly control: readonly ControlScope[];
 	readonly echo: "stderr" | "none";
 }

@@ -187,7 +187,7 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 			options.guard === "off"
 				? undefined
 				: (await loadGuard()).openGuard(options.guard, context);
-		// While the guard starts. Never rejects: a run that nobody can look at is reported.
+		// While the guard starts. Never rejects: a run that clients cannot attach to is reported.
 		const listening = control.listen();
 		guard = await opening;
 		await engagements.engage(options.protections);

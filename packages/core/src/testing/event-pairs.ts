@@ -1,6 +1,6 @@
 import type { SnakepitEvent, SnakepitEventType } from "../events.ts";
 
-/** Something that lasts: what starts it, what may end it, and what tells two of them apart. */
+/** Something that lasts: what starts it, what may end it, and what distinguishes two of them. */
 export interface EventPair {
 	readonly what: string;
 	readonly start: SnakepitEventType;

@@ -1,7 +1,7 @@
 import type { ListenerAddress } from "../launch-spec.ts";
 import type { BoundListener } from "../world.ts";
 
-/** The listeners of a fake host, to which nobody can connect. */
+/** The listeners of a fake host, to which no client can connect. */
 export class FakeListeners {
 	/** Those of which the host has a copy. */
 	readonly open: ReadonlySet<ListenerAddress>;

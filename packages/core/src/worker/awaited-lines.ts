@@ -12,7 +12,7 @@ interface Awaited {
 
 /**
  * Lines that an adapter waits for, as the one in which a server says where it listens.
- * A line that was printed during the start counts too, though nobody waited for it yet.
+ * A line that was printed during the start counts too, although nothing waited for it yet.
  */
 export class AwaitedLines {
 	/** Of the start; `undefined` after it. */
@@ -35,7 +35,7 @@ export class AwaitedLines {
 		for (const each of this.#awaited) if (each.from === from) each.end();
 	}
 
-	/** The worker is ready: lines count only while somebody waits for them. */
+	/** The worker is ready: lines count only while something waits for them. */
 	started(): void {
 		this.#kept = undefined;
 	}

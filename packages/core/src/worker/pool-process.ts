@@ -88,7 +88,7 @@ export class PoolProcess {
 				await dumpUnreadyStacks({ process, output, dumpSignal }, world);
 			}
 			const sent = process.signal("SIGKILL", "group") === "sent";
-			// One that cannot die keeps its row; nobody waits for it.
+			// A process that cannot die keeps its row; nothing waits for it.
 			const exit = await exitAfterKill(process, world.clock);
 			await output.lastLines();
 			output.close();

@@ -1,4 +1,4 @@
-/** Four bytes of length, big-endian, and so many bytes of one JSON object. */
+/** Four bytes of length, big-endian, then that many bytes of one JSON object. */
 const LENGTH_BYTES = 4;
 /** The answers of a process that forks are short. */
 export const MAX_ANSWER_BYTES = 65_536;

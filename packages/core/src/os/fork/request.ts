@@ -27,8 +27,8 @@ const KINDS = { start: 1, go: 2, discard: 3, reap: 4, end: 5 } as const;
 const START_BYTES = 1 + 4 + 1 + 4 + 4;
 
 /**
- * Writes a request as a frame: four bytes of length and so many bytes. It is as simple as C can parse it safely: the
- * kind, the id, and with a start the bits of its descriptors, two counts, and strings that end with a NUL.
+ * Writes a request as a frame: four bytes of length, then that many bytes. It is simple enough for C to parse it
+ * safely: the kind, the id, and with a start the bits of its descriptors, two counts, and strings that end with a NUL.
  *
  * @returns `undefined` when it is longer than is taken.
  */
