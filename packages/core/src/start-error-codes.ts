@@ -67,13 +67,13 @@ export interface StartErrorCodes {
 	/**
 	 * The worker was not ready before the deadline. The message says what was awaited, and which line on standard output
 	 * does not belong to the protocol, if the adapter knows that.
-	 * @remedy Print such lines, for example a greeting, to standard error. Otherwise, raise `start.timeoutMs`, or import less: on Linux, the last lines of a Python worker's output show which
-	 * import it was in.
+	 * @remedy Print such lines, for example a greeting, to standard error. Otherwise, raise
+	 * `start.timeoutMs`, or import less: on Linux, the last lines of a Python worker's output show which import it was in.
 	 */
 	readonly START_TIMEOUT: "no";
 	/**
 	 * The program's reply on descriptor 3 is neither `ready` nor `failed`.
-	 * @remedy See docs/bridge-protocol.md.
+	 * @remedy Write one line with `ready` or `failed` there, and nothing before it.
 	 */
 	readonly READY_LINE_INVALID: "no";
 	/**

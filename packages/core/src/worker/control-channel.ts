@@ -132,7 +132,7 @@ function invalid(workerId: string, line: string, cause?: unknown): StartError {
 	return new StartError({
 		code: "READY_LINE_INVALID",
 		ran: "no",
-		message: `Worker ${workerId} answered its launch message with a line that is neither ready nor failed: ${JSON.stringify(shown)}. See docs/bridge-protocol.md.`,
+		message: `Worker ${workerId} answered its launch message with a line that is neither ready nor failed: ${JSON.stringify(shown)}. Have it write {"ready": {…}} or {"failed": {"code": …, "message": …, "detail": …}} to descriptor 3, and nothing before that.`,
 		cause,
 	});
 }

@@ -274,7 +274,7 @@ def _remedy(annotation: Any) -> str:
         return "annotate it with Literal[...] of plain values"
     if isinstance(annotation, type):
         return (
-            "docs/values.md lists the types that can cross; for others declare a "
+            "Snakepit's docs/values.md lists the types that can cross; for others declare a "
             "@decoder, or use Any"
         )
-    return "docs/values.md lists the types that can cross; Any accepts all of them"
+    return "Snakepit's docs/values.md lists the types that can cross; Any accepts all of them"
