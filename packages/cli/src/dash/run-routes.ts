@@ -109,27 +109,31 @@ export class RunRoutes {
 			query.get(name) || undefined;
 		const filter = { worker: given("worker"), call: given("call") };
 		const batch = new LogBatch();
-		const sending = this.#sendLines(batch, writer);
+		const send = (): void => {
+			const record = batch.take();
+			if (record !== undefined) writer.write("lines", record);
+		};
+		const sending = this.#repeat(send, writer);
 		try {
 			for await (const update of client.logs(filter, writer.gone))
 				if (update.kind === "line") batch.add(update.line);
 				else if (update.kind === "lost") batch.lost(update.records);
 				else writer.write("following", {});
+			send(); // The last lines may say why it ended.
 			writer.write("end", {});
 		} catch (error) {
 			const { code, message } = error as ControlError;
+			send();
 			writer.write("end", { code, message });
 		}
 		writer.end();
 		await sending;
 	}
 
-	async #sendLines(batch: LogBatch, writer: EventWriter): Promise<void> {
+	async #repeat(send: () => void, writer: EventWriter): Promise<void> {
 		while (!writer.gone.aborted) {
 			await this.#setting.clock.pause(LINES_MS, writer.gone);
-			if (writer.isBlocked) continue;
-			const record = batch.take();
-			if (record !== undefined) writer.write("lines", record);
+			if (!writer.isBlocked) send();
 		}
 	}
 

@@ -8,13 +8,13 @@ import { dashboardOfSocket } from "./dashboards.ts";
 const WAIT = { timeout: 30_000 };
 
 async function dashboard() {
-	const { run, socketPath } = await serve();
+	const { run, server: control, socketPath } = await serve();
 	const page = new Map([
 		["/", { type: "text/html", body: Buffer.from("the page") }],
 	]);
 	const server = await dashboardOfSocket(socketPath, page);
 	onTestFinished(() => server.close());
-	return { run, server };
+	return { run, server, control };
 }
 
 interface Answer {
@@ -133,4 +133,19 @@ test("a page that is closed leaves no subscription in the program", async () => 
 	await vi.waitUntil(() => listeners().every((each) => each === 1), WAIT);
 	for (const stream of streams) stream.destroy();
 	await vi.waitUntil(() => listeners().every((each) => each === 0), WAIT);
+});
+
+test("the last lines of a program that ends reach the page before the end does", async () => {
+	const { run, server, control } = await dashboard();
+	const cookie = await cookieOf(server);
+	const logs = await sent(server, "/api/runs/abcdefg/logs", cookie);
+	await vi.waitUntil(() => run.listeners.logs.size === 1, WAIT);
+	run.happened("logs", {
+		...{ type: "worker.output", wallMs: 1, pool: "demo" },
+		...{ stream: "stderr", line: "out of memory", cut: false },
+	});
+	control.close();
+	let text = "";
+	for await (const chunk of logs.setEncoding("utf8")) text += chunk;
+	expect(text).toMatch(/out of memory[\s\S]*event: end/);
 });
