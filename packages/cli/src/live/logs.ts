@@ -1,4 +1,5 @@
 import type { ControlClient, LogLine } from "@snakepit/control";
+import { counted } from "../wording/figures.ts";
 import { plainText } from "../wording/plain-text.ts";
 import type { Terminal } from "./top.ts";
 
@@ -21,7 +22,7 @@ export async function logs(
 			terminal.write(`${lineText(update.line)}\n`);
 		else if (update.kind === "lost")
 			process.stderr.write(
-				`snakepit: ${update.records} lines were left out: they came faster than this program read them.\n`,
+				`snakepit: ${counted(update.records, "line was", "lines were")} left out: they came faster than this program read them.\n`,
 			);
 	}
 }

@@ -1,4 +1,5 @@
 import type { Adapter } from "../adapter.ts";
+import { counted } from "../counted.ts";
 import { guardLayer } from "../guard/guard-layer.ts";
 import type { Instrument } from "../instrument.ts";
 import type { CensusHost } from "../os/census.ts";
@@ -11,7 +12,6 @@ import { LedgerDirectory } from "../registry/ledger-directory.ts";
 import type { Sqlite } from "../registry/sqlite.ts";
 import { AUDIT_DEFAULTS } from "../run/run-option-groups.ts";
 import { asError } from "../thrown.ts";
-import { counted } from "./counted.ts";
 import { NOTHING_FOUND } from "./find-dead-runs.ts";
 import { inspectLedger } from "./ledger-report.ts";
 import { lookAsReaper } from "./look-as-reaper.ts";

@@ -1,4 +1,5 @@
 import type { CloseManner } from "../close-manner.ts";
+import { counted } from "../counted.ts";
 import type { Ran } from "../error-codes.ts";
 import {
 	CallAbortedError,
@@ -16,7 +17,7 @@ export function queueFull(
 	return new QueueError({
 		code: "QUEUE_FULL",
 		ran: "no",
-		message: `The queue of pool ${pool} is full: ${waiting} calls are waiting (queue.limit) and ${running} are running. Send fewer at once, add workers (size.max), or raise queue.limit.`,
+		message: `The queue of pool ${pool} is full: ${counted(waiting, "call is", "calls are")} waiting (queue.limit) and ${counted(running, "is", "are")} running. Send fewer at once, add workers (size.max), or raise queue.limit.`,
 	});
 }
 

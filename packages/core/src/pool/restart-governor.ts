@@ -1,3 +1,4 @@
+import { counted } from "../counted.ts";
 import { StartError } from "../errors.ts";
 import type { SnakepitEvent } from "../events.ts";
 import type { ResolvedOptions } from "../options.ts";
@@ -64,7 +65,7 @@ export class RestartGovernor {
 		return new StartError({
 			code: "RESTART_BUDGET_SPENT",
 			ran: "no",
-			message: `Pool ${pool} has no workers left: they were restarted ${maxRestarts} times within ${restartWindowMs} ms (start.maxRestarts) and ended again. The next try is in ${Math.ceil(verdict.retryInMs)} ms.`,
+			message: `Pool ${pool} has no workers left: they were restarted ${counted(maxRestarts, "time", "times")} within ${restartWindowMs} ms (start.maxRestarts) and ended again. The next try is in ${Math.ceil(verdict.retryInMs)} ms.`,
 		});
 	}
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Call } from "../../src/pool/call.ts";
-import { timedOut } from "../../src/pool/call-errors.ts";
+import { queueFull, timedOut } from "../../src/pool/call-errors.ts";
 
 test.each([
 	[99.4, "100 ms"], // A timer of Node may ring a little early.
@@ -22,3 +22,12 @@ test.each([
 		expect(message).toContain(`passed its deadline after ${reported}`);
 	},
 );
+
+test("a full queue is counted in the right number", () => {
+	expect(queueFull("demo", 1, 1).message).toContain(
+		"1 call is waiting (queue.limit) and 1 is running",
+	);
+	expect(queueFull("demo", 2, 0).message).toContain(
+		"2 calls are waiting (queue.limit) and 0 are running",
+	);
+});
