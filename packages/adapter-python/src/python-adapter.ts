@@ -274,7 +274,7 @@ class PythonWorkers implements PythonAdapter, BridgeProgram {
 			throw new ConnectionBrokenError({
 				ran: "no",
 				message:
-					"No worker of this adapter is running that could describe its tools. Call describe() while a pool with this adapter is open.",
+					"No worker of this adapter is ready, so none can describe its tools. Open a pool with this adapter, or try again when a worker is ready.",
 			});
 		}
 		const hold = setInterval(() => {}, FOREVER_MS);
