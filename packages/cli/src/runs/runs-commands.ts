@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import type { HistoryOptions, RunHistory } from "@snakepit/core/inspect";
 import type { Command } from "commander";
 import { CommandFailed } from "../command/command-failed.ts";
@@ -98,6 +99,9 @@ async function read(
 	only?: HistoryOptions["only"],
 ): Promise<readonly RunHistory[]> {
 	const { readHistory } = await import("@snakepit/core/inspect");
+	// A program may not have made it yet; more often, the path has a typing error.
+	if (dataDir !== undefined && !existsSync(dataDir))
+		process.stderr.write(`snakepit: there is no directory ${dataDir}.\n`);
 	if (run === undefined)
 		return await Array.fromAsync(readHistory({ dataDir, runs, only }));
 	const all = await Array.fromAsync(readHistory({ dataDir, only }));

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -54,14 +54,19 @@ test(
 	"where nothing ever ran, that is said, and nothing is made",
 	() => {
 		const dataDir = join(place(), "absent");
-		expect(snakepit(dataDir, "ps")).toEqual({
+		const look = (command: string) => outcome([command, "--data-dir", dataDir]);
+		const stderr = `snakepit: there is no directory ${dataDir}.\n`;
+		expect(look("ps")).toEqual({
 			status: 0,
 			stdout: "No run is alive.\n",
+			stderr,
 		});
-		expect(snakepit(dataDir, "history").stdout).toBe("No run is recorded.\n");
-		expect(snakepit(dataDir, "incidents").stdout).toMatch(
-			/^No worker and no host ended/,
-		);
+		expect(look("history")).toMatchObject({
+			stdout: "No run is recorded.\n",
+			stderr,
+		});
+		expect(look("incidents").stdout).toMatch(/^No worker and no host ended/);
+		expect(existsSync(dataDir)).toBe(false);
 	},
 	PATIENCE_MS,
 );
