@@ -220,6 +220,8 @@ test("a misused option is refused before the call begins", async () => {
 		code: "INVALID_OPTION",
 	});
 	for (const options of [
+		{ queueTimeoutMs: -1 },
+		{ timeoutMs: 0 },
 		{ input: "a text" },
 		{ input: null },
 		{ input: {} },

@@ -128,6 +128,31 @@ describe("reports of progress", () => {
 		await close();
 	});
 
+	test("that wait when their worker dies are dropped, also where the next attempt begins late", async () => {
+		const { pool, clock, close } = await virtualPool({
+			commands: {
+				fragile: async (call: ScriptedCall) => {
+					const { worker, onProgress } = call;
+					for (const more of [0, 1])
+						void onProgress?.({
+							fraction: (worker.number * 10 + more) / 100,
+							message: "",
+						});
+					if (worker.number === 1) return scripts.crash(call);
+				},
+			},
+			connect: ({ number, process }) =>
+				number > 1 ? process.sleep(1_000) : undefined,
+		});
+		const { arrived, onProgress } = listener(() => clock.now());
+		const retry = { attempts: 2 };
+		await clock.advanceUntil(
+			pool.execute("fragile", undefined, { onProgress, retry }),
+		);
+		expect(arrived.map(([percent]) => percent)).toEqual([10, 20, 21]);
+		await close();
+	});
+
 	test("do no harm when the listener throws: it is an event, and the call goes on", async () => {
 		const { pool, clock, close, events } = await virtualPool({ commands });
 		const error = new Error("of the listener");
