@@ -68,6 +68,19 @@ test("a run lives without pools, makes several, outlives each, and its close end
 	});
 });
 
+test("run.close() with a wrong option is refused, and the run stays open", async () => {
+	await using run = await openRun({
+		...{ dataDir: temporaryDirectory(), guard: "off" },
+	});
+	expect(() => run.close({ maner: "forced" } as never)).toThrow(
+		'Did you mean "manner"',
+	);
+	expect(() => run.close({ manner: "fast" } as never)).toThrow(
+		'run.close: "manner" must be',
+	);
+	expect(run.registry.state).toBe("running");
+});
+
 test("`await using` closes a run, with a pool whose start is under way", async () => {
 	const { events, record } = new EventRecorder();
 	let starting: Promise<unknown> | undefined;
