@@ -46,7 +46,7 @@ export async function psIsLight(cwd: string, budgetMs: number): Promise<void> {
 		const ps = [command, "ps", "--data-dir", dataDir];
 		const env = { ...process.env, XDG_CACHE_HOME: join(place, "cache") };
 		const listed = spawnSync(process.execPath, ps, { encoding: "utf8", env });
-		assert.match(listed.stdout, /^5 runs live with 100 workers\.$/m);
+		assert.match(listed.stdout, /^5 runs are alive with 100 workers\.$/m);
 		const turns = Array.from({ length: TURNS }, () => ({
 			ps: processorMs(ps, env),
 			nothing: processorMs(["--eval", "0"], env),

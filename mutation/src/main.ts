@@ -1,6 +1,6 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { root } from "../../scripts/run.ts";
 import { AREAS } from "./areas.ts";
@@ -62,7 +62,7 @@ try {
 		console.log(`${name}: ${scoreLine(files)}`);
 	if (values.output !== undefined)
 		writeFileSync(
-			join(root, values.output),
+			resolve(root, values.output),
 			`${JSON.stringify(scores, undefined, "\t")}\n`,
 		);
 } finally {

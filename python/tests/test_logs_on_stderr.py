@@ -151,8 +151,8 @@ def test_a_warning_that_is_dropped_is_on_stderr(start: Host) -> None:
         @tool
         def floods() -> None:
             for i in range(20_000):
-                logging.getLogger("shop").info("record %d %s", i, "x" * 200)
-            # The transport may take some more at any moment, but not so many.
+                logging.getLogger("shop").info("record %d %s", i, "x" * 2_000)
+            # gRPC takes megabytes that nobody reads yet, but not so many.
             for _ in range(5_000):
                 logging.getLogger("shop").warning("sold out")
         """

@@ -6,7 +6,7 @@ import type { RunId } from "../run-id.ts";
 import { nextRunState, type RunState } from "../run-state.ts";
 import type { Clock } from "../world.ts";
 import { CommitTimes } from "./commit-times.ts";
-import type { HostIncident } from "./host-incident.ts";
+import { type HostIncident, isHostIncident } from "./host-incident.ts";
 import type { StoredRun } from "./ledger.ts";
 import { ledgerFailure } from "./ledger-failure.ts";
 import { NotedIncidents } from "./noted-incidents.ts";
@@ -121,9 +121,10 @@ export class SqliteRegistry implements ProcessRegistry {
 		return this.#incidents.all;
 	}
 
-	/** Records what went wrong. */
-	note(incident: HostIncident): void {
-		if (this.#closed || !this.#incidents.add(incident)) return;
+	/** Records an event of something that went wrong; ignores others. */
+	note(event: SnakepitEvent): void {
+		if (this.#closed || !isHostIncident(event)) return;
+		if (!this.#incidents.add(event)) return;
 		this.#writeThrough();
 	}
 

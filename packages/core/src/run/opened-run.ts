@@ -20,7 +20,7 @@ import { makePool, type OwnedPool } from "../pool/owned-pool.ts";
 import type { Pool, RegistryView } from "../pool/pool-interface.ts";
 import type { ToolMap, UntypedTools } from "../pool/tools.ts";
 import { preloadedSource } from "../preload/preloaded-source.ts";
-import { isHostIncident, POOL_INCIDENTS } from "../registry/host-incident.ts";
+import { POOL_INCIDENTS } from "../registry/host-incident.ts";
 import type { RunId } from "../run-id.ts";
 import { StartGate } from "../worker/start-gate.ts";
 import { WorkerStarter } from "../worker/worker-starter.ts";
@@ -151,9 +151,7 @@ export class OpenedRun implements Run {
 		const { clock, host, source, registry, random, marker, runDirectory } =
 			infrastructure;
 		const { registry: ledger } = this.#started.infrastructure;
-		hub.subscribe((event) => {
-			if (isHostIncident(event)) ledger.note(event);
-		}, POOL_INCIDENTS);
+		hub.subscribe((event) => ledger.note(event), POOL_INCIDENTS);
 		const inherited = { marker, environment: process.env };
 		const { emit } = hub;
 		const cold: World = { clock, host, source, registry, random, emit };

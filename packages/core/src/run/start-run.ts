@@ -16,7 +16,6 @@ import { thisProgram } from "../os/this-program.ts";
 import { EventHub } from "../pool/event-hub.ts";
 import type { ProtectionContext } from "../protection.ts";
 import { boundHistory } from "../registry/history.ts";
-import { isHostIncident } from "../registry/host-incident.ts";
 import { LedgerDirectory } from "../registry/ledger-directory.ts";
 import { openNewRun } from "../registry/new-run.ts";
 import { OwnFiles } from "../registry/own-files.ts";
@@ -72,9 +71,7 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 	hub.subscribe(parts.emit);
 	const { emit } = hub;
 	const { content } = options.history;
-	hub.subscribe((event) => {
-		if (isHostIncident(event)) registry.note(event);
-	});
+	hub.subscribe((event) => registry.note(event));
 	const directory = new LedgerDirectory(parts.dataDir);
 	const program = thisProgram(content);
 	const { name, lock, file, run } = await openNewRun({
@@ -147,10 +144,10 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 		...{ runDirectory, hub, clock, random, program },
 		dataDir: directory.path,
 		record: () => registry.record,
-		protections: () => [
-			...(guard === undefined ? [] : [guard.name]),
-			...options.protections.map(({ name }) => name),
-		],
+		protections: () =>
+			[guard, ...options.protections]
+				.filter((each) => each !== undefined)
+				.map(({ name }) => name),
 		scopes: options.control,
 	});
 	const auditor = new Auditor({

@@ -47,7 +47,7 @@ const SETTLED: Incident = {
 
 test.each([
 	DETECTED,
-	{ ...DETECTED, pid: undefined },
+	{ ...DETECTED, pid: undefined, detectionMs: 12.5 },
 	KILLED,
 	{
 		...KILLED,
@@ -72,6 +72,7 @@ test.each<[string, string]>([
 	["no JSON", "{"],
 	["no object", "5"],
 	["null", "null"],
+	["in less than no time", JSON.stringify({ ...DETECTED, detectionMs: -1 })],
 	["an event of a living host", '{"type":"run.ended"}'],
 	["of another type", JSON.stringify({ ...DETECTED, type: "run.ended" })],
 	["of another run", JSON.stringify({ ...DETECTED, ofRun: "0000000" })],
