@@ -1,12 +1,22 @@
 /** How deep a value is shown, and how many entries of each object or array. */
 const DEPTH = 8;
 const ENTRIES = 1_000;
+const UNREADABLE = "a value that cannot be shown";
 
 /**
  * A value as JSON can carry it, for people: an error as its name, code, message and the tool's error, bytes as their
  * number, an integer that JSON cannot carry as text. Not for values that must arrive exactly.
  */
 export function shown(value: unknown, depth: number = DEPTH): unknown {
+	try {
+		return readable(value, depth);
+	} catch {
+		// Reading it runs its own code.
+		return UNREADABLE;
+	}
+}
+
+function readable(value: unknown, depth: number): unknown {
 	switch (typeof value) {
 		case "string":
 		case "boolean":

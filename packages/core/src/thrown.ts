@@ -1,6 +1,6 @@
 const UNREADABLE = "a value that cannot be shown";
 
-/** The message of anything that was thrown. Never throws, although to read it may run code of whoever threw it. */
+/** The message of a thrown value. Never throws, even if the value's own code does when the message is read. */
 export function messageOf(thrown: unknown): string {
 	try {
 		const { message } = (thrown ?? {}) as { message?: unknown };
@@ -10,7 +10,7 @@ export function messageOf(thrown: unknown): string {
 	}
 }
 
-/** Anything that was thrown, as an error whose name, message and stack can be read. Never throws. */
+/** A thrown value as an error whose name, message and stack can be read. Never throws. */
 export function asError(thrown: unknown): Error {
 	try {
 		if (thrown instanceof Error) {

@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { requireToSpawn } from "@snakepit/core/infrastructure";
 import { BUILDER_PROGRAM } from "./builder-program.ts";
 
@@ -47,7 +47,8 @@ export function build(
 		let stderr = "";
 		// It may not even run the builder: nothing is left to its own end.
 		const giveUp = (): void => {
-			if (child.pid !== undefined) killGroup(child.pid);
+			if (child.exitCode === null && child.signalCode === null)
+				killGroup(child);
 			for (const stream of [child.stdin, child.stdout, child.stderr])
 				stream.destroy();
 			over({
@@ -79,18 +80,21 @@ export function build(
 				output: error.message,
 			}),
 		);
+		// What it left there could hold its output open for ever.
+		child.on("exit", () => killGroup(child));
 		child.on("close", (code, killedBy) =>
 			over(readOutcome(stdout, stderr, killedBy ?? `exit code ${code}`)),
 		);
 	});
 }
 
-/** @param leader a child whose end has not been reported: its number is nobody else's. */
-function killGroup(leader: number): void {
+/** @param leader runs, or has ended in this turn: later, another program's group could have its number. */
+function killGroup({ pid }: ChildProcess): void {
+	if (pid === undefined) return;
 	try {
-		process.kill(-leader, "SIGKILL");
+		process.kill(-pid, "SIGKILL");
 	} catch {
-		// It has ended, in this very turn.
+		// Nothing is left in it.
 	}
 }
 

@@ -5,13 +5,16 @@ import { build } from "../../src/environment/builder.ts";
 import { failureOf } from "../support/calls.ts";
 import { programThatRuns, scratch } from "../support/fake-python.ts";
 
-/** A program that runs for ever with a child, and does not notice the end of its standard input. */
-function hanging(): { readonly program: string; pids(): readonly number[] } {
+/** A program that does not notice the end of its standard input, with a child that runs for ever. By default it waits for that. */
+function hanging(last = "wait"): {
+	readonly program: string;
+	pids(): readonly number[];
+} {
 	const root = scratch();
 	const noted = join(root, "pids");
 	const program = programThatRuns(
 		join(root, "python"),
-		`sleep 1000 & echo "$$ $!" > ${noted}.part; mv ${noted}.part ${noted}; wait`,
+		`sleep 1000 & echo "$$ $!" > ${noted}.part; mv ${noted}.part ${noted}; ${last}`,
 	);
 	return {
 		program,
@@ -53,6 +56,19 @@ test("one that is given up is killed, with the reason of the code that gave it u
 	const reason = new Error("the pool is closed");
 	abort.abort(reason);
 	expect(await building).toBe(reason);
+	await expect
+		.poll(() => pids().filter(isThere), { timeout: 30_000 })
+		.toEqual([]);
+});
+
+test("what an interpreter that ended has left in its group is killed, and holds nothing up", async () => {
+	const { program, pids } = hanging("exit 3");
+	const order = { directory: join(scratch(), "environment"), install: [] };
+	const signal = new AbortController().signal;
+	expect(await build(program, order, 50_000, signal)).toMatchObject({
+		kind: "failed",
+		problem: "the builder ended with exit code 3",
+	});
 	await expect
 		.poll(() => pids().filter(isThere), { timeout: 30_000 })
 		.toEqual([]);
