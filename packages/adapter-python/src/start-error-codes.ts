@@ -18,10 +18,17 @@ export interface PythonStartErrorCodes {
 	 */
 	readonly FORK_UNSAFE_CUDA: "no";
 	/**
-	 * A preloaded import opened sockets, which all workers would share. Reported by `preload.unavailable`.
+	 * A preloaded import opened sockets, pipes or event queues, which all workers would share. Reported by
+	 * `preload.unavailable`.
 	 * @remedy Open connections and event loops in a start-up hook instead.
 	 */
 	readonly FORK_UNSAFE_CONNECTIONS: "no";
+	/**
+	 * A preloaded import opened a file that workers can neither share nor open again: for writing, with a lock, or as an
+	 * SQLite database. The message names the file and the variable that holds it. Reported by `preload.unavailable`.
+	 * @remedy Open it in a start-up hook or in the tool instead.
+	 */
+	readonly FORK_UNSAFE_FILES: "no";
 	/**
 	 * The npm package and the PyPI package use different versions of the protocol.
 	 * @remedy Update the one that the message names.

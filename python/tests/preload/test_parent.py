@@ -171,6 +171,15 @@ def test_a_parent_ends_when_the_host_ends_it(parent: Parent) -> None:
             "import threading as t\nt.Thread(target=t.Event().wait, daemon=True).start()",
             "FORK_UNSAFE_THREADS",
         ),
+        ("import os\nkept = os.pipe()", "FORK_UNSAFE_CONNECTIONS"),
+        (
+            "import tempfile\nkept = [tempfile.TemporaryFile()]",
+            "FORK_UNSAFE_FILES",
+        ),
+        (
+            "import sqlite3\nkept = sqlite3.connect(__file__ + '.db')",
+            "FORK_UNSAFE_FILES",
+        ),
         ("raise SystemExit(3)", "PRELOAD_FAILED"),
     ],
 )
@@ -182,3 +191,18 @@ def test_an_import_that_makes_a_fork_unsafe_is_reported(
     started.fake.launch()
     assert started.fake.answer()["failed"]["code"] == code
     assert started.fake.exit_status() == 70
+
+
+def test_a_refused_file_is_reported_with_the_module_that_holds_it(
+    host: Host, tmp_path: Path
+) -> None:
+    records = tmp_path / "records.csv"
+    (tmp_path / "ledger.py").write_text(
+        f"class Ledger:\n    file = open({str(records)!r}, 'w')\nBOOK = Ledger()\n"
+    )
+    started = Parent(host("import ledger\n"))
+    started.fake.spawn()
+    started.fake.launch()
+    failed = started.fake.answer()["failed"]
+    assert failed["code"] == "FORK_UNSAFE_FILES"
+    assert f"{records} (of ledger.Ledger) is open for writing" in failed["message"]

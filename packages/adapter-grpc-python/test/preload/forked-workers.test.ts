@@ -22,7 +22,7 @@ describe.each(DETAIL_TRANSPORTS)("over %s", (transport) => {
 				startedIn: facts.pid,
 				session: facts.pid,
 				threads: "2",
-				kept: "kept",
+				kept: '"""Tools',
 				shown: {
 					SNAKEPIT_RUN: expect.stringContaining(
 						`${incarnation?.split("-")[0]}:`,
@@ -47,7 +47,8 @@ describe.each(DETAIL_TRANSPORTS)("over %s", (transport) => {
 		for (const [end, exit] of [
 			[() => pool.execute("leave_with", [7]), { kind: "code", code: 7 }],
 			[
-				async () => process.kill(pool.workers()[0]?.pid ?? 0, "SIGSEGV"),
+				async () =>
+					process.kill(pool.workers()[0]?.pid ?? Number.NaN, "SIGSEGV"),
 				{ kind: "signal", signal: "SIGSEGV" },
 			],
 		] as const) {

@@ -22,7 +22,7 @@ test.each(DETAIL_TRANSPORTS)(
 		expect(await begun).toMatchObject({ line: "asleep" });
 		const ended = next(pool, "preload.ended");
 		const again = next(pool, "preload.started");
-		process.kill(parent?.pid ?? 0, "SIGKILL");
+		process.kill(parent?.pid ?? Number.NaN, "SIGKILL");
 		expect(await ended).toMatchObject({
 			how: "lost",
 			exit: { kind: "signal", signal: "SIGKILL" },
@@ -39,7 +39,10 @@ test("a parent that is lost again and again is given up", async () => {
 	const { pool, events } = await openPreloaded({}, 1);
 	for (let loss = 0; loss < 5; loss++) {
 		const ready = next(pool, "worker.ready");
-		process.kill(events.of("preload.started").at(-1)?.pid ?? 0, "SIGKILL");
+		process.kill(
+			events.of("preload.started").at(-1)?.pid ?? Number.NaN,
+			"SIGKILL",
+		);
 		await ready;
 	}
 	expect(events.of("preload.unavailable")).toMatchObject([

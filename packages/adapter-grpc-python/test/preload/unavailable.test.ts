@@ -27,6 +27,10 @@ test.each(
 				"import socket\nconnections = socket.socketpair()",
 			],
 			[
+				"FORK_UNSAFE_FILES",
+				"import tempfile\nscratch = tempfile.TemporaryFile()",
+			],
+			[
 				"FORK_UNSAFE_CUDA",
 				'import sys, types\ncuda = types.SimpleNamespace(is_initialized=lambda: True)\nsys.modules["torch"] = types.SimpleNamespace(cuda=cuda)',
 			],

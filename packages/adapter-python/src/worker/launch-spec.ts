@@ -53,6 +53,7 @@ const REFUSAL_CODES: readonly (PythonStartErrorCode | StartErrorCode)[] = [
 	"FORK_UNSAFE_GRPC",
 	"FORK_UNSAFE_CUDA",
 	"FORK_UNSAFE_CONNECTIONS",
+	"FORK_UNSAFE_FILES",
 ];
 
 /** Where a person reaches a worker that stops at a `breakpoint()`. */

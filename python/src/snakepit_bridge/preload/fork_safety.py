@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
-import stat
 import sys
 import time
 import warnings
 from collections.abc import Iterable, Mapping
 
 from snakepit_bridge.boot.control_channel import StartFailed
+from snakepit_bridge.preload.inherited_files import (
+    OpenFile,
+    fate,
+    flush_all,
+    inspect,
+    open_again,
+    same_descriptions,
+    sqlite_connections,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +30,8 @@ _GRPC_THREADS = ("grpc_", "event_engine", "resolver-execut", "timer_manager")
 _GPU_FILES = ("/dev/nvidia", "/dev/kfd")
 # For a child that only exits; if it takes longer, a fork handler is stuck.
 _PROBE_LIMIT_S = 5.0
+# A message names this many files; one is what a reader needs to find the others.
+_NAMED = 3
 
 
 class Facts:
@@ -28,23 +39,23 @@ class Facts:
 
     Attributes:
         threads: The names of all threads but the main one.
-        files: The targets of the descriptors that imports opened.
-        sockets: How many of them are sockets.
+        files: The descriptors that imports opened.
+        databases: The files of SQLite connections, and the variable that holds each.
         modules: The imported modules.
     """
 
-    __slots__ = ("files", "modules", "sockets", "threads")
+    __slots__ = ("databases", "files", "modules", "threads")
 
     def __init__(
         self,
         threads: Iterable[str],
-        files: Iterable[str],
-        sockets: int,
+        files: Iterable[OpenFile],
+        databases: Iterable[tuple[str, str]],
         modules: Mapping[str, ModuleType | object],
     ) -> None:
         self.threads = list(threads)
         self.files = list(files)
-        self.sockets = sockets
+        self.databases = list(databases)
         self.modules = modules
 
 
@@ -69,25 +80,79 @@ def judge(facts: Facts) -> StartFailed | None:
             f"an import has started threads ({', '.join(sorted(set(facts.threads)))}), "
             "which do not exist in a fork; start them in a start-up hook",
         )
-    if facts.sockets:
+    connections = _with_fate(facts, "connection")
+    if connections:
         return StartFailed(
             "FORK_UNSAFE_CONNECTIONS",
-            f"imports have opened {facts.sockets} sockets, which all workers would "
-            "share; open connections and event loops in a start-up hook",
+            f"imports have opened what all workers would share: {_list(connections)}; "
+            "open connections, pipes and event loops in a start-up hook",
         )
+    files = [_said(path, by, "is open in sqlite3") for path, by in facts.databases]
+    files += _with_fate(facts, "refuse")
+    if files:
+        return _unsafe_files(files)
     return None
 
 
-def look(before: frozenset[int]) -> tuple[Facts, frozenset[int]]:
+def look(
+    before: frozenset[int], opened_by: Mapping[int, str] | None = None
+) -> tuple[Facts, frozenset[int]]:
     """Inspects this process; also returns the descriptors that imports opened.
 
     Args:
         before: The descriptors that were open before the imports.
+        opened_by: The modules during whose import descriptors were opened.
     """
     opened = open_descriptors() - before
-    files = [_target(descriptor) for descriptor in opened]
-    sockets = sum(map(_is_socket, opened))
-    return Facts(_threads(), files, sockets, sys.modules), opened
+    files = inspect(opened, opened_by or {})
+    return Facts(_threads(), files, sqlite_connections(), sys.modules), opened
+
+
+def make_ready(facts: Facts) -> list[list[OpenFile]]:
+    """Prepares this process for forks; returns the files that each worker opens again.
+
+    Raises:
+        StartFailed: `FORK_UNSAFE_FILES` if one cannot be opened a second time.
+    """
+    flush_all()
+    ctypes.CDLL(None).fflush(None)  # And the buffers of libraries in C.
+    groups = same_descriptions(
+        file for file in facts.files if fate(file)[0] == "open again"
+    )
+    for group in groups:
+        try:
+            # Tried here: a worker could only fail, which a parent need not.
+            open_again(group)
+        except OSError as error:
+            why = f"cannot be opened again ({error.strerror})"
+            raise _unsafe_files([_said(group[0].target, "", why)]) from None
+    return groups
+
+
+def _unsafe_files(files: list[str]) -> StartFailed:
+    return StartFailed(
+        "FORK_UNSAFE_FILES",
+        f"imports have opened files that workers cannot share: {_list(files)}; "
+        "open them in a start-up hook or in the tool",
+    )
+
+
+def _with_fate(facts: Facts, wanted: str) -> list[str]:
+    return [
+        _said(file.target, file.owner, why)
+        for file in facts.files
+        for what, why in [fate(file)]
+        if what == wanted
+    ]
+
+
+def _said(target: str, owner: str, why: str) -> str:
+    return f"{target} (of {owner}) {why}" if owner else f"{target} {why}"
+
+
+def _list(said: list[str]) -> str:
+    more = len(said) - _NAMED
+    return "; ".join(said[:_NAMED]) + (f"; and {more} more" if more > 0 else "")
 
 
 def open_descriptors() -> frozenset[int]:
@@ -98,7 +163,7 @@ def open_descriptors() -> frozenset[int]:
 
 
 def _cuda_initialised(facts: Facts) -> bool:
-    if any(name.startswith(_GPU_FILES) for name in facts.files):
+    if any(file.target.startswith(_GPU_FILES) for file in facts.files):
         return True
     cuda = getattr(facts.modules.get("torch"), "cuda", None)
     initialised = getattr(cuda, "is_initialized", None)
@@ -148,17 +213,3 @@ def _is_open(descriptor: int) -> bool:
     except OSError:
         return False
     return True
-
-
-def _is_socket(descriptor: int) -> bool:
-    try:
-        return stat.S_ISSOCK(os.fstat(descriptor).st_mode)
-    except OSError:
-        return False
-
-
-def _target(descriptor: int) -> str:
-    try:
-        return os.readlink(f"/proc/self/fd/{descriptor}")
-    except OSError:
-        return ""

@@ -47,8 +47,14 @@ FOR_LIBRARIES = (
 )
 
 
-def preload(launch: PreloadLaunch) -> None:
+def preload(
+    launch: PreloadLaunch, imported: Callable[[str], None] = lambda _name: None
+) -> None:
     """Imports the bridge, the named modules, and the tools if the host asks for it.
+
+    Args:
+        launch: The host's wishes.
+        imported: Called after each import that the host asks for.
 
     Raises:
         StartFailed: `BRIDGE_MISSING`, or `PRELOAD_FAILED` where one raises.
@@ -68,12 +74,14 @@ def preload(launch: PreloadLaunch) -> None:
     sys.path[:0] = launch.tool_path
     for name in launch.modules:
         _import(name)
+        imported(name)
     if launch.imports_tools:
         for source in launch.tools:
             if source.module is not None:
                 _import(source.module)
             else:
                 _import(source.place, keep_file)
+            imported(source.module or source.place)
 
 
 def _import(name: str, by: Callable[[str], object] = importlib.import_module) -> None:

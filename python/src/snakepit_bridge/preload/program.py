@@ -24,6 +24,10 @@ from snakepit_bridge.boot.process_setup import (
 )
 from snakepit_bridge.boot.worker import check_versions, read_launch, run_started
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from snakepit_bridge.preload.inherited_files import OpenFile
+
 
 class PreloadLaunch(Launch):
     """The launch message of a preloaded parent (docs/bridge-protocol.md, section 6).
@@ -66,7 +70,7 @@ def _run(channel: ControlChannel, run_id: str) -> int:
         )
     # The host asks for the stacks of imports that take too long.
     write_stacks_when_asked()
-    kept = _import_all(launch)
+    kept, files = _import_all(launch)
     write_stacks_no_more()
     # The imports' handlers for these signals are replaced from here on.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -75,7 +79,13 @@ def _run(channel: ControlChannel, run_id: str) -> int:
     from snakepit_bridge.preload.forked_worker import ForkedWorker
 
     # Speaks the protocol for forks on the control channel, after the ready line.
-    server = ForkServer(DESCRIPTOR, launch.socket, launch.host_pid, ForkedWorker, kept)
+    server = ForkServer(
+        DESCRIPTOR,
+        launch.socket,
+        launch.host_pid,
+        lambda start: ForkedWorker(start, files),
+        kept,
+    )
     gc.collect()
     gc.freeze()  # So that common pages stay shared.
     channel.ready(
@@ -95,15 +105,32 @@ def _run(channel: ControlChannel, run_id: str) -> int:
     return exit_status.LEFT
 
 
-def _import_all(launch: PreloadLaunch) -> frozenset[int]:
-    """Imports, and checks whether a fork is safe; returns the descriptors that imports opened."""
-    from snakepit_bridge.preload.fork_safety import judge, look, open_descriptors
+def _import_all(launch: PreloadLaunch) -> tuple[frozenset[int], list[list[OpenFile]]]:
+    """Imports, and checks whether a fork is safe.
+
+    Returns:
+        The descriptors that imports opened, and those of them that are files which each
+        worker opens again.
+    """
+    from snakepit_bridge.preload.fork_safety import (
+        judge,
+        look,
+        make_ready,
+        open_descriptors,
+    )
     from snakepit_bridge.preload.imports import preload
 
     before = open_descriptors()
-    preload(launch)
-    facts, opened = look(before)
+    opened_by: dict[int, str] = {}
+
+    def imported(name: str) -> None:
+        for number in open_descriptors() - before:
+            opened_by.setdefault(number, name)
+
+    preload(launch, imported)
+    gc.unfreeze()  # So that the search for what is unsafe sees all objects.
+    facts, opened = look(before, opened_by)
     unsafe = judge(facts)
     if unsafe is not None:
         raise unsafe
-    return opened
+    return opened, make_ready(facts)
