@@ -61,18 +61,26 @@ export class WorkerServer {
 		if (this.#ended !== undefined) throw this.#over("no");
 		signal.throwIfAborted();
 		const { method, path, headers, body } = outgoing;
+		const choice = this.#agent.choose(isSafe(outgoing));
 		const request = httpRequest({
 			...connectTo(this.address),
+			...choice,
 			...{ agent: this.#agent, method, path },
-			headers: { "accept-encoding": "identity", ...headers },
+			headers: {
+				...{ "accept-encoding": "identity", ...headers },
+				...choice.headers,
+			},
 		});
 		endWith(request, signal);
 		const response = responseTo(request);
 		if (body instanceof Readable) feed(request, body);
 		else request.end(body);
 		try {
-			return await response;
+			const answer = await response;
+			if (request.reusedSocket) this.#agent.kept();
+			return answer;
 		} catch (error) {
+			if (request.reusedSocket && !signal.aborted) this.#agent.closed();
 			// The kept connection was closed meanwhile, and a safe request may be sent twice. Source: RFC 9110, section 9.2.2.
 			if (signal.aborted || !request.reusedSocket || !isSafe(outgoing))
 				throw error;

@@ -2,6 +2,7 @@
 import { createServer } from "node:http";
 
 let produced = 0;
+let connections = 0;
 const line = `${JSON.stringify("x".repeat(65_536))}\n`;
 
 async function textOf(request) {
@@ -48,6 +49,7 @@ const ROUTES = {
 		response.on("drain", more);
 		more();
 	},
+	"GET /connections": (_request, response) => json(response, connections),
 	"GET /produced": (_request, response) => json(response, produced),
 	"POST /garble": (request) => request.socket.write("this is no HTTP\r\n\r\n"),
 	"POST /broken": (_request, response) => {
@@ -145,4 +147,5 @@ else
 	server.listen(Number(where), "127.0.0.1", () =>
 		console.log(`listening on http://127.0.0.1:${server.address().port}`),
 	);
+server.on("connection", () => connections++);
 process.once("SIGTERM", () => process.exit(0));
