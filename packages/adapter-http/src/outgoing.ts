@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { InputError, type Ran } from "@snakepit/core";
 import type { CallOptions } from "@snakepit/core/adapter";
-import { messageOf } from "@snakepit/core/adapter";
+import { jsonLine, messageOf } from "@snakepit/core/adapter";
 
 /** One request, ready to be sent. */
 export interface Outgoing {
@@ -99,7 +99,7 @@ async function* jsonLines(
 			const step = await context.runInAsyncScope(() => iterator.next());
 			if (step.done === true) return;
 			isOpen = true;
-			const line = `${json(step.value, "maybe")}\n`;
+			const line = `${json(step.value, "maybe", jsonLine)}\n`;
 			const bytes = Buffer.byteLength(line);
 			if (bytes > maxMessageBytes)
 				throw tooLarge(bytes, maxMessageBytes, "maybe");
@@ -153,10 +153,14 @@ function scalar(value: unknown, path: string): string {
 	return text;
 }
 
-function json(value: unknown, ran: Ran): string {
+function json(
+	value: unknown,
+	ran: Ran,
+	write: (value: unknown) => string | undefined = JSON.stringify,
+): string {
 	let text: string | undefined;
 	try {
-		text = JSON.stringify(value);
+		text = write(value);
 	} catch (cause) {
 		throw notJson(messageOf(cause), ran, cause);
 	}

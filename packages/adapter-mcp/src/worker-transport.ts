@@ -1,13 +1,10 @@
 import { once } from "node:events";
 import { finished, type Readable, type Writable } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import {
-	deserializeMessage,
-	serializeMessage,
-} from "@modelcontextprotocol/sdk/shared/stdio.js";
+import { deserializeMessage } from "@modelcontextprotocol/sdk/shared/stdio.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
-import type { WorkerProcess } from "@snakepit/core/adapter";
+import { jsonLine, type WorkerProcess } from "@snakepit/core/adapter";
 import { answerInstead } from "./invalid-answer.ts";
 import { LineBuffer } from "./line-buffer.ts";
 
@@ -49,7 +46,7 @@ export class WorkerTransport implements Transport {
 	async send(message: JSONRPCMessage): Promise<void> {
 		if (this.#state === "closed" || !this.#stdin.writable)
 			throw new Error("The server no longer reads messages.");
-		if (!this.#stdin.write(serializeMessage(message))) await this.#drained();
+		if (!this.#stdin.write(`${jsonLine(message)}\n`)) await this.#drained();
 	}
 
 	/** Asks the server to end by closing its standard input. */

@@ -1,7 +1,11 @@
-import { createPool } from "@snakepit/core";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createPool, type SnakepitEvent } from "@snakepit/core";
 import { adapterContract, startForReal } from "@snakepit/core/testing";
-import { describe, expect, test } from "vitest";
-import { lines } from "../src/index.ts";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { type LinesOptions, lines } from "../src/index.ts";
 import { dataDirectory } from "./data-directory.ts";
 
 /** Answers each line with its words in reverse order; has a habit for each of some words. */
@@ -78,4 +82,106 @@ test("what is not one line is refused, and what `decode` throws is the tool's er
 		code: "TOOL_FAILED",
 	});
 	expect(await pool.execute("reverse", "1")).toBe(1);
+});
+
+/** Answers each line with that many lines: "3" with "1", "2", "3". */
+const count = (end: string): readonly string[] => [
+	"perl",
+	"-ne",
+	`BEGIN { $| = 1; print "Welcome.\n> " if "${end}" eq "> " } chomp;
+	for my $each (1 .. $_) { print "$each\r\n" }
+	print "${end}"`,
+];
+
+test.each<[string, string, LinesOptions["until"]]>([
+	["a line", "done\\n", { line: "done" }],
+	["a line that matches", "done in 3 ms\\n", { line: /^done in \d+ ms$/g }],
+	["a prompt", "> ", { prompt: "> " }],
+])("answers of several lines end at %s", async (_, end, until) => {
+	await using pool = await createPool({
+		dataDir: dataDirectory(),
+		adapter: lines({ command: count(end), until }),
+		callsPerWorker: 4,
+		output: { echo: "none" },
+	});
+	const calls = ["3", "0", "1", "0", "0", "2"];
+	const answers = await Promise.all(
+		calls.map((each) => pool.execute("count", each)),
+	);
+	expect(answers).toEqual(["1\n2\n3", "", "1", "", "", "1\n2"]);
+});
+
+test("with a terminator a call may have several lines, as those of git cat-file", async () => {
+	const directory = mkdtempSync(join(tmpdir(), "snakepit-lines-"));
+	onTestFinished(() => rmSync(directory, { recursive: true }));
+	const git = (...words: string[]) =>
+		execFileSync("git", ["-C", directory, ...words], {
+			input: "one\ntwo\n",
+			encoding: "utf8",
+		}).trim();
+	git("init", "--quiet");
+	const object = git("hash-object", "-w", "--stdin");
+	await using pool = await createPool({
+		dataDir: dataDirectory(),
+		adapter: lines({
+			command: ["git", "-C", directory, "cat-file", "--batch"],
+			// It answers that there is no such object.
+			encode: (_, args) => `${args}\nend-of-answer`,
+			until: { line: "end-of-answer missing" },
+		}),
+	});
+	const expected = `${object} blob 8\none\ntwo\n`;
+	expect(await pool.execute("cat", object)).toBe(expected);
+	expect(await pool.execute("cat", object)).toBe(expected);
+	expect(await pool.execute("cat", "nothing")).toBe("nothing missing");
+});
+
+test("a program that prints no prompt does not start, and the error names the prompt", async () => {
+	await expect(
+		createPool({
+			dataDir: dataDirectory(),
+			adapter: lines({ command: ["cat"], until: { prompt: "> " } }),
+			start: { timeoutMs: 1_000 },
+		}),
+	).rejects.toMatchObject({
+		code: "START_TIMEOUT",
+		message: expect.stringContaining("its first prompt"),
+	});
+});
+
+test("lines that answer no call replace the worker, with a terminator as without", async () => {
+	const events: SnakepitEvent[] = [];
+	await using pool = await createPool({
+		dataDir: dataDirectory(),
+		adapter: lines({
+			command: ["perl", "-ne", "BEGIN { $| = 1 } print; print qq(end\nmore\n)"],
+			until: { line: "end" },
+		}),
+		size: 1,
+		onEvent: (event) => events.push(event),
+	});
+	expect(await pool.execute("echo", "first")).toBe("first");
+	expect(await pool.execute("echo", "second")).toBe("second");
+	await expect
+		.poll(() => events)
+		.toContainEqual(
+			expect.objectContaining({ type: "worker.exited", reason: "broken" }),
+		);
+});
+
+test.each([
+	{},
+	{ line: "" },
+	{ line: "two\nlines" },
+	{ prompt: 5 },
+	{ line: "a", prompt: "b" },
+])("an end of answers that is none is refused: %j", (until) => {
+	expect(() =>
+		lines({ command: ["cat"], until: until as unknown as { line: string } }),
+	).toThrow(
+		expect.objectContaining({
+			code: "INVALID_OPTION",
+			message: expect.stringContaining("until"),
+		}),
+	);
 });

@@ -181,3 +181,84 @@ test.each(["lines", "content-length"] as const)(
 		});
 	},
 );
+
+test.each<[string, () => unknown]>([
+	[
+		"throws",
+		() => {
+			throw new Error("on purpose");
+		},
+	],
+	["returns nothing", () => undefined],
+	[
+		"returns params that cannot be JSON",
+		() => ({ method: "stop", params: circular }),
+	],
+])(
+	"an option `cancel` that %s is a warning, and the call is cancelled as its answer says",
+	async (_, cancel) => {
+		const { connection, stdin, stdout, logged } = await conversation({
+			cancel: cancel as JsonRpcOptions["cancel"],
+		});
+		const controller = new AbortController();
+		const call = connection.execute("work", {}, {
+			signal: controller.signal,
+		} as CallOptions);
+		const [request] = await once(stdin, "data");
+		controller.abort();
+		const { id } = JSON.parse(String(request));
+		stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, result: 1 })}\n`);
+		expect(await call).toBe(1);
+		expect(logged).toEqual([
+			expect.stringMatching(
+				/the option cancel failed, so the program was not asked to cancel request 1: ./,
+			),
+		]);
+	},
+);
+
+test("an option `progress.ask` that throws fails its call, and nothing is sent", async () => {
+	const { connection, stdin } = await conversation({
+		progress: {
+			ask: () => {
+				throw new Error("on purpose");
+			},
+			read: () => undefined,
+		},
+	});
+	const stream = connection.stream?.("work", {}, { signal } as CallOptions);
+	await expect(stream?.[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+		code: "INVALID_ARGUMENTS",
+		ran: "no",
+		message: expect.stringMatching(/progress\.ask failed.*on purpose/),
+	});
+	expect(stdin.readableLength).toBe(0);
+});
+
+test("an answer with the number of its request as a text settles it; one to no request is a warning", async () => {
+	const { connection, stdin, stdout, logged } = await conversation({});
+	const call = connection.execute("work", {}, { signal } as CallOptions);
+	const [request] = await once(stdin, "data");
+	const { id } = JSON.parse(String(request));
+	const stray = ["other", "", "1.5", 7, -1, 0].map((each) =>
+		JSON.stringify({ jsonrpc: "2.0", id: each, result: "not this" }),
+	);
+	stdout.write(`${stray.join("\n")}\n`);
+	stdout.write(
+		`${JSON.stringify({ jsonrpc: "2.0", id: String(id), result: "done" })}\n`,
+	);
+	expect(await call).toBe("done");
+	expect(logged).toHaveLength(stray.length);
+});
+
+test("a request is one line for readers that know more ends of lines than `\\n`", async () => {
+	const { connection, stdin, stdout } = await conversation({});
+	const text = "a\u0085b\u2028c\u2029d";
+	const call = connection.execute("work", { text }, { signal } as CallOptions);
+	const [request] = await once(stdin, "data");
+	expect(String(request)).not.toMatch(/[\u0085\u2028\u2029]/);
+	const { id, params } = JSON.parse(String(request));
+	expect(params).toEqual({ text });
+	stdout.write(`${JSON.stringify({ id, result: text })}\n`);
+	expect(await call).toBe(text);
+});

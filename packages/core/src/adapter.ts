@@ -29,6 +29,7 @@ export {
 } from "./connection.ts";
 export type { InputErrorCode, StartErrorCode } from "./error-codes.ts";
 export { ConnectionBrokenError } from "./errors.ts";
+export { jsonLine } from "./json-line.ts";
 export type {
 	CompanionPlace,
 	LaunchDescriptor,

@@ -1,6 +1,9 @@
+import { once } from "node:events";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import type { Pool } from "@snakepit/core";
+import { jsonLine } from "@snakepit/core/adapter";
 import { serveHttp } from "./http-front.ts";
 import { LogSenders } from "./log-senders.ts";
 import { checkServeOptions, type ServeMcpOptions } from "./options.ts";
@@ -55,11 +58,19 @@ export async function serveMcp(
 
 async function serveStdio(connect: Connect): Promise<McpServing> {
 	const { promise: closed, resolve } = Promise.withResolvers<void>();
-	const transport = new StdioServerTransport();
+	const transport = new LineTransport();
 	const close = (): Promise<void> => transport.close();
 	await connect(transport, resolve);
 	// The SDK's transport does not notice that its client has ended.
 	process.stdin.once("end", close).once("close", close);
 	process.stdout.once("error", close);
 	return { url: undefined, closed, close, [Symbol.asyncDispose]: close };
+}
+
+/** As the SDK's transport, which writes characters that Node's `readline` takes for the end of a line. */
+class LineTransport extends StdioServerTransport {
+	override async send(message: JSONRPCMessage): Promise<void> {
+		if (!process.stdout.write(`${jsonLine(message)}\n`))
+			await once(process.stdout, "drain");
+	}
 }

@@ -1,3 +1,4 @@
+import { InputError } from "@snakepit/core";
 import {
 	callAborted,
 	messageOf,
@@ -11,6 +12,7 @@ import {
 	JSON_RPC_DEFAULTS,
 	type JsonRpcHandler,
 	type JsonRpcOptions,
+	type JsonRpcProgress,
 } from "./options.ts";
 import { translate } from "./translate-error.ts";
 
@@ -27,6 +29,24 @@ const FRAMINGS = {
 	lines: lineFraming,
 	"content-length": contentLengthFraming,
 } as const;
+
+/** @throws InputError if the option `progress.ask` throws. */
+function askForParts(
+	progress: JsonRpcProgress,
+	params: unknown,
+	token: number,
+): unknown {
+	try {
+		return progress.ask(params, token);
+	} catch (cause) {
+		throw new InputError({
+			code: "INVALID_ARGUMENTS",
+			ran: "no",
+			message: `The option progress.ask failed, so nothing was sent: ${messageOf(cause)}`,
+			cause,
+		});
+	}
+}
 
 /** A conversation with one worker, by the rules of one protocol. */
 export class JsonRpcConversation {
@@ -87,7 +107,7 @@ export class JsonRpcConversation {
 		const token = ++this.#tokens;
 		const asked =
 			progress !== undefined && onPart !== undefined
-				? progress.ask(params, token)
+				? askForParts(progress, params, token)
 				: params;
 		if (onPart !== undefined) this.#parts.set(token, onPart);
 		let cancel = (): void => {};
@@ -102,17 +122,28 @@ export class JsonRpcConversation {
 		}
 	}
 
+	/** Runs as a listener of the caller's signal, where an error would end the host. */
 	#cancel(id: number, { reason }: AbortSignal): void {
-		const { cancel, cancelled } = this.#options;
-		if (cancel !== "none") {
-			const { method, params } =
-				cancel === undefined
-					? { method: "$/cancelRequest", params: { id } }
-					: cancel(id, reason);
-			this.peer.notify(method, params);
+		try {
+			this.#askToCancel(id, reason);
+		} catch (error) {
+			this.#log(
+				`the option cancel failed, so the program was not asked to cancel request ${id}: ${messageOf(error)}`,
+			);
 		}
+		const { cancelled } = this.#options;
 		if ((cancelled ?? JSON_RPC_DEFAULTS.cancelled) !== "answered")
 			this.peer.forget(id, new Error("cancelled"));
+	}
+
+	#askToCancel(id: number, reason: unknown): void {
+		const { cancel } = this.#options;
+		if (cancel === "none") return;
+		const { method, params } =
+			cancel === undefined
+				? { method: "$/cancelRequest", params: { id } }
+				: cancel(id, reason);
+		this.peer.notify(method, params);
 	}
 
 	#handler(method: string): JsonRpcHandler | undefined {

@@ -1,5 +1,5 @@
 import { finished, type Readable, type Writable } from "node:stream";
-import { messageOf } from "@snakepit/core/adapter";
+import { jsonLine, messageOf } from "@snakepit/core/adapter";
 import { type Framing, FramingError } from "../framing/framing.ts";
 import { type Failure, type Id, readMessage } from "./message.ts";
 
@@ -60,7 +60,7 @@ export class JsonRpcPeer {
 	readonly #input: Writable;
 	readonly #output: Readable;
 	readonly #requests: Requests;
-	readonly #pending = new Map<Id, Pending>();
+	readonly #pending = new Map<number, Pending>();
 	/** Aborts the work that this side does for the other one. */
 	readonly #serving = new AbortController();
 	#lastId = 0;
@@ -157,7 +157,7 @@ export class JsonRpcPeer {
 	}
 
 	#send(message: object): void {
-		const text = JSON.stringify({ jsonrpc: "2.0", ...message });
+		const text = jsonLine({ jsonrpc: "2.0", ...message });
 		this.#input.write(this.#framing.frame(text));
 	}
 
@@ -168,11 +168,10 @@ export class JsonRpcPeer {
 		for (const message of messages ?? []) {
 			switch (message.kind) {
 				case "result":
-					this.#settled(message.id)?.resolve(message.result);
+					this.#settled(message.id, text)?.resolve(message.result);
 					break;
 				case "error":
-					if (message.id === null) this.#requests.garbage(text);
-					else this.#settled(message.id)?.reject(new Fault(message.error));
+					this.#settled(message.id, text)?.reject(new Fault(message.error));
 					break;
 				case "notification":
 					this.#requests.notification(message.method, message.params);
@@ -183,9 +182,20 @@ export class JsonRpcPeer {
 		}
 	}
 
-	#settled(id: Id): Pending | undefined {
-		const pending = this.#pending.get(id);
-		this.#pending.delete(id);
+	/**
+	 * The request that an answer is for. Some programs answer with the number as a text. An answer to a request that is
+	 * no longer awaited is late and dropped; one to a request that was never sent is garbage.
+	 */
+	#settled(id: Id | null, text: string): Pending | undefined {
+		const number = typeof id === "string" ? Number(id) : id;
+		const pending = number === null ? undefined : this.#pending.get(number);
+		const wasSent =
+			number !== null &&
+			Number.isInteger(number) &&
+			number >= 1 &&
+			number <= this.#lastId;
+		if (!wasSent) this.#requests.garbage(text);
+		else this.#pending.delete(number);
 		return pending;
 	}
 

@@ -16,32 +16,43 @@ import {
 	optional,
 } from "@snakepit/core/options";
 import { FramingError } from "../framing/framing.ts";
-import { lineFraming } from "../framing/line-framing.ts";
 import {
 	STDIO_CHECKS,
 	STDIO_DEFAULTS,
 	type StdioOptions,
 } from "../stdio-options.ts";
+import {
+	type AnswerEnd,
+	AnswerReader,
+	answerEndCheck,
+} from "./answer-reader.ts";
 
-/** How a program answers lines. Also takes the options of `StdioOptions` and `ProgramOptions`. */
+/** How a program answers. Also takes the options of `StdioOptions` and `ProgramOptions`. */
 export interface LinesOptions extends StdioOptions {
-	/** The line of a call. By default the arguments, which must be a string; the command is ignored. */
+	/**
+	 * What the program reads for a call: one line, or several if `until` is set. By default the arguments, which must be a
+	 * string; the command is ignored.
+	 */
 	readonly encode?: ((command: string, args: unknown) => string) | undefined;
 	/**
-	 * The result of a call from the line that answers it; by default the line. If it throws, the call fails with a
-	 * ToolError.
+	 * The result of a call from its answer; by default the answer. The lines of an answer are joined by `\n`. If it throws,
+	 * the call fails with a ToolError.
 	 */
-	readonly decode?: ((line: string, command: string) => unknown) | undefined;
+	readonly decode?: ((answer: string, command: string) => unknown) | undefined;
+	/** Where an answer ends. By default each answer is one line. */
+	readonly until?: AnswerEnd | undefined;
 }
 
 export const LINES_CHECKS: Readonly<Record<keyof LinesOptions, Check>> = {
 	...STDIO_CHECKS,
 	encode: optional(aFunction),
 	decode: optional(aFunction),
+	until: optional(answerEndCheck),
 };
 
 /**
- * Workers are programs that answer each line of their standard input with one line.
+ * Workers are programs that answer what they read from their standard input in the order in which they read it: each
+ * line with one line, or with lines up to a terminator or a prompt.
  * A cancelled call occupies its worker until its answer has come.
  *
  * @throws OptionsError.
@@ -52,12 +63,23 @@ export function lines(options: LinesOptions): Adapter {
 		name: options.name ?? "lines",
 		madeFrom: options,
 		launch: (slot) => ({ ...programSpec(options, slot), stdio: "adapter" }),
-		connect: async (process) => converse(process, options),
+		connect: async (process, signal) => {
+			const conversation = converse(process, options);
+			await conversation.ready(signal);
+			return conversation.connection;
+		},
 	};
 }
 
-function converse(process: WorkerProcess, options: LinesOptions): Connection {
-	const { encode = asText, decode = (line: string) => line } = options;
+interface Conversation {
+	readonly connection: Connection;
+	/** Resolves when the program has printed its first prompt, if it prints one. */
+	ready(signal: AbortSignal): Promise<void>;
+}
+
+function converse(process: WorkerProcess, options: LinesOptions): Conversation {
+	const { encode = asText, decode = (answer: string) => answer } = options;
+	const { until } = options;
 	const { stdin, stdout } = process;
 	if (stdin === undefined || stdout === undefined)
 		throw new TypeError("The process has no standard input and output.");
@@ -73,17 +95,30 @@ function converse(process: WorkerProcess, options: LinesOptions): Connection {
 		end(why);
 		process.broken(new Error(why));
 	};
-	const reader = lineFraming.reader(
+	const reader = new AnswerReader(
+		until,
 		options.maxMessageBytes ?? STDIO_DEFAULTS.maxMessageBytes,
 	);
+	const answer = (): Promise<string> => {
+		const call = Promise.withResolvers<string>();
+		waiting.push(call);
+		return call.promise;
+	};
+	// What a program prints before its first prompt, as a greeting, answers no call.
+	const prompted =
+		until !== undefined && "prompt" in until ? answer() : undefined;
+	prompted?.catch(() => {});
 	stdin.on("error", ({ message }) => breakUp(`it reads no calls: ${message}`));
 	stdout.on("data", (chunk: Buffer) => {
 		try {
-			for (const line of reader.take(chunk)) {
+			for (const each of reader.take(chunk)) {
 				const call = waiting.shift();
-				if (call !== undefined) call.resolve(line);
-				else breakUp(`it wrote a line that answers no call: ${quoted(line)}`);
+				if (call !== undefined) call.resolve(each);
+				else breakUp(`it wrote a line that answers no call: ${quoted(each)}`);
 			}
+			const { begun } = reader;
+			if (waiting.length === 0 && begun !== undefined)
+				breakUp(`it wrote a line that answers no call: ${quoted(begun)}`);
 		} catch (error) {
 			if (!(error instanceof FramingError)) throw error;
 			breakUp(error.message);
@@ -92,26 +127,38 @@ function converse(process: WorkerProcess, options: LinesOptions): Connection {
 	// The callback also runs if the output has already ended.
 	finished(stdout, { writable: false }, () => end("it has ended its output"));
 	void process.exited.then(() => end("it has ended"));
-	return {
+	const connection: Connection = {
 		execute: async (command, args, { signal, input }) => {
 			if (input !== undefined) throw noInput();
 			if (signal.aborted) throw callAborted(command, signal, "unused");
 			if (ended !== undefined) throw broken(ended, "no");
 			const text = encode(command, args);
-			if (text.includes("\n")) throw severalLines(command);
-			const call = Promise.withResolvers<string>();
-			waiting.push(call);
-			stdin.write(lineFraming.frame(text));
-			const line = await call.promise;
+			if (until === undefined && text.includes("\n"))
+				throw severalLines(command);
+			const answered = answer();
+			stdin.write(`${text}\n`);
+			const received = await answered;
 			try {
-				return decode(line, command);
+				return decode(received, command);
 			} catch (error) {
-				throw refused(command, line, error);
+				throw refused(command, received, error);
 			}
 		},
 		leave: async () => void stdin.end(),
 		[Symbol.asyncDispose]: async () => end("its conversation was closed"),
 	};
+	const ready = async (signal: AbortSignal): Promise<void> => {
+		if (prompted === undefined) return;
+		process.starting({ awaits: "its first prompt" });
+		await new Promise<void>((resolve, reject) => {
+			const abort = () => reject(signal.reason);
+			signal.addEventListener("abort", abort, { once: true });
+			prompted
+				.then(() => resolve(), reject)
+				.finally(() => signal.removeEventListener("abort", abort));
+		});
+	};
+	return { connection, ready };
 }
 
 function asText(_command: string, args: unknown): string {
@@ -127,7 +174,7 @@ function severalLines(command: string): InputError {
 	return new InputError({
 		code: "INVALID_ARGUMENTS",
 		ran: "no",
-		message: `lines(): the line of "${command}" has a line break, so the program would read it as two calls.`,
+		message: `lines(): the line of "${command}" has a line break, so the program would read it as two calls. If the program answers several lines, set the option "until".`,
 	});
 }
 

@@ -1,4 +1,5 @@
 import type { ControlClient, LogLine } from "@snakepit/control";
+import { jsonLine } from "@snakepit/core/adapter";
 import { counted } from "../wording/figures.ts";
 import { plainText } from "../wording/plain-text.ts";
 import type { Terminal } from "./top.ts";
@@ -17,7 +18,7 @@ export async function logs(
 	terminal: Terminal,
 ): Promise<void> {
 	for await (const update of client.logs({ pool, worker, call })) {
-		if (json) terminal.write(`${JSON.stringify(update)}\n`);
+		if (json) terminal.write(`${jsonLine(update)}\n`);
 		else if (update.kind === "line")
 			terminal.write(`${lineText(update.line)}\n`);
 		else if (update.kind === "lost")

@@ -1,4 +1,5 @@
 import type { ControlClient, ServedTick } from "@snakepit/control";
+import { jsonLine } from "@snakepit/core/adapter";
 import { fitted } from "../command/table.ts";
 import { plainText } from "../wording/plain-text.ts";
 import { topView } from "./top-view.ts";
@@ -31,7 +32,7 @@ export async function top(
 	for await (const update of client.events()) {
 		if (update.kind !== "state") continue;
 		const { state } = update;
-		if (options.json) terminal.write(`${JSON.stringify(state)}\n`);
+		if (options.json) terminal.write(`${jsonLine(state)}\n`);
 		else if (options.once) terminal.write(`${topView(state).join("\n")}\n`);
 		else if (terminal.isTTY) draw(state, options, terminal);
 		else {
