@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { build } from "esbuild";
 
 /**
- * Builds the dashboard's page: one script and one style, which contain Preact and uPlot (licenses/). Nothing of it is
+ * Builds the dashboard's page: one script and one style, which contain Preact, uPlot and eventsource (licenses/). Nothing of it is
  * loaded from elsewhere.
  */
 export async function buildPage(directory: string): Promise<void> {

@@ -5,5 +5,6 @@ export type {
 	JsonRpcOptions,
 	JsonRpcProgress,
 } from "./json-rpc/options.ts";
+export type { AnswerEnd } from "./lines/answer-reader.ts";
 export { type LinesOptions, lines } from "./lines/lines-adapter.ts";
 export type { StdioOptions } from "./stdio-options.ts";

@@ -3,9 +3,12 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
+const hasSqlite = spawnSync("sqlite3", ["-version"]).status === 0;
+
 test.each([
 	["main.ts", "7\n"],
 	["lines.ts", "HELLO\n"],
+	...(hasSqlite ? [["sqlite.ts", '[{"answer":42}]\n'] as const] : []),
 ])("the README's program %s runs", (program, output) => {
 	const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
 	const place = mkdtempSync(join(import.meta.dirname, ".snippets-"));

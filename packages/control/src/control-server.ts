@@ -1,4 +1,3 @@
-import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { ControlClock, ControlledRun } from "./controlled-run.ts";
@@ -8,6 +7,7 @@ import { http } from "./node-http.ts";
 import { answerPoolRequest } from "./pool-requests.ts";
 import { RecordStream } from "./record-stream.ts";
 import { type Refusal, type Route, routeOf, scopeRefusal } from "./route.ts";
+import { isSameSecret } from "./same-secret.ts";
 import type { ControlScope } from "./scopes.ts";
 import { Watchers } from "./watchers.ts";
 
@@ -112,7 +112,7 @@ class HttpControlServer implements ControlServer {
 
 	#unauthorized({ headers }: IncomingMessage): Refusal | undefined {
 		const given = headers.authorization ?? "";
-		if (isSame(given, `Bearer ${this.#setting.token}`)) return undefined;
+		if (isSameSecret(given, `Bearer ${this.#setting.token}`)) return undefined;
 		return {
 			status: 401,
 			code: "WRONG_TOKEN",
@@ -178,13 +178,6 @@ class HttpControlServer implements ControlServer {
 			end();
 		});
 	}
-}
-
-/** In constant time. */
-function isSame(given: string, right: string): boolean {
-	const digest = (text: string): Buffer =>
-		createHash("sha256").update(text).digest();
-	return timingSafeEqual(digest(given), digest(right));
 }
 
 function refuse(response: ServerResponse, refusal: Refusal): void {

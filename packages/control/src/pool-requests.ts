@@ -4,8 +4,8 @@ import type {
 	ControlledPool,
 	ControlledRun,
 } from "./controlled-run.ts";
-import { NAME_CHARACTERS } from "./limits.ts";
-import { readBody } from "./request-body.ts";
+import { BODY_BYTES, NAME_CHARACTERS, REQUEST_MS } from "./limits.ts";
+import { readObject } from "./request-body.ts";
 import type { Refusal, Route } from "./route.ts";
 import { type ShownError, shown, shownError } from "./shown.ts";
 
@@ -28,7 +28,12 @@ export async function answerPoolRequest(
 ): Promise<Answer> {
 	const pool = run.pool(route.pool);
 	if (pool === undefined) return failed(404, noSuchPool(route.pool, run));
-	const body = await readBody(http.request, clock);
+	const late = new AbortController();
+	const timer = clock.after(REQUEST_MS, () =>
+		late.abort(`it was not complete after ${REQUEST_MS} ms`),
+	);
+	const body = await readObject(http.request, BODY_BYTES, late.signal);
+	timer.cancel();
 	if (body.kind === "refused") {
 		http.response.shouldKeepAlive = false;
 		return failed(body.refusal.status, body.refusal);

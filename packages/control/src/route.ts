@@ -22,7 +22,7 @@ export type Route =
 
 /** The reason why a request is refused. */
 export interface Refusal {
-	readonly status: 400 | 401 | 403 | 404 | 405 | 408 | 413 | 422 | 503;
+	readonly status: 400 | 401 | 403 | 404 | 405 | 408 | 413 | 415 | 422 | 503;
 	readonly code: string;
 	readonly message: string;
 }

@@ -18,6 +18,14 @@ export {
 } from "./controlled-run.ts";
 export type { ControlRecord, RECORD_NAME, SOCKET_NAME } from "./place.ts";
 export {
+	type RequestBody,
+	type RequestObject,
+	readBody,
+	readObject,
+} from "./request-body.ts";
+export type { Refusal } from "./route.ts";
+export { isSameSecret } from "./same-secret.ts";
+export {
 	type ControlScope,
 	DEFAULT_SCOPES,
 	SCOPES,

@@ -1,4 +1,4 @@
-import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import {
 	createServer,
@@ -8,6 +8,7 @@ import {
 import type { AddressInfo } from "node:net";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { isSameSecret, readBody } from "@snakepit/control/server";
 import type { McpHttpOptions } from "./options.ts";
 import type { Connect, McpServing } from "./serve-mcp.ts";
 
@@ -44,26 +45,36 @@ export async function serveHttp(
 			return refuse(response, 403, "This host is not served here.");
 		if (origin !== undefined && !hosts.includes(origin.replace("http://", "")))
 			return refuse(response, 403, "This origin is not served here.");
-		if (!isSame(authorization, `Bearer ${token}`)) {
+		if (!isSameSecret(authorization, `Bearer ${token}`)) {
 			response.setHeader("WWW-Authenticate", "Bearer");
 			return refuse(response, 401, "The bearer token is missing or wrong.");
 		}
 		if (request.url !== PATH)
 			return refuse(response, 404, `The path is ${PATH}.`);
-		const body = request.method === "POST" ? await read(request) : undefined;
-		if (body === "too long")
+		const body =
+			request.method === "POST"
+				? await readBody(request, MOST_BODY_BYTES)
+				: undefined;
+		if (body?.kind === "incomplete") return void response.destroy();
+		if (body?.kind === "too_large") {
+			response.shouldKeepAlive = false;
 			return refuse(
 				response,
 				413,
 				`A request has at most ${MOST_BODY_BYTES} bytes.`,
 			);
+		}
 		const id = request.headers["mcp-session-id"];
 		const session =
 			id === undefined ? await opened() : sessions.get(String(id));
 		if (session === undefined)
 			return refuse(response, 404, "This session has ended.");
 		if (id !== undefined) use(String(id), session);
-		await session.handleRequest(request, response, body && JSON.parse(body));
+		await session.handleRequest(
+			request,
+			response,
+			body && JSON.parse(body.text),
+		);
 		// A conversation that did not begin with `initialize` was refused, and is not a session.
 		if (session.sessionId === undefined) await session.close();
 	}
@@ -98,27 +109,6 @@ export async function serveHttp(
 	};
 	const url = `http://${ADDRESS}:${bound}${PATH}`;
 	return { url, closed, close, [Symbol.asyncDispose]: close };
-}
-
-async function read(request: IncomingMessage): Promise<string> {
-	const parts: Buffer[] = [];
-	let bytes = 0;
-	for await (const part of request) {
-		bytes += part.length;
-		if (bytes > MOST_BODY_BYTES) return "too long";
-		parts.push(part);
-	}
-	return Buffer.concat(parts).toString("utf8");
-}
-
-/** Takes the same time wherever the tokens differ. */
-function isSame(given: string, expected: string): boolean {
-	const [one, other] = [given, expected].map((text) =>
-		createHash("sha256").update(text).digest(),
-	);
-	return (
-		one !== undefined && other !== undefined && timingSafeEqual(one, other)
-	);
 }
 
 function refuse(response: ServerResponse, status: number, why: string): void {

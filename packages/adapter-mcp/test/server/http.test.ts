@@ -72,6 +72,16 @@ function status(
 	});
 }
 
+test("a request that is too large is answered, and its client can read the answer", async () => {
+	const headers = { Authorization: `Bearer ${token}` };
+	const body = Buffer.alloc(2 ** 22 + 2 ** 20, " ");
+	for (let round = 0; round < 30; round++) {
+		const answer = await fetch(url(), { method: "POST", headers, body });
+		expect(answer.status).toBe(413);
+		expect(await answer.text()).toContain("4194304 bytes");
+	}
+});
+
 test("who has no token, comes from another origin, or under another name is refused", async () => {
 	const { host, port } = url();
 	const authorized = { Authorization: `Bearer ${token}` };

@@ -1,12 +1,5 @@
 import type { ServerResponse } from "node:http";
 
-/** The reason why a request is refused. */
-export interface Refusal {
-	readonly status: 400 | 401 | 403 | 404 | 415;
-	readonly code: string;
-	readonly message: string;
-}
-
 /** Answers with JSON. */
 export function answerJson(
 	response: ServerResponse,

@@ -5,11 +5,11 @@ import {
 	type ServerResponse,
 } from "node:http";
 import type { AddressInfo } from "node:net";
-import { answerJson, type Refusal } from "./answer.ts";
+import { type Refusal, readObject } from "@snakepit/control/server";
+import { answerJson } from "./answer.ts";
 import type { PageFiles } from "./page-files.ts";
-import { readJson } from "./read-json.ts";
 import { foreignHost, foreignOrigin, Session } from "./request-guard.ts";
-import { RunRoutes, type RunRoutesSetting } from "./run-routes.ts";
+import { BODY_BYTES, RunRoutes, type RunRoutesSetting } from "./run-routes.ts";
 
 export interface DashServerSetting extends RunRoutesSetting {
 	readonly page: PageFiles;
@@ -74,12 +74,10 @@ async function closed(http: Server): Promise<void> {
 class DashSite {
 	readonly session: Session;
 	readonly #setting: DashServerSetting;
-	readonly #port: number;
 	readonly #runs: RunRoutes;
 
 	constructor(setting: DashServerSetting, port: number) {
 		this.#setting = setting;
-		this.#port = port;
 		this.session = new Session(port);
 		this.#runs = new RunRoutes(setting);
 	}
@@ -92,7 +90,7 @@ class DashSite {
 		for (const [name, value] of Object.entries(HEADERS))
 			response.setHeader(name, value);
 		const { method = "", url = "", headers } = request;
-		const foreign = foreignHost(headers, this.#port);
+		const foreign = foreignHost(headers);
 		if (foreign !== undefined) return refuse(response, foreign);
 		const path = url.split("?", 1)[0] ?? "";
 		const file = this.#setting.page.get(path);
@@ -116,15 +114,18 @@ class DashSite {
 		request: IncomingMessage,
 		response: ServerResponse,
 	): Promise<void> {
-		if (!this.session.includes(request.headers)) {
-			if (request.method === "GET") return refuse(response, NO_SESSION);
-			const body = await readJson(request);
-			const cookie = this.session.open(body?.["token"]);
-			if (cookie === undefined) return refuse(response, NO_SESSION);
-			response.setHeader("set-cookie", cookie);
-			this.#setting.onOpened?.();
+		if (this.session.includes(request.headers)) {
+			response.writeHead(204).end();
+			return;
 		}
-		response.writeHead(204).end();
+		if (request.method === "GET") return refuse(response, NO_SESSION);
+		const body = await readObject(request, BODY_BYTES);
+		if (body.kind === "refused") return refuse(response, body.refusal);
+		const cookie = this.session.open(body.fields["token"]);
+		if (cookie === undefined) return refuse(response, NO_SESSION);
+		response.setHeader("set-cookie", cookie);
+		this.#setting.onOpened?.();
+		answerJson(response, { key: this.session.key });
 	}
 }
 

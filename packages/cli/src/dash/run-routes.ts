@@ -5,12 +5,12 @@ import {
 	POOL_ACTS,
 	type RunCall,
 } from "@snakepit/control";
+import { type Refusal, readObject } from "@snakepit/control/server";
 import type { RunHistory } from "@snakepit/core/inspect";
-import { answerJson, type Refusal } from "./answer.ts";
+import { answerJson } from "./answer.ts";
 import { EventWriter } from "./event-writer.ts";
 import { followRun } from "./follow-run.ts";
 import { LogBatch } from "./log-batch.ts";
-import { readJson } from "./read-json.ts";
 import type { RunSource } from "./run-source.ts";
 
 /** The process's clock. */
@@ -25,6 +25,9 @@ export interface RunRoutesSetting {
 	readonly history: () => Promise<readonly RunHistory[]>;
 	readonly clock: DashClock;
 }
+
+/** The largest body of a request: the limit of a run's own server. */
+export const BODY_BYTES: number = 1 << 20;
 
 /** How often lines are sent to the page, in milliseconds. */
 const LINES_MS = 100;
@@ -144,19 +147,23 @@ export class RunRoutes {
 		request: IncomingMessage,
 		response: ServerResponse,
 	): Promise<Refusal | undefined> {
-		const body = await readJson(request);
-		if (body === undefined) return NOT_AN_OBJECT;
+		const body = await readObject(request, BODY_BYTES);
+		if (body.kind === "refused") return body.refusal;
 		const gone = new AbortController();
 		response.on("close", () => gone.abort());
 		const client = await this.#client(runId);
 		if (action === "call") {
-			const call = { ...body, pool, signal: gone.signal } as unknown as RunCall;
+			const call = {
+				...body.fields,
+				pool,
+				signal: gone.signal,
+			} as unknown as RunCall;
 			answerJson(response, { value: await client.call(call) });
 			return undefined;
 		}
 		const act = POOL_ACTS.find((each) => each === action);
 		if (act === undefined) return NOT_FOUND;
-		await client.act(pool, act, body, gone.signal);
+		await client.act(pool, act, body.fields, gone.signal);
 		answerJson(response, { done: act });
 		return undefined;
 	}
@@ -175,10 +182,4 @@ const NOT_FOUND: Refusal = {
 	status: 404,
 	code: "NOT_FOUND",
 	message: "The dashboard has nothing at this address.",
-};
-
-const NOT_AN_OBJECT: Refusal = {
-	status: 400,
-	code: "INVALID_REQUEST",
-	message: "The body must be a JSON object of at most 1 MiB.",
 };

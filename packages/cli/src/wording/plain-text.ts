@@ -1,25 +1,7 @@
+import { plainText } from "@snakepit/core/text";
 import { whole } from "./figures.ts";
 
-/** Escape sequences of terminals: colours, cursor movements, titles, links. */
-const ESCAPES =
-	// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
-	/\u001b\[[0-?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b]{0,4096}(?:\u0007|\u001b\\)|\u001b[ -/]*[0-~]/g;
-const CONTROLS =
-	// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
-	/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
-
-/**
- * The text of a worker for display: without colours and cursor movements, and with other control characters as visible
- * symbols, so that no text is hidden or reversed. Line breaks and tabs stay.
- */
-export function plainText(text: string): string {
-	return text.replace(ESCAPES, "").replace(CONTROLS, (character) => {
-		const code = character.charCodeAt(0);
-		if (code < 0x20) return String.fromCharCode(0x2400 + code);
-		if (code === 0x7f) return "\u2421";
-		return `<U+${code.toString(16).toUpperCase().padStart(4, "0")}>`;
-	});
-}
+export { plainText };
 
 /** The start of such a text, with the number of missing characters. */
 export function plainStart(text: string, characters: number): string {

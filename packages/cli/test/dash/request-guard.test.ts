@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import {
 	foreignHost,
 	foreignOrigin,
+	KEY_HEADER,
 	Session,
 } from "../../src/dash/request-guard.ts";
 
@@ -9,7 +10,7 @@ const PORT = 4_321;
 const refusalOf = (
 	method: string,
 	headers: Record<string, string | undefined>,
-) => foreignHost(headers, PORT) ?? foreignOrigin(method, headers);
+) => foreignHost(headers) ?? foreignOrigin(method, headers);
 const OWN = {
 	host: `127.0.0.1:${PORT}`,
 	origin: `http://127.0.0.1:${PORT}`,
@@ -22,6 +23,7 @@ test.each([
 	["GET", { host: `localhost:${PORT}`, "sec-fetch-site": "none" }],
 	["GET", OWN],
 	["POST", OWN],
+	["POST", { ...OWN, host: "[::1]:1", origin: "http://[::1]:1" }],
 ])("%s of our page is answered: %o", (method, headers) => {
 	expect(refusalOf(method, headers)).toBeUndefined();
 });
@@ -29,7 +31,9 @@ test.each([
 test.each([
 	["GET", { ...OWN, host: "evil.example" }, "FOREIGN_HOST"],
 	["GET", { ...OWN, host: `evil.example:${PORT}` }, "FOREIGN_HOST"],
-	["GET", { ...OWN, host: "127.0.0.1:1" }, "FOREIGN_HOST"],
+	["GET", { ...OWN, host: "127.0.0.1.evil.example" }, "FOREIGN_HOST"],
+	["GET", { ...OWN, host: "localhost:1:2" }, "FOREIGN_HOST"],
+	["GET", { ...OWN, host: "127.0.0.1:1" }, "FOREIGN_ORIGIN"],
 	["GET", {}, "FOREIGN_HOST"],
 	["GET", { ...OWN, origin: "http://evil.example" }, "FOREIGN_ORIGIN"],
 	["GET", { ...OWN, origin: `http://localhost:${PORT}` }, "FOREIGN_ORIGIN"],
@@ -42,7 +46,7 @@ test.each([
 	expect(refusalOf(method, headers)?.code).toBe(code);
 });
 
-test("the link opens one session, once, and its cookie is for this port and no script", () => {
+test("the link opens one session, once; its cookie is for this port and no script, and needs the key", () => {
 	const session = new Session(PORT);
 	expect(session.open("f".repeat(64))).toBeUndefined();
 	expect(session.open(undefined)).toBeUndefined();
@@ -52,9 +56,16 @@ test("the link opens one session, once, and its cookie is for this port and no s
 	);
 	const [cookie = ""] = header.split(";");
 	expect(cookie).not.toContain(session.token);
-	expect(session.includes({ cookie: `other=1; ${cookie}` })).toBe(true);
-	expect(session.includes({ cookie: `${cookie}0` })).toBe(false);
-	expect(session.includes({ cookie: `snakepit_4321=` })).toBe(false);
+	const { key } = session;
+	const includes = (headers: Record<string, string>) =>
+		session.includes({ cookie, [KEY_HEADER]: key, ...headers });
+	expect(includes({ cookie: `other=1; ${cookie}` })).toBe(true);
+	expect(includes({ cookie: `${cookie}0` })).toBe(false);
+	expect(includes({ cookie: `snakepit_4321=` })).toBe(false);
+	expect(includes({ [KEY_HEADER]: `${key}0` })).toBe(false);
+	expect(includes({ [KEY_HEADER]: "" })).toBe(false);
+	expect(session.includes({ cookie })).toBe(false);
+	expect(session.includes({ [KEY_HEADER]: key })).toBe(false);
 	expect(session.includes({})).toBe(false);
 	expect(session.open(session.token)).toBeUndefined();
 });

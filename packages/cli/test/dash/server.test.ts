@@ -56,10 +56,19 @@ async function asked(...what: Parameters<typeof sent>): Promise<Answer> {
 
 const tokenOf = ({ url }: DashServer): string => url.split("#token=")[1] ?? "";
 
-async function cookieOf(server: DashServer): Promise<{ cookie: string }> {
+/** What the page sends with each request after it has opened the session. */
+interface Credentials extends Record<string, string> {
+	readonly cookie: string;
+	readonly "x-snakepit-key": string;
+}
+
+async function opened(server: DashServer): Promise<Credentials> {
 	const token = tokenOf(server);
-	const { headers } = await asked(server, "/api/session", {}, { token });
-	return { cookie: headers["set-cookie"]?.[0]?.split(";")[0] ?? "" };
+	const answer = await asked(server, "/api/session", {}, { token });
+	return {
+		cookie: answer.headers["set-cookie"]?.[0]?.split(";")[0] ?? "",
+		"x-snakepit-key": JSON.parse(answer.body).key,
+	};
 }
 
 test("without the session there is the page, and nothing of any run", async () => {
@@ -76,23 +85,53 @@ test("without the session there is the page, and nothing of any run", async () =
 	expect((await asked(server, "/api/runs", forged)).status).toBe(401);
 });
 
+test("the cookie alone, which another server of this machine can get from the browser, opens nothing", async () => {
+	const { run, server } = await dashboard();
+	const { cookie, "x-snakepit-key": key } = await opened(server);
+	const wrong = { cookie, "x-snakepit-key": "0".repeat(key.length) };
+	for (const headers of [{ cookie }, wrong, { "x-snakepit-key": key }]) {
+		const act = "/api/runs/abcdefg/pools/demo/pause";
+		expect((await asked(server, "/api/runs", headers)).status).toBe(401);
+		expect((await asked(server, act, headers, {})).status).toBe(401);
+	}
+	expect(run.recorded).toEqual([]);
+});
+
+test("a port that is forwarded to another one reaches it", async () => {
+	const { server } = await dashboard();
+	const host = "localhost:8080";
+	const forwarded = { host, origin: `http://${host}` };
+	const token = tokenOf(server);
+	const answer = await asked(server, "/api/session", forwarded, { token });
+	expect(answer.status).toBe(200);
+});
+
+test("a body that is too large gets an answer", async () => {
+	const { server } = await dashboard();
+	const credentials = await opened(server);
+	const large = { text: "x".repeat(1 << 20) };
+	const path = "/api/runs/abcdefg/pools/demo/call";
+	const answer = await asked(server, path, credentials, large);
+	expect(answer.status).toBe(413);
+	expect(JSON.parse(answer.body).error.code).toBe("BODY_TOO_LARGE");
+});
+
 test("a foreign Host header is refused, also with the session", async () => {
 	const { server } = await dashboard();
-	const cookie = await cookieOf(server);
-	const foreign = { ...cookie, host: `evil.example:${server.port}` };
+	const credentials = await opened(server);
+	const foreign = { ...credentials, host: `evil.example:${server.port}` };
 	for (const path of ["/", "/api/runs"])
 		expect(await asked(server, path, foreign)).toMatchObject({ status: 403 });
-	expect((await asked(server, "/api/runs", cookie)).status).toBe(200);
+	expect((await asked(server, "/api/runs", credentials)).status).toBe(200);
 });
 
 test("the link works once, and again in the browser that it has opened", async () => {
 	const { server } = await dashboard();
 	const token = tokenOf(server);
-	const first = await asked(server, "/api/session", {}, { token });
-	expect(first.status).toBe(204);
-	const cookie = first.headers["set-cookie"]?.[0]?.split(";")[0] ?? "";
-	const again = await asked(server, "/api/session", { cookie }, { token });
+	const credentials = await opened(server);
+	const again = await asked(server, "/api/session", credentials, { token });
 	expect(again.status).toBe(204);
+	expect((await asked(server, "/api/session", credentials)).status).toBe(204);
 	const second = await asked(server, "/api/session", {}, { token });
 	expect(second.status).toBe(401);
 	expect(second.headers["set-cookie"]).toBeUndefined();
@@ -100,9 +139,9 @@ test("the link works once, and again in the browser that it has opened", async (
 
 test("what a run answers is passed on, errors with their code", async () => {
 	const { run, server } = await dashboard();
-	const cookie = await cookieOf(server);
+	const credentials = await opened(server);
 	const at = (path: string, body?: unknown) =>
-		asked(server, `/api/runs/abcdefg/pools/${path}`, cookie, body);
+		asked(server, `/api/runs/abcdefg/pools/${path}`, credentials, body);
 	expect(JSON.parse((await at("demo/tools")).body)).toEqual({ tools: null });
 	const call = await at("demo/call", { command: "a", args: { b: 1 } });
 	expect(JSON.parse(call.body)).toEqual({
@@ -118,15 +157,15 @@ test("what a run answers is passed on, errors with their code", async () => {
 	expect(JSON.parse(none.body).error.code).toBe("NO_SUCH_POOL");
 	expect((await at("demo/dance", {})).status).toBe(404);
 	expect((await at("demo/pause", [])).status).toBe(400);
-	expect((await asked(server, "/api/runs/%", cookie)).status).toBe(404);
+	expect((await asked(server, "/api/runs/%", credentials)).status).toBe(404);
 });
 
 test("a page that is closed leaves no subscription in the program", async () => {
 	const { run, server } = await dashboard();
-	const cookie = await cookieOf(server);
+	const credentials = await opened(server);
 	const streams = await Promise.all(
 		["events", "logs"].map((what) =>
-			sent(server, `/api/runs/abcdefg/${what}`, cookie),
+			sent(server, `/api/runs/abcdefg/${what}`, credentials),
 		),
 	);
 	const listeners = () => [run.listeners.events.size, run.listeners.logs.size];
@@ -137,8 +176,8 @@ test("a page that is closed leaves no subscription in the program", async () => 
 
 test("the last lines of a program that ends reach the page before the end does", async () => {
 	const { run, server, control } = await dashboard();
-	const cookie = await cookieOf(server);
-	const logs = await sent(server, "/api/runs/abcdefg/logs", cookie);
+	const credentials = await opened(server);
+	const logs = await sent(server, "/api/runs/abcdefg/logs", credentials);
 	await vi.waitUntil(() => run.listeners.logs.size === 1, WAIT);
 	run.happened("logs", {
 		...{ type: "worker.output", wallMs: 1, pool: "demo" },

@@ -6,7 +6,7 @@ import {
 	NO_LINES,
 	withLines,
 } from "../model/log-lines.ts";
-import { runPath } from "./requests.ts";
+import { eventSource, runPath } from "./requests.ts";
 import type { Store } from "./store.ts";
 
 export interface LogWish extends LogFilter {
@@ -30,7 +30,7 @@ export const NO_LOG: LogState = {
 export function followLogs(wish: LogWish, store: Store<LogState>): () => void {
 	store.update((state) => ({ ...NO_LOG, ...carriedLines(state, wish) }));
 	const query = new URLSearchParams({ worker: wish.worker, call: wish.call });
-	const source = new EventSource(`${runPath(wish.runId, "logs")}?${query}`);
+	const source = eventSource(`${runPath(wish.runId, "logs")}?${query}`);
 	source.addEventListener("following", () => {
 		store.update((state) => ({ ...state, following: true }));
 	});
@@ -45,7 +45,7 @@ export function followLogs(wish: LogWish, store: Store<LogState>): () => void {
 		store.update((state) => ({ ...state, ended }));
 	});
 	source.addEventListener("error", () => {
-		if (source.readyState !== EventSource.CLOSED) return;
+		if (source.readyState !== source.CLOSED) return;
 		const ended = "These lines cannot be followed any more.";
 		store.update((state) => ({ ...state, ended: state.ended ?? ended }));
 	});

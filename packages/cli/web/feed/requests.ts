@@ -1,3 +1,25 @@
+import { EventSource } from "eventsource";
+
+/** Pages of this origin alone can read it: a cookie is sent to the other ports of this host, too. */
+const KEY = "snakepit-key";
+
+/** Keeps the key of a session that was opened; a session that was open before has none to keep. */
+export function keepKey(opened: { readonly key: string } | undefined): void {
+	if (opened !== undefined) localStorage.setItem(KEY, opened.key);
+}
+
+function withKey(headers: Readonly<Record<string, string>> = {}) {
+	return { ...headers, "x-snakepit-key": localStorage.getItem(KEY) ?? "" };
+}
+
+/** Follows a stream of events. The browser's own `EventSource` cannot send the key. */
+export function eventSource(path: string): EventSource {
+	return new EventSource(path, {
+		fetch: (url, init) =>
+			fetch(url, { ...init, headers: withKey(init.headers) }),
+	});
+}
+
 /** The error that the server answered with. */
 export class RequestError extends Error {
 	readonly code: string;
@@ -17,7 +39,7 @@ export class RequestError extends Error {
 
 /** @throws RequestError */
 export async function get<Answer>(path: string): Promise<Answer> {
-	return (await answerOf(fetch(path))) as Answer;
+	return (await answerOf(fetch(path, { headers: withKey() }))) as Answer;
 }
 
 /** @throws RequestError */
@@ -28,7 +50,7 @@ export async function post<Answer>(
 ): Promise<Answer> {
 	const request = fetch(path, {
 		method: "POST",
-		headers: { "content-type": "application/json" },
+		headers: withKey({ "content-type": "application/json" }),
 		body: JSON.stringify(body),
 		...(signal && { signal }),
 	});

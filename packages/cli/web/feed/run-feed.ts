@@ -1,3 +1,4 @@
+import type { EventSource } from "eventsource";
 import type { PageUpdate } from "../../src/dash/follow-run.ts";
 import type { ListedRun } from "../../src/dash/run-source.ts";
 import {
@@ -6,7 +7,7 @@ import {
 	type RunView,
 	withUpdate,
 } from "../model/page-state.ts";
-import { get, runPath } from "./requests.ts";
+import { eventSource, get, runPath } from "./requests.ts";
 import type { Store } from "./store.ts";
 
 /** How often a page without a living run looks for one, in milliseconds. */
@@ -56,7 +57,7 @@ export class RunFeed {
 		this.#source?.close();
 		this.#pending = [];
 		this.#store.update((state) => ({ ...state, run: newRunView(runId) }));
-		const source = new EventSource(runPath(runId, "events"));
+		const source = eventSource(runPath(runId, "events"));
 		this.#source = source;
 		for (const kind of KINDS)
 			source.addEventListener(kind, ({ data }) => {
@@ -87,7 +88,7 @@ export class RunFeed {
 	/** The server refused the stream, or is gone. If it is gone, the browser keeps trying. */
 	async #failed(source: EventSource, runId: string): Promise<void> {
 		if (this.#source !== source) return;
-		if (source.readyState !== EventSource.CLOSED) {
+		if (source.readyState !== source.CLOSED) {
 			this.#change((run) => ({ ...run, link: { kind: "cut" } }));
 			return;
 		}

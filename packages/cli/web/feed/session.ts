@@ -1,4 +1,4 @@
-import { get, post } from "./requests.ts";
+import { get, keepKey, post } from "./requests.ts";
 
 /** Opens the session with the token of the link; a browser that already has the session needs no token. */
 export async function openSession(): Promise<"open" | "closed"> {
@@ -7,9 +7,8 @@ export async function openSession(): Promise<"open" | "closed"> {
 	if (token !== undefined) history.replaceState(null, "", "#/workers");
 	try {
 		// A check for an existing session would show an error in the console of a new browser.
-		await (token === undefined
-			? get("/api/session")
-			: post("/api/session", { token }));
+		if (token === undefined) await get("/api/session");
+		else keepKey(await post("/api/session", { token }));
 		return "open";
 	} catch {
 		return "closed";

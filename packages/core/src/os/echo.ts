@@ -1,10 +1,11 @@
 import type { Writable } from "node:stream";
+import { terminalText } from "../plain-text.ts";
 
 /** What may wait for a reader of standard error. */
 const MAX_WAITING_BYTES = 1_048_576;
 
 /**
- * Shows lines to people. When they are not read as fast as they come, some are
+ * Shows lines to people, and nothing that their terminal would carry out. When they are not read as fast as they come, some are
  * dropped and counted instead of filling the memory.
  */
 export class Echo {
@@ -26,7 +27,7 @@ export class Echo {
 			);
 			this.#dropped = 0;
 		}
-		this.#write(`${text}\n`);
+		this.#write(`${terminalText(text)}\n`);
 	}
 
 	/** If the reader is gone, the program continues, as it does after `console.error`. */

@@ -1,3 +1,5 @@
+import { plainText } from "../plain-text.ts";
+
 const HEADING = "\nIts last lines:\n";
 
 /** An error message without the paragraph of last lines at its end. */
@@ -50,6 +52,6 @@ export class OutputTail {
 	paragraph(): string {
 		return this.#lines.length === 0
 			? ""
-			: `${HEADING}${this.#lines.map((line) => `  | ${line}`).join("\n")}`;
+			: `${HEADING}${this.#lines.map((line) => `  | ${plainText(line)}`).join("\n")}`;
 	}
 }

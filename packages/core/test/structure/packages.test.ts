@@ -112,7 +112,15 @@ describe.each([...foldersOf("packages"), ...foldersOf("examples")])(
 				return [...natives, "@snakepit/control", "@snakepit/control/server"];
 			// It is a program that uses whatever there is.
 			if (folder === "packages/cli")
-				return [...ENTRIES, ...PACKAGES, "@snakepit/adapter-mcp/server"];
+				return [
+					...ENTRIES,
+					...PACKAGES,
+					"@snakepit/adapter-mcp/server",
+					"@snakepit/control/server",
+				];
+			// It reads requests and compares tokens as the server of control does, which core brings.
+			if (folder === "packages/adapter-mcp")
+				return [...ENTRIES, "@snakepit/control", "@snakepit/control/server"];
 			// It brings a transport of its own.
 			if (
 				folder === "packages/adapter-grpc-python" ||
