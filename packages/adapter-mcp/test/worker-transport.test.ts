@@ -70,6 +70,15 @@ test("a message for which the server's input has no room leaves no listeners", a
 	expect(stdin.listenerCount("close")).toBe(before);
 });
 
+test("a message is one line for servers that read with `readline`", async () => {
+	const { transport, stdin } = await connected();
+	const params = { text: "a\u2028b\u2029c" };
+	await transport.send({ jsonrpc: "2.0", method: "m", params });
+	const line = String(stdin.read());
+	expect(line).not.toMatch(/[\u2028\u2029]/);
+	expect(JSON.parse(line).params).toEqual(params);
+});
+
 test.each<[string, object, string]>([
 	["an error without a code", { error: { message: "full" } }, "full"],
 	["an error that is a text", { error: "full" }, "full"],

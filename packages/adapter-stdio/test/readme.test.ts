@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 const hasSqlite = spawnSync("sqlite3", ["-version"]).status === 0;
 
-test.each([
+test.each<readonly [string, string]>([
 	["main.ts", "7\n"],
 	["lines.ts", "HELLO\n"],
 	...(hasSqlite ? [["sqlite.ts", '[{"answer":42}]\n'] as const] : []),
