@@ -19,9 +19,12 @@ const TARGETS = {
 	"x86_64-linux-musl": "packages/native-linux-x64/bin/snakepit-native",
 	"aarch64-linux-musl": "packages/native-linux-arm64/bin/snakepit-native",
 };
-// No debug information: it would hold paths of this machine.
+// Loaded at another address every time, with functions that notice when their stack was written over. No debug
+// information: it would hold paths of this machine.
 const FLAGS =
-	"-std=c11 -D_GNU_SOURCE -Os -static -s -Wall -Wextra -Werror".split(" ");
+	"-std=c11 -D_GNU_SOURCE -Os -static -pie -fPIE -fstack-protector-strong -s -Wall -Wextra -Werror".split(
+		" ",
+	);
 
 const here = import.meta.dirname;
 const isCheck = process.argv[2] === "--check";

@@ -5,6 +5,9 @@
  * absent: NULL, and 0. Neither allocates nor changes errno. */
 void complain(const char *what, const char *subject, int error);
 
+/* The same, while processes wait to be ended: where nobody reads standard error, the line is dropped after a moment. */
+void mention(const char *what, const char *subject, int error);
+
 /* Writes "snakepit: WHAT: SUBJECT. REMEDY", as the command does that is written in JavaScript. */
 void advise(const char *what, const char *subject, const char *remedy);
 

@@ -1,5 +1,6 @@
 #include "arming.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/prctl.h>
@@ -25,6 +26,18 @@ bool die_with_parent(pid_t parent)
 	if (getppid() != parent)
 		_exit(1);
 	return true;
+}
+
+void continue_with_parent(void)
+{
+	prctl(PR_SET_PDEATHSIG, (unsigned long)SIGCONT, 0UL, 0UL, 0UL);
+}
+
+void continue_at_end(int connection)
+{
+	pid_t owner = getpgrp() == getpid() ? -getpid() : getpid();
+	if (fcntl(connection, F_SETOWN, owner) == 0 && fcntl(connection, F_SETSIG, SIGCONT) == 0)
+		fcntl(connection, F_SETFL, fcntl(connection, F_GETFL) | O_ASYNC);
 }
 
 void ignore_terminal_signals(void)

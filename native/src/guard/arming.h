@@ -15,6 +15,13 @@ bool is_subreaper(void);
  * survives an exec, but not a fork. False, with errno, if the kernel refuses. */
 bool die_with_parent(pid_t parent);
 
+/* Continues this process when its parent ends, if it is stopped then. The setting does not survive a fork. */
+void continue_with_parent(void);
+
+/* Continues the group that this process leads, or this process, when the other end of a connection is closed. What is
+ * stopped would not notice it. */
+void continue_at_end(int connection);
+
 /* Ignores signals that are sent to a whole terminal or group, or that ask a program to stop: the host decides what to
  * do, and the guard follows the host. */
 void ignore_terminal_signals(void);

@@ -50,6 +50,7 @@ static int run_guards(const struct setting *setting, int outer, struct twins abo
 {
 	/* The setting is not inherited by a fork. The inner guards check whether it works. */
 	become_subreaper();
+	continue_with_parent();
 	if (outer == 0)
 		return run_inner_guard(setting, &above);
 	/* Closes when this process ends: no other process keeps the end to write. */
@@ -104,5 +105,8 @@ int guard_main(int count, char *const arguments[])
 	if (!fill_descriptors() || chdir("/") != 0)
 		return fail("its descriptors or directory");
 	ignore_terminal_signals();
+	know_pids();
+	if (!watch_host(setting.host))
+		return STATUS_HOST_GONE;
 	return run_guards(&setting, OUTER_GUARDS, (struct twins){0});
 }

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -142,12 +143,15 @@ void write_incidents(void)
 		return;
 	size_t length = text_bytes;
 	text_bytes = 0;
-	int file = open(of_run->incidents, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	/* A pipe would block, and with it the killing; a link could lead anywhere. */
+	int file = open(of_run->incidents,
+		O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
 	if (file < 0)
 		return;
+	struct stat seen;
 	/* In one write, so that lines of several guards do not mix. If the disk is full they are lost:
 	 * killing matters more. */
-	ssize_t written = write(file, text, length);
+	ssize_t written = fstat(file, &seen) == 0 && S_ISREG(seen.st_mode) ? write(file, text, length) : 0;
 	(void)written;
 	close(file);
 }

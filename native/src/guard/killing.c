@@ -86,7 +86,7 @@ int terminate_all(void)
 {
 	pid_t self = getpid();
 	int count = 0;
-	descendants_of(self, children_source(), &found);
+	own_descendants(children_source(), &found);
 	for (int i = 0; i < found.count; i++) {
 		const struct process *process = &found.processes[i];
 		count += !process->zombie;
@@ -113,10 +113,9 @@ bool reap_all(const struct home *home)
 			return false;
 		/* A dead child cannot leave its group, and until it is reaped no other group can have its
 		 * number: so everything in the group descends from this process. */
-		struct process child;
-		if (look(end.si_pid, &child) && child.session != home->session &&
-			child.group != home->group)
-			kill_group(child.group);
+		pid_t group = getpgid(end.si_pid);
+		if (getsid(end.si_pid) != home->session && group != home->group)
+			kill_group(group);
 		waitpid(end.si_pid, NULL, WNOHANG);
 	}
 }
@@ -138,14 +137,8 @@ int kill_until_none(int wakeup, enum whom whom, const struct home *home,
 	enum children_source source = children_source();
 	int pause = FIRST_PAUSE_MS;
 	while (!reap_all(home)) {
-		struct process own;
-		int count = 0;
-		if (look(getpid(), &own)) {
-			descendants_of(own.pid, source, &found);
-			count = kill_order(&found, home, whom, steps);
-		} else if (errno == ENOENT) {
-			return KILLING_BLIND;
-		}
+		own_descendants(source, &found);
+		int count = kill_order(&found, home, whom, steps);
 		if (count == 0 && whom == WHOM_WORKERS)
 			return 0;
 		int refused = 0;

@@ -8,9 +8,6 @@
 /* The outcome of a signal. `REFUSED`: the process belongs to another user. */
 enum outcome { OUTCOME_SENT, OUTCOME_GONE, OUTCOME_REFUSED };
 
-/* /proc was unmounted: nothing can be found. */
-enum { KILLING_BLIND = -1 };
-
 /* The group and the session of this process. */
 struct home own_home(void);
 
@@ -29,8 +26,7 @@ int terminate_all(void);
  * killed  called with each process that was sent SIGKILL, once for each; at the end of each round
  *         with NULL.
  *
- * Returns how many processes of another user are left: 0 unless a program changed users; or
- * `KILLING_BLIND`. */
+ * Returns how many processes of another user are left: 0 unless a program changed users. */
 int kill_until_none(int wakeup, enum whom whom, const struct home *home,
 	void (*killed)(const struct step *step, void *context), void *context);
 

@@ -78,8 +78,7 @@ static int leave(int inner_status, int wakeup, int below)
 	struct home home = own_home();
 	int patience_ms = PATIENCE_MS * below;
 	note_host_death();
-	if (kill_until_none(wakeup, WHOM_WORKERS, &home, killed, &home) == KILLING_BLIND)
-		return STATUS_FAILED;
+	kill_until_none(wakeup, WHOM_WORKERS, &home, killed, &home);
 	if (!is_alone(&home, wakeup, patience_ms))
 		kill_until_none(wakeup, WHOM_ALL, &home, killed, &home);
 	if (inner_status != STILL_RUNS && inner_status != WAS_KILLED && inner_status != STATUS_FAILED)
@@ -97,7 +96,7 @@ int run_outer_guard(const struct setting *setting, pid_t inner, int wakeup, cons
 		struct pollfd waiting[MAX_ALARMS + 1];
 		int count = poll_alarms(above, waiting);
 		waiting[count] = (struct pollfd){.fd = wakeup, .events = POLLIN};
-		if (poll(waiting, (nfds_t)(count + 1), -1) < 0)
+		if (wait_for(waiting, count + 1, alarm_patience()) < 0)
 			continue;
 		bool is_over = read_alarms(above, waiting) != ALARM_NONE;
 		if (is_over)

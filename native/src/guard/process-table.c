@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "directory.h"
@@ -34,7 +35,7 @@ bool parse_stat(pid_t pid, const char *text, size_t length, struct process *seen
 {
 	/* Fields after the name, which may contain anything: the state and 19 numbers, the last of
 	 * which is the start time (field 22 of all). */
-	enum { PARENT, GROUP, SESSION, START = 18, NUMBERS };
+	enum { PARENT, GROUP, SESSION, THREADS = 16, START = 18, NUMBERS };
 	char line[STAT_BYTES];
 	const char *end = NULL;
 	for (size_t i = 0; i < length; i++)
@@ -67,7 +68,36 @@ bool parse_stat(pid_t pid, const char *text, size_t length, struct process *seen
 		.group = (pid_t)numbers[GROUP],
 		.session = (pid_t)numbers[SESSION],
 		.start = (unsigned long long)numbers[START],
-		.zombie = line[1] == 'Z' || line[1] == 'X' || line[1] == 'x',
+		.zombie = (line[1] == 'Z' || line[1] == 'X' || line[1] == 'x') && numbers[THREADS] <= 1,
+	};
+	return true;
+}
+
+/* Whether it is a child of this process, and dead. */
+static bool ask(pid_t pid, bool *is_dead)
+{
+	siginfo_t end = {0};
+	int result;
+	while ((result = waitid(P_PID, (id_t)pid, &end, WEXITED | WNOHANG | WNOWAIT)) != 0 && errno == EINTR)
+		continue;
+	*is_dead = end.si_pid == pid;
+	return result == 0;
+}
+
+bool look_at_child(pid_t pid, struct process *seen)
+{
+	bool is_dead;
+	if (look(pid, seen))
+		return true;
+	if (!ask(pid, &is_dead))
+		return false;
+	/* Until this process reaps it, its pid is its own. */
+	*seen = (struct process){
+		.pid = pid,
+		.parent = getpid(),
+		.group = getpgid(pid),
+		.session = getsid(pid),
+		.zombie = is_dead,
 	};
 	return true;
 }
@@ -83,6 +113,7 @@ struct visit {
 	pid_t parent;
 	bool (*found)(pid_t child, void *context);
 	void *context;
+	bool was_read;
 };
 
 /* Reads the children that one thread has, however the text is cut. */
@@ -94,6 +125,7 @@ static bool visit_thread(long thread, void *context)
 	int file = open_proc(path);
 	if (file < 0)
 		return true;
+	visit->was_read = true;
 	char text[LIST_BYTES];
 	long long child = 0;
 	bool goes_on = true;
@@ -120,17 +152,18 @@ static bool visit_process(long pid, void *context)
 	return visit->found(seen.pid, visit->context);
 }
 
-void children_of(pid_t pid, enum children_source source, bool (*found)(pid_t child, void *context),
+bool children_of(pid_t pid, enum children_source source, bool (*found)(pid_t child, void *context),
 	void *context)
 {
 	struct visit visit = {.parent = pid, .found = found, .context = context};
 	if (source == CHILDREN_SEARCHED) {
 		for_each_number("/proc", visit_process, &visit);
-		return;
+		return true;
 	}
 	char path[PATH_BYTES];
 	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
 	for_each_number(path, visit_thread, &visit);
+	return visit.was_read;
 }
 
 static bool add(pid_t child, void *context)
@@ -145,22 +178,54 @@ static bool add(pid_t child, void *context)
 	return true;
 }
 
-/* Adds the children of one process. They are read only after they were listed: only two descriptors may be left. */
-static void add_children(pid_t pid, int above, enum children_source source, struct descendants *list)
+/* Adds the children of one process. They are read only after they were listed: only two descriptors may be left.
+ * Returns whether they could be listed. */
+static bool add_children(pid_t pid, int above, enum children_source source, struct descendants *list)
 {
+	bool (*read)(pid_t pid, struct process *seen) = above < 0 ? look_at_child : look;
 	int first = list->count;
-	children_of(pid, source, add, list);
+	bool was_read = children_of(pid, source, add, list);
 	int last = list->count;
 	list->count = first;
 	for (int i = first; i < last; i++)
-		if (look(list->processes[i].pid, &list->processes[list->count]))
+		if (read(list->processes[i].pid, &list->processes[list->count]))
 			list->above[list->count++] = above;
+	return was_read;
 }
 
-void descendants_of(pid_t pid, enum children_source source, struct descendants *list)
+/* The limit of 64-bit systems. */
+static pid_t highest_pid = 4 * 1024 * 1024;
+
+void know_pids(void)
+{
+	char text[PATH_BYTES];
+	int file = open_proc("/proc/sys/kernel/pid_max");
+	if (file < 0)
+		return;
+	ssize_t length = read(file, text, sizeof text - 1);
+	close(file);
+	text[length > 0 ? length : 0] = '\0';
+	long highest = strtol(text, NULL, 10);
+	if (highest > 0 && highest < highest_pid)
+		highest_pid = (pid_t)highest;
+}
+
+/* Adds the children of this process by asking about every pid. */
+static void add_asked(struct descendants *list)
+{
+	bool is_dead;
+	for (pid_t pid = 1; pid <= highest_pid && list->count < MAX_DESCENDANTS; pid++)
+		if (ask(pid, &is_dead) && look_at_child(pid, &list->processes[list->count]))
+			list->above[list->count++] = -1;
+}
+
+void own_descendants(enum children_source source, struct descendants *list)
 {
 	list->count = 0;
-	add_children(pid, -1, source, list);
+	bool was_listed = add_children(getpid(), -1, source, list);
+	/* A search does not find a child that /proc hides. One that is listed is never missing. */
+	if (!was_listed || (source == CHILDREN_SEARCHED && list->count == 0))
+		add_asked(list);
 	for (int i = 0; i < list->count; i++)
 		add_children(list->processes[i].pid, i, source, list);
 }

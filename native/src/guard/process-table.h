@@ -16,7 +16,8 @@ struct process {
 	pid_t session;
 	/* Clock ticks since boot; with the pid it identifies the process. */
 	unsigned long long start;
-	/* It is dead and not yet reaped. */
+	/* It is dead and not yet reaped. A process whose first thread has ended is in the same state, and lives as long as
+	 * another thread of it does. */
 	bool zombie;
 };
 
@@ -30,8 +31,13 @@ struct descendants {
 	int above[MAX_DESCENDANTS];
 };
 
-/* Reads one process; false if there is none. */
+/* Reads one process; false if there is none, or /proc does not show it: where it is mounted with `hidepid`, it hides
+ * each process that this one may not trace, and be it a child. */
 bool look(pid_t pid, struct process *seen);
+
+/* The same for a child of this process, which the kernel describes also if /proc does not show it: then without its
+ * start time. */
+bool look_at_child(pid_t pid, struct process *seen);
 
 /* Parses `/proc/PID/stat`; false if it is cut or damaged. */
 bool parse_stat(pid_t pid, const char *text, size_t length, struct process *seen);
@@ -42,11 +48,17 @@ enum children_source { CHILDREN_LISTED, CHILDREN_SEARCHED };
 /* Whether the kernel lists children. */
 enum children_source children_source(void);
 
-/* Calls `found` with the pid of each child of a process, zombies included, until it returns false. */
-void children_of(pid_t pid, enum children_source source, bool (*found)(pid_t child, void *context),
+/* Calls `found` with the pid of each child of a process, zombies included, until it returns false. Returns whether the
+ * children could be read. */
+bool children_of(pid_t pid, enum children_source source, bool (*found)(pid_t child, void *context),
 	void *context);
 
-/* Finds the descendants of a process: the first `MAX_DESCENDANTS` of them. */
-void descendants_of(pid_t pid, enum children_source source, struct descendants *list);
+/* Finds the descendants of this process: the first `MAX_DESCENDANTS` of them. If /proc shows no child, each pid is
+ * tried: the kernel answers a question about a child, and only about a child. Those below a child are then found when
+ * they have become children, at the child's end. */
+void own_descendants(enum children_source source, struct descendants *list);
+
+/* Learns how far pids go. To be called while files can be opened. */
+void know_pids(void);
 
 #endif

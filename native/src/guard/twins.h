@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 /* How a guard notices the end of the outer guards and of the host. */
 
@@ -15,11 +16,21 @@ struct twins {
 	int pipes[OUTER_GUARDS];
 };
 
-/* The descriptors that a guard checks first: the lifeline, and the pipes of the outer guards. */
-enum { MAX_ALARMS = 1 + OUTER_GUARDS };
+/* Prepares to notice the end of the host, in the outermost guard and all that it forks. False if it has ended.
+ *
+ * The lifeline reports it first. A copy of the host that was forked without an exec, by native code, holds the other end
+ * of the lifeline as long as it lives: then a pidfd of the host reports it, or, on an old kernel, a look at the parent
+ * from time to time. The kernel continues a guard that is stopped when the lifeline or its parent ends. */
+bool watch_host(pid_t host);
+
+/* The descriptors that a guard checks first: the lifeline, the host, and the pipes of the outer guards. */
+enum { MAX_ALARMS = 2 + OUTER_GUARDS };
 
 /* Adds the descriptors to wait for; returns how many were added. */
 int poll_alarms(const struct twins *above, struct pollfd waiting[MAX_ALARMS]);
+
+/* How long to wait for them before they are read again, in milliseconds; -1 for ever. */
+int alarm_patience(void);
 
 /* What these have reported. */
 enum alarm { ALARM_NONE, ALARM_HOST_GONE, ALARM_TWIN_GONE };

@@ -89,15 +89,9 @@ static int replace_supervisor(void)
 {
 	struct home home = own_home();
 	int wakeup = open_wakeup();
-	complain("the supervisor was killed, and so is the command", NULL, 0);
 	kill_until_none(wakeup, WHOM_ALL, &home, ignore, NULL);
+	mention("the supervisor was killed, and so is the command", NULL, 0);
 	return RUN_FAILED;
-}
-
-static void complain_of_left(int count)
-{
-	complain(count < 0 ? "/proc is not mounted: what the command has left was not found"
-			   : "processes of another user are left", NULL, 0);
 }
 
 int run_front(const struct parent *parent, struct witness *witness, pid_t supervisor, int link)
@@ -120,11 +114,11 @@ int run_front(const struct parent *parent, struct witness *witness, pid_t superv
 			{.fd = self.is_orphan ? -1 : parent->reference, .events = POLLIN},
 		};
 		bool asks = parent->reference < 0 && parent->pid > 0 && !self.is_orphan;
-		poll(waiting, sizeof waiting / sizeof *waiting, asks ? PARENT_PAUSE_MS : -1);
+		wait_for(waiting, sizeof waiting / sizeof *waiting, asks ? PARENT_PAUSE_MS : -1);
 		while ((received = receive_message(link, &message)) == RECEIVED_MESSAGE) {
 			if (message.word != WORD_LEFT)
 				return leave(&self, &message);
-			complain_of_left(message.number);
+			mention("processes of another user are left", NULL, 0);
 		}
 		if (received == RECEIVED_END)
 			return replace_supervisor();

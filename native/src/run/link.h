@@ -12,8 +12,7 @@ enum word {
 	WORD_GROUP_SIGNAL,
 	/* To the supervisor: the parent has ended. */
 	WORD_PARENT_ENDED,
-	/* To the front: this many processes belong to another user and could not be ended; -1: only the command could be
-	 * found, because /proc is not mounted. */
+	/* To the front: this many processes belong to another user and could not be ended. */
 	WORD_LEFT,
 	/* To the front: the command has ended with this exit status, and no process of it is left. */
 	WORD_EXITED,

@@ -7,6 +7,7 @@
 #include "../complain.h"
 #include "../exit-status.h"
 #include "../guard/arming.h"
+#include "../guard/process-table.h"
 #include "front.h"
 #include "link.h"
 #include "supervisor.h"
@@ -38,6 +39,7 @@ int run(int count, char **arguments)
 	/* Before the command is started, so that the witness gets every signal that the command gets. */
 	if (!open_link(ends) || !fork_witness(&witness))
 		return fail("cannot start");
+	know_pids();
 	pid_t supervisor = fork();
 	if (supervisor < 0)
 		return fail("cannot fork");

@@ -46,7 +46,7 @@ static void report(const struct supervisor *self, const char *format, int number
 	if (!self->request->verbose)
 		return;
 	snprintf(line, sizeof line, format, number);
-	complain(line, NULL, 0);
+	mention(line, NULL, 0);
 }
 
 static bool is_ending(const struct supervisor *self)
@@ -78,7 +78,7 @@ static void kill_all(struct supervisor *self)
 		kill(self->command, SIGKILL);
 	int left = kill_until_none(self->wakeup, WHOM_ALL, &self->origin->home, count_kill, &killed);
 	if (left != 0)
-		send_message(self->link, WORD_LEFT, left == KILLING_BLIND ? -1 : left);
+		send_message(self->link, WORD_LEFT, left);
 	if (self->command != 0)
 		self->end = (struct message){.word = WORD_KILLED, .number = SIGKILL};
 	self->command = 0;
@@ -172,7 +172,7 @@ static void wait_for_change(const struct supervisor *self)
 		long long left = next - now_ms();
 		timeout = left > 0 ? (int)left : 0;
 	}
-	poll(waiting, sizeof waiting / sizeof *waiting, timeout);
+	wait_for(waiting, sizeof waiting / sizeof *waiting, timeout);
 	clear_wakeup(self->wakeup);
 }
 

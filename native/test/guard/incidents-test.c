@@ -8,6 +8,26 @@
 
 #include "../check.h"
 
+/* A guard that waited here would kill nothing. */
+static void nothing_is_written_into_what_is_no_plain_file(const char *path)
+{
+	char link[4096];
+	snprintf(link, sizeof link, "%s.link", path);
+	CHECK(unlink(path) == 0 && mkfifo(path, 0600) == 0);
+	alarm(20);
+	/* Without a reader, and with one. */
+	record_settled();
+	int reader = open(path, O_RDONLY | O_NONBLOCK);
+	record_settled();
+	char byte;
+	CHECK(reader >= 0 && read(reader, &byte, 1) == 0);
+	alarm(0);
+	close(reader);
+	CHECK(unlink(path) == 0 && symlink(link, path) == 0);
+	record_settled();
+	CHECK(access(link, F_OK) != 0 && unlink(path) == 0);
+}
+
 int main(int count, char **arguments)
 {
 	CHECK(count == 2);
@@ -47,5 +67,6 @@ int main(int count, char **arguments)
 	}
 	/* Those that are named, the death of the host, and the end. */
 	CHECK(lines == MAX_NAMED + 2);
+	nothing_is_written_into_what_is_no_plain_file(arguments[1]);
 	return 0;
 }

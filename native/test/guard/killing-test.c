@@ -1,9 +1,13 @@
 /* A guard signals the process that it saw, never a later owner of its pid. All processes here are this program's. */
 #include "../../src/guard/killing.h"
 
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -169,6 +173,97 @@ static void every_descendant_is_killed_and_reported_once(int wakeup)
 	close(ends[1]);
 }
 
+/* Everything that /proc would say needs a descriptor. What leads its session, and what forked it, is found in turn. */
+static void everything_is_killed_without_a_descriptor(int wakeup)
+{
+	int ends[2];
+	CHECK(pipe(ends) == 0 && prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);
+	pid_t child = fork();
+	CHECK(child >= 0);
+	if (child == 0) {
+		pid_t daemon = fork();
+		if (daemon == 0)
+			setsid();
+		CHECK(write(ends[1], "", 1) == 1);
+		for (;;)
+			pause();
+	}
+	char byte;
+	for (int i = 0; i < 2; i++)
+		CHECK(read(ends[0], &byte, 1) == 1);
+	close(ends[0]);
+	close(ends[1]);
+	struct rlimit before;
+	CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
+	CHECK(setrlimit(RLIMIT_NOFILE, &(struct rlimit){.rlim_cur = 0, .rlim_max = before.rlim_max}) == 0);
+	int killed = 0;
+	struct home home = own_home();
+	CHECK(kill_until_none(wakeup, WHOM_ALL, &home, count, &killed) == 0);
+	CHECK(killed == 2);
+	CHECK(waitpid(-1, NULL, 0) == -1);
+	CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0 && prctl(PR_SET_CHILD_SUBREAPER, 0) == 0);
+}
+
+/* Its first thread is gone, which is all that the state in /proc says. */
+static void *run_on(void *argument)
+{
+	CHECK(write(*(int *)argument, "", 1) == 1);
+	for (;;)
+		pause();
+}
+
+static void a_process_whose_first_thread_has_ended_is_killed(int wakeup)
+{
+	int ends[2];
+	CHECK(pipe(ends) == 0);
+	pid_t child = fork();
+	CHECK(child >= 0);
+	if (child == 0) {
+		pthread_t other;
+		setsid();
+		CHECK(pthread_create(&other, NULL, run_on, &ends[1]) == 0);
+		syscall(SYS_exit, 0);
+	}
+	char byte;
+	CHECK(read(ends[0], &byte, 1) == 1);
+	char path[64];
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)child);
+	for (char state = 'R'; state != 'Z';) {
+		FILE *file = fopen(path, "r");
+		CHECK(file != NULL && fscanf(file, "%*d (%*[^)]) %c", &state) == 1);
+		fclose(file);
+	}
+	int killed = 0;
+	struct home home = own_home();
+	CHECK(kill_until_none(wakeup, WHOM_ALL, &home, count, &killed) == 0);
+	CHECK(killed == 1);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+/* Where a lower limit makes poll refuse. */
+static void an_end_is_noticed_with_any_limit_of_descriptors(void)
+{
+	int ends[2];
+	struct rlimit before;
+	CHECK(pipe(ends) == 0 && getrlimit(RLIMIT_NOFILE, &before) == 0);
+	for (rlim_t limit = 0; limit <= 64; limit += 64) {
+		struct pollfd waiting[] = {{.fd = -1}, {.fd = ends[0], .events = POLLIN}};
+		CHECK(setrlimit(RLIMIT_NOFILE, &(struct rlimit){.rlim_cur = limit, .rlim_max = before.rlim_max}) == 0);
+		CHECK(wait_for(waiting, 2, 0) == 0 && waiting[1].revents == 0);
+		CHECK(wait_for(waiting, 2, 1) == 0 && waiting[1].revents == 0);
+		if (limit == 64)
+			close(ends[1]);
+		else
+			CHECK(write(ends[1], "", 1) == 1);
+		CHECK(wait_for(waiting, 2, -1) == 1 && waiting[1].revents != 0 && waiting[0].revents == 0);
+		char byte;
+		CHECK(read(ends[0], &byte, 1) == (limit == 0));
+	}
+	close(ends[0]);
+	CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
+}
+
 int main(void)
 {
 	/* So that no group of ours is another's. */
@@ -180,5 +275,8 @@ int main(void)
 	the_first_process_and_what_is_no_process_get_no_signal();
 	the_group_of_a_dead_child_is_killed_before_the_child_is_reaped(wakeup);
 	every_descendant_is_killed_and_reported_once(wakeup);
+	everything_is_killed_without_a_descriptor(wakeup);
+	a_process_whose_first_thread_has_ended_is_killed(wakeup);
+	an_end_is_noticed_with_any_limit_of_descriptors();
 	return 0;
 }

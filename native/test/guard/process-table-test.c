@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +24,22 @@ static void a_process_name_may_contain_anything(void)
 		CHECK(parses(text, &seen));
 		CHECK(seen.pid == 9 && seen.parent == 5 && seen.group == 6 && seen.session == 7);
 		CHECK(seen.start == 4711 && !seen.zombie);
+	}
+}
+
+static void what_has_a_thread_lives_whatever_the_state_of_its_first_one(void)
+{
+	static const struct {
+		char state;
+		int threads;
+		bool is_zombie;
+	} rows[] = {{'Z', 1, true}, {'Z', 2, false}, {'X', 0, true}, {'Z', 0, true}, {'R', 1, false}};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		char text[200];
+		struct process seen;
+		snprintf(text, sizeof text, "9 (a) %c 5 6 7 0 -1 4194560 1 0 0 0 3 0 0 0 20 0 %d 0 4711 1 1", rows[i].state,
+			rows[i].threads);
+		CHECK(parses(text, &seen) && seen.zombie == rows[i].is_zombie);
 	}
 }
 
@@ -79,7 +96,7 @@ static void children_are_the_same_whether_they_are_listed_or_searched(void)
 		struct list list = {0};
 		children_of(getpid(), source, note, &list);
 		CHECK(list.count == CHILDREN);
-		descendants_of(getpid(), source, &below);
+		own_descendants(source, &below);
 		CHECK(below.count == CHILDREN);
 		for (int i = 0; i < CHILDREN; i++) {
 			bool is_found = false;
@@ -96,8 +113,48 @@ static void children_are_the_same_whether_they_are_listed_or_searched(void)
 		CHECK(waitpid(children[i], NULL, 0) == children[i]);
 }
 
+/* As /proc with `hidepid` shows it, or none: the kernel knows its parent's children all the same. */
+static void a_child_is_known_although_no_file_shows_it(void)
+{
+	pid_t child = fork();
+	CHECK(child >= 0);
+	if (child == 0) {
+		setsid();
+		for (;;)
+			pause();
+	}
+	while (getsid(child) != child)
+		usleep(1000);
+	struct rlimit before;
+	CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
+	know_pids();
+	CHECK(setrlimit(RLIMIT_NOFILE, &(struct rlimit){.rlim_cur = 0, .rlim_max = before.rlim_max}) == 0);
+	struct process seen;
+	static struct descendants below;
+	for (int is_dead = 0; is_dead <= 1; is_dead++) {
+		CHECK(!look(child, &seen));
+		for (enum children_source source = CHILDREN_LISTED; source <= CHILDREN_SEARCHED; source++) {
+			own_descendants(source, &below);
+			CHECK(below.count == 1 && below.above[0] == -1);
+			const struct process *found = &below.processes[0];
+			CHECK(found->pid == child && found->parent == getpid() && found->zombie == is_dead);
+			CHECK(found->group == child && found->session == child);
+		}
+		kill(child, SIGKILL);
+		siginfo_t end;
+		CHECK(waitid(P_PID, (id_t)child, &end, WEXITED | WNOWAIT) == 0);
+	}
+	CHECK(!look_at_child(getppid(), &seen) && !look_at_child(1, &seen));
+	CHECK(waitpid(child, NULL, 0) == child && !look_at_child(child, &seen));
+	own_descendants(CHILDREN_LISTED, &below);
+	CHECK(below.count == 0);
+	CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
+}
+
 int main(void)
 {
+	what_has_a_thread_lives_whatever_the_state_of_its_first_one();
+	a_child_is_known_although_no_file_shows_it();
 	a_process_name_may_contain_anything();
 	a_cut_line_is_no_process();
 	this_process_is_found_and_a_free_pid_is_not();

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -109,6 +110,86 @@ def test_a_process_that_forks_endlessly_is_killed(
     host.beast("forks_without_end", how)
     strike(host, host.outer, whom)
     # Each guard exits only when the kernel reports that it has no child any more.
+    assert all(guard_.within() for guard_ in host.guards)
+
+
+@pytest.mark.parametrize("whom", ["host", *GUARDS])
+def test_a_process_whose_first_thread_has_ended_is_killed(
+    guard: Guard, whom: str
+) -> None:
+    host = guard()
+    _, deaths = host.beast("ends_its_first_thread")
+    strike(host, host.outer, whom)
+    assert all(death.within() for death in deaths)
+    assert all(guard_.within() for guard_ in host.guards)
+
+
+@pytest.mark.parametrize("habit", ["has_a_tree", "ends_its_first_thread"])
+def test_guards_that_are_all_stopped_continue_when_the_host_dies(
+    guard: Guard, habit: str
+) -> None:
+    host = guard()
+    _, deaths = host.beast(habit)
+    for guard_ in host.guards:
+        guard_.signal(signal.SIGSTOP)
+    host.die()
+    assert all(death.within() for death in deaths)
+    assert host.exit_status() == HOST_GONE
+    assert all(guard_.within() for guard_ in host.guards)
+
+
+@pytest.mark.parametrize("stopped", ["running", "stopped"])
+def test_a_copy_of_the_host_that_holds_its_sockets_does_not_delay_the_end(
+    tmp_path: Path, stopped: str
+) -> None:
+    told, tell = os.pipe()
+    go, let_go = os.pipe()
+    host = os.fork()
+    if host == 0:
+        # Forked, as its copy is: nothing here may return into the tests.
+        with contextlib.suppress(BaseException):
+            be_a_host_with_a_copy(tmp_path, tell, go)
+        os._exit(1)
+    os.close(tell)
+    pids = [int(word) for word in os.read(told, 1000).split()]
+    deaths = [Death(pid) for pid in pids]
+    *others, copy = deaths
+    try:
+        if stopped == "stopped":
+            for death in others[:3]:
+                death.signal(signal.SIGSTOP)
+        assert not any(death.happened() for death in deaths)
+        os.write(let_go, b"!")
+        os.waitpid(host, 0)
+        assert all(death.within() for death in others)
+        assert not copy.happened()
+    finally:
+        for death in reversed(deaths):
+            death.close()
+        for end in (told, go, let_go):
+            os.close(end)
+
+
+def be_a_host_with_a_copy(directory: Path, tell: int, go: int) -> None:
+    host = GuardHost(directory)
+    _, deaths = host.beast("has_a_tree")
+    copy = os.fork()
+    if copy == 0:
+        while True:
+            signal.pause()
+    pids = [death.pid for death in (*host.guards, *deaths)]
+    os.write(tell, " ".join(map(str, [*pids, copy])).encode())
+    os.read(go, 1)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_no_pipe_in_the_place_of_the_record_delays_the_end(guard: Guard) -> None:
+    host = guard()
+    _, deaths = host.beast("has_a_tree")
+    os.mkfifo(host.incidents)
+    host.die()
+    assert all(death.within() for death in deaths)
+    assert host.exit_status() == HOST_GONE
     assert all(guard_.within() for guard_ in host.guards)
 
 

@@ -7,6 +7,7 @@ import os
 import resource
 from collections.abc import Callable
 
+import pytest
 from support.guard_host import GuardHost
 
 Guard = Callable[[], GuardHost]
@@ -56,3 +57,22 @@ def test_a_guard_without_descriptors_still_kills(guard: Guard) -> None:
     host.send("end")
     assert host.expect("ended")["killed"] == 3
     assert all(death.within() for death in deaths)
+
+
+@pytest.mark.parametrize("way", ["host", "end"])
+def test_guards_that_may_open_nothing_still_kill(guard: Guard, way: str) -> None:
+    host = guard()
+    _, deaths = host.beast("has_a_tree")
+    for death in host.guards:
+        _, most = resource.prlimit(death.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(death.pid, resource.RLIMIT_NOFILE, (0, most))
+    if way == "host":
+        host.die()
+    else:
+        host.send("end")
+        # Beside each it kills the group, whose other members it cannot see.
+        ended = host.expect("ended")
+        assert 2 <= ended["killed"] <= 3
+        assert ended["left"] == 0
+    assert all(death.within() for death in deaths)
+    assert all(guard_.within() for guard_ in host.guards)

@@ -13,9 +13,46 @@ const UPS = 4;
 
 const tree = (script: string) => ["/bin/sh", "-c", script];
 
+/** Executes its arguments with a standard error that is full, and that nobody reads. */
+const UNREAD_ERRORS = `python3 -S -c '
+import os, sys
+unread, errors = os.pipe()
+os.dup2(errors, 2)
+os.set_inheritable(unread, True)
+os.set_blocking(2, False)
+try:
+    while True: os.write(2, b"x")
+except BlockingIOError:
+    os.set_blocking(2, True)
+os.execvp(sys.argv[1], sys.argv[1:])
+' "$@"`;
+
+/** Says "up" when its first thread has ended and another one runs on. */
+const FIRST_THREAD_ENDS = `
+import ctypes, platform, signal, threading
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+def run_on():
+    state = ""
+    while state != "Z":
+        text = open("/proc/self/stat").read()
+        state = text[text.rindex(")") + 2]
+    print("up", flush=True)
+    threading.Event().wait()
+threading.Thread(target=run_on).start()
+ctypes.CDLL(None).syscall({"x86_64": 60, "aarch64": 93}[platform.machine()], 0)
+`;
+
 /** Starts a tree below a host, which is the child; its own child is the front. */
 async function below(script: string, ...options: readonly string[]) {
-	const host = ["/bin/sh", "-c", 'exec 4<&0; "$@" <&4 & wait', "host"];
+	return await belowHost('"$@"', script, options);
+}
+
+async function belowHost(
+	front: string,
+	script: string,
+	options: readonly string[],
+) {
+	const host = ["/bin/sh", "-c", `exec 4<&0; ${front} <&4 & wait`, "host"];
 	const [program, ...args] = [...host, ...run(tree(script), ...options)];
 	return up(started([program as string, ...args]));
 }
@@ -172,6 +209,50 @@ describe.runIf(process.platform === "linux")("the end of the command", () => {
 		(child.stdio[3] as NodeJS.WritableStream).write("\n");
 		expect(await end).toBe(3);
 	});
+
+	// It cannot wait for a reader before it has killed, and then need not.
+	test.each([
+		[
+			"its parent is killed",
+			({ host }: Readonly<Record<Who, number>>) =>
+				process.kill(host, "SIGKILL"),
+		],
+		[
+			"its supervisor is killed",
+			({ supervisor }: Readonly<Record<Who, number>>) =>
+				process.kill(supervisor, "SIGKILL"),
+		],
+	])(
+		"is not delayed by standard error that nobody reads, when %s",
+		async (_, kill) => {
+			const process_ = await belowHost(UNREAD_ERRORS, DEAF, [
+				...["--verbose", "--grace", "100ms"],
+			]);
+			const host = process_.child.pid ?? 0;
+			const [front = 0] = childrenOf(host);
+			kill({ host, front, ...chain(front) });
+			await process_.gone();
+		},
+	);
+
+	test.each(["its parent is killed", "the rest of it ends"])(
+		"is seen by its threads, of which the first may be gone, when %s",
+		async (way) => {
+			const script = `python3 -S -c '${FIRST_THREAD_ENDS}' "$SNAKEPIT_CLI_TEST" &
+				${way === "the rest of it ends" ? "read x" : "wait"}`;
+			const host = ["/bin/sh", "-c", '"$@" & wait', "host"];
+			const command = run(tree(script), "--grace", "100ms");
+			const process_ = started(
+				way === "the rest of it ends"
+					? command
+					: ([...host, ...command] as unknown as [string]),
+			);
+			expect(await process_.line()).toBe("up");
+			if (way === "the rest of it ends") process_.write("\n");
+			else process_.child.kill("SIGKILL");
+			await process_.gone();
+		},
+	);
 
 	test("is killed by the kernel when snakepit run and its supervisor are killed at once", async () => {
 		const { child, gone } = started(

@@ -3,6 +3,7 @@ import { counted } from "../counted.ts";
 import { guardLayer } from "../guard/guard-layer.ts";
 import type { Instrument } from "../instrument.ts";
 import type { CensusHost } from "../os/census.ts";
+import { hidesProcesses } from "../os/linux-proc.ts";
 import { nativeBinary } from "../os/native-binary.ts";
 import { placeForRunDirectories } from "../os/private-directory.ts";
 import { processEvents } from "../os/process-events.ts";
@@ -89,10 +90,14 @@ function processTable(machine: CensusHost | Error): LayerReport {
 	if (machine instanceof Error) return unavailable(layer, machine);
 	const census = attempt(() => machine.census());
 	if (census instanceof Error) return unavailable(layer, census);
+	const visible = `${counted(census.processes.length, "process is", "processes are")} visible, ${census.marked.length} of them with a Snakepit marker`;
+	const report = { layer, status: "active", detail: visible } as const;
+	if (!hidesProcesses()) return report;
 	return {
-		layer,
-		status: "active",
-		detail: `${counted(census.processes.length, "process is", "processes are")} visible, ${census.marked.length} of them with a Snakepit marker`,
+		...report,
+		detail: `${visible}; /proc is mounted with hidepid, so processes of other users, set-user-ID programs and programs that forbid tracing cannot be seen. The guard kills those below it all the same; the watchdog, the auditor and the next start do not, and a pool cannot signal such a worker`,
+		remedy:
+			"Mount /proc with hidepid=0, or with gid= and a group of this user.",
 	};
 }
 

@@ -178,6 +178,48 @@ function ownNumber(): string | undefined {
 	}
 }
 
+/** Whether `/proc` hides from this process what it may not trace. */
+export function hidesProcesses(): boolean {
+	try {
+		return isHiding(
+			readFileSync("/proc/self/mountinfo", "utf8"),
+			readFileSync("/proc/self/status", "utf8"),
+		);
+	} catch {
+		return false; // Not Linux, or no descriptor is free.
+	}
+}
+
+const CAP_SYS_PTRACE = 19n;
+
+/**
+ * Whether `/proc` is mounted with `hidepid`, and neither a right nor a group of this process makes an exception.
+ *
+ * Source: proc(5), proc_pid_mountinfo(5).
+ *
+ * @param mounts the text of `/proc/self/mountinfo`.
+ * @param status the text of `/proc/self/status`.
+ */
+export function isHiding(mounts: string, status: string): boolean {
+	// The last one covers those before it.
+	const mount = mounts
+		.split("\n")
+		.filter((line) => line.split(" ")[4] === "/proc")
+		.at(-1);
+	const options = mount?.split(" ").at(-1)?.split(",") ?? [];
+	const option = (name: string): string | undefined =>
+		options.find((each) => each.startsWith(`${name}=`))?.split("=")[1];
+	const mode = option("hidepid") ?? "0";
+	if (mode === "0" || mode === "off") return false;
+	const field = (name: string): string =>
+		new RegExp(`^${name}:\\s*(.*)$`, "m").exec(status)?.[1] ?? "";
+	const rights = BigInt(`0x${field("CapEff") || "0"}`);
+	if ((rights >> CAP_SYS_PTRACE) & 1n) return false;
+	const groups = `${field("Gid")} ${field("Groups")}`.split(/\s+/);
+	const isSpared = groups.includes(option("gid") ?? "0");
+	return mode === "4" || mode === "ptraceable" || !isSpared;
+}
+
 /** Whether a signal is in the mask of those that are caught, in the text of `/proc/PID/status`. */
 export function caughtIn(
 	text: string,

@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import {
 	caughtIn,
 	environmentValue,
+	isHiding,
 	LinuxProc,
 	parseStat,
 	parseThread,
@@ -50,6 +51,34 @@ test("a zombie is dead, unless it is only a leader whose threads run on", () => 
 	expect(parseStat(line("x", "Z", 5), UNITS)?.condition).toBe("alive");
 	expect(parseStat(line("x", "D"), UNITS)?.condition).toBe("alive");
 });
+
+test.each([
+	["rw", false],
+	["rw,hidepid=0", false],
+	["rw,hidepid=off", false],
+	["rw,hidepid=1", true],
+	["rw,hidepid=invisible", true],
+	["rw,hidepid=2,gid=7", true],
+	["rw,hidepid=2,gid=5", false],
+	["rw,hidepid=2,gid=6", false],
+	["rw,hidepid=ptraceable,gid=5", true],
+])(
+	"/proc mounted with %s hides from an ordinary user: %s",
+	(options, hides) => {
+		const mount = (point: string, each: string): string =>
+			`36 35 0:4 / ${point} rw,nosuid shared:1 - proc proc ${each}`;
+		const mounts = [
+			mount("/proc", options === "rw" ? "rw,hidepid=2" : "rw"),
+			mount("/proc", options),
+			mount("/mnt/proc", "rw,hidepid=2"),
+		].join("\n");
+		const status =
+			"Gid:\t5\t5\t5\t5\nGroups:\t6 8 \nCapEff:\t0000000000000000\n";
+		expect(isHiding(mounts, status)).toBe(hides);
+		const tracer = status.replace("000000000000\n", "000000080000\n");
+		expect(isHiding(mounts, tracer)).toBe(false);
+	},
+);
 
 test("a thread shows the time it used, and what holds it", () => {
 	expect(parseThread(line("a) D b"), UNITS)).toEqual({
