@@ -1,3 +1,4 @@
+import { createServer } from "node:http";
 import { python } from "@snakepit/adapter-python";
 import { createPool, InputError } from "@snakepit/core";
 import express, { type ErrorRequestHandler } from "express";
@@ -10,6 +11,11 @@ const pool = await createPool<Tools>({
 });
 
 const app = express();
+app.use((_request, response, next) => {
+	// After a signal, a connection ends with its answer.
+	if (!server.listening) response.set("Connection", "close");
+	next();
+});
 app.use(express.json());
 
 app.get("/greet/:name", async ({ params: { name } }, response) => {
@@ -29,14 +35,14 @@ const failed: ErrorRequestHandler = (error, _request, response, next) => {
 app.use(failed);
 
 const port = Number(process.env["PORT"] ?? 3000);
-const server = app.listen(port, "127.0.0.1", () => {
+const server = createServer(app).listen(port, "127.0.0.1", () => {
 	const address = server.address();
 	const at = typeof address === "object" ? address?.port : address;
 	console.log(`Listening on http://127.0.0.1:${at}`);
 });
 
 for (const signal of ["SIGINT", "SIGTERM"] as const)
-	process.once(signal, async () => {
-		server.close();
-		await pool.close();
+	process.once(signal, () => {
+		// The workers leave when the last request has its answer: after calls.timeoutMs at most.
+		server.close(() => pool.close());
 	});

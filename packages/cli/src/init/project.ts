@@ -3,7 +3,7 @@ import { basename, join, resolve } from "node:path";
 import { CommandFailed } from "../command/command-failed.ts";
 import { packageDirectory } from "../command/package-directory.ts";
 import { VERSION } from "../gen/version.ts";
-import { TEMPLATES, type TemplateName } from "./templates.ts";
+import { TEMPLATES, type TemplateName, TYPE_CHECK } from "./templates.ts";
 
 /** A folder that contains only these counts as empty. */
 const IGNORED: readonly string[] = [".git", ".DS_Store"];
@@ -44,6 +44,7 @@ function projectFiles(
 		.replaceAll("FOLDER", folder);
 	return [
 		["package.json", `${JSON.stringify(manifest(name, template), null, 2)}\n`],
+		["tsconfig.json", `${JSON.stringify(TSCONFIG, null, 2)}\n`],
 		["main.ts", read(`${template}.ts`)],
 		["tools.py", read("tools.py")],
 		["tools.ts", read("tools.ts")],
@@ -51,6 +52,22 @@ function projectFiles(
 		[".gitignore", "node_modules/\n.venv/\n__pycache__/\n"],
 	];
 }
+
+/** For the editor, and for `tsc`, which only checks: Node removes the types by itself. */
+const TSCONFIG = {
+	compilerOptions: {
+		target: "es2024",
+		module: "nodenext",
+		types: ["node"],
+		strict: true,
+		noUncheckedIndexedAccess: true,
+		erasableSyntaxOnly: true,
+		verbatimModuleSyntax: true,
+		allowImportingTsExtensions: true,
+		noEmit: true,
+		skipLibCheck: true,
+	},
+};
 
 function manifest(name: string, template: TemplateName): object {
 	const ours = (...names: readonly string[]): Record<string, string> =>
@@ -65,14 +82,19 @@ function manifest(name: string, template: TemplateName): object {
 		engines: { node: ">=22.18" },
 		scripts: {
 			start: "node main.ts",
+			check: "tsc",
 			types: "snakepit types tools.py --output tools.ts",
 		},
 		dependencies: {
 			...ours("adapter-python", "core"),
 			...(template === "mcp" ? ours("adapter-mcp") : {}),
-			...TEMPLATES[template],
+			...TEMPLATES[template].dependencies,
 		},
-		devDependencies: ours("cli"),
+		devDependencies: {
+			...ours("cli"),
+			...TEMPLATES[template].devDependencies,
+			...TYPE_CHECK,
+		},
 	};
 }
 

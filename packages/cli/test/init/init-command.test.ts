@@ -18,15 +18,24 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { expect, onTestFinished, test } from "vitest";
 import { developmentPython } from "../../../../scripts/python-environment.ts";
+import { rows } from "../../../../scripts/test-effort.ts";
 import { VERSION } from "../../src/gen/version.ts";
-import { TEMPLATES, type TemplateName } from "../../src/init/templates.ts";
+import {
+	TEMPLATES,
+	type TemplateName,
+	TYPE_CHECK,
+} from "../../src/init/templates.ts";
 import { SNAKEPIT_IN_NODE } from "../run/started.ts";
 
 const PATIENCE_MS = 120_000;
+const TSC = join(
+	dirname(createRequire(import.meta.url).resolve("typescript/package.json")),
+	"bin/tsc",
+);
 const [program, ...before] = SNAKEPIT_IN_NODE;
 const FILES = [
 	...[".gitignore", "README.md", "main.ts", "package.json"],
-	...["tools.py", "tools.ts"],
+	...["tools.py", "tools.ts", "tsconfig.json"],
 ];
 
 function place(): string {
@@ -175,6 +184,49 @@ test(
 	PATIENCE_MS,
 );
 
+test.each(
+	rows(Object.keys(TEMPLATES) as TemplateName[], (each) => each === "express"),
+)(
+	"the %s project has no errors of types",
+	(template) => {
+		const folder = project(template);
+		const { status, stdout } = spawnSync(
+			process.execPath,
+			[TSC, "--customConditions", "snakepit-source"],
+			{ cwd: folder, encoding: "utf8" },
+		);
+		expect({ status, stdout }).toEqual({ status: 0, stdout: "" });
+	},
+	PATIENCE_MS,
+);
+
+test(
+	"the Express project answers every request that it takes before and after SIGTERM",
+	async () => {
+		const child = start(project("express"));
+		if (child.stdout === null) throw new Error("It has no output.");
+		const [line] = await once(createInterface({ input: child.stdout }), "line");
+		const url = /http:\S+/.exec(line)?.[0] ?? "";
+		const end = once(child, "exit");
+		const statuses: number[] = [];
+		// Each keeps its connections and sends the next request at once, until none is taken any more.
+		const client = async () => {
+			for (;;) {
+				const answer = await fetch(`${url}/greet/Ada`).catch(() => undefined);
+				if (answer === undefined) return;
+				statuses.push(answer.status);
+				await answer.text();
+				if (statuses.length === 200) child.kill("SIGTERM");
+			}
+		};
+		await Promise.all(Array.from({ length: 16 }, client));
+		expect(statuses.length).toBeGreaterThanOrEqual(200);
+		expect(statuses.filter((status) => status !== 200)).toEqual([]);
+		expect(await end).toEqual([0, null]);
+	},
+	PATIENCE_MS,
+);
+
 test("a folder that is not empty is left as it is", () => {
 	const cwd = place();
 	writeFileSync(join(cwd, "tools.py"), "mine");
@@ -199,5 +251,12 @@ test("the packages that templates ask for are those that they are tried with", (
 	const path = new URL("../../package.json", import.meta.url);
 	const { devDependencies } = JSON.parse(readFileSync(path, "utf8"));
 	for (const wanted of Object.values(TEMPLATES))
-		expect(devDependencies).toMatchObject(wanted);
+		expect(devDependencies).toMatchObject({
+			...wanted.dependencies,
+			...wanted.devDependencies,
+		});
+	const root = new URL("../../../../package.json", import.meta.url);
+	expect(JSON.parse(readFileSync(root, "utf8")).devDependencies).toMatchObject(
+		TYPE_CHECK,
+	);
 });

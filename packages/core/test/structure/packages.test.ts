@@ -32,6 +32,7 @@ const CONTAINS: Readonly<Record<string, readonly string[]>> = {
 
 interface Manifest {
 	readonly name: string;
+	readonly files?: readonly string[];
 	readonly dependencies?: Readonly<Record<string, string>>;
 	readonly peerDependencies?: Readonly<Record<string, string>>;
 	readonly optionalDependencies?: Readonly<Record<string, string>>;
@@ -82,7 +83,7 @@ function read(folder: string) {
 		...manifest.peerDependencies,
 		...manifest.optionalDependencies,
 	});
-	return { files, imports, wanted };
+	return { files, imports, wanted, shipped: manifest.files ?? [] };
 }
 
 function packagesOf(imports: readonly Import[]): readonly string[] {
@@ -100,7 +101,7 @@ function packagesOf(imports: readonly Import[]): readonly string[] {
 describe.each([...foldersOf("packages"), ...foldersOf("examples")])(
 	"%s",
 	(folder) => {
-		const { files, imports, wanted } = read(folder);
+		const { files, imports, wanted, shipped } = read(folder);
 		const contained = CONTAINS[folder] ?? [];
 		const allowed = ((): readonly string[] => {
 			// They are programs without code of ours; npm installs the one that fits.
@@ -190,10 +191,15 @@ describe.each([...foldersOf("packages"), ...foldersOf("examples")])(
 		});
 
 		test("has the licence of what it contains", () => {
-			for (const name of contained)
+			const isNative = folder.startsWith("packages/native-");
+			// The static binary has parts of the C library and of its compiler.
+			const names = isNative ? ["musl", "zig"] : contained;
+			for (const name of names)
 				expect(existsSync(join(ROOT, folder, `licenses/${name}.txt`))).toBe(
 					true,
 				);
+			if (names.length > 0)
+				expect(shipped).toEqual(expect.arrayContaining(["licenses"]));
 		});
 
 		test("brings neither gRPC nor OpenTelemetry unless the user chose them", () => {
@@ -217,6 +223,13 @@ describe.each([...foldersOf("packages"), ...foldersOf("examples")])(
 		});
 	},
 );
+
+test("the Python package, which is built without this folder, has the licence", () => {
+	const [ours, its] = ["LICENSE", "python/LICENSE"].map((file) =>
+		readFileSync(join(ROOT, file), "utf8"),
+	);
+	expect(its).toBe(ours);
+});
 
 describe.each(programs)("%s", (folder) => {
 	const { imports, wanted } = read(folder);
