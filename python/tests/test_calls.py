@@ -43,7 +43,12 @@ FAILURES = [
     ("greet", {"name": 1}, pb.FAILURE_KIND_INVALID_ARGUMENTS, "$.name: expected str"),
     ("greet", None, pb.FAILURE_KIND_INVALID_ARGUMENTS, "$.name: missing argument"),
     ("count", [1], pb.FAILURE_KIND_WRONG_SHAPE, "call it with stream()"),
-    ("odd", None, pb.FAILURE_KIND_VALUE_NOT_TRANSFERABLE, "$.a[0] has the type object"),
+    (
+        "odd",
+        None,
+        pb.FAILURE_KIND_VALUE_NOT_TRANSFERABLE,
+        "its result: $.a[0] has the type object",
+    ),
     ("leave", None, pb.FAILURE_KIND_TOOL_FAILED, "SystemExit: gone"),
     ("leave_later", None, pb.FAILURE_KIND_TOOL_FAILED, "KeyboardInterrupt"),
 ]
@@ -91,6 +96,7 @@ def test_arguments_that_cannot_be_decoded_fail_only_their_call(shared: Host) -> 
     conversation.send(call=pb.Call(call_id=77, tool="greet", arguments=b"\xc1"))
     failure = conversation.terminal(77).failure
     assert failure.kind == pb.FAILURE_KIND_VALUE_NOT_TRANSFERABLE
+    assert failure.message.startswith("its arguments: $ is not a value image")
     assert conversation.call("greet", ["Ada"]) == "Hello Ada!"
 
 

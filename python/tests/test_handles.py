@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
+import inspect
 import json
 import logging
+import operator
 import sqlite3
+import string
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgpack
 import pytest
 
 from snakepit_bridge import Handle, tool
+from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.calls.sessions import NO_HANDLES
 from snakepit_bridge.failures.failure import CallRefused
 from snakepit_bridge.handles.access import Access
 from snakepit_bridge.handles.table import HandleTable
 from snakepit_bridge.handles.tools import handle_tools
+from snakepit_bridge.testing import call_context
 from snakepit_bridge.tools.binding import ArgumentsInvalid, bind
 from snakepit_bridge.tools.declaration import Answers
 from snakepit_bridge.tools.toolbox import Toolbox, ToolsInvalid
 from snakepit_bridge.values.decode import decode
+from snakepit_bridge.values.encode import encode
 from snakepit_bridge.values.no_image import NoImage
 from snakepit_bridge.values.reference import reference_image, token_of
 
@@ -177,23 +184,123 @@ def test_a_missing_attribute_is_reported_with_the_nearest_one() -> None:
         Access(["json"]).attribute(json, "dump_s")
 
 
-def test_the_tools_of_handles_do_what_their_names_say() -> None:
-    tools = handle_tools(["json"])
+@contextlib.contextmanager
+def session() -> Iterator[tuple[Callable[..., Any], Callable[[Any], Any]]]:
+    """Gives what calls a tool of handles in a session, and what it holds an object with."""
+    tools = handle_tools(["json", "operator", "string", "inspect"])
+    table = HandleTable(99)
 
     def call(name: str, *arguments: Any) -> Any:
         each = tools[f"snakepit.{name}"]
         positional, keywords = bind(each.signature, list(arguments))
         return each.function(*positional, **keywords)
 
-    module = call("import", "json")
-    assert call("call", module, "dumps", [[1, 2]], {"indent": None}) == "[1, 2]"
-    assert call("call", len, None, [[1, 2]], {}) == 2
-    assert call("get", module, "JSONDecoder") is json.JSONDecoder
-    assert call("item", [1, 2], -1) == 2
-    assert list(call("iterate", range(2))) == [0, 1]
-    assert call("value", [1]) == [1]
-    with pytest.raises(CallRefused):
-        call("call", types.SimpleNamespace(f=lambda: eval), "f", [], {})
+    def held(value: Any) -> Any:
+        table.image(value)
+        return value
+
+    with call_context("a_tool") as running:
+        running.handles = table
+        yield call, held
+
+
+SECRET = types.SimpleNamespace(_key="secret", name="Ada")
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("call", ("format", [SECRET], {})),
+        ("keep", ("format", [SECRET], {})),
+        ("get", ("format",)),
+        ("item", (0,)),
+        ("iterate", ()),
+        ("value", ()),
+    ],
+)
+@pytest.mark.parametrize("target", ["{0._key}", {"a": 1}, [1], 5, None])
+def test_only_an_object_that_the_session_holds_is_a_target(
+    target: Any, name: str, arguments: tuple[Any, ...]
+) -> None:
+    sent = decode(encode([target]))[0]
+    with session() as (call, held):
+        held([1])
+        with pytest.raises(CallRefused, match="was sent as a value") as refusal:
+            made = call(name, sent, *arguments)
+            next(made)
+    assert refusal.value.is_early
+    assert refusal.value.kind == pb.FAILURE_KIND_HANDLE_REFUSED
+
+
+def test_a_value_cannot_be_awaited_either() -> None:
+    with session() as (call, _), pytest.raises(CallRefused, match="sent as a value"):
+        call("await", "x").send(None)
+
+
+def test_an_object_is_held_until_its_last_handle_is_released() -> None:
+    table = HandleTable(9)
+    value: list[int] = [1]
+    tokens = [token_in(table.image(value)) for _ in range(2)]
+    assert not table.holds([1])
+    for token in tokens:
+        assert table.holds(value)
+        table.release(token)
+        table.release(token)
+    assert not table.holds(value)
+    assert not NO_HANDLES.holds(value)
+
+
+class Shouted(str):
+    __slots__ = ()
+
+
+@pytest.mark.parametrize(
+    ("target", "way"),
+    [
+        ("{0._key}", ("call", "format", [SECRET], {})),
+        ("{a._key}", ("call", "format_map", [{"a": SECRET}], {})),
+        (Shouted("{0._key}"), ("call", "format", [SECRET], {})),
+        (str, ("call", "format", ["{0._key}", SECRET], {})),
+        ("{0._key}", ("get", "format")),
+        (
+            types.SimpleNamespace(write="{0._key}".format),
+            ("call", "write", [SECRET], {}),
+        ),
+        (types.SimpleNamespace(write=str.format), ("get", "write")),
+        (types.SimpleNamespace(write=str.format_map), ("get", "write")),
+        ([str.format], ("item", 0)),
+        (operator, ("call", "attrgetter", ["_key"], {})),
+        (operator, ("get", "methodcaller")),
+        (string, ("get", "Formatter")),
+        (inspect, ("call", "getattr_static", [SECRET, "_key"], {})),
+        (inspect, ("call", "getmembers", [SECRET], {})),
+        (SECRET, ("get", "_key")),
+        (SECRET, ("call", "__getattribute__", ["_key"], {})),
+    ],
+)
+def test_no_way_in_reads_a_private_name(target: Any, way: tuple[Any, ...]) -> None:
+    name, *arguments = way
+    with session() as (call, held):
+        with pytest.raises(CallRefused):
+            call(name, held(target), *arguments)
+        # Not because nothing is allowed.
+        assert call("get", held(SECRET), "name") == "Ada"
+        assert call("call", held("ab"), "upper", [], {}) == "AB"
+        assert call("call", held(json), "dumps", [1], {}) == "1"
+
+
+def test_the_tools_of_handles_do_what_their_names_say() -> None:
+    tools = handle_tools(["json"])
+    with session() as (call, held):
+        module = held(call("import", "json"))
+        assert call("call", module, "dumps", [[1, 2]], {"indent": None}) == "[1, 2]"
+        assert call("call", held(len), None, [[1, 2]], {}) == 2
+        assert call("get", module, "JSONDecoder") is json.JSONDecoder
+        assert call("item", held([1, 2]), -1) == 2
+        assert list(call("iterate", held(range(2)))) == [0, 1]
+        assert call("value", held([1])) == [1]
+        with pytest.raises(CallRefused):
+            call("call", held(types.SimpleNamespace(f=lambda: eval)), "f", [], {})
     assert {each.answers for name, each in tools.items() if "keep" in name} == {
         Answers.REFERENCE
     }

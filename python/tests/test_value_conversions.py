@@ -64,6 +64,35 @@ class Tensor:
         return self.array.__dlpack__(**options)
 
 
+class Chunks:
+    """Like a column of pyarrow's."""
+
+    def to_pylist(self) -> object: ...
+
+    def to_numpy(self) -> object: ...
+
+
+class Array(Chunks):
+    """Like an array of pyarrow's, of which only some are tensors."""
+
+    def __init__(self, problem: str | None) -> None:
+        self.problem = problem
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        if self.problem is None:
+            raise ValueError("no such device")
+        return 1, 0
+
+    def __dlpack__(self, **options: Any) -> Any:
+        raise TypeError(self.problem)
+
+
+class Scalar:
+    """Like a scalar of pyarrow's."""
+
+    def as_py(self) -> object: ...
+
+
 class Model:
     """Like a model of pydantic's."""
 
@@ -152,6 +181,12 @@ def test_a_relative_of_a_type_arrives_as_that_type(value: Any, arrives: Any) -> 
         (numpy.array(["NaT"], "datetime64"), "$.a[1]", "astype()"),
         (Tensor(2), "$.a[1]", "send .cpu() of it"),
         (Tensor(1, "requires grad"), "$.a[1]", "numpy cannot read: requires grad"),
+        (Array("has nulls."), "$.a[1]", "has nulls; send .to_pylist() of it"),
+        (Array(None), "$.a[1]", "no such device; send .to_pylist() of it"),
+        (Chunks(), "$.a[1]", "send .to_pylist() of it"),
+        (Scalar(), "$.a[1]", "send .as_py() of it"),
+        (numpy.longdouble(1), "$.a[1]", "send float() of it"),
+        (numpy.void(b"ab"), "$.a[1]", "send .item() of it"),
         (Frame(), "$.a[1]", "its to_dict()"),
         (NaTType(), "$.a[1]", "None in its place"),
         (datetime(2024, 1, 1, tzinfo=Nowhere()), "$.a[1]", "no offset from UTC"),

@@ -9,10 +9,12 @@ from collections.abc import Callable
 from typing import Any
 
 import msgpack
+import numpy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import snakepit_bridge.values.decode as decoding
 from snakepit_bridge import NoImage
 from snakepit_bridge.values import extension_types as ext
 from snakepit_bridge.values.decode import decode, read_short
@@ -40,6 +42,18 @@ class Degrees(float): ...
 
 class Name(str):
     __slots__ = ()
+
+
+class Apart(str):
+    """Equals only itself."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
 
 
 class Row(list[Any]): ...
@@ -92,9 +106,68 @@ def test_the_levels_of_a_key_count_too() -> None:
 
 
 def test_the_levels_in_a_tuple_count_without_an_extension_in_them() -> None:
-    decode(extension(ext.TUPLE, 100 * b"\x91" + b"\x90"))
+    decode(extension(ext.TUPLE, 99 * b"\x91" + b"\x90"))
     with pytest.raises(NoImage, match="more than 100 levels deep"):
-        decode(extension(ext.TUPLE, 101 * b"\x91" + b"\x90"))
+        decode(extension(ext.TUPLE, 100 * b"\x91" + b"\x90"))
+
+
+# Before it come many others, none, and text whose bytes could begin lists.
+_BEFORE = {"many": list(range(2_000)), "none": None, "text": 50 * "\u0411\u0441"}
+
+
+@pytest.mark.parametrize("before", _BEFORE)
+@pytest.mark.parametrize(("opening", "place"), [(b"\x91", "[0]"), (b"\x81\xa1a", ".a")])
+def test_plain_lists_and_maps_have_a_hundred_levels_too(
+    before: str, opening: bytes, place: str
+) -> None:
+    head = b"\x92" + msgpack.packb(_BEFORE[before])
+    read = decode(head + 98 * opening + b"\x91\x07")
+    assert read[0] == _BEFORE[before]
+    for levels in (100, 101, 1100):
+        with pytest.raises(NoImage, match="more than 100 levels deep") as caught:
+            decode(head + (levels - 1) * opening + b"\x91\x07")
+        # msgpack itself stops at 1,024 levels, and does not say where.
+        path = "$" if levels > 1024 else "$[1]" + 99 * place
+        assert caught.value.path == path
+
+
+def test_the_levels_count_where_msgpack_is_written_in_python(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(decoding, "_IS_IN_C", False)
+    decode(99 * b"\x91" + b"\x90")
+    with pytest.raises(NoImage, match="more than 100 levels deep"):
+        decode(100 * b"\x91" + b"\x90")
+
+
+def test_a_set_in_a_set_or_in_a_key_arrives_frozen() -> None:
+    inner = extension(ext.SET, b"\x92\x01\x02")
+    pair = extension(ext.TUPLE, b"\x92\x07" + inner)
+    frozen = frozenset({1, 2})
+    assert decode(extension(ext.SET, b"\x92" + inner + pair)) == {frozen, (7, frozen)}
+    read = decode(extension(ext.MAP, b"\x92" + inner + inner))
+    assert [*map(type, [*read, *read.values()])] == [frozenset, set]
+    assert type(decode(extension(ext.TUPLE, b"\x91" + inner))[0]) is set
+    for value in ({frozen}, {frozen: {1}}, {(frozen, 7)}, {frozenset({frozen})}):
+        assert decode(encode(value)) == value
+
+
+@pytest.mark.parametrize(
+    ("image", "path"),
+    [
+        (extension(ext.SET, b"\x92\x01" + extension(ext.TUPLE, b"\x91\x90")), "[1]"),
+        (
+            extension(ext.MAP, b"\x92" + extension(ext.SET, b"\x91\x80") + b"\x01"),
+            "<key 0>[0]",
+        ),
+    ],
+)
+def test_what_cannot_be_frozen_is_refused_with_its_path(
+    image: bytes, path: str
+) -> None:
+    with pytest.raises(NoImage, match="which cannot be in a set") as caught:
+        decode(image)
+    assert caught.value.path == "$" + path
 
 
 @pytest.mark.parametrize(
@@ -245,12 +318,66 @@ def test_a_cycle_of_relatives_is_called_a_cycle() -> None:
 
 @pytest.mark.parametrize(
     ("value", "what"),
-    [({Level.LOW, 1}, "items"), ({Level.LOW: 0, 1: 1}, "keys")],
+    [
+        ({Level.LOW, 1}, "items"),
+        ({Level.LOW: 0, 1: 1}, "keys"),
+        ({Apart("a"), Apart("a")}, "items"),
+        ({Apart("a"): 0, Apart("a"): 1, 2: 2}, "keys"),
+    ],
 )
 def test_what_would_be_the_same_for_the_host_is_refused(value: Any, what: str) -> None:
     with pytest.raises(NoImage, match=f" has {what} that would be the same") as caught:
         encode({"v": [value]})
     assert caught.value.path == "$.v[0]"
+
+
+NAN, OTHER_NAN = float("nan"), -float("nan")
+
+
+@pytest.mark.parametrize(
+    ("value", "what"),
+    [
+        ({NAN: 1, OTHER_NAN: 2}, "keys"),
+        ({NAN: 1, 2: 2, numpy.float32("nan"): 3}, "keys"),
+        ({1, NAN, OTHER_NAN}, "items"),
+        ({numpy.float64("nan"), NAN}, "items"),
+    ],
+)
+def test_a_second_nan_is_refused_since_it_is_the_same_for_the_host(
+    value: Any, what: str
+) -> None:
+    with pytest.raises(NoImage, match=f" has {what} that are nan") as caught:
+        encode({"v": [value]})
+    assert caught.value.path == "$.v[0]"
+
+
+def test_one_nan_among_others_crosses() -> None:
+    read = decode(encode({NAN: 1, 2.5: (NAN, NAN), (NAN, NAN): 3}))
+    assert [type(key) for key in read] == [float, float, tuple]
+    assert len(decode(encode({NAN, 1.5, None}))) == 3
+
+
+LONG = 10**5_000
+
+
+@pytest.mark.parametrize(
+    ("value", "place"),
+    [({LONG: object()}, "<value 0>"), ({2**70: object()}, f"[{2**70}]")],
+)
+def test_the_key_in_a_path_may_have_any_number_of_digits(
+    value: Any, place: str
+) -> None:
+    with pytest.raises(NoImage, match="plain data") as caught:
+        encode(value)
+    assert caught.value.path == "$" + place
+
+
+def test_an_integer_of_any_number_of_digits_is_a_key_and_an_item() -> None:
+    for value in ({LONG: LONG}, {LONG, 1}, {-LONG: (LONG,)}):
+        assert decode(encode(value)) == value
+    twice = msgpack.packb([msgpack.unpackb(encode(LONG)), 0] * 2)
+    with pytest.raises(NoImage, match="equals another key in Python: an int of 16610"):
+        decode(extension(ext.MAP, twice))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
 import { Readable } from "node:stream";
+import { isUint8Array } from "node:util/types";
 import { InputError, type Ran } from "@snakepit/core";
 import type { CallOptions } from "@snakepit/core/adapter";
 import { jsonLine, messageOf } from "@snakepit/core/adapter";
@@ -55,7 +56,7 @@ export function outgoing(
 	}
 	if (!hasBody || rest === undefined)
 		return { ...request, headers: traceContext, body: undefined };
-	const isBytes = rest instanceof Uint8Array;
+	const isBytes = isUint8Array(rest);
 	const body = isBytes ? rest : json(rest, "no");
 	if (Buffer.byteLength(body) > maxMessageBytes)
 		throw tooLarge(Buffer.byteLength(body), maxMessageBytes, "no");

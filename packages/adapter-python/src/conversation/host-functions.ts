@@ -1,3 +1,4 @@
+import { InputError } from "@snakepit/core";
 import type { HostCall } from "../gen/bridge.ts";
 import { decodeValue } from "../values/decode-value.ts";
 import { encodeValue } from "../values/encode-value.ts";
@@ -83,7 +84,7 @@ export class HostFunctions {
 						),
 			);
 			// A function that returns nothing answers null: undefined cannot be sent.
-			const image = encodeValue(value === undefined ? null : value);
+			const image = imageOfResult(value === undefined ? null : value);
 			answer = {
 				$case: "hostResult",
 				value: { hostCallId: request.hostCallId, value: image },
@@ -127,6 +128,23 @@ export class HostFunctions {
 		running.abort.abort(
 			new DOMException(`The host call was dropped: ${why}.`, "AbortError"),
 		);
+	}
+}
+
+/** @throws InputError whose message says that it is about the result: the tool has sent an argument, too. */
+function imageOfResult(value: unknown): Uint8Array {
+	try {
+		return encodeValue(value);
+	} catch (cause) {
+		if (!(cause instanceof InputError)) throw cause;
+		const { code, ran, path, message } = cause;
+		throw new InputError({
+			code,
+			ran,
+			path,
+			message: `its result: ${message}`,
+			cause: cause.cause,
+		});
 	}
 }
 

@@ -1,3 +1,4 @@
+import { isDate } from "node:util/types";
 import { LENT_BYTES } from "../channel/frame-channel.ts";
 import { NdArray } from "../values/nd-array.ts";
 
@@ -38,7 +39,7 @@ function left(value: unknown, allowance: number): number {
 function leftAfterClass(value: object, rest: number): number {
 	if (ArrayBuffer.isView(value)) return rest - value.byteLength;
 	if (value instanceof NdArray) return rest - value.data.byteLength;
-	if (value instanceof Date) return rest - INSTANT;
+	if (isDate(value)) return rest - INSTANT;
 	// Only the caller's encoder knows the size of other classes.
 	return -1;
 }

@@ -1,3 +1,4 @@
+import { isArrayBuffer, isDate, isUint8Array } from "node:util/types";
 import type { AttachmentSink } from "../shared-memory/attachment.ts";
 import { bytesOfTable, isArrow } from "./arrow-table.ts";
 import { dtypeOf } from "./dtype.ts";
@@ -44,8 +45,9 @@ export function encodeLeaf(
 	value: object,
 	attachment: AttachmentSink | undefined,
 ): boolean {
-	if (value instanceof Uint8Array) encodeBinary(writer, value, attachment);
-	else if (value instanceof ArrayBuffer)
+	// Not `instanceof`: a value may be of another realm, as that of `node:vm`, in which Jest runs tests.
+	if (isUint8Array(value)) encodeBinary(writer, value, attachment);
+	else if (isArrayBuffer(value))
 		encodeBinary(writer, new Uint8Array(value), attachment);
 	else if (ArrayBuffer.isView(value)) {
 		if (dtypeOf(value) === undefined) {
@@ -54,7 +56,7 @@ export function encodeLeaf(
 			);
 		}
 		encodeNdArray(writer, NdArray.from(value), attachment);
-	} else if (value instanceof Date) encodeInstant(writer, value);
+	} else if (isDate(value)) encodeInstant(writer, value);
 	else if (value instanceof Float) writer.float(value.value);
 	else if (value instanceof PlainDate)
 		encodeText(writer, EXTENSION.date, value.toString());

@@ -1,3 +1,4 @@
+import { isMap, isSet } from "node:util/types";
 import { LENT_BYTES } from "../channel/frame-channel.ts";
 import type { AttachmentSink } from "../shared-memory/attachment.ts";
 import { encodeBigInteger, encodeLeaf, encodeNumber } from "./encode-leaf.ts";
@@ -131,8 +132,8 @@ class Encoder {
 			else this.items(items);
 		} else if (value instanceof Tuple) this.listInside(EXTENSION.tuple, value);
 		else if (Array.isArray(value)) this.items(value);
-		else if (value instanceof Map) this.map(value);
-		else if (value instanceof Set) this.listInside(EXTENSION.set, [...value]);
+		else if (isMap(value)) this.map(value);
+		else if (isSet(value)) this.listInside(EXTENSION.set, [...value]);
 		else if (isPlain(prototype)) this.plainObject(value);
 		else
 			throw new NoImage(

@@ -1,4 +1,5 @@
 import { endianness } from "node:os";
+import { isUint8Array } from "node:util/types";
 import { brandAs } from "@snakepit/core/adapter";
 
 import {
@@ -66,8 +67,7 @@ export class NdArray<D extends DType = DType> {
 		data: View,
 		shape?: readonly number[],
 	): NdArray<DTypeOf<View>> {
-		const dtype =
-			dtypeOf(data) ?? (data instanceof Uint8Array ? "uint8" : undefined);
+		const dtype = dtypeOf(data) ?? (isUint8Array(data) ? "uint8" : undefined);
 		if (dtype === undefined)
 			throw new RangeError("NdArray.from needs a typed array");
 		return new NdArray(

@@ -11,8 +11,10 @@ import { readHandle } from "./read-handle.ts";
 import { bigInteger, safeWhereItFits } from "./read-integers.ts";
 import { Tuple } from "./tuple.ts";
 
-/** An array of numbers is written with two own levels, which the sender does not count. */
+/** The lists that an array of numbers is written with, of which the sender counts none. */
 const ND_ARRAY_LEVELS = 2;
+/** The list that a part of an attachment, or a handle, is written with. */
+const ONE_LEVEL = 1;
 /** V8 keeps an array that is made longer than this as a slow dictionary. */
 const LONGEST_RESERVED = 2 ** 24;
 
@@ -194,7 +196,7 @@ export class ValueDecoder {
 			case EXTENSION.tuple:
 				return this.#tuple();
 			case EXTENSION.set:
-				return new Set(this.#items());
+				return this.#set();
 			case EXTENSION.ndArray:
 				return this.#ndArray();
 			case EXTENSION.attached:
@@ -202,7 +204,7 @@ export class ValueDecoder {
 			case EXTENSION.table:
 				return this.#table();
 			case EXTENSION.handle:
-				return readHandle(reader, this.#items(), this.#session);
+				return readHandle(reader, this.#ownItems(ONE_LEVEL), this.#session);
 			default:
 				return reader.fail(
 					`the unknown extension type ${type}; update @snakepit/adapter-python`,
@@ -216,17 +218,27 @@ export class ValueDecoder {
 		return tuple;
 	}
 
+	#set(): Set<unknown> {
+		const items = this.#items();
+		const set = new Set(items);
+		if (set.size < items.length)
+			this.#reader.fail("a set with two items that are the same in JavaScript");
+		return set;
+	}
+
 	#map(): Map<unknown, unknown> {
 		const flat = this.#items();
 		if (flat.length % 2 !== 0)
 			this.#reader.fail("a map whose last key has no value");
 		const map = new Map<unknown, unknown>();
 		for (let i = 0; i < flat.length; i += 2) map.set(flat[i], flat[i + 1]);
+		if (map.size < flat.length / 2)
+			this.#reader.fail("a map with two keys that are the same in JavaScript");
 		return map;
 	}
 
 	#ndArray(): NdArray {
-		const parts = this.#items();
+		const parts = this.#ownItems(ND_ARRAY_LEVELS);
 		const [dtype, shape, bytes] = parts;
 		if (
 			parts.length !== 3 ||
@@ -253,7 +265,7 @@ export class ValueDecoder {
 	}
 
 	#attached(): Uint8Array {
-		const [offset, size] = this.#items();
+		const [offset, size] = this.#ownItems(ONE_LEVEL);
 		const available = this.#attachment?.byteLength ?? 0;
 		if (
 			typeof offset !== "number" ||
@@ -274,6 +286,14 @@ export class ValueDecoder {
 		return this.#list(this.#arrayHeader());
 	}
 
+	/** The same of a value that is no container, but is written with lists. */
+	#ownItems(levels: number): unknown[] {
+		this.#depth -= levels;
+		const items = this.#items();
+		this.#depth += levels;
+		return items;
+	}
+
 	#arrayHeader(): number {
 		const format = this.#reader.byte();
 		if (format >= 0x90 && format < 0xa0) return format - 0x90;
@@ -283,7 +303,7 @@ export class ValueDecoder {
 	}
 
 	#enter(): void {
-		if (++this.#depth > MAX_DEPTH + ND_ARRAY_LEVELS)
+		if (++this.#depth > MAX_DEPTH)
 			this.#reader.fail(`more than ${MAX_DEPTH} levels`);
 	}
 }

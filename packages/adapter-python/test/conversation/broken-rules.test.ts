@@ -1,5 +1,6 @@
 import { ConnectionBrokenError } from "@snakepit/core/adapter";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
+import { encodeValue } from "../../src/index.ts";
 import { call, failureOf, streamOf } from "../support/calls.ts";
 import { FakeWorker } from "../support/fake-worker.ts";
 
@@ -92,6 +93,30 @@ test("frames about calls that are over or were never made are dropped", async ()
 	expect(await result).toBe("first");
 	expect(worker.brokenBy).toEqual([]);
 	expect(worker.all("hostFailure")).toEqual([]);
+});
+
+test("a tool is told that the result of a host function cannot be sent, not its argument", async () => {
+	const worker = new FakeWorker({
+		hostFunctions: { f: () => ({ done: [() => 1] }) },
+	});
+	const result = call(worker.conversation, "one");
+	worker.say({
+		$case: "hostCall",
+		value: {
+			hostCallId: 1,
+			callId: 1,
+			function: "f",
+			argument: encodeValue({ done: [1] }),
+			traceContext: {},
+		},
+	});
+	await vi.waitFor(() => expect(worker.all("hostFailure")).toHaveLength(1));
+	expect(worker.all("hostFailure")[0]).toMatchObject({
+		code: "VALUE_NOT_TRANSFERABLE",
+		message: expect.stringMatching(/^its result: \$\.done\[0\] is a function/),
+	});
+	worker.result(1, "fine");
+	expect(await result).toBe("fine");
 });
 
 test("an invalid result fails only its own call", async () => {

@@ -1,4 +1,4 @@
-import { ToolError } from "@snakepit/core";
+import { type PoolSession, ToolError } from "@snakepit/core";
 import { expect, expectTypeOf, test } from "vitest";
 import { Handle, importModule } from "../../src/index.ts";
 import { failureOf } from "../support/calls.ts";
@@ -112,6 +112,24 @@ test("what leads to the interpreter is refused before it runs", async () => {
 	);
 });
 
+test("a text is no target, and no text that is formatted reads a private name", async () => {
+	using session = strict();
+	const counter = await session.execute("counter");
+	const untyped = session as unknown as PoolSession;
+	const text = "{0.__class__}";
+	const args = [text, "format", [counter], {}];
+	for (const tool of ["snakepit.call", "snakepit.keep"]) {
+		const error = await failureOf(untyped.execute(tool, args));
+		expect(error).toEqual(refused("HANDLE_REFUSED", /was sent as a value/));
+		expect(error).toMatchObject({ ran: "no" });
+	}
+	const json = await importModule(session, "json");
+	const decoder = await json.keep("loads", [JSON.stringify(text)]);
+	expect(await failureOf(decoder.call("format", [counter]))).toEqual(
+		refused("HANDLE_REFUSED", /format\(\) of text/),
+	);
+});
+
 test("a handle outside of a strict session is refused", async () => {
 	expect(await failureOf(here.pool.execute("counter"))).toEqual(
 		refused("HANDLE_REFUSED", /needs a session that allows it/),
@@ -129,7 +147,7 @@ test("a handle outside of a strict session is refused", async () => {
 test("a tool without the annotation gives none, an exposed function does", async () => {
 	using session = strict();
 	expect(await failureOf(session.execute("no_handle"))).toEqual(
-		refused("VALUE_NOT_TRANSFERABLE", /Counter/),
+		refused("VALUE_NOT_TRANSFERABLE", /its result: \$ has the type .*Counter/),
 	);
 	expect(await session.execute("sqrt", [9])).toBe(3);
 	const space = await session.execute("SimpleNamespace", { a: 1 });

@@ -1,7 +1,7 @@
 import { decode as theirDecode, encode as theirEncode } from "@msgpack/msgpack";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { decodeValue, encodeValue } from "../../src/index.ts";
+import { decodeValue, encodeValue, NdArray } from "../../src/index.ts";
 import { anyValue, jsonValue } from "../support/arbitrary-values.ts";
 
 test("every value that has an image comes back as it was", {
@@ -114,4 +114,74 @@ test("small bytes are copies: they keep no large message alive", () => {
 	) as [Uint8Array, Uint8Array];
 	expect(small.buffer.byteLength).toBe(10);
 	expect(large.byteLength).toBe(1_000_000);
+});
+
+/** MessagePack of an extension with less than 256 bytes. */
+const extension = (type: number, content: Uint8Array): Uint8Array =>
+	Buffer.concat([Buffer.from([0xc7, content.length, type]), content]);
+const nan = Buffer.from("cb7ff8000000000000", "hex");
+const otherNan = Buffer.from("cbfff8000000000000", "hex");
+
+test.each([
+	["a set", 7, [0x92], /a set with two items that are the same/],
+	["a map", 5, [0x94], /a map with two keys that are the same/],
+] as const)(
+	"%s with nan twice is refused, not shortened",
+	(_, type, head, problem) => {
+		const value = type === 5 ? Buffer.from([1]) : Buffer.alloc(0);
+		const content = [Buffer.from(head), nan, value, otherNan, value];
+		const image = extension(type, Buffer.concat(content));
+		expect(() => decodeValue(image)).toThrow(problem);
+	},
+);
+
+test.each([
+	["lists", [0x91]],
+	["maps", [0x81, 0xa1, 0x61]],
+])("a hundred levels of %s are read, and one more is refused", (_, opening) => {
+	const image = (levels: number, inner: Uint8Array) =>
+		Buffer.concat([
+			...Array.from({ length: levels }, () => Buffer.from(opening)),
+			inner,
+		]);
+	// An array of numbers is no level, and neither is a part of an attachment.
+	for (const inner of [null, new NdArray("int8", [1], Int8Array.of(1))])
+		expect(() => decodeValue(image(100, encodeValue(inner)))).not.toThrow();
+	const attached = Buffer.from("c70309920001", "hex");
+	expect(() =>
+		decodeValue(image(100, attached), Uint8Array.of(7)),
+	).not.toThrow();
+	for (const levels of [101, 102, 2_000])
+		expect(() => decodeValue(image(levels, encodeValue(null)))).toThrow(
+			expect.objectContaining({
+				code: "VALUE_NOT_TRANSFERABLE",
+				message: expect.stringContaining("more than 100 levels"),
+			}),
+		);
+});
+
+test("the order of a map is kept, and that of an object is JavaScript's", () => {
+	const pairs: [string, number][] = [
+		["10", 1],
+		["b", 2],
+		["9", 3],
+		["a", 4],
+	];
+	const image = encodeValue(new Map(pairs));
+	// It is sent in this order, which Python keeps.
+	const content = pairs.map(([key, item]) =>
+		Buffer.concat([theirEncode(key), theirEncode(item)]),
+	);
+	expect(Buffer.from(image)).toEqual(
+		Buffer.concat([Buffer.of(0x84), ...content]),
+	);
+	expect(Object.keys(decodeValue(image) as object)).toEqual([
+		"9",
+		"10",
+		"b",
+		"a",
+	]);
+	expect(
+		decodeValue(encodeValue(new Map<unknown, unknown>([...pairs, [1, 0]]))),
+	).toEqual(new Map<unknown, unknown>([...pairs, [1, 0]]));
 });

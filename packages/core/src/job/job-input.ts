@@ -1,5 +1,6 @@
 import type { Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { isUint8Array } from "node:util/types";
 import type { JobInput } from "./job-options.ts";
 
 /**
@@ -32,7 +33,7 @@ export function releaseInput(input: JobInput | undefined): void {
 }
 
 function isPiece(value: unknown): value is string | Uint8Array {
-	return typeof value === "string" || value instanceof Uint8Array;
+	return typeof value === "string" || isUint8Array(value);
 }
 
 function checked(piece: unknown): string | Uint8Array {

@@ -52,7 +52,7 @@ def memory_of(frame: pb.Call, shared: SharedMemory | None) -> CallMemory | None:
             return shared.call(frame)
         raise AttachmentInvalid("an attachment came, and none was agreed")
     except AttachmentInvalid as error:
-        raise not_transferable(NoImage("$", str(error))) from None
+        raise not_transferable("arguments", NoImage("$", str(error))) from None
 
 
 def running_call(

@@ -156,7 +156,7 @@ class RunningCall:
             attached = None if self._memory is None else self._memory.reader()
             return decode(arguments, "$", attached, self._handles)
         except NoImage as error:
-            raise not_transferable(error) from None
+            raise not_transferable("arguments", error) from None
 
     @property
     def _handles(self) -> NoHandles:
@@ -261,7 +261,7 @@ class RunningCall:
                     image, attachment = self._share(memory, value)
         except NoImage as error:
             if not (self.tool.answers is _EITHER and self.call.handles.are_given):
-                raise not_transferable(error) from None
+                raise not_transferable(what, error) from None
             image = self.call.handles.image(value)
         limit = self.sink.max_message_bytes
         if len(image) + FRAME_ROOM > limit:

@@ -51,6 +51,10 @@ class NoHandles:
             "make the call in the session that the handle is from",
         )
 
+    def holds(self, value: object) -> bool:
+        """Returns whether this very object is held."""
+        return False
+
     def release(self, token: bytes) -> None:
         """Drops an object, if it is held."""
 

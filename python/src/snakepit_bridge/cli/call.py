@@ -70,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog="Values that JSON has no type for are objects with one key: "
         '{"$bytes": "base64"}, {"$datetime": "2030-01-31T12:00:00+00:00"}, $date, '
         '$tuple, $set, $map, {"$ndarray": {"dtype": "float32", "shape": [2], "data": '
-        '[1, 2]}} or "data": "base64", {"$float": "nan"}. Exit status: 0; 1 the tool or a shut-down hook raised; 65 wrong '
+        '[1, 2]}} or "data": "base64", {"$float": "nan"}, {"$int": "0x..."} for thousands of digits. Exit status: 0; 1 the tool or a shut-down hook raised; 65 wrong '
         "tool or arguments; 66 the tools cannot be loaded; 73 the results cannot be written. What tools print goes to standard error, and so does what a generator returns after its last item.",
     )
     parser.add_argument("target", metavar="FILE_OR_MODULE[:NAME,...]")

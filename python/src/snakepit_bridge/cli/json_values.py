@@ -10,6 +10,7 @@ from typing import Any
 
 from snakepit_bridge.values.json_forms import array_of_json, table_of_json
 from snakepit_bridge.values.nd_array import NdArray
+from snakepit_bridge.values.no_image import has_digits
 from snakepit_bridge.values.numpy_image import array_parts, imported_numpy
 from snakepit_bridge.values.tables import is_table, table_as
 
@@ -33,6 +34,8 @@ def from_json(text: str) -> Any:
 def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return {"$float": str(value)}
+    if isinstance(value, int) and not has_digits(value):
+        return {"$int": hex(value)}
     if isinstance(value, (bytes, NdArray)):
         return _plain_binary(value)
     if isinstance(value, datetime):
@@ -43,7 +46,7 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if isinstance(value, tuple):
         return {"$tuple": [_plain(item) for item in value]}
-    if isinstance(value, set):
+    if isinstance(value, (set, frozenset)):
         return {"$set": [_plain(item) for item in value]}
     if isinstance(value, dict):
         if all(isinstance(key, str) for key in value):
@@ -84,6 +87,7 @@ def _value(plain: Any) -> Any:
 
 _TAGS: dict[str, Any] = {
     "$float": float,
+    "$int": lambda text: int(text, 0),
     "$bytes": lambda text: base64.b64decode(text, validate=True),
     "$datetime": datetime.fromisoformat,
     "$date": date.fromisoformat,

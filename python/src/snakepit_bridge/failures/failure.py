@@ -85,10 +85,11 @@ def failure_of(call_id: int, error: BaseException, *, began: bool) -> pb.WorkerF
     return _frame(call_id, kind, error_summary(error), began, error)
 
 
-def not_transferable(error: NoImage) -> CallRefused:
-    """Returns the refusal of a value that cannot cross."""
+def not_transferable(what: str, error: NoImage) -> CallRefused:
+    """Returns the refusal of a value that cannot cross: the arguments, a result or a
+    chunk of a call."""
     kind = pb.FAILURE_KIND_VALUE_NOT_TRANSFERABLE
-    return CallRefused(kind, str(error), error.path)
+    return CallRefused(kind, f"its {what}: {error}", error.path)
 
 
 def too_large(what: str, size: int, limit: int) -> CallRefused:

@@ -9,10 +9,19 @@ from __future__ import annotations
 import difflib
 import importlib
 from collections.abc import Sequence
-from types import CodeType, FrameType, ModuleType, TracebackType
+from types import (
+    BuiltinMethodType,
+    CodeType,
+    FrameType,
+    FunctionType,
+    MethodDescriptorType,
+    ModuleType,
+    TracebackType,
+)
 from typing import Any
 
 from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.calls.context import current_call
 from snakepit_bridge.failures.failure import CallRefused
 
 __all__ = ["Access"]
@@ -32,10 +41,23 @@ _FORBIDDEN = (
     locals,
     breakpoint,
 )
+# The same in modules that are not imported for this.
+_FORBIDDEN_BY_NAME = frozenset(
+    {
+        "inspect.getattr_static",
+        "inspect.getmembers",
+        "inspect.getmembers_static",
+        "operator.attrgetter",
+        "operator.methodcaller",
+        "string.Formatter",
+    }
+)
+# What is written in braces in a text may be the private name of what is formatted.
+_FORMATS = frozenset({"format", "format_map"})
 
 
 class Access:
-    """The rules of one worker."""
+    """The rules of one worker: which objects, which of their names, and which values."""
 
     def __init__(self, modules: Sequence[str]) -> None:
         """`modules`: names of those that may be imported, with what is in them."""
@@ -52,6 +74,20 @@ class Access:
             raise self._not_listed(name, is_early=True)
         return importlib.import_module(name)
 
+    def target(self, value: Any) -> Any:
+        """Returns the object of a handle.
+
+        Raises:
+            CallRefused: it is a value that the host sent.
+        """
+        if not current_call().handles.holds(value):
+            raise _refused(
+                f"the target is of type {type(value).__name__} and was sent as a value; "
+                "only an object that the session holds has a handle",
+                is_early=True,
+            )
+        return value
+
     def attribute(self, target: object, name: str) -> Any:
         """Returns an attribute.
 
@@ -62,6 +98,12 @@ class Access:
         if name.startswith("_"):
             raise _refused(
                 f"{name!r} begins with an underscore; handles offer public names only",
+                is_early=True,
+            )
+        if name in _FORMATS and _is_of_text(target):
+            raise _refused(
+                f"{name}() of text is not offered by handles, because its fields can "
+                "name what is private; format it in a tool",
                 is_early=True,
             )
         try:
@@ -81,7 +123,7 @@ class Access:
         """
         if isinstance(value, ModuleType) and not self._is_allowed(value.__name__):
             raise self._not_listed(value.__name__)
-        if isinstance(value, _INTERNAL) or any(value is each for each in _FORBIDDEN):
+        if isinstance(value, _INTERNAL) or _is_forbidden(value):
             name = getattr(value, "__name__", type(value).__name__)
             raise _refused(f"{name} is not offered by handles")
         return value
@@ -95,6 +137,27 @@ class Access:
             f"the module {name!r} is not among handles.imports ({known})",
             is_early=is_early,
         )
+
+
+def _is_of_text(target: object) -> bool:
+    return isinstance(target, str) or (
+        isinstance(target, type) and issubclass(target, str)
+    )
+
+
+def _is_forbidden(value: object) -> bool:
+    if any(value is each for each in _FORBIDDEN):
+        return True
+    if isinstance(value, (BuiltinMethodType, MethodDescriptorType)):
+        # Of text, or of its class.
+        owner = getattr(value, "__self__", None) or getattr(value, "__objclass__", None)
+        return value.__name__ in _FORMATS and _is_of_text(owner)
+    if not isinstance(value, (type, FunctionType)):
+        return False
+    kinds = value.__mro__ if isinstance(value, type) else (value,)
+    return any(
+        f"{each.__module__}.{each.__qualname__}" in _FORBIDDEN_BY_NAME for each in kinds
+    )
 
 
 def _refused(message: str, *, is_early: bool = False) -> CallRefused:

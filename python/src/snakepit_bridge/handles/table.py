@@ -24,6 +24,8 @@ class HandleTable(NoHandles):
     def __init__(self, limit: int) -> None:
         """Starts empty. `limit`: how many objects it holds at most."""
         self._held: dict[bytes, object] = {}
+        # By the id of an object: how many tokens it has.
+        self._tokens: dict[int, int] = {}
         self._limit = limit
         self._lock = threading.Lock()
 
@@ -50,6 +52,7 @@ class HandleTable(NoHandles):
         with self._lock:
             self.require()
             self._held[token] = value
+            self._tokens[id(value)] = self._tokens.get(id(value), 0) + 1
         return reference_image(token, value)
 
     def resolve(self, token: bytes) -> object:
@@ -67,6 +70,16 @@ class HandleTable(NoHandles):
                 "or the handle is from another session",
             ) from None
 
+    def holds(self, value: object) -> bool:
+        """Returns whether this very object is held."""
+        return id(value) in self._tokens
+
     def release(self, token: bytes) -> None:
         """Drops an object, if it is held."""
-        self._held.pop(token, None)
+        with self._lock:
+            if token not in self._held:
+                return
+            value = self._held.pop(token)
+            self._tokens[id(value)] -= 1
+            if not self._tokens[id(value)]:
+                del self._tokens[id(value)]

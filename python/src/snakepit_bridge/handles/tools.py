@@ -45,10 +45,10 @@ class _HandleTools:
         return self._access.imported(name)
 
     def get(self, target: Any, name: str) -> Any:
-        return self._access.attribute(target, name)
+        return self._access.attribute(self._access.target(target), name)
 
     def item(self, target: Any, key: Any) -> Any:
-        return self._access.admitted(target[key])
+        return self._access.admitted(self._access.target(target)[key])
 
     def call(
         self,
@@ -57,10 +57,12 @@ class _HandleTools:
         arguments: list[Any],
         named: dict[str, Any],
     ) -> Any:
+        target = self._access.target(target)
         function = target if name is None else self._access.attribute(target, name)
         return self._access.admitted(function(*arguments, **named))
 
     async def awaited(self, target: Any) -> Any:
+        target = self._access.target(target)
         if not isinstance(target, Awaitable):
             raise TypeError(
                 f"an object of type {type(target).__name__} cannot be awaited"
@@ -68,11 +70,11 @@ class _HandleTools:
         return self._access.admitted(await target)
 
     def iterate(self, target: Any) -> Iterator[Any]:
-        for item in target:
+        for item in self._access.target(target):
             yield self._access.admitted(item)
 
     def value(self, target: Any) -> Any:
-        return target
+        return self._access.target(target)
 
     def release(self, token: bytes) -> None:
         current_call().handles.release(token)

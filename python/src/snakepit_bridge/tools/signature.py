@@ -28,7 +28,7 @@ from snakepit_bridge.tools.function_shape import (
 )
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
-from snakepit_bridge.values.no_image import Path, key_place
+from snakepit_bridge.values.no_image import Path, has_digits, key_place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -238,6 +238,8 @@ class Signature:
 
 def _check_json(value: Any) -> None:
     """Raises `ValueError` or `TypeError` if there is no JSON of it."""
+    if type(value) is int and not has_digits(value):
+        raise ValueError("too many digits")
     # Most defaults are one of these, and each import makes every start slower.
     if type(value) not in (bool, int, str, type(None)):
         import json

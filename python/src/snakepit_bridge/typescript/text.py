@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Sequence
 from unicodedata import ucd_3_2_0
 
+from snakepit_bridge.values.no_image import has_digits
+
 __all__ = ["comment", "labels", "literal", "name", "object_type", "type_name"]
 
 # Narrower than TypeScript's rule: which other letters it accepts depends on its Unicode
@@ -61,7 +63,7 @@ def literal(value: str | int | bool | None) -> str:
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=not value.isprintable())
     if type(value) is int and abs(value) >= 2**53:
-        return f"{value}n"
+        return f"{value if has_digits(value) else hex(value)}n"
     return json.dumps(value)
 
 

@@ -7,8 +7,9 @@ code does the writing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import date, datetime
+from operator import ne
 
 import msgpack
 
@@ -36,6 +37,8 @@ _PLAIN = frozenset({type(None), bool, int, float, str, bytes, date, datetime})
 # With an attachment, the size of bytes matters.
 _PLAIN_BUT_BYTES = _PLAIN - {bytes}
 _TEXT = frozenset({str})
+# Instances of their subclasses are sent as they are, and may compare in their own way.
+_COMPARED = (str, int, float)
 
 
 # By type: the function that makes plain data of a value; None if the value has its own
@@ -160,8 +163,7 @@ class _Encoder:
         for i, (key, item) in enumerate(entries.items()):
             flat.append(self.image(key, (path, f"<key {i}>"), ancestors))
             flat.append(self.image(item, (path, entry_place(i, key)), ancestors))
-        if any(map(_form_of, set(map(type, entries)) - _PLAIN)):
-            _check_distinct([_pack(key) for key in flat[::2]], path, "keys")
+        _check_different(entries, flat[::2], path, "keys")
         return _extension(ext.MAP, flat, path)
 
     def _extended(
@@ -214,8 +216,7 @@ class _Encoder:
         self, items: list[object], path: Path, ancestors: tuple[object, ...]
     ) -> Any:
         images = self._items(items, path, ancestors)
-        if any(map(_form_of, set(map(type, items)) - _PLAIN)):
-            _check_distinct([_pack(image) for image in images], path, "items")
+        _check_different(items, images, path, "items")
         return _extension(ext.SET, images, path)
 
     def _subclass(
@@ -270,6 +271,21 @@ def _plain_key(key: object) -> object:
     form = _form_of(type(key))
     plain = key if form is None else form(key)
     return str.__str__(plain) if isinstance(plain, str) else key
+
+
+def _check_different(
+    values: Collection[object], images: list[Any], path: Path, what: str
+) -> None:
+    """Raises if keys, or items of a set, would be equal in JavaScript."""
+    # Of what is a key, only nan differs from itself, and not in JavaScript.
+    if float in set(map(type, images)) and sum(map(ne, images, images)) > 1:
+        raise Refused(path, f"has {what} that are nan, which is one for the host")
+    kinds = set(map(type, values))
+    if any(
+        issubclass(kind, _COMPARED) or _form_of(kind) is not None
+        for kind in kinds - _PLAIN
+    ):
+        _check_distinct([_pack(image) for image in images], path, what)
 
 
 def _check_distinct(images: list[Any], path: Path, what: str) -> None:

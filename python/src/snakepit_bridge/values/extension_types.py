@@ -14,5 +14,5 @@ DATE_TIMES = 10
 # Far from the others: it is not a value, but refers to an object.
 HANDLE = 32
 
-# More nested containers than this have no image.
+# More nested containers than this have no image; the other language has the same limit.
 MAX_DEPTH = 100

@@ -6,7 +6,20 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-__all__ = ["NoImage", "Path", "Refused", "entry_place", "key_place", "path_text"]
+__all__ = [
+    "NoImage",
+    "Path",
+    "Refused",
+    "entry_place",
+    "has_digits",
+    "key_place",
+    "path_text",
+    "shown",
+]
+
+# Python refuses to write the digits of longer integers; a program can set its limit to
+# 640 digits, which are more than this.
+_MOST_BITS = 2000
 
 # The places from the root to a value, innermost first: building it costs nothing until
 # an error needs it.
@@ -59,9 +72,21 @@ def entry_place(index: int, key: object) -> str:
     """Returns the place of the value of any key, at `index` in its map."""
     if isinstance(key, str):
         return f"[{_json(key)}]"
-    if key is None or isinstance(key, (bool, int, float)):
+    if key is None or isinstance(key, (bool, float)) or has_digits(key):
         return f"[{key}]"
     return f"<value {index}>"
+
+
+def has_digits(value: object) -> bool:
+    """Returns whether a value is an integer whose digits Python writes."""
+    return isinstance(value, int) and value.bit_length() <= _MOST_BITS
+
+
+def shown(value: object) -> str:
+    """Returns a value for a message; of an integer that Python does not write, its size."""
+    if isinstance(value, int) and not has_digits(value):
+        return f"an int of {value.bit_length()} bits"
+    return repr(value)
 
 
 def _json(text: str) -> str:

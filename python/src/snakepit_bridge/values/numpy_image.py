@@ -78,7 +78,8 @@ def array_parts(
     name = array.dtype.name
     if name not in ITEM_SIZES:
         raise ValueError(
-            f"is an array of {name}, which cannot be sent to the host; convert it with astype()"
+            f"is an array of {name}, which cannot be sent to the host; convert it with "
+            "astype(), or send .tolist() of it"
         )
     ordered = numpy.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
     # As plain bytes: not every dtype has a format that memoryview knows.

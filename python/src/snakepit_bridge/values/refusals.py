@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from snakepit_bridge.values.no_image import Path, Refused
 
-__all__ = ["no_image"]
+__all__ = ["LIST_OF_ARROW", "no_image"]
+
+# What to do with a column of pyarrow's.
+LIST_OF_ARROW = (
+    "send .to_pylist() of it, or a table: pyarrow.table({'column': ...}) with it"
+)
+
+# By the kind of a scalar of numpy's of which no array can be sent either.
+_OF_SCALARS = {"f": "float()", "V": ".item()"}
 
 
 def no_image(value: object, path: Path) -> Refused:
@@ -18,6 +26,10 @@ def no_image(value: object, path: Path) -> Refused:
     )
 
 
+def _kind_of(value: object) -> str:
+    return getattr(getattr(value, "dtype", None), "kind", "")
+
+
 def _remedy(value: object) -> str:
     if type(value).__module__ == "snakepit_bridge.tools.stream_result":
         # A `Result`, which this module does not import.
@@ -26,12 +38,22 @@ def _remedy(value: object) -> str:
         )
     if type(value).__name__ in ("NaTType", "NAType"):
         return "send None in its place"
+    if hasattr(value, "to_pylist"):
+        return LIST_OF_ARROW
+    if hasattr(value, "as_py"):
+        return "send .as_py() of it"
     if hasattr(value, "to_frame"):
         return "send its .to_frame(), a table of one column, or its .to_numpy()"
     if hasattr(value, "collect_schema"):
         return "send its .collect()"
     if hasattr(value, "to_numpy") and hasattr(value, "to_dict"):
         return "send it as a numpy array, or its to_dict()"
+    library = type(value).__module__.partition(".")[0]
+    if library == "pandas" and hasattr(value, "__array__"):
+        # As an array of numpy's it may be one of objects.
+        return "send a pandas.DataFrame with it as a column"
+    if library == "numpy" and (instead := _OF_SCALARS.get(_kind_of(value))):
+        return f"send {instead} of it"
     if hasattr(value, "__array__") or hasattr(value, "to_numpy"):
         return "send it as a numpy array"
     if hasattr(value, "__await__"):

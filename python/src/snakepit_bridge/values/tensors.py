@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from snakepit_bridge.values.refusals import LIST_OF_ARROW
+
 __all__ = ["array_of_tensor"]
 
 # DLPack's numbers of devices whose memory the processor reads: its own, and what CUDA and
 # ROCm have pinned there.
 _READABLE = (1, 3, 11)
+_PROBLEMS = (BufferError, RuntimeError, TypeError, ValueError)
 
 
 def array_of_tensor(tensor: Any) -> Any:
@@ -20,7 +23,10 @@ def array_of_tensor(tensor: Any) -> Any:
     """
     kind = type(tensor)
     name = f"{kind.__module__}.{kind.__qualname__}"
-    device, _ = tensor.__dlpack_device__()
+    try:
+        device, _ = tensor.__dlpack_device__()
+    except _PROBLEMS as error:
+        raise _unreadable(tensor, name, error) from None
     if int(device) not in _READABLE:
         raise ValueError(
             f"is a {name} in the memory of another device; {_remedy(tensor)}"
@@ -33,11 +39,26 @@ def array_of_tensor(tensor: Any) -> Any:
         ) from None
     try:
         return numpy.from_dlpack(tensor)
-    except (BufferError, RuntimeError, TypeError, ValueError) as error:
-        raise ValueError(
-            f"is a {name} that numpy cannot read: {error}; "
-            "convert it first, as with .detach(), .float() or .astype()"
-        ) from None
+    except _PROBLEMS as error:
+        raise _unreadable(tensor, name, error) from None
+
+
+def _unreadable(tensor: Any, name: str, error: Exception) -> ValueError:
+    problem = str(error).rstrip(".")
+    return ValueError(
+        f"is a {name} that numpy cannot read: {problem}; {_conversion(tensor)}"
+    )
+
+
+def _conversion(tensor: Any) -> str:
+    if hasattr(tensor, "to_pylist"):
+        # An array of pyarrow's with nulls, texts, booleans or others.
+        return LIST_OF_ARROW
+    if hasattr(tensor, "detach"):
+        return "convert it first, as with .detach() or .float()"
+    if hasattr(tensor, "astype"):
+        return "convert it first with .astype()"
+    return "convert it to an array of numpy's first"
 
 
 def _remedy(tensor: Any) -> str:

@@ -59,7 +59,7 @@ _LISTS = {
 _SETS = {
     set: set,
     frozenset: frozenset,
-    collections.abc.Set: set,
+    collections.abc.Set: None,
     collections.abc.MutableSet: set,
 }
 _DICTS = {

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from snakepit_bridge.tools.annotations.check import Schema
+from snakepit_bridge.values.no_image import has_digits, shown
 
 __all__ = [
     "BOUNDS",
@@ -106,7 +107,7 @@ class MultipleOf(Constraint):
         return bool(off <= abs(value) * _TOLERANCE)
 
     def keywords(self, schema: Schema) -> Schema:
-        return {"multipleOf": abs(self._divisor)}
+        return {"multipleOf": abs(self._divisor)} if _is_number(self._divisor) else {}
 
 
 class Length(Constraint):
@@ -156,7 +157,7 @@ class Finite(Constraint):
     written = "finite"
 
     def holds(self, value: Any) -> bool:
-        return math.isfinite(value)
+        return isinstance(value, int) or math.isfinite(value)
 
 
 class Zone(Constraint):
@@ -192,9 +193,11 @@ class Predicate(Constraint):
 
 
 def _is_number(value: object) -> bool:
-    # JSON has neither NaN nor infinities.
-    return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
+    # JSON has neither NaN nor infinities, nor integers that Python does not write.
+    if type(value) is float:
+        return math.isfinite(value)
+    return type(value) is int and has_digits(value)
 
 
 def _text(value: object) -> str:
-    return value.isoformat() if isinstance(value, datetime) else f"{value!r:.80}"
+    return value.isoformat() if isinstance(value, datetime) else shown(value)[:80]

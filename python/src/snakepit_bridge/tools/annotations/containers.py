@@ -111,24 +111,28 @@ class TupleCheck(Check):
 
 
 class SetCheck(Check):
-    """`set[X]` and `frozenset[X]`, made from the set that arrives."""
+    """`set[X]` and `frozenset[X]`, made from the set that arrives.
+
+    A set in another one, or in a key, arrives frozen. `kind` is None if both pass.
+    """
 
     samples = (frozenset(),)
 
-    def __init__(self, item: Check, kind: type = set) -> None:
+    def __init__(self, item: Check, kind: type | None = set) -> None:
         self.item = item
         self.parts = (item,)
         self._kind = kind
-        self.expected = f"{kind.__name__}[{item.expected}]"
+        self.expected = f"{(kind or set).__name__}[{item.expected}]"
 
     def check(self, value: Any, path: Path) -> Any:
-        if type(value) is not set:
+        if type(value) is not set and type(value) is not frozenset:
             raise self.mismatch(value, path)
+        kind: Any = self._kind or type(value)
         given = list(value)
         checked = _check_items(given, self.item, path)
         if checked is None:
-            return value if self._kind is set else self._kind(value)
-        made = self._kind(
+            return value if kind is type(value) else kind(value)
+        made = kind(
             _hashed(self.item, before, item, (path, i))
             for i, (before, item) in enumerate(zip(given, checked, strict=True))
         )

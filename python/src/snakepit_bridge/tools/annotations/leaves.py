@@ -8,7 +8,7 @@ from datetime import date, datetime, timezone
 from snakepit_bridge.tools.annotations.check import Check, Mismatch, Schema, type_name
 from snakepit_bridge.tools.annotations.named import SchemaDefinitions
 from snakepit_bridge.values.nd_array import NdArray
-from snakepit_bridge.values.no_image import Path
+from snakepit_bridge.values.no_image import Path, has_digits, shown
 from snakepit_bridge.values.numpy_image import array_parts, imported_numpy
 
 TYPE_CHECKING = False
@@ -24,6 +24,7 @@ __all__ = [
     "MomentCheck",
     "NdArrayCheck",
     "ScalarCheck",
+    "one_of",
     "plain_literal",
 ]
 
@@ -141,17 +142,25 @@ class LiteralCheck(Check):
     def __init__(self, values: tuple[Any, ...]) -> None:
         self.samples = values
         self.values = [plain_literal(value) for value in values]
-        self.expected = "one of " + ", ".join(map(repr, self.values))
+        self.expected = "one of " + ", ".join(map(shown, self.values))
 
     def check(self, value: Any, path: Path) -> Any:
         for sent, allowed in zip(self.values, self.samples or (), strict=True):
             if type(value) is type(sent) and value == sent:
                 return value if sent is allowed else allowed
-        got = repr(value) if isinstance(value, (str, int)) else type_name(value)
+        got = shown(value) if isinstance(value, (str, int)) else type_name(value)
         raise Mismatch(path, self.expected, got[:200])
 
     def schema(self, definitions: SchemaDefinitions) -> Schema:
-        return {"enum": list(self.values)}
+        return one_of(self.values)
+
+
+def one_of(values: list[Any]) -> Schema:
+    """Returns the schema of some values; for integers that cannot be JSON, of all."""
+    written = [each for each in values if type(each) is not int or has_digits(each)]
+    if len(written) == len(values):
+        return {"enum": written}
+    return {"anyOf": [{"enum": written}, {"type": "integer"}]}
 
 
 class _Sized:

@@ -8,6 +8,7 @@ from typing import Any
 
 from snakepit_bridge.tools.annotations.check import Check, Within
 from snakepit_bridge.tools.annotations.decoded import DecodedCheck
+from snakepit_bridge.values.no_image import shown
 from snakepit_bridge.values.numpy_image import imported_numpy
 
 __all__ = ["scalar_check"]
@@ -53,7 +54,8 @@ def _maker(kind: Any) -> Any:
         exact = type(value) in (int, timedelta)
         is_other = made.item() != value if exact else False
         if is_other or (type(value) is float and math.isinf(made) > math.isinf(value)):
-            raise ValueError(f"{value} is outside its range")
+            written = value if isinstance(value, timedelta) else shown(value)
+            raise ValueError(f"{written} is outside its range")
         return made
 
     return make

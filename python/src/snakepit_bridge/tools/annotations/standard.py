@@ -15,11 +15,12 @@ from snakepit_bridge.tools.annotations.check import (
     Unsupported,
     type_name,
 )
+from snakepit_bridge.tools.annotations.leaves import one_of
 from snakepit_bridge.tools.annotations.moment_texts import FORMS, read_time
 from snakepit_bridge.tools.annotations.named import SchemaDefinitions
 from snakepit_bridge.tools.annotations.unions import ConditionUnmet
 from snakepit_bridge.values.durations import read_duration
-from snakepit_bridge.values.no_image import Path, key_place
+from snakepit_bridge.values.no_image import Path, key_place, shown
 
 __all__ = ["EnumCheck", "WrittenCheck", "standard_check"]
 
@@ -60,7 +61,7 @@ class TextCheck(WrittenCheck):
     def __init__(
         self,
         kind: type,
-        read: Callable[[str], Any],
+        read: Callable[[Any], Any],
         form: str,
         schema: Schema,
         *samples: Any,
@@ -87,9 +88,9 @@ class DecimalCheck(TextCheck):
     sent = ("string", "number", "bigint")
 
     def check(self, value: Any, path: Path) -> Any:
-        if type(value) in (int, float):
-            value = str(value)
-        return super().check(value, path)
+        if type(value) is int:
+            return self._read(value)
+        return super().check(str(value) if type(value) is float else value, path)
 
 
 class EnumCheck(WrittenCheck):
@@ -101,7 +102,7 @@ class EnumCheck(WrittenCheck):
 
     def __init__(self, kind: type[enum.Enum]) -> None:
         self.values = [member.value for member in kind]
-        super().__init__(kind, {"enum": self.values}, *kind)
+        super().__init__(kind, one_of(self.values), *kind)
         others = [v for v in self.values if type(v) not in _LITERALS]
         if others:
             raise Unsupported(
@@ -114,7 +115,7 @@ class EnumCheck(WrittenCheck):
         self._finds = getattr(kind._missing_, "__func__", None) is not getattr(
             enum.Enum._missing_, "__func__", None
         )
-        self._texts = ", ".join(map(repr, self.values))
+        self._texts = ", ".join(map(shown, self.values))
 
     def check(self, value: Any, path: Path) -> Any:
         if type(value) in _LITERALS:
@@ -126,7 +127,7 @@ class EnumCheck(WrittenCheck):
                 member = self._found(value)
             if member is not None:
                 return member
-        got = repr(value) if isinstance(value, (str, int)) else type_name(value)
+        got = shown(value) if isinstance(value, (str, int)) else type_name(value)
         expected = f"{self.expected} (one of {self._texts})"
         is_near = type(value) in map(type, self.values)
         raise (ConditionUnmet if is_near else Mismatch)(path, expected, got[:200])
@@ -153,7 +154,7 @@ class FlagCheck(WrittenCheck):
         try:
             return self._kind(value)
         except ValueError:
-            raise Mismatch(path, f"flags of {self.expected}", str(value)) from None
+            raise Mismatch(path, f"flags of {self.expected}", shown(value)) from None
 
 
 class ComplexCheck(WrittenCheck):
