@@ -40,6 +40,11 @@ step(
 	"packages",
 	() => run(process.execPath, ["scripts/check-packages.ts"]) === 0,
 );
+step(
+	"single executables",
+	() =>
+		run(process.execPath, ["bundles/src/main.ts", "single executable"]) === 0,
+);
 step("tests, with all their rounds and coverage", () => {
 	const env = { ...process.env, [THOROUGH]: "1" };
 	return run(process.execPath, ["scripts/test.ts"], { env }) === 0;

@@ -4,10 +4,18 @@ import { root } from "../../scripts/run.ts";
 
 const BLOCK = /^```js bundled\n\/\/ (\S+)\n(.*?)^```$/gms;
 
-/** The configurations that docs/bundlers.md shows, by the names of their files: what is built is what is shown. */
+const PAGES: readonly string[] = [
+	"docs/bundlers.md",
+	"docs/single-executables.md",
+];
+
+/** The configurations that the pages show, by the names of their files: what is built is what is shown. */
 export function configurations(): ReadonlyMap<string, string> {
-	const page = readFileSync(join(root, "docs/bundlers.md"), "utf8");
+	const text = PAGES.map((page) => readFileSync(join(root, page), "utf8"));
 	return new Map(
-		[...page.matchAll(BLOCK)].map(([, name = "", text = ""]) => [name, text]),
+		[...text.join("\n").matchAll(BLOCK)].map(([, name = "", block = ""]) => [
+			name,
+			block,
+		]),
 	);
 }

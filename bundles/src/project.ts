@@ -1,5 +1,7 @@
+import { spawnSync } from "node:child_process";
 import {
 	cpSync,
+	existsSync,
 	mkdirSync,
 	mkdtempSync,
 	readFileSync,
@@ -18,8 +20,14 @@ const HERE = join(root, "bundles");
 /** Not what a program depends on: core's optional dependencies. */
 const NATIVE = /^@snakepit\/native-/;
 
+/** The executable of a runtime, or why there is none here. */
+export type Tool = { readonly path: string } | { readonly problem: string };
+
 /** A user's project outside of the workspace: the packages as they are published, the bundlers, the program. */
 export interface Project {
+	/** Node 26, and Bun. */
+	readonly node26: Tool;
+	readonly bun: Tool;
 	readonly directory: string;
 	/** What its commands and its programs have as environment. */
 	readonly env: NodeJS.ProcessEnv;
@@ -28,29 +36,39 @@ export interface Project {
 	remove(): void;
 }
 
-/** Makes the project: installs the bundlers in the versions of `bundles/package.json`, and the packed packages. */
-export function makeProject(): Project {
+/**
+ * Makes the project: installs the packed packages, and bundlers in the versions of `bundles/package.json`.
+ *
+ * @param bundlers those that are needed.
+ */
+export function makeProject(bundlers: ReadonlySet<string>): Project {
 	const place = mkdtempSync(join(tmpdir(), "sp-b-"));
 	try {
-		return projectIn(place);
+		return projectIn(place, bundlers);
 	} catch (error) {
 		rmSync(place, { recursive: true });
 		throw error;
 	}
 }
 
-function projectIn(place: string): Project {
+function projectIn(place: string, bundlers: ReadonlySet<string>): Project {
 	const directory = join(place, "project");
 	const venv = join(place, "venv");
 	const env = environmentOf(directory, place, venv);
 	cpSync(join(HERE, "program"), directory, { recursive: true });
 	const packed = packPackages(place);
 	const natives = packed.filter(({ name }) => NATIVE.test(name));
-	const manifest = readFileSync(join(HERE, "package.json"), "utf8");
+	const manifest = JSON.parse(readFileSync(join(HERE, "package.json"), "utf8"));
+	const { "@opentelemetry/api": telemetry, ...others } = manifest.dependencies;
+	const needed = Object.entries(others).filter(([name]) => bundlers.has(name));
 	writeFileSync(
 		join(directory, "package.json"),
 		JSON.stringify({
-			...JSON.parse(manifest),
+			...manifest,
+			dependencies: {
+				"@opentelemetry/api": telemetry,
+				...Object.fromEntries(needed),
+			},
 			// As from a registry: npm installs the one that fits this machine, for core.
 			overrides: Object.fromEntries(
 				natives.map(({ name, tarball }) => [name, `file:${tarball}`]),
@@ -71,6 +89,15 @@ function projectIn(place: string): Project {
 	return {
 		directory,
 		env,
+		get node26() {
+			const { node } = manifest.runtimes;
+			return runtime(`node-linux-${process.arch}`, node, "bin/node", place);
+		},
+		get bun() {
+			const { bun } = manifest.runtimes;
+			const processor = process.arch === "arm64" ? "aarch64" : process.arch;
+			return runtime(`@oven/bun-linux-${processor}`, bun, "bin/bun", place);
+		},
 		deploy(built, packages) {
 			deployed += 1;
 			const target = join(place, `deployed-${deployed}`);
@@ -85,6 +112,28 @@ function projectIn(place: string): Project {
 		},
 		remove: () => rmSync(place, { recursive: true }),
 	};
+}
+
+/** Installs the package that holds the executable of a runtime; the package that users name would run a script to choose it. */
+function runtime(
+	name: string,
+	version: string,
+	file: string,
+	place: string,
+): Tool {
+	const prefix = join(place, "runtimes", name);
+	const path = join(prefix, "node_modules", name, file);
+	if (existsSync(path)) return { path };
+	mkdirSync(prefix, { recursive: true });
+	const flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--silent"];
+	const { status } = spawnSync(
+		"npm",
+		["install", ...flags, "--prefix", prefix, `${name}@${version}`],
+		{ stdio: "inherit" },
+	);
+	return status === 0 && existsSync(path)
+		? { path }
+		: { problem: `${name}@${version} cannot be installed` };
 }
 
 /** Without NODE_PATH, by which Node would find the packages of this workspace from anywhere. */

@@ -136,7 +136,9 @@ export const watchdogsKilled: Scene = async (strangers) => {
 	await recycleTogether(
 		strangers,
 		async () => {
-			const all = Array.from({ length: AT_ONCE }, () => startWatchdog());
+			const all = Array.from({ length: AT_ONCE }, () =>
+				startWatchdog(process.execPath),
+			);
 			await Promise.all(all.map(({ ready }) => ready));
 			return all;
 		},

@@ -31,10 +31,21 @@ export {
 export type { Census, CensusHost } from "./os/census.ts";
 export { requireToSpawn } from "./os/free-descriptors.ts";
 export { makeDirectories } from "./os/make-directories.ts";
+export {
+	endIfCopy,
+	NODE_ONLY_VARIABLE,
+	NOT_NODE_STATUS,
+} from "./os/node-only.ts";
 export { isRunDirectory } from "./os/private-directory.ts";
 export { type ProcessCondition, SystemProcessHost } from "./os/process-host.ts";
 export { systemClock } from "./os/system-clock.ts";
 export { systemRandom } from "./os/system-random.ts";
+export {
+	type Execution,
+	ownExecutable,
+	packagePlaces,
+	thisExecution,
+} from "./os/this-program.ts";
 export {
 	generateRunId,
 	isRunId,

@@ -13,6 +13,11 @@ export interface StartErrorCodes {
 	 */
 	readonly NODE_TOO_OLD: "no";
 	/**
+	 * The program was started with `--permission`, Node's permission model, without a permission that pools need.
+	 * @remedy Add the flags that the message names.
+	 */
+	readonly PERMISSION_MISSING: "no";
+	/**
 	 * The directory for sockets is a link, belongs to another user, or can be written by others.
 	 * @remedy Fix its permissions, or set `XDG_RUNTIME_DIR`.
 	 */

@@ -3,17 +3,15 @@ import { existsSync, readFileSync } from "node:fs";
 import nodeModule from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import {
+	type Execution,
+	ownExecutable,
+	packagePlaces,
+	thisExecution,
+} from "@snakepit/core/infrastructure";
 import { VERSION } from "./gen/version.ts";
 
 const NAME = "@snakepit/watchdog";
-
-/** Where this code and its program are. */
-export interface RunningPlace {
-	/** The URL of this module; `undefined` in a bundle that is CommonJS. */
-	readonly module: string | undefined;
-	/** The path of the program; `undefined` if Node has none, as with `--eval`. */
-	readonly program: string | undefined;
-}
 
 /** Why a protection cannot work here, and what would help. */
 export class ProtectionUnavailable extends Error {
@@ -38,43 +36,46 @@ export class ProtectionUnavailable extends Error {
  */
 export function ownFile(
 	file: string,
-	place: RunningPlace = {
-		module: import.meta.url,
-		program: process.argv[1],
-	},
+	/** The URL of this module; `undefined` in a bundle that is CommonJS. */
+	module: string | undefined = import.meta.url,
+	execution: Execution = thisExecution(),
 ): string {
-	const found = packageRoots(place)
+	const places = packagePlaces(module, execution);
+	const found = packageRoots(module, places)
 		.map((root) => join(root, file))
 		.find((path) => existsSync(path));
 	if (found !== undefined) return found;
-	const { program, module } = place;
-	const where = new Set([fileOf(module) ?? program, program].filter(Boolean));
+	const own = ownExecutable(execution);
+	const beside =
+		own === undefined
+			? "where the program runs"
+			: `in ${dirname(own)}, beside the executable that contains the program`;
+	const from = new Set(places.map((place) => fileOf(place) ?? place));
 	throw new ProtectionUnavailable(
-		`This program needs the file ${file} of the package ${NAME} ${VERSION}. A bundle does not contain it, and the package was not found from ${[...where].join(" nor from ") || "here"}.`,
-		`Run npm install ${NAME}@${VERSION} where the program runs. A tool that copies only traced files, such as Next.js with "standalone", must be configured to copy this package and its dependencies.`,
+		`This program needs the file ${file} of the package ${NAME} ${VERSION}. A bundle does not contain it, and the package was not found from ${[...from].join(" nor from ") || "here"}.`,
+		`Run npm install ${NAME}@${VERSION} ${beside}. A tool that copies only traced files, such as Next.js with "standalone", must be configured to copy this package and its dependencies.`,
 	);
 }
 
 /** The directories of this package, in exactly this version. */
-function packageRoots({ module, program }: RunningPlace): readonly string[] {
+function packageRoots(
+	module: string | undefined,
+	places: readonly string[],
+): readonly string[] {
 	const own = fileOf(module);
-	const installed = [own, program].flatMap((from) =>
-		from === undefined ? [] : installedFrom(from),
-	);
 	// This module is in `src` or `dist` of the package.
 	const around = own === undefined ? [] : [join(dirname(own), "..")];
-	return [...around, ...installed].filter(isThisPackage);
+	return [...around, ...places.flatMap(installedFrom)].filter(isThisPackage);
 }
 
 function fileOf(module: string | undefined): string | undefined {
 	return module?.startsWith("file:") ? fileURLToPath(module) : undefined;
 }
 
-function installedFrom(file: string): readonly string[] {
+function installedFrom(place: string): readonly string[] {
 	try {
-		return [
-			dirname(nodeModule.createRequire(file).resolve(`${NAME}/package.json`)),
-		];
+		const { resolve } = nodeModule.createRequire(place);
+		return [dirname(resolve(`${NAME}/package.json`))];
 	} catch {
 		return []; // Not installed there.
 	}

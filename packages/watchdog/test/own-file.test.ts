@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { type Execution, thisExecution } from "@snakepit/core/infrastructure";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { removePlace } from "../../../scripts/remove-place.ts";
 import { VERSION } from "../src/gen/version.ts";
@@ -23,6 +24,12 @@ function place(files: Readonly<Record<string, string>>) {
 	return { path, url: (name: string) => pathToFileURL(path(name)).href };
 }
 
+/** Node, that runs a program from its file. */
+const runs = (main: string | undefined): Execution => ({
+	...thisExecution(),
+	main,
+});
+
 const manifest = (name: string, version: string) =>
 	JSON.stringify({
 		name,
@@ -38,7 +45,7 @@ describe("a file of the package is found", () => {
 			[`${INSTALLED}/${FILE}`]: "",
 		});
 		const module = url(`${INSTALLED}/dist/own-file.js`);
-		expect(ownFile(FILE, { module, program: undefined })).toBe(
+		expect(ownFile(FILE, module, runs(undefined))).toBe(
 			path(`${INSTALLED}/${FILE}`),
 		);
 	});
@@ -54,12 +61,9 @@ describe("a file of the package is found", () => {
 		});
 		const main = "app/dist/main.js";
 		expect(
-			ownFile(
-				FILE,
-				isModule
-					? { module: url(main), program: undefined }
-					: { module: undefined, program: path(main) },
-			),
+			isModule
+				? ownFile(FILE, url(main), runs(undefined))
+				: ownFile(FILE, "", runs(path(main))),
 		).toBe(path(`${INSTALLED}/${FILE}`));
 	});
 });
@@ -88,7 +92,7 @@ describe("what is not this package is not started", () => {
 		});
 		const module = url("app/dist/main.js");
 		const program = path("app/dist/main.js");
-		expect(() => ownFile(FILE, { module, program })).toThrow(
+		expect(() => ownFile(FILE, module, runs(program))).toThrow(
 			expect.objectContaining({
 				name: "ProtectionUnavailable",
 				reason: expect.stringContaining(
@@ -97,15 +101,42 @@ describe("what is not this package is not started", () => {
 				remedy: expect.stringContaining("npm install @snakepit/watchdog@"),
 			}),
 		);
-		expect(() => ownFile(FILE, { module, program })).toThrow(path("app"));
+		expect(() => ownFile(FILE, module, runs(program))).toThrow(path("app"));
 	});
 });
 
 test("a program that has neither URL nor path gets the same error", () => {
-	expect(() =>
-		ownFile(FILE, { module: undefined, program: undefined }),
-	).toThrow("was not found from here. Run npm install @snakepit/watchdog@");
-	expect(() => ownFile(FILE, { module: "node:x", program: "-" })).toThrow(
-		"was not found from -.",
+	expect(() => ownFile(FILE, "", runs(undefined))).toThrow(
+		"was not found from here. Run npm install @snakepit/watchdog@",
 	);
+	expect(() => ownFile(FILE, "node:x", runs("-"))).toThrow(
+		"was not found from here. Run npm install @snakepit/watchdog@",
+	);
+});
+
+describe("an executable that contains the program", () => {
+	const installed = {
+		[`bin/${INSTALLED}/package.json`]: ours,
+		[`bin/${INSTALLED}/${FILE}`]: "",
+	};
+
+	test.each(["./app", "app", "/elsewhere/app"])(
+		"started as %s, it finds the package beside itself",
+		(main) => {
+			const { path } = place(installed);
+			const executable = { ...runs(main), isSea: true };
+			expect(
+				ownFile(FILE, "", { ...executable, execPath: path("bin/app") }),
+			).toBe(path(`bin/${INSTALLED}/${FILE}`));
+		},
+	);
+
+	test("does not look in the directory from which it was started, and says where the package belongs", () => {
+		const { path } = place({ ...installed, "other/app": "" });
+		const execPath = path("other/app");
+		const executable = { ...runs(path("bin/app")), isCompiled: true };
+		expect(() => ownFile(FILE, "", { ...executable, execPath })).toThrow(
+			`was not found from ${execPath}. Run npm install @snakepit/watchdog@${VERSION} in ${path("other")}, beside the executable`,
+		);
+	});
 });

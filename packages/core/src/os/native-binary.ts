@@ -1,6 +1,7 @@
 import { accessSync, constants } from "node:fs";
 // Not `createRequire` by name: webpack would resolve what it is given when it builds.
 import nodeModule from "node:module";
+import { packagePlaces } from "./this-program.ts";
 
 const PACKAGES: Readonly<Record<string, string>> = {
 	"linux-arm64": "@snakepit/native-linux-arm64",
@@ -12,7 +13,7 @@ export interface NativePlace {
 	readonly platform: string;
 	readonly architecture: string;
 	/** Files and URLs of modules whose `node_modules` are searched, in this order. */
-	readonly from: readonly (string | undefined)[];
+	readonly from: readonly string[];
 }
 
 /**
@@ -22,14 +23,12 @@ export interface NativePlace {
 export function nativeBinary({
 	platform = process.platform,
 	architecture = process.arch,
-	// A bundle that is CommonJS has no URL; its program may have the package installed.
-	from = [import.meta.url, process.argv[1]],
+	from = packagePlaces(import.meta.url),
 }: Partial<NativePlace> = {}): string | undefined {
 	const name = PACKAGES[`${platform}-${architecture}`];
 	if (name === undefined) return undefined;
 	for (const module of from) {
 		try {
-			if (module === undefined) continue;
 			const path = nodeModule
 				.createRequire(module)
 				.resolve(`${name}/bin/snakepit-native`);

@@ -1,7 +1,11 @@
 import { lstatSync } from "node:fs";
+// Not `createRequire` by name: webpack would resolve what it is given when it builds.
+import nodeModule from "node:module";
+import { dirname, join } from "node:path";
 import type BetterSqlite3 from "better-sqlite3";
 import { RegistryError, StartError } from "../errors.ts";
 import { loadLate } from "../os/load-late.ts";
+import { ownExecutable, thisExecution } from "../os/this-program.ts";
 import type { Ledger } from "./ledger.ts";
 import { sqliteUnusable } from "./sqlite-unusable.ts";
 
@@ -50,8 +54,28 @@ export interface SqliteModules {
 
 const installed: SqliteModules = {
 	nodeVersion: process.versions.node,
-	load: async () => (await import("better-sqlite3")).default,
+	load: loadInstalled,
 };
+
+async function loadInstalled(): Promise<typeof BetterSqlite3> {
+	const execution = thisExecution();
+	const own = ownExecutable(execution);
+	// In a single executable application of Node, an import is looked for from the working directory, or nowhere.
+	if (own !== undefined && execution.isSea) return loadBeside(own);
+	try {
+		return (await import("better-sqlite3")).default;
+	} catch (error) {
+		if (own === undefined) throw error;
+		return loadBeside(own);
+	}
+}
+
+/** Loads the package that is installed beside an executable. By its path: an executable of Bun reads no package.json by itself. */
+export function loadBeside(executable: string): typeof BetterSqlite3 {
+	const require = nodeModule.createRequire(executable);
+	const manifest = require.resolve("better-sqlite3/package.json");
+	return require(join(dirname(manifest), require(manifest).main));
+}
 
 /**
  * Loads SQLite and Drizzle, after looking whether this Node can. Nothing else

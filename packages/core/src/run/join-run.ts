@@ -3,7 +3,12 @@ import type { SnakepitEvent } from "../events.ts";
 import { openStateDirectory } from "../os/state-directory.ts";
 import { systemClock } from "../os/system-clock.ts";
 import { systemRandom } from "../os/system-random.ts";
-import { assertPlatform, thisMachine } from "../os/this-machine.ts";
+import {
+	assertPermitted,
+	assertPlatform,
+	type PermissionModel,
+	thisMachine,
+} from "../os/this-machine.ts";
 import { EventHub } from "../pool/event-hub.ts";
 import type { Pool } from "../pool/pool-interface.ts";
 import { loadSqlite } from "../registry/sqlite.ts";
@@ -59,6 +64,10 @@ async function join(
 	early?: readonly SnakepitEvent[],
 ): Promise<OpenedRun> {
 	assertPlatform(process.platform);
+	// Its type says that it is always there.
+	const permission: PermissionModel | undefined = process.permission;
+	if (permission !== undefined)
+		assertPermitted(permission, process.allowedNodeEnvironmentFlags);
 	const sqlite = await loadSqlite();
 	const host = thisMachine();
 	const state = openStateDirectory(given.dataDir, host.self.machineId);

@@ -2,6 +2,7 @@ import { OptionsError } from "../errors.ts";
 import { checkOptions, show } from "../option-check.ts";
 import type { PoolOptions } from "../options.ts";
 import { loadLate } from "../os/load-late.ts";
+import { endIfCopy } from "../os/node-only.ts";
 import type { Pool } from "../pool/pool-interface.ts";
 import type { ToolMap, UntypedTools } from "../pool/tools.ts";
 import { POOL_CHECKS } from "../resolve-options.ts";
@@ -13,6 +14,8 @@ import {
 	type RunOptions,
 	resolveRunOptions,
 } from "./run-options.ts";
+
+endIfCopy();
 
 // The code of runs and pools is loaded by the first call: a program that only imports the package, for an error class or
 // for later, does not pay for it. Options are copied before: the caller may change what it gave.

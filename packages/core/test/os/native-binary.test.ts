@@ -86,7 +86,7 @@ test("there is no binary for another system, and none that is missing or not exe
 
 	const program = join(directory, "program.js");
 	const place = { platform: "linux", architecture: "x64", from: [program] };
-	expect(nativeBinary({ ...place, from: [undefined] })).toBeUndefined();
+	expect(nativeBinary({ ...place, from: [] })).toBeUndefined();
 	expect(nativeBinary(place)).toBeUndefined();
 	const bin = join(directory, "node_modules/@snakepit/native-linux-x64/bin");
 	mkdirSync(bin, { recursive: true });
@@ -95,8 +95,8 @@ test("there is no binary for another system, and none that is missing or not exe
 	expect(nativeBinary(place)).toBeUndefined();
 	chmodSync(file, 0o755);
 	expect(nativeBinary(place)).toBe(file);
-	// A bundle's own place is unknown; its program's is not.
-	expect(nativeBinary({ ...place, from: [undefined, program] })).toBe(file);
+	const elsewhere = "file:///nowhere/module.js";
+	expect(nativeBinary({ ...place, from: [elsewhere, program] })).toBe(file);
 });
 
 test("it is looked for once, and what was found is found again", ({

@@ -35,7 +35,7 @@ test.each([
 	["invalid ELF header", AGAIN],
 ])("%j has its own remedy", (message, remedy) => {
 	const cause = new Error(message);
-	const error = sqliteUnusable(cause);
+	const error = sqliteUnusable(cause, undefined);
 	expect(error).toMatchObject({
 		code: "REGISTRY_UNSUPPORTED",
 		ran: "no",
@@ -47,6 +47,13 @@ test.each([
 	]);
 	expect(error.message).toContain(message.split("\n")[0]);
 	expect(error.message).not.toContain("\n");
+});
+
+test("beside an executable that contains the program, the place where the package belongs is named", () => {
+	const cause = new Error("Cannot find module 'better-sqlite3/package.json'");
+	expect(sqliteUnusable(cause, "/opt/app/app").message).toContain(
+		"/opt/app/app contains the program, but not that module. Copy the package to /opt/app/node_modules/better-sqlite3.",
+	);
 });
 
 test("what is thrown need not be an error", () => {

@@ -5,6 +5,7 @@ import { build } from "esbuild";
 import { expect, test } from "vitest";
 import {
 	isAtLeast,
+	loadBeside,
 	loadSqlite,
 	type SqliteModules,
 } from "../../src/registry/sqlite.ts";
@@ -55,6 +56,14 @@ test("a SQLite that may corrupt a ledger is refused, a current one is not", asyn
 	await loadSqlite(bringing("3.51.3"));
 	await loadSqlite(bringing("4.0.0"));
 	await loadSqlite();
+});
+
+test("beside an executable that contains the program, the native module is loaded from there and from nowhere else", () => {
+	const core = join(import.meta.dirname, "../..");
+	expect(loadBeside(join(core, "app"))).toBe(Database);
+	expect(() => loadBeside("/nowhere/app")).toThrow(
+		"Cannot find module 'better-sqlite3/package.json'",
+	);
 });
 
 test("a native module that does not load here is a clear error", async () => {

@@ -3,6 +3,7 @@ import {
 	type Complete,
 	checkOptions,
 	milliseconds,
+	nonEmptyText,
 	oneOf,
 	optional,
 } from "@snakepit/core/options";
@@ -16,17 +17,23 @@ export interface WatchdogOptions {
 	 * @default 1 000 ms
 	 */
 	readonly checkIntervalMs?: number | undefined;
+	/**
+	 * The executable of a Node that runs the watchdog. By default, the one that runs this program; if another runtime runs
+	 * it, or if it is a single executable application, the first `node` in `PATH` that is Node 22 or newer.
+	 */
+	readonly node?: string | undefined;
 	/** What happens when the watchdog cannot be started: `"start"`, the run opens without one, with the event `protection.unavailable`; `"refuse"`, `openRun` and `createPool` throw `PROTECTION_UNAVAILABLE`. @default "start" */
 	readonly whenUnavailable?: "start" | "refuse" | undefined;
 }
 
-export type ResolvedWatchdogOptions = Complete<WatchdogOptions>;
+export type ResolvedWatchdogOptions = Complete<Omit<WatchdogOptions, "node">> &
+	Pick<WatchdogOptions, "node">;
 
 /** The defaults, and why. */
 export const WATCHDOG_DEFAULTS: Readonly<
 	Record<
 		keyof WatchdogOptions,
-		{ readonly value: number | string; readonly reason: string }
+		{ readonly value: number | string | undefined; readonly reason: string }
 	>
 > = {
 	graceMs: {
@@ -38,6 +45,10 @@ export const WATCHDOG_DEFAULTS: Readonly<
 		value: 1000,
 		reason: "one read of one small file a second costs nothing",
 	},
+	node: {
+		value: undefined,
+		reason: "a program that Node runs has one",
+	},
 	whenUnavailable: {
 		value: "start",
 		reason: "a missing protection should not keep a program from working",
@@ -47,6 +58,7 @@ export const WATCHDOG_DEFAULTS: Readonly<
 export const WATCHDOG_CHECKS: Readonly<Record<keyof WatchdogOptions, Check>> = {
 	graceMs: optional(milliseconds(0)),
 	checkIntervalMs: optional(milliseconds(10)),
+	node: optional(nonEmptyText),
 	whenUnavailable: optional(oneOf("start", "refuse")),
 };
 
@@ -59,6 +71,7 @@ export function resolveWatchdogOptions(
 	return {
 		graceMs: given.graceMs ?? (graceMs.value as number),
 		checkIntervalMs: given.checkIntervalMs ?? (checkIntervalMs.value as number),
+		node: given.node,
 		whenUnavailable:
 			given.whenUnavailable ?? (whenUnavailable.value as "start" | "refuse"),
 	};

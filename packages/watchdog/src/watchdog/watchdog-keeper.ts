@@ -17,6 +17,10 @@ import type { StartWatchdog, WatchdogProcess } from "./watchdog-process.ts";
 interface Protected {
 	readonly context: ProtectionContext;
 	readonly options: ResolvedWatchdogOptions;
+	/** The executable of Node. */
+	readonly node: string;
+	/** Whether a watchdog has listened for it: until then, a failing start is the answer to its request, and not repeated. */
+	isEngaged: boolean;
 	/** How many watchdogs it has had. */
 	starts: number;
 	/** The watchdog whose start was reported and whose end was not. */
@@ -39,6 +43,8 @@ type State =
 	| { readonly kind: "waiting"; readonly timer: Timer };
 
 const NAME = "watchdog";
+/** A watchdog listens within a second; on a machine without a free processor, it may take much longer. */
+const READY_LIMIT_MS = 60_000;
 /** A watchdog that has read the end of the pipe ends within milliseconds. */
 const FAREWELL_MS = 5_000;
 
@@ -75,14 +81,19 @@ export class WatchdogKeeper {
 	/**
 	 * Protects a run; resolves when its watchdog listens.
 	 *
+	 * @param node the executable of Node.
 	 * @throws Error with the reason why there is no watchdog; nothing is left behind then.
 	 */
 	async protect(
 		context: ProtectionContext,
 		options: ResolvedWatchdogOptions,
+		node: string,
 	): Promise<Engagement> {
 		const { runId } = context;
-		const run: Protected = { context, options, starts: 0, reported: undefined };
+		const run: Protected = {
+			...{ context, options, node },
+			...{ isEngaged: false, starts: 0, reported: undefined },
+		};
 		this.#runs.set(runId, run);
 		const release = context.host.keepAlive();
 		try {
@@ -90,13 +101,14 @@ export class WatchdogKeeper {
 			const running =
 				this.#state.kind === "running"
 					? this.#state
-					: this.#begin(context.clock);
+					: this.#begin(context.clock, node);
 			const readyMs = await running.readyMs;
+			run.isEngaged = true;
 			this.#reportStarted(run, running.process, readyMs);
 		} catch (error) {
 			await this.#release(run);
 			// The others waited for this start.
-			if (this.#state.kind === "idle" && this.#runs.size > 0)
+			if (this.#state.kind === "idle" && this.#oldest !== undefined)
 				this.#again(context.clock, (error as Error).message);
 			throw error;
 		} finally {
@@ -111,12 +123,27 @@ export class WatchdogKeeper {
 	}
 
 	/** @throws Error if the system cannot start it. */
-	#begin(clock: Clock): Running {
+	#begin(clock: Clock, node: string): Running {
 		if (this.#state.kind === "waiting") this.#state.timer.cancel();
 		this.#state = { kind: "idle" };
 		const startedAt = clock.now();
-		const process = this.#start();
-		const readyMs = process.ready.then(() => clock.now() - startedAt);
+		const process = this.#start(node);
+		let isLate = false;
+		const limit = clock.after(READY_LIMIT_MS, () => {
+			isLate = true;
+			process.kill();
+		});
+		const readyMs = process.ready
+			.finally(() => limit.cancel())
+			.then(
+				() => clock.now() - startedAt,
+				(error: unknown) => {
+					if (!isLate) throw error;
+					throw new Error(
+						`${node} did not start the watchdog within ${READY_LIMIT_MS / 1000} s.`,
+					);
+				},
+			);
 		readyMs.catch(() => {}); // `exited` reports its end.
 		const running: Running = { kind: "running", process, startedAt, readyMs };
 		this.#state = running;
@@ -202,9 +229,8 @@ export class WatchdogKeeper {
 			return;
 		const { startedAt } = this.#state;
 		this.#state = { kind: "idle" };
-		const [first] = this.#runs.values();
-		if (first === undefined) return;
-		const { clock } = first.context;
+		const clock = this.#oldest?.context.clock;
+		if (clock === undefined) return;
 		if (clock.now() - startedAt >= STABLE_MS) this.#deaths = 0;
 		for (const run of this.#runs.values()) this.#reportEnded(run, exit, "lost");
 		const how =
@@ -232,9 +258,16 @@ export class WatchdogKeeper {
 		this.#state = { kind: "waiting", timer: clock.after(delayMs, restart) };
 	}
 
+	/** Of the runs that have had a watchdog: its Node runs the next one. */
+	get #oldest(): Protected | undefined {
+		return [...this.#runs.values()].find(({ isEngaged }) => isEngaged);
+	}
+
 	#restart(clock: Clock): void {
+		const node = this.#oldest?.node;
+		if (node === undefined) return;
 		try {
-			const { process, readyMs } = this.#begin(clock);
+			const { process, readyMs } = this.#begin(clock, node);
 			void readyMs
 				.then((durationMs) => {
 					for (const run of this.#runs.values())

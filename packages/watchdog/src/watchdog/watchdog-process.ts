@@ -3,11 +3,13 @@ import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
 import type { Socket } from "node:net";
 import type { ProcessExit } from "@snakepit/core/infrastructure";
 import {
+	NODE_ONLY_VARIABLE,
+	NOT_NODE_STATUS,
 	type ProcessIdentity,
 	requireToSpawn,
 	SystemProcessHost,
 } from "@snakepit/core/infrastructure";
-import { ownFile } from "../own-file.ts";
+import { ownFile, ProtectionUnavailable } from "../own-file.ts";
 import { READY } from "./message.ts";
 
 /** A watchdog process, as its host sees it. */
@@ -25,7 +27,8 @@ export interface WatchdogProcess {
 	kill(): void;
 }
 
-export type StartWatchdog = () => WatchdogProcess;
+/** @param node the executable that runs it. */
+export type StartWatchdog = (node: string) => WatchdogProcess;
 
 /** It does very little: V8 needs no thread pool, and the young generation need not grow. */
 const FLAGS: readonly string[] = [
@@ -50,17 +53,19 @@ const CLOSE_ON_EXEC = 0o2000000;
  *
  * @throws Error when its file is not there, or the system cannot start it.
  */
-export function startWatchdog(): WatchdogProcess {
-	const command = [...FLAGS, ...program(), "--host", String(process.pid)];
+export function startWatchdog(node: string): WatchdogProcess {
+	const { file, flags } = program();
+	const command = [...FLAGS, ...flags, file, "--host", String(process.pid)];
 	const nothing = openSync("/dev/null", "r+");
 	let child: ChildProcess;
 	try {
 		requireToSpawn(1);
-		child = spawn(process.execPath, command, {
+		child = spawn(node, command, {
 			detached: true,
 			shell: false,
 			cwd: "/",
-			env: reducedEnvironment(process.env),
+			// That `node` is Node is known; if it is this program all the same, it ends instead of starting another one.
+			env: { ...reducedEnvironment(process.env), [NODE_ONLY_VARIABLE]: file },
 			stdio: descriptors(inherited(), nothing),
 		});
 	} finally {
@@ -68,7 +73,7 @@ export function startWatchdog(): WatchdogProcess {
 	}
 	child.on("error", () => {}); // `ready` reports it.
 	try {
-		return new StartedWatchdog(child);
+		return new StartedWatchdog(child, node);
 	} catch (error) {
 		child.stdio[3]?.destroy(); // It ends with its pipe.
 		child.unref();
@@ -77,11 +82,17 @@ export function startWatchdog(): WatchdogProcess {
 }
 
 /** Its file, and what Node needs to run it. */
-function program(): readonly string[] {
+function program(): {
+	readonly file: string;
+	readonly flags: readonly string[];
+} {
 	// A checkout runs its sources, even after a build.
 	return import.meta.url?.endsWith(".ts")
-		? ["--conditions=snakepit-source", ownFile("src/watchdog/program.ts")]
-		: [ownFile("dist/watchdog/program.js")];
+		? {
+				file: ownFile("src/watchdog/program.ts"),
+				flags: ["--conditions=snakepit-source"],
+			}
+		: { file: ownFile("dist/watchdog/program.js"), flags: [] };
 }
 
 class StartedWatchdog implements WatchdogProcess {
@@ -93,7 +104,7 @@ class StartedWatchdog implements WatchdogProcess {
 	readonly #identity: ProcessIdentity | undefined;
 	readonly #pipe: Socket;
 
-	constructor(child: ChildProcess) {
+	constructor(child: ChildProcess, node: string) {
 		this.#pipe = child.stdio[3] as Socket;
 		this.pid = child.pid ?? 0;
 		const seen = this.#machine.observe(this.pid);
@@ -103,8 +114,13 @@ class StartedWatchdog implements WatchdogProcess {
 		this.exited = exitOf(child);
 		this.ready = Promise.race([
 			readyOf(this.#pipe),
-			failureOf(child),
+			failureOf(child, node),
 			this.exited.then((exit) => {
+				if (exit.kind === "code" && exit.code === NOT_NODE_STATUS)
+					throw new ProtectionUnavailable(
+						`${node} is not Node, but a copy of this program.`,
+						'Name a Node that runs the watchdog: watchdog({ node: "/path/to/node" }).',
+					);
 				throw new Error(`The watchdog process ended at once, ${shown(exit)}.`);
 			}),
 		]);
@@ -140,10 +156,10 @@ function readyOf(pipe: Socket): Promise<void> {
 	});
 }
 
-function failureOf(child: ChildProcess): Promise<never> {
+function failureOf(child: ChildProcess, node: string): Promise<never> {
 	return new Promise((_, reject) => {
 		child.once("error", (error) => {
-			const message = `${process.execPath} cannot be started: ${error.message}.`;
+			const message = `${node} cannot be started: ${error.message}.`;
 			reject(new Error(message, { cause: error }));
 		});
 	});

@@ -1,12 +1,28 @@
+import { endIfCopy } from "@snakepit/core/infrastructure";
 import type {
 	LayerReport,
 	Protection,
 	ProtectionContext,
 } from "@snakepit/core/protection";
 import { ProtectionUnavailable } from "../own-file.ts";
+import { findNode, thisPlace } from "./node-executable.ts";
 import { resolveWatchdogOptions, type WatchdogOptions } from "./options.ts";
 import { WatchdogKeeper } from "./watchdog-keeper.ts";
 import { startWatchdog } from "./watchdog-process.ts";
+
+endIfCopy();
+
+/** By what the option `node` says: who is asked once for a proof is not asked again. */
+const found = new Map<string | undefined, Promise<string>>();
+
+function provenNode(named: string | undefined): Promise<string> {
+	const known = found.get(named);
+	if (known !== undefined) return known;
+	const node = findNode(thisPlace(named));
+	found.set(named, node);
+	node.catch(() => found.delete(named)); // It may be installed later.
+	return node;
+}
 
 /** One for this process, or for each of its threads: a pipe belongs to a thread. */
 const keeper = new WatchdogKeeper(startWatchdog);
@@ -27,17 +43,18 @@ export function watchdog(options: WatchdogOptions = {}): Protection {
 		name: "watchdog",
 		whenUnavailable: resolved.whenUnavailable,
 		settings: { ...resolved },
-		inspect,
-		engage: (context: ProtectionContext) => keeper.protect(context, resolved),
+		inspect: () => inspect(resolved.node),
+		engage: async (context: ProtectionContext) =>
+			keeper.protect(context, resolved, await provenNode(resolved.node)),
 	};
 }
 
 /** Starts one, and ends it again. */
-async function inspect(): Promise<LayerReport> {
+async function inspect(named: string | undefined): Promise<LayerReport> {
 	// A watchdog never keeps the program running.
 	const holdOpen = setInterval(() => {}, 2 ** 30);
 	try {
-		const started = startWatchdog();
+		const started = startWatchdog(await provenNode(named));
 		try {
 			await started.ready;
 		} finally {
@@ -58,7 +75,7 @@ async function inspect(): Promise<LayerReport> {
 			detail: missing ? error.reason : (error as Error).message,
 			remedy: missing
 				? error.remedy
-				: `${process.execPath} must be a Node that can start a program of the installed package @snakepit/watchdog.`,
+				: `Node must be able to start a program of the installed package @snakepit/watchdog.`,
 		};
 	} finally {
 		clearInterval(holdOpen);

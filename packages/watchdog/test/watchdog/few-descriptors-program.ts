@@ -28,7 +28,7 @@ clearInterval(open);
 
 async function attempt(): Promise<string | undefined> {
 	try {
-		const watchdog = startWatchdog();
+		const watchdog = startWatchdog(process.execPath);
 		await watchdog.ready;
 		watchdog.end();
 		await watchdog.exited;

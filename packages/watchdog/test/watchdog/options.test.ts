@@ -17,6 +17,7 @@ test("an option that is wrong or misspelt is named", () => {
 	expect(() => watchdog({ graceMS: 1 } as object)).toThrow(
 		/Did you mean "graceMs"/,
 	);
+	expect(() => watchdog({ node: "" })).toThrow(/"node"/);
 	expect(watchdog().whenUnavailable).toBe("start");
 	expect(watchdog({ whenUnavailable: "refuse" }).whenUnavailable).toBe(
 		"refuse",
@@ -27,6 +28,7 @@ test("an option that is undefined is one that is left out", () => {
 	const watchdogOptions: LeftOut<WatchdogOptions> = {
 		graceMs: undefined,
 		checkIntervalMs: undefined,
+		node: undefined,
 		whenUnavailable: undefined,
 	};
 	expect(resolveWatchdogOptions(watchdogOptions)).toEqual(

@@ -7,6 +7,7 @@ import { WatchdogKeeper } from "../../src/watchdog/watchdog-keeper.ts";
 import type { WatchdogProcess } from "../../src/watchdog/watchdog-process.ts";
 
 const OPTIONS = resolveWatchdogOptions({});
+const NODE = "/usr/bin/node";
 
 /** A watchdog that does what the test says. */
 class FakeWatchdog implements WatchdogProcess {
@@ -78,10 +79,12 @@ test("a watchdog that the system cannot start is a rejection, and another attemp
 		watchdog.listens();
 		return watchdog;
 	});
-	await expect(keeper.protect(context, OPTIONS)).rejects.toThrow("EAGAIN");
+	await expect(keeper.protect(context, OPTIONS, NODE)).rejects.toThrow(
+		"EAGAIN",
+	);
 	expect(types()).toEqual([]);
 	isBroken = false;
-	const engagement = await keeper.protect(context, OPTIONS);
+	const engagement = await keeper.protect(context, OPTIONS, NODE);
 	await engagement.release();
 	await engagement.release();
 	expect(types()).toEqual(["protection.started", "protection.ended"]);
@@ -96,13 +99,11 @@ test("one that ends before it listens is not started again for that request", as
 		watchdog.dies({ kind: "code", code: 1 });
 		return watchdog;
 	});
-	await expect(keeper.protect(context, OPTIONS)).rejects.toThrow(
+	await expect(keeper.protect(context, OPTIONS, NODE)).rejects.toThrow(
 		"ended at once",
 	);
-	await virtual.clock.advance(60_000);
-	const attempts = started.length;
-	await virtual.clock.advance(60_000);
-	expect(started.length).toBe(attempts);
+	await virtual.clock.advance(120_000);
+	expect(started.length).toBe(1);
 	expect(types()).toEqual([]);
 });
 
@@ -110,7 +111,7 @@ test("one that ignores the farewell is killed, and blocks nothing for ever", asy
 	const watchdog = new FakeWatchdog(false);
 	watchdog.listens();
 	const keeper = new WatchdogKeeper(() => watchdog);
-	const engagement = await keeper.protect(context, OPTIONS);
+	const engagement = await keeper.protect(context, OPTIONS, NODE);
 	const released = engagement.release();
 	await virtual.clock.advance(4_999);
 	expect(watchdog.sent).toEqual(["run", "farewell", "end"]);
@@ -132,7 +133,7 @@ test("released while it waits to be started again, it is not started again", asy
 		watchdog.listens();
 		return watchdog;
 	});
-	const engagement = await keeper.protect(context, OPTIONS);
+	const engagement = await keeper.protect(context, OPTIONS, NODE);
 	for (let death = 1; death <= 2; death++) {
 		started.at(-1)?.dies({ kind: "signal", signal: "SIGKILL" });
 		await virtual.clock.advance(0);
@@ -160,18 +161,37 @@ test("a run that is opened while the watchdog of another waits to be started aga
 		watchdog.listens();
 		return watchdog;
 	});
-	const engagement = await keeper.protect(context, OPTIONS);
+	const engagement = await keeper.protect(context, OPTIONS, NODE);
 	for (let death = 1; death <= 2; death++) {
 		started.at(-1)?.dies({ kind: "signal", signal: "SIGKILL" });
 		await virtual.clock.advance(0);
 	}
 	isBroken = true;
 	const other = { ...context, runId: "0000002" as typeof context.runId };
-	await expect(keeper.protect(other, OPTIONS)).rejects.toThrow("EAGAIN");
+	await expect(keeper.protect(other, OPTIONS, NODE)).rejects.toThrow("EAGAIN");
 	isBroken = false;
 	await virtual.clock.advance(60_000);
 	expect(started.length).toBe(3);
 	expect(started.at(-1)?.sent).toEqual(["run"]);
 	await engagement.release();
 	expect(types().at(-1)).toBe("protection.ended");
+});
+
+test("one that never listens, whatever it is instead, is killed, and its run opens without it", async () => {
+	const watchdog = new FakeWatchdog(false);
+	const nodes: string[] = [];
+	const keeper = new WatchdogKeeper((node) => {
+		nodes.push(node);
+		return watchdog;
+	});
+	const refused = expect(
+		keeper.protect(context, OPTIONS, NODE),
+	).rejects.toThrow("/usr/bin/node did not start the watchdog within 60 s.");
+	await virtual.clock.advance(59_999);
+	expect(watchdog.sent).toEqual(["run"]);
+	await virtual.clock.advance(1);
+	await refused;
+	await virtual.clock.advance(600_000);
+	expect(nodes).toEqual([NODE]);
+	expect(types()).toEqual([]);
 });

@@ -1,0 +1,138 @@
+import {
+	chmodSync,
+	existsSync,
+	mkdirSync,
+	mkdtempSync,
+	readFileSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join, relative } from "node:path";
+import { type Execution, thisExecution } from "@snakepit/core/infrastructure";
+import { expect, onTestFinished, test } from "vitest";
+import { removePlace } from "../../../../scripts/remove-place.ts";
+import { findNode } from "../../src/watchdog/node-executable.ts";
+import { startWatchdog } from "../../src/watchdog/watchdog-process.ts";
+
+/** A program that starts itself again if that is what its executable does. */
+const COPY = join(import.meta.dirname, "copied-program.ts");
+const LIMIT_MS = 60_000;
+
+function temporaryPlace(): string {
+	const place = mkdtempSync(join(tmpdir(), "node-executable-"));
+	onTestFinished(() => removePlace(place));
+	return place;
+}
+
+/** A directory with an executable `node`, which is a script. */
+function scriptIn(place: string, name: string, lines: string): string {
+	const directory = join(place, name);
+	mkdirSync(directory);
+	writeFileSync(join(directory, "node"), `#!/bin/sh\n${lines}\n`);
+	chmodSync(join(directory, "node"), 0o755);
+	return directory;
+}
+
+const says = (versions: object): string =>
+	`echo '${JSON.stringify({ execPath: "/nowhere/node", versions })}'`;
+
+/** The executable is the program itself, and no Node. */
+function itself(place: string): Execution {
+	const execPath = join(place, "node");
+	writeFileSync(execPath, "#!/bin/sh\nexit 1\n", { mode: 0o755 });
+	return { ...thisExecution(), isSea: true, execPath };
+}
+
+/** As a single executable application does: whatever its arguments are, it runs the program. */
+function copyOfAProgram(place: string): string {
+	const started = join(place, "started");
+	const run = `exec '${process.execPath}' --conditions=snakepit-source '${COPY}' '${join(place, "went-on")}'`;
+	return scriptIn(place, "copy", `echo >> '${started}'\n${run}`);
+}
+
+test("a program that Node runs from a file needs no other Node, and none is asked", async () => {
+	const execution = { ...thisExecution(), execPath: "/a/node" };
+	expect(await findNode({ named: undefined, execution, path: undefined })).toBe(
+		"/a/node",
+	);
+});
+
+test.each(["Bun", "Deno", "Electron"] as const)(
+	"%s has a version of Node, and is not started as Node",
+	async (runtime) => {
+		const execution = { ...thisExecution(), runtime };
+		const none = findNode({ named: undefined, execution, path: "" });
+		await expect(none).rejects.toThrow(
+			`This program is run by ${runtime}, and no Node was found in PATH. Install Node 22 or newer`,
+		);
+	},
+);
+
+test("an executable that is the program itself is not started as Node: the first in PATH that proves to be one is, by the path that it says", async () => {
+	const place = temporaryPlace();
+	const execution = itself(place);
+	const link = join(place, "link");
+	mkdirSync(link);
+	symlinkSync(execution.execPath, join(link, "node"));
+	const planted = scriptIn(place, "planted", says({ node: "24.0.0" }));
+	const refused = [
+		scriptIn(place, "talks", "echo hello"),
+		scriptIn(place, "fails", "exit 3"),
+		scriptIn(place, "bun", says({ node: "26.3.0", bun: "1.4.5" })),
+		scriptIn(place, "old", says({ node: "20.19.0" })),
+		scriptIn(place, "hangs", "exec sleep 1000"),
+		copyOfAProgram(place),
+	];
+	const path = [place, link, relative(process.cwd(), planted), "", ...refused];
+	const none = findNode(
+		{ named: undefined, execution, path: path.join(delimiter) },
+		2_000,
+	);
+	await expect(none).rejects.toMatchObject({
+		name: "ProtectionUnavailable",
+		reason: `The watchdog is a program for Node. ${execution.execPath} is this program itself, and no Node was found in PATH (${[
+			`${place}/talks/node is not Node: it did not evaluate an expression`,
+			`${place}/fails/node is not Node (it ended with 3)`,
+			`${place}/bun/node is not Node, but bun`,
+			`${place}/old/node is Node 20.19.0`,
+			`${place}/hangs/node did not answer within 2 s`,
+			`${place}/copy/node is not Node, but a copy of this program`,
+		].join("; ")}).`,
+	});
+	expect(existsSync(join(place, "went-on"))).toBe(false);
+
+	const shim = scriptIn(place, "shim", `exec '${process.execPath}' "$@"`);
+	const found = await findNode({
+		...{ named: undefined, execution },
+		path: [shim, dirname(process.execPath)].join(delimiter),
+	});
+	expect(found).toBe(process.execPath);
+});
+
+test("a Node that is named is proven, too", async () => {
+	const place = temporaryPlace();
+	const [execution, path] = [itself(place), ""];
+	const named = process.execPath;
+	expect(await findNode({ named, execution, path })).toBe(process.execPath);
+	const none = findNode({ named: "/bin/false", execution, path });
+	await expect(none).rejects.toThrow(
+		'The watchdog\'s option "node" is /bin/false. It is not Node (it ended with 1). Name the executable of a Node 22 or newer.',
+	);
+});
+
+test(
+	"a copy of the program that is started as its watchdog all the same ends before it does anything",
+	async () => {
+		const place = temporaryPlace();
+		const copy = join(copyOfAProgram(place), "node");
+		const started = startWatchdog(copy);
+		await expect(started.ready).rejects.toThrow(
+			`${copy} is not Node, but a copy of this program. Name a Node`,
+		);
+		expect(await started.exited).toEqual({ kind: "code", code: 87 });
+		expect(readFileSync(join(place, "started"), "utf8")).toBe("\n");
+		expect(existsSync(join(place, "went-on"))).toBe(false);
+	},
+	LIMIT_MS,
+);
