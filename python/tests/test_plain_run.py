@@ -52,6 +52,16 @@ def test_a_call_begins_when_the_one_before_it_ends(bench: Bench) -> None:
     assert [head[:2] for head in heads[3:]] == [(4, 5412), (5, 5414), (6, 5414)]
 
 
+def test_a_call_that_may_have_run_a_loop_is_followed_up_before_the_next_begins(
+    bench: Bench,
+) -> None:
+    # `asyncio.run` takes at least 40 us.
+    for number, us in ((1, 40), (2, 5), (3, 40)):
+        bench.submit(number, "takes", [us])
+    bench.run()
+    assert bench.after_loops == [[1, 2, 3], [3]]
+
+
 def test_a_call_runs_and_has_ended_then(bench: Bench) -> None:
     bench.submit(1, "other")
     bench.submit(2, "takes", [1])

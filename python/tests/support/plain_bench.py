@@ -69,6 +69,8 @@ class Bench:
 
     def __init__(self, path: Path) -> None:
         self.now_ns = 5_000_000
+        # The numbers of the calls that were still running at each `after_loop`.
+        self.after_loops: list[list[int]] = []
         self.waiting: deque[Any] = deque()
         self.outbox = Outbox()
         self.page = CallPage(str(path / "page"))
@@ -78,7 +80,9 @@ class Bench:
         context = copy_context()
         gathering: Any = SimpleNamespace(progress=0, hold=self.hold)
         self.gathering = gathering
-        self.plain_run = PlainRun(context, table, gathering, lambda: self.now_ns)
+        self.plain_run = PlainRun(
+            context, table, gathering, self.after_loop, lambda: self.now_ns
+        )
         box = Toolbox()
         module: Any = SimpleNamespace(**self.functions(), __name__="tools")
         box.add(module, None)
@@ -116,6 +120,9 @@ class Bench:
         for each in (takes, see, fail, other):
             each.__module__ = "tools"
         return {"takes": takes, "see": see, "fail": fail, "other": other}
+
+    def after_loop(self) -> None:
+        self.after_loops.append(list(self.table.running))
 
     def hold(self) -> None:
         self.outbox.held = self.is_watched = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import sys
 from collections.abc import Callable
@@ -29,6 +30,11 @@ __all__ = ["work"]
 
 # A part of the grace that the host gives a leaving worker.
 TELEMETRY_GRACE_S = 1.0
+# Libraries that make threads coroutines, and how to leave threads as they are.
+_PATCHES = {
+    "gevent": "monkey.patch_all(thread=False)",
+    "eventlet": "monkey_patch(thread=False, select=False)",
+}
 
 
 def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
@@ -47,6 +53,7 @@ def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
         # Before the loop is created: it would fail on descriptors that the tools
         # closed, or reuse their numbers.
         _check_descriptors(channel, lifeline)
+        _check_threads()
         main = parts.main
         if _needs_loop(launch, toolbox):
             main.loop  # noqa: B018 - it is made here
@@ -56,6 +63,7 @@ def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
                 # After the hooks, so that the tools' own configuration stays.
                 tracing.configure()
             _check_descriptors(channel, lifeline)
+            _check_threads()
             bridge = _open_bridge(launch, toolbox, parts, tracing)
             channel.ready(
                 {
@@ -140,6 +148,21 @@ def _check_descriptors(channel: ControlChannel, lifeline: Lifeline) -> None:
             "the tools closed file descriptors that belong to the worker; close only "
             "descriptors that they opened",
         )
+
+
+def _check_threads() -> None:
+    """Raises `StartFailed` if threads are coroutines, which wait for the tool that runs:
+    the bridge must answer the host meanwhile.
+    """
+    for name in ("start_new_thread", "start_joinable_thread"):
+        start = getattr(_thread, name, None)
+        library = str(getattr(start, "__module__", None)).partition(".")[0]
+        if library in _PATCHES:
+            raise StartFailed(
+                "TOOLS_IMPORT_FAILED",
+                f"{library} has replaced Python's threads, but the bridge needs a real "
+                f"one to answer while a tool runs; use {_PATCHES[library]}",
+            )
 
 
 def _load_tools(launch: Launch) -> Toolbox:

@@ -81,7 +81,12 @@ class Runner:
         # Where plain calls begin; None if there are none.
         self.plain_queue: Turns | Coroutines | None = None
         if isinstance(table.page, CallPage):
-            plain = PlainRun(self._context, table, main.gathering)  # type: ignore[arg-type]
+            plain = PlainRun(
+                self._context,
+                table,  # type: ignore[arg-type]
+                main.gathering,
+                main.keep_loop_current,
+            )
             turns = Turns(main, self._start, plain.run, self._start_coroutines)
             table.on_over = turns.over
             table.withdraw = turns.withdraw
@@ -151,7 +156,9 @@ class Runner:
         if not running.begin():
             return
         if running.credit is None:
-            running.settle(running.context.run(run_function, running))
+            frame = running.context.run(run_function, running)
+            self._main.keep_loop_current()
+            running.settle(frame)
             return
         run = GeneratorRun(running, running.credit)
         self._advance(running, run)
@@ -169,6 +176,7 @@ class Runner:
             return not credit.wakeup.park(ready, resume)
 
         frame = running.context.run(run.advance, pause)
+        self._main.keep_loop_current()
         if frame is not None:
             running.settle(frame)
 

@@ -8,6 +8,7 @@ more than the way to the host and back, so a small call is read, run and answere
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections import deque
@@ -20,11 +21,18 @@ from snakepit_bridge.threads.shared_selector import SharedSelector
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import FrameType
     from typing import Any
 
     from snakepit_bridge.threads.tool_loop import ToolLoop
 
 __all__ = ["MainThread"]
+
+
+class _TurnOver(BaseException):
+    """Leaves the loop where it would wait, in place of `stop`, which any code that runs
+    the loop takes as its own: a tool that calls `run_until_complete`, also within
+    another run of it (nest_asyncio)."""
 
 
 class _TurnSelector(SharedSelector):
@@ -41,19 +49,34 @@ class _TurnSelector(SharedSelector):
             return super().select(timeout)
         main._is_idle = main._wants_turn = False
         main.gathering.end_turn(main.one_at_a_time and timeout == 0)
-        if main._waits_in_loop:
-            # Sending over gRPC also reads: what it read may want this loop.
-            wanted = main._wants_turn or main._work
-            ready = super().select(0 if wanted else timeout)
+        # Looked at here, since sending over gRPC also reads.
+        has_work = main._work or main._stopping
+        if (main._waits_in_loop and not has_work) or _is_within_turn():
+            ready = super().select(0 if main._wants_turn else timeout)
             main.gathering.begin_turn()
             return ready
+        # Each turn lets the loop do something, however much work there is.
+        if has_work and main._has_turned:
+            raise _TurnOver
+        main._has_turned = True
         ready = super().select(0)
-        if not ready and (timeout is None or timeout > 0):
+        if not (ready or main._wants_turn or timeout == 0):
             main._idle_until = None if timeout is None else time.monotonic() + timeout
             main._is_idle = True
-            main.loop.stop()
+            raise _TurnOver
         main.gathering.begin_turn()
         return ready
+
+
+def _is_within_turn() -> bool:
+    """Returns whether a callback of the turn runs the loop, and not the turn itself."""
+    frame: FrameType | None = sys._getframe(2)
+    runs = 0
+    while frame is not None and frame.f_code is not _TURN:
+        runs += frame.f_code.co_name == "_run_once"
+        frame = frame.f_back
+    # The stack of a greenlet does not lead to the turn.
+    return runs > 1 or frame is None
 
 
 class MainThread:
@@ -75,6 +98,8 @@ class MainThread:
         # thread waits where it ran the last call.
         self._waits_in_loop = False
         self._is_idle = False
+        # Whether the loop has had its share of this turn.
+        self._has_turned = False
         # When the loop needs its next turn, on the monotonic clock; None if only an
         # event wakes it.
         self._idle_until: float | None = None
@@ -102,8 +127,19 @@ class MainThread:
             self._want_turn()
         return self._tool_loop
 
+    def keep_loop_current(self) -> None:
+        """Makes `asyncio.get_event_loop()` work in the next call, as it did in the one
+        that is over: `asyncio.run` leaves a thread without a loop.
+        """
+        if self._tool_loop is not None:
+            self._tool_loop.stay_current()
+        elif "asyncio" in sys.modules:
+            # Tools have just imported it.
+            self.loop  # noqa: B018 - it is made here
+
     def run(self) -> None:
         """Runs until `stop`, whatever user code does to the loop."""
+        self.keep_loop_current()
         while not self._stopping:
             try:
                 if self._wants_turn:
@@ -122,9 +158,7 @@ class MainThread:
         self._work.append(work)
         if threading.get_ident() != self._ident:
             self._wake()
-        elif self._is_turning:
-            # It was read within a turn of the loop.
-            self.loop.stop()
+        # In this thread it was read within a turn of the loop, which ends for it.
 
     def submit_to_loop(self, callback: Callable[[], None]) -> None:
         """Schedules a callback that adds to the loop, which must exist; from any
@@ -152,7 +186,7 @@ class MainThread:
             return
         task = self.loop.create_task(_awaited(made))
         task.add_done_callback(lambda _: self.loop.stop())
-        # Not run_until_complete: a stop that was meant for `run` may still come.
+        # Not run_until_complete: a hook may have left a stop of its own.
         while not task.done():
             self.loop.run_forever()
         task.result()
@@ -176,7 +210,7 @@ class MainThread:
         if loop is None:
             self._alarm.ring()
         else:
-            loop.call_soon_threadsafe(loop.stop)
+            loop.call_soon_threadsafe(_nothing)
 
     def _add_to_loop(self) -> None:
         while self._for_loop:
@@ -185,8 +219,11 @@ class MainThread:
     def _turn(self) -> None:
         """Runs the loop until it would wait."""
         self._is_turning = True
+        self._has_turned = False
         try:
             self.loop.run_forever()
+        except _TurnOver:
+            pass
         except (SystemExit, KeyboardInterrupt):
             logger(__name__).exception(
                 "a task, callback or signal's handler tried to end the worker"
@@ -229,6 +266,13 @@ class MainThread:
             else:
                 self._wants_turn = True
         self.gathering.progress += 1
+
+
+_TURN = MainThread._turn.__code__
+
+
+def _nothing() -> None:
+    """Only wakes the loop."""
 
 
 async def _awaited(made: Awaitable[object]) -> None:

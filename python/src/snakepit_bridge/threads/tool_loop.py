@@ -5,6 +5,7 @@ is the largest import that a worker can avoid.
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable
 from contextvars import Context
 from typing import TYPE_CHECKING
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
 __all__ = ["ToolLoop"]
 
 
+def _current_loop() -> asyncio.AbstractEventLoop:
+    # Not `asyncio.get_event_loop`, which warns in some releases before 3.12.
+    if sys.version_info >= (3, 14):
+        return asyncio.get_event_loop()
+    return asyncio.get_event_loop_policy().get_event_loop()
+
+
 class ToolLoop(asyncio.SelectorEventLoop):
     """Reports when a turn may have something to do. What other threads and signals add
     makes the selector readable instead."""
@@ -28,6 +36,17 @@ class ToolLoop(asyncio.SelectorEventLoop):
         super().__init__(selector)
         self._wants_turn = wants_turn
         asyncio.set_event_loop(self)
+
+    def stay_current(self) -> None:
+        """Becomes the current loop again, unless the tools have set another one that is
+        open.
+        """
+        try:
+            is_gone = _current_loop().is_closed()
+        except RuntimeError:
+            is_gone = True
+        if is_gone:
+            asyncio.set_event_loop(self)
 
     def call_soon(
         self,
