@@ -25,6 +25,20 @@ export function isQuick(recentMs: RecentMs): boolean {
 	return recentMs !== undefined && recentMs < QUICK_MS;
 }
 
+/**
+ * How many items of a map may be in a pool at once.
+ *
+ * @param workers how many there may be.
+ * @param capacity how many calls they may run at once.
+ */
+export function mapConcurrency(
+	workers: number,
+	capacity: number,
+	recentMs: RecentMs,
+): number {
+	return isQuick(recentMs) ? capacity + workers * MOST_WINDOW : capacity;
+}
+
 /** A call, as far as it matters to whether it may be sent behind another one. */
 export interface AheadCandidate {
 	readonly work: { readonly shape: "unary" | "stream" | "lease" };

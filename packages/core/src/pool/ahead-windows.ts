@@ -5,6 +5,7 @@ import {
 	isWorthMoving,
 	LEAST_WINDOW,
 	mayGoAhead,
+	type RecentMs,
 	recentMsAfter,
 	roomAhead,
 	SLOW_HEAD_MS,
@@ -75,6 +76,11 @@ export class AheadWindows {
 			isQuick(this.#recentMs.get(call.command)) &&
 			isAdmitted(worker, call)
 		);
+	}
+
+	/** How long the last calls of a command ran on workers that take calls ahead. */
+	recentMs(command: string): RecentMs {
+		return this.#recentMs.get(command);
 	}
 
 	hasRoom(worker: Worker): boolean {

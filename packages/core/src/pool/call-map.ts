@@ -29,6 +29,8 @@ type MapState =
 /**
  * Calls one command for many items, with limited concurrency; returns the results as an iterator.
  *
+ * Where no concurrency is chosen, a worker of a quick tool has its next calls with it.
+ *
  * Begins when the first result is asked for. At most twice as many items are taken
  * from the input and not handed over as results as are called at once: a slow
  * consumer slows the input, and a slow item in front does not stop the others.
@@ -38,7 +40,7 @@ export class CallMap implements AsyncIterableIterator<unknown, undefined> {
 	readonly #pool: string;
 	readonly #command: string;
 	readonly #options: MapOptions;
-	readonly #concurrency: number;
+	readonly #concurrency: () => number;
 	readonly #input: MapInput;
 	readonly #total: number | undefined;
 	/** Of all its calls. */
@@ -61,13 +63,13 @@ export class CallMap implements AsyncIterableIterator<unknown, undefined> {
 		command: string,
 		items: Items<unknown>,
 		options: MapOptions,
-		capacity: number,
+		concurrency: () => number,
 	) {
 		this.#calls = calls;
 		this.#pool = pool;
 		this.#command = command;
 		this.#options = options;
-		this.#concurrency = options.concurrency ?? capacity;
+		this.#concurrency = concurrency;
 		this.#input = new MapInput(items);
 		this.#total = totalOf(items);
 	}
@@ -223,7 +225,8 @@ export class CallMap implements AsyncIterableIterator<unknown, undefined> {
 
 	#hasRoom(): boolean {
 		const held = this.#entries.length + this.#ready.length;
-		return this.#running < this.#concurrency && held < 2 * this.#concurrency;
+		const concurrency = this.#concurrency();
+		return this.#running < concurrency && held < 2 * concurrency;
 	}
 
 	#isComplete(): boolean {

@@ -8,6 +8,7 @@ import type {
 } from "../events.ts";
 import { show } from "../option-check.ts";
 import type { RunId } from "../run-id.ts";
+import { mapConcurrency } from "./ahead-policy.ts";
 import { poolClosed } from "./call-errors.ts";
 import { CallMap } from "./call-map.ts";
 import {
@@ -87,8 +88,17 @@ export class WorkerPool implements Pool {
 	): AsyncIterableIterator<unknown, undefined> {
 		checkMap(items, options);
 		const { calls, size } = this.#parts;
-		const capacity = size.max * this.#setting.options.callsPerWorker;
-		return new CallMap(calls, this.name, command, items, options, capacity);
+		const { callsPerWorker } = this.#setting.options;
+		const { ahead } = calls.scheduler;
+		// A tool may turn out to be quick, or slow, in the middle of a map.
+		const concurrency = (): number =>
+			options.concurrency ??
+			mapConcurrency(
+				size.max,
+				size.max * callsPerWorker,
+				ahead.recentMs(command),
+			);
+		return new CallMap(calls, this.name, command, items, options, concurrency);
 	}
 
 	session(options: SessionOptions = {}): PoolSession {

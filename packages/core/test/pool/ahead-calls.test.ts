@@ -297,3 +297,25 @@ test("no more than sixteen calls wait in a worker, also where they are of one se
 	expect(adapter.workers[0]?.mostCallsWaiting).toBe(16);
 	await close();
 });
+
+test("a map has the next items of a quick tool with its worker, and no more than a slow one can run", async () => {
+	const { pool, clock, adapter, close } = await quickPool(scripts.work);
+	const most = { quick: 0, slow: 0 };
+	const items = [...Array(100).fill(0), ...Array(100).fill(5)];
+	let done = 0;
+	const results = Array.fromAsync(
+		pool.map("work", items, {
+			onProgress: ({ running }) => {
+				const kind = ++done < 100 ? "quick" : "slow";
+				// The first of the slow ones were taken as quick ones.
+				if (done < 100 || done > 150)
+					most[kind] = Math.max(most[kind], running);
+			},
+		}),
+	);
+	await clock.advanceUntil(results);
+	expect(most.quick).toBe(16);
+	expect(most.slow).toBe(0);
+	expect(adapter.workers[0]?.mostCallsWaiting).toBeGreaterThan(8);
+	await close();
+});
