@@ -126,6 +126,30 @@ export type RunEvent =
 			readonly path: string;
 	  }
 	| {
+			/**
+			 * A private directory of this living run cannot be used any more. Reported once. Workers that run keep what they
+			 * have open.
+			 */
+			readonly type: "run.directory_lost";
+			readonly runId: RunId;
+			/** `"runtime"` has sockets and scratch files, `"shared_memory"` large values. */
+			readonly directory: "runtime" | "shared_memory";
+			readonly path: string;
+			/** `"other_user"`: it belongs to another user, most often because this program has changed its own. */
+			readonly how: "removed" | "replaced" | "other_user";
+			/** Why it cannot be made again now; it is tried again at each start and each audit. `undefined`: it was. */
+			readonly reason: string | undefined;
+	  }
+	| {
+			/** The directory was made again, for workers that start from now on. */
+			readonly type: "run.directory_renewed";
+			readonly runId: RunId;
+			readonly directory: "runtime" | "shared_memory";
+			readonly path: string;
+			/** The one that was lost. */
+			readonly instead: string;
+	  }
+	| {
 			/** The ledger was compared with the process table, and they differed. */
 			readonly type: "registry.reconciled";
 			readonly runId: RunId;

@@ -1,3 +1,6 @@
+import { readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { DETAIL_TRANSPORTS } from "../support/bench.ts";
 import {
@@ -5,6 +8,7 @@ import {
 	factsOfAll,
 	next,
 	openPreloaded,
+	toolsOf,
 } from "../support/preloaded-pool.ts";
 
 test.each(DETAIL_TRANSPORTS)(
@@ -50,4 +54,43 @@ test("a parent that is lost again and again is given up", async () => {
 	]);
 	const { importedIn, pid } = (await pool.execute("facts")) as Facts;
 	expect(importedIn).toBe(pid);
+});
+
+const LARGE = `
+import os
+from snakepit_bridge import tool
+@tool
+def echo(value: bytes) -> bytes:
+    return value
+@tool
+def parent() -> int:
+    return os.getppid()
+`;
+
+/** Of one run, where this program makes them. */
+function removeDirectories(runId: string): void {
+	for (const base of [tmpdir(), "/dev/shm"])
+		for (const name of readdirSync(base))
+			if (name.startsWith(`snakepit-${runId}-`))
+				rmSync(join(base, name), { recursive: true });
+}
+
+test("when the directories of the run are removed, the workers that live go on, also with large values, and the next ones have another parent", async () => {
+	const { pool, events } = await openPreloaded({ tools: toolsOf(LARGE) }, 1);
+	const value = Buffer.alloc(5_000_000, 7);
+	const echoed = async (): Promise<boolean> =>
+		value.equals((await pool.execute("echo", { value })) as Uint8Array);
+	expect(await echoed()).toBe(true);
+	const [worker] = events.of("worker.ready");
+	removeDirectories(worker?.incarnation.slice(0, 7) ?? "");
+	// In messages, until it has a directory again.
+	expect(await echoed()).toBe(true);
+	process.kill(worker?.pid ?? 0, "SIGKILL");
+	await events.waitFor("worker.ready", ({ pid }) => pid !== worker?.pid);
+	expect(await echoed()).toBe(true);
+	const [first, second] = events.of("preload.started");
+	expect(await pool.execute("parent")).toBe(second?.pid);
+	const { pid, how } = await events.waitFor("preload.ended");
+	expect({ pid, how }).toEqual({ pid: first?.pid, how: "released" });
+	expect(events.of("worker.start_failed")).toEqual([]);
 });

@@ -103,6 +103,10 @@ const WORDS: {
 	"registry.degraded": (e) => bad(`the ledger cannot be written: ${e.message}`),
 	"registry.recovered": () => good("the ledger can be written again"),
 	"registry.file_lost": (e) => bad(`the ${e.file} file is ${e.how}: ${e.path}`),
+	"run.directory_lost": (e) =>
+		(e.reason === undefined ? warn : bad)(
+			`the ${e.directory} directory is lost (${e.how}): ${e.path}`,
+		),
 	"registry.set_aside": (e) =>
 		warn(`a ledger cannot be read and is set aside: ${e.path}`),
 	"protection.unavailable": (e) =>

@@ -34,6 +34,8 @@ export interface AuditorParts {
 	readonly killer: Pick<ProcessKiller, "end">;
 	readonly rule: AuditRule;
 	readonly emit: (event: SnakepitEvent) => void;
+	/** What else of the run is looked after from time to time. */
+	readonly alsoLook?: (() => void) | undefined;
 }
 
 /** Short: the worker that started a stray is gone, so nothing uses what it still finishes. */
@@ -91,7 +93,8 @@ export class Auditor {
 
 	/** Emits an event only when something is wrong. */
 	#look(): void {
-		const { registry } = this.#parts;
+		const { registry, alsoLook } = this.#parts;
+		alsoLook?.();
 		const vanished = this.#reconciliation.look().length;
 		const strays = this.#countNewStrays();
 		const unwritten = registry.flush();

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { directoriesOf } from "../os/shared-memory.ts";
+import { directoriesOfDead } from "../os/shared-memory.ts";
 import type { StoredRun } from "../registry/ledger.ts";
 import { type RunContent, readRunFile } from "../registry/read-run-file.ts";
 import { RunFile } from "../registry/run-file.ts";
@@ -127,7 +127,7 @@ function finish(parts: ClaimParts, name: RunName, run: StoredRun): void {
 		// Its owner may have ended it while another program read it: its last changes are still in a second file.
 		file.close("is_over");
 	}
-	host.remove(directoriesOf(run.directory, run.runId));
+	host.remove(directoriesOfDead(run.directory, run.runId, name.ownerKey));
 	directory.retire(name);
 }
 

@@ -1,5 +1,5 @@
 import { isRunDirectory } from "../os/private-directory.ts";
-import { directoriesOf } from "../os/shared-memory.ts";
+import { directoriesOfDead } from "../os/shared-memory.ts";
 import type { Incident } from "../registry/incident.ts";
 import { readIncidentFiles } from "../registry/incident-files.ts";
 import {
@@ -156,7 +156,8 @@ export class LedgerClaim implements RunClaim {
 		const { complete } = settlement;
 		const over = this.#record(settlement, witnessed) && complete;
 		// The evidence is removed after it is recorded.
-		if (over) host.remove(directoriesOf(runDirectory, runId));
+		const { ownerKey } = this.#name;
+		if (over) host.remove(directoriesOfDead(runDirectory, runId, ownerKey));
 		this.#file.close(over ? "is_over" : "goes_on");
 		const retired = over && claimant.kind !== "watchdog";
 		if (retired) directory.retire(this.#name);

@@ -17,6 +17,8 @@ export const EVENT_TYPES: Readonly<Record<SnakepitEventType, true>> = {
 	"registry.recovered": true,
 	"registry.file_lost": true,
 	"registry.file_renewed": true,
+	"run.directory_lost": true,
+	"run.directory_renewed": true,
 	"registry.reconciled": true,
 	"audit.stray_found": true,
 	"audit.stray_killed": true,

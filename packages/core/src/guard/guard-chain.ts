@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { rmSync } from "node:fs";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { ProcessIdentity } from "../identity.ts";
 import { INCARNATION_VARIABLE, MARKER_VARIABLE } from "../marker.ts";
 import type { Answer } from "../os/fork/answer.ts";
 import { ForkLine } from "../os/fork/fork-line.ts";
+import { removePath } from "../os/remove-path.ts";
 import { afterRunning } from "../patience.ts";
 import type { ProtectionContext } from "../protection.ts";
 import type { ProcessExit, ProcessSpec, StartedProcess } from "../world.ts";
@@ -118,6 +118,11 @@ export class GuardChain {
 		return this.#line.isLost;
 	}
 
+	/** Whether workers can be started: not once something has removed its socket. */
+	get isReachable(): boolean {
+		return this.#line.isReachable;
+	}
+
 	/** Starts a worker; see {@link ProcessSource.start}. */
 	fork(
 		spec: ProcessSpec,
@@ -137,7 +142,7 @@ export class GuardChain {
 		} finally {
 			letGo();
 			limit.cancel();
-			rmSync(this.#socketPath, { force: true });
+			removePath(this.#socketPath);
 		}
 	}
 

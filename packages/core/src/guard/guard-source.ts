@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { isatty } from "node:tty";
 import type { ProcessIdentity } from "../identity.ts";
 import { canBeGiven } from "../os/fork/descriptors.ts";
+import { inheritedRights } from "../os/inherited-rights.ts";
 import { spawnFailed } from "../os/spawn-failure.ts";
 import type { ProtectionContext } from "../protection.ts";
 import type { ProcessSource, ProcessSpec, StartedProcess } from "../world.ts";
@@ -14,7 +15,6 @@ import {
 } from "./guard-health.ts";
 import { describeLoss } from "./guard-loss.ts";
 import { GuardUnavailable } from "./guard-program.ts";
-import { inheritedRights } from "./inherited.ts";
 
 /**
  * Starts workers below a guard; a chain that is lost is replaced at the next start.
@@ -120,14 +120,28 @@ export class GuardSource implements ProcessSource {
 	}
 
 	/**
-	 * Returns the present chain with these rights, or starts one.
+	 * Returns the present chain with these rights, or starts one. One whose socket was removed keeps the workers that it
+	 * has, and gets no more.
 	 *
 	 * @throws Error with the reason if it cannot be started.
 	 */
-	#chain(rights: string): Promise<GuardChain> {
-		const serving = this.#serving.get(rights) ?? this.#begin(rights);
-		this.#serving.set(rights, serving);
-		return serving;
+	async #chain(rights: string): Promise<GuardChain> {
+		const serving = this.#serving.get(rights);
+		const chain = await (serving ?? this.#serve(rights));
+		if (chain.isReachable) return chain;
+		// Of several starts that see it at once, the first one asks for another.
+		return await (this.#serving.get(rights) === serving
+			? this.#serve(rights)
+			: this.#chain(rights));
+	}
+
+	#serve(rights: string): Promise<GuardChain> {
+		const begun = this.#begin(() => {
+			// One that was replaced before it was lost serves nobody.
+			if (this.#serving.get(rights) === begun) this.#serving.delete(rights);
+		});
+		this.#serving.set(rights, begun);
+		return begun;
 	}
 
 	/** Ends every chain with everything below it; resolves when nothing is left of them. */
@@ -138,7 +152,7 @@ export class GuardSource implements ProcessSource {
 		await Promise.all([...this.#living].map((chain) => chain.end()));
 	}
 
-	async #begin(rights: string): Promise<GuardChain> {
+	async #begin(forget: () => void): Promise<GuardChain> {
 		const { clock, runDirectory, emit } = this.#context;
 		if (this.#released) throw new Error("the run has ended");
 		const restarts = this.#begun++;
@@ -149,7 +163,7 @@ export class GuardSource implements ProcessSource {
 			// Called twice for one that failed while it started: the next one may already serve.
 			if (isLost) return;
 			isLost = true;
-			this.#serving.delete(rights);
+			forget();
 			if (readyMs !== undefined && !this.#released)
 				this.#lost(clock.now() - readyMs);
 		};

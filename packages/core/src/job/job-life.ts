@@ -54,7 +54,7 @@ export class JobLife {
 	readonly result: Promise<JobResult>;
 	readonly #job: ResolvedJob;
 	readonly #setting: JobSetting;
-	readonly #place: ProcessPlace;
+	readonly #place: Omit<ProcessPlace, "directory">;
 	readonly #over = Promise.withResolvers<void>();
 	readonly #result = Promise.withResolvers<JobResult>();
 	/** Resolves when it is to end: it need not wait for its turn. */
@@ -72,11 +72,8 @@ export class JobLife {
 		this.#setting = setting;
 		const incarnation = setting.world.registry.nextIncarnation();
 		this.ref = { jobId: incarnation, program: job.spec.executable };
-		const number = incarnation.slice(incarnation.lastIndexOf("-") + 1);
-		this.#place = {
-			...{ incarnation, workerId: `job-${number}`, pool: JOBS },
-			directory: join(setting.runDirectory, number),
-		};
+		const workerId = `job-${numberOf(incarnation)}`;
+		this.#place = { incarnation, workerId, pool: JOBS };
 		this.over = this.#over.promise;
 		this.result = this.#result.promise;
 		adoptSource(job.input);
@@ -168,10 +165,11 @@ export class JobLife {
 		};
 		try {
 			assertWanted();
-			const { world } = this.#setting;
+			const { world, runDirectory } = this.#setting;
+			const directory = join(runDirectory, numberOf(this.#place.incarnation));
 			return await startOwned(
 				this.#job.spec,
-				this.#place,
+				{ ...this.#place, directory },
 				this.#setting,
 				world,
 				assertWanted,
@@ -270,6 +268,10 @@ export class JobLife {
 		else if (exit !== undefined)
 			this.#result.resolve({ exit, ranMs, stderrTail });
 	}
+}
+
+function numberOf(incarnation: string): string {
+	return incarnation.slice(incarnation.lastIndexOf("-") + 1);
 }
 
 /** For `assertWanted`: why it is not wanted is known. */

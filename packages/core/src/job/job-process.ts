@@ -57,8 +57,7 @@ export class JobProcess {
 
 	/** Ends it: SIGTERM, then SIGKILL. When that has begun already, kills it at once. */
 	stop(manner: CloseManner): void {
-		const { process } = this.#owned;
-		void this.#ladder.climb({ process }, manner).then(({ gone }) => {
+		void this.#ladder.climb(this.#owned, manner).then(({ gone }) => {
 			if (!gone) this.#undying.resolve(undefined);
 		});
 	}

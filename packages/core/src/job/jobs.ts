@@ -34,6 +34,10 @@ export class Jobs {
 		};
 		this.#setting = {
 			...setting,
+			// Where it is at that moment.
+			get runDirectory() {
+				return setting.runDirectory;
+			},
 			world: { ...world, emit },
 			sweep: new OrphanSweep(world),
 		};

@@ -1,8 +1,9 @@
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import type { RECORD_NAME, SOCKET_NAME } from "@snakepit/control/server";
 import { listenAt } from "./private-socket.ts";
+import { removePath } from "./remove-path.ts";
 
 // The names are those that clients look for; the code that has them is loaded by the first connection.
 const socketName: typeof SOCKET_NAME = "control.sock";
@@ -12,7 +13,9 @@ const MAX_CONNECTIONS = 16;
 
 /** Where clients of a run connect. */
 export interface ControlListener {
-	/** Takes no more connections. */
+	/** Whether clients that look in this directory find it. */
+	isFound(directory: string): boolean;
+	/** Takes no more connections, and can be found no more. */
 	close(): void;
 }
 
@@ -42,5 +45,13 @@ export async function listenForControl(
 		server.close();
 		throw error;
 	}
-	return { close: () => void server.close() };
+	return {
+		isFound: (now) =>
+			now === directory &&
+			[socketName, recordName].every((name) => existsSync(join(now, name))),
+		close: () => {
+			server.close();
+			removePath(join(directory, recordName));
+		},
+	};
 }

@@ -1,12 +1,13 @@
 import {
 	lstatSync,
+	mkdirSync,
 	mkdtempSync,
 	readdirSync,
 	realpathSync,
 	type Stats,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { StartError } from "../errors.ts";
 import type { RunId } from "../run-id.ts";
 import { unwritableRemedy } from "./system-refusal.ts";
@@ -42,17 +43,101 @@ export function createRunDirectory(
 	ownerKey: string,
 	env: NodeJS.ProcessEnv = process.env,
 ): string {
-	const prefix = prefixOf(runId, ownerKey);
-	const base = placeForRunDirectories(env);
+	return makeFresh(placeForRunDirectories(env), prefixOf(runId, ownerKey));
+}
+
+function makeFresh(base: string, prefix: string): string {
 	let path: string;
 	try {
 		path = mkdtempSync(join(base, prefix));
 	} catch (error) {
 		throw unwritable(base, error as NodeJS.ErrnoException);
 	}
+	assertPrivate(path);
+	return path;
+}
+
+/** @throws StartError `RUNTIME_DIRECTORY_UNSAFE`. */
+function assertPrivate(path: string): void {
 	const complaint = complaintAbout(lstatSync(path), "private");
 	if (complaint !== undefined) throw unsafe(path, complaint);
+}
+
+/** What became of a private directory of a living run. */
+export type DirectoryLoss =
+	| "removed"
+	/** Something else has its name, or others can enter it. */
+	| "replaced"
+	/** It belongs to another user: most often since this program changed its own. */
+	| "other_user";
+
+/** How a private directory was lost; `undefined` while it is this user's, and no other may enter it. */
+export function lossOf(path: string): DirectoryLoss | undefined {
+	let stats: Stats | undefined;
+	try {
+		stats = lstatSync(path, { throwIfNoEntry: false });
+	} catch (error) {
+		const { code } = error as NodeJS.ErrnoException;
+		return code === "EACCES" ? "other_user" : "removed";
+	}
+	if (stats === undefined) return "removed";
+	if (stats.uid !== process.getuid?.()) return "other_user";
+	return complaintAbout(stats, "private") === undefined
+		? undefined
+		: "replaced";
+}
+
+/**
+ * Makes the private directory of a living run again: at its path, or where a new one would be made now. It keeps its name
+ * where that is free.
+ *
+ * @returns its path.
+ * @throws StartError as {@link createRunDirectory}; the next attempt may succeed.
+ */
+export function renewRunDirectory(
+	lost: string,
+	runId: RunId,
+	ownerKey: string,
+	env: NodeJS.ProcessEnv = process.env,
+): string {
+	const bases = placesForRunDirectories(env, "left_out");
+	const before = dirname(lost);
+	// Where it was, if it still may be there.
+	const ordered = bases.includes(before)
+		? [before, ...bases.filter((base) => base !== before)]
+		: bases;
+	for (const base of ordered) {
+		try {
+			return makeAgain(join(base, basename(lost)), prefixOf(runId, ownerKey));
+		} catch {
+			// Another one may do: this user may be one that cannot write here.
+		}
+	}
+	return createRunDirectory(runId, ownerKey, env);
+}
+
+function makeAgain(path: string, prefix: string): string {
+	try {
+		mkdirSync(path, { mode: 0o700 });
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+		return makeFresh(dirname(path), prefix);
+	}
+	assertPrivate(path);
 	return path;
+}
+
+/**
+ * Makes a directory for one process, in the private directory of its run.
+ *
+ * @throws StartError `RUNTIME_DIRECTORY_UNWRITABLE` when the system refuses.
+ */
+export function createPrivateDirectory(path: string): void {
+	try {
+		mkdirSync(path, { mode: 0o700 });
+	} catch (error) {
+		throw unwritable(dirname(path), error as NodeJS.ErrnoException);
+	}
 }
 
 /**
@@ -63,17 +148,25 @@ export function createRunDirectory(
 export function placeForRunDirectories(
 	env: NodeJS.ProcessEnv = process.env,
 ): string {
-	const short = (base: string): boolean =>
-		Buffer.byteLength(base) + NAME_BYTES + RESERVED_BYTES < SOCKET_PATH_LIMIT;
-	const bases = baseDirectories(env);
-	const base = bases.find(short);
+	const [base] = placesForRunDirectories(env, "refused");
 	if (base === undefined)
 		throw new StartError({
 			code: "SOCKET_PATH_TOO_LONG",
 			ran: "no",
-			message: `No directory for sockets has a short enough path (a socket path has fewer than ${SOCKET_PATH_LIMIT} bytes): tried ${bases.join(", ")}. Set XDG_RUNTIME_DIR to a short path.`,
+			message: `No directory for sockets has a short enough path (a socket path has fewer than ${SOCKET_PATH_LIMIT} bytes): tried ${baseDirectories(env, "refused").join(", ")}. Set XDG_RUNTIME_DIR to a short path.`,
 		});
 	return base;
+}
+
+/** @param ofAnother what becomes of an `XDG_RUNTIME_DIR` in which others could exchange it. */
+function placesForRunDirectories(
+	env: NodeJS.ProcessEnv,
+	ofAnother: "refused" | "left_out",
+): readonly string[] {
+	return baseDirectories(env, ofAnother).filter(
+		(base) =>
+			Buffer.byteLength(base) + NAME_BYTES + RESERVED_BYTES < SOCKET_PATH_LIMIT,
+	);
 }
 
 /** Two directories of ledgers may have the same run id: the owner distinguishes their runs. */
@@ -92,7 +185,7 @@ export function findRunDirectories(
 ): readonly string[] {
 	const prefix = prefixOf(runId, ownerKey);
 	try {
-		return baseDirectories(env).flatMap((base) =>
+		return baseDirectories(env, "refused").flatMap((base) =>
 			readdirSync(base)
 				.filter(
 					(name) =>
@@ -107,14 +200,17 @@ export function findRunDirectories(
 	}
 }
 
-function baseDirectories(env: NodeJS.ProcessEnv): string[] {
+function baseDirectories(
+	env: NodeJS.ProcessEnv,
+	ofAnother: "refused" | "left_out",
+): string[] {
 	const bases: string[] = [];
 	const runtime = env["XDG_RUNTIME_DIR"];
 	const stats = runtime?.startsWith("/") ? lookAt(runtime) : undefined;
 	if (runtime !== undefined && stats !== undefined) {
 		const complaint = complaintAbout(stats, "not_writable_by_others");
-		if (complaint !== undefined) throw unsafe(runtime, complaint);
-		bases.push(runtime);
+		if (complaint === undefined) bases.push(runtime);
+		else if (ofAnother === "refused") throw unsafe(runtime, complaint);
 	}
 	for (const temporary of [tmpdir(), "/tmp"]) {
 		const stats = lookAt(temporary);
@@ -134,8 +230,13 @@ function isExchangeProof({ mode, uid }: Stats): boolean {
 	return (mode & 0o022) === 0 || (mode & STICKY) !== 0;
 }
 
+/** What this user may not look at is not there for it. */
 function lookAt(path: string): Stats | undefined {
-	return lstatSync(path, { throwIfNoEntry: false });
+	try {
+		return lstatSync(path, { throwIfNoEntry: false });
+	} catch {
+		return undefined;
+	}
 }
 
 /**

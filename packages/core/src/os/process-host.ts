@@ -1,4 +1,3 @@
-import { mkdirSync } from "node:fs";
 import { constants } from "node:os";
 import { StartError } from "../errors.ts";
 import {
@@ -32,6 +31,7 @@ import { LinuxProc } from "./linux-proc.ts";
 import { readMachineId } from "./machine-id.ts";
 import { rememberedBinary } from "./native-binary.ts";
 import { NodeProcessSource } from "./node-process-source.ts";
+import { createPrivateDirectory } from "./private-directory.ts";
 import { type NumberHolder, OwnGroups, ProcessGroup } from "./process-group.ts";
 import type { ProcessTable, TableEntry } from "./process-table.ts";
 import { PsProcessTable } from "./ps-process-table.ts";
@@ -219,7 +219,7 @@ export class SystemProcessHost implements CensusHost {
 	}
 
 	createDirectory(path: string): void {
-		mkdirSync(path, { mode: 0o700 });
+		createPrivateDirectory(path);
 	}
 
 	remove(paths: readonly string[]): readonly string[] {

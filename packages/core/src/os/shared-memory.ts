@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { RunId } from "../run-id.ts";
-import { isRunDirectory } from "./private-directory.ts";
+import { findRunDirectories, isRunDirectory } from "./private-directory.ts";
 
 /** Where Linux keeps files in memory that any process may map. Source: shm_overview(7). */
 const SHARED_MEMORY = "/dev/shm";
@@ -35,4 +35,17 @@ export function directoriesOf(
 	return [runDirectory, sharedDirectoryOf(runDirectory)].filter((path) =>
 		isRunDirectory(path, runId),
 	);
+}
+
+/**
+ * The same of a dead run. What its record names is the latest one; those before it, which belong to the user that the
+ * program was then, have the run in their names.
+ */
+export function directoriesOfDead(
+	runDirectory: string,
+	runId: RunId,
+	ownerKey: string,
+): readonly string[] {
+	const places = [runDirectory, ...findRunDirectories(runId, ownerKey)];
+	return [...new Set(places)].flatMap((path) => directoriesOf(path, runId));
 }

@@ -39,9 +39,18 @@ export const SPOKEN_TYPES: readonly SnakepitEventType[] = [
 	"companion.unavailable",
 	"protection.ended",
 	"protection.unavailable",
+	"run.directory_lost",
+	"run.directory_renewed",
 	"pool.reloaded",
 	"pool.reload_failed",
 ];
+
+const WITHOUT_DIRECTORY: Readonly<
+	Record<EventOf<"run.directory_lost">["directory"], string>
+> = {
+	runtime: "Until then no worker can be started.",
+	shared_memory: "Until then large values are sent in messages.",
+};
 
 /**
  * What standard error shows of the events of one pool that no listener shows:
@@ -89,6 +98,14 @@ export class SpokenEvents {
 				return event.protection === "guard" && this.#hadGuard
 					? `[snakepit] The run has no guard now. ${event.reason}`
 					: undefined;
+			case "run.directory_lost":
+				return event.reason === undefined
+					? undefined
+					: bounded(
+							`[snakepit] ${lostDirectory(event)}, and it cannot be created again: ${event.reason} ${WITHOUT_DIRECTORY[event.directory]} Snakepit tries again.`,
+						);
+			case "run.directory_renewed":
+				return `[snakepit] The directory ${event.instead} of this program's run was lost; workers that start now use ${event.path === event.instead ? "a new one in its place" : event.path}.`;
 			case "pool.reloaded":
 				return `[snakepit] Pool ${event.pool} replaced its workers after ${changedFiles(event.files)} (${Math.round(event.durationMs)} ms).`;
 			case "pool.reload_failed":
@@ -186,4 +203,13 @@ function bounded(text: string): string {
 	return excess <= 0
 		? text
 		: `${text.slice(0, MOST_BEFORE)}\n… ${excess} characters are left out here …\n${text.slice(-MOST_AFTER)}`;
+}
+
+function lostDirectory({ path, how }: EventOf<"run.directory_lost">): string {
+	const what = {
+		removed: "was removed by something else",
+		replaced: "was replaced by something else",
+		other_user: "belongs to another user",
+	};
+	return `The directory ${path} of this program's run ${what[how]}`;
 }

@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import type { LaunchSpec, PreloadPlace } from "../adapter.ts";
 import type { ProcessIdentity } from "../identity.ts";
 import { ForkLine } from "../os/fork/fork-line.ts";
+import { inheritedRights } from "../os/inherited-rights.ts";
 import {
 	PoolProcess,
 	type PoolProcessSetting,
@@ -17,14 +18,17 @@ export class PreloadedParent {
 	readonly ended: Promise<ProcessExit>;
 	readonly #own: PoolProcess;
 	readonly #line: ForkLine;
+	readonly #rights: string;
 
 	private constructor(
 		own: PoolProcess,
 		{ forkSocket }: PreloadPlace,
 		{ world: { host, clock } }: PoolProcessSetting,
+		rights: string,
 		lost: () => void,
 	) {
 		this.#own = own;
+		this.#rights = rights;
 		this.#line = new ForkLine({
 			// As every control channel of this platform.
 			connection: own.process.control as Socket,
@@ -56,14 +60,26 @@ export class PreloadedParent {
 		lost: () => void,
 		signal: AbortSignal,
 	): Promise<PreloadedParent> {
+		const rights = inheritedRights();
 		const own = await PoolProcess.start(
 			...([setting, place, spec, "preloaded parent", signal] as const),
 		);
-		return new PreloadedParent(own, place, setting, lost);
+		return new PreloadedParent(own, place, setting, rights, lost);
 	}
 
 	get pid(): number {
 		return this.#own.pid;
+	}
+
+	/**
+	 * Whether it can fork what this program would start now: something may have removed its socket, and its workers have
+	 * the rights that it has. One that is lost is: the start with it says so.
+	 */
+	get isOfUse(): boolean {
+		if (this.isLost) return true;
+		const rights = inheritedRights();
+		const isSame = rights === "" || rights === this.#rights;
+		return isSame && this.#line.isReachable;
 	}
 
 	get isLost(): boolean {

@@ -149,11 +149,24 @@ export class PreloadedSource implements ProcessSource {
 		if (this.#living.has(parent)) void parent.release();
 	}
 
-	#parent(): Promise<Parent> {
-		if (this.#state.step !== "preloads") return Promise.resolve(undefined);
-		const serving = this.#state.serving ?? this.#begin();
-		this.#state = { step: "preloads", serving };
-		return serving;
+	async #parent(): Promise<Parent> {
+		if (this.#state.step !== "preloads") return undefined;
+		const { serving } = this.#state;
+		if (serving !== undefined) {
+			const parent = await serving;
+			if (parent?.isOfUse !== false) return parent;
+			// Of several starts that see it at once, the first one asks for another.
+			if (this.#isServing(serving)) this.renew();
+			return await this.#parent();
+		}
+		const begun = this.#begin();
+		this.#state = { step: "preloads", serving: begun };
+		return await begun;
+	}
+
+	#isServing(serving: Promise<Parent>): boolean {
+		const state = this.#state;
+		return state.step === "preloads" && state.serving === serving;
 	}
 
 	/** Starts a parent; `undefined` where there cannot be one. */

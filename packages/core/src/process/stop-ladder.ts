@@ -3,6 +3,7 @@ import type { EventOf } from "../events.ts";
 import { isSameProcess } from "../identity.ts";
 import type {
 	Clock,
+	LifelineListener,
 	ProcessFacts,
 	ProcessHost,
 	SignalTarget,
@@ -13,6 +14,8 @@ import { goneWithin } from "./gone-within.ts";
 /** What the ladder needs of what it ends. */
 export interface StopTarget {
 	readonly process: StartedProcess;
+	/** Ends it where this program may not, since it changed its user: the kernel kills a group that loses it. */
+	readonly lifeline?: LifelineListener | undefined;
 	/** Of a worker that is connected: it can be asked to leave. */
 	readonly connection?: Connection | undefined;
 	/** Makes the program write its stacks to standard error. */
@@ -104,8 +107,14 @@ export class StopLadder {
 		const { clock } = this.#world;
 		const hurry = this.#hurry.signal;
 		const killAtMs = clock.now() + this.#killAfterMs;
+		let isRefused = false;
 		const send = (signal: NodeJS.Signals, to: SignalTarget): 0 | 1 => {
-			if (process.signal(signal, to) !== "sent") return 0;
+			const outcome = process.signal(signal, to);
+			isRefused = outcome === "refused";
+			const cut =
+				isRefused && signal === "SIGKILL" ? target.lifeline : undefined;
+			cut?.close();
+			if (outcome !== "sent" && cut === undefined) return 0;
 			this.#listener.signalled(signal);
 			return 1;
 		};
@@ -129,7 +138,7 @@ export class StopLadder {
 			return this.#gone(target);
 		if (endsItself && !hurry.aborted) {
 			this.#listener.stepped("terminate", send("SIGTERM", "group"));
-			const timeLeftMs = Math.max(0, killAtMs - clock.now());
+			const timeLeftMs = isRefused ? 0 : Math.max(0, killAtMs - clock.now());
 			if (await goneWithin(process, timeLeftMs, clock, hurry))
 				return this.#gone(target);
 		}

@@ -133,6 +133,12 @@ export class SqliteRegistry implements ProcessRegistry {
 		this.#writeThrough();
 	}
 
+	/** The private directory of the run is another one from now on. */
+	moveDirectory(directory: string): void {
+		this.#putRun({ ...this.#run, directory });
+		this.#writeThrough();
+	}
+
 	living(): readonly WorkerRecord[] {
 		return this.#rows.kept().filter((row) => row.status !== "ended");
 	}

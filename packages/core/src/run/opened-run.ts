@@ -101,7 +101,9 @@ export class OpenedRun implements Run {
 		this.#jobs = new Jobs({
 			world: { ...started.infrastructure, emit: hub.emit },
 			queue: started.jobQueue,
-			runDirectory: started.infrastructure.runDirectory,
+			get runDirectory() {
+				return started.infrastructure.runDirectory;
+			},
 			marker: started.infrastructure.marker,
 			environment: process.env,
 		});
@@ -148,14 +150,18 @@ export class OpenedRun implements Run {
 	): Promise<Pool> {
 		const { adapter } = options;
 		const { infrastructure, cleanupReport, auditor } = this.#started;
-		const { clock, host, source, registry, random, marker, runDirectory } =
-			infrastructure;
+		const { clock, host, source, registry, random, marker } = infrastructure;
 		const { registry: ledger } = this.#started.infrastructure;
 		hub.subscribe((event) => ledger.note(event), POOL_INCIDENTS);
 		const inherited = { marker, environment: process.env };
 		const { emit } = hub;
 		const cold: World = { clock, host, source, registry, random, emit };
-		const beside = { options, runDirectory, ...inherited, world: cold };
+		const beside = {
+			...{ options, ...inherited, world: cold },
+			get runDirectory() {
+				return infrastructure.runDirectory;
+			},
+		};
 		const preloaded = preloadedSource(adapter, beside);
 		const elsewhere = cleanupReport.sparedRuns.filter(
 			({ reason }) => reason === "other_machine",
@@ -169,8 +175,12 @@ export class OpenedRun implements Run {
 			...{ options, world, hub, instrumentation, cleanupReport },
 			dispatchesAtOnce: DISPATCHES_AT_ONCE,
 			runDirectories: {
-				directory: runDirectory,
-				shared: infrastructure.sharedDirectory,
+				get directory() {
+					return infrastructure.runDirectory;
+				},
+				get shared() {
+					return infrastructure.sharedDirectory;
+				},
 			},
 			audit: () => auditor.statistics(),
 			starter: new WorkerStarter({

@@ -81,6 +81,17 @@ export class RunControl implements ControlledRun {
 		}
 	}
 
+	/** Listens again where clients look for the run, if they cannot find it any more. */
+	lookAfter(): void {
+		const listener = this.#listener;
+		if (listener === undefined) return;
+		if (listener.isFound(this.#setting.runDirectory)) return;
+		this.#listener = undefined;
+		// First: it removes what has the path of its socket.
+		listener.close();
+		void this.listen();
+	}
+
 	/** The run has ended. */
 	close(): void {
 		this.#closed = true;

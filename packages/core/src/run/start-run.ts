@@ -10,7 +10,6 @@ import { formatMarker, markerOf } from "../marker.ts";
 import type { CensusHost } from "../os/census.ts";
 import { loadLate } from "../os/load-late.ts";
 import { createRunDirectory } from "../os/private-directory.ts";
-import { createSharedDirectory, directoriesOf } from "../os/shared-memory.ts";
 import { pauseSync } from "../os/system-clock.ts";
 import { thisProgram } from "../os/this-program.ts";
 import { EventHub } from "../pool/event-hub.ts";
@@ -25,6 +24,7 @@ import type { Clock, Random } from "../world.ts";
 import { applicationCleanup } from "./application-cleanup.ts";
 import { Engagements } from "./engagements.ts";
 import { recordExit } from "./exit-record.ts";
+import { OwnDirectories } from "./own-directories.ts";
 import type { RunInfrastructure } from "./run.ts";
 import { RunControl } from "./run-control.ts";
 import type { ResolvedRunOptions } from "./run-options.ts";
@@ -85,13 +85,19 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 		removeFiles: (paths) => host.remove(paths),
 	});
 	const { runId } = name;
-	const runDirectory = run.directory;
-	const sharedDirectory = createSharedDirectory(runDirectory);
+	const directories = new OwnDirectories({
+		...{ name, clock, emit, directory: run.directory },
+		living: () => registry.living(),
+		moved: (path) => registry.moveDirectory(path),
+	});
 	const marker = formatMarker(markerOf(runId, host.self, directory.key));
 	const files = new OwnFiles({ sqlite, directory, name, file, lock });
 	const context: ProtectionContext = {
-		...{ runId, host, clock, marker, runDirectory, emit },
+		...{ runId, host, clock, marker, emit },
 		dataDir: parts.dataDir,
+		get runDirectory() {
+			return directories.directory;
+		},
 		living: () => registry.living(),
 	};
 	const engagements = new Engagements(context);
@@ -109,7 +115,9 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 		},
 		release: (over) => {
 			// What is not over needs its directory as evidence of what to remove.
-			if (over) host.remove(directoriesOf(runDirectory, runId));
+			const isUsed = registry.living().length > 0;
+			if (over || !isUsed)
+				host.remove(directories.all(over ? "every" : "later"));
 			if (over) directory.retire(name);
 			files.release(over ? "removed" : "kept");
 		},
@@ -141,7 +149,10 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 		throw error;
 	});
 	const control = new RunControl({
-		...{ runDirectory, hub, clock, random, program },
+		...{ hub, clock, random, program },
+		get runDirectory() {
+			return directories.directory;
+		},
 		dataDir: directory.path,
 		record: () => registry.record,
 		protections: () =>
@@ -153,6 +164,10 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 	const auditor = new Auditor({
 		...{ registry, marker, host, clock, killer, emit },
 		rule: options.audit,
+		alsoLook: () => {
+			void directories.shared;
+			control.lookAfter();
+		},
 	});
 	const unregister = applicationCleanup.register({
 		signalWish: {
@@ -191,7 +206,12 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 		await Promise.all([file.onDisk, listening]);
 		const infrastructure = {
 			...{ host, registry, clock, random, killer, marker },
-			...{ runDirectory, sharedDirectory },
+			get runDirectory() {
+				return directories.directory;
+			},
+			get sharedDirectory() {
+				return directories.shared;
+			},
 			source: guard ?? host.source,
 		};
 		const jobQueue = new JobQueue(options.jobs);

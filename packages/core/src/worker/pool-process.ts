@@ -174,8 +174,11 @@ export class PoolProcess {
 
 	/** Sends a signal to its group. */
 	signal(signal: NodeJS.Signals, by: SentSignal["by"]): void {
-		if (this.process.signal(signal, "group") === "sent")
-			this.#sent.push({ signal, by });
+		const outcome = this.process.signal(signal, "group");
+		if (outcome === "sent") this.#sent.push({ signal, by });
+		// This program has changed its user: the kernel kills a group that loses its lifeline.
+		else if (outcome === "refused" && signal === "SIGKILL")
+			this.#owned.lifeline?.close();
 	}
 }
 

@@ -90,6 +90,24 @@ export const RUN_EVENTS: EventPlaces<
 			"snakepit.reason": "reason",
 		},
 	},
+	"run.directory_lost": {
+		group: "process",
+		severity: ({ reason }) => (reason === undefined ? "warn" : "error"),
+		line: ({ directory, path, how, reason }) =>
+			`the ${directory} directory of this run is lost (${how}): ${path}${reason === undefined ? "" : `; ${reason}`}`,
+		attributes: {
+			...RUN,
+			"snakepit.path": "path",
+			"snakepit.reason": "how",
+		},
+	},
+	"run.directory_renewed": {
+		group: "process",
+		severity: "info",
+		line: ({ directory, path }) =>
+			`the ${directory} directory of this run was created again: ${path}`,
+		attributes: { ...RUN, "snakepit.path": "path" },
+	},
 	"run.located": {
 		group: "process",
 		severity: "info",

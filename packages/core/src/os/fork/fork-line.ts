@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import type { Socket } from "node:net";
 import type { ProcessIdentity } from "../../identity.ts";
 import { INCARNATION_VARIABLE } from "../../marker.ts";
@@ -69,6 +70,11 @@ export class ForkLine {
 
 	get isLost(): boolean {
 		return this.#lost !== undefined;
+	}
+
+	/** Whether a start can connect: something may have removed the socket, or this program be another user's by now. */
+	get isReachable(): boolean {
+		return existsSync(this.#setting.socketPath);
 	}
 
 	/** Starts a worker; see {@link ProcessSource.start}. */
