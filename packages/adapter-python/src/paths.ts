@@ -1,5 +1,5 @@
-import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { absolutePath } from "@snakepit/core/adapter";
 import { type Check, nonEmptyText } from "@snakepit/core/options";
 
 /** A path or a `file:` URL. */
@@ -14,7 +14,7 @@ export const isPath: Check = (value) =>
 
 /** The path, absolute. */
 export function absolute(path: string | URL): string {
-	return isUrl(path) ? fileURLToPath(path) : resolve(path);
+	return isUrl(path) ? fileURLToPath(path) : absolutePath(path, "The path");
 }
 
 /** A URL, or the text of one, as `import.meta.resolve()` gives it. */

@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
 import { basename } from "node:path";
 import { OptionsError, StartError } from "@snakepit/core";
+import { anyWorkingDirectory } from "@snakepit/core/adapter";
 import { reach, reachProblem } from "./interpreter/reach.ts";
 import type { ResolvedOptions } from "./options.ts";
 import type { PythonStartErrorCode } from "./start-error-codes.ts";
@@ -38,6 +39,6 @@ function requireFile(file: string): void {
 	throw new StartError<PythonStartErrorCode>({
 		code: "TOOLS_IMPORT_FAILED",
 		ran: "no",
-		message: `There is no file ${file} (the adapter's option "tools").${module} Relative paths are resolved against the working directory, ${process.cwd()}; new URL("./tools.py", import.meta.url) is relative to the program.`,
+		message: `There is no file ${file} (the adapter's option "tools").${module} Relative paths are resolved against the working directory, ${anyWorkingDirectory()}; new URL("./tools.py", import.meta.url) is relative to the program.`,
 	});
 }

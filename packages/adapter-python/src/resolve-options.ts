@@ -1,4 +1,3 @@
-import { resolve } from "node:path";
 import { OptionsError } from "@snakepit/core";
 import {
 	aFunction,
@@ -143,7 +142,7 @@ export function resolveOptions(
 	return Object.freeze({
 		tools: sources,
 		toolPath: Object.freeze([...path, ...(given.toolPath ?? []).map(absolute)]),
-		python: given.python?.includes("/") ? resolve(given.python) : given.python,
+		python: given.python?.includes("/") ? absolute(given.python) : given.python,
 		environment: given.environment,
 		env:
 			typeof given.env === "function"

@@ -1,6 +1,7 @@
 import type { PythonOptions } from "@snakepit/adapter-python";
 import { findPython } from "@snakepit/adapter-python";
 import { runProgram } from "@snakepit/adapter-python/transport";
+import { anyWorkingDirectory } from "@snakepit/core/adapter";
 import type { LayerReport } from "@snakepit/core/protection";
 
 /** Ray starts its own process on each node, and on a busy node one after the other. */
@@ -37,7 +38,7 @@ export async function inspectCluster(
 		{
 			// Modules must not be loaded from the working directory.
 			env: { ...process.env, PYTHONSAFEPATH: "1" },
-			cwd: process.cwd(),
+			cwd: anyWorkingDirectory(),
 			timeoutMs: LOOK_TIMEOUT_MS,
 			signal: new AbortController().signal,
 		},

@@ -52,6 +52,11 @@ export type {
 	WorkerProcess,
 	WorkerSlot,
 } from "./worker-process.ts";
+export {
+	absolutePath,
+	anyWorkingDirectory,
+	workingDirectory,
+} from "./working-directory.ts";
 
 /**
  * What to start, and how to communicate with it. The pool owns the process and the adapter owns the connection: an

@@ -77,6 +77,11 @@ export interface StartErrorCodes {
 	 */
 	readonly START_TIMEOUT: "no";
 	/**
+	 * The working directory of this program was removed, or cannot be entered, and a relative path or a search needs it.
+	 * @remedy Start the program in a directory that exists, call `process.chdir()` before, or give absolute paths.
+	 */
+	readonly WORKING_DIRECTORY_GONE: "no";
+	/**
 	 * The program's reply on descriptor 3 is neither `ready` nor `failed`.
 	 * @remedy Write one line with `ready` or `failed` there, and nothing before it.
 	 */

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { StartError } from "@snakepit/core";
+import { anyWorkingDirectory } from "@snakepit/core/adapter";
 import {
 	type Check,
 	checkOptions,
@@ -120,7 +121,7 @@ export function pythonEnvironment(
 		async make(
 			signal: AbortSignal = new AbortController().signal,
 		): Promise<MadeEnvironment> {
-			const setting = { env: process.env, cwd: process.cwd() };
+			const setting = { env: process.env, cwd: anyWorkingDirectory() };
 			const sources =
 				python === undefined
 					? systemSources(setting)

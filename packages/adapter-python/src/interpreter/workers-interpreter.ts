@@ -1,3 +1,4 @@
+import { anyWorkingDirectory, workingDirectory } from "@snakepit/core/adapter";
 import { requireBridgeAmong } from "../environment/bridge-requirement.ts";
 import type { ResolvedOptions } from "../options.ts";
 import {
@@ -33,9 +34,19 @@ export function namedSources(
 }
 
 /** The environment may depend on the slot, which is not known yet: put what Python needs to find the bridge into the environment of the host. */
-export function searchSetting({ env, cwd }: ResolvedOptions): SearchSetting {
+export function searchSetting({
+	env,
+	cwd,
+	python,
+}: ResolvedOptions): SearchSetting {
 	return {
 		env: typeof env === "function" ? process.env : { ...process.env, ...env },
-		cwd: cwd ?? process.cwd(),
+		cwd:
+			cwd ??
+			(python?.startsWith("/")
+				? anyWorkingDirectory()
+				: workingDirectory(
+						'The search for a Python (without the option "python")',
+					)),
 	};
 }

@@ -2,6 +2,7 @@
 import nodeModule from "node:module";
 import { pathToFileURL } from "node:url";
 import { InputError } from "@snakepit/core";
+import { anyWorkingDirectory } from "@snakepit/core/adapter";
 import { NoImage } from "./no-image.ts";
 
 interface Kind {
@@ -99,7 +100,9 @@ function* copiesOfArrow(): Generator<Arrow> {
 		}
 }
 
-const require = nodeModule.createRequire(pathToFileURL(`${process.cwd()}/`));
+const require = nodeModule.createRequire(
+	pathToFileURL(`${anyWorkingDirectory()}/`),
+);
 
 /** Searches beside this package (which has no place if it is part of a bundle), then beside the program. */
 function pathOfArrow(): string | undefined {

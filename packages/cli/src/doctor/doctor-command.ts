@@ -35,12 +35,14 @@ async function examine({ dataDir, json }: DoctorFlags): Promise<void> {
 	const { doctor, formatDoctorReport } = await import("@snakepit/core/inspect");
 	const { watchdog } = await import("@snakepit/watchdog");
 	const protections: readonly Protection[] = [watchdog()];
-	const adapters = await installedPython(process.cwd());
+	const { anyWorkingDirectory } = await import("@snakepit/core/adapter");
+	const here = anyWorkingDirectory();
+	const adapters = await installedPython(here);
 	const layers = await doctor({
 		dataDir,
 		adapters,
 		protections,
-		instruments: await installedTelemetry(process.cwd()),
+		instruments: await installedTelemetry(here),
 	});
 	write(
 		json ? JSON.stringify(layers, undefined, 2) : formatDoctorReport(layers),

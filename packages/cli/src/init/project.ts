@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { basename, join, resolve } from "node:path";
+import { basename, join } from "node:path";
+import { absolutePath } from "@snakepit/core/adapter";
 import { CommandFailed } from "../command/command-failed.ts";
 import { packageDirectory } from "../command/package-directory.ts";
 import { VERSION } from "../gen/version.ts";
@@ -18,6 +19,7 @@ export function writeProject(
 	folder: string,
 	template: TemplateName,
 ): readonly string[] {
+	const path = absolutePath(folder, "The folder");
 	mkdirSync(folder, { recursive: true });
 	const there = readdirSync(folder).filter((name) => !IGNORED.includes(name));
 	if (there.length > 0)
@@ -25,7 +27,7 @@ export function writeProject(
 			"failed",
 			`${folder} is not empty (${there.slice(0, 5).join(", ")}${there.length > 5 ? ", …" : ""}). Nothing was written. Name a new folder: snakepit init my-project`,
 		);
-	const files = projectFiles(resolve(folder), template);
+	const files = projectFiles(path, template);
 	for (const [name, text] of files)
 		writeFileSync(join(folder, name), text, { flag: "wx" });
 	return files.map(([name]) => name);

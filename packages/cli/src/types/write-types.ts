@@ -1,5 +1,6 @@
-import { dirname, resolve } from "node:path";
+import { dirname } from "node:path";
 import type { ToolSource } from "@snakepit/adapter-python";
+import { absolutePath, workingDirectory } from "@snakepit/core/adapter";
 import { CommandFailed } from "../command/command-failed.ts";
 import { write } from "../command/output.ts";
 import { loadPeers } from "../command/peer-packages.ts";
@@ -44,7 +45,9 @@ export async function writeTypes(
 function directoriesOf(sources: readonly ToolSource[]): ReadonlySet<string> {
 	return new Set(
 		sources.map(({ file }) =>
-			file === undefined ? process.cwd() : dirname(resolve(String(file))),
+			file === undefined
+				? workingDirectory("A module of tools")
+				: dirname(absolutePath(String(file), "The file of tools")),
 		),
 	);
 }

@@ -260,3 +260,21 @@ test("the packages that templates ask for are those that they are tried with", (
 		TYPE_CHECK,
 	);
 });
+
+test.each(["init folder", "types tools.py", "types module"])(
+	"in a working directory that was removed, `snakepit %s` says what to do",
+	(command) => {
+		const cwd = place();
+		const { status, stderr } = spawnSync(
+			"sh",
+			[
+				...["-c", 'rmdir "$PWD"; exec "$0" "$@"', program],
+				...[...before, ...command.split(" ")],
+			],
+			{ cwd, encoding: "utf8" },
+		);
+		expect(status).toBe(1);
+		expect(stderr).toMatch(/^snakepit: The .* was removed .* process\.chdir/);
+		expect(stderr).not.toMatch(/uv_cwd|\n./);
+	},
+);

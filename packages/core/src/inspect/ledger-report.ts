@@ -6,10 +6,11 @@ import {
 	rmdirSync,
 	rmSync,
 } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import type { LayerReport } from "../protection.ts";
 import { createLock, RunLock, takeLock } from "../registry/run-lock.ts";
 import type { Sqlite } from "../registry/sqlite.ts";
+import { absolutePath } from "../working-directory.ts";
 
 const LAYER = "ledger";
 const ELSEWHERE =
@@ -32,7 +33,7 @@ export function inspectLedger(
 			status: "available",
 			detail: "does not exist yet; the first pool creates it",
 		};
-	const nearest = nearestExisting(resolve(dataDir));
+	const nearest = nearestExisting(absolutePath(dataDir, "The directory"));
 	const complaint = complaintAboutMaking(nearest);
 	return complaint === undefined
 		? {

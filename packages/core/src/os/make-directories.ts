@@ -1,5 +1,6 @@
 import { mkdirSync, statSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { dirname } from "node:path";
+import { absolutePath } from "../working-directory.ts";
 
 /**
  * Makes a directory and those above it that are not there, all with `mode`;
@@ -9,11 +10,11 @@ import { dirname, resolve } from "node:path";
  * it, where the directory above is there and the file system says "no such
  * file" all the same, as `/proc` does and automounted ones may.
  *
- * @throws Error the system's, such as `ENOENT`, `EACCES`, `ENOTDIR`, `EROFS`.
+ * @throws StartError `WORKING_DIRECTORY_GONE`, or Error the system's, such as `ENOENT`, `EACCES`, `ENOTDIR`, `EROFS`.
  */
 export function makeDirectories(path: string, mode: number): void {
 	const missing: string[] = [];
-	let place = resolve(path);
+	let place = absolutePath(path, "The directory");
 	while (!isDirectory(place) && place !== dirname(place)) {
 		missing.unshift(place);
 		place = dirname(place);

@@ -2,6 +2,7 @@ import { closeSync, existsSync, openSync, readSync } from "node:fs";
 import { resolve } from "node:path";
 import { getSystemErrorName } from "node:util";
 import { StartError } from "../errors.ts";
+import { anyWorkingDirectory } from "../working-directory.ts";
 import type { ProcessSpec } from "../world.ts";
 import { DESCRIPTORS_REMEDY } from "./system-refusal.ts";
 
@@ -46,9 +47,11 @@ function remedy(code: string | undefined, spec: ProcessSpec): string {
 
 function isDirectory({ executable, cwd = "" }: ProcessSpec): boolean {
 	// Of a file there is no such entry.
-	return (
-		executable.includes("/") && existsSync(`${resolve(cwd, executable)}/.`)
-	);
+	return executable.includes("/") && existsSync(`${fileIn(cwd, executable)}/.`);
+}
+
+function fileIn(directory: string, executable: string): string {
+	return resolve(anyWorkingDirectory(), directory, executable);
 }
 
 /** Which file is not there: the program, or what the system needs to run it. */
@@ -56,7 +59,7 @@ function notFound({ executable, env, cwd = "" }: ProcessSpec): string {
 	const path = env["PATH"];
 	const places = executable.includes("/") ? [cwd] : (path?.split(":") ?? []);
 	const file = places
-		.map((place) => resolve(place, executable))
+		.map((place) => fileIn(place, executable))
 		.find((each) => existsSync(each));
 	if (file !== undefined) {
 		const interpreter = interpreterOf(file);

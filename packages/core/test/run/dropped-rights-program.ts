@@ -28,7 +28,4 @@ const lost = events
 	.map(({ directory, how }) => `${directory}: ${how}`);
 const killers = events.of("worker.exited").map(({ killer }) => killer);
 const guards = events.of("protection.started").length;
-const closed = run?.clean;
-console.log(
-	JSON.stringify({ said, user, lost, guards, killers, run }),
-);
+console.log(JSON.stringify({ said, user, lost, guards, killers, run }));
