@@ -50,6 +50,81 @@ def test_every_tool_is_in_the_module_in_the_order_of_the_file(tools: Path) -> No
     assert [method[2:] for method in methods if method[2:] in names] == names
 
 
+# Each of these would load a model, or use what only a worker has.
+HOOKS = """\
+import functools
+from collections.abc import Iterator
+from snakepit_bridge import on_shutdown, on_startup, tool, toolset
+
+def never(*_):
+    raise RuntimeError("code of the tools ran")
+
+on_startup(never)
+on_shutdown(never)
+
+class Base:
+    def inherited(self, a: int) -> int: ...
+
+@toolset(prefix="m.")
+class Models(Base):
+    __new__ = __init__ = __enter__ = __exit__ = never
+    attribute = property(never)
+
+    def setup(self) -> None:
+        never()
+
+    teardown = setup
+
+    def predict(self, text: str, /, *, often: int = 1) -> str: ...
+
+    async def later(self, a: int) -> bool: ...
+
+    def each(self) -> Iterator[int]:
+        yield 1
+
+    @staticmethod
+    def static(a: int) -> int: ...
+
+    @classmethod
+    def of_class(cls, a: int) -> int: ...
+
+    @functools.singledispatchmethod
+    def shown(self, a: int) -> str: ...
+
+    twice = functools.partialmethod(predict, often=2)
+    twice.__name__ = "twice"
+
+@toolset
+class Later:
+    async def __aenter__(self):
+        never()
+
+    @tool(name="marked")
+    def method(self, b: str) -> int: ...
+"""
+
+
+def test_the_types_of_a_toolset_need_no_instance_and_no_hook(tmp_path: Path) -> None:
+    path = tmp_path / "models.py"
+    path.write_text(HOOKS)
+    done = run("types", str(path))
+    assert (done.stderr, done.returncode) == ("", 0)
+    lines = done.stdout.splitlines()
+    assert '  "m.static"(' in lines
+    assert (
+        "  marked(args: { b: string } | readonly [b: string]): number | bigint;"
+        in lines
+    )
+    listed = run("tools", str(path)).stdout.splitlines()
+    names = [line.split("(")[0] for line in listed if not line.startswith(" ")]
+    assert names == [
+        *("m.inherited", "m.predict", "m.later", "m.each", "m.static", "m.of_class"),
+        *("m.shown", "m.twice", "marked"),
+    ]
+    # `call` runs them.
+    assert "code of the tools ran" in run("call", str(path), "marked", "b=x").stderr
+
+
 def test_a_file_is_written_whole_and_is_fresh_from_any_directory(tools: Path) -> None:
     output = tools.parent / "tools.ts"
     written = run("types", tools.name, "--output", output.name, cwd=tools.parent)

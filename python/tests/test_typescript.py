@@ -210,7 +210,8 @@ def test_a_name_that_is_no_identifier_is_quoted(text: str, written: str) -> None
 
 
 def test_a_label_that_is_no_identifier_is_replaced_by_one_that_is_no_others() -> None:
-    assert labels(["new", "größe"]) == ["new", "_1"]
+    assert labels(["new", "größe"]) == ["new_", "_1"]
+    assert labels(["this", "this_"]) == ["_this_", "this_"]
     assert labels(["ä", "_0", "__0", "ö", "_3"]) == ["___0", "_0", "__0", "__3", "_3"]
     assert labels(["rest", "rest"]) == ["rest", "_1"]
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from snakepit_bridge.cli.command import NO_TOOLS, CommandFailed
 from snakepit_bridge.failures.python_error import traceback_text
@@ -29,12 +30,38 @@ def load_target(targets: Sequence[str], main: MainThread) -> Toolbox:
     Raises:
         CommandFailed: that fails.
     """
-    toolbox = Toolbox()
-    target = ""
-    try:
-        for target in targets:
-            _add(toolbox, target)
+    toolbox = _loaded(targets)
+    # The last one: a module's hooks run after all are imported.
+    with _reported(targets[-1]):
         _start(toolbox, main)
+    return toolbox
+
+
+def load_tools(targets: Sequence[str]) -> dict[str, Tool]:
+    """Returns the tools of files and modules for a command that calls none: it imports
+    them, and runs no hook and makes no toolset, which may load a model.
+
+    Raises:
+        CommandFailed: they cannot be loaded.
+    """
+    toolbox = _loaded(targets)
+    with _reported(targets[-1]):
+        return toolbox.described()
+
+
+def _loaded(targets: Sequence[str]) -> Toolbox:
+    toolbox = Toolbox()
+    for target in targets:
+        with _reported(target):
+            _add(toolbox, target)
+    return toolbox
+
+
+@contextlib.contextmanager
+def _reported(target: str) -> Iterator[None]:
+    """Raises what fails as a failure of the command."""
+    try:
+        yield
     except (NoSource, ToolsInvalid) as error:
         raise CommandFailed(NO_TOOLS, f"cannot load {target}: {error}") from error
     except SystemExit as error:
@@ -47,7 +74,6 @@ def load_target(targets: Sequence[str], main: MainThread) -> Toolbox:
     except Exception as error:
         text = f"{traceback_text(error)}\ncannot load {target}"
         raise CommandFailed(NO_TOOLS, text) from error
-    return toolbox
 
 
 def _add(toolbox: Toolbox, target: str) -> None:
@@ -68,16 +94,3 @@ def _start(toolbox: Toolbox, main: MainThread) -> None:
     except BaseException:
         toolbox.shut_down(lambda hook: main.complete(hook()))
         raise
-
-
-def load_tools(targets: Sequence[str]) -> dict[str, Tool]:
-    """Returns the tools of files and modules for a command that calls none.
-
-    Raises:
-        CommandFailed: they cannot be loaded.
-    """
-    main = MainThread()
-    try:
-        return load_target(targets, main).tools
-    finally:
-        main.close()

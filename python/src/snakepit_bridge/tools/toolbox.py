@@ -95,6 +95,25 @@ class Toolbox:
                 self._add(getattr(made[0], name), mark, prefix)
             yield from self._start()
 
+    def described(self) -> dict[str, Tool]:
+        """Returns the tools, also those of toolsets, of which none is made: to describe
+        them runs no code of theirs. They are not to be called.
+
+        Raises:
+            ToolsInvalid: two tools have one name.
+        """
+        self._check_names()
+        # Of a method, it takes the place of the instance.
+        nothing = object()
+        for cls, prefix in self._toolsets:
+            for name, mark in methods(cls):
+                method = _attribute_of_class(cls, name)
+                if hasattr(type(method), "__get__"):
+                    method = method.__get__(nothing, cls)
+                if isinstance(mark, ToolMark):
+                    self._add(method, mark, prefix)
+        return self.tools
+
     def shutdown_hooks(self) -> Iterator[Hook]:
         """Yields the hooks that end what has started; the last declared one comes
         first.
@@ -206,6 +225,10 @@ class Toolbox:
                     f"the class {cls.__qualname__} has methods under @tool, but is "
                     "no toolset; put @toolset on it"
                 )
+
+
+def _attribute_of_class(cls: type, name: str) -> Any:
+    return next(vars(base)[name] for base in cls.__mro__ if name in vars(base))
 
 
 def _same_name(

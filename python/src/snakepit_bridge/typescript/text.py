@@ -15,6 +15,60 @@ __all__ = ["comment", "labels", "literal", "name", "object_type", "type_name"]
 # version.
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*", re.ASCII)
 
+# What no parameter can be named, in strict code. `this` would be none, but a type.
+_RESERVED = frozenset(
+    [
+        "arguments",
+        "await",
+        "break",
+        "case",
+        "catch",
+        "class",
+        "const",
+        "continue",
+        "debugger",
+        "default",
+        "delete",
+        "do",
+        "else",
+        "enum",
+        "eval",
+        "export",
+        "extends",
+        "false",
+        "finally",
+        "for",
+        "function",
+        "if",
+        "implements",
+        "import",
+        "in",
+        "instanceof",
+        "interface",
+        "let",
+        "new",
+        "null",
+        "package",
+        "private",
+        "protected",
+        "public",
+        "return",
+        "static",
+        "super",
+        "switch",
+        "this",
+        "throw",
+        "true",
+        "try",
+        "typeof",
+        "var",
+        "void",
+        "while",
+        "with",
+        "yield",
+    ]
+)
+
 
 def name(text: str) -> str:
     """Returns the name of a property or method."""
@@ -24,14 +78,15 @@ def name(text: str) -> str:
 
 
 def labels(texts: Sequence[str]) -> list[str]:
-    """Returns labels of a tuple's items, each another; they cannot be quoted."""
+    """Returns labels of a tuple's items, or names of parameters, each another; they
+    cannot be quoted."""
     found: list[str] = []
     for i, text in enumerate(texts):
-        label = text
-        if not _IDENTIFIER.fullmatch(text) or text in found:
+        label = f"{text}_" if text in _RESERVED else text
+        if not _IDENTIFIER.fullmatch(text) or label in found:
             label = f"_{i}"
-            while label in found or label in texts:
-                label = f"_{label}"
+        while label in found or (label != text and label in texts):
+            label = f"_{label}"
         found.append(label)
     return found
 
