@@ -231,8 +231,8 @@ export type Tools = {
         }
       | readonly [
           constructor: number | bigint,
-          function: number | bigint,
-          new: number | bigint,
+          function_: number | bigint,
+          new_: number | bigint,
           _3: number | bigint,
         ],
   ): number | bigint;
