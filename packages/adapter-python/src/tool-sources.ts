@@ -58,18 +58,24 @@ export function resolveSources(
 } {
 	const sources: ResolvedSource[] = [];
 	const path: string[] = [];
+	const places = new Map<string, string | undefined>();
 	for (const source of listOf(tools)) {
 		checkOptions(`${maker} tools`, source, SOURCE_CHECKS);
-		const { module, file, path: directory } = source;
+		const { module, file } = source;
+		const directory = source.path && absolute(source.path);
 		const expose = source.expose && {
 			expose: Object.freeze([...source.expose]),
 		};
-		if (directory !== undefined) path.push(absolute(directory));
+		if (directory !== undefined) path.push(directory);
 		if (file !== undefined) {
 			if (directory !== undefined) throw pathOfFile(maker);
 			sources.push(Object.freeze({ file: absolute(file), ...expose }));
-		} else if (module !== undefined)
+		} else if (module !== undefined) {
+			if (places.has(module) && places.get(module) !== directory)
+				throw oneModuleTwice(maker, module);
+			places.set(module, directory);
 			sources.push(Object.freeze({ module, ...expose }));
+		}
 	}
 	return { sources: Object.freeze(sources), path };
 }
@@ -77,6 +83,14 @@ export function resolveSources(
 function listOf(tools: PythonOptions["tools"]): readonly ToolSource[] {
 	if (isUrl(tools) || typeof tools === "string") return [{ file: tools }];
 	return Array.isArray(tools) ? tools : [tools as ToolSource];
+}
+
+function oneModuleTwice(maker: string, module: string): OptionsError {
+	return new OptionsError({
+		code: "INVALID_OPTION",
+		ran: "no",
+		message: `${maker} tools: the module ${JSON.stringify(module)} has two paths, but a worker imports only the first module of a name; rename one of the two.`,
+	});
 }
 
 function pathOfFile(maker: string): OptionsError {

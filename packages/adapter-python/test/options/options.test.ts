@@ -42,6 +42,16 @@ test.each<[string, unknown, RegExp]>([
 	],
 	[
 		"INVALID_OPTION",
+		{
+			tools: [
+				{ module: "a", path: "b" },
+				{ module: "a", path: "c" },
+			],
+		},
+		/module "a" has two paths/,
+	],
+	[
+		"INVALID_OPTION",
 		{ tools: { module: "math", expose: [] } },
 		/"expose" must be an array of at least one name/,
 	],
