@@ -62,10 +62,11 @@ test.skipIf(problem !== undefined)(
 		);
 		const { status, printed } = run(
 			process.execPath,
-			[program],
+			[program, "--detectOpenHandles"],
 			"--experimental-vm-modules",
 		);
-		expect(printed).toMatch(/Tests: +3 passed/);
+		expect(printed).toMatch(/Tests: +4 passed/);
+		expect(printed).not.toContain("snakepit.call");
 		expect(status).toBe(0);
 	},
 );

@@ -1,4 +1,5 @@
 import { availableParallelism } from "node:os";
+import { clearInterval, setImmediate, setInterval } from "node:timers";
 import { StartError } from "@snakepit/core";
 import {
 	type Adapter,

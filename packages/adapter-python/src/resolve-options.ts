@@ -1,3 +1,4 @@
+import { env } from "node:process";
 import { OptionsError } from "@snakepit/core";
 import {
 	aFunction,
@@ -212,7 +213,7 @@ function resolveSharedMemory(
 /** A development server sets `NODE_ENV`, and its user expects saved code to run. Nothing else watches files by default. */
 function resolveWatch(
 	maker: string,
-	given: PythonOptions["watch"] = process.env["NODE_ENV"] === "development",
+	given: PythonOptions["watch"] = env["NODE_ENV"] === "development",
 ): ResolvedOptions["watch"] {
 	if (given === false) return "off";
 	const options = given === true ? {} : given;
@@ -228,7 +229,7 @@ function resolveDebug(
 	given: PythonOptions["debug"] = false,
 ): ResolvedOptions["debug"] {
 	if (given === false) return "off";
-	if (process.env["NODE_ENV"] === "production") {
+	if (env["NODE_ENV"] === "production") {
 		throw new OptionsError({
 			code: "INVALID_OPTION",
 			ran: "no",

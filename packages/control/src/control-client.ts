@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { clearTimeout, setTimeout } from "node:timers";
 import { ControlError } from "./control-error.ts";
 import type {
 	ControlledEvent,

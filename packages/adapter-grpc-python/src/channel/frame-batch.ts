@@ -1,3 +1,6 @@
+// Not that of the global, which fake timers of a test replace.
+import { nextTick } from "node:process";
+
 /** The field `batch` of a frame, and the field `frames` in it: number and kind, as protobuf writes them. */
 export const BATCH_TAG = 0x52;
 const FRAME_TAG = 0x0a;
@@ -25,7 +28,7 @@ export class FrameBatch {
 	/** Adds a frame; it is sent after the calling code has returned. */
 	add(frame: Uint8Array): void {
 		// A tick runs after the pending microtasks, which are those of a burst of calls.
-		if (this.frames.push(frame) === 1) process.nextTick(this.flush);
+		if (this.frames.push(frame) === 1) nextTick(this.flush);
 	}
 
 	/** Writes what was added. */

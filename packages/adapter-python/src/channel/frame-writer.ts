@@ -1,4 +1,6 @@
 import type { Socket } from "node:net";
+// Not that of the global, which fake timers of a test replace.
+import { nextTick } from "node:process";
 import { LENT_BYTES } from "./frame-channel.ts";
 import { HEADER_BYTES, writeHeader } from "./frame-cutter.ts";
 
@@ -56,7 +58,7 @@ export class FrameWriter {
 		else if (this.leaves !== "with this turn") {
 			this.leaves = "with this turn";
 			// A tick runs after the pending microtasks, which are those of a burst of calls.
-			process.nextTick(this.endOfTurn);
+			nextTick(this.endOfTurn);
 		}
 	}
 

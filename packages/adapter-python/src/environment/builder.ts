@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { clearTimeout, setTimeout } from "node:timers";
 import { requireToSpawn } from "@snakepit/core/infrastructure";
 import { BUILDER_PROGRAM } from "./builder-program.ts";
 

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { clearTimeout, setTimeout } from "node:timers";
 import { messageOf } from "@snakepit/core/adapter";
 import { requireToSpawn } from "@snakepit/core/infrastructure";
 

@@ -1,3 +1,4 @@
+import { clearTimeout, setTimeout } from "node:timers";
 import type { Segment, SegmentStore } from "./segment.ts";
 
 /** Runs an action later; returns a function that cancels it. */

@@ -1,3 +1,4 @@
+import { setInterval } from "node:timers";
 /** Holds the program open while at least one holder has not released it. */
 export class KeepAlive {
 	#holders = 0;

@@ -1,4 +1,4 @@
-import { AsyncResource } from "node:async_hooks";
+import { type CallerContext, capturedContext } from "./call.ts";
 import { mapAborted } from "./call-errors.ts";
 import type { Calls } from "./calls.ts";
 import { ofItem } from "./changed-errors.ts";
@@ -44,7 +44,13 @@ export class CallMap implements AsyncIterableIterator<unknown, undefined> {
 	readonly #input: MapInput;
 	readonly #total: number | undefined;
 	/** Of all its calls. */
-	readonly #context = new AsyncResource("snakepit.map");
+	readonly #context = capturedContext("snakepit.map");
+	/** What its calls have: it does not end with one of them. */
+	readonly #shared: CallerContext = {
+		runInAsyncScope: (run, self, ...args) =>
+			this.#context.runInAsyncScope(run, self, ...args),
+		emitDestroy: () => {},
+	};
 	readonly #abort = new AbortController();
 	readonly #changes = new Changes();
 	/** In the order of their items: those whose result is not ready to be handed over. */
@@ -157,7 +163,7 @@ export class CallMap implements AsyncIterableIterator<unknown, undefined> {
 					options,
 					work,
 					undefined,
-					context,
+					this.#shared,
 				),
 			);
 		} catch (error) {
@@ -210,6 +216,7 @@ export class CallMap implements AsyncIterableIterator<unknown, undefined> {
 		if (this.#state.kind === "over") return;
 		const failed = this.#state.kind === "failed";
 		this.#state = { kind: "over" };
+		this.#context.emitDestroy();
 		this.#options.signal?.removeEventListener("abort", this.#onAbort);
 		this.#abort.abort();
 		this.#changes.note();

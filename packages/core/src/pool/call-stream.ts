@@ -1,8 +1,7 @@
-import { AsyncResource } from "node:async_hooks";
 import type { CallOptions, Connection } from "../adapter.ts";
 import { failing } from "../callers-frames.ts";
 import { InputError } from "../errors.ts";
-import type { Call } from "./call.ts";
+import { type Call, capturedContext } from "./call.ts";
 import { streamUnread } from "./call-errors.ts";
 import type { ExecuteOptions } from "./call-options.ts";
 import type { Calls } from "./calls.ts";
@@ -37,7 +36,7 @@ export function callStream<Chunk, Result>(
 	session: Session | undefined,
 ): CallStream<Chunk, Result> {
 	const work = new StreamWork();
-	const context = new AsyncResource("snakepit.call");
+	const context = capturedContext("snakepit.call");
 	let state: StreamState = { kind: "fresh" };
 	const begin = (): Call => {
 		try {
@@ -45,6 +44,7 @@ export function callStream<Chunk, Result>(
 				calls.submit(command, args, options, work, session, context),
 			);
 		} catch (error) {
+			context.emitDestroy();
 			work.fail(error as Error);
 			throw error;
 		}
@@ -66,7 +66,10 @@ export function callStream<Chunk, Result>(
 			const left = state;
 			state = { kind: "closed" };
 			if (left.kind === "running") calls.abandon(left.call);
-			if (left.kind === "fresh") work.fail(streamUnread(command));
+			if (left.kind === "fresh") {
+				context.emitDestroy();
+				work.fail(streamUnread(command));
+			}
 			return { done: true, value: undefined };
 		},
 		[Symbol.asyncIterator](): CallStream<Chunk, Result> {

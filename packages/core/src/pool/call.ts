@@ -1,4 +1,4 @@
-import type { AsyncResource } from "node:async_hooks";
+import { AsyncResource } from "node:async_hooks";
 import { adoptSource } from "../adopt-source.ts";
 import type { CallInstrument } from "../instrument.ts";
 import type { ResolvedOptions } from "../options.ts";
@@ -14,7 +14,15 @@ import type { Session } from "./session-table.ts";
 import type { Work } from "./work.ts";
 
 /** The asynchronous context of a caller. */
-export type CallerContext = Pick<AsyncResource, "runInAsyncScope">;
+export interface CallerContext extends Pick<AsyncResource, "runInAsyncScope"> {
+	/** Its call is settled: tools that look for what is left open must not find it. */
+	emitDestroy(): unknown;
+}
+
+/** Captures the context of the code that is running. Whoever captured it ends it. */
+export function capturedContext(type: string): CallerContext {
+	return new AsyncResource(type, { requireManualDestroy: true });
+}
 
 /** Where a call is. A field exists only where it means something. */
 export type CallState =

@@ -1,9 +1,13 @@
-import { AsyncResource } from "node:async_hooks";
 import type { SnakepitError, StartError } from "../errors.ts";
 import type { ResolvedOptions } from "../options.ts";
 import type { Worker } from "../worker/worker.ts";
 import type { Clock, ProcessHost, Random } from "../world.ts";
-import { type Call, type CallerContext, newCall } from "./call.ts";
+import {
+	type Call,
+	type CallerContext,
+	capturedContext,
+	newCall,
+} from "./call.ts";
 import type { AttemptListener, CallAttempt } from "./call-attempt.ts";
 import { aborted, noWorker, poolClosed, queueFull } from "./call-errors.ts";
 import { checkCall, type ExecuteOptions } from "./call-options.ts";
@@ -111,7 +115,7 @@ export class Calls implements AttemptListener {
 	/**
 	 * Accepts a call, and runs it, lets it wait, or refuses it. One of a program that is about to die never settles.
 	 *
-	 * @param context that of the caller, where it was captured before.
+	 * @param captured the context of the caller, where it was captured before. It ends with the call.
 	 * @throws OptionsError; QueueError `POOL_CLOSED`; WorkerLostError `SESSION_LOST`. Later errors settle `work`.
 	 */
 	submit(
@@ -120,7 +124,7 @@ export class Calls implements AttemptListener {
 		options: ExecuteOptions | undefined,
 		work: Work,
 		session?: Session,
-		context: CallerContext = new AsyncResource("snakepit.call"),
+		captured?: CallerContext,
 	): Call {
 		checkCall(command, options);
 		const { clock, reports, sessions } = this.#setting;
@@ -131,6 +135,7 @@ export class Calls implements AttemptListener {
 			);
 		if (this.#phase === "open" && session !== undefined) sessions.use(session);
 		const nowMs = clock.now();
+		const context = captured ?? capturedContext("snakepit.call");
 		const call = newCall(
 			{ command, args, options, work, session, context },
 			++this.#sequence,
@@ -300,5 +305,6 @@ export class Calls implements AttemptListener {
 		this.outstanding.settled(call);
 		if (error === undefined) call.work.succeed(answer);
 		else if (this.#phase !== "dying") call.work.fail(error);
+		call.context.emitDestroy();
 	}
 }

@@ -111,7 +111,7 @@ export class ApplicationCleanup {
 				killAll(this.#newestFirst());
 				if (otherListeners === 0) this.#end(signal);
 				// Theirs come after ours in this turn, and may exit with a code of their own.
-				else queueMicrotask(() => this.#end(signal));
+				else void Promise.resolve().then(() => this.#end(signal));
 		}
 	}
 

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { clearTimeout, setTimeout } from "node:timers";
 import { SnakepitError } from "../errors.ts";
 
 /**

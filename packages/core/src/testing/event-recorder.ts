@@ -1,3 +1,4 @@
+import { clearTimeout, setTimeout } from "node:timers";
 import type { EventOf, SnakepitEvent, SnakepitEventType } from "../events.ts";
 import { unpaired } from "./event-pairs.ts";
 

@@ -145,7 +145,7 @@ export class FakeProcess {
 
 	/** Starts `program` as its main function, in a later microtask. */
 	run(program: FakeProgram): this {
-		queueMicrotask(async () => {
+		void Promise.resolve().then(async () => {
 			if (!this.alive) return;
 			try {
 				await program(this);

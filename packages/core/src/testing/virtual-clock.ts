@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers";
 import type { Clock, Timer } from "../world.ts";
 
 /**

@@ -174,6 +174,22 @@ describe.each([...foldersOf("packages"), ...foldersOf("examples")])(
 			).toEqual([]);
 		});
 
+		test("has its timers from Node, and not from a global that fake timers of a test replace", () => {
+			const timer =
+				/(?<![.\w"'`])(?:set|clear)(?:Timeout|Interval|Immediate)\(/;
+			const offending = files.filter((file) => {
+				const code = codeOf(join(ROOT, folder, "src"), file);
+				return (
+					/process\.nextTick\(|\bqueueMicrotask\(/.test(code) ||
+					(timer.test(code) && !code.includes('"node:timers'))
+				);
+			});
+			// A command has no tests in its process, and an example is a user's program.
+			const isTested =
+				folder !== "packages/cli" && folder.startsWith("packages/");
+			expect(isTested ? offending : []).toEqual([]);
+		});
+
 		test("ships no test tools: only tests import them", () => {
 			const offending = imports.filter(
 				({ to }) =>

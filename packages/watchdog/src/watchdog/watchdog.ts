@@ -1,3 +1,4 @@
+import { clearInterval, setInterval } from "node:timers";
 import { endIfCopy } from "@snakepit/core/infrastructure";
 import type {
 	LayerReport,
