@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from snakepit_bridge.bridge.framed_transport.frame_parser import FRAME, HEADER, framed
-from snakepit_bridge.calls.call_page import CallPage
-from snakepit_bridge.calls.page_file import PAGE_SIZE
+from snakepit_bridge.calls.call_page import PAGE_SIZE, CallPage
 
 
 @pytest.fixture

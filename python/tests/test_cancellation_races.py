@@ -93,7 +93,7 @@ def test_a_call_that_is_cancelled_while_it_waits_does_not_begin(
     running = make(0, sink)
     began: list[bool] = []
 
-    def cancelled(*args: Any, **keywords: Any) -> pb.WorkerFrame:
+    def cancelled(*args: Any, **keywords: Any) -> TerminalFrame:
         # A thread that takes it up just now.
         began.append(running.begin())
         return failure.cancelled(*args, **keywords)

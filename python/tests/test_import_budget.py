@@ -12,8 +12,21 @@ from support.fake_host import FakeHost
 # raises it costs every start of every worker.
 MOST_MODULES = 169
 
+# What is imported when a worker says that it is ready: from then on it imports more, as soon
+# as it has nothing else to do.
 TOOLS = """\
+import sys
+
 from snakepit_bridge import tool
+from snakepit_bridge.boot.control_channel import ControlChannel
+
+when_ready = []
+
+def ready(channel, facts):
+    when_ready[:] = sys.modules
+    say_ready(channel, facts)
+
+say_ready, ControlChannel.ready = ControlChannel.ready, ready
 
 @tool
 def add(a: int, b: int = 1) -> int:
@@ -21,8 +34,7 @@ def add(a: int, b: int = 1) -> int:
 
 @tool
 def imported() -> list[str]:
-    import sys
-    return list(sys.modules)
+    return when_ready
 """
 
 COLLECTS = """\

@@ -16,6 +16,7 @@ import pytest
 
 from snakepit_bridge.calls import large_bytes
 from snakepit_bridge.calls.large_bytes import LARGE_BYTES, copy_bytes
+from snakepit_bridge.own_imports import standard
 
 # Neither begins or ends with a page.
 BEGIN = 4096 + 64
@@ -138,7 +139,7 @@ def test_without_the_needed_functions_bytes_are_sliced(
     mapping: mmap.mmap, monkeypatch: pytest.MonkeyPatch, missing: str
 ) -> None:
     if missing == "ctypes":
-        monkeypatch.setitem(sys.modules, "ctypes", None)
+        monkeypatch.setattr(large_bytes, "ctypes", standard("no_such_module"))
     elif missing == "its API":
         monkeypatch.delattr(ctypes, "pythonapi")
     elif missing == "the C library":

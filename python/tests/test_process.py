@@ -268,7 +268,12 @@ def test_before_the_lifeline_only_light_modules_are_imported() -> None:
     heavy = {"typing", "asyncio", "logging", "inspect", "traceback", "dataclasses"}
     assert heavy.isdisjoint(output.split())
     ours = [name for name in output.split() if name.startswith("snakepit_bridge.")]
-    assert {name.split(".")[1] for name in ours} == {"__main__", "_version", "boot"}
+    assert {name.split(".")[1] for name in ours} == {
+        "__main__",
+        "_version",
+        "boot",
+        "own_imports",
+    }
 
 
 def test_the_version_is_that_of_the_npm_packages() -> None:

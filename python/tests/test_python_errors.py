@@ -187,13 +187,16 @@ def test_a_failure_fits_into_the_smallest_message_that_a_host_can_ask_for() -> N
         error = raised(following)
     assert error is not None
     frame = failure_of(1, error, began=True)
+    assert isinstance(frame, pb.WorkerFrame)
     assert frame.ByteSize() < 1 << 20
     # None of it is left out: texts are shortened.
     assert frame.failure.error.cause.cause.cause.message.startswith("0")
     refusal = CallRefused(
         pb.FAILURE_KIND_WRONG_SHAPE, "a" * 9_000_000, "$" + "é" * 9_000_000
     )
-    assert failure_of(1, refusal, began=False).ByteSize() < 1 << 20
+    frame = failure_of(1, refusal, began=False)
+    assert isinstance(frame, pb.WorkerFrame)
+    assert frame.ByteSize() < 1 << 20
 
 
 class Mute(Exception):
@@ -238,3 +241,129 @@ def test_a_note_whose_text_cannot_be_made_does_not_stop_an_error() -> None:
         "<its text raised RuntimeError>",
         "second",
     ]
+
+
+HOSTILE = """
+    import sys
+
+    from snakepit_bridge import tool
+
+    def raises(*_: object) -> object:
+        raise RuntimeError("its attribute raised")
+
+    class OddText(str):
+        # A str of which nothing can be had but itself.
+        __str__ = __repr__ = encode = split = strip = __len__ = raises
+        __getitem__ = __iter__ = __add__ = __format__ = __eq__ = __hash__ = raises
+
+    class OddList(list):
+        __iter__ = __getitem__ = __len__ = __bool__ = raises
+
+    def with_property(name: str) -> type:
+        return type("Hostile", (ValueError,), {name: property(raises)})
+
+    class OddName(type):
+        def __getattribute__(cls, name: str) -> object:
+            if name in ("__name__", "__qualname__", "__module__"):
+                raise RuntimeError(name)
+            return type.__getattribute__(cls, name)
+
+    def with_odd_names() -> BaseException:
+        class OddNames(ValueError, metaclass=OddName):
+            pass
+        return OddNames("text")
+
+    class OddStr(ValueError):
+        def __str__(self) -> str:
+            return OddText("odd text")
+
+    class NoStr(ValueError):
+        def __str__(self) -> str:
+            return 5
+
+    class Exits(ValueError):
+        def __str__(self) -> str:
+            sys.exit("in its text")
+
+    class NoRepr(ValueError):
+        __str__ = __repr__ = raises
+
+    class NoAttributes(ValueError):
+        def __getattribute__(self, name: str) -> object:
+            raise RuntimeError(name)
+
+    class NoComparison(ValueError):
+        __eq__ = __hash__ = __bool__ = __len__ = raises
+
+    class NoModule(ValueError):
+        __module__ = 5
+
+    def with_notes(notes: object) -> BaseException:
+        error = ValueError("noted")
+        error.__notes__ = notes
+        return error
+
+    HOSTILE = {
+        "cause": lambda: with_property("__cause__")("text"),
+        "context": lambda: with_property("__context__")("text"),
+        "suppressed": lambda: with_property("__suppress_context__")("text"),
+        "traceback": lambda: with_property("__traceback__")("text"),
+        "notes": lambda: with_property("__notes__")("text"),
+        "args": lambda: with_property("args")("text"),
+        "class": lambda: with_property("__class__")("text"),
+        "dict": lambda: with_property("__dict__")("text"),
+        "odd name": with_odd_names,
+        "odd text": lambda: OddStr("text"),
+        "odd argument": lambda: ValueError(OddText("odd text")),
+        "no text": lambda: NoStr("text"),
+        "exits": lambda: Exits("text"),
+        "no repr": lambda: NoRepr("text"),
+        "no attributes": lambda: NoAttributes("text"),
+        "no comparison": lambda: NoComparison("text"),
+        "no module": lambda: NoModule("text"),
+        "odd notes": lambda: with_notes(OddList(["note"])),
+        "odd note": lambda: with_notes([OddText("note"), OddStr("note")]),
+        "no notes": lambda: with_notes(5),
+        "module not found": lambda: ModuleNotFoundError(OddText("odd"), name=OddText("odd")),
+        "name error": lambda: NameError(OddText("odd"), name=OddText("odd")),
+        "syntax error": lambda: SyntaxError("bad", (OddText("file"), 1, 1, OddText("text"))),
+    }
+
+    @tool
+    def raises_hostile(name: str) -> None:
+        raise HOSTILE[name]()
+
+    @tool
+    async def raises_hostile_async(name: str) -> None:
+        raise HOSTILE[name]()
+
+    @tool
+    def raises_hostile_cause(name: str) -> None:
+        raise KeyError("outer") from HOSTILE[name]()
+
+    @tool
+    def chunks_hostile(name: str):
+        yield 1
+        raise HOSTILE[name]()
+
+    @tool
+    def kinds() -> list[str]:
+        return list(HOSTILE)
+"""
+
+
+@pytest.mark.parametrize("calls", [1, 2])
+def test_an_exception_that_resists_ends_its_call_and_no_other(
+    shared: Host, calls: int
+) -> None:
+    converse = shared(HOSTILE, callsPerWorker=calls).converse()
+    kinds = converse.call("kinds")
+    assert len(kinds) > 20
+    for kind in kinds:
+        for tool in ("raises_hostile", "raises_hostile_async", "raises_hostile_cause"):
+            failure = converse.failure(tool, [kind])
+            assert failure.kind == pb.FAILURE_KIND_TOOL_FAILED, (tool, kind)
+            assert tool in failure.error.traceback, (kind, failure)
+        call = converse.begin("chunks_hostile", [kind], stream_credit=9)
+        failure = converse.terminal(call).failure
+        assert failure.kind == pb.FAILURE_KIND_TOOL_FAILED, kind

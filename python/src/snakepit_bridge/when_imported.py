@@ -1,8 +1,11 @@
-"""Does something with a module in the moment in which it is imported for the first time."""
+"""Does something with a module of Python's in the moment in which it is imported for the
+first time."""
 
 from __future__ import annotations
 
 import sys
+
+from snakepit_bridge.own_imports import is_standard
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +22,8 @@ def when_imported(name: str, act: Callable[[], None]) -> None:
     """Calls `act` once: now if the module is imported already, else before any code sees it.
 
     Args:
-        name: of a module that is in no package.
+        name: of a module that is in no package. One of the tools that has the same name
+            is left alone.
         act: called in the thread that imports the module, which no other thread gets
             before that. If it raises, the import does.
     """
@@ -53,7 +57,7 @@ class _Finder:
             find = None if finder is self else getattr(finder, "find_spec", None)
             spec: ModuleSpec | None = find and find(name, path, target)
             if spec is not None:
-                if spec.loader is not None:
+                if spec.loader is not None and is_standard(spec):
                     spec.loader = _Loader(spec.loader, self._imported)  # type: ignore[assignment]
                 return spec
         return None

@@ -9,10 +9,17 @@ from __future__ import annotations
 import os
 import sys
 
+from snakepit_bridge.own_imports import standard
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
+# What it needs is imported where it is used: this module is before the lifeline.
+if TYPE_CHECKING:
+    import traceback
+else:
+    traceback = standard("traceback")
 # Set in the child, by the fork handler.
 this_is_one = False
 
@@ -41,9 +48,6 @@ def _report(error: BaseException | None) -> int:
         sys.stderr.write(f"{error.code}\n")
         return 1
     if error is not None:
-        # Imported here: this module is imported before the lifeline is.
-        import traceback
-
         traceback.print_exception(type(error), error, error.__traceback__)
     sys.stderr.write(
         f"Process {os.getpid()} was forked by a tool and returned from it. Snakepit "

@@ -6,12 +6,19 @@ worker's start, to read one line and write one. It is used only for unusual inpu
 
 from __future__ import annotations
 
+from snakepit_bridge.own_imports import standard
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
 __all__ = ["read_json", "write_json"]
+
+if TYPE_CHECKING:
+    import json
+else:
+    json = standard("json")
 
 
 class _Options:
@@ -49,8 +56,6 @@ def read_json(text: str) -> Any:
     except (StopIteration, SystemError, TypeError, ValueError, RecursionError):
         pass
     # There is space before it, or it is not JSON; then `json` reports the error.
-    import json
-
     return json.loads(text)
 
 
@@ -63,8 +68,6 @@ def write_json(value: object) -> str:
     written = _written(value)
     if written is not None:
         return written
-    import json
-
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -18,6 +18,7 @@ from snakepit_bridge.boot.control_channel import (
 from snakepit_bridge.boot.launch_message import Launch
 from snakepit_bridge.boot.lifeline import Lifeline
 from snakepit_bridge.boot.process_setup import set_up_process
+from snakepit_bridge.own_imports import isolate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -163,6 +164,8 @@ def import_bridge(transport: str) -> None:
         check_dependencies(transport)
         for name in ("snakepit_bridge.bridge.worker", TRANSPORTS[transport]):
             importlib.import_module(name)
+        # What is imported from here on comes with the code of the tools.
+        isolate()
         gc.freeze()
     finally:
         if was_enabled:

@@ -19,6 +19,7 @@ from snakepit_bridge.bridge.transport import Transport, TransportParts
 from snakepit_bridge.bridge_log import logger
 from snakepit_bridge.calls.call_page import CallPage
 from snakepit_bridge.calls.runner import Runner
+from snakepit_bridge.own_imports import standard
 from snakepit_bridge.threads.call_soon import call_soon
 from snakepit_bridge.threads.notice import Notice
 from snakepit_bridge.tools.tool import Tool
@@ -31,6 +32,11 @@ if TYPE_CHECKING:
     from snakepit_bridge.telemetry.tracing import Tracing
 
 __all__ = ["LEAVE_GRACE_S", "BridgeThread"]
+
+if TYPE_CHECKING:
+    import traceback
+else:
+    traceback = standard("traceback")
 
 # Calls may run for half of this time; then they are cancelled.
 LEAVE_GRACE_S = 2.0
@@ -171,10 +177,10 @@ class BridgeThread:
         try:
             self._loop.run_until_complete(self._serve())
         except BaseException:  # noqa: BLE001 - a worker cannot work without it
-            import traceback
-
-            traceback.print_exc(file=sys.stderr)
-            os._exit(exit_status.FAILED)
+            try:
+                traceback.print_exc(file=sys.stderr)
+            finally:
+                os._exit(exit_status.FAILED)
         finally:
             self._loop.close()
 
@@ -187,8 +193,6 @@ class BridgeThread:
         try:
             await transport.start()
         except Exception as error:  # noqa: BLE001 - grpc has several classes for it
-            import traceback
-
             self._failure = StartFailed(
                 "SOCKET_UNUSABLE",
                 f"cannot listen on {self._launch.socket}: {error}",

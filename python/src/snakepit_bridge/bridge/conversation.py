@@ -176,9 +176,9 @@ class Conversation:
             running = running_call(frame, memory, self.tools, self._sessions, calls)
         except CallRefused as refusal:
             answer = refused(frame.call_id, refusal, began=False)
-            if memory is not None:
+            if memory is not None and not isinstance(answer, bytes):
                 memory.end(answer)
-            calls.send(answer)
+            calls.outbox.put_last(answer)
             return
         calls.running[frame.call_id] = running
         self._runner.submit(running)

@@ -17,6 +17,7 @@ from snakepit_bridge.bridge.logs import Logs
 from snakepit_bridge.bridge.transport import TransportParts, load_transport
 from snakepit_bridge.calls.cancel_signal import listen_for_cancel_signal
 from snakepit_bridge.calls.trampoline import invoke
+from snakepit_bridge.own_imports import import_late, keep_descriptors, make_way
 from snakepit_bridge.telemetry.find_tracing import find_tracing
 from snakepit_bridge.threads.main_thread import MainThread
 from snakepit_bridge.tools.loading import NoSource, load_file, load_module
@@ -43,6 +44,7 @@ def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
     Raises:
         StartFailed: the worker cannot serve.
     """
+    keep_descriptors()
     end_debugging = _set_breakpoints_up(launch)
     parts = load_transport(launch.transport)
     logs = Logs(parts.outbox, launch.log_level)
@@ -79,7 +81,7 @@ def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
                 from snakepit_bridge.development.types_file import keep_types
 
                 keep_types(launch.types_file, launch.tools, toolbox.tools.values())
-            main.run()
+            main.run(import_late())
         finally:
             # Also after a start that fails here: everything that has started is ended,
             # as with `with`.
@@ -169,6 +171,7 @@ def _load_tools(launch: Launch) -> Toolbox:
     # A preloaded parent may have added them already.
     if sys.path[: len(launch.tool_path)] != launch.tool_path:
         sys.path[:0] = launch.tool_path
+        make_way()
     toolbox = Toolbox()
     for source in launch.tools:
         try:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import threading
 
-from snakepit_bridge.calls.page_file import PAGE_SIZE, make_page
+from snakepit_bridge.calls.call_page import PAGE_SIZE, make_page
 
 __all__ = ["BegunMarks"]
 

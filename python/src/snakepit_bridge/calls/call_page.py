@@ -23,12 +23,16 @@ used.
 
 from __future__ import annotations
 
+import mmap
 import os
 import threading
 
-from snakepit_bridge.calls.page_file import PAGE_SIZE, STORES_IN_ORDER, make_page
+__all__ = ["PAGE_SIZE", "STORES_IN_ORDER", "CallPage", "make_page"]
 
-__all__ = ["CallPage"]
+PAGE_SIZE = 4096
+# These let every processor see the stores of one in their order. A lock would take as
+# long as everything else that a small call does with a page.
+STORES_IN_ORDER = ("x86_64", "i686")
 
 # The distance is less than this.
 REACH = 64
@@ -40,6 +44,23 @@ ANSWERS_AT = 24
 ROUND = 1 << 16
 # `taken` is `floor << FLOOR_AT | distance`.
 _FLOOR_AT = REACH.bit_length() - 1
+
+
+def make_page(path: str) -> mmap.mmap:
+    """Creates the file of a page that the host opens, and maps it.
+
+    Raises:
+        OSError: there is no room for it, or it exists.
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    file = os.open(path, flags, 0o600)
+    try:
+        # Not `ftruncate`: if the memory is used up, a store into a page that the file
+        # does not have yet would kill the process.
+        os.posix_fallocate(file, 0, PAGE_SIZE)
+        return mmap.mmap(file, PAGE_SIZE)
+    finally:
+        os.close(file)
 
 
 class CallPage:

@@ -11,7 +11,15 @@ from __future__ import annotations
 import mmap
 from collections.abc import Callable
 
+from snakepit_bridge.own_imports import standard
+
 __all__ = ["copy_bytes"]
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import ctypes
+else:
+    ctypes = standard("ctypes")
 
 # Source: mallopt(3), the upper limit of M_MMAP_THRESHOLD. Smaller objects are in memory
 # that is reused.
@@ -49,8 +57,6 @@ def _plain_copy(mapping: mmap.mmap, begin: int, end: int) -> bytes:
 def _large_copy() -> Callable[[mmap.mmap, int, int], bytes] | None:
     """Returns a function that copies into huge pages; None if that is impossible."""
     try:
-        import ctypes
-
         # Own function objects: other code may change the types of those of `pythonapi`.
         new_bytes = ctypes.PYFUNCTYPE(
             ctypes.py_object, ctypes.c_void_p, ctypes.c_ssize_t

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
-from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge_log import logger
 from snakepit_bridge.calls.running_call import RunningCall
 from snakepit_bridge.calls.trampoline import drive, invoke
@@ -43,7 +42,7 @@ def run_function(running: RunningCall) -> TerminalFrame:
         return failure_frame(running, error)
 
 
-def failure_frame(running: RunningCall, error: BaseException) -> pb.WorkerFrame:
+def failure_frame(running: RunningCall, error: BaseException) -> TerminalFrame:
     """Returns the terminal frame of a call whose tool raised."""
     call_id = running.number
     reason = running.cancellation.reason
@@ -63,7 +62,7 @@ class GeneratorRun:
 
     def advance(
         self, pause: Callable[[Callable[[], bool]], bool]
-    ) -> pb.WorkerFrame | None:
+    ) -> TerminalFrame | None:
         """Advances as far as the credit goes.
 
         Args:
@@ -122,7 +121,7 @@ async def run_coroutine(running: RunningCall) -> TerminalFrame:
         return failure_frame(running, error)
 
 
-async def run_async_generator(running: RunningCall, credit: Credit) -> pb.WorkerFrame:
+async def run_async_generator(running: RunningCall, credit: Credit) -> TerminalFrame:
     """Runs a tool that yields, and returns the call's terminal frame."""
     # Few tools are such generators, and each import makes every start slower.
     from snakepit_bridge.tools.stream_result import Result

@@ -155,7 +155,8 @@ class RunningBatch:
     def _end_span(self, error: BaseException | None) -> None:
         if self._span is not None:
             frame = None if error is None else failure_of(_NO_CALL, error, began=True)
-            self._span.end(frame, self.cancellation.reason)
+            described = None if isinstance(frame, bytes) else frame
+            self._span.end(described, self.cancellation.reason)
 
 
 def _leave(running: RunningCall, reason: CancelReason) -> None:

@@ -185,6 +185,12 @@ class RunningCall:
             self._end(frame)
 
     def _end(self, frame: TerminalFrame) -> None:
+        try:
+            self._let_go(frame)
+        finally:
+            self.sink.settle(self.number, frame)
+
+    def _let_go(self, frame: TerminalFrame) -> None:
         if self._stream_file is not None:
             self._stream_file.close()
         if self.call._progress is not None:
@@ -199,7 +205,6 @@ class RunningCall:
         if span is not None:
             ended = None if isinstance(frame, bytes) else frame
             span.end(ended, self.cancellation.reason)
-        self.sink.settle(self.number, frame)
 
     def result(self, value: object) -> TerminalFrame:
         """Returns the frame with the result.

@@ -12,6 +12,8 @@ def bounded(text: str, limit: int) -> str:
 
     Lone surrogates, which protobuf refuses, are escaped.
     """
+    # An instance of a subclass may do anything.
+    text = str.__str__(text)
     # Before it is copied: a text may be huge.
     data = cut_in_the_middle(text, limit).encode("utf-8", "backslashreplace")
     if len(data) <= limit:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.calls.compact_result import HEADER_BYTES, plain_failure
 from snakepit_bridge.tools.binding import ArgumentsInvalid
 from snakepit_bridge.values.no_image import NoImage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from snakepit_bridge.calls.call_sink import TerminalFrame
     from snakepit_bridge.calls.cancel_reason import CancelReason
 
 __all__ = [
@@ -21,6 +23,18 @@ __all__ = [
 
 MAX_MESSAGE = 64 << 10
 MAX_PATH = 4 << 10
+# Where not even text of a failure can be made.
+_NOTHING_TO_SAY = b"the call failed, and why could not be reported"
+# What a plain failure has of a message.
+_PLAIN_CHARACTERS = 1000
+
+# Numbers of `FailureKind`, for when protobuf cannot be loaded.
+_TOOL_FAILED: pb.FailureKind = 1  # type: ignore[assignment]
+_INVALID_ARGUMENTS: pb.FailureKind = 3  # type: ignore[assignment]
+_VALUE_NOT_TRANSFERABLE: pb.FailureKind = 4  # type: ignore[assignment]
+_RESULT_TOO_LARGE: pb.FailureKind = 5  # type: ignore[assignment]
+_CANCELLED: pb.FailureKind = 6  # type: ignore[assignment]
+_TAKEN_BACK: pb.FailureKind = 9  # type: ignore[assignment]
 
 
 class CallRefused(Exception):
@@ -46,7 +60,7 @@ class CallRefused(Exception):
         self.is_early = is_early
 
 
-def refused(call_id: int, refusal: CallRefused, *, began: bool) -> pb.WorkerFrame:
+def refused(call_id: int, refusal: CallRefused, *, began: bool) -> TerminalFrame:
     """Returns the frame for a call that the bridge refused."""
     began = began and not refusal.is_early
     return _frame(call_id, refusal.kind, refusal.message, began, path=refusal.path)
@@ -58,44 +72,55 @@ def cancelled(
     error: BaseException | None = None,
     *,
     began: bool,
-) -> pb.WorkerFrame:
+) -> TerminalFrame:
     """Returns the frame for a call that was cancelled."""
     message = f"the call was cancelled: {reason.value}"
-    return _frame(call_id, pb.FAILURE_KIND_CANCELLED, message, began, error)
+    return _frame(call_id, _CANCELLED, message, began, error)
 
 
-def taken_back(call_id: int) -> pb.WorkerFrame:
+def taken_back(call_id: int) -> TerminalFrame:
     """Returns the frame for a call that the host took back before it began."""
     message = "the host took the call back before it began"
-    return _frame(call_id, pb.FAILURE_KIND_TAKEN_BACK, message, False)
+    return _frame(call_id, _TAKEN_BACK, message, False)
 
 
-def failure_of(call_id: int, error: BaseException, *, began: bool) -> pb.WorkerFrame:
-    """Returns the frame for an exception of the tool or of the bridge."""
+def failure_of(call_id: int, error: BaseException, *, began: bool) -> TerminalFrame:
+    """Returns the frame for an exception of the tool or of the bridge.
+
+    There always is one: where that exception cannot be described, it is a plain one.
+    """
+    try:
+        return _failure_of(call_id, error, began)
+    except BaseException as second:  # noqa: BLE001 - code of the exception, no memory
+        return _plain(call_id, _TOOL_FAILED, _plain_summary(error), began, second)
+
+
+def _failure_of(call_id: int, error: BaseException, began: bool) -> TerminalFrame:
+    # Not `isinstance`, which an exception can answer itself.
+    kind = type(error)
+    if issubclass(kind, CallRefused):
+        return refused(call_id, error, began=began)  # type: ignore[arg-type]
     # Imported where a call fails: each import is a part of every start.
     from snakepit_bridge.calls.input_stream import InputInvalid
     from snakepit_bridge.failures.python_error import error_summary
 
-    if isinstance(error, CallRefused):
-        return refused(call_id, error, began=began)
-    if isinstance(error, (ArgumentsInvalid, InputInvalid)):
-        kind = pb.FAILURE_KIND_INVALID_ARGUMENTS
-        return _frame(call_id, kind, str(error), began, path=error.path)
-    kind = pb.FAILURE_KIND_TOOL_FAILED
-    return _frame(call_id, kind, error_summary(error), began, error)
+    if issubclass(kind, (ArgumentsInvalid, InputInvalid)):
+        path: str = error.path  # type: ignore[attr-defined]
+        return _frame(call_id, _INVALID_ARGUMENTS, str(error), began, path=path)
+    return _frame(call_id, _TOOL_FAILED, error_summary(error), began, error)
 
 
 def not_transferable(what: str, error: NoImage) -> CallRefused:
     """Returns the refusal of a value that cannot cross: the arguments, a result or a
     chunk of a call."""
-    kind = pb.FAILURE_KIND_VALUE_NOT_TRANSFERABLE
+    kind = _VALUE_NOT_TRANSFERABLE
     return CallRefused(kind, f"its {what}: {error}", error.path)
 
 
 def too_large(what: str, size: int, limit: int) -> CallRefused:
     """Returns the refusal of a value that no message can hold."""
     return CallRefused(
-        pb.FAILURE_KIND_RESULT_TOO_LARGE,
+        _RESULT_TOO_LARGE,
         f"{what} has {size} bytes, the limit of one message is {limit}; send a stream "
         "of smaller chunks, or raise maxMessageBytes",
     )
@@ -108,6 +133,20 @@ def _frame(
     began: bool,
     error: BaseException | None = None,
     path: str = "",
+) -> TerminalFrame:
+    try:
+        return _full_frame(call_id, kind, message, began, error, path)
+    except BaseException as second:  # noqa: BLE001 - as above
+        return _plain(call_id, kind, message, began, second)
+
+
+def _full_frame(
+    call_id: int,
+    kind: pb.FailureKind,
+    message: str,
+    began: bool,
+    error: BaseException | None,
+    path: str,
 ) -> pb.WorkerFrame:
     # Imported where a call fails, as above.
     from snakepit_bridge.failures.bounded_text import bounded
@@ -124,3 +163,37 @@ def _frame(
 
         failure.error.CopyFrom(python_error(error))
     return pb.WorkerFrame(failure=failure)
+
+
+def _plain(
+    call_id: int, kind: int, message: str, began: bool, second: BaseException
+) -> TerminalFrame:
+    """Returns a frame that needs no module: a call always gets an answer."""
+    try:
+        said = message[:_PLAIN_CHARACTERS].encode("utf-8", "backslashreplace")
+        reason = _name_of(second)
+        said += f" (no more can be reported of it: {reason})".encode()
+    except BaseException:  # noqa: BLE001 - no memory
+        said = _NOTHING_TO_SAY
+    data = plain_failure(call_id, kind, said, began)
+    try:
+        # What ends with the call can mark in it what is free.
+        return pb.WorkerFrame.FromString(data[HEADER_BYTES:])
+    except BaseException:  # noqa: BLE001 - there is no protobuf
+        return data
+
+
+def _plain_summary(error: BaseException) -> str:
+    """Returns type and text of an exception, as far as they can be had."""
+    name = _name_of(error)
+    try:
+        text = str.__str__(str(error))
+    except BaseException:  # noqa: BLE001 - user code
+        return name
+    return f"{name}: {text}" if text else name
+
+
+def _name_of(error: BaseException) -> str:
+    # A metaclass may have an attribute of this name.
+    name: str = type.__dict__["__name__"].__get__(type(error))
+    return name

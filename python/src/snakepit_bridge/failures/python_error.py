@@ -1,4 +1,8 @@
-"""A Python exception as it is reported to the host, with a limit on every part."""
+"""A Python exception as it is reported to the host, with a limit on every part.
+
+Its class may define every attribute anew, with code that raises. So what Python itself keeps
+of an exception is read past the class, and a text that cannot be had is left out.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from types import TracebackType
 import snakepit_bridge
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.failures.bounded_text import bounded
+from snakepit_bridge.own_imports import isolated
 
 __all__ = [
     "error_summary",
@@ -32,6 +37,11 @@ MAX_FRAMES = 100
 MAX_CAUSES = 8
 
 _PACKAGE = __name__.partition(".")[0] + "."
+# Of the exception itself, whatever its class has under these names.
+_TRACEBACK, _CAUSE, _CONTEXT, _IS_SUPPRESSED = (
+    vars(BaseException)[f"__{name}__"].__get__
+    for name in ("traceback", "cause", "context", "suppress_context")
+)
 
 
 def python_error(error: BaseException) -> pb.PythonError:
@@ -57,14 +67,15 @@ def python_error(error: BaseException) -> pb.PythonError:
 def error_type(error: BaseException) -> str:
     """Returns `module.QualifiedName`; builtins have no module."""
     kind = type(error)
-    module = kind.__module__
-    if module in ("builtins", "__main__"):
-        return kind.__qualname__
-    name = kind.__qualname__
-    if str(module).startswith(_PACKAGE) and name in snakepit_bridge.__all__:
+    # Not by the class: its own class may have attributes of these names.
+    name: str = vars(type)["__qualname__"].__get__(kind)
+    module = vars(type)["__module__"].__get__(kind)
+    if type(module) is not str or module in ("builtins", "__main__"):
+        return name
+    if module.startswith(_PACKAGE) and name in snakepit_bridge.__all__:
         # The name by which tools import it, not the module that defines it.
         module = snakepit_bridge.__name__
-    return f"{module}.{kind.__qualname__}"
+    return f"{module}.{name}"
 
 
 def error_summary(error: BaseException) -> str:
@@ -85,7 +96,7 @@ def error_summary(error: BaseException) -> str:
 
 def traceback_text(error: BaseException) -> str:
     """Returns what Python prints of an exception, beginning with user code."""
-    trace = without_bridge(error.__traceback__)
+    trace = without_bridge(_TRACEBACK(error))
     return formatted(error, trace).rstrip()
 
 
@@ -94,15 +105,25 @@ def formatted(
 ) -> str:
     """Returns what Python prints of an exception.
 
-    Python runs code of the exception for that. If it fails, causes are left out.
+    Python runs code of the exception for that. If it fails, causes are left out; if that
+    does, the lines of the source are.
     """
-    try:
-        lines = traceback.format_exception(type(error), error, trace, chain=chain)
-    except BaseException:  # noqa: BLE001 - user code
-        frames = traceback.format_list(traceback.extract_tb(trace))
-        end = f"{error_summary(error)}\n"
-        lines = ["Traceback (most recent call last):\n", *frames, end]
-    return "".join(lines)
+    # It imports what it needs for some lines, and opens files.
+    with isolated():
+        try:
+            lines = traceback.format_exception(type(error), error, trace, chain=chain)
+            return "".join(map(str.__str__, lines))
+        except BaseException:  # noqa: BLE001 - user code
+            end = f"{error_summary(error)}\n"
+        try:
+            frames = traceback.format_list(traceback.extract_tb(trace))
+        except BaseException:  # noqa: BLE001 - a module of the tools has its own loader
+            frames = [
+                f'  File "{frame.f_code.co_filename}", line {line}, '
+                f"in {frame.f_code.co_name}\n"
+                for frame, line in traceback.walk_tb(trace)
+            ]
+    return "".join(["Traceback (most recent call last):\n", *frames, end])
 
 
 def without_bridge(trace: TracebackType | None) -> TracebackType | None:
@@ -118,7 +139,7 @@ def without_bridge(trace: TracebackType | None) -> TracebackType | None:
 
 
 def _image(error: BaseException, limit: int, *, whole: bool) -> pb.PythonError:
-    trace = without_bridge(error.__traceback__)
+    trace = without_bridge(_TRACEBACK(error))
     return pb.PythonError(
         type=bounded(error_type(error), MAX_NOTE),
         message=bounded(_text(error), limit),
@@ -133,12 +154,13 @@ def _members(error: BaseException) -> list[BaseException]:
     # Python 3.10 has no groups.
     group = getattr(builtins, "BaseExceptionGroup", None)
     members: list[BaseException] = []
-    if group is None or not isinstance(error, group):
+    # Not `isinstance`, which an exception can answer itself.
+    if group is None or not issubclass(type(error), group):
         return members
     left = [error]
     while left:
         one = left.pop()
-        if isinstance(one, group):
+        if issubclass(type(one), group):
             # A class of the user may have another attribute of this name.
             left.extend(reversed(group.exceptions.__get__(one)))
         else:
@@ -147,19 +169,22 @@ def _members(error: BaseException) -> list[BaseException]:
 
 
 def _cause(error: BaseException) -> BaseException | None:
-    if error.__cause__ is not None:
-        return error.__cause__
-    return None if error.__suppress_context__ else error.__context__
+    cause: BaseException | None = _CAUSE(error)
+    if cause is None and not _IS_SUPPRESSED(error):
+        cause = _CONTEXT(error)
+    return cause
 
 
 def _notes(error: BaseException) -> Iterator[str]:
     try:
         notes = getattr(error, "__notes__", ())
+        if not isinstance(notes, (list, tuple)):
+            return
+        notes = list(notes[:MAX_NOTES])
     except BaseException:  # noqa: BLE001 - its own __getattr__, which knows of none
         return
-    if isinstance(notes, (list, tuple)):
-        for note in notes[:MAX_NOTES]:
-            yield bounded(_text(note), MAX_NOTE)
+    for note in notes:
+        yield bounded(_text(note), MAX_NOTE)
 
 
 def _frames(trace: TracebackType | None) -> list[pb.StackFrame]:
@@ -179,6 +204,7 @@ def _frames(trace: TracebackType | None) -> list[pb.StackFrame]:
 
 def _text(of: object) -> str:
     try:
-        return str(of)
+        # Of a subclass of `str`, the text that it is.
+        return str.__str__(str(of))
     except BaseException as second:  # noqa: BLE001 - user code, which may call sys.exit()
         return f"<its text raised {error_type(second)}>"

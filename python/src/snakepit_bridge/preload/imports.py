@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from snakepit_bridge.boot.control_channel import StartFailed
 from snakepit_bridge.boot.worker import import_bridge
+from snakepit_bridge.own_imports import import_late, isolated, make_way
 from snakepit_bridge.telemetry.find_tracing import is_requested
 from snakepit_bridge.tools.loading import keep_file
 
@@ -18,21 +19,6 @@ if TYPE_CHECKING:
     from snakepit_bridge.preload.program import PreloadLaunch
 
 
-# The modules that a worker without a parent imports with the first call that needs
-# them.
-FOR_SOME_CALLS = (
-    "_gen.bridge_messages",
-    "bridge.full_call",
-    "calls.call_memory",
-    "calls.credit",
-    "calls.host_calls",
-    "calls.input_stream",
-    "calls.progress_reports",
-    "calls.shared_memory",
-    "calls.stream_file",
-    "failures.python_error",
-    "threads.tool_loop",
-)
 # The modules of the standard library that numerical libraries import: a sixth of
 # `import numpy`. None of them starts a thread or opens a file.
 FOR_LIBRARIES = (
@@ -60,10 +46,13 @@ def preload(
         StartFailed: `BRIDGE_MISSING`, or `PRELOAD_FAILED` where one raises.
     """
     import_bridge(launch.transport)
-    for name in FOR_SOME_CALLS:
-        importlib.import_module(f"snakepit_bridge.{name}")
+    for _ in import_late():
+        pass
+    # For asynchronous tools.
+    importlib.import_module("snakepit_bridge.threads.tool_loop")
     for name in FOR_LIBRARIES:
-        with contextlib.suppress(ImportError):  # Python may be built without `ctypes`.
+        # Python may be built without `ctypes`.
+        with contextlib.suppress(ImportError), isolated(imports=True):
             importlib.import_module(name)
     with contextlib.suppress(Exception):  # Each worker reports the error itself.
         if is_requested() and importlib.util.find_spec("opentelemetry.trace"):
@@ -72,6 +61,7 @@ def preload(
 
     set_up_logging(launch.log_level)
     sys.path[:0] = launch.tool_path
+    make_way()
     for name in launch.modules:
         _import(name)
         imported(name)

@@ -12,9 +12,11 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 
 from snakepit_bridge.bridge_log import logger
+from snakepit_bridge.own_imports import isolated, loaded
 from snakepit_bridge.threads.alarm import Alarm
 from snakepit_bridge.threads.gathering import Gathering
 from snakepit_bridge.threads.shared_selector import SharedSelector
@@ -27,6 +29,35 @@ if TYPE_CHECKING:
     from snakepit_bridge.threads.tool_loop import ToolLoop
 
 __all__ = ["MainThread"]
+
+# The first chore waits for so long: where calls wait for the worker, they come at once.
+FIRST_CHORE_S = 0.01
+# A chore is followed by a pause that is so many times as long: workers that start
+# together leave the processors to those that are not ready.
+PAUSE = 4
+
+
+class _Chores:
+    """What the main thread does while it has nothing else to do, a step at a time."""
+
+    def __init__(self, steps: Iterator[None]) -> None:
+        self._steps = steps
+        self._next_s = time.monotonic() + FIRST_CHORE_S
+
+    def wait(self, timeout: float | None) -> float:
+        """Returns how long to wait for other work."""
+        left = max(0.0, self._next_s - time.monotonic())
+        return left if timeout is None else min(timeout, left)
+
+    def step(self) -> bool:
+        """Does a step if it is time for one; returns whether there are more."""
+        begin = time.monotonic()
+        if begin < self._next_s:
+            return True
+        more = next(self._steps, self) is None
+        end = time.monotonic()
+        self._next_s = end + PAUSE * (end - begin)
+        return more
 
 
 class _TurnOver(BaseException):
@@ -52,7 +83,13 @@ class _TurnSelector(SharedSelector):
         # Looked at here, since sending over gRPC also reads.
         has_work = main._work or main._stopping
         if (main._waits_in_loop and not has_work) or _is_within_turn():
-            ready = super().select(0 if main._wants_turn else timeout)
+            chores = main._chores
+            if chores is None or not main._is_free() or _is_within_turn():
+                ready = super().select(0 if main._wants_turn else timeout)
+            else:
+                ready = super().select(chores.wait(timeout))
+                if not ready and main._is_free():
+                    main._do_chore(chores)
             main.gathering.begin_turn()
             return ready
         # Each turn lets the loop do something, however much work there is.
@@ -111,6 +148,7 @@ class MainThread:
         self._work: deque[Callable[[], None]] = deque()
         # Callbacks that add to the loop, in the order of their arrival.
         self._for_loop: deque[Callable[[], None]] = deque()
+        self._chores: _Chores | None = None
         self._stopping = False
         self._ident = threading.get_ident()
 
@@ -122,8 +160,8 @@ class MainThread:
         if self._tool_loop is None:
             from snakepit_bridge.threads.tool_loop import ToolLoop
 
-            self._alarm.close()
             self._tool_loop = ToolLoop(self.selector, self._want_turn)
+            self._alarm.close()
             self._want_turn()
         return self._tool_loop
 
@@ -133,12 +171,19 @@ class MainThread:
         """
         if self._tool_loop is not None:
             self._tool_loop.stay_current()
-        elif "asyncio" in sys.modules:
-            # Tools have just imported it.
-            self.loop  # noqa: B018 - it is made here
+        elif loaded("asyncio") is not None:
+            # Tools have just imported it. There may be no descriptor for it, and no
+            # environment any more; then they do without.
+            with suppress(OSError, ImportError), isolated(imports=True):
+                self.loop  # noqa: B018 - it is made here
 
-    def run(self) -> None:
-        """Runs until `stop`, whatever user code does to the loop."""
+    def run(self, chores: Iterator[None] | None = None) -> None:
+        """Runs until `stop`, whatever user code does to the loop.
+
+        Args:
+            chores: what is done in steps while there is no work.
+        """
+        self._chores = None if chores is None else _Chores(chores)
         self.keep_loop_current()
         while not self._stopping:
             try:
@@ -212,6 +257,15 @@ class MainThread:
         else:
             loop.call_soon_threadsafe(_nothing)
 
+    def _is_free(self) -> bool:
+        return not (self._wants_turn or self._work)
+
+    def _do_chore(self, chores: _Chores) -> None:
+        # Whoever waits for this thread sees that it is not stuck.
+        self.gathering.progress += 1
+        if not chores.step():
+            self._chores = None
+
     def _add_to_loop(self) -> None:
         while self._for_loop:
             self._for_loop.popleft()()
@@ -259,12 +313,16 @@ class MainThread:
         while not (self._work or self._wants_turn or self._stopping):
             until = self._idle_until
             timeout = None if until is None else max(0.0, until - time.monotonic())
-            if not self.selector.wait(timeout):
-                continue
-            if self._tool_loop is None:
-                self._alarm.silence()
-            else:
-                self._wants_turn = True
+            chores = self._chores
+            if chores is not None:
+                timeout = chores.wait(timeout)
+            if self.selector.wait(timeout):
+                if self._tool_loop is None:
+                    self._alarm.silence()
+                else:
+                    self._wants_turn = True
+            if chores is not None and not self._work:
+                self._do_chore(chores)
         self.gathering.progress += 1
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from snakepit_bridge.own_imports import standard
 from snakepit_bridge.tools.annotations.check import Mismatch, type_name
 from snakepit_bridge.tools.signature import Signature
 from snakepit_bridge.values.no_image import key_place, path_text
@@ -11,6 +12,11 @@ if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
 __all__ = ["Arguments", "ArgumentsInvalid", "bind"]
+
+if TYPE_CHECKING:
+    import difflib
+else:
+    difflib = standard("difflib")
 
 
 class ArgumentsInvalid(Exception):
@@ -128,8 +134,6 @@ def _missing(signature: Signature, name: str) -> ArgumentsInvalid:
 def _unexpected(signature: Signature, name: object) -> ArgumentsInvalid:
     if not isinstance(name, str):
         return ArgumentsInvalid("$", f"an argument's name is text, not {name!r}")
-    import difflib
-
     near = difflib.get_close_matches(name, signature.named, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     takes = f"takes {', '.join(signature.named)}" if signature.named else "takes none"

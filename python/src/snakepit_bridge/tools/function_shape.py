@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import FunctionType, MethodType
 
+from snakepit_bridge.own_imports import standard
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -25,6 +27,11 @@ __all__ = [
     "parameters_of",
     "unwrapped",
 ]
+
+if TYPE_CHECKING:
+    import inspect
+else:
+    inspect = standard("inspect")
 
 # Kinds of parameters, with the numbers that they have in `inspect`.
 POSITIONAL_ONLY, POSITIONAL, REST, KEYWORD_ONLY, OTHER = range(5)
@@ -59,8 +66,6 @@ def parameters_of(function: Callable[..., Any]) -> list[Parameter]:
             return found[1:]
     if _is_ordinary(function):
         return _parameters(function)
-    import inspect
-
     return [
         Parameter(
             each.name,
@@ -103,8 +108,6 @@ def unwrapped(function: Any) -> Any:
     """Returns the function that decorators have wrapped."""
     if not hasattr(function, "__wrapped__"):
         return function
-    import inspect
-
     return inspect.unwrap(function)
 
 
@@ -112,8 +115,6 @@ def is_generator(function: Any) -> bool:
     """Returns whether a call of it makes a generator."""
     if (flags := _flags(function)) is not None:
         return bool(flags & _GENERATOR)
-    import inspect
-
     return inspect.isgeneratorfunction(function)
 
 
@@ -121,8 +122,6 @@ def is_coroutine(function: Any) -> bool:
     """Returns whether a call of it makes a coroutine."""
     if (flags := _flags(function)) is not None:
         return bool(flags & _COROUTINE)
-    import inspect
-
     return inspect.iscoroutinefunction(function)
 
 
@@ -130,8 +129,6 @@ def is_async_generator(function: Any) -> bool:
     """Returns whether a call of it makes an asynchronous generator."""
     if (flags := _flags(function)) is not None:
         return bool(flags & _ASYNC_GENERATOR)
-    import inspect
-
     return inspect.isasyncgenfunction(function)
 
 
@@ -144,8 +141,6 @@ def attribute_of(item: object, name: str) -> Any:
             return None
         if type(own) is dict:
             return own.get(name)
-    import inspect
-
     return inspect.getattr_static(item, name, None)
 
 

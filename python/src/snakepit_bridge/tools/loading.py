@@ -10,6 +10,8 @@ import sys
 import time
 from types import ModuleType
 
+from snakepit_bridge.own_imports import make_way
+
 __all__ = ["NoSource", "keep_file", "load_file", "load_module"]
 
 # This module is loaded before any tool, in seconds since the epoch.
@@ -96,6 +98,7 @@ def load_file(path: str) -> ModuleType:
         directories.insert(0, os.path.dirname(os.path.realpath(path)))
     at = len(sys.path) if _is_in_the_way(path) else 0
     sys.path[at:at] = directories
+    make_way()
     neighbours = _Neighbours(path, directories)
     _check(neighbours)
     module = importlib.util.module_from_spec(spec)

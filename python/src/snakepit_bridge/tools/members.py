@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from types import MethodType, ModuleType
 
+from snakepit_bridge.own_imports import standard
 from snakepit_bridge.tools.declaration import (
     MARK,
     NO_INPUT,
@@ -30,6 +31,11 @@ __all__ = [
     "member_names",
     "methods",
 ]
+
+if TYPE_CHECKING:
+    import difflib
+else:
+    difflib = standard("difflib")
 
 Mark: TypeAlias = "ToolMark | ToolsetMark | HookMark"
 _HOOKS = {"setup": "startup", "teardown": "shutdown"}
@@ -93,8 +99,6 @@ def exposed(module: ModuleType, names: list[str]) -> Iterator[tuple[object, Mark
         try:
             item = getattr(module, name)
         except AttributeError:
-            import difflib
-
             near = difflib.get_close_matches(name, dir(module), n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise ToolsInvalid(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 
+from snakepit_bridge.own_imports import standard
 from snakepit_bridge.tools.annotations.check import (
     AnyCheck,
     Check,
@@ -35,6 +36,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = ["Signature", "SignatureInvalid", "resolved_hints"]
+
+if TYPE_CHECKING:
+    import json
+else:
+    json = standard("json")
 
 _STREAMS = frozenset({"Iterator", "Generator", "AsyncIterator", "AsyncGenerator"})
 _NO_TYPE: frozenset[type] = frozenset()
@@ -242,8 +248,6 @@ def _check_json(value: Any) -> None:
         raise ValueError("too many digits")
     # Most defaults are one of these, and each import makes every start slower.
     if type(value) not in (bool, int, str, type(None)):
-        import json
-
         json.dumps(value, allow_nan=False)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from snakepit_bridge.own_imports import standard
 from snakepit_bridge.tools.annotations.check import Check, Unsupported
 from snakepit_bridge.tools.annotations.compile import compile_annotation
 from snakepit_bridge.tools.annotations.origin import hints_of
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = ["Tool", "ToolKind", "qualified_name"]
+
+if TYPE_CHECKING:
+    import inspect
+else:
+    inspect = standard("inspect")
 
 
 class ToolKind:
@@ -100,8 +106,6 @@ class Tool:
     @property
     def description(self) -> str:
         # Few workers are asked to describe their tools.
-        import inspect
-
         return inspect.getdoc(self.together) or ""
 
     def _take_one_call(self) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from snakepit_bridge.own_imports import standard
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -20,6 +22,11 @@ __all__ = [
 # Python refuses to write the digits of longer integers; a program can set its limit to
 # 640 digits, which are more than this.
 _MOST_BITS = 2000
+
+if TYPE_CHECKING:
+    import json
+else:
+    json = standard("json")
 
 # The places from the root to a value, innermost first: building it costs nothing until
 # an error needs it.
@@ -91,6 +98,4 @@ def shown(value: object) -> str:
 
 def _json(text: str) -> str:
     # Few paths need it, and each import makes every start slower.
-    import json
-
     return json.dumps(text)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Callable
 from datetime import date, datetime
 from typing import Any, TypeVar
 
+from snakepit_bridge.own_imports import standard
 from snakepit_bridge.values.encode import FORMS, PlainForm
 
 __all__ = [
@@ -14,6 +16,12 @@ __all__ = [
     "decoder",
     "encoder",
 ]
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import inspect
+else:
+    inspect = standard("inspect")
 
 # By the type: the functions under `encoder`, and those under `decoder`.
 ENCODERS: dict[type, PlainForm] = {}
@@ -72,9 +80,6 @@ def decoder(function: _Decoder) -> _Decoder:
         TypeError: the function does not have exactly one parameter and a class as return
             annotation, or that class already has a decoder.
     """
-    import inspect
-    import typing
-
     hints = typing.get_type_hints(function, include_extras=True)
     kind = hints.get("return")
     if len(inspect.signature(function).parameters) != 1 or not isinstance(kind, type):

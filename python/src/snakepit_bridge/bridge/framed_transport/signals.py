@@ -7,6 +7,7 @@ these (docs/bridge-protocol.md, section 5).
 from __future__ import annotations
 
 from snakepit_bridge.bridge.host_frames import Undecodable
+from snakepit_bridge.calls.compact_result import varint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -133,19 +134,10 @@ def _read_varint(message: bytes, at: int) -> tuple[int, int]:
     raise Undecodable(f"a signal of {len(message)} bytes, with a number cut off")
 
 
-def _varint(value: int) -> bytes:
-    written = bytearray()
-    while value > 0x7F:
-        written.append(value & 0x7F | 0x80)
-        value >>= 7
-    written.append(value)
-    return bytes(written)
-
-
 def _number(number: int, value: int) -> bytes:
     # 0 is what is left out.
-    return _varint(number << 3 | _VARINT) + _varint(value) if value else b""
+    return varint(number << 3 | _VARINT) + varint(value) if value else b""
 
 
 def _field(number: int, value: bytes) -> bytes:
-    return _varint(number << 3 | _BYTES) + _varint(len(value)) + value
+    return varint(number << 3 | _BYTES) + varint(len(value)) + value

@@ -9,7 +9,7 @@ from collections import deque
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.grpc_transport.stepped_loop import SteppedLoop
 from snakepit_bridge.bridge.transport import LogLimit
-from snakepit_bridge.calls.compact_result import HEADER_BYTES
+from snakepit_bridge.calls.compact_result import HEADER_BYTES, varint
 
 __all__ = ["GrpcOutbox"]
 
@@ -181,17 +181,6 @@ class GrpcOutbox:
 def _batch(frames: list[bytes]) -> bytes:
     parts: list[bytes] = []
     for frame in frames:
-        parts += (_FRAME, _varint(len(frame)), frame)
+        parts += (_FRAME, varint(len(frame)), frame)
     inner = b"".join(parts)
-    return b"".join((_BATCH, _varint(len(inner)), inner))
-
-
-def _varint(value: int) -> bytes:
-    if value < 0x80:
-        return bytes((value,))
-    encoded = bytearray()
-    while value > 0x7F:
-        encoded.append(value & 0x7F | 0x80)
-        value >>= 7
-    encoded.append(value)
-    return bytes(encoded)
+    return b"".join((_BATCH, varint(len(inner)), inner))

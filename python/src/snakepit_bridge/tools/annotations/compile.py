@@ -7,6 +7,7 @@ import collections.abc
 import sys
 import types
 
+from snakepit_bridge.own_imports import loaded, standard
 from snakepit_bridge.tools.annotations.check import (
     AnyCheck,
     Check,
@@ -36,6 +37,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = ["Unsupported", "compile_annotation"]
+
+if TYPE_CHECKING:
+    import typing
+else:
+    typing = standard("typing")
 
 
 _SIMPLE: dict[Any, Check] = {
@@ -95,7 +101,7 @@ def _compile(annotation: Any, within: Within) -> Check:
         simple = None
     if simple is not None:
         return simple
-    if "typing" in sys.modules:
+    if loaded("typing") is not None:
         meant = _meant(annotation)
         if meant is not annotation:
             return _compile(meant, within)
@@ -113,8 +119,6 @@ def _compile(annotation: Any, within: Within) -> Check:
 
 def _meant(annotation: Any) -> Any:
     """Returns what a name of `typing` stands for: another annotation."""
-    import typing
-
     if annotation is typing.Any:
         return object
     if annotation is getattr(typing, "LiteralString", None):

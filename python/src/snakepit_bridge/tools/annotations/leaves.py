@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import date, datetime, timezone
 
+from snakepit_bridge.own_imports import loaded
 from snakepit_bridge.tools.annotations.check import Check, Mismatch, Schema, type_name
 from snakepit_bridge.tools.annotations.named import SchemaDefinitions
 from snakepit_bridge.values.nd_array import NdArray
@@ -128,7 +128,7 @@ class BytesCheck(Check):
 
 def plain_literal(value: Any) -> Any:
     """Returns what is sent for a value of a `Literal`: of an enum's member its value."""
-    enum = sys.modules.get("enum")
+    enum = loaded("enum")
     return value.value if enum is not None and isinstance(value, enum.Enum) else value
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 
+from snakepit_bridge.own_imports import standard
 from snakepit_bridge.tools.annotations.check import AnyCheck, Check, Mismatch, Schema
 from snakepit_bridge.values.no_image import Path, key_place
 
@@ -20,6 +21,13 @@ __all__ = [
     "SchemaDefinitions",
     "json_schema",
 ]
+
+if TYPE_CHECKING:
+    import inspect
+    import re
+else:
+    inspect = standard("inspect")
+    re = standard("re")
 
 
 _DEFINITIONS = "#/$defs/"
@@ -144,8 +152,6 @@ class ObjectCheck(NamedCheck):
 
     def definition(self, definitions: SchemaDefinitions) -> Schema:
         # Few workers are asked to describe their tools.
-        import inspect
-
         items = self.items.items()
         text = inspect.cleandoc(self.documentation)
         return {
@@ -216,8 +222,6 @@ class SchemaDefinitions:
 
     def _free_name(self, wanted: str) -> str:
         # It is part of a pointer; a functional `TypedDict` can have any name.
-        import re
-
         wanted = re.sub(r"[^\w.-]", "_", wanted)
         name, count = wanted, 1
         while name in self._schemas:

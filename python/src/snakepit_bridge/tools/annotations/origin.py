@@ -8,11 +8,18 @@ from __future__ import annotations
 import sys
 from types import FunctionType, GenericAlias, MethodType, UnionType
 
+from snakepit_bridge.own_imports import loaded, standard
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 __all__ = ["hints_of", "origin_of", "parts_of"]
+
+if TYPE_CHECKING:
+    import typing
+else:
+    typing = standard("typing")
 
 # Attributes of functions whose annotations are elsewhere, or are to be ignored.
 _SPECIAL = frozenset({"__wrapped__", "__no_type_check__"})
@@ -20,9 +27,7 @@ _SPECIAL = frozenset({"__wrapped__", "__no_type_check__"})
 
 def origin_of(annotation: Any) -> Any:
     """Returns the result of `typing.get_origin`."""
-    if "typing" in sys.modules:
-        import typing
-
+    if loaded("typing") is not None:
         return typing.get_origin(annotation)
     if isinstance(annotation, GenericAlias):
         return annotation.__origin__
@@ -31,9 +36,7 @@ def origin_of(annotation: Any) -> Any:
 
 def parts_of(annotation: Any) -> tuple[Any, ...]:
     """Returns the result of `typing.get_args`."""
-    if "typing" in sys.modules:
-        import typing
-
+    if loaded("typing") is not None:
         return typing.get_args(annotation)
     if isinstance(annotation, (GenericAlias, UnionType)):
         return annotation.__args__
@@ -49,8 +52,6 @@ def hints_of(function: Any) -> dict[str, Any]:
     plain = _plain_hints(function)
     if plain is not None:
         return plain
-    import typing
-
     return typing.get_type_hints(function, include_extras=True)
 
 

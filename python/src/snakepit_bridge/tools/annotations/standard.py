@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import enum
-import sys
 from collections.abc import Callable, Sequence
 from datetime import time, timedelta
 from typing import Any
 
+from snakepit_bridge.own_imports import loaded
 from snakepit_bridge.tools.annotations.check import (
     Check,
     Mismatch,
@@ -239,7 +239,7 @@ def standard_check(kind: type) -> Check | None:
 
 def _of_module(kind: Any) -> Check | None:
     """Returns the check of a class of a module that is not imported here."""
-    pathlib = sys.modules.get("pathlib")
+    pathlib = loaded("pathlib")
     if pathlib is not None and issubclass(kind, pathlib.PurePath):
         return TextCheck(kind, kind, "a path", {}, kind())
     name = f"{kind.__module__}.{kind.__qualname__}"

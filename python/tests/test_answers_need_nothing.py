@@ -1,0 +1,697 @@
+"""After `ready` no answer needs a new module, file or descriptor.
+
+Every kind of answer is tried in workers that have no descriptor left, beside modules with
+the names of the standard library's, and after their environment was moved.
+"""
+
+from __future__ import annotations
+
+import ast
+import queue
+import site
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from conftest import Host
+from support.conversation import DEADLINE_S, Conversation
+from support.fake_host import FakeHost
+
+import snakepit_bridge
+from snakepit_bridge import own_imports
+from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.own_imports import LATE
+from snakepit_bridge.values.decode import decode
+from snakepit_bridge.values.encode import encode
+
+BOTH_TRANSPORTS = True
+
+LARGE = 1 << 17
+# What the worker may have open, when its tools use up the rest.
+MOST_DESCRIPTORS = 256
+
+# They import nothing that is not built in: beside them is a module of every other name.
+TOOLS = """\
+import posix
+import sys
+
+import snakepit_bridge
+from snakepit_bridge import current_call, progress, tool
+
+KEPT = []
+OPENED = []
+
+class Text(str):
+    pass
+
+class Yields:
+    def __await__(self):
+        yield
+
+def use_up():
+    try:
+        while True:
+            KEPT.append(posix.dup(0))
+    except OSError:
+        return len(KEPT)
+
+def note(event, arguments):
+    # The lines of a traceback are read where that is possible.
+    if event == "import" or (event == "open" and not str(arguments[0]).endswith(".py")):
+        OPENED.append(f"{event} {arguments[0]}")
+
+@tool
+def watch() -> None:
+    sys.addaudithook(note)
+
+@tool
+def opened() -> list[str]:
+    return OPENED
+
+@tool
+def imported() -> list[str]:
+    return list(sys.modules)
+
+@tool
+def uses_up_descriptors() -> int:
+    return use_up()
+
+@tool
+def fails_without_descriptors() -> None:
+    use_up()
+    posix.dup(0)
+
+@tool
+async def fails_without_descriptors_async() -> None:
+    use_up()
+    await Yields()
+    posix.dup(0)
+
+@tool
+def fails() -> None:
+    try:
+        {}["inner"]
+    except KeyError as error:
+        raise ValueError("outer") from error
+
+@tool
+async def fails_async() -> None:
+    await Yields()
+    raise ValueError("outer") from KeyError("inner")
+
+@tool
+def add(first: int, second: int = 0) -> int:
+    return first + second
+
+@tool
+def returns(name: str):
+    import datetime
+    return {
+        "date": datetime.date(2026, 5, 4),
+        "time": datetime.datetime(2026, 5, 4, 3, 2, 1),
+        "duration": datetime.timedelta(seconds=1),
+        "tuple": (1, "two"),
+        "set": {1},
+        "integer": 1 << 90,
+        "text": Text("text"),
+        "array": snakepit_bridge.NdArray("uint8", [2], b"ab"),
+        "large": bytes(1 << 17),
+        "object": object(),
+        "inner object": {"a key": [object()]},
+        "surrogate": ["\\ud800"],
+    }[name]
+
+@tool
+def takes(value: object) -> str:
+    return type(value).__name__
+
+@tool
+def counts():
+    yield from range(3)
+    return "end"
+
+@tool
+async def counts_async():
+    for number in range(3):
+        yield number
+    yield snakepit_bridge.Result("end")
+
+@tool
+def large_chunk():
+    yield bytes(1 << 17)
+
+@tool
+def fails_while_closed():
+    try:
+        yield 1
+        posix.dup(-1)
+    finally:
+        {}["closed"]
+
+@tool(takes_input=int)
+def total() -> int:
+    return sum(current_call().input)
+
+@tool
+def asks() -> object:
+    return current_call().host("answer")
+
+@tool
+async def asks_async() -> object:
+    return await current_call().host_async("answer")
+
+@tool
+def reports() -> str:
+    progress(0.5, "half")
+    return "reported"
+
+@tool
+def remembers() -> int:
+    session = current_call().session
+    session["calls"] = session.get("calls", 0) + 1
+    return session["calls"]
+
+@tool
+def spins() -> None:
+    while True:
+        pass
+"""
+
+# As if the worker had no moment without work.
+WITHOUT_IDLE_MOMENTS = """\
+import snakepit_bridge.own_imports
+snakepit_bridge.own_imports.LATE = ()
+"""
+
+OWN_MODULES = """
+import token
+
+@tool
+def owners() -> list[str]:
+    import tokenize
+    return [token.OWNER, tokenize.OWNER]
+"""
+
+# A module that notices whoever imports it.
+NEIGHBOUR = """\
+import posix
+posix.write(2, b"imported the neighbour " + __name__.encode() + b"\\n")
+raise RuntimeError("the neighbour " + __name__)
+"""
+
+
+# ---------------------------------------------------------------- kinds of answers
+
+
+def fails(conversation: Conversation) -> None:
+    failure = conversation.failure("fails")
+    assert failure.kind == pb.FAILURE_KIND_TOOL_FAILED
+    assert failure.message == "ValueError: outer"
+    assert failure.error.cause.type == "KeyError"
+    assert "Traceback" in failure.error.traceback
+
+
+def fails_async(conversation: Conversation) -> None:
+    failure = conversation.failure("fails_async")
+    assert failure.message == "ValueError: outer"
+    assert failure.error.cause.type == "KeyError"
+
+
+def refuses_arguments(conversation: Conversation) -> None:
+    failure = conversation.failure("add", {"frist": 1})
+    assert failure.kind == pb.FAILURE_KIND_INVALID_ARGUMENTS
+    assert "first" in failure.message
+    assert conversation.failure("add", ["1"]).path == "$.first"
+
+
+def knows_no_tool(conversation: Conversation) -> None:
+    failure = conversation.failure("ad")
+    assert failure.kind == pb.FAILURE_KIND_TOOL_NOT_FOUND
+    assert "add" in failure.message
+
+
+def has_another_shape(conversation: Conversation) -> None:
+    failure = conversation.failure("add", [1], stream_credit=1)
+    assert failure.kind == pb.FAILURE_KIND_WRONG_SHAPE
+
+
+def returns(name: str, kind: str) -> Callable[[Conversation], None]:
+    def answer(conversation: Conversation) -> None:
+        frame = conversation.terminal(conversation.begin("returns", [name]))
+        assert frame.HasField("result"), frame
+        if name == "large":
+            # Where there is room for it: in shared memory, or in the frame.
+            in_memory = frame.result.HasField("attachment")
+            assert in_memory or len(decode(frame.result.value)) == LARGE
+        else:
+            assert type(decode(frame.result.value)).__name__ == kind
+
+    return answer
+
+
+def refuses_result(name: str, path: str) -> Callable[[Conversation], None]:
+    def answer(conversation: Conversation) -> None:
+        failure = conversation.failure("returns", [name])
+        assert failure.kind == pb.FAILURE_KIND_VALUE_NOT_TRANSFERABLE
+        assert failure.path == path
+
+    return answer
+
+
+def takes(value: object, kind: str) -> Callable[[Conversation], None]:
+    def answer(conversation: Conversation) -> None:
+        assert conversation.call("takes", [value]) == kind
+
+    return answer
+
+
+def streams(tool: str) -> Callable[[Conversation], None]:
+    def answer(conversation: Conversation) -> None:
+        conversation.begin(tool, stream_credit=9)
+        assert [conversation.chunk() for _ in range(3)] == [0, 1, 2]
+        assert decode(conversation.receive().end.value) == "end"
+
+    return answer
+
+
+def streams_large_chunk(conversation: Conversation) -> None:
+    conversation.begin("large_chunk", stream_credit=9, stream_bytes=1 << 20)
+    chunk = conversation.receive().chunk
+    assert chunk.HasField("attachment") or len(decode(chunk.value)) == LARGE
+    assert conversation.receive().HasField("end")
+
+
+def fails_while_closed(conversation: Conversation) -> None:
+    call = conversation.begin("fails_while_closed", stream_credit=1)
+    assert conversation.chunk() == 1
+    conversation.cancel(call)
+    assert conversation.terminal(call).failure.kind == pb.FAILURE_KIND_CANCELLED
+
+
+def takes_input(conversation: Conversation) -> None:
+    call = conversation.begin("total", has_input=True)
+    assert conversation.receive().input_credit.chunks > 2
+    for number in (1, 2):
+        conversation.send(input=pb.Input(call_id=call, value=encode(number)))
+    conversation.send(input_end=pb.InputEnd(call_id=call))
+    assert decode(conversation.terminal(call).result.value) == 3
+
+
+def asks(tool: str) -> Callable[[Conversation], None]:
+    def answer(conversation: Conversation) -> None:
+        call = conversation.begin(tool)
+        host_call = conversation.receive().host_call
+        assert host_call.function == "answer"
+        answered = pb.HostResult(
+            host_call_id=host_call.host_call_id, value=encode("answered")
+        )
+        conversation.send(host_result=answered)
+        assert decode(conversation.terminal(call).result.value) == "answered"
+
+    return answer
+
+
+def reports(conversation: Conversation) -> None:
+    call = conversation.begin("reports", wants_progress=True)
+    assert conversation.receive().progress.fraction == 0.5
+    assert decode(conversation.terminal(call).result.value) == "reported"
+
+
+def remembers(conversation: Conversation) -> None:
+    assert conversation.call("remembers", session_id="one") == 1
+    assert conversation.call("remembers", session_id="one") == 2
+    conversation.send(session_end=pb.SessionEnd(session_id="one"))
+
+
+def is_cancelled(conversation: Conversation) -> None:
+    call = conversation.begin("spins")
+    conversation.cancel(call)
+    assert conversation.terminal(call).failure.kind == pb.FAILURE_KIND_CANCELLED
+
+
+def describes(conversation: Conversation) -> None:
+    described = conversation.unary(
+        "Describe", pb.DescribeRequest(), pb.DescribeResponse.FromString
+    )
+    assert "add" in [tool.name for tool in described.tools]
+
+
+KINDS: dict[str, Callable[[Conversation], None]] = {
+    "a failure": fails,
+    "a failure of a coroutine": fails_async,
+    "refused arguments": refuses_arguments,
+    "no such tool": knows_no_tool,
+    "another shape": has_another_shape,
+    "a date": returns("date", "date"),
+    "a time": returns("time", "datetime"),
+    "a duration": returns("duration", "str"),
+    "a tuple": returns("tuple", "tuple"),
+    "a set": returns("set", "set"),
+    "a large integer": returns("integer", "int"),
+    "a subclass of text": returns("text", "str"),
+    "an array": returns("array", "ndarray"),
+    "a large result": returns("large", "bytes"),
+    "a refused result": refuses_result("object", "$"),
+    "a refused part of a result": refuses_result("inner object", '$["a key"][0]'),
+    "a result that msgpack refuses": refuses_result("surrogate", "$[0]"),
+    "an argument of bytes": takes(b"some", "bytes"),
+    "an argument that is a tuple": takes((1, 2), "tuple"),
+    "a stream": streams("counts"),
+    "a stream of a coroutine": streams("counts_async"),
+    "a stream of a large chunk": streams_large_chunk,
+    "a failure while a stream is closed": fails_while_closed,
+    "an input stream": takes_input,
+    "a call of the host": asks("asks"),
+    "a call of the host by a coroutine": asks("asks_async"),
+    "progress": reports,
+    "a session": remembers,
+    "a cancellation": is_cancelled,
+    "a description": describes,
+}
+
+
+# -------------------------------------------------------------------- conditions
+
+
+@pytest.fixture
+def worker(host: Host, tmp_path: Path, transport: str) -> Callable[..., FakeHost]:
+    """Makes hosts of `TOOLS` whose workers can share memory, not yet started."""
+
+    def make(tools: str = TOOLS, **payload: Any) -> FakeHost:
+        directory = tmp_path / "memory"
+        directory.mkdir(exist_ok=True)
+        shared = {
+            "directory": str(directory),
+            "fromBytes": 1 << 16,
+            "limitBytes": 1 << 30,
+        }
+        return host(tools, **{"sharedMemory": shared, **payload})
+
+    return make
+
+
+def idle(conversation: Conversation) -> None:
+    """Waits until the worker had so many moments without work that nothing is late."""
+    until = time.monotonic() + DEADLINE_S
+    # Others may be where the tools do not see them.
+    late = {name for name in LATE if name.startswith("snakepit_bridge.")}
+    while missing := late - set(conversation.call("imported")):
+        assert time.monotonic() < until, missing
+
+
+def limit_descriptors(host: FakeHost, most: int = MOST_DESCRIPTORS) -> None:
+    if sys.platform != "linux":
+        pytest.skip("the limit of another process cannot be set here")
+    import resource
+
+    resource.prlimit(host.pid, resource.RLIMIT_NOFILE, (most, most))
+
+
+def beside_neighbours(directory: Path, *names: str) -> None:
+    for name in names:
+        (directory / f"{name}.py").write_text(NEIGHBOUR)
+
+
+SHADOWED = sorted(sys.stdlib_module_names)
+
+
+@pytest.fixture
+def movable(tmp_path: Path) -> Path:
+    """A directory with the bridge and what it depends on."""
+    environment = tmp_path / "environment"
+    environment.mkdir()
+    places = [Path(place) for place in site.getsitepackages()]
+    source = Path(pb.__file__).parents[1]
+    (environment / "snakepit_bridge").symlink_to(source)
+    for package in ("msgpack", "google", "grpc", "grpc_health", "typing_extensions.py"):
+        for place in places:
+            if (place / package).exists():
+                (environment / package).symlink_to(place / package)
+    return environment
+
+
+def in_environment(host: FakeHost, environment: Path) -> FakeHost:
+    # Without the packages of the environment of the tests.
+    host.program = ["-S", *host.program]
+    host.environment = {**host.environment, "PYTHONPATH": str(environment)}
+    return host
+
+
+def test_a_call_that_uses_up_the_descriptors_fails_with_its_own_error(
+    worker: Callable[..., FakeHost],
+) -> None:
+    for tool in ("fails_without_descriptors", "fails_without_descriptors_async"):
+        for calls in (1, 2):
+            host = worker(callsPerWorker=calls).start()
+            limit_descriptors(host)
+            failure = host.converse().failure(tool)
+            assert failure.message == "OSError: [Errno 24] Too many open files"
+            assert f"in {tool}" in failure.error.traceback
+            # Whether or not anything was open to read the lines of the source.
+            assert failure.error.frames[-1].function == tool
+
+
+@pytest.mark.parametrize("is_idle", [False, True], ids=["at once", "after idling"])
+def test_no_answer_needs_a_descriptor(
+    worker: Callable[..., FakeHost], is_idle: bool
+) -> None:
+    host = worker(TOOLS if is_idle else TOOLS + WITHOUT_IDLE_MOMENTS).start()
+    conversation = host.converse()
+    if is_idle:
+        idle(conversation)
+    limit_descriptors(host)
+    assert conversation.call("uses_up_descriptors") > 0
+    give_every_answer(conversation, host)
+
+
+@pytest.mark.parametrize("is_idle", [False, True], ids=["at once", "after idling"])
+def test_no_answer_imports_a_neighbour_of_the_tools(
+    worker: Callable[..., FakeHost], tmp_path: Path, is_idle: bool
+) -> None:
+    beside_neighbours(tmp_path, *SHADOWED)
+    host = worker(TOOLS if is_idle else TOOLS + WITHOUT_IDLE_MOMENTS).start()
+    conversation = host.converse()
+    if is_idle:
+        idle(conversation)
+    give_every_answer(conversation, host)
+    host.signal(15)
+    assert host.exit_status() == 0
+    assert "neighbour" not in host.stderr()
+
+
+def test_no_answer_needs_the_environment_once_the_worker_was_idle(
+    worker: Callable[..., FakeHost], movable: Path
+) -> None:
+    host = in_environment(worker(), movable).start()
+    conversation = host.converse()
+    idle(conversation)
+    movable.rename(movable.with_name("moved"))
+    give_every_answer(conversation, host)
+    host.signal(15)
+    assert host.exit_status() == 0
+    assert host.stderr() == ""
+
+
+def test_no_answer_imports_or_opens_anything_once_the_worker_was_idle(
+    worker: Callable[..., FakeHost], tmp_path: Path
+) -> None:
+    host = worker().start()
+    conversation = host.converse()
+    idle(conversation)
+    conversation.call("watch")
+    for kind, answer in KINDS.items():
+        answer(conversation)
+        opened = conversation.call("opened")
+        opened = [each for each in opened if str(tmp_path / "memory") not in each]
+        assert opened == [], kind
+
+
+def give_every_answer(conversation: Conversation, host: FakeHost) -> None:
+    wrong: dict[str, str] = {}
+    for kind, answer in KINDS.items():
+        try:
+            answer(conversation)
+        except (EOFError, grpc.RpcError, queue.Empty) as error:
+            wrong[kind] = repr(error)
+            # It has ended, or does not answer.
+            break
+        except AssertionError as error:
+            wrong[kind] = str(error)
+            conversation.rest()
+    assert wrong == {}, host.stderr()
+
+
+# ------------------------------------------------------------- all imports are known
+
+PACKAGE = Path(own_imports.__file__).parent
+# What runs in other programs, or before a worker is ready or only with an option for
+# development; and where a worker looks for what its tools have.
+ELSEWHERE = (
+    "cli/",
+    "cluster/",
+    "development/",
+    "forking/",
+    "preload/",
+    "pytest_plugin.py",
+    "testing/",
+    "typescript/",
+    "__main__.py",
+)
+# What functions import before the worker is ready.
+BEFORE_READY = {
+    "boot/worker.py",
+    "bridge/bridge_thread.py:_call_page",
+    "bridge/bridge_thread.py:_shared_memory",
+    "bridge/bridge_thread.py:__init__",
+    "bridge/transport.py:load_transport",
+    "bridge/worker.py",
+    "calls/runner.py",
+    "threads/main_thread.py:loop",
+    "tools/annotations/classes.py",
+    "tools/annotations/compile.py",
+    "tools/annotations/models.py",
+    "tools/declaration.py",
+    "tools/loading.py",
+    "tools/signature.py",
+    "tools/tool.py",
+}
+# What comes with a module of `LATE`, or whenever it is asked for is there: in a coroutine,
+# or in every interpreter.
+THERE = {
+    "__init__.py:__getattr__",
+    "boot/json_text.py:_functions",
+    "calls/batches.py:_end_unbegun",
+    "calls/wakeup.py:wait_async",
+    "message_classes.py",
+}
+# What is in the environment of the tools. Answers do without it: arrays have another class,
+# and there are no spans.
+OF_THE_TOOLS = {"numpy", "opentelemetry.sdk", "snakepit_bridge.telemetry.otel_tracing"}
+
+
+def late_imports() -> Iterator[tuple[str, str]]:
+    """Yields what functions import, with the place: `calls/context.py:host`."""
+    for file in sorted(PACKAGE.rglob("*.py")):
+        place = file.relative_to(PACKAGE).as_posix()
+        if not place.startswith(ELSEWHERE):
+            for function in ast.walk(ast.parse(file.read_text())):
+                if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                    for node in ast.walk(function):
+                        for name in imported_by(node):
+                            yield name, f"{place}:{function.name}"
+
+
+def imported_by(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        return [node.module or ""]
+    return []
+
+
+def test_every_import_of_a_function_is_made_before_a_call_needs_it() -> None:
+    unknown = set(late_imports())
+    for name, place in list(unknown):
+        known = {place, place.partition(":")[0]} & (BEFORE_READY | THERE)
+        if known or name in LATE or name in OF_THE_TOOLS:
+            unknown.remove((name, place))
+    assert unknown == set()
+
+
+def test_nothing_of_pythons_is_imported_by_a_function_but_by_its_name() -> None:
+    # `standard("json")` finds Python's, and a statement what the tools have.
+    direct = {
+        (name, place)
+        for name, place in late_imports()
+        if name.partition(".")[0] in sys.stdlib_module_names
+        and not {place, place.partition(":")[0]} & THERE
+    }
+    assert direct == set()
+
+
+def test_public_names_are_there_when_a_call_asks_for_them_first(
+    worker: Callable[..., FakeHost],
+) -> None:
+    host = worker().start()
+    conversation = host.converse()
+    idle(conversation)
+    imported = conversation.call("imported")
+    homes = {f"snakepit_bridge.{home}" for home in snakepit_bridge._HOMES.values()}
+    assert homes <= set(imported)
+
+
+def test_tools_get_their_own_modules_as_in_any_program(
+    worker: Callable[..., FakeHost], tmp_path: Path, transport: str
+) -> None:
+    if transport == "grpc":
+        pytest.skip("gRPC has imported Python's before there are tools")
+    # One is imported with the tools, one after the bridge has imported Python's.
+    for name in ("token", "tokenize"):
+        (tmp_path / f"{name}.py").write_text('OWNER = "the tools"')
+    host = worker(TOOLS + OWN_MODULES).start()
+    conversation = host.converse()
+    idle(conversation)
+    assert conversation.call("owners") == ["the tools", "the tools"]
+    failure = conversation.failure("fails")
+    assert "Traceback" in failure.error.traceback
+    assert 'raise ValueError("outer") from error' in failure.error.traceback
+    assert conversation.call("owners") == ["the tools", "the tools"]
+
+
+# Each alone, where the others are those that the bridge would import with it.
+@pytest.mark.thorough
+def test_no_single_neighbour_changes_an_answer(
+    worker: Callable[..., FakeHost], tmp_path: Path
+) -> None:
+    for name in SHADOWED:
+        beside_neighbours(tmp_path, name)
+        host = worker().start()
+        conversation = host.converse()
+        fails(conversation)
+        fails_async(conversation)
+        refuses_arguments(conversation)
+        host.close()
+        assert "neighbour" not in host.stderr(), name
+        (tmp_path / f"{name}.py").unlink()
+
+
+# ------------------------------------------------------- what is left without anything
+
+
+def test_a_failure_that_cannot_be_described_ends_its_call(
+    worker: Callable[..., FakeHost], movable: Path
+) -> None:
+    host = in_environment(worker(TOOLS + WITHOUT_IDLE_MOMENTS), movable).start()
+    conversation = host.converse()
+    assert conversation.call("add", [1]) == 1
+    movable.rename(movable.with_name("moved"))
+    for tool in ("fails", "fails_async"):
+        failure = conversation.failure(tool)
+        assert failure.kind == pb.FAILURE_KIND_TOOL_FAILED
+        assert failure.began
+        assert failure.message == (
+            "ValueError: outer (no more can be reported of it: ModuleNotFoundError)"
+        )
+    failure = conversation.failure("add", ["1"])
+    assert failure.message.startswith("ArgumentsInvalid: ")
+    assert conversation.call("add", [1, 2]) == 3
+
+
+def test_a_worker_that_cannot_read_what_the_host_sends_ends(
+    worker: Callable[..., FakeHost], movable: Path, transport: str
+) -> None:
+    if transport == "grpc":
+        pytest.skip("gRPC reads everything by protobuf")
+    host = in_environment(worker(TOOLS + WITHOUT_IDLE_MOMENTS), movable).start()
+    conversation = host.converse()
+    assert conversation.call("add", [1]) == 1
+    movable.rename(movable.with_name("moved"))
+    conversation.begin("counts", stream_credit=1)
+    with pytest.raises(EOFError):
+        conversation.receive()
+    assert host.exit_status() != 0
+    assert "ModuleNotFoundError" in host.stderr()
