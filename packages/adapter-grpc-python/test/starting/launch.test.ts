@@ -56,11 +56,17 @@ test("a worker is started as the protocol says, with its run in its arguments", 
 	expect(spec.dumpSignal).toBe("SIGQUIT");
 });
 
-test("Python 3.10 knows no -P", () => {
-	expect(
-		launchSpec(slot, python(10), resolveOptions({ tools: "/t.py" }), host)
-			.args?.[0],
-	).toBe("-u");
+test("Python 3.10 knows no -P, and leaves the working directory out of the module path itself", () => {
+	const { args = [] } = launchSpec(
+		slot,
+		python(10),
+		resolveOptions({ tools: "/t.py" }),
+		host,
+	);
+	expect(args.slice(0, 2)).toEqual(["-u", "-c"]);
+	expect(args.slice(3).join(" ")).toBe(
+		"-m snakepit_bridge worker --run-id aaaaa00",
+	);
 });
 
 test("the environment may depend on the slot: a GPU each", () => {

@@ -52,7 +52,7 @@ export async function chooseInterpreter(
 				throw unusable(
 					{ ...lead, kind: "unusable", problem, fault: "fails" },
 					passedOver,
-					setting.env["PYTHONHOME"],
+					setting.env,
 				);
 			passedOver.push(`${problem} (tried since ${lead.reason})`);
 			continue;

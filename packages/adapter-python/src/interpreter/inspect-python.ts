@@ -13,7 +13,9 @@ const LOOK_TIMEOUT_MS = 20_000;
 
 /** For the bridge and each named file: its directory, and why Python cannot store compiled files there. */
 const PROGRAM = `
-import json, os, sys
+import sys
+sys.path[:] = [entry for entry in sys.path if entry != ""]
+import json, os
 from importlib.util import cache_from_source, find_spec
 kept = []
 for source in [find_spec("snakepit_bridge").origin, *sys.argv[1:]]:

@@ -9,13 +9,17 @@ const PROBE_TIMEOUT_MS = 30_000;
  * Also for interpreters that are too old: it must be read by Python 2 to be refused by name.
  *
  * Python silently ignores what it may not read: a directory of packages, a `.pth` file, or the directory that it names.
+ * The working directory is not searched: a `json.py` in it would be imported and run. (The switches for this are not
+ * known to every Python, or also ignore PYTHONPATH and the packages of the user.)
+ *
  * The bridge's version is read, not imported. The second import fails where PYTHONHOME names the library of another
  * Python, which may lack the compiled modules that workers need.
  */
 const PROGRAM = `
-import errno, glob, io, json, os, re, sys
-import _socket, fcntl, select
+import sys
 sys.path[:] = [entry for entry in sys.path if entry != ""]
+import errno, glob, io, json, os, re
+import _socket, fcntl, select
 closed = []
 watched = [sys.executable, getattr(sys, "_base_executable", None), os.path.join(sys.prefix, "pyvenv.cfg")]
 def read(path):

@@ -13,13 +13,18 @@ import { type Choice, OLDEST_PYTHON } from "./interpreter.ts";
 import type { UnusableLead } from "./interpreter-sources.ts";
 import { currentUser } from "./reach.ts";
 
-/** The error for a named interpreter that cannot be used. @param home its PYTHONHOME, with which most fail. */
+/** The error for a named interpreter that cannot be used. @param env its variables, some of which make any Python fail. */
 export function unusable(
 	lead: UnusableLead,
 	passedOver: readonly string[],
-	home?: string,
+	env: Readonly<Record<string, string | undefined>> = {},
 ): PythonStartError {
-	const ways = [...(home ? [withoutHome(home)] : []), ...remedies(lead)];
+	const { PYTHONHOME: home, PYTHONPATH: path } = env;
+	const ways = [
+		...(home ? [withoutHome(home)] : []),
+		...(path ? [withoutPath(path)] : []),
+		...remedies(lead),
+	];
 	return new StartError<PythonStartErrorCode>({
 		code: "PYTHON_UNUSABLE",
 		ran: "no",
@@ -29,6 +34,10 @@ export function unusable(
 
 function withoutHome(home: string): string {
 	return `Leave PYTHONHOME (${home}) out of its environment (env: { PYTHONHOME: undefined })`;
+}
+
+function withoutPath(path: string): string {
+	return `Rename what has the name of a module of Python in PYTHONPATH (${path}), or leave PYTHONPATH out of its environment (env: { PYTHONPATH: undefined })`;
 }
 
 function remedies({

@@ -25,6 +25,14 @@ const SILENCE_WARN_MS = 30_000;
 const DUMP_SIGNAL = "SIGQUIT";
 /** From this version on, `-P` keeps the working directory out of the module path. */
 const SAFE_PATH = [3, 11] as const;
+/**
+ * For an older Python: runs the module whose name follows, as `-m` does, which by itself would first import modules that
+ * it needs from the working directory.
+ */
+export const WITHOUT_SAFE_PATH: readonly string[] = [
+	"-c",
+	'import sys; sys.path[:] = [entry for entry in sys.path if entry != ""]; name = sys.argv[2]; del sys.argv[1:3]; import runpy; runpy._run_module_as_main(name)',
+];
 
 const LOG_LEVELS = {
 	debug: 10,
@@ -183,6 +191,7 @@ function programSpec(
 			// debugpy passes over breakpoints in frozen modules; before 3.11 the switch has no effect.
 			...(options.debug === "debugpy" ? ["-Xfrozen_modules=off"] : []),
 			"-u",
+			...(safePath ? [] : WITHOUT_SAFE_PATH),
 			"-m",
 			"snakepit_bridge",
 			command,

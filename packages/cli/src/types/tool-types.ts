@@ -9,15 +9,17 @@ const execute = promisify(execFile);
 /**
  * Generates the TypeScript types of tools; Python imports the tools for this.
  *
+ * @param python the interpreter, and its arguments before `-m`.
  * @throws CommandFailed with what Python says.
  */
 export async function toolTypes(
-	python: string,
+	python: readonly [program: string, ...args: string[]],
 	targets: readonly string[],
 ): Promise<string> {
 	try {
-		const args = ["-m", "snakepit_bridge", "types", ...targets];
-		const { stdout } = await execute(python, args, { maxBuffer: MOST_BYTES });
+		const [program, ...first] = python;
+		const args = [...first, "-m", "snakepit_bridge", "types", ...targets];
+		const { stdout } = await execute(program, args, { maxBuffer: MOST_BYTES });
 		return stdout;
 	} catch (error) {
 		const { stderr = "", message } = error as Error & { stderr?: string };

@@ -22,14 +22,18 @@ export async function writeTypes(
 ): Promise<void> {
 	if (watch && output === undefined)
 		throw new CommandFailed("usage", "--watch needs --output.");
-	const { findPython } = await loadPeers(
+	const [{ findPython }, { WITHOUT_SAFE_PATH }] = await loadPeers(
 		["@snakepit/adapter-python"],
-		() => import("@snakepit/adapter-python"),
+		() =>
+			Promise.all([
+				import("@snakepit/adapter-python"),
+				import("@snakepit/adapter-python/transport"),
+			]),
 	);
 	const sources = toolSources(targets);
 	const program = await findPython({ tools: sources, python });
 	const once = async (): Promise<void> => {
-		const text = await toolTypes(program, targets);
+		const text = await toolTypes([program, ...WITHOUT_SAFE_PATH], targets);
 		if (output === undefined) write(text);
 		else if (writeIfChanged(output, text)) write(`Wrote ${output}.`);
 		else if (!watch) write(`${output} is up to date.`);

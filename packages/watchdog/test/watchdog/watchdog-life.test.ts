@@ -54,7 +54,9 @@ test("a watchdog has nothing of its host but a pipe, and takes no signal of its 
 		expect(readlinkSync(`/proc/${pid}/fd/${descriptor}`)).toBe("/dev/null");
 	expect(readlinkSync(`/proc/${pid}/cwd`)).toBe("/");
 	const environment = readFileSync(`/proc/${pid}/environ`, "latin1");
-	expect(environment).not.toMatch(/SNAKEPIT(?!_NODE_ONLY=)|NODE_OPTIONS|HOME|PATH=\//);
+	expect(environment).not.toMatch(
+		/SNAKEPIT(?!_NODE_ONLY=)|NODE_OPTIONS|HOME|PATH=\//,
+	);
 	expect(machine.facts(pid)?.groupId).toBe(pid);
 
 	for (const signal of [
