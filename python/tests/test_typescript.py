@@ -136,7 +136,18 @@ WRITTEN = [
     ),
     (numpy.typing.NDArray[numpy.uint8], 'NdArray<"uint8">', 'NdArray<"uint8">'),
     (numpy.typing.NDArray[numpy.bool_], 'NdArray<"bool">', 'NdArray<"bool">'),
-    (numpy.typing.NDArray[numpy.floating], ARRAYS, "NdArray"),
+    (
+        numpy.typing.NDArray[numpy.floating],
+        'NdArray<"float16" | "float32" | "float64"> | Float32Array | Float64Array',
+        'NdArray<"float16" | "float32" | "float64">',
+    ),
+    (numpy.typing.NDArray[numpy.generic], ARRAYS, "NdArray"),
+    (numpy.typing.NDArray[numpy.datetime64], "NdArray", "NdArray"),
+    (
+        numpy.ndarray[tuple[int, int], numpy.dtype[numpy.int8 | numpy.int16]],
+        'NdArray<"int8" | "int16">',
+        'NdArray<"int8" | "int16">',
+    ),
 ]
 
 

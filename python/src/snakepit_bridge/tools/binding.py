@@ -80,6 +80,9 @@ def _bind_keywords(signature: Signature, given: dict[Any, Any]) -> Arguments:
     for name in signature.required:
         if name not in keywords:
             raise _missing(signature, name)
+    for name, make in signature.filled.items():
+        if name not in keywords:
+            keywords[name] = make()
     if not signature.only_positional:
         return [], keywords
     return _move_positional(signature, keywords)
@@ -117,13 +120,31 @@ def _bind_positional(
                 f"at most {most} positional arguments, got {len(given)}",
             )
         positional.append(check.check(value, path))
-    filled = min(len(given), signature.required_positional)
-    if filled < len(signature.required):
-        given_names = {name for name, _, _ in signature.positional[: len(given)]}
-        for name in signature.required:
-            if name not in given_names:
-                raise _missing(signature, name)
-    return positional, {}
+    given_names = {name for name, _, _ in signature.positional[: len(given)]}
+    for name in signature.required:
+        if name not in given_names:
+            raise _missing(signature, name)
+    if not signature.filled:
+        return positional, {}
+    keywords = {
+        name: make()
+        for name, make in signature.filled.items()
+        if name not in given_names
+    }
+    if signature.only_positional and keywords:
+        return _filled_positional(signature, positional, keywords)
+    return positional, keywords
+
+
+def _filled_positional(
+    signature: Signature, positional: list[Any], keywords: dict[str, Any]
+) -> Arguments:
+    """Appends defaults of arguments that have no name in Python."""
+    for name, _, _ in signature.positional[len(positional) :]:
+        if name not in signature.only_positional or name not in keywords:
+            break
+        positional.append(keywords.pop(name))
+    return positional, keywords
 
 
 def _missing(signature: Signature, name: str) -> ArgumentsInvalid:

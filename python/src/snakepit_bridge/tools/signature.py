@@ -14,7 +14,12 @@ from snakepit_bridge.tools.annotations.check import (
 )
 from snakepit_bridge.tools.annotations.compile import compile_annotation
 from snakepit_bridge.tools.annotations.named import ObjectCheck, SchemaDefinitions
-from snakepit_bridge.tools.annotations.origin import hints_of, origin_of, parts_of
+from snakepit_bridge.tools.annotations.origin import (
+    hints_of,
+    origin_of,
+    parts_of,
+    unpacked,
+)
 from snakepit_bridge.tools.function_shape import (
     KEYWORD_ONLY,
     NO_DEFAULT,
@@ -44,6 +49,10 @@ else:
 
 _STREAMS = frozenset({"Iterator", "Generator", "AsyncIterator", "AsyncGenerator"})
 _NO_TYPE: frozenset[type] = frozenset()
+# Types of defaults that are what they look like.
+_USUAL_DEFAULTS = frozenset(
+    {type(NO_DEFAULT), type(None), bool, int, float, str, bytes, tuple, list, dict}
+)
 # What a generator may promise, too; from any other function they are values.
 _ITERABLES = frozenset({"Iterable", "AsyncIterable"})
 
@@ -61,8 +70,9 @@ class Signature:
         named: the parameters that a dict can give.
         only_positional: the names of those that have none in Python, in order.
         required: the names of those without a default.
-        required_positional: how many of these a list can give. They come first: Python
-            lets none follow one with a default.
+        required_positional: how many arguments a list has at least, to give all of these
+            that it can.
+        filled: what makes the defaults that Python does not have itself.
         rest: the check of `*args`, if there is one.
         other: the check of `**kwargs`, if there is one.
         result: the check of what the tool returns, or of one chunk; it serves
@@ -98,6 +108,8 @@ class Signature:
         self.only_positional: list[str] = []
         self.required: list[str] = []
         self.required_positional = 0
+        self.filled: dict[str, Callable[[], Any]] = {}
+        self._foreign = foreign
         # As a host would send them.
         self._defaults: dict[str, Any] = {}
         self.rest: Check | None = None
@@ -105,7 +117,7 @@ class Signature:
         for parameter in _parameters(function):
             self._add(parameter, hints)
         self._exact = self._exact_types()
-        self._needed = frozenset(self.required)
+        self._needed = frozenset({*self.required, *self.filled})
         # The same by name; None if values of any type pass.
         self._exact_named: dict[str, frozenset[type] | None] = {
             name: None if type(check) is AnyCheck else check.exact
@@ -159,7 +171,8 @@ class Signature:
     def _exact_types(self) -> dict[int, list[tuple[int, frozenset[type]]]]:
         """Returns, for each number of positional arguments that can be enough, which of
         them need to have which types to pass as they are."""
-        if len(self.required) > self.required_positional:
+        places = {name: i for i, (name, _, _) in enumerate(self.positional)}
+        if not places.keys() >= {*self.required, *self.filled}:
             return {}
         exact = [
             (i, check.exact)
@@ -167,9 +180,10 @@ class Signature:
             if type(check) is not AnyCheck
         ]
         most = len(self.positional)
+        least = max([self.required_positional, *(places[n] + 1 for n in self.filled)])
         return {
             count: [pair for pair in exact if pair[0] < count]
-            for count in range(self.required_positional, most + 1)
+            for count in range(least, most + 1)
         }
 
     def check_of(self, name: str) -> Check | None:
@@ -198,8 +212,21 @@ class Signature:
         is_unpacked = getattr(origin_of(hint), "_name", None) == "Unpack"
         if is_unpacked and parameter.kind == OTHER:
             (hint,) = parts_of(hint)
+        if parameter.kind == REST and (parts := unpacked(hint)) is not None:
+            hint = self._each_of(name, hint, parts)
+        default = parameter.default
+        if type(default) not in _USUAL_DEFAULTS:
+            # Most defaults are none of these.
+            from snakepit_bridge.tools.marked_defaults import marked_default
+
+            try:
+                hint, default, make = marked_default(hint, default, self._foreign)
+            except Unsupported as error:
+                raise SignatureInvalid(f"parameter {name!r}: {error}") from None
+            if make is not None:
+                self.filled[name] = make
         check = _compiled(f"parameter {name!r}", hint)
-        required = parameter.default is NO_DEFAULT
+        required = default is NO_DEFAULT
         if parameter.kind == REST:
             self.rest = check
             return
@@ -214,7 +241,7 @@ class Signature:
         if parameter.kind != KEYWORD_ONLY:
             self.positional.append((name, check, (None, key_place(name))))
             if required:
-                self.required_positional += 1
+                self.required_positional = len(self.positional)
         self.named[name] = check
         if parameter.kind == POSITIONAL_ONLY:
             self.only_positional.append(name)
@@ -223,9 +250,20 @@ class Signature:
         else:
             # Some have no image or no JSON, and an encoder may raise anything.
             with contextlib.suppress(Exception):
-                default = decode(encode(parameter.default))
+                default = decode(encode(default))
                 _check_json(default)
                 self._defaults[name] = default
+
+    def _each_of(self, name: str, hint: Any, parts: tuple[Any, ...]) -> Any:
+        """Returns the type of each argument of `*args: *tuple[X, ...]`."""
+        if len(parts) == 2 and parts[1] is Ellipsis:
+            return parts[0]
+        if self._foreign:
+            return object
+        raise SignatureInvalid(
+            f"parameter {name!r}: {hint} is not one type for each argument; write these "
+            "arguments as parameters of their own"
+        )
 
     def _result(self, annotation: Any, streams: frozenset[str]) -> Check:
         origin = origin_of(annotation) or annotation

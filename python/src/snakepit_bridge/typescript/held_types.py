@@ -132,9 +132,10 @@ def _arguments(function: Callable[..., Any], skipped: int, taken: TypeWriter) ->
     signature = Signature(function, foreign=True)
     positional = signature.positional[skipped:]
     named = labels([*(key for key, _, _ in positional), "rest"])
+    least = signature.required_positional
     arguments = [
-        f"{named[i]}{'' if key in signature.required else '?'}: {taken.written(check)}"
-        for i, (key, check, _) in enumerate(positional)
+        f"{named[i]}{'' if i + skipped < least else '?'}: {taken.written(check)}"
+        for i, (_, check, _) in enumerate(positional)
     ]
     if signature.rest is not None:
         arguments.append(f"...{named[-1]}: Array<{taken.written(signature.rest)}>")

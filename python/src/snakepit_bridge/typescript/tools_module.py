@@ -145,9 +145,11 @@ def _forms(signature: Signature, taken: TypeWriter) -> list[list[str]]:
     ]
     if {key for key, _, _ in signature.positional}.issuperset(signature.required):
         named = labels([*(key for key, _, _ in signature.positional), "rest"])
+        # Of these, one with a default may come before one without.
+        least = signature.required_positional
         by_place = [
-            f"{named[i]}{'' if key in signature.required else '?'}: {taken.written(check)}"
-            for i, (key, check, _) in enumerate(signature.positional)
+            f"{named[i]}{'' if i < least else '?'}: {taken.written(check)}"
+            for i, (_, check, _) in enumerate(signature.positional)
         ]
         if signature.rest is not None:
             by_place.append(f"...{named[-1]}: Array<{taken.written(signature.rest)}>")

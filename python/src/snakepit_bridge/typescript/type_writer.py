@@ -10,6 +10,7 @@ from snakepit_bridge.tools.annotations.check import Check
 from snakepit_bridge.tools.annotations.constrained import ConstrainedCheck
 from snakepit_bridge.tools.annotations.containers import (
     DictCheck,
+    RestTupleCheck,
     SequenceCheck,
     SetCheck,
     TupleCheck,
@@ -171,7 +172,7 @@ class TypeWriter:
             case BytesCheck():
                 return ["Uint8Array", "ArrayBuffer"] if self._sent else ["Uint8Array"]
             case ArrayCheck():
-                return self._array(check.dtype)
+                return self._array(check)
             case SequenceCheck(name="list") if hashed:
                 return ["never"]
             case SequenceCheck() if hashed and self._sent:
@@ -180,7 +181,7 @@ class TypeWriter:
                 return [f"Tuple<{self.written(check.item, hashed=hashed)}>"]
             case SequenceCheck() if self._sent or check.name in ("list", "deque"):
                 return [self._list(check.item)]
-            case TupleCheck():
+            case TupleCheck() | RestTupleCheck():
                 return [self._tuple(check, hashed)]
             case SetCheck():
                 kind = "ReadonlySet" if self._sent else "Set"
@@ -203,13 +204,18 @@ class TypeWriter:
         members = union([*members, "undefined"]) if self._sent else members
         return f"{name(key)}?: {' | '.join(members)}"
 
-    def _array(self, dtype: str | None) -> list[str]:
-        if dtype in ArrayCheck.of_times:
-            return ["NdArray"]
-        array = "NdArray" if dtype is None else f'NdArray<"{dtype}">'
-        if not self._sent:
+    def _array(self, check: ArrayCheck) -> list[str]:
+        dtypes = check.dtypes
+        # Times have a dtype for each unit.
+        if dtypes is None or any("[" in dtype for dtype in dtypes):
+            array = "NdArray"
+        else:
+            array = f"NdArray<{' | '.join(map(literal, dtypes))}>"
+        # A typed array arrives with one dimension.
+        if not self._sent or not check.takes_flat:
             return [array]
-        return [array, *(v for k, v in _VIEWS.items() if dtype in (None, k))]
+        views = (v for k, v in _VIEWS.items() if dtypes is None or k in dtypes)
+        return [array, *views]
 
     def _list(self, item: Check) -> str:
         written = self.written(item)
@@ -217,11 +223,15 @@ class TypeWriter:
             return f"readonly {written}[]" if self._sent else f"{written}[]"
         return f"{'ReadonlyArray' if self._sent else 'Array'}<{written}>"
 
-    def _tuple(self, check: TupleCheck, hashed: bool) -> str:
+    def _tuple(self, check: TupleCheck | RestTupleCheck, hashed: bool) -> str:
         if hashed:
-            parts = self.members(UnionCheck(check.items), hashed=True)
+            parts = self.members(UnionCheck(check.parts), hashed=True)
             return f"Tuple<{' | '.join(parts) or 'never'}>"
-        items = ", ".join(map(self.written, check.items))
+        written = list(map(self.written, check.parts))
+        if isinstance(check, RestTupleCheck):
+            place = len(check.before)
+            written[place] = f"...Array<{written[place]}>"
+        items = ", ".join(written)
         return f"readonly [{items}]" if self._sent else f"[{items}]"
 
     def _dict(self, check: DictCheck) -> list[str]:

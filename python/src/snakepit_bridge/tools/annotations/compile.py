@@ -6,6 +6,7 @@ import collections
 import collections.abc
 import sys
 import types
+from collections.abc import Iterator
 
 from snakepit_bridge.own_imports import loaded, standard
 from snakepit_bridge.tools.annotations.check import (
@@ -16,6 +17,7 @@ from snakepit_bridge.tools.annotations.check import (
 )
 from snakepit_bridge.tools.annotations.containers import (
     DictCheck,
+    RestTupleCheck,
     SequenceCheck,
     SetCheck,
     TupleCheck,
@@ -29,8 +31,8 @@ from snakepit_bridge.tools.annotations.leaves import (
     NdArrayCheck,
     plain_literal,
 )
-from snakepit_bridge.tools.annotations.origin import origin_of, parts_of
-from snakepit_bridge.values.nd_array import ITEM_SIZES, NdArray
+from snakepit_bridge.tools.annotations.origin import origin_of, parts_of, unpacked
+from snakepit_bridge.values.nd_array import NdArray
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -159,7 +161,12 @@ def _generic(
         return DictCheck(key, item, _DICTS[origin])
     numpy = sys.modules.get("numpy")
     if numpy is not None and origin is numpy.ndarray:
-        return ArrayCheck(_dtype(arguments))
+        if not arguments:
+            return ArrayCheck(None)
+        # A module that few tools need.
+        from snakepit_bridge.tools.annotations.arrays import array_check
+
+        return array_check(arguments)
     if isinstance(origin, type):
         from snakepit_bridge.tools.annotations.classes import class_check
 
@@ -245,7 +252,47 @@ def _tuple(arguments: tuple[Any, ...], within: Within) -> Check:
         return SequenceCheck(_compile(arguments[0], within), "tuple")
     # Of `tuple[()]`, Python 3.10 has one argument and later ones have none.
     parts = () if arguments == ((),) else arguments
+    if any(unpacked(part) is not None for part in parts):
+        return _rest_tuple(parts, within)
     return TupleCheck([_compile(part, within) for part in parts])
+
+
+def _rest_tuple(parts: tuple[Any, ...], within: Within) -> Check:
+    """Returns the check of a tuple with the items of others in it."""
+    before: list[Check] = []
+    after: list[Check] = []
+    rest: Check | None = None
+    for part in _spliced(parts):
+        if type(part) is _Rest:
+            if rest is not None:
+                # Type checkers refuse it.
+                raise Unsupported("a tuple has at most one part of any length")
+            rest = _compile(part.item, within)
+        else:
+            (before if rest is None else after).append(_compile(part, within))
+    if rest is None:
+        return TupleCheck(before)
+    if not before and not after:
+        return SequenceCheck(rest, "tuple")
+    return RestTupleCheck(before, rest, after)
+
+
+class _Rest:
+    """Any number of items of a type."""
+
+    def __init__(self, item: Any) -> None:
+        self.item = item
+
+
+def _spliced(parts: tuple[Any, ...]) -> Iterator[Any]:
+    for part in parts:
+        inner = unpacked(part)
+        if inner is None:
+            yield part
+        elif len(inner) == 2 and inner[1] is Ellipsis:
+            yield _Rest(inner[0])
+        else:
+            yield from _spliced(inner)
 
 
 def _alias(annotation: Any, alias: Any, value: Any, within: Within) -> Check:
@@ -253,18 +300,6 @@ def _alias(annotation: Any, alias: Any, value: Any, within: Within) -> Check:
     from snakepit_bridge.tools.annotations.aliases import alias_check
 
     return alias_check(annotation, alias, value, within)
-
-
-def _dtype(arguments: tuple[Any, ...]) -> str | None:
-    """Returns the dtype of `ndarray[shape, dtype[X]]`."""
-    if len(arguments) != 2:
-        return None
-    scalars = parts_of(arguments[1])
-    if len(scalars) != 1 or not isinstance(scalars[0], type):
-        return None
-    name = scalars[0].__name__.rstrip("_")
-    # An abstract one, such as `numpy.floating`: any dtype passes.
-    return name if name in ITEM_SIZES or name in ArrayCheck.of_times else None
 
 
 def _written(annotation: Any) -> str:

@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["DictCheck", "SequenceCheck", "SetCheck", "TupleCheck"]
+__all__ = ["DictCheck", "RestTupleCheck", "SequenceCheck", "SetCheck", "TupleCheck"]
 
 _NUMBERS = frozenset({int, float})
 
@@ -107,6 +107,52 @@ class TupleCheck(Check):
             "prefixItems": [item.schema(definitions) for item in self.items],
             "minItems": len(self.items),
             "maxItems": len(self.items),
+        }
+
+
+class RestTupleCheck(Check):
+    """`tuple[X, *tuple[Y, ...], Z]`: some items, any number of others, and some again.
+
+    Attributes:
+        before: the checks of the first items.
+        item: that of each of the others.
+        after: those of the last items.
+    """
+
+    samples = ((),)
+
+    def __init__(
+        self, before: Sequence[Check], item: Check, after: Sequence[Check]
+    ) -> None:
+        self.before, self.item, self.after = list(before), item, list(after)
+        self.parts = [*before, item, *after]
+        parts = [part.expected for part in self.parts]
+        parts[len(self.before)] = f"*tuple[{item.expected}, ...]"
+        self.expected = f"tuple[{', '.join(parts)}]"
+
+    def check(self, value: Any, path: Path) -> Any:
+        if type(value) is not tuple and type(value) is not list:
+            raise self.mismatch(value, path)
+        others = len(value) - len(self.before) - len(self.after)
+        if others < 0:
+            got = f"{type(value).__name__} of {len(value)}"
+            raise Mismatch(path, self.expected, got)
+        checks = [*self.before, *[self.item] * others, *self.after]
+        checked = tuple(
+            check.check(part, (path, i))
+            for i, (check, part) in enumerate(zip(checks, value, strict=True))
+        )
+        same = type(value) is tuple and all(map(operator.is_, checked, value))
+        return value if same else checked
+
+    def schema(self, definitions: SchemaDefinitions) -> Schema:
+        others = [part.schema(definitions) for part in (self.item, *self.after)]
+        # It has no word for the last items.
+        return {
+            "type": "array",
+            "prefixItems": [part.schema(definitions) for part in self.before],
+            "items": {"anyOf": others} if len(others) > 1 else others[0],
+            "minItems": len(self.before) + len(self.after),
         }
 
 

@@ -39,7 +39,11 @@ def field_hints(kind: Any, arguments: tuple[Any, ...]) -> dict[str, Any]:
 
 def _given(kind: Any, arguments: tuple[Any, ...]) -> dict[Any, _Given]:
     """Returns what is given for the type parameters of a class, and of each above it."""
-    given = dict(zip(getattr(kind, "__parameters__", ()), arguments, strict=False))
+    parameters = getattr(kind, "__parameters__", ())
+    given = dict(zip(parameters, arguments, strict=False))
+    if any(type(each).__name__ == "TypeVarTuple" for each in parameters):
+        # Which of the arguments are its own is not said: it stands for any.
+        given = {}
     found: dict[Any, _Given] = {kind: given}
     for base in vars(kind).get("__orig_bases__", kind.__bases__):
         origin = typing.get_origin(base) or base

@@ -170,33 +170,45 @@ class _Sized:
         return 0
 
 
-def _names(dtype: str) -> tuple[str, str]:
-    """Returns the name of a dtype with and without its unit."""
-    return dtype, dtype.partition("[")[0]
-
-
 class ArrayCheck(Check):
     """`numpy.ndarray` and `NDArray[dtype]`.
 
     Attributes:
-        dtype: the name of the only dtype that passes; None where any does.
-        of_times: those that stand for a dtype of each unit.
+        dtypes: the names of those that pass; None where any does.
+        shapes: those that pass, with None where any extent does; None where all do.
     """
 
-    of_times = ("datetime64", "timedelta64")
     samples = (_Sized(),)
 
-    def __init__(self, dtype: str | None) -> None:
-        self.dtype = dtype
-        self.expected = "ndarray" if dtype is None else f"ndarray[{dtype}]"
+    def __init__(
+        self,
+        dtypes: list[str] | None,
+        shapes: list[tuple[int | None, ...]] | None = None,
+        word: str = "",
+    ) -> None:
+        """`word`: what the dtypes are called in the annotation."""
+        self.dtypes = dtypes
+        self.shapes = shapes
+        self.expected = f"ndarray[{word}]" if word else "ndarray"
+        if shapes is not None:
+            written = " or ".join(map(_shape_text, shapes))
+            self.expected += f" of shape {written}"
 
     def check(self, value: Any, path: Path) -> Any:
         value = self.of_json(value, path)
         numpy = imported_numpy()
         is_array = numpy is not None and isinstance(value, numpy.ndarray)
-        if is_array and self.dtype in (None, *_names(value.dtype.name)):
-            return value
+        if is_array and (self.dtypes is None or value.dtype.name in self.dtypes):
+            if self.shapes is None or _fits_one(value.shape, self.shapes):
+                return value
+            got = f"{type_name(value)} of shape {_shape_text(value.shape)}"
+            raise Mismatch(path, self.expected, got)
         raise self.mismatch(value, path)
+
+    @property
+    def takes_flat(self) -> bool:
+        """Whether an array of one dimension may pass."""
+        return self.shapes is None or any(len(shape) == 1 for shape in self.shapes)
 
     def of_json(self, value: Any, path: Path) -> Any:
         """Returns the array that a caller with nothing but JSON has written."""
@@ -223,8 +235,10 @@ class ArrayCheck(Check):
         # JSON has no such type: this is how the command line and MCP clients write one.
         properties: Schema = {
             "dtype": {"type": "string"}
-            if self.dtype in (None, *self.of_times)
-            else {"const": self.dtype},
+            if self.dtypes is None
+            else {"const": self.dtypes[0]}
+            if len(self.dtypes) == 1
+            else {"enum": self.dtypes},
             "shape": {"type": "array", "items": {"type": "integer", "minimum": 0}},
             "data": {
                 "anyOf": [
@@ -243,6 +257,18 @@ class ArrayCheck(Check):
             "properties": {"$ndarray": array},
             "required": ["$ndarray"],
         }
+
+
+def _fits_one(shape: tuple[int, ...], shapes: list[tuple[int | None, ...]]) -> bool:
+    return any(
+        len(shape) == len(allowed)
+        and all(b is None or a == b for a, b in zip(shape, allowed, strict=True))
+        for allowed in shapes
+    )
+
+
+def _shape_text(shape: tuple[int | None, ...]) -> str:
+    return f"({', '.join('n' if extent is None else str(extent) for extent in shape)})"
 
 
 class NdArrayCheck(ArrayCheck):

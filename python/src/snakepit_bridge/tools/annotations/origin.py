@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["hints_of", "origin_of", "parts_of"]
+__all__ = ["hints_of", "origin_of", "parts_of", "unpacked"]
 
 if TYPE_CHECKING:
     import typing
@@ -41,6 +41,24 @@ def parts_of(annotation: Any) -> tuple[Any, ...]:
     if isinstance(annotation, (GenericAlias, UnionType)):
         return annotation.__args__
     return ()
+
+
+def unpacked(annotation: Any) -> tuple[Any, ...] | None:
+    """Returns the parts of the tuple that `*tuple[...]` or `Unpack[tuple[...]]` puts in
+    its place; None if it is another annotation. Of `*Ts`, these can be anything.
+    """
+    if type(annotation) is GenericAlias:
+        inner: Any = annotation if getattr(annotation, "__unpacked__", False) else None
+    elif getattr(origin_of(annotation), "_name", None) == "Unpack":
+        (inner,) = parts_of(annotation)
+    else:
+        return None
+    if inner is None:
+        return None
+    if origin_of(inner) is tuple:
+        parts = parts_of(inner)
+        return () if parts == ((),) else parts
+    return (object, ...) if type(inner).__name__ == "TypeVarTuple" else None
 
 
 def hints_of(function: Any) -> dict[str, Any]:
