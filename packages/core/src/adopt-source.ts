@@ -7,3 +7,16 @@ import { EventEmitter } from "node:events";
 export function adoptSource(source: unknown): void {
 	if (source instanceof EventEmitter) source.on("error", () => {});
 }
+
+/**
+ * Closes a stream that was taken over and is not read any more: it may hold a descriptor. Another source is closed when
+ * its reader leaves it.
+ */
+export function releaseSource(source: unknown): void {
+	const { destroy } = (source ?? {}) as { destroy?: unknown };
+	try {
+		if (typeof destroy === "function") destroy.call(source);
+	} catch {
+		// What it was for is over, and has its result.
+	}
+}

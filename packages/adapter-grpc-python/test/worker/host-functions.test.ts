@@ -73,6 +73,48 @@ describe.each(DETAIL_TRANSPORTS)("over %s", (transport) => {
 		expect(other).toMatchObject({ cause: { code: "FUNCTION_NOT_FOUND" } });
 	});
 
+	test.each(["ask_many", "ask_in_threads"])(
+		"at most 64 functions run at once for a call of %s, and all are answered",
+		async (tool) => {
+			let running = 0;
+			let most = 0;
+			const { connection } = await withFunctions({
+				twice: async (number: number) => {
+					most = Math.max(most, ++running);
+					await new Promise((resolve) => setImmediate(resolve));
+					running--;
+					return 2 * number;
+				},
+			});
+			const numbers = Array.from({ length: 300 }, (_, index) => 2 * index);
+			expect(await call(connection, tool, ["twice", 300])).toEqual(numbers);
+			expect(most).toBe(64);
+		},
+	);
+
+	test.each(["ask_many", "ask_in_threads"])(
+		"a call of %s that is cancelled while its questions wait ends, and the next one is answered",
+		async (tool) => {
+			const abort = new AbortController();
+			let running = 0;
+			const { connection } = await withFunctions({
+				never: () => {
+					if (++running === 64) abort.abort();
+					return new Promise(() => {});
+				},
+				now: () => 1,
+			});
+			const cancelled = call(connection, tool, ["never", 100], {
+				signal: abort.signal,
+			});
+			expect(await failureOf(cancelled)).toMatchObject({
+				code: "CALL_ABORTED",
+			});
+			expect(running).toBe(64);
+			expect(await call(connection, "ask", ["now"])).toBe(1);
+		},
+	);
+
 	test("a function that throws what cannot be read fails the tool's call, and nothing else", async () => {
 		const unreadable = () =>
 			new Proxy(new Error("hidden"), {
@@ -106,7 +148,7 @@ describe.each(DETAIL_TRANSPORTS)("over %s", (transport) => {
 		expect((await caught("floods"))[0]).toBe("y".repeat(200));
 		expect(await caught("getter")).toEqual([
 			"VALUE_NOT_TRANSFERABLE",
-			"$.rows cannot be read: not loaded",
+			"its result: $.rows cannot be read: not loaded",
 		]);
 		expect(await failureOf(call(connection, "ask", ["hides"]))).toMatchObject({
 			code: "TOOL_FAILED",

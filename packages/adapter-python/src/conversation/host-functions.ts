@@ -6,6 +6,8 @@ import type { HostMessage } from "./frame-codec.ts";
 import type { OngoingCall } from "./ongoing-call.ts";
 import { boundedText, thrownMessage } from "./thrown-text.ts";
 
+/** How many host functions may run for one call. A bridge lets further ones wait in the worker. */
+const MOST_OF_CALL = 64;
 /** A code is a word or two. */
 const MOST_OF_CODE = 200;
 
@@ -45,8 +47,14 @@ export class HostFunctions {
 
 	/** A tool calls a function. */
 	begin(call: OngoingCall, request: HostCall): void {
+		if (call.hostCalls >= MOST_OF_CALL) {
+			const refusal = failureOf(request.hostCallId, tooMany());
+			this.send(refusal, "a failure");
+			return;
+		}
 		const abort = new AbortController();
 		this.running.set(request.hostCallId, { call, abort });
+		call.hostCalls++;
 		void this.answer(call, request, abort.signal);
 	}
 
@@ -94,6 +102,7 @@ export class HostFunctions {
 			answer = failureOf(request.hostCallId, error);
 		}
 		if (!this.running.delete(request.hostCallId)) return;
+		call.hostCalls--;
 		try {
 			this.send(answer, `the result of the host function ${request.function}`);
 		} catch (error) {
@@ -125,10 +134,20 @@ export class HostFunctions {
 		const running = this.running.get(hostCallId);
 		if (running === undefined) return;
 		this.running.delete(hostCallId);
+		running.call.hostCalls--;
 		running.abort.abort(
 			new DOMException(`The host call was dropped: ${why}.`, "AbortError"),
 		);
 	}
+}
+
+function tooMany(): Error {
+	return Object.assign(
+		new Error(
+			`a call may have ${MOST_OF_CALL} host functions running at once; wait for an answer first`,
+		),
+		{ code: "TOO_MANY_HOST_CALLS" },
+	);
 }
 
 /** @throws InputError whose message says that it is about the result: the tool has sent an argument, too. */

@@ -63,6 +63,8 @@ export class OngoingCall {
 	private state: CallState = { kind: "running" };
 	/** What the last function of the host that failed for it threw. */
 	hostError: { readonly error: unknown } | undefined;
+	/** How many functions of the host run for it. */
+	hostCalls = 0;
 
 	constructor(
 		number: number,

@@ -175,6 +175,25 @@ async def ask_async(function: str, argument: Any = None) -> Any:
 
 
 @tool
+async def ask_many(function: str, times: int) -> list[Any]:
+    import asyncio
+
+    call = current_call()
+    return await asyncio.gather(
+        *(call.host_async(function, number) for number in range(times))
+    )
+
+
+@tool
+def ask_in_threads(function: str, times: int) -> list[Any]:
+    from concurrent.futures import ThreadPoolExecutor
+
+    call = current_call()
+    with ThreadPoolExecutor(times) as threads:
+        return list(threads.map(lambda n: call.host(function, n), range(times)))
+
+
+@tool
 def ask_and_catch(function: str) -> list[str]:
     from snakepit_bridge import HostCallFailed
 

@@ -7,7 +7,7 @@ import type { JobInput } from "./job-options.ts";
  * Writes the input of a job to its program, as fast as that reads, and closes it.
  * A program that stops reading, or ends, ends the input: that is no error.
  *
- * @param onFailed called with what the input threw. Not after {@link releaseInput}.
+ * @param onFailed called with what the input threw. Not after the input was released.
  */
 export function writeInput(
 	input: JobInput,
@@ -24,12 +24,6 @@ export function writeInput(
 		}
 	}
 	pipeline(pieces, stdin).catch(() => {}); // The end of the program, or what onFailed was called with.
-}
-
-/** Its job is over: a stream that still has something is destroyed, any other source is not read any more. */
-export function releaseInput(input: JobInput | undefined): void {
-	const { destroy } = (input ?? {}) as { destroy?: unknown };
-	if (typeof destroy === "function") destroy.call(input);
 }
 
 function isPiece(value: unknown): value is string | Uint8Array {

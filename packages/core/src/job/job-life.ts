@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { adoptSource } from "../adopt-source.ts";
+import { adoptSource, releaseSource } from "../adopt-source.ts";
 import { failing } from "../callers-frames.ts";
 import type { CloseManner } from "../close-manner.ts";
 import { SnakepitError, StartError } from "../errors.ts";
@@ -15,7 +15,6 @@ import type { SpecSetting } from "../process/process-spec.ts";
 import type { Killer } from "../registry/process-registry.ts";
 import { messageOf } from "../thrown.ts";
 import type { ProcessExit, World } from "../world.ts";
-import { releaseInput } from "./job-input.ts";
 import type { ResolvedJob } from "./job-options.ts";
 import { JobOutput } from "./job-output.ts";
 import { JobProcess } from "./job-process.ts";
@@ -248,7 +247,7 @@ export class JobLife {
 	#settle(exit: ProcessExit | undefined, killer: Killer): void {
 		this.#phase = "ended";
 		this.output.close();
-		releaseInput(this.#job.input);
+		releaseSource(this.#job.input);
 		const end = this.#ending(exit);
 		this.#end = end;
 		const { ranMs, stderrTail } = end;

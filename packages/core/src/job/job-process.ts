@@ -1,3 +1,4 @@
+import { releaseSource } from "../adopt-source.ts";
 import type { CloseManner } from "../close-manner.ts";
 import { afterRunning } from "../patience.ts";
 import { goneWithin } from "../process/gone-within.ts";
@@ -13,7 +14,7 @@ import { LAST_LINES_MS } from "../process/read-output.ts";
 import { StopLadder } from "../process/stop-ladder.ts";
 import type { Killer } from "../registry/process-registry.ts";
 import type { ProcessExit, World } from "../world.ts";
-import { releaseInput, writeInput } from "./job-input.ts";
+import { writeInput } from "./job-input.ts";
 import type { ResolvedJob } from "./job-options.ts";
 import type { JobStop } from "./job-verdict.ts";
 
@@ -98,7 +99,7 @@ export class JobProcess {
 		const exit = await Promise.race([process.exited, this.#undying.promise]);
 		onGone();
 		limit?.cancel();
-		releaseInput(input);
+		releaseSource(input);
 		await this.#ladder.finish({ process });
 		await goneWithin({ exited: stderrEnded }, LAST_LINES_MS, clock);
 		process.stderr.destroy();

@@ -28,7 +28,7 @@ export interface ExecuteOptions {
 	 * only once.
 	 */
 	readonly retry?: RetryOptions | undefined;
-	/** Items that the command reads while it runs. */
+	/** Items that the command reads while it runs. A Node stream is destroyed when the call ends, however it ends. */
 	readonly input?: AsyncIterable<unknown> | Iterable<unknown> | undefined;
 	/**
 	 * Called with the progress that the command reports, in the asynchronous context of the call: the first report at

@@ -1,5 +1,5 @@
 import { AsyncResource } from "node:async_hooks";
-import { adoptSource } from "../adopt-source.ts";
+import { adoptSource, releaseSource } from "../adopt-source.ts";
 import type { CallInstrument } from "../instrument.ts";
 import type { ResolvedOptions } from "../options.ts";
 import type { Timer } from "../world.ts";
@@ -149,9 +149,11 @@ type Items = AsyncIterable<unknown> | Iterable<unknown>;
 export class CallInput {
 	/** For the adapter. */
 	readonly items: Items;
+	readonly #source: Items;
 	#opened: "no" | "yes" = "no";
 
 	constructor(source: Items) {
+		this.#source = source;
 		adoptSource(source);
 		const open = (): void => {
 			this.#opened = "yes";
@@ -170,6 +172,11 @@ export class CallInput {
 							return source[Symbol.iterator]();
 						},
 					};
+	}
+
+	/** The call is over. */
+	release(): void {
+		releaseSource(this.#source);
 	}
 
 	/** Whether items may have been taken from it. */

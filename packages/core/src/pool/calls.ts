@@ -306,5 +306,6 @@ export class Calls implements AttemptListener {
 		if (error === undefined) call.work.succeed(answer);
 		else if (this.#phase !== "dying") call.work.fail(error);
 		call.context.emitDestroy();
+		call.input?.release();
 	}
 }

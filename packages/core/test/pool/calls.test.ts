@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { getEventListeners } from "node:events";
+import { Readable } from "node:stream";
 import { expect, test } from "vitest";
 import { NOT_BEGUN } from "../../src/adapter.ts";
 import type { Pool, PoolSession } from "../../src/pool/pool-interface.ts";
@@ -316,4 +317,45 @@ test("a call whose adapter rejects with what cannot be read fails as any other",
 	});
 	await close();
 	events.assertPaired();
+});
+
+test("a stream that is a call's input is destroyed when the call ends, however it ends", async () => {
+	const { pool, close } = await virtualPool(
+		{
+			commands: {
+				/** Reads one item, and leaves. */
+				one: async ({ input }: ScriptedCall) => {
+					for await (const item of input ?? []) return item;
+				},
+				never: () => new Promise(() => {}),
+			},
+		},
+		{ queue: { limit: 0 } },
+	);
+	const endless = () =>
+		new Readable({
+			objectMode: true,
+			read() {
+				this.push("item");
+			},
+		});
+	const read = endless();
+	expect(await pool.execute("one", undefined, { input: read })).toBe("item");
+	// One that is waited for, and one that was not looked at.
+	const silent = new Readable({ objectMode: true, read() {} });
+	const abort = new AbortController();
+	const { signal } = abort;
+	const aborted = outcome(
+		pool.execute("never", undefined, { input: silent, signal }),
+	);
+	const refused = endless();
+	expect(
+		await outcome(pool.execute("one", undefined, { input: refused })),
+	).toMatchObject({ code: "QUEUE_FULL" });
+	abort.abort();
+	await aborted;
+	expect([read, silent, refused].map(({ destroyed }) => destroyed)).toEqual([
+		...[true, true, true],
+	]);
+	await close();
 });

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from snakepit_bridge.bridge_log import logger
 from snakepit_bridge.calls.cancellation import Cancellation
 from snakepit_bridge.calls.sessions import NO_HANDLES, NoHandles
+from snakepit_bridge.calls.wakeup import Wakeup
 from snakepit_bridge.values.encode import encode
 
 TYPE_CHECKING = False
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from snakepit_bridge.calls.cancel_reason import CancelReason
-    from snakepit_bridge.calls.host_calls import CallHost
+    from snakepit_bridge.calls.host_calls import CallHost, HostCallSlots
     from snakepit_bridge.calls.input_stream import InputStream
     from snakepit_bridge.calls.progress_reports import ProgressReports
 else:
@@ -126,6 +127,7 @@ class Call:
     deadline: float | None = None
     trace_context: Mapping[str, str] = _NO_HEADERS
     _input: InputStream | None = None
+    _host_slots: HostCallSlots | None = None
     _progress: ProgressReports | None = None
 
     def __init__(
@@ -221,18 +223,24 @@ class Call:
             refuse_to_block_the_loop()
         cancellation = self._cancellation
         cancellation.raise_if_requested()
-        reply = Reply(function)
-        number = self._host.send_host_call(self.call_id, reply, encode(argument))
-        cancellation.watch(reply.wakeup)
+        slots = self._slots()
+        if not slots.take():
+            self._wait_for_slot(slots)
         try:
-            reply.wakeup.wait(cancellation.or_requested(reply.given))
-            if not reply.given() or reply.is_call_over():
-                cancellation.raise_if_requested()
-            return reply.value()
+            reply = Reply(function)
+            number = self._host.send_host_call(self.call_id, reply, encode(argument))
+            cancellation.watch(reply.wakeup)
+            try:
+                reply.wakeup.wait(cancellation.or_requested(reply.given))
+                if not reply.given() or reply.is_call_over():
+                    cancellation.raise_if_requested()
+                return reply.value()
+            finally:
+                cancellation.forget(reply.wakeup)
+                if not reply.given():
+                    self._host.drop_host_call(number)
         finally:
-            cancellation.forget(reply.wakeup)
-            if not reply.given():
-                self._host.drop_host_call(number)
+            slots.give_back()
 
     async def host_async(self, function: str, argument: object = None) -> Any:
         """Calls a function of the host and awaits its answer.
@@ -248,16 +256,62 @@ class Call:
         """
         from snakepit_bridge.calls.host_calls import Reply
 
-        reply = Reply(function)
-        number = self._host.send_host_call(self.call_id, reply, encode(argument))
+        slots = self._slots()
+        if not slots.take():
+            await _slot(slots)
         try:
-            await reply.wakeup.wait_async(reply.given)
-            if reply.is_call_over():
-                self._cancellation.raise_if_requested()
-            return reply.value()
+            reply = Reply(function)
+            number = self._host.send_host_call(self.call_id, reply, encode(argument))
+            try:
+                await reply.wakeup.wait_async(reply.given)
+                if reply.is_call_over():
+                    self._cancellation.raise_if_requested()
+                return reply.value()
+            finally:
+                if not reply.given():
+                    self._host.drop_host_call(number)
         finally:
-            if not reply.given():
-                self._host.drop_host_call(number)
+            slots.give_back()
+
+    def _slots(self) -> HostCallSlots:
+        slots = self._host_slots
+        if slots is None:
+            from snakepit_bridge.calls.host_calls import HostCallSlots
+
+            # Of several threads that are first, one makes those that all of them use.
+            slots = self.__dict__.setdefault("_host_slots", HostCallSlots())
+        return slots
+
+    def _wait_for_slot(self, slots: HostCallSlots) -> None:
+        """Blocks this thread until it has one; raises `CallCancelled` otherwise."""
+        wakeup = Wakeup()
+        taken = False
+
+        def take() -> bool:
+            nonlocal taken
+            taken = slots.take_or_wait(wakeup)
+            return taken
+
+        self._cancellation.watch(wakeup)
+        try:
+            wakeup.wait(self._cancellation.or_requested(take))
+            self._cancellation.raise_if_requested()
+        except BaseException:
+            if taken:
+                slots.give_back()
+            raise
+        finally:
+            self._cancellation.forget(wakeup)
+            slots.leave(wakeup)
+
+
+async def _slot(slots: HostCallSlots) -> None:
+    """Suspends this coroutine until it has one."""
+    wakeup = Wakeup()
+    try:
+        await wakeup.wait_async(lambda: slots.take_or_wait(wakeup))
+    finally:
+        slots.leave(wakeup)
 
 
 def refuse_to_block_the_loop() -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any, Protocol
 
 from snakepit_bridge.calls.wakeup import Wakeup
 from snakepit_bridge.values.decode import decode
 
-__all__ = ["CALL_OVER", "CallHost", "HostCallFailed", "Reply"]
+__all__ = ["CALL_OVER", "CallHost", "HostCallFailed", "HostCallSlots", "Reply"]
 
 CALL_OVER = "CALL_OVER"
+# How many host calls of one call may be unanswered. The host holds their arguments.
+MOST_HOST_CALLS = 64
 
 
 class HostCallFailed(Exception):
@@ -64,6 +67,54 @@ class Reply:
             raise self._given
         assert self._given is not None
         return decode(self._given)
+
+
+class HostCallSlots:
+    """Lets a limited number of host calls of one call be unanswered; others wait.
+
+    Works without locks, which could be held when `CallCancelled` is raised: taking out
+    of a deque and appending to it are atomic.
+    """
+
+    def __init__(self) -> None:
+        self._free: deque[None] = deque([None] * MOST_HOST_CALLS)
+        self._waiting: deque[Wakeup] = deque()
+
+    def take(self) -> bool:
+        """Takes a slot, and returns whether there was one."""
+        try:
+            self._free.pop()
+        except IndexError:
+            return False
+        return True
+
+    def take_or_wait(self, wakeup: Wakeup) -> bool:
+        """Takes a slot, or has `wakeup` notified when there may be one."""
+        self._waiting.append(wakeup)
+        # One may have been given back before this waited.
+        return self.take()
+
+    def leave(self, wakeup: Wakeup) -> None:
+        """Waits no more; with or without a slot."""
+        try:
+            while True:
+                self._waiting.remove(wakeup)
+        except ValueError:
+            pass
+        # This one may have been notified of a slot that it does not need.
+        if self._free:
+            self._notify_next()
+
+    def give_back(self) -> None:
+        """Gives a slot back, for one that waits."""
+        self._free.append(None)
+        self._notify_next()
+
+    def _notify_next(self) -> None:
+        try:
+            self._waiting.popleft().notify()
+        except IndexError:
+            pass
 
 
 class CallHost(Protocol):
