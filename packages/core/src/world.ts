@@ -245,7 +245,10 @@ export interface ProcessHost {
 	signal(identity: ProcessIdentity, signal: NodeJS.Signals): SignalOutcome;
 	/** Makes a fresh directory (0700) that only this user can enter. */
 	createDirectory(path: string): void;
-	/** Removes files and directories; those that are missing do not matter. Returns those that could not be removed. */
+	/**
+	 * Removes files and directories, and what the records of dead processes in them have as named in shared memory; those
+	 * that are missing do not matter. Returns those that could not be removed.
+	 */
 	remove(paths: readonly string[]): readonly string[];
 	/** Listens for lifelines: accepts, holds, never writes, reads or half-closes. */
 	listenLifeline(path: string): Promise<LifelineListener>;

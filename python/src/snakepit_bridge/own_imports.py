@@ -101,6 +101,7 @@ LATE = (
     # To copy large bytes.
     "ctypes",
     "snakepit_bridge.threads.threads_left",
+    "snakepit_bridge.named_memory",
 )
 
 

@@ -22,8 +22,8 @@ def when_imported(name: str, act: Callable[[], None]) -> None:
     """Calls `act` once: now if the module is imported already, else before any code sees it.
 
     Args:
-        name: of a module that is in no package. One of the tools that has the same name
-            is left alone.
+        name: of a module. One of the tools that has the same name is left alone. If it is
+            in a package, only `sys.modules` has it then, the package does not.
         act: called in the thread that imports the module, which no other thread gets
             before that. If it raises, the import does.
     """

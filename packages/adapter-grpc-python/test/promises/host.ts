@@ -42,7 +42,8 @@ const pool = await createPool({
 });
 const everywhere = (command: string): readonly Promise<unknown>[] =>
 	Array.from({ length: orders.size }, () => pool.execute(command));
-if (orders.first !== undefined) await Promise.all(everywhere(orders.first));
+if (orders.first !== undefined)
+	tell({ first: await Promise.all(everywhere(orders.first)) });
 for (const command of orders.afterwards ?? [])
 	pool.execute(command).catch(() => {});
 if (orders.echoed !== undefined) {

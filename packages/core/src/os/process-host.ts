@@ -29,6 +29,7 @@ import { KeepAlive } from "./keep-alive.ts";
 import { listenLifeline } from "./lifeline-listener.ts";
 import { LinuxProc } from "./linux-proc.ts";
 import { readMachineId } from "./machine-id.ts";
+import { removeNamedMemory } from "./named-memory.ts";
 import { rememberedBinary } from "./native-binary.ts";
 import { NodeProcessSource } from "./node-process-source.ts";
 import { createPrivateDirectory } from "./private-directory.ts";
@@ -223,6 +224,8 @@ export class SystemProcessHost implements CensusHost {
 	}
 
 	remove(paths: readonly string[]): readonly string[] {
+		// What a dead process left under a name in memory is on record in its directory.
+		for (const path of paths) removeNamedMemory(path);
 		return paths.filter((path) => !removePath(path));
 	}
 

@@ -1,6 +1,15 @@
-import { existsSync, mkdirSync, rmSync, statSync } from "node:fs";
+import {
+	existsSync,
+	lstatSync,
+	mkdirSync,
+	rmSync,
+	statSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
 import { basename, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { removeNamedMemory } from "../../src/os/named-memory.ts";
 import { createRunDirectory } from "../../src/os/private-directory.ts";
 import {
 	createSharedDirectory,
@@ -8,6 +17,7 @@ import {
 	sharedDirectoryOf,
 } from "../../src/os/shared-memory.ts";
 import type { RunId } from "../../src/run-id.ts";
+import { temporaryDirectory } from "../cleanup/hosts.ts";
 
 const runId = "abc1234" as RunId;
 
@@ -39,5 +49,84 @@ test.skipIf(!existsSync("/dev/shm"))(
 		expect(createSharedDirectory(directory)).toBeUndefined();
 		expect(directoriesOf(directory, runId)).toEqual([directory]);
 		expect(directoriesOf(directory, "abc1235" as RunId)).toEqual([]);
+	},
+);
+
+/** A file in shared memory, removed after the test. */
+function named(suffix: string): {
+	readonly name: string;
+	readonly path: string;
+} {
+	const name = `snakepit-test-${process.pid}-${suffix}`;
+	const path = join("/dev/shm", name);
+	writeFileSync(path, suffix, { flag: "wx" });
+	onTestFinished(() => rmSync(path, { force: true }));
+	return { name, path };
+}
+
+function line(
+	sign: "+" | "-",
+	{ name, path }: ReturnType<typeof named>,
+): string {
+	const { dev, ino } = lstatSync(path, { bigint: true });
+	return `${sign} ${name} ${dev} ${ino}`;
+}
+
+test.skipIf(!existsSync("/dev/shm"))(
+	"what a dead worker named in shared memory is removed if it is the very file that it created, and not taken out of its record",
+	() => {
+		const worker = join(temporaryDirectory(), "7");
+		mkdirSync(worker);
+		const [left, removed, byChild, again, strangers] = [
+			...["left", "removed", "by-child", "again", "strangers"],
+		].map(named) as [
+			...[ReturnType<typeof named>, ReturnType<typeof named>],
+			...[ReturnType<typeof named>, ReturnType<typeof named>],
+			ReturnType<typeof named>,
+		];
+		const before = line("+", again);
+		rmSync(again.path);
+		// The number of the file that is gone must stay taken.
+		named("between");
+		writeFileSync(again.path, "another program's");
+		const outside = join(worker, "outside");
+		writeFileSync(outside, "");
+		const link = join("/dev/shm", `${left.name}-link`);
+		symlinkSync(strangers.path, link);
+		onTestFinished(() => rmSync(link));
+		const { dev, ino } = lstatSync(strangers.path, { bigint: true });
+		writeFileSync(
+			join(worker, "names-12"),
+			[
+				line("+", left),
+				line("+", removed),
+				line("+", byChild),
+				before,
+				line("-", removed),
+				`+ ../..${outside} ${lstatSync(outside).dev} ${lstatSync(outside).ino}`,
+				`+ ${basename(link)} ${dev} ${ino}`,
+				`+ ${strangers.name} ${dev} ${ino + 1n}`,
+				`+ ${strangers.name} * *`,
+				"garbage",
+				line("+", strangers).slice(0, -String(ino).length),
+			].join("\n"),
+		);
+		writeFileSync(join(worker, "names-13"), `- ${byChild.name} * *\n`);
+		writeFileSync(join(worker, "other"), line("+", strangers));
+		mkdirSync(join(worker, "names-14"));
+		symlinkSync(join(worker, "other"), join(worker, "names-15"));
+		removeNamedMemory(worker);
+		const there = [left, removed, byChild, again, strangers];
+		expect(there.map(({ path }) => existsSync(path))).toEqual([
+			...[false, true, true, true, true],
+		]);
+		expect(existsSync(outside)).toBe(true);
+		expect(lstatSync(link).isSymbolicLink()).toBe(true);
+		// Of a whole run.
+		writeFileSync(join(worker, "names-12"), line("+", removed));
+		removeNamedMemory(join(worker, ".."));
+		expect(existsSync(removed.path)).toBe(false);
+		removeNamedMemory(outside);
+		removeNamedMemory(join(worker, "nowhere"));
 	},
 );

@@ -9,6 +9,7 @@ import os
 import sys
 
 from snakepit_bridge.boot import exit_status, forked_copy
+from snakepit_bridge.when_imported import when_imported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,6 +44,25 @@ def set_up_process() -> None:
     os.register_at_fork(
         before=_hold_sigterm, after_in_parent=_release_sigterm, after_in_child=_be_child
     )
+
+
+def note_what_it_names(lifeline: str) -> None:
+    """Keeps a record of the shared memory that `multiprocessing` names, for the host.
+
+    Args:
+        lifeline: The path of the lifeline, in the directory of this process.
+    """
+
+    def begin() -> None:
+        try:
+            from snakepit_bridge.named_memory import keep_record
+
+            keep_record(lifeline.rpartition("/")[0])
+        except Exception:  # noqa: BLE001 - an import of the tool's must not fail for it
+            return
+
+    if sys.platform == "linux":
+        when_imported("multiprocessing.resource_tracker", begin)
 
 
 def write_stacks_when_asked() -> None:

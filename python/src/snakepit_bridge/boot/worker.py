@@ -17,7 +17,10 @@ from snakepit_bridge.boot.control_channel import (
 )
 from snakepit_bridge.boot.launch_message import Launch
 from snakepit_bridge.boot.lifeline import Lifeline
-from snakepit_bridge.boot.process_setup import set_up_process
+from snakepit_bridge.boot.process_setup import (
+    note_what_it_names,
+    set_up_process,
+)
 from snakepit_bridge.own_imports import isolate
 
 TYPE_CHECKING = False
@@ -45,6 +48,7 @@ def run_worker(arguments: list[str], tied: Callable[[], None] = lambda: None) ->
         lifeline = Lifeline(launch.lifeline)
         tied()
         set_up_process()
+        note_what_it_names(launch.lifeline)
         launch.read(run_id)
         check_versions(launch)
         import_bridge(launch.transport)

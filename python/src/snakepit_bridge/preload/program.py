@@ -19,6 +19,7 @@ from snakepit_bridge.boot.control_channel import (
 from snakepit_bridge.boot.launch_message import Launch
 from snakepit_bridge.boot.lifeline import Lifeline
 from snakepit_bridge.boot.process_setup import (
+    note_what_it_names,
     write_stacks_no_more,
     write_stacks_when_asked,
 )
@@ -70,6 +71,7 @@ def _run(channel: ControlChannel, run_id: str) -> int:
         )
     # The host asks for the stacks of imports that take too long.
     write_stacks_when_asked()
+    note_what_it_names(launch.lifeline)
     kept, files = _import_all(launch)
     write_stacks_no_more()
     # The imports' handlers for these signals are replaced from here on.
