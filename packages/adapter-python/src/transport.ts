@@ -29,4 +29,3 @@ export {
 export { runProgram } from "./programs/run-program.ts";
 export { type BridgeProgram, pythonAdapter } from "./python-adapter.ts";
 export { PYTHON_CHECKS } from "./resolve-options.ts";
-export { WITHOUT_SAFE_PATH } from "./worker/launch-spec.ts";

@@ -29,7 +29,7 @@ const SAFE_PATH = [3, 11] as const;
  * For an older Python: runs the module whose name follows, as `-m` does, which by itself would first import modules that
  * it needs from the working directory.
  */
-export const WITHOUT_SAFE_PATH: readonly string[] = [
+const WITHOUT_SAFE_PATH: readonly string[] = [
 	"-c",
 	'import sys; sys.path[:] = [entry for entry in sys.path if entry != ""]; name = sys.argv[2]; del sys.argv[1:3]; import runpy; runpy._run_module_as_main(name)',
 ];

@@ -4,22 +4,23 @@ import { promisify } from "node:util";
 import { CommandFailed } from "../command/command-failed.ts";
 
 const MOST_BYTES = 2 ** 26;
+/** As `-m snakepit_bridge types` does, but a `json.py` in the working directory is not imported; `-P` is new in Python 3.11. */
+const TYPES =
+	'import sys; sys.path[:] = [entry for entry in sys.path if entry != ""]; sys.argv.insert(1, "types"); import runpy; runpy._run_module_as_main("snakepit_bridge")';
 const execute = promisify(execFile);
 
 /**
  * Generates the TypeScript types of tools; Python imports the tools for this.
  *
- * @param python the interpreter, and its arguments before `-m`.
  * @throws CommandFailed with what Python says.
  */
 export async function toolTypes(
-	python: readonly [program: string, ...args: string[]],
+	python: string,
 	targets: readonly string[],
 ): Promise<string> {
 	try {
-		const [program, ...first] = python;
-		const args = [...first, "-m", "snakepit_bridge", "types", ...targets];
-		const { stdout } = await execute(program, args, { maxBuffer: MOST_BYTES });
+		const args = ["-c", TYPES, ...targets];
+		const { stdout } = await execute(python, args, { maxBuffer: MOST_BYTES });
 		return stdout;
 	} catch (error) {
 		const { stderr = "", message } = error as Error & { stderr?: string };

@@ -22,18 +22,14 @@ export async function writeTypes(
 ): Promise<void> {
 	if (watch && output === undefined)
 		throw new CommandFailed("usage", "--watch needs --output.");
-	const [{ findPython }, { WITHOUT_SAFE_PATH }] = await loadPeers(
+	const { findPython } = await loadPeers(
 		["@snakepit/adapter-python"],
-		() =>
-			Promise.all([
-				import("@snakepit/adapter-python"),
-				import("@snakepit/adapter-python/transport"),
-			]),
+		() => import("@snakepit/adapter-python"),
 	);
 	const sources = toolSources(targets);
 	const program = await findPython({ tools: sources, python });
 	const once = async (): Promise<void> => {
-		const text = await toolTypes([program, ...WITHOUT_SAFE_PATH], targets);
+		const text = await toolTypes(program, targets);
 		if (output === undefined) write(text);
 		else if (writeIfChanged(output, text)) write(`Wrote ${output}.`);
 		else if (!watch) write(`${output} is up to date.`);

@@ -62,6 +62,21 @@ test(
 );
 
 test(
+	"files of the working directory that are named like modules of Python are not run",
+	() => {
+		const cwd = place();
+		for (const name of ["json", "types", "operator", "re", "runpy"])
+			writeFileSync(join(cwd, `${name}.py`), 'raise ImportError("planted")\n');
+		const args = [...before, "types", join(place(), "tools.py")];
+		const python = ["--python", developmentPython()];
+		expect(
+			spawnSync(program, [...args, ...python], { cwd, encoding: "utf8" }),
+		).toMatchObject({ status: 0, stderr: "" });
+	},
+	PATIENCE_MS,
+);
+
+test(
 	"several files and modules have their types in one file, as the option tools takes them",
 	() => {
 		const cwd = place();
