@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -25,6 +26,12 @@ def total(articles: list[str], vat: Decimal = Decimal("0.2")) -> Decimal:
 @tool
 async def later(word: str) -> tuple[str, str]:
     return word, current_call().tool
+
+
+@tool
+async def pauses(word: str) -> tuple[str, str]:
+    await asyncio.sleep(0)
+    return await later(word)
 
 
 @tool
@@ -142,6 +149,20 @@ def test_a_current_call(snakepit_call):
     call = snakepit_call(host_functions={"who": lambda _: "me"}, timeout=10)
     assert tools.quick() == "me"
     assert call.remaining > 5
+
+def test_a_call_made_in_an_asynchronous_test(snakepit_call, snakepit_tools):
+    import asyncio
+    from snakepit_bridge import current_call
+
+    async def body():
+        # In a context of its own, as plugins for asynchronous tests run them.
+        call = snakepit_call(timeout=10)
+        assert current_call() is call
+        answer = snakepit_tools.call(
+            "predict", {"text": "a poem"}, host_functions={"who": lambda _: "you"})
+        assert answer == "a poem by model for you"
+
+    asyncio.run(body())
 """
 
 
@@ -168,7 +189,7 @@ def test_pytest_has_the_fixtures_and_imports_the_bridge_when_one_is_asked_for(
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "4 passed" in done.stdout
+    assert "5 passed" in done.stdout
     assert "unloaded ['model']" in done.stdout
 
 
@@ -186,3 +207,11 @@ def test_a_file_that_is_missing_is_named_with_the_setting(tmp_path: Path) -> Non
     assert done.returncode == 1, done.stdout + done.stderr
     assert f"there is no file {tmp_path / 'tools.py'}" in done.stdout
     assert "snakepit_tools = app/tools.py (now tools.py)" in done.stdout
+
+
+def test_an_asynchronous_test_may_call_an_asynchronous_tool() -> None:
+    async def body() -> None:
+        assert call_tool(pauses, {"word": "soon"}) == ("soon", "pauses")
+        assert list(stream_tool(letters_later, {"word": "ab"})) == ["a", "b"]
+
+    asyncio.run(body())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from snakepit_bridge.calls.cancel_reason import CancelReason
@@ -122,7 +122,9 @@ def current(call: Call) -> Iterator[None]:
     try:
         yield
     finally:
-        CURRENT.reset(token)
+        # It may have been set in the context of a test's task, which ended with that.
+        with suppress(ValueError):
+            CURRENT.reset(token)
 
 
 class _Host:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import difflib
 from collections.abc import Generator, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from snakepit_bridge.testing.tool_calls import (
+    completed,
     refuse_answers,
     refuse_streams,
     run_tool,
@@ -95,7 +97,7 @@ class LoadedTools:
         context: Mapping[str, Any],
     ) -> Generator[Any, None, Any]:
         # In the loop of the start-up hooks: what they made may belong to it.
-        complete = self._main.loop.run_until_complete
+        complete = partial(completed, self._main.loop)
         return run_tool(tool, arguments, complete, **context)
 
     def _find(self, name: str) -> Tool:

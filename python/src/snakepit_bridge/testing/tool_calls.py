@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import inspect
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from snakepit_bridge.calls.local_run import run_locally
@@ -37,8 +39,9 @@ def call_tool(
 
     The arguments are converted as if a host had sent them, and checked against the
     annotations; the answer is converted as for a host. An asynchronous tool runs in an
-    event loop of its own, so no other loop may run in this thread: in an asynchronous
-    test, await the tool itself within `call_context`.
+    event loop of its own. In an asynchronous test, whose loop waits meanwhile, that is
+    in another thread; to run it in the loop of the test, await the tool itself within
+    `call_context`.
 
     Args:
         function: the function under `@tool`, or a method of a toolset's instance.
@@ -130,14 +133,29 @@ def _run_alone(
     def complete(coroutine: Any) -> Any:
         if not loops:
             loops.append(asyncio.new_event_loop())
-        return loops[0].run_until_complete(coroutine)
+        return completed(loops[0], coroutine)
 
     try:
         return (yield from run_tool(tool, arguments, complete, **context))
     finally:
         for loop in loops:
-            loop.run_until_complete(loop.shutdown_asyncgens())
+            completed(loop, loop.shutdown_asyncgens())
             loop.close()
+
+
+def completed(
+    loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, Any]
+) -> Any:
+    """Runs a coroutine to its end: in this thread, or, where another loop runs in it, in
+    one that it waits for.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return loop.run_until_complete(coroutine)
+    run = contextvars.copy_context().run
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(run, loop.run_until_complete, coroutine).result()
 
 
 def tool_of(function: Callable[..., Any]) -> Tool:
