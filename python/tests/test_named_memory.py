@@ -15,10 +15,12 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /dev/shm"
 BEGINNING = """\
 import os, sys
 from snakepit_bridge.boot.process_setup import note_what_it_names
+from snakepit_bridge.own_imports import isolate
 directory = sys.argv[1]
 if __name__ == "__main__":
     assert "multiprocessing" not in sys.modules
     note_what_it_names(directory + "/l")
+    isolate()
     assert "multiprocessing" not in sys.modules
     assert "snakepit_bridge.named_memory" not in sys.modules
 import multiprocessing

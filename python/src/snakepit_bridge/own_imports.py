@@ -283,6 +283,8 @@ def is_standard(spec: ModuleSpec) -> bool:
     directory = os.path.dirname(spec.origin or "")
     if spec.submodule_search_locations is not None:
         directory = os.path.dirname(directory)
+    for _ in range(spec.name.count(".")):
+        directory = os.path.dirname(directory)
     return not _python_path or directory in _python_path
 
 
