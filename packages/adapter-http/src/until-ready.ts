@@ -32,7 +32,8 @@ export async function untilReady(
 		for (let wait = FIRST_LOOK_MS; ; wait = Math.min(wait * 2, LAST_LOOK_MS)) {
 			const response = await server.ask(signal).catch((error) => {
 				if (error instanceof NotProven) throw taken(error);
-				return undefined; // It does not listen yet.
+				server.lookForListener();
+				return undefined; // It does not listen there, or not yet.
 			});
 			status = response?.statusCode ?? status;
 			if (response !== undefined && suffices(status ?? 0)) return response;

@@ -24,10 +24,10 @@ export interface Probe {
 
 /** The HTTP server of one worker. */
 export class WorkerServer {
-	readonly address: Address;
-	readonly #process: Pick<WorkerProcess, "broken" | "exited">;
+	readonly #process: Pick<WorkerProcess, "broken" | "exited" | "pid">;
 	readonly #agent: ServerAgent;
-	readonly #owner: PortOwner | undefined;
+	#address: Address;
+	#owner: PortOwner | undefined;
 	readonly #probe: Probe;
 	#ended: string | undefined;
 
@@ -36,13 +36,10 @@ export class WorkerServer {
 		process: Pick<WorkerProcess, "broken" | "exited" | "pid">,
 		probe: Probe,
 	) {
-		this.address = address;
+		this.#address = address;
 		this.#process = process;
 		this.#probe = probe;
-		this.#owner =
-			address.kind === "tcp"
-				? new PortOwner(address.host, address.port, process.pid)
-				: undefined; // Its directory is the proof.
+		this.#owner = ownerOf(address, process.pid);
 		this.#agent = new ServerAgent(() => {
 			if (this.#ended !== undefined) throw this.#over("no");
 			this.#owner?.check();
@@ -89,6 +86,31 @@ export class WorkerServer {
 				throw wasNotSent(again) ? error : again;
 			});
 		}
+	}
+
+	get address(): Address {
+		return this.#address;
+	}
+
+	/**
+	 * Changes to the other address of this machine if the worker listens on its port there, and not where it is expected:
+	 * `localhost` is `::1` for some programs.
+	 */
+	lookForListener(): void {
+		if (this.#address.kind === "unix") return;
+		const { host, port } = this.#address;
+		const other: Address = {
+			...{ kind: "tcp", port },
+			host: host === "::1" ? "127.0.0.1" : "::1",
+		};
+		const owner = ownerOf(other, this.#process.pid);
+		try {
+			owner?.check();
+		} catch {
+			return; // Nor there.
+		}
+		this.#address = other;
+		this.#owner = owner;
 	}
 
 	/** Whether other machines may also connect to it. */
@@ -156,6 +178,12 @@ export class WorkerServer {
 	#over(ran: "no" | "maybe"): ConnectionBrokenError {
 		return new ConnectionBrokenError({ ran, message: this.#ended ?? "" });
 	}
+}
+
+function ownerOf(address: Address, pid: number): PortOwner | undefined {
+	return address.kind === "tcp"
+		? new PortOwner(address.host, address.port, pid)
+		: undefined; // Its directory is the proof.
 }
 
 function wasNotSent(error: unknown): boolean {

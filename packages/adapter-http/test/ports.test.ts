@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server } from "node:net";
+import { networkInterfaces } from "node:os";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { node, pooled } from "./pooled.ts";
 
@@ -18,6 +19,10 @@ async function stranger(port = 0): Promise<{ port: number; bytes(): number }> {
 	const { port: own } = server.address() as AddressInfo;
 	return { port: own, bytes: () => bytes };
 }
+
+const hasIpv6 = Object.values(networkInterfaces()).some((addresses) =>
+	addresses?.some(({ address }) => address === "::1"),
+);
 
 describe.runIf(process.platform === "linux")("a worker on a port", () => {
 	test("is given a free one, and answers", async () => {
@@ -48,6 +53,21 @@ describe.runIf(process.platform === "linux")("a worker on a port", () => {
 		});
 		expect(await pool.execute("POST /echo", 1)).toEqual({ echoed: 1 });
 	});
+
+	test.runIf(hasIpv6)(
+		"is found where the program listens, although it listens only on ::1",
+		async () => {
+			const { pool } = await pooled({
+				command: node("{port}"),
+				env: { LISTEN_HOST: "::1" },
+				listen: "tcp",
+			});
+			expect(await pool.execute("POST /echo", 1)).toEqual({ echoed: 1 });
+			expect(pool.workers()[0]?.facts["listens"]).toMatch(
+				/^http:\/\/\[::1\]:\d+$/,
+			);
+		},
+	);
 
 	test("that another program has is not started, and nothing is sent to that program", async () => {
 		const { port, bytes } = await stranger();

@@ -144,7 +144,7 @@ const [where = "0"] = process.argv.slice(2);
 if (process.env.LISTEN_FD) server.listen({ fd: Number(process.env.LISTEN_FD) });
 else if (where.startsWith("/")) server.listen(where);
 else
-	server.listen(Number(where), "127.0.0.1", () =>
+	server.listen(Number(where), process.env.LISTEN_HOST ?? "127.0.0.1", () =>
 		console.log(`listening on http://127.0.0.1:${server.address().port}`),
 	);
 server.on("connection", () => connections++);
