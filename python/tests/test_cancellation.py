@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from conftest import Host
 
@@ -19,10 +21,12 @@ IN_THE_MAIN_THREAD = [
     "waits_for_a_queue",
     "reads_a_socket",
     "waits_for_a_process",
-    "waits_for_a_process_while_it_cleans_up",
+    "sleeps_before_a_try",
+    "waits_for_an_event",
+    "waits_for_a_thread",
+    "waits_for_a_future",
     "runs_a_loop_of_its_own",
     "swallows_the_first",
-    "loses_it_in_a_destructor",
 ]
 ON_THE_LOOP = ["sleeps_in_asyncio", "blocks_the_loop", "waits_in_a_thread"]
 STREAMS = ["is_stuck_between_yields", "is_stuck_between_awaits"]
@@ -106,6 +110,41 @@ def test_clean_up_is_not_disturbed(shared: Host, tool: str, trace: str) -> None:
     conversation.cancel(call_id)
     conversation.terminal(call_id)
     assert conversation.call("cleaned_up") == [trace]
+
+
+@pytest.mark.parametrize("what", ["enter", "exit", "del", "back"])
+def test_what_enters_exits_or_finalizes_is_never_interrupted(
+    shared: Host, what: str
+) -> None:
+    worker = shared("stuck")
+    conversation = worker.converse()
+    if what == "back":
+        call_id = conversation.begin("is_called_back")
+    else:
+        call_id = conversation.begin("is_used", [what])
+    worker.wait_for_stderr(f"begun {call_id}\n")
+    conversation.cancel(call_id)
+    failure = conversation.terminal(call_id).failure
+    assert failure.kind == pb.FAILURE_KIND_CANCELLED
+    assert conversation.call("cleaned_up") == [what]
+
+
+def test_an_import_is_never_interrupted(shared: Host, tmp_path: Path) -> None:
+    """Extension modules cannot be imported again in a process."""
+    (tmp_path / "slow_to_import.py").write_text(
+        "import sys, time\n"
+        "sys.stderr.write('importing\\n')\n"
+        "time.sleep(0.5)\n"
+        "end = 'whole'\n"
+    )
+    worker = shared("stuck")
+    conversation = worker.converse()
+    call_id = conversation.begin("imports", [str(tmp_path)])
+    worker.wait_for_stderr("importing\n")
+    conversation.cancel(call_id)
+    failure = conversation.terminal(call_id).failure
+    assert failure.kind == pb.FAILURE_KIND_CANCELLED
+    assert conversation.call("imported") == "whole"
 
 
 def test_an_error_of_a_cancelled_tool_is_reported_as_its_cancellation(

@@ -1,13 +1,16 @@
 """Tools that do not end by themselves, each in its own way."""
 
 import asyncio
+import concurrent.futures
 import contextlib
+import importlib
 import queue
 import socket
 import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections.abc import AsyncIterator, Iterator
 
 from snakepit_bridge import CallCancelled, current_call, tool
@@ -66,10 +69,33 @@ def waits_for_a_process() -> None:
 
 
 @tool
-def waits_for_a_process_while_it_cleans_up() -> None:
-    with subprocess.Popen(["sleep", "600"]):
-        begun()
-        time.sleep(600)
+def sleeps_before_a_try() -> None:
+    begun()
+    time.sleep(600)
+    try:
+        cleaned.append("never")
+    finally:
+        pass
+
+
+@tool
+def waits_for_an_event() -> None:
+    begun()
+    threading.Event().wait()
+
+
+@tool
+def waits_for_a_thread() -> None:
+    thread = threading.Thread(target=time.sleep, args=[5], daemon=True)
+    thread.start()
+    begun()
+    thread.join()
+
+
+@tool
+def waits_for_a_future() -> None:
+    begun()
+    concurrent.futures.Future[None]().result()
 
 
 @tool
@@ -128,17 +154,68 @@ def swallows_the_first() -> None:
     time.sleep(600)
 
 
-class LosesIt:
+class TakesLong:
+    """Is never interrupted, however long it takes."""
+
+    def __enter__(self) -> None:
+        self.takes_long("enter")
+
+    def __exit__(self, *_: object) -> None:
+        self.takes_long("exit")
+
     def __del__(self) -> None:
-        begun()
-        time.sleep(600)
+        self.takes_long("del")
+
+    def takes_long(self, what: str) -> None:
+        if what == habit:
+            begun()
+            # Longer than a clean-up is left alone.
+            end = time.monotonic() + 1.3
+            while time.monotonic() < end:
+                time.sleep(0.01)
+            cleaned.append(what)
+
+
+habit = ""
 
 
 @tool
-def loses_it_in_a_destructor() -> None:
-    while True:
-        LosesIt()
-        time.sleep(600)
+def is_used(what: str) -> None:
+    global habit
+    habit = what
+    with TakesLong():
+        pass
+    habit = ""
+    begun()
+    time.sleep(600)
+
+
+@tool
+def is_called_back() -> None:
+    def called_back(_: object) -> None:
+        TakesLong().takes_long("back")
+
+    global habit
+    habit = "back"
+    kept = TakesLong()
+    reference = weakref.ref(kept, called_back)
+    del kept
+    habit = ""
+    begun()
+    time.sleep(600)
+    del reference
+
+
+@tool
+def imports(path: str) -> None:
+    sys.path.insert(0, path)
+    importlib.import_module("slow_to_import")
+    time.sleep(600)
+
+
+@tool
+def imported() -> str:
+    return str(sys.modules["slow_to_import"].__dict__["end"])
 
 
 @tool

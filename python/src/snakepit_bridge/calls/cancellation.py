@@ -26,12 +26,17 @@ class Cancellation:
         reason: why it was cancelled; None if it was not.
         by_signal: whether the cancel signal raises `CallCancelled` in the main
             thread while that runs code of this call.
+        looks: how often the handler of that signal was called since it was sent.
+        last_look: how many signals were sent then, and where the code was; None if
+            that is of no use.
     """
 
     # Attributes of the class until they change: each call has one of these objects, and
     # few calls change it.
     reason: CancelReason | None = None
     by_signal = False
+    looks = 0
+    last_look: tuple[int, tuple[int, int]] | None = None
     _undisturbed_until = 0.0
 
     def __init__(self) -> None:

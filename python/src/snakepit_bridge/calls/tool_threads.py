@@ -6,14 +6,20 @@ import ctypes
 import queue
 import sys
 import threading
+import time
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
 from snakepit_bridge.calls.cancel_reason import CancelReason
-from snakepit_bridge.calls.cancel_signal import is_cleaning_up, may_raise
+from snakepit_bridge.calls.cancel_signal import is_cleaning_up, judge, negated
 from snakepit_bridge.calls.cancellation import Cancellation
 from snakepit_bridge.calls.cancelled import CallCancelled
+
+# How often the bridge's thread looks at a thread in a row, and how long that runs
+# meanwhile.
+_LOOKS = 200
+_SWITCH_S = 1e-5
 
 __all__ = ["InterruptibleThread", "ToolThreads"]
 
@@ -40,15 +46,42 @@ class InterruptibleThread:
         """Raises it if user code runs; from any other thread."""
         if not gil_is_enabled():
             return
+        # Each look is at another moment: the thread runs between two of them. Few
+        # moments may be good ones.
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(min(before, _SWITCH_S))
+        try:
+            for _ in range(_LOOKS):
+                if self._raise_if_safe():
+                    return
+                time.sleep(0)
+        finally:
+            sys.setswitchinterval(before)
+
+    def _raise_if_safe(self) -> bool:
+        """Returns whether there is no reason to try again soon."""
         with self._lock:
             frame = sys._current_frames().get(self._ident)
-            if not self._armed or frame is None or not may_raise(frame):
-                return
-            if _starts_a_thread(frame):
-                return
-            if not self._cleans_up():
-                self._cancellation.leave_alone()
-                _raise_in(self._ident, _RAISED[self._cancellation.reason])
+            if not self._armed or frame is None:
+                return True
+            place = frame.f_lasti
+            verdict = judge(frame, interrupts=False)
+            if verdict != "now" or _starts_a_thread(frame):
+                return verdict == "never"
+            if self._cleans_up():
+                return True
+            self._cancellation.leave_alone()
+            raising = negated(
+                ctypes.pythonapi.PyThreadState_SetAsyncExc,
+                ctypes.c_ulong(self._ident),
+                ctypes.py_object(_RAISED[self._cancellation.reason]),
+            )
+            # The thread may have run meanwhile. It cannot between these two: Python
+            # changes threads after a call and at the end of a loop.
+            if frame.f_lasti == place:
+                -raising  # noqa: B018 - that is an operation
+                return True
+            return False
 
     def disarm(self) -> None:
         """Prevents it from being raised, even if that was already requested."""
