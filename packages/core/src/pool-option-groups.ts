@@ -143,8 +143,14 @@ export const HEARTBEAT_DEFAULTS: Defaults<HeartbeatOptions> = {
 	},
 };
 
-/** Replacement of healthy workers. The replacement is ready before the old worker is asked to leave. */
+/** Replacement of healthy workers. */
 export interface RecycleOptions {
+	/**
+	 * `"start_first"`: the replacement is ready before the old worker is asked to leave. `"stop_first"`: it is started when
+	 * the old one is gone, for a program that has something to itself, such as a data directory; calls wait meanwhile.
+	 * @default "start_first"
+	 */
+	readonly order?: "start_first" | "stop_first" | undefined;
 	/** Age of a worker, counted from when it was ready. @default no bound */
 	readonly afterMs?: number | undefined;
 	/** How many calls a worker has run. @default no bound */
@@ -154,6 +160,11 @@ export interface RecycleOptions {
 }
 
 export const RECYCLE_DEFAULTS: Defaults<RecycleOptions> = {
+	order: {
+		value: "start_first",
+		check: oneOf("start_first", "stop_first"),
+		reason: "no call waits for a replacement",
+	},
 	afterMs: {
 		value: Number.POSITIVE_INFINITY,
 		check: milliseconds(1),
@@ -198,6 +209,26 @@ export interface StopOptions {
 	readonly drainMs?: number | undefined;
 	/** How long a worker may take to exit before it is killed. @default 5 000 ms */
 	readonly killAfterMs?: number | undefined;
+	/**
+	 * The signal that asks a worker to exit, unless its adapter can ask it otherwise. SIGKILL follows after `killAfterMs`,
+	 * always to the whole process group.
+	 * @default "SIGTERM"
+	 */
+	readonly signal?:
+		| "SIGTERM"
+		| "SIGINT"
+		| "SIGQUIT"
+		| "SIGHUP"
+		| "SIGUSR1"
+		| "SIGUSR2"
+		| "SIGWINCH"
+		| undefined;
+	/**
+	 * Whom the signal is sent to. `"leader"`: the worker's process, which ends its own children; if the signal kills it, as
+	 * it kills a shell, the processes that are left in its group get the signal then. `"group"`: all of them at once.
+	 * @default "leader"
+	 */
+	readonly to?: "leader" | "group" | undefined;
 }
 
 export const STOP_DEFAULTS: Defaults<StopOptions> = {
@@ -211,6 +242,20 @@ export const STOP_DEFAULTS: Defaults<StopOptions> = {
 		value: 5_000,
 		check: milliseconds(0),
 		reason: "time to run shut-down hooks",
+	},
+	signal: {
+		value: "SIGTERM",
+		check: oneOf(
+			...(["SIGTERM", "SIGINT", "SIGQUIT", "SIGHUP"] as const),
+			...(["SIGUSR1", "SIGUSR2", "SIGWINCH"] as const),
+		),
+		reason: "what most programs take for an orderly end; postgres needs SIGINT",
+	},
+	to: {
+		value: "leader",
+		check: oneOf("leader", "group"),
+		reason:
+			"a server whose children get the signal too loses them before it has ended them in order",
 	},
 };
 

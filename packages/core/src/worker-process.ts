@@ -21,7 +21,10 @@ export interface WorkerSlot {
 	/** The name of this one process; it is never used again. */
 	readonly incarnation: string;
 	readonly runId: RunId;
-	/** A private directory (0700) for this incarnation's sockets and scratch files; removed when it is gone. */
+	/**
+	 * A private directory (0700) for this incarnation's sockets and scratch files. It exists when `launch` is called, which
+	 * may write a configuration there, and is removed when the incarnation is gone.
+	 */
 	readonly directory: string;
 	/** The same in shared memory, for large values; `undefined` if the system has none. */
 	readonly sharedDirectory: string | undefined;

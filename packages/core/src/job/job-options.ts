@@ -12,7 +12,9 @@ import {
 	strings,
 	wholeNumber,
 } from "../option-check.ts";
-import { STOP_DEFAULTS } from "../pool-option-groups.ts";
+import { type Defaults, resolveGroup } from "../option-group.ts";
+import { STOP_DEFAULTS, type StopOptions } from "../pool-option-groups.ts";
+import type { StopPlan } from "../process/stop-ladder.ts";
 import { PROGRAM_DEFAULTS, type ProgramOptions } from "../program-options.ts";
 
 /** The standard input of a program: a string, bytes, or an iterable of either, such as a `Readable` or a web stream. */
@@ -29,6 +31,11 @@ export type JobProgramOptions = Pick<
 > &
 	Pick<LaunchSpec, "lifeline">;
 
+const JOB_STOP_DEFAULTS: Defaults<Pick<StopOptions, "signal" | "to">> = {
+	signal: STOP_DEFAULTS.signal,
+	to: STOP_DEFAULTS.to,
+};
+
 /** How one job is run. Takes `cwd`, `env` and `inheritEnv` of `ProgramOptions`, and `lifeline` of `LaunchSpec`, too. */
 export interface JobOptions extends JobProgramOptions {
 	/**
@@ -36,7 +43,7 @@ export interface JobOptions extends JobProgramOptions {
 	 * reads. A program may stop reading early; that is not an error. A stream is destroyed with the job.
 	 */
 	readonly input?: JobInput | undefined;
-	/** Ends the job: it leaves the queue, or its program gets SIGTERM, then SIGKILL. */
+	/** Ends the job: it leaves the queue, or its program gets the signal of `stop`, then SIGKILL. */
 	readonly signal?: AbortSignal | undefined;
 	/**
 	 * How long the program may run, counted from its start. To include the time in the queue, use
@@ -46,8 +53,10 @@ export interface JobOptions extends JobProgramOptions {
 	readonly timeoutMs?: number | undefined;
 	/** Exit codes that count as success. @default [0] */
 	readonly okCodes?: readonly number[] | undefined;
-	/** Time from SIGTERM to SIGKILL, when the job is stopped early. @default 5 000 ms */
+	/** Time from the signal of `stop` to SIGKILL, when the job is stopped early. @default 5 000 ms */
 	readonly killAfterMs?: number | undefined;
+	/** The signal that asks the program to end, and whom it is sent to: as for workers of a pool. */
+	readonly stop?: Pick<StopOptions, "signal" | "to"> | undefined;
 	/** Called with each line of standard error. If it throws, the job continues (event `listener.threw`). */
 	readonly onStderr?: ((line: string) => void) | undefined;
 }
@@ -108,6 +117,7 @@ export const JOB_CHECKS: Readonly<Record<keyof JobOptions, Check>> = {
 			: "must be an array of exit codes, whole numbers from 0 to 255",
 	),
 	killAfterMs: optional(STOP_DEFAULTS.killAfterMs.check),
+	stop: () => undefined, // Checked as a group.
 	onStderr: optional(aFunction),
 };
 
@@ -124,7 +134,7 @@ export interface ResolvedJob
 	readonly spec: LaunchSpec;
 	readonly timeoutMs: number;
 	readonly okCodes: readonly number[];
-	readonly killAfterMs: number;
+	readonly stop: StopPlan;
 }
 
 /**
@@ -152,7 +162,10 @@ export function resolveJob(
 		...{ input, signal, onStderr },
 		timeoutMs: given.timeoutMs ?? JOB_DEFAULTS.timeoutMs,
 		okCodes: [...(given.okCodes ?? JOB_DEFAULTS.okCodes)],
-		killAfterMs: given.killAfterMs ?? JOB_DEFAULTS.killAfterMs,
+		stop: {
+			...resolveGroup(at, "stop", given.stop, JOB_STOP_DEFAULTS),
+			killAfterMs: given.killAfterMs ?? JOB_DEFAULTS.killAfterMs,
+		},
 	};
 }
 

@@ -44,7 +44,7 @@ export class JobProcess {
 		this.#job = job;
 		this.#world = world;
 		this.startedMs = world.clock.now();
-		this.#ladder = new StopLadder(job.killAfterMs, world, {
+		this.#ladder = new StopLadder(job.stop, world, {
 			signalled: (signal) =>
 				void this.#sent.push({ signal, by: "stop_ladder" }),
 			stepped: () => {},

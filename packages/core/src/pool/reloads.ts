@@ -92,7 +92,9 @@ export class Reloads implements ReloadablePool {
 			return;
 		}
 		if (slot.state.kind !== "occupied") return;
-		succession.begin(slot.state.worker, "requested");
+		const { worker } = slot.state;
+		succession.begin(worker, "requested");
+		if (succession.stopsFirst) await worker.gone;
 		await starts.of(slot);
 	}
 }

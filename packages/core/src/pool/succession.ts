@@ -12,20 +12,26 @@ import type { Slot, SlotTable } from "./slot-table.ts";
 
 export interface SuccessionSetting {
 	readonly options: ResolvedOptions["start"];
+	readonly order: ResolvedOptions["recycle"]["order"];
 	readonly world: Pick<World, "clock" | "random">;
 	readonly slots: SlotTable;
 	readonly starter: WorkerStarter;
 	readonly replaced: ReplacedWorkers;
-	readonly starts: Pick<SlotStarts, "note" | "failed">;
+	readonly starts: Pick<SlotStarts, "of" | "note" | "failed">;
 	/** Makes a worker for a slot, without a process yet. */
 	readonly hire: (slot: Slot) => Worker;
 }
 
-/** Gives the slot of a worker that still works to another: that one is ready before the old one is asked to leave. */
+/**
+ * Gives the slot of a worker that still works to another: that one is ready before the old one is asked to leave, or
+ * with `stop_first` started when the old one is gone.
+ */
 export class Succession {
 	readonly #setting: SuccessionSetting;
 	/** Of workers whose successors could not be started. */
 	readonly #pauses = new WeakMap<Worker, Pause>();
+	/** Whether a worker that is worn leaves its place empty: the next one that is worn waits, or all would be gone at once. */
+	#isOneMissing = false;
 
 	constructor(setting: SuccessionSetting) {
 		this.#setting = setting;
@@ -41,6 +47,10 @@ export class Succession {
 		if (slot?.state.kind !== "occupied") return;
 		if (slot.state.successor !== undefined || worker.state !== "ready") return;
 		if (replaced.has(worker)) return;
+		if (this.stopsFirst) {
+			this.#stop(slot, worker, reason);
+			return;
+		}
 		if (reason !== "requested" && this.#waits(worker)) return;
 		const successor = hire(slot);
 		slots.put(slot, { kind: "occupied", worker, successor });
@@ -64,6 +74,25 @@ export class Succession {
 			},
 		);
 		starts.note(slot, start);
+	}
+
+	/** Whether the old worker is gone before the new one is started. */
+	get stopsFirst(): boolean {
+		return this.#setting.order === "stop_first";
+	}
+
+	/** It is missed when it is gone, and another started on its slot. */
+	#stop(slot: Slot, worker: Worker, reason: RetireReason): void {
+		const { replaced, starts } = this.#setting;
+		if (reason !== "requested") {
+			if (this.#isOneMissing) return;
+			this.#isOneMissing = true;
+			const there = (): void => {
+				this.#isOneMissing = false;
+			};
+			void worker.gone.then(() => starts.of(slot)).then(there, there);
+		}
+		replaced.add(worker, reason);
 	}
 
 	#waits(worker: Worker): boolean {

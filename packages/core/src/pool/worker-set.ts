@@ -103,6 +103,7 @@ export class WorkerSet implements WorkerListener {
 		});
 		this.#succession = new Succession({
 			...{ ...parts, world, options: options.start },
+			order: options.recycle.order,
 			...{ starts: this.#starts, replaced: this.#replaced },
 		});
 		const replacing = {

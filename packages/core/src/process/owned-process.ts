@@ -9,6 +9,8 @@ import { processSpec, type SpecSetting } from "./process-spec.ts";
 /** Which process it is in the ledger, and its private directories. */
 export interface ProcessPlace
 	extends Pick<WorkerSlot, "incarnation" | "workerId" | "pool" | "directory"> {
+	/** Whether the caller has made `directory`, and removes it if there is no process. */
+	readonly hasDirectory?: boolean | undefined;
 	/** In shared memory, where it has one. */
 	readonly sharedDirectory?: string | undefined;
 }
@@ -52,6 +54,7 @@ export async function startOwned(
 	let lifeline: Lifeline | undefined;
 	try {
 		for (const path of files) {
+			if (path === directory && place.hasDirectory === true) continue;
 			host.createDirectory(path);
 			made.push(path);
 		}

@@ -28,6 +28,13 @@ export interface StopWorld {
 	readonly host: ProcessHost;
 }
 
+/** How a process is asked to end, and how long that may take. */
+export interface StopPlan {
+	readonly signal: NodeJS.Signals;
+	readonly to: "leader" | "group";
+	readonly killAfterMs: number;
+}
+
 export type StopStep = EventOf<"worker.stop_step">["step"];
 
 /** What the ladder reports. */
@@ -61,24 +68,30 @@ export interface StopOutcome {
 export const DUMP_MS = 250;
 /** A death is seen by its conversation first, and by the kernel's word on it at once after that. */
 export const OWN_END_MS = 100;
+/** What a leader has left in its group is looked at again after this time; then after twice as long each time, up to 100 ms. */
+const FIRST_LOOK_MS = 5;
+const LONGEST_LOOK_MS = 100;
 /** SIGKILL takes effect at once, but for a process in uninterruptible sleep: that is reported, never waited for. */
 export const KILL_PATIENCE_MS = 5_000;
 
 /**
- * Ends one process and its group: leave, then SIGTERM, then SIGKILL, then
- * a last look at the group; all of it within the one deadline, each rung
- * recorded. Descendants that left the group are looked for by marker elsewhere.
+ * Ends one process and its group: leave, then the signal of the plan, then SIGKILL, then a last look at the group; all
+ * of it within the one deadline, each rung recorded. SIGKILL is always for the group.
+ *
+ * The signal goes to the leader, which ends its children in its own order: a server whose children get it too loses
+ * them before it has asked them to finish. A leader that the signal killed has done nothing, as a shell does: then what
+ * it left gets the signal itself, and the time that is left. Descendants that left the group are looked for by marker elsewhere.
  */
 export class StopLadder {
-	readonly #killAfterMs: number;
+	readonly #plan: StopPlan;
 	readonly #world: StopWorld;
 	readonly #listener: StopListener;
 	/** Aborted when there is no more time for being gentle. */
 	readonly #hurry = new AbortController();
 	#outcome: Promise<StopOutcome> | undefined;
 
-	constructor(killAfterMs: number, world: StopWorld, listener: StopListener) {
-		this.#killAfterMs = killAfterMs;
+	constructor(plan: StopPlan, world: StopWorld, listener: StopListener) {
+		this.#plan = plan;
 		this.#world = world;
 		this.#listener = listener;
 	}
@@ -106,7 +119,8 @@ export class StopLadder {
 		const { process, connection, dumpSignal } = target;
 		const { clock } = this.#world;
 		const hurry = this.#hurry.signal;
-		const killAtMs = clock.now() + this.#killAfterMs;
+		const { signal, to, killAfterMs } = this.#plan;
+		const killAtMs = clock.now() + killAfterMs;
 		let isRefused = false;
 		const send = (signal: NodeJS.Signals, to: SignalTarget): 0 | 1 => {
 			const outcome = process.signal(signal, to);
@@ -120,8 +134,8 @@ export class StopLadder {
 		};
 		const endsItself = manner === "gentle" || manner === "ending";
 
-		// Half of the time belongs to the conversation; what it leaves belongs to SIGTERM.
-		const halfMs = this.#killAfterMs / 2;
+		// Half of the time belongs to the conversation; what it leaves belongs to the signal.
+		const halfMs = killAfterMs / 2;
 		if (manner === "gentle" && connection?.leave !== undefined) {
 			this.#listener.stepped("leave", 0);
 			const rung = new AbortController();
@@ -137,10 +151,13 @@ export class StopLadder {
 		)
 			return this.#gone(target);
 		if (endsItself && !hurry.aborted) {
-			this.#listener.stepped("terminate", send("SIGTERM", "group"));
+			const whom = to === "leader" ? "process" : "group";
+			this.#listener.stepped("terminate", send(signal, whom));
 			const timeLeftMs = isRefused ? 0 : Math.max(0, killAtMs - clock.now());
-			if (await goneWithin(process, timeLeftMs, clock, hurry))
+			if (await goneWithin(process, timeLeftMs, clock, hurry)) {
+				if (to === "leader") await this.#endLeft(process, killAtMs);
 				return this.#gone(target);
+			}
 		}
 		if (manner === "dumped" && dumpSignal !== undefined) {
 			send(dumpSignal, "process");
@@ -155,6 +172,27 @@ export class StopLadder {
 		const gone = await goneWithin(process, KILL_PATIENCE_MS, clock);
 		this.#sweep(target);
 		return { gone };
+	}
+
+	/** The signal reaches what a leader has left that was killed by it; resolves when nothing of that is left, or its time is over. */
+	async #endLeft(process: StartedProcess, killAtMs: number): Promise<void> {
+		const { signal } = this.#plan;
+		const { clock } = this.#world;
+		const exit = await process.exited;
+		if (exit.kind === "code" || exit.signal !== signal) return;
+		const left = this.#left(process);
+		if (left.length === 0 || process.signal(signal, "group") !== "sent") return;
+		this.#listener.stepped("terminate", left.length);
+		const ended = { exited: new Promise<never>(() => {}) }; // The system reports only the end of a child.
+		for (let ms = FIRST_LOOK_MS; ; ms = Math.min(ms * 2, LONGEST_LOOK_MS)) {
+			const isOver =
+				this.#hurry.signal.aborted ||
+				clock.now() >= killAtMs ||
+				this.#left(process).length === 0;
+			if (isOver) return;
+			const pauseMs = Math.min(ms, killAtMs - clock.now());
+			await goneWithin(ended, pauseMs, clock, this.#hurry.signal);
+		}
 	}
 
 	#gone(target: StopTarget): StopOutcome {

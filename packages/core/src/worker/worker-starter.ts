@@ -146,9 +146,15 @@ export class WorkerStarter {
 		const assertWanted = (): void => {
 			if (worker.state !== "starting") throw withdrawn(worker);
 		};
+		const { adapter, options, world } = this.#setting;
+		const { directory } = worker.slot;
+		const made: string[] = [];
 		try {
 			assertWanted();
-			const { adapter, options, world } = this.#setting;
+			// The adapter may write a file there for the program. A host that is killed now leaves it to whoever removes the
+			// directory of its run.
+			world.host.createDirectory(directory);
+			made.push(directory);
 			const answer = adapter.launch(worker.slot, worker.startAbort.signal);
 			const spec = checkedLaunch(
 				adapter.name,
@@ -163,13 +169,14 @@ export class WorkerStarter {
 			);
 			const owned = await startOwned(
 				spec,
-				worker.slot,
+				{ ...worker.slot, hasDirectory: true },
 				this.#setting,
 				world,
 				assertWanted,
 			);
 			return { spec, owned };
 		} catch (error) {
+			world.host.remove(made);
 			worker.startAbort.abort(error);
 			noteForkLost(worker, error);
 			throw notSpawned(error, worker);

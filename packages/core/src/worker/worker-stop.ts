@@ -4,6 +4,7 @@ import {
 	StopLadder,
 	type StopManner,
 	type StopOutcome,
+	type StopPlan,
 } from "../process/stop-ladder.ts";
 import type { Killer } from "../registry/process-registry.ts";
 import type { WorkerRef } from "../worker-events.ts";
@@ -18,9 +19,9 @@ export class WorkerStop {
 	manner: StopManner = "forced";
 	readonly #ladder: StopLadder;
 
-	constructor(ref: WorkerRef, killAfterMs: number, world: World) {
+	constructor(ref: WorkerRef, plan: StopPlan, world: World) {
 		const { clock, emit } = world;
-		this.#ladder = new StopLadder(killAfterMs, world, {
+		this.#ladder = new StopLadder(plan, world, {
 			signalled: (signal) => this.cause.signalled(signal, "stop_ladder"),
 			stepped: (step, sent) =>
 				emit({

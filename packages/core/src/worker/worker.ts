@@ -78,7 +78,7 @@ export class Worker {
 		this.#world = world;
 		this.#listener = listener;
 		this.#rounds = rounds;
-		this.#end = new WorkerStop(this.ref, options.stop.killAfterMs, world);
+		this.#end = new WorkerStop(this.ref, options.stop, world);
 	}
 
 	/** Resolves when it is gone, and its end is recorded and reported. */

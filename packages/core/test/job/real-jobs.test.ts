@@ -65,6 +65,53 @@ test("a time limit ends a program and its children that ignore SIGTERM", async (
 	expect(pids.map(lives)).toEqual([false]);
 });
 
+/** Ends its child by a signal of its own, and says how that ended; the signal that it gets itself would kill the child. */
+const SERVER = `
+	sh -c 'trap "echo child ended in order; exit 0" USR1; echo ready; while :; do sleep 0.05; done' &
+	child=$!
+	trap 'kill -USR1 $child; wait $child; echo server ended in order; exit 0' TERM INT
+	while :; do wait; done
+`;
+/** Killed by the signal; what it started is not. */
+const PIPELINE = `
+	sh -c 'trap "exit 0" TERM; echo ready >&2; while :; do sleep 0.05; done' |
+	sh -c 'trap "echo flushed; exit 0" TERM; echo ready; while :; do sleep 0.05; done'
+	true
+`;
+
+test.each([
+	["a server", SERVER, {}, ["child ended in order", "server ended in order"]],
+	[
+		"a server that takes another signal",
+		SERVER,
+		{ signal: "SIGINT" },
+		["child ended in order", "server ended in order"],
+	],
+	["a server", SERVER, { to: "group" }, ["server ended in order"]],
+	["a pipeline", PIPELINE, {}, ["flushed"]],
+] as const)("%s is ended in order: %#", async (_what, script, stop, said) => {
+	const { run } = await realRun();
+	const caller = new AbortController();
+	const { signal } = caller;
+	const job = run.job(shell(script), { signal, stop, killAfterMs: 30_000 });
+	const lines: string[] = [];
+	const reading = async (): Promise<void> => {
+		for await (const line of job.lines()) {
+			if (line === "ready") caller.abort();
+			else lines.push(line);
+		}
+	};
+	await expect(reading()).rejects.toMatchObject({ code: "JOB_ABORTED" });
+	expect(lines).toEqual(said);
+});
+
+test("an unknown signal of a job's stop is named", async () => {
+	const { run } = await realRun();
+	expect(() =>
+		run.job(["true"], { stop: { signal: "SIGKILL" as "SIGTERM" } }),
+	).toThrow(/run.job stop: "signal" must be .*"SIGINT"/);
+});
+
 test("jobs wait for their turn, and thirty of them spend no budget", async () => {
 	const { run, events } = await realRun({ jobs: { concurrency: 4 } });
 	let most = 0;

@@ -5,6 +5,7 @@ import {
 	type StopListener,
 	type StopManner,
 	type StopOutcome,
+	type StopPlan,
 	type StopTarget,
 } from "../../src/process/stop-ladder.ts";
 import {
@@ -15,6 +16,11 @@ import {
 } from "../../src/testing.ts";
 
 export const KILL_AFTER_MS = 1_000;
+export const PLAN: StopPlan = {
+	signal: "SIGTERM",
+	to: "leader",
+	killAfterMs: KILL_AFTER_MS,
+};
 const idle: FakeProgram = (process) => process.idle();
 
 export interface LadderOptions {
@@ -22,6 +28,7 @@ export interface LadderOptions {
 	/** Left out: leaving is not offered. */
 	readonly leave?: (process: FakeProcess, signal: AbortSignal) => Promise<void>;
 	readonly dumpSignal?: NodeJS.Signals;
+	readonly plan?: Partial<StopPlan>;
 }
 
 /** One process at the foot of its ladder. */
@@ -84,7 +91,10 @@ export async function ladderScene(
 		stepped: (step, count) => void rungs.push(`${step} ${count}`),
 		spared: (groupId, pids) => void spared.push({ groupId, pids }),
 	};
-	const ladder = new StopLadder(KILL_AFTER_MS, world, listener);
+	const ladder = new StopLadder(
+		{ ...PLAN, ...options.plan },
+		...([world, listener] as const),
+	);
 	return {
 		...virtual,
 		process,

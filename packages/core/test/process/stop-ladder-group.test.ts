@@ -10,7 +10,11 @@ describe("the group", () => {
 
 	test.each([
 		["left", leaves, ["leave 0", "sweep 1"]],
-		["ended by SIGTERM", undefined, ["terminate 1", "sweep 1"]],
+		[
+			"was killed by SIGTERM, and whose child ignores it,",
+			undefined,
+			["terminate 1", "terminate 1", "sweep 1"],
+		],
 	])("of a worker that %s is swept", async (_how, leave, rungs) => {
 		const bench = await ladderScene({
 			program: leavesAChild,
@@ -121,7 +125,7 @@ describe("the group", () => {
 			},
 		});
 		await climb();
-		expect(rungs()).toEqual(["terminate 1"]);
+		expect(rungs()).toEqual(["terminate 1", "terminate 1"]);
 		expect(host.machine.started.at(-1)?.received).toEqual(["SIGTERM"]);
 	});
 
@@ -135,5 +139,74 @@ describe("the group", () => {
 		await clock.settle();
 		expect(await finished).toBe(await climbed);
 		expect(rungs()).toEqual(["leave 0"]);
+	});
+});
+
+describe("a signal", () => {
+	/** Ends its child in order, which the signal that it gets itself would kill. */
+	const server: FakeProgram = async (self) => {
+		const child = self.fork(async (worker) => {
+			worker.on("SIGUSR1", () => worker.exit(0));
+			await worker.idle();
+		});
+		const endsItsChild = async (): Promise<void> => {
+			await self.sleep(1);
+			child.signal("SIGUSR1");
+			const { kind } = await child.exited;
+			self.exit(kind === "code" ? 0 : 1);
+		};
+		for (const signal of ["SIGTERM", "SIGINT"] as const)
+			self.on(signal, () => void endsItsChild());
+		await self.idle();
+	};
+	/** Is killed by the signal, as a shell is; its children need time to finish. */
+	const shell: FakeProgram = async (self) => {
+		for (const ms of [100, 300])
+			self.fork(async (child) => {
+				child.on("SIGTERM", () => {
+					void child.sleep(ms).then(() => child.exit(0));
+				});
+				await child.idle();
+			});
+		await self.idle();
+	};
+
+	test.each([
+		["SIGTERM", "leader", 0],
+		["SIGINT", "leader", 0],
+		["SIGTERM", "group", 1],
+	] as const)(
+		"%s to the %s of a server ends it with %i: its child ends in order, unless it is killed before",
+		async (signal, to, code) => {
+			const bench = await ladderScene({
+				program: server,
+				plan: { signal, to },
+			});
+			expect(await bench.climb()).toEqual({ gone: true, tookMs: 1 });
+			expect(await bench.process.exited).toEqual({ kind: "code", code });
+			expect(bench.rungs()).toEqual(["terminate 1"]);
+			expect(bench.sent).toEqual([signal]);
+		},
+	);
+
+	test("that killed its leader reaches what a shell has left, which has the rest of the time", async () => {
+		const bench = await ladderScene({ program: shell });
+		const { tookMs } = await bench.climb();
+		expect(bench.rungs()).toEqual(["terminate 1", "terminate 2"]);
+		expect(tookMs).toBeGreaterThanOrEqual(300);
+		expect(tookMs).toBeLessThanOrEqual(400);
+		expect(bench.host.living()).toEqual([]);
+	});
+
+	test("has no such rest when the end is hurried", async () => {
+		const { ladder, target, clock, rungs } = await ladderScene({
+			program: shell,
+		});
+		const climbed = ladder.climb(target, "gentle");
+		await clock.advance(50);
+		void ladder.climb(target, "forced");
+		expect(await climbed).toEqual({ gone: true });
+		expect(clock.now()).toBe(50);
+		expect(rungs()).toEqual(["terminate 1", "terminate 2", "sweep 2"]);
 	});
 });

@@ -2,7 +2,13 @@ import { describe, expect, test } from "vitest";
 import { StopLadder, type StopStep } from "../../src/process/stop-ladder.ts";
 import type { FakeProgram } from "../../src/testing.ts";
 import { mannerOf } from "../../src/worker/worker-end.ts";
-import { KILL_AFTER_MS, ladderScene, leaves, stays } from "./ladder-scene.ts";
+import {
+	KILL_AFTER_MS,
+	ladderScene,
+	leaves,
+	PLAN,
+	stays,
+} from "./ladder-scene.ts";
 
 describe("gently", () => {
 	test("a worker that leaves when asked gets no signal", async () => {
@@ -243,7 +249,7 @@ describe("in a hurry", () => {
 			});
 			const { world, clock } = bench;
 			const steps: StopStep[] = [];
-			const ladder = new StopLadder(KILL_AFTER_MS, world, {
+			const ladder = new StopLadder(PLAN, world, {
 				...bench.listener,
 				stepped: (step) => {
 					steps.push(step);

@@ -81,9 +81,9 @@ describe("a start", () => {
 		await bench.ready();
 		expect(order).toEqual([
 			"worker.starting",
+			"directory",
 			"launch",
 			"reserve",
-			"directory",
 			"lifeline",
 			"spawn",
 			"activate",
@@ -114,6 +114,32 @@ describe("a start", () => {
 			name: "StartError",
 			message: expect.stringContaining("out of memory"),
 		});
+		expect(bench.leftovers()).toEqual([]);
+	});
+
+	test("lets its adapter write to its directory before there is a process, and leaves no directory when that fails", async () => {
+		const seen: string[] = [];
+		const bench = workerBench(
+			{},
+			{},
+			{
+				wrap: (adapter) => ({
+					...adapter,
+					launch(slot) {
+						seen.push(...bench.leftovers());
+						expect(seen).toEqual([`path ${slot.directory}`]);
+						throw new Error("the configuration cannot be written");
+					},
+				}),
+			},
+		);
+		const outcome = bench.start(bench.hire());
+		await bench.clock.advance(60_000);
+		expect(await outcome).toMatchObject({
+			name: "StartError",
+			message: expect.stringContaining("the configuration cannot be written"),
+		});
+		expect(seen).toHaveLength(1);
 		expect(bench.leftovers()).toEqual([]);
 	});
 
