@@ -1,8 +1,8 @@
-import { constants, lstatSync, statSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { constants, lstatSync, realpathSync, statSync } from "node:fs";
+import { delimiter, dirname, join, resolve } from "node:path";
 import { runProgram } from "../programs/run-program.ts";
 import { findProgram } from "./find-program.ts";
-import { type Reach, reach, reachProblem } from "./reach.ts";
+import { currentUser, type Reach, reach, reachProblem } from "./reach.ts";
 
 /** An interpreter to try, or why there is none here. */
 export type Lead =
@@ -75,23 +75,31 @@ export function namedSource(
 	};
 }
 
-/** Where to look for Python, in this order: `VIRTUAL_ENV`, `.venv`, uv, `python3`. */
+/**
+ * Where to look for Python, in this order: `VIRTUAL_ENV`, `.venv`, uv, `python3`.
+ *
+ * @param tools the files of tools, and the directories of their modules.
+ */
 export function usualSources(
 	setting: SearchSetting,
+	tools: readonly string[] = [],
 ): readonly InterpreterSource[] {
+	const trusted = new Trusted(tools);
 	return [
 		async () => activeEnvironment(setting),
-		async () => nearestDotVenv(setting.cwd),
-		...systemSources(setting),
+		async () =>
+			nearestDotVenv(setting.cwd, tools.flatMap(directoriesOf), trusted),
+		...systemSources(setting, trusted),
 	];
 }
 
 /** Where to look for Python to create an environment: uv, `python3`. */
 export function systemSources(
 	setting: SearchSetting,
+	trusted: Trusted = new Trusted(),
 ): readonly InterpreterSource[] {
 	return [
-		(signal) => uvPython(setting, signal),
+		(signal) => uvPython(setting, signal, trusted),
 		async () => {
 			const found = findProgram("python3", setting.env["PATH"], setting.cwd);
 			return found.kind === "none"
@@ -115,21 +123,130 @@ function activeEnvironment({ env, cwd }: SearchSetting): Lead {
 	);
 }
 
-/** Upwards from the working directory, as `node_modules` is found. */
-function nearestDotVenv(cwd: string): Lead {
+/** Upwards from the working directory, as `node_modules` is found, and then from the directories of the tools. */
+function nearestDotVenv(
+	cwd: string,
+	ofTools: readonly string[],
+	trusted: Trusted,
+): Lead {
+	const seen = new Set<string>();
+	const searched: string[] = [];
 	const others: string[] = [];
-	for (let directory = cwd; ; directory = dirname(directory)) {
-		const environment = join(directory, ".venv");
-		const what = judgeDotVenv(environment);
-		if (what === "environment")
-			return environmentLead(environment, `.venv is in ${directory}`);
-		if (what !== "none") others.push(`; ${environment} ${what}`);
-		if (directory === dirname(directory)) {
-			return {
-				kind: "nothing",
-				why: `no .venv in ${cwd} or above it${others.join("")}`,
-			};
+	for (const start of [cwd, ...ofTools]) {
+		if (!seen.has(start)) searched.push(start);
+		for (
+			let directory = start;
+			!seen.has(directory);
+			directory = dirname(directory)
+		) {
+			seen.add(directory);
+			const environment = join(directory, ".venv");
+			const what = judgeDotVenv(environment);
+			const stranger =
+				what === "environment" ? trusted.strangerIn(environment) : undefined;
+			if (what === "environment" && stranger === undefined) {
+				const above = start === cwd ? "" : ", found from the tools upward";
+				return environmentLead(
+					environment,
+					`.venv is in ${directory}${above}${others.join("")}`,
+				);
+			}
+			if (stranger !== undefined)
+				others.push(
+					`; ${environment} is ignored: ${stranger} (to use it, set "python" or VIRTUAL_ENV)`,
+				);
+			else if (what !== "none") others.push(`; ${environment} ${what}`);
 		}
+	}
+	return {
+		kind: "nothing",
+		why: `no .venv in ${searched.join(" or ")} or above ${searched.length > 1 ? "them" : "it"}${others.join("")}`,
+	};
+}
+
+/** The directories beside which a file of tools is, or a directory of modules itself; of a link, also that of its target. */
+function directoriesOf(tools: string): readonly string[] {
+	const isDirectory =
+		statSync(tools, { throwIfNoEntry: false })?.isDirectory() ?? false;
+	return isDirectory ? [tools] : [dirname(tools), dirname(realPath(tools))];
+}
+
+function realPath(path: string): string {
+	try {
+		return realpathSync(path);
+	} catch {
+		return path;
+	}
+}
+
+/**
+ * Whose Python may be run without being named: whoever may write to a directory above, such as `/tmp`, could put one
+ * there. (As in git since CVE-2022-24765.)
+ */
+class Trusted {
+	/** `undefined` where files have no owner. */
+	readonly #users: ReadonlySet<number> | undefined;
+
+	/** @param tools their owners are trusted, too: what they wrote is run anyway. */
+	constructor(tools: readonly string[] = []) {
+		const user = process.geteuid?.();
+		if (user === undefined) return;
+		const owners = tools.flatMap((path) => {
+			const facts = statSync(path, { throwIfNoEntry: false });
+			return facts === undefined ? [] : [facts.uid];
+		});
+		this.#users = new Set([0, user, ...owners]);
+	}
+
+	/** Says what of an environment belongs to somebody else. A link of a trusted user may lead anywhere. */
+	strangerIn(environment: string): string | undefined {
+		const own = ownerOf(environment);
+		if (own?.isLink && this.#trusts(own.uid)) return undefined;
+		const parts = ["", "pyvenv.cfg", "bin", "bin/python"];
+		for (const part of parts) {
+			const path = join(environment, part);
+			const owner = ownerOf(path);
+			if (owner !== undefined && !this.#trusts(owner.uid))
+				return `${path} belongs to ${notOurs(owner.uid)}`;
+		}
+		return undefined;
+	}
+
+	/** The same for a program that a file above the working directory may have named, unless it is in `PATH`. */
+	strangerBehind(
+		program: string,
+		path: string | undefined,
+	): string | undefined {
+		const environment = dirname(dirname(program));
+		if (look(join(environment, "pyvenv.cfg")) !== "nothing")
+			return this.strangerIn(environment);
+		if (path?.split(delimiter).includes(dirname(program))) return undefined;
+		const behind = realPath(program);
+		const owner = ownerOf(behind);
+		return owner === undefined || this.#trusts(owner.uid)
+			? undefined
+			: `${behind} belongs to ${notOurs(owner.uid)}`;
+	}
+
+	#trusts(uid: number): boolean {
+		return this.#users?.has(uid) ?? true;
+	}
+}
+
+function notOurs(uid: number): string {
+	const orRoot = process.geteuid?.() === 0 ? "" : " or root";
+	return `the user with uid ${uid}, and not to ${currentUser()}${orRoot}`;
+}
+
+function ownerOf(
+	path: string,
+): { readonly uid: number; readonly isLink: boolean } | undefined {
+	try {
+		const facts = lstatSync(path);
+		return { uid: facts.uid, isLink: facts.isSymbolicLink() };
+	} catch {
+		// What this user cannot see is reported when it is used.
+		return undefined;
 	}
 }
 
@@ -210,24 +327,43 @@ function unreached(
 	return { kind: "unusable", reason, problem, fault, place, environment };
 }
 
-/** The interpreter that uv would choose here: it reads `.python-version`, and knows the interpreters that it manages. */
+/**
+ * The interpreter that uv would choose here: it reads `.python-version`, and knows the interpreters that it manages.
+ * Also an environment above, whose owner it does not look at.
+ */
 async function uvPython(
 	{ env, cwd }: SearchSetting,
 	signal: AbortSignal,
+	trusted: Trusted,
 ): Promise<Lead> {
-	const done = await runProgram("uv", ["python", "find"], {
-		env,
-		cwd,
-		timeoutMs: UV_TIMEOUT_MS,
-		signal,
-	});
-	if (done.kind === "missing")
-		return { kind: "nothing", why: "uv is not in PATH" };
-	const program =
-		done.kind === "ended" && done.code === 0 ? done.stdout.trim() : "";
-	return program !== ""
-		? offered(resolve(cwd, program), "uv python find names it")
-		: { kind: "nothing", why: `uv python find failed: ${done.problem}` };
+	const ignored: string[] = [];
+	for (const more of [[], ["--system"]]) {
+		const done = await runProgram("uv", ["python", "find", ...more], {
+			env,
+			cwd,
+			timeoutMs: UV_TIMEOUT_MS,
+			signal,
+		});
+		if (done.kind === "missing")
+			return { kind: "nothing", why: "uv is not in PATH" };
+		const found =
+			done.kind === "ended" && done.code === 0 ? done.stdout.trim() : "";
+		if (found === "") {
+			const failed = `uv python find failed: ${done.problem}`;
+			return { kind: "nothing", why: [...ignored, failed].join("; ") };
+		}
+		const program = resolve(cwd, found);
+		const stranger = trusted.strangerBehind(program, env["PATH"]);
+		if (stranger === undefined)
+			return offered(
+				program,
+				["uv python find names it", ...ignored].join("; "),
+			);
+		ignored.push(
+			`what uv python find names is ignored: ${stranger} (to use it, set "python")`,
+		);
+	}
+	return { kind: "nothing", why: ignored.at(-1) ?? "" };
 }
 
 function named(program: string, reason: string): FoundLead {

@@ -25,10 +25,13 @@ export async function interpreterSources(
 
 /** The same for an adapter without its own environment. */
 export function namedSources(
-	{ python }: ResolvedOptions,
+	{ python, tools, toolPath }: ResolvedOptions,
 	setting: SearchSetting,
 ): readonly InterpreterSource[] {
-	if (python === undefined) return usualSources(setting);
+	if (python === undefined) {
+		const files = tools.flatMap((each) => ("file" in each ? [each.file] : []));
+		return usualSources(setting, [...files, ...toolPath]);
+	}
 	const why = `the adapter's option "python" names it`;
 	return [namedSource(python, why, setting)];
 }
