@@ -38,6 +38,7 @@ export {
 } from "./os/node-only.ts";
 export { isRunDirectory } from "./os/private-directory.ts";
 export { type ProcessCondition, SystemProcessHost } from "./os/process-host.ts";
+export { spawnFailed } from "./os/spawn-failure.ts";
 export { systemClock } from "./os/system-clock.ts";
 export { systemRandom } from "./os/system-random.ts";
 export {

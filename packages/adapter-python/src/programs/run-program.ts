@@ -1,11 +1,10 @@
 import { spawn } from "node:child_process";
 import { clearTimeout, setTimeout } from "node:timers";
-import { messageOf } from "@snakepit/core/adapter";
-import { requireToSpawn } from "@snakepit/core/infrastructure";
+import { requireToSpawn, spawnFailed } from "@snakepit/core/infrastructure";
 
 /** How a short program went. */
 export type ProgramOutcome =
-	/** There is no such program, it may not be executed, or no descriptor is left to start it. */
+	/** There is no such program, or it may not be executed. */
 	| { readonly kind: "missing"; readonly problem: string }
 	| {
 			readonly kind: "ended";
@@ -27,6 +26,9 @@ export interface ProgramSetting {
 /** By then, the output of an ended program has been read; only a child can still hold it open, and it may run for ever. */
 const OUTPUT_GRACE_MS = 1_000;
 
+/** These say nothing about the program: no other one could be started either. */
+const EXHAUSTED: readonly string[] = ["EAGAIN", "ENOMEM", "EMFILE", "ENFILE"];
+
 /** Longer output is cut: these programs write a few lines. */
 const MAX_OUTPUT_LENGTH = 1024 * 1024;
 
@@ -35,6 +37,8 @@ const MAX_OUTPUT_LENGTH = 1024 * 1024;
  *
  * Ends it after `timeoutMs`, or rejects with the signal's reason when that aborts. A child that keeps its output open
  * is not waited for.
+ *
+ * @throws StartError `SPAWN_FAILED` if this program can start no other one: for lack of descriptors, processes or memory.
  */
 export async function runProgram(
 	executable: string,
@@ -42,12 +46,7 @@ export async function runProgram(
 	{ env, cwd, timeoutMs, signal }: ProgramSetting,
 ): Promise<ProgramOutcome> {
 	signal.throwIfAborted();
-	try {
-		requireToSpawn(2);
-	} catch (error) {
-		const problem = `${executable}: ${messageOf(error)}`;
-		return { kind: "missing", problem };
-	}
+	requireToSpawn(2);
 	const timeout = AbortSignal.timeout(timeoutMs);
 	return new Promise((resolve, reject) => {
 		const child = spawn(executable, args, {
@@ -67,6 +66,8 @@ export async function runProgram(
 		});
 		child.on("error", (error: NodeJS.ErrnoException) => {
 			if (signal.aborted) reject(signal.reason);
+			else if (EXHAUSTED.includes(error.code ?? ""))
+				reject(spawnFailed(error, { executable, env, cwd }));
 			else if (child.pid === undefined)
 				resolve({
 					kind: "missing",

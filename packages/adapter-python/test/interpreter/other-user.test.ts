@@ -32,6 +32,7 @@ async function chooseAsNobody(
 	env: Readonly<Record<string, string>>,
 	cwd: string,
 	tools = "",
+	limit = "",
 ): Promise<Record<string, unknown>> {
 	const { stdout } = await execute(
 		process.execPath,
@@ -41,6 +42,7 @@ async function chooseAsNobody(
 			isRoot ? String(NOBODY) : "",
 			JSON.stringify({ env, cwd }),
 			tools,
+			limit,
 		],
 		{ cwd: "/" },
 	);
@@ -197,3 +199,18 @@ test("tools that this user may not read are not reported as missing", async () =
 		),
 	});
 });
+
+const hasPrlimit = spawnSync("prlimit", ["--version"]).status === 0;
+
+test.runIf(isRoot && hasPrlimit)(
+	"where no process can be started, the limit is named, and not the Python",
+	async (context) => {
+		const { path } = commonPython(context);
+		const env = { SNAKEPIT_PYTHON: path, PATH: join(path, "..") };
+		const outcome = await chooseAsNobody(env, open(), "", "no-processes");
+		expect(outcome).toMatchObject({
+			code: "SPAWN_FAILED",
+			message: expect.stringMatching(/EAGAIN.*limit of processes/),
+		});
+	},
+);

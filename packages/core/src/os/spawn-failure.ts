@@ -6,10 +6,17 @@ import { anyWorkingDirectory } from "../working-directory.ts";
 import type { ProcessSpec } from "../world.ts";
 import { DESCRIPTORS_REMEDY } from "./system-refusal.ts";
 
+/** A program, as far as it matters to why it cannot be started. */
+export interface SpawnedProgram
+	extends Pick<ProcessSpec, "executable">,
+		Partial<Pick<ProcessSpec, "cwd">> {
+	readonly env: Readonly<Record<string, string | undefined>>;
+}
+
 /** The system's refusal to start a program, with what helps. */
 export function spawnFailed(
 	error: NodeJS.ErrnoException,
-	spec: ProcessSpec,
+	spec: SpawnedProgram,
 ): StartError {
 	return new StartError({
 		code: "SPAWN_FAILED",
@@ -19,7 +26,7 @@ export function spawnFailed(
 	});
 }
 
-function remedy(code: string | undefined, spec: ProcessSpec): string {
+function remedy(code: string | undefined, spec: SpawnedProgram): string {
 	if (spec.cwd !== undefined && !existsSync(spec.cwd))
 		return `Its working directory ${spec.cwd} does not exist.`;
 	switch (code) {
@@ -45,7 +52,7 @@ function remedy(code: string | undefined, spec: ProcessSpec): string {
 	}
 }
 
-function isDirectory({ executable, cwd = "" }: ProcessSpec): boolean {
+function isDirectory({ executable, cwd = "" }: SpawnedProgram): boolean {
 	// Of a file there is no such entry.
 	return executable.includes("/") && existsSync(`${fileIn(cwd, executable)}/.`);
 }
@@ -55,7 +62,7 @@ function fileIn(directory: string, executable: string): string {
 }
 
 /** Which file is not there: the program, or what the system needs to run it. */
-function notFound({ executable, env, cwd = "" }: ProcessSpec): string {
+function notFound({ executable, env, cwd = "" }: SpawnedProgram): string {
 	const path = env["PATH"];
 	const places = executable.includes("/") ? [cwd] : (path?.split(":") ?? []);
 	const file = places
@@ -125,7 +132,7 @@ export function systemError(
 }
 
 /** A program that was started and ended again, since its identity could not be read. */
-export function unidentified(pid: number, spec: ProcessSpec): StartError {
+export function unidentified(pid: number, spec: SpawnedProgram): StartError {
 	return new StartError({
 		code: "SPAWN_FAILED",
 		ran: "no",
