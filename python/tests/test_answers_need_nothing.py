@@ -60,9 +60,12 @@ def use_up():
         return len(KEPT)
 
 def note(event, arguments):
-    # The lines of a traceback are read where that is possible.
-    if event == "import" or (event == "open" and not str(arguments[0]).endswith(".py")):
-        OPENED.append(f"{event} {arguments[0]}")
+    if event not in ("import", "open"):
+        return
+    # The lines of a traceback are read where that is possible, and not needed.
+    name = str(arguments[0])
+    if event == "import" or not (name.endswith(".py") or name.startswith("<")):
+        OPENED.append(f"{event} {name}")
 
 @tool
 def watch() -> None:
@@ -194,6 +197,11 @@ import token
 def owners() -> list[str]:
     import tokenize
     return [token.OWNER, tokenize.OWNER]
+"""
+
+# Tools get what the bridge has imported, too.
+WITH_ALL = """
+import asyncio
 """
 
 # A module that notices whoever imports it.
@@ -642,21 +650,77 @@ def test_tools_get_their_own_modules_as_in_any_program(
     assert conversation.call("owners") == ["the tools", "the tools"]
 
 
-# Each alone, where the others are those that the bridge would import with it.
+# Each alone: the others may have hidden what one does.
 @pytest.mark.thorough
 def test_no_single_neighbour_changes_an_answer(
-    worker: Callable[..., FakeHost], tmp_path: Path
+    worker: Callable[..., FakeHost], tmp_path: Path, transport: str
 ) -> None:
-    for name in SHADOWED:
+    if transport == "grpc":
+        pytest.skip("gRPC has imported Python's before there are tools")
+    host = worker(TOOLS + WITH_ALL).start()
+    conversation = host.converse()
+    idle(conversation)
+    imported = set(conversation.call("imported")) & set(SHADOWED)
+    assert len(imported) > 50
+    for name in sorted(imported):
         beside_neighbours(tmp_path, name)
         host = worker().start()
         conversation = host.converse()
         fails(conversation)
         fails_async(conversation)
         refuses_arguments(conversation)
-        host.close()
+        host.signal(15)
+        assert host.exit_status() == 0
         assert "neighbour" not in host.stderr(), name
         (tmp_path / f"{name}.py").unlink()
+
+
+def other_pythons() -> list[Path]:
+    """Returns what is installed beside the Python of the tests, one of each version."""
+    beside = Path(sys.base_prefix).parent.glob("*/bin/python3.1[0-9]")
+    found = {file.name: file for file in beside}
+    found.pop(f"python3.{sys.version_info.minor}", None)
+    return sorted(found.values())
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("python", other_pythons(), ids=lambda path: path.name)
+def test_no_answer_of_another_python_needs_anything(
+    worker: Callable[..., FakeHost],
+    tmp_path: Path,
+    movable: Path,
+    python: Path,
+    transport: str,
+) -> None:
+    if transport == "grpc":
+        pytest.skip("its native code is for the Python of the tests")
+
+    def started(tools: str = TOOLS) -> FakeHost:
+        host = in_environment(worker(tools), movable)
+        host.interpreter = str(python)
+        return host.start()
+
+    for tools in (TOOLS, TOOLS + WITHOUT_IDLE_MOMENTS):
+        host = started(tools)
+        conversation = host.converse()
+        if tools is TOOLS:
+            idle(conversation)
+        limit_descriptors(host)
+        conversation.call("uses_up_descriptors")
+        give_every_answer(conversation, host)
+    beside_neighbours(tmp_path, *SHADOWED)
+    for tools in (TOOLS, TOOLS + WITHOUT_IDLE_MOMENTS):
+        host = started(tools)
+        conversation = host.converse()
+        if tools is TOOLS:
+            idle(conversation)
+        give_every_answer(conversation, host)
+        assert "neighbour" not in host.stderr()
+    host = started()
+    conversation = host.converse()
+    idle(conversation)
+    movable.rename(movable.with_name("moved"))
+    give_every_answer(conversation, host)
 
 
 # ------------------------------------------------------- what is left without anything
