@@ -184,6 +184,16 @@ def spins() -> None:
         pass
 """
 
+BATCHES = """
+@tool(batch=snakepit_bridge.Batch(max=2))
+def doubled(numbers: list[int]) -> list[int]:
+    return [2 * number for number in numbers]
+
+@tool
+def made() -> snakepit_bridge.Handle:
+    return Text("held")
+"""
+
 # As if the worker had no moment without work.
 WITHOUT_IDLE_MOMENTS = """\
 import snakepit_bridge.own_imports
@@ -348,6 +358,18 @@ def describes(conversation: Conversation) -> None:
     assert "add" in [tool.name for tool in described.tools]
 
 
+def runs_together(conversation: Conversation) -> None:
+    calls = [conversation.begin("doubled", [number]) for number in (1, 2)]
+    frames = [conversation.receive() for _ in calls]
+    assert sorted(decode(frame.result.value) for frame in frames) == [2, 4]
+
+
+def holds(conversation: Conversation) -> None:
+    call = conversation.begin("made", session_id="held", may_hold=True)
+    assert conversation.terminal(call).HasField("result")
+    conversation.send(session_end=pb.SessionEnd(session_id="held"))
+
+
 KINDS: dict[str, Callable[[Conversation], None]] = {
     "a failure": fails,
     "a failure of a coroutine": fails_async,
@@ -504,14 +526,17 @@ def test_no_answer_needs_the_environment_once_the_worker_was_idle(
     assert host.stderr() == ""
 
 
+@pytest.mark.parametrize("calls", [1, 2])
 def test_no_answer_imports_or_opens_anything_once_the_worker_was_idle(
-    worker: Callable[..., FakeHost], tmp_path: Path
+    worker: Callable[..., FakeHost], tmp_path: Path, calls: int
 ) -> None:
-    host = worker().start()
+    handles = {"imports": [], "limit": 10}
+    host = worker(TOOLS + BATCHES, callsPerWorker=calls, handles=handles).start()
     conversation = host.converse()
     idle(conversation)
     conversation.call("watch")
-    for kind, answer in KINDS.items():
+    more = {"a batch": runs_together, "a handle": holds}
+    for kind, answer in {**KINDS, **more}.items():
         answer(conversation)
         opened = conversation.call("opened")
         opened = [each for each in opened if str(tmp_path / "memory") not in each]
