@@ -9,7 +9,8 @@ export interface SendAhead {
 	/** Whether this call may be sent ahead: it must be small, and it must be possible to take it back. */
 	admits(command: string, args: unknown): boolean;
 	/**
-	 * Takes back this call and those that were sent after it, synchronously and whatever the worker is doing. Returns the
+	 * Takes back this call and those that were sent after it, synchronously and whatever the worker is doing; if this one
+	 * is over already, the others. Returns the
 	 * ids of those that have not begun and never will; their `execute` resolves to {@link NOT_BEGUN}. So does `execute` of
 	 * any other call if the worker, or its shared memory after its death, shows that the call did not begin.
 	 */

@@ -34,9 +34,10 @@ export class CallsAhead implements SendAhead {
 
 	takeBack(callId: string): ReadonlySet<string> {
 		const calls = this.#calls.values();
+		if (calls.length === 0) return this.#neverBegun;
+		// Its answer may have come already, in one chunk with what led to this. So have those of all that were sent before it.
 		const at = calls.findIndex(({ options }) => options.callId === callId);
-		if (at < 0) return this.#neverBegun;
-		const taken = this.#stop(calls[at - 1], calls.slice(at));
+		const taken = this.#stop(calls[at - 1], calls.slice(Math.max(at, 0)));
 		for (const call of taken) call.takenBack();
 		this.#takeKept();
 		return idsOf(taken);

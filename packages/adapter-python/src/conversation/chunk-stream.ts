@@ -83,12 +83,7 @@ export class ChunkStream
 		}
 		if (state.kind === "running") {
 			this.state = { kind: "leaving" };
-			state.call.cancel(
-				new DOMException(
-					"The consumer stopped reading the stream.",
-					"AbortError",
-				),
-			);
+			state.call.cancel(leftEarly());
 		}
 		await this.settled.promise;
 		return DONE;
@@ -121,7 +116,9 @@ export class ChunkStream
 			const { conversation, command, args, options } = this;
 			const { credit } = this.window;
 			const call = conversation.begin(command, args, options, this, credit);
-			this.state = { kind: "running", call };
+			// A getter in the arguments may have left the stream.
+			if (this.state.kind === "fresh") this.state = { kind: "running", call };
+			else call.cancel(leftEarly());
 		} catch (error) {
 			this.reject(error as SnakepitError);
 		}
@@ -158,4 +155,11 @@ export class ChunkStream
 		if (end.kind === "failed") throw end.error;
 		return { done: true, value: end.value };
 	}
+}
+
+function leftEarly(): DOMException {
+	return new DOMException(
+		"The consumer stopped reading the stream.",
+		"AbortError",
+	);
 }

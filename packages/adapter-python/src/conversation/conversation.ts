@@ -233,18 +233,28 @@ export class Conversation implements Connection, FrameListener {
 			sharedMemory,
 			credit,
 		);
+		// A getter in the arguments may have ended the call, or the conversation, while they were read.
+		const refusal =
+			(this.state as ConversationState).kind !== "open"
+				? this.notOpen()
+				: cancellation.isRequested
+					? abortedBefore(this.workerId, command, options.signal)
+					: frame.length > maxMessageBytes
+						? messageTooLarge(
+								`The arguments of "${command}"`,
+								maxMessageBytes,
+								frame.length,
+							)
+						: undefined;
+		if (refusal !== undefined) {
+			// Nothing is sent.
+			memory?.close(true);
+			throw refusal;
+		}
 		// No other call can join it, and the worker is idle: it waits neither for the rest of this turn nor for the previous
 		// answer.
 		const isAlone = callsAtOnce === 1 && this.calls.size === 0;
-		if (frame.length > maxMessageBytes) {
-			// Nothing is sent.
-			memory?.close(true);
-			const what = `The arguments of "${command}"`;
-			throw messageTooLarge(what, maxMessageBytes, frame.length);
-		}
-		// A getter in the arguments may have ended the conversation while they were read.
-		if ((this.state as ConversationState).kind !== "over")
-			this.channel.send(frame, isAlone ? "now" : undefined);
+		this.channel.send(frame, isAlone ? "now" : undefined);
 		if (sharedMemory !== undefined && sharedMemory.segments.gone.length > 0)
 			sharedMemory.segments.gone = [];
 		const number = ++this.lastCall;

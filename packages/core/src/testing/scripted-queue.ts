@@ -48,7 +48,8 @@ export class ScriptedQueue implements SendAhead {
 
 	takeBack(callId: string): ReadonlySet<string> {
 		const at = this.#entries.findIndex((entry) => entry.callId === callId);
-		const first = this.#entries[at];
+		// One that is over already was sent before all that are left.
+		const first = this.#entries[Math.max(at, 0)];
 		if (first === undefined) return this.#lost;
 		this.#kept = this.#entries[at - 1]?.number ?? 0;
 		this.#floor = this.#last;
