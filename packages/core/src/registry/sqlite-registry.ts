@@ -1,6 +1,7 @@
 import type { RegistryError } from "../errors.ts";
 import type { SnakepitEvent } from "../events.ts";
 import type { ProcessIdentity } from "../identity.ts";
+import { outbox } from "../outbox.ts";
 import type { WorkerPlace } from "../remote-worker.ts";
 import type { RunId } from "../run-id.ts";
 import { nextRunState, type RunState } from "../run-state.ts";
@@ -72,6 +73,7 @@ export class SqliteRegistry implements ProcessRegistry {
 	}
 
 	reserve(reservation: Reservation): void {
+		if (this.#closed) throw life.runOver(reservation.incarnation);
 		const at = this.#parts.clock.wall();
 		const known = this.lookup(reservation.incarnation);
 		this.#rows.put(life.reserved(known, reservation, this.runId, at));
@@ -91,6 +93,7 @@ export class SqliteRegistry implements ProcessRegistry {
 		groupId: number,
 		lifeline: HasLifeline = "none",
 	): void {
+		if (this.#closed) throw life.runOver(incarnation);
 		const at = this.#parts.clock.wall();
 		const row = this.lookup(incarnation);
 		this.#rows.put(
@@ -109,11 +112,13 @@ export class SqliteRegistry implements ProcessRegistry {
 		const { clock, content } = this.#parts;
 		const end = content === "recorded" ? given : life.withoutContent(given);
 		const known = this.lookup(incarnation);
+		// In a run that is over, only those that it could not see to their end are known.
+		if (this.#closed && known === undefined) return;
 		const row = life.ended(known, incarnation, end, clock.wall());
 		if (row === undefined) return;
 		this.#rows.put(row);
 		this.#writeThrough();
-		this.#parts.listener.ended(incarnation);
+		if (!this.#closed) this.#parts.listener.ended(incarnation);
 	}
 
 	/** What went wrong in this run, as far as it is recorded. */
@@ -171,6 +176,7 @@ export class SqliteRegistry implements ProcessRegistry {
 	}
 
 	flush(): number {
+		if (this.#closed) return this.#unwrittenRows();
 		const late = this.#degraded ? this.#unwrittenRows() : 0;
 		this.#restoreFiles();
 		const waiting = this.#unwrittenRows();
@@ -225,7 +231,8 @@ export class SqliteRegistry implements ProcessRegistry {
 	}
 
 	#writeThrough(): void {
-		if (this.#degraded) return;
+		// The files of a run that is over are not its own any more.
+		if (this.#degraded || this.#closed) return;
 		const failure = this.#write();
 		if (failure === undefined) return;
 		this.#degraded = true;
@@ -259,8 +266,10 @@ export class SqliteRegistry implements ProcessRegistry {
 	/** As {@link #attempt}, and once again when the ledger was lost and could be made again. */
 	#write(outlives?: Outlives): RegistryError | undefined {
 		const failure = this.#attempt(outlives);
-		if (failure === undefined || !this.#restoreFiles()) return failure;
-		return this.#attempt(outlives);
+		if (failure === undefined) return undefined;
+		return outbox.during(() =>
+			this.#restoreFiles() ? this.#attempt(outlives) : failure,
+		);
 	}
 
 	/** Writes everything that is not written yet as one commit. */

@@ -1,4 +1,4 @@
-import { SnakepitError } from "../errors.ts";
+import { SnakepitError, StartError } from "../errors.ts";
 import type { ProcessIdentity } from "../identity.ts";
 import type { WorkerPlace } from "../remote-worker.ts";
 import type { RunId } from "../run-id.ts";
@@ -77,6 +77,15 @@ export function ended(
 /** The end without what the worker printed and was asked. */
 export function withoutContent({ exit, reason, killer }: WorkerEnd): WorkerEnd {
 	return { exit, reason, killer };
+}
+
+/** Why a process is not recorded any more: nothing would clean up after it, so it must not run. */
+export function runOver(incarnation: string): StartError {
+	return new StartError({
+		code: "RUN_CLOSED",
+		ran: "no",
+		message: `Worker ${incarnation} was not started: its run is closed.`,
+	});
 }
 
 function impossible(incarnation: string, what: string): SnakepitError {

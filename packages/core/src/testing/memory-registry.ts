@@ -15,6 +15,7 @@ import {
 	ended,
 	located,
 	reserved,
+	runOver,
 } from "../registry/worker-life.ts";
 import type { WorkerPlace } from "../remote-worker.ts";
 import { generateRunId, type RunId } from "../run-id.ts";
@@ -70,6 +71,7 @@ export class MemoryRegistry implements ProcessRegistry {
 	}
 
 	reserve(reservation: Reservation): void {
+		if (this.#isClosed) throw runOver(reservation.incarnation);
 		const { incarnation } = reservation;
 		const at = this.#options.clock.wall();
 		const known = this.lookup(incarnation);
@@ -84,6 +86,7 @@ export class MemoryRegistry implements ProcessRegistry {
 		groupId: number,
 		lifeline: HasLifeline = "none",
 	): void {
+		if (this.#isClosed) throw runOver(incarnation);
 		const at = this.#options.clock.wall();
 		const row = this.lookup(incarnation);
 		this.#put(activated(row, incarnation, identity, groupId, lifeline, at));
@@ -94,6 +97,7 @@ export class MemoryRegistry implements ProcessRegistry {
 	}
 
 	end(incarnation: string, end: WorkerEnd): void {
+		if (this.#isClosed && this.lookup(incarnation) === undefined) return;
 		const at = this.#options.clock.wall();
 		const row = ended(this.lookup(incarnation), incarnation, end, at);
 		if (row !== undefined) this.#put(row);
@@ -147,7 +151,7 @@ export class MemoryRegistry implements ProcessRegistry {
 	}
 
 	flush(): number {
-		if (this.#failure) return this.#unwritten.size;
+		if (this.#failure || this.#isClosed) return this.#unwritten.size;
 		const written = this.#unwritten.size;
 		this.#commits += written;
 		this.#unwritten.clear();
@@ -165,8 +169,13 @@ export class MemoryRegistry implements ProcessRegistry {
 		this.transition("terminated");
 	}
 
+	get #isClosed(): boolean {
+		return this.#state === "terminated";
+	}
+
 	#put(row: WorkerRecord): void {
 		this.#rows.set(row.incarnation, row);
+		if (this.#isClosed) return;
 		if (!this.#failure) {
 			this.#unwritten.delete(row.incarnation);
 			this.#commits++;

@@ -249,6 +249,36 @@ function lifeCases(onBench: RegistryCase): readonly ContractCase[] {
 			},
 		),
 		onBench(
+			"after its close no process is recorded, so that none is started, and what is known of the others is only in memory",
+			({ registry, owner, events }) => {
+				const { incarnation } = reserve(registry);
+				const late = reserve(registry);
+				const next = reservationOf(registry);
+				registry.activate(incarnation, owner, owner.pid);
+				registry.close();
+				const before = events.length;
+				const { commits } = registry.statistics();
+				assertRunClosed(() => registry.reserve(next));
+				assertRunClosed(() =>
+					registry.activate(late.incarnation, owner, owner.pid),
+				);
+				registry.locate(incarnation, {
+					name: "node-b",
+					address: "10.0.0.2",
+				});
+				registry.end(incarnation, CLOSED);
+				registry.end(incarnation, CLOSED);
+				registry.end("nobody", CLOSED);
+				registry.flush();
+				assert.equal(registry.lookup(incarnation)?.status, "ended");
+				assert.equal(registry.lookup(late.incarnation)?.status, "reserved");
+				assert.equal(registry.lookup(next.incarnation), undefined);
+				assert.equal(registry.record.clean, false);
+				assert.equal(registry.statistics().commits, commits);
+				assert.deepEqual(events.slice(before), []);
+			},
+		),
+		onBench(
 			"what cannot happen to a worker is an error, and changes nothing",
 			({ registry, owner }) => {
 				const reservation = reserve(registry);
@@ -267,6 +297,13 @@ function lifeCases(onBench: RegistryCase): readonly ContractCase[] {
 			},
 		),
 	];
+}
+
+function assertRunClosed(step: () => void): void {
+	assert.throws(
+		step,
+		(error) => error instanceof SnakepitError && error.code === "RUN_CLOSED",
+	);
 }
 
 function assertImpossible(step: () => void): void {
