@@ -16,7 +16,7 @@ export interface World {
 	readonly source: ProcessSource;
 	readonly registry: ProcessRegistry;
 	readonly random: Random;
-	/** Notifies the listeners; never throws. */
+	/** Notifies the listeners when the transition that is under way is complete (`outbox.ts`); never throws. */
 	readonly emit: (event: SnakepitEvent) => void;
 }
 
@@ -27,11 +27,11 @@ export interface Clock {
 	/** Milliseconds since the Unix epoch. Only for records that people read. */
 	wall(): number;
 	/**
-	 * Calls `action` once after `ms` milliseconds. Timers never hold the program
+	 * Calls `action` once after `ms` milliseconds, as one transition of the outbox. Timers never hold the program
 	 * open: {@link ProcessHost.keepAlive} does that.
 	 */
 	after(ms: number, action: () => void): Timer;
-	/** Calls `action` in the next turn of the event loop, after what has arrived meanwhile was read. */
+	/** Calls `action` in the next turn of the event loop, after what has arrived meanwhile was read; as one transition. */
 	soon(action: () => void): void;
 }
 

@@ -1,6 +1,7 @@
 import type { Adapter, CompanionPlace, LaunchSpec } from "../adapter.ts";
 import type { CloseManner } from "../close-manner.ts";
 import { StartError } from "../errors.ts";
+import { outbox } from "../outbox.ts";
 import type { RunId } from "../run-id.ts";
 import { checkedLaunch } from "../worker/adapter-answers.ts";
 import { awaitLaunch } from "../worker/awaited-launch.ts";
@@ -147,14 +148,16 @@ export class CompanionKeeper implements Companions {
 		const companion = new RunningCompanion(own, place, world);
 		this.#latest = companion;
 		const about = { pool: options.name, pid: own.pid };
-		emit({
-			type: "companion.started",
-			wallMs: clock.wall(),
-			...about,
-			durationMs: readyMs - begunMs,
-			restarts,
+		outbox.during(() => {
+			emit({
+				type: "companion.started",
+				wallMs: clock.wall(),
+				...about,
+				durationMs: readyMs - begunMs,
+				restarts,
+			});
+			companion.whenGone(() => this.#lost(clock.now() - readyMs));
 		});
-		companion.whenGone(() => this.#lost(clock.now() - readyMs));
 		void companion.ended.then((exit) => {
 			const { how } = companion;
 			const wallMs = clock.wall();
@@ -207,15 +210,17 @@ export class CompanionKeeper implements Companions {
 	#unavailable(thrown: unknown, failures: number): void {
 		const { options, world } = this.#setting;
 		const error = asStartError(thrown);
-		world.emit({
-			type: "companion.unavailable",
-			wallMs: world.clock.wall(),
-			pool: options.name,
-			code: error.code,
-			reason: error.message,
-			failures,
+		outbox.during(() => {
+			world.emit({
+				type: "companion.unavailable",
+				wallMs: world.clock.wall(),
+				pool: options.name,
+				code: error.code,
+				reason: error.message,
+				failures,
+			});
+			if (failures >= HOPELESS_FAILURES) this.#failWaiting(error);
 		});
-		if (failures >= HOPELESS_FAILURES) this.#failWaiting(error);
 	}
 
 	async #pause(failures: number): Promise<void> {

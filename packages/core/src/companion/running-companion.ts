@@ -1,5 +1,6 @@
 import type { CloseManner } from "../close-manner.ts";
 import type { PoolPlace, SlotCompanion } from "../launch-spec.ts";
+import { outbox } from "../outbox.ts";
 import { goneWithin } from "../process/gone-within.ts";
 import type { TiedCompanion } from "../worker/companion-tie.ts";
 import type { PoolProcess } from "../worker/pool-process.ts";
@@ -28,7 +29,9 @@ export class RunningCompanion implements TiedCompanion {
 		this.#host = host;
 		this.ended = own.whenEnded((exit) => {
 			this.#exit = exit;
-			for (const follow of this.#followers) follow(exit);
+			outbox.during(() => {
+				for (const follow of this.#followers) follow(exit);
+			});
 		});
 	}
 

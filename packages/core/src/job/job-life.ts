@@ -4,6 +4,7 @@ import { failing } from "../callers-frames.ts";
 import type { CloseManner } from "../close-manner.ts";
 import { SnakepitError, StartError } from "../errors.ts";
 import type { JobRef } from "../job-events.ts";
+import { outbox } from "../outbox.ts";
 import type { OrphanSweep } from "../process/orphan-sweep.ts";
 import {
 	type OwnedProcess,
@@ -193,20 +194,23 @@ export class JobLife {
 		const wasStopped = this.#stop !== undefined;
 		this.#process = running;
 		this.#phase = "running";
-		world.emit({
-			type: "job.started",
-			wallMs: clock.wall(),
-			...this.ref,
-			...{ pid: running.pid, source: process.source, waitedMs },
+		const ended = outbox.during(() => {
+			world.emit({
+				type: "job.started",
+				wallMs: clock.wall(),
+				...this.ref,
+				...{ pid: running.pid, source: process.source, waitedMs },
+			});
+			this.output.attach(process.stdout);
+			const ended = running.run(
+				(stop) => this.stop(stop),
+				() => {
+					this.#phase = "ended";
+				},
+			);
+			if (wasStopped) running.stop(this.#manner); // While it was spawned.
+			return ended;
 		});
-		this.output.attach(process.stdout);
-		const ended = running.run(
-			(stop) => this.stop(stop),
-			() => {
-				this.#phase = "ended";
-			},
-		);
-		if (wasStopped) running.stop(this.#manner); // While it was spawned.
 		const { exit, killer } = await ended;
 		if (exit !== undefined)
 			await process.executed?.catch((error: unknown) =>

@@ -74,6 +74,7 @@ export class Jobs {
 			for (const life of this.#lives) life.withholdAnswer();
 		if (this.#closed !== undefined) {
 			if (manner === "forced") this.#stopAll(manner);
+			else if (afterwards === "dies") void this.#endWithin(drainMs);
 			return this.#closed;
 		}
 		this.#closed = this.#end(manner, drainMs, afterwards);
@@ -92,18 +93,26 @@ export class Jobs {
 	): Promise<void> {
 		const { world, sweep } = this.#setting;
 		const { clock } = world;
-		const over = Promise.all([...this.#lives].map((life) => life.over));
-		// A job that gets the request to end at once can save its work: after a signal, there is no time to wait first.
+		const over = this.#over();
 		if (manner === "gentle" && afterwards === "goes_on")
 			await goneWithin({ exited: over }, drainMs, clock);
-		this.#stopAll(manner);
-		if (
-			afterwards === "dies" &&
-			!(await goneWithin({ exited: over }, drainMs, clock))
-		)
-			this.#stopAll("forced");
+		if (afterwards === "dies" && manner === "gentle")
+			await this.#endWithin(drainMs);
+		else this.#stopAll(manner);
 		await over;
 		sweep.finish();
+	}
+
+	/** A job that gets the request to end at once can save its work: after a signal, there is no time to wait first. */
+	async #endWithin(ms: number): Promise<void> {
+		this.#stopAll("gentle");
+		const over = this.#over();
+		if (!(await goneWithin({ exited: over }, ms, this.#setting.world.clock)))
+			this.#stopAll("forced");
+	}
+
+	#over(): Promise<unknown> {
+		return Promise.all([...this.#lives].map((life) => life.over));
 	}
 
 	#stopAll(manner: CloseManner): void {

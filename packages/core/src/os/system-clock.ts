@@ -1,6 +1,7 @@
 // Not those of the globals, which fake timers of a test replace: real processes take their time.
 import { performance } from "node:perf_hooks";
 import { clearTimeout, setImmediate, setTimeout } from "node:timers";
+import { outbox } from "../outbox.ts";
 import type { Clock, Timer } from "../world.ts";
 
 /** The clocks of this machine; its timers never hold the program open. */
@@ -9,10 +10,11 @@ export const systemClock: Clock = {
 	wall: () => Date.now(),
 	after(ms: number, action: () => void): Timer {
 		// Node turns a longer delay into 1 ms.
-		const timer = setTimeout(action, Math.min(ms, 2 ** 31 - 1)).unref();
+		const limitedMs = Math.min(ms, 2 ** 31 - 1);
+		const timer = setTimeout(outbox.during, limitedMs, action).unref();
 		return { cancel: () => clearTimeout(timer) };
 	},
-	soon: (action) => void setImmediate(action),
+	soon: (action) => void setImmediate(outbox.during, action),
 };
 
 const sleeper = new Int32Array(new SharedArrayBuffer(4));

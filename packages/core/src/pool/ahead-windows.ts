@@ -74,7 +74,10 @@ export class AheadWindows {
 		return (
 			mayGoAhead(call, worker.ref.incarnation) &&
 			isQuick(this.#recentMs.get(call.command)) &&
-			isAdmitted(worker, call)
+			isAdmitted(worker, call) &&
+			// A getter in the arguments may have changed anything.
+			call.state.kind === "waiting" &&
+			this.hasRoom(worker)
 		);
 	}
 

@@ -12,6 +12,7 @@ import {
 	type SnakepitError,
 } from "../errors.ts";
 import type { AttemptInstrument, Ran } from "../instrument.ts";
+import { outbox } from "../outbox.ts";
 import { afterRunning } from "../patience.ts";
 import type { Worker } from "../worker/worker.ts";
 import type { Attempt, AttemptView } from "../worker/worker-parts.ts";
@@ -35,6 +36,8 @@ export interface AttemptListener {
 	attemptBeganEarly(attempt: CallAttempt): void;
 	/** The worker did not begin the call, and will not: it may run elsewhere. */
 	attemptReturned(attempt: CallAttempt): void;
+	/** Its worker has a grace to end it, and takes no calls meanwhile. */
+	attemptCancelled(attempt: CallAttempt): void;
 }
 
 type AttemptState =
@@ -66,8 +69,8 @@ export class CallAttempt
 	waitedMs = 0;
 	/** How long the command ran, as measured in the worker. */
 	ranMs: number | undefined;
-	/** On which terms it was sent. */
-	sent: "to run" | "ahead" = "to run";
+	/** Whether it was sent, and on which terms. */
+	sent: "no" | "to run" | "ahead" = "no";
 	#beganMs: number | undefined;
 	instrument: AttemptInstrument | undefined;
 	readonly #listener: AttemptListener;
@@ -136,12 +139,18 @@ export class CallAttempt
 		this.#state = { kind: "over" };
 	}
 
+	/** Sends it later than that was decided: it may have been taken back or lost, and its worker is ended perhaps. */
+	sendLater(): void {
+		if (this.#state.kind === "over") return;
+		if (this.worker.isLeft) this.#failed(noConnection());
+		else this.send();
+	}
+
 	/** Sends the call to the worker, unless it was given up meanwhile. */
 	send(): void {
 		const { call, instrument } = this;
 		const { connection } = this.worker;
 		const state = this.#state;
-		if (state.kind === "ahead") this.sent = "ahead";
 		if (state.kind === "cancelling") {
 			this.#failed(state.reason);
 			return;
@@ -150,6 +159,7 @@ export class CallAttempt
 			this.#failed(noConnection());
 			return;
 		}
+		this.sent = state.kind === "ahead" ? "ahead" : "to run";
 		const options: CallOptions = {
 			callId: call.callId,
 			signal: this.#abort.signal,
@@ -216,6 +226,8 @@ export class CallAttempt
 		);
 		this.#state = { kind: "cancelling", grace, reason };
 		this.isRequested = true;
+		worker.calls.cancelled++;
+		this.#listener.attemptCancelled(this);
 		this.instrument?.cancelled(reason);
 		this.#abort.abort(reason);
 		this.#onCancel?.(reason);
@@ -263,6 +275,15 @@ export class CallAttempt
 	}
 
 	#failed(error: SnakepitError): void {
+		outbox.enter();
+		try {
+			this.#ended(error);
+		} finally {
+			outbox.leave();
+		}
+	}
+
+	#ended(error: SnakepitError): void {
 		if (this.isAhead) this.#listener.attemptBeganEarly(this);
 		// A broken conversation is the worker's end, and the error of that has its exit and its last output.
 		if (error instanceof ConnectionBrokenError && error.ran === "maybe") {
@@ -280,14 +301,22 @@ export class CallAttempt
 
 	#over(error: SnakepitError | undefined, answer: unknown): void {
 		if (this.#state.kind === "over") return;
-		if (this.#state.kind === "ahead") this.#listener.attemptBeganEarly(this);
-		if (this.#state.kind === "cancelling") this.#state.grace.cancel();
-		this.#state = { kind: "over" };
-		// An adapter may have written anything: what is no duration is as if it had not been measured.
-		const { ranMs = 0 } = this;
-		if (!(ranMs >= 0 && ranMs < Infinity)) this.ranMs = undefined;
-		this.#listener.attemptOver(this, error, answer);
-		// A worker that is gone has forgotten it already.
-		this.worker.finish(this);
+		outbox.enter();
+		try {
+			if (this.#state.kind === "ahead") this.#listener.attemptBeganEarly(this);
+			if (this.#state.kind === "cancelling") {
+				this.#state.grace.cancel();
+				this.worker.calls.cancelled--;
+			}
+			this.#state = { kind: "over" };
+			// An adapter may have written anything: what is no duration is as if it had not been measured.
+			const { ranMs = 0 } = this;
+			if (!(ranMs >= 0 && ranMs < Infinity)) this.ranMs = undefined;
+			this.#listener.attemptOver(this, error, answer);
+			// A worker that is gone has forgotten it already.
+			this.worker.finish(this);
+		} finally {
+			outbox.leave();
+		}
 	}
 }

@@ -22,7 +22,10 @@ export interface CallReportsSetting {
 	readonly instrumentation: Instrumentation | undefined;
 }
 
-/** What is reported of each call: to instruments, statistics and listeners, in this order. */
+/**
+ * What is reported of each call, within the transition that it reports: to statistics and instruments at once, and to
+ * listeners when the transition is complete. What instruments do in the middle of it is reported after it.
+ */
 export class CallReports {
 	readonly #setting: CallReportsSetting;
 
@@ -33,14 +36,6 @@ export class CallReports {
 	/** In the asynchronous context of the caller. @param line the calls that wait before it. */
 	accepted(call: Call, line: { readonly waiting: number }): void {
 		const { pool, clock, hub, statistics, instrumentation } = this.#setting;
-		call.instrument = instrumentation?.accept(call);
-		const { onProgress, context } = call;
-		if (onProgress !== undefined)
-			call.progress = new ProgressReports(clock, (progress) =>
-				this.guard("onProgress", () =>
-					context.runInAsyncScope(onProgress, undefined, progress),
-				),
-			);
 		statistics.accepted++;
 		if (hub.wanted.accepted)
 			hub.emit({
@@ -51,6 +46,14 @@ export class CallReports {
 				command: call.command,
 				queued: line.waiting,
 			});
+		call.instrument = instrumentation?.accept(call);
+		const { onProgress, context } = call;
+		if (onProgress !== undefined)
+			call.progress = new ProgressReports(clock, (progress) =>
+				this.guard("onProgress", () =>
+					context.runInAsyncScope(onProgress, undefined, progress),
+				),
+			);
 	}
 
 	dispatched(attempt: CallAttempt, waitedMs: number): void {
@@ -59,12 +62,6 @@ export class CallReports {
 		statistics.queueWait.record(waitedMs);
 		instrumentation?.dispatched(call.command, waitedMs);
 		attempt.waitedMs = waitedMs;
-		attempt.instrument = call.instrument?.dispatched({
-			...worker.ref,
-			attempt: number,
-			ahead: attempt.sent === "ahead",
-			pid: worker.pid,
-		});
 		if (hub.wanted.dispatched)
 			hub.emit({
 				...worker.ref,
@@ -75,6 +72,12 @@ export class CallReports {
 				attempt: number,
 				waitedMs,
 			});
+		attempt.instrument = call.instrument?.dispatched({
+			...worker.ref,
+			attempt: number,
+			ahead: attempt.sent === "ahead",
+			pid: worker.pid,
+		});
 	}
 
 	/** The worker's slot is free, or the worker is gone. */

@@ -21,6 +21,8 @@ export interface CallStream<Chunk, Result = unknown>
 
 type StreamState =
 	| { readonly kind: "fresh" }
+	/** Its call is being made. */
+	| { readonly kind: "beginning" }
 	| { readonly kind: "running"; readonly call: Call }
 	| { readonly kind: "closed" };
 
@@ -44,11 +46,14 @@ export function callStream<Chunk, Result>(
 				calls.submit(command, args, options, work, session, context),
 			);
 		} catch (error) {
+			// One that is refused is over, too: its error is thrown once.
+			state = { kind: "closed" };
 			context.emitDestroy();
 			work.fail(error as Error);
 			throw error;
 		}
 	};
+	const isBeginning = (): boolean => state.kind === "beginning";
 	return {
 		get result(): Promise<Result> {
 			return work.result as Promise<Result>;
@@ -56,9 +61,11 @@ export function callStream<Chunk, Result>(
 		async next(): Promise<IteratorResult<Chunk, Result | undefined>> {
 			if (state.kind === "closed") return { done: true, value: undefined };
 			if (state.kind === "fresh") {
-				// One that is refused is over, too: its error is thrown once.
-				state = { kind: "closed" };
-				state = { kind: "running", call: begin() };
+				state = { kind: "beginning" };
+				const call = begin();
+				// A listener of its acceptance may have left it.
+				if (isBeginning()) state = { kind: "running", call };
+				else calls.abandon(call);
 			}
 			return (await work.next()) as IteratorResult<Chunk, Result | undefined>;
 		},

@@ -1,5 +1,6 @@
 import type { SnakepitError, StartError } from "../errors.ts";
 import type { ResolvedOptions } from "../options.ts";
+import { outbox } from "../outbox.ts";
 import type { Worker } from "../worker/worker.ts";
 import type { Clock, ProcessHost, Random } from "../world.ts";
 import {
@@ -146,12 +147,19 @@ export class Calls implements AttemptListener {
 			call.state = { kind: "settled" };
 			return call;
 		}
-		this.outstanding.add(call);
-		reports.accepted(call, this.scheduler);
-		if (call.signal !== undefined || call.deadlineMs !== undefined)
-			watchCall(call, this.#pool, clock, this.#giveUp);
-		this.dispatch.seekWorker(call, nowMs);
-		return call;
+		outbox.enter();
+		try {
+			this.outstanding.add(call);
+			reports.accepted(call, this.scheduler);
+			// An instrument may have ended it.
+			if (call.state.kind === "settled") return call;
+			if (call.signal !== undefined || call.deadlineMs !== undefined)
+				watchCall(call, this.#pool, clock, this.#giveUp);
+			this.dispatch.seekWorker(call, nowMs);
+			return call;
+		} finally {
+			outbox.leave();
+		}
 	}
 
 	/** Whether one more call would not be refused for want of room: one to a closed pool is refused for that. */
@@ -171,8 +179,10 @@ export class Calls implements AttemptListener {
 
 	/** Ends these calls; those that run are cancelled on their workers. */
 	fail(calls: readonly Call[], errorOf: (call: Call) => SnakepitError): void {
-		for (const call of calls) this.#giveUp(call, errorOf);
-		this.scheduler.noteRoom();
+		outbox.during(() => {
+			for (const call of calls) this.#giveUp(call, errorOf);
+			this.scheduler.noteRoom();
+		});
 	}
 
 	/** The program is about to die: accepts no more calls, and settles none with an error. */
@@ -235,14 +245,19 @@ export class Calls implements AttemptListener {
 	}
 
 	attemptReturned(attempt: CallAttempt): void {
-		this.dispatch.returned(attempt);
+		outbox.during(() => this.dispatch.returned(attempt));
 	}
 
-	readonly #giveUp: GiveUp = (call, errorOf) => {
-		this.dispatch.leaveWorker(call);
-		const nowMs = this.#setting.clock.now();
-		this.#happened(call, { kind: "given_up", error: errorOf(call) }, nowMs);
-	};
+	attemptCancelled({ worker }: CallAttempt): void {
+		this.scheduler.withdraw(worker);
+	}
+
+	readonly #giveUp: GiveUp = (call, errorOf) =>
+		outbox.during(() => {
+			this.dispatch.leaveWorker(call);
+			const nowMs = this.#setting.clock.now();
+			this.#happened(call, { kind: "given_up", error: errorOf(call) }, nowMs);
+		});
 
 	/** Carries out what a call does next. */
 	readonly #happened = (

@@ -9,7 +9,7 @@ import {
 
 /** How a pool is closed, or all pools of a run. */
 export interface CloseOptions {
-	/** How long running and waiting calls may still take; `stop.drainMs` by default. */
+	/** How long running and waiting calls may still take; `stop.drainMs` by default. A later close can shorten that. */
 	readonly drainMs?: number | undefined;
 	/** `"gentle"` lets calls end and asks workers to leave, `"forced"` kills at once. @default "gentle" */
 	readonly manner?: CloseManner | undefined;

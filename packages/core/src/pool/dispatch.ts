@@ -1,4 +1,5 @@
 import type { ResolvedOptions } from "../options.ts";
+import { outbox } from "../outbox.ts";
 import type { Worker } from "../worker/worker.ts";
 import type { Clock, Timer } from "../world.ts";
 import type { Call } from "./call.ts";
@@ -11,6 +12,9 @@ import type { OutstandingCalls } from "./outstanding-calls.ts";
 import { Scheduler } from "./scheduler.ts";
 import type { SessionTable } from "./session-table.ts";
 import type { PoolSize } from "./sizing.ts";
+
+/** For a call that is not sent in the moment in which that was decided. */
+const sendLater = (attempt: CallAttempt): void => attempt.sendLater();
 
 interface Wait {
 	readonly sinceMs: number;
@@ -94,6 +98,8 @@ export class Dispatch {
 			this.seekWorker(call, nowMs);
 			return;
 		}
+		// What reported the retry may have ended it.
+		if (call.state.kind === "settled") return;
 		const { clock } = this.#setting;
 		const timer = clock.after(pauseMs, () =>
 			this.seekWorker(call, clock.now()),
@@ -129,7 +135,9 @@ export class Dispatch {
 		const { listener } = this.#setting;
 		const attempt = new CallAttempt(call, worker, nowMs, listener);
 		this.begin(attempt, nowMs);
-		attempt.send();
+		// After the event of its dispatch: a listener may end the call before it leaves this program.
+		if (outbox.size === 0) attempt.send();
+		else outbox.post(sendLater, attempt);
 	}
 
 	/** Sends a call that waits on, in the worker. */
@@ -140,7 +148,8 @@ export class Dispatch {
 		call.state = { kind: "ahead", sinceMs, timer, attempt };
 		this.scheduler.ahead.add(attempt);
 		this.#setting.fill();
-		attempt.send();
+		if (outbox.size === 0) attempt.send();
+		else outbox.post(sendLater, attempt);
 	}
 
 	wait(call: Call, nowMs: number): void {
@@ -188,13 +197,13 @@ export class Dispatch {
 	 */
 	takeBack(worker: Worker, ended?: Call): void {
 		const attempts = this.scheduler.ahead.clear(worker);
-		const [first] = attempts;
-		if (first === undefined) return;
-		const returned = worker.connection?.ahead?.takeBack(first.callId);
+		if (attempts.length === 0) return;
+		const first = attempts.find(({ sent }) => sent !== "no");
+		const returned = first && worker.connection?.ahead?.takeBack(first.callId);
 		const calls: Call[] = [];
 		// First all that did not begin: listeners of the others may end them.
-		for (const { call } of attempts)
-			if (returned?.has(call.callId)) {
+		for (const { call, sent } of attempts)
+			if (sent === "no" || returned?.has(call.callId)) {
 				this.#takenBack(call);
 				if (call !== ended) calls.push(call);
 			}

@@ -5,6 +5,7 @@ import type {
 	SnakepitEventType,
 	SnakepitListener,
 } from "../events.ts";
+import { outbox } from "../outbox.ts";
 
 interface Subscription {
 	readonly listener: SnakepitListener;
@@ -37,6 +38,10 @@ const NOTHING_WANTED: WantedOfCalls = {
  */
 export class EventHub {
 	readonly #subscriptions = new Set<Subscription>();
+	readonly #records: {
+		readonly record: SnakepitListener;
+		readonly types: ReadonlySet<SnakepitEventType> | undefined;
+	}[] = [];
 	#meters: readonly CallMeter[] = [];
 	/** The types that have a listener. */
 	#listened: ReadonlySet<SnakepitEventType> | "all" = new Set();
@@ -82,6 +87,17 @@ export class EventHub {
 		});
 	}
 
+	/**
+	 * Has events, or those of some types, recorded in the moment in which they happen, before any listener receives them:
+	 * one may end the program. Only for what changes nothing else.
+	 */
+	recordWith(
+		record: SnakepitListener,
+		types?: readonly SnakepitEventType[],
+	): void {
+		this.#records.push({ record, types: types && new Set(types) });
+	}
+
 	/** Whether a listener shows the events of a type to people. */
 	isTaken(type: SnakepitEventType): boolean {
 		for (const { takes } of this.#subscriptions)
@@ -94,7 +110,19 @@ export class EventHub {
 		return this.#listened === "all" || this.#listened.has(type);
 	}
 
+	/** Notifies the listeners when what the event reports is complete. Never throws. */
 	readonly emit = (event: SnakepitEvent): void => {
+		if (this.#records.length > 0) this.#record(event);
+		outbox.post(this.receive, event);
+	};
+
+	#record(event: SnakepitEvent): void {
+		for (const { record, types } of this.#records)
+			if (types?.has(event.type) !== false) record(event);
+	}
+
+	/** Notifies the listeners now: for an event of another hub, that notifies this one in its turn. */
+	readonly receive = (event: SnakepitEvent): void => {
 		for (const { listener, types } of this.#subscriptions) {
 			if (types !== undefined && !types.has(event.type)) continue;
 			try {

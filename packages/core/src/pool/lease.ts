@@ -55,7 +55,7 @@ export function leaseWork(
 				return await task(client, { signal, workerId, incarnation });
 			} catch (error) {
 				// Most likely a client that lost its server: how the worker ended says more.
-				if (!worker.takesCalls) throw lost(error);
+				if (worker.isEnding) throw lost(error);
 				// Whatever it is an instance of, it is no statement about this worker.
 				failed = {
 					report: new Error(messageOf(error), { cause: error }),

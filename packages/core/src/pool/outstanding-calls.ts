@@ -1,4 +1,4 @@
-import type { Clock, ProcessHost } from "../world.ts";
+import type { Clock, ProcessHost, Timer } from "../world.ts";
 import { ArrivalList } from "./arrival-list.ts";
 import type { Call } from "./call.ts";
 
@@ -11,6 +11,8 @@ export class OutstandingCalls {
 	readonly #clock: Clock;
 	#releaseHost: (() => void) | undefined;
 	#onEmpty: (() => void) | undefined;
+	/** Ends the wait for their end; with the moment, while it is waited for. */
+	#drain: { untilMs: number; timer: Timer } | undefined;
 
 	constructor(host: ProcessHost, clock: Clock) {
 		this.#host = host;
@@ -56,12 +58,28 @@ export class OutstandingCalls {
 	async drain(ms: number): Promise<void> {
 		if (this.#calls.size === 0) return;
 		await new Promise<void>((resolve) => {
-			const timer = this.#clock.after(ms, resolve);
 			this.#onEmpty = () => {
-				timer.cancel();
+				this.#drain?.timer.cancel();
+				this.#drain = undefined;
 				resolve();
 			};
+			this.#waitFor(ms);
 		});
+	}
+
+	/** A wait for their end is over after this time, if not before. */
+	drainWithin(ms: number): void {
+		if (this.#drain === undefined) return;
+		if (this.#drain.untilMs <= this.#clock.now() + ms) return;
+		this.#drain.timer.cancel();
+		this.#waitFor(ms);
+	}
+
+	#waitFor(ms: number): void {
+		this.#drain = {
+			untilMs: this.#clock.now() + ms,
+			timer: this.#clock.after(ms, () => this.endDrain()),
+		};
 	}
 
 	/** Ends the wait for their end. */

@@ -8,6 +8,7 @@ import {
 	oneOf,
 	optional,
 } from "../option-check.ts";
+import { outbox } from "../outbox.ts";
 import { SIZE_DEFAULTS } from "../pool-option-groups.ts";
 import type { Clock, ProcessHost } from "../world.ts";
 import { poolClosed } from "./call-errors.ts";
@@ -75,13 +76,13 @@ export class PoolControl {
 		const { manner = CONTROL_DEFAULTS.manner } = options;
 		const about = this.#begin(at, options);
 		const slot = target === "all" ? undefined : replacements.slotOf(target);
-		emit({ type: "pool.recycle_requested", ...about, target, manner });
-		await this.#whileOpen(
-			at,
-			slot === undefined
+		const recycled = outbox.during(() => {
+			emit({ type: "pool.recycle_requested", ...about, target, manner });
+			return slot === undefined
 				? replacements.recycleAll(manner, about.by)
-				: replacements.recycle(slot, manner, about.by),
-		);
+				: replacements.recycle(slot, manner, about.by);
+		});
+		await this.#whileOpen(at, recycled);
 	}
 
 	async restart(workerId: string, options: ControlOptions): Promise<void> {
@@ -91,8 +92,11 @@ export class PoolControl {
 		const { replacements } = workerSet;
 		const about = this.#begin(at, options);
 		const slot = replacements.slotOf(workerId);
-		emit({ type: "pool.restart_requested", ...about, workerId });
-		await this.#whileOpen(at, replacements.restart(slot, about.by));
+		const restarted = outbox.during(() => {
+			emit({ type: "pool.restart_requested", ...about, workerId });
+			return replacements.restart(slot, about.by);
+		});
+		await this.#whileOpen(at, restarted);
 	}
 
 	pause(options: ControlOptions): void {
@@ -100,10 +104,12 @@ export class PoolControl {
 		const { calls, emit } = this.#setting;
 		const about = this.#begin("pool.pause", options);
 		if (calls.scheduler.isPaused) return;
-		calls.dispatch.pause();
-		const { waiting } = calls.scheduler;
-		const { running } = calls.outstanding;
-		emit({ type: "pool.paused", ...about, waiting, running });
+		outbox.during(() => {
+			calls.dispatch.pause();
+			const { waiting } = calls.scheduler;
+			const { running } = calls.outstanding;
+			emit({ type: "pool.paused", ...about, waiting, running });
+		});
 	}
 
 	resume(options: ControlOptions): void {
@@ -126,8 +132,10 @@ export class PoolControl {
 			});
 		if (min === size.min && max === size.max) return;
 		const before = { ...size };
-		emit({ type: "pool.resized", ...about, min, max, before });
-		workerSet.resize({ min, max });
+		outbox.during(() => {
+			emit({ type: "pool.resized", ...about, min, max, before });
+			workerSet.resize({ min, max });
+		});
 	}
 
 	/** @throws QueueError `POOL_CLOSED`. */

@@ -1,6 +1,7 @@
 import type { Afterwards, CloseManner } from "../close-manner.ts";
 import type { SnakepitEvent } from "../events.ts";
 import type { ResolvedOptions } from "../options.ts";
+import { outbox } from "../outbox.ts";
 import { asError } from "../thrown.ts";
 import type { World } from "../world.ts";
 import { closedWhileOpening, cutByClose } from "./call-errors.ts";
@@ -68,6 +69,7 @@ export class PoolLife {
 				const wallMs = clock.wall();
 				emit({ type: "pool.adapter_noted", wallMs, ...about, note });
 			}
+			if (this.isClosing) throw closedWhileOpening(pool);
 			await companion?.open((error) => calls.failWaiting(error));
 			if (this.isClosing) throw closedWhileOpening(pool);
 			await workerSet.open();
@@ -95,11 +97,19 @@ export class PoolLife {
 		});
 	}
 
-	/** Idempotent; a second call that is forced kills what the first still waits for. */
+	/** Idempotent; a second call that is forced kills what the first still waits for, and one that waits less shortens its wait. */
 	close(
 		manner: CloseManner,
 		drainMs?: number,
 		afterwards: Afterwards = "goes_on",
+	): Promise<void> {
+		return outbox.during(() => this.#close(manner, drainMs, afterwards));
+	}
+
+	#close(
+		manner: CloseManner,
+		drainMs: number | undefined,
+		afterwards: Afterwards,
 	): Promise<void> {
 		const { options, workerSet, companion, calls } = this.#setting;
 		if (afterwards === "dies") {
@@ -113,7 +123,7 @@ export class PoolLife {
 				// Without workers no call that waits would have its turn.
 				calls.outstanding.endDrain();
 				void workerSet.close("forced").then(() => companion?.release("forced"));
-			}
+			} else if (drainMs !== undefined) calls.outstanding.drainWithin(drainMs);
 			return state.closed;
 		}
 		const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -133,9 +143,11 @@ export class PoolLife {
 	resume(by: string): void {
 		const { pool, world, emit, calls } = this.#setting;
 		if (!calls.scheduler.isPaused) return;
-		// Before the calls that it lets run.
-		emit({ type: "pool.resumed", wallMs: world.clock.wall(), pool, by });
-		calls.dispatch.resume();
+		outbox.during(() => {
+			// Before the calls that it lets run.
+			emit({ type: "pool.resumed", wallMs: world.clock.wall(), pool, by });
+			calls.dispatch.resume();
+		});
 	}
 
 	/** Kills every worker in this very turn. For the exit of the host; `close` is for everything else. */
@@ -166,14 +178,17 @@ export class PoolLife {
 			const cutShort = calls.outstanding.size;
 			// A second close may have ended the wait.
 			const givenMs = Math.min(drainMs, Math.ceil(clock.now() - begunMs));
-			calls.fail(calls.outstanding.all(), (call) =>
-				cutByClose(pool, call, givenMs, this.#manner),
-			);
-			this.resume("close");
-			sessions.endAll();
-			this.#setting.abandonParent?.();
-			await workerSet.close(cutShort > 0 ? "forced" : manner);
-			await companion?.release(manner);
+			const ended = outbox.during(() => {
+				calls.fail(calls.outstanding.all(), (call) =>
+					cutByClose(pool, call, givenMs, this.#manner),
+				);
+				this.resume("close");
+				sessions.endAll();
+				this.#setting.abandonParent?.();
+				return workerSet.close(cutShort > 0 ? "forced" : this.#manner);
+			});
+			await ended;
+			await companion?.release(this.#manner);
 			const durationMs = clock.now() - begunMs;
 			emit({
 				type: "pool.closed",

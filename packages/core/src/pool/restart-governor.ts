@@ -50,16 +50,16 @@ export class RestartGovernor {
 			return undefined;
 		}
 		if (this.#timer === undefined) {
+			this.#timer = clock.after(verdict.retryInMs, () => {
+				this.#timer = undefined;
+				this.#setting.onAllowance();
+			});
 			emit({
 				type: "pool.restart_budget_spent",
 				wallMs: clock.wall(),
 				pool,
 				restarts: maxRestarts,
 				windowMs: restartWindowMs,
-			});
-			this.#timer = clock.after(verdict.retryInMs, () => {
-				this.#timer = undefined;
-				this.#setting.onAllowance();
 			});
 		}
 		return new StartError({

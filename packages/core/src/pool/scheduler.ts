@@ -243,7 +243,7 @@ export class Scheduler {
 		this.#takeBack(worker);
 	}
 
-	/** A worker takes no more calls. */
+	/** A worker takes no more calls, or none for now. */
 	withdraw(worker: Worker): void {
 		this.#capacity.remove(worker);
 		this.#takeBack(worker);

@@ -6,6 +6,7 @@ import {
 	WorkerLostError,
 } from "../errors.ts";
 import type { SnakepitEvent } from "../events.ts";
+import { outbox } from "../outbox.ts";
 import type { Clock, Timer } from "../world.ts";
 import type { Affinity } from "./call-options.ts";
 
@@ -129,6 +130,10 @@ export class SessionTable {
 	}
 
 	end(session: Session, how: "closed" | "expired" | "lost"): void {
+		outbox.during(() => this.#end(session, how));
+	}
+
+	#end(session: Session, how: "closed" | "expired" | "lost"): void {
 		if (session.state !== "open") {
 			// A later call fails with what its user did last.
 			if (how === "closed") session.state = how;

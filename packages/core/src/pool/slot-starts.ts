@@ -1,5 +1,6 @@
 import type { StartError } from "../errors.ts";
 import type { ResolvedOptions } from "../options.ts";
+import { outbox } from "../outbox.ts";
 import type { EndReason } from "../registry/process-registry.ts";
 import { backoffMs, HOPELESS_FAILURES } from "../worker/backoff.ts";
 import { asStartError } from "../worker/start-errors.ts";
@@ -139,17 +140,30 @@ export class SlotStarts {
 			worker.neverSpawned();
 		}
 		await worker.gone;
-		if (isStarting(slot, worker)) slots.put(slot, { kind: "empty" });
-		world.emit({
-			type: "worker.start_failed",
-			wallMs: world.clock.wall(),
-			...worker.ref,
-			error,
+		outbox.during(() => {
+			if (isStarting(slot, worker)) slots.put(slot, { kind: "empty" });
+			world.emit({
+				type: "worker.start_failed",
+				wallMs: world.clock.wall(),
+				...worker.ref,
+				error,
+			});
+			const isEmpty = slots.count("occupied") === 0;
+			if (isFailure && isEmpty && this.#failuresInARow >= HOPELESS_FAILURES)
+				onHopeless(error);
+			onFailed();
 		});
-		const isEmpty = slots.count("occupied") === 0;
-		if (isFailure && isEmpty && this.#failuresInARow >= HOPELESS_FAILURES)
-			onHopeless(error);
-		onFailed();
+	}
+
+	/** A worker has started: it takes the slot that it was started for. */
+	succeeded(slot: Slot, worker: Worker): void {
+		this.#failuresInARow = 0;
+		if (isStarting(slot, worker))
+			this.#setting.slots.put(slot, {
+				kind: "occupied",
+				worker,
+				successor: undefined,
+			});
 	}
 
 	async #bring(slot: Slot): Promise<void> {
@@ -162,9 +176,5 @@ export class SlotStarts {
 			await this.failed(slot, worker, asStartError(error));
 			throw error;
 		}
-		this.#failuresInARow = 0;
-		// It may be gone again by now: then its release came before this turn.
-		if (isStarting(slot, worker))
-			slots.put(slot, { kind: "occupied", worker, successor: undefined });
 	}
 }

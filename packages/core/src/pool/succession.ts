@@ -28,6 +28,11 @@ export interface SuccessionSetting {
  */
 export class Succession {
 	readonly #setting: SuccessionSetting;
+	/** By successor, whom it replaces and why. */
+	readonly #successions = new WeakMap<
+		Worker,
+		{ readonly worker: Worker; readonly reason: RetireReason }
+	>();
 	/** Of workers whose successors could not be started. */
 	readonly #pauses = new WeakMap<Worker, Pause>();
 	/** Whether a worker that is worn leaves its place empty: the next one that is worn waits, or all would be gone at once. */
@@ -54,25 +59,16 @@ export class Succession {
 		if (reason !== "requested" && this.#waits(worker)) return;
 		const successor = hire(slot);
 		slots.put(slot, { kind: "occupied", worker, successor });
-		const start = starter.start(successor, 1, worker.ref.incarnation).then(
-			() => {
-				slot.previous = worker.ref.incarnation;
-				slot.failures = 0;
-				slots.put(slot, {
-					kind: "occupied",
-					worker: successor,
-					successor: undefined,
-				});
-				replaced.add(worker, reason);
-			},
-			async (error: unknown) => {
+		this.#successions.set(successor, { worker, reason });
+		const start = starter
+			.start(successor, 1, worker.ref.incarnation)
+			.catch(async (error: unknown) => {
 				this.#pause(worker);
 				if (slot.state.kind === "occupied" && slot.state.worker === worker)
 					slots.put(slot, { kind: "occupied", worker, successor: undefined });
 				await starts.failed(slot, successor, asStartError(error));
 				throw error;
-			},
-		);
+			});
 		starts.note(slot, start);
 	}
 
@@ -92,6 +88,22 @@ export class Succession {
 			};
 			void worker.gone.then(() => starts.of(slot)).then(there, there);
 		}
+		replaced.add(worker, reason);
+	}
+
+	/** A worker has started: if it is a successor it takes the slot, and the one before it leaves. */
+	succeeded(slot: Slot, successor: Worker): void {
+		const { slots, replaced } = this.#setting;
+		const succession = this.#successions.get(successor);
+		if (succession === undefined) return;
+		const { worker, reason } = succession;
+		slot.previous = worker.ref.incarnation;
+		slot.failures = 0;
+		slots.put(slot, {
+			kind: "occupied",
+			worker: successor,
+			successor: undefined,
+		});
 		replaced.add(worker, reason);
 	}
 

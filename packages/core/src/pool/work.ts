@@ -6,7 +6,7 @@ import type { Worker } from "../worker/worker.ts";
 export interface Attempted {
 	/** Then what arrives is not the answer of the call: the worker is gone, and another may run the call now. */
 	readonly isOver: boolean;
-	readonly worker: Pick<Worker, "ref" | "takesCalls">;
+	readonly worker: Pick<Worker, "ref" | "isEnding">;
 }
 
 /** Where the answer of a call goes. Settled once. */

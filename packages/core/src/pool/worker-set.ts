@@ -1,5 +1,6 @@
 import { HeartbeatRounds } from "../heartbeat/heartbeat-rounds.ts";
 import type { ResolvedOptions } from "../options.ts";
+import { outbox } from "../outbox.ts";
 import { OrphanSweep } from "../process/orphan-sweep.ts";
 import { Worker } from "../worker/worker.ts";
 import type { WorkerEnding, WorkerListener } from "../worker/worker-parts.ts";
@@ -161,6 +162,10 @@ export class WorkerSet implements WorkerListener {
 	/** Starts what is missing. */
 	fill(): void {
 		if (this.#phase !== "open" || !this.#slots.hasEmpty) return;
+		outbox.during(() => this.#fill());
+	}
+
+	#fill(): void {
 		const { options, size, calls } = this.#setting;
 		let missing = workersToStart({
 			...size,
@@ -223,10 +228,12 @@ export class WorkerSet implements WorkerListener {
 		this.#governor.stop();
 		for (const slot of [...this.#slots.all]) this.#starts.endPause(slot);
 		const workers = this.workers();
-		for (const worker of workers) {
-			if (manner === "gentle") worker.retire("closed");
-			else worker.condemn("closed", "its pool is closed");
-		}
+		outbox.during(() => {
+			for (const worker of workers) {
+				if (manner === "gentle") worker.retire("closed");
+				else worker.condemn("closed", "its pool is closed");
+			}
+		});
 		await Promise.all(workers.map((worker) => worker.gone));
 		// A start ends with its worker, and may wait for its last words a little longer.
 		await this.#starts.over();
@@ -240,6 +247,13 @@ export class WorkerSet implements WorkerListener {
 	}
 
 	// What workers report:
+
+	becameReady(worker: Worker): void {
+		const slot = this.#slots.at(worker.slot.index);
+		if (slot === undefined) return;
+		this.#starts.succeeded(slot, worker);
+		this.#succession.succeeded(slot, worker);
+	}
 
 	capacityOffered(worker: Worker): void {
 		this.#setting.calls.dispatch.serve(worker);

@@ -160,7 +160,9 @@ export class PreloadedSource implements ProcessSource {
 			return await this.#parent();
 		}
 		const begun = this.#begin();
-		this.#state = { step: "preloads", serving: begun };
+		// It may have failed already.
+		if (this.#state.step === "preloads")
+			this.#state = { step: "preloads", serving: begun };
 		return await begun;
 	}
 

@@ -1,5 +1,6 @@
 import { processKey } from "../identity.ts";
 import { isMarkerOf } from "../marker.ts";
+import { outbox } from "../outbox.ts";
 import type { Timer, World } from "../world.ts";
 
 /** Scans are gathered: many workers that end together cost one look at the process table. */
@@ -36,7 +37,7 @@ export class OrphanSweep {
 		this.#timer = undefined;
 		if (this.#ended.size === 0) return;
 		try {
-			this.#lookForAll();
+			outbox.during(() => this.#lookForAll());
 		} catch {
 			// Whatever ends a worker can do nothing about it; the auditor reports it.
 			this.#timer = this.#schedule();

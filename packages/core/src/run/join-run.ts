@@ -94,6 +94,6 @@ async function join(
 			onOver: () => void sharedRuns.delete(dataDir),
 		});
 	sharedRuns.set(dataDir, shared);
-	const started = await shared.join(hub.emit);
+	const started = await shared.join(hub.receive);
 	return new OpenedRun(shared, started, hub, early);
 }

@@ -132,7 +132,7 @@ export class OpenedRun implements Run {
 				message: `run.createPool: run ${this.runId} is closed. Create pools before run.close(), or open another run.`,
 			});
 		const prepared = preparePool(checkPool("run.createPool", given));
-		const unsubscribe = this.#hub.subscribe(prepared.hub.emit);
+		const unsubscribe = this.#hub.subscribe(prepared.hub.receive);
 		for (const event of this.#early.splice(0)) prepared.hub.emit(event);
 		const pool = await this.start(prepared, async () => unsubscribe());
 		return pool as Pool<Tools, Client>;
@@ -152,7 +152,7 @@ export class OpenedRun implements Run {
 		const { infrastructure, cleanupReport, auditor } = this.#started;
 		const { clock, host, source, registry, random, marker } = infrastructure;
 		const { registry: ledger } = this.#started.infrastructure;
-		hub.subscribe((event) => ledger.note(event), POOL_INCIDENTS);
+		hub.recordWith((event) => ledger.note(event), POOL_INCIDENTS);
 		const inherited = { marker, environment: process.env };
 		const { emit } = hub;
 		const cold: World = { clock, host, source, registry, random, emit };
@@ -238,7 +238,7 @@ export class OpenedRun implements Run {
 	/** Gives the share back; with the last one the run ends. Idempotent. */
 	leave(): Promise<void> {
 		this.#unregister();
-		this.#left ??= this.#shared.leave(this.#hub.emit, this.#started);
+		this.#left ??= this.#shared.leave(this.#hub.receive, this.#started);
 		return this.#left;
 	}
 

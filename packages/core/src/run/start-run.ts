@@ -71,7 +71,7 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 	hub.subscribe(parts.emit);
 	const { emit } = hub;
 	const { content } = options.history;
-	hub.subscribe((event) => registry.note(event));
+	hub.recordWith((event) => registry.note(event));
 	const directory = new LedgerDirectory(parts.dataDir);
 	const program = thisProgram(content);
 	const { name, lock, file, run } = await openNewRun({

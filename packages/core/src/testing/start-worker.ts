@@ -96,6 +96,7 @@ export async function startWorker(
 		resolved,
 		world,
 		{
+			becameReady: () => undefined,
 			capacityOffered: () => undefined,
 			capacityWithdrawn: () => undefined,
 			released: () => undefined,

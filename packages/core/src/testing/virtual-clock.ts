@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers";
+import { outbox } from "../outbox.ts";
 import type { Clock, Timer } from "../world.ts";
 
 /**
@@ -64,7 +65,7 @@ export class VirtualClock implements Clock {
 		this.#soon++;
 		setImmediate(() => {
 			this.#soon--;
-			action();
+			outbox.during(action);
 		});
 	}
 
@@ -165,7 +166,7 @@ export class VirtualClock implements Clock {
 	async #fire(entry: Entry): Promise<void> {
 		this.#entries.delete(entry);
 		this.#nowMs = Math.max(this.#nowMs, entry.dueMs);
-		entry.action();
+		outbox.during(entry.action);
 		await this.#turns();
 	}
 

@@ -1,4 +1,5 @@
 import type { WorkerLostError } from "../errors.ts";
+import { outbox } from "../outbox.ts";
 import { goneWithin } from "../process/gone-within.ts";
 import { QUIET_MS } from "../process/read-output.ts";
 import type { Clock, StartedProcess } from "../world.ts";
@@ -11,6 +12,8 @@ export class RunningCalls {
 	readonly attempts: readonly Attempt[];
 	/** How many there were. */
 	taken = 0;
+	/** How many were cancelled and have not ended: if one does not, the worker is ended with all of them. */
+	cancelled = 0;
 	/** The command of the one that came last; of those that were lost, of the one that ran longest. */
 	lastCommand: string | undefined;
 	/** How many were lost. */
@@ -79,7 +82,9 @@ export class RunningCalls {
 		this.lost += lost.length;
 		// The others may have been sent ahead, or run beside one that hangs.
 		this.lastCommand = lost[0]?.command ?? this.lastCommand;
-		for (const attempt of lost) attempt.lost(error());
+		outbox.during(() => {
+			for (const attempt of lost) attempt.lost(error());
+		});
 	}
 
 	/** One of them has ended, or will get no answer from the adapter. */

@@ -41,6 +41,8 @@ export interface AttemptView {
 
 /** What a worker reports to its pool. */
 export interface WorkerListener {
+	/** It has started, and is about to offer what it can take. */
+	becameReady(worker: Worker): void;
 	/** It can take calls, or one more. */
 	capacityOffered(worker: Worker): void;
 	/** It takes no new calls. */

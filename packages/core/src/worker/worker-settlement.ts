@@ -1,4 +1,5 @@
 import type { Connection } from "../adapter.ts";
+import { outbox } from "../outbox.ts";
 import { lastCharacters } from "../process/output-tail.ts";
 import { recordEnd } from "../process/owned-process.ts";
 import type { EndReason, Killer } from "../registry/process-registry.ts";
@@ -46,12 +47,14 @@ export async function settleWorker(
 	await awaitLastOutput(belongings, calls, clock);
 	noteParentLost(worker, belongings.process);
 	if (worker.companion !== undefined) await noteCompanionLost(worker, exit);
-	calls.lose(() => workerLost(worker, exit));
-	const reason = worker.cause.reason ?? "exited";
-	const { lost: callsLost, lastCommand } = calls;
-	const facts = { exit, reason, killer, callsLost, lastCommand };
-	reportEnd(worker, belongings, facts, world);
-	listener.released(worker, { reason, readyMs: worker.readyMs });
+	outbox.during(() => {
+		calls.lose(() => workerLost(worker, exit));
+		const reason = worker.cause.reason ?? "exited";
+		const { lost: callsLost, lastCommand } = calls;
+		const facts = { exit, reason, killer, callsLost, lastCommand };
+		reportEnd(worker, belongings, facts, world);
+		listener.released(worker, { reason, readyMs: worker.readyMs });
+	});
 	await hangUp(connection, clock);
 }
 

@@ -1,6 +1,7 @@
 import type { Adapter, LaunchSpec } from "../adapter.ts";
 import type { StartError } from "../errors.ts";
 import type { ResolvedOptions } from "../options.ts";
+import { outbox } from "../outbox.ts";
 import { type OwnedProcess, startOwned } from "../process/owned-process.ts";
 import type { SpecSetting } from "../process/process-spec.ts";
 import { messageOf } from "../thrown.ts";
@@ -208,13 +209,16 @@ export class WorkerStarter {
 			),
 			dumpSignal: spec.dumpSignal,
 		};
-		worker.attach(belongings);
-		world.emit({
-			type: "worker.spawned",
-			wallMs: world.clock.wall(),
-			...worker.ref,
-			pid: process.identity.pid,
-			source: process.source,
+		outbox.during(() => {
+			// One that was stopped meanwhile is ended by this.
+			world.emit({
+				type: "worker.spawned",
+				wallMs: world.clock.wall(),
+				...worker.ref,
+				pid: process.identity.pid,
+				source: process.source,
+			});
+			worker.attach(belongings);
 		});
 		return belongings;
 	}

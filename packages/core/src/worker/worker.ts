@@ -3,6 +3,7 @@ import type { HeartbeatMonitor } from "../heartbeat/heartbeat-monitor.ts";
 import { HeartbeatRounds } from "../heartbeat/heartbeat-rounds.ts";
 import type { ProcessIdentity } from "../identity.ts";
 import type { ResolvedOptions } from "../options.ts";
+import { outbox } from "../outbox.ts";
 import type { StopManner } from "../process/stop-ladder.ts";
 import type { EndReason } from "../registry/process-registry.ts";
 import type { RetireReason, WorkerRef } from "../worker-events.ts";
@@ -105,10 +106,23 @@ export class Worker {
 		const now = this.#world.clock.now();
 		return now - (this.#readyAt ?? now);
 	}
-	/** Whether it takes new calls. With output that has ended, it is about to end, or to be ended. */
+	/** Whether it is being ended, or has ended: no call is sent to it any more. */
+	get isLeft(): boolean {
+		return this.#state === "stopping" || this.#state === "exited";
+	}
+	/** Whether it is about to end, or to be ended: with output that has ended, too. */
+	get isEnding(): boolean {
+		const { stdout } = this.#belongings?.conversation ?? {};
+		return this.#state !== "ready" || stdout?.hasEnded === true;
+	}
+	/** Whether it takes new calls. With a cancelled call that has not ended it may be ended soon, with all that it runs. */
 	get takesCalls(): boolean {
 		const { stdout } = this.#belongings?.conversation ?? {};
-		return this.#state === "ready" && stdout?.hasEnded !== true;
+		return (
+			this.#state === "ready" &&
+			stdout?.hasEnded !== true &&
+			this.calls.cancelled === 0
+		);
 	}
 	get hasCapacity(): boolean {
 		const running = this.calls.attempts.length;
@@ -125,7 +139,7 @@ export class Worker {
 		const { process, conversation } = belongings;
 		void process.exited.then((exit) => this.#processExited(belongings, exit));
 		conversation.watch(
-			() => this.#listener.capacityWithdrawn(this),
+			() => outbox.during(() => this.#listener.capacityWithdrawn(this)),
 			() =>
 				this.conversationOver("it closed its standard output but still runs"),
 		);
@@ -144,6 +158,14 @@ export class Worker {
 		identity: ProcessIdentity,
 		report: () => void,
 	): boolean {
+		return outbox.during(() => this.#becameReady(connection, identity, report));
+	}
+
+	#becameReady(
+		connection: Connection,
+		identity: ProcessIdentity,
+		report: () => void,
+	): boolean {
 		this.connection = connection;
 		const inTime = this.#state === "starting";
 		if (inTime) {
@@ -158,6 +180,7 @@ export class Worker {
 				this.#rounds,
 			);
 			report(); // Calls may be waiting: it is reported before they begin.
+			this.#listener.becameReady(this);
 		}
 		this.#step("became_ready");
 		return inTime;
@@ -174,10 +197,12 @@ export class Worker {
 	/** Takes no more calls, finishes those it has, and then leaves. */
 	retire(reason: RetireReason): void {
 		if (this.#state !== "starting" && this.#state !== "ready") return;
-		this.#end.cause.presume(endReasonOf(reason));
-		reportRetiring(this, reason, this.#world);
-		this.#step("retire");
-		this.#stopWhenDrained();
+		outbox.during(() => {
+			this.#end.cause.presume(endReasonOf(reason));
+			reportRetiring(this, reason, this.#world);
+			this.#step("retire");
+			this.#stopWhenDrained();
+		});
 	}
 
 	/** Is ended now; its calls are lost. */
@@ -205,10 +230,12 @@ export class Worker {
 		manner: StopManner,
 	): void {
 		if (this.#state === "exited") return;
-		this.#end.manner = manner;
-		if (this.#end.cause.condemn(this.#state, reason, verdict))
-			reportCondemned(this, reason, this.#world);
-		this.#step(occurrence);
+		outbox.during(() => {
+			this.#end.manner = manner;
+			if (this.#end.cause.condemn(this.#state, reason, verdict))
+				reportCondemned(this, reason, this.#world);
+			this.#step(occurrence);
+		});
 	}
 
 	/** Kills the group at once, in this very turn. For the exit of the host. */
@@ -270,9 +297,11 @@ export class Worker {
 	}
 
 	#processExited(belongings: WorkerBelongings, exit: ProcessExit): void {
-		this.#end.cause.exitedIn(this.#state);
-		this.#step("process_exited");
-		this.#departure ??= this.#settle(belongings, exit);
+		outbox.during(() => {
+			this.#end.cause.exitedIn(this.#state);
+			this.#step("process_exited");
+			this.#departure ??= this.#settle(belongings, exit);
+		});
 	}
 
 	async #settle(

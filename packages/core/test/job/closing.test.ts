@@ -102,6 +102,17 @@ describe("when the program dies of a signal", () => {
 		expect(await first).toBe("pending");
 	});
 
+	test("that meets an orderly close ends jobs which that would wait for, in the time of the signal", async () => {
+		const { jobs, clock, host } = started(stubborn, 1);
+		const closed = jobs.close("gentle", 30_000);
+		await clock.advance(100);
+		void jobs.close("gentle", 2_000, "dies");
+		await clock.advanceUntil(closed);
+		expect(host.started[0]?.received).toEqual(["SIGTERM", "SIGKILL"]);
+		expect(clock.now()).toBe(2_100);
+		expect(clock.pending()).toBe(0);
+	});
+
 	test("one that ends when it is asked takes no time", async () => {
 		const { jobs, clock, host } = started(idle, 1);
 		await clock.settle();

@@ -7,8 +7,7 @@ import type { Worker } from "../../src/worker/worker.ts";
 
 const worker = {
 	ref: { incarnation: "i-1" },
-	callsRunning: 1,
-	callsTaken: 1,
+	calls: { attempts: [{}], taken: 1 },
 	connection: { ahead: { admits: () => true } },
 } as unknown as Worker;
 
@@ -18,6 +17,7 @@ function callOf(command: string): Call {
 		work: { shape: "unary" },
 		attempts: 0,
 		timesTakenBack: 0,
+		state: { kind: "waiting" },
 	} as unknown as Call;
 }
 

@@ -141,3 +141,85 @@ test("a worker whose cancel is not confirmed finishes its other calls and is rep
 	await close();
 	events.assertPaired();
 });
+
+test("calls that are made while a worker has not ended a cancelled one wait, and do not die with it", async () => {
+	const { pool, clock, close, adapter, events } = await virtualPool(
+		{
+			commands: {
+				stuck: scripts.hangIgnoringAbort,
+				echo: scripts.echo,
+				work: scripts.work,
+			},
+		},
+		{ size: 1, callsPerWorker: 4, calls: { cancelGraceMs: 500 } },
+	);
+	const before = outcome(pool.execute("work", 400));
+	const stuck = outcome(pool.execute("stuck", undefined, { timeoutMs: 100 }));
+	await clock.advance(150);
+	expect(await stuck).toMatchObject({ code: "CALL_TIMEOUT" });
+	const later = Array.from({ length: 10 }, (_, value) =>
+		outcome(pool.execute("echo", value)),
+	);
+	// A call of the same worker ends meanwhile: nothing takes its place.
+	await clock.advance(300);
+	expect(await before).toMatchObject({ kind: "value" });
+	expect(pool.statistics().calls).toMatchObject({ waiting: 10, running: 1 });
+	await clock.advance(1_000);
+	expect(await Promise.all(later)).toEqual(
+		later.map((_, value) => ({ kind: "value", value })),
+	);
+	expect(adapter.workers).toHaveLength(2);
+	expect(events.of("worker.exited")).toMatchObject([{ reason: "stuck" }]);
+	expect(events.of("call.retried")).toEqual([]);
+	await close();
+	events.assertPaired();
+});
+
+test("a worker takes calls again in the moment in which its cancelled one ends", async () => {
+	const { pool, clock, close, adapter } = await virtualPool(
+		{
+			commands: {
+				slow: ({ worker }) => worker.process.sleep(250),
+				echo: scripts.echo,
+			},
+		},
+		{ size: 1, callsPerWorker: 2, calls: { cancelGraceMs: 500 } },
+	);
+	const slow = outcome(pool.execute("slow", undefined, { timeoutMs: 100 }));
+	await clock.advance(150);
+	await slow;
+	const next = outcome(pool.execute("echo", 1));
+	await clock.advance(99);
+	expect(pool.statistics().calls.waiting).toBe(1);
+	await clock.advance(1);
+	expect(await next).toEqual({ kind: "value", value: 1 });
+	expect(adapter.workers).toHaveLength(1);
+	await close();
+});
+
+test("calls that wait in a worker whose call is cancelled are taken back, and none is sent ahead meanwhile", async () => {
+	const { pool, clock, close, adapter } = await virtualPool(
+		{
+			commands: { echo: scripts.echo, stuck: scripts.hangIgnoringAbort },
+			ahead: { gapMs: 0 },
+		},
+		{ size: 1, calls: { cancelGraceMs: 500 } },
+	);
+	for (let n = 0; n < 20; n++) await pool.execute("echo", n);
+	// Quick until this one.
+	const quick = Array.from({ length: 8 }, () => pool.execute("echo", 1));
+	await Promise.all(quick);
+	const abort = new AbortController();
+	const { signal } = abort;
+	const stuck = outcome(pool.execute("stuck", 1, { signal }));
+	const behind = [1, 2].map((value) => outcome(pool.execute("echo", value)));
+	abort.abort();
+	expect(await stuck).toMatchObject({ code: "CALL_ABORTED" });
+	const later = [3, 4].map((value) => outcome(pool.execute("echo", value)));
+	expect(adapter.living()[0]?.callsRunning).toBe(1);
+	await clock.advance(2_000);
+	expect(await Promise.all([...behind, ...later])).toEqual(
+		[1, 2, 3, 4].map((value) => ({ kind: "value", value })),
+	);
+	await close();
+});

@@ -42,6 +42,42 @@ test("a second close that is forced ends calls that wait, too, at once", async (
 	]);
 });
 
+test("a later close that gives calls less time shortens the wait of the first one, and none lengthens it", async () => {
+	const { pool, clock } = await virtualPool({
+		commands: { hang: scripts.hang },
+	});
+	const call = outcome(pool.execute("hang"));
+	const closed = pool.close({ drainMs: 30_000 });
+	await clock.advance(100);
+	void pool.close({ drainMs: 400 });
+	void pool.close({ drainMs: 60_000 });
+	await clock.advanceUntil(call);
+	expect(clock.now()).toBe(500);
+	expect(await call).toMatchObject({
+		error: { message: expect.stringContaining("after 500 ms") },
+	});
+	await clock.advanceUntil(closed);
+	void pool.close({ drainMs: 1 });
+	expect(clock.pending()).toBe(0);
+});
+
+test("a signal that meets an orderly close gives calls its own time, ends the workers in order, and no call ends for its caller", async () => {
+	const { pool, life, clock, events, host } = await virtualPool({
+		commands: { hang: scripts.hang },
+	});
+	let ends = 0;
+	pool.execute("hang").finally(() => ends++);
+	const closed = pool.close({ drainMs: 30_000 });
+	await clock.advance(100);
+	void life.close("gentle", 2_000, "dies");
+	await clock.advanceUntil(closed);
+	expect(clock.now()).toBeLessThan(5_000);
+	expect(host.living()).toEqual([]);
+	expect(events.of("pool.closed")).toMatchObject([{ cutShort: 1 }]);
+	expect(ends).toBe(0);
+	expect(clock.pending()).toBe(0);
+});
+
 test("a call that the close found waiting says so, and not that it came too late", async () => {
 	const { pool, close } = await virtualPool({
 		commands: { hang: scripts.hang },

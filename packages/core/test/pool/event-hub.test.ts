@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { checkEventType } from "../../src/event-types.ts";
 import type { SnakepitEvent } from "../../src/events.ts";
+import { outbox } from "../../src/outbox.ts";
 import { EventHub } from "../../src/pool/event-hub.ts";
 
 const event: SnakepitEvent = {
@@ -18,7 +19,69 @@ test("a listener that throws affects neither the pool nor other listeners, which
 	});
 	hub.subscribe(({ type }) => received.push(type));
 	hub.emit(event);
-	expect(received).toEqual(["listener.threw", "session.started"]);
+	expect(received).toEqual(["session.started", "listener.threw"]);
+});
+
+test("an event of a transition waits for its end, and the events of a listener follow those that wait", () => {
+	const hub = new EventHub();
+	const received: string[] = [];
+	const emit = (sessionId: string) => hub.emit({ ...event, sessionId });
+	hub.subscribeTo("session.started", ({ sessionId }) => {
+		received.push(`first ${sessionId}`);
+		if (sessionId === "a")
+			outbox.during(() => {
+				emit("c");
+				received.push("acted");
+			});
+	});
+	hub.subscribeTo("session.started", ({ sessionId }) =>
+		received.push(`second ${sessionId}`),
+	);
+	outbox.during(() => {
+		outbox.during(() => emit("a"));
+		emit("b");
+		received.push("complete");
+	});
+	expect(received).toEqual([
+		"complete",
+		...["first a", "acted", "second a"],
+		...["first b", "second b", "first c", "second c"],
+	]);
+});
+
+test("the events of a transition that throws leave all the same, and it throws on", () => {
+	const hub = new EventHub();
+	const received: string[] = [];
+	hub.subscribe(({ type }) => received.push(type));
+	expect(() =>
+		outbox.during(() => {
+			hub.emit(event);
+			throw new Error("mine");
+		}),
+	).toThrow("mine");
+	expect(received).toEqual(["session.started"]);
+	hub.emit(event);
+	expect(received).toHaveLength(2);
+});
+
+test("what records events has them in the moment in which they happen, and only those of its types", () => {
+	const hub = new EventHub();
+	const received: string[] = [];
+	hub.subscribe(({ type }) => received.push(type));
+	hub.recordWith(
+		({ type }) => received.push(`${type} recorded`),
+		["session.started"],
+	);
+	hub.recordWith(() => received.push("never"), ["session.ended"]);
+	outbox.during(() => {
+		hub.emit(event);
+		received.push("complete");
+	});
+	expect(received).toEqual([
+		"session.started recorded",
+		"complete",
+		"session.started",
+	]);
 });
 
 test("a listener of one type receives that type only, until it ends its subscription", () => {

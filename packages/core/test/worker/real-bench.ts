@@ -78,6 +78,7 @@ export async function realBench(
 			options,
 			world,
 			{
+				becameReady: () => undefined,
 				capacityOffered: () => undefined,
 				capacityWithdrawn: () => undefined,
 				released: () => sweep.noteEnded(incarnation),

@@ -114,6 +114,7 @@ export function workerBench(
 			options,
 			world,
 			{
+				becameReady: () => {},
 				capacityOffered: (worker) => {
 					reported.push("offered");
 					setting.onOffered?.(worker);
