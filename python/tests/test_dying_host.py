@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
+import platform
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -63,6 +66,49 @@ def test_a_connection_that_is_open_does_not_hide_the_end_of_its_host(
         assert not peer_exits(mine.fileno())
         listening.kill()
         assert peer_exits(mine.fileno())
+
+
+def test_a_host_whose_first_thread_has_ended_lives(tmp_path: Path) -> None:
+    told, tell = os.pipe()
+    path = str(tmp_path / "l")
+    host = os.fork()
+    if host == 0:
+        with contextlib.suppress(BaseException):
+            listen_without_a_first_thread(path, tell)
+        os._exit(1)
+    try:
+        assert os.read(told, 1) == b"!"
+        with socket.socket(socket.AF_UNIX) as mine:
+            mine.connect(path)
+            assert not peer_exits(mine.fileno())
+            os.kill(host, signal.SIGKILL)
+            # Its end is left to be noticed, and what it had is closed.
+            os.waitid(os.P_PID, host, os.WEXITED | os.WNOWAIT)
+            assert peer_exits(mine.fileno())
+    finally:
+        os.kill(host, signal.SIGKILL)
+        os.waitpid(host, 0)
+        os.close(told)
+        os.close(tell)
+
+
+def listen_without_a_first_thread(path: str, tell: int) -> None:
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(path)
+    listener.listen()
+
+    def run_on() -> None:
+        state = ""
+        while state != "Z":
+            text = Path("/proc/self/stat").read_text()
+            state = text[text.rindex(")") + 2]
+        os.write(tell, b"!")
+        signal.pause()
+
+    threading.Thread(target=run_on).start()
+    # exit(2), which ends one thread only.
+    number = {"x86_64": 60, "aarch64": 93}[platform.machine()]
+    ctypes.CDLL(None).syscall(number, 0)
 
 
 def test_a_lifeline_that_is_open_does_not_hide_the_end_of_its_host(

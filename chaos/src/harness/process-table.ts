@@ -31,7 +31,8 @@ export function look(pid: number): SeenProcess | undefined {
 		return {
 			pid,
 			parent: Number(parent),
-			zombie: /[ZX]/.test(state),
+			// One whose first thread has ended has the state of a zombie, and lives as long as another thread does.
+			zombie: /[ZX]/.test(state) && Number(fields[17]) <= 1,
 			stopped: state === "T",
 			startTicks: fields[19] ?? "",
 		};

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-# Fields after the name, which may contain anything: state, parent, group, session, and
-# the start time (field 22 of all), in clock ticks since the system was booted.
-_STATE, _PARENT, _GROUP, _SESSION, _START = 0, 1, 2, 3, 19
+# Fields after the name, which may contain anything: state, parent, group, session, the
+# number of threads (field 20 of all), and the start time (22), in clock ticks since the
+# system was booted.
+_STATE, _PARENT, _GROUP, _SESSION, _THREADS, _START = 0, 1, 2, 3, 17, 19
 
 
 class Process:
@@ -53,7 +54,7 @@ def parse_stat(pid: int, text: bytes) -> Process | None:
             int(fields[_GROUP]),
             int(fields[_SESSION]),
             int(fields[_START]),
-            fields[_STATE] in (b"Z", b"X", b"x"),
+            fields[_STATE] in (b"Z", b"X", b"x") and int(fields[_THREADS]) <= 1,
         )
     except (IndexError, ValueError):
         return None

@@ -49,16 +49,39 @@ export class LinuxProc implements ProcessTable {
 
 	entry(pid: number): TableEntry | "gone" | "unknown" {
 		try {
-			const text = this.#reserve.use(() =>
-				readFileSync(`/proc/${pid}/stat`, "utf8"),
+			const entry = this.#reserve.use(() =>
+				this.#entry(readFileSync(`/proc/${pid}/stat`, "utf8")),
 			);
-			return parseStat(text, this.#units) ?? "unknown";
+			return entry ?? "unknown";
 		} catch (error) {
 			const { code } = error as NodeJS.ErrnoException;
 			if (code !== "ENOENT" && code !== "ESRCH") return "unknown";
 			// Where /proc is mounted with hidepid, others' processes look missing.
 			return exists(pid) ? "unknown" : "gone";
 		}
+	}
+
+	/** A line is that of the first thread, which may have ended alone: as long as another one runs, the process lives. */
+	#entry(text: string): TableEntry | undefined {
+		const entry = parseStat(text, this.#units);
+		return entry?.condition === "exiting" && this.#hasLivingThread(entry.pid)
+			? { ...entry, condition: "alive" }
+			: entry;
+	}
+
+	/** For a look that has the reserve: throws where that is not enough. */
+	#hasLivingThread(pid: number): boolean {
+		const lives = (path: string): boolean =>
+			parseStat(readFileSync(path, "latin1"), this.#units)?.condition ===
+			"alive";
+		return readdirSync(`/proc/${pid}/task`).some((task) => {
+			try {
+				return lives(`/proc/${pid}/task/${task}/stat`);
+			} catch (error) {
+				if (outOfDescriptors(error)) throw error;
+				return false; // It ended while the list was read.
+			}
+		});
 	}
 
 	entries(): readonly TableEntry[] {
@@ -71,7 +94,7 @@ export class LinuxProc implements ProcessTable {
 			if (!/^[0-9]/.test(name)) continue;
 			try {
 				const text = readFileSync(`/proc/${name}/stat`, "utf8");
-				const entry = parseStat(text, this.#units);
+				const entry = this.#entry(text);
 				if (entry !== undefined) found.push(entry);
 			} catch (error) {
 				// Otherwise it ended while the list was read.
@@ -126,9 +149,7 @@ export class LinuxProc implements ProcessTable {
 	): ReadonlyMap<string, string> {
 		const found = new Map<string, string>();
 		try {
-			const text = this.#reserve.use(() =>
-				readFileSync(`/proc/${pid}/environ`, "latin1"),
-			);
+			const text = this.#environment(pid);
 			for (const variable of variables) {
 				const value = environmentValue(text, variable);
 				if (value !== undefined) found.set(variable, value);
@@ -137,6 +158,30 @@ export class LinuxProc implements ProcessTable {
 			// Another user's, privileged, or gone.
 		}
 		return found;
+	}
+
+	#environment(pid: number): string {
+		const text = this.#environ(`/proc/${pid}`);
+		if (text !== "") return text;
+		// A first thread that has ended has none: it is read from another one.
+		const [, ...others] = this.#tasks(pid);
+		for (const task of others) {
+			const another = this.#environ(`/proc/${pid}/task/${task}`);
+			if (another !== "") return another;
+		}
+		return "";
+	}
+
+	#environ(directory: string): string {
+		try {
+			return this.#reserve.use(() =>
+				readFileSync(`${directory}/environ`, "latin1"),
+			);
+		} catch (error) {
+			// Without memory, before Linux 6.16 an empty file.
+			if ((error as NodeJS.ErrnoException).code === "ESRCH") return "";
+			throw error;
+		}
 	}
 
 	handles(pid: number, signal: number): "yes" | "no" | "unknown" {

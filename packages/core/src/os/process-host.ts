@@ -40,7 +40,7 @@ import { removePath } from "./remove-path.ts";
 import { hasMembers, sendSignal } from "./send-signal.ts";
 import { systemClock } from "./system-clock.ts";
 
-/** How far a process is on its way out; `"exiting"`: its first thread runs no more, nor nearly always any other. */
+/** How far a process is on its way out; `"exiting"`: none of its threads runs any more. */
 export type ProcessCondition = "alive" | "exiting" | "gone" | "unknown";
 
 /** This machine, as this process sees it. */

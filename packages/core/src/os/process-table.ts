@@ -37,8 +37,8 @@ export interface TableEntry {
 	/** The start time as a number of ticks of {@link ProcessTable.moment}; `undefined` where there is none. */
 	readonly startedAt: number | undefined;
 	/**
-	 * `"exiting"`: the kernel takes down its first thread, nearly always with all
-	 * others. A zombie is dead: it only waits to be noticed.
+	 * `"exiting"`: the kernel takes down all of its threads. A zombie is dead: it only
+	 * waits to be noticed.
 	 */
 	readonly condition: "alive" | "exiting" | "zombie";
 	readonly cpuTimeMs: number;

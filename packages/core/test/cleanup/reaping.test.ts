@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { readHistory } from "../../src/inspect/read-history.ts";
 import { directoriesOf } from "../../src/os/shared-memory.ts";
 import { readRunFile } from "../../src/registry/read-run-file.ts";
@@ -53,6 +53,28 @@ test("the next start of any program ends the workers of a host that was killed, 
 		readdirSync(join(dataDir, "runs")).filter((file) => file.startsWith(runId)),
 	).toEqual([]);
 });
+
+test.runIf(process.platform === "linux")(
+	"what left its worker is found by its marker and ended, also when its first thread has ended before",
+	async () => {
+		const dataDir = temporaryDirectory();
+		const dead = new Host({ dataDir, workers: ["leaves-its-first-thread.py"] });
+		const { runId } = await dead.up();
+		const marked = machine
+			.marked()
+			.filter(({ marker }) => marker.runId === runId);
+		const pids = marked.map(({ identity }) => identity.pid);
+		onTestFinished(() => {
+			for (const { identity } of marked) machine.signal(identity, "SIGKILL");
+		});
+		expect(pids.length).toBe(1);
+		expect(pids.map((pid) => machine.facts(pid)?.condition)).toEqual(["alive"]);
+		await dead.kill();
+		const { report } = await new Host({ dataDir }).up();
+		expect(report.reaped).toMatchObject([{ pid: pids[0], foundBy: "marker" }]);
+		expect(pids.map(isAlive)).toEqual([false]);
+	},
+);
 
 test("a second host never touches the workers of a living one", async () => {
 	const dataDir = temporaryDirectory();

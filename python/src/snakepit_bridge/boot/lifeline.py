@@ -131,12 +131,21 @@ def peer_exits(connection: int) -> bool:
             pid, _, _ = PEER.unpack(peer.getsockopt(level, option, PEER.size))
         finally:
             peer.close()
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            text = file.read()
-        fields = text[text.rfind(b")") + 2 :].split()
-        return fields[0] in (b"Z", b"X") or bool(int(fields[6]) & EXITING)
+        # The first one may have ended alone: a process lives as long as a thread does.
+        threads = os.listdir(f"/proc/{pid}/task")
+        return all(_exits(f"/proc/{pid}/task/{thread}") for thread in threads)
     except (OSError, ValueError, IndexError):
         return False
+
+
+def _exits(thread: str) -> bool:
+    try:
+        with open(f"{thread}/stat", "rb") as file:
+            text = file.read()
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    fields = text[text.rfind(b")") + 2 :].split()
+    return fields[0] in (b"Z", b"X") or bool(int(fields[6]) & EXITING)
 
 
 def _poller(connections: list[int]) -> select.poll:
