@@ -1,6 +1,6 @@
 /** What a watchdog knows of its host. */
 export interface HostEvidence {
-	/** The kernel closes the host's end at its death; a program can close it by mistake. */
+	/** The kernel closes the host's end at its death; a program can close it by mistake, or share it with a copy of itself. */
 	readonly pipe: "open" | "closed";
 	/** Whether a run of the host still needs protection. */
 	readonly runs: "some" | "none";
@@ -29,10 +29,11 @@ export type HostVerdict =
 /**
  * Decides what a watchdog does next.
  *
- * Neither the closed pipe nor the process table alone proves a death; both together do.
+ * The closed pipe alone proves no death. One that is gone is dead, also while the pipe is open: a copy of the host that
+ * native code has forked holds the other end of it.
  */
 export function judgeHost({ pipe, runs, host }: HostEvidence): HostVerdict {
-	if (pipe === "open") return "wait";
+	if (pipe === "open" && host !== "gone") return "wait";
 	if (runs === "none") return "leave";
 	return host === "gone" || host === "exiting" ? "kill" : "look_again";
 }

@@ -13,7 +13,8 @@ export interface WatchdogOptions {
 	/** Time from SIGTERM to SIGKILL after the host's death; 0 kills at once. @default 0 ms */
 	readonly graceMs?: number | undefined;
 	/**
-	 * How often to check the host if its pipe was closed by mistake: without the pipe, no event reports its end.
+	 * How often to check the host if its pipe was closed by mistake, or is held by a copy of the host that native code has
+	 * forked: then no event reports its end.
 	 * @default 1 000 ms
 	 */
 	readonly checkIntervalMs?: number | undefined;

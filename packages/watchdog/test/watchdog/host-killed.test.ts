@@ -1,5 +1,6 @@
 import { existsSync, rmSync } from "node:fs";
 import { expect, test } from "vitest";
+import { copyingLibrary } from "../../../../scripts/copied-host.ts";
 import { rows } from "../../../../scripts/test-effort.ts";
 import {
 	allGone,
@@ -32,6 +33,32 @@ test("workers that know nothing of Snakepit die with their host, whatever they d
 	host.kill();
 	await allGone(host.pids);
 	await allGone([pid]);
+});
+
+test("a copy of the host that holds its pipe does not hold up the end of its workers, nor that of the watchdog", async ({
+	skip,
+}) => {
+	const dataDir = temporaryDirectory();
+	const copying = copyingLibrary(dataDir);
+	if (copying === undefined) return skip("there is no compiler");
+	const host = await hostUp({
+		dataDirs: [dataDir],
+		commands: [shell(SLEEPS, "trap '' TERM")],
+		copying,
+	});
+	const { pid } = await host.event("protection.started");
+	host.order("copy");
+	await host.until("copied");
+	const [copy = 0] = host.lines.flatMap((line) =>
+		line.kind === "copied" ? [line.pid] : [],
+	);
+	host.kill();
+	await allGone([...host.pids, pid]);
+	expect(isAlive(copy)).toBe(true);
+	const next = await hostUp({ dataDirs: [dataDir], commands: [shell(SLEEPS)] });
+	expect(await next.event("protection.run_settled")).toMatchObject({
+		killed: host.pids.length + 1,
+	});
 });
 
 test("children that left the group go too: by their marker, or because their parent was known", async () => {

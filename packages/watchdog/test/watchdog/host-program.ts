@@ -8,6 +8,7 @@ import { createInterface } from "node:readline";
 import { createPool, type Pool, type SnakepitEvent } from "@snakepit/core";
 import type { Adapter } from "@snakepit/core/adapter";
 import type { Protection } from "@snakepit/core/protection";
+import { copyThisProcess } from "../../../../scripts/copied-host.ts";
 import { watchdog } from "../../src/index.ts";
 import type { HostLine, HostOrder } from "./hosts.ts";
 
@@ -95,6 +96,8 @@ if (order.closesThePipe)
 for await (const line of createInterface({ input: process.stdin })) {
 	if (line === "exit") process.exit(7);
 	if (line === "open") await openAll();
+	if (line === "copy" && order.copying !== undefined)
+		report({ kind: "copied", pid: copyThisProcess(order.copying) });
 	if (line === "close") {
 		await Promise.all(
 			pools.splice(0).map((pool) => pool.close({ drainMs: 0 })),

@@ -24,6 +24,8 @@ export interface HostOrder {
 	readonly options?: WatchdogOptions;
 	/** Whether it kills itself in the turn in which its first worker is recorded. */
 	readonly diesAtRecord?: boolean;
+	/** The library with which it copies itself when it is ordered to. */
+	readonly copying?: string;
 	/** Whether it closes every socket that it holds once it is up, as a careless program may. */
 	readonly closesThePipe?: boolean;
 }
@@ -41,6 +43,7 @@ export type HostLine =
 			readonly pids: readonly number[];
 	  }
 	| { readonly kind: "ready" }
+	| { readonly kind: "copied"; readonly pid: number }
 	| { readonly kind: "closed" };
 
 export const machine: SystemProcessHost = new SystemProcessHost();
@@ -95,6 +98,7 @@ export class Host {
 			const line = JSON.parse(text) as HostLine;
 			this.lines.push(line);
 			if (line.kind === "up") this.watch(line.pids);
+			if (line.kind === "copied") this.watch([line.pid]);
 			if (line.kind === "event" && line.event.type === "protection.started")
 				this.watch([line.event.pid]);
 			for (const arrived of this.#arrived) arrived();
@@ -143,7 +147,7 @@ export class Host {
 		return this.lines.flatMap((line) => (line.kind === "up" ? line.pids : []));
 	}
 
-	order(what: "exit" | "open" | "close" | "idle"): void {
+	order(what: "exit" | "open" | "close" | "copy" | "idle"): void {
 		this.child.stdin?.write(`${what}\n`);
 	}
 

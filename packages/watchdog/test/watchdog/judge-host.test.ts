@@ -14,11 +14,11 @@ const table: readonly (readonly [
 ])[] = [
 	["open", "some", "alive", "wait"],
 	["open", "some", "exiting", "wait"],
-	["open", "some", "gone", "wait"],
+	["open", "some", "gone", "kill"],
 	["open", "some", "unknown", "wait"],
 	["open", "none", "alive", "wait"],
 	["open", "none", "exiting", "wait"],
-	["open", "none", "gone", "wait"],
+	["open", "none", "gone", "leave"],
 	["open", "none", "unknown", "wait"],
 	["closed", "some", "alive", "look_again"],
 	["closed", "some", "exiting", "kill"],
