@@ -12,6 +12,9 @@ export const MARKER_VARIABLE = "SNAKEPIT_RUN";
 /** The environment variable beside the marker that names the incarnation a process descends from. */
 export const INCARNATION_VARIABLE = "SNAKEPIT_WORKER";
 
+/** The environment variable of a guard: the marker of the run that it guards. No worker inherits it. */
+export const GUARD_VARIABLE = "SNAKEPIT_GUARD";
+
 /** What the marker contains: which run, of which host process, in which data directory. */
 export interface Marker {
 	readonly runId: RunId;

@@ -56,7 +56,7 @@ export type RunEvent =
 			readonly program: string | undefined;
 			readonly pid: number;
 			readonly how: "ended_on_term" | "killed";
-			readonly foundBy: "ledger" | "marker" | "group";
+			readonly foundBy: "ledger" | "marker" | "group" | "descent";
 	  }
 	| {
 			/** A process was left alone; `reason` says why. */

@@ -1,14 +1,17 @@
 import type { RunId } from "../run-id.ts";
 
 /** How an orphan was found. */
-export type FoundBy = "ledger" | "marker" | "group";
+export type FoundBy = "ledger" | "marker" | "group" | "descent";
 
 /** A process whose host is dead, before it is ended. */
 export interface FoundOrphan {
 	/** The dead run that it belongs to. */
 	readonly ofRun: RunId;
 	readonly pid: number;
-	/** `ledger`: a recorded worker; `group`: in such a worker's process group; `marker`: by its environment alone. */
+	/**
+	 * `ledger`: a recorded worker; `group`: in such a worker's process group; `marker`: by its environment alone; `descent`:
+	 * below a guard of the run that cannot act itself, or such a guard.
+	 */
 	readonly foundBy: FoundBy;
 	/** Which worker it is or descends from; `undefined` when that is not known. */
 	readonly incarnation: string | undefined;

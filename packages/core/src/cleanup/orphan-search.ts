@@ -53,7 +53,7 @@ export interface SearchResult {
  */
 export function findOrphans(
 	run: DeadRun,
-	census: Census,
+	census: Seen,
 	known: readonly Orphan[],
 	holdsNumber: CensusHost["holdsNumber"],
 ): SearchResult {
@@ -110,10 +110,13 @@ export function findOrphans(
 	return { orphans: [...orphans.values()], spared };
 }
 
+/** The guards of a run are ended after everything else: see `endOrphans`. */
+type Seen = Omit<Census, "guards">;
+
 /** Whether the group with a worker's number is that worker's. */
 function isLedBy(
 	leader: ProcessIdentity,
-	{ processes }: Census,
+	{ processes }: Seen,
 	proven: readonly ProcessIdentity[],
 	holdsNumber: CensusHost["holdsNumber"],
 ): boolean {

@@ -53,8 +53,9 @@ export async function reap(parts: ReaperParts): Promise<CleanupReport> {
 	const { claims: recorded, sparedRuns, known } = claimAll(parts);
 	for (const { runId, reason } of sparedRuns)
 		send({ type: "run.spared", ofRun: runId, reason });
+	const { marked, guards } = parts.host.census();
 	const unrecorded = findUnrecordedRuns({
-		marked: parts.host.marked(),
+		marked: [...marked, ...guards],
 		directoryKey: parts.directory.key,
 		self: parts.host.self,
 		isKnown: (name) => !isWanted(name) || known.has(formatRunName(name)),

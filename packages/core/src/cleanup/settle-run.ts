@@ -74,10 +74,14 @@ export async function settleRun(parts: SettleRunParts): Promise<RunSettlement> {
 	if (outcome.kind !== "claimed") return outcome;
 	const { claim } = outcome;
 	const { dead, mayLive } = claim;
-	const found = await endOrphans({ host, killer }, mayLive ? [dead] : [], {
-		limits,
-		admits: async () => true,
-	});
+	const found = await endOrphans(
+		{ host, killer, clock },
+		mayLive ? [dead] : [],
+		{
+			limits,
+			admits: async () => true,
+		},
+	);
 	const { spared } = found;
 	const results = [...ended, ...found.results];
 	const settlement = settle(runId, dead.workers, results, spared, {

@@ -2,9 +2,15 @@ import { type ChildProcess, spawn } from "node:child_process";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { ProcessIdentity } from "../identity.ts";
-import { INCARNATION_VARIABLE, MARKER_VARIABLE } from "../marker.ts";
+import {
+	GUARD_VARIABLE,
+	INCARNATION_VARIABLE,
+	MARKER_VARIABLE,
+} from "../marker.ts";
+import type { CensusHost } from "../os/census.ts";
 import type { Answer } from "../os/fork/answer.ts";
 import { ForkLine } from "../os/fork/fork-line.ts";
+import { GuardTree } from "../os/guard-tree.ts";
 import { removePath } from "../os/remove-path.ts";
 import { afterRunning } from "../patience.ts";
 import type { ProtectionContext } from "../protection.ts";
@@ -14,6 +20,22 @@ import type { ProcessExit, ProcessSpec, StartedProcess } from "../world.ts";
 const READY_LIMIT_MS = 20_000;
 /** What is left at the end of a run is killed at once. A process stuck in the kernel is not waited for. */
 const END_LIMIT_MS = 5_000;
+/** Guards whose outermost one has ended end within milliseconds. */
+const OWN_END_MS = 1_000;
+/** SIGKILL takes effect at once: what is still there then cannot die. */
+const KILL_PATIENCE_MS = 5_000;
+const FIRST_PAUSE_MS = 2;
+const LONGEST_PAUSE_MS = 50;
+/** How often a chain is looked at: a guard that is stopped reports no end of a worker, and could not kill. */
+const LOOK_MS = 1_000;
+/** So many looks in a row at which something traces a guard: what only follows its system calls is not seen so often. */
+const HELD_LOOKS = 3;
+
+/** What a chain is made with. */
+export interface GuardContext extends ProtectionContext {
+	readonly host: CensusHost;
+}
+
 /** Of those that a worker can be given. */
 export const HIGHEST_DESCRIPTOR = 7;
 
@@ -23,15 +45,23 @@ export class GuardChain {
 	readonly pid: number;
 	/** Resolves with how the outer guard ended. From the first sign of its end, the chain gets no more requests. */
 	readonly ended: Promise<ProcessExit>;
-	readonly #context: ProtectionContext;
+	/** Resolves after that, to what is left of it and below it: nothing but what cannot be killed. */
+	readonly gone: Promise<readonly ProcessIdentity[]>;
+	/** Why it was ended although nobody asked for that; `undefined` where its exit says it. */
+	verdict: string | undefined;
+	readonly #context: GuardContext;
 	/** Of the outer guard; `undefined` if it cannot be read. */
 	readonly #identity: ProcessIdentity | undefined;
 	readonly #socketPath: string;
 	readonly #line: ForkLine;
 	readonly #ready = Promise.withResolvers<void>();
+	readonly #ended = Promise.withResolvers<ProcessExit>();
+	/** Once it is ready. */
+	#tree: GuardTree | undefined;
+	#heldLooks = 0;
 
 	private constructor(
-		context: ProtectionContext,
+		context: GuardContext,
 		child: ChildProcess,
 		socketPath: string,
 		lost: () => void,
@@ -43,16 +73,16 @@ export class GuardChain {
 		this.#identity = typeof seen === "string" ? undefined : seen;
 		this.#socketPath = socketPath;
 		const lifeline = child.stdio[4] as Duplex;
-		this.ended = new Promise((resolve) => {
-			child.once("exit", (code, signal) => {
-				this.#line.lose(new Error("the guard has ended"));
-				resolve(
-					signal === null
-						? { kind: "code", code: code ?? 0 }
-						: { kind: "signal", signal },
-				);
-			});
+		this.ended = this.#ended.promise;
+		child.once("exit", (code, signal) => {
+			this.#line.lose(new Error("the guard has ended"));
+			this.#ended.resolve(
+				signal === null
+					? { kind: "code", code: code ?? 0 }
+					: { kind: "signal", signal },
+			);
 		});
+		this.gone = this.ended.then(() => this.#clear(OWN_END_MS));
 		child.on("error", () => {}); // A signal that could not be sent; `exited` reports its end.
 		// No data comes here; an error means that the guard has ended.
 		lifeline.on("error", () => {});
@@ -86,7 +116,7 @@ export class GuardChain {
 	 * @throws Error with the reason; nothing is left then.
 	 */
 	static async start(
-		context: ProtectionContext,
+		context: GuardContext,
 		program: string,
 		socketPath: string,
 		incidents: string,
@@ -103,7 +133,7 @@ export class GuardChain {
 			{
 				detached: true,
 				cwd: "/",
-				env: unmarked(process.env),
+				env: environmentOf(context.marker),
 				// Inherits only the connection and the lifeline of the host.
 				stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"],
 			},
@@ -131,14 +161,20 @@ export class GuardChain {
 		return this.#line.fork(spec, record);
 	}
 
-	/** Ends it and everything below it; resolves when it has ended. */
-	async end(): Promise<ProcessExit> {
+	/** Ends it and everything below it; resolves to what is left, which cannot be killed. */
+	async end(): Promise<readonly ProcessIdentity[]> {
+		const { clock, host } = this.#context;
 		// A chain that is lost is ending by itself.
 		this.#line.end();
-		const limit = this.#context.clock.after(END_LIMIT_MS, () => this.kill());
-		const letGo = this.#context.host.keepAlive();
+		const isHeld = this.#tree?.wake() === "held";
+		const late = Promise.withResolvers<"late">();
+		const limit = clock.after(isHeld ? 0 : END_LIMIT_MS, () =>
+			late.resolve("late"),
+		);
+		const letGo = host.keepAlive();
 		try {
-			return await this.ended;
+			const left = await Promise.race([this.gone, late.promise]);
+			return left === "late" ? await this.#endByHand() : left;
 		} finally {
 			letGo();
 			limit.cancel();
@@ -146,11 +182,71 @@ export class GuardChain {
 		}
 	}
 
-	/** Kills the outer guard, whereupon the inner one kills everything and ends. */
+	/** Kills the outer guard, whereupon the inner one kills everything and ends, or is ended with it. */
 	kill(): void {
+		this.#tree?.wake();
 		// Node reaps several children before it reports the first: the pid may belong to another process by now.
 		if (this.#identity !== undefined)
 			this.#context.host.signal(this.#identity, "SIGKILL");
+	}
+
+	/**
+	 * For the exit of this program, which the guards notice: those that are stopped continue. What is below guards that
+	 * something traces is killed here.
+	 *
+	 * @param pause stops this thread.
+	 */
+	killNow(pause: (ms: number) => void): void {
+		const tree = this.#tree;
+		if (tree === undefined || tree.wake() === "free") return;
+		const { clock } = this.#context;
+		const until = clock.now() + KILL_PATIENCE_MS;
+		while (tree.kill().length > 0 && clock.now() < until) pause(1);
+	}
+
+	/** What holds it may also keep its end from being reported. */
+	async #endByHand(): Promise<readonly ProcessIdentity[]> {
+		const left = await this.#clear(0);
+		if (left.length === 0)
+			this.#ended.resolve({ kind: "signal", signal: "SIGKILL" });
+		return left;
+	}
+
+	/**
+	 * Ends what is left of it, the guards after everything below them.
+	 *
+	 * @param patienceMs how long they have to do it themselves.
+	 */
+	async #clear(patienceMs: number): Promise<readonly ProcessIdentity[]> {
+		const tree = this.#tree;
+		if (tree === undefined) return [];
+		const { clock } = this.#context;
+		const begunMs = clock.now();
+		for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs *= 2) {
+			const elapsedMs = clock.now() - begunMs;
+			tree.wake();
+			const left = elapsedMs < patienceMs ? tree.guards() : tree.kill();
+			if (left.length === 0) return [];
+			if (elapsedMs >= patienceMs + KILL_PATIENCE_MS) return left;
+			const ms = Math.min(pauseMs, LONGEST_PAUSE_MS);
+			await new Promise<void>((resolve) => clock.after(ms, resolve));
+		}
+	}
+
+	/** Continues guards that are stopped. A chain that something traces serves nobody: it is ended. */
+	#lookLater(): void {
+		this.#context.clock.after(LOOK_MS, () => {
+			if (this.isLost) return;
+			this.#heldLooks = this.#tree?.wake() === "held" ? this.#heldLooks + 1 : 0;
+			if (this.#heldLooks < HELD_LOOKS) {
+				this.#lookLater();
+				return;
+			}
+			this.verdict =
+				"another process traced it for seconds, so that it could not serve, and Snakepit ended it";
+			this.#line.lose(new Error("the guard is traced by another process"));
+			void this.#endByHand();
+		});
 	}
 
 	async #whenReady(): Promise<void> {
@@ -174,20 +270,24 @@ export class GuardChain {
 	}
 
 	#answered(answer: Answer): void {
-		if (answer.type === "ready") this.#ready.resolve();
-		else if (answer.type === "crashed")
+		if (answer.type === "ready") {
+			if (this.#identity !== undefined)
+				this.#tree = GuardTree.below(this.#context.host, this.#identity);
+			this.#lookLater();
+			this.#ready.resolve();
+		} else if (answer.type === "crashed")
 			this.#line.lose(new Error(`the guard failed: ${answer.reason}`));
 	}
 }
 
-/** Leaves out the markers of any run: a search for descendants of workers must not find a guard. */
-function unmarked(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+/** Leaves out the markers of any run: a search for descendants of workers must not find a guard, but one for guards must. */
+function environmentOf(marker: string): NodeJS.ProcessEnv {
 	const {
 		[MARKER_VARIABLE]: _marker,
 		[INCARNATION_VARIABLE]: _incarnation,
 		...rest
-	} = env;
-	return rest;
+	} = process.env;
+	return { ...rest, [GUARD_VARIABLE]: marker };
 }
 
 function refusal(child: ChildProcess): Promise<Error> {

@@ -4,9 +4,12 @@ import type { ProcessIdentity } from "../identity.ts";
 import { canBeGiven } from "../os/fork/descriptors.ts";
 import { inheritedRights } from "../os/inherited-rights.ts";
 import { spawnFailed } from "../os/spawn-failure.ts";
-import type { ProtectionContext } from "../protection.ts";
 import type { ProcessSource, ProcessSpec, StartedProcess } from "../world.ts";
-import { GuardChain, HIGHEST_DESCRIPTOR } from "./guard-chain.ts";
+import {
+	GuardChain,
+	type GuardContext,
+	HIGHEST_DESCRIPTOR,
+} from "./guard-chain.ts";
 import {
 	afterLoss,
 	type GuardHealth,
@@ -22,7 +25,7 @@ import { GuardUnavailable } from "./guard-program.ts";
  */
 export class GuardSource implements ProcessSource {
 	readonly name = "guard";
-	readonly #context: ProtectionContext;
+	readonly #context: GuardContext;
 	readonly #program: string;
 	readonly #mode: "auto" | "required";
 	#begun = 0;
@@ -34,7 +37,7 @@ export class GuardSource implements ProcessSource {
 	#released = false;
 
 	constructor(
-		context: ProtectionContext,
+		context: GuardContext,
 		program: string,
 		mode: "auto" | "required",
 	) {
@@ -144,12 +147,18 @@ export class GuardSource implements ProcessSource {
 		return begun;
 	}
 
-	/** Ends every chain with everything below it; resolves when nothing is left of them. */
-	async release(): Promise<void> {
+	/** Ends every chain with everything below it; resolves to what is left of them, which cannot be killed. */
+	async release(): Promise<readonly ProcessIdentity[]> {
 		this.#released = true;
 		// One that was not to be had leaves nothing.
 		await Promise.allSettled(this.#serving.values());
-		await Promise.all([...this.#living].map((chain) => chain.end()));
+		const ends = [...this.#living].map((chain) => chain.end());
+		return (await Promise.all(ends)).flat();
+	}
+
+	/** For the exit of this program; see {@link GuardChain.killNow}. */
+	killNow(pause: (ms: number) => void): void {
+		for (const chain of this.#living) chain.killNow(pause);
 	}
 
 	async #begin(forget: () => void): Promise<GuardChain> {
@@ -199,12 +208,12 @@ export class GuardSource implements ProcessSource {
 	#watch(chain: GuardChain): void {
 		const { clock, emit } = this.#context;
 		this.#living.add(chain);
+		void chain.gone.then(() => this.#living.delete(chain));
 		void chain.ended.then((exit) => {
-			this.#living.delete(chain);
 			const about = { protection: "guard", pid: chain.pid, exit } as const;
 			const end = this.#released
 				? ({ how: "released" } as const)
-				: ({ how: "lost", loss: describeLoss(exit) } as const);
+				: ({ how: "lost", loss: chain.verdict ?? describeLoss(exit) } as const);
 			const wallMs = clock.wall();
 			emit({ type: "protection.ended", wallMs, ...about, ...end });
 		});

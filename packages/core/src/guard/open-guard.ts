@@ -1,5 +1,5 @@
 import { StartError } from "../errors.ts";
-import type { ProtectionContext } from "../protection.ts";
+import type { GuardContext } from "./guard-chain.ts";
 import { GuardUnavailable, guardProgram, hasGuard } from "./guard-program.ts";
 import { GuardSource } from "./guard-source.ts";
 
@@ -12,7 +12,7 @@ import { GuardSource } from "./guard-source.ts";
  */
 export async function openGuard(
 	mode: "auto" | "required",
-	context: ProtectionContext,
+	context: GuardContext,
 ): Promise<GuardSource | undefined> {
 	if (mode === "auto" && !hasGuard(process.platform, process.arch))
 		return undefined;

@@ -5,6 +5,7 @@ import type {
 	ProcessHost,
 	SignalOutcome,
 } from "../world.ts";
+import type { Descendant } from "./descendants.ts";
 
 /** One look at everything that runs here. */
 export interface Census {
@@ -12,11 +13,17 @@ export interface Census {
 	readonly processes: readonly ProcessFacts[];
 	/** The living ones that carry a marker, this process excluded. */
 	readonly marked: readonly MarkedProcess[];
+	/** The living guards, with the marker of the run that each guards. */
+	readonly guards: readonly MarkedProcess[];
 }
 
 /** A host that can also end processes which are not its children. */
 export interface CensusHost extends ProcessHost {
 	census(): Census;
+	/** The living descendants of a process, parents before children; see {@link descendantsOf}. */
+	descendants(ancestor: ProcessIdentity): readonly Descendant[];
+	/** Whether a process was stopped by a signal, or by what traces it. */
+	halted(identity: ProcessIdentity): "no" | "stopped" | "traced";
 	/** The pids of this process's parent, its parent's parent, and so on. */
 	ancestors(): readonly number[];
 	/** Whether this very process, alive or not yet reaped, has a group's number now, as its pid or as a member. */

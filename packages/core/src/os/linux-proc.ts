@@ -184,6 +184,18 @@ export class LinuxProc implements ProcessTable {
 		}
 	}
 
+	halted(pid: number): "no" | "stopped" | "traced" {
+		try {
+			const text = this.#reserve.use(() =>
+				readFileSync(`/proc/${pid}/stat`, "latin1"),
+			);
+			const state = text.charAt(text.lastIndexOf(")") + 2);
+			return state === "T" ? "stopped" : state === "t" ? "traced" : "no";
+		} catch {
+			return "no"; // It has ended.
+		}
+	}
+
 	handles(pid: number, signal: number): "yes" | "no" | "unknown" {
 		try {
 			const text = this.#reserve.use(() =>

@@ -6,6 +6,7 @@ import {
 	type ProcessIdentity,
 } from "../identity.ts";
 import {
+	GUARD_VARIABLE,
 	INCARNATION_VARIABLE,
 	MARKER_VARIABLE,
 	parseMarker,
@@ -167,7 +168,7 @@ export class SystemProcessHost implements CensusHost {
 		const entries = this.#table.entries();
 		return {
 			processes: entries.map((entry) => this.#facts(entry)),
-			marked: entries.flatMap((entry) => this.#markedProcess(entry) ?? []),
+			...this.#markedAmong(entries),
 		};
 	}
 
@@ -189,6 +190,12 @@ export class SystemProcessHost implements CensusHost {
 		return isSameProcess(this.#identity(entry), identity)
 			? entry.condition
 			: "gone";
+	}
+
+	halted(identity: ProcessIdentity): "no" | "stopped" | "traced" {
+		const answer = this.#table.halted(identity.pid);
+		// Looked at afterwards: what was read is of this process, or of none.
+		return this.condition(identity) === "gone" ? "no" : answer;
 	}
 
 	/** See {@link descendantsOf}. */
@@ -237,23 +244,32 @@ export class SystemProcessHost implements CensusHost {
 		this.#echo.line(line);
 	}
 
-	#markedProcess(entry: TableEntry): MarkedProcess | undefined {
-		if (entry.pid === process.pid || entry.condition === "zombie")
-			return undefined;
-		const variables = this.#table.environment(entry.pid, [
-			MARKER_VARIABLE,
-			INCARNATION_VARIABLE,
-		]);
-		const text = variables.get(MARKER_VARIABLE);
-		const marker = text === undefined ? undefined : parseMarker(text);
-		if (marker === undefined) return undefined;
-		return {
-			identity: this.#identity(entry),
-			groupId: entry.groupId,
-			marker,
-			incarnation: variables.get(INCARNATION_VARIABLE),
-			name: entry.name,
-		};
+	#markedAmong(
+		entries: readonly TableEntry[],
+	): Pick<Census, "marked" | "guards"> {
+		const marked: MarkedProcess[] = [];
+		const guards: MarkedProcess[] = [];
+		for (const entry of entries) {
+			if (entry.pid === process.pid || entry.condition === "zombie") continue;
+			const variables = this.#table.environment(entry.pid, [
+				MARKER_VARIABLE,
+				INCARNATION_VARIABLE,
+				GUARD_VARIABLE,
+			]);
+			const guarded = variables.get(GUARD_VARIABLE);
+			const text = variables.get(MARKER_VARIABLE) ?? guarded;
+			const marker = text === undefined ? undefined : parseMarker(text);
+			if (marker === undefined) continue;
+			const list = text === guarded ? guards : marked;
+			list.push({
+				identity: this.#identity(entry),
+				groupId: entry.groupId,
+				marker,
+				incarnation: variables.get(INCARNATION_VARIABLE),
+				name: entry.name,
+			});
+		}
+		return { marked, guards };
 	}
 
 	#holder(entry: TableEntry): NumberHolder {

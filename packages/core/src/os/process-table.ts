@@ -21,6 +21,8 @@ export interface ProcessTable {
 		pid: number,
 		variables: readonly string[],
 	): ReadonlyMap<string, string>;
+	/** Whether a process was stopped by a signal, or by what traces it. */
+	halted(pid: number): "no" | "stopped" | "traced";
 	/** Whether a process has a handler of its own for the signal of this number. */
 	handles(pid: number, signal: number): "yes" | "no" | "unknown";
 }

@@ -65,6 +65,11 @@ export class PsProcessTable implements ProcessTable {
 	}
 
 	/** `ps` reports it on some systems, and not on macOS. */
+	/** No guard runs here, and nothing else is asked. */
+	halted(): "no" {
+		return "no";
+	}
+
 	handles(): "unknown" {
 		return "unknown";
 	}

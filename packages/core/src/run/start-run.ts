@@ -4,6 +4,7 @@ import { leftoversLine } from "../cleanup/leftovers-line.ts";
 import { ProcessKiller } from "../cleanup/process-killer.ts";
 import { reap } from "../cleanup/reaper.ts";
 import type { SnakepitEvent } from "../events.ts";
+import type { GuardContext } from "../guard/guard-chain.ts";
 import type { GuardSource } from "../guard/guard-source.ts";
 import { JobQueue } from "../job/job-queue.ts";
 import { formatMarker, markerOf } from "../marker.ts";
@@ -13,7 +14,6 @@ import { createRunDirectory } from "../os/private-directory.ts";
 import { pauseSync } from "../os/system-clock.ts";
 import { thisProgram } from "../os/this-program.ts";
 import { EventHub } from "../pool/event-hub.ts";
-import type { ProtectionContext } from "../protection.ts";
 import { boundHistory } from "../registry/history.ts";
 import { LedgerDirectory } from "../registry/ledger-directory.ts";
 import { openNewRun } from "../registry/new-run.ts";
@@ -92,7 +92,7 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 	});
 	const marker = formatMarker(markerOf(runId, host.self, directory.key));
 	const files = new OwnFiles({ sqlite, directory, name, file, lock });
-	const context: ProtectionContext = {
+	const context: GuardContext = {
 		...{ runId, host, clock, marker, emit },
 		dataDir: parts.dataDir,
 		get runDirectory() {
@@ -176,7 +176,10 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 		},
 		// It ends with its last share, and each share takes part itself.
 		close: async () => {},
-		killNow: () => recordExit({ registry, host, clock, pause: pauseSync }),
+		killNow: () => {
+			guard?.killNow(pauseSync);
+			recordExit({ registry, host, clock, pause: pauseSync });
+		},
 		signalled: (signal, forced, { kind, graceMs }) =>
 			emit({
 				type: "host.signal_received",

@@ -42,7 +42,9 @@ function scene(
 	const virtual = virtualWorld();
 	const { host, clock, registry, events } = virtual;
 	const census: CensusHost = Object.assign(host, {
-		census: () => ({ processes: [], marked: host.marked() }),
+		census: () => ({ processes: [], marked: host.marked(), guards: [] }),
+		descendants: () => [],
+		halted: () => "no" as const,
 		ancestors: () => [],
 		signalGroup: () => "refused" as const,
 		holdsNumber: () => false,

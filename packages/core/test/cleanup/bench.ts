@@ -52,6 +52,8 @@ export function seenAs(fields: Partial<CensusHost>): CensusHost {
 		"marked",
 		"census",
 		"ancestors",
+		"descendants",
+		"halted",
 		"signal",
 		"signalGroup",
 		"holdsNumber",

@@ -50,7 +50,7 @@ const dead: DeadRun = {
 
 /** Pids by how they were found, and those that were spared. */
 function found(
-	census: Census,
+	census: Omit<Census, "guards">,
 	known: readonly Orphan[] = [],
 	holdsNumber: CensusHost["holdsNumber"] = () => true,
 ): object {

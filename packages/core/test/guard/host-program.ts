@@ -12,6 +12,7 @@ const run = await openRun({
 });
 const { host, source } = run.infrastructure;
 host.keepAlive();
+process.once("SIGUSR2", () => process.exit());
 do {
 	const process_ = await source.start(
 		{

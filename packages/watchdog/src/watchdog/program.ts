@@ -39,7 +39,7 @@ pipe.on("error", () => {});
 const watched: {
 	/** Over: the host is dead, and nothing is watched any more. */
 	pipe: HostEvidence["pipe"] | "over";
-	owner?: ProcessIdentity;
+	owner?: ProcessIdentity | undefined;
 } = { pipe: "open" };
 pipe.once("close", () => {
 	// Otherwise its end was seen before.

@@ -58,6 +58,10 @@ class DyingTable implements Table {
 		};
 	}
 
+	halted(): "no" {
+		return "no";
+	}
+
 	children(pid: number): readonly number[] {
 		this.#read();
 		return [...this.#parents].flatMap(([child, parent]) =>
