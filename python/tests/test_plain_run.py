@@ -52,6 +52,26 @@ def test_a_call_begins_when_the_one_before_it_ends(bench: Bench) -> None:
     assert [head[:2] for head in heads[3:]] == [(4, 5412), (5, 5414), (6, 5414)]
 
 
+def test_a_call_that_made_an_awaitable_goes_on_alone_in_its_own_context(
+    bench: Bench,
+) -> None:
+    for number, name in enumerate(["see", "promise", "see"], 1):
+        bench.submit(number, name)
+    plain = bench.waiting[1]
+    first = bench.waiting.popleft()
+    assert bench.plain_run.run(first, bench.waiting) is plain
+    # The answer of the call before it does not wait for its end; the next one has not begun.
+    assert bench.sent() == [[1]]
+    assert [call.number for call in bench.waiting] == [3]
+    ((running, context, made),) = bench.going_on
+    assert running is plain
+    assert plain.state is CallState.RUNNING
+    assert context.get(SEEN) == 7
+    made.close()
+    assert bench.plain_run.run(bench.waiting.popleft(), bench.waiting) is None
+    assert bench.sent() == [[1], [3]]
+
+
 def test_a_call_that_may_have_run_a_loop_is_followed_up_before_the_next_begins(
     bench: Bench,
 ) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from snakepit_bridge.calls.call_state import CallState
+from snakepit_bridge.calls.plain_call import PlainCall
 from snakepit_bridge.calls.turns import Turns
 
 
@@ -45,6 +46,8 @@ class Bench:
         self.main = MainThread()
         self.begun: list[Any] = []
         self.when_begun: Callable[[Any], None] = lambda _: None
+        # Returns the call that goes on.
+        self.runs_plain: Callable[[Any], Any] = lambda _: None
         main: Any = self.main
         self.turns = Turns(main, self._start, self._run_plain)
 
@@ -52,9 +55,10 @@ class Bench:
         self.begun.append(call)
         self.when_begun(call)
 
-    def _run_plain(self, call: Any, waiting: deque[Any]) -> None:
+    def _run_plain(self, call: Any, waiting: deque[Any]) -> Any:
         assert waiting is self.turns.waiting
         self._start(call)
+        return self.runs_plain(call)
 
     def submit(self, is_async: bool = False) -> Any:
         call: Any = SimpleNamespace(
@@ -126,6 +130,22 @@ def test_calls_that_end_where_they_begin_need_one_look() -> None:
     assert bench.begun == calls
     assert bench.main.work == []
     assert bench.main.gathering.progress == 3
+
+
+def test_a_plain_call_that_goes_on_keeps_the_turn() -> None:
+    bench = Bench()
+    first, second = PlainCall(), bench.submit()
+    bench.turns.waiting.appendleft(first)
+    going_on = [first]
+    bench.runs_plain = lambda _: going_on.pop()
+    bench.main.run()
+    assert bench.begun == [first]
+    bench.turns.look()
+    bench.main.run()
+    assert bench.begun == [first]
+    bench.turns.over(first)
+    bench.main.run()
+    assert bench.begun == [first, second]
 
 
 def test_a_call_that_comes_while_another_one_runs_waits_for_its_end() -> None:

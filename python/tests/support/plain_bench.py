@@ -71,6 +71,8 @@ class Bench:
         self.now_ns = 5_000_000
         # The numbers of the calls that were still running at each `after_loop`.
         self.after_loops: list[list[int]] = []
+        # The calls that were given to the loop, with their contexts and awaitables.
+        self.going_on: list[Any] = []
         self.waiting: deque[Any] = deque()
         self.outbox = Outbox()
         self.page = CallPage(str(path / "page"))
@@ -81,7 +83,12 @@ class Bench:
         gathering: Any = SimpleNamespace(progress=0, hold=self.hold)
         self.gathering = gathering
         self.plain_run = PlainRun(
-            context, table, gathering, self.after_loop, lambda: self.now_ns
+            context,
+            table,
+            gathering,
+            self.after_loop,
+            lambda *going_on: self.going_on.append(going_on),
+            lambda: self.now_ns,
         )
         box = Toolbox()
         module: Any = SimpleNamespace(**self.functions(), __name__="tools")
@@ -117,9 +124,17 @@ class Bench:
             self.meanwhile()
             return (1, 2)
 
-        for each in (takes, see, fail, other):
+        async def later() -> None: ...
+
+        @tool
+        def promise() -> Any:
+            SEEN.set(7)
+            return later()
+
+        tools = {f.__name__: f for f in (takes, see, fail, other, promise)}
+        for each in tools.values():
             each.__module__ = "tools"
-        return {"takes": takes, "see": see, "fail": fail, "other": other}
+        return tools
 
     def after_loop(self) -> None:
         self.after_loops.append(list(self.table.running))

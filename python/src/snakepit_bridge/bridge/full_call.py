@@ -75,7 +75,8 @@ def running_call(
         raise not_found(frame.tool, tools)
     streams = frame.HasField("stream_credit")
     has_input = frame.has_input
-    if streams != tool.streams or (has_input and tool.input is None):
+    is_other = streams != tool.streams and not tool.is_open
+    if is_other or (has_input and tool.input is None):
         from snakepit_bridge.bridge.refused_calls import wrong_shape
 
         raise wrong_shape(tool, streams)

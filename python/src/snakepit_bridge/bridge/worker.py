@@ -196,7 +196,7 @@ def _needs_loop(launch: Launch, toolbox: Toolbox) -> bool:
     return (
         "asyncio" in sys.modules
         or launch.handles is not None
-        or any(tool.is_async for tool in toolbox.tools.values())
+        or any(tool.is_async or tool.may_await for tool in toolbox.tools.values())
     )
 
 

@@ -223,7 +223,9 @@ class CoroutineRun(Coroutine[Any, Any, None]):
             self._gives_frame = False
             frame = value
         else:
-            frame = context.run(call.answer_with, value, begun_us * 1000)
+            # A coroutine's own value is not awaited again.
+            answer: Any = context.run(call.answer_with, value, begun_us * 1000)
+            frame = answer
         return frame
 
     def _deliver(

@@ -40,11 +40,13 @@ def run_locally(
     positional, keywords = bind(tool.signature, decode(encode(given)))
     CURRENT.set(GivenCall(call))
     made = invoke(tool.function, *positional, **keywords)
-    if tool.kind is ToolKind.FUNCTION:
-        yield _crossed(made)
-    elif tool.kind is ToolKind.COROUTINE:
+    kind = _kind_of(tool, made)
+    if kind is ToolKind.COROUTINE:
+        call._is_async = True
         yield _crossed(complete(drive(made)))
-    elif tool.kind is ToolKind.GENERATOR:
+    elif kind is ToolKind.FUNCTION:
+        yield _crossed(made)
+    elif kind is ToolKind.GENERATOR:
         steps = iter(made)
         try:
             while True:
@@ -68,6 +70,18 @@ def run_locally(
                 return _crossed(value.value)
             yield _crossed(value)
     return None
+
+
+def _kind_of(tool: Tool, made: Any) -> ToolKind:
+    """Returns how a call goes on that has made this."""
+    if tool.kind is ToolKind.FUNCTION:
+        if tool.awaits and hasattr(made, "__await__"):
+            return ToolKind.COROUTINE
+        if tool.is_open and hasattr(made, "__anext__"):
+            return ToolKind.ASYNC_GENERATOR
+        if tool.is_open and hasattr(made, "__next__"):
+            return ToolKind.GENERATOR
+    return tool.kind
 
 
 def _crossed(value: object) -> Any:

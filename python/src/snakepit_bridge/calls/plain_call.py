@@ -15,7 +15,7 @@ from snakepit_bridge.calls.cancel_signal import send_cancel_signal
 from snakepit_bridge.calls.cancellation import Cancellation
 from snakepit_bridge.calls.context import CURRENT, Call, caller_headers
 from snakepit_bridge.calls.run_tool import failure_frame
-from snakepit_bridge.calls.running_call import RunningCall
+from snakepit_bridge.calls.running_call import GoesOn, RunningCall
 from snakepit_bridge.calls.sessions import NO_HANDLES, NoHandles
 from snakepit_bridge.calls.trampoline import invoke
 from snakepit_bridge.failures.failure import cancelled
@@ -120,11 +120,13 @@ class PlainCall(RunningCall):
         """Whether nothing was created for it that would have to be ended."""
         return self._span is None
 
-    def answer(self, begun_ns: int) -> TerminalFrame:
+    def answer(self, begun_ns: int) -> TerminalFrame | GoesOn:
         """Runs the call, even if it is unusual; in its own context."""
         try:
             positional, keywords = self._enter_plain(begun_ns)
             return self.result(invoke(self.tool.function, *positional, **keywords))
+        except GoesOn as goes_on:
+            return goes_on
         except BaseException as error:  # noqa: BLE001 - sys.exit() ends the call only
             return failure_frame(self, error)
 
@@ -141,13 +143,15 @@ class PlainCall(RunningCall):
             self.cancellation.raise_if_requested()
         return arguments
 
-    def answer_with(self, value: object, begun_ns: int) -> TerminalFrame:
+    def answer_with(self, value: object, begun_ns: int) -> TerminalFrame | GoesOn:
         """Returns the frame with a result that is not short; in the call's context,
         because it may run the tools' encoders.
         """
         self._begun_ns = begun_ns
         try:
             return self.result(value)
+        except GoesOn as goes_on:
+            return goes_on
         except BaseException as error:  # noqa: BLE001 - see above
             return self.failed(error)
 

@@ -16,7 +16,7 @@ from snakepit_bridge.calls.call_state import CallState
 from snakepit_bridge.calls.compact_result import pack_result
 from snakepit_bridge.calls.context import NOT_SAMPLED
 from snakepit_bridge.calls.plain_call import PlainCall
-from snakepit_bridge.calls.running_call import FRAME_ROOM, RunningCall
+from snakepit_bridge.calls.running_call import FRAME_ROOM, GoesOn, RunningCall
 from snakepit_bridge.calls.trampoline import invoke_by_name_for, invoke_for
 from snakepit_bridge.failures.failure import taken_back
 from snakepit_bridge.threads.gathering import MOST_HELD_NS, Gathering
@@ -65,24 +65,28 @@ class PlainRun:
         table: PlainTable,
         gathering: Gathering,
         after_loop: Callable[[], None],
+        go_on: Callable[[RunningCall, Context, Any], None],
         now_ns: Callable[[], int] = perf_counter_ns,
     ) -> None:
         """Calls see the variables of `context`.
 
-        `after_loop` is called after a call that may have run an event loop.
+        `after_loop` is called after a call that may have run an event loop, and `go_on`
+        has one awaited that has made an awaitable.
         """
         self._context = context
         self._table = table
         self._most_bytes = table.max_message_bytes - FRAME_ROOM
         self._gathering = gathering
         self._after_loop = after_loop
+        self._go_on = go_on
         self._now_ns = now_ns
         outbox = table.outbox
         # Everything that each call needs, in one tuple.
         self._parts = (table.running, table.page, outbox.add, outbox.send_added)
 
-    def run(self, plain: PlainCall, waiting: deque[RunningCall]) -> None:
-        """Runs a call that was taken from those that wait, and the plain ones behind it.
+    def run(self, plain: PlainCall, waiting: deque[RunningCall]) -> PlainCall | None:
+        """Runs a call that was taken from those that wait, and the plain ones behind it,
+        up to one that goes on in the event loop, which it returns.
 
         An answer waits for the next ones only in memory that the host can read,
         whatever the next call does, and nothing else that is sent overtakes it.
@@ -135,6 +139,9 @@ class PlainRun:
                         self._after_loop()
                     if image is not None:
                         frame = pack_result(number, begun_us, now_us - begun_us, image)
+                    elif type(frame) is GoesOn:
+                        self._go_on(plain, context, frame.made)
+                        return plain
                     elif type(frame) is not bytes or not plain.ends_with_answer:
                         plain.settle(frame)
                         frame = None
@@ -180,3 +187,4 @@ class PlainRun:
             raise
         finally:
             send_added()
+        return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
 from snakepit_bridge.bridge_log import logger
-from snakepit_bridge.calls.running_call import RunningCall
+from snakepit_bridge.calls.running_call import GoesOn, RunningCall
 from snakepit_bridge.calls.trampoline import drive, invoke
 from snakepit_bridge.failures.failure import cancelled, failure_of
 
@@ -21,6 +21,7 @@ __all__ = [
     "ResultNotLast",
     "expect_end",
     "failure_frame",
+    "go_on",
     "run_async_generator",
     "run_coroutine",
     "run_function",
@@ -29,7 +30,7 @@ __all__ = [
 _CLOSE_FAILED = "the generator of %s failed while it was closed"
 
 
-def run_function(running: RunningCall) -> TerminalFrame:
+def run_function(running: RunningCall) -> TerminalFrame | GoesOn:
     """Runs a tool that returns, and returns the call's terminal frame."""
     try:
         positional, keywords = running.enter()
@@ -37,6 +38,8 @@ def run_function(running: RunningCall) -> TerminalFrame:
         value = invoke(running.tool.function, *positional, **keywords)
         running.shield()
         return running.result(value)
+    except GoesOn as goes_on:
+        return goes_on
     except BaseException as error:  # noqa: BLE001 - sys.exit() ends the call only
         running.shield()
         return failure_frame(running, error)
@@ -59,10 +62,12 @@ class GeneratorRun:
         self._running = running
         self._credit = credit
         self._generator: Iterator[Any] | None = None
+        # What the tool has made instead of a stream.
+        self._made: Any = None
 
     def advance(
         self, pause: Callable[[Callable[[], bool]], bool]
-    ) -> TerminalFrame | None:
+    ) -> TerminalFrame | GoesOn | None:
         """Advances as far as the credit goes.
 
         Args:
@@ -76,7 +81,11 @@ class GeneratorRun:
         wanted = running.cancellation.or_requested(self._credit.available)
         try:
             if self._generator is None:
-                self._generator = self._start()
+                made = self._start()
+                if made is None:
+                    running.shield()
+                    return running.end(self._made)
+                self._generator = made
             while True:
                 if not wanted() and not pause(wanted):
                     return None
@@ -89,15 +98,25 @@ class GeneratorRun:
                 running.send_chunk(value)
             running.shield()
             return running.end(returned)
+        except GoesOn as goes_on:
+            running.shield()
+            return goes_on
         except BaseException as error:  # noqa: BLE001 - sys.exit() ends the call only
             running.shield()
             frame = failure_frame(running, error)
             self._close()
             return frame
 
-    def _start(self) -> Iterator[Any]:
+    def _start(self) -> Iterator[Any] | None:
+        """Calls the tool; returns None if it has made a result, and no stream."""
+        tool = self._running.tool
         positional, keywords = self._running.enter()
-        made = invoke(self._running.tool.function, *positional, **keywords)
+        made = invoke(tool.function, *positional, **keywords)
+        if tool.is_open and not hasattr(made, "__next__"):
+            if hasattr(made, "__anext__") or hasattr(made, "__await__"):
+                raise GoesOn(made)
+            self._made = made
+            return None
         iterator: Iterator[Any] = iter(made)
         return iterator
 
@@ -121,15 +140,36 @@ async def run_coroutine(running: RunningCall) -> TerminalFrame:
         return failure_frame(running, error)
 
 
-async def run_async_generator(running: RunningCall, credit: Credit) -> TerminalFrame:
-    """Runs a tool that yields, and returns the call's terminal frame."""
+async def go_on(running: RunningCall, made: Any) -> TerminalFrame:
+    """Awaits what a tool has made, and returns the call's terminal frame."""
+    credit = running.credit
+    try:
+        if hasattr(made, "__await__"):
+            made = await drive(made)
+        if credit is None:
+            return running.result(made)
+        if not hasattr(made, "__anext__"):
+            return running.end(made)
+    except BaseException as error:  # noqa: BLE001 - sys.exit() ends the call only
+        return failure_frame(running, error)
+    return await run_async_generator(running, credit, made)
+
+
+async def run_async_generator(
+    running: RunningCall, credit: Credit, made: Any = None
+) -> TerminalFrame:
+    """Runs a tool that yields, and returns the call's terminal frame.
+
+    `made` is what it has made, if it was called already.
+    """
     # Few tools are such generators, and each import makes every start slower.
     from snakepit_bridge.tools.stream_result import Result
 
     generator: AsyncIterator[Any] | None = None
     try:
-        positional, keywords = running.enter()
-        made = invoke(running.tool.function, *positional, **keywords)
+        if made is None:
+            positional, keywords = running.enter()
+            made = invoke(running.tool.function, *positional, **keywords)
         generator = aiter(made)
         while True:
             await credit.wakeup.wait_async(credit.available)

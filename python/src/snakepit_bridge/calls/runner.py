@@ -17,18 +17,20 @@ from snakepit_bridge.calls.plain_run import PlainRun
 from snakepit_bridge.calls.run_tool import (
     GeneratorRun,
     failure_frame,
+    go_on,
     run_async_generator,
     run_coroutine,
     run_function,
 )
-from snakepit_bridge.calls.running_call import RunningCall
+from snakepit_bridge.calls.running_call import GoesOn, RunningCall, nothing
 from snakepit_bridge.calls.turns import Turns, TurnTable
 from snakepit_bridge.threads.main_thread import MainThread
 from snakepit_bridge.tools.tool import Tool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Protocol
+    import asyncio
+    from typing import Any, Protocol
 
     from snakepit_bridge.calls.batches import Batches
     from snakepit_bridge.calls.call_sink import TerminalFrame
@@ -86,6 +88,7 @@ class Runner:
                 table,  # type: ignore[arg-type]
                 main.gathering,
                 main.keep_loop_current,
+                self._go_on,
             )
             turns = Turns(main, self._start, plain.run, self._start_coroutines)
             table.on_over = turns.over
@@ -142,7 +145,8 @@ class Runner:
         elif running.tool.is_async:
             self._main.submit_to_loop(functools.partial(self._start_task, running))
         elif self._threads is not None:
-            self._threads.submit(functools.partial(run_in_thread, running))
+            work = functools.partial(run_in_thread, running, self._go_on)
+            self._threads.submit(work)
         elif self.turns is not None:
             self._run_in_main(running)
         else:
@@ -158,7 +162,7 @@ class Runner:
         if running.credit is None:
             frame = running.context.run(run_function, running)
             self._main.keep_loop_current()
-            running.settle(frame)
+            self._take(running, frame)
             return
         run = GeneratorRun(running, running.credit)
         self._advance(running, run)
@@ -178,7 +182,40 @@ class Runner:
         frame = running.context.run(run.advance, pause)
         self._main.keep_loop_current()
         if frame is not None:
+            self._take(running, frame)
+
+    def _take(self, running: RunningCall, frame: TerminalFrame | GoesOn) -> None:
+        if isinstance(frame, GoesOn):
+            self._go_on(running, running.context, frame.made)
+        else:
             running.settle(frame)
+
+    # ------------------------------------------------- what a function has made
+
+    def _go_on(self, running: RunningCall, context: Context, made: Any) -> None:
+        """Has a call end in the event loop; in the thread that has run its function."""
+        # From here on, it may not block the loop, and is interrupted by its task.
+        running.call._is_async = True
+        running.cancellation.by_signal = False
+        running.interrupt = running.shield = nothing
+        if self._threads is None:
+            self._await(running, context, made)
+        else:
+            self._main.submit(functools.partial(self._await, running, context, made))
+
+    def _await(self, running: RunningCall, context: Context, made: Any) -> None:
+        def over(ended: asyncio.Task[None]) -> None:
+            if running.state is CallState.ENDED:
+                return
+            # Tools can cancel every task, also before its first step.
+            try:
+                ended.result()
+            except BaseException as error:  # noqa: BLE001 - it is the call's
+                running.settle(failure_frame(running, error))
+
+        task = context.run(self._main.loop.create_task, _rest_of(running, made))
+        running.interrupt = task_interrupt(self._main, running.cancellation, task)
+        task.add_done_callback(over)
 
     # ------------------------------------------------------------- asynchronous
 
@@ -211,11 +248,20 @@ class Runner:
             running.settle(await run_async_generator(running, running.credit))
 
 
+async def _rest_of(running: RunningCall, made: Any) -> None:
+    running.settle(await go_on(running, made))
+
+
 # ------------------------------------------------------------ synchronous, threads
 
 
-def run_in_thread(running: RunningCall) -> None:
-    """Runs the whole call of a synchronous tool in this thread."""
+def run_in_thread(
+    running: RunningCall,
+    go_on: Callable[[RunningCall, Context, Any], None] | None = None,
+) -> None:
+    """Runs the whole call of a synchronous tool in this thread; `go_on` ends one that has
+    made an awaitable.
+    """
     from snakepit_bridge.calls.tool_threads import InterruptibleThread
 
     thread = InterruptibleThread(running.cancellation)
@@ -224,20 +270,24 @@ def run_in_thread(running: RunningCall) -> None:
     if not running.begin():
         thread.disarm()
         return
-    frame: TerminalFrame | None = None
+    frame: TerminalFrame | GoesOn | None = None
+    context = running.context
     try:
         try:
-            frame = running.context.run(_run_blocking, running)
+            frame = context.run(_run_blocking, running)
         except CallCancelled:
             # Raised in the bridge's own code, after the tool.
             thread.disarm()
         thread.disarm()
     except CallCancelled:
         thread.disarm()
-    running.settle(frame or failure_frame(running, CallCancelled()))
+    if not isinstance(frame, GoesOn):
+        running.settle(frame or failure_frame(running, CallCancelled()))
+    elif go_on is not None:
+        go_on(running, context, frame.made)
 
 
-def _run_blocking(running: RunningCall) -> TerminalFrame | None:
+def _run_blocking(running: RunningCall) -> TerminalFrame | GoesOn | None:
     credit = running.credit
     if credit is None:
         return run_function(running)

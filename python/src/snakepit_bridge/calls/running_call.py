@@ -30,6 +30,8 @@ from snakepit_bridge.values.short import pack_short
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from snakepit_bridge.calls.call_memory import CallMemory
     from snakepit_bridge.calls.call_sink import CallSink, TerminalFrame
     from snakepit_bridge.calls.cancel_reason import CancelReason
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     from snakepit_bridge.calls.stream_file import StreamFile
     from snakepit_bridge.telemetry.tracing import ToolSpan
 
-__all__ = ["FRAME_ROOM", "RunningCall", "nothing"]
+__all__ = ["FRAME_ROOM", "GoesOn", "RunningCall", "nothing"]
 
 # The most bytes around a value in its frame.
 FRAME_ROOM = 64
@@ -47,6 +49,19 @@ _LOCK = threading.Lock()
 # A global is found faster than an attribute of a class.
 _WAITING, _RUNNING, _ENDED = CallState.WAITING, CallState.RUNNING, CallState.ENDED
 _REFERENCE, _EITHER = Answers.REFERENCE, Answers.EITHER
+
+
+class GoesOn(Exception):
+    """A tool that is no coroutine has made what must be awaited: the call goes on in the
+    event loop.
+
+    Attributes:
+        made: an awaitable, or an asynchronous iterator.
+    """
+
+    def __init__(self, made: Any) -> None:
+        super().__init__("the call goes on")
+        self.made = made
 
 
 def nothing() -> None: ...
@@ -211,7 +226,10 @@ class RunningCall:
 
         Raises:
             CallRefused: it cannot cross.
+            GoesOn: it must be awaited first.
         """
+        if self.tool.may_await:
+            self._await(value)
         image, attachment = self._encoded(value, "result")
         if attachment is None and self.is_compact:
             return compact_result(self.number, self._begun_ns, image)
@@ -247,6 +265,12 @@ class RunningCall:
             self._fill(frame.end, *self._encoded(value, "result"))
         return frame
 
+    def _await(self, value: object) -> None:
+        """Raises `GoesOn` if a tool returned what must be awaited."""
+        tool = self.tool
+        if tool.awaits and not self.call._is_async and hasattr(value, "__await__"):
+            raise GoesOn(value)
+
     def _encoded(self, value: object, what: str) -> tuple[bytes, pb.Attachment | None]:
         """Returns the image of a value, and its attachment."""
         memory = self.sink.shared_memory
@@ -265,6 +289,8 @@ class RunningCall:
                 except LargePart:
                     image, attachment = self._share(memory, value)
         except NoImage as error:
+            if what == "result":
+                self._await(value)
             if not (self.tool.answers is _EITHER and self.call.handles.are_given):
                 raise not_transferable(what, error) from None
             image = self.call.handles.image(value)

@@ -48,11 +48,12 @@ class Turns:
         self,
         main: MainThread,
         start: Callable[[RunningCall], None],
-        run_plain: Callable[[PlainCall, deque[RunningCall]], None],
+        run_plain: Callable[[PlainCall, deque[RunningCall]], PlainCall | None],
         start_coroutines: Callable[[], None] = nothing,
     ) -> None:
         """`start` starts a call, in the main thread; one that runs there returns at its
-        end. `run_plain` runs a plain call, and those of its kind behind it;
+        end. `run_plain` runs a plain call, and those of its kind behind it, up to one
+        that keeps the turn;
         `start_coroutines` has those that run in the loop taken from `waiting`, until
         `coroutines_ended`."""
         self._main = main
@@ -153,7 +154,9 @@ class Turns:
                 except IndexError:
                     return
                 if type(running) is PlainCall:
-                    self._run_plain(running, waiting)
+                    goes_on = self._run_plain(running, waiting)
+                    if goes_on is not None:
+                        self._gets_turn(goes_on)
                 elif self._gets_turn(running):
                     self._start(running)
                     self._gathering.progress += 1

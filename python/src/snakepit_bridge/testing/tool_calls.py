@@ -189,7 +189,7 @@ def _refuse_unbound(function: Callable[..., Any]) -> None:
 
 def refuse_streams(tool: Tool) -> None:
     """Raises TypeError for a tool that streams."""
-    if tool.streams:
+    if tool.streams and not tool.is_open:
         raise TypeError(f"{tool.name} answers with a stream; use stream_tool()")
 
 

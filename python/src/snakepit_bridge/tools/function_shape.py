@@ -4,8 +4,9 @@ read here: importing `inspect` takes longer than reading all tools of a worker.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from types import FunctionType, MethodType
+import functools
+from collections.abc import Callable, Mapping
+from types import BuiltinFunctionType, FunctionType, MethodType
 
 from snakepit_bridge.own_imports import standard
 
@@ -21,10 +22,14 @@ __all__ = [
     "REST",
     "Parameter",
     "attribute_of",
+    "bound_dispatch",
+    "callee",
+    "implementations",
     "is_async_generator",
     "is_coroutine",
     "is_generator",
     "parameters_of",
+    "says_what_it_is",
     "unwrapped",
 ]
 
@@ -130,6 +135,57 @@ def is_async_generator(function: Any) -> bool:
     if (flags := _flags(function)) is not None:
         return bool(flags & _ASYNC_GENERATOR)
     return inspect.isasyncgenfunction(function)
+
+
+def says_what_it_is(function: Any) -> bool:
+    """Returns whether its own code, or a mark on it, says what a call of it makes: not so
+    of a decorator's wrapper, which may make anything of what the wrapped function returns,
+    nor of an object that only behaves as a function.
+    """
+    if isinstance(function, MethodType):
+        function = function.__func__
+    if type(function) is FunctionType and "__wrapped__" not in vars(function):
+        return True
+    if type(function) is functools.partial:
+        return says_what_it_is(function.func)
+    is_function = type(function) is FunctionType
+    return is_function and (
+        is_coroutine(function) or is_generator(function) or is_async_generator(function)
+    )
+
+
+def implementations(function: Any) -> list[Any]:
+    """Returns the functions that a call of a wrapper may lead to, as far as they are known."""
+    while type(function) is functools.partial:
+        function = function.func
+    registry = getattr(function, "registry", None)
+    # Of `functools.singledispatch`, by the type of the first argument.
+    dispatched = registry.values() if isinstance(registry, Mapping) else ()
+    return [unwrapped(function), *map(unwrapped, dispatched)]
+
+
+def bound_dispatch(method: Any, declared: Any) -> Any:
+    """Returns a method of a toolset, as `getattr` has it; what a `singledispatchmethod`
+    makes gets the signature of a method, which it lacks before Python 3.14.
+    """
+    is_dispatch = type(declared) is functools.singledispatchmethod
+    if is_dispatch and type(method) is FunctionType:
+        parameters = list(inspect.signature(declared.func).parameters.values())
+        method.__signature__ = inspect.Signature(parameters[1:])  # type: ignore[attr-defined]
+    return method
+
+
+def callee(function: Any) -> Any:
+    """Returns the method that a call of an object leads to; the function itself, if it is
+    one.
+    """
+    if isinstance(
+        function, (type, FunctionType, MethodType, BuiltinFunctionType)
+    ) or hasattr(function, "__wrapped__"):
+        return function
+    call: Any = getattr(type(function), "__call__", None)  # noqa: B004 - its code
+    is_method = type(call) is FunctionType and type(function) is not functools.partial
+    return MethodType(call, function) if is_method else function
 
 
 def attribute_of(item: object, name: str) -> Any:

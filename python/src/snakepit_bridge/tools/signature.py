@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable
 
 from snakepit_bridge.own_imports import standard
@@ -27,6 +28,7 @@ from snakepit_bridge.tools.function_shape import (
     POSITIONAL_ONLY,
     REST,
     Parameter,
+    callee,
     is_async_generator,
     is_generator,
     parameters_of,
@@ -40,7 +42,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["Signature", "SignatureInvalid", "resolved_hints"]
+__all__ = ["Signature", "SignatureInvalid", "has_own_result", "resolved_hints"]
 
 if TYPE_CHECKING:
     import json
@@ -48,6 +50,19 @@ else:
     json = standard("json")
 
 _STREAMS = frozenset({"Iterator", "Generator", "AsyncIterator", "AsyncGenerator"})
+# What is awaited, wherever it is from.
+_LATER = frozenset(
+    {
+        ("collections.abc", "Awaitable"),
+        ("collections.abc", "Coroutine"),
+        ("types", "CoroutineType"),
+        ("builtins", "coroutine"),
+        ("_asyncio", "Future"),
+        ("_asyncio", "Task"),
+        ("asyncio.futures", "Future"),
+        ("asyncio.tasks", "Task"),
+    }
+)
 _NO_TYPE: frozenset[type] = frozenset()
 # Types of defaults that are what they look like.
 _USUAL_DEFAULTS = frozenset(
@@ -78,6 +93,7 @@ class Signature:
         result: the check of what the tool returns, or of one chunk; it serves
             descriptions only.
         returns_stream: whether the annotation promises an iterator.
+        returns_async: whether it promises an asynchronous one, or what is awaited.
         stream_result: the check of what a generator returns after its last chunk, or
             yields as its `Result`; None where the annotation says nothing, or None.
     """
@@ -124,7 +140,7 @@ class Signature:
             for name, check in self.named.items()
             if name not in self.only_positional
         }
-        self.returns_stream = False
+        self.returns_stream = self.returns_async = False
         self.stream_result: Check | None = None
         streams = _STREAMS | _ITERABLES if _generates(function) else _STREAMS
         self.result = self._result(hints.get("return", object), streams)
@@ -185,6 +201,11 @@ class Signature:
             count: [pair for pair in exact if pair[0] < count]
             for count in range(least, most + 1)
         }
+
+    def describe_no_stream(self) -> None:
+        """Notes that the function makes no stream, whatever its annotation, which a
+        decorator may have copied, says."""
+        self.result, self.stream_result = AnyCheck(), None
 
     def check_of(self, name: str) -> Check | None:
         """Returns the check of an argument; None if there is no such argument."""
@@ -267,15 +288,18 @@ class Signature:
 
     def _result(self, annotation: Any, streams: frozenset[str]) -> Check:
         origin = origin_of(annotation) or annotation
-        if getattr(origin, "__name__", None) in streams:
+        origin_name = getattr(origin, "__name__", None)
+        if origin_name in streams:
             self.returns_stream = True
+            self.returns_async = origin.__name__.startswith("Async")
             # Each import makes every start slower.
             from snakepit_bridge.tools.stream_parts import stream_parts
 
             annotation, returned = stream_parts(annotation)
             if returned not in (None, type(None)):
                 self.stream_result = _described(returned)
-        elif getattr(origin, "__name__", None) in ("Awaitable", "Coroutine"):
+        elif (getattr(origin, "__module__", None), origin_name) in _LATER:
+            self.returns_async = True
             annotation = (parts_of(annotation) or (object,))[-1]
         return _described(annotation)
 
@@ -297,14 +321,40 @@ def resolved_hints(function: Callable[..., Any]) -> dict[str, Any]:
     """
     try:
         # A method has its annotations on the function, a partial where it leads.
-        target = unwrapped(function)
+        function = callee(function)
+        target = unwrapped(getattr(function, "func", function))
         target = getattr(target, "func", target)
-        return hints_of(target)
+        hints = hints_of(target)
+        if has_own_result(function):
+            own = _innermost(function).__annotations__["return"]
+            if isinstance(own, str):
+                # It was written where the decorator is.
+                own = eval(own, _innermost(function).__globals__)
+            hints = {**hints, "return": type(None) if own is None else own}
+        return hints
     except Exception as error:
         raise SignatureInvalid(
             f"its annotations cannot be resolved: {type(error).__name__}: {error}; "
             "import what they name at run time too"
         ) from error
+
+
+def has_own_result(function: Callable[..., Any]) -> bool:
+    """Returns whether a decorator's wrapper says itself what it returns, instead of what
+    the wrapped function does."""
+    own = _innermost(function)
+    if not hasattr(own, "__wrapped__"):
+        return False
+    said = getattr(own, "__annotations__", {})
+    copied = getattr(unwrapped(own), "__annotations__", {})
+    return "return" in said and said.get("return") != copied.get("return")
+
+
+def _innermost(function: Any) -> Any:
+    """Returns the function of a method or of a `functools.partial`."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return getattr(function, "__func__", function)
 
 
 def _foreign_hints(function: Callable[..., Any]) -> dict[str, Any]:
@@ -335,7 +385,7 @@ def _parameters(function: Callable[..., Any]) -> list[Parameter]:
 
 
 def _generates(function: Callable[..., Any]) -> bool:
-    function = unwrapped(function)
+    function = unwrapped(callee(function))
     return is_generator(function) or is_async_generator(function)
 
 

@@ -7,15 +7,20 @@ from collections.abc import Callable
 from snakepit_bridge.own_imports import standard
 from snakepit_bridge.tools.annotations.check import Check, Unsupported
 from snakepit_bridge.tools.annotations.compile import compile_annotation
-from snakepit_bridge.tools.annotations.origin import hints_of
 from snakepit_bridge.tools.declaration import NO_INPUT, Answers, ToolMark
 from snakepit_bridge.tools.function_shape import (
+    callee,
+    implementations,
     is_async_generator,
     is_coroutine,
     is_generator,
-    unwrapped,
+    says_what_it_is,
 )
-from snakepit_bridge.tools.signature import Signature, SignatureInvalid
+from snakepit_bridge.tools.signature import (
+    Signature,
+    SignatureInvalid,
+    has_own_result,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,8 +68,11 @@ class Tool:
         qualified_name: the function's `module.QualifiedName`.
         function: runs one call: the function, or the method bound to its toolset.
         kind: how it runs and answers.
-        streams: whether it answers with chunks.
+        streams: whether it answers with chunks; of an open one, whether it is expected.
         is_async: whether it runs on the main thread's event loop.
+        is_open: whether only a call shows what it makes, a stream or one result.
+        awaits: whether an awaitable that it returns is awaited, if it is not `is_async`.
+        may_await: whether that is expected.
         signature: the arguments of one call.
         batch: how many calls run together; None where each is by itself.
         together: the function that runs a batch.
@@ -89,12 +97,20 @@ class Tool:
         self.qualified_name = qualified_name(function)
         self.batch = mark.batch
         self.signature = _signature(function, mark)
-        self.kind = _kind(function, self.signature)
+        self.kind, expected = _kind(function, self.signature, mark)
         # Attributes of the tool itself, where each call finds them faster.
-        self.streams = self.kind.streams
+        self.streams = (expected or self.kind).streams
         self.is_async = self.kind.is_async
+        self.is_open = self.streams and not self.kind.streams
+        self.may_await = expected is not None and expected.is_async
+        if self.signature.returns_stream and not self.streams:
+            self.signature.describe_no_stream()
         self.input = _input(mark)
         self.answers = mark.answers or _answers(mark, self.signature.result)
+        # An object that stays in the worker may be awaitable itself.
+        self.awaits = not name.startswith(self.RESERVED) and (
+            self.may_await or self.answers is not Answers.REFERENCE
+        )
         self.is_plain = (
             not self.streams
             and not (self.is_async and self.batch is not None)
@@ -135,20 +151,40 @@ def qualified_name(function: Callable[..., Any]) -> str:
     return f"{module}.{name}"
 
 
-def _kind(function: Callable[..., Any], signature: Signature) -> ToolKind:
-    # A wrapper made by a decorator returns what the wrapped function returns.
-    for candidate in (function, unwrapped(function)):
-        if is_async_generator(candidate):
-            return ToolKind.ASYNC_GENERATOR
-        if is_coroutine(candidate):
-            return ToolKind.COROUTINE
-        if is_generator(candidate):
-            return ToolKind.GENERATOR
+def _kind(
+    function: Callable[..., Any], signature: Signature, mark: ToolMark
+) -> tuple[ToolKind, ToolKind | None]:
+    """Returns how a tool runs; of a function whose calls may make anything, also what is
+    expected of them.
+    """
+    called = callee(function)
+    if says_what_it_is(called):
+        return _own_kind(called) or _promised(signature) or ToolKind.FUNCTION, None
+    found = (_own_kind(each) for each in implementations(called))
+    inside = next(filter(None, found), ToolKind.FUNCTION)
+    if mark.batch is not None:
+        # Where a batch runs is decided before its call.
+        return inside, None
+    promised = _promised(signature)
+    if has_own_result(called):
+        return ToolKind.FUNCTION, promised or ToolKind.FUNCTION
+    return ToolKind.FUNCTION, promised if promised and promised.streams else inside
+
+
+def _own_kind(function: Callable[..., Any]) -> ToolKind | None:
+    if is_async_generator(function):
+        return ToolKind.ASYNC_GENERATOR
+    if is_coroutine(function):
+        return ToolKind.COROUTINE
+    return ToolKind.GENERATOR if is_generator(function) else None
+
+
+def _promised(signature: Signature) -> ToolKind | None:
+    """Returns what the annotation of the result says, if it says something."""
     if signature.returns_stream:
-        hints = hints_of(unwrapped(function))
-        asynchronous = "Async" in str(hints["return"])
-        return ToolKind.ASYNC_GENERATOR if asynchronous else ToolKind.GENERATOR
-    return ToolKind.FUNCTION
+        is_async = signature.returns_async
+        return ToolKind.ASYNC_GENERATOR if is_async else ToolKind.GENERATOR
+    return ToolKind.COROUTINE if signature.returns_async else None
 
 
 def _answers(mark: ToolMark, result: Check) -> Answers:

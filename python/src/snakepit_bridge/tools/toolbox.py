@@ -8,6 +8,7 @@ from types import ModuleType
 
 from snakepit_bridge.bridge_log import logger
 from snakepit_bridge.tools.declaration import HookMark, ToolMark, ToolsetMark
+from snakepit_bridge.tools.function_shape import bound_dispatch
 from snakepit_bridge.tools.members import (
     ToolsInvalid,
     exposed,
@@ -92,7 +93,9 @@ class Toolbox:
             made: list[object] = []
             yield functools.partial(self._make, cls, made)
             for name, mark in methods(cls):
-                self._add(getattr(made[0], name), mark, prefix)
+                declared = _attribute_of_class(cls, name)
+                method = bound_dispatch(getattr(made[0], name), declared)
+                self._add(method, mark, prefix)
             yield from self._start()
 
     def described(self) -> dict[str, Tool]:
@@ -107,9 +110,9 @@ class Toolbox:
         nothing = object()
         for cls, prefix in self._toolsets:
             for name, mark in methods(cls):
-                method = _attribute_of_class(cls, name)
-                if hasattr(type(method), "__get__"):
-                    method = method.__get__(nothing, cls)
+                method = declared = _attribute_of_class(cls, name)
+                if hasattr(type(declared), "__get__"):
+                    method = bound_dispatch(declared.__get__(nothing, cls), declared)
                 if isinstance(mark, ToolMark):
                     self._add(method, mark, prefix)
         return self.tools

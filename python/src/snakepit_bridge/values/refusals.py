@@ -58,6 +58,6 @@ def _remedy(value: object) -> str:
         return "send it as a numpy array"
     if hasattr(value, "__await__"):
         return "await it in an async function and send the result"
-    if hasattr(value, "__next__"):
-        return "send list() of it, or make the tool a generator"
+    if hasattr(value, "__next__") or hasattr(value, "__anext__"):
+        return "send list() of it, make the tool a generator, or call it with stream()"
     return "send plain data, such as str() of it or its fields as a dict, or declare an @encoder"
