@@ -157,6 +157,14 @@ export interface RecycleOptions {
 	readonly afterCalls?: number | undefined;
 	/** Resident memory of the worker's whole process group. @default no bound */
 	readonly aboveResidentBytes?: number | undefined;
+	/**
+	 * How many calls in a row may end by their deadline or a cancel after they began, with none that was answered
+	 * meanwhile: something in the worker may keep every call from its end. A successor may have twice as many as the
+	 * worker that it replaces, until one of its calls is answered, since it may be the calls that take too long. With
+	 * `Infinity`, no worker is replaced for it.
+	 * @default 8
+	 */
+	readonly afterCancels?: number | undefined;
 }
 
 export const RECYCLE_DEFAULTS: Defaults<RecycleOptions> = {
@@ -179,6 +187,15 @@ export const RECYCLE_DEFAULTS: Defaults<RecycleOptions> = {
 		value: Number.POSITIVE_INFINITY,
 		check: wholeNumber(1),
 		reason: "off: only leaking tools need it",
+	},
+	afterCancels: {
+		value: 8,
+		check: (value) =>
+			value === Number.POSITIVE_INFINITY
+				? undefined
+				: wholeNumber(1)(value)?.concat(", or Infinity"),
+		reason:
+			"by chance a healthy worker, half of whose calls are cancelled, comes to as many once in 500 calls, and a stuck one takes the deadlines of 8 calls",
 	},
 };
 

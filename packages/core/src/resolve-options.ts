@@ -248,6 +248,7 @@ function debuggedPool(options: ResolvedOptions): ResolvedOptions {
 			afterMs: never,
 			afterCalls: never,
 			aboveResidentBytes: never,
+			afterCancels: never,
 		},
 		stop: {
 			...stop,

@@ -12,8 +12,13 @@ export interface WorkerRef {
 	readonly incarnation: string;
 }
 
-/** Why a worker is replaced while it still works; `"requested"`: by `pool.recycle`. */
-export type RecycleReason = "age" | "calls" | "resident_memory" | "requested";
+/** Why a worker is replaced while it still works; `"cancels"`: its last calls all ended by their deadline or a cancel (`recycle.afterCancels`); `"requested"`: by `pool.recycle`. */
+export type RecycleReason =
+	| "age"
+	| "calls"
+	| "resident_memory"
+	| "cancels"
+	| "requested";
 
 /** Why a worker takes no new calls; `"resized"`: the pool has fewer workers from now on; `"leaving"`: it reported by itself that it leaves, because something outside of the pool stopped it; `"unconfirmed"`: a call was cancelled, and its adapter cannot know when the worker is done with it. */
 export type RetireReason =

@@ -61,7 +61,8 @@ def one_pool(
     """
     chance = random.Random(seed)
     times = []
-    fake = FakeHost(TOOLS, transport="framed", callsPerWorker=calls, logLevel=20)
+    given = {"callsPerWorker": calls, "silenceWarnMs": 3_600_000}
+    fake = FakeHost(TOOLS, transport="framed", **given)
     fake.interpreter = python
     fake.environment["PYTHONPATH"] = src or str(SOURCES)
     with fake.start() as host:

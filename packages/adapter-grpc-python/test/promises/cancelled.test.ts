@@ -66,3 +66,23 @@ test("a call that holds Python's lock in C is replaced after the grace", {
 	});
 	expect(await pool.execute("pid")).not.toBe(pid);
 });
+
+test("a worker in which something keeps every call from its end is replaced, though each obeys its cancel", {
+	timeout: 60_000,
+}, async () => {
+	await using pool = await createPool({
+		adapter: pythonGrpc({ tools, python: PYTHON }),
+		size: 1,
+		dataDir: freshDirectory(),
+	});
+	const reasons: string[] = [];
+	pool.on("worker.retiring", ({ reason }) => reasons.push(reason));
+	const stuck = await pool.execute("leaves_a_lock_held");
+	while (reasons.length === 0)
+		await expect(
+			pool.execute("needs_the_lock", {}, { timeoutMs: 200 }),
+		).rejects.toMatchObject({ code: "CALL_TIMEOUT" });
+	expect(reasons).toEqual(["cancels"]);
+	expect(await pool.execute("needs_the_lock")).not.toBe(stuck);
+	expect(pool.statistics().restarts).toBe(0);
+});

@@ -119,3 +119,18 @@ def hold() -> int:
 def release() -> int:
     released.set()
     return os.getpid()
+
+
+STUCK = threading.Lock()
+
+
+@tool
+def leaves_a_lock_held() -> int:
+    STUCK.acquire()
+    return os.getpid()
+
+
+@tool
+def needs_the_lock() -> int:
+    with STUCK:
+        return os.getpid()

@@ -14,6 +14,7 @@ import {
 import type { AttemptInstrument, Ran } from "../instrument.ts";
 import { outbox } from "../outbox.ts";
 import { afterRunning } from "../patience.ts";
+import type { Conduct } from "../worker/running-calls.ts";
 import type { Worker } from "../worker/worker.ts";
 import type { Attempt, AttemptView } from "../worker/worker-parts.ts";
 import type { Clock, Timer } from "../world.ts";
@@ -270,8 +271,11 @@ export class CallAttempt
 		this.#failed(translate(error, this));
 
 	#notBegun(): void {
-		if (this.#state.kind === "cancelling") this.#over(undefined, undefined);
-		else if (this.#state.kind !== "over") this.#listener.attemptReturned(this);
+		if (this.#state.kind === "cancelling") {
+			this.#over(undefined, undefined, "unknown");
+		} else if (this.#state.kind !== "over") {
+			this.#listener.attemptReturned(this);
+		}
 	}
 
 	#failed(error: SnakepitError): void {
@@ -299,7 +303,11 @@ export class CallAttempt
 		this.#over(error, undefined);
 	}
 
-	#over(error: SnakepitError | undefined, answer: unknown): void {
+	#over(
+		error: SnakepitError | undefined,
+		answer: unknown,
+		conduct: Conduct = this.#conduct(error),
+	): void {
 		if (this.#state.kind === "over") return;
 		outbox.enter();
 		try {
@@ -308,6 +316,7 @@ export class CallAttempt
 				this.#state.grace.cancel();
 				this.worker.calls.cancelled--;
 			}
+			this.worker.calls.note(conduct);
 			this.#state = { kind: "over" };
 			// An adapter may have written anything: what is no duration is as if it had not been measured.
 			const { ranMs = 0 } = this;
@@ -318,5 +327,13 @@ export class CallAttempt
 		} finally {
 			outbox.leave();
 		}
+	}
+
+	/** A command that fails says nothing about its worker: it may fail before it needs what is stuck there. */
+	#conduct(error: SnakepitError | undefined): Conduct {
+		if (error === undefined || this.call.work.begun) return "answered";
+		const wasCancelled =
+			this.#state.kind === "cancelling" && error.ran !== "no";
+		return wasCancelled ? "cancelled" : "unknown";
 	}
 }

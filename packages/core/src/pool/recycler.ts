@@ -44,20 +44,27 @@ export class Recycler {
 	}
 
 	#look(): void {
-		const { options, workers } = this.#setting;
-		const ready = workers().filter((worker) => worker.state === "ready");
+		const ready = this.#setting
+			.workers()
+			.filter((worker) => worker.state === "ready");
 		const residentBytes = this.#residentBytes(ready);
-		for (const worker of ready) {
-			const reason = judgeWear(
-				{
-					ageMs: worker.readyMs,
-					calls: worker.calls.taken,
-					residentBytes: residentBytes.get(worker.ref.incarnation),
-				},
-				options.recycle,
-			);
-			if (reason !== undefined) this.worn(worker, reason);
-		}
+		for (const worker of ready)
+			this.judge(worker, residentBytes.get(worker.ref.incarnation));
+	}
+
+	/** Has it replaced if it is worn. */
+	judge(worker: Worker, residentBytes?: number): void {
+		const { taken, cancelledInRow, leniency } = worker.calls;
+		const reason = judgeWear(
+			{
+				ageMs: worker.readyMs,
+				calls: taken,
+				cancelled: cancelledInRow / leniency,
+				residentBytes,
+			},
+			this.#setting.options.recycle,
+		);
+		if (reason !== undefined) this.#worn(worker, reason);
 	}
 
 	/** Of their whole groups, by incarnation; none without a limit. */
@@ -77,7 +84,7 @@ export class Recycler {
 	}
 
 	/** It shall be replaced, unless a session needs it. */
-	worn(worker: Worker, reason: RecycleReason): void {
+	#worn(worker: Worker, reason: RecycleReason): void {
 		if (this.#setting.sessions.needs(worker.ref.incarnation)) return;
 		this.#setting.onWorn(worker, reason);
 	}
@@ -101,6 +108,8 @@ export class Recycler {
 export interface Wear {
 	readonly ageMs: number;
 	readonly calls: number;
+	/** In a row, as a share of the leniency that it has. */
+	readonly cancelled: number;
 	/** Of its whole process group, in bytes; `undefined` when it was not measured. */
 	readonly residentBytes: number | undefined;
 }
@@ -109,6 +118,7 @@ export interface WearLimits {
 	readonly afterMs: number;
 	readonly afterCalls: number;
 	readonly aboveResidentBytes: number;
+	readonly afterCancels: number;
 }
 
 /** Why a worker should be replaced, or `undefined` when it should not. */
@@ -118,6 +128,7 @@ export function judgeWear(
 ): RecycleReason | undefined {
 	if (wear.calls >= limits.afterCalls) return "calls";
 	if (wear.ageMs >= limits.afterMs) return "age";
+	if (wear.cancelled >= limits.afterCancels) return "cancels";
 	if (
 		wear.residentBytes !== undefined &&
 		wear.residentBytes > limits.aboveResidentBytes

@@ -58,6 +58,8 @@ export class Succession {
 		}
 		if (reason !== "requested" && this.#waits(worker)) return;
 		const successor = hire(slot);
+		if (reason === "cancels")
+			successor.calls.leniency = 2 * worker.calls.leniency;
 		slots.put(slot, { kind: "occupied", worker, successor });
 		this.#successions.set(successor, { worker, reason });
 		const start = starter

@@ -257,8 +257,9 @@ export class WorkerSet implements WorkerListener {
 
 	capacityOffered(worker: Worker): void {
 		this.#setting.calls.dispatch.serve(worker);
-		if (worker.calls.taken >= this.#setting.options.recycle.afterCalls)
-			this.#recycler.worn(worker, "calls");
+		const { taken, cancelledInRow } = worker.calls;
+		if (taken >= this.#setting.options.recycle.afterCalls || cancelledInRow > 0)
+			this.#recycler.judge(worker);
 	}
 
 	capacityWithdrawn(worker: Worker): void {

@@ -6,6 +6,9 @@ import type { Clock, StartedProcess } from "../world.ts";
 import type { ConversationOutput } from "./conversation-output.ts";
 import type { Attempt } from "./worker-parts.ts";
 
+/** What the end of a call says about its worker; `"cancelled"`: it began, and only a deadline or a cancel ended it. */
+export type Conduct = "answered" | "cancelled" | "unknown";
+
 /** The calls that one worker runs. */
 export class RunningCalls {
 	/** Few, and an array: a `Set` keeps those that are over from the garbage collector (see pool/arrival-list.ts). */
@@ -18,6 +21,10 @@ export class RunningCalls {
 	lastCommand: string | undefined;
 	/** How many were lost. */
 	lost = 0;
+	/** How many were cancelled in a row, with none that was answered meanwhile. */
+	cancelledInRow = 0;
+	/** How many times the limit of those there may be. */
+	leniency = 1;
 	readonly #attempts: Attempt[] = [];
 	/** Called when no call expects an answer any more. */
 	readonly #waiting = new Set<() => void>();
@@ -35,6 +42,12 @@ export class RunningCalls {
 		this.taken++;
 		this.lastCommand = attempt.command;
 		this.#attempts.push(attempt);
+	}
+
+	note(conduct: Conduct): void {
+		if (conduct === "unknown") return;
+		this.cancelledInRow = conduct === "cancelled" ? this.cancelledInRow + 1 : 0;
+		if (conduct === "answered") this.leniency = 1;
 	}
 
 	/** Returns whether it was there. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { CallAbortedError } from "../../src/errors.ts";
 import { scripts } from "../../src/testing.ts";
-import { outcome, virtualPool } from "./virtual-pool.ts";
+import { outcome, type VirtualPool, virtualPool } from "./virtual-pool.ts";
 
 test("a deadline counts the wait in the queue, and its error says whether the call may have run", async () => {
 	const { pool, clock, close } = await virtualPool({
@@ -222,4 +222,110 @@ test("calls that wait in a worker whose call is cancelled are taken back, and no
 		[1, 2, 3, 4].map((value) => ({ kind: "value", value })),
 	);
 	await close();
+});
+
+/** Makes calls that end by their deadline, one after the other. */
+async function cancelSome(
+	{ pool, clock }: Pick<VirtualPool, "pool" | "clock">,
+	calls: number,
+	command = "hang",
+): Promise<void> {
+	for (let call = 0; call < calls; call++) {
+		const ended = outcome(pool.execute(command, undefined, { timeoutMs: 10 }));
+		await clock.advance(11);
+		expect(await ended).toMatchObject({ code: "CALL_TIMEOUT" });
+	}
+}
+
+test("a worker whose calls only ever time out is replaced after eight, and the event says why", async () => {
+	const scene = await virtualPool({
+		commands: { hang: scripts.hang, whoami: scripts.whoami },
+	});
+	const { pool, clock, adapter, events, close } = scene;
+	const first = adapter.workers[0]?.slot.incarnation;
+	await cancelSome(scene, 7);
+	expect(adapter.workers).toHaveLength(1);
+	await cancelSome(scene, 1);
+	await clock.advance(20_000);
+	expect(events.of("worker.retiring")).toMatchObject([
+		{ incarnation: first, reason: "cancels" },
+	]);
+	expect(events.of("worker.exited")).toMatchObject([
+		{ incarnation: first, reason: "recycled", callsLost: 0 },
+	]);
+	expect(await pool.execute("whoami")).toBe(
+		adapter.workers[1]?.slot.incarnation,
+	);
+	expect(pool.statistics().restarts).toBe(0);
+	await close();
+	events.assertPaired();
+});
+
+test("a worker that answers between cancels is kept, and one that fails may be stuck", async () => {
+	const fail = () => {
+		throw new Error("before it came to what is stuck");
+	};
+	const scene = await virtualPool({
+		commands: { hang: scripts.hang, echo: scripts.echo, fail },
+	});
+	const { pool, clock, adapter, close } = scene;
+	for (let round = 0; round < 3; round++) {
+		await cancelSome(scene, 7);
+		await pool.execute("echo", 1);
+	}
+	await clock.advance(20_000);
+	expect(adapter.workers).toHaveLength(1);
+	for (let call = 0; call < 8; call++) {
+		await cancelSome(scene, 1);
+		await outcome(pool.execute("fail"));
+	}
+	await clock.advance(20_000);
+	expect(adapter.workers).toHaveLength(2);
+	await close();
+});
+
+test("a call that was cancelled before it began says nothing about its worker", async () => {
+	const scene = await virtualPool({
+		commands: { work: scripts.work, echo: scripts.echo },
+	});
+	const { pool, clock, adapter, close } = scene;
+	const running = pool.execute("work", 5_000);
+	await cancelSome(scene, 20, "echo");
+	await clock.advance(20_000);
+	await running;
+	expect(adapter.workers).toHaveLength(1);
+	await close();
+});
+
+test("where all calls are cancelled, each successor is replaced after twice as many, and no call is lost", async () => {
+	const scene = await virtualPool({
+		commands: { hang: scripts.hang, echo: scripts.echo },
+	});
+	const { pool, clock, adapter, events, close } = scene;
+	await cancelSome(scene, 400);
+	await clock.advance(20_000);
+	// After 8, 16, 32, 64 and 128, and what each served while its successor started.
+	expect(adapter.workers.length).toBeGreaterThan(3);
+	expect(adapter.workers.length).toBeLessThanOrEqual(6);
+	expect(pool.statistics().restarts).toBe(0);
+	expect(events.of("worker.exited").every((e) => e.callsLost === 0)).toBe(true);
+	// One that answers has no more patience than any other.
+	await pool.execute("echo", 1);
+	const workers = adapter.workers.length;
+	await cancelSome(scene, 8);
+	await clock.advance(20_000);
+	expect(adapter.workers).toHaveLength(workers + 1);
+	await close();
+	events.assertPaired();
+});
+
+test("recycle.afterCancels can be switched off", async () => {
+	const scene = await virtualPool(
+		{ commands: { hang: scripts.hang } },
+		{ recycle: { afterCancels: Number.POSITIVE_INFINITY } },
+	);
+	await cancelSome(scene, 100);
+	await scene.clock.advance(20_000);
+	expect(scene.adapter.workers).toHaveLength(1);
+	await scene.close();
 });

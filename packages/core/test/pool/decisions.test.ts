@@ -9,13 +9,16 @@ const NO_LIMITS = {
 	afterMs: Number.POSITIVE_INFINITY,
 	afterCalls: Number.POSITIVE_INFINITY,
 	aboveResidentBytes: Number.POSITIVE_INFINITY,
+	afterCancels: Number.POSITIVE_INFINITY,
 };
 
 test("a worker is worn by the limit it passed, and never without one", () => {
-	const wear = { ageMs: 10, calls: 10, residentBytes: 10 };
+	const wear = { ageMs: 10, calls: 10, cancelled: 10, residentBytes: 10 };
 	expect(judgeWear(wear, NO_LIMITS)).toBeUndefined();
 	expect(judgeWear(wear, { ...NO_LIMITS, afterMs: 10 })).toBe("age");
 	expect(judgeWear(wear, { ...NO_LIMITS, afterCalls: 10 })).toBe("calls");
+	expect(judgeWear(wear, { ...NO_LIMITS, afterCancels: 10 })).toBe("cancels");
+	expect(judgeWear(wear, { ...NO_LIMITS, afterCancels: 11 })).toBeUndefined();
 	expect(judgeWear(wear, { ...NO_LIMITS, aboveResidentBytes: 9 })).toBe(
 		"resident_memory",
 	);

@@ -129,6 +129,7 @@ describe("a retired worker", () => {
 		["age", "recycled"],
 		["calls", "recycled"],
 		["resident_memory", "recycled"],
+		["cancels", "recycled"],
 	] as const)(
 		"because of %s is reported so, and ends as %s",
 		async (reason, end) => {
