@@ -22,8 +22,9 @@ from support.conversation import DEADLINE_S, Conversation
 from support.fake_host import FakeHost
 
 import snakepit_bridge
-from snakepit_bridge import own_imports
+from snakepit_bridge import bridge_log, own_imports
 from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.boot.exit_status import FAILED
 from snakepit_bridge.own_imports import LATE
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
@@ -784,3 +785,52 @@ def test_a_worker_that_cannot_read_what_the_host_sends_ends(
         conversation.receive()
     assert host.exit_status() != 0
     assert "ModuleNotFoundError" in host.stderr()
+
+
+WITHOUT_MEMORY = """
+import resource
+
+@tool
+def fails_without_memory() -> None:
+    pages = int(open("/proc/self/statm").read().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize(), -1))
+    for size in (4096, 64):
+        try:
+            while True:
+                KEPT.append(bytearray(size))
+        except MemoryError:
+            pass
+    raise KeyError("no memory")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("calls", [1, 2])
+def test_a_call_that_no_memory_is_left_for_is_answered_or_ends_its_worker(
+    worker: Callable[..., FakeHost], calls: int
+) -> None:
+    host = worker(TOOLS + WITHOUT_MEMORY, callsPerWorker=calls).start()
+    conversation = host.converse()
+    call = conversation.begin("fails_without_memory")
+    try:
+        failure = conversation.terminal(call).failure
+        assert failure.message.startswith("KeyError: 'no memory'")
+    except (EOFError, grpc.RpcError):
+        assert host.exit_status() == FAILED
+        assert "this worker ends" in host.stderr()
+
+
+def test_what_the_bridge_logs_is_on_stderr_where_there_is_no_logging(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = own_imports.standard("no_such_module")
+    monkeypatch.setattr(bridge_log, "_logging", missing)
+    log = bridge_log.logger("bridge")
+    log.warning("%d calls", 2)
+    log.error("none")
+    try:
+        raise KeyError("lost")
+    except KeyError:
+        log.exception("a hook failed")
+    written = "bridge: 2 calls\nbridge: none\nbridge: a hook failed (KeyError)\n"
+    assert capsys.readouterr().err == written

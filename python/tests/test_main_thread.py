@@ -5,10 +5,16 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
+from collections.abc import Iterator
 
 import pytest
 
-from snakepit_bridge.threads.main_thread import MainThread
+from snakepit_bridge.threads.main_thread import (
+    FIRST_CHORE_S,
+    PAUSE,
+    MainThread,
+    _Chores,
+)
 
 DEADLINE_S = 30
 
@@ -291,3 +297,47 @@ def test_a_loop_that_is_made_late_runs_what_other_threads_add() -> None:
     main.submit(make_the_loop)
     run(main)
     assert did == ["work", "loop"]
+
+
+def test_a_chore_is_followed_by_a_pause_that_is_longer_than_the_chore() -> None:
+    now = [100.0]
+    done: list[float] = []
+
+    def steps() -> Iterator[None]:
+        for takes in (0.5, 0.25):
+            done.append(now[0])
+            now[0] += takes
+            yield
+
+    chores = _Chores(steps(), lambda: now[0])
+    # Where calls wait already, they are first.
+    assert chores.step() and done == []
+    assert chores.wait(None) == pytest.approx(FIRST_CHORE_S)
+    assert chores.wait(0.0) == 0.0
+    now[0] += 2 * FIRST_CHORE_S
+    assert chores.wait(None) == 0.0
+    first = now[0]
+    assert chores.step() and done == [first]
+    assert chores.wait(None) == PAUSE * 0.5
+    assert chores.step() and done == [first]
+    now[0] += PAUSE * 0.5
+    assert chores.step() and len(done) == 2
+    now[0] += PAUSE * 0.25
+    assert not chores.step()
+
+
+def test_work_that_comes_is_done_before_the_chores() -> None:
+    main, _ = begun()
+    done: list[str] = []
+
+    def chore() -> Iterator[None]:
+        done.append("first chore")
+        main.submit(lambda: done.append("work"))
+        yield
+        done.append("second chore")
+        main.stop()
+        yield
+
+    main.run(chore())
+    main.close()
+    assert done == ["first chore", "work", "second chore"]

@@ -273,6 +273,7 @@ def test_before_the_lifeline_only_light_modules_are_imported() -> None:
         "_version",
         "boot",
         "own_imports",
+        "when_imported",
     }
 
 

@@ -12,6 +12,7 @@ from snakepit_bridge.bridge.transport import Outbox
 from snakepit_bridge.calls.call_page import CallPage
 from snakepit_bridge.calls.call_state import CallState
 from snakepit_bridge.calls.running_call import RunningCall
+from snakepit_bridge.failures.failure import end_worker
 from snakepit_bridge.threads.call_soon import call_soon
 from snakepit_bridge.threads.notice import Notice
 
@@ -151,6 +152,9 @@ class CallTable:
             outbox.held = type(frame) is bytes and self._keep(frame)
         try:
             outbox.put_last(frame)
+        except MemoryError:
+            # In a thread of a tool, nobody would notice.
+            end_worker()
         finally:
             # After the frame: a worker that leaves exits when no call is left.
             running = self.running.pop(call_id, None)

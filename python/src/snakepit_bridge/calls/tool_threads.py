@@ -15,6 +15,7 @@ from snakepit_bridge.calls.cancel_reason import CancelReason
 from snakepit_bridge.calls.cancel_signal import is_cleaning_up, judge, negated
 from snakepit_bridge.calls.cancellation import Cancellation
 from snakepit_bridge.calls.cancelled import CallCancelled
+from snakepit_bridge.failures.failure import end_worker
 
 # How often the bridge's thread looks at a thread in a row, and how long that runs
 # meanwhile.
@@ -173,9 +174,19 @@ class ToolThreads:
             name = f"tool-{number}"
             thread = threading.Thread(target=self._run, name=name, daemon=True)
             self._threads.append(thread)
-        thread.start()
+        try:
+            thread.start()
+        except (RuntimeError, MemoryError):
+            # The system gives no more now. Those that there are take the work.
+            self._threads.remove(thread)
+            if not self._threads:
+                raise
 
     def _run(self) -> None:
         while True:
-            self._work.get()()
+            work = self._work.get()
+            try:
+                work()
+            except BaseException:  # noqa: BLE001 - no memory: this thread would be gone
+                end_worker()
             self._idle.release()

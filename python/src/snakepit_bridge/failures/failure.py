@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
 from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.boot import exit_status
 from snakepit_bridge.calls.compact_result import HEADER_BYTES, plain_failure
 from snakepit_bridge.tools.binding import ArgumentsInvalid
 from snakepit_bridge.values.no_image import NoImage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import NoReturn
+
     from snakepit_bridge.calls.call_sink import TerminalFrame
     from snakepit_bridge.calls.cancel_reason import CancelReason
 
 __all__ = [
     "CallRefused",
     "cancelled",
+    "end_worker",
     "failure_of",
     "refused",
     "taken_back",
@@ -25,6 +32,7 @@ MAX_MESSAGE = 64 << 10
 MAX_PATH = 4 << 10
 # Where not even text of a failure can be made.
 _NOTHING_TO_SAY = b"the call failed, and why could not be reported"
+_UNANSWERED = b"A call cannot be answered, so this worker ends.\n"
 # What a plain failure has of a message.
 _PLAIN_CHARACTERS = 1000
 
@@ -110,6 +118,15 @@ def _failure_of(call_id: int, error: BaseException, began: bool) -> TerminalFram
     return _frame(call_id, _TOOL_FAILED, error_summary(error), began, error)
 
 
+def end_worker() -> NoReturn:
+    """Ends this process, because a call cannot get an answer: its caller has one then."""
+    try:
+        os.write(2, _UNANSWERED)
+        sys.excepthook(*sys.exc_info())
+    finally:
+        os._exit(exit_status.FAILED)
+
+
 def not_transferable(what: str, error: NoImage) -> CallRefused:
     """Returns the refusal of a value that cannot cross: the arguments, a result or a
     chunk of a call."""
@@ -170,17 +187,20 @@ def _plain(
 ) -> TerminalFrame:
     """Returns a frame that needs no module: a call always gets an answer."""
     try:
-        said = message[:_PLAIN_CHARACTERS].encode("utf-8", "backslashreplace")
-        reason = _name_of(second)
-        said += f" (no more can be reported of it: {reason})".encode()
-    except BaseException:  # noqa: BLE001 - no memory
-        said = _NOTHING_TO_SAY
-    data = plain_failure(call_id, kind, said, began)
-    try:
-        # What ends with the call can mark in it what is free.
-        return pb.WorkerFrame.FromString(data[HEADER_BYTES:])
-    except BaseException:  # noqa: BLE001 - there is no protobuf
-        return data
+        try:
+            said = message[:_PLAIN_CHARACTERS].encode("utf-8", "backslashreplace")
+            reason = _name_of(second)
+            said += f" (no more can be reported of it: {reason})".encode()
+        except BaseException:  # noqa: BLE001 - no memory
+            said = _NOTHING_TO_SAY
+        data = plain_failure(call_id, kind, said, began)
+        try:
+            # What ends with the call can mark in it what is free.
+            return pb.WorkerFrame.FromString(data[HEADER_BYTES:])
+        except BaseException:  # noqa: BLE001 - there is no protobuf
+            return data
+    except MemoryError:
+        end_worker()
 
 
 def _plain_summary(error: BaseException) -> str:

@@ -40,22 +40,25 @@ PAUSE = 4
 class _Chores:
     """What the main thread does while it has nothing else to do, a step at a time."""
 
-    def __init__(self, steps: Iterator[None]) -> None:
+    def __init__(
+        self, steps: Iterator[None], now_s: Callable[[], float] = time.monotonic
+    ) -> None:
         self._steps = steps
-        self._next_s = time.monotonic() + FIRST_CHORE_S
+        self._now_s = now_s
+        self._next_s = now_s() + FIRST_CHORE_S
 
     def wait(self, timeout: float | None) -> float:
         """Returns how long to wait for other work."""
-        left = max(0.0, self._next_s - time.monotonic())
+        left = max(0.0, self._next_s - self._now_s())
         return left if timeout is None else min(timeout, left)
 
     def step(self) -> bool:
         """Does a step if it is time for one; returns whether there are more."""
-        begin = time.monotonic()
+        begin = self._now_s()
         if begin < self._next_s:
             return True
         more = next(self._steps, self) is None
-        end = time.monotonic()
+        end = self._now_s()
         self._next_s = end + PAUSE * (end - begin)
         return more
 
