@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sys
 from typing import Any, Generic
@@ -20,7 +21,10 @@ from snakepit_bridge.typescript.type_writer import TypeWriter
 Ts = TypeVarTuple("Ts")
 
 
-class Row(Generic[Unpack[Ts]]): ...
+@dataclasses.dataclass
+class Row(Generic[Unpack[Ts]]):
+    head: int
+    items: tuple[Unpack[Ts]]
 
 
 REST = tuple[int, Unpack[tuple[str, ...]], bool]
@@ -78,6 +82,15 @@ def test_a_part_of_any_length_is_checked(
             bind(signature, {"x": value})
         assert problem in str(caught.value)
     assert TypeWriter(sent=True).written(compile_annotation(annotation)) == written
+
+
+def test_what_stands_for_several_types_is_not_taken_for_one() -> None:
+    signature = taking(Row[str, bool])
+    for items in [("a", True), ()]:
+        _, keywords = bind(signature, {"x": {"head": 1, "items": items}})
+        assert keywords["x"] == Row(1, items)
+    with pytest.raises(ArgumentsInvalid, match=r"\$\.x\.head: expected int"):
+        bind(signature, {"x": {"head": "a", "items": ()}})
 
 
 def test_a_tuple_of_two_parts_of_any_length_is_refused() -> None:

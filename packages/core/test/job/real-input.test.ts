@@ -1,6 +1,7 @@
 import { createReadStream, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
+import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 import type { JobInput } from "../../src/job/job-options.ts";
 import { temporaryDirectory } from "../cleanup/hosts.ts";
@@ -9,6 +10,11 @@ import { realRun } from "./real-run.ts";
 async function* pieces(): AsyncGenerator<string | Uint8Array> {
 	yield "hello ";
 	yield Buffer.from("größe");
+}
+
+function ofAnotherRealm(text: string): Uint8Array {
+	const bytes = [...Buffer.from(text)];
+	return runInNewContext(`new Uint8Array([${bytes.join()}])`);
 }
 
 test("a program reads a text, bytes, pieces of either, and streams, as they are", async () => {
@@ -20,6 +26,9 @@ test("a program reads a text, bytes, pieces of either, and streams, as they are"
 		Buffer.from("hello größe"),
 		["hello ", "größe"],
 		pieces(),
+		// As in a test that runs in Jest.
+		ofAnotherRealm("hello größe"),
+		[ofAnotherRealm("hello "), "größe"],
 		createReadStream(path),
 		new Blob(["hello größe"]).stream() as ReadableStream<Uint8Array>,
 	];
