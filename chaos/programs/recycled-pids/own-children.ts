@@ -26,12 +26,8 @@ function environment(): Record<string, string> {
 	};
 }
 
-function newMarker() {
-	return markerOf(
-		generateRunId(Date.now(), systemRandom),
-		machine.self,
-		"recycled",
-	);
+function newMarker(runId = generateRunId(Date.now(), systemRandom)) {
+	return markerOf(runId, machine.self, "recycled");
 }
 
 function start(
@@ -166,8 +162,8 @@ export const killedAfterTheGrace: Scene = async (strangers) => {
 
 /** Between the search for markers and the signal. */
 export const orphansSwept: Scene = async (strangers) => {
-	const marker = newMarker();
-	const { runId } = marker;
+	const { runId } = strangers;
+	const marker = newMarker(runId);
 	const incarnation = `${runId}-1`;
 	const pids = strangers.spawn(AT_ONCE, {
 		...environment(),

@@ -1,6 +1,11 @@
 import { mkdtempSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import {
+	generateRunId,
+	type RunId,
+	systemRandom,
+} from "@snakepit/core/infrastructure";
 import { removePlace } from "../../../scripts/remove-place.ts";
 import { look } from "../../src/harness/process-table.ts";
 import { PYTHON } from "../worker-adapter.ts";
@@ -23,9 +28,12 @@ interface Taken {
 export class Strangers implements Disposable {
 	/** Private, and removed in the end. */
 	readonly directory: string = mkdtempSync(join(tmpdir(), "strangers-"));
+	/** It starts orphans of this run as a worker of it would have. */
+	readonly runId: RunId = generateRunId(Date.now(), systemRandom);
 	readonly #program = new Conversation(this.directory, "strangers", [
 		PYTHON,
 		join(import.meta.dirname, "strangers.py"),
+		...["--run-id", this.runId],
 	]);
 	/** How many pids were taken. */
 	recycled = 0;

@@ -239,7 +239,10 @@ export interface ProcessHost {
 	membersOf(
 		groupIds: readonly number[],
 	): ReadonlyMap<number, readonly ProcessFacts[]>;
-	/** Every living process that carries a marker and can be read, this process excluded. */
+	/**
+	 * Every living process that carries a marker and can be read, this process excluded, and those of which it is proven
+	 * that they were given a copy of it.
+	 */
 	marked(): readonly MarkedProcess[];
 	/** Reads the identity again, and sends only if it is still `identity`. */
 	signal(identity: ProcessIdentity, signal: NodeJS.Signals): SignalOutcome;

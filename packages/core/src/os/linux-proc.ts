@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { StartError } from "../errors.ts";
 import { processKey } from "../identity.ts";
+import { GUARD_VARIABLE, MARKER_VARIABLE } from "../marker.ts";
+import type { RunId } from "../run-id.ts";
 import type { ThreadFacts } from "../world.ts";
 import { DescriptorReserve } from "./descriptor-reserve.ts";
 import type { ProcessTable, TableEntry } from "./process-table.ts";
@@ -158,6 +160,17 @@ export class LinuxProc implements ProcessTable {
 			// Another user's, privileged, or gone.
 		}
 		return found;
+	}
+
+	carries(pid: number, runId: RunId): "yes" | "no" | "unknown" {
+		try {
+			const args = this.#reserve.use(() =>
+				readFileSync(`/proc/${pid}/cmdline`, "latin1"),
+			);
+			return carriesRun(this.#environment(pid), args, runId);
+		} catch {
+			return "unknown"; // Another user's, privileged, or gone.
+		}
 	}
 
 	#environment(pid: number): string {
@@ -345,6 +358,22 @@ export function parseThread(
 		cpuTimeMs: entry.cpuTimeMs,
 		held: state === "D" ? "uninterruptible" : state === "t" ? "traced" : "no",
 	};
+}
+
+/** Decides {@link ProcessTable.carries} from the texts of `/proc/PID/environ` and `/proc/PID/cmdline`. */
+export function carriesRun(
+	environment: string,
+	args: string,
+	runId: RunId,
+): "yes" | "no" | "unknown" {
+	const marker = environmentValue(environment, MARKER_VARIABLE);
+	if (marker?.startsWith(`${runId}:`)) return "yes";
+	// A guard adopts what workers leave.
+	if (environmentValue(environment, GUARD_VARIABLE) !== undefined) return "yes";
+	if (args.includes(`\0--run-id\0${runId}\0`)) return "yes";
+	// Programs that change their title write it where their environment was.
+	const isAsStarted = /^(?:[^=\0]+=[^\0]*\0)+$/.test(environment);
+	return isAsStarted ? "no" : "unknown";
 }
 
 /** Finds one variable in the text of `/proc/PID/environ`. */

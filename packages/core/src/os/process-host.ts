@@ -25,6 +25,7 @@ import { bindListener } from "./bound-listener.ts";
 import type { Census, CensusHost } from "./census.ts";
 import { debuggerAttached } from "./debugger.ts";
 import { type Descendant, descendantsOf } from "./descendants.ts";
+import { Descent } from "./descent.ts";
 import { Echo } from "./echo.ts";
 import { KeepAlive } from "./keep-alive.ts";
 import { listenLifeline } from "./lifeline-listener.ts";
@@ -249,6 +250,12 @@ export class SystemProcessHost implements CensusHost {
 	): Pick<Census, "marked" | "guards"> {
 		const marked: MarkedProcess[] = [];
 		const guards: MarkedProcess[] = [];
+		let ancestors: readonly number[] | undefined;
+		const descent = new Descent(
+			this.#table,
+			process.pid,
+			() => (ancestors ??= this.ancestors()),
+		);
 		for (const entry of entries) {
 			if (entry.pid === process.pid || entry.condition === "zombie") continue;
 			const variables = this.#table.environment(entry.pid, [
@@ -261,6 +268,7 @@ export class SystemProcessHost implements CensusHost {
 			const marker = text === undefined ? undefined : parseMarker(text);
 			if (marker === undefined) continue;
 			const list = text === guarded ? guards : marked;
+			if (list === marked && descent.isDisproved(entry, marker)) continue;
 			list.push({
 				identity: this.#identity(entry),
 				groupId: entry.groupId,

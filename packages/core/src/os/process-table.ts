@@ -1,3 +1,4 @@
+import type { RunId } from "../run-id.ts";
 import type { ThreadFacts } from "../world.ts";
 
 /** The system's list of processes, as one operating system offers it. */
@@ -23,6 +24,11 @@ export interface ProcessTable {
 	): ReadonlyMap<string, string>;
 	/** Whether a process was stopped by a signal, or by what traces it. */
 	halted(pid: number): "no" | "stopped" | "traced";
+	/**
+	 * Whether a process was started with the marker of a run or with its id as an argument, or is a guard.
+	 * `"unknown"`: its environment cannot be read, is empty, or was overwritten.
+	 */
+	carries(pid: number, runId: RunId): "yes" | "no" | "unknown";
 	/** Whether a process has a handler of its own for the signal of this number. */
 	handles(pid: number, signal: number): "yes" | "no" | "unknown";
 }

@@ -64,6 +64,11 @@ export class PsProcessTable implements ProcessTable {
 		return variablesIn(text, variables);
 	}
 
+	/** What `ps` shows of an environment does not tell whether it is all of it. */
+	carries(): "unknown" {
+		return "unknown";
+	}
+
 	/** `ps` reports it on some systems, and not on macOS. */
 	/** No guard runs here, and nothing else is asked. */
 	halted(): "no" {

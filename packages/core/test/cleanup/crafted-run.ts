@@ -26,11 +26,13 @@ export interface CraftedRun {
 
 let crafted = 0;
 
-/** An owner that is gone: the pid of a process that never was. */
+/** An owner that is gone: the pid of a process that never was. It is younger than this one, which may so have adopted its orphans. */
 export function deadOwner(
 	fields: Partial<ProcessIdentity> = {},
 ): ProcessIdentity {
-	return { ...machine.self, pid: 4_194_303, startTime: "1", ...fields };
+	const { startTime: own } = machine.self;
+	const startTime = /^\d+$/.test(own) ? `${Number(own) + 1}` : "1";
+	return { ...machine.self, pid: 4_194_303, startTime, ...fields };
 }
 
 /** A row of a worker. */

@@ -44,7 +44,9 @@ export async function runOfAGuard(bench: Bench): Promise<CraftedRun> {
 	const base = join(bench.dataDir, "temporary");
 	mkdirSync(base);
 	const crafted = await craftRun(bench.dataDir, deadOwner(), {}, (runId) => [
-		workerRow(runId, { identity: deadOwner({ pid: 4_194_302 }) }),
+		workerRow(runId, {
+			identity: deadOwner({ pid: 4_194_302, startTime: "1" }),
+		}),
 	]);
 	const { runId } = crafted.name;
 	const directory = join(base, `snakepit-${runId}-abcdef`);

@@ -33,7 +33,7 @@ test("a process that a watchdog reported before something was left to do is not 
 	const bench = reaperBench();
 	const crafted = await runOfAGuard(bench);
 	const { runId } = crafted.name;
-	const identity = deadOwner({ pid: 4_194_302 });
+	const identity = deadOwner({ pid: 4_194_302, startTime: "1" });
 	const killed: Incident = {
 		type: "protection.process_killed",
 		wallMs: 4,
@@ -58,7 +58,7 @@ test("a worker that a reaper ended before something was left to do is not report
 	const bench = reaperBench();
 	const crafted = await runOfAGuard(bench);
 	const { runId } = crafted.name;
-	const identity = deadOwner({ pid: 4_194_302 });
+	const identity = deadOwner({ pid: 4_194_302, startTime: "1" });
 	const end = { reason: "reaped", killer: "reaper" } as const;
 	claimOf(claimRun(bench, crafted.name)).settle({
 		...NOTHING,

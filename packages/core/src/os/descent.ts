@@ -1,0 +1,87 @@
+import type { Marker } from "../marker.ts";
+import type { ProcessTable, TableEntry } from "./process-table.ts";
+
+/** The process that adopts orphans wherever nothing else does. */
+const INIT = 1;
+
+/**
+ * What proves that a process which carries a marker descends from no worker of that run: it was given a copy of a worker's
+ * environment, by a person, a job scheduler or a daemon that starts programs with the variables of who asks for them.
+ *
+ * Only what is proven counts. The marker alone decides about an orphan that init, or a process older than the host, has
+ * adopted or started: which of the two it was leaves no trace.
+ */
+export class Descent {
+	readonly #table: ProcessTable;
+	/** Processes that adopt orphans of this program's workers, if no other one is nearer. */
+	readonly #ancestors: () => readonly number[];
+	readonly #self: number;
+	/** Of one look: the workers of a pool have the same parent. */
+	readonly #carriers = new Map<number, "yes" | "no" | "unknown">();
+
+	constructor(
+		table: ProcessTable,
+		self: number,
+		ancestors: () => readonly number[],
+	) {
+		this.#table = table;
+		this.#self = self;
+		this.#ancestors = ancestors;
+	}
+
+	/** Whether it is proven that `entry`, which carries `marker`, descends from no worker. */
+	isDisproved(entry: TableEntry, marker: Marker): boolean {
+		const hostStartedAt = Number(marker.hostStartTime);
+		const isOlder = ({ startedAt }: TableEntry): boolean =>
+			startedAt !== undefined && startedAt < hostStartedAt;
+		// Not a number where start times are not counted: nothing is older then.
+		if (isOlder(entry)) return true;
+		const { sessionId } = entry;
+		// Who is in a session descends from the process that began it, and every worker begins one.
+		const leader =
+			sessionId === undefined ? "unknown" : this.#table.entry(sessionId);
+		if (typeof leader !== "string" && isOlder(leader)) return true;
+		return this.#isStartedByStranger(entry, marker, isOlder);
+	}
+
+	/** Looks at the parents, as far as they can only be those that started it. */
+	#isStartedByStranger(
+		entry: TableEntry,
+		marker: Marker,
+		isOlder: (entry: TableEntry) => boolean,
+	): boolean {
+		let child = entry;
+		for (const seen = new Set<number>(); !seen.has(child.pid); ) {
+			seen.add(child.pid);
+			const parent = this.#table.entry(child.parentPid);
+			if (typeof parent === "string" || parent.pid <= INIT) return false;
+			if (parent.pid === marker.hostPid) return false;
+			const isStranger = isOlder(parent)
+				? this.#isNoAncestor(parent, marker)
+				: this.#carries(parent.pid, marker) === "no";
+			if (isStranger) return this.#isStillChild(child);
+			if (isOlder(parent)) return false;
+			child = parent;
+		}
+		return false;
+	}
+
+	/** An ancestor may have adopted it; those of another host are not known. */
+	#isNoAncestor({ pid }: TableEntry, { hostPid }: Marker): boolean {
+		return hostPid === this.#self && !this.#ancestors().includes(pid);
+	}
+
+	/** Otherwise its parent has ended meanwhile, and another process may have the number. */
+	#isStillChild({ pid, parentPid }: TableEntry): boolean {
+		const again = this.#table.entry(pid);
+		return typeof again !== "string" && again.parentPid === parentPid;
+	}
+
+	#carries(pid: number, { runId }: Marker): "yes" | "no" | "unknown" {
+		const known = this.#carriers.get(pid);
+		if (known !== undefined) return known;
+		const carries = this.#table.carries(pid, runId);
+		this.#carriers.set(pid, carries);
+		return carries;
+	}
+}
