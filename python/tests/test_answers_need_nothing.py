@@ -7,6 +7,7 @@ the names of the standard library's, and after their environment was moved.
 from __future__ import annotations
 
 import ast
+import functools
 import queue
 import site
 import sys
@@ -29,7 +30,7 @@ from snakepit_bridge.own_imports import LATE
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
 
-BOTH_TRANSPORTS = True
+BOTH_TRANSPORTS_IN_CHECK = True
 
 LARGE = 1 << 17
 # What the worker may have open, when its tools use up the rest.
@@ -607,8 +608,13 @@ THERE = {
 OF_THE_TOOLS = {"numpy", "opentelemetry.sdk", "snakepit_bridge.telemetry.otel_tracing"}
 
 
-def late_imports() -> Iterator[tuple[str, str]]:
-    """Yields what functions import, with the place: `calls/context.py:host`."""
+@functools.cache
+def late_imports() -> frozenset[tuple[str, str]]:
+    """Returns what functions import, with the place: `calls/context.py:host`."""
+    return frozenset(found_imports())
+
+
+def found_imports() -> Iterator[tuple[str, str]]:
     for file in sorted(PACKAGE.rglob("*.py")):
         place = file.relative_to(PACKAGE).as_posix()
         if not place.startswith(ELSEWHERE):
