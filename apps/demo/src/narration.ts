@@ -14,6 +14,9 @@ export function narrate(event: SnakepitEvent): string | undefined {
 		case "worker.ready":
 			return `${event.workerId} is ready after ${duration(event.durationMs)}, pid ${event.pid}`;
 		case "worker.start_failed":
+			// A worker that was not needed any more.
+			if ("code" in event.error && event.error.code === "START_WITHDRAWN")
+				return undefined;
 			// The error with which the demo ends has all of it.
 			return `${event.workerId} did not start: ${event.error.message.split("\n")[0]}`;
 		case "worker.condemned":

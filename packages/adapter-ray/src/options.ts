@@ -106,7 +106,13 @@ export const RAY_PYTHON_CHECKS: Readonly<
 	Record<keyof RayPythonOptions, Check>
 > = {
 	...PYTHON_REST,
-	address: optional(nonEmptyText),
+	address: optional(
+		(value) =>
+			nonEmptyText(value) ??
+			(String(value).startsWith("ray://")
+				? "must be HOST:PORT of the cluster's head: ray:// is the address of Ray Client, which has no workers of its own; this machine must be a node of the cluster"
+				: undefined),
+	),
 	resources: optional(isObject),
 	placement: optional((value) =>
 		oneOf("spread", "pack")(value) === undefined ||

@@ -120,10 +120,11 @@ class RayWorkers implements RayPythonAdapter {
 		signal: AbortSignal,
 	): Promise<Connection> {
 		const usage = new ReportedUsage(worker.descriptor(USAGE_DESCRIPTOR));
-		const { id, name, address } = relayOf(worker).node;
+		const { node, pid } = relayOf(worker);
+		const { id, name, address } = node;
 		const connection = await this.inner.connect(worker, signal);
 		return Object.assign(connection, {
-			place: { name, address },
+			place: { name, address, pid },
 			usage: () => usage.latest,
 			facts: { node: id, ray: gatewayOf(worker).ray },
 		});

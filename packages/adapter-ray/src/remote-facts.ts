@@ -18,6 +18,8 @@ export interface GatewayFacts {
 
 /** The facts that a worker on a node reports in addition to those of every worker. */
 export interface RelayFacts {
+	/** Of the worker, on its node. */
+	readonly pid: number;
 	/** Where the relay listens, and its certificate as PEM. */
 	readonly relay: {
 		readonly host: string;

@@ -14,6 +14,21 @@ export interface RayStartErrorCodes {
 	 * or add a node.
 	 */
 	readonly RESOURCES_UNAVAILABLE: "no";
+	/**
+	 * The directories of the tools have more than the 100 MB that every node would get.
+	 * @remedy Put the tools in a directory of their own, or leave files out with `runtimeEnv: { excludes: [...] }`.
+	 */
+	readonly TOOLS_TOO_LARGE: "no";
+	/**
+	 * Ray could not make the environment of `runtimeEnv` on a node.
+	 * @remedy The message has Ray's reason, such as a package that pip does not find there.
+	 */
+	readonly RUNTIME_ENV_FAILED: "no";
+	/**
+	 * A file of `connection.tls` cannot be read on this machine, or is not what it should be.
+	 * @remedy The message has the reason. The paths must be valid on every node.
+	 */
+	readonly TLS_UNREADABLE: "no";
 }
 
 export type RayStartErrorCode = keyof RayStartErrorCodes | PythonStartErrorCode;
@@ -24,5 +39,8 @@ export type RayStartError = StartError<RayStartErrorCode>;
 export const RAY_REFUSAL_CODES: readonly RayStartErrorCode[] = [
 	"CLUSTER_UNREACHABLE",
 	"RESOURCES_UNAVAILABLE",
+	"RUNTIME_ENV_FAILED",
+	"TLS_UNREADABLE",
+	"TOOLS_TOO_LARGE",
 	"VERSION_MISMATCH",
 ];

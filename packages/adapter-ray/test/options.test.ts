@@ -32,6 +32,7 @@ test.each<[string, object, string]>([
 	["INVALID_OPTION", { placement: { node: "" } }, "placement"],
 	["INVALID_OPTION", { placement: null }, "placement"],
 	["INVALID_OPTION", { address: "" }, "address"],
+	["INVALID_OPTION", { address: "ray://10.0.0.1:10001" }, "Ray Client"],
 	["INVALID_OPTION", { connection: { keepAliveMs: 1 } }, "keepAliveMs"],
 	["INVALID_OPTION", { connection: { tls: { ca: "/ca" } } }, "certificate"],
 	["UNKNOWN_OPTION", { connection: { tls: { cert: "/c" } } }, "cert"],

@@ -85,7 +85,11 @@ export interface WorkerSnapshot {
 		readonly missedInARow: number;
 	} | null;
 	/** The machine that it runs on, where that is another one. */
-	readonly place: { readonly name: string; readonly address: string } | null;
+	readonly place: {
+		readonly name: string;
+		readonly address: string;
+		readonly pid?: number | undefined;
+	} | null;
 	/** Details from its adapter. */
 	readonly facts: Readonly<Record<string, unknown>>;
 	/** The limits at which it is replaced; `null` means no limit. */

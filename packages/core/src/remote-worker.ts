@@ -5,6 +5,8 @@ export interface WorkerPlace {
 	/** Its name in the cluster, for people. */
 	readonly name: string;
 	readonly address: string;
+	/** The worker's pid there, if its adapter knows it. The pid of the worker is that of its stand-in on this machine. */
+	readonly pid?: number | undefined;
 }
 
 /** What a cluster reports about a run of another machine. */

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType, SimpleNamespace
+
 import pytest
 
+from snakepit_bridge.boot.control_channel import StartFailed
 from snakepit_bridge.cluster.drivers import Driver, located
 from snakepit_bridge.cluster.gateway_launch import Resources
 from snakepit_bridge.cluster.json_lines import LineInvalid, LineReader, line
@@ -13,7 +17,13 @@ from snakepit_bridge.cluster.nodes import (
     missing_everywhere,
     missing_now,
 )
-from snakepit_bridge.cluster.ray_cluster import refusal, start_failure
+from snakepit_bridge.cluster.ray_cluster import (
+    check_token,
+    refusal,
+    refuse_unknown,
+    start_failure,
+    token_refused,
+)
 
 NODES = [
     Node("1", "a", "10.0.0.1", {"CPU": 4, "GPU": 1}, {"CPU": 1}),
@@ -76,9 +86,66 @@ def test_a_cluster_that_does_not_answer_may_ask_for_a_token(
     assert "RAY_AUTH_MODE is not set here" in failure.detail
 
 
-def test_an_environment_that_ray_cannot_make_is_what_is_missing() -> None:
+@pytest.mark.parametrize(
+    ("variables", "words"),
+    [
+        ({}, "no token was sent (RAY_AUTH_MODE is not set)"),
+        (
+            {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "secret"},
+            "the token of RAY_AUTH_TOKEN is wrong (RAY_AUTH_MODE is token)",
+        ),
+        ({"RAY_AUTH_MODE": "token"}, "the token of ~/.ray/auth_token is wrong"),
+    ],
+)
+def test_a_cluster_that_refuses_the_token_says_which_one(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], words: str
+) -> None:
+    for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    failure = token_refused("h:1")
+    assert failure.code == "CLUSTER_UNREACHABLE"
+    assert words in failure.message
+    assert "secret" not in failure.message + failure.detail
+
+
+def test_a_token_is_checked_before_ray_begins_to_try(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    refused = type("AuthenticationError", (Exception,), {})
+
+    def client(address: str) -> None:
+        raise refused(address)
+
+    raylet = ModuleType("ray._raylet")
+    monkeypatch.setattr(raylet, "GcsClient", client, raising=False)
+    monkeypatch.setitem(sys.modules, "ray", ModuleType("ray"))
+    monkeypatch.setitem(sys.modules, "ray._raylet", raylet)
+    with pytest.raises(StartFailed, match="it asks for a token") as caught:
+        check_token("h:1")
+    assert caught.value.code == "CLUSTER_UNREACHABLE"
+    # Anything else is Ray's to report.
+    refused.__name__ = "RpcError"
+    check_token("h:1")
+
+
+def test_a_field_of_runtime_env_that_ray_does_not_know_is_refused() -> None:
+    ray = SimpleNamespace(
+        __version__="9.9",
+        runtime_env=SimpleNamespace(
+            RuntimeEnv=SimpleNamespace(known_fields={"pip", "env_vars"})
+        ),
+    )
+    refuse_unknown({"pip": [], "excludes": []}, ray)
+    with pytest.raises(StartFailed, match="knows no field 'pipp'") as caught:
+        refuse_unknown({"pipp": ["numpy"]}, ray)
+    assert caught.value.detail == "did you mean 'pip'?"
+
+
+def test_an_environment_that_ray_cannot_make_has_a_code_of_its_own() -> None:
     kind = type("RuntimeEnvSetupError", (Exception,), {})
-    assert start_failure(kind("no such package")).code == "BRIDGE_MISSING"
+    assert start_failure(kind("no such package")).code == "RUNTIME_ENV_FAILED"
     assert start_failure(ValueError("else")).code == "CLUSTER_UNREACHABLE"
 
 

@@ -27,6 +27,10 @@ def project(tmp_path: Path) -> Path:
         "tools/data/big.bin",
         "tools/.git/config",
         "tools/__pycache__/tools.pyc",
+        "tools/.env",
+        "tools/.env.production",
+        "tools/.ssh/id_ed25519",
+        "tools/data/server.key",
         "library/one.py",
     ):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -103,6 +107,6 @@ def test_too_much_is_refused_with_what_to_do(
     made = Sources([{"file": str(project / "tools/tools.py")}], [], [])
     with pytest.raises(StartFailed) as caught:
         made.write(str(project / "out.zip"))
-    assert caught.value.code == "TOOLS_IMPORT_FAILED"
+    assert caught.value.code == "TOOLS_TOO_LARGE"
     assert str(project / "tools") in caught.value.message
     assert "excludes" in caught.value.detail

@@ -1,6 +1,6 @@
 import { addCounts, quantileMs, type ServedTick } from "@snakepit/control";
 import { table } from "../command/table.ts";
-import { bytes, counted, duration } from "../wording/figures.ts";
+import { bytes, counted, duration, placed } from "../wording/figures.ts";
 import { plainText } from "../wording/plain-text.ts";
 
 type PoolSnapshot = ServedTick["run"]["pools"][number];
@@ -70,11 +70,9 @@ function workerRow(worker: WorkerSnapshot): readonly string[] {
 	const processors = usage?.processors ?? null;
 	return [
 		// An older program does not report a place.
-		worker.place
-			? `${worker.workerId} on ${worker.place.name}`
-			: worker.workerId,
+		placed(worker.workerId, worker.place),
 		`${worker.state}${silent}`,
-		worker.pid === null ? "-" : String(worker.pid),
+		String(worker.place?.pid ?? worker.pid ?? "-"),
 		usage === null ? "-" : bytes(usage.residentBytes),
 		processors === null ? "-" : `${(processors * 100).toFixed(0)} %`,
 		String(worker.callsTaken),

@@ -1,3 +1,4 @@
+import type { WorkerPlace } from "@snakepit/core/adapter";
 import type { RunHistory } from "@snakepit/core/inspect";
 import { counted } from "../wording/figures.ts";
 
@@ -6,8 +7,8 @@ export interface SeenWorker {
 	readonly workerId: string;
 	readonly pool: string;
 	readonly pid: number | undefined;
-	/** The machine that it runs on, where that is another one. */
-	readonly place: string | undefined;
+	/** The machine that it runs on, where that is another one, and its pid there. */
+	readonly place: WorkerPlace | undefined;
 	readonly startedAt: number;
 	/** `left`: it lives, and its host does not. */
 	readonly condition: "starting" | "lives" | "left" | "ended";
@@ -41,7 +42,7 @@ export function seen(run: RunHistory, isAlive: IsAlive): SeenRun {
 			workerId,
 			pool,
 			pid: identity?.pid,
-			place: worker.place?.name,
+			place: worker.place,
 			startedAt: worker.activatedAt ?? worker.reservedAt,
 			condition: lives
 				? condition === "lives"

@@ -6,7 +6,7 @@ import { DATA_DIR, JSON_FLAG } from "../command/common-flags.ts";
 import { positiveNumber } from "../command/numbers.ts";
 import { coloured, write } from "../command/output.ts";
 import { table } from "../command/table.ts";
-import { dayAndTime, duration } from "../wording/figures.ts";
+import { dayAndTime, duration, placed } from "../wording/figures.ts";
 import { lasted } from "../wording/run-history.ts";
 import { incidentLines } from "./incident-lines.ts";
 import { endText, incidentsOf } from "./incidents.ts";
@@ -83,10 +83,8 @@ function psRows(run: SeenRun): readonly (readonly string[])[] {
 		...workers.map((worker) => [
 			runId,
 			worker.pool,
-			worker.place === undefined
-				? worker.workerId
-				: `${worker.workerId} on ${worker.place}`,
-			String(worker.pid ?? ""),
+			placed(worker.workerId, worker.place),
+			String(worker.place?.pid ?? worker.pid ?? ""),
 			worker.condition,
 			duration(now - worker.startedAt),
 		]),

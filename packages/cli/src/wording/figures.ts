@@ -65,3 +65,11 @@ export function dayAndTime(wallMs: number): string {
 	const day = parts.map((part) => String(part).padStart(2, "0")).join("-");
 	return `${day} ${timeOfDay(wallMs)}`;
 }
+
+/** A worker, and the machine that it runs on, if that is another one. Machines may have the same name. */
+export function placed(
+	workerId: string,
+	place: { readonly name: string; readonly address: string } | null | undefined,
+): string {
+	return place ? `${workerId} on ${place.name} (${place.address})` : workerId;
+}

@@ -42,13 +42,26 @@ test.skipIf(!hasCluster)(
 		};
 		const nodes = pool.workers().map(({ place }) => place);
 		expect(new Set(nodes.map((place) => place?.address)).size).toBe(2);
-		const [name] = nodes.map((place) => place?.name);
+		const [one] = nodes;
+		const name = one?.name;
+		const addresses = nodes.map((place) => place?.address ?? "");
+		const pids = await Promise.all(
+			Array.from({ length: 8 }, () => pool.execute("pid")),
+		);
 
 		const ps = await snakepit("ps");
 		expect(ps).toMatch(/^1 run is alive with 2 workers\.$/m);
 		for (const shown of [ps, await snakepit("top", "--once")])
 			for (const number of [0, 1])
-				expect(shown).toMatch(new RegExp(`far-${number} on ${name}\\b`));
+				expect(shown).toMatch(
+					new RegExp(
+						`far-${number} on ${name} \\(${addresses[number]}\\) .*\\b${nodes[number]?.pid}\\b`,
+					),
+				);
+		// Those of the workers, and not of their stand-ins.
+		expect(nodes.map((place) => place?.pid)).toEqual(
+			expect.arrayContaining([...new Set(pids)]),
+		);
 
 		if (hasChromium) {
 			const server = await dashboardOf(dataDir, await builtPage());
@@ -63,7 +76,7 @@ test.skipIf(!hasCluster)(
 			for (const number of [0, 1])
 				expect(
 					await page.locator(`tr[data-worker=far-${number}] th`).textContent(),
-				).toBe(`far-${number} on ${name}`);
+				).toBe(`far-${number} on ${name} (${addresses[number]})`);
 		}
 
 		await pool.close();

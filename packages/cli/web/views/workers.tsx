@@ -131,7 +131,12 @@ function WorkerRow({
 				<a href={fragmentOf("logs", { worker: workerId })} title="Its logs">
 					{workerId}
 				</a>
-				{worker.place && <small> on {worker.place.name}</small>}
+				{worker.place && (
+					<small>
+						{" "}
+						on {worker.place.name} ({worker.place.address})
+					</small>
+				)}
 			</th>
 			<td data-label="State">
 				<span class="badge" data-tone={tone}>

@@ -120,5 +120,5 @@ def _identity(launch: GatewayLaunch) -> Identity:
         return read_identity(launch.tls)
     except (OSError, ValueError) as error:
         raise StartFailed(
-            "CLUSTER_UNREACHABLE", f"connection.tls cannot be read: {error}"
+            "TLS_UNREADABLE", f"connection.tls cannot be read: {error}"
         ) from None

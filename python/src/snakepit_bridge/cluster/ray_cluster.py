@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import socket
 from typing import Any
@@ -11,7 +12,14 @@ from snakepit_bridge.cluster.drivers import Driver, located, namespace_of
 from snakepit_bridge.cluster.gateway_launch import GatewayLaunch, Resources
 from snakepit_bridge.cluster.nodes import Node
 
-__all__ = ["RayCluster", "refusal", "start_failure"]
+__all__ = [
+    "RayCluster",
+    "check_token",
+    "refusal",
+    "refuse_unknown",
+    "start_failure",
+    "token_refused",
+]
 
 # Ray itself waits for a minute.
 CONNECT_S = 10.0
@@ -44,6 +52,7 @@ class RayCluster:
                 "runtimeEnv.working_dir is what this adapter itself sends: the directories "
                 "of the tools. Use toolPath for more of them.",
             )
+        refuse_unknown(given, ray)
         runtime_env = {
             **{name: value for name, value in given.items() if name != "excludes"},
             "working_dir": archive,
@@ -153,6 +162,20 @@ def _import_ray() -> Any:
     return ray
 
 
+def refuse_unknown(given: dict[str, Any], ray: Any) -> None:
+    """Ray itself ignores a field that it does not know."""
+    known = {*ray.runtime_env.RuntimeEnv.known_fields, "excludes"}
+    for name in sorted(given.keys() - known):
+        near = difflib.get_close_matches(name, known, n=1)
+        raise StartFailed(
+            "LAUNCH_INVALID",
+            f"runtimeEnv: Ray {ray.__version__} knows no field {name!r}",
+            f"did you mean {near[0]!r}?"
+            if near
+            else f"it knows {', '.join(sorted(known))}",
+        )
+
+
 def _find(address: str) -> str:
     """Returns the address of the cluster, which listens there."""
     from ray._private import services
@@ -163,6 +186,7 @@ def _find(address: str) -> str:
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_S).close()
     except Exception as error:  # noqa: BLE001 - so many ways to have no cluster
         raise _unreachable(address, f"{type(error).__name__}: {error}") from None
+    check_token(found)
     if not services.find_node_ids():
         raise _unreachable(
             found,
@@ -171,6 +195,37 @@ def _find(address: str) -> str:
             "shall run on this machine",
         )
     return str(found)
+
+
+def check_token(address: str) -> None:
+    """Ray itself tries for as long as it waits for a cluster."""
+    from ray._raylet import GcsClient
+
+    try:
+        GcsClient(address=address)
+    except Exception as error:  # noqa: BLE001 - Ray raises whatever it meets
+        if type(error).__name__ == "AuthenticationError":
+            raise token_refused(address) from None
+
+
+def token_refused(address: str) -> StartFailed:
+    """Returns our own text about a cluster that does not accept this program's token."""
+    mode = os.environ.get("RAY_AUTH_MODE") or "not set"
+    token = next(
+        (
+            name
+            for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
+            if os.environ.get(name)
+        ),
+        "~/.ray/auth_token",
+    )
+    which = f"the token of {token} is wrong" if mode == "token" else "no token was sent"
+    return _unreachable(
+        address,
+        f"it asks for a token, and {which} (RAY_AUTH_MODE is {mode})",
+        "set RAY_AUTH_MODE=token, and the cluster's own token in RAY_AUTH_TOKEN, "
+        "RAY_AUTH_TOKEN_PATH or ~/.ray/auth_token, in the environment of the program",
+    )
 
 
 def _unreachable(address: str, reason: str, detail: str = "") -> StartFailed:
@@ -205,7 +260,7 @@ def start_failure(error: Exception) -> StartFailed:
     kind = type(error).__name__
     if kind == "RuntimeEnvSetupError":
         return StartFailed(
-            "BRIDGE_MISSING",
+            "RUNTIME_ENV_FAILED",
             "Ray could not make the environment of runtimeEnv on a node",
             str(error),
         )

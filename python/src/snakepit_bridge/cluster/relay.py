@@ -245,6 +245,8 @@ class Relay:
         if answers or not data:
             self._selector.unregister(self._worker.control)
         for answer in answers[:1]:
+            if isinstance(ready := answer.get("ready"), dict):
+                ready["pid"] = self._worker.pid
             self._control.send(**answer)
         self._flush()
 

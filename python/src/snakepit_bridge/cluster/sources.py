@@ -16,6 +16,14 @@ LEFT_OUT = frozenset(
     {".git", ".hg", ".svn", "node_modules", ".venv", "venv", "__pycache__"}
     | {".mypy_cache", ".pytest_cache", ".ruff_cache", ".tox", ".ipynb_checkpoints"}
 )
+# Names of files and directories with secrets: every node would get them, and the cluster
+# keeps them.
+SECRETS = (
+    *(".env", ".env.*", ".envrc", "*.pem", "*.key", "*.p12", "*.pfx", "*.keystore"),
+    *(".ssh", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".gnupg", ".netrc"),
+    *(".npmrc", ".pypirc", ".pgpass", ".git-credentials", ".htpasswd"),
+    *(".aws", ".azure", ".config", ".docker", ".kube", "credentials.json"),
+)
 # The cluster's control store keeps it in memory.
 MOST_BYTES = 100 << 20
 # The same files are the same archive, which a node then has already.
@@ -108,6 +116,8 @@ class Sources:
     def _is_wanted(self, root: str, directory: str, name: str) -> bool:
         if name in LEFT_OUT or name.endswith(".pyc"):
             return False
+        if any(fnmatch.fnmatchcase(name, pattern) for pattern in SECRETS):
+            return False
         inside = os.path.relpath(os.path.join(directory, name), root)
         return not any(
             fnmatch.fnmatch(name, pattern.rstrip("/"))
@@ -117,7 +127,7 @@ class Sources:
 
     def _too_large(self) -> StartFailed:
         return StartFailed(
-            "TOOLS_IMPORT_FAILED",
+            "TOOLS_TOO_LARGE",
             f"the directories of the tools have more than {MOST_BYTES >> 20} MB, which "
             f"every node would get: {', '.join(self._roots)}",
             "Put the tools in a directory of their own, or leave files out with "
