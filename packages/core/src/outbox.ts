@@ -16,6 +16,8 @@ class Outbox {
 	readonly #waiting: unknown[] = [];
 	/** How many of both wait: what is to come after them waits, too. Asked for with every call: a field, not a function. */
 	size = 0;
+	/** The place of what is delivered next. */
+	#next = 0;
 
 	/** A transition begins. Each `enter` has its `leave`, in a `finally`. */
 	enter(): void {
@@ -49,21 +51,27 @@ class Outbox {
 		if (this.#depth === 0) this.#deliver();
 	}
 
+	/** Delivers all that waits now: the program ends in this turn, perhaps within a transition or an event. */
+	flush(): void {
+		const waiting = this.#waiting;
+		// What listeners do meanwhile adds to it.
+		while (this.#next < this.size) {
+			const act = waiting[this.#next++] as (subject: unknown) => void;
+			const subject = waiting[this.#next];
+			waiting[this.#next++] = undefined;
+			act(subject);
+		}
+	}
+
 	#deliver(): void {
 		if (this.#isDelivering) return;
 		this.#isDelivering = true;
-		const waiting = this.#waiting;
 		try {
-			// What listeners do meanwhile adds to it.
-			for (let next = 0; next < this.size; next += 2) {
-				const act = waiting[next] as (subject: unknown) => void;
-				const subject = waiting[next + 1];
-				waiting[next + 1] = undefined;
-				act(subject);
-			}
+			this.flush();
 		} finally {
-			if (this.size > MOST_KEPT) waiting.length = 0;
+			if (this.size > MOST_KEPT) this.#waiting.length = 0;
 			this.size = 0;
+			this.#next = 0;
 			this.#isDelivering = false;
 		}
 	}

@@ -2,6 +2,7 @@ import type { Afterwards } from "../close-manner.ts";
 import { KeepAlive } from "../os/keep-alive.ts";
 import { type ProcessEvents, processEvents } from "../os/process-events.ts";
 import { systemClock } from "../os/system-clock.ts";
+import { outbox } from "../outbox.ts";
 import type { Clock, Timer } from "../world.ts";
 import type { CleanupParticipant, SpentGrace } from "./cleanup-participant.ts";
 import { answerSignal, isIgnored, type SignalWish } from "./signal-answer.ts";
@@ -80,7 +81,11 @@ export class ApplicationCleanup {
 			...signals.map((signal) =>
 				events.onSignal(signal, () => this.#onSignal(signal)),
 			),
-			events.onExit(() => killAll(this.#newestFirst())),
+			events.onExit(() => {
+				killAll(this.#newestFirst());
+				// A listener may have called exit(): no later turn delivers what that and its event left.
+				outbox.flush();
+			}),
 			events.onBeforeExit(() => void this.#onIdle()),
 		];
 	}

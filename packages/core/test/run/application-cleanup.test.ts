@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { outbox } from "../../src/outbox.ts";
+import { EventHub } from "../../src/pool/event-hub.ts";
 import {
 	ApplicationCleanup,
 	applicationCleanup,
@@ -36,6 +38,35 @@ test("at the exit everybody is killed in that very turn, also when one throws", 
 	bench.join("pool");
 	bench.events.happen("exit");
 	expect(bench.calls).toEqual(["pool is killed", "run is killed"]);
+});
+
+test("an exit that a listener calls leaves no event untold, those included that report the exit", () => {
+	const bench = new CleanupBench();
+	const hub = new EventHub();
+	const told: string[] = [];
+	const emit = (sessionId: string) =>
+		hub.emit({
+			...{ type: "session.started", wallMs: 1 },
+			...{ pool: "p", sessionId },
+		});
+	bench.cleanup.register({
+		close: async () => {},
+		killNow: () => emit("killed"),
+	});
+	hub.subscribeTo("session.started", ({ sessionId }) => {
+		if (sessionId !== "first") return;
+		bench.events.happen("exit");
+		told.push("exited");
+	});
+	hub.subscribeTo("session.started", ({ sessionId }) => told.push(sessionId));
+	outbox.during(() => {
+		emit("first");
+		emit("second");
+	});
+	expect(told).toEqual(["second", "killed", "exited", "first"]);
+	emit("later");
+	expect(told.at(-1)).toBe("later");
+	expect(outbox.size).toBe(0);
 });
 
 test("when nothing is left to do everybody closes in order, once, and no handler is left", async () => {
