@@ -48,7 +48,7 @@ export class Actor {
 			stream: () => this.stream(),
 			session: () => {
 				using session = this.#its.session({ affinity: "strict" });
-				this.outcomes.push(outcome(session.execute("echo", 1)));
+				this.outcomes.push(outcome(session.execute("echo", [1])));
 			},
 			pause: () => this.#its.pause(),
 			resume: () => this.#its.resume(),
@@ -86,7 +86,7 @@ export class Actor {
 		const attempts = 1 + this.#random.below(3);
 		this.outcomes.push(
 			outcome(
-				this.#its.execute(this.#random.pick(this.#commands), 20, {
+				this.#its.execute(this.#random.pick(this.#commands), [20], {
 					...{ signal: abort.signal, timeoutMs },
 					priority: this.#random.below(3) - 1,
 					retry: { attempts, backoffMs: this.#random.pick([0, 40]) },
@@ -98,7 +98,7 @@ export class Actor {
 	stream(): void {
 		const abort = new AbortController();
 		this.aborts.push(abort);
-		const stream = this.#its.stream("count", 3, { signal: abort.signal });
+		const stream = this.#its.stream("count", [3], { signal: abort.signal });
 		this.outcomes.push(outcome(stream.next()));
 		if (this.#random.below(2) === 0) void stream.return?.();
 		else this.outcomes.push(outcome(Array.fromAsync(stream)));
