@@ -118,6 +118,10 @@ def refused(what: str) -> Any:
         "series": lambda: pandas.Series([1]),
         "lazy": lambda: polars.LazyFrame({"a": [1]}),
         "chunked": lambda: pyarrow.chunked_array([[1]]),
+        "nulls": lambda: pyarrow.array([1, None]),
+        "texts": lambda: pyarrow.array(["secret"]),
+        "scalar": lambda: pyarrow.scalar(1),
+        "integers": lambda: pandas.array([1, None]),
     }
     return refusals[what]()
 
