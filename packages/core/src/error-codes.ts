@@ -226,6 +226,16 @@ export interface ConnectionBrokenErrorCodes {
 	readonly CONNECTION_BROKEN: Ran;
 }
 
+/** Codes of `CloseError`. */
+export interface CloseErrorCodes {
+	/**
+	 * A pool or a run was closed, and processes of it could not be ended.
+	 * @remedy The error names them (`stillThere`). A process in uninterruptible sleep (state D) waits for a device or a network
+	 * file system; one that changed its user can only be ended by that user or root. The next start looks again.
+	 */
+	readonly STILL_THERE: "maybe";
+}
+
 /** The code of `SnakepitError`. */
 export interface SnakepitErrorCodes {
 	/**
@@ -248,6 +258,7 @@ export interface ErrorCodes
 		CallTimeoutErrorCodes,
 		ToolErrorCodes,
 		ConnectionBrokenErrorCodes,
+		CloseErrorCodes,
 		SnakepitErrorCodes {}
 
 /** A code of core, or one that an adapter adds. */
@@ -259,3 +270,4 @@ export type QueueErrorCode = keyof QueueErrorCodes;
 export type WorkerLostErrorCode = keyof WorkerLostErrorCodes;
 export type JobErrorCode = keyof JobErrorCodes;
 export type InputErrorCode = keyof InputErrorCodes;
+export type CloseErrorCode = keyof CloseErrorCodes;

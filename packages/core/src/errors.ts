@@ -1,5 +1,6 @@
 import { brandAs } from "./brand.ts";
 import type {
+	CloseErrorCode,
 	ErrorCode,
 	InputErrorCode,
 	JobErrorCode,
@@ -177,6 +178,26 @@ const JOB_ERROR_NAMES: Partial<Record<JobErrorCode, string>> = {
 	JOB_ABORTED: "AbortError",
 	JOB_TIMEOUT: "TimeoutError",
 };
+
+/** `close()` could not end everything: processes of the pool or the run are still there. */
+export class CloseError extends SnakepitError<CloseErrorCode> {
+	static {
+		brandAs(CloseError, "error.CloseError");
+	}
+
+	override readonly name: string = "CloseError";
+	/** Their pids. */
+	readonly stillThere: readonly number[];
+
+	constructor(
+		fields: ErrorFields<CloseErrorCode> & {
+			readonly stillThere: readonly number[];
+		},
+	) {
+		super(fields);
+		this.stillThere = fields.stillThere;
+	}
+}
 
 /** The call itself is wrong: an unknown tool, wrong arguments, a value that cannot be sent, or a session that has ended. */
 export class InputError extends SnakepitError<InputErrorCode> {

@@ -7,6 +7,7 @@ export type { ErrorCode, Ran } from "./error-codes.ts";
 export {
 	CallAbortedError,
 	CallTimeoutError,
+	CloseError,
 	InputError,
 	JobError,
 	OptionsError,

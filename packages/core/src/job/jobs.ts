@@ -100,7 +100,7 @@ export class Jobs {
 			await this.#endWithin(drainMs);
 		else this.#stopAll(manner);
 		await over;
-		sweep.finish();
+		await sweep.settle();
 	}
 
 	/** A job that gets the request to end at once can save its work: after a signal, there is no time to wait first. */

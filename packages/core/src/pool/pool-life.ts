@@ -2,6 +2,7 @@ import type { Afterwards, CloseManner } from "../close-manner.ts";
 import type { SnakepitEvent } from "../events.ts";
 import type { ResolvedOptions } from "../options.ts";
 import { outbox } from "../outbox.ts";
+import { stillThere } from "../process/still-there.ts";
 import { asError } from "../thrown.ts";
 import type { World } from "../world.ts";
 import { closedWhileOpening, cutByClose } from "./call-errors.ts";
@@ -81,7 +82,8 @@ export class PoolLife {
 			const wallMs = clock.wall();
 			emit({ type: "pool.start_failed", wallMs, ...about, error: shown });
 			if (this.#state.kind === "closing") await this.#state.closed;
-			else await this.close("forced");
+			// What is left is reported by event; why it did not open is what is thrown.
+			else await this.close("forced").catch(() => {});
 			if (this.#afterwards === "dies") await forever(endHold);
 			throw error;
 		} finally {
@@ -187,7 +189,7 @@ export class PoolLife {
 				this.#setting.abandonParent?.();
 				return workerSet.close(cutShort > 0 ? "forced" : this.#manner);
 			});
-			await ended;
+			const survivors = await ended;
 			await companion?.release(this.#manner);
 			const durationMs = clock.now() - begunMs;
 			emit({
@@ -198,6 +200,7 @@ export class PoolLife {
 				cutShort,
 			});
 			await release();
+			if (survivors.length > 0) throw stillThere(`The pool ${pool}`, survivors);
 		} finally {
 			endHold();
 		}

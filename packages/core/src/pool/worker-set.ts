@@ -2,6 +2,11 @@ import { HeartbeatRounds } from "../heartbeat/heartbeat-rounds.ts";
 import type { ResolvedOptions } from "../options.ts";
 import { outbox } from "../outbox.ts";
 import { OrphanSweep } from "../process/orphan-sweep.ts";
+import {
+	type Survivor,
+	survivorsOf,
+	type Undying,
+} from "../process/still-there.ts";
 import { Worker } from "../worker/worker.ts";
 import type { WorkerEnding, WorkerListener } from "../worker/worker-parts.ts";
 import type { WorkerStarter } from "../worker/worker-starter.ts";
@@ -57,6 +62,8 @@ export class WorkerSet implements WorkerListener {
 	readonly #workers = new Set<Worker>();
 	readonly #starts: SlotStarts;
 	readonly #sweep: OrphanSweep;
+	/** Workers that SIGKILL did not end. */
+	readonly #undying: Undying[] = [];
 	readonly #governor: RestartGovernor;
 	readonly #recycler: Recycler;
 	readonly #replaced: ReplacedWorkers;
@@ -221,8 +228,8 @@ export class WorkerSet implements WorkerListener {
 		return worker.calls.attempts.length > 0 ? "busy" : "idle";
 	}
 
-	/** Ends every worker, gently or at once. Resolves when all are gone. A second call hurries those that are left. */
-	async close(manner: "gentle" | "forced"): Promise<void> {
+	/** Ends every worker, gently or at once. Resolves when all are gone, and what they left, to what of it cannot die. A second call hurries those that are left. */
+	async close(manner: "gentle" | "forced"): Promise<readonly Survivor[]> {
 		this.#phase = "closing";
 		this.#recycler.stop();
 		this.#governor.stop();
@@ -237,7 +244,9 @@ export class WorkerSet implements WorkerListener {
 		await Promise.all(workers.map((worker) => worker.gone));
 		// A start ends with its worker, and may wait for its last words a little longer.
 		await this.#starts.over();
-		this.#sweep.finish();
+		const strays = await this.#sweep.settle();
+		const { host } = this.#setting.world;
+		return [...survivorsOf(this.#undying, host), ...strays];
 	}
 
 	/** Kills every worker's group in this very turn. */
@@ -267,6 +276,10 @@ export class WorkerSet implements WorkerListener {
 	}
 
 	released(worker: Worker, ending: WorkerEnding): void {
+		const { undying } = ending;
+		const { workerId } = worker.ref;
+		if (undying !== undefined)
+			this.#undying.push({ identity: undying, workerId });
 		const { calls, sessions } = this.#setting;
 		const { incarnation } = worker.ref;
 		const slot = this.#slots.at(worker.slot.index);

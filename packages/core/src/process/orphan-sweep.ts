@@ -1,12 +1,21 @@
-import { processKey } from "../identity.ts";
+import {
+	isSameProcess,
+	type ProcessIdentity,
+	processKey,
+} from "../identity.ts";
 import { isMarkerOf } from "../marker.ts";
 import { outbox } from "../outbox.ts";
 import type { Timer, World } from "../world.ts";
+import type { Survivor } from "./still-there.ts";
 
 /** Scans are gathered: many workers that end together cost one look at the process table. */
 const GATHER_MS = 1_000;
 /** A scan that found something is followed by another, this often at most: what is killed may have forked meanwhile. */
 const MAX_ROUNDS = 10;
+/** What is killed is gone at once; only what cannot die takes so long. */
+const PATIENCE_MS = 5_000;
+const FIRST_PAUSE_MS = 1;
+const LONGEST_PAUSE_MS = 50;
 
 /**
  * Finds what dead workers left behind outside their groups, by the marker in its
@@ -15,6 +24,8 @@ const MAX_ROUNDS = 10;
 export class OrphanSweep {
 	readonly #world: World;
 	readonly #ended = new Set<string>();
+	/** Those that were killed and may not be gone. */
+	#killed: ProcessIdentity[] = [];
 	#timer: Timer | undefined;
 
 	constructor(world: World) {
@@ -44,9 +55,35 @@ export class OrphanSweep {
 		}
 	}
 
+	/** Looks now, and resolves when what it has killed is gone, to what is not gone in time: nothing but what cannot die. */
+	async settle(): Promise<readonly Survivor[]> {
+		this.finish();
+		const { clock } = this.#world;
+		const begunMs = clock.now();
+		for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs *= 2) {
+			const left = this.#living();
+			if (left.length === 0 || clock.now() - begunMs >= PATIENCE_MS)
+				return left.map(({ pid }) => ({ pid, name: "what a worker left" }));
+			const ms = Math.min(pauseMs, LONGEST_PAUSE_MS);
+			await new Promise<void>((resolve) => clock.after(ms, resolve));
+		}
+	}
+
+	#living(): readonly ProcessIdentity[] {
+		const { host } = this.#world;
+		this.#killed = this.#killed.filter((identity) => {
+			const seen = host.observe(identity.pid);
+			return (
+				seen === "unknown" || (seen !== "gone" && isSameProcess(seen, identity))
+			);
+		});
+		return this.#killed;
+	}
+
 	#lookForAll(): void {
 		// Already killed, and perhaps still in the process table.
 		const dying = new Set<string>();
+		this.#living();
 		for (let round = 0; round < MAX_ROUNDS && this.#kill(dying) > 0; round++);
 		this.#ended.clear();
 	}
@@ -66,6 +103,7 @@ export class OrphanSweep {
 			if (dying.has(name)) continue;
 			if (host.signal(process.identity, "SIGKILL") !== "sent") continue;
 			dying.add(name);
+			this.#killed.push(process.identity);
 			killed++;
 			emit({
 				type: "orphan.reaped",

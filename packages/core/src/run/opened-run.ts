@@ -195,8 +195,7 @@ export class OpenedRun implements Run {
 				await preloaded?.release();
 				this.#pools.delete(member);
 				hide();
-				await released();
-				discard();
+				await released().finally(discard);
 			},
 		});
 		const member: Member = {

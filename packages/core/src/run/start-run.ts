@@ -1,25 +1,32 @@
 import { Auditor } from "../audit/auditor.ts";
 import type { CleanupReport } from "../cleanup/cleanup-report.ts";
 import { leftoversLine } from "../cleanup/leftovers-line.ts";
-import { ProcessKiller } from "../cleanup/process-killer.ts";
+import { type KillLimits, ProcessKiller } from "../cleanup/process-killer.ts";
 import { reap } from "../cleanup/reaper.ts";
+import { spareReason } from "../cleanup/settlement.ts";
 import type { SnakepitEvent } from "../events.ts";
 import type { GuardContext } from "../guard/guard-chain.ts";
 import type { GuardSource } from "../guard/guard-source.ts";
 import { JobQueue } from "../job/job-queue.ts";
-import { formatMarker, markerOf } from "../marker.ts";
+import { formatMarker, isMarkerOf, markerOf } from "../marker.ts";
 import type { CensusHost } from "../os/census.ts";
 import { loadLate } from "../os/load-late.ts";
 import { createRunDirectory } from "../os/private-directory.ts";
 import { pauseSync } from "../os/system-clock.ts";
 import { thisProgram } from "../os/this-program.ts";
 import { EventHub } from "../pool/event-hub.ts";
+import {
+	type Survivor,
+	stillThere,
+	survivorsOf,
+} from "../process/still-there.ts";
 import { boundHistory } from "../registry/history.ts";
 import { LedgerDirectory } from "../registry/ledger-directory.ts";
 import { openNewRun } from "../registry/new-run.ts";
 import { OwnFiles } from "../registry/own-files.ts";
 import type { Sqlite } from "../registry/sqlite.ts";
 import { SqliteRegistry } from "../registry/sqlite-registry.ts";
+import type { RunId } from "../run-id.ts";
 import type { Clock, Random } from "../world.ts";
 import { applicationCleanup } from "./application-cleanup.ts";
 import { Engagements } from "./engagements.ts";
@@ -28,6 +35,9 @@ import { OwnDirectories } from "./own-directories.ts";
 import type { RunInfrastructure } from "./run.ts";
 import { RunControl } from "./run-control.ts";
 import type { ResolvedRunOptions } from "./run-options.ts";
+
+/** Nothing can use what they still finish. */
+const STRAY_LIMITS: KillLimits = { graceMs: 0, deadlineMs: 5_000 };
 
 const loadGuard = loadLate(() => import("../guard/open-guard.ts"));
 
@@ -192,10 +202,21 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 	const end = async (): Promise<void> => {
 		unregister();
 		auditor.stop();
+		const rows = registry.living();
 		registry.close();
 		control.close();
 		// Only now: until the run is over it must be watched.
-		await Promise.all([engagements.release(), guard?.release()]);
+		const [, guards = []] = await Promise.all([
+			engagements.release(),
+			guard?.release(),
+		]);
+		const strays = await endStrays({ runId, host, clock, killer, emit });
+		const survivors = [
+			...survivorsOf(rows, host),
+			...guards.map(({ pid }) => ({ pid, name: "a process of its guards" })),
+			...strays,
+		];
+		if (survivors.length > 0) throw stillThere(`The run ${runId}`, survivors);
 	};
 	try {
 		const opening =
@@ -220,7 +241,42 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 		const jobQueue = new JobQueue(options.jobs);
 		return { infrastructure, cleanupReport, auditor, control, jobQueue, end };
 	} catch (error) {
-		await end();
+		await end().catch(() => {}); // Why it did not open is said; the next start ends what is left.
 		throw error;
 	}
+}
+
+/** What carries the run's marker when all its workers have ended was killed: resolves when it is gone, to what is not. */
+async function endStrays({
+	runId,
+	host,
+	clock,
+	killer,
+	emit,
+}: Pick<StartRunParts, "host" | "clock" | "emit"> & {
+	readonly runId: RunId;
+	readonly killer: ProcessKiller;
+}): Promise<readonly Survivor[]> {
+	const results = await killer.end(
+		() =>
+			host
+				.marked()
+				.filter(
+					({ marker, incarnation }) =>
+						isMarkerOf(marker, runId, host.self) && incarnation !== undefined,
+				),
+		STRAY_LIMITS,
+	);
+	return results.flatMap(({ target: { identity, name }, fate }) => {
+		const { pid } = identity;
+		const wallMs = clock.wall();
+		const about = { wallMs, ofRun: runId, pid };
+		if (fate === "ended_on_term" || fate === "killed") {
+			const found = { program: undefined, foundBy: "marker" } as const;
+			emit({ type: "orphan.reaped", ...about, ...found, how: fate });
+			return [];
+		}
+		emit({ type: "orphan.spared", ...about, reason: spareReason(fate) });
+		return [{ pid, name }];
+	});
 }

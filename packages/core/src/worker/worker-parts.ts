@@ -1,6 +1,7 @@
 import type { AttemptDetails } from "../call-events.ts";
 import type { ErrorCode } from "../error-codes.ts";
 import type { WorkerLostError } from "../errors.ts";
+import type { ProcessIdentity } from "../identity.ts";
 import type { OwnedProcess } from "../process/owned-process.ts";
 import type { EndReason } from "../registry/process-registry.ts";
 import type { ConversationOutput } from "./conversation-output.ts";
@@ -55,6 +56,8 @@ export interface WorkerEnding {
 	readonly reason: EndReason;
 	/** How long it was ready, in milliseconds; 0 when it never was. */
 	readonly readyMs: number;
+	/** Its process, if it was sent SIGKILL and did not end. */
+	readonly undying?: ProcessIdentity;
 }
 
 /** What was made for a worker and is removed with it. */

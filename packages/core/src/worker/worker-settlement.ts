@@ -53,7 +53,10 @@ export async function settleWorker(
 		const { lost: callsLost, lastCommand } = calls;
 		const facts = { exit, reason, killer, callsLost, lastCommand };
 		reportEnd(worker, belongings, facts, world);
-		listener.released(worker, { reason, readyMs: worker.readyMs });
+		listener.released(worker, {
+			...{ reason, readyMs: worker.readyMs },
+			...(exit === undefined && { undying: belongings.process.identity }),
+		});
 	});
 	await hangUp(connection, clock);
 }

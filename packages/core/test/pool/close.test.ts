@@ -133,3 +133,25 @@ test("a call that a forced close found says so", async () => {
 	await close({ manner: "forced" });
 	await rejected;
 });
+
+test("a close that cannot end a worker does not resolve: it names what is still there, whoever closes, and when", async () => {
+	const { pool, clock, host, events } = await virtualPool({}, { size: 2 });
+	const [stuck] = pool.workers();
+	const pid = stuck?.pid ?? 0;
+	const process = host.machine.find(pid);
+	if (process === undefined) throw new Error("no worker");
+	process.killable = false;
+	const closed = outcome(pool.close());
+	const again = outcome(pool.close({ manner: "forced" }));
+	await clock.advanceUntil(closed);
+	const error = {
+		...{ name: "CloseError", code: "STILL_THERE", ran: "maybe" },
+		stillThere: [pid],
+		message: expect.stringContaining(
+			`of its processes worker ${stuck?.workerId} (pid ${pid}) is still there`,
+		),
+	};
+	expect(await closed).toMatchObject({ kind: "error", error });
+	expect(await again).toMatchObject({ kind: "error", error });
+	expect(events.of("pool.closed")).toHaveLength(1);
+});

@@ -117,6 +117,13 @@ const made = [
 		}),
 		"ConnectionBrokenError",
 	],
+	[
+		new errors.CloseError({
+			...{ code: "STILL_THERE", message: "m", ran: "maybe", cause },
+			stillThere: [7],
+		}),
+		"CloseError",
+	],
 ] as const;
 
 describe("every error", () => {
