@@ -65,6 +65,41 @@ def daemon_without_anything() -> None:
     fork(run, ends=True)
 
 
+def daemon_without_its_first_thread() -> None:
+    """Has a session of its own and an empty environment, and runs on in its second thread."""
+    path = os.environ["CHAOS_WITNESS"]
+    here = os.path.dirname(os.path.abspath(__file__))
+    program = f"import sys; sys.path.insert(0, {here!r}); import descendants; descendants.stay_in_a_thread({path!r})"
+
+    def run() -> None:
+        os.setsid()
+        if os.fork() != 0:
+            os._exit(0)
+        close_everything()
+        os.execve(python(), [python(), "-c", program], {})
+
+    fork(run, ends=True)
+
+
+def stay_in_a_thread(path: str) -> None:
+    """Stays in another thread than the first one, which ends."""
+    import ctypes
+    import platform
+    import threading
+
+    def run() -> None:
+        state = ""
+        while state != "Z":
+            with open("/proc/self/stat") as file:
+                text = file.read()
+            state = text[text.rindex(")") + 2]
+        stay("first-thread-ended", path)
+
+    threading.Thread(target=run).start()
+    # exit(2), which ends one thread only.
+    ctypes.CDLL(None).syscall({"x86_64": 60, "aarch64": 93}[platform.machine()], 0)
+
+
 def fork_loop() -> None:
     """Has always one child more in its group, and so has each; stops by itself."""
 

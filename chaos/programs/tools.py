@@ -66,6 +66,11 @@ def with_a_forgotten_daemon() -> None:
 
 
 @tool
+def with_a_daemon_without_its_first_thread() -> None:
+    descendants.daemon_without_its_first_thread()
+
+
+@tool
 def with_a_fork_loop() -> None:
     descendants.fork_loop()
 

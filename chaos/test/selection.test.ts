@@ -22,6 +22,8 @@ const TESTED_IN: Readonly<Record<string, string>> = {
 	"SIGKILL of the host of workers that are not Python": WATCHED,
 	"a living host is not judged dead, and its workers are not judged hung":
 		WATCHED,
+	"SIGKILL of the host while its guards cannot act as usual":
+		"core/test/guard/stopped.test.ts",
 	"everything killed at once, then the next start": WATCHDOG_TOO,
 	"the host ends in other ways": "core/test/run/signals.test.ts",
 	"the ledger is damaged, locked, read-only or full":

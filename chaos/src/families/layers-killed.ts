@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
 	BOTH,
@@ -10,7 +11,12 @@ import {
 	WATCHDOG,
 } from "../case.ts";
 import type { HostProcess } from "../harness/host-process.ts";
-import { end, look, type SeenProcess } from "../harness/process-table.ts";
+import {
+	end,
+	look,
+	type SeenProcess,
+	signal,
+} from "../harness/process-table.ts";
 import type { Stage } from "../harness/stage.ts";
 import { preloadedHostKilled } from "./host-killed.ts";
 
@@ -64,6 +70,32 @@ export const layersKilled: readonly ChaosCase[] = [
 			},
 		],
 	),
+	...family(
+		"SIGKILL of the host while its guards cannot act as usual",
+		[GUARD],
+		[
+			{
+				name: "all three guards are stopped",
+				hinder: (guard: SeenProcess) => signal(guard.pid, "SIGSTOP"),
+			},
+			{
+				name: "all three guards may open nothing",
+				hinder: ({ pid }: SeenProcess) =>
+					execFileSync("prlimit", ["--pid", `${pid}`, "--nofile=0:"]),
+			},
+			{
+				name: "of each worker a daemon whose first thread has ended",
+				tool: "with_a_daemon_without_its_first_thread",
+				role: "first-thread-ended",
+				hinder: () => {},
+			},
+		].map(({ name, hinder, tool, role }) => ({
+			...{ name, rounds: 10, selected: 1 },
+			target: { maxMs: 1_000 },
+			timed: false,
+			round: (stage: Stage) => killHindered(stage, hinder, tool, role),
+		})),
+	),
 	...preloadedHostKilled,
 	...family(
 		"the preloaded parent is killed, alone or with the host or a worker",
@@ -83,6 +115,19 @@ export const layersKilled: readonly ChaosCase[] = [
 		})),
 	),
 ];
+
+async function killHindered(
+	stage: Stage,
+	hinder: (guard: SeenProcess) => unknown,
+	tool = "with_a_forgotten_daemon",
+	role = "forgotten",
+): Promise<RoundOutcome> {
+	const host = await stage.ready({ size: SIZE });
+	await host.call(tool);
+	await stage.sees(role, SIZE);
+	for (const guard of GUARDS) hinder(find(host, guard, 0));
+	return await stage.untilGone(host.kill());
+}
 
 async function killSome(
 	stage: Stage,
