@@ -1,6 +1,7 @@
 import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
 import type { Pool } from "../../src/index.ts";
+import type { Instrument } from "../../src/instrument.ts";
 import { scripts } from "../../src/testing.ts";
 import { outcome, virtualPool } from "./virtual-pool.ts";
 
@@ -264,4 +265,41 @@ test("a stream that is left by a listener of its acceptance is ended", async () 
 	expect(events.of("call.settled")).toMatchObject([{ code: "CALL_ABORTED" }]);
 	await close();
 	events.assertPaired();
+});
+
+test("a call that its instrument aborts in the middle of a retry is not made again after the pause", async () => {
+	const abort = new AbortController();
+	const attempt = {
+		traceContext: {},
+		backCall: <T>(_: unknown, run: () => Promise<T>) => run(),
+		cancelled: () => {},
+		released: () => {},
+	};
+	const instrument: Instrument = {
+		attach: () => ({
+			hear: () => {},
+			accept: () => ({
+				queued: () => {},
+				dispatched: () => attempt,
+				retried: () => abort.abort(),
+				settled: () => {},
+			}),
+		}),
+	};
+	const { pool, clock, events, close } = await virtualPool(
+		{ commands: { crash: scripts.crash } },
+		{ instruments: [instrument] },
+	);
+	const call = outcome(
+		pool.execute("crash", 1, {
+			signal: abort.signal,
+			retry: { attempts: 4, backoffMs: 100 },
+		}),
+	);
+	await clock.advance(20_000);
+	expect(await call).toMatchObject({ code: "CALL_ABORTED" });
+	await close();
+	events.assertPaired();
+	expect(events.of("call.settled")).toHaveLength(1);
+	expect(events.of("call.dispatched")).toHaveLength(1);
 });
