@@ -205,6 +205,8 @@ export interface Pool<Tools extends ToolMap = UntypedTools, Client = unknown>
 	 * Closes the pool: accepts no more calls, waits up to the drain time for waiting and running calls, and stops every
 	 * worker. Idempotent. Resolves when no process of the pool is left. A second call with `manner: "forced"` kills at once
 	 * what the first still waits for.
+	 *
+	 * @throws CloseError `STILL_THERE`, which names processes that could not be ended: see its remedy.
 	 */
 	close(options?: CloseOptions): Promise<void>;
 }

@@ -58,6 +58,8 @@ export interface Run extends AsyncDisposable {
 	 * Closes all pools that were created with this object, waits up to `drainMs` for its jobs and stops the rest, and ends
 	 * the run. Idempotent. Resolves when no process is left. A second call with `manner: "forced"` kills at once what the
 	 * first still waits for.
+	 *
+	 * @throws CloseError `STILL_THERE`, which names processes that could not be ended: see its remedy.
 	 */
 	close(options?: CloseOptions): Promise<void>;
 }
