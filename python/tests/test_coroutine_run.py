@@ -36,7 +36,7 @@ def values(bench: CoroutineBench) -> dict[int, Any]:
     return {number: decode(frame.value) for number, frame in bench.frames().items()}
 
 
-def test_calls_that_do_not_suspend_share_a_task_and_a_turn(
+def test_calls_that_do_not_suspend_have_their_own_task_and_share_a_turn(
     bench: CoroutineBench,
 ) -> None:
     bench.begin(1, 2, 3)
@@ -44,53 +44,70 @@ def test_calls_that_do_not_suspend_share_a_task_and_a_turn(
     bench.turn()
     assert values(bench) == {1: 1, 2: 2, 3: 3}
     assert bench.sent() == [[1, 2, 3]]
-    assert len(set(bench.tasks.values())) == 1
+    assert len(set(bench.tasks.values())) == 3
     assert (bench.table.running, bench.gathering.progress) == ({}, 3)
     assert bench.ended == 1
 
 
-def keep(kept: list[Any]) -> None:
-    kept.append(asyncio.current_task())
+USERS: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 
 
-def keep_weakly(kept: list[Any]) -> None:
-    task = asyncio.current_task()
-    assert task is not None
-    kept.append(weakref.ref(task, lambda _: None))
+def marks(task: Any, number: int) -> bool:
+    found: bool = hasattr(task, "user")
+    task.user = number
+    return found
 
 
-def name_it(_kept: list[Any]) -> None:
-    task = asyncio.current_task()
-    assert task is not None
+def registers(task: Any, number: int) -> bool:
+    found = task in USERS
+    USERS[task] = number
+    return found
+
+
+def names(task: Any, number: int) -> bool:
+    found: bool = task.get_name() == "mine"
     task.set_name("mine")
+    return found
 
 
-def await_its_end(kept: list[Any]) -> None:
-    task = asyncio.current_task()
-    assert task is not None
-    task.add_done_callback(lambda _: kept.append("done"))
+def keeps(task: Any, number: int) -> bool:
+    found = any(kept is task for kept in KEPT)
+    KEPT.append(task)
+    return found
 
 
-@pytest.mark.parametrize("leave_a_trace", [keep, keep_weakly, name_it, await_its_end])
-def test_a_task_that_a_call_kept_or_changed_is_not_used_again(
-    bench: CoroutineBench, leave_a_trace: Callable[[list[Any]], None]
+KEPT: list[Any] = []
+
+
+@pytest.mark.parametrize("leave_a_trace", [marks, registers, names, keeps])
+@pytest.mark.parametrize("suspends", [(), (1,), (2, 3), (1, 2, 3, 4)])
+@pytest.mark.parametrize("one_at_a_time", [False, True])
+def test_no_call_finds_what_another_left_in_its_task(
+    tmp_path: Path,
+    leave_a_trace: Callable[[Any, int], bool],
+    suspends: tuple[int, ...],
+    one_at_a_time: bool,
 ) -> None:
-    kept: list[Any] = []
+    ended: list[int] = []
+    used = CoroutineBench(tmp_path, one_at_a_time=one_at_a_time)
 
-    async def tool(number: int) -> int:
-        if number == 2:
-            leave_a_trace(kept)
-        if number == 3:
+    async def tool(number: int) -> bool:
+        task: Any = asyncio.current_task()
+        found: bool = leave_a_trace(task, number)
+        if number in suspends:
             await asyncio.sleep(0)
-        return number
+            task.add_done_callback(lambda _: ended.append(number))
+        return found
 
-    bench.tool = tool
-    bench.run_all(1, 2, 3)
-    assert values(bench) == {1: 1, 2: 2, 3: 3}
-    assert bench.tasks[1] == bench.tasks[2]
-    assert bench.tasks[3] not in (bench.tasks[1], "mine")
-    if leave_a_trace is await_its_end:
-        assert kept == ["done"]
+    used.tool = tool
+    used.run_all(1, 2, 3, 4)
+    used.run_all(5)
+    used.turn()
+    assert list(values(used).values()) == [False] * 5
+    # Each task ends with its call.
+    assert tuple(sorted(ended)) == suspends
+    KEPT.clear()
+    used.close()
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -182,8 +199,6 @@ def test_where_several_may_run_the_others_begin_beside_one_that_suspends(
     future.set_result(5)
     together.turn(2)
     assert values(together) == {1: 1, 4: 4, 2: 5, 3: 5}
-    # As the last one did, the next ones may suspend: each has its task at once.
-    together.coroutines.suspends = True
     together.run_all(5, 6)
     assert values(together)[6] == 6
 
@@ -259,9 +274,10 @@ def test_a_handler_that_raises_in_the_bridge_ends_one_call_only(
     begins, bench.coroutines.begins = bench.coroutines.begins, interrupted
     bench.begin(1, 2)
     bench.coroutines.start()
-    (task,) = asyncio.all_tasks(bench.loop)
+    tasks = asyncio.all_tasks(bench.loop)
     with pytest.raises(KeyboardInterrupt):
         bench.turn()
+    (task,) = (each for each in tasks if each.done())
     assert isinstance(task.exception(), KeyboardInterrupt)
     bench.run_all()
     bench.outbox.send_added()

@@ -1,10 +1,8 @@
-"""Runs plain calls of coroutines in one task of the loop, until one suspends.
+"""Runs a plain call of a coroutine in a task of its own.
 
-A call that never suspends needs no own task, and creating one and waiting for a turn of
-the loop takes several times as long as a small call. So one task runs the calls that
-wait, one after the other, each in a context of its own. The first one that suspends
-gets the task for itself. Until then, no code can notice that others had it before,
-unless the tool of one kept it or changed it: then it is not used again.
+What a tool leaves in its task, its end or a registry that has tasks as its keys, no other
+call finds. Waiting calls that never suspend run in one turn of the loop, since a turn
+takes several times as long as a small call.
 """
 
 from __future__ import annotations
@@ -12,9 +10,7 @@ from __future__ import annotations
 from asyncio import CancelledError, current_task
 from collections.abc import Coroutine
 from contextvars import Context
-from sys import getrefcount
 from typing import TYPE_CHECKING, Any, NoReturn
-from weakref import getweakrefcount
 
 from snakepit_bridge.calls.call_state import CallState
 from snakepit_bridge.calls.compact_result import pack_result
@@ -44,7 +40,7 @@ class CoroutineRun(Coroutine[Any, Any, None]):
     """
 
     # The name that asyncio shows for the task.
-    __name__ = "calls"
+    __name__ = "call"
     # Set when a call suspends.
     _call: CoroutineCall
     _context: Context
@@ -92,80 +88,66 @@ class CoroutineRun(Coroutine[Any, Any, None]):
     # ----------------------------------------------------------------------
 
     def _begin(self) -> Any:
-        """Runs waiting calls. Returns the object that a suspending call awaits."""
+        """Runs the call that waits first, if any may begin. Returns the object that it
+        awaits.
+        """
         of = self._of
         of.run_begins()
-        waiting, begins, tracing = of.waiting, of.begins, of.table.tracing
-        # Of its attributes, two are private.
-        task: Any = current_task()
-        # A factory of the tools decides what a task is, and how many there are.
-        is_ours = of.main.loop.get_task_factory() is None
-        untouched: tuple[Any, ...] | None = None
-        holds = of.table.outbox.held
-        since_us = now_us = of.now_ns() // 1000
-        call: CoroutineCall | None = None
+        call = of.next_call()
+        if call is None:
+            of.run_ended()
+            raise StopIteration
+        tracing = of.table.tracing
+        begun_us = of.now_ns() // 1000
+        if of.since_us is None:
+            of.since_us = begun_us
+            of.holds = of.table.outbox.held
         try:
-            # Calls that arrive meanwhile wait for the next turn, as in the loop itself.
-            for _ in range(len(waiting) if is_ours else 1):
-                # In one place, because the code that counts references adds some
-                # itself.
-                marks = _marks(task) if is_ours else None
-                if untouched is None:
-                    untouched = marks
-                elif marks != untouched:
-                    break
-                try:
-                    following = waiting.popleft()
-                except IndexError:
-                    # It has just been withdrawn.
-                    break
-                if type(following) is not CoroutineCall:
-                    waiting.appendleft(following)
-                    break
-                call = following
-                if not begins(call.number):
-                    call.settle(taken_back(call.number))
-                    continue
-                call.state = _RUNNING
-                begun_us = now_us
-                context = of.context
-                is_idle = True
-                if tracing is not None:
-                    if call.traceparent is NOT_SAMPLED:
-                        context = tracing.unrecorded(context)
-                    else:
-                        is_idle = tracing.is_idle(call.traceparent)
-                context = context.copy()
-                try:
-                    coroutine = self._coroutine_of(call, is_idle, begun_us)
-                    awaited = context.run(coroutine.send, None)
-                except StopIteration as end:
-                    value = end.value
-                    if task._must_cancel:
-                        value = self._cancelled_itself(call, context)
-                except BaseException as error:  # noqa: BLE001 - see above
-                    value = context.run(call.failed, error)
-                    self._gives_frame = True
+            if not of.begins(call.number):
+                call.settle(taken_back(call.number))
+                of.run_ended()
+                raise StopIteration
+            call.state = _RUNNING
+            context = of.context
+            is_idle = True
+            if tracing is not None:
+                if call.traceparent is NOT_SAMPLED:
+                    context = tracing.unrecorded(context)
                 else:
-                    self._call, self._context = call, context
-                    self._coroutine, self._begun_us = coroutine, begun_us
-                    of.gathering.progress += 1
-                    call.suspended(task, of.main)
-                    of.run_suspended()
-                    return awaited
-                frame = self._frame(call, context, value, begun_us)
-                now_us = self._now_us
-                may_wait = holds and now_us - since_us <= _MOST_US
-                self._deliver(call, frame, may_wait)
-                if not may_wait:
-                    since_us = now_us
+                    is_idle = tracing.is_idle(call.traceparent)
+            context = context.copy()
+            try:
+                coroutine = self._coroutine_of(call, is_idle, begun_us)
+                awaited = context.run(coroutine.send, None)
+            except StopIteration as end:
+                value = end.value
+                task: Any = current_task()
+                if task._must_cancel:
+                    value = self._cancelled_itself(call, context)
+            except BaseException as error:  # noqa: BLE001 - see above
+                value = context.run(call.failed, error)
+                self._gives_frame = True
+            else:
+                self._call, self._context = call, context
+                self._coroutine, self._begun_us = coroutine, begun_us
+                of.gathering.progress += 1
+                call.suspended(current_task(), of.main)  # type: ignore[arg-type]
+                of.run_suspended()
+                return awaited
+            of.suspends = False
+            frame = self._frame(call, context, value, begun_us)
+            now_us = self._now_us
+            may_wait = of.holds and now_us - of.since_us <= _MOST_US
+            self._deliver(call, frame, may_wait)
+            if not may_wait:
+                of.since_us = now_us
+        except StopIteration:
+            raise
         except BaseException as error:
             # A signal handler of the tools raised here: the call ends with it.
-            if call is not None:
-                of.end_interrupted(call, error)
+            of.end_interrupted(call, error)
             of.run_ended()
             raise
-        of.suspends = False
         of.run_ended()
         raise StopIteration
 
@@ -198,7 +180,7 @@ class CoroutineRun(Coroutine[Any, Any, None]):
         call.over()
         self._coroutine = None
         self._deliver(call, frame, self._of.table.outbox.held)
-        self._of.run_ended()
+        self._of.suspended_ended()
         raise StopIteration
 
     def _cancelled_itself(self, call: CoroutineCall, context: Context) -> TerminalFrame:
@@ -255,14 +237,3 @@ class CoroutineRun(Coroutine[Any, Any, None]):
                 table.follow_up(call.number)
         else:
             call.settle(frame)
-
-
-def _marks(task: Any) -> tuple[Any, ...]:
-    """Returns the state that differs after a tool has kept or changed a task."""
-    return (
-        getrefcount(task),
-        getweakrefcount(task),
-        task._must_cancel,
-        task._callbacks,
-        task.get_name(),
-    )

@@ -64,10 +64,16 @@ class Coroutines:
         self.begins: Callable[[int], bool] = _always if page is None else page.begins
         self.keep = page.keep if isinstance(page, CallPage) else None
         self._after_run = run_ended
-        # Whether the call that began last suspended, as the next ones then may.
+        # When the first answer was held back that waits for the next ones.
+        self.since_us: int | None = None
+        # Whether answers of this turn may be held back at all.
+        self.holds = False
+        # Whether the call that began last suspended, as the next one then may.
         self.suspends = False
         # Tasks that have not begun.
         self._starting = 0
+        # Whether a call has suspended that must end before the next one begins.
+        self._keeps_turn = False
         self._will_look = False
 
     def look(self) -> None:
@@ -85,26 +91,54 @@ class Coroutines:
         return True
 
     def start(self) -> None:
-        """Creates a task for the waiting calls; in the loop's thread."""
-        self._starting += 1
-        self.main.submit_to_loop(self._make_task)
+        """Creates a task for each of the calls that wait, or for one if it may keep the
+        turn; in the loop's thread.
+        """
+        self.since_us = None
+        missing = len(self.waiting) - self._starting
+        if self._after_run is not None:
+            # At least one: whoever calls this has given the turn away.
+            missing = max(not self._starting, 0 if self.suspends else missing)
+        for _ in range(missing):
+            self._starting += 1
+            self.main.submit_to_loop(self._make_task)
 
     def run_begins(self) -> None:
         """Notes that a task begins to run calls."""
         self._starting -= 1
 
+    def next_call(self) -> CoroutineCall | None:
+        """Returns the call that waits first, which waits no longer; None if it may not
+        begin, or is none of these.
+        """
+        if self._keeps_turn:
+            return None
+        try:
+            call = self.waiting.popleft()
+        except IndexError:
+            # It has just been withdrawn.
+            return None
+        if not call.is_coroutine:
+            self.waiting.appendleft(call)
+            return None
+        return call  # type: ignore[return-value]
+
     def run_suspended(self) -> None:
-        """Lets waiting calls begin beside a suspended call, if that is allowed."""
+        """Notes that the call of a task has suspended."""
         self.suspends = True
-        if self._after_run is None:
-            self._start_each()
+        self._keeps_turn = self._after_run is not None
+
+    def suspended_ended(self) -> None:
+        """Notes that a task is over whose call had suspended."""
+        self._keeps_turn = False
+        self.run_ended()
 
     def run_ended(self) -> None:
-        """Notes that a task is over."""
-        if self._after_run is not None:
+        """Notes that a task is over, or has no call."""
+        if self._after_run is None:
+            self.start()
+        elif not self._starting and not self._keeps_turn:
             self._after_run()
-        else:
-            self._start_enough()
 
     def end_interrupted(self, call: CoroutineCall, error: BaseException) -> None:
         """Ends a call in which a signal handler of the tools raised, in the bridge's own
@@ -116,20 +150,10 @@ class Coroutines:
 
     def _look(self) -> None:
         self._will_look = False
-        self._start_enough()
+        self.start()
 
     def _make_task(self) -> None:
         self.main.loop.create_task(CoroutineRun(self))
-
-    def _start_enough(self) -> None:
-        if self.suspends:
-            self._start_each()
-        elif self.waiting and not self._starting:
-            self.start()
-
-    def _start_each(self) -> None:
-        for _ in range(len(self.waiting) - self._starting):
-            self.start()
 
 
 def _always(_number: int) -> bool:
