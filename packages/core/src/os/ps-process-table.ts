@@ -69,12 +69,12 @@ export class PsProcessTable implements ProcessTable {
 		return "unknown";
 	}
 
-	/** `ps` reports it on some systems, and not on macOS. */
 	/** No guard runs here, and nothing else is asked. */
 	halted(): "no" {
 		return "no";
 	}
 
+	/** `ps` reports it on some systems, and not on macOS. */
 	handles(): "unknown" {
 		return "unknown";
 	}

@@ -62,6 +62,10 @@ class DyingTable implements Table {
 		return "no";
 	}
 
+	carries(): "unknown" {
+		return "unknown";
+	}
+
 	children(pid: number): readonly number[] {
 		this.#read();
 		return [...this.#parents].flatMap(([child, parent]) =>
