@@ -302,16 +302,17 @@ def _is_before_try(frame: FrameType) -> bool:
         following = code.co_code[at + 2 : at + _BEFORE_TRY : 2]
         return SETUP_FINALLY in following
     tries = _tries(code)
-    around = [target for begin, end, target in tries if begin <= at < end]
+    # One that goes on behind an inner one is not entered again.
+    entered = [target for begin, target in tries if begin <= at]
     return any(
-        at < begin <= at + _BEFORE_TRY and target not in around
-        for begin, _, target in tries
+        at < begin <= at + _BEFORE_TRY and target not in entered
+        for begin, target in tries
     )
 
 
 @functools.lru_cache(64)
-def _tries(code: CodeType) -> list[tuple[int, int, int]]:
-    """Returns where each `try` of a function begins and ends, and where it is handled.
+def _tries(code: CodeType) -> list[tuple[int, int]]:
+    """Returns where each part of each `try` of a function begins, and where it is handled.
 
     Source: Objects/exception_handling_notes.txt of CPython.
     """
@@ -325,11 +326,7 @@ def _tries(code: CodeType) -> list[tuple[int, int, int]]:
     four = list(zip(*[iter(numbers)] * 4, strict=True))
     # An `except` has one of its own, which no code before it runs into.
     handlers = {target for _, _, target, _ in four}
-    return [
-        (begin, begin + size, target)
-        for begin, size, target, _ in four
-        if begin not in handlers
-    ]
+    return [(begin, target) for begin, _, target, _ in four if begin not in handlers]
 
 
 def _module(frame: FrameType) -> str:
