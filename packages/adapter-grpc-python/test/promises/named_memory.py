@@ -6,7 +6,7 @@ import signal
 import time
 from multiprocessing import resource_tracker, shared_memory
 
-from snakepit_bridge import tool
+from snakepit_bridge import CallCancelled, tool
 
 kept: list[object] = []
 
@@ -38,5 +38,5 @@ def stuck() -> None:
     while True:
         try:
             time.sleep(600)
-        except BaseException:
-            pass
+        except CallCancelled:
+            continue
