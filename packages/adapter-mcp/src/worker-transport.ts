@@ -49,10 +49,10 @@ export class WorkerTransport implements Transport {
 		if (!this.#stdin.write(`${jsonLine(message)}\n`)) await this.#drained();
 	}
 
-	/** Asks the server to end by closing its standard input. */
+	/** Asks the server to end by closing its standard input. What was received is delivered first. */
 	async close(): Promise<void> {
 		this.#stdin.end();
-		this.#close();
+		this.#end();
 	}
 
 	async #drained(): Promise<void> {

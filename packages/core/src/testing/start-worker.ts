@@ -59,7 +59,15 @@ export async function startWorker(
 			};
 			const connection = await adapter.connect(watched, signal);
 			made = { connection, process: watched };
-			return connection;
+			// The worker does not know of the calls of a test: in a pool, it hangs up after their answers were read.
+			return Object.create(connection, {
+				[Symbol.asyncDispose]: {
+					value: async () => {
+						await process.exited;
+						await connection[Symbol.asyncDispose]();
+					},
+				},
+			});
 		},
 	};
 	await adapter.prepare?.(new AbortController().signal);
