@@ -182,6 +182,42 @@ def test_one_that_suspends_keeps_the_next_from_its_turn(bench: CoroutineBench) -
     assert bench.tasks[3] != bench.tasks[2]
 
 
+@pytest.mark.parametrize(
+    ("which", "others"), [("bench", [1, 2]), ("together", [1, 2, 3, 4])]
+)
+def test_one_that_runs_the_loop_keeps_its_turn_meanwhile(
+    request: pytest.FixtureRequest, which: str, others: list[int]
+) -> None:
+    used: CoroutineBench = request.getfixturevalue(which)
+    begun: list[int] = []
+    during: list[list[int]] = []
+
+    async def tool(number: int) -> int:
+        begun.append(number)
+        if number == 2:
+            # As nest_asyncio does it.
+            loop, outer = used.loop, asyncio.current_task()
+            asyncio.tasks._leave_task(loop, outer)  # type: ignore[arg-type]
+            inner = loop.create_task(asyncio.sleep(0, 20))
+            while not inner.done():
+                loop._run_once()  # type: ignore[attr-defined]
+            # The outer run has counted its callbacks.
+            for _ in range(4):
+                loop.call_soon(int)
+            asyncio.tasks._enter_task(loop, outer)  # type: ignore[arg-type]
+            during.append([*begun])
+            number = inner.result()
+        return number
+
+    used.tool = tool
+    used.run_all(1, 2, 3, 4)
+    # Where several may run, they begin meanwhile.
+    assert during == [others]
+    assert values(used) == {1: 1, 2: 20, 3: 3, 4: 4}
+    used.run_all(5)
+    assert values(used)[5] == 5
+
+
 def test_where_several_may_run_the_others_begin_beside_one_that_suspends(
     together: CoroutineBench,
 ) -> None:

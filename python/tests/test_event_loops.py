@@ -124,7 +124,7 @@ def test_work_that_arrives_meanwhile_waits_until_a_nested_run_is_over(
         names = ["nested", "run", "nested", "run"]
         begun = [conversation.begin(name, [0.003]) for name in names]
         ends = [conversation.receive() for _ in begun]
-        assert [each.WhichOneof("frame") for each in ends] == ["result"] * 4
+        assert [each.WhichOneof("frame") for each in ends] == ["result"] * 4, ends
 
 
 def test_threads_that_are_coroutines_are_refused_by_name(host: Host) -> None:

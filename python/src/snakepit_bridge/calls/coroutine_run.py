@@ -71,8 +71,7 @@ class CoroutineRun(Coroutine[Any, Any, None]):
         coroutine = self._coroutine
         if coroutine is None:
             # Tools can cancel every task; this one has no call yet.
-            self._of.run_begins()
-            self._of.run_ended()
+            self._of.run_cancelled()
             raise StopIteration
         try:
             return self._context.run(coroutine.throw, error)
@@ -92,16 +91,17 @@ class CoroutineRun(Coroutine[Any, Any, None]):
         awaits.
         """
         of = self._of
-        of.run_begins()
         call = of.next_call()
         if call is None:
-            of.run_ended()
+            of.had_no_call()
             raise StopIteration
         tracing = of.table.tracing
         begun_us = of.now_ns() // 1000
         if of.since_us is None:
             of.since_us = begun_us
             of.holds = of.table.outbox.held
+        # The call may run the loop, and with it other calls and their tasks.
+        since_us = of.since_us
         try:
             if not of.begins(call.number):
                 call.settle(taken_back(call.number))
@@ -132,12 +132,12 @@ class CoroutineRun(Coroutine[Any, Any, None]):
                 self._coroutine, self._begun_us = coroutine, begun_us
                 of.gathering.progress += 1
                 call.suspended(current_task(), of.main)  # type: ignore[arg-type]
-                of.run_suspended()
+                of.suspends = True
                 return awaited
             of.suspends = False
             frame = self._frame(call, context, value, begun_us)
             now_us = self._now_us
-            may_wait = of.holds and now_us - of.since_us <= _MOST_US
+            may_wait = of.holds and now_us - since_us <= _MOST_US
             self._deliver(call, frame, may_wait)
             if not may_wait:
                 of.since_us = now_us
@@ -180,7 +180,7 @@ class CoroutineRun(Coroutine[Any, Any, None]):
         call.over()
         self._coroutine = None
         self._deliver(call, frame, self._of.table.outbox.held)
-        self._of.suspended_ended()
+        self._of.run_ended()
         raise StopIteration
 
     def _cancelled_itself(self, call: CoroutineCall, context: Context) -> TerminalFrame:

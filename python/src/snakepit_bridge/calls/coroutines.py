@@ -72,7 +72,8 @@ class Coroutines:
         self.suspends = False
         # Tasks that have not begun.
         self._starting = 0
-        # Whether a call has suspended that must end before the next one begins.
+        # Whether a call has begun that must end before the next one begins. One that has
+        # not suspended may run the loop, and with it the tasks of the next ones.
         self._keeps_turn = False
         self._will_look = False
 
@@ -103,14 +104,11 @@ class Coroutines:
             self._starting += 1
             self.main.submit_to_loop(self._make_task)
 
-    def run_begins(self) -> None:
-        """Notes that a task begins to run calls."""
-        self._starting -= 1
-
     def next_call(self) -> CoroutineCall | None:
-        """Returns the call that waits first, which waits no longer; None if it may not
-        begin, or is none of these.
+        """Notes that a task begins. Returns the call that waits first, which waits no
+        longer; None if it may not begin, or is none of these.
         """
+        self._starting -= 1
         if self._keeps_turn:
             return None
         try:
@@ -121,20 +119,21 @@ class Coroutines:
         if not call.is_coroutine:
             self.waiting.appendleft(call)
             return None
+        self._keeps_turn = self._after_run is not None
         return call  # type: ignore[return-value]
 
-    def run_suspended(self) -> None:
-        """Notes that the call of a task has suspended."""
-        self.suspends = True
-        self._keeps_turn = self._after_run is not None
-
-    def suspended_ended(self) -> None:
-        """Notes that a task is over whose call had suspended."""
-        self._keeps_turn = False
-        self.run_ended()
-
     def run_ended(self) -> None:
-        """Notes that a task is over, or has no call."""
+        """Notes that a task is over, whose call has ended."""
+        self._keeps_turn = False
+        self.had_no_call()
+
+    def run_cancelled(self) -> None:
+        """Notes that a task is over that has not begun."""
+        self._starting -= 1
+        self.had_no_call()
+
+    def had_no_call(self) -> None:
+        """Notes that a task is over that has run no call."""
         if self._after_run is None:
             self.start()
         elif not self._starting and not self._keeps_turn:
