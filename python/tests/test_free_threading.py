@@ -22,13 +22,17 @@ def how_it_ends(*, gil: bool, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(sys, "_is_gil_enabled", lambda: gil, raising=False)
     cancellation = Cancellation()
     made: list[InterruptibleThread] = []
-    begun, interrupted = threading.Event(), threading.Event()
+    # Neither is an event: code of `threading` is not interrupted, with or without the
+    # GIL.
+    begun = threading.Lock()
+    interrupted: list[bool] = []
     ends: list[str] = []
 
     def user_code() -> None:
-        begun.set()
-        # Interrupted while it waits, it notices between two bytecodes after that.
-        interrupted.wait(30)
+        begun.release()
+        while not interrupted:
+            pass
+        # What was raised is noticed between two bytecodes.
         for _ in range(1000):
             pass
         ends.append("was not interrupted")
@@ -42,12 +46,13 @@ def how_it_ends(*, gil: bool, monkeypatch: pytest.MonkeyPatch) -> str:
             made[0].disarm()
             ends.append("cancelled")
 
-    thread = threading.Thread(target=run)
+    begun.acquire()
+    thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    begun.wait(30)
+    assert begun.acquire(timeout=30)
     cancellation.request(CancelReason.CALLER)
     made[0].interrupt()
-    interrupted.set()
+    interrupted.append(True)
     thread.join(30)
     return ", ".join(ends)
 
