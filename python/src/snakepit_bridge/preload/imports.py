@@ -30,6 +30,8 @@ FOR_LIBRARIES = (
     "pathlib",
     "pickle",
     "platform",
+    # For the last numpy that runs on Python 3.10.
+    "textwrap",
 )
 
 
