@@ -50,12 +50,13 @@ try {
 			},
 			(pool) => pool.execute("echo", { value: "over TLS" }),
 		);
-	const refused = await answer().catch(({ code, message }) => ({
-		code,
-		message,
-	}));
+	const failure = () =>
+		answer().catch(({ code, message }) => ({ code, message }));
+	const without = await failure();
+	Object.assign(process.env, TOKEN, { RAY_AUTH_TOKEN: "6".repeat(64) });
+	const wrong = await failure();
 	Object.assign(process.env, TOKEN);
-	console.log(JSON.stringify({ refused, answered: await answer() }));
+	console.log(JSON.stringify({ without, wrong, answered: await answer() }));
 } finally {
 	rmSync(directory, { recursive: true });
 }

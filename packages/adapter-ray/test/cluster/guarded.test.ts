@@ -23,9 +23,17 @@ test.runIf(hasCluster && isThorough())(
 			{ env: { ...process.env, ...namespaceEnv() } },
 		);
 		expect(JSON.parse(stdout)).toEqual({
-			refused: {
+			without: {
 				code: "CLUSTER_UNREACHABLE",
-				message: expect.stringContaining("RAY_AUTH_MODE is not set here"),
+				message: expect.stringContaining(
+					"no token was sent (RAY_AUTH_MODE is not set)",
+				),
+			},
+			wrong: {
+				code: "CLUSTER_UNREACHABLE",
+				message: expect.stringContaining(
+					"the token of RAY_AUTH_TOKEN is wrong",
+				),
 			},
 			answered: "over TLS",
 		});
