@@ -131,6 +131,85 @@ WORDS = {
 }
 
 
+POLLING = (
+    MEETING
+    + """
+    import os
+    import queue
+    import time
+    from concurrent.futures import Future, TimeoutError
+    from snakepit_bridge import current_call
+
+    box = queue.Queue()
+    event = threading.Event()
+    condition = threading.Condition()
+    future = Future()
+
+    @tool
+    def an_empty_queue() -> None:
+        current_call().logger.info("begun")
+        while True:
+            try:
+                box.get(timeout=0.05)
+            except queue.Empty:
+                continue
+
+    @tool
+    def an_event() -> None:
+        current_call().logger.info("begun")
+        while not event.wait(0.05):
+            pass
+
+    @tool
+    def a_condition() -> None:
+        current_call().logger.info("begun")
+        while True:
+            with condition:
+                condition.wait(0.05)
+
+    @tool
+    def a_future() -> None:
+        current_call().logger.info("begun")
+        while True:
+            try:
+                future.result(timeout=0.05)
+            except TimeoutError:
+                pass
+
+    @tool
+    def a_pause_in_an_except() -> None:
+        current_call().logger.info("begun")
+        while True:
+            try:
+                os.stat("/nonexistent")
+            except FileNotFoundError:
+                time.sleep(0.05)
+
+    @tool
+    def its_locks_are_free() -> bool:
+        locks = [box.mutex, condition, event._cond]
+        return all(lock.acquire(timeout=5) and not lock.release() for lock in locks)
+"""
+)
+
+
+@pytest.mark.parametrize(
+    "tool",
+    ["an_empty_queue", "an_event", "a_condition", "a_future", "a_pause_in_an_except"],
+)
+def test_a_thread_that_polls_is_cancelled_and_holds_no_lock(
+    start: Host, tool: str
+) -> None:
+    conversation = start(POLLING, callsPerWorker=AT_ONCE).converse()
+    for _ in range(20 if THOROUGH else 3):
+        call = conversation.begin(tool)
+        assert conversation.logs.get(timeout=30).call_id == call
+        conversation.cancel(call)
+        failure = conversation.receive().failure
+        assert (failure.call_id, failure.kind) == (call, pb.FAILURE_KIND_CANCELLED)
+        assert conversation.call("its_locks_are_free") is True
+
+
 def test_a_call_in_c_is_cancelled_when_it_comes_back_and_others_go_on(
     start: Host,
 ) -> None:

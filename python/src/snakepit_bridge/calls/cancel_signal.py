@@ -252,12 +252,16 @@ def _waits(frame: FrameType, module: str, interrupts: bool) -> bool:
         return False
     if name in ("join", "_wait_for_tstate_lock"):
         return True
-    if name != "wait" or not interrupts:
+    if name != "wait":
+        return False
+    given: Any = frame.f_locals
+    # In a thread, it is raised when the wait is over. One without a limit may only be
+    # over when it is notified, and nothing else would hear of that.
+    if not interrupts and given.get("timeout") is None:
         return False
     # That of a condition. Until it is notified, it is in the list of those that wait.
     # Whoever notifies holds the condition's lock, as this function does before and
     # after it waits.
-    given: Any = frame.f_locals
     if given.get("gotit", True) or sys.exc_info()[1] is not None:
         return False
     condition = given["self"]
@@ -301,12 +305,16 @@ def _is_before_try(frame: FrameType) -> bool:
     if _HAS_NO_TABLE:
         following = code.co_code[at + 2 : at + _BEFORE_TRY : 2]
         return SETUP_FINALLY in following
-    tries = _tries(code)
-    # One that goes on behind an inner one is not entered again.
-    entered = [target for begin, target in tries if begin <= at]
+    parts = _tries(code)
+    # An `except` has a part of its own, which no code before it runs into.
+    handlers = {target for _, target in parts}
+    # One that goes on behind an inner one, or behind an `except`, is not entered again.
+    entered = {target for begin, target in parts if begin <= at}
     return any(
-        at < begin <= at + _BEFORE_TRY and target not in entered
-        for begin, target in tries
+        at < begin <= at + _BEFORE_TRY
+        and begin not in handlers
+        and target not in entered
+        for begin, target in parts
     )
 
 
@@ -323,10 +331,8 @@ def _tries(code: CodeType) -> list[tuple[int, int]]:
         if not byte & 64:
             numbers.append(value * 2)
             value = 0
-    four = list(zip(*[iter(numbers)] * 4, strict=True))
-    # An `except` has one of its own, which no code before it runs into.
-    handlers = {target for _, _, target, _ in four}
-    return [(begin, target) for begin, _, target, _ in four if begin not in handlers]
+    four = zip(*[iter(numbers)] * 4, strict=True)
+    return [(begin, target) for begin, _, target, _ in four]
 
 
 def _module(frame: FrameType) -> str:
