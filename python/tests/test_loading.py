@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import msgpack
 import pytest
 
 from snakepit_bridge.tools.loading import NoSource, load_file, load_module
+from snakepit_bridge.tools.toolbox import Toolbox
 
 
 def test_a_directory_is_told_what_to_name_instead(tmp_path: Path) -> None:
@@ -184,3 +186,36 @@ def test_files_of_one_name_are_modules_of_their_own(tmp_path: Path) -> None:
         "snakepit_tools_tools",
         "snakepit_tools_tools_2",
     ]
+
+
+def test_objects_beside_the_tools_are_not_looked_into(tmp_path: Path) -> None:
+    file = tmp_path / "lazy_tools.py"
+    file.write_text(
+        textwrap.dedent(
+            """
+            from snakepit_bridge import tool
+
+            class Lazy:
+                @property
+                def __class__(self):
+                    raise RuntimeError("made too early")
+
+                def __getattribute__(self, name):
+                    raise RuntimeError(f"{name} was read")
+
+            class Meta(type):
+                @property
+                def __dict__(cls):
+                    raise RuntimeError("a class was looked into")
+
+            class Odd(metaclass=Meta): ...
+
+            settings = Lazy()
+
+            @tool
+            def one() -> int:
+                return 1
+            """
+        )
+    )
+    assert list(Toolbox(load_file(str(file))).tools) == ["one"]

@@ -24,6 +24,7 @@ __all__ = [
     "attribute_of",
     "bound_dispatch",
     "callee",
+    "dict_of_class",
     "implementations",
     "is_async_generator",
     "is_coroutine",
@@ -188,9 +189,13 @@ def callee(function: Any) -> Any:
     return MethodType(call, function) if is_method else function
 
 
+# A metaclass may have a `__dict__` of its own.
+dict_of_class = type.__dict__["__dict__"].__get__
+
+
 def attribute_of(item: object, name: str) -> Any:
     """Returns an attribute without running code of the object; None if it has none."""
-    if not any(name in vars(kind) for kind in type(item).__mro__):
+    if not any(name in dict_of_class(kind) for kind in type(item).__mro__):
         try:
             own = object.__getattribute__(item, "__dict__")
         except AttributeError:

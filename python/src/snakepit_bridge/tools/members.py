@@ -15,7 +15,7 @@ from snakepit_bridge.tools.declaration import (
     ToolMark,
     ToolsetMark,
 )
-from snakepit_bridge.tools.function_shape import attribute_of
+from snakepit_bridge.tools.function_shape import attribute_of, dict_of_class
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,15 +47,15 @@ class ToolsInvalid(Exception):
 
 def mark_of(item: object) -> Any:
     """Returns what a decorator noted on a function or class; None if nothing."""
-    # Not getattr: some objects return a value for every name.
-    if isinstance(item, type):
-        return vars(item).get(MARK)
+    # Neither getattr nor isinstance: some objects return a value for every name, and lazy
+    # ones, such as the settings of Django, are made when anything of them is read.
+    kind = type(item)
+    if issubclass(kind, type):
+        return dict_of_class(item).get(MARK)
     try:
         mark = attribute_of(item, MARK)
-        if mark is None and isinstance(item, (staticmethod, classmethod)):
-            mark = attribute_of(item.__func__, MARK)
-        if mark is None and isinstance(item, MethodType):
-            mark = attribute_of(item.__func__, MARK)
+        if mark is None and issubclass(kind, (staticmethod, classmethod, MethodType)):
+            mark = attribute_of(item.__func__, MARK)  # type: ignore[attr-defined]
     except AttributeError:
         return None
     return mark

@@ -8,7 +8,7 @@ from types import ModuleType
 
 from snakepit_bridge.bridge_log import logger
 from snakepit_bridge.tools.declaration import HookMark, ToolMark, ToolsetMark
-from snakepit_bridge.tools.function_shape import bound_dispatch
+from snakepit_bridge.tools.function_shape import bound_dispatch, dict_of_class
 from snakepit_bridge.tools.members import (
     ToolsInvalid,
     exposed,
@@ -189,7 +189,7 @@ class Toolbox:
         elif isinstance(mark, HookMark):
             hooks = self._startup if mark.moment == "startup" else self._shutdown
             hooks.append(item)
-        elif isinstance(mark, ToolsetMark) and isinstance(item, type):
+        elif isinstance(mark, ToolsetMark) and issubclass(type(item), type):
             self._toolsets.append((item, mark.prefix))
 
     def _check_names(self) -> None:
@@ -218,9 +218,9 @@ class Toolbox:
         """Refuses a class whose tools could never be called."""
         toolsets = [cls for cls, _ in self._toolsets]
         for cls in vars(module).values():
-            if not isinstance(cls, type) or cls.__module__ != module.__name__:
+            if not issubclass(type(cls), type) or cls.__module__ != module.__name__:
                 continue
-            marks = [mark_of(value) for value in vars(cls).values()]
+            marks = [mark_of(value) for value in dict_of_class(cls).values()]
             # Not issubclass: typed dicts and protocols raise there.
             used = any(cls in toolset.__mro__ for toolset in toolsets)
             if not used and any(isinstance(mark, ToolMark) for mark in marks):
