@@ -111,6 +111,20 @@ test.each<[string, string, LinesOptions["until"]]>([
 	expect(answers).toEqual(["1\n2\n3", "", "1", "", "", "1\n2"]);
 });
 
+test("an answer without a line break at its end ends at the prompt behind it", async () => {
+	const echo = [
+		...["perl", "-ne"],
+		"BEGIN { $| = 1; print '> ' } chomp; print; print '> '",
+	];
+	await using pool = await createPool({
+		dataDir: dataDirectory(),
+		adapter: lines({ command: echo, until: { prompt: "> " } }),
+		output: { echo: "none" },
+	});
+	for (const text of ["abc", "", "a > b", ">", "x".repeat(200_000)])
+		expect(await pool.execute("echo", text)).toBe(text);
+});
+
 test("with a terminator a call may have several lines, as those of git cat-file", async () => {
 	const directory = mkdtempSync(join(tmpdir(), "snakepit-lines-"));
 	onTestFinished(() => rmSync(directory, { recursive: true }));

@@ -4,7 +4,8 @@ import { FramingError } from "../framing/framing.ts";
 
 /**
  * Where an answer ends: at a line that is exactly `line`, or matches it; or at a prompt, with which the program shows
- * that it reads again. A prompt begins a line, and no line of an answer begins with it. Neither is part of the answer.
+ * that it reads again. A prompt begins a line, or is the last that the program has written; no line of an answer begins
+ * with it. Neither is part of the answer.
  */
 export type AnswerEnd =
 	| { readonly line: string | RegExp }
@@ -80,7 +81,25 @@ export class AnswerReader {
 			this.#endLine(answers);
 			this.#add(piece, answers);
 		}
+		this.#takeLastPrompt(answers);
 		return answers;
+	}
+
+	/** After the prompt a program waits, so that nothing follows it: an answer may have no line break at its end. */
+	#takeLastPrompt(answers: string[]): void {
+		const prompt = this.#prompt;
+		if (prompt === undefined || this.#length < prompt.length) return;
+		// The prompt may have come in two pieces; what was before it is not joined each time.
+		let end = "";
+		for (const part of this.#parts.toReversed()) {
+			end = part + end;
+			if (end.length >= prompt.length) break;
+		}
+		if (!end.endsWith(prompt)) return;
+		this.#lines.push(this.#parts.join("").slice(0, -prompt.length));
+		this.#parts = [];
+		this.#length = 0;
+		answers.push(this.#answer());
 	}
 
 	#add(piece: string, answers: string[]): void {
