@@ -242,7 +242,9 @@ def test_a_cancel_never_ends_a_thread_that_the_tool_has_just_started(
     conversation = start(TOOLS, callsPerWorker=AT_ONCE).converse()
     for _ in range(100 if THOROUGH else 20):
         call = conversation.begin("starts_threads")
-        assert conversation.logs.get(timeout=30).call_id == call
+        # After half a minute, the worker warns of a host that sends no pings, too.
+        while conversation.logs.get(timeout=30).call_id != call:
+            pass
         conversation.cancel(call)
         failure = conversation.receive().failure
         assert (failure.call_id, failure.kind) == (call, pb.FAILURE_KIND_CANCELLED)
