@@ -216,7 +216,7 @@ WITH_ALL = """
 import asyncio
 """
 
-# A module that notices whoever imports it.
+# A module that notices who imports it.
 NEIGHBOUR = """\
 import posix
 posix.write(2, b"imported the neighbour " + __name__.encode() + b"\\n")

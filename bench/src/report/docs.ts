@@ -33,6 +33,9 @@ process, and the runs of all rows of a case are interleaved. The tables show med
 all runs. Compare rows within a case; absolute figures depend on the machine. A load comes from other programs, or
 from the run before.
 
+The rows of asynchronous tools are from before each asynchronous call had a task of its own. Such a call costs more
+since: [decision 0040](decisions/0040-one-task-for-many-coroutines.md) has the figures.
+
 ${isOfOneMachine ? machineLines({ ...first, peers }).join("  \n") : "Each case names its machine."}
 
 ![Medians of each case, with minimum and maximum](benchmarks.svg)

@@ -180,8 +180,8 @@ function realPath(path: string): string {
 }
 
 /**
- * Whose Python may be run without being named: whoever may write to a directory above, such as `/tmp`, could put one
- * there. (As in git since CVE-2022-24765.)
+ * The owners whose Python may be run without being named: any user who can write to a directory above, such as `/tmp`,
+ * could put one there. (As in git since CVE-2022-24765.)
  */
 class Trusted {
 	/** `undefined` where files have no owner. */

@@ -95,7 +95,7 @@ test("frames about calls that are over or were never made are dropped", async ()
 	expect(worker.all("hostFailure")).toEqual([]);
 });
 
-test("a tool is told that the result of a host function cannot be sent, not its argument", async () => {
+test("the error of a tool says that the result of a host function cannot be sent, not its argument", async () => {
 	const worker = new FakeWorker({
 		hostFunctions: { f: () => ({ done: [() => 1] }) },
 	});

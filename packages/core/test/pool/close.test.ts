@@ -134,7 +134,7 @@ test("a call that a forced close found says so", async () => {
 	await rejected;
 });
 
-test("a close that cannot end a worker does not resolve: it names what is still there, whoever closes, and when", async () => {
+test("a close that cannot end a worker does not resolve: it names what is still there, at each call of close", async () => {
 	const { pool, clock, host, events } = await virtualPool({}, { size: 2 });
 	const [stuck] = pool.workers();
 	const pid = stuck?.pid ?? 0;

@@ -30,7 +30,7 @@ function expectAgreement({ pool, events }: VirtualPool): void {
 	);
 }
 
-/** A life of a pool in which listeners of every event act, and whoever else is given. Returns which events they acted in. */
+/** A life of a pool in which listeners of every event act, and the given others. Returns the events in which they acted. */
 async function live(
 	seed: number,
 	moments: readonly number[],

@@ -98,7 +98,7 @@ class Coroutines:
         self.since_us = None
         missing = len(self.waiting) - self._starting
         if self._after_run is not None:
-            # At least one: whoever calls this has given the turn away.
+            # At least one: the caller has given the turn away.
             missing = max(not self._starting, 0 if self.suspends else missing)
         for _ in range(missing):
             self._starting += 1
