@@ -17,24 +17,24 @@ import {
 	EXECUTE_DEFAULTS,
 	SESSION_CHECKS,
 	SESSION_DEFAULTS,
-} from "../../packages/core/src/pool/call-options.ts";
+} from "../../packages/core/src/pool/calls/call-options.ts";
+import {
+	RETRY_CHECKS,
+	RETRY_DEFAULTS,
+} from "../../packages/core/src/pool/calls/retry.ts";
 import {
 	CLOSE_CHECKS,
 	CLOSE_DEFAULTS,
 } from "../../packages/core/src/pool/close-options.ts";
-import {
-	MAP_CHECKS,
-	MAP_DEFAULTS,
-} from "../../packages/core/src/pool/map-options.ts";
 import {
 	CONTROL_CHECKS,
 	CONTROL_DEFAULTS,
 	REPLACE_CHECKS,
 } from "../../packages/core/src/pool/pool-control.ts";
 import {
-	RETRY_CHECKS,
-	RETRY_DEFAULTS,
-} from "../../packages/core/src/pool/retry.ts";
+	MAP_CHECKS,
+	MAP_DEFAULTS,
+} from "../../packages/core/src/pool/work/map-options.ts";
 import {
 	CALLS_DEFAULTS,
 	HEARTBEAT_DEFAULTS,
@@ -132,29 +132,35 @@ export const OPTION_TYPES: readonly OptionType[] = [
 	taken(
 		"pool.execute and pool.stream",
 		"ExecuteOptions",
-		`${core}/pool/call-options.ts`,
+		`${core}/pool/calls/call-options.ts`,
 		EXECUTE_CHECKS,
 		plainly(EXECUTE_DEFAULTS),
 	),
 	group(
 		"retry",
 		"RetryOptions",
-		`${core}/pool/retry.ts`,
+		`${core}/pool/calls/retry.ts`,
 		RETRY_CHECKS,
 		plainly(RETRY_DEFAULTS),
 	),
-	taken("pool.map", "MapOptions", `${core}/pool/map-options.ts`, MAP_CHECKS, {
-		...plainly(MAP_DEFAULTS),
-		concurrency: {
-			value: undefined,
-			reason:
-				"as many as the pool can run at once: `size.max` times `callsPerWorker`",
+	taken(
+		"pool.map",
+		"MapOptions",
+		`${core}/pool/work/map-options.ts`,
+		MAP_CHECKS,
+		{
+			...plainly(MAP_DEFAULTS),
+			concurrency: {
+				value: undefined,
+				reason:
+					"as many as the pool can run at once: `size.max` times `callsPerWorker`",
+			},
 		},
-	}),
+	),
 	taken(
 		"pool.session",
 		"SessionOptions",
-		`${core}/pool/call-options.ts`,
+		`${core}/pool/calls/call-options.ts`,
 		SESSION_CHECKS,
 		plainly(SESSION_DEFAULTS),
 	),

@@ -27,14 +27,17 @@ export type {
 	SnakepitListener,
 } from "./events.ts";
 export type { PoolOptions } from "./options.ts";
-export type { ExecuteOptions, SessionOptions } from "./pool/call-options.ts";
-export type { CallStream } from "./pool/call-stream.ts";
+export type {
+	ExecuteOptions,
+	SessionOptions,
+} from "./pool/calls/call-options.ts";
+export type { RetryOptions } from "./pool/calls/retry.ts";
 export type { CloseOptions } from "./pool/close-options.ts";
-export type { Lease, LeaseTask } from "./pool/lease.ts";
-export type { MapOptions, MapProgress } from "./pool/map-options.ts";
-export type { Pool, PoolSession } from "./pool/pool-interface.ts";
-export type { RetryOptions } from "./pool/retry.ts";
-export type { PoolStatistics, WorkerView } from "./pool/statistics.ts";
+export type { PoolStatistics, WorkerView } from "./pool/observe/statistics.ts";
+export type { Pool, PoolSession } from "./pool/pool.ts";
+export type { CallStream } from "./pool/work/call-stream.ts";
+export type { Lease, LeaseTask } from "./pool/work/lease.ts";
+export type { MapOptions, MapProgress } from "./pool/work/map-options.ts";
 export { createPool, openRun, runJob, withPool } from "./run/open-run.ts";
 export type { Run } from "./run/run.ts";
 export type { RunOptions } from "./run/run-options.ts";

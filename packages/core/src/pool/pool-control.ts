@@ -11,11 +11,11 @@ import {
 import { outbox } from "../outbox.ts";
 import { SIZE_DEFAULTS } from "../pool-option-groups.ts";
 import type { Clock, ProcessHost } from "../world.ts";
-import { poolClosed } from "./call-errors.ts";
-import type { Calls } from "./calls.ts";
+import { poolClosed } from "./calls/call-errors.ts";
+import type { Calls } from "./calls/calls.ts";
 import type { PoolLife } from "./pool-life.ts";
-import type { PoolSize } from "./sizing.ts";
-import type { WorkerSet } from "./worker-set.ts";
+import type { PoolSize } from "./workers/sizing.ts";
+import type { WorkerSet } from "./workers/worker-set.ts";
 
 /** Who controls a pool. */
 export interface ControlOptions {

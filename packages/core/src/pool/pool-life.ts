@@ -5,11 +5,11 @@ import { outbox } from "../outbox.ts";
 import { stillThere } from "../process/still-there.ts";
 import { asError } from "../thrown.ts";
 import type { World } from "../world.ts";
-import { closedWhileOpening, cutByClose } from "./call-errors.ts";
-import type { Calls } from "./calls.ts";
+import { closedWhileOpening, cutByClose } from "./calls/call-errors.ts";
+import type { Calls } from "./calls/calls.ts";
+import type { SessionTable } from "./placement/session-table.ts";
 import type { PoolCompanion } from "./pool-setting.ts";
-import type { SessionTable } from "./session-table.ts";
-import type { WorkerSet } from "./worker-set.ts";
+import type { WorkerSet } from "./workers/worker-set.ts";
 
 export interface PoolLifeSetting {
 	readonly pool: string;

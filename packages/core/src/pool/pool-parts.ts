@@ -1,16 +1,16 @@
 import type { Worker } from "../worker/worker.ts";
 import type { ProcessHost } from "../world.ts";
-import { CallReports } from "./call-reports.ts";
-import { Calls } from "./calls.ts";
-import type { EventHub } from "./event-hub.ts";
+import { Calls } from "./calls/calls.ts";
+import { CallReports } from "./observe/call-reports.ts";
+import type { EventHub } from "./observe/event-hub.ts";
+import { StatisticsKeeper } from "./observe/statistics.ts";
+import { SPOKEN_TYPES, SpokenEvents } from "./observe/stderr-report.ts";
+import { type Session, SessionTable } from "./placement/session-table.ts";
 import { PoolControl } from "./pool-control.ts";
 import { PoolLife } from "./pool-life.ts";
 import type { PoolSetting } from "./pool-setting.ts";
-import { type Session, SessionTable } from "./session-table.ts";
-import type { PoolSize } from "./sizing.ts";
-import { SPOKEN_TYPES, SpokenEvents } from "./spoken-events.ts";
-import { StatisticsKeeper } from "./statistics.ts";
-import { WorkerSet } from "./worker-set.ts";
+import type { PoolSize } from "./workers/sizing.ts";
+import { WorkerSet } from "./workers/worker-set.ts";
 
 /** What a pool works with. */
 export interface PoolParts {

@@ -2,12 +2,12 @@ import {
 	type Affinity,
 	checkExecuteOptions,
 	type ExecuteOptions,
-} from "./call-options.ts";
-import { type CallStream, callStream } from "./call-stream.ts";
-import type { Calls } from "./calls.ts";
-import type { LeaseOptions, LeaseTask } from "./lease.ts";
-import type { PoolSession } from "./pool-interface.ts";
-import type { Session, SessionTable } from "./session-table.ts";
+} from "./calls/call-options.ts";
+import type { Calls } from "./calls/calls.ts";
+import type { Session, SessionTable } from "./placement/session-table.ts";
+import type { PoolSession } from "./pool.ts";
+import { type CallStream, callStream } from "./work/call-stream.ts";
+import type { LeaseOptions, LeaseTask } from "./work/lease.ts";
 
 /** A session as its users hold it. */
 export class OpenSession implements PoolSession {

@@ -5,9 +5,9 @@ import type { StartError } from "../errors.ts";
 import type { ResolvedOptions } from "../options.ts";
 import type { WorkerStarter } from "../worker/worker-starter.ts";
 import type { World } from "../world.ts";
-import type { EventHub } from "./event-hub.ts";
-import type { Instrumentation } from "./instrumentation.ts";
-import type { RunDirectories } from "./worker-slot.ts";
+import type { EventHub } from "./observe/event-hub.ts";
+import type { Instrumentation } from "./observe/instrumentation.ts";
+import type { RunDirectories } from "./workers/worker-slot.ts";
 
 /** What the life of a pool does with its companion; see companion/. */
 export interface PoolCompanion {

@@ -1,4 +1,4 @@
-import type { ExecuteOptions } from "./call-options.ts";
+import type { ExecuteOptions } from "./calls/call-options.ts";
 
 /**
  * The commands of a pool as function types: what each takes and what it answers.

@@ -8,34 +8,38 @@ import type {
 } from "../events.ts";
 import { show } from "../option-check.ts";
 import type { RunId } from "../run-id.ts";
-import { mapConcurrency } from "./ahead-policy.ts";
-import { poolClosed } from "./call-errors.ts";
-import { CallMap } from "./call-map.ts";
+import { poolClosed } from "./calls/call-errors.ts";
 import {
 	checkExecuteOptions,
 	checkSessionOptions,
 	type ExecuteOptions,
 	SESSION_DEFAULTS,
 	type SessionOptions,
-} from "./call-options.ts";
-import { type CallStream, callStream } from "./call-stream.ts";
+} from "./calls/call-options.ts";
 import {
 	CLOSE_DEFAULTS,
 	type CloseOptions,
 	checkCloseOptions,
 } from "./close-options.ts";
-import type { LeaseOptions, LeaseTask } from "./lease.ts";
-import { checkMap, type Items, type MapOptions } from "./map-options.ts";
+import {
+	type PoolStatistics,
+	viewOf,
+	type WorkerView,
+} from "./observe/statistics.ts";
+import { mapConcurrency } from "./placement/prefetch-policy.ts";
+import type { Pool, PoolSession, RegistryView } from "./pool.ts";
 import type {
 	ControlOptions,
 	NewSize,
 	ReplaceOptions,
 } from "./pool-control.ts";
-import type { Pool, PoolSession, RegistryView } from "./pool-interface.ts";
 import type { PoolParts } from "./pool-parts.ts";
 import { OpenSession } from "./pool-session.ts";
 import type { PoolSetting } from "./pool-setting.ts";
-import { type PoolStatistics, viewOf, type WorkerView } from "./statistics.ts";
+import { CallMap } from "./work/call-map.ts";
+import { type CallStream, callStream } from "./work/call-stream.ts";
+import type { LeaseOptions, LeaseTask } from "./work/lease.ts";
+import { checkMap, type Items, type MapOptions } from "./work/map-options.ts";
 
 /** A pool as its users hold it; {@link OwnedPool} opens it and ends it with the program. */
 export class WorkerPool implements Pool {

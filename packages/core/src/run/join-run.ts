@@ -9,8 +9,8 @@ import {
 	type PermissionModel,
 	thisMachine,
 } from "../os/this-machine.ts";
-import { EventHub } from "../pool/event-hub.ts";
-import type { Pool } from "../pool/pool-interface.ts";
+import { EventHub } from "../pool/observe/event-hub.ts";
+import type { Pool } from "../pool/pool.ts";
 import { loadSqlite } from "../registry/sqlite.ts";
 import type { CheckedPool } from "./checked-pool.ts";
 import { OpenedRun, preparePool } from "./opened-run.ts";

@@ -3,7 +3,7 @@ import { checkOptions, show } from "../option-check.ts";
 import type { PoolOptions } from "../options.ts";
 import { loadLate } from "../os/load-late.ts";
 import { endIfCopy } from "../os/node-only.ts";
-import type { Pool } from "../pool/pool-interface.ts";
+import type { Pool } from "../pool/pool.ts";
 import type { ToolMap, UntypedTools } from "../pool/tools.ts";
 import { POOL_CHECKS } from "../resolve-options.ts";
 import { checkPool } from "./checked-pool.ts";

@@ -13,11 +13,11 @@ import {
 	type CloseOptions,
 	checkCloseOptions,
 } from "../pool/close-options.ts";
-import { DISPATCHES_AT_ONCE } from "../pool/dispatch-pace.ts";
-import { EventHub } from "../pool/event-hub.ts";
-import { Instrumentation } from "../pool/instrumentation.ts";
-import { makePool, type OwnedPool } from "../pool/owned-pool.ts";
-import type { Pool, RegistryView } from "../pool/pool-interface.ts";
+import { makePool, type OwnedPool } from "../pool/make-pool.ts";
+import { EventHub } from "../pool/observe/event-hub.ts";
+import { Instrumentation } from "../pool/observe/instrumentation.ts";
+import { DISPATCHES_AT_ONCE } from "../pool/placement/dispatch-pace.ts";
+import type { Pool, RegistryView } from "../pool/pool.ts";
 import type { ToolMap, UntypedTools } from "../pool/tools.ts";
 import { preloadedSource } from "../preload/preloaded-source.ts";
 import { POOL_INCIDENTS } from "../registry/host-incident.ts";

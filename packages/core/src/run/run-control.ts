@@ -17,8 +17,8 @@ import {
 	listenForControl,
 } from "../os/control-listener.ts";
 import { loadLate } from "../os/load-late.ts";
-import type { EventHub } from "../pool/event-hub.ts";
-import type { VisiblePool } from "../pool/visible-pool.ts";
+import type { VisiblePool } from "../pool/observe/controlled-pool.ts";
+import type { EventHub } from "../pool/observe/event-hub.ts";
 import type { HostProgram, RunRecord } from "../registry/process-registry.ts";
 import { messageOf } from "../thrown.ts";
 import type { Clock, Random } from "../world.ts";

@@ -6,7 +6,7 @@ import type { JobOptions } from "../job/job-options.ts";
 import type { JobStatistics } from "../job/jobs.ts";
 import type { PoolOptions } from "../options.ts";
 import type { CloseOptions } from "../pool/close-options.ts";
-import type { Pool, RegistryView } from "../pool/pool-interface.ts";
+import type { Pool, RegistryView } from "../pool/pool.ts";
 import type { ToolMap, UntypedTools } from "../pool/tools.ts";
 import type {
 	ProcessRegistry,

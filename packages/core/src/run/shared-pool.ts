@@ -4,7 +4,7 @@ import { OptionsError } from "../errors.ts";
 import type { SnakepitListener } from "../events.ts";
 import { checkOptions } from "../option-check.ts";
 import type { PoolOptions } from "../options.ts";
-import type { Pool } from "../pool/pool-interface.ts";
+import type { Pool } from "../pool/pool.ts";
 import type { ToolMap, UntypedTools } from "../pool/tools.ts";
 import { POOL_CHECKS } from "../resolve-options.ts";
 import { createPool } from "./open-run.ts";

@@ -14,7 +14,7 @@ import { loadLate } from "../os/load-late.ts";
 import { createRunDirectory } from "../os/private-directory.ts";
 import { pauseSync } from "../os/system-clock.ts";
 import { thisProgram } from "../os/this-program.ts";
-import { EventHub } from "../pool/event-hub.ts";
+import { EventHub } from "../pool/observe/event-hub.ts";
 import {
 	type Survivor,
 	stillThere,

@@ -1,9 +1,9 @@
 import type { PoolOptions } from "../options.ts";
-import { DISPATCHES_AT_ONCE } from "../pool/dispatch-pace.ts";
-import { EventHub } from "../pool/event-hub.ts";
-import { Instrumentation } from "../pool/instrumentation.ts";
-import { makePool, type OwnedPool } from "../pool/owned-pool.ts";
-import type { Pool } from "../pool/pool-interface.ts";
+import { makePool, type OwnedPool } from "../pool/make-pool.ts";
+import { EventHub } from "../pool/observe/event-hub.ts";
+import { Instrumentation } from "../pool/observe/instrumentation.ts";
+import { DISPATCHES_AT_ONCE } from "../pool/placement/dispatch-pace.ts";
+import type { Pool } from "../pool/pool.ts";
 import type { ToolMap, UntypedTools } from "../pool/tools.ts";
 import { resolveOptions } from "../resolve-options.ts";
 import { StartGate } from "../worker/start-gate.ts";

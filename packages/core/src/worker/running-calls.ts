@@ -11,7 +11,7 @@ export type Conduct = "answered" | "cancelled" | "unknown";
 
 /** The calls that one worker runs. */
 export class RunningCalls {
-	/** Few, and an array: a `Set` keeps those that are over from the garbage collector (see pool/arrival-list.ts). */
+	/** Few, and an array: a `Set` keeps those that are over from the garbage collector (see pool/placement/arrival-list.ts). */
 	readonly attempts: readonly Attempt[];
 	/** How many there were. */
 	taken = 0;

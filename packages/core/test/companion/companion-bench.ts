@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import type { EventOf, SnakepitEventType } from "../../src/events.ts";
 import type { PoolOptions } from "../../src/options.ts";
-import type { Pool } from "../../src/pool/pool-interface.ts";
+import type { Pool } from "../../src/pool/pool.ts";
 import { openRun } from "../../src/run/open-run.ts";
 import type { Run } from "../../src/run/run.ts";
 import { EventRecorder } from "../../src/testing.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { attach } from "@snakepit/control";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { listenForControl } from "../../src/os/control-listener.ts";
-import { EventHub } from "../../src/pool/event-hub.ts";
+import { EventHub } from "../../src/pool/observe/event-hub.ts";
 import { openRun } from "../../src/run/open-run.ts";
 import { RunControl } from "../../src/run/run-control.ts";
 import { EventRecorder } from "../../src/testing.ts";

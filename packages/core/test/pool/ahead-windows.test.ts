@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { AheadWindows } from "../../src/pool/ahead-windows.ts";
-import type { Call } from "../../src/pool/call.ts";
-import type { CallAttempt } from "../../src/pool/call-attempt.ts";
+import type { Call } from "../../src/pool/calls/call.ts";
+import type { CallAttempt } from "../../src/pool/calls/call-attempt.ts";
+import { AheadWindows } from "../../src/pool/placement/prefetch-windows.ts";
 import { VirtualClock } from "../../src/testing.ts";
 import type { Worker } from "../../src/worker/worker.ts";
 

@@ -1,6 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Arrival, ArrivalList } from "../../src/pool/arrival-list.ts";
+import {
+	type Arrival,
+	ArrivalList,
+} from "../../src/pool/placement/arrival-list.ts";
 
 class Numbered implements Arrival {
 	readonly number: number;

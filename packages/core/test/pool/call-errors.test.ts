@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { Call } from "../../src/pool/call.ts";
-import { queueFull, timedOut } from "../../src/pool/call-errors.ts";
+import type { Call } from "../../src/pool/calls/call.ts";
+import { queueFull, timedOut } from "../../src/pool/calls/call-errors.ts";
 
 test.each([
 	[99.4, "100 ms"], // A timer of Node may ring a little early.

@@ -3,7 +3,7 @@ import { getEventListeners } from "node:events";
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
 import { NOT_BEGUN } from "../../src/adapter.ts";
-import type { Pool, PoolSession } from "../../src/pool/pool-interface.ts";
+import type { Pool, PoolSession } from "../../src/pool/pool.ts";
 import { type ScriptedCall, scripts } from "../../src/testing.ts";
 import {
 	closedVirtualPool,

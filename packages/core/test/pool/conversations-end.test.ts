@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Adapter } from "../../src/adapter.ts";
 import type { PoolOptions } from "../../src/options.ts";
-import type { Pool } from "../../src/pool/pool-interface.ts";
+import type { Pool } from "../../src/pool/pool.ts";
 import { createPool } from "../../src/run/open-run.ts";
 import { EventRecorder } from "../../src/testing.ts";
 import { asAWhole, inLines, stdioAdapter } from "../worker/stdio-adapters.ts";

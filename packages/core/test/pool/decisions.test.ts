@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { CapacityIndex } from "../../src/pool/capacity-index.ts";
-import { DurationHistogram } from "../../src/pool/histogram.ts";
-import { judgeWear } from "../../src/pool/recycler.ts";
-import { workersToStart } from "../../src/pool/sizing.ts";
+import { DurationHistogram } from "../../src/pool/observe/histogram.ts";
+import { CapacityIndex } from "../../src/pool/placement/capacity-index.ts";
+import { judgeWear } from "../../src/pool/workers/recycler.ts";
+import { workersToStart } from "../../src/pool/workers/sizing.ts";
 
 const NO_LIMITS = {
 	afterMs: Number.POSITIVE_INFINITY,

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { checkEventType } from "../../src/event-types.ts";
 import type { SnakepitEvent } from "../../src/events.ts";
 import { outbox } from "../../src/outbox.ts";
-import { EventHub } from "../../src/pool/event-hub.ts";
+import { EventHub } from "../../src/pool/observe/event-hub.ts";
 
 const event: SnakepitEvent = {
 	type: "session.started",

@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { expect, test } from "vitest";
 import type { Instrument } from "../../src/instrument.ts";
-import { EventHub } from "../../src/pool/event-hub.ts";
-import { Instrumentation } from "../../src/pool/instrumentation.ts";
+import { EventHub } from "../../src/pool/observe/event-hub.ts";
+import { Instrumentation } from "../../src/pool/observe/instrumentation.ts";
 import { resolveOptions } from "../../src/resolve-options.ts";
 import type { ScriptedCall } from "../../src/testing.ts";
 import { EventRecorder, scriptedAdapter, scripts } from "../../src/testing.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { CallAbortedError, WorkerLostError } from "../../src/index.ts";
-import type { LeaseTask } from "../../src/pool/lease.ts";
+import type { LeaseTask } from "../../src/pool/work/lease.ts";
 import { type ScriptedWorker, scripts } from "../../src/testing.ts";
 import { outcome, virtualPool } from "./virtual-pool.ts";
 

@@ -7,7 +7,7 @@ import type { PoolOptions } from "../../src/options.ts";
 import type {
 	ExecuteOptions,
 	SessionOptions,
-} from "../../src/pool/call-options.ts";
+} from "../../src/pool/calls/call-options.ts";
 import type { CloseOptions } from "../../src/pool/close-options.ts";
 import * as poolGroups from "../../src/pool-option-groups.ts";
 import { resolveOptions } from "../../src/resolve-options.ts";

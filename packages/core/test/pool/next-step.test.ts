@@ -6,12 +6,12 @@ import {
 	ToolError,
 	WorkerLostError,
 } from "../../src/errors.ts";
-import type { FailedAttempt } from "../../src/pool/failed-attempt.ts";
 import {
 	nextStep,
 	type Occurrence,
 	type Progress,
-} from "../../src/pool/next-step.ts";
+} from "../../src/pool/calls/call-states.ts";
+import type { FailedAttempt } from "../../src/pool/calls/failed-attempt.ts";
 
 /** A call that waits for the first time; `tried` is what differs. */
 const call = (tried: Partial<Progress> = {}): Progress => ({

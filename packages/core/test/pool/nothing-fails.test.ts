@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { rounds } from "../../../../scripts/test-effort.ts";
-import type { Pool, PoolSession } from "../../src/pool/pool-interface.ts";
+import type { Pool, PoolSession } from "../../src/pool/pool.ts";
 import { scripts } from "../../src/testing.ts";
 import { outcome, virtualPool } from "./virtual-pool.ts";
 

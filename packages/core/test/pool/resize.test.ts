@@ -1,6 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { surplusWorkers, type WorkerUse } from "../../src/pool/sizing.ts";
+import {
+	surplusWorkers,
+	type WorkerUse,
+} from "../../src/pool/workers/sizing.ts";
 import { scripts } from "../../src/testing.ts";
 import {
 	closedVirtualPool,

@@ -1,5 +1,8 @@
 import { expect, test } from "vitest";
-import { type Session, SessionTable } from "../../src/pool/session-table.ts";
+import {
+	type Session,
+	SessionTable,
+} from "../../src/pool/placement/session-table.ts";
 import { virtualWorld } from "../../src/testing.ts";
 
 function scene() {

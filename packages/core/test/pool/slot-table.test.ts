@@ -5,7 +5,7 @@ import {
 	type SlotState,
 	SlotTable,
 	stateLeftBy,
-} from "../../src/pool/slot-table.ts";
+} from "../../src/pool/workers/slot-table.ts";
 import type { EndReason } from "../../src/registry/process-registry.ts";
 import type { Worker } from "../../src/worker/worker.ts";
 

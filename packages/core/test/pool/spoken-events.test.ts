@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { WorkerLogRecord } from "../../src/adapter.ts";
 import type { PoolOptions } from "../../src/options.ts";
-import { SpokenEvents } from "../../src/pool/spoken-events.ts";
+import { SpokenEvents } from "../../src/pool/observe/stderr-report.ts";
 import {
 	type ScriptedCall,
 	scripts,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { StartError } from "../../src/errors.ts";
 import type { SnakepitEvent } from "../../src/events.ts";
-import { SpokenEvents } from "../../src/pool/spoken-events.ts";
+import { SpokenEvents } from "../../src/pool/observe/stderr-report.ts";
 
 describe("the lines for one event", () => {
 	const ref = { pool: "p", workerId: "p-0", incarnation: "r-1", wallMs: 0 };

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { SnakepitEvent } from "../../src/events.ts";
-import { SpokenEvents } from "../../src/pool/spoken-events.ts";
+import { SpokenEvents } from "../../src/pool/observe/stderr-report.ts";
 
 test.each([
 	[

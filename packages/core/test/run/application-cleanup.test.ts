@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { outbox } from "../../src/outbox.ts";
-import { EventHub } from "../../src/pool/event-hub.ts";
+import { EventHub } from "../../src/pool/observe/event-hub.ts";
 import {
 	ApplicationCleanup,
 	applicationCleanup,

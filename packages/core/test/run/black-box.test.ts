@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import type { RunHistory } from "../../src/inspect/read-history.ts";
 import { readHistory } from "../../src/inspect/read-history.ts";
 import type { PoolOptions } from "../../src/options.ts";
-import type { Pool } from "../../src/pool/pool-interface.ts";
+import type { Pool } from "../../src/pool/pool.ts";
 import { openRun } from "../../src/run/open-run.ts";
 import type { Run } from "../../src/run/run.ts";
 import type { RunOptions } from "../../src/run/run-options.ts";

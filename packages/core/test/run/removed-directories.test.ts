@@ -19,7 +19,7 @@ import { removePlace } from "../../../../scripts/remove-place.ts";
 import { rows } from "../../../../scripts/test-effort.ts";
 import { openRun, type Run } from "../../src/index.ts";
 import { sharedDirectoryOf } from "../../src/os/shared-memory.ts";
-import { SpokenEvents } from "../../src/pool/spoken-events.ts";
+import { SpokenEvents } from "../../src/pool/observe/stderr-report.ts";
 import { EventRecorder } from "../../src/testing.ts";
 import { temporaryDirectory } from "../cleanup/hosts.ts";
 import { CAPITALS } from "../guard/capitals.ts";

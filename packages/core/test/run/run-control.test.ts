@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { EventHub } from "../../src/pool/event-hub.ts";
+import { EventHub } from "../../src/pool/observe/event-hub.ts";
 import { RunControl } from "../../src/run/run-control.ts";
 import {
 	type EventRecorder,

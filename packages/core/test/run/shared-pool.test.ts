@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { removePlace } from "../../../../scripts/remove-place.ts";
 import type { SnakepitEvent } from "../../src/events.ts";
-import type { Pool } from "../../src/pool/pool-interface.ts";
+import type { Pool } from "../../src/pool/pool.ts";
 import {
 	type SharedPoolOptions,
 	sharedPool,

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { systemClock } from "../../src/os/system-clock.ts";
 import { outbox } from "../../src/outbox.ts";
-import { EventHub } from "../../src/pool/event-hub.ts";
+import { EventHub } from "../../src/pool/observe/event-hub.ts";
 import { VirtualClock } from "../../src/testing.ts";
 import type { Clock } from "../../src/world.ts";
 import { codeOf, sourceFiles } from "./source-imports.ts";
@@ -17,14 +17,14 @@ function having(pattern: RegExp): readonly string[] {
 
 // The rule: state first, then the event. A listener may do anything, so it is called when the change is complete.
 test("listeners are called in one place, which the outbox alone calls", () => {
-	expect(having(/\blistener\(event\)/)).toEqual(["pool/event-hub.ts"]);
-	const hub = codeOf(SRC, "pool/event-hub.ts");
+	expect(having(/\blistener\(event\)/)).toEqual(["pool/observe/event-hub.ts"]);
+	const hub = codeOf(SRC, "pool/observe/event-hub.ts");
 	expect(hub.match(/\blistener\(event\)/g)).toHaveLength(1);
 	expect(hub).toContain("outbox.post(this.receive, event)");
 	// Besides events, only what is reported by one waits behind it.
 	expect(having(/\boutbox\.post\(/)).toEqual([
-		"pool/dispatch.ts",
-		"pool/event-hub.ts",
+		"pool/calls/dispatch.ts",
+		"pool/observe/event-hub.ts",
 	]);
 });
 

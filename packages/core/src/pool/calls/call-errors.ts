@@ -1,0 +1,165 @@
+import type { CloseManner } from "../../close-manner.ts";
+import { counted } from "../../counted.ts";
+import type { Ran } from "../../error-codes.ts";
+import {
+	CallAbortedError,
+	CallTimeoutError,
+	QueueError,
+	StartError,
+} from "../../errors.ts";
+import type { Call } from "./call.ts";
+
+export function queueFull(
+	pool: string,
+	waiting: number,
+	running: number,
+): QueueError {
+	return new QueueError({
+		code: "QUEUE_FULL",
+		ran: "no",
+		message: `The queue of pool ${pool} is full: ${counted(waiting, "call is", "calls are")} waiting (queue.limit) and ${counted(running, "is", "are")} running. Send fewer at once, add workers (size.max), or raise queue.limit.`,
+	});
+}
+
+/** There is no worker, and none could be started. Each call gets an error of its own. */
+export function noWorker(error: StartError, call: Call): StartError {
+	return new StartError({
+		code: error.code,
+		ran: ranOf(call),
+		message: error.message,
+		cause: error.cause,
+	});
+}
+
+/** A call as messages name it, in the middle of a sentence. */
+export function named({
+	callId,
+	command,
+	work,
+}: Pick<Call, "callId" | "command" | "work">): string {
+	return work.shape === "lease"
+		? `lease ${callId}`
+		: `call ${callId} (${command})`;
+}
+
+function begin(sentence: string): string {
+	return sentence.charAt(0).toUpperCase() + sentence.slice(1);
+}
+
+/** What a call does: it is … */
+function doing({ state }: Pick<Call, "state">): string {
+	switch (state.kind) {
+		case "running":
+			return "running";
+		case "pausing":
+			return "pausing before its next attempt";
+		default:
+			return "waiting for a worker";
+	}
+}
+
+function ranOf(call: Pick<Call, "attempts">): Ran {
+	return call.attempts > 0 ? "maybe" : "no";
+}
+
+export function queueTimedOut(
+	pool: string,
+	call: Call,
+	waiting: number,
+): QueueError {
+	return new QueueError({
+		code: "QUEUE_TIMEOUT",
+		ran: ranOf(call),
+		message: `${begin(named(call))} waited ${call.queueTimeoutMs} ms for a worker of pool ${pool}, with ${waiting} ${waiting === 1 ? "call" : "calls"} waiting. Add workers (size.max), or wait longer (queueTimeoutMs).`,
+	});
+}
+
+/** Of what is asked of a pool that is closed already. */
+export function poolClosed(pool: string, command: string): QueueError {
+	return new QueueError({
+		code: "POOL_CLOSED",
+		ran: "no",
+		message: `Pool ${pool} is closed, so "${command}" was not run. A pool closes with close(), with its run, when it cannot be started, and when the program has nothing left to do.`,
+	});
+}
+
+/** Of a pool that was closed before it was open. */
+export function closedWhileOpening(pool: string): QueueError {
+	return new QueueError({
+		code: "POOL_CLOSED",
+		ran: "no",
+		message: `Pool ${pool} was closed before it was open: with its run, or because the program ends.`,
+	});
+}
+
+/** Of a call that was there when its pool was closed. */
+export function cutByClose(
+	pool: string,
+	call: Pick<Call, "command" | "attempts" | "state" | "work">,
+	drainMs: number,
+	manner: CloseManner,
+): QueueError {
+	const { command, work } = call;
+	const what = work.shape === "lease" ? "a lease" : `"${command}"`;
+	const why =
+		manner === "forced"
+			? `${doing(call)}: it was closed by force, which waits for no call`
+			: `still ${doing(call)} after ${drainMs} ms: close() waits stop.drainMs for calls, or the drainMs that you pass; a signal waits less`;
+	return new QueueError({
+		code: "POOL_CLOSED",
+		ran: ranOf(call),
+		message: `Pool ${pool} was closed while ${what} was ${why}.`,
+	});
+}
+
+export function timedOut(
+	pool: string,
+	call: Call,
+	nowMs: number,
+): CallTimeoutError {
+	// The timer may ring a little early: nothing passes before its time.
+	const passedMs = Math.max(nowMs, call.deadlineMs ?? nowMs) - call.acceptedMs;
+	return new CallTimeoutError({
+		code: "CALL_TIMEOUT",
+		ran: ranOf(call),
+		message: `${begin(named(call))} of pool ${pool} passed its deadline after ${Math.round(passedMs)} ms, while it was ${doing(call)} (timeoutMs).`,
+	});
+}
+
+export function aborted(
+	pool: string,
+	call: Call,
+	reason: unknown,
+): CallAbortedError {
+	return new CallAbortedError({
+		code: "CALL_ABORTED",
+		ran: ranOf(call),
+		message: `${begin(named(call))} of pool ${pool} was aborted by its caller.`,
+		cause: reason,
+	});
+}
+
+/** What a stream has for a result whose consumer left before the first item. */
+export function streamUnread(command: string): CallAbortedError {
+	return new CallAbortedError({
+		code: "CALL_ABORTED",
+		ran: "no",
+		message: `The stream of "${command}" was closed before its first item was read, so the call was not run and has no result. To get one, read the stream to its end.`,
+	});
+}
+
+/** A map of many calls that its caller gave up. */
+export function mapAborted(
+	pool: string,
+	command: string,
+	done: number,
+	ran: Ran,
+	reason: unknown,
+): CallAbortedError {
+	return new CallAbortedError({
+		code: "CALL_ABORTED",
+		ran,
+		message: `The map of "${command}" in pool ${pool} was aborted by its caller, with ${done} ${done === 1 ? "item" : "items"} done.`,
+		cause: reason,
+	});
+}

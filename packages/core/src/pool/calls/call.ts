@@ -1,0 +1,186 @@
+import { AsyncResource } from "node:async_hooks";
+import { adoptSource, releaseSource } from "../../adopt-source.ts";
+import type { CallInstrument } from "../../instrument.ts";
+import type { ResolvedOptions } from "../../options.ts";
+import type { Timer } from "../../world.ts";
+import type { FailedAttempt } from "../observe/attempt-details.ts";
+import type { Arrival } from "../placement/arrival-list.ts";
+import { NOWHERE, type Waiting } from "../placement/priority-queue.ts";
+import type { Session } from "../placement/session-table.ts";
+import type { Work } from "../work/work.ts";
+import type { CallAttempt } from "./call-attempt.ts";
+import { EXECUTE_DEFAULTS, type ExecuteOptions } from "./call-options.ts";
+import type { ProgressReports } from "./progress-reports.ts";
+import type { RetryOptions } from "./retry.ts";
+
+/** The asynchronous context of a caller. */
+export interface CallerContext extends Pick<AsyncResource, "runInAsyncScope"> {
+	/** Its call is settled: tools that look for what is left open must not find it. */
+	emitDestroy(): unknown;
+}
+
+/** Captures the context of the code that is running. Whoever captured it ends it. */
+export function capturedContext(type: string): CallerContext {
+	return new AsyncResource(type, { requireManualDestroy: true });
+}
+
+/** Where a call is. A field exists only where it means something. */
+export type CallState =
+	| {
+			readonly kind: "waiting";
+			readonly sinceMs: number;
+			readonly timer: Timer | undefined;
+	  }
+	/** Sent to a worker that still runs another call. For its caller it waits. */
+	| {
+			readonly kind: "ahead";
+			readonly sinceMs: number;
+			readonly timer: Timer | undefined;
+			readonly attempt: CallAttempt;
+	  }
+	| { readonly kind: "running"; readonly attempt: CallAttempt }
+	/** An attempt failed; the next one begins when the timer ends. */
+	| { readonly kind: "pausing"; readonly timer: Timer }
+	| { readonly kind: "settled" };
+
+/** One call of a caller, from its acceptance to its one settlement. */
+export interface Call extends Waiting, Arrival {
+	readonly callId: string;
+	readonly command: string;
+	readonly args: unknown;
+	readonly work: Work;
+	readonly session: Session | undefined;
+	readonly context: CallerContext;
+	readonly signal: AbortSignal | undefined;
+	readonly input: CallInput | undefined;
+	readonly onProgress: ExecuteOptions["onProgress"];
+	/** What its caller gave. */
+	readonly traceContext: Readonly<Record<string, string>>;
+	/** What travels with it where no instrument follows it. */
+	headers: Readonly<Record<string, string>>;
+	/** How its caller has it retried; `undefined` unless it is idempotent. */
+	readonly retry: RetryOptions | undefined;
+	readonly queueTimeoutMs: number;
+	readonly acceptedMs: number;
+	/** On the monotonic clock; `undefined` without a deadline. */
+	readonly deadlineMs: number | undefined;
+	state: CallState;
+	attempts: number;
+	/** How many of those are over and may have begun. */
+	begun: number;
+	/** Of the attempts after which another one was wanted; `undefined` when there was none. */
+	retried: FailedAttempt[] | undefined;
+	/** How often it was sent ahead, and taken back before it began. */
+	timesTakenBack: number;
+	/** `undefined` unless the pool has instruments. */
+	instrument: CallInstrument | undefined;
+	/** `undefined` unless its caller wants reports. */
+	progress: ProgressReports | undefined;
+	/** Stops waiting for its abort and its deadline; `undefined` when it has neither. */
+	unwatch: (() => void) | undefined;
+}
+
+/** What a caller gives of a call. */
+export interface GivenCall {
+	readonly command: string;
+	readonly args: unknown;
+	readonly options: ExecuteOptions | undefined;
+	readonly work: Work;
+	readonly session: Session | undefined;
+	readonly context: CallerContext;
+}
+
+/** A call as it is accepted: what its caller leaves out is as the pool has it. */
+export function newCall(
+	{ command, args, options = NO_OPTIONS, work, session, context }: GivenCall,
+	sequence: number,
+	nowMs: number,
+	{
+		calls,
+		queue,
+		deadlinesOfCalls,
+	}: Pick<ResolvedOptions, "calls" | "queue" | "deadlinesOfCalls">,
+): Call {
+	const { input } = options;
+	const own = deadlinesOfCalls === "kept" ? options : NO_OPTIONS;
+	const timeoutMs = own.timeoutMs ?? calls.timeoutMs;
+	const traceContext = options.traceContext ?? NO_HEADERS;
+	return {
+		callId: `c${sequence}`,
+		sequence,
+		place: NOWHERE,
+		before: undefined,
+		after: undefined,
+		priority: options.priority ?? EXECUTE_DEFAULTS.priority,
+		command,
+		args,
+		work,
+		session,
+		context,
+		signal: options.signal,
+		input: input === undefined ? undefined : new CallInput(input),
+		onProgress: options.onProgress,
+		traceContext,
+		headers: traceContext,
+		// An input stream is read once: such a call cannot be made again.
+		retry: input === undefined ? options.retry : undefined,
+		queueTimeoutMs: own.queueTimeoutMs ?? queue.timeoutMs,
+		acceptedMs: nowMs,
+		deadlineMs: Number.isFinite(timeoutMs) ? nowMs + timeoutMs : undefined,
+		state: { kind: "waiting", sinceMs: nowMs, timer: undefined },
+		attempts: 0,
+		begun: 0,
+		retried: undefined,
+		timesTakenBack: 0,
+		instrument: undefined,
+		progress: undefined,
+		unwatch: undefined,
+	};
+}
+
+/** Of every call without headers: many calls may wait. */
+const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
+
+const NO_OPTIONS: ExecuteOptions = Object.freeze({});
+
+type Items = AsyncIterable<unknown> | Iterable<unknown>;
+
+/** What a caller's call reads while it runs. It can be read once, so this notes whether reading began. */
+export class CallInput {
+	/** For the adapter. */
+	readonly items: Items;
+	readonly #source: Items;
+	#opened: "no" | "yes" = "no";
+
+	constructor(source: Items) {
+		this.#source = source;
+		adoptSource(source);
+		const open = (): void => {
+			this.#opened = "yes";
+		};
+		this.items =
+			Symbol.asyncIterator in source
+				? {
+						[Symbol.asyncIterator]() {
+							open();
+							return source[Symbol.asyncIterator]();
+						},
+					}
+				: {
+						[Symbol.iterator]() {
+							open();
+							return source[Symbol.iterator]();
+						},
+					};
+	}
+
+	/** The call is over. */
+	release(): void {
+		releaseSource(this.#source);
+	}
+
+	/** Whether items may have been taken from it. */
+	get opened(): "no" | "yes" {
+		return this.#opened;
+	}
+}

@@ -1,0 +1,189 @@
+import type { CallOutcome } from "../../call-events.ts";
+import { type SnakepitError, ToolError } from "../../errors.ts";
+import type { ObserveOptions } from "../../options.ts";
+import type { Clock } from "../../world.ts";
+import type { Call, CallState } from "../calls/call.ts";
+import type { CallAttempt } from "../calls/call-attempt.ts";
+import { ProgressReports } from "../calls/progress-reports.ts";
+import { attemptsOf, keepRetried } from "./attempt-details.ts";
+import type { EventHub } from "./event-hub.ts";
+import type { Instrumentation } from "./instrumentation.ts";
+import type { StatisticsKeeper } from "./statistics.ts";
+import { traceIdOf } from "./trace-id.ts";
+
+export interface CallReportsSetting {
+	readonly pool: string;
+	readonly clock: Clock;
+	readonly hub: EventHub;
+	readonly statistics: StatisticsKeeper;
+	/** `observe.args` */
+	readonly redact: ObserveOptions["args"];
+	/** `undefined` when the pool has no instruments. */
+	readonly instrumentation: Instrumentation | undefined;
+}
+
+/**
+ * What is reported of each call, within the transition that it reports: to statistics and instruments at once, and to
+ * listeners when the transition is complete. What instruments do in the middle of it is reported after it.
+ */
+export class CallReports {
+	readonly #setting: CallReportsSetting;
+
+	constructor(setting: CallReportsSetting) {
+		this.#setting = setting;
+	}
+
+	/** In the asynchronous context of the caller. @param line the calls that wait before it. */
+	accepted(call: Call, line: { readonly waiting: number }): void {
+		const { pool, clock, hub, statistics, instrumentation } = this.#setting;
+		statistics.accepted++;
+		if (hub.wanted.accepted)
+			hub.emit({
+				type: "call.accepted",
+				wallMs: clock.wall(),
+				pool,
+				callId: call.callId,
+				command: call.command,
+				queued: line.waiting,
+			});
+		call.instrument = instrumentation?.accept(call);
+		const { onProgress, context } = call;
+		if (onProgress !== undefined)
+			call.progress = new ProgressReports(clock, (progress) =>
+				this.guard("onProgress", () =>
+					context.runInAsyncScope(onProgress, undefined, progress),
+				),
+			);
+	}
+
+	dispatched(attempt: CallAttempt, waitedMs: number): void {
+		const { clock, hub, statistics, instrumentation } = this.#setting;
+		const { call, number, worker } = attempt;
+		statistics.queueWait.record(waitedMs);
+		instrumentation?.dispatched(call.command, waitedMs);
+		attempt.waitedMs = waitedMs;
+		if (hub.wanted.dispatched)
+			hub.emit({
+				...worker.ref,
+				type: "call.dispatched",
+				wallMs: clock.wall(),
+				callId: call.callId,
+				command: call.command,
+				attempt: number,
+				waitedMs,
+			});
+		attempt.instrument = call.instrument?.dispatched({
+			...worker.ref,
+			attempt: number,
+			ahead: attempt.sent === "ahead",
+			pid: worker.pid,
+		});
+	}
+
+	/** The worker's slot is free, or the worker is gone. */
+	released(
+		attempt: CallAttempt,
+		error: SnakepitError | undefined,
+		ranMs: number,
+	): void {
+		const { call, instrument, number, worker } = attempt;
+		const { clock, hub, statistics, instrumentation } = this.#setting;
+		statistics.run.record(ranMs);
+		instrumentation?.released(call.command, ranMs);
+		if (hub.wanted.released)
+			hub.emit({
+				...worker.ref,
+				type: "call.released",
+				wallMs: clock.wall(),
+				callId: call.callId,
+				command: call.command,
+				attempt: number,
+				ranMs,
+			});
+		instrument?.released(error, attempt.ran);
+	}
+
+	retried(call: Call, because: SnakepitError, pauseMs: number): void {
+		const { pool, clock, hub } = this.#setting;
+		keepRetried(call, because.code, pauseMs, clock.now());
+		hub.emit({
+			type: "call.retried",
+			wallMs: clock.wall(),
+			pool,
+			callId: call.callId,
+			command: call.command,
+			attempt: call.attempts,
+			because: because.code,
+			pauseMs,
+		});
+		call.instrument?.retried(because);
+		call.progress?.retried();
+	}
+
+	/** @param was its state until now. */
+	settled(
+		call: Call,
+		error: SnakepitError | undefined,
+		nowMs: number,
+		was: CallState,
+	): void {
+		const { pool, clock, hub, statistics, instrumentation } = this.#setting;
+		call.progress?.end(error === undefined ? "succeeded" : "failed");
+		const totalMs = nowMs - call.acceptedMs;
+		const outcome = error === undefined ? "succeeded" : outcomeOf(error);
+		statistics.outcomes[outcome]++;
+		statistics.total.record(totalMs);
+		instrumentation?.settled(call.command, outcome, error?.code, totalMs);
+		call.instrument?.settled(error);
+		if (
+			hub.wanted.settled &&
+			hub.wantsEnd(pool, call.command, outcome, totalMs)
+		)
+			hub.emit({
+				type: "call.settled",
+				wallMs: clock.wall(),
+				pool,
+				callId: call.callId,
+				command: call.command,
+				outcome,
+				code: error?.code,
+				message: error?.message,
+				ran: error?.ran,
+				remote: error instanceof ToolError ? error.remote : undefined,
+				args: this.#argsOf(call),
+				attempts: call.attempts,
+				attemptDetails: attemptsOf(call, was, error?.code, nowMs),
+				traceId: traceIdOf(call),
+				totalMs,
+			});
+	}
+
+	/** What listeners may see of the arguments of a call. */
+	#argsOf({ command, args }: Call): unknown {
+		const { redact } = this.#setting;
+		return redact && this.guard("observe.args", () => redact(command, args));
+	}
+
+	/** Runs code of the caller; `undefined` when it throws, which is reported. */
+	guard<Value>(of: string, run: () => Value): Value | undefined {
+		try {
+			return run();
+		} catch (error) {
+			const { clock, hub } = this.#setting;
+			hub.emit({ type: "listener.threw", wallMs: clock.wall(), of, error });
+			return undefined;
+		}
+	}
+}
+
+function outcomeOf(error: SnakepitError): CallOutcome {
+	switch (error.code) {
+		case "CALL_ABORTED":
+			return "aborted";
+		case "CALL_TIMEOUT":
+		case "QUEUE_TIMEOUT":
+			return "timed_out";
+		default:
+			return "failed";
+	}
+}

@@ -1,0 +1,131 @@
+import type {
+	PoolSnapshot,
+	QueueSnapshot,
+	WorkerSnapshot,
+} from "@snakepit/control/server";
+import type { ResolvedOptions } from "../../options.ts";
+import type { Worker } from "../../worker/worker.ts";
+import type { Call } from "../calls/call.ts";
+import type { PoolParts } from "../pool-parts.ts";
+import type { PoolSetting } from "../pool-setting.ts";
+import { viewOf } from "./statistics.ts";
+
+/** So many calls are looked at: a queue may be long, and this is read twice a second. */
+const LOOKED_AT = 10_000;
+const MOST_SHOWN = 100;
+
+/** A pool at one moment, as people see it who look at the run from another process. */
+export function poolSnapshot(
+	{ options, world }: PoolSetting,
+	{ calls, life, sessions, size, statistics, workerSet }: PoolParts,
+): PoolSnapshot {
+	const nowMs = world.clock.now();
+	const { outstanding, scheduler } = calls;
+	return {
+		pool: options.name,
+		adapter: options.adapter.name,
+		phase: life.phase === "open" && scheduler.isPaused ? "paused" : life.phase,
+		size: { ...size },
+		callsPerWorker: options.callsPerWorker,
+		workers: workerSet
+			.workers()
+			.map((worker) => workerSnapshot(worker, options, nowMs)),
+		restarts: workerSet.restarts,
+		sessions: sessions.size,
+		calls: {
+			accepted: statistics.accepted,
+			waiting: scheduler.waiting,
+			running: outstanding.running,
+			...statistics.outcomes,
+		},
+		queue: queueSnapshot(
+			outstanding.first(LOOKED_AT),
+			scheduler.waiting,
+			options.queue.limit,
+			nowMs,
+		),
+	};
+}
+
+function workerSnapshot(
+	worker: Worker,
+	{ recycle }: ResolvedOptions,
+	nowMs: number,
+): WorkerSnapshot {
+	const { pid, heartbeat, callsRunning: _, ...view } = viewOf(worker);
+	const running = worker.calls.attempts.map((attempt) => attempt.view());
+	return {
+		...view,
+		pid: pid ?? null,
+		place: view.place ?? null,
+		// In the order in which they began.
+		running: running
+			.slice(0, MOST_SHOWN)
+			.map(({ startedMs, caller, sessionId, failed, ...call }) => ({
+				...call,
+				forMs: nowMs - startedMs,
+				sessionId: sessionId ?? null,
+				cancelled: caller === "over",
+				failedAttempts: failed.map(
+					({ workerId, waitedMs, ranMs, code, pauseMs }) => {
+						return { workerId, waitedMs, ranMs, code, pauseMs };
+					},
+				),
+			})),
+		heartbeat: heartbeat ?? null,
+		recycle: {
+			inMs: left(recycle.afterMs, view.readyMs),
+			inCalls: left(recycle.afterCalls, view.callsTaken),
+			aboveResidentBytes: left(recycle.aboveResidentBytes, 0),
+		},
+		usage: null,
+	};
+}
+
+/** What is left of a limit; `null` without one. */
+function left(limit: number, used: number): number | null {
+	return Number.isFinite(limit) ? Math.max(0, limit - used) : null;
+}
+
+function queueSnapshot(
+	calls: readonly Call[],
+	waiting: number,
+	limit: number,
+	nowMs: number,
+): QueueSnapshot {
+	const waits = calls.flatMap(({ state, priority, command }) =>
+		state.kind === "waiting" || state.kind === "ahead"
+			? [{ sinceMs: state.sinceMs, priority, command }]
+			: [],
+	);
+	const byCommand = countsOf(waits.map(({ command }) => command))
+		.toSorted(([, a], [, b]) => b - a)
+		.slice(0, MOST_SHOWN);
+	const byPriority = countsOf(waits.map(({ priority }) => priority))
+		.toSorted(([a], [b]) => b - a)
+		.slice(0, MOST_SHOWN);
+	const oldest = waits.reduce(
+		(least, { sinceMs }) => Math.min(least, sinceMs),
+		nowMs,
+	);
+	return {
+		waiting,
+		limit,
+		counted: waits.length,
+		oldestMs: waits.length === 0 ? null : nowMs - oldest,
+		why: null,
+		byPriority: byPriority.map(([priority, waiting]) => ({
+			priority,
+			waiting,
+		})),
+		byCommand: byCommand.map(([command, waiting]) => ({ command, waiting })),
+	};
+}
+
+function countsOf<Key>(
+	keys: readonly Key[],
+): readonly (readonly [Key, number])[] {
+	const counts = new Map<Key, number>();
+	for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
+	return [...counts];
+}

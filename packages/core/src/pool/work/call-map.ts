@@ -1,0 +1,242 @@
+import { type CallerContext, capturedContext } from "../calls/call.ts";
+import { mapAborted } from "../calls/call-errors.ts";
+import type { Calls } from "../calls/calls.ts";
+import { ofItem } from "../calls/changed-errors.ts";
+import { Changes } from "./changes.ts";
+import { MapInput } from "./map-input.ts";
+import {
+	type Items,
+	MAP_DEFAULTS,
+	type MapOptions,
+	totalOf,
+} from "./map-options.ts";
+import { UnaryWork } from "./work.ts";
+
+/** One item that a call was made for. */
+interface Entry {
+	state:
+		| { readonly kind: "running" }
+		| { readonly kind: "done"; readonly value: unknown };
+}
+
+type MapState =
+	/** No result was asked for yet. */
+	| { readonly kind: "fresh" }
+	| { readonly kind: "running" }
+	| { readonly kind: "failed"; readonly error: unknown }
+	| { readonly kind: "over" };
+
+/**
+ * Calls one command for many items, with limited concurrency; returns the results as an iterator.
+ *
+ * Where no concurrency is chosen, a worker of a quick tool has its next calls with it.
+ *
+ * Begins when the first result is asked for. At most twice as many items are taken
+ * from the input and not handed over as results as are called at once: a slow
+ * consumer slows the input, and a slow item in front does not stop the others.
+ */
+export class CallMap implements AsyncIterableIterator<unknown, undefined> {
+	readonly #calls: Calls;
+	readonly #pool: string;
+	readonly #command: string;
+	readonly #options: MapOptions;
+	readonly #concurrency: () => number;
+	readonly #input: MapInput;
+	readonly #total: number | undefined;
+	/** Of all its calls. */
+	readonly #context = capturedContext("snakepit.map");
+	/** What its calls have: it does not end with one of them. */
+	readonly #shared: CallerContext = {
+		runInAsyncScope: (run, self, ...args) =>
+			this.#context.runInAsyncScope(run, self, ...args),
+		emitDestroy: () => {},
+	};
+	readonly #abort = new AbortController();
+	readonly #changes = new Changes();
+	/** In the order of their items: those whose result is not ready to be handed over. */
+	#entries: Entry[] = [];
+	/** Results to be handed over. */
+	#ready: unknown[] = [];
+	#state: MapState = { kind: "fresh" };
+	#source: "open" | "at its end" = "open";
+	#taken = 0;
+	#done = 0;
+	#running = 0;
+
+	constructor(
+		calls: Calls,
+		pool: string,
+		command: string,
+		items: Items<unknown>,
+		options: MapOptions,
+		concurrency: () => number,
+	) {
+		this.#calls = calls;
+		this.#pool = pool;
+		this.#command = command;
+		this.#options = options;
+		this.#concurrency = concurrency;
+		this.#input = new MapInput(items);
+		this.#total = totalOf(items);
+	}
+
+	[Symbol.asyncIterator](): this {
+		return this;
+	}
+
+	async next(): Promise<IteratorResult<unknown, undefined>> {
+		if (this.#state.kind === "fresh") this.#begin();
+		for (;;) {
+			if (this.#ready.length > 0) {
+				const value = this.#ready.shift();
+				this.#changes.note();
+				return { done: false, value };
+			}
+			if (this.#state.kind === "failed") {
+				const { error } = this.#state;
+				// Thrown once; afterwards the map is over, as iterators are.
+				await this.#end();
+				throw error;
+			}
+			if (this.#state.kind === "running" && this.#isComplete())
+				await this.#end();
+			if (this.#state.kind === "over") return { done: true, value: undefined };
+			await this.#changes.next();
+		}
+	}
+
+	/** Cancels what runs, and closes the input. */
+	async return(): Promise<IteratorResult<unknown, undefined>> {
+		this.#ready = [];
+		await this.#end();
+		return { done: true, value: undefined };
+	}
+
+	#begin(): void {
+		this.#state = { kind: "running" };
+		const { signal } = this.#options;
+		if (signal?.aborted === true) this.#onAbort();
+		else signal?.addEventListener("abort", this.#onAbort);
+		void this.#fill().catch((error: unknown) => this.#fail(error));
+	}
+
+	readonly #onAbort = (): void => {
+		const { reason } = this.#options.signal ?? {};
+		const ran = this.#done + this.#running > 0 ? "maybe" : "no";
+		this.#fail(mapAborted(this.#pool, this.#command, this.#done, ran, reason));
+	};
+
+	/** Makes calls as long as there are items, and room for them here and in the pool. */
+	async #fill(): Promise<void> {
+		while (this.#isRunning()) {
+			if (!this.#hasRoom()) {
+				await this.#changes.next();
+				continue;
+			}
+			const item = await this.#input.next();
+			if (item.done === true) {
+				this.#source = "at its end";
+				this.#changes.note();
+				return;
+			}
+			const index = this.#taken++;
+			while (this.#isRunning() && !this.#calls.takesOneMore)
+				await this.#calls.scheduler.roomChanged();
+			if (this.#isRunning()) this.#call(index, item.value);
+		}
+	}
+
+	#call(index: number, args: unknown): void {
+		const { concurrency, order, onProgress, ...each } = this.#options;
+		const options = { ...each, signal: this.#abort.signal };
+		const context = this.#context;
+		const work = new UnaryWork();
+		const entry: Entry = { state: { kind: "running" } };
+		const failed = (error: unknown): void => this.#fail(ofItem(error, index));
+		this.#running++;
+		this.#entries.push(entry);
+		try {
+			context.runInAsyncScope(() =>
+				this.#calls.submit(
+					this.#command,
+					args,
+					options,
+					work,
+					undefined,
+					this.#shared,
+				),
+			);
+		} catch (error) {
+			failed(error);
+			return;
+		}
+		work.answer.then((value) => this.#answered(entry, value), failed);
+	}
+
+	#answered(entry: Entry, value: unknown): void {
+		if (!this.#isRunning()) return;
+		this.#running--;
+		this.#done++;
+		entry.state = { kind: "done", value };
+		const { order = MAP_DEFAULTS.order } = this.#options;
+		if (order === "completion") {
+			this.#entries.splice(this.#entries.indexOf(entry), 1);
+			this.#ready.push(value);
+		} else this.#handOverInOrder();
+		try {
+			this.#options.onProgress?.({
+				done: this.#done,
+				running: this.#running,
+				total: this.#total,
+			});
+		} catch (error) {
+			this.#fail(error);
+		}
+		this.#changes.note();
+	}
+
+	#handOverInOrder(): void {
+		for (;;) {
+			const state = this.#entries[0]?.state;
+			if (state?.kind !== "done") return;
+			this.#entries.shift();
+			this.#ready.push(state.value);
+		}
+	}
+
+	/** The first error ends all of it. */
+	#fail(error: unknown): void {
+		if (!this.#isRunning()) return;
+		this.#state = { kind: "failed", error };
+		this.#abort.abort(error);
+		this.#changes.note();
+	}
+
+	async #end(): Promise<void> {
+		if (this.#state.kind === "over") return;
+		const failed = this.#state.kind === "failed";
+		this.#state = { kind: "over" };
+		this.#context.emitDestroy();
+		this.#options.signal?.removeEventListener("abort", this.#onAbort);
+		this.#abort.abort();
+		this.#changes.note();
+		// The error of closing the input is reported, but not instead of what went wrong before.
+		await this.#input.close().catch((error: unknown) => {
+			if (!failed) throw error;
+		});
+	}
+
+	#isRunning(): boolean {
+		return this.#state.kind === "running";
+	}
+
+	#hasRoom(): boolean {
+		const held = this.#entries.length + this.#ready.length;
+		const concurrency = this.#concurrency();
+		return this.#running < concurrency && held < 2 * concurrency;
+	}
+
+	#isComplete(): boolean {
+		return this.#source === "at its end" && this.#entries.length === 0;
+	}
+}

@@ -1,0 +1,180 @@
+import type { StartError } from "../../errors.ts";
+import type { ResolvedOptions } from "../../options.ts";
+import { outbox } from "../../outbox.ts";
+import type { EndReason } from "../../registry/process-registry.ts";
+import { backoffMs, HOPELESS_FAILURES } from "../../worker/backoff.ts";
+import { asStartError } from "../../worker/start-errors.ts";
+import type { Worker } from "../../worker/worker.ts";
+import type { WorkerStarter } from "../../worker/worker-starter.ts";
+import type { World } from "../../world.ts";
+import type { RestartGovernor } from "./restart-governor.ts";
+import { isStarting, type Slot, type SlotTable } from "./slot-table.ts";
+
+export interface SlotStartsSetting {
+	readonly options: ResolvedOptions["start"];
+	readonly world: Pick<World, "clock" | "random" | "emit">;
+	readonly starter: WorkerStarter;
+	readonly slots: SlotTable;
+	readonly governor: RestartGovernor;
+	/** Makes a worker for a slot, without a process yet. */
+	readonly hire: (slot: Slot) => Worker;
+	/** A worker that never had a process is gone. */
+	readonly dismiss: (worker: Worker) => void;
+	/** There is no worker, and none can be started. */
+	readonly onHopeless: (error: StartError) => void;
+	/** A start has failed: something may be missing. */
+	readonly onFailed: () => void;
+}
+
+/** Ends of starts that say nothing about the program. */
+const NO_FAILURES: readonly (EndReason | undefined)[] = [
+	"parent_lost",
+	"restarted",
+	"recycled",
+];
+
+/** Starts of workers on their slots: at once, after a pause, or when the budget allows one again. */
+export class SlotStarts {
+	readonly #setting: SlotStartsSetting;
+	readonly #underWay = new Set<Promise<void>>();
+	readonly #latest = new Map<Slot, Promise<void>>();
+	#failuresInARow = 0;
+
+	constructor(setting: SlotStartsSetting) {
+		this.#setting = setting;
+	}
+
+	/** The latest start on a slot while it is under way. Rejects with its error. */
+	of(slot: Slot): Promise<void> | undefined {
+		return this.#latest.get(slot);
+	}
+
+	/** Resolves when those under way now are over, well or not. */
+	async over(): Promise<void> {
+		await Promise.allSettled(this.#underWay);
+	}
+
+	/** @throws SnakepitError when the worker could not be started. */
+	start(slot: Slot): Promise<void> {
+		const start = this.#bring(slot);
+		this.note(slot, start);
+		return start;
+	}
+
+	/**
+	 * The same while the pool opens: what a restart ended, or a lost guard took along, is started again. The run bounds
+	 * that: after some losses it has no guard for a while. What a smaller size ended is not missed.
+	 */
+	async open(slot: Slot, isWanted: () => boolean): Promise<void> {
+		for (;;) {
+			const start = this.start(slot);
+			const { state } = slot;
+			try {
+				return await start;
+			} catch (error) {
+				const cause =
+					state.kind === "starting" ? state.worker.cause : undefined;
+				if (!NO_FAILURES.includes(cause?.reason) || !isWanted()) throw error;
+				if (!this.#setting.slots.hasRoomOn(slot)) return;
+			}
+		}
+	}
+
+	/** A start on a slot has begun. */
+	note(slot: Slot, start: Promise<void>): void {
+		this.#underWay.add(start);
+		this.#latest.set(slot, start);
+		const forget = () => {
+			this.#underWay.delete(start);
+			if (this.#latest.get(slot) === start) this.#latest.delete(slot);
+		};
+		// Its failure is reported as an event and counted.
+		start.then(forget, forget);
+	}
+
+	/** Starts an empty slot again: at once, after a pause, or when the budget allows. */
+	refill(slot: Slot): void {
+		const { options, world, slots, governor, onHopeless } = this.#setting;
+		if (slot.failures > 0) {
+			const refused = governor.take();
+			if (refused !== undefined) {
+				if (slots.taken === 0) onHopeless(refused);
+				return;
+			}
+		}
+		const pauseMs = backoffMs(
+			slot.failures,
+			options.backoffMs,
+			options.maxBackoffMs,
+			world.random.fraction(),
+		);
+		if (pauseMs === 0) {
+			void this.start(slot);
+			return;
+		}
+		const timer = world.clock.after(pauseMs, () => {
+			slots.put(slot, { kind: "empty" });
+			// The pool may have become smaller meanwhile.
+			if (slots.hasRoomOn(slot)) void this.start(slot);
+		});
+		slots.put(slot, { kind: "backing_off", timer });
+	}
+
+	/** Ends the pause before the next start on a slot. */
+	endPause(slot: Slot): void {
+		if (slot.state.kind !== "backing_off") return;
+		slot.state.timer.cancel();
+		this.#setting.slots.put(slot, { kind: "empty" });
+	}
+
+	/** A worker could not be started. Resolves when it is gone and that is reported. */
+	async failed(slot: Slot, worker: Worker, error: StartError): Promise<void> {
+		const { world, slots, dismiss, onHopeless, onFailed } = this.#setting;
+		const isFailure = error.code !== "START_WITHDRAWN";
+		if (isFailure) {
+			slot.failures++;
+			this.#failuresInARow++;
+		}
+		if (worker.pid === undefined) {
+			dismiss(worker);
+			worker.neverSpawned();
+		}
+		await worker.gone;
+		outbox.during(() => {
+			if (isStarting(slot, worker)) slots.put(slot, { kind: "empty" });
+			world.emit({
+				type: "worker.start_failed",
+				wallMs: world.clock.wall(),
+				...worker.ref,
+				error,
+			});
+			const isEmpty = slots.count("occupied") === 0;
+			if (isFailure && isEmpty && this.#failuresInARow >= HOPELESS_FAILURES)
+				onHopeless(error);
+			onFailed();
+		});
+	}
+
+	/** A worker has started: it takes the slot that it was started for. */
+	succeeded(slot: Slot, worker: Worker): void {
+		this.#failuresInARow = 0;
+		if (isStarting(slot, worker))
+			this.#setting.slots.put(slot, {
+				kind: "occupied",
+				worker,
+				successor: undefined,
+			});
+	}
+
+	async #bring(slot: Slot): Promise<void> {
+		const { hire, slots, starter } = this.#setting;
+		const worker = hire(slot);
+		slots.put(slot, { kind: "starting", worker });
+		try {
+			await starter.start(worker, slot.failures + 1, slot.previous);
+		} catch (error) {
+			await this.failed(slot, worker, asStartError(error));
+			throw error;
+		}
+	}
+}

@@ -1,0 +1,154 @@
+import type { EndReason } from "../../registry/process-registry.ts";
+import { PROVEN_MS } from "../../worker/backoff.ts";
+import type { Worker } from "../../worker/worker.ts";
+import type { WorkerEnding } from "../../worker/worker-parts.ts";
+import type { Timer } from "../../world.ts";
+
+/** What a slot holds. */
+export type SlotState =
+	| { readonly kind: "empty" }
+	/** Waits before it is started again. */
+	| { readonly kind: "backing_off"; readonly timer: Timer }
+	| { readonly kind: "starting"; readonly worker: Worker }
+	| {
+			readonly kind: "occupied";
+			readonly worker: Worker /** Warms up to take its place. */;
+			readonly successor: Worker | undefined;
+	  };
+
+/** One slot of the pool over its incarnations. */
+export interface Slot {
+	readonly index: number;
+	state: SlotState;
+	/** Starts and short lives in a row that failed. */
+	failures: number;
+	/** The incarnation before this one. */
+	previous: string | undefined;
+}
+
+/** Whether a worker holds the slot or is on its way to it. */
+export function isTaken(slot: Slot): boolean {
+	return slot.state.kind === "starting" || slot.state.kind === "occupied";
+}
+
+/** Whether this very worker is on its way to the slot. */
+export function isStarting(slot: Slot, worker: Worker): boolean {
+	return slot.state.kind === "starting" && slot.state.worker === worker;
+}
+
+/** What a slot holds when a worker is gone; `undefined` when that did not hold it. */
+export function stateLeftBy(
+	slot: Slot,
+	worker: Worker,
+	ending: WorkerEnding,
+): SlotState | undefined {
+	const { state } = slot;
+	if (state.kind === "occupied" && state.worker === worker) {
+		// A successor that warms up takes the slot when it is ready.
+		return state.successor === undefined
+			? { kind: "empty" }
+			: { kind: "starting", worker: state.successor };
+	}
+	// The slot of a failed start is emptied by what started it.
+	return isStarting(slot, worker) && ending.reason !== "start_failed"
+		? { kind: "empty" }
+		: undefined;
+}
+
+/** The end of a companion, or of what had forked it, is not the worker's fault. */
+const WANTED: readonly EndReason[] = [
+	"recycled",
+	"closed",
+	"restarted",
+	"companion_lost",
+	"parent_lost",
+];
+
+/** Expected ends wipe the slate clean, an end after a proven life starts a new count. */
+export function failuresAfter(before: number, ending: WorkerEnding): number {
+	if (WANTED.includes(ending.reason)) return 0;
+	return ending.readyMs >= PROVEN_MS ? 1 : before + 1;
+}
+
+/** Every slot of a pool, and what is known of all of them without looking at each. */
+export class SlotTable {
+	readonly #slots: Slot[] = [];
+	/** Looked at for every call that has to wait. */
+	#empty = 0;
+	#max = 0;
+
+	constructor(max: number) {
+		this.resize(max);
+	}
+
+	/** By index. After the pool was made smaller there may be more than `max`, until their workers are gone. */
+	get all(): readonly Slot[] {
+		return this.#slots;
+	}
+
+	/** How many workers there may be. */
+	get max(): number {
+		return this.#max;
+	}
+
+	resize(max: number): void {
+		this.#max = max;
+		while (this.#slots.length < max) {
+			this.#slots.push({
+				index: this.#slots.length,
+				state: { kind: "empty" },
+				failures: 0,
+				previous: undefined,
+			});
+			this.#empty++;
+		}
+		this.#dropSurplus();
+	}
+
+	at(index: number): Slot | undefined {
+		return this.#slots[index];
+	}
+
+	/** Whether a worker may be started on this slot: it may have gone with a pool that became smaller, or not be needed. */
+	hasRoomOn(slot: Slot): boolean {
+		return this.at(slot.index) === slot && this.taken < this.#max;
+	}
+
+	get hasEmpty(): boolean {
+		return this.#empty > 0;
+	}
+
+	/** How many are not free. */
+	get taken(): number {
+		return this.#slots.filter(isTaken).length;
+	}
+
+	count(kind: SlotState["kind"]): number {
+		return this.#slots.filter(({ state }) => state.kind === kind).length;
+	}
+
+	put(slot: Slot, state: SlotState): void {
+		this.#empty +=
+			Number(state.kind === "empty") - Number(slot.state.kind === "empty");
+		slot.state = state;
+		this.#dropSurplus();
+	}
+
+	/** The slot that this worker has, once it is ready. */
+	occupiedBy(worker: Worker): Slot | undefined {
+		return this.#slots.find(
+			({ state }) => state.kind === "occupied" && state.worker === worker,
+		);
+	}
+
+	/** An index is below the number of slots, which adapters divide by: only the last ones can go. */
+	#dropSurplus(): void {
+		while (
+			this.#slots.length > this.#max &&
+			this.#slots.at(-1)?.state.kind === "empty"
+		) {
+			this.#slots.pop();
+			this.#empty--;
+		}
+	}
+}

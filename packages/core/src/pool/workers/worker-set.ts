@@ -1,0 +1,334 @@
+import { HeartbeatRounds } from "../../heartbeat/heartbeat-rounds.ts";
+import type { ResolvedOptions } from "../../options.ts";
+import { outbox } from "../../outbox.ts";
+import { OrphanSweep } from "../../process/orphan-sweep.ts";
+import {
+	type Survivor,
+	survivorsOf,
+	type Undying,
+} from "../../process/still-there.ts";
+import { Worker } from "../../worker/worker.ts";
+import type {
+	WorkerEnding,
+	WorkerListener,
+} from "../../worker/worker-parts.ts";
+import type { WorkerStarter } from "../../worker/worker-starter.ts";
+import type { World } from "../../world.ts";
+import type { Calls } from "../calls/calls.ts";
+import type { SessionTable } from "../placement/session-table.ts";
+import { Recycler } from "./recycler.ts";
+import { Reloads } from "./reloads.ts";
+import { Replacements } from "./replacements.ts";
+import { RestartGovernor } from "./restart-governor.ts";
+import {
+	type PoolSize,
+	surplusWorkers,
+	type WorkerUse,
+	workersToStart,
+} from "./sizing.ts";
+import { SlotStarts } from "./slot-starts.ts";
+import {
+	failuresAfter,
+	type Slot,
+	type SlotState,
+	SlotTable,
+	stateLeftBy,
+} from "./slot-table.ts";
+import { ReplacedWorkers, Succession } from "./succession.ts";
+import { type RunDirectories, workerSlotFor } from "./worker-slot.ts";
+
+export interface WorkerSetSetting {
+	readonly options: ResolvedOptions;
+	readonly size: PoolSize;
+	readonly world: World;
+	readonly starter: WorkerStarter;
+	/** Where the directories of the workers are made. */
+	readonly runDirectories: RunDirectories;
+	/** What the workers run. */
+	readonly calls: Calls;
+	readonly sessions: SessionTable;
+	/** The next worker is forked from another preloaded parent, if from any. */
+	readonly renewParent: () => void;
+}
+
+/**
+ * The workers of one pool: as many as there should be, each on its slot, worn
+ * ones replaced, dead ones started again within the budget.
+ */
+export class WorkerSet implements WorkerListener {
+	/** Requested replacements. */
+	readonly replacements: Replacements;
+	/** Those that a change of the program asks for. */
+	readonly reloads: Reloads;
+	readonly #setting: WorkerSetSetting;
+	readonly #slots: SlotTable;
+	readonly #workers = new Set<Worker>();
+	readonly #starts: SlotStarts;
+	readonly #sweep: OrphanSweep;
+	/** Workers that SIGKILL did not end. */
+	readonly #undying: Undying[] = [];
+	readonly #governor: RestartGovernor;
+	readonly #recycler: Recycler;
+	readonly #replaced: ReplacedWorkers;
+	readonly #succession: Succession;
+	readonly #rounds: HeartbeatRounds;
+	#phase: "opening" | "open" | "closing" = "opening";
+
+	constructor(setting: WorkerSetSetting) {
+		this.#setting = setting;
+		const { options, size, world } = setting;
+		this.#sweep = new OrphanSweep(world);
+		this.#governor = new RestartGovernor({
+			pool: options.name,
+			options: options.start,
+			clock: world.clock,
+			emit: world.emit,
+			onAllowance: () => this.fill(),
+		});
+		this.#recycler = new Recycler({
+			options,
+			size,
+			clock: world.clock,
+			host: world.host,
+			workers: () => this.workers(),
+			sessions: setting.sessions,
+			onWorn: (worker, reason) => {
+				if (this.#phase === "open") this.#succession.begin(worker, reason);
+			},
+			onLook: () => this.retireUnneeded(),
+		});
+		this.#replaced = new ReplacedWorkers(setting.sessions, setting.calls);
+		this.#rounds = new HeartbeatRounds(world.clock);
+		this.#slots = new SlotTable(size.max);
+		const parts = {
+			slots: this.#slots,
+			starter: setting.starter,
+			hire: (slot: Slot) => this.#hire(slot),
+		};
+		this.#starts = new SlotStarts({
+			...{ ...parts, world, governor: this.#governor },
+			options: options.start,
+			dismiss: (worker) => this.#dismiss(worker),
+			onHopeless: (error) => setting.calls.failWaiting(error),
+			onFailed: () => this.fill(),
+		});
+		this.#succession = new Succession({
+			...{ ...parts, world, options: options.start },
+			order: options.recycle.order,
+			...{ starts: this.#starts, replaced: this.#replaced },
+		});
+		const replacing = {
+			pool: options.name,
+			slots: this.#slots,
+			starts: this.#starts,
+			succession: this.#succession,
+			governor: this.#governor,
+			isOpen: () => this.#phase === "open",
+		};
+		const { clock, host, emit } = world;
+		const { renewParent } = setting;
+		this.reloads = new Reloads({
+			...{ ...replacing, size, clock, host, emit, renewParent },
+		});
+		this.replacements = new Replacements({
+			...replacing,
+			workersOf: ({ index }) =>
+				this.workers().filter(({ slot }) => slot.index === index),
+			fill: () => this.fill(),
+		});
+	}
+
+	/** Every worker that is not gone. */
+	workers(): readonly Worker[] {
+		return [...this.#workers];
+	}
+	/** How many workers were started again after a failure. */
+	get restarts(): number {
+		return this.#governor.granted;
+	}
+
+	/**
+	 * Starts the minimum. One that cannot be started is the caller's to know, not
+	 * to be tried again.
+	 *
+	 * @throws StartError of the first worker that failed; the others go on until `close`.
+	 */
+	async open(): Promise<void> {
+		const slots = this.#slots.all.slice(0, this.#setting.size.min);
+		if (this.#phase === "closing") return;
+		await Promise.all(
+			slots.map((slot) => this.#starts.open(slot, () => !this.#isClosing())),
+		);
+		if (this.#isClosing()) return;
+		this.#phase = "open";
+		this.#recycler.watch();
+		this.fill();
+	}
+
+	#isClosing(): boolean {
+		return this.#phase === "closing";
+	}
+
+	/** Starts what is missing. */
+	fill(): void {
+		if (this.#phase !== "open" || !this.#slots.hasEmpty) return;
+		outbox.during(() => this.#fill());
+	}
+
+	#fill(): void {
+		const { options, size, calls } = this.#setting;
+		let missing = workersToStart({
+			...size,
+			occupied: this.#slots.taken,
+			starting: this.#slots.count("starting"),
+			waitingCalls: calls.scheduler.isPaused ? 0 : calls.scheduler.waiting,
+			callsPerWorker: options.callsPerWorker,
+		});
+		for (const slot of this.#slots.all) {
+			if (missing <= 0) return;
+			if (slot.state.kind === "backing_off") missing--; // It is on its way already.
+			if (slot.state.kind !== "empty") continue;
+			missing--;
+			this.#starts.refill(slot);
+		}
+	}
+
+	/** Retires workers that are replaced, and that no session needs any more. */
+	retireUnneeded(): void {
+		this.#replaced.retireUnneeded();
+	}
+
+	/** Has as many workers from now on: starts what is missing, and retires what is too much. */
+	resize(size: Readonly<PoolSize>): void {
+		Object.assign(this.#setting.size, size);
+		this.#slots.resize(size.max);
+		this.#retireSurplus();
+		this.fill();
+	}
+
+	#retireSurplus(): void {
+		const staying = this.#slots.all.flatMap((slot) => {
+			const use = this.#useOf(slot);
+			return use === undefined ? [] : [{ ...slot, use }];
+		});
+		for (const { state } of surplusWorkers(staying, this.#slots.max)) {
+			if (state.kind !== "starting" && state.kind !== "occupied") continue;
+			if (state.kind === "occupied") state.successor?.retire("resized");
+			this.#replaced.add(state.worker, "resized");
+		}
+	}
+
+	/** `undefined` for a slot without a worker that stays. */
+	#useOf({ state }: Slot): WorkerUse | undefined {
+		if (state.kind === "starting")
+			return state.worker.state === "starting" ? "starting" : undefined;
+		if (state.kind !== "occupied") return undefined;
+		const { worker } = state;
+		if (worker.state !== "ready" || this.#replaced.has(worker))
+			return undefined;
+		if (this.#setting.sessions.needs(worker.ref.incarnation))
+			return "in_session";
+		return worker.calls.attempts.length > 0 ? "busy" : "idle";
+	}
+
+	/** Ends every worker, gently or at once. Resolves when all are gone, and what they left, to what of it cannot die. A second call hurries those that are left. */
+	async close(manner: "gentle" | "forced"): Promise<readonly Survivor[]> {
+		this.#phase = "closing";
+		this.#recycler.stop();
+		this.#governor.stop();
+		for (const slot of [...this.#slots.all]) this.#starts.endPause(slot);
+		const workers = this.workers();
+		outbox.during(() => {
+			for (const worker of workers) {
+				if (manner === "gentle") worker.retire("closed");
+				else worker.condemn("closed", "its pool is closed");
+			}
+		});
+		await Promise.all(workers.map((worker) => worker.gone));
+		// A start ends with its worker, and may wait for its last words a little longer.
+		await this.#starts.over();
+		const strays = await this.#sweep.settle();
+		const { host } = this.#setting.world;
+		return [...survivorsOf(this.#undying, host), ...strays];
+	}
+
+	/** Kills every worker's group in this very turn. */
+	killNow(): void {
+		this.#phase = "closing";
+		for (const worker of this.#workers) worker.killNow();
+	}
+
+	// What workers report:
+
+	becameReady(worker: Worker): void {
+		const slot = this.#slots.at(worker.slot.index);
+		if (slot === undefined) return;
+		this.#starts.succeeded(slot, worker);
+		this.#succession.succeeded(slot, worker);
+	}
+
+	capacityOffered(worker: Worker): void {
+		this.#setting.calls.dispatch.serve(worker);
+		const { taken, cancelledInRow } = worker.calls;
+		if (taken >= this.#setting.options.recycle.afterCalls || cancelledInRow > 0)
+			this.#recycler.judge(worker);
+	}
+
+	capacityWithdrawn(worker: Worker): void {
+		this.#setting.calls.scheduler.withdraw(worker);
+	}
+
+	released(worker: Worker, ending: WorkerEnding): void {
+		const { undying } = ending;
+		const { workerId } = worker.ref;
+		if (undying !== undefined)
+			this.#undying.push({ identity: undying, workerId });
+		const { calls, sessions } = this.#setting;
+		const { incarnation } = worker.ref;
+		const slot = this.#slots.at(worker.slot.index);
+		this.#dismiss(worker);
+		// A worker that is replaced may outlive its slot.
+		const left =
+			slot === undefined ? undefined : this.#leave(slot, worker, ending);
+		sessions.processGone(incarnation);
+		calls.workerGone(worker);
+		if (left !== undefined) this.fill();
+	}
+
+	/** Returns what the slot holds now, or `undefined` when the worker did not hold it. */
+	#leave(
+		slot: Slot,
+		worker: Worker,
+		ending: WorkerEnding,
+	): SlotState | undefined {
+		slot.previous = worker.ref.incarnation;
+		const left = stateLeftBy(slot, worker, ending);
+		if (left === undefined) return undefined;
+		slot.failures = failuresAfter(slot.failures, ending);
+		this.#slots.put(slot, left);
+		return left;
+	}
+
+	/** Makes a worker for a slot, without a process yet. */
+	#hire(slot: Slot): Worker {
+		const { options, world, runDirectories } = this.#setting;
+		const { registry } = world;
+		const workerSlot = workerSlotFor(
+			slot.index,
+			this.#slots.all.length,
+			registry.nextIncarnation(),
+			registry.runId,
+			runDirectories,
+			options,
+		);
+		const worker = new Worker(workerSlot, options, world, this, this.#rounds);
+		this.#workers.add(worker);
+		return worker;
+	}
+
+	#dismiss(worker: Worker): void {
+		this.#workers.delete(worker);
+		this.#replaced.forget(worker);
+		this.#sweep.noteEnded(worker.ref.incarnation);
+	}
+}
