@@ -15,18 +15,14 @@ import {
 import {
 	EXECUTE_CHECKS,
 	EXECUTE_DEFAULTS,
+	RETRY_CHECKS,
+	RETRY_DEFAULTS,
 	SESSION_CHECKS,
 	SESSION_DEFAULTS,
 } from "../../packages/core/src/pool/calls/call-options.ts";
 import {
-	RETRY_CHECKS,
-	RETRY_DEFAULTS,
-} from "../../packages/core/src/pool/calls/retry.ts";
-import {
 	CLOSE_CHECKS,
 	CLOSE_DEFAULTS,
-} from "../../packages/core/src/pool/close-options.ts";
-import {
 	CONTROL_CHECKS,
 	CONTROL_DEFAULTS,
 	REPLACE_CHECKS,
@@ -34,7 +30,7 @@ import {
 import {
 	MAP_CHECKS,
 	MAP_DEFAULTS,
-} from "../../packages/core/src/pool/work/map-options.ts";
+} from "../../packages/core/src/pool/work/call-map.ts";
 import {
 	CALLS_DEFAULTS,
 	HEARTBEAT_DEFAULTS,
@@ -139,24 +135,18 @@ export const OPTION_TYPES: readonly OptionType[] = [
 	group(
 		"retry",
 		"RetryOptions",
-		`${core}/pool/calls/retry.ts`,
+		`${core}/pool/calls/call-options.ts`,
 		RETRY_CHECKS,
 		plainly(RETRY_DEFAULTS),
 	),
-	taken(
-		"pool.map",
-		"MapOptions",
-		`${core}/pool/work/map-options.ts`,
-		MAP_CHECKS,
-		{
-			...plainly(MAP_DEFAULTS),
-			concurrency: {
-				value: undefined,
-				reason:
-					"as many as the pool can run at once: `size.max` times `callsPerWorker`",
-			},
+	taken("pool.map", "MapOptions", `${core}/pool/work/call-map.ts`, MAP_CHECKS, {
+		...plainly(MAP_DEFAULTS),
+		concurrency: {
+			value: undefined,
+			reason:
+				"as many as the pool can run at once: `size.max` times `callsPerWorker`",
 		},
-	),
+	}),
 	taken(
 		"pool.session",
 		"SessionOptions",
@@ -167,7 +157,7 @@ export const OPTION_TYPES: readonly OptionType[] = [
 	taken(
 		"pool.close",
 		"CloseOptions",
-		`${core}/pool/close-options.ts`,
+		`${core}/pool/pool-control.ts`,
 		CLOSE_CHECKS,
 		plainly(CLOSE_DEFAULTS),
 	),

@@ -29,15 +29,15 @@ export type {
 export type { PoolOptions } from "./options.ts";
 export type {
 	ExecuteOptions,
+	RetryOptions,
 	SessionOptions,
 } from "./pool/calls/call-options.ts";
-export type { RetryOptions } from "./pool/calls/retry.ts";
-export type { CloseOptions } from "./pool/close-options.ts";
 export type { PoolStatistics, WorkerView } from "./pool/observe/statistics.ts";
 export type { Pool, PoolSession } from "./pool/pool.ts";
+export type { CloseOptions } from "./pool/pool-control.ts";
+export type { MapOptions, MapProgress } from "./pool/work/call-map.ts";
 export type { CallStream } from "./pool/work/call-stream.ts";
 export type { Lease, LeaseTask } from "./pool/work/lease.ts";
-export type { MapOptions, MapProgress } from "./pool/work/map-options.ts";
 export { createPool, openRun, runJob, withPool } from "./run/open-run.ts";
 export type { Run } from "./run/run.ts";
 export type { RunOptions } from "./run/run-options.ts";

@@ -2,7 +2,7 @@ import type { Afterwards, CloseManner } from "../close-manner.ts";
 import type { ObservedPool } from "../instrument.ts";
 import type { World } from "../world.ts";
 import { type VisiblePool, visiblePool } from "./observe/controlled-pool.ts";
-import { workersUsage } from "./observe/workers-usage.ts";
+import { workersUsage } from "./observe/statistics.ts";
 import type { Pool } from "./pool.ts";
 import { type PoolParts, poolParts } from "./pool-parts.ts";
 import type { PoolSetting } from "./pool-setting.ts";

@@ -4,6 +4,7 @@ import type { SnakepitEvent } from "../events.ts";
 import {
 	type Check,
 	checkOptions,
+	milliseconds,
 	nonEmptyText,
 	oneOf,
 	optional,
@@ -49,7 +50,7 @@ const SIZE_CHECKS: Readonly<Record<keyof NewSize, Check>> = {
 	max: optional(SIZE_DEFAULTS.max.check),
 };
 
-export interface PoolControlSetting {
+interface PoolControlSetting {
 	readonly pool: string;
 	readonly clock: Clock;
 	readonly host: ProcessHost;
@@ -154,4 +155,24 @@ export class PoolControl {
 		if (life.isClosing) throw poolClosed(pool, at);
 		if (outcome.status === "rejected") throw outcome.reason;
 	}
+}
+
+/** How a pool is closed, or all pools of a run. */
+export interface CloseOptions {
+	/** How long running and waiting calls may still take; `stop.drainMs` by default. A later close can shorten that. */
+	readonly drainMs?: number | undefined;
+	/** `"gentle"` lets calls end and asks workers to leave, `"forced"` kills at once. @default "gentle" */
+	readonly manner?: CloseManner | undefined;
+}
+
+export const CLOSE_DEFAULTS = { manner: "gentle" } as const;
+
+export const CLOSE_CHECKS: Readonly<Record<keyof CloseOptions, Check>> = {
+	drainMs: optional(milliseconds(0)),
+	manner: optional(oneOf("gentle", "forced")),
+};
+
+/** @throws OptionsError `UNKNOWN_OPTION` or `INVALID_OPTION`. */
+export function checkCloseOptions(at: string, options: CloseOptions): void {
+	checkOptions(at, options, CLOSE_CHECKS);
 }

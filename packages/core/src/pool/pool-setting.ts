@@ -7,7 +7,7 @@ import type { WorkerStarter } from "../worker/worker-starter.ts";
 import type { World } from "../world.ts";
 import type { EventHub } from "./observe/event-hub.ts";
 import type { Instrumentation } from "./observe/instrumentation.ts";
-import type { RunDirectories } from "./workers/worker-slot.ts";
+import type { RunDirectories } from "./workers/slot-table.ts";
 
 /** What the life of a pool does with its companion; see companion/. */
 export interface PoolCompanion {

@@ -7,9 +7,9 @@ import type {
 import type { ProcessRegistry } from "../registry/process-registry.ts";
 import type { RunId } from "../run-id.ts";
 import type { Affinity, SessionOptions } from "./calls/call-options.ts";
-import type { CloseOptions } from "./close-options.ts";
 import type { PoolStatistics, WorkerView } from "./observe/statistics.ts";
 import type {
+	CloseOptions,
 	ControlOptions,
 	NewSize,
 	ReplaceOptions,
@@ -25,9 +25,9 @@ import type {
 	ToolMap,
 	UntypedTools,
 } from "./tools.ts";
+import type { Items, MapOptions } from "./work/call-map.ts";
 import type { CallStream } from "./work/call-stream.ts";
 import type { LeaseOptions, LeaseTask } from "./work/lease.ts";
-import type { Items, MapOptions } from "./work/map-options.ts";
 
 /** The part of the ledger that a program may read. */
 export type RegistryView = Pick<

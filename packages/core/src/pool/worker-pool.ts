@@ -10,36 +10,40 @@ import { show } from "../option-check.ts";
 import type { RunId } from "../run-id.ts";
 import { poolClosed } from "./calls/call-errors.ts";
 import {
+	type Affinity,
 	checkExecuteOptions,
 	checkSessionOptions,
 	type ExecuteOptions,
 	SESSION_DEFAULTS,
 	type SessionOptions,
 } from "./calls/call-options.ts";
-import {
-	CLOSE_DEFAULTS,
-	type CloseOptions,
-	checkCloseOptions,
-} from "./close-options.ts";
+import type { Calls } from "./calls/calls.ts";
 import {
 	type PoolStatistics,
 	viewOf,
 	type WorkerView,
 } from "./observe/statistics.ts";
-import { mapConcurrency } from "./placement/prefetch-policy.ts";
+import { mapConcurrency } from "./placement/prefetch-windows.ts";
+import type { Session, SessionTable } from "./placement/session-table.ts";
 import type { Pool, PoolSession, RegistryView } from "./pool.ts";
-import type {
-	ControlOptions,
-	NewSize,
-	ReplaceOptions,
+import {
+	CLOSE_DEFAULTS,
+	type CloseOptions,
+	type ControlOptions,
+	checkCloseOptions,
+	type NewSize,
+	type ReplaceOptions,
 } from "./pool-control.ts";
 import type { PoolParts } from "./pool-parts.ts";
-import { OpenSession } from "./pool-session.ts";
 import type { PoolSetting } from "./pool-setting.ts";
-import { CallMap } from "./work/call-map.ts";
+import {
+	CallMap,
+	checkMap,
+	type Items,
+	type MapOptions,
+} from "./work/call-map.ts";
 import { type CallStream, callStream } from "./work/call-stream.ts";
 import type { LeaseOptions, LeaseTask } from "./work/lease.ts";
-import { checkMap, type Items, type MapOptions } from "./work/map-options.ts";
 
 /** A pool as its users hold it; {@link OwnedPool} opens it and ends it with the program. */
 export class WorkerPool implements Pool {
@@ -202,5 +206,59 @@ export class WorkerPool implements Pool {
 
 	async [Symbol.asyncDispose](): Promise<void> {
 		await this.close();
+	}
+}
+
+/** A session as its users hold it. */
+class OpenSession implements PoolSession {
+	readonly id: string;
+	readonly affinity: Affinity;
+	readonly #calls: Calls;
+	readonly #sessions: SessionTable;
+	readonly #session: Session;
+
+	constructor(calls: Calls, sessions: SessionTable, session: Session) {
+		this.id = session.id;
+		this.affinity = session.affinity;
+		this.#calls = calls;
+		this.#sessions = sessions;
+		this.#session = session;
+		session.calls = this;
+	}
+
+	get incarnation(): string | undefined {
+		return this.#session.incarnation;
+	}
+
+	execute(
+		command: string,
+		args?: unknown,
+		options?: ExecuteOptions,
+	): Promise<unknown> {
+		return this.#calls.execute(command, args, options, this.#session);
+	}
+
+	stream(
+		command: string,
+		args?: unknown,
+		options: ExecuteOptions = {},
+	): CallStream<unknown> {
+		checkExecuteOptions("session.stream", options);
+		return callStream(this.#calls, command, args, options, this.#session);
+	}
+
+	use<Result>(
+		task: LeaseTask<unknown, Result>,
+		options: LeaseOptions = {},
+	): Promise<Result> {
+		return this.#calls.lease(task, options, this.#session);
+	}
+
+	close(): void {
+		this.#sessions.end(this.#session, "closed");
+	}
+
+	[Symbol.dispose](): void {
+		this.close();
 	}
 }

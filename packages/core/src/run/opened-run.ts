@@ -8,16 +8,16 @@ import type { JobOptions } from "../job/job-options.ts";
 import { Jobs } from "../job/jobs.ts";
 import type { PoolOptions, ResolvedOptions } from "../options.ts";
 import { systemClock } from "../os/system-clock.ts";
-import {
-	CLOSE_DEFAULTS,
-	type CloseOptions,
-	checkCloseOptions,
-} from "../pool/close-options.ts";
 import { makePool, type OwnedPool } from "../pool/make-pool.ts";
 import { EventHub } from "../pool/observe/event-hub.ts";
 import { Instrumentation } from "../pool/observe/instrumentation.ts";
 import { DISPATCHES_AT_ONCE } from "../pool/placement/dispatch-pace.ts";
 import type { Pool, RegistryView } from "../pool/pool.ts";
+import {
+	CLOSE_DEFAULTS,
+	type CloseOptions,
+	checkCloseOptions,
+} from "../pool/pool-control.ts";
 import type { ToolMap, UntypedTools } from "../pool/tools.ts";
 import { preloadedSource } from "../preload/preloaded-source.ts";
 import { POOL_INCIDENTS } from "../registry/host-incident.ts";

@@ -5,8 +5,8 @@ import type { Job } from "../job/job.ts";
 import type { JobOptions } from "../job/job-options.ts";
 import type { JobStatistics } from "../job/jobs.ts";
 import type { PoolOptions } from "../options.ts";
-import type { CloseOptions } from "../pool/close-options.ts";
 import type { Pool, RegistryView } from "../pool/pool.ts";
+import type { CloseOptions } from "../pool/pool-control.ts";
 import type { ToolMap, UntypedTools } from "../pool/tools.ts";
 import type {
 	ProcessRegistry,

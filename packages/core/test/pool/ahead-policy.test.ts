@@ -8,7 +8,7 @@ import {
 	recentMsAfter,
 	roomAhead,
 	windowAfterCall,
-} from "../../src/pool/placement/prefetch-policy.ts";
+} from "../../src/pool/placement/prefetch-windows.ts";
 
 describe("a tool is quick", () => {
 	test.each([

@@ -6,7 +6,7 @@ import {
 	ToolError,
 	WorkerLostError,
 } from "../../src/errors.ts";
-import { asBegun } from "../../src/pool/calls/changed-errors.ts";
+import { asBegun } from "../../src/pool/calls/call-errors.ts";
 import { scripts } from "../../src/testing.ts";
 import { outcome, virtualPool } from "./virtual-pool.ts";
 

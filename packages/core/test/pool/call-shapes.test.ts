@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { CommandDescription } from "../../src/adapter.ts";
-import { CallShapes } from "../../src/pool/observe/call-shapes.ts";
+import { CallShapes } from "../../src/pool/observe/controlled-pool.ts";
 import { VirtualClock } from "../../src/testing.ts";
 
 const { signal } = new AbortController();

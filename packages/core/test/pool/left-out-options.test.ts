@@ -8,7 +8,7 @@ import type {
 	ExecuteOptions,
 	SessionOptions,
 } from "../../src/pool/calls/call-options.ts";
-import type { CloseOptions } from "../../src/pool/close-options.ts";
+import type { CloseOptions } from "../../src/pool/pool-control.ts";
 import * as poolGroups from "../../src/pool-option-groups.ts";
 import { resolveOptions } from "../../src/resolve-options.ts";
 import * as runGroups from "../../src/run/run-option-groups.ts";

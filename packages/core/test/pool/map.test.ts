@@ -1,7 +1,7 @@
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { InputError } from "../../src/errors.ts";
 import type { Pool } from "../../src/pool/pool.ts";
-import type { MapProgress } from "../../src/pool/work/map-options.ts";
+import type { MapProgress } from "../../src/pool/work/call-map.ts";
 import { scripts } from "../../src/testing.ts";
 import { collected, commands, numbers, source } from "./map-bench.ts";
 import { outcome, virtualPool } from "./virtual-pool.ts";

@@ -4,7 +4,7 @@ import {
 	NOWHERE,
 	PriorityQueue,
 	type Waiting,
-} from "../../src/pool/placement/priority-queue.ts";
+} from "../../src/pool/placement/wait-queue.ts";
 
 /** The order that is promised, said here once more: that of the queue itself cannot judge it. */
 const inOrder = (items: readonly Waiting[]): readonly Waiting[] =>

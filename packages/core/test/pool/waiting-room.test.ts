@@ -1,9 +1,12 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Call } from "../../src/pool/calls/call.ts";
-import { NOWHERE } from "../../src/pool/placement/priority-queue.ts";
 import type { Session } from "../../src/pool/placement/session-table.ts";
-import { boundTo, WaitingRoom } from "../../src/pool/placement/wait-queue.ts";
+import {
+	boundTo,
+	NOWHERE,
+	WaitingRoom,
+} from "../../src/pool/placement/wait-queue.ts";
 
 const WORKERS = ["r-1", "r-2", "r-3"] as const;
 const worker = fc.constantFrom(...WORKERS);

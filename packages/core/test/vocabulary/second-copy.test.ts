@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { removePlace } from "../../../../scripts/remove-place.ts";
 import * as adapter from "../../src/adapter.ts";
 import * as index from "../../src/index.ts";
-import { asBegun } from "../../src/pool/calls/changed-errors.ts";
+import { asBegun } from "../../src/pool/calls/call-errors.ts";
 import {
 	closedVirtualPool,
 	outcome,

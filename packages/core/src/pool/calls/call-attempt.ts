@@ -9,18 +9,18 @@ import type { CallProgress } from "../../call-progress.ts";
 import {
 	CallAbortedError,
 	ConnectionBrokenError,
-	type SnakepitError,
+	SnakepitError,
+	ToolError,
 } from "../../errors.ts";
 import type { AttemptInstrument, Ran } from "../../instrument.ts";
 import { outbox } from "../../outbox.ts";
 import { afterRunning } from "../../patience.ts";
+import { asError } from "../../thrown.ts";
 import type { Conduct } from "../../worker/running-calls.ts";
 import type { Worker } from "../../worker/worker.ts";
 import type { Attempt, AttemptView } from "../../worker/worker-parts.ts";
 import type { Clock, Timer } from "../../world.ts";
-import type { Attempted } from "../work/work.ts";
-import { noConnection, translate } from "./attempt-errors.ts";
-import type { Call } from "./call.ts";
+import type { Attempted, Call } from "./call.ts";
 import { named } from "./call-errors.ts";
 
 /** What an attempt reports to. */
@@ -336,4 +336,31 @@ export class CallAttempt
 			this.#state.kind === "cancelling" && error.ran !== "no";
 		return wasCancelled ? "cancelled" : "unknown";
 	}
+}
+
+/** An attempt that was not sent. */
+function noConnection(): ConnectionBrokenError {
+	return new ConnectionBrokenError({
+		ran: "no",
+		message: "the worker has no connection",
+	});
+}
+
+/** Translates foreign errors, here and nowhere else. */
+function translate(
+	error: unknown,
+	{ call, worker }: CallAttempt,
+): SnakepitError {
+	const cause = asError(error);
+	if (cause instanceof SnakepitError) return cause;
+	return new ToolError({
+		ran: "maybe",
+		message: `"${call.command}" failed on worker ${worker.ref.workerId}: ${cause.message}`,
+		cause: error,
+		remote: {
+			type: cause.name,
+			message: cause.message,
+			traceback: cause.stack,
+		},
+	});
 }

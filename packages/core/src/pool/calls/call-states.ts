@@ -4,10 +4,13 @@ import {
 	WorkerLostError,
 } from "../../errors.ts";
 import type { Call } from "./call.ts";
-import type { Affinity } from "./call-options.ts";
-import { asBegun } from "./changed-errors.ts";
+import { asBegun } from "./call-errors.ts";
+import {
+	type Affinity,
+	pauseBeforeRetry,
+	type RetryOptions,
+} from "./call-options.ts";
 import type { FailedAttempt } from "./failed-attempt.ts";
-import { pauseBeforeRetry, type RetryOptions } from "./retry.ts";
 
 /** What can happen to a call. */
 export type Occurrence<Worker> =

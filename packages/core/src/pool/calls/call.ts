@@ -1,17 +1,22 @@
 import { AsyncResource } from "node:async_hooks";
+import type { CallOptions, Connection } from "../../adapter.ts";
 import { adoptSource, releaseSource } from "../../adopt-source.ts";
+import { failing } from "../../callers-frames.ts";
 import type { CallInstrument } from "../../instrument.ts";
 import type { ResolvedOptions } from "../../options.ts";
+import type { Worker } from "../../worker/worker.ts";
 import type { Timer } from "../../world.ts";
-import type { FailedAttempt } from "../observe/attempt-details.ts";
+import type { FailedAttempt } from "../observe/call-reports.ts";
 import type { Arrival } from "../placement/arrival-list.ts";
-import { NOWHERE, type Waiting } from "../placement/priority-queue.ts";
 import type { Session } from "../placement/session-table.ts";
-import type { Work } from "../work/work.ts";
+import { NOWHERE, type Waiting } from "../placement/wait-queue.ts";
 import type { CallAttempt } from "./call-attempt.ts";
-import { EXECUTE_DEFAULTS, type ExecuteOptions } from "./call-options.ts";
+import {
+	EXECUTE_DEFAULTS,
+	type ExecuteOptions,
+	type RetryOptions,
+} from "./call-options.ts";
 import type { ProgressReports } from "./progress-reports.ts";
-import type { RetryOptions } from "./retry.ts";
 
 /** The asynchronous context of a caller. */
 export interface CallerContext extends Pick<AsyncResource, "runInAsyncScope"> {
@@ -81,7 +86,7 @@ export interface Call extends Waiting, Arrival {
 }
 
 /** What a caller gives of a call. */
-export interface GivenCall {
+interface GivenCall {
 	readonly command: string;
 	readonly args: unknown;
 	readonly options: ExecuteOptions | undefined;
@@ -146,7 +151,7 @@ const NO_OPTIONS: ExecuteOptions = Object.freeze({});
 type Items = AsyncIterable<unknown> | Iterable<unknown>;
 
 /** What a caller's call reads while it runs. It can be read once, so this notes whether reading began. */
-export class CallInput {
+class CallInput {
 	/** For the adapter. */
 	readonly items: Items;
 	readonly #source: Items;
@@ -182,5 +187,56 @@ export class CallInput {
 	/** Whether items may have been taken from it. */
 	get opened(): "no" | "yes" {
 		return this.#opened;
+	}
+}
+
+/** An attempt, as its work sees it. */
+export interface Attempted {
+	/** Then what arrives is not the answer of the call: the worker is gone, and another may run the call now. */
+	readonly isOver: boolean;
+	readonly worker: Pick<Worker, "ref" | "isEnding">;
+}
+
+/** Where the answer of a call goes. Settled once. */
+interface Answered {
+	/** Whether something was delivered already: then the call cannot be made again. */
+	readonly begun: boolean;
+	succeed(answer: unknown): void;
+	fail(error: Error): void;
+}
+
+/** What a call does on a connection that is more than `execute`. */
+export interface LongWork extends Answered {
+	readonly shape: "stream" | "lease";
+	/** Resolves to the answer when the worker is done with the call. An adapter may also throw at once, or answer with no promise. */
+	run(
+		connection: Connection,
+		command: string,
+		args: unknown,
+		options: CallOptions,
+		attempt: Attempted,
+	): Promise<unknown>;
+}
+
+/** What a call does on a connection. */
+export type Work = UnaryWork | LongWork;
+
+/** The work of a call with one answer: `execute` of the connection. */
+export class UnaryWork implements Answered {
+	readonly shape: "unary" = "unary";
+	readonly begun = false;
+	/** What its caller waits for. */
+	readonly answer: Promise<unknown>;
+	readonly succeed: (answer: unknown) => void;
+
+	constructor() {
+		const { promise, resolve } = Promise.withResolvers<unknown>();
+		this.answer = promise;
+		this.succeed = resolve;
+	}
+
+	fail(error: Error): void {
+		// A promise that rejects by itself would end a program whose caller is gone: this one rejects when it is awaited.
+		this.succeed(failing(error));
 	}
 }

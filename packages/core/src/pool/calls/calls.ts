@@ -17,20 +17,26 @@ import {
 	type LeaseTask,
 	leaseWork,
 } from "../work/lease.ts";
-import { UnaryWork, type Work } from "../work/work.ts";
 import type { PoolSize } from "../workers/sizing.ts";
 import {
 	type Call,
 	type CallerContext,
 	capturedContext,
 	newCall,
+	UnaryWork,
+	type Work,
 } from "./call.ts";
 import type { AttemptListener, CallAttempt } from "./call-attempt.ts";
-import { aborted, noWorker, poolClosed, queueFull } from "./call-errors.ts";
+import {
+	aborted,
+	afterAttempts,
+	noWorker,
+	poolClosed,
+	queueFull,
+} from "./call-errors.ts";
 import { checkCall, type ExecuteOptions } from "./call-options.ts";
 import { nextStep, type Occurrence } from "./call-states.ts";
 import { type GiveUp, watchCall } from "./call-watch.ts";
-import { afterAttempts } from "./changed-errors.ts";
 import { Dispatch } from "./dispatch.ts";
 import { failedAttempt } from "./failed-attempt.ts";
 import { OutstandingCalls } from "./outstanding-calls.ts";

@@ -1,17 +1,16 @@
-import type { CallOutcome } from "../../call-events.ts";
+import type { AttemptDetails, CallOutcome } from "../../call-events.ts";
+import type { ErrorCode } from "../../error-codes.ts";
 import { type SnakepitError, ToolError } from "../../errors.ts";
 import type { ObserveOptions } from "../../options.ts";
 import type { Clock } from "../../world.ts";
 import type { Call, CallState } from "../calls/call.ts";
 import type { CallAttempt } from "../calls/call-attempt.ts";
 import { ProgressReports } from "../calls/progress-reports.ts";
-import { attemptsOf, keepRetried } from "./attempt-details.ts";
 import type { EventHub } from "./event-hub.ts";
 import type { Instrumentation } from "./instrumentation.ts";
 import type { StatisticsKeeper } from "./statistics.ts";
-import { traceIdOf } from "./trace-id.ts";
 
-export interface CallReportsSetting {
+interface CallReportsSetting {
 	readonly pool: string;
 	readonly clock: Clock;
 	readonly hub: EventHub;
@@ -186,4 +185,72 @@ function outcomeOf(error: SnakepitError): CallOutcome {
 		default:
 			return "failed";
 	}
+}
+
+/** A call may be tried any number of times. */
+const KEPT = 20;
+
+/** An attempt after which another one is wanted. */
+export interface FailedAttempt extends AttemptDetails {
+	readonly code: ErrorCode;
+	readonly pauseMs: number;
+}
+
+/** Keeps the details of an attempt that failed, of a call that runs and is tried again. */
+function keepRetried(
+	call: Call,
+	code: ErrorCode,
+	pauseMs: number,
+	nowMs: number,
+): void {
+	if (call.state.kind !== "running") return;
+	call.retried ??= [];
+	if (call.retried.length === KEPT) call.retried.shift();
+	const details = detailsOf(call.state.attempt, code, pauseMs, nowMs);
+	call.retried.push({ ...details, code, pauseMs });
+}
+
+/**
+ * The attempts of a call that has ended, in their order.
+ *
+ * @param was its state when it ended.
+ * @param code of its error.
+ */
+function attemptsOf(
+	call: Call,
+	was: CallState,
+	code: ErrorCode | undefined,
+	nowMs: number,
+): readonly AttemptDetails[] {
+	const { retried = [] } = call;
+	return was.kind === "running"
+		? [...retried, detailsOf(was.attempt, code, undefined, nowMs)].slice(-KEPT)
+		: retried;
+}
+
+function detailsOf(
+	{ worker, waitedMs, ranMs, startedMs }: CallAttempt,
+	code: ErrorCode | undefined,
+	pauseMs: number | undefined,
+	nowMs: number,
+): AttemptDetails {
+	const { workerId, incarnation } = worker.ref;
+	return {
+		...{ workerId, incarnation, waitedMs, code, pauseMs },
+		ranMs: ranMs ?? nowMs - startedMs,
+	};
+}
+
+/** A W3C `traceparent`: version, trace, span, flags. A trace of zeros is invalid. */
+const TRACEPARENT = /^[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-[0-9a-f]{16}-/;
+
+/** The trace that a call is part of: as an instrument knows it, or else its caller. */
+function traceIdOf({
+	instrument,
+	traceContext,
+}: Pick<Call, "instrument" | "traceContext">): string | undefined {
+	return (
+		instrument?.traceId ??
+		TRACEPARENT.exec(traceContext["traceparent"] ?? "")?.[1]
+	);
 }

@@ -7,14 +7,15 @@ import type {
 	PoolSnapshot,
 	ToolSnapshot,
 } from "@snakepit/control/server";
+import type { Adapter } from "../../adapter.ts";
 import type { SnakepitEventType, SnakepitListener } from "../../events.ts";
 import type { WorkerUsage } from "../../instrument.ts";
+import type { Clock } from "../../world.ts";
 import type { Pool } from "../pool.ts";
 import type { PoolParts } from "../pool-parts.ts";
 import type { PoolSetting } from "../pool-setting.ts";
-import { type CallShape, CallShapes } from "./call-shapes.ts";
 import { poolSnapshot } from "./pool-snapshot.ts";
-import { workersUsage } from "./workers-usage.ts";
+import { workersUsage } from "./statistics.ts";
 
 /** So many items of a stream are returned to a client that made the call. */
 const STREAM_ITEMS = 1_000;
@@ -154,5 +155,50 @@ class LookedAtPool implements VisiblePool {
 				}),
 			),
 		);
+	}
+}
+
+/** Whether a command answers once or with a stream. */
+type CallShape = "unary" | "stream";
+
+/** A worker that is busy in one long step may not answer sooner than its call ends. */
+const PATIENCE_MS = 2_000;
+
+/** How the commands of a pool answer, as its adapter describes them. It is asked about a command once. */
+export class CallShapes {
+	readonly #adapter: Pick<Adapter, "describe">;
+	readonly #clock: Clock;
+	readonly #known = new Map<string, CallShape>();
+
+	constructor(adapter: Pick<Adapter, "describe">, clock: Clock) {
+		this.#adapter = adapter;
+		this.#clock = clock;
+	}
+
+	/** `undefined` where the adapter cannot say, or no worker can now. Never rejects. */
+	async of(
+		command: string,
+		signal: AbortSignal,
+	): Promise<CallShape | undefined> {
+		if (!this.#known.has(command)) await this.#ask(signal).catch(() => {});
+		return this.#known.get(command);
+	}
+
+	/** Remembers what a call has shown: the tools of a pool may change while it runs. */
+	learn(command: string, shape: CallShape): void {
+		this.#known.set(command, shape);
+	}
+
+	async #ask(signal: AbortSignal): Promise<void> {
+		const patience = new AbortController();
+		const timer = this.#clock.after(PATIENCE_MS, () => patience.abort());
+		try {
+			const either = AbortSignal.any([signal, patience.signal]);
+			const commands = await this.#adapter.describe?.(either);
+			for (const { name, shape } of commands ?? [])
+				if (shape !== undefined) this.#known.set(name, shape);
+		} finally {
+			timer.cancel();
+		}
 	}
 }

@@ -1,11 +1,13 @@
+import { createHistogram } from "node:perf_hooks";
 import type { AuditStatistics } from "../../audit/auditor.ts";
 import type { CallOutcome } from "../../call-events.ts";
 import type { HeartbeatStatistics } from "../../heartbeat/heartbeat-monitor.ts";
+import type { WorkerUsage } from "../../instrument.ts";
 import type { RegistryStatistics } from "../../registry/process-registry.ts";
-import type { WorkerPlace } from "../../remote-worker.ts";
+import type { RemoteUsage, WorkerPlace } from "../../remote-worker.ts";
 import type { Worker } from "../../worker/worker.ts";
 import type { WorkerState } from "../../worker-state.ts";
-import { DurationHistogram, type DurationSummary } from "./histogram.ts";
+import type { ProcessFacts, ProcessHost } from "../../world.ts";
 
 /** One worker as it is now. */
 export interface WorkerView {
@@ -117,4 +119,91 @@ export class StatisticsKeeper {
 			audit: now.audit,
 		};
 	}
+}
+
+/** A summary of many durations, in milliseconds. */
+interface DurationSummary {
+	readonly count: number;
+	readonly minMs: number;
+	readonly meanMs: number;
+	readonly p50Ms: number;
+	readonly p90Ms: number;
+	readonly p99Ms: number;
+	readonly maxMs: number;
+}
+
+const MICROSECONDS = 1_000;
+
+/** Counts durations in constant memory, to three significant digits. */
+export class DurationHistogram {
+	readonly #histogram = createHistogram({
+		lowest: 1,
+		highest: 86_400_000 * MICROSECONDS,
+		figures: 3,
+	});
+
+	record(ms: number): void {
+		// The histogram takes whole numbers from 1 on: microseconds, at least one.
+		this.#histogram.record(
+			Math.min(
+				86_400_000 * MICROSECONDS,
+				Math.max(1, Math.round(ms * MICROSECONDS)),
+			),
+		);
+	}
+
+	summary(): DurationSummary {
+		const h = this.#histogram;
+		if (h.count === 0)
+			return {
+				count: 0,
+				minMs: 0,
+				meanMs: 0,
+				p50Ms: 0,
+				p90Ms: 0,
+				p99Ms: 0,
+				maxMs: 0,
+			};
+		return {
+			count: h.count,
+			minMs: h.min / MICROSECONDS,
+			meanMs: h.mean / MICROSECONDS,
+			p50Ms: h.percentile(50) / MICROSECONDS,
+			p90Ms: h.percentile(90) / MICROSECONDS,
+			p99Ms: h.percentile(99) / MICROSECONDS,
+			maxMs: h.max / MICROSECONDS,
+		};
+	}
+}
+
+/**
+ * What workers use now, their children included, by one look at the process table for all; of those on another machine
+ * what was measured there last. Those without a process, or without a measurement, are left out.
+ */
+export function workersUsage(
+	workers: readonly Worker[],
+	host: ProcessHost,
+): readonly WorkerUsage[] {
+	const here = workers.filter(
+		({ connection }) => connection?.usage === undefined,
+	);
+	const members = host.membersOf(here.flatMap(({ groupId }) => groupId ?? []));
+	return workers.flatMap((worker) => {
+		const { connection, groupId, ref } = worker;
+		const used =
+			connection?.usage === undefined
+				? sumOf(members.get(groupId ?? -1) ?? [])
+				: connection.usage();
+		if (used === undefined) return [];
+		const { residentBytes, cpuTimeMs } = used;
+		return [{ ...ref, residentBytes, cpuTimeMs }];
+	});
+}
+
+function sumOf(facts: readonly ProcessFacts[]): RemoteUsage | undefined {
+	if (facts.length === 0) return undefined;
+	return {
+		residentBytes: facts.reduce((sum, each) => sum + each.residentBytes, 0),
+		cpuTimeMs: facts.reduce((sum, each) => sum + each.cpuTimeMs, 0),
+	};
 }

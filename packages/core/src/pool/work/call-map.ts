@@ -1,16 +1,79 @@
-import { type CallerContext, capturedContext } from "../calls/call.ts";
-import { mapAborted } from "../calls/call-errors.ts";
-import type { Calls } from "../calls/calls.ts";
-import { ofItem } from "../calls/changed-errors.ts";
-import { Changes } from "./changes.ts";
-import { MapInput } from "./map-input.ts";
+import { OptionsError } from "../../errors.ts";
 import {
-	type Items,
-	MAP_DEFAULTS,
-	type MapOptions,
-	totalOf,
-} from "./map-options.ts";
-import { UnaryWork } from "./work.ts";
+	aFunction,
+	type Check,
+	checkOptions,
+	oneOf,
+	optional,
+	show,
+	wholeNumber,
+} from "../../option-check.ts";
+import {
+	type CallerContext,
+	capturedContext,
+	UnaryWork,
+} from "../calls/call.ts";
+import { mapAborted, ofItem } from "../calls/call-errors.ts";
+import { EXECUTE_CHECKS, type ExecuteOptions } from "../calls/call-options.ts";
+import type { Calls } from "../calls/calls.ts";
+
+/** The progress of a `pool.map`. */
+export interface MapProgress {
+	/** Items whose call has ended. */
+	readonly done: number;
+	/** Items that a worker has, or that wait for one. */
+	readonly running: number;
+	/** The number of items; `undefined` if it is known only at the end of the input. */
+	readonly total: number | undefined;
+}
+
+/**
+ * Settings of many calls of one command. Takes those of `ExecuteOptions` for each call, except `input` and
+ * `onProgress`.
+ */
+export interface MapOptions
+	extends Omit<ExecuteOptions, "input" | "onProgress"> {
+	/** How many items may be in the pool at once. */
+	readonly concurrency?: number | undefined;
+	/** `"input"`: results in the order of their items. `"completion"`: results as they finish. @default "input" */
+	readonly order?: "input" | "completion" | undefined;
+	/** Called after each item. If it throws, the map ends with that error. */
+	readonly onProgress?: ((progress: MapProgress) => void) | undefined;
+}
+
+export const MAP_DEFAULTS = { order: "input" } as const;
+
+const { input: _, ...CALL_CHECKS } = EXECUTE_CHECKS;
+export const MAP_CHECKS: Readonly<Record<keyof MapOptions, Check>> = {
+	...CALL_CHECKS,
+	concurrency: optional(wholeNumber(1, 1_000_000)),
+	order: optional(oneOf("input", "completion")),
+	onProgress: optional(aFunction),
+};
+
+export type Items<Item> = Iterable<Item> | AsyncIterable<Item>;
+
+/** @throws OptionsError `UNKNOWN_OPTION` or `INVALID_OPTION`. */
+export function checkMap(items: unknown, options: MapOptions): void {
+	checkOptions("pool.map", options, MAP_CHECKS);
+	const isIterable =
+		typeof items === "object" &&
+		items !== null &&
+		(Symbol.asyncIterator in items || Symbol.iterator in items);
+	if (isIterable) return;
+	throw new OptionsError({
+		code: "INVALID_OPTION",
+		ran: "no",
+		message: `pool.map: the items must be an iterable or an async iterable, got ${show(items)}.`,
+	});
+}
+
+/** How many there are, where that is known before they are read. */
+function totalOf(items: object): number | undefined {
+	if (Array.isArray(items)) return items.length;
+	if (items instanceof Set || items instanceof Map) return items.size;
+	return undefined;
+}
 
 /** One item that a call was made for. */
 interface Entry {
@@ -238,5 +301,69 @@ export class CallMap implements AsyncIterableIterator<unknown, undefined> {
 
 	#isComplete(): boolean {
 		return this.#source === "at its end" && this.#entries.length === 0;
+	}
+}
+
+/** The items of a map, taken one at a time. */
+class MapInput {
+	readonly #items: Items<unknown>;
+	#iterator: Iterator<unknown> | AsyncIterator<unknown> | undefined;
+	#state: "open" | "asked" | "over" = "open";
+
+	constructor(items: Items<unknown>) {
+		this.#items = items;
+	}
+
+	/** The next item. Not called again before it has settled. */
+	async next(): Promise<IteratorResult<unknown>> {
+		this.#iterator ??= iteratorOf(this.#items);
+		this.#state = "asked";
+		try {
+			const result = await this.#iterator.next();
+			if (this.#state === "asked")
+				this.#state = result.done === true ? "over" : "open";
+			return result;
+		} catch (error) {
+			this.#state = "over"; // What throws has closed itself.
+			throw error;
+		}
+	}
+
+	/** Reads no more. An item that was asked for and may never come is not waited for. */
+	async close(): Promise<void> {
+		const state = this.#state;
+		this.#state = "over";
+		if (state === "over") return;
+		const closed = (async () => await this.#iterator?.return?.())();
+		if (state === "open") await closed;
+		else closed.catch(() => {}); // Nothing waits for it any more.
+	}
+}
+
+function iteratorOf(
+	items: Items<unknown>,
+): Iterator<unknown> | AsyncIterator<unknown> {
+	return Symbol.asyncIterator in items
+		? items[Symbol.asyncIterator]()
+		: items[Symbol.iterator]();
+}
+
+/** Lets code wait until something may have changed; it then looks for itself. */
+class Changes {
+	#next = Promise.withResolvers<void>();
+	#state: "unwatched" | "watched" = "unwatched";
+
+	/** Resolves at the next change. */
+	next(): Promise<void> {
+		this.#state = "watched";
+		return this.#next.promise;
+	}
+
+	/** Something may have changed. Costs nothing when nothing waits. */
+	note(): void {
+		if (this.#state === "unwatched") return;
+		this.#state = "unwatched";
+		this.#next.resolve();
+		this.#next = Promise.withResolvers<void>();
 	}
 }

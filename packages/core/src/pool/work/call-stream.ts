@@ -1,12 +1,16 @@
 import type { CallOptions, Connection } from "../../adapter.ts";
 import { failing } from "../../callers-frames.ts";
 import { InputError } from "../../errors.ts";
-import { type Call, capturedContext } from "../calls/call.ts";
+import {
+	type Attempted,
+	type Call,
+	capturedContext,
+	type LongWork,
+} from "../calls/call.ts";
 import { streamUnread } from "../calls/call-errors.ts";
 import type { ExecuteOptions } from "../calls/call-options.ts";
 import type { Calls } from "../calls/calls.ts";
 import type { Session } from "../placement/session-table.ts";
-import type { Attempted, LongWork } from "./work.ts";
 
 /** The items of a stream, in order, and what its command returned after the last one. */
 export interface CallStream<Chunk, Result = unknown>

@@ -6,8 +6,8 @@ import {
 } from "../../errors.ts";
 import { aFunction, checkOptions, show } from "../../option-check.ts";
 import { messageOf } from "../../thrown.ts";
+import type { LongWork } from "../calls/call.ts";
 import { EXECUTE_CHECKS, type ExecuteOptions } from "../calls/call-options.ts";
-import type { LongWork } from "./work.ts";
 
 /** The name of a lease in events, logs and traces, where calls have the name of their command. */
 export const LEASE = "lease";

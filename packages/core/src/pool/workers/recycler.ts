@@ -2,7 +2,7 @@ import type { ResolvedOptions } from "../../options.ts";
 import type { Worker } from "../../worker/worker.ts";
 import type { RecycleReason } from "../../worker-events.ts";
 import type { Clock, ProcessHost, Timer } from "../../world.ts";
-import { workersUsage } from "../observe/workers-usage.ts";
+import { workersUsage } from "../observe/statistics.ts";
 import type { SessionTable } from "../placement/session-table.ts";
 import type { PoolSize } from "./sizing.ts";
 

@@ -2,9 +2,8 @@ import type { ReloadablePool } from "../../adapter.ts";
 import type { SnakepitEvent } from "../../events.ts";
 import { asStartError } from "../../worker/start-errors.ts";
 import type { Clock, ProcessHost } from "../../world.ts";
-import type { RestartGovernor } from "./restart-governor.ts";
 import type { PoolSize } from "./sizing.ts";
-import type { SlotStarts } from "./slot-starts.ts";
+import type { RestartGovernor, SlotStarts } from "./slot-starts.ts";
 import type { Slot, SlotTable } from "./slot-table.ts";
 import type { Succession } from "./succession.ts";
 

@@ -1,11 +1,9 @@
 import type { CloseManner } from "../../close-manner.ts";
 import { InputError } from "../../errors.ts";
 import type { Worker } from "../../worker/worker.ts";
-import type { RestartGovernor } from "./restart-governor.ts";
-import type { SlotStarts } from "./slot-starts.ts";
-import type { Slot, SlotTable } from "./slot-table.ts";
+import type { RestartGovernor, SlotStarts } from "./slot-starts.ts";
+import { type Slot, type SlotTable, workerIdOf } from "./slot-table.ts";
 import type { Succession } from "./succession.ts";
-import { workerIdOf } from "./worker-slot.ts";
 
 export interface ReplacementsSetting {
 	readonly pool: string;

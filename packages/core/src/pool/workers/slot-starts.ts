@@ -1,16 +1,22 @@
-import type { StartError } from "../../errors.ts";
+import { counted } from "../../counted.ts";
+import { StartError } from "../../errors.ts";
+import type { SnakepitEvent } from "../../events.ts";
 import type { ResolvedOptions } from "../../options.ts";
 import { outbox } from "../../outbox.ts";
 import type { EndReason } from "../../registry/process-registry.ts";
 import { backoffMs, HOPELESS_FAILURES } from "../../worker/backoff.ts";
+import {
+	FULL_BUDGET,
+	type RestartBudget,
+	spendRestart,
+} from "../../worker/restart-budget.ts";
 import { asStartError } from "../../worker/start-errors.ts";
 import type { Worker } from "../../worker/worker.ts";
 import type { WorkerStarter } from "../../worker/worker-starter.ts";
-import type { World } from "../../world.ts";
-import type { RestartGovernor } from "./restart-governor.ts";
+import type { Clock, Timer, World } from "../../world.ts";
 import { isStarting, type Slot, type SlotTable } from "./slot-table.ts";
 
-export interface SlotStartsSetting {
+interface SlotStartsSetting {
 	readonly options: ResolvedOptions["start"];
 	readonly world: Pick<World, "clock" | "random" | "emit">;
 	readonly starter: WorkerStarter;
@@ -176,5 +182,77 @@ export class SlotStarts {
 			await this.failed(slot, worker, asStartError(error));
 			throw error;
 		}
+	}
+}
+
+interface RestartGovernorSetting {
+	readonly pool: string;
+	readonly options: ResolvedOptions["start"];
+	readonly clock: Clock;
+	readonly emit: (event: SnakepitEvent) => void;
+	/** The budget was spent, and allows a restart again. */
+	readonly onAllowance: () => void;
+}
+
+/** Allows restarts within the budget, and reports when there are none left. */
+export class RestartGovernor {
+	readonly #setting: RestartGovernorSetting;
+	#budget: RestartBudget = FULL_BUDGET;
+	#granted = 0;
+	#timer: Timer | undefined;
+
+	constructor(setting: RestartGovernorSetting) {
+		this.#setting = setting;
+	}
+
+	/** How many restarts were granted in all. */
+	get granted(): number {
+		return this.#granted;
+	}
+
+	/** Takes one restart; returns why not when there is none left. */
+	take(): StartError | undefined {
+		const { clock, options, emit, pool } = this.#setting;
+		const { maxRestarts, restartWindowMs } = options;
+		const verdict = spendRestart(
+			this.#budget,
+			clock.now(),
+			maxRestarts,
+			restartWindowMs,
+		);
+		this.#budget = verdict.budget;
+		if (verdict.kind === "granted") {
+			this.#granted++;
+			return undefined;
+		}
+		if (this.#timer === undefined) {
+			this.#timer = clock.after(verdict.retryInMs, () => {
+				this.#timer = undefined;
+				this.#setting.onAllowance();
+			});
+			emit({
+				type: "pool.restart_budget_spent",
+				wallMs: clock.wall(),
+				pool,
+				restarts: maxRestarts,
+				windowMs: restartWindowMs,
+			});
+		}
+		return new StartError({
+			code: "RESTART_BUDGET_SPENT",
+			ran: "no",
+			message: `Pool ${pool} has no workers left: they were restarted ${counted(maxRestarts, "time", "times")} within ${restartWindowMs} ms (start.maxRestarts) and ended again. The next try is in ${Math.ceil(verdict.retryInMs)} ms.`,
+		});
+	}
+
+	/** Grants the whole budget again. */
+	clear(): void {
+		this.#budget = FULL_BUDGET;
+		this.stop();
+	}
+
+	stop(): void {
+		this.#timer?.cancel();
+		this.#timer = undefined;
 	}
 }

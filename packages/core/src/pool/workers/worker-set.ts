@@ -19,23 +19,23 @@ import type { SessionTable } from "../placement/session-table.ts";
 import { Recycler } from "./recycler.ts";
 import { Reloads } from "./reloads.ts";
 import { Replacements } from "./replacements.ts";
-import { RestartGovernor } from "./restart-governor.ts";
 import {
 	type PoolSize,
 	surplusWorkers,
 	type WorkerUse,
 	workersToStart,
 } from "./sizing.ts";
-import { SlotStarts } from "./slot-starts.ts";
+import { RestartGovernor, SlotStarts } from "./slot-starts.ts";
 import {
 	failuresAfter,
+	type RunDirectories,
 	type Slot,
 	type SlotState,
 	SlotTable,
 	stateLeftBy,
+	workerSlotFor,
 } from "./slot-table.ts";
 import { ReplacedWorkers, Succession } from "./succession.ts";
-import { type RunDirectories, workerSlotFor } from "./worker-slot.ts";
 
 export interface WorkerSetSetting {
 	readonly options: ResolvedOptions;
