@@ -14,7 +14,7 @@ const LOADED_TOGETHER: Readonly<
 	"@snakepit/core": [
 		[
 			"light",
-			/src\/(index|adapter|control|instrument|jobs|option-check|protection|tools)\.ts$/,
+			/src\/(index|adapter|control|jobs|tools|contract\/(instrument|protection)|options\/check)\.ts$/,
 		],
 		["infrastructure", /src\/infrastructure\.ts$/],
 		["run", /src\/(run\/join-run|run\/run-job|guard\/open-guard)\.ts$/],

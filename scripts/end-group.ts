@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
-import { judgeGroup } from "../packages/core/src/group-verdict.ts";
 import {
 	isSameProcess,
+	judgeGroup,
 	type ProcessIdentity,
-} from "../packages/core/src/identity.ts";
+} from "../packages/core/src/contract/identity.ts";
 import type { CensusHost } from "../packages/core/src/os/census.ts";
 import { TEST, testMark } from "./test-mark.ts";
 

@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import {
 	isSameProcess,
 	type ProcessIdentity,
-} from "../packages/core/src/identity.ts";
+} from "../packages/core/src/contract/identity.ts";
 import type { CensusHost } from "../packages/core/src/os/census.ts";
 import { endGroup } from "./end-group.ts";
 

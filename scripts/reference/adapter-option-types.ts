@@ -46,7 +46,7 @@ import {
 import {
 	PROGRAM_CHECKS,
 	PROGRAM_DEFAULTS,
-} from "../../packages/core/src/program-options.ts";
+} from "../../packages/core/src/options/program.ts";
 import { commentsOf } from "./declared.ts";
 import {
 	group,
@@ -184,7 +184,7 @@ export const ADAPTER_OPTION_TYPES: readonly OptionType[] = [
 	taken(
 		"programs of adapters",
 		"ProgramOptions",
-		`${core}/program-options.ts`,
+		`${core}/options/program.ts`,
 		PROGRAM_CHECKS,
 		plainly(PROGRAM_DEFAULTS),
 	),

@@ -10,7 +10,7 @@ export function errorsReference(): string {
 	return page(
 		"Errors",
 		'Every error is a `SnakepitError` with a stable `code`. `ran` reports whether the work may have begun: after `"no"` a retry is safe, after `"maybe"` only if the work is idempotent. A call that waits for another attempt (`retry`) fails with `"maybe"` even where the table has "no": a start error, for one.',
-		codesIn("packages/core", "error-codes.ts", "start-error-codes.ts"),
+		codesIn("packages/core", "contract/error-codes.ts"),
 		"## Python workers",
 		"`@snakepit/adapter-python` adds these codes to those of `StartError`; their type is `PythonStartErrorCode`.",
 		codesIn("packages/adapter-python", "start-error-codes.ts"),

@@ -1,20 +1,10 @@
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { EVENT_PAIRS } from "@snakepit/core/testing";
 import { root } from "../run.ts";
 import { TypeScriptProject } from "../typescript-project.ts";
 import { page, table } from "./page.ts";
 
 const CORE = join(root, "packages/core");
-/** Where events are declared, in the order of the page. */
-const FILES: readonly string[] = [
-	"run-events.ts",
-	"pool-events.ts",
-	"worker-events.ts",
-	"companion-events.ts",
-	"call-events.ts",
-	"job-events.ts",
-	"events.ts",
-];
 /** What every event has. */
 const COMMON: readonly string[] = ["type", "wallMs"];
 
@@ -28,7 +18,7 @@ interface DescribedEvent {
 export function describedEvents(): readonly DescribedEvent[] {
 	using project = new TypeScriptProject(join(CORE, "tsconfig.json"));
 	const union = project
-		.exportsOf(join(CORE, "src/events.ts"))
+		.exportsOf(join(CORE, "src/contract/events.ts"))
 		.get("SnakepitEvent");
 	if (union === undefined) throw new Error("events.ts has no SnakepitEvent.");
 	const events = project.alternativesOf(union).map((fields) => {
@@ -36,23 +26,22 @@ export function describedEvents(): readonly DescribedEvent[] {
 		const [declaration] = type ? project.declarationsOf(type.symbol) : [];
 		if (type === undefined || declaration === undefined)
 			throw new Error("An event has no type.");
-		const file = basename(declaration.getSourceFile().fileName);
 		return {
 			type: type.text.replaceAll('"', ""),
 			meaning: project.commentOf(type.symbol).meaning,
 			fields: [...fields.keys()].filter((name) => !COMMON.includes(name)),
-			at: [FILES.indexOf(file), declaration.pos] as const,
+			at: declaration.pos,
 		};
 	});
 	// The compiler's own order is that in which it met them.
-	return events.sort(({ at: a }, { at: b }) => a[0] - b[0] || a[1] - b[1]);
+	return events.sort((a, b) => a.at - b.at);
 }
 
 /** packages/core/src/gen/event-types.ts: the names by which a program may ask for events. */
 export function eventTypes(events: readonly DescribedEvent[]): string {
 	const types = events.map(({ type }) => `\t"${type}": true,\n`).join("");
 	return `// Made from the union of events by \`npx pnpm@12 generate\`.
-import type { SnakepitEventType } from "../events.ts";
+import type { SnakepitEventType } from "../contract/events.ts";
 
 /** Every type of event: the compiler compares it with the union. */
 export const EVENT_TYPES: Readonly<Record<SnakepitEventType, true>> = {

@@ -1,5 +1,5 @@
-import type { Check } from "../../packages/core/src/option-check.ts";
-import type { Default } from "../../packages/core/src/option-group.ts";
+import type { Check } from "../../packages/core/src/options/check.ts";
+import type { Default } from "../../packages/core/src/options/groups.ts";
 
 /** What an option is when it is left out, and why. */
 export interface Left {

@@ -13,6 +13,22 @@ import {
 	JOB_DEFAULTS,
 } from "../../packages/core/src/job/job-options.ts";
 import {
+	CALLS_DEFAULTS,
+	HEARTBEAT_DEFAULTS,
+	OUTPUT_DEFAULTS,
+	QUEUE_DEFAULTS,
+	RECYCLE_DEFAULTS,
+	SESSIONS_DEFAULTS,
+	SIZE_DEFAULTS,
+	START_DEFAULTS,
+	STOP_DEFAULTS,
+} from "../../packages/core/src/options/pool-options.ts";
+import {
+	CALLS_PER_WORKER,
+	OBSERVE_CHECKS,
+	POOL_CHECKS,
+} from "../../packages/core/src/options/resolve-pool-options.ts";
+import {
 	EXECUTE_CHECKS,
 	EXECUTE_DEFAULTS,
 	RETRY_CHECKS,
@@ -31,22 +47,6 @@ import {
 	MAP_CHECKS,
 	MAP_DEFAULTS,
 } from "../../packages/core/src/pool/work/call-map.ts";
-import {
-	CALLS_DEFAULTS,
-	HEARTBEAT_DEFAULTS,
-	OUTPUT_DEFAULTS,
-	QUEUE_DEFAULTS,
-	RECYCLE_DEFAULTS,
-	SESSIONS_DEFAULTS,
-	SIZE_DEFAULTS,
-	START_DEFAULTS,
-	STOP_DEFAULTS,
-} from "../../packages/core/src/pool-option-groups.ts";
-import {
-	CALLS_PER_WORKER,
-	OBSERVE_CHECKS,
-	POOL_CHECKS,
-} from "../../packages/core/src/resolve-options.ts";
 import { RUN_CONTROL_CHECKS } from "../../packages/core/src/run/control-option.ts";
 import {
 	AUDIT_DEFAULTS,
@@ -85,10 +85,10 @@ const control = "packages/control/src";
 
 /** Every type of options that a package exports, in the order in which they are needed. */
 export const OPTION_TYPES: readonly OptionType[] = [
-	taken("createPool", "PoolOptions", `${core}/options.ts`, POOL_CHECKS, {
+	taken("createPool", "PoolOptions", `${core}/options/pool-options.ts`, POOL_CHECKS, {
 		callsPerWorker: CALLS_PER_WORKER,
 	}),
-	...groupsOf(`${core}/pool-option-groups.ts`, {
+	...groupsOf(`${core}/options/pool-options.ts`, {
 		size: ["SizeOptions", SIZE_DEFAULTS],
 		start: ["StartOptions", START_DEFAULTS],
 		queue: ["QueueOptions", QUEUE_DEFAULTS],
@@ -99,7 +99,7 @@ export const OPTION_TYPES: readonly OptionType[] = [
 		stop: ["StopOptions", STOP_DEFAULTS],
 		output: ["OutputOptions", OUTPUT_DEFAULTS],
 	}),
-	group("observe", "ObserveOptions", `${core}/options.ts`, OBSERVE_CHECKS),
+	group("observe", "ObserveOptions", `${core}/options/pool-options.ts`, OBSERVE_CHECKS),
 	taken(
 		"openRun",
 		"RunOptions",

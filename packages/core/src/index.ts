@@ -1,9 +1,8 @@
 // What an application needs. What extends Snakepit, or works without a pool, has entries of its own (package.json), and so has
 // what is seldom named: the types of tools, of jobs, and of what changes a pool that runs.
 
-export type { AttemptDetails } from "./call-events.ts";
-export type { CallProgress } from "./call-progress.ts";
-export type { ErrorCode, Ran } from "./error-codes.ts";
+export type { CallProgress } from "./contract/connection.ts";
+export type { ErrorCode, Ran } from "./contract/error-codes.ts";
 export {
 	CallAbortedError,
 	CallTimeoutError,
@@ -19,14 +18,16 @@ export {
 	StartError,
 	ToolError,
 	WorkerLostError,
-} from "./errors.ts";
+} from "./contract/errors.ts";
 export type {
+	AttemptDetails,
 	EventOf,
 	SnakepitEvent,
 	SnakepitEventType,
 	SnakepitListener,
-} from "./events.ts";
-export type { PoolOptions } from "./options.ts";
+	WorkerRef,
+} from "./contract/events.ts";
+export type { PoolOptions } from "./options/pool-options.ts";
 export type {
 	ExecuteOptions,
 	RetryOptions,
@@ -42,4 +43,3 @@ export { createPool, openRun, runJob, withPool } from "./run/open-run.ts";
 export type { Run } from "./run/run.ts";
 export type { RunOptions } from "./run/run-options.ts";
 export { sharedPool } from "./run/shared-pool.ts";
-export type { WorkerRef } from "./worker-events.ts";

@@ -14,20 +14,45 @@ export {
 	type KillTarget,
 	ProcessKiller,
 } from "./cleanup/process-killer.ts";
-export {
-	isSameProcess,
-	type Observation,
-	type ProcessIdentity,
-	processKey,
-} from "./identity.ts";
+export type { Clock, Random, Timer } from "./contract/clock.ts";
+export type { ProcessExit } from "./contract/identity.ts";
 export {
 	formatMarker,
+	generateRunId,
 	INCARNATION_VARIABLE,
+	isRunId,
+	isSameProcess,
 	MARKER_VARIABLE,
 	type Marker,
 	markerOf,
+	type Observation,
+	type ProcessIdentity,
 	parseMarker,
-} from "./marker.ts";
+	processKey,
+	type RunId,
+} from "./contract/identity.ts";
+export {
+	RUN_TRANSITIONS,
+	type RunState,
+	WORKER_TABLE,
+	type WorkerEffect,
+	type WorkerOccurrence,
+	type WorkerState,
+	type WorkerStep,
+} from "./contract/states.ts";
+export type {
+	LifelineListener,
+	MarkedProcess,
+	OwnGroup,
+	ProcessFacts,
+	ProcessHost,
+	ProcessSource,
+	ProcessSpec,
+	SignalOutcome,
+	SignalTarget,
+	StartedProcess,
+	World,
+} from "./contract/world.ts";
 export type { Census, CensusHost } from "./os/census.ts";
 export { requireToSpawn } from "./os/free-descriptors.ts";
 export { makeDirectories } from "./os/make-directories.ts";
@@ -47,33 +72,3 @@ export {
 	packagePlaces,
 	thisExecution,
 } from "./os/this-program.ts";
-export {
-	generateRunId,
-	isRunId,
-	type RunId,
-} from "./run-id.ts";
-export { RUN_TRANSITIONS, type RunState } from "./run-state.ts";
-export {
-	WORKER_TABLE,
-	type WorkerEffect,
-	type WorkerOccurrence,
-	type WorkerState,
-	type WorkerStep,
-} from "./worker-state.ts";
-export type {
-	Clock,
-	LifelineListener,
-	MarkedProcess,
-	OwnGroup,
-	ProcessExit,
-	ProcessFacts,
-	ProcessHost,
-	ProcessSource,
-	ProcessSpec,
-	Random,
-	SignalOutcome,
-	SignalTarget,
-	StartedProcess,
-	Timer,
-	World,
-} from "./world.ts";

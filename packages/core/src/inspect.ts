@@ -6,11 +6,11 @@ export type {
 	SetAsideFile,
 	SparedRun,
 } from "./cleanup/cleanup-report.ts";
+export type { SparedProcess } from "./cleanup/orphan-search.ts";
 export type {
 	CleanupStrategy,
 	FoundOrphan,
-} from "./cleanup/cleanup-strategy.ts";
-export type { SparedProcess } from "./cleanup/orphan-search.ts";
+} from "./contract/cleanup-strategy.ts";
 export { type DoctorOptions, doctor } from "./inspect/doctor.ts";
 export { findDeadRuns } from "./inspect/find-dead-runs.ts";
 export { formatDoctorReport } from "./inspect/format-report.ts";

@@ -12,7 +12,6 @@ export {
 	type SettleRunParts,
 	settleRun,
 } from "./cleanup/settle-run.ts";
-export type { Incident } from "./registry/incident.ts";
 export type {
 	EndReason,
 	Killer,
@@ -23,5 +22,6 @@ export type {
 	WorkerEnd,
 	WorkerRecord,
 	WorkerStatus,
-} from "./registry/process-registry.ts";
+} from "./contract/process-registry.ts";
+export type { Incident } from "./registry/incident.ts";
 export type { RunInfrastructure } from "./run/run.ts";

@@ -4,10 +4,11 @@ import type {
 	ProcessKiller,
 } from "../cleanup/process-killer.ts";
 import { spareReason } from "../cleanup/settlement.ts";
-import type { SnakepitEvent } from "../events.ts";
-import type { ProcessRegistry } from "../registry/process-registry.ts";
+import type { Clock, Timer } from "../contract/clock.ts";
+import type { SnakepitEvent } from "../contract/events.ts";
+import type { ProcessRegistry } from "../contract/process-registry.ts";
+import type { MarkedProcess, ProcessHost } from "../contract/world.ts";
 import { Reconciliation } from "../registry/reconciliation.ts";
-import type { Clock, MarkedProcess, ProcessHost, Timer } from "../world.ts";
 import { decideStrays, keyOf, type Stray, unaccounted } from "./strays.ts";
 
 /** How often a run is audited, and what becomes of strays. */

@@ -1,7 +1,10 @@
-import { type ProcessIdentity, processKey } from "../identity.ts";
-import { formatMarker } from "../marker.ts";
-import type { WorkerStatus } from "../registry/process-registry.ts";
-import type { MarkedProcess } from "../world.ts";
+import {
+	formatMarker,
+	type ProcessIdentity,
+	processKey,
+} from "../contract/identity.ts";
+import type { WorkerStatus } from "../contract/process-registry.ts";
+import type { MarkedProcess } from "../contract/world.ts";
 
 /** A living process that carries the marker of a living run and belongs to no worker in the run's registry. */
 export interface Stray {

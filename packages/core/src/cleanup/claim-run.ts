@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import type { SparedReason } from "../contract/events.ts";
 import { directoriesOfDead } from "../os/shared-memory.ts";
 import type { StoredRun } from "../registry/ledger.ts";
 import { type RunContent, readRunFile } from "../registry/read-run-file.ts";
@@ -10,7 +11,6 @@ import {
 	takeLock,
 } from "../registry/run-lock.ts";
 import { ownerKey, type RunName, runPath } from "../registry/run-name.ts";
-import type { SparedReason } from "../run-events.ts";
 import { MarkerClaim } from "./marker-claim.ts";
 import {
 	type ClaimParts,

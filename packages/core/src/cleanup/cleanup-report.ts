@@ -1,6 +1,6 @@
-import type { SparedReason } from "../run-events.ts";
-import type { RunId } from "../run-id.ts";
-import type { FoundBy } from "./cleanup-strategy.ts";
+import type { FoundBy } from "../contract/cleanup-strategy.ts";
+import type { SparedReason } from "../contract/events.ts";
+import type { RunId } from "../contract/identity.ts";
 import type { SparedProcess } from "./orphan-search.ts";
 
 /** What the start of a run found of dead ones, what it ended, and what it left alone and why. */

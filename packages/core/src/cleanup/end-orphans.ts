@@ -1,8 +1,11 @@
-import { isSameProcess, type ProcessIdentity } from "../identity.ts";
+import type { Clock } from "../contract/clock.ts";
+import {
+	isSameProcess,
+	type ProcessIdentity,
+	type RunId,
+} from "../contract/identity.ts";
 import type { CensusHost } from "../os/census.ts";
 import { GuardTree } from "../os/guard-tree.ts";
-import type { RunId } from "../run-id.ts";
-import type { Clock } from "../world.ts";
 import {
 	type DeadRun,
 	findOrphans,

@@ -1,4 +1,4 @@
-import type { RunId } from "../run-id.ts";
+import type { RunId } from "../contract/identity.ts";
 import type { ReapedOrphan } from "./cleanup-report.ts";
 
 /** More runs and pids are counted only. */

@@ -1,11 +1,11 @@
-import type { SnakepitEvent } from "../events.ts";
+import type { SnakepitEvent } from "../contract/events.ts";
+import type { ProcessHost } from "../contract/world.ts";
 import { findRunDirectories } from "../os/private-directory.ts";
 import { directoriesOf } from "../os/shared-memory.ts";
 import type { Incident } from "../registry/incident.ts";
 import { readIncidentFiles } from "../registry/incident-files.ts";
 import { type RunLock, removeFreeLock } from "../registry/run-lock.ts";
 import type { RunName } from "../registry/run-name.ts";
-import type { ProcessHost } from "../world.ts";
 import type { SetAsideFile } from "./cleanup-report.ts";
 import type { DeadRun } from "./orphan-search.ts";
 import type { ClaimParts, RunClaim } from "./run-claim.ts";

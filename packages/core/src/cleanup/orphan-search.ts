@@ -1,11 +1,14 @@
-import { judgeGroup } from "../group-verdict.ts";
-import { isSameProcess, type ProcessIdentity } from "../identity.ts";
-import type { Marker } from "../marker.ts";
+import type { FoundOrphan } from "../contract/cleanup-strategy.ts";
+import type { SparedReason } from "../contract/events.ts";
+import {
+	isSameProcess,
+	judgeGroup,
+	type Marker,
+	type ProcessIdentity,
+} from "../contract/identity.ts";
+import type { WorkerRecord } from "../contract/process-registry.ts";
+import type { ProcessFacts } from "../contract/world.ts";
 import type { Census, CensusHost } from "../os/census.ts";
-import type { WorkerRecord } from "../registry/process-registry.ts";
-import type { SparedReason } from "../run-events.ts";
-import type { ProcessFacts } from "../world.ts";
-import type { FoundOrphan } from "./cleanup-strategy.ts";
 
 /** An orphan, with its identity. */
 export interface Orphan extends FoundOrphan {

@@ -1,6 +1,6 @@
-import { isSameProcess, type ProcessIdentity } from "../identity.ts";
+import type { Clock } from "../contract/clock.ts";
+import { isSameProcess, type ProcessIdentity } from "../contract/identity.ts";
 import type { CensusHost } from "../os/census.ts";
-import type { Clock } from "../world.ts";
 
 /** A process that shall end. */
 export interface KillTarget {

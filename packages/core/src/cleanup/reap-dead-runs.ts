@@ -1,9 +1,10 @@
+import type { RunId } from "../contract/identity.ts";
 import {
 	type Check,
 	checkOptions,
 	nonEmptyText,
 	optional,
-} from "../option-check.ts";
+} from "../options/check.ts";
 import {
 	findStateDirectory,
 	openStateDirectory,
@@ -13,7 +14,6 @@ import { thisMachine } from "../os/this-machine.ts";
 import type { Incident } from "../registry/incident.ts";
 import { LedgerDirectory } from "../registry/ledger-directory.ts";
 import { loadSqlite } from "../registry/sqlite.ts";
-import type { RunId } from "../run-id.ts";
 import type { CleanupReport } from "./cleanup-report.ts";
 import { ProcessKiller } from "./process-killer.ts";
 import { reap } from "./reaper.ts";

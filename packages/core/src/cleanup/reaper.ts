@@ -1,8 +1,9 @@
-import type { SnakepitEvent } from "../events.ts";
+import type { CleanupStrategy } from "../contract/cleanup-strategy.ts";
+import type { SnakepitEvent } from "../contract/events.ts";
+import type { RunId } from "../contract/identity.ts";
 import type { CensusHost } from "../os/census.ts";
 import { removeFreeLock } from "../registry/run-lock.ts";
 import { formatRunName, ownerKey, type RunName } from "../registry/run-name.ts";
-import type { RunId } from "../run-id.ts";
 import { type ClaimOutcome, claimRun } from "./claim-run.ts";
 import type {
 	CleanupReport,
@@ -10,7 +11,6 @@ import type {
 	SetAsideFile,
 	SparedRun,
 } from "./cleanup-report.ts";
-import type { CleanupStrategy } from "./cleanup-strategy.ts";
 import { endOrphans } from "./end-orphans.ts";
 import { UnrecordedClaim } from "./marker-claim.ts";
 import type { SparedProcess } from "./orphan-search.ts";

@@ -1,3 +1,10 @@
+import type { Clock } from "../contract/clock.ts";
+import type { RunId } from "../contract/identity.ts";
+import type {
+	HostProgram,
+	WorkerRecord,
+} from "../contract/process-registry.ts";
+import type { ProcessHost } from "../contract/world.ts";
 import { isRunDirectory } from "../os/private-directory.ts";
 import { directoriesOfDead } from "../os/shared-memory.ts";
 import type { Incident } from "../registry/incident.ts";
@@ -10,16 +17,10 @@ import {
 } from "../registry/joined-incidents.ts";
 import type { StoredRun } from "../registry/ledger.ts";
 import type { LedgerDirectory } from "../registry/ledger-directory.ts";
-import type {
-	HostProgram,
-	WorkerRecord,
-} from "../registry/process-registry.ts";
 import { READERS_TIMEOUT_MS, RunFile } from "../registry/run-file.ts";
 import type { RunLock } from "../registry/run-lock.ts";
 import { type RunName, runPath } from "../registry/run-name.ts";
 import type { Sqlite } from "../registry/sqlite.ts";
-import type { RunId } from "../run-id.ts";
-import type { Clock, ProcessHost } from "../world.ts";
 import type { SetAsideFile } from "./cleanup-report.ts";
 import type { DeadRun } from "./orphan-search.ts";
 import { ownership } from "./run-owner.ts";

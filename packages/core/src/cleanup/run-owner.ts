@@ -1,11 +1,11 @@
+import type { SparedReason } from "../contract/events.ts";
 import {
 	compareIdentity,
+	type Marker,
 	type Observation,
 	type ProcessIdentity,
-} from "../identity.ts";
-import type { Marker } from "../marker.ts";
+} from "../contract/identity.ts";
 import { ownerKey, type RunName } from "../registry/run-name.ts";
-import type { SparedReason } from "../run-events.ts";
 
 /** Whether a run may be cleaned up after. */
 export type OwnerVerdict =

@@ -1,12 +1,11 @@
-import type { ProcessIdentity } from "../identity.ts";
+import type { Clock } from "../contract/clock.ts";
+import type { SparedReason } from "../contract/events.ts";
+import type { ProcessIdentity, RunId } from "../contract/identity.ts";
 import type { CensusHost } from "../os/census.ts";
 import type { Incident } from "../registry/incident.ts";
 import { LedgerDirectory } from "../registry/ledger-directory.ts";
 import { runNameOf } from "../registry/run-name.ts";
 import { loadSqlite } from "../registry/sqlite.ts";
-import type { SparedReason } from "../run-events.ts";
-import type { RunId } from "../run-id.ts";
-import type { Clock } from "../world.ts";
 import { claimRun } from "./claim-run.ts";
 import { endOrphans } from "./end-orphans.ts";
 import type { Orphan, SparedProcess } from "./orphan-search.ts";

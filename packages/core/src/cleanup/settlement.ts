@@ -1,8 +1,8 @@
+import type { SparedReason } from "../contract/events.ts";
+import type { RunId } from "../contract/identity.ts";
+import type { Killer, WorkerEnd } from "../contract/process-registry.ts";
 import type { HostIncident } from "../registry/host-incident.ts";
 import type { Incident } from "../registry/incident.ts";
-import type { Killer, WorkerEnd } from "../registry/process-registry.ts";
-import type { SparedReason } from "../run-events.ts";
-import type { RunId } from "../run-id.ts";
 import type { ReapedOrphan } from "./cleanup-report.ts";
 import type {
 	DeadRun,

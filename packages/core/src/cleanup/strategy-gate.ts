@@ -1,8 +1,12 @@
-import type { SnakepitEvent } from "../events.ts";
-import { processKey } from "../identity.ts";
-import { afterRunning } from "../patience.ts";
-import type { Clock, ProcessHost } from "../world.ts";
-import type { CleanupStrategy, FoundOrphan } from "./cleanup-strategy.ts";
+import type {
+	CleanupStrategy,
+	FoundOrphan,
+} from "../contract/cleanup-strategy.ts";
+import type { Clock } from "../contract/clock.ts";
+import type { SnakepitEvent } from "../contract/events.ts";
+import { processKey } from "../contract/identity.ts";
+import type { ProcessHost } from "../contract/world.ts";
+import { afterRunning } from "../deadline.ts";
 import type { Orphan } from "./orphan-search.ts";
 
 /** Longer than a service needs to answer a question. Nothing else of the program has started meanwhile. */

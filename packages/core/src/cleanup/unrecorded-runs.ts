@@ -1,11 +1,11 @@
-import type { Observation, ProcessIdentity } from "../identity.ts";
+import type { SparedReason } from "../contract/events.ts";
+import type { Observation, ProcessIdentity } from "../contract/identity.ts";
+import type { MarkedProcess } from "../contract/world.ts";
 import {
 	formatRunName,
 	type RunName,
 	runNameOf,
 } from "../registry/run-name.ts";
-import type { SparedReason } from "../run-events.ts";
-import type { MarkedProcess } from "../world.ts";
 import type { DeadRun, SparedProcess } from "./orphan-search.ts";
 import { judgeOwner, ownerOf, ownership } from "./run-owner.ts";
 

@@ -1,8 +1,9 @@
-import type { Adapter, CompanionPlace, LaunchSpec } from "../adapter.ts";
-import type { CloseManner } from "../close-manner.ts";
-import { StartError } from "../errors.ts";
+import type { Adapter } from "../contract/adapter.ts";
+import { StartError } from "../contract/errors.ts";
+import type { RunId } from "../contract/identity.ts";
+import type { CompanionPlace, LaunchSpec } from "../contract/launch.ts";
+import type { CloseManner } from "../contract/states.ts";
 import { outbox } from "../outbox.ts";
-import type { RunId } from "../run-id.ts";
 import { checkedLaunch } from "../worker/adapter-answers.ts";
 import { awaitLaunch } from "../worker/awaited-launch.ts";
 import { backoffMs, HOPELESS_FAILURES, PROVEN_MS } from "../worker/backoff.ts";

@@ -1,5 +1,5 @@
 // Made from the union of events by `npx pnpm@12 generate`.
-import type { SnakepitEventType } from "../events.ts";
+import type { SnakepitEventType } from "../contract/events.ts";
 
 /** Every type of event: the compiler compares it with the union. */
 export const EVENT_TYPES: Readonly<Record<SnakepitEventType, true>> = {

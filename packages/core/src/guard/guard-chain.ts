@@ -1,20 +1,21 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { ProcessIdentity } from "../identity.ts";
+import type { ProcessExit } from "../contract/identity.ts";
 import {
 	GUARD_VARIABLE,
 	INCARNATION_VARIABLE,
 	MARKER_VARIABLE,
-} from "../marker.ts";
+	type ProcessIdentity,
+} from "../contract/identity.ts";
+import type { ProtectionContext } from "../contract/protection.ts";
+import type { ProcessSpec, StartedProcess } from "../contract/world.ts";
+import { afterRunning } from "../deadline.ts";
 import type { CensusHost } from "../os/census.ts";
 import type { Answer } from "../os/fork/answer.ts";
 import { ForkLine } from "../os/fork/fork-line.ts";
 import { GuardTree } from "../os/guard-tree.ts";
 import { removePath } from "../os/remove-path.ts";
-import { afterRunning } from "../patience.ts";
-import type { ProtectionContext } from "../protection.ts";
-import type { ProcessExit, ProcessSpec, StartedProcess } from "../world.ts";
 
 /** A chain starts in a few milliseconds; this is for a very busy machine. */
 const READY_LIMIT_MS = 20_000;

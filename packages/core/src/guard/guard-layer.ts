@@ -1,4 +1,4 @@
-import type { LayerReport } from "../protection.ts";
+import type { LayerReport } from "../contract/protection.ts";
 import {
 	GuardUnavailable,
 	guardProgram,

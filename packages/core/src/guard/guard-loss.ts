@@ -1,4 +1,4 @@
-import type { ProcessExit } from "../world.ts";
+import type { ProcessExit } from "../contract/identity.ts";
 
 const BY_SIGNAL =
 	"was killed by a signal from a person, another program, or the kernel when memory ran out (dmesg shows that)";

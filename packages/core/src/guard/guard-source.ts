@@ -1,10 +1,14 @@
 import { join } from "node:path";
 import { isatty } from "node:tty";
-import type { ProcessIdentity } from "../identity.ts";
+import type { ProcessIdentity } from "../contract/identity.ts";
+import type {
+	ProcessSource,
+	ProcessSpec,
+	StartedProcess,
+} from "../contract/world.ts";
 import { canBeGiven } from "../os/fork/descriptors.ts";
 import { inheritedRights } from "../os/inherited-rights.ts";
 import { spawnFailed } from "../os/spawn-failure.ts";
-import type { ProcessSource, ProcessSpec, StartedProcess } from "../world.ts";
 import {
 	GuardChain,
 	type GuardContext,

@@ -1,4 +1,4 @@
-import { StartError } from "../errors.ts";
+import { StartError } from "../contract/errors.ts";
 import type { GuardContext } from "./guard-chain.ts";
 import { GuardUnavailable, guardProgram, hasGuard } from "./guard-program.ts";
 import { GuardSource } from "./guard-source.ts";

@@ -1,5 +1,5 @@
-import type { RemoteUsage } from "../remote-worker.ts";
-import type { ProcessHost, ThreadFacts } from "../world.ts";
+import type { RemoteUsage } from "../contract/connection.ts";
+import type { ProcessHost, ThreadFacts } from "../contract/world.ts";
 
 /**
  * Whether a worker that does not answer is working. `"unknown"`: this is the first look,

@@ -1,10 +1,9 @@
-import type { PingReply } from "../adapter.ts";
-import type { SnakepitEvent } from "../events.ts";
-import type { ProcessIdentity } from "../identity.ts";
-import type { ResolvedHeartbeat } from "../options.ts";
-import type { RemoteUsage } from "../remote-worker.ts";
-import type { WorkerRef } from "../worker-events.ts";
-import type { Timer, World } from "../world.ts";
+import type { Timer } from "../contract/clock.ts";
+import type { PingReply, RemoteUsage } from "../contract/connection.ts";
+import type { SnakepitEvent, WorkerRef } from "../contract/events.ts";
+import type { ProcessIdentity } from "../contract/identity.ts";
+import type { World } from "../contract/world.ts";
+import type { ResolvedHeartbeat } from "../options/pool-options.ts";
 import { type Activity, ActivityWatch } from "./activity.ts";
 import type { HeartbeatRounds } from "./heartbeat-rounds.ts";
 import { type HangCause, judgeHeartbeat } from "./verdict.ts";

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "../world.ts";
+import type { Clock, Timer } from "../contract/clock.ts";
 
 /**
  * How many workers are asked in one turn of the event loop. A ping alone costs the

@@ -1,11 +1,11 @@
 import { judgeOwner } from "../cleanup/run-owner.ts";
 import { creditProtections, endOfGone } from "../cleanup/settlement.ts";
-import { compareIdentity } from "../identity.ts";
+import { compareIdentity } from "../contract/identity.ts";
+import type { WorkerRecord } from "../contract/process-registry.ts";
+import type { ProcessHost } from "../contract/world.ts";
 import { isRunDirectory } from "../os/private-directory.ts";
 import { readIncidentFiles } from "../registry/incident-files.ts";
-import type { WorkerRecord } from "../registry/process-registry.ts";
 import type { RunContent } from "../registry/read-run-file.ts";
-import type { ProcessHost } from "../world.ts";
 
 type Readable = Extract<RunContent, { readonly kind: "readable" }>;
 type Found = Pick<Readable, "workers" | "incidents">;

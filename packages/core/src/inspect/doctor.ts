@@ -1,12 +1,12 @@
-import type { Adapter } from "../adapter.ts";
-import type { Instrument } from "../instrument.ts";
-import { type Check, checkOptions, optional } from "../option-check.ts";
+import type { Adapter } from "../contract/adapter.ts";
+import type { Instrument } from "../contract/instrument.ts";
+import type { LayerReport, Protection } from "../contract/protection.ts";
+import { asError } from "../contract/thrown.ts";
+import { type Check, checkOptions, optional } from "../options/check.ts";
+import { POOL_CHECKS } from "../options/resolve-pool-options.ts";
 import { assertPlatform, thisMachine } from "../os/this-machine.ts";
-import type { LayerReport, Protection } from "../protection.ts";
 import { loadSqlite } from "../registry/sqlite.ts";
-import { POOL_CHECKS } from "../resolve-options.ts";
 import { RUN_CHECKS } from "../run/run-options.ts";
-import { asError } from "../thrown.ts";
 import {
 	attempt,
 	examine,

@@ -1,4 +1,4 @@
-import type { LayerReport } from "../protection.ts";
+import type { LayerReport } from "../contract/protection.ts";
 
 /** Writes a report of `doctor` as text for people: one layer a paragraph, what would help below it. */
 export function formatDoctorReport(layers: readonly LayerReport[]): string {

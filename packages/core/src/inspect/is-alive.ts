@@ -1,4 +1,4 @@
-import { isSameProcess, type ProcessIdentity } from "../identity.ts";
+import { isSameProcess, type ProcessIdentity } from "../contract/identity.ts";
 import { thisMachine } from "../os/this-machine.ts";
 
 /**

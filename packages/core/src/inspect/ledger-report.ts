@@ -7,10 +7,10 @@ import {
 	rmSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import type { LayerReport } from "../protection.ts";
+import type { LayerReport } from "../contract/protection.ts";
+import { absolutePath } from "../contract/working-directory.ts";
 import { createLock, RunLock, takeLock } from "../registry/run-lock.ts";
 import type { Sqlite } from "../registry/sqlite.ts";
-import { absolutePath } from "../working-directory.ts";
 
 const LAYER = "ledger";
 const ELSEWHERE =

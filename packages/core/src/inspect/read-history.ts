@@ -1,4 +1,7 @@
 import { existsSync, realpathSync } from "node:fs";
+import { drawnAt } from "../contract/identity.ts";
+import type { RunRecord, WorkerRecord } from "../contract/process-registry.ts";
+import type { ProcessHost } from "../contract/world.ts";
 import {
 	type Check,
 	type Complete,
@@ -7,7 +10,7 @@ import {
 	oneOf,
 	optional,
 	wholeNumber,
-} from "../option-check.ts";
+} from "../options/check.ts";
 import { findStateDirectory } from "../os/state-directory.ts";
 import { systemClock } from "../os/system-clock.ts";
 import { assertPlatform, thisMachine } from "../os/this-machine.ts";
@@ -15,14 +18,11 @@ import type { HostIncident } from "../registry/host-incident.ts";
 import type { Incident } from "../registry/incident.ts";
 import { isWorker } from "../registry/is-worker.ts";
 import { LedgerDirectory } from "../registry/ledger-directory.ts";
-import type { RunRecord, WorkerRecord } from "../registry/process-registry.ts";
 import { readRunFile } from "../registry/read-run-file.ts";
 import { ownerKey, type RunName, runPath } from "../registry/run-name.ts";
 import { loadSqlite, type Sqlite } from "../registry/sqlite.ts";
 import { HISTORY_DEFAULTS } from "../run/run-option-groups.ts";
 import { type OwnRegistry, ownRegistry } from "../run/shared-run.ts";
-import { drawnAt } from "../run-id.ts";
-import type { ProcessHost } from "../world.ts";
 import { abandonedRun } from "./abandoned-run.ts";
 
 /** How much `readHistory` returns. */

@@ -1,6 +1,6 @@
 import type { SparedRun } from "../cleanup/cleanup-report.ts";
 import type { Orphan, SparedProcess } from "../cleanup/orphan-search.ts";
-import type { RunId } from "../run-id.ts";
+import type { RunId } from "../contract/identity.ts";
 
 /** A run whose owner is gone by its identity; a reaper looks at its lock too. */
 export interface FoundDeadRun {

@@ -1,5 +1,5 @@
-import { counted } from "../counted.ts";
-import type { LayerReport } from "../protection.ts";
+import type { LayerReport } from "../contract/protection.ts";
+import { counted } from "../contract/text.ts";
 import type { ReaperFindings } from "./reaper-findings.ts";
 
 /** The layer of the doctor that reports what the next start of a program would meet. */

@@ -1,9 +1,12 @@
 import { join } from "node:path";
-import { adoptSource, releaseSource } from "../adopt-source.ts";
-import { failing } from "../callers-frames.ts";
-import type { CloseManner } from "../close-manner.ts";
-import { SnakepitError, StartError } from "../errors.ts";
-import type { JobRef } from "../job-events.ts";
+import { SnakepitError, StartError } from "../contract/errors.ts";
+import type { JobRef } from "../contract/events.ts";
+import type { ProcessExit } from "../contract/identity.ts";
+import { adoptSource, releaseSource } from "../contract/input-source.ts";
+import type { Killer } from "../contract/process-registry.ts";
+import type { CloseManner } from "../contract/states.ts";
+import { failing, messageOf } from "../contract/thrown.ts";
+import type { World } from "../contract/world.ts";
 import { outbox } from "../outbox.ts";
 import type { OrphanSweep } from "../process/orphan-sweep.ts";
 import {
@@ -13,9 +16,6 @@ import {
 	startOwned,
 } from "../process/owned-process.ts";
 import type { SpecSetting } from "../process/process-spec.ts";
-import type { Killer } from "../registry/process-registry.ts";
-import { messageOf } from "../thrown.ts";
-import type { ProcessExit, World } from "../world.ts";
 import type { ResolvedJob } from "./job-options.ts";
 import { JobOutput } from "./job-output.ts";
 import { JobProcess } from "./job-process.ts";

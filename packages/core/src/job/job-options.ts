@@ -1,4 +1,4 @@
-import type { LaunchSpec } from "../launch-spec.ts";
+import type { LaunchSpec } from "../contract/launch.ts";
 import {
 	aFunction,
 	type Check,
@@ -11,11 +11,11 @@ import {
 	optional,
 	strings,
 	wholeNumber,
-} from "../option-check.ts";
-import { type Defaults, resolveGroup } from "../option-group.ts";
-import { STOP_DEFAULTS, type StopOptions } from "../pool-option-groups.ts";
+} from "../options/check.ts";
+import { type Defaults, resolveGroup } from "../options/groups.ts";
+import { STOP_DEFAULTS, type StopOptions } from "../options/pool-options.ts";
+import { PROGRAM_DEFAULTS, type ProgramOptions } from "../options/program.ts";
 import type { StopPlan } from "../process/stop-ladder.ts";
-import { PROGRAM_DEFAULTS, type ProgramOptions } from "../program-options.ts";
 
 /** The standard input of a program: a string, bytes, or an iterable of either, such as a `Readable` or a web stream. */
 export type JobInput =

@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
+import type { Clock } from "../contract/clock.ts";
 import { ReadOutput } from "../process/read-output.ts";
-import type { Clock } from "../world.ts";
 
 /** How much is read before the caller asks for it. */
 const AHEAD_BYTES = 65_536;

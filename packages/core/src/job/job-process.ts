@@ -1,6 +1,9 @@
-import { releaseSource } from "../adopt-source.ts";
-import type { CloseManner } from "../close-manner.ts";
-import { afterRunning } from "../patience.ts";
+import type { ProcessExit } from "../contract/identity.ts";
+import { releaseSource } from "../contract/input-source.ts";
+import type { Killer } from "../contract/process-registry.ts";
+import type { CloseManner } from "../contract/states.ts";
+import type { World } from "../contract/world.ts";
+import { afterRunning } from "../deadline.ts";
 import { goneWithin } from "../process/gone-within.ts";
 import {
 	killerOf,
@@ -12,8 +15,6 @@ import { OutputTail } from "../process/output-tail.ts";
 import type { OwnedProcess } from "../process/owned-process.ts";
 import { LAST_LINES_MS } from "../process/read-output.ts";
 import { StopLadder } from "../process/stop-ladder.ts";
-import type { Killer } from "../registry/process-registry.ts";
-import type { ProcessExit, World } from "../world.ts";
 import { writeInput } from "./job-input.ts";
 import type { ResolvedJob } from "./job-options.ts";
 import type { JobStop } from "./job-verdict.ts";

@@ -1,4 +1,4 @@
-import { JobError } from "../errors.ts";
+import { JobError } from "../contract/errors.ts";
 
 /** How many jobs may run at the same time, and how many may wait. */
 export interface QueueLimits {

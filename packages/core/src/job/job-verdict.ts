@@ -1,7 +1,7 @@
-import type { CallOutcome } from "../call-events.ts";
-import { JobError, type SnakepitError } from "../errors.ts";
+import { JobError, type SnakepitError } from "../contract/errors.ts";
+import type { CallOutcome } from "../contract/events.ts";
+import type { ProcessExit } from "../contract/identity.ts";
 import { describeExit } from "../process/describe-exit.ts";
-import type { ProcessExit } from "../world.ts";
 
 /** Why a job is ended before its end. */
 export type JobStop =

@@ -1,5 +1,5 @@
-import { JobError } from "../errors.ts";
-import { checkOptions } from "../option-check.ts";
+import { JobError } from "../contract/errors.ts";
+import { checkOptions } from "../options/check.ts";
 import type { JobLife, JobResult } from "./job-life.ts";
 import { linesOf } from "./job-lines.ts";
 import {

@@ -1,7 +1,7 @@
-import type { CallOutcome } from "../call-events.ts";
-import type { Afterwards, CloseManner } from "../close-manner.ts";
-import { JobError } from "../errors.ts";
-import { STOP_DEFAULTS } from "../pool-option-groups.ts";
+import { JobError } from "../contract/errors.ts";
+import type { CallOutcome } from "../contract/events.ts";
+import type { Afterwards, CloseManner } from "../contract/states.ts";
+import { STOP_DEFAULTS } from "../options/pool-options.ts";
 import { goneWithin } from "../process/gone-within.ts";
 import { OrphanSweep } from "../process/orphan-sweep.ts";
 import { type Job, JobHandle } from "./job.ts";

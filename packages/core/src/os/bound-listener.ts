@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { renameSync } from "node:fs";
 import { type AddressInfo, createServer, type Server } from "node:net";
-import { StartError } from "../errors.ts";
-import type { BoundListener } from "../world.ts";
+import { StartError } from "../contract/errors.ts";
+import type { BoundListener } from "../contract/world.ts";
 import { listenAt } from "./private-socket.ts";
 import { DESCRIPTORS_REMEDY, outOfDescriptors } from "./system-refusal.ts";
 

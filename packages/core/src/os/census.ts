@@ -1,10 +1,10 @@
-import type { ProcessIdentity } from "../identity.ts";
+import type { ProcessIdentity } from "../contract/identity.ts";
 import type {
 	MarkedProcess,
 	ProcessFacts,
 	ProcessHost,
 	SignalOutcome,
-} from "../world.ts";
+} from "../contract/world.ts";
 import type { Descendant } from "./descendants.ts";
 
 /** One look at everything that runs here. */

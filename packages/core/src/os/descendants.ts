@@ -1,5 +1,5 @@
-import { isSameProcess, type ProcessIdentity } from "../identity.ts";
-import type { ProcessFacts } from "../world.ts";
+import { isSameProcess, type ProcessIdentity } from "../contract/identity.ts";
+import type { ProcessFacts } from "../contract/world.ts";
 import type { ProcessTable, TableEntry } from "./process-table.ts";
 
 type Table = Pick<ProcessTable, "entry" | "children">;

@@ -1,4 +1,4 @@
-import type { Marker } from "../marker.ts";
+import type { Marker } from "../contract/identity.ts";
 import type { ProcessTable, TableEntry } from "./process-table.ts";
 
 /** The process that adopts orphans wherever nothing else does. */

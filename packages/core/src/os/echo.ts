@@ -1,5 +1,5 @@
 import type { Writable } from "node:stream";
-import { terminalText } from "../plain-text.ts";
+import { terminalText } from "../contract/text.ts";
 
 /** What may wait for a reader of standard error. */
 const MAX_WAITING_BYTES = 1_048_576;

@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream";
-import type { ProcessSpec } from "../world.ts";
+import type { ProcessSpec } from "../contract/world.ts";
 
 /** This end of each stream that a program was given. @param at the connection to one of its descriptors. */
 export function givenStreams(

@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream";
-import { StartError } from "../errors.ts";
-import type { ProcessSpec, StartedProcess } from "../world.ts";
+import { StartError } from "../contract/errors.ts";
+import type { ProcessSpec, StartedProcess } from "../contract/world.ts";
 import { spawnFailed, systemError } from "./spawn-failure.ts";
 
 const CONTROL = 3;

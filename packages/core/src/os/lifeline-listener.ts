@@ -1,5 +1,5 @@
 import { createServer, type Socket } from "node:net";
-import type { LifelineListener } from "../world.ts";
+import type { LifelineListener } from "../contract/world.ts";
 import { listenAt } from "./private-socket.ts";
 
 /** A worker needs two; one that takes more and more must not use up our descriptors. */

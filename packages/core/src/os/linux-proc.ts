@@ -1,9 +1,12 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { StartError } from "../errors.ts";
-import { processKey } from "../identity.ts";
-import { GUARD_VARIABLE, MARKER_VARIABLE } from "../marker.ts";
-import type { RunId } from "../run-id.ts";
-import type { ThreadFacts } from "../world.ts";
+import { StartError } from "../contract/errors.ts";
+import {
+	GUARD_VARIABLE,
+	MARKER_VARIABLE,
+	processKey,
+	type RunId,
+} from "../contract/identity.ts";
+import type { ThreadFacts } from "../contract/world.ts";
 import { DescriptorReserve } from "./descriptor-reserve.ts";
 import type { ProcessTable, TableEntry } from "./process-table.ts";
 import { outOfDescriptors } from "./system-refusal.ts";

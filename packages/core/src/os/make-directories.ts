@@ -1,6 +1,6 @@
 import { mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { absolutePath } from "../working-directory.ts";
+import { absolutePath } from "../contract/working-directory.ts";
 
 /**
  * Makes a directory and those above it that are not there, all with `mode`;

@@ -5,17 +5,20 @@ import {
 } from "node:child_process";
 import type { Duplex, Readable, Writable } from "node:stream";
 import { isatty } from "node:tty";
-import type { StartError } from "../errors.ts";
-import type { Observation, ProcessIdentity } from "../identity.ts";
+import type { StartError } from "../contract/errors.ts";
+import type {
+	Observation,
+	ProcessExit,
+	ProcessIdentity,
+} from "../contract/identity.ts";
 import type {
 	OwnGroup,
-	ProcessExit,
 	ProcessSource,
 	ProcessSpec,
 	SignalOutcome,
 	SignalTarget,
 	StartedProcess,
-} from "../world.ts";
+} from "../contract/world.ts";
 import { requireToSpawn } from "./free-descriptors.ts";
 import { givenStreams } from "./given-streams.ts";
 import { channelNumber, channelOf, commandOf } from "./launcher.ts";

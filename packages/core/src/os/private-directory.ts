@@ -8,8 +8,8 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { StartError } from "../errors.ts";
-import type { RunId } from "../run-id.ts";
+import { StartError } from "../contract/errors.ts";
+import type { RunId } from "../contract/identity.ts";
 import { unwritableRemedy } from "./system-refusal.ts";
 
 /** Socket paths must be shorter, in bytes: macOS has the smallest field. Source: unix(4), sys/un.h. */

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { chmodSync } from "node:fs";
 import type { Server } from "node:net";
-import { StartError } from "../errors.ts";
+import { StartError } from "../contract/errors.ts";
 import { SOCKET_PATH_LIMIT } from "./private-directory.ts";
 import { outOfDescriptors, unwritableRemedy } from "./system-refusal.ts";
 

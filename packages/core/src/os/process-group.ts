@@ -1,7 +1,16 @@
-import { judgeGroup } from "../group-verdict.ts";
-import { isSameProcess, type ProcessIdentity } from "../identity.ts";
-import { INCARNATION_VARIABLE, MARKER_VARIABLE } from "../marker.ts";
-import type { Clock, OwnGroup, ProcessSpec, SignalOutcome } from "../world.ts";
+import type { Clock } from "../contract/clock.ts";
+import {
+	INCARNATION_VARIABLE,
+	isSameProcess,
+	judgeGroup,
+	MARKER_VARIABLE,
+	type ProcessIdentity,
+} from "../contract/identity.ts";
+import type {
+	OwnGroup,
+	ProcessSpec,
+	SignalOutcome,
+} from "../contract/world.ts";
 
 /** A process that has a group's number as its pid, or is in the group. */
 export interface NumberHolder {

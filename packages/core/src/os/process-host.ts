@@ -1,16 +1,14 @@
 import { constants } from "node:os";
-import { StartError } from "../errors.ts";
-import {
-	isSameProcess,
-	type Observation,
-	type ProcessIdentity,
-} from "../identity.ts";
+import { StartError } from "../contract/errors.ts";
 import {
 	GUARD_VARIABLE,
 	INCARNATION_VARIABLE,
+	isSameProcess,
 	MARKER_VARIABLE,
+	type Observation,
+	type ProcessIdentity,
 	parseMarker,
-} from "../marker.ts";
+} from "../contract/identity.ts";
 import type {
 	MarkedProcess,
 	OwnGroup,
@@ -20,7 +18,7 @@ import type {
 	ProcessSpec,
 	SignalOutcome,
 	ThreadFacts,
-} from "../world.ts";
+} from "../contract/world.ts";
 import { bindListener } from "./bound-listener.ts";
 import type { Census, CensusHost } from "./census.ts";
 import { debuggerAttached } from "./debugger.ts";

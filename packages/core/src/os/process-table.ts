@@ -1,5 +1,5 @@
-import type { RunId } from "../run-id.ts";
-import type { ThreadFacts } from "../world.ts";
+import type { RunId } from "../contract/identity.ts";
+import type { ThreadFacts } from "../contract/world.ts";
 
 /** The system's list of processes, as one operating system offers it. */
 export interface ProcessTable {

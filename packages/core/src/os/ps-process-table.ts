@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import type { ThreadFacts } from "../world.ts";
+import type { ThreadFacts } from "../contract/world.ts";
 import type { ProcessTable, TableEntry } from "./process-table.ts";
 
 const COLUMNS = "pid=,ppid=,pgid=,state=,lstart=,time=,rss=,comm=";

@@ -1,4 +1,4 @@
-import type { SignalOutcome } from "../world.ts";
+import type { SignalOutcome } from "../contract/world.ts";
 
 /**
  * Sends a signal to a pid, or to the group `-number`.

@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { basename, join } from "node:path";
-import type { RunId } from "../run-id.ts";
+import type { RunId } from "../contract/identity.ts";
 import { findRunDirectories, isRunDirectory } from "./private-directory.ts";
 
 /** Where Linux keeps files in memory that any process may map. Source: shm_overview(7). */

@@ -1,9 +1,9 @@
 import { closeSync, existsSync, openSync, readSync } from "node:fs";
 import { resolve } from "node:path";
 import { getSystemErrorName } from "node:util";
-import { StartError } from "../errors.ts";
-import { anyWorkingDirectory } from "../working-directory.ts";
-import type { ProcessSpec } from "../world.ts";
+import { StartError } from "../contract/errors.ts";
+import { anyWorkingDirectory } from "../contract/working-directory.ts";
+import type { ProcessSpec } from "../contract/world.ts";
 import { DESCRIPTORS_REMEDY } from "./system-refusal.ts";
 
 /** A program, as far as it matters to why it cannot be started. */

@@ -1,7 +1,7 @@
 import { accessSync, constants, lstatSync, type Stats } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { RegistryError } from "../errors.ts";
+import { RegistryError } from "../contract/errors.ts";
 import { makeDirectories } from "./make-directories.ts";
 import { complaintAbout } from "./private-directory.ts";
 import { unwritableRemedy } from "./system-refusal.ts";

@@ -1,8 +1,8 @@
 // Not those of the globals, which fake timers of a test replace: real processes take their time.
 import { performance } from "node:perf_hooks";
 import { clearTimeout, setImmediate, setTimeout } from "node:timers";
+import type { Clock, Timer } from "../contract/clock.ts";
 import { outbox } from "../outbox.ts";
-import type { Clock, Timer } from "../world.ts";
 
 /** The clocks of this machine; its timers never hold the program open. */
 export const systemClock: Clock = {

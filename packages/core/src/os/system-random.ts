@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Random } from "../world.ts";
+import type { Random } from "../contract/clock.ts";
 
 /** Chance from the operating system: nothing that follows from it can be guessed. */
 export const systemRandom: Random = {

@@ -1,4 +1,4 @@
-import { StartError } from "../errors.ts";
+import { StartError } from "../contract/errors.ts";
 
 /** What helps when no more files can be opened, by this program or on the whole system. */
 export const DESCRIPTORS_REMEDY =

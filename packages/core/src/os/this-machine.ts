@@ -1,4 +1,4 @@
-import { StartError } from "../errors.ts";
+import { StartError } from "../contract/errors.ts";
 import { SystemProcessHost } from "./process-host.ts";
 import { describedRefusal } from "./system-refusal.ts";
 

@@ -1,7 +1,7 @@
 // Not `createRequire` by name: webpack would resolve what it is given when it builds.
 import nodeModule from "node:module";
 import { basename, isAbsolute } from "node:path";
-import type { HostProgram } from "../registry/process-registry.ts";
+import type { HostProgram } from "../contract/process-registry.ts";
 import { VERSION } from "./gen/version.ts";
 
 const MOST_ARGUMENTS = 64;

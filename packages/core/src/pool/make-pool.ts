@@ -1,6 +1,6 @@
-import type { Afterwards, CloseManner } from "../close-manner.ts";
-import type { ObservedPool } from "../instrument.ts";
-import type { World } from "../world.ts";
+import type { ObservedPool } from "../contract/instrument.ts";
+import type { Afterwards, CloseManner } from "../contract/states.ts";
+import type { World } from "../contract/world.ts";
 import { type VisiblePool, visiblePool } from "./observe/controlled-pool.ts";
 import { workersUsage } from "./observe/statistics.ts";
 import type { Pool } from "./pool.ts";

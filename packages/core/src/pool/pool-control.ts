@@ -1,6 +1,8 @@
-import type { CloseManner } from "../close-manner.ts";
-import { OptionsError } from "../errors.ts";
-import type { SnakepitEvent } from "../events.ts";
+import type { Clock } from "../contract/clock.ts";
+import { OptionsError } from "../contract/errors.ts";
+import type { SnakepitEvent } from "../contract/events.ts";
+import type { CloseManner } from "../contract/states.ts";
+import type { ProcessHost } from "../contract/world.ts";
 import {
 	type Check,
 	checkOptions,
@@ -8,10 +10,9 @@ import {
 	nonEmptyText,
 	oneOf,
 	optional,
-} from "../option-check.ts";
+} from "../options/check.ts";
+import { SIZE_DEFAULTS } from "../options/pool-options.ts";
 import { outbox } from "../outbox.ts";
-import { SIZE_DEFAULTS } from "../pool-option-groups.ts";
-import type { Clock, ProcessHost } from "../world.ts";
 import { poolClosed } from "./calls/call-errors.ts";
 import type { Calls } from "./calls/calls.ts";
 import type { PoolLife } from "./pool-life.ts";

@@ -1,10 +1,10 @@
-import type { Afterwards, CloseManner } from "../close-manner.ts";
-import type { SnakepitEvent } from "../events.ts";
-import type { ResolvedOptions } from "../options.ts";
+import type { SnakepitEvent } from "../contract/events.ts";
+import type { Afterwards, CloseManner } from "../contract/states.ts";
+import { asError } from "../contract/thrown.ts";
+import type { World } from "../contract/world.ts";
+import type { ResolvedOptions } from "../options/pool-options.ts";
 import { outbox } from "../outbox.ts";
 import { stillThere } from "../process/still-there.ts";
-import { asError } from "../thrown.ts";
-import type { World } from "../world.ts";
 import { closedWhileOpening, cutByClose } from "./calls/call-errors.ts";
 import type { Calls } from "./calls/calls.ts";
 import type { SessionTable } from "./placement/session-table.ts";

@@ -1,5 +1,5 @@
+import type { ProcessHost } from "../contract/world.ts";
 import type { Worker } from "../worker/worker.ts";
-import type { ProcessHost } from "../world.ts";
 import { Calls } from "./calls/calls.ts";
 import { CallReports } from "./observe/call-reports.ts";
 import type { EventHub } from "./observe/event-hub.ts";

@@ -1,10 +1,10 @@
 import type { AuditStatistics } from "../audit/auditor.ts";
 import type { CleanupReport } from "../cleanup/cleanup-report.ts";
-import type { CloseManner } from "../close-manner.ts";
-import type { StartError } from "../errors.ts";
-import type { ResolvedOptions } from "../options.ts";
+import type { StartError } from "../contract/errors.ts";
+import type { CloseManner } from "../contract/states.ts";
+import type { World } from "../contract/world.ts";
+import type { ResolvedOptions } from "../options/pool-options.ts";
 import type { WorkerStarter } from "../worker/worker-starter.ts";
-import type { World } from "../world.ts";
 import type { EventHub } from "./observe/event-hub.ts";
 import type { Instrumentation } from "./observe/instrumentation.ts";
 import type { RunDirectories } from "./workers/slot-table.ts";

@@ -3,9 +3,9 @@ import type {
 	EventOf,
 	SnakepitEventType,
 	SnakepitListener,
-} from "../events.ts";
-import type { ProcessRegistry } from "../registry/process-registry.ts";
-import type { RunId } from "../run-id.ts";
+} from "../contract/events.ts";
+import type { RunId } from "../contract/identity.ts";
+import type { ProcessRegistry } from "../contract/process-registry.ts";
 import type { Affinity, SessionOptions } from "./calls/call-options.ts";
 import type { PoolStatistics, WorkerView } from "./observe/statistics.ts";
 import type {

@@ -1,13 +1,13 @@
 import type { CleanupReport } from "../cleanup/cleanup-report.ts";
-import { OptionsError } from "../errors.ts";
-import { checkEventType } from "../event-types.ts";
+import { OptionsError } from "../contract/errors.ts";
 import type {
 	EventOf,
 	SnakepitEventType,
 	SnakepitListener,
-} from "../events.ts";
-import { show } from "../option-check.ts";
-import type { RunId } from "../run-id.ts";
+} from "../contract/events.ts";
+import type { RunId } from "../contract/identity.ts";
+import { show } from "../options/check.ts";
+import { checkEventType } from "../options/event-types.ts";
 import { poolClosed } from "./calls/call-errors.ts";
 import {
 	type Affinity,

@@ -1,13 +1,13 @@
 import type { Socket } from "node:net";
-import type { LaunchSpec, PreloadPlace } from "../adapter.ts";
-import type { ProcessIdentity } from "../identity.ts";
+import type { ProcessExit, ProcessIdentity } from "../contract/identity.ts";
+import type { LaunchSpec, PreloadPlace } from "../contract/launch.ts";
+import type { ProcessSpec, StartedProcess } from "../contract/world.ts";
 import { ForkLine } from "../os/fork/fork-line.ts";
 import { inheritedRights } from "../os/inherited-rights.ts";
 import {
 	PoolProcess,
 	type PoolProcessSetting,
 } from "../worker/pool-process.ts";
-import type { ProcessExit, ProcessSpec, StartedProcess } from "../world.ts";
 
 /** It ends at once, unless something in its imports takes its time. */
 const END_LIMIT_MS = 1_000;

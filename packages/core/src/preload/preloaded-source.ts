@@ -1,11 +1,16 @@
 import { join } from "node:path";
-import type { Adapter, LaunchSpec, PreloadPlace } from "../adapter.ts";
-import type { ErrorCode } from "../error-codes.ts";
-import { SnakepitError, StartError } from "../errors.ts";
-import type { ProcessIdentity } from "../identity.ts";
-import { messageOf } from "../thrown.ts";
+import type { Adapter } from "../contract/adapter.ts";
+import type { ErrorCode } from "../contract/error-codes.ts";
+import { SnakepitError, StartError } from "../contract/errors.ts";
+import type { ProcessIdentity } from "../contract/identity.ts";
+import type { LaunchSpec, PreloadPlace } from "../contract/launch.ts";
+import { messageOf } from "../contract/thrown.ts";
+import type {
+	ProcessSource,
+	ProcessSpec,
+	StartedProcess,
+} from "../contract/world.ts";
 import { type PoolProcessSetting, poolPlace } from "../worker/pool-process.ts";
-import type { ProcessSource, ProcessSpec, StartedProcess } from "../world.ts";
 import { PreloadedParent } from "./preloaded-parent.ts";
 
 /** A parent that is lost again and again is of no use: from then on workers start by themselves. */

@@ -1,4 +1,4 @@
-import type { ProcessExit } from "../world.ts";
+import type { ProcessExit } from "../contract/identity.ts";
 
 /** How a process ended, as part of a sentence. */
 export function describeExit(exit: ProcessExit | undefined): string {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
-import type { LaunchSpec } from "../adapter.ts";
+import type { LaunchSpec } from "../contract/launch.ts";
 
 /** What is executed, for people who read the ledger: the program's name and a hash of its arguments, which may be private. */
 export function fingerprint(spec: LaunchSpec): string {

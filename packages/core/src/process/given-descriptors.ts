@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import type { LaunchDescriptor, ListenerAddress } from "../adapter.ts";
-import type { GivenDescriptor, ProcessHost } from "../world.ts";
+import type { LaunchDescriptor, ListenerAddress } from "../contract/launch.ts";
+import type { GivenDescriptor, ProcessHost } from "../contract/world.ts";
 
 /** What one process finds open besides 0, 1 and 2. */
 export class GivenDescriptors {

@@ -1,4 +1,4 @@
-import type { Clock } from "../world.ts";
+import type { Clock } from "../contract/clock.ts";
 
 /** Whether the process ends within the time, and before `givenUp` is aborted. */
 export async function goneWithin(

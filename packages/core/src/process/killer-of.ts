@@ -1,5 +1,6 @@
-import type { Killer } from "../registry/process-registry.ts";
-import type { ProcessExit, StartedProcess } from "../world.ts";
+import type { ProcessExit } from "../contract/identity.ts";
+import type { Killer } from "../contract/process-registry.ts";
+import type { StartedProcess } from "../contract/world.ts";
 
 /** A signal that reached a worker, and which part of this program sent it. */
 export interface SentSignal {

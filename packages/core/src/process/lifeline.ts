@@ -1,6 +1,10 @@
 import { join } from "node:path";
-import type { LaunchSpec } from "../adapter.ts";
-import type { Launcher, LifelineListener, ProcessHost } from "../world.ts";
+import type { LaunchSpec } from "../contract/launch.ts";
+import type {
+	Launcher,
+	LifelineListener,
+	ProcessHost,
+} from "../contract/world.ts";
 
 /** What ends a process with this program, whatever ends this program. */
 export interface Lifeline {

@@ -1,11 +1,12 @@
+import type { Timer } from "../contract/clock.ts";
 import {
+	isMarkerOf,
 	isSameProcess,
 	type ProcessIdentity,
 	processKey,
-} from "../identity.ts";
-import { isMarkerOf } from "../marker.ts";
+} from "../contract/identity.ts";
+import type { World } from "../contract/world.ts";
 import { outbox } from "../outbox.ts";
-import type { Timer, World } from "../world.ts";
 import type { Survivor } from "./still-there.ts";
 
 /** Scans are gathered: many workers that end together cost one look at the process table. */

@@ -1,6 +1,6 @@
 import { finished, type Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
-import type { Clock, Timer } from "../world.ts";
+import type { Clock, Timer } from "../contract/clock.ts";
 import { DrawnLine, type OutputLine } from "./drawn-line.ts";
 
 /** Reported in one turn of the event loop at most; a chunk of nothing but line breaks has 65,536. */

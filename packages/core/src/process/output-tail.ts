@@ -1,4 +1,4 @@
-import { plainText } from "../plain-text.ts";
+import { plainText } from "../contract/text.ts";
 
 const HEADING = "\nIts last lines:\n";
 

@@ -1,6 +1,10 @@
-import type { LaunchSpec, WorkerSlot } from "../adapter.ts";
-import type { WorkerEnd } from "../registry/process-registry.ts";
-import type { LifelineListener, StartedProcess, World } from "../world.ts";
+import type { LaunchSpec, WorkerSlot } from "../contract/launch.ts";
+import type { WorkerEnd } from "../contract/process-registry.ts";
+import type {
+	LifelineListener,
+	StartedProcess,
+	World,
+} from "../contract/world.ts";
 import { fingerprint } from "./fingerprint.ts";
 import { GivenDescriptors } from "./given-descriptors.ts";
 import { type Lifeline, listenFor } from "./lifeline.ts";

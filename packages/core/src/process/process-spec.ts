@@ -1,6 +1,6 @@
-import type { LaunchSpec, WorkerSlot } from "../adapter.ts";
-import { INCARNATION_VARIABLE, MARKER_VARIABLE } from "../marker.ts";
-import type { ProcessSpec } from "../world.ts";
+import { INCARNATION_VARIABLE, MARKER_VARIABLE } from "../contract/identity.ts";
+import type { LaunchSpec, WorkerSlot } from "../contract/launch.ts";
+import type { ProcessSpec } from "../contract/world.ts";
 
 /** What the processes of a pool have in common. */
 export interface SpecSetting {

@@ -1,5 +1,5 @@
 import { finished, type Readable } from "node:stream";
-import type { Clock } from "../world.ts";
+import type { Clock } from "../contract/clock.ts";
 
 /**
  * What a dead process wrote and was not read yet is at most what a pipe holds: that

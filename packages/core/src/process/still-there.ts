@@ -1,7 +1,7 @@
-import { CloseError } from "../errors.ts";
-import { isSameProcess } from "../identity.ts";
-import type { WorkerRecord } from "../registry/process-registry.ts";
-import type { ProcessHost } from "../world.ts";
+import { CloseError } from "../contract/errors.ts";
+import { isSameProcess } from "../contract/identity.ts";
+import type { WorkerRecord } from "../contract/process-registry.ts";
+import type { ProcessHost } from "../contract/world.ts";
 
 /** A process that was to end and lives. */
 export interface Survivor {

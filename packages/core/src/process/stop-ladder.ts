@@ -1,14 +1,14 @@
-import type { Connection } from "../adapter.ts";
-import type { EventOf } from "../events.ts";
-import { isSameProcess } from "../identity.ts";
+import type { Clock } from "../contract/clock.ts";
+import type { Connection } from "../contract/connection.ts";
+import type { EventOf } from "../contract/events.ts";
+import { isSameProcess } from "../contract/identity.ts";
 import type {
-	Clock,
 	LifelineListener,
 	ProcessFacts,
 	ProcessHost,
 	SignalTarget,
 	StartedProcess,
-} from "../world.ts";
+} from "../contract/world.ts";
 import { goneWithin } from "./gone-within.ts";
 
 /** What the ladder needs of what it ends. */

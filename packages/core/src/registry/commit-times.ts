@@ -1,4 +1,4 @@
-import type { RegistryStatistics } from "./process-registry.ts";
+import type { RegistryStatistics } from "../contract/process-registry.ts";
 
 /** How many commits there were, and how long the event loop waited for them. */
 export class CommitTimes {

@@ -1,4 +1,4 @@
-import type { EventOf, SnakepitEvent } from "../events.ts";
+import type { EventOf, SnakepitEvent } from "../contract/events.ts";
 
 const TYPES = [
 	"heartbeat.hung",

@@ -1,11 +1,10 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
-import { processKey } from "../identity.ts";
-import type { RunId } from "../run-id.ts";
+import { processKey, type RunId } from "../contract/identity.ts";
+import type { WorkerRecord } from "../contract/process-registry.ts";
 import { type Incident, type Naming, parseIncident } from "./incident.ts";
 import { joinIncidents } from "./joined-incidents.ts";
 import { fileNamesIn } from "./ledger-directory.ts";
-import type { WorkerRecord } from "./process-registry.ts";
 
 /** A protection without a database writes its incidents into such a file of the run's directory, one line of JSON each. */
 const FILE_NAME = /^incidents\.([a-z][a-z0-9-]{0,39})\.jsonl$/;

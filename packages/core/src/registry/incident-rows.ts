@@ -4,7 +4,7 @@ import type {
 	BaseSQLiteDatabase as Statements,
 } from "drizzle-orm/sqlite-core";
 import { asc, eq, integer, real, sqliteTable, text } from "#drizzle";
-import type { RunId } from "../run-id.ts";
+import type { RunId } from "../contract/identity.ts";
 import { type HostIncident, parseHostIncident } from "./host-incident.ts";
 import { type Incident, parseIncident } from "./incident.ts";
 

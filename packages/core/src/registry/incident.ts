@@ -1,5 +1,5 @@
-import type { EventOf } from "../events.ts";
-import type { RunId } from "../run-id.ts";
+import type { EventOf } from "../contract/events.ts";
+import type { RunId } from "../contract/identity.ts";
 
 /**
  * What a protection saw and did while no host lived. It is kept in the run's

@@ -1,4 +1,4 @@
-import type { Reservation } from "./process-registry.ts";
+import type { Reservation } from "../contract/process-registry.ts";
 
 /** What stands beside the workers of a pool, by the end of its name in the ledger. */
 export const BESIDE_WORKERS = ["preload", "companion"] as const;

@@ -10,7 +10,7 @@ import {
 	unlinkSync,
 } from "node:fs";
 import { join, resolve } from "node:path";
-import { RegistryError } from "../errors.ts";
+import { RegistryError } from "../contract/errors.ts";
 import { makeDirectories } from "../os/make-directories.ts";
 import { complaintAbout } from "../os/private-directory.ts";
 import { ledgerFailure } from "./ledger-failure.ts";

@@ -1,12 +1,12 @@
 import { closeSync, openSync } from "node:fs";
-import type { RegistryErrorCode } from "../error-codes.ts";
-import { RegistryError } from "../errors.ts";
+import type { RegistryErrorCode } from "../contract/error-codes.ts";
+import { RegistryError } from "../contract/errors.ts";
+import { messageOf } from "../contract/thrown.ts";
 import {
 	DESCRIPTORS_REMEDY,
 	outOfDescriptors,
 	unwritableRemedy,
 } from "../os/system-refusal.ts";
-import { messageOf } from "../thrown.ts";
 
 /** What happened and what to do, for each way in which a ledger fails. */
 const FAILURES: Readonly<

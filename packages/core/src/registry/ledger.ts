@@ -16,13 +16,8 @@ import {
 	sqliteTable,
 	text,
 } from "#drizzle";
-import type { ProcessIdentity } from "../identity.ts";
-import type { WorkerPlace } from "../remote-worker.ts";
-import type { RunId } from "../run-id.ts";
-import type { RunState } from "../run-state.ts";
-import { MIGRATIONS } from "./gen/migrations.ts";
-import { IncidentRows, type LedgerDatabase } from "./incident-rows.ts";
-import { BESIDE_WORKERS } from "./is-worker.ts";
+import type { WorkerPlace } from "../contract/connection.ts";
+import type { ProcessIdentity, RunId } from "../contract/identity.ts";
 import type {
 	EndReason,
 	HasLifeline,
@@ -32,7 +27,11 @@ import type {
 	WorkerEnd,
 	WorkerRecord,
 	WorkerStatus,
-} from "./process-registry.ts";
+} from "../contract/process-registry.ts";
+import type { RunState } from "../contract/states.ts";
+import { MIGRATIONS } from "./gen/migrations.ts";
+import { IncidentRows, type LedgerDatabase } from "./incident-rows.ts";
+import { BESIDE_WORKERS } from "./is-worker.ts";
 import {
 	columnsOfEnd,
 	endOf,

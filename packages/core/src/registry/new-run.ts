@@ -1,11 +1,14 @@
-import { RegistryError } from "../errors.ts";
-import type { ProcessIdentity } from "../identity.ts";
-import { generateRunId, type RunId } from "../run-id.ts";
-import type { Clock, Random } from "../world.ts";
+import type { Clock, Random } from "../contract/clock.ts";
+import { RegistryError } from "../contract/errors.ts";
+import {
+	generateRunId,
+	type ProcessIdentity,
+	type RunId,
+} from "../contract/identity.ts";
+import type { HostProgram } from "../contract/process-registry.ts";
 import type { StoredRun } from "./ledger.ts";
 import type { LedgerDirectory } from "./ledger-directory.ts";
 import { ledgerFailure } from "./ledger-failure.ts";
-import type { HostProgram } from "./process-registry.ts";
 import { RunFile } from "./run-file.ts";
 import { createLock, RunLock } from "./run-lock.ts";
 import { type RunName, runNameOf, runPath } from "./run-name.ts";

@@ -1,10 +1,10 @@
-import { RegistryError } from "../errors.ts";
-import type { EventOf } from "../events.ts";
+import { RegistryError } from "../contract/errors.ts";
+import type { EventOf } from "../contract/events.ts";
+import type { WorkerRecord } from "../contract/process-registry.ts";
 import { fateOf } from "./file-identity.ts";
 import type { StoredRun } from "./ledger.ts";
 import type { LedgerDirectory } from "./ledger-directory.ts";
 import { ledgerFailure } from "./ledger-failure.ts";
-import type { WorkerRecord } from "./process-registry.ts";
 import { type RunContent, readRunFile } from "./read-run-file.ts";
 import { RunFile } from "./run-file.ts";
 import { createLock, mendLock, RunLock, takeLock } from "./run-lock.ts";

@@ -1,8 +1,8 @@
+import type { WorkerRecord } from "../contract/process-registry.ts";
 import type { HostIncident } from "./host-incident.ts";
 import type { Incident } from "./incident.ts";
 import type { StoredRun, WorkerSelection } from "./ledger.ts";
 import { ledgerFailure, systemCodeOf } from "./ledger-failure.ts";
-import type { WorkerRecord } from "./process-registry.ts";
 import { APPLICATION_ID, SCHEMA_VERSION, versionOf } from "./run-file.ts";
 import { ownerKey, type RunName } from "./run-name.ts";
 import type { Sqlite, SqliteConnection } from "./sqlite.ts";

@@ -2,9 +2,12 @@ import {
 	compareIdentity,
 	type Observation,
 	type ProcessIdentity,
-} from "../identity.ts";
-import type { ProcessHost } from "../world.ts";
-import type { ProcessRegistry, WorkerRecord } from "./process-registry.ts";
+} from "../contract/identity.ts";
+import type {
+	ProcessRegistry,
+	WorkerRecord,
+} from "../contract/process-registry.ts";
+import type { ProcessHost } from "../contract/world.ts";
 
 /** What one look at the rows showed. */
 export interface ReconciliationStep {

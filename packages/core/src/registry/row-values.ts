@@ -1,4 +1,8 @@
-import type { EndReason, Killer, WorkerEnd } from "./process-registry.ts";
+import type {
+	EndReason,
+	Killer,
+	WorkerEnd,
+} from "../contract/process-registry.ts";
 
 /** How the end of a worker is kept; all null while it lives. */
 export interface EndColumns {

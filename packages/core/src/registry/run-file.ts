@@ -1,4 +1,5 @@
 import { closeSync, openSync, writeFileSync } from "node:fs";
+import type { WorkerEnd, WorkerRecord } from "../contract/process-registry.ts";
 import {
 	type FileIdentity,
 	identityOf,
@@ -10,7 +11,6 @@ import type { Incident } from "./incident.ts";
 import type { Ledger, StoredRun } from "./ledger.ts";
 import { ledgerFailure } from "./ledger-failure.ts";
 import { writtenToDisk } from "./on-disk.ts";
-import type { WorkerEnd, WorkerRecord } from "./process-registry.ts";
 import {
 	assertPlainFile,
 	type Sqlite,

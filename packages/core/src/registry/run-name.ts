@@ -1,7 +1,10 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import type { ProcessIdentity } from "../identity.ts";
-import { isRunId, type RunId } from "../run-id.ts";
+import {
+	isRunId,
+	type ProcessIdentity,
+	type RunId,
+} from "../contract/identity.ts";
 
 /**
  * The name of a run's files: which run, and of which process.

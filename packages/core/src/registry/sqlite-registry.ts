@@ -1,17 +1,8 @@
-import type { RegistryError } from "../errors.ts";
-import type { SnakepitEvent } from "../events.ts";
-import type { ProcessIdentity } from "../identity.ts";
-import { outbox } from "../outbox.ts";
-import type { WorkerPlace } from "../remote-worker.ts";
-import type { RunId } from "../run-id.ts";
-import { nextRunState, type RunState } from "../run-state.ts";
-import type { Clock } from "../world.ts";
-import { CommitTimes } from "./commit-times.ts";
-import { type HostIncident, isHostIncident } from "./host-incident.ts";
-import type { StoredRun } from "./ledger.ts";
-import { ledgerFailure } from "./ledger-failure.ts";
-import { NotedIncidents } from "./noted-incidents.ts";
-import type { OwnFiles } from "./own-files.ts";
+import type { Clock } from "../contract/clock.ts";
+import type { WorkerPlace } from "../contract/connection.ts";
+import type { RegistryError } from "../contract/errors.ts";
+import type { SnakepitEvent } from "../contract/events.ts";
+import type { ProcessIdentity, RunId } from "../contract/identity.ts";
 import type {
 	HasLifeline,
 	ProcessRegistry,
@@ -21,7 +12,15 @@ import type {
 	RunRecord,
 	WorkerEnd,
 	WorkerRecord,
-} from "./process-registry.ts";
+} from "../contract/process-registry.ts";
+import { nextRunState, type RunState } from "../contract/states.ts";
+import { outbox } from "../outbox.ts";
+import { CommitTimes } from "./commit-times.ts";
+import { type HostIncident, isHostIncident } from "./host-incident.ts";
+import type { StoredRun } from "./ledger.ts";
+import { ledgerFailure } from "./ledger-failure.ts";
+import { NotedIncidents } from "./noted-incidents.ts";
+import type { OwnFiles } from "./own-files.ts";
 import type { Outlives, RunFile } from "./run-file.ts";
 import * as life from "./worker-life.ts";
 import { WorkerRows } from "./worker-rows.ts";

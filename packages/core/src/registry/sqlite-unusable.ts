@@ -1,7 +1,7 @@
 import { dirname, join } from "node:path";
-import { RegistryError } from "../errors.ts";
+import { RegistryError } from "../contract/errors.ts";
+import { messageOf } from "../contract/thrown.ts";
 import { ownExecutable } from "../os/this-program.ts";
-import { messageOf } from "../thrown.ts";
 
 /** Where its package is: a binary that is missing there is no bundler's doing. */
 const OWN_PACKAGE = /[\\/]node_modules[\\/]better-sqlite3[\\/]/;

@@ -3,7 +3,7 @@ import { lstatSync } from "node:fs";
 import nodeModule from "node:module";
 import { dirname, join } from "node:path";
 import type BetterSqlite3 from "better-sqlite3";
-import { RegistryError, StartError } from "../errors.ts";
+import { RegistryError, StartError } from "../contract/errors.ts";
 import { loadLate } from "../os/load-late.ts";
 import { ownExecutable, thisExecution } from "../os/this-program.ts";
 import type { Ledger } from "./ledger.ts";

@@ -1,13 +1,12 @@
-import { SnakepitError, StartError } from "../errors.ts";
-import type { ProcessIdentity } from "../identity.ts";
-import type { WorkerPlace } from "../remote-worker.ts";
-import type { RunId } from "../run-id.ts";
+import type { WorkerPlace } from "../contract/connection.ts";
+import { SnakepitError, StartError } from "../contract/errors.ts";
+import type { ProcessIdentity, RunId } from "../contract/identity.ts";
 import type {
 	HasLifeline,
 	Reservation,
 	WorkerEnd,
 	WorkerRecord,
-} from "./process-registry.ts";
+} from "../contract/process-registry.ts";
 
 // How the record of a worker changes from its reservation to its end. Each throws
 // SnakepitError `IMPOSSIBLE_TRANSITION` for a step that does not follow.

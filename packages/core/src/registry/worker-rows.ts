@@ -1,4 +1,7 @@
-import type { WorkerRecord, WorkerStatus } from "./process-registry.ts";
+import type {
+	WorkerRecord,
+	WorkerStatus,
+} from "../contract/process-registry.ts";
 
 /** So many of the workers that ended last stay in memory; those before them are in the file alone. */
 export const ENDED_KEPT = 200;

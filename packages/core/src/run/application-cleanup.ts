@@ -1,9 +1,9 @@
-import type { Afterwards } from "../close-manner.ts";
+import type { Clock, Timer } from "../contract/clock.ts";
+import type { Afterwards } from "../contract/states.ts";
 import { KeepAlive } from "../os/keep-alive.ts";
 import { type ProcessEvents, processEvents } from "../os/process-events.ts";
 import { systemClock } from "../os/system-clock.ts";
 import { outbox } from "../outbox.ts";
-import type { Clock, Timer } from "../world.ts";
 import type { CleanupParticipant, SpentGrace } from "./cleanup-participant.ts";
 import { answerSignal, isIgnored, type SignalWish } from "./signal-answer.ts";
 

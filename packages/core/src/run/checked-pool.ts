@@ -1,8 +1,11 @@
 import { availableParallelism } from "node:os";
-import { type Check, checkOptions } from "../option-check.ts";
-import type { PoolOptions, ResolvedOptions } from "../options.ts";
+import { type Check, checkOptions } from "../options/check.ts";
+import type { PoolOptions, ResolvedOptions } from "../options/pool-options.ts";
+import {
+	POOL_CHECKS,
+	resolveOptions,
+} from "../options/resolve-pool-options.ts";
 import { poolNames } from "../pool/pool-names.ts";
-import { POOL_CHECKS, resolveOptions } from "../resolve-options.ts";
 import { RUN_CHECKS } from "./run-options.ts";
 
 /** Options of a pool that is not made yet. */

@@ -1,4 +1,4 @@
-import type { Afterwards } from "../close-manner.ts";
+import type { Afterwards } from "../contract/states.ts";
 import type { SignalAnswer, SignalWish } from "./signal-answer.ts";
 
 /** Something that must not outlive the program. */

@@ -1,6 +1,6 @@
 import type { ControlScope } from "@snakepit/control/server";
-import { OptionsError } from "../errors.ts";
-import { type Check, checkOptions, show } from "../option-check.ts";
+import { OptionsError } from "../contract/errors.ts";
+import { type Check, checkOptions, show } from "../options/check.ts";
 
 const ALL_SCOPES: readonly ControlScope[] = ["read", "logs", "act", "call"];
 /** To look, and to change nothing. */

@@ -1,12 +1,12 @@
-import { StartError } from "../errors.ts";
-import { afterRunning } from "../patience.ts";
+import { StartError } from "../contract/errors.ts";
 import type {
 	Engagement,
 	Protection,
 	ProtectionContext,
 	WatchedWorker,
-} from "../protection.ts";
-import { messageOf } from "../thrown.ts";
+} from "../contract/protection.ts";
+import { messageOf } from "../contract/thrown.ts";
+import { afterRunning } from "../deadline.ts";
 
 /** Longer than the start of a process takes on a busy machine. */
 const ENGAGE_MS = 60_000;

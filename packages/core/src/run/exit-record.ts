@@ -1,7 +1,7 @@
-import { isMarkerOf } from "../marker.ts";
-import type { ProcessRegistry } from "../registry/process-registry.ts";
-import type { RunId } from "../run-id.ts";
-import type { Clock, ProcessHost } from "../world.ts";
+import type { Clock } from "../contract/clock.ts";
+import { isMarkerOf, type RunId } from "../contract/identity.ts";
+import type { ProcessRegistry } from "../contract/process-registry.ts";
+import type { ProcessHost } from "../contract/world.ts";
 
 /**
  * A killed process is gone within a millisecond or two; with eight busy programs for

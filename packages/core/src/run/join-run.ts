@@ -1,5 +1,5 @@
 import { realpathSync } from "node:fs";
-import type { SnakepitEvent } from "../events.ts";
+import type { SnakepitEvent } from "../contract/events.ts";
 import { openStateDirectory } from "../os/state-directory.ts";
 import { systemClock } from "../os/system-clock.ts";
 import { systemRandom } from "../os/system-random.ts";

@@ -1,11 +1,11 @@
-import { OptionsError } from "../errors.ts";
-import { checkOptions, show } from "../option-check.ts";
-import type { PoolOptions } from "../options.ts";
+import { OptionsError } from "../contract/errors.ts";
+import { checkOptions, show } from "../options/check.ts";
+import type { PoolOptions } from "../options/pool-options.ts";
+import { POOL_CHECKS } from "../options/resolve-pool-options.ts";
 import { loadLate } from "../os/load-late.ts";
 import { endIfCopy } from "../os/node-only.ts";
 import type { Pool } from "../pool/pool.ts";
 import type { ToolMap, UntypedTools } from "../pool/tools.ts";
-import { POOL_CHECKS } from "../resolve-options.ts";
 import { checkPool } from "./checked-pool.ts";
 import type { Run } from "./run.ts";
 import type { JobReport, RunJobOptions } from "./run-job.ts";

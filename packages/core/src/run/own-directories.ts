@@ -1,6 +1,9 @@
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
-import type { SnakepitEvent } from "../events.ts";
+import type { Clock } from "../contract/clock.ts";
+import type { SnakepitEvent } from "../contract/events.ts";
+import type { WorkerRecord } from "../contract/process-registry.ts";
+import { messageOf } from "../contract/thrown.ts";
 import {
 	type DirectoryLoss,
 	lossOf,
@@ -11,10 +14,7 @@ import {
 	directoriesOf,
 	sharedDirectoryOf,
 } from "../os/shared-memory.ts";
-import type { WorkerRecord } from "../registry/process-registry.ts";
 import type { RunName } from "../registry/run-name.ts";
-import { messageOf } from "../thrown.ts";
-import type { Clock } from "../world.ts";
 
 export interface OwnDirectoriesParts {
 	readonly name: RunName;

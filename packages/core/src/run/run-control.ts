@@ -10,8 +10,11 @@ import type {
 	RecordedRequest,
 	RunSnapshot,
 } from "@snakepit/control/server";
-import { LOG_TYPES, POOL_TYPES, RUN_TYPES } from "../event-types.ts";
-import type { SnakepitEvent } from "../events.ts";
+import type { Clock, Random } from "../contract/clock.ts";
+import type { SnakepitEvent } from "../contract/events.ts";
+import type { HostProgram, RunRecord } from "../contract/process-registry.ts";
+import { messageOf } from "../contract/thrown.ts";
+import { LOG_TYPES, POOL_TYPES, RUN_TYPES } from "../options/event-types.ts";
 import {
 	type ControlListener,
 	listenForControl,
@@ -19,9 +22,6 @@ import {
 import { loadLate } from "../os/load-late.ts";
 import type { VisiblePool } from "../pool/observe/controlled-pool.ts";
 import type { EventHub } from "../pool/observe/event-hub.ts";
-import type { HostProgram, RunRecord } from "../registry/process-registry.ts";
-import { messageOf } from "../thrown.ts";
-import type { Clock, Random } from "../world.ts";
 
 export interface RunControlSetting {
 	readonly record: () => RunRecord;

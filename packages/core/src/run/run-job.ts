@@ -6,7 +6,7 @@ import {
 	type OutputLimit,
 	resolveJob,
 } from "../job/job-options.ts";
-import { checkOptions } from "../option-check.ts";
+import { checkOptions } from "../options/check.ts";
 import { joinAlone } from "./join-run.ts";
 import {
 	RUN_CHECKS,

@@ -1,5 +1,5 @@
-import { milliseconds, oneOf, wholeNumber } from "../option-check.ts";
-import type { Defaults } from "../option-group.ts";
+import { milliseconds, oneOf, wholeNumber } from "../options/check.ts";
+import type { Defaults } from "../options/groups.ts";
 
 /**
  * Regular checks, while the run is open, for processes of the run that belong to none of its workers, and for workers

@@ -1,9 +1,10 @@
 import { availableParallelism } from "node:os";
 import { isDeepStrictEqual } from "node:util";
 import type { ControlScope } from "@snakepit/control/server";
-import type { CleanupStrategy } from "../cleanup/cleanup-strategy.ts";
-import { OptionsError } from "../errors.ts";
-import type { SnakepitListener } from "../events.ts";
+import type { CleanupStrategy } from "../contract/cleanup-strategy.ts";
+import { OptionsError } from "../contract/errors.ts";
+import type { SnakepitListener } from "../contract/events.ts";
+import type { Protection } from "../contract/protection.ts";
 import {
 	aFunction,
 	type Check,
@@ -14,9 +15,8 @@ import {
 	oneOf,
 	optional,
 	show,
-} from "../option-check.ts";
-import { type Defaults, resolveGroup } from "../option-group.ts";
-import type { Protection } from "../protection.ts";
+} from "../options/check.ts";
+import { type Defaults, resolveGroup } from "../options/groups.ts";
 import { controlScopes, type RunControlOptions } from "./control-option.ts";
 import {
 	AUDIT_DEFAULTS,

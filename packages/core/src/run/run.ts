@@ -1,19 +1,20 @@
 import type { AuditStatistics } from "../audit/auditor.ts";
 import type { CleanupReport } from "../cleanup/cleanup-report.ts";
 import type { ProcessKiller } from "../cleanup/process-killer.ts";
-import type { Job } from "../job/job.ts";
-import type { JobOptions } from "../job/job-options.ts";
-import type { JobStatistics } from "../job/jobs.ts";
-import type { PoolOptions } from "../options.ts";
-import type { Pool, RegistryView } from "../pool/pool.ts";
-import type { CloseOptions } from "../pool/pool-control.ts";
-import type { ToolMap, UntypedTools } from "../pool/tools.ts";
+import type { Clock, Random } from "../contract/clock.ts";
+import type { RunId } from "../contract/identity.ts";
 import type {
 	ProcessRegistry,
 	RegistryStatistics,
-} from "../registry/process-registry.ts";
-import type { RunId } from "../run-id.ts";
-import type { Clock, ProcessHost, ProcessSource, Random } from "../world.ts";
+} from "../contract/process-registry.ts";
+import type { ProcessHost, ProcessSource } from "../contract/world.ts";
+import type { Job } from "../job/job.ts";
+import type { JobOptions } from "../job/job-options.ts";
+import type { JobStatistics } from "../job/jobs.ts";
+import type { PoolOptions } from "../options/pool-options.ts";
+import type { Pool, RegistryView } from "../pool/pool.ts";
+import type { CloseOptions } from "../pool/pool-control.ts";
+import type { ToolMap, UntypedTools } from "../pool/tools.ts";
 
 /**
  * The run of this program in one data directory: its ledger, its protections, its cleanup report, and its pools and jobs.

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Adapter } from "../adapter.ts";
-import { OptionsError } from "../errors.ts";
-import type { SnakepitListener } from "../events.ts";
-import { checkOptions } from "../option-check.ts";
-import type { PoolOptions } from "../options.ts";
+import type { Adapter } from "../contract/adapter.ts";
+import { OptionsError } from "../contract/errors.ts";
+import type { SnakepitListener } from "../contract/events.ts";
+import { checkOptions } from "../options/check.ts";
+import type { PoolOptions } from "../options/pool-options.ts";
+import { POOL_CHECKS } from "../options/resolve-pool-options.ts";
 import type { Pool } from "../pool/pool.ts";
 import type { ToolMap, UntypedTools } from "../pool/tools.ts";
-import { POOL_CHECKS } from "../resolve-options.ts";
 import { createPool } from "./open-run.ts";
 import { RUN_CHECKS, type RunOptions } from "./run-options.ts";
 

@@ -4,11 +4,17 @@ import { leftoversLine } from "../cleanup/leftovers-line.ts";
 import { type KillLimits, ProcessKiller } from "../cleanup/process-killer.ts";
 import { reap } from "../cleanup/reaper.ts";
 import { spareReason } from "../cleanup/settlement.ts";
-import type { SnakepitEvent } from "../events.ts";
+import type { Clock, Random } from "../contract/clock.ts";
+import type { SnakepitEvent } from "../contract/events.ts";
+import {
+	formatMarker,
+	isMarkerOf,
+	markerOf,
+	type RunId,
+} from "../contract/identity.ts";
 import type { GuardContext } from "../guard/guard-chain.ts";
 import type { GuardSource } from "../guard/guard-source.ts";
 import { JobQueue } from "../job/job-queue.ts";
-import { formatMarker, isMarkerOf, markerOf } from "../marker.ts";
 import type { CensusHost } from "../os/census.ts";
 import { loadLate } from "../os/load-late.ts";
 import { createRunDirectory } from "../os/private-directory.ts";
@@ -26,8 +32,6 @@ import { openNewRun } from "../registry/new-run.ts";
 import { OwnFiles } from "../registry/own-files.ts";
 import type { Sqlite } from "../registry/sqlite.ts";
 import { SqliteRegistry } from "../registry/sqlite-registry.ts";
-import type { RunId } from "../run-id.ts";
-import type { Clock, Random } from "../world.ts";
 import { applicationCleanup } from "./application-cleanup.ts";
 import { Engagements } from "./engagements.ts";
 import { recordExit } from "./exit-record.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { CallAbortedError, InputError, ToolError } from "../errors.ts";
+import { CallAbortedError, InputError, ToolError } from "../contract/errors.ts";
 import type {
 	BenchCase,
 	ContractCommand,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ConnectionBrokenError } from "../errors.ts";
+import { ConnectionBrokenError } from "../contract/errors.ts";
 import type {
 	AdapterHarness,
 	BenchCase,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { CallProgress } from "../call-progress.ts";
+import type { CallProgress } from "../contract/connection.ts";
 import type { BenchCase, ContractCommands } from "./adapter-contract.ts";
 import type { ContractCase } from "./contract-case.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
-import { CallAbortedError, InputError } from "../errors.ts";
+import { CallAbortedError, InputError } from "../contract/errors.ts";
 import type { BenchCase, ContractCommands } from "./adapter-contract.ts";
 import { type ContractCase, failureOf } from "./contract-case.ts";
 

@@ -1,11 +1,11 @@
 import { AsyncResource } from "node:async_hooks";
+import type { Adapter } from "../contract/adapter.ts";
 import type {
-	Adapter,
 	CallOptions,
 	CallProgress,
 	Connection,
-	WorkerProcess,
-} from "../adapter.ts";
+} from "../contract/connection.ts";
+import type { WorkerProcess } from "../contract/launch.ts";
 import { callCases } from "./adapter-contract-calls.ts";
 import { endingCases } from "./adapter-contract-endings.ts";
 import { progressCases } from "./adapter-contract-progress.ts";

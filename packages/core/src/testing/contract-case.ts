@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { clearTimeout, setTimeout } from "node:timers";
-import { SnakepitError } from "../errors.ts";
+import { SnakepitError } from "../contract/errors.ts";
 
 /**
  * One promise of a contract, free of any test runner: a rejected `run` is a

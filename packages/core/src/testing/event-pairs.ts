@@ -1,4 +1,4 @@
-import type { SnakepitEvent, SnakepitEventType } from "../events.ts";
+import type { SnakepitEvent, SnakepitEventType } from "../contract/events.ts";
 
 /** Something that lasts: what starts it, what may end it, and what distinguishes two of them. */
 export interface EventPair {

@@ -1,5 +1,9 @@
 import { clearTimeout, setTimeout } from "node:timers";
-import type { EventOf, SnakepitEvent, SnakepitEventType } from "../events.ts";
+import type {
+	EventOf,
+	SnakepitEvent,
+	SnakepitEventType,
+} from "../contract/events.ts";
 import { unpaired } from "./event-pairs.ts";
 
 /** Real processes start slowly on a busy machine. */

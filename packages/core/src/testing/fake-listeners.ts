@@ -1,5 +1,5 @@
-import type { ListenerAddress } from "../launch-spec.ts";
-import type { BoundListener } from "../world.ts";
+import type { ListenerAddress } from "../contract/launch.ts";
+import type { BoundListener } from "../contract/world.ts";
 
 /** The listeners of a fake host, to which no client can connect. */
 export class FakeListeners {

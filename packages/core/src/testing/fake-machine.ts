@@ -1,5 +1,6 @@
-import type { ProcessIdentity } from "../identity.ts";
-import type { Clock, ProcessSpec, SignalOutcome } from "../world.ts";
+import type { Clock } from "../contract/clock.ts";
+import type { ProcessIdentity } from "../contract/identity.ts";
+import type { ProcessSpec, SignalOutcome } from "../contract/world.ts";
 import { FakeOutput } from "./fake-output.ts";
 import { FakeProcess, type FakeProgram } from "./fake-process.ts";
 

@@ -1,14 +1,15 @@
-import { judgeGroup } from "../group-verdict.ts";
-import type { Observation, ProcessIdentity } from "../identity.ts";
-import { isSameProcess } from "../identity.ts";
+import type { Clock } from "../contract/clock.ts";
 import {
 	INCARNATION_VARIABLE,
+	isSameProcess,
+	judgeGroup,
 	MARKER_VARIABLE,
+	type Observation,
+	type ProcessIdentity,
 	parseMarker,
-} from "../marker.ts";
+} from "../contract/identity.ts";
 import type {
 	BoundListener,
-	Clock,
 	LifelineListener,
 	MarkedProcess,
 	OwnGroup,
@@ -19,7 +20,7 @@ import type {
 	SignalOutcome,
 	StartedProcess,
 	ThreadFacts,
-} from "../world.ts";
+} from "../contract/world.ts";
 import { FakeListeners } from "./fake-listeners.ts";
 import { FakeMachine, type FakeSpawn } from "./fake-machine.ts";
 import type { FakeProcess, FakeProgram } from "./fake-process.ts";

@@ -1,12 +1,11 @@
 import type { Duplex, Readable, Writable } from "node:stream";
-import type { ProcessIdentity } from "../identity.ts";
+import type { ProcessExit, ProcessIdentity } from "../contract/identity.ts";
 import type {
-	ProcessExit,
 	ProcessFacts,
 	ProcessSpec,
 	SignalOutcome,
 	ThreadFacts,
-} from "../world.ts";
+} from "../contract/world.ts";
 import type { FakeMachine } from "./fake-machine.ts";
 import type { FakeOutput } from "./fake-output.ts";
 import { HARMLESS, STOPPING } from "./fake-signals.ts";

@@ -1,4 +1,4 @@
-import { StartError } from "../errors.ts";
+import { StartError } from "../contract/errors.ts";
 
 /** The refusal to start a fake process. */
 export function spawnFailed(why = "the test lets it fail"): StartError {

@@ -1,6 +1,12 @@
-import { RegistryError } from "../errors.ts";
-import type { SnakepitEvent } from "../events.ts";
-import type { ProcessIdentity } from "../identity.ts";
+import type { Clock, Random } from "../contract/clock.ts";
+import type { WorkerPlace } from "../contract/connection.ts";
+import { RegistryError } from "../contract/errors.ts";
+import type { SnakepitEvent } from "../contract/events.ts";
+import {
+	generateRunId,
+	type ProcessIdentity,
+	type RunId,
+} from "../contract/identity.ts";
 import type {
 	HasLifeline,
 	ProcessRegistry,
@@ -9,7 +15,8 @@ import type {
 	RunRecord,
 	WorkerEnd,
 	WorkerRecord,
-} from "../registry/process-registry.ts";
+} from "../contract/process-registry.ts";
+import { nextRunState, type RunState } from "../contract/states.ts";
 import {
 	activated,
 	ended,
@@ -17,10 +24,6 @@ import {
 	reserved,
 	runOver,
 } from "../registry/worker-life.ts";
-import type { WorkerPlace } from "../remote-worker.ts";
-import { generateRunId, type RunId } from "../run-id.ts";
-import { nextRunState, type RunState } from "../run-state.ts";
-import type { Clock, Random } from "../world.ts";
 
 export interface MemoryRegistryOptions {
 	readonly clock: Clock;

@@ -1,11 +1,10 @@
+import type { Adapter } from "../contract/adapter.ts";
+import type { Connection, PingReply } from "../contract/connection.ts";
 import type {
-	Adapter,
-	Connection,
 	LaunchSpec,
-	PingReply,
 	WorkerProcess,
 	WorkerSlot,
-} from "../adapter.ts";
+} from "../contract/launch.ts";
 import type { ToolMap, UntypedTools } from "../pool/tools.ts";
 import { startAsWorker, writeReady } from "./fake-control-channel.ts";
 import type { FakeProcess, FakeProgram } from "./fake-process.ts";

@@ -1,13 +1,13 @@
-import type { CallOptions, Connection } from "../adapter.ts";
-import type { InputErrorCode } from "../error-codes.ts";
+import type { CallOptions, Connection } from "../contract/connection.ts";
+import type { InputErrorCode } from "../contract/error-codes.ts";
 import {
 	CallAbortedError,
 	InputError,
 	SnakepitError,
 	ToolError,
-} from "../errors.ts";
+} from "../contract/errors.ts";
+import { asError } from "../contract/thrown.ts";
 import type { ArgsOf, CommandOf, ResultOf, ToolMap } from "../pool/tools.ts";
-import { asError } from "../thrown.ts";
 import type { ScriptedAdapterOptions } from "./scripted-adapter.ts";
 import { ScriptedQueue } from "./scripted-queue.ts";
 import type { ScriptedWorker } from "./scripted-worker.ts";

@@ -1,5 +1,9 @@
-import { type CallOptions, NOT_BEGUN, type SendAhead } from "../adapter.ts";
-import { ConnectionBrokenError } from "../errors.ts";
+import {
+	type CallOptions,
+	NOT_BEGUN,
+	type SendAhead,
+} from "../contract/connection.ts";
+import { ConnectionBrokenError } from "../contract/errors.ts";
 import type { ScriptedWorker } from "./scripted-worker.ts";
 
 /** How a scripted worker takes calls ahead. */

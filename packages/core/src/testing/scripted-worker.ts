@@ -1,6 +1,10 @@
-import type { WorkerLogRecord, WorkerProcess, WorkerSlot } from "../adapter.ts";
-import { ConnectionBrokenError } from "../errors.ts";
-import type { ProcessExit } from "../world.ts";
+import { ConnectionBrokenError } from "../contract/errors.ts";
+import type { ProcessExit } from "../contract/identity.ts";
+import type {
+	WorkerLogRecord,
+	WorkerProcess,
+	WorkerSlot,
+} from "../contract/launch.ts";
 import type { FakeProcess } from "./fake-process.ts";
 
 /** One worker of a scripted adapter, as its commands see it. */

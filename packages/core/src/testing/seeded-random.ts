@@ -1,4 +1,4 @@
-import type { Random } from "../world.ts";
+import type { Random } from "../contract/clock.ts";
 
 /**
  * Chance that repeats itself: the same seed gives the same numbers and tokens.

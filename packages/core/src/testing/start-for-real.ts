@@ -1,17 +1,17 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Adapter } from "../adapter.ts";
 import {
 	type CompanionKeeper,
 	companionKeeper,
 } from "../companion/companion-keeper.ts";
+import type { Adapter } from "../contract/adapter.ts";
+import type { Protection } from "../contract/protection.ts";
+import { resolveOptions } from "../options/resolve-pool-options.ts";
 import {
 	type PreloadedSource,
 	preloadedSource,
 } from "../preload/preloaded-source.ts";
-import type { Protection } from "../protection.ts";
-import { resolveOptions } from "../resolve-options.ts";
 import type { RunOptions } from "../run/run-options.ts";
 import type { ContractWorker } from "./adapter-contract.ts";
 import { EventRecorder } from "./event-recorder.ts";

@@ -1,13 +1,15 @@
 import { join } from "node:path";
-import type { Adapter, Connection, WorkerProcess } from "../adapter.ts";
-import { formatMarker, markerOf } from "../marker.ts";
-import type { PoolOptions } from "../options.ts";
-import { resolveOptions } from "../resolve-options.ts";
+import type { Adapter } from "../contract/adapter.ts";
+import type { Connection } from "../contract/connection.ts";
+import { formatMarker, markerOf } from "../contract/identity.ts";
+import type { WorkerProcess } from "../contract/launch.ts";
+import type { World } from "../contract/world.ts";
+import type { PoolOptions } from "../options/pool-options.ts";
+import { resolveOptions } from "../options/resolve-pool-options.ts";
 import type { Companions } from "../worker/companion-tie.ts";
 import { StartGate } from "../worker/start-gate.ts";
 import { Worker } from "../worker/worker.ts";
 import { WorkerStarter } from "../worker/worker-starter.ts";
-import type { World } from "../world.ts";
 import type { ContractWorker } from "./adapter-contract.ts";
 
 export interface StartWorkerOptions {

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers";
+import type { Clock, Timer } from "../contract/clock.ts";
 import { outbox } from "../outbox.ts";
-import type { Clock, Timer } from "../world.ts";
 
 /**
  * How many turns of the event loop follow each step of virtual time. One turn

@@ -1,11 +1,11 @@
-import type { PoolOptions } from "../options.ts";
+import type { PoolOptions } from "../options/pool-options.ts";
+import { resolveOptions } from "../options/resolve-pool-options.ts";
 import { makePool, type OwnedPool } from "../pool/make-pool.ts";
 import { EventHub } from "../pool/observe/event-hub.ts";
 import { Instrumentation } from "../pool/observe/instrumentation.ts";
 import { DISPATCHES_AT_ONCE } from "../pool/placement/dispatch-pace.ts";
 import type { Pool } from "../pool/pool.ts";
 import type { ToolMap, UntypedTools } from "../pool/tools.ts";
-import { resolveOptions } from "../resolve-options.ts";
 import { StartGate } from "../worker/start-gate.ts";
 import { WorkerStarter } from "../worker/worker-starter.ts";
 import {

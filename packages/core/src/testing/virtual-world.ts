@@ -1,4 +1,4 @@
-import type { World } from "../world.ts";
+import type { World } from "../contract/world.ts";
 import { EventRecorder } from "./event-recorder.ts";
 import type { FakeMachine } from "./fake-machine.ts";
 import { FakeProcessHost } from "./fake-process-host.ts";

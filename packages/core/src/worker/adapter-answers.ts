@@ -1,5 +1,6 @@
-import type { Connection, LaunchDescriptor, LaunchSpec } from "../adapter.ts";
-import { OptionsError } from "../errors.ts";
+import type { Connection } from "../contract/connection.ts";
+import { OptionsError } from "../contract/errors.ts";
+import type { LaunchDescriptor, LaunchSpec } from "../contract/launch.ts";
 import {
 	aFunction,
 	type Check,
@@ -11,7 +12,7 @@ import {
 	optional,
 	strings,
 	wholeNumber,
-} from "../option-check.ts";
+} from "../options/check.ts";
 
 const LAUNCH_CHECKS: Readonly<Record<keyof LaunchSpec, Check>> = {
 	executable: nonEmptyText,

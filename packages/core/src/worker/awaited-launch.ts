@@ -1,7 +1,7 @@
-import type { LaunchSpec, WorkerSlot } from "../adapter.ts";
-import { StartError } from "../errors.ts";
-import { afterRunning } from "../patience.ts";
-import type { Clock } from "../world.ts";
+import type { Clock } from "../contract/clock.ts";
+import { StartError } from "../contract/errors.ts";
+import type { LaunchSpec, WorkerSlot } from "../contract/launch.ts";
+import { afterRunning } from "../deadline.ts";
 import type { Worker } from "./worker.ts";
 
 /**

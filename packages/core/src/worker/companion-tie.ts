@@ -1,6 +1,6 @@
-import type { SlotCompanion } from "../launch-spec.ts";
+import type { ProcessExit } from "../contract/identity.ts";
+import type { SlotCompanion } from "../contract/launch.ts";
 import { describeExit } from "../process/describe-exit.ts";
-import type { ProcessExit } from "../world.ts";
 import type { Worker } from "./worker.ts";
 
 /** A companion that was ready, as its workers see it. */

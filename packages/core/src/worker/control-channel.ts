@@ -1,6 +1,6 @@
 import { type Duplex, finished } from "node:stream";
-import type { WorkerSlot } from "../adapter.ts";
-import { StartError } from "../errors.ts";
+import { StartError } from "../contract/errors.ts";
+import type { WorkerSlot } from "../contract/launch.ts";
 
 /** A launch message or a ready line may not be longer. */
 export const MAX_CONTROL_LINE_BYTES = 65_536;

@@ -1,7 +1,8 @@
+import type { Clock } from "../contract/clock.ts";
+import type { StartedProcess } from "../contract/world.ts";
 import { goneWithin } from "../process/gone-within.ts";
 import { ReadOutput } from "../process/read-output.ts";
 import { OWN_END_MS } from "../process/stop-ladder.ts";
-import type { Clock, StartedProcess } from "../world.ts";
 
 /** What a worker writes and its adapter reads: standard output where that is the conversation, and its streams. */
 export class ConversationOutput {

@@ -1,8 +1,8 @@
+import type { RetireReason } from "../contract/events.ts";
+import type { ProcessExit } from "../contract/identity.ts";
+import type { EndReason, Killer } from "../contract/process-registry.ts";
+import type { WorkerState } from "../contract/states.ts";
 import { killerOf, type SentSignal } from "../process/killer-of.ts";
-import type { EndReason, Killer } from "../registry/process-registry.ts";
-import type { RetireReason } from "../worker-events.ts";
-import type { WorkerState } from "../worker-state.ts";
-import type { ProcessExit } from "../world.ts";
 
 const BY_ITSELF: readonly EndReason[] = ["exited", "broken", "start_failed"];
 

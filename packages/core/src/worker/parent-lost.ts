@@ -1,5 +1,5 @@
-import { ForkLost } from "../fork-lost.ts";
-import type { StartedProcess } from "../world.ts";
+import { ForkLost } from "../contract/errors.ts";
+import type { StartedProcess } from "../contract/world.ts";
 import type { Worker } from "./worker.ts";
 
 /** Looks whether a worker ended because the process that had forked it did: that is not its own fault. */

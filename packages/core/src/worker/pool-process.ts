@@ -1,8 +1,11 @@
 import { join } from "node:path";
-import { StartError } from "../errors.ts";
-import type { LaunchSpec, PoolPlace } from "../launch-spec.ts";
-import type { ResolvedOptions } from "../options.ts";
-import { afterRunning } from "../patience.ts";
+import type { Clock } from "../contract/clock.ts";
+import { StartError } from "../contract/errors.ts";
+import type { ProcessExit } from "../contract/identity.ts";
+import type { LaunchSpec, PoolPlace } from "../contract/launch.ts";
+import type { StartedProcess, World } from "../contract/world.ts";
+import { afterRunning } from "../deadline.ts";
+import type { ResolvedOptions } from "../options/pool-options.ts";
 import { goneWithin } from "../process/gone-within.ts";
 import { killerOf, type SentSignal } from "../process/killer-of.ts";
 import { OrphanSweep } from "../process/orphan-sweep.ts";
@@ -13,7 +16,6 @@ import {
 } from "../process/owned-process.ts";
 import type { SpecSetting } from "../process/process-spec.ts";
 import { KILL_PATIENCE_MS } from "../process/stop-ladder.ts";
-import type { Clock, ProcessExit, StartedProcess, World } from "../world.ts";
 import { formatLaunchMessage, shakeHands } from "./control-channel.ts";
 import { dumpUnreadyStacks } from "./stack-dump.ts";
 import { isTimeout, withLastLines } from "./start-errors.ts";

@@ -1,5 +1,5 @@
-import type { LaunchSpec, WorkerProcess } from "../adapter.ts";
-import type { World } from "../world.ts";
+import type { LaunchSpec, WorkerProcess } from "../contract/launch.ts";
+import type { World } from "../contract/world.ts";
 import type { Worker } from "./worker.ts";
 import type { WorkerBelongings } from "./worker-parts.ts";
 

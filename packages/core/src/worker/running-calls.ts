@@ -1,8 +1,9 @@
-import type { WorkerLostError } from "../errors.ts";
+import type { Clock } from "../contract/clock.ts";
+import type { WorkerLostError } from "../contract/errors.ts";
+import type { StartedProcess } from "../contract/world.ts";
 import { outbox } from "../outbox.ts";
 import { goneWithin } from "../process/gone-within.ts";
 import { QUIET_MS } from "../process/read-output.ts";
-import type { Clock, StartedProcess } from "../world.ts";
 import type { ConversationOutput } from "./conversation-output.ts";
 import type { Attempt } from "./worker-parts.ts";
 

@@ -1,6 +1,7 @@
+import type { Clock } from "../contract/clock.ts";
+import type { ProcessHost } from "../contract/world.ts";
 import { goneWithin } from "../process/gone-within.ts";
 import { DUMP_MS } from "../process/stop-ladder.ts";
-import type { Clock, ProcessHost } from "../world.ts";
 import type { WorkerBelongings } from "./worker-parts.ts";
 
 /**

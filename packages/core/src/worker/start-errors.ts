@@ -1,9 +1,9 @@
-import type { StartReport, WorkerSlot } from "../adapter.ts";
-import { SnakepitError, StartError } from "../errors.ts";
+import { SnakepitError, StartError } from "../contract/errors.ts";
+import type { ProcessExit } from "../contract/identity.ts";
+import type { StartReport, WorkerSlot } from "../contract/launch.ts";
+import type { EndReason } from "../contract/process-registry.ts";
+import { messageOf } from "../contract/thrown.ts";
 import { describeExit } from "../process/describe-exit.ts";
-import type { EndReason } from "../registry/process-registry.ts";
-import { messageOf } from "../thrown.ts";
-import type { ProcessExit } from "../world.ts";
 import type { Worker } from "./worker.ts";
 import { outputTailOf } from "./worker-lost.ts";
 

@@ -1,7 +1,8 @@
-import type { Connection } from "../adapter.ts";
-import { StartError } from "../errors.ts";
-import { afterRunning } from "../patience.ts";
-import type { Clock, StartedProcess } from "../world.ts";
+import type { Clock } from "../contract/clock.ts";
+import type { Connection } from "../contract/connection.ts";
+import { StartError } from "../contract/errors.ts";
+import type { StartedProcess } from "../contract/world.ts";
+import { afterRunning } from "../deadline.ts";
 import { exitedEarly, startTimedOut, withdrawn } from "./start-errors.ts";
 import type { Worker } from "./worker.ts";
 

@@ -1,9 +1,9 @@
-import { SnakepitError } from "../errors.ts";
+import { SnakepitError } from "../contract/errors.ts";
+import type { RetireReason } from "../contract/events.ts";
+import type { EndReason } from "../contract/process-registry.ts";
+import type { WorkerOccurrence, WorkerState } from "../contract/states.ts";
+import type { World } from "../contract/world.ts";
 import type { StopManner } from "../process/stop-ladder.ts";
-import type { EndReason } from "../registry/process-registry.ts";
-import type { RetireReason } from "../worker-events.ts";
-import type { WorkerOccurrence, WorkerState } from "../worker-state.ts";
-import type { World } from "../world.ts";
 import type { Worker } from "./worker.ts";
 
 /** Reports that a worker takes no more calls. */

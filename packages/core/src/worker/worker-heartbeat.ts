@@ -1,9 +1,9 @@
-import type { Connection } from "../adapter.ts";
+import type { Connection } from "../contract/connection.ts";
+import type { ProcessIdentity } from "../contract/identity.ts";
+import type { World } from "../contract/world.ts";
 import { HeartbeatMonitor } from "../heartbeat/heartbeat-monitor.ts";
 import type { HeartbeatRounds } from "../heartbeat/heartbeat-rounds.ts";
-import type { ProcessIdentity } from "../identity.ts";
-import type { ResolvedOptions } from "../options.ts";
-import type { World } from "../world.ts";
+import type { ResolvedOptions } from "../options/pool-options.ts";
 import type { Worker } from "./worker.ts";
 
 /** Watches a worker that became ready, and condemns it when it hangs; nothing with the heartbeat off. */

@@ -1,8 +1,8 @@
-import type { WorkerLostErrorCode } from "../error-codes.ts";
-import { WorkerLostError } from "../errors.ts";
+import type { WorkerLostErrorCode } from "../contract/error-codes.ts";
+import { WorkerLostError } from "../contract/errors.ts";
+import type { ProcessExit } from "../contract/identity.ts";
+import type { EndReason } from "../contract/process-registry.ts";
 import { describeExit } from "../process/describe-exit.ts";
-import type { EndReason } from "../registry/process-registry.ts";
-import type { ProcessExit } from "../world.ts";
 import type { Worker } from "./worker.ts";
 
 /** The error of a call whose worker is gone. */

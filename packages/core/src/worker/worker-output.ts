@@ -1,11 +1,11 @@
 import type { Readable } from "node:stream";
-import type { SnakepitEvent } from "../events.ts";
-import type { ResolvedOptions } from "../options.ts";
+import type { Clock } from "../contract/clock.ts";
+import type { SnakepitEvent, WorkerRef } from "../contract/events.ts";
+import type { ProcessHost, StartedProcess } from "../contract/world.ts";
+import type { ResolvedOptions } from "../options/pool-options.ts";
 import { readLines } from "../process/output-lines.ts";
 import { OutputTail } from "../process/output-tail.ts";
 import { LAST_LINES_MS } from "../process/read-output.ts";
-import type { WorkerRef } from "../worker-events.ts";
-import type { Clock, ProcessHost, StartedProcess } from "../world.ts";
 import { AwaitedLines, type OutputName } from "./awaited-lines.ts";
 
 /** Python's `faulthandler` writes 100 frames of a thread at most. */

@@ -1,9 +1,9 @@
-import type { AttemptDetails } from "../call-events.ts";
-import type { ErrorCode } from "../error-codes.ts";
-import type { WorkerLostError } from "../errors.ts";
-import type { ProcessIdentity } from "../identity.ts";
+import type { ErrorCode } from "../contract/error-codes.ts";
+import type { WorkerLostError } from "../contract/errors.ts";
+import type { AttemptDetails } from "../contract/events.ts";
+import type { ProcessIdentity } from "../contract/identity.ts";
+import type { EndReason } from "../contract/process-registry.ts";
 import type { OwnedProcess } from "../process/owned-process.ts";
-import type { EndReason } from "../registry/process-registry.ts";
 import type { ConversationOutput } from "./conversation-output.ts";
 import type { Worker } from "./worker.ts";
 import type { WorkerOutput } from "./worker-output.ts";

@@ -1,9 +1,11 @@
-import type { Connection } from "../adapter.ts";
+import type { Clock } from "../contract/clock.ts";
+import type { Connection } from "../contract/connection.ts";
+import type { ProcessExit } from "../contract/identity.ts";
+import type { EndReason, Killer } from "../contract/process-registry.ts";
+import type { World } from "../contract/world.ts";
 import { outbox } from "../outbox.ts";
 import { lastCharacters } from "../process/output-tail.ts";
 import { recordEnd } from "../process/owned-process.ts";
-import type { EndReason, Killer } from "../registry/process-registry.ts";
-import type { Clock, ProcessExit, World } from "../world.ts";
 import { noteCompanionLost } from "./companion-tie.ts";
 import { noteParentLost } from "./parent-lost.ts";
 import type { RunningCalls } from "./running-calls.ts";

@@ -1,11 +1,13 @@
-import type { Adapter, LaunchSpec } from "../adapter.ts";
-import type { StartError } from "../errors.ts";
-import type { ResolvedOptions } from "../options.ts";
+import type { Adapter } from "../contract/adapter.ts";
+import type { StartError } from "../contract/errors.ts";
+import type { ProcessExit } from "../contract/identity.ts";
+import type { LaunchSpec } from "../contract/launch.ts";
+import { messageOf } from "../contract/thrown.ts";
+import type { StartedProcess, World } from "../contract/world.ts";
+import type { ResolvedOptions } from "../options/pool-options.ts";
 import { outbox } from "../outbox.ts";
 import { type OwnedProcess, startOwned } from "../process/owned-process.ts";
 import type { SpecSetting } from "../process/process-spec.ts";
-import { messageOf } from "../thrown.ts";
-import type { ProcessExit, StartedProcess, World } from "../world.ts";
 import { checkedConnection, checkedLaunch } from "./adapter-answers.ts";
 import { awaitLaunch } from "./awaited-launch.ts";
 import { type Companions, noteCompanionLost, tie } from "./companion-tie.ts";

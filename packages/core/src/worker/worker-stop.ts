@@ -1,4 +1,8 @@
-import type { Connection } from "../adapter.ts";
+import type { Connection } from "../contract/connection.ts";
+import type { WorkerRef } from "../contract/events.ts";
+import type { ProcessExit } from "../contract/identity.ts";
+import type { Killer } from "../contract/process-registry.ts";
+import type { World } from "../contract/world.ts";
 import { lostParentOf } from "../process/killer-of.ts";
 import {
 	StopLadder,
@@ -6,9 +10,6 @@ import {
 	type StopOutcome,
 	type StopPlan,
 } from "../process/stop-ladder.ts";
-import type { Killer } from "../registry/process-registry.ts";
-import type { WorkerRef } from "../worker-events.ts";
-import type { ProcessExit, World } from "../world.ts";
 import { EndCause } from "./end-cause.ts";
 import type { WorkerBelongings } from "./worker-parts.ts";
 

@@ -1,19 +1,20 @@
-import type { Connection, StartReport, WorkerSlot } from "../adapter.ts";
-import type { HeartbeatMonitor } from "../heartbeat/heartbeat-monitor.ts";
-import { HeartbeatRounds } from "../heartbeat/heartbeat-rounds.ts";
-import type { ProcessIdentity } from "../identity.ts";
-import type { ResolvedOptions } from "../options.ts";
-import { outbox } from "../outbox.ts";
-import type { StopManner } from "../process/stop-ladder.ts";
-import type { EndReason } from "../registry/process-registry.ts";
-import type { RetireReason, WorkerRef } from "../worker-events.ts";
+import type { Connection } from "../contract/connection.ts";
+import type { RetireReason, WorkerRef } from "../contract/events.ts";
+import type { ProcessExit, ProcessIdentity } from "../contract/identity.ts";
+import type { StartReport, WorkerSlot } from "../contract/launch.ts";
+import type { EndReason } from "../contract/process-registry.ts";
 import {
 	stepWorker,
 	type WorkerEffect,
 	type WorkerOccurrence,
 	type WorkerState,
-} from "../worker-state.ts";
-import type { ProcessExit, World } from "../world.ts";
+} from "../contract/states.ts";
+import type { World } from "../contract/world.ts";
+import type { HeartbeatMonitor } from "../heartbeat/heartbeat-monitor.ts";
+import { HeartbeatRounds } from "../heartbeat/heartbeat-rounds.ts";
+import type { ResolvedOptions } from "../options/pool-options.ts";
+import { outbox } from "../outbox.ts";
+import type { StopManner } from "../process/stop-ladder.ts";
 import type { TiedCompanion } from "./companion-tie.ts";
 import { type EndCause, endReasonOf } from "./end-cause.ts";
 import { RunningCalls } from "./running-calls.ts";

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import type { AuditRule, AuditStatistics } from "../../src/audit/auditor.ts";
-import type { SnakepitEvent } from "../../src/events.ts";
+import type { SnakepitEvent } from "../../src/contract/events.ts";
 import { openRun } from "../../src/run/open-run.ts";
 import type { Run } from "../../src/run/run.ts";
 import { start } from "../cleanup/bench.ts";

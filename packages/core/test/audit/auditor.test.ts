@@ -8,13 +8,13 @@ import {
 	type KillTarget,
 	ProcessKiller,
 } from "../../src/cleanup/process-killer.ts";
-import { RegistryError } from "../../src/errors.ts";
+import { RegistryError } from "../../src/contract/errors.ts";
 import {
 	formatMarker,
 	INCARNATION_VARIABLE,
 	MARKER_VARIABLE,
 	markerOf,
-} from "../../src/marker.ts";
+} from "../../src/contract/identity.ts";
 import type { CensusHost } from "../../src/os/census.ts";
 import type { FakeProcess } from "../../src/testing/fake-process.ts";
 import { type VirtualWorld, virtualWorld } from "../../src/testing.ts";

@@ -6,10 +6,13 @@ import {
 	type Stray,
 	unaccounted,
 } from "../../src/audit/strays.ts";
-import { formatMarker, markerOf } from "../../src/marker.ts";
-import type { WorkerStatus } from "../../src/registry/process-registry.ts";
-import type { RunId } from "../../src/run-id.ts";
-import type { MarkedProcess } from "../../src/world.ts";
+import {
+	formatMarker,
+	markerOf,
+	type RunId,
+} from "../../src/contract/identity.ts";
+import type { WorkerStatus } from "../../src/contract/process-registry.ts";
+import type { MarkedProcess } from "../../src/contract/world.ts";
 import { deadOwner } from "../cleanup/crafted-run.ts";
 
 const RUN = "abcdefg" as RunId;

@@ -4,15 +4,19 @@ import { endGroup } from "../../../../scripts/end-group.ts";
 import { testMark } from "../../../../scripts/test-mark.ts";
 import { ProcessKiller } from "../../src/cleanup/process-killer.ts";
 import type { ReaperParts } from "../../src/cleanup/reaper.ts";
-import type { Observation, ProcessIdentity } from "../../src/identity.ts";
-import { INCARNATION_VARIABLE, MARKER_VARIABLE } from "../../src/marker.ts";
+import {
+	INCARNATION_VARIABLE,
+	MARKER_VARIABLE,
+	type Observation,
+	type ProcessIdentity,
+	type RunId,
+} from "../../src/contract/identity.ts";
+import type { StartedProcess } from "../../src/contract/world.ts";
 import type { CensusHost } from "../../src/os/census.ts";
 import { systemClock } from "../../src/os/system-clock.ts";
 import { LedgerDirectory } from "../../src/registry/ledger-directory.ts";
 import { loadSqlite, type Sqlite } from "../../src/registry/sqlite.ts";
-import type { RunId } from "../../src/run-id.ts";
 import { EventRecorder } from "../../src/testing.ts";
-import type { StartedProcess } from "../../src/world.ts";
 import { machine, temporaryDirectory } from "./hosts.ts";
 
 export const sqlite: Sqlite = await loadSqlite();

@@ -1,9 +1,13 @@
 import { closeSync, openSync } from "node:fs";
-import type { ProcessIdentity } from "../../src/identity.ts";
-import { formatMarker, markerOf } from "../../src/marker.ts";
+import {
+	formatMarker,
+	markerOf,
+	type ProcessIdentity,
+	type RunId,
+} from "../../src/contract/identity.ts";
+import type { WorkerRecord } from "../../src/contract/process-registry.ts";
 import type { StoredRun } from "../../src/registry/ledger.ts";
 import { LedgerDirectory } from "../../src/registry/ledger-directory.ts";
-import type { WorkerRecord } from "../../src/registry/process-registry.ts";
 import { RunFile } from "../../src/registry/run-file.ts";
 import {
 	type RunName,
@@ -12,7 +16,6 @@ import {
 } from "../../src/registry/run-name.ts";
 import { loadSqlite } from "../../src/registry/sqlite.ts";
 import { reserved } from "../../src/registry/worker-life.ts";
-import type { RunId } from "../../src/run-id.ts";
 import { machine } from "./hosts.ts";
 
 /** A run as a dead host would have left it, with whatever is wrong with it. */

@@ -6,7 +6,10 @@
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { testMark } from "../../../../scripts/test-mark.ts";
-import { INCARNATION_VARIABLE, MARKER_VARIABLE } from "../../src/marker.ts";
+import {
+	INCARNATION_VARIABLE,
+	MARKER_VARIABLE,
+} from "../../src/contract/identity.ts";
 import { openRun } from "../../src/run/open-run.ts";
 import type { HostOrder, HostReport } from "./hosts.ts";
 

@@ -9,9 +9,8 @@ import { endGroup } from "../../../../scripts/end-group.ts";
 import { endHost } from "../../../../scripts/end-host.ts";
 import { removePlace } from "../../../../scripts/remove-place.ts";
 import type { CleanupReport } from "../../src/cleanup/cleanup-report.ts";
-import type { ProcessIdentity } from "../../src/identity.ts";
+import type { ProcessIdentity, RunId } from "../../src/contract/identity.ts";
 import { SystemProcessHost } from "../../src/os/process-host.ts";
-import type { RunId } from "../../src/run-id.ts";
 
 /** The orders of a host program at its start. */
 export interface HostOrder {

@@ -7,11 +7,10 @@ import type {
 	ReapedProcess,
 	Settlement,
 } from "../../src/cleanup/settlement.ts";
-import type { ProcessIdentity } from "../../src/identity.ts";
+import type { ProcessIdentity, RunId } from "../../src/contract/identity.ts";
 import type { Incident } from "../../src/registry/incident.ts";
 import { readRunFile } from "../../src/registry/read-run-file.ts";
 import { runPath } from "../../src/registry/run-name.ts";
-import type { RunId } from "../../src/run-id.ts";
 import { type reaperBench, sqlite } from "./bench.ts";
 import {
 	type CraftedRun,

@@ -2,10 +2,10 @@ import { spawnSync } from "node:child_process";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { ReapedOrphan } from "../../src/cleanup/cleanup-report.ts";
 import { leftoversLine } from "../../src/cleanup/leftovers-line.ts";
-import type { SnakepitListener } from "../../src/events.ts";
+import type { SnakepitListener } from "../../src/contract/events.ts";
+import type { RunId } from "../../src/contract/identity.ts";
 import { thisMachine } from "../../src/os/this-machine.ts";
 import { openRun } from "../../src/run/open-run.ts";
-import type { RunId } from "../../src/run-id.ts";
 import { Host, temporaryDirectory } from "./hosts.ts";
 
 function orphan(

@@ -12,12 +12,15 @@ import { dirname, join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { rows } from "../../../../scripts/test-effort.ts";
 import { reap } from "../../src/cleanup/reaper.ts";
+import {
+	formatMarker,
+	markerOf,
+	type RunId,
+} from "../../src/contract/identity.ts";
 import { doctor } from "../../src/inspect/doctor.ts";
-import { formatMarker, markerOf } from "../../src/marker.ts";
 import { directoriesOf } from "../../src/os/shared-memory.ts";
 import { LedgerDirectory } from "../../src/registry/ledger-directory.ts";
 import { openRun } from "../../src/run/open-run.ts";
-import type { RunId } from "../../src/run-id.ts";
 import { reaperBench, start } from "./bench.ts";
 import { craftRun, deadOwner } from "./crafted-run.ts";
 import { Host, isAlive, machine, temporaryDirectory } from "./hosts.ts";

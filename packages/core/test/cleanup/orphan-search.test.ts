@@ -4,11 +4,13 @@ import {
 	findOrphans,
 	type Orphan,
 } from "../../src/cleanup/orphan-search.ts";
-import type { ProcessIdentity } from "../../src/identity.ts";
-import { markerOf } from "../../src/marker.ts";
+import {
+	markerOf,
+	type ProcessIdentity,
+	type RunId,
+} from "../../src/contract/identity.ts";
+import type { MarkedProcess, ProcessFacts } from "../../src/contract/world.ts";
 import type { Census, CensusHost } from "../../src/os/census.ts";
-import type { RunId } from "../../src/run-id.ts";
-import type { MarkedProcess, ProcessFacts } from "../../src/world.ts";
 import { workerRow } from "./crafted-run.ts";
 
 const RUN = "abcdefg" as RunId;

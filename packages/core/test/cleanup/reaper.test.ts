@@ -10,12 +10,12 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import type { FoundOrphan } from "../../src/cleanup/cleanup-strategy.ts";
 import { reap } from "../../src/cleanup/reaper.ts";
+import type { FoundOrphan } from "../../src/contract/cleanup-strategy.ts";
+import type { RunId } from "../../src/contract/identity.ts";
 import { readRunFile } from "../../src/registry/read-run-file.ts";
 import { type RunLock, takeLock } from "../../src/registry/run-lock.ts";
 import { ownerKey, runNameOf, runPath } from "../../src/registry/run-name.ts";
-import type { RunId } from "../../src/run-id.ts";
 import { VirtualClock } from "../../src/testing.ts";
 import { CLAIMANT, reaperBench, sqlite, start } from "./bench.ts";
 import {

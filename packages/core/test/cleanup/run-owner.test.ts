@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { judgeOwner } from "../../src/cleanup/run-owner.ts";
-import type { ProcessIdentity } from "../../src/identity.ts";
+import type { ProcessIdentity } from "../../src/contract/identity.ts";
 
 const self: ProcessIdentity = {
 	machineId: "m",

@@ -8,9 +8,9 @@ import {
 	type SettledRun,
 	settleRun,
 } from "../../src/cleanup/settle-run.ts";
+import type { RunId } from "../../src/contract/identity.ts";
 import { systemClock } from "../../src/os/system-clock.ts";
 import type { Incident } from "../../src/registry/incident.ts";
-import type { RunId } from "../../src/run-id.ts";
 import { reaperBench, seenAs, start } from "./bench.ts";
 import { craftRun, deadOwner, workerRow } from "./crafted-run.ts";
 import { isAlive, machine } from "./hosts.ts";

@@ -4,8 +4,11 @@ import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { expect, onTestFinished, test } from "vitest";
 import { testMark } from "../../../../scripts/test-mark.ts";
+import {
+	INCARNATION_VARIABLE,
+	MARKER_VARIABLE,
+} from "../../src/contract/identity.ts";
 import { openRun } from "../../src/index.ts";
-import { INCARNATION_VARIABLE, MARKER_VARIABLE } from "../../src/marker.ts";
 import { Host, isAlive, machine, temporaryDirectory } from "./hosts.ts";
 
 /** As a shell starts a program with variables that it read from a worker, and waits for it. */

@@ -4,10 +4,12 @@ import {
 	type UnrecordedRuns,
 	type UnrecordedSearch,
 } from "../../src/cleanup/unrecorded-runs.ts";
-import type { ProcessIdentity } from "../../src/identity.ts";
-import { markerOf } from "../../src/marker.ts";
-import type { RunId } from "../../src/run-id.ts";
-import type { MarkedProcess } from "../../src/world.ts";
+import {
+	markerOf,
+	type ProcessIdentity,
+	type RunId,
+} from "../../src/contract/identity.ts";
+import type { MarkedProcess } from "../../src/contract/world.ts";
 
 const self: ProcessIdentity = {
 	...{ machineId: "m", bootId: "b", pidNamespace: "n" },

@@ -1,10 +1,10 @@
 import { join } from "node:path";
+import type { Adapter } from "../../src/contract/adapter.ts";
 import type {
-	Adapter,
 	CompanionPlace,
 	LaunchSpec,
 	WorkerSlot,
-} from "../../src/adapter.ts";
+} from "../../src/contract/launch.ts";
 
 const PROGRAMS = join(import.meta.dirname, "../bestiary");
 

@@ -1,8 +1,8 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import type { EventOf, SnakepitEventType } from "../../src/events.ts";
-import type { PoolOptions } from "../../src/options.ts";
+import type { EventOf, SnakepitEventType } from "../../src/contract/events.ts";
+import type { PoolOptions } from "../../src/options/pool-options.ts";
 import type { Pool } from "../../src/pool/pool.ts";
 import { openRun } from "../../src/run/open-run.ts";
 import type { Run } from "../../src/run/run.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { CompanionPlace } from "../../src/adapter.ts";
+import type { CompanionPlace } from "../../src/contract/launch.ts";
 import { craftRun, deadOwner } from "../cleanup/crafted-run.ts";
 import { temporaryDirectory } from "../cleanup/hosts.ts";
 import { companionBench } from "./companion-bench.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { attach, type RunUpdate } from "@snakepit/control";
 import { describe, expect, test } from "vitest";
-import type { PoolOptions } from "../../src/options.ts";
+import type { PoolOptions } from "../../src/options/pool-options.ts";
 import { VERSION } from "../../src/os/gen/version.ts";
 import { openRun } from "../../src/run/open-run.ts";
 import { EventRecorder } from "../../src/testing.ts";

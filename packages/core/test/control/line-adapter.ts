@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import type { Adapter } from "../../src/adapter.ts";
-import { ToolError } from "../../src/errors.ts";
+import type { Adapter } from "../../src/contract/adapter.ts";
+import { ToolError } from "../../src/contract/errors.ts";
 
 /** Real workers that answer lines; see worker.cjs. */
 export function lineAdapter(): Adapter {

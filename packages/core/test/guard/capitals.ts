@@ -1,4 +1,4 @@
-import type { Adapter } from "../../src/adapter.ts";
+import type { Adapter } from "../../src/contract/adapter.ts";
 
 /** A program that answers each line with the same in capitals. */
 export const CAPITALS: Adapter = {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
-import type { Adapter } from "../../src/adapter.ts";
+import type { Adapter } from "../../src/contract/adapter.ts";
 import { createPool } from "../../src/index.ts";
 import { EventRecorder } from "../../src/testing.ts";
 

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import type { Adapter } from "../../src/adapter.ts";
+import type { Adapter } from "../../src/contract/adapter.ts";
 import { createPool, type SnakepitEvent } from "../../src/index.ts";
 import { EventRecorder } from "../../src/testing.ts";
 import { CAPITALS } from "./capitals.ts";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { ProcessIdentity } from "../../src/identity.ts";
+import type { ProcessIdentity } from "../../src/contract/identity.ts";
 import { openRun } from "../../src/index.ts";
 import { SystemProcessHost } from "../../src/infrastructure.ts";
 import { GuardTree } from "../../src/os/guard-tree.ts";

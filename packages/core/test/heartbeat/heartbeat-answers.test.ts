@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { PingReply } from "../../src/adapter.ts";
+import type { PingReply } from "../../src/contract/connection.ts";
 import { monitorScene, neverAnswers } from "./monitor-scene.ts";
 
 const REPLY: PingReply = { callsRunning: 0 };

@@ -1,7 +1,7 @@
-import type { PingReply } from "../../src/adapter.ts";
+import type { PingReply } from "../../src/contract/connection.ts";
 import { HeartbeatMonitor } from "../../src/heartbeat/heartbeat-monitor.ts";
 import { HeartbeatRounds } from "../../src/heartbeat/heartbeat-rounds.ts";
-import type { ResolvedHeartbeat } from "../../src/options.ts";
+import type { ResolvedHeartbeat } from "../../src/options/pool-options.ts";
 import {
 	type FakeProcess,
 	type VirtualWorld,

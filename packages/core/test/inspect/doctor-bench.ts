@@ -1,4 +1,4 @@
-import type { LayerReport, Protection } from "../../src/protection.ts";
+import type { LayerReport, Protection } from "../../src/contract/protection.ts";
 
 export function layer(
 	reports: readonly LayerReport[],

@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { expect, onTestFinished, test } from "vitest";
 import { endGroup } from "../../../../scripts/end-group.ts";
 import { endHost } from "../../../../scripts/end-host.ts";
-import type { LaunchSpec } from "../../src/adapter.ts";
+import type { LaunchSpec } from "../../src/contract/launch.ts";
 import {
 	type RunHistory,
 	readHistory,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { MARKER_VARIABLE } from "../../src/marker.ts";
+import { MARKER_VARIABLE } from "../../src/contract/identity.ts";
 import { type FakeProgram, unpaired } from "../../src/testing.ts";
 import { virtualJobs } from "./virtual-jobs.ts";
 

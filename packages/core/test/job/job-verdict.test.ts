@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { StartError } from "../../src/errors.ts";
+import { StartError } from "../../src/contract/errors.ts";
 import {
 	type JobEnd,
 	type JobStop,

@@ -1,8 +1,8 @@
-import type { SnakepitEvent } from "../../src/events.ts";
+import type { SnakepitEvent } from "../../src/contract/events.ts";
+import { formatMarker, markerOf } from "../../src/contract/identity.ts";
 import type { JobOptions } from "../../src/job/job-options.ts";
 import { JobQueue, type QueueLimits } from "../../src/job/job-queue.ts";
 import { Jobs } from "../../src/job/jobs.ts";
-import { formatMarker, markerOf } from "../../src/marker.ts";
 import {
 	type FakeProgram,
 	type VirtualWorld,

@@ -1,9 +1,8 @@
 import { expect, test } from "vitest";
-import type { Marker } from "../../src/marker.ts";
+import type { Marker, RunId } from "../../src/contract/identity.ts";
 import { Descent } from "../../src/os/descent.ts";
 import { carriesRun } from "../../src/os/linux-proc.ts";
 import type { ProcessTable, TableEntry } from "../../src/os/process-table.ts";
-import type { RunId } from "../../src/run-id.ts";
 
 const RUN = "abc1234" as RunId;
 const HOST = 50;

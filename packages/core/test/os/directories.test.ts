@@ -13,6 +13,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
+import type { RunId } from "../../src/contract/identity.ts";
 import {
 	complaintAbout,
 	createRunDirectory,
@@ -24,7 +25,6 @@ import {
 	findStateDirectory,
 	openStateDirectory,
 } from "../../src/os/state-directory.ts";
-import type { RunId } from "../../src/run-id.ts";
 import { temporaryDirectory } from "../cleanup/hosts.ts";
 
 const RUN = "abcdefg" as RunId;

@@ -4,7 +4,7 @@
  */
 import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
-import { SnakepitError } from "../../src/errors.ts";
+import { SnakepitError } from "../../src/contract/errors.ts";
 import { loadSqlite } from "../../src/registry/sqlite.ts";
 import { loadJoinRun, openRun } from "../../src/run/open-run.ts";
 

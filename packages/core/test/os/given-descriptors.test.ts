@@ -5,13 +5,13 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { ListenerAddress } from "../../src/adapter.ts";
+import type { ListenerAddress } from "../../src/contract/launch.ts";
 import type {
 	GivenDescriptor,
 	Launcher,
 	ProcessSpec,
 	StartedProcess,
-} from "../../src/world.ts";
+} from "../../src/contract/world.ts";
 import { machine, temporaryDirectory } from "../cleanup/hosts.ts";
 import { launcher, plain, start } from "./launcher-bench.ts";
 

@@ -1,8 +1,12 @@
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { testMark } from "../../../../scripts/test-mark.ts";
+import type {
+	Launcher,
+	ProcessSpec,
+	StartedProcess,
+} from "../../src/contract/world.ts";
 import { nativeBinary } from "../../src/os/native-binary.ts";
-import type { Launcher, ProcessSpec, StartedProcess } from "../../src/world.ts";
 import { machine, temporaryDirectory } from "../cleanup/hosts.ts";
 
 /** What all programs have in common. */

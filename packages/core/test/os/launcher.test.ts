@@ -2,8 +2,8 @@ import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test } from "vitest";
+import type { ProcessSpec } from "../../src/contract/world.ts";
 import { nativeBinary } from "../../src/os/native-binary.ts";
-import type { ProcessSpec } from "../../src/world.ts";
 import {
 	eventually,
 	isAlive,

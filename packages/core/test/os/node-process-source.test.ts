@@ -2,10 +2,14 @@ import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { testMark } from "../../../../scripts/test-mark.ts";
-import type { ProcessIdentity } from "../../src/identity.ts";
+import type { ProcessIdentity } from "../../src/contract/identity.ts";
+import type {
+	OwnGroup,
+	ProcessSpec,
+	StartedProcess,
+} from "../../src/contract/world.ts";
 import { NodeProcessSource } from "../../src/os/node-process-source.ts";
 import { sendSignal } from "../../src/os/send-signal.ts";
-import type { OwnGroup, ProcessSpec, StartedProcess } from "../../src/world.ts";
 import { start } from "../cleanup/bench.ts";
 import { deadOwner } from "../cleanup/crafted-run.ts";
 import {

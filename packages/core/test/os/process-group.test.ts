@@ -1,5 +1,8 @@
 import { expect, test } from "vitest";
-import { INCARNATION_VARIABLE, MARKER_VARIABLE } from "../../src/marker.ts";
+import {
+	INCARNATION_VARIABLE,
+	MARKER_VARIABLE,
+} from "../../src/contract/identity.ts";
 import {
 	type GroupSystem,
 	type NumberHolder,

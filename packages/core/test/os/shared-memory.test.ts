@@ -9,6 +9,7 @@ import {
 } from "node:fs";
 import { basename, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import type { RunId } from "../../src/contract/identity.ts";
 import { removeNamedMemory } from "../../src/os/named-memory.ts";
 import { createRunDirectory } from "../../src/os/private-directory.ts";
 import {
@@ -16,7 +17,6 @@ import {
 	directoriesOf,
 	sharedDirectoryOf,
 } from "../../src/os/shared-memory.ts";
-import type { RunId } from "../../src/run-id.ts";
 import { temporaryDirectory } from "../cleanup/hosts.ts";
 
 const runId = "abc1234" as RunId;

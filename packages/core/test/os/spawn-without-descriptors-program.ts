@@ -4,7 +4,7 @@
  */
 import { closeSync, openSync, readdirSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
-import type { SnakepitError } from "../../src/errors.ts";
+import type { SnakepitError } from "../../src/contract/errors.ts";
 import { machine } from "../cleanup/hosts.ts";
 
 const spec = {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { StartError } from "../../src/errors.ts";
+import { StartError } from "../../src/contract/errors.ts";
 import { assertPlatform } from "../../src/os/this-machine.ts";
 
 test("pools are for Linux and macOS; elsewhere starting one is a clear error", () => {

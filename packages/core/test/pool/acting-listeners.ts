@@ -1,5 +1,8 @@
+import type {
+	CallInstrument,
+	Instrument,
+} from "../../src/contract/instrument.ts";
 import { type Pool, SnakepitError } from "../../src/index.ts";
-import type { CallInstrument, Instrument } from "../../src/instrument.ts";
 import type { SeededRandom } from "../../src/testing.ts";
 import { outcome } from "./virtual-pool.ts";
 

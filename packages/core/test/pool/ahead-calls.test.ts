@@ -1,5 +1,8 @@
 import { expect, test } from "vitest";
-import type { AttemptInstrument, Instrument } from "../../src/instrument.ts";
+import type {
+	AttemptInstrument,
+	Instrument,
+} from "../../src/contract/instrument.ts";
 import { type ScriptedCall, scripts } from "../../src/testing.ts";
 import {
 	closedVirtualPool,

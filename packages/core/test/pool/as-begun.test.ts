@@ -5,7 +5,7 @@ import {
 	SnakepitError,
 	ToolError,
 	WorkerLostError,
-} from "../../src/errors.ts";
+} from "../../src/contract/errors.ts";
 import { asBegun } from "../../src/pool/calls/call-errors.ts";
 import { scripts } from "../../src/testing.ts";
 import { outcome, virtualPool } from "./virtual-pool.ts";

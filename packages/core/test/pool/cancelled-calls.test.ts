@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { CallAbortedError } from "../../src/errors.ts";
+import { CallAbortedError } from "../../src/contract/errors.ts";
 import { scripts } from "../../src/testing.ts";
 import { outcome, type VirtualPool, virtualPool } from "./virtual-pool.ts";
 

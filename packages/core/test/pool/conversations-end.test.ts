@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Adapter } from "../../src/adapter.ts";
-import type { PoolOptions } from "../../src/options.ts";
+import type { PoolOptions } from "../../src/options/pool-options.ts";
 import type { Pool } from "../../src/pool/pool.ts";
 import { createPool } from "../../src/run/open-run.ts";
 import { EventRecorder } from "../../src/testing.ts";

@@ -1,4 +1,7 @@
-import type { CallInstrument, Instrument } from "../../src/instrument.ts";
+import type {
+	CallInstrument,
+	Instrument,
+} from "../../src/contract/instrument.ts";
 
 /** Records each of its calls. */
 export function diary(name = ""): Instrument & { readonly calls: string[] } {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import type { PoolOptions } from "../../src/options.ts";
+import type { PoolOptions } from "../../src/options/pool-options.ts";
+import { resolveOptions } from "../../src/options/resolve-pool-options.ts";
 import type { Call } from "../../src/pool/calls/call.ts";
 import { DispatchPace } from "../../src/pool/placement/dispatch-pace.ts";
 import { Scheduler } from "../../src/pool/placement/placement.ts";
 import { NOWHERE } from "../../src/pool/placement/wait-queue.ts";
-import { resolveOptions } from "../../src/resolve-options.ts";
 import { scriptedAdapter, scripts, virtualWorld } from "../../src/testing.ts";
 import type { Worker } from "../../src/worker/worker.ts";
 import { outcome, type VirtualPool, virtualPool } from "./virtual-pool.ts";

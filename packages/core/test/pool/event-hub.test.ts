@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { checkEventType } from "../../src/event-types.ts";
-import type { SnakepitEvent } from "../../src/events.ts";
+import type { SnakepitEvent } from "../../src/contract/events.ts";
+import { checkEventType } from "../../src/options/event-types.ts";
 import { outbox } from "../../src/outbox.ts";
 import { EventHub } from "../../src/pool/observe/event-hub.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Instrument } from "../../src/instrument.ts";
+import type { Instrument } from "../../src/contract/instrument.ts";
 import type { ScriptedCall } from "../../src/testing.ts";
 import { scripts } from "../../src/testing.ts";
 import { diary } from "./diary.ts";

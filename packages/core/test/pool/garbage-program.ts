@@ -1,8 +1,11 @@
 // Makes calls, and prints BEGIN and END around those that count. Run with --expose-gc --trace-gc-nvp, which prints what
 // each collection had to copy.
-import type { Adapter } from "../../src/adapter.ts";
+import type { Adapter } from "../../src/contract/adapter.ts";
+import type {
+	AttemptInstrument,
+	Instrument,
+} from "../../src/contract/instrument.ts";
 import { createPool } from "../../src/index.ts";
-import type { AttemptInstrument, Instrument } from "../../src/instrument.ts";
 
 const [count = "", isFollowed] = process.argv.slice(2);
 

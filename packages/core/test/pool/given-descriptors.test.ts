@@ -1,12 +1,9 @@
 import { existsSync } from "node:fs";
 import { expect, onTestFinished, test } from "vitest";
-import type {
-	Adapter,
-	Connection,
-	LaunchSpec,
-	WorkerProcess,
-} from "../../src/adapter.ts";
-import { ConnectionBrokenError } from "../../src/errors.ts";
+import type { Adapter } from "../../src/contract/adapter.ts";
+import type { Connection } from "../../src/contract/connection.ts";
+import { ConnectionBrokenError } from "../../src/contract/errors.ts";
+import type { LaunchSpec, WorkerProcess } from "../../src/contract/launch.ts";
 import { createPool } from "../../src/run/open-run.ts";
 import { temporaryDirectory } from "../cleanup/hosts.ts";
 

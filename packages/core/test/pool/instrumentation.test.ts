@@ -1,9 +1,9 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { expect, test } from "vitest";
-import type { Instrument } from "../../src/instrument.ts";
+import type { Instrument } from "../../src/contract/instrument.ts";
+import { resolveOptions } from "../../src/options/resolve-pool-options.ts";
 import { EventHub } from "../../src/pool/observe/event-hub.ts";
 import { Instrumentation } from "../../src/pool/observe/instrumentation.ts";
-import { resolveOptions } from "../../src/resolve-options.ts";
 import type { ScriptedCall } from "../../src/testing.ts";
 import { EventRecorder, scriptedAdapter, scripts } from "../../src/testing.ts";
 import { diary } from "./diary.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { WorkerLostError } from "../../src/errors.ts";
+import { WorkerLostError } from "../../src/contract/errors.ts";
 import { scripts } from "../../src/testing.ts";
 import { outcome, virtualPool } from "./virtual-pool.ts";
 

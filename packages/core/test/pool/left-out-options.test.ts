@@ -3,14 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { type HistoryOptions, readHistory } from "../../src/inspect.ts";
-import type { PoolOptions } from "../../src/options.ts";
+import type { PoolOptions } from "../../src/options/pool-options.ts";
+import { resolveOptions } from "../../src/options/resolve-pool-options.ts";
 import type {
 	ExecuteOptions,
 	SessionOptions,
 } from "../../src/pool/calls/call-options.ts";
 import type { CloseOptions } from "../../src/pool/pool-control.ts";
-import * as poolGroups from "../../src/pool-option-groups.ts";
-import { resolveOptions } from "../../src/resolve-options.ts";
+import * as poolGroups from "../../src/options/pool-options.ts";
 import * as runGroups from "../../src/run/run-option-groups.ts";
 import {
 	assertAgrees,

@@ -2,7 +2,10 @@ import { getEventListeners } from "node:events";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { rounds } from "../../../../scripts/test-effort.ts";
-import type { SnakepitEvent, SnakepitEventType } from "../../src/events.ts";
+import type {
+	SnakepitEvent,
+	SnakepitEventType,
+} from "../../src/contract/events.ts";
 import { SeededRandom, scripts } from "../../src/testing.ts";
 import { Actor } from "./acting-listeners.ts";
 import { expectControlled } from "./any-control.ts";

@@ -1,7 +1,7 @@
 import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
+import type { Instrument } from "../../src/contract/instrument.ts";
 import type { Pool } from "../../src/index.ts";
-import type { Instrument } from "../../src/instrument.ts";
 import { scripts } from "../../src/testing.ts";
 import { outcome, virtualPool } from "./virtual-pool.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ToolError } from "../../src/errors.ts";
+import { ToolError } from "../../src/contract/errors.ts";
 import { scripts } from "../../src/testing.ts";
 import { collected, commands, source } from "./map-bench.ts";
 import { outcome, virtualPool } from "./virtual-pool.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, expectTypeOf, test } from "vitest";
-import { InputError } from "../../src/errors.ts";
+import { InputError } from "../../src/contract/errors.ts";
 import type { Pool } from "../../src/pool/pool.ts";
 import type { MapProgress } from "../../src/pool/work/call-map.ts";
 import { scripts } from "../../src/testing.ts";

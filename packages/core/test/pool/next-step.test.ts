@@ -5,7 +5,7 @@ import {
 	type SnakepitError,
 	ToolError,
 	WorkerLostError,
-} from "../../src/errors.ts";
+} from "../../src/contract/errors.ts";
 import {
 	nextStep,
 	type Occurrence,

@@ -1,8 +1,11 @@
 import { expect, test } from "vitest";
-import type { Default } from "../../src/option-group.ts";
-import type { PoolOptions } from "../../src/options.ts";
-import * as poolGroups from "../../src/pool-option-groups.ts";
-import { CALLS_PER_WORKER, resolveOptions } from "../../src/resolve-options.ts";
+import type { Default } from "../../src/options/groups.ts";
+import type { PoolOptions } from "../../src/options/pool-options.ts";
+import * as poolGroups from "../../src/options/pool-options.ts";
+import {
+	CALLS_PER_WORKER,
+	resolveOptions,
+} from "../../src/options/resolve-pool-options.ts";
 import * as runGroups from "../../src/run/run-option-groups.ts";
 import { RUN_DEFAULTS } from "../../src/run/run-options.ts";
 import { scriptedAdapter } from "../../src/testing.ts";

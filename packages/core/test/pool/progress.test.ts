@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { describe, expect, test } from "vitest";
-import type { CallProgress } from "../../src/call-progress.ts";
+import type { CallProgress } from "../../src/contract/connection.ts";
 import { type ScriptedCall, scripts } from "../../src/testing.ts";
 import { outcome, virtualPool } from "./virtual-pool.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ReloadablePool } from "../../src/adapter.ts";
+import type { ReloadablePool } from "../../src/contract/adapter.ts";
 import { type ScriptedAdapterOptions, scripts } from "../../src/testing.ts";
 import { closedVirtualPool, type VirtualPool } from "./virtual-pool.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { RemoteUsage } from "../../src/adapter.ts";
-import type { PoolOptions } from "../../src/options.ts";
+import type { RemoteUsage } from "../../src/contract/connection.ts";
+import type { PoolOptions } from "../../src/options/pool-options.ts";
 import {
 	closedVirtualPool,
 	overConnections,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { OptionsError, type ToolError } from "../../src/errors.ts";
+import { OptionsError, type ToolError } from "../../src/contract/errors.ts";
 import { type ScriptedCall, scripts } from "../../src/testing.ts";
 import { outcome, virtualPool } from "./virtual-pool.ts";
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { EndReason } from "../../src/contract/process-registry.ts";
 import {
 	failuresAfter,
 	type Slot,
@@ -6,7 +7,6 @@ import {
 	SlotTable,
 	stateLeftBy,
 } from "../../src/pool/workers/slot-table.ts";
-import type { EndReason } from "../../src/registry/process-registry.ts";
 import type { Worker } from "../../src/worker/worker.ts";
 
 const [worker, successor] = [{}, {}] as unknown as [Worker, Worker];

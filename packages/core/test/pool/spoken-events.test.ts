@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { WorkerLogRecord } from "../../src/adapter.ts";
-import type { PoolOptions } from "../../src/options.ts";
+import type { PoolOptions } from "../../src/options/pool-options.ts";
 import { SpokenEvents } from "../../src/pool/observe/stderr-report.ts";
 import {
 	type ScriptedCall,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { StartError } from "../../src/errors.ts";
-import type { SnakepitEvent } from "../../src/events.ts";
+import { StartError } from "../../src/contract/errors.ts";
+import type { SnakepitEvent } from "../../src/contract/events.ts";
 import { SpokenEvents } from "../../src/pool/observe/stderr-report.ts";
 
 describe("the lines for one event", () => {

@@ -1,4 +1,4 @@
-import type { Connection } from "../../src/adapter.ts";
+import type { Connection } from "../../src/contract/connection.ts";
 import type { ScriptedAdapter } from "../../src/testing.ts";
 
 export {

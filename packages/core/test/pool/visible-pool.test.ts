@@ -1,5 +1,8 @@
 import { expect, test } from "vitest";
-import type { Adapter, CommandDescription } from "../../src/adapter.ts";
+import type {
+	Adapter,
+	CommandDescription,
+} from "../../src/contract/adapter.ts";
 import { scripts } from "../../src/testing.ts";
 import { outcome, overConnections, virtualPool } from "./virtual-pool.ts";
 

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
+import type { ProcessSource } from "../../src/contract/world.ts";
+import { resolveOptions } from "../../src/options/resolve-pool-options.ts";
 import { preloadedSource } from "../../src/preload/preloaded-source.ts";
-import { resolveOptions } from "../../src/resolve-options.ts";
 import {
 	FakeProcessHost,
 	scriptedAdapter,
 	virtualWorld,
 } from "../../src/testing.ts";
-import type { ProcessSource } from "../../src/world.ts";
 
 test("where a fork is unsafe by the platform no parent is started: workers start by themselves, and it is reported", async () => {
 	const { world, clock, events, host } = virtualWorld();

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
+import type { ProcessExit } from "../../src/contract/identity.ts";
 import {
 	killerOf,
 	lostParentOf,
 	type SentSignal,
 } from "../../src/process/killer-of.ts";
-import type { ProcessExit } from "../../src/world.ts";
 
 const ladder = (signal: NodeJS.Signals): SentSignal => ({
 	signal,

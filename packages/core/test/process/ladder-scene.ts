@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { Connection } from "../../src/adapter.ts";
+import type { Connection } from "../../src/contract/connection.ts";
 import {
 	StopLadder,
 	type StopListener,

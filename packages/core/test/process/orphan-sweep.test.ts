@@ -4,7 +4,7 @@ import {
 	INCARNATION_VARIABLE,
 	MARKER_VARIABLE,
 	markerOf,
-} from "../../src/marker.ts";
+} from "../../src/contract/identity.ts";
 import { OrphanSweep } from "../../src/process/orphan-sweep.ts";
 import {
 	type FakeProcess,

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
+import type { Clock } from "../../src/contract/clock.ts";
 import type { OutputLine } from "../../src/process/drawn-line.ts";
 import { readLines } from "../../src/process/output-lines.ts";
-import type { Clock } from "../../src/world.ts";
 
 /** Has no time but the turns of the event loop. */
 export const turns: Pick<Clock, "after"> = {

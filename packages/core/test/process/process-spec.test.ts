@@ -1,9 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { LaunchSpec, WorkerSlot } from "../../src/adapter.ts";
-import { INCARNATION_VARIABLE, MARKER_VARIABLE } from "../../src/marker.ts";
+import {
+	INCARNATION_VARIABLE,
+	MARKER_VARIABLE,
+	type RunId,
+} from "../../src/contract/identity.ts";
+import type { LaunchSpec, WorkerSlot } from "../../src/contract/launch.ts";
 import { processSpec } from "../../src/process/process-spec.ts";
-import type { RunId } from "../../src/run-id.ts";
 
 const slot: WorkerSlot = {
 	pool: "p",

@@ -4,7 +4,7 @@
  * what is not written.
  */
 import { createInterface } from "node:readline";
-import type { SnakepitEvent } from "../../src/events.ts";
+import type { SnakepitEvent } from "../../src/contract/events.ts";
 import { openRun } from "../../src/run/open-run.ts";
 
 const [, , dataDir] = process.argv;

@@ -5,9 +5,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { onTestFinished } from "vitest";
 import { testMark } from "../../../../scripts/test-mark.ts";
-import type { SnakepitEvent } from "../../src/events.ts";
-import type { ProcessIdentity } from "../../src/identity.ts";
-import type { RunId } from "../../src/run-id.ts";
+import type { SnakepitEvent } from "../../src/contract/events.ts";
+import type { ProcessIdentity, RunId } from "../../src/contract/identity.ts";
 
 /** What the host says after each order. */
 export interface CommittingAnswer {

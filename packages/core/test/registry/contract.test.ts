@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, test } from "vitest";
-import type { CloseError } from "../../src/errors.ts";
+import type { CloseError } from "../../src/contract/errors.ts";
 import { openRun } from "../../src/run/open-run.ts";
 import { EventRecorder } from "../../src/testing.ts";
 import { registryContract } from "./registry-contract/registry-contract.ts";

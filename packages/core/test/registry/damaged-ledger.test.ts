@@ -9,7 +9,7 @@ import {
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, onTestFinished, test, vi } from "vitest";
-import type { SnakepitEvent } from "../../src/events.ts";
+import type { SnakepitEvent } from "../../src/contract/events.ts";
 import { directoriesOf } from "../../src/os/shared-memory.ts";
 import type { Incident } from "../../src/registry/incident.ts";
 import { openRun } from "../../src/run/open-run.ts";

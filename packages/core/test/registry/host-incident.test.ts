@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { SnakepitEvent } from "../../src/events.ts";
+import type { SnakepitEvent } from "../../src/contract/events.ts";
 import {
 	isHostIncident,
 	parseHostIncident,

@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import type { RunId } from "../../src/contract/identity.ts";
 import {
 	INCIDENT_LIMIT_BYTES,
 	type Incident,
@@ -13,7 +14,6 @@ import {
 	INCIDENT_FILES_LIMIT,
 	readIncidentFiles,
 } from "../../src/registry/incident-files.ts";
-import type { RunId } from "../../src/run-id.ts";
 import { temporaryDirectory } from "../cleanup/hosts.ts";
 
 const RUN = "abcdefg" as RunId;

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
+import type { RunId } from "../../src/contract/identity.ts";
 import type { Incident } from "../../src/registry/incident.ts";
 import {
 	countKilled,
 	joinIncidents,
 } from "../../src/registry/joined-incidents.ts";
-import type { RunId } from "../../src/run-id.ts";
 
 type Killed = Extract<Incident, { type: "protection.process_killed" }>;
 

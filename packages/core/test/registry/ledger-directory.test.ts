@@ -12,10 +12,10 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import type { RunId } from "../../src/contract/identity.ts";
 import { LedgerDirectory } from "../../src/registry/ledger-directory.ts";
 import { RunFile } from "../../src/registry/run-file.ts";
 import { runNameOf, runPath } from "../../src/registry/run-name.ts";
-import type { RunId } from "../../src/run-id.ts";
 import { sqlite } from "../cleanup/bench.ts";
 import { craftRun, deadOwner } from "../cleanup/crafted-run.ts";
 import { machine, temporaryDirectory } from "../cleanup/hosts.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { RegistryError } from "../../src/errors.ts";
+import { RegistryError } from "../../src/contract/errors.ts";
 import {
 	ledgerFailure,
 	systemCodeOf,

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { expect, onTestFinished, test } from "vitest";
 import { rounds } from "../../../../scripts/test-effort.ts";
-import type { SparedReason } from "../../src/run-events.ts";
+import type { SparedReason } from "../../src/contract/events.ts";
 import { temporaryDirectory } from "../cleanup/hosts.ts";
 
 /** What one host measured of itself; milliseconds. */

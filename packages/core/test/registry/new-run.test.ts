@@ -1,12 +1,12 @@
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import type { Random } from "../../src/contract/clock.ts";
+import { generateRunId } from "../../src/contract/identity.ts";
 import { thisProgram } from "../../src/os/this-program.ts";
 import { LedgerDirectory } from "../../src/registry/ledger-directory.ts";
 import { type NewRunParts, openNewRun } from "../../src/registry/new-run.ts";
 import { runNameOf, runPath } from "../../src/registry/run-name.ts";
-import { generateRunId } from "../../src/run-id.ts";
 import { VirtualClock } from "../../src/testing.ts";
-import type { Random } from "../../src/world.ts";
 import { sqlite } from "../cleanup/bench.ts";
 import { deadOwner } from "../cleanup/crafted-run.ts";
 import { machine, temporaryDirectory } from "../cleanup/hosts.ts";

@@ -1,5 +1,8 @@
 import { expect, test } from "vitest";
-import type { Observation, ProcessIdentity } from "../../src/identity.ts";
+import type {
+	Observation,
+	ProcessIdentity,
+} from "../../src/contract/identity.ts";
 import {
 	decideVanished,
 	Reconciliation,

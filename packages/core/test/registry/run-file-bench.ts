@@ -1,5 +1,5 @@
 import Database from "better-sqlite3";
-import type { WorkerRecord } from "../../src/registry/process-registry.ts";
+import type { WorkerRecord } from "../../src/contract/process-registry.ts";
 import {
 	type CraftedRun,
 	craftRun,

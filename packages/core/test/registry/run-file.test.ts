@@ -10,7 +10,7 @@ import {
 import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, onTestFinished, test } from "vitest";
-import { RegistryError } from "../../src/errors.ts";
+import { RegistryError } from "../../src/contract/errors.ts";
 import type { WorkerSelection } from "../../src/registry/ledger.ts";
 import { writtenToDisk } from "../../src/registry/on-disk.ts";
 import { readRunFile } from "../../src/registry/read-run-file.ts";

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
+import type { RunId } from "../../src/contract/identity.ts";
 import {
 	formatRunName,
 	parseRunFile,
 	runNameOf,
 	runPath,
 } from "../../src/registry/run-name.ts";
-import type { RunId } from "../../src/run-id.ts";
 import { machine } from "../cleanup/hosts.ts";
 
 const name = runNameOf("abcdefg" as RunId, machine.self);

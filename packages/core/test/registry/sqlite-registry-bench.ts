@@ -1,6 +1,6 @@
 import Database from "better-sqlite3";
 import { onTestFinished } from "vitest";
-import type { SnakepitEvent } from "../../src/events.ts";
+import type { SnakepitEvent } from "../../src/contract/events.ts";
 import { thisProgram } from "../../src/os/this-program.ts";
 import { LedgerDirectory } from "../../src/registry/ledger-directory.ts";
 import { openNewRun } from "../../src/registry/new-run.ts";

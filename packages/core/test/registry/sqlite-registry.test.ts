@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-import { RegistryError } from "../../src/errors.ts";
+import { RegistryError } from "../../src/contract/errors.ts";
 import { RunFile } from "../../src/registry/run-file.ts";
 import { ENDED_KEPT } from "../../src/registry/worker-rows.ts";
 import { deadOwner } from "../cleanup/crafted-run.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { WorkerStatus } from "../../src/registry/process-registry.ts";
+import type { WorkerStatus } from "../../src/contract/process-registry.ts";
 import { ENDED_KEPT, WorkerRows } from "../../src/registry/worker-rows.ts";
 import { workerRow } from "../cleanup/crafted-run.ts";
 

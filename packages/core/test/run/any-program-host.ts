@@ -1,5 +1,5 @@
 /** A host of programs that know nothing of Snakepit; see any-program.test.ts. Prints their pids when all are up. */
-import type { LaunchSpec } from "../../src/adapter.ts";
+import type { LaunchSpec } from "../../src/contract/launch.ts";
 import { openRun } from "../../src/run/open-run.ts";
 import type { RunOptions } from "../../src/run/run-options.ts";
 

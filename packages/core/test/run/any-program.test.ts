@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { endGroup } from "../../../../scripts/end-group.ts";
 import { endHost } from "../../../../scripts/end-host.ts";
 import { rows } from "../../../../scripts/test-effort.ts";
-import type { LaunchSpec } from "../../src/adapter.ts";
+import type { LaunchSpec } from "../../src/contract/launch.ts";
 import { SystemProcessHost } from "../../src/os/process-host.ts";
 import { eventually, machine, temporaryDirectory } from "../cleanup/hosts.ts";
 

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import type { PoolOptions } from "../../src/options.ts";
+import type { PoolOptions } from "../../src/options/pool-options.ts";
 import type { Pool } from "../../src/pool/pool.ts";
 import { createPool } from "../../src/run/open-run.ts";
 import { isAlive, temporaryDirectory } from "../cleanup/hosts.ts";

@@ -1,10 +1,10 @@
 import { beforeEach, expect, test } from "vitest";
-import { StartError } from "../../src/errors.ts";
+import { StartError } from "../../src/contract/errors.ts";
 import type {
 	Engagement,
 	Protection,
 	WatchedWorker,
-} from "../../src/protection.ts";
+} from "../../src/contract/protection.ts";
 import { Engagements } from "../../src/run/engagements.ts";
 import { type VirtualWorld, virtualWorld } from "../../src/testing.ts";
 

@@ -1,13 +1,12 @@
 import { expect, test } from "vitest";
-import type { ProcessIdentity } from "../../src/identity.ts";
-import { markerOf } from "../../src/marker.ts";
+import { markerOf, type ProcessIdentity } from "../../src/contract/identity.ts";
+import type { ProcessHost } from "../../src/contract/world.ts";
 import { recordExit } from "../../src/run/exit-record.ts";
 import {
 	MemoryRegistry,
 	SeededRandom,
 	VirtualClock,
 } from "../../src/testing.ts";
-import type { ProcessHost } from "../../src/world.ts";
 import { seenAs } from "../cleanup/bench.ts";
 import { deadOwner } from "../cleanup/crafted-run.ts";
 import { machine } from "../cleanup/hosts.ts";

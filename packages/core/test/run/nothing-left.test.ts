@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import type { Adapter } from "../../src/adapter.ts";
+import type { Adapter } from "../../src/contract/adapter.ts";
 import { openRun } from "../../src/index.ts";
 import { SystemProcessHost } from "../../src/infrastructure.ts";
 import { EventRecorder } from "../../src/testing.ts";

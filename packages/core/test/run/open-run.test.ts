@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
+import { parseMarker } from "../../src/contract/identity.ts";
+import type { Protection } from "../../src/contract/protection.ts";
 import { readHistory } from "../../src/inspect/read-history.ts";
-import { parseMarker } from "../../src/marker.ts";
 import { directoriesOf } from "../../src/os/shared-memory.ts";
-import type { Protection } from "../../src/protection.ts";
 import { openRun } from "../../src/run/open-run.ts";
 import { EventRecorder } from "../../src/testing.ts";
 import { craftRun } from "../cleanup/crafted-run.ts";

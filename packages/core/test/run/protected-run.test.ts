@@ -1,5 +1,8 @@
 import { expect, test } from "vitest";
-import type { Protection, ProtectionContext } from "../../src/protection.ts";
+import type {
+	Protection,
+	ProtectionContext,
+} from "../../src/contract/protection.ts";
 import { openRun } from "../../src/run/open-run.ts";
 import { EventRecorder } from "../../src/testing.ts";
 import { temporaryDirectory } from "../cleanup/hosts.ts";

@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { expect, test } from "vitest";
-import type { PoolOptions } from "../../src/options.ts";
-import type { Protection } from "../../src/protection.ts";
+import type { Protection } from "../../src/contract/protection.ts";
+import type { PoolOptions } from "../../src/options/pool-options.ts";
 import { checkPool } from "../../src/run/checked-pool.ts";
 import { withPool } from "../../src/run/open-run.ts";
 import {

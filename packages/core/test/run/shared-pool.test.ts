@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { removePlace } from "../../../../scripts/remove-place.ts";
-import type { SnakepitEvent } from "../../src/events.ts";
+import type { SnakepitEvent } from "../../src/contract/events.ts";
 import type { Pool } from "../../src/pool/pool.ts";
 import {
 	type SharedPoolOptions,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { SnakepitEvent } from "../../src/events.ts";
+import type { SnakepitEvent } from "../../src/contract/events.ts";
 import { resolveRunOptions } from "../../src/run/run-options.ts";
 import { SharedRun, type SharedRunParts } from "../../src/run/shared-run.ts";
 import type { StartedRun } from "../../src/run/start-run.ts";

@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import type { Clock } from "../../src/contract/clock.ts";
 import { systemClock } from "../../src/os/system-clock.ts";
 import { outbox } from "../../src/outbox.ts";
 import { EventHub } from "../../src/pool/observe/event-hub.ts";
 import { VirtualClock } from "../../src/testing.ts";
-import type { Clock } from "../../src/world.ts";
 import { codeOf, sourceFiles } from "./source-imports.ts";
 
 const SRC = join(import.meta.dirname, "../../src");

@@ -137,3 +137,38 @@ export function runTimeCycle(
 	}
 	return undefined;
 }
+
+/**
+ * The files that import each other in circles of any length, types included: the strongly connected components with more
+ * than one file, each sorted, the largest first.
+ *
+ * Source: Tarjan, "Depth-first search and linear graph algorithms", 1972.
+ */
+export function circles(
+	imports: readonly Import[],
+): readonly (readonly string[])[] {
+	const next = new Map<string, string[]>();
+	for (const { from, to, kind } of imports)
+		if (kind === "file") next.set(from, [...(next.get(from) ?? []), to]);
+	const order = new Map<string, number>();
+	const stack: string[] = [];
+	const result: (readonly string[])[] = [];
+	/** Returns the earliest file on the stack that is reached from this one. */
+	const visit = (file: string): number => {
+		const index = order.size;
+		order.set(file, index);
+		stack.push(file);
+		let earliest = index;
+		for (const target of next.get(file) ?? [])
+			if (!order.has(target)) earliest = Math.min(earliest, visit(target));
+			else if (stack.includes(target))
+				earliest = Math.min(earliest, order.get(target) ?? index);
+		if (earliest === index) {
+			const members = stack.splice(stack.indexOf(file));
+			if (members.length > 1) result.push(members.sort());
+		}
+		return earliest;
+	};
+	for (const file of next.keys()) if (!order.has(file)) visit(file);
+	return result.sort((a, b) => b.length - a.length);
+}

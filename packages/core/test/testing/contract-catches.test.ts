@@ -1,5 +1,5 @@
 import { describe, test } from "vitest";
-import type { Adapter } from "../../src/adapter.ts";
+import type { Adapter } from "../../src/contract/adapter.ts";
 import { systemClock } from "../../src/os/system-clock.ts";
 import {
 	adapterContract,

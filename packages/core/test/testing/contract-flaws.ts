@@ -1,11 +1,12 @@
 import { AsyncResource } from "node:async_hooks";
-import type { Connection, WorkerProcess } from "../../src/adapter.ts";
+import type { Connection } from "../../src/contract/connection.ts";
 import {
 	CallAbortedError,
 	ConnectionBrokenError,
 	InputError,
 	ToolError,
-} from "../../src/errors.ts";
+} from "../../src/contract/errors.ts";
+import type { WorkerProcess } from "../../src/contract/launch.ts";
 
 export type Flaw = (
 	connection: Connection,

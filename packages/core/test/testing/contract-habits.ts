@@ -1,5 +1,5 @@
-import type { CallProgress } from "../../src/call-progress.ts";
-import { CallAbortedError } from "../../src/errors.ts";
+import type { CallProgress } from "../../src/contract/connection.ts";
+import { CallAbortedError } from "../../src/contract/errors.ts";
 import type {
 	ContractCommands,
 	ScriptedCall,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { SnakepitEvent } from "../../src/events.ts";
-import type { RunId } from "../../src/run-id.ts";
+import type { SnakepitEvent } from "../../src/contract/events.ts";
+import type { RunId } from "../../src/contract/identity.ts";
 import { EventRecorder } from "../../src/testing.ts";
 
 const worker = { pool: "p", workerId: "p-0", incarnation: "r-1", wallMs: 0 };

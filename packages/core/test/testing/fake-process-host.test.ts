@@ -1,12 +1,13 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { StartError } from "../../src/errors.ts";
+import { StartError } from "../../src/contract/errors.ts";
 import {
 	formatMarker,
+	generateRunId,
 	INCARNATION_VARIABLE,
 	MARKER_VARIABLE,
 	markerOf,
-} from "../../src/marker.ts";
-import { generateRunId } from "../../src/run-id.ts";
+} from "../../src/contract/identity.ts";
+import type { ProcessSpec, StartedProcess } from "../../src/contract/world.ts";
 import {
 	FakeMachine,
 	type FakeProcess,
@@ -15,7 +16,6 @@ import {
 	SeededRandom,
 	VirtualClock,
 } from "../../src/testing.ts";
-import type { ProcessSpec, StartedProcess } from "../../src/world.ts";
 import { PROGRAM, startProgram } from "./start-program.ts";
 
 const clock = new VirtualClock();

@@ -1,6 +1,7 @@
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { beforeEach, describe, expect, test } from "vitest";
+import type { ProcessSpec, StartedProcess } from "../../src/contract/world.ts";
 import {
 	type FakeProcess,
 	FakeProcessHost,
@@ -9,7 +10,6 @@ import {
 	VirtualClock,
 	writeReady,
 } from "../../src/testing.ts";
-import type { ProcessSpec, StartedProcess } from "../../src/world.ts";
 import { startProgram } from "./start-program.ts";
 
 const clock = new VirtualClock();

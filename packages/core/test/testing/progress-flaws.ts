@@ -1,4 +1,4 @@
-import type { CallProgress } from "../../src/call-progress.ts";
+import type { CallProgress } from "../../src/contract/connection.ts";
 import type { FLAWS } from "./contract-flaws.ts";
 
 const ORDERED =

@@ -1,6 +1,6 @@
 import { AsyncResource } from "node:async_hooks";
 import { describe, expect, test } from "vitest";
-import type { CallOptions } from "../../src/adapter.ts";
+import type { CallOptions } from "../../src/contract/connection.ts";
 import {
 	connectFails,
 	neverConnects,

@@ -1,10 +1,10 @@
+import type { ProcessSpec, StartedProcess } from "../../src/contract/world.ts";
 import type {
 	FakeProcess,
 	FakeProcessHost,
 	FakeProgram,
 	VirtualClock,
 } from "../../src/testing.ts";
-import type { ProcessSpec, StartedProcess } from "../../src/world.ts";
 
 /** A program without arguments, environment, input or control channel. */
 export const PROGRAM: ProcessSpec = {

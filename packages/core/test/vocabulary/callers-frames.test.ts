@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { failing } from "../../src/callers-frames.ts";
-import { ToolError } from "../../src/errors.ts";
+import { ToolError } from "../../src/contract/errors.ts";
+import { failing } from "../../src/contract/thrown.ts";
 import { scripts } from "../../src/testing.ts";
 import { virtualPool } from "../pool/virtual-pool.ts";
 

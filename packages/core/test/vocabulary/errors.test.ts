@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import * as errors from "../../src/errors.ts";
+import * as errors from "../../src/contract/errors.ts";
 
 const { SnakepitError, InputError, ToolError } = errors;
 const remote = {
@@ -129,7 +129,7 @@ const made = [
 describe("every error", () => {
 	test("is listed here", () => {
 		const classes = Object.values(errors).filter(
-			(value) => typeof value === "function",
+			(value) => typeof value === "function" && value.name.endsWith("Error"),
 		);
 		expect(new Set(classes)).toEqual(
 			new Set([SnakepitError, ...made.map(([error]) => error.constructor)]),

@@ -1,6 +1,9 @@
 import { expect, test } from "vitest";
-import { type GroupVerdict, judgeGroup } from "../../src/group-verdict.ts";
-import type { ProcessIdentity } from "../../src/identity.ts";
+import {
+	type GroupVerdict,
+	judgeGroup,
+	type ProcessIdentity,
+} from "../../src/contract/identity.ts";
 
 function process_(pid: number, startTime = "1"): { identity: ProcessIdentity } {
 	const base = { machineId: "m", bootId: "b", pidNamespace: "n" };

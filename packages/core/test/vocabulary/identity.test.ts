@@ -5,7 +5,7 @@ import {
 	isSameProcess,
 	type Observation,
 	type ProcessIdentity,
-} from "../../src/identity.ts";
+} from "../../src/contract/identity.ts";
 
 const self: ProcessIdentity = {
 	machineId: "m",

@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
-import { jsonLine } from "../../src/json-line.ts";
+import { jsonLine } from "../../src/contract/text.ts";
 
 test("whatever a reader takes for the end of a line, a value is one line and stays what it is", async () => {
 	const text = Array.from({ length: 0x2100 }, (_, code) =>

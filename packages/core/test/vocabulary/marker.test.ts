@@ -5,8 +5,8 @@ import {
 	type Marker,
 	markerOf,
 	parseMarker,
-} from "../../src/marker.ts";
-import type { RunId } from "../../src/run-id.ts";
+	type RunId,
+} from "../../src/contract/identity.ts";
 
 const id = fc.stringMatching(/^[0-9a-z]{7}$/) as fc.Arbitrary<RunId>;
 /** Machine texts as systems write them: no colon, not empty. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { afterRunning } from "../../src/patience.ts";
+import { afterRunning } from "../../src/deadline.ts";
 import { VirtualClock } from "../../src/testing.ts";
 
 /** When `afterRunning` of so many milliseconds acts, if `meanwhile` happens after `atMs`. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { plainText, terminalText } from "../../src/plain-text.ts";
+import { plainText, terminalText } from "../../src/contract/text.ts";
 
 test.each([
 	["plain text\n\tindented", "plain text\n\tindented"],

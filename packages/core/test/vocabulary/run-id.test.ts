@@ -1,8 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { drawnAt, generateRunId, isRunId } from "../../src/run-id.ts";
+import type { Random } from "../../src/contract/clock.ts";
+import {
+	drawnAt,
+	generateRunId,
+	isRunId,
+} from "../../src/contract/identity.ts";
 import { SeededRandom } from "../../src/testing.ts";
-import type { Random } from "../../src/world.ts";
 
 const chance = (fraction: number): Random => ({
 	fraction: () => fraction,

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { SnakepitError } from "../../src/errors.ts";
+import { SnakepitError } from "../../src/contract/errors.ts";
 import {
 	nextRunState,
 	RUN_TRANSITIONS,
 	type RunState,
-} from "../../src/run-state.ts";
+} from "../../src/contract/states.ts";
 
 /** Every cell, written out: rows are states, `x` is an allowed step to the state of that column. */
 const TABLE = `

@@ -5,7 +5,7 @@ import {
 	WORKER_TABLE,
 	type WorkerOccurrence,
 	type WorkerState,
-} from "../../src/worker-state.ts";
+} from "../../src/contract/states.ts";
 
 /** Every cell, written out: the next state with its effects, `stay`, or `impossible`. */
 const CELLS: Readonly<

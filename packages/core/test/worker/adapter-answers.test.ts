@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Adapter } from "../../src/adapter.ts";
+import type { Adapter } from "../../src/contract/adapter.ts";
 import { createPool } from "../../src/index.ts";
 import {
 	checkedConnection,

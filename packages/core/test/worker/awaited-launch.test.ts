@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Adapter, LaunchSpec } from "../../src/adapter.ts";
+import type { Adapter } from "../../src/contract/adapter.ts";
+import type { LaunchSpec } from "../../src/contract/launch.ts";
 import type { ScriptedAdapter } from "../../src/testing.ts";
 import type { Worker } from "../../src/worker/worker.ts";
 import { failedStart } from "./failed-start.ts";

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { ProcessExit } from "../../src/contract/identity.ts";
 import {
 	noteCompanionLost,
 	type TiedCompanion,
@@ -6,7 +7,6 @@ import {
 } from "../../src/worker/companion-tie.ts";
 import { EndCause } from "../../src/worker/end-cause.ts";
 import type { Worker } from "../../src/worker/worker.ts";
-import type { ProcessExit } from "../../src/world.ts";
 import { readyScene } from "./worker-scenes.ts";
 
 const LOST: ProcessExit = { kind: "code", code: 70 };

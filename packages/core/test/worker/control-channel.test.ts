@@ -2,8 +2,8 @@ import { Duplex } from "node:stream";
 import { text } from "node:stream/consumers";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { WorkerSlot } from "../../src/adapter.ts";
-import type { RunId } from "../../src/run-id.ts";
+import type { RunId } from "../../src/contract/identity.ts";
+import type { WorkerSlot } from "../../src/contract/launch.ts";
 import { streamPair } from "../../src/testing.ts";
 import {
 	formatLaunchMessage,

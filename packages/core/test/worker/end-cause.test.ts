@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import type { ProcessExit } from "../../src/contract/identity.ts";
 import { EndCause } from "../../src/worker/end-cause.ts";
-import type { ProcessExit } from "../../src/world.ts";
 
 const code: ProcessExit = { kind: "code", code: 0 };
 const killed: ProcessExit = { kind: "signal", signal: "SIGKILL" };

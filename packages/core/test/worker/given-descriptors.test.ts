@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { LaunchSpec, WorkerProcess } from "../../src/adapter.ts";
+import type { LaunchSpec, WorkerProcess } from "../../src/contract/launch.ts";
+import type { BoundListener, ProcessHost } from "../../src/contract/world.ts";
 import { GivenDescriptors } from "../../src/process/given-descriptors.ts";
-import type { BoundListener, ProcessHost } from "../../src/world.ts";
 import { failedStart } from "./failed-start.ts";
 import {
 	type BenchSetting,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ForkLost } from "../../src/fork-lost.ts";
+import { ForkLost } from "../../src/contract/errors.ts";
 import { EndCause } from "../../src/worker/end-cause.ts";
 import { noteForkLost, noteParentLost } from "../../src/worker/parent-lost.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { resolveOptions } from "../../src/resolve-options.ts";
+import { resolveOptions } from "../../src/options/resolve-pool-options.ts";
 import {
 	type FakeProgram,
 	scriptedAdapter,

@@ -2,16 +2,17 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Adapter, LaunchSpec } from "../../src/adapter.ts";
-import type { PoolOptions } from "../../src/options.ts";
+import type { Adapter } from "../../src/contract/adapter.ts";
+import type { LaunchSpec } from "../../src/contract/launch.ts";
+import type { World } from "../../src/contract/world.ts";
+import type { PoolOptions } from "../../src/options/pool-options.ts";
+import { resolveOptions } from "../../src/options/resolve-pool-options.ts";
 import { OrphanSweep } from "../../src/process/orphan-sweep.ts";
-import { resolveOptions } from "../../src/resolve-options.ts";
 import { openRun } from "../../src/run/open-run.ts";
 import { EventRecorder } from "../../src/testing.ts";
 import { StartGate } from "../../src/worker/start-gate.ts";
 import { Worker } from "../../src/worker/worker.ts";
 import { WorkerStarter } from "../../src/worker/worker-starter.ts";
-import type { World } from "../../src/world.ts";
 
 /** Workers that are real processes, without a pool around them. */
 export interface RealBench {

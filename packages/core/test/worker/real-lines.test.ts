@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import type { Adapter, Connection } from "../../src/adapter.ts";
+import type { Adapter } from "../../src/contract/adapter.ts";
+import type { Connection } from "../../src/contract/connection.ts";
 import { startForReal } from "../../src/testing.ts";
 
 const connection: Connection = {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { WorkerLostError } from "../../src/errors.ts";
+import { WorkerLostError } from "../../src/contract/errors.ts";
 import { RunningCalls } from "../../src/worker/running-calls.ts";
 import { Call } from "./worker-scenes.ts";
 

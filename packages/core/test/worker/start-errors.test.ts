@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { RegistryError, StartError } from "../../src/errors.ts";
+import { RegistryError, StartError } from "../../src/contract/errors.ts";
+import type { ProcessExit } from "../../src/contract/identity.ts";
 import { EndCause } from "../../src/worker/end-cause.ts";
 import {
 	asStartError,
@@ -9,7 +10,6 @@ import {
 	withdrawn,
 } from "../../src/worker/start-errors.ts";
 import type { Worker } from "../../src/worker/worker.ts";
-import type { ProcessExit } from "../../src/world.ts";
 
 test("a start error stays what it is", () => {
 	const error = new StartError({

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import type { Connection } from "../../src/adapter.ts";
-import { StartError } from "../../src/errors.ts";
+import type { Connection } from "../../src/contract/connection.ts";
+import { StartError } from "../../src/contract/errors.ts";
+import type { StartedProcess } from "../../src/contract/world.ts";
 import type { FakeProcess } from "../../src/testing.ts";
 import { type Handshake, raceToReady } from "../../src/worker/start-race.ts";
-import type { StartedProcess } from "../../src/world.ts";
 import { workerBench } from "./worker-bench.ts";
 
 const TIMEOUT_MS = 1_000;

@@ -1,7 +1,9 @@
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import type { Adapter, Connection, WorkerProcess } from "../../src/adapter.ts";
-import { ConnectionBrokenError } from "../../src/errors.ts";
+import type { Adapter } from "../../src/contract/adapter.ts";
+import type { Connection } from "../../src/contract/connection.ts";
+import { ConnectionBrokenError } from "../../src/contract/errors.ts";
+import type { WorkerProcess } from "../../src/contract/launch.ts";
 
 const gone = (message: string): ConnectionBrokenError =>
 	new ConnectionBrokenError({

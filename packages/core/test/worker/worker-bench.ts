@@ -1,6 +1,10 @@
-import type { Adapter } from "../../src/adapter.ts";
-import type { PoolOptions, ResolvedOptions } from "../../src/options.ts";
-import { resolveOptions } from "../../src/resolve-options.ts";
+import type { Adapter } from "../../src/contract/adapter.ts";
+import type { World } from "../../src/contract/world.ts";
+import type {
+	PoolOptions,
+	ResolvedOptions,
+} from "../../src/options/pool-options.ts";
+import { resolveOptions } from "../../src/options/resolve-pool-options.ts";
 import {
 	type FakeProcess,
 	type ScriptedAdapter,
@@ -13,7 +17,6 @@ import { StartGate } from "../../src/worker/start-gate.ts";
 import { Worker } from "../../src/worker/worker.ts";
 import type { WorkerEnding } from "../../src/worker/worker-parts.ts";
 import { WorkerStarter } from "../../src/worker/worker-starter.ts";
-import type { World } from "../../src/world.ts";
 
 export type BenchOptions = Omit<PoolOptions, "adapter">;
 

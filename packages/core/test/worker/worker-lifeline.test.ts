@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import type { LaunchSpec } from "../../src/adapter.ts";
+import type { LaunchSpec } from "../../src/contract/launch.ts";
 import type { ScriptedAdapterOptions } from "../../src/testing.ts";
 import { type RealBench, realBench } from "./real-bench.ts";
 import { workerBench } from "./worker-bench.ts";

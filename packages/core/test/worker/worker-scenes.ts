@@ -1,4 +1,4 @@
-import type { WorkerLostError } from "../../src/errors.ts";
+import type { WorkerLostError } from "../../src/contract/errors.ts";
 import {
 	type FakeProcess,
 	neverConnects,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { StartError } from "../../src/errors.ts";
+import { StartError } from "../../src/contract/errors.ts";
+import type { ProcessHost, World } from "../../src/contract/world.ts";
 import type { ScriptedAdapterOptions } from "../../src/testing.ts";
-import type { ProcessHost, World } from "../../src/world.ts";
 import { failedStart } from "./failed-start.ts";
 import {
 	type BenchSetting,

@@ -1,10 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { INCARNATION_VARIABLE, MARKER_VARIABLE } from "../../src/marker.ts";
+import {
+	INCARNATION_VARIABLE,
+	MARKER_VARIABLE,
+} from "../../src/contract/identity.ts";
+import type { ProcessHost, World } from "../../src/contract/world.ts";
 import {
 	type FakeLaunchMessage,
 	readLaunchMessage,
 } from "../../src/testing.ts";
-import type { ProcessHost, World } from "../../src/world.ts";
 import { type BenchSetting, workerBench } from "./worker-bench.ts";
 
 /** Notes every step of a start in the order in which it is done. */

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import type { Connection } from "../../src/adapter.ts";
+import type { Connection } from "../../src/contract/connection.ts";
 import {
 	WORKER_TABLE,
 	type WorkerOccurrence,
 	type WorkerState,
-} from "../../src/worker-state.ts";
+} from "../../src/contract/states.ts";
 import {
 	Call,
 	occupiedScene,

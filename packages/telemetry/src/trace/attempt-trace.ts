@@ -10,8 +10,8 @@ import { type SnakepitError, WorkerLostError } from "@snakepit/core";
 import type { BackCall } from "@snakepit/core/adapter";
 import type {
 	AttemptInstrument,
+	CommandRun,
 	DispatchedAttempt,
-	Ran,
 } from "@snakepit/core/instrument";
 import { recordError } from "./exceptions.ts";
 import { type Headers, headersOf } from "./headers.ts";
@@ -123,7 +123,10 @@ export class AttemptTrace implements AttemptInstrument {
 		this.#spans.event(span, "cancelled", { "error.type": reason.code });
 	}
 
-	released(error: SnakepitError | undefined, ran: Ran | undefined): void {
+	released(
+		error: SnakepitError | undefined,
+		ran: CommandRun | undefined,
+	): void {
 		// An open span belongs to an attempt that was sent to run or made a back-call: it ends now.
 		const beganMs =
 			ran === undefined || this.#opened !== undefined

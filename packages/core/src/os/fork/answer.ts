@@ -1,5 +1,5 @@
 import { constants } from "node:os";
-import type { ProcessExit } from "../../world.ts";
+import type { ProcessExit } from "../../contract/identity.ts";
 import { FrameError } from "./frame-reader.ts";
 
 /** The version of the protocol that this package implements. */

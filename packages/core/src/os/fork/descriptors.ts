@@ -1,5 +1,5 @@
 import { connect, type Socket } from "node:net";
-import type { ProcessSpec } from "../../world.ts";
+import type { ProcessSpec } from "../../contract/world.ts";
 import { channelNumber } from "../launcher.ts";
 
 /** Which descriptors of a program are connections, besides an empty standard input. */

@@ -1,14 +1,16 @@
 import { existsSync } from "node:fs";
 import type { Socket } from "node:net";
-import type { ProcessIdentity } from "../../identity.ts";
-import { INCARNATION_VARIABLE } from "../../marker.ts";
-import { afterRunning } from "../../patience.ts";
+import type { Clock } from "../../contract/clock.ts";
+import {
+	INCARNATION_VARIABLE,
+	type ProcessIdentity,
+} from "../../contract/identity.ts";
 import type {
-	Clock,
 	ProcessHost,
 	ProcessSpec,
 	StartedProcess,
-} from "../../world.ts";
+} from "../../contract/world.ts";
+import { afterRunning } from "../../deadline.ts";
 import { descriptorsUnsupported, spawnFailed } from "../spawn-failure.ts";
 import { type Answer, type AnswerOf, parseAnswer } from "./answer.ts";
 import { canBeGiven } from "./descriptors.ts";

@@ -1,14 +1,13 @@
 import { constants } from "node:os";
-import { ForkLost } from "../../fork-lost.ts";
-import type { ProcessIdentity } from "../../identity.ts";
+import type { Clock } from "../../contract/clock.ts";
+import { ForkLost } from "../../contract/errors.ts";
+import type { ProcessExit, ProcessIdentity } from "../../contract/identity.ts";
 import type {
-	Clock,
 	OwnGroup,
-	ProcessExit,
 	ProcessHost,
 	ProcessSpec,
 	StartedProcess,
-} from "../../world.ts";
+} from "../../contract/world.ts";
 import { commandOf } from "../launcher.ts";
 import { spawnFailed, systemError, unidentified } from "../spawn-failure.ts";
 import type { AnswerOf } from "./answer.ts";

@@ -1,15 +1,18 @@
 import type { Duplex, Readable, Writable } from "node:stream";
-import { isSameProcess, type ProcessIdentity } from "../../identity.ts";
+import type { Clock } from "../../contract/clock.ts";
+import type { ProcessExit } from "../../contract/identity.ts";
+import {
+	isSameProcess,
+	type ProcessIdentity,
+} from "../../contract/identity.ts";
 import type {
-	Clock,
 	OwnGroup,
-	ProcessExit,
 	ProcessHost,
 	ProcessSpec,
 	SignalOutcome,
 	SignalTarget,
 	StartedProcess,
-} from "../../world.ts";
+} from "../../contract/world.ts";
 import { givenStreams } from "../given-streams.ts";
 import { channelNumber, channelOf } from "../launcher.ts";
 

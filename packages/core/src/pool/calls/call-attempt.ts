@@ -1,25 +1,28 @@
+import type { Clock, Timer } from "../../contract/clock.ts";
+import type { CallProgress } from "../../contract/connection.ts";
 import {
 	type BackCall,
 	type CallOptions,
 	type Cancellation,
 	type MeasuredRun,
 	NOT_BEGUN,
-} from "../../adapter.ts";
-import type { CallProgress } from "../../call-progress.ts";
+} from "../../contract/connection.ts";
 import {
 	CallAbortedError,
 	ConnectionBrokenError,
 	SnakepitError,
 	ToolError,
-} from "../../errors.ts";
-import type { AttemptInstrument, Ran } from "../../instrument.ts";
+} from "../../contract/errors.ts";
+import type {
+	AttemptInstrument,
+	CommandRun,
+} from "../../contract/instrument.ts";
+import { asError } from "../../contract/thrown.ts";
+import { afterRunning } from "../../deadline.ts";
 import { outbox } from "../../outbox.ts";
-import { afterRunning } from "../../patience.ts";
-import { asError } from "../../thrown.ts";
 import type { Conduct } from "../../worker/running-calls.ts";
 import type { Worker } from "../../worker/worker.ts";
 import type { Attempt, AttemptView } from "../../worker/worker-parts.ts";
-import type { Clock, Timer } from "../../world.ts";
 import type { Attempted, Call } from "./call.ts";
 import { named } from "./call-errors.ts";
 
@@ -235,7 +238,7 @@ export class CallAttempt
 	}
 
 	/** When the command ran, as measured in the worker. */
-	get ran(): Ran | undefined {
+	get ran(): CommandRun | undefined {
 		return this.#beganMs === undefined || this.ranMs === undefined
 			? undefined
 			: {

@@ -1,13 +1,13 @@
-import type { CloseManner } from "../../close-manner.ts";
-import { counted } from "../../counted.ts";
-import type { Ran } from "../../error-codes.ts";
+import type { Ran } from "../../contract/error-codes.ts";
 import {
 	CallAbortedError,
 	CallTimeoutError,
 	QueueError,
 	SnakepitError,
 	StartError,
-} from "../../errors.ts";
+} from "../../contract/errors.ts";
+import type { CloseManner } from "../../contract/states.ts";
+import { counted } from "../../contract/text.ts";
 import type { Call } from "./call.ts";
 
 export function queueFull(

@@ -1,5 +1,5 @@
-import type { CallProgress } from "../../call-progress.ts";
-import { OptionsError, type ToolError } from "../../errors.ts";
+import type { CallProgress } from "../../contract/connection.ts";
+import { OptionsError, type ToolError } from "../../contract/errors.ts";
 import {
 	aFunction,
 	anObject,
@@ -11,7 +11,7 @@ import {
 	optional,
 	show,
 	wholeNumber,
-} from "../../option-check.ts";
+} from "../../options/check.ts";
 import { backoffMs } from "../../worker/backoff.ts";
 
 /** Declares a call idempotent: the pool may retry it when it fails. */

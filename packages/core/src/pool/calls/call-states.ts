@@ -2,7 +2,7 @@ import {
 	ConnectionBrokenError,
 	type SnakepitError,
 	WorkerLostError,
-} from "../../errors.ts";
+} from "../../contract/errors.ts";
 import type { Call } from "./call.ts";
 import { asBegun } from "./call-errors.ts";
 import {

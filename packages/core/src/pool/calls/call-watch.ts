@@ -1,5 +1,5 @@
-import type { SnakepitError } from "../../errors.ts";
-import type { Clock } from "../../world.ts";
+import type { Clock } from "../../contract/clock.ts";
+import type { SnakepitError } from "../../contract/errors.ts";
 import type { Call } from "./call.ts";
 import { aborted, timedOut } from "./call-errors.ts";
 

@@ -1,11 +1,11 @@
 import { AsyncResource } from "node:async_hooks";
-import type { CallOptions, Connection } from "../../adapter.ts";
-import { adoptSource, releaseSource } from "../../adopt-source.ts";
-import { failing } from "../../callers-frames.ts";
-import type { CallInstrument } from "../../instrument.ts";
-import type { ResolvedOptions } from "../../options.ts";
+import type { Timer } from "../../contract/clock.ts";
+import type { CallOptions, Connection } from "../../contract/connection.ts";
+import { adoptSource, releaseSource } from "../../contract/input-source.ts";
+import type { CallInstrument } from "../../contract/instrument.ts";
+import { failing } from "../../contract/thrown.ts";
+import type { ResolvedOptions } from "../../options/pool-options.ts";
 import type { Worker } from "../../worker/worker.ts";
-import type { Timer } from "../../world.ts";
 import type { FailedAttempt } from "../observe/call-reports.ts";
 import type { Arrival } from "../placement/arrival-list.ts";
 import type { Session } from "../placement/session-table.ts";

@@ -1,8 +1,9 @@
-import type { SnakepitError, StartError } from "../../errors.ts";
-import type { ResolvedOptions } from "../../options.ts";
+import type { Clock, Random } from "../../contract/clock.ts";
+import type { SnakepitError, StartError } from "../../contract/errors.ts";
+import type { ProcessHost } from "../../contract/world.ts";
+import type { ResolvedOptions } from "../../options/pool-options.ts";
 import { outbox } from "../../outbox.ts";
 import type { Worker } from "../../worker/worker.ts";
-import type { Clock, ProcessHost, Random } from "../../world.ts";
 import type { CallReports } from "../observe/call-reports.ts";
 import type { Scheduler } from "../placement/placement.ts";
 import {

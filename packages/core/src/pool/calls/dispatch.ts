@@ -1,7 +1,7 @@
-import type { ResolvedOptions } from "../../options.ts";
+import type { Clock, Timer } from "../../contract/clock.ts";
+import type { ResolvedOptions } from "../../options/pool-options.ts";
 import { outbox } from "../../outbox.ts";
 import type { Worker } from "../../worker/worker.ts";
-import type { Clock, Timer } from "../../world.ts";
 import type { CallReports } from "../observe/call-reports.ts";
 import { Scheduler } from "../placement/placement.ts";
 import type { SessionTable } from "../placement/session-table.ts";

@@ -1,5 +1,9 @@
-import { OptionsError, type SnakepitError, ToolError } from "../../errors.ts";
-import type { Random } from "../../world.ts";
+import type { Random } from "../../contract/clock.ts";
+import {
+	OptionsError,
+	type SnakepitError,
+	ToolError,
+} from "../../contract/errors.ts";
 import type { CallReports } from "../observe/call-reports.ts";
 import type { Call } from "./call.ts";
 

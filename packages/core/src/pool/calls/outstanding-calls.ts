@@ -1,4 +1,5 @@
-import type { Clock, ProcessHost, Timer } from "../../world.ts";
+import type { Clock, Timer } from "../../contract/clock.ts";
+import type { ProcessHost } from "../../contract/world.ts";
 import { ArrivalList } from "../placement/arrival-list.ts";
 import type { Call } from "./call.ts";
 

@@ -1,5 +1,5 @@
-import type { CallProgress } from "../../call-progress.ts";
-import type { Clock, Timer } from "../../world.ts";
+import type { Clock, Timer } from "../../contract/clock.ts";
+import type { CallProgress } from "../../contract/connection.ts";
 
 /** Ten reports a second are as many as people can read. */
 const INTERVAL_MS = 100;

@@ -1,8 +1,8 @@
-import type { AttemptDetails, CallOutcome } from "../../call-events.ts";
-import type { ErrorCode } from "../../error-codes.ts";
-import { type SnakepitError, ToolError } from "../../errors.ts";
-import type { ObserveOptions } from "../../options.ts";
-import type { Clock } from "../../world.ts";
+import type { Clock } from "../../contract/clock.ts";
+import type { ErrorCode } from "../../contract/error-codes.ts";
+import { type SnakepitError, ToolError } from "../../contract/errors.ts";
+import type { AttemptDetails, CallOutcome } from "../../contract/events.ts";
+import type { ObserveOptions } from "../../options/pool-options.ts";
 import type { Call, CallState } from "../calls/call.ts";
 import type { CallAttempt } from "../calls/call-attempt.ts";
 import { ProgressReports } from "../calls/progress-reports.ts";

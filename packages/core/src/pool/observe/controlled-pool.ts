@@ -7,10 +7,13 @@ import type {
 	PoolSnapshot,
 	ToolSnapshot,
 } from "@snakepit/control/server";
-import type { Adapter } from "../../adapter.ts";
-import type { SnakepitEventType, SnakepitListener } from "../../events.ts";
-import type { WorkerUsage } from "../../instrument.ts";
-import type { Clock } from "../../world.ts";
+import type { Adapter } from "../../contract/adapter.ts";
+import type { Clock } from "../../contract/clock.ts";
+import type {
+	SnakepitEventType,
+	SnakepitListener,
+} from "../../contract/events.ts";
+import type { WorkerUsage } from "../../contract/instrument.ts";
 import type { Pool } from "../pool.ts";
 import type { PoolParts } from "../pool-parts.ts";
 import type { PoolSetting } from "../pool-setting.ts";

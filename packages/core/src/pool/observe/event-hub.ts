@@ -4,7 +4,7 @@ import type {
 	SnakepitEvent,
 	SnakepitEventType,
 	SnakepitListener,
-} from "../../events.ts";
+} from "../../contract/events.ts";
 import { outbox } from "../../outbox.ts";
 
 interface Subscription {

@@ -1,19 +1,18 @@
-import type { BackCall } from "../../adapter.ts";
-import type { CallOutcome } from "../../call-events.ts";
-import type { ErrorCode } from "../../error-codes.ts";
-import type { SnakepitError } from "../../errors.ts";
-import { UNMEASURED_TYPES } from "../../event-types.ts";
+import type { BackCall } from "../../contract/connection.ts";
+import type { ErrorCode } from "../../contract/error-codes.ts";
+import type { SnakepitError } from "../../contract/errors.ts";
+import type { CallOutcome, InstrumentProblem } from "../../contract/events.ts";
 import type {
 	AttemptInstrument,
 	CallInstrument,
 	CallMeasures,
+	CommandRun,
 	DispatchedAttempt,
-	InstrumentProblem,
 	ObservedPool,
 	PoolInstrument,
-	Ran,
-} from "../../instrument.ts";
-import type { ResolvedOptions } from "../../options.ts";
+} from "../../contract/instrument.ts";
+import { UNMEASURED_TYPES } from "../../options/event-types.ts";
+import type { ResolvedOptions } from "../../options/pool-options.ts";
 import type { Call } from "../calls/call.ts";
 import type { EventHub } from "./event-hub.ts";
 
@@ -289,7 +288,7 @@ class FollowedAttempt implements AttemptInstrument {
 		this.#others?.cancelled(reason);
 	}
 
-	released(error: SnakepitError | undefined, ran: Ran | undefined): void {
+	released(error: SnakepitError | undefined, ran: CommandRun | undefined): void {
 		this.#guard("instrument.released", () => this.#one?.released(error, ran));
 		this.#others?.released(error, ran);
 	}

@@ -3,7 +3,7 @@ import type {
 	QueueSnapshot,
 	WorkerSnapshot,
 } from "@snakepit/control/server";
-import type { ResolvedOptions } from "../../options.ts";
+import type { ResolvedOptions } from "../../options/pool-options.ts";
 import type { Worker } from "../../worker/worker.ts";
 import type { Call } from "../calls/call.ts";
 import type { PoolParts } from "../pool-parts.ts";

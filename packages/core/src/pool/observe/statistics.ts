@@ -1,13 +1,13 @@
 import { createHistogram } from "node:perf_hooks";
 import type { AuditStatistics } from "../../audit/auditor.ts";
-import type { CallOutcome } from "../../call-events.ts";
+import type { RemoteUsage, WorkerPlace } from "../../contract/connection.ts";
+import type { CallOutcome } from "../../contract/events.ts";
+import type { WorkerUsage } from "../../contract/instrument.ts";
+import type { RegistryStatistics } from "../../contract/process-registry.ts";
+import type { WorkerState } from "../../contract/states.ts";
+import type { ProcessFacts, ProcessHost } from "../../contract/world.ts";
 import type { HeartbeatStatistics } from "../../heartbeat/heartbeat-monitor.ts";
-import type { WorkerUsage } from "../../instrument.ts";
-import type { RegistryStatistics } from "../../registry/process-registry.ts";
-import type { RemoteUsage, WorkerPlace } from "../../remote-worker.ts";
 import type { Worker } from "../../worker/worker.ts";
-import type { WorkerState } from "../../worker-state.ts";
-import type { ProcessFacts, ProcessHost } from "../../world.ts";
 
 /** One worker as it is now. */
 export interface WorkerView {

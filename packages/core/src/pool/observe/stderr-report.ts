@@ -1,13 +1,13 @@
-import type { WorkerLogRecord } from "../../adapter.ts";
-import { SnakepitError } from "../../errors.ts";
+import { SnakepitError } from "../../contract/errors.ts";
 import type {
 	EventOf,
 	SnakepitEvent,
 	SnakepitEventType,
-} from "../../events.ts";
+} from "../../contract/events.ts";
+import type { WorkerLogRecord } from "../../contract/launch.ts";
+import type { EndReason } from "../../contract/process-registry.ts";
 import { describeExit } from "../../process/describe-exit.ts";
 import { withoutLastLines } from "../../process/output-tail.ts";
-import type { EndReason } from "../../registry/process-registry.ts";
 
 /** The beginning of a text shows where it is from, its end what went wrong. */
 const MOST_BEFORE = 8_192;

@@ -1,4 +1,4 @@
-import type { Clock } from "../../world.ts";
+import type { Clock } from "../../contract/clock.ts";
 
 /**
  * How many calls that waited are sent to workers before the event loop gets its

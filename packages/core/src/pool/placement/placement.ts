@@ -1,6 +1,6 @@
-import type { ResolvedOptions } from "../../options.ts";
+import type { Clock } from "../../contract/clock.ts";
+import type { ResolvedOptions } from "../../options/pool-options.ts";
 import type { Worker } from "../../worker/worker.ts";
-import type { Clock } from "../../world.ts";
 import type { Call } from "../calls/call.ts";
 import type { Lack } from "../calls/call-states.ts";
 import type { PoolSize } from "../workers/sizing.ts";

@@ -1,5 +1,5 @@
+import type { Clock, Timer } from "../../contract/clock.ts";
 import type { Worker } from "../../worker/worker.ts";
-import type { Clock, Timer } from "../../world.ts";
 import type { Call } from "../calls/call.ts";
 import type { CallAttempt } from "../calls/call-attempt.ts";
 import { CapacityIndex } from "./capacity-index.ts";

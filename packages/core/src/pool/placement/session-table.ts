@@ -1,13 +1,13 @@
-import type { CallSession } from "../../adapter.ts";
+import type { Clock, Timer } from "../../contract/clock.ts";
+import type { CallSession } from "../../contract/connection.ts";
 import {
 	InputError,
 	OptionsError,
 	QueueError,
 	WorkerLostError,
-} from "../../errors.ts";
-import type { SnakepitEvent } from "../../events.ts";
+} from "../../contract/errors.ts";
+import type { SnakepitEvent } from "../../contract/events.ts";
 import { outbox } from "../../outbox.ts";
-import type { Clock, Timer } from "../../world.ts";
 import type { Affinity } from "../calls/call-options.ts";
 
 /** Calls that belong together and find each other's state in the worker. */

@@ -1,4 +1,4 @@
-import { OptionsError } from "../../errors.ts";
+import { OptionsError } from "../../contract/errors.ts";
 import {
 	aFunction,
 	type Check,
@@ -7,7 +7,7 @@ import {
 	optional,
 	show,
 	wholeNumber,
-} from "../../option-check.ts";
+} from "../../options/check.ts";
 import {
 	type CallerContext,
 	capturedContext,

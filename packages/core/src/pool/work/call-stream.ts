@@ -1,6 +1,6 @@
-import type { CallOptions, Connection } from "../../adapter.ts";
-import { failing } from "../../callers-frames.ts";
-import { InputError } from "../../errors.ts";
+import type { CallOptions, Connection } from "../../contract/connection.ts";
+import { InputError } from "../../contract/errors.ts";
+import { failing } from "../../contract/thrown.ts";
 import {
 	type Attempted,
 	type Call,

@@ -1,11 +1,10 @@
-import { failing } from "../../callers-frames.ts";
 import {
 	ConnectionBrokenError,
 	InputError,
 	OptionsError,
-} from "../../errors.ts";
-import { aFunction, checkOptions, show } from "../../option-check.ts";
-import { messageOf } from "../../thrown.ts";
+} from "../../contract/errors.ts";
+import { failing, messageOf } from "../../contract/thrown.ts";
+import { aFunction, checkOptions, show } from "../../options/check.ts";
 import type { LongWork } from "../calls/call.ts";
 import { EXECUTE_CHECKS, type ExecuteOptions } from "../calls/call-options.ts";
 

@@ -1,7 +1,8 @@
-import type { ResolvedOptions } from "../../options.ts";
+import type { Clock, Timer } from "../../contract/clock.ts";
+import type { RecycleReason } from "../../contract/events.ts";
+import type { ProcessHost } from "../../contract/world.ts";
+import type { ResolvedOptions } from "../../options/pool-options.ts";
 import type { Worker } from "../../worker/worker.ts";
-import type { RecycleReason } from "../../worker-events.ts";
-import type { Clock, ProcessHost, Timer } from "../../world.ts";
 import { workersUsage } from "../observe/statistics.ts";
 import type { SessionTable } from "../placement/session-table.ts";
 import type { PoolSize } from "./sizing.ts";

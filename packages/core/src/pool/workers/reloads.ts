@@ -1,7 +1,8 @@
-import type { ReloadablePool } from "../../adapter.ts";
-import type { SnakepitEvent } from "../../events.ts";
+import type { ReloadablePool } from "../../contract/adapter.ts";
+import type { Clock } from "../../contract/clock.ts";
+import type { SnakepitEvent } from "../../contract/events.ts";
+import type { ProcessHost } from "../../contract/world.ts";
 import { asStartError } from "../../worker/start-errors.ts";
-import type { Clock, ProcessHost } from "../../world.ts";
 import type { PoolSize } from "./sizing.ts";
 import type { RestartGovernor, SlotStarts } from "./slot-starts.ts";
 import type { Slot, SlotTable } from "./slot-table.ts";

@@ -1,5 +1,5 @@
-import type { CloseManner } from "../../close-manner.ts";
-import { InputError } from "../../errors.ts";
+import { InputError } from "../../contract/errors.ts";
+import type { CloseManner } from "../../contract/states.ts";
 import type { Worker } from "../../worker/worker.ts";
 import type { RestartGovernor, SlotStarts } from "./slot-starts.ts";
 import { type Slot, type SlotTable, workerIdOf } from "./slot-table.ts";

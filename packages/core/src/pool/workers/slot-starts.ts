@@ -1,9 +1,11 @@
-import { counted } from "../../counted.ts";
-import { StartError } from "../../errors.ts";
-import type { SnakepitEvent } from "../../events.ts";
-import type { ResolvedOptions } from "../../options.ts";
+import type { Clock, Timer } from "../../contract/clock.ts";
+import { StartError } from "../../contract/errors.ts";
+import type { SnakepitEvent } from "../../contract/events.ts";
+import type { EndReason } from "../../contract/process-registry.ts";
+import { counted } from "../../contract/text.ts";
+import type { World } from "../../contract/world.ts";
+import type { ResolvedOptions } from "../../options/pool-options.ts";
 import { outbox } from "../../outbox.ts";
-import type { EndReason } from "../../registry/process-registry.ts";
 import { backoffMs, HOPELESS_FAILURES } from "../../worker/backoff.ts";
 import {
 	FULL_BUDGET,
@@ -13,7 +15,6 @@ import {
 import { asStartError } from "../../worker/start-errors.ts";
 import type { Worker } from "../../worker/worker.ts";
 import type { WorkerStarter } from "../../worker/worker-starter.ts";
-import type { Clock, Timer, World } from "../../world.ts";
 import { isStarting, type Slot, type SlotTable } from "./slot-table.ts";
 
 interface SlotStartsSetting {

@@ -1,12 +1,12 @@
 import { join } from "node:path";
-import type { WorkerSlot } from "../../adapter.ts";
-import type { ResolvedOptions } from "../../options.ts";
-import type { EndReason } from "../../registry/process-registry.ts";
-import type { RunId } from "../../run-id.ts";
+import type { Timer } from "../../contract/clock.ts";
+import type { RunId } from "../../contract/identity.ts";
+import type { WorkerSlot } from "../../contract/launch.ts";
+import type { EndReason } from "../../contract/process-registry.ts";
+import type { ResolvedOptions } from "../../options/pool-options.ts";
 import { PROVEN_MS } from "../../worker/backoff.ts";
 import type { Worker } from "../../worker/worker.ts";
 import type { WorkerEnding } from "../../worker/worker-parts.ts";
-import type { Timer } from "../../world.ts";
 
 /** What a slot holds. */
 export type SlotState =

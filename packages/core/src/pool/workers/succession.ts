@@ -1,10 +1,10 @@
-import type { ResolvedOptions } from "../../options.ts";
+import type { RetireReason } from "../../contract/events.ts";
+import type { World } from "../../contract/world.ts";
+import type { ResolvedOptions } from "../../options/pool-options.ts";
 import { backoffMs } from "../../worker/backoff.ts";
 import { asStartError } from "../../worker/start-errors.ts";
 import type { Worker } from "../../worker/worker.ts";
 import type { WorkerStarter } from "../../worker/worker-starter.ts";
-import type { RetireReason } from "../../worker-events.ts";
-import type { World } from "../../world.ts";
 import type { Calls } from "../calls/calls.ts";
 import type { SessionTable } from "../placement/session-table.ts";
 import type { SlotStarts } from "./slot-starts.ts";

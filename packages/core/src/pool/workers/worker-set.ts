@@ -1,5 +1,6 @@
+import type { World } from "../../contract/world.ts";
 import { HeartbeatRounds } from "../../heartbeat/heartbeat-rounds.ts";
-import type { ResolvedOptions } from "../../options.ts";
+import type { ResolvedOptions } from "../../options/pool-options.ts";
 import { outbox } from "../../outbox.ts";
 import { OrphanSweep } from "../../process/orphan-sweep.ts";
 import {
@@ -13,7 +14,6 @@ import type {
 	WorkerListener,
 } from "../../worker/worker-parts.ts";
 import type { WorkerStarter } from "../../worker/worker-starter.ts";
-import type { World } from "../../world.ts";
 import type { Calls } from "../calls/calls.ts";
 import type { SessionTable } from "../placement/session-table.ts";
 import { Recycler } from "./recycler.ts";

@@ -1,10 +1,10 @@
-import type { SnakepitEvent } from "../../../src/events.ts";
-import type { ProcessIdentity } from "../../../src/identity.ts";
+import type { SnakepitEvent } from "../../../src/contract/events.ts";
+import type { ProcessIdentity } from "../../../src/contract/identity.ts";
 import type {
 	ProcessRegistry,
 	Reservation,
 	WorkerEnd,
-} from "../../../src/registry/process-registry.ts";
+} from "../../../src/contract/process-registry.ts";
 import type { ContractCase } from "../../../src/testing/contract-case.ts";
 
 /** One registry under test. */

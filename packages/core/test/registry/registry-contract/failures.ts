@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { RegistryError } from "../../../src/errors.ts";
+import { RegistryError } from "../../../src/contract/errors.ts";
 import type { ContractCase } from "../../../src/testing/contract-case.ts";
 import {
 	CLOSED,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { RegistryError, SnakepitError } from "../../../src/errors.ts";
-import type { WorkerEnd } from "../../../src/registry/process-registry.ts";
+import { RegistryError, SnakepitError } from "../../../src/contract/errors.ts";
+import type { WorkerEnd } from "../../../src/contract/process-registry.ts";
 import { reserved } from "../../../src/registry/worker-life.ts";
 import type { ContractCase } from "../../../src/testing/contract-case.ts";
 import {

@@ -1,4 +1,4 @@
-import type { ProcessSpec } from "../../../src/world.ts";
+import type { ProcessSpec } from "../../../src/contract/world.ts";
 
 /** A program of a contract: what to execute. */
 export type ContractProgram = Pick<ProcessSpec, "executable" | "args">;

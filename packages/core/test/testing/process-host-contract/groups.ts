@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import {
 	formatMarker,
+	generateRunId,
 	INCARNATION_VARIABLE,
 	MARKER_VARIABLE,
 	markerOf,
-} from "../../../src/marker.ts";
-import { generateRunId } from "../../../src/run-id.ts";
+} from "../../../src/contract/identity.ts";
 import type { ContractCase } from "../../../src/testing/contract-case.ts";
 import { SeededRandom } from "../../../src/testing/seeded-random.ts";
 import { PLAIN } from "./contract-program.ts";

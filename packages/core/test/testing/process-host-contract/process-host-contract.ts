@@ -1,12 +1,12 @@
-import {
-	type ContractCase,
-	within,
-} from "../../../src/testing/contract-case.ts";
 import type {
 	ProcessHost,
 	ProcessSpec,
 	StartedProcess,
-} from "../../../src/world.ts";
+} from "../../../src/contract/world.ts";
+import {
+	type ContractCase,
+	within,
+} from "../../../src/testing/contract-case.ts";
 import { type ContractProgram, PLAIN } from "./contract-program.ts";
 import { processGroupCases } from "./groups.ts";
 import { processCases } from "./processes.ts";

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { text } from "node:stream/consumers";
-import { StartError } from "../../../src/errors.ts";
-import { isSameProcess, type ProcessIdentity } from "../../../src/identity.ts";
+import { StartError } from "../../../src/contract/errors.ts";
+import {
+	isSameProcess,
+	type ProcessIdentity,
+} from "../../../src/contract/identity.ts";
 import type { ContractCase } from "../../../src/testing/contract-case.ts";
 import { PLAIN } from "./contract-program.ts";
 import type { ProcessHostCase } from "./process-host-contract.ts";

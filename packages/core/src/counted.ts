@@ -1,4 +1,0 @@
-/** "1 run", "2 runs". */
-export function counted(count: number, one: string, many: string): string {
-	return `${count} ${count === 1 ? one : many}`;
-}

@@ -1,0 +1,3 @@
+// Text of workers, for display.
+
+export { plainText, terminalText } from "./contract/text.ts";
