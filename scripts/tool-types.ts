@@ -1,7 +1,7 @@
 // Makes the types of tools that programs of this repository call, from the signatures in Python.
 import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { digitsEnvironment } from "../apps/demo/src/environment.ts";
+import { digitsEnvironment } from "../apps/demo/src/digits.ts";
 import { developmentPython } from "./python-environment.ts";
 import { must, root } from "./run.ts";
 import { tablesPython } from "./tables-python.ts";

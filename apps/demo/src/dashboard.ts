@@ -1,62 +1,45 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
-import type { Transport } from "@snakepit/adapter-grpc-python";
-import { type Pool, withPool } from "@snakepit/core";
-import type { Display } from "./display.ts";
-import { digitsEnvironment, makeEnvironment } from "./environment.ts";
+import { join } from "node:path";
+import type { Pool } from "@snakepit/core";
 import type { Tools } from "./gen/digits.ts";
-import { poolOptions } from "./pool-options.ts";
 
-const CLI = new URL("../../../packages/cli/", import.meta.url);
+const CLI = join(import.meta.dirname, "../../../packages/cli");
 
 /** Reads the images again and again until Ctrl-C, with the dashboard in the browser. */
-export async function readForEver(
-	display: Display,
-	transport: Transport,
-): Promise<never> {
-	const environment = digitsEnvironment();
-	await makeEnvironment(environment, (line) => display.print(line));
-	return await withPool(
-		{
-			...poolOptions(environment, transport),
-			control: { scopes: ["read", "logs", "act", "call"] },
-		},
-		async (pool: Pool<Tools>) => {
-			const dashboard = await openDashboard(pool.runId);
-			// In a terminal Ctrl-C reaches it as well; a signal to this process alone does not.
-			pool.on("host.signal_received", () => dashboard.kill());
-			try {
-				const images = await Array.fromAsync(pool.stream("images"));
-				for (;;)
-					await Promise.all(
-						images.map(({ pixels, group }) =>
-							pool.execute("read", { pixels, group }),
-						),
-					);
-			} finally {
-				dashboard.kill();
-			}
-		},
+export async function readForEver(pool: Pool<Tools>): Promise<never> {
+	const [status] = await once(
+		start("build-page.ts", join(CLI, "dist/page")),
+		"exit",
 	);
-}
-
-/** `snakepit dash` from its sources, in a process of its own: it outlives a host that is killed, and says so. */
-async function openDashboard(runId: string): Promise<ChildProcess> {
-	const built = fileURLToPath(new URL("dist/page", CLI));
-	const [status] = await once(started("build-page.ts", built), "exit");
 	if (status !== 0) throw new Error("The dashboard's page cannot be built.");
-	return started("src/command/snakepit.ts", "dash", "--run", runId);
+	// In a process of its own: it outlives a host that is killed, and says so.
+	const dashboard = start(
+		"src/command/snakepit.ts",
+		"dash",
+		"--run",
+		pool.runId,
+	);
+	// In a terminal Ctrl-C reaches it as well; a signal to this process alone does not.
+	pool.on("host.signal_received", () => dashboard.kill());
+	try {
+		const images = await Array.fromAsync(pool.stream("images"));
+		for (;;)
+			await Promise.all(
+				images.map(({ pixels, group }) =>
+					pool.execute("read", { pixels, group }),
+				),
+			);
+	} finally {
+		dashboard.kill();
+	}
 }
 
-function started(program: string, ...args: readonly string[]): ChildProcess {
+/** Starts a program of `snakepit` from its sources. */
+function start(program: string, ...args: readonly string[]): ChildProcess {
 	return spawn(
 		process.execPath,
-		[
-			"--conditions=snakepit-source",
-			fileURLToPath(new URL(program, CLI)),
-			...args,
-		],
+		["--conditions=snakepit-source", join(CLI, program), ...args],
 		{ stdio: ["ignore", "inherit", "inherit"] },
 	);
 }

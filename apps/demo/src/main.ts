@@ -1,177 +1,197 @@
 // The demo: four Python workers read handwritten digits, one of them is killed, and at the end nothing is left.
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { writeFileSync } from "node:fs";
-import { createInterface } from "node:readline";
-import { setTimeout as pause } from "node:timers/promises";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { pythonGrpc } from "@snakepit/adapter-grpc-python";
 import {
 	type Pool,
+	type PoolOptions,
 	SnakepitError,
 	type SnakepitEvent,
 	withPool,
 } from "@snakepit/core";
-import { readForEver } from "./dashboard.ts";
-import { type Display, doneIn, openDisplay } from "./display.ts";
-import { digitsEnvironment, makeEnvironment } from "./environment.ts";
-import { counted, duration } from "./figures.ts";
-import { type Flags, HELP, readFlags } from "./flags.ts";
-import type { Tools } from "./gen/digits.ts";
-import { PictureDisplay } from "./picture.ts";
-import { poolOptions } from "./pool-options.ts";
-import { leftoversOf, seeProcesses, trailOfHost } from "./processes.ts";
-import { readDigits } from "./read-digits.ts";
-import { whyNoReceiver } from "./receiver.ts";
 import {
-	drawLeftovers,
-	drawReport,
-	type Findings,
-	isAsPromised,
-	type Replacement,
-} from "./report.ts";
+	count,
+	counted,
+	digitsEnvironment,
+	duration,
+	printAnswers,
+	printFact,
+	readDigits,
+} from "./digits.ts";
+import type { Tools } from "./gen/digits.ts";
+import { leftoversOf, listProcesses, printLeftovers } from "./processes.ts";
 import type { DemoTelemetry } from "./telemetry.ts";
 
-const REPLACED_WITHIN_MS = 60_000;
-/** When the host is killed: some answers are there, and no worker has been killed yet. */
-const KILL_HOST_AT = 0.2;
-/** How long after that something may be left. */
-const GONE_WITHIN_MS = 1_000;
-/** How long to go on looking at what should be gone. */
-const LOOK_FOR_MS = 15_000;
+const HELP = `Reads the 1,797 handwritten digits that ship inside scikit-learn with 4 Python
+workers, kills one of them half way, and counts the processes that are left.
 
+  npx pnpm@12 demo [flags]
+
+  --dash        read digits until Ctrl-C, and open the dashboard in the browser
+  --kill-host   run all that in a child, kill the child with SIGKILL in full
+                flight, and report how long until nothing of it was left
+  --otlp URL    export traces, metrics and logs of the demo and its workers to an
+                OTLP/HTTP receiver, such as http://127.0.0.1:4318
+  --ray         start a Ray cluster of three nodes in a network that has only
+                loopback, read the digits there, and kill a node half way
+  --transport T "grpc" (the default) or "framed", which is faster
+  --help        this text
+
+Exit code: 0 when every image was answered exactly once and nothing is left
+(--kill-host: nothing was left within a second), 2 for a wrong flag, else 1.
+`;
+
+const REPLACED_WITHIN_MS = 60_000;
+/** Why a worker ended although this program did not ask it to. */
+const UNWANTED: readonly string[] = [
+	"exited",
+	"broken",
+	"hung",
+	"stuck",
+	"vanished",
+];
+const flags = readFlags();
 try {
-	process.exitCode = await main(process.argv.slice(2));
+	process.exitCode = await main();
 } catch (error) {
 	// Snakepit's errors say what to do next; any other needs its stack.
 	console.error(error instanceof SnakepitError ? error.message : error);
 	process.exitCode = 1;
 }
 
-async function main(args: readonly string[]): Promise<number> {
-	let flags: Flags;
+function readFlags() {
 	try {
-		flags = readFlags(args);
+		const { values } = parseArgs({
+			// `pnpm demo -- --help` passes on the two dashes as well.
+			args: process.argv.slice(2).filter((arg) => arg !== "--"),
+			options: {
+				dash: { type: "boolean" },
+				"kill-host": { type: "boolean" },
+				otlp: { type: "string" },
+				ray: { type: "boolean" },
+				transport: { type: "string", default: "grpc" },
+				help: { type: "boolean", short: "h" },
+			},
+		});
+		const { otlp, transport } = values;
+		if (transport !== "grpc" && transport !== "framed")
+			throw new Error("--transport is grpc or framed");
+		const url = otlp === undefined ? undefined : URL.parse(otlp);
+		// The message does not repeat the URL, which may contain a secret.
+		if (
+			url === null ||
+			(url && (!/^https?:$/.test(url.protocol) || url.username))
+		)
+			throw new Error(
+				"--otlp takes the URL of an OTLP/HTTP receiver without a user, such as http://127.0.0.1:4318",
+			);
+		return { ...values, transport, otlp: otlp?.replace(/\/+$/, "") } as const;
 	} catch (error) {
-		console.error((error as Error).message);
-		return 2;
+		console.error(`${(error as Error).message}\n\n${HELP}`);
+		process.exit(2);
 	}
+}
+
+async function main(): Promise<number> {
 	if (flags.help) {
 		process.stdout.write(HELP);
 		return 0;
 	}
-	const { otlp, svg, transport } = flags;
-	if (flags.dash) return await readForEver(openDisplay("plain"), transport);
-	if (flags.ray) {
-		// Other demos need nothing of Ray.
-		const { readOnCluster } = await import("./cluster.ts");
-		return await readOnCluster(openDisplay("plain"));
-	}
-	if (flags.killHost)
-		return await killHost(
-			[
-				"--transport",
-				transport,
-				...(otlp === undefined ? [] : ["--otlp", otlp]),
-			],
-			openDisplay("plain"),
+	// What only one flag needs is loaded with that flag.
+	if (flags["kill-host"])
+		return await (await import("./kill-host.ts")).killHost(
+			import.meta.filename,
 		);
-	const display = openDisplay(flags.plain ? "plain" : "live");
-	if (svg === undefined) return await demo(display, flags);
-	const picture = new PictureDisplay(display);
-	const code = await demo(picture, flags);
-	writeFileSync(svg, picture.draw());
-	return code;
-}
-
-/** The demo, with telemetry if there is a receiver at `otlp`. */
-async function demo(
-	display: Display,
-	{ otlp, transport }: Flags,
-): Promise<number> {
-	if (otlp === undefined) return await runPool(display, transport);
-	const problem = await whyNoReceiver(otlp);
-	if (problem !== undefined) {
-		display.print(`no telemetry: no OTLP receiver at ${otlp}: ${problem}`);
-		return await runPool(display, transport);
-	}
-	// Without --otlp the demo does not wait for OpenTelemetry's SDK to load.
+	if (flags.ray) return await (await import("./cluster.ts")).readOnCluster();
+	if (flags.otlp === undefined) return await readOnWorkers();
 	const { DemoTelemetry } = await import("./telemetry.ts");
-	return await runPool(display, transport, new DemoTelemetry(otlp));
+	return await readOnWorkers(new DemoTelemetry(flags.otlp));
 }
 
 /** Makes the pool, has every image read, closes the pool, and looks for what is left. */
-async function runPool(
-	display: Display,
-	transport: Flags["transport"],
-	telemetry?: DemoTelemetry,
-): Promise<number> {
-	const trail = { runs: new Set<string>(), groups: new Set<number>() };
+async function readOnWorkers(telemetry?: DemoTelemetry): Promise<number> {
+	const environment = digitsEnvironment(telemetry?.pythonRequirements);
+	for (const line of [
+		"the first run makes a Python environment with scikit-learn, which takes about a minute",
+		"to look at it from another terminal: npx pnpm@12 snakepit top",
+		"in the browser, until Ctrl-C: npx pnpm@12 demo --dash",
+	])
+		console.log(line);
+	const trace = { runs: new Set<string>(), groups: new Set<number>() };
 	let interrupted = false;
 	const onEvent = (event: SnakepitEvent): void => {
-		if (event.type === "run.started") trail.runs.add(event.runId);
+		if (event.type === "run.started") trace.runs.add(event.runId);
 		// Each worker leads a process group of its own.
-		if (event.type === "worker.spawned") trail.groups.add(event.pid);
+		if (event.type === "worker.spawned") trace.groups.add(event.pid);
 		// After Ctrl-C the workers end on purpose, which would look like failures.
-		if (!interrupted && !telemetry?.takes(event)) display.handle(event);
+		if (!interrupted && !telemetry?.isAboutExports(event)) narrate(event);
 		if (event.type === "host.signal_received") interrupted = true;
 	};
-	const environment = digitsEnvironment(telemetry?.pythonRequirements);
+	const options: PoolOptions = {
+		name: "digits",
+		adapter: pythonGrpc({
+			tools: join(import.meta.dirname, "digits.py"),
+			environment,
+			transport: flags.transport,
+			// All workers are forked from one that has loaded what they need.
+			preload: "tools",
+			...(telemetry && { env: telemetry.workerEnv }),
+		}),
+		size: 4,
+		// All images are asked for at once, and wait in the pool's queue.
+		queue: { limit: 2_000 },
+		// Often enough for a demo that lasts for seconds.
+		heartbeat: { intervalMs: 500 },
+		// `narrate` prints what workers print.
+		output: { echo: "none" },
+		...(telemetry && { instruments: telemetry.instruments }),
+		onEvent,
+	};
 	try {
-		await makeEnvironment(environment, (line) => display.print(line));
-		for (const line of [
-			"to look at it from another terminal: npx pnpm@12 snakepit top",
-			"in the browser, until Ctrl-C: npx pnpm@12 demo --dash",
-		])
-			display.print([["faint", line]]);
-		const outcome = await withPool(
-			{
-				...poolOptions(environment, transport, telemetry?.workerEnv),
-				...(telemetry && { instruments: telemetry.instruments }),
-				onEvent,
-			},
-			(pool: Pool<Tools>) => readAndKill(pool, display),
+		if (flags.dash) {
+			const { readForEver } = await import("./dashboard.ts");
+			return await withPool(
+				{ ...options, control: { scopes: ["read", "logs", "act", "call"] } },
+				readForEver,
+			);
+		}
+		const { answers, replacement, statistics } = await withPool(
+			options,
+			readAndKill,
 		);
-		const processes = seeProcesses();
-		const leftovers = leftoversOf(trail, processes);
-		const findings = { ...outcome, leftovers, lookedAt: processes.length };
-		display.close();
-		for (const line of drawReport(findings, display.columns))
-			display.print(line);
-		return isAsPromised(findings) ? 0 : 1;
+		printAnswers(answers);
+		printFact("restarts", `${statistics.restarts}, ${replacement}`);
+		const processes = listProcesses();
+		const leftovers = leftoversOf(trace, processes);
+		printLeftovers(leftovers, `, of ${count(processes.length)} looked at`);
+		const { accepted, succeeded } = statistics.calls;
+		const isAsPromised =
+			answers.once === answers.images &&
+			succeeded === accepted &&
+			leftovers.length === 0;
+		return isAsPromised ? 0 : 1;
 	} catch (error) {
 		if (interrupted) return 1;
 		throw error;
 	} finally {
-		display.close();
 		// After Ctrl-C Snakepit closes the pool, flushes telemetry, and ends the program by the signal.
 		if (!interrupted && telemetry !== undefined)
-			display.print(await telemetry.end());
+			printFact("telemetry", await telemetry.end());
 	}
 }
 
-type Outcome = Omit<Findings, "leftovers" | "lookedAt">;
-
 /** Has every image read, and kills a worker when half of the answers are there. */
-async function readAndKill(
-	pool: Pool<Tools>,
-	display: Display,
-): Promise<Outcome> {
-	let replacing: Promise<Replacement> | undefined;
-	const answers = await readDigits(pool, display, () => {
-		replacing = killOneWorker(pool, display);
+async function readAndKill(pool: Pool<Tools>) {
+	let replacing: Promise<string> | undefined;
+	const answers = await readDigits(pool, () => {
+		replacing = killOneWorker(pool);
 	});
-	if (replacing === undefined) throw new Error("No worker was killed.");
-	return {
-		...answers,
-		replacement: await replacing,
-		statistics: pool.statistics(),
-	};
+	const replacement = await replacing;
+	return { answers, replacement, statistics: pool.statistics() };
 }
 
 /** Kills a worker with SIGKILL while it runs a call, and waits until its replacement answers a ping. */
-async function killOneWorker(
-	pool: Pool<Tools>,
-	display: Display,
-): Promise<Replacement> {
+async function killOneWorker(pool: Pool<Tools>): Promise<string> {
 	const ready = pool.workers().filter(({ state }) => state === "ready");
 	const victim = ready.find(({ callsRunning }) => callsRunning > 0) ?? ready[0];
 	if (victim?.pid === undefined) throw new Error("No worker is ready.");
@@ -182,82 +202,60 @@ async function killOneWorker(
 	});
 	// It also keeps the program alive, which an idle pool does not.
 	const deadline = setTimeout(() => {
-		const seconds = REPLACED_WITHIN_MS / 1_000;
-		const message = `${workerId} was killed and not replaced within ${seconds} s.`;
-		replaced.reject(new Error(message));
+		replaced.reject(
+			new Error(
+				`${workerId} was not replaced within ${duration(REPLACED_WITHIN_MS)}.`,
+			),
+		);
 	}, REPLACED_WITHIN_MS);
 	try {
 		const killedAtMs = performance.now();
 		process.kill(pid, "SIGKILL");
-		display.print(
+		console.log(
 			`killed ${workerId}, pid ${pid}, with SIGKILL while it had ${counted(callsRunning, "call")}`,
 		);
 		const newPid = await replaced.promise;
-		const durationMs = performance.now() - killedAtMs;
-		const pingMs = await pool.ping(workerId);
-		if (pingMs === undefined)
+		const tookMs = performance.now() - killedAtMs;
+		if ((await pool.ping(workerId)) === undefined)
 			throw new Error(`${workerId}, now pid ${newPid}, does not answer pings.`);
-		display.print(
-			`${workerId} is back, pid ${newPid}: answers a ping after ${duration(pingMs)}`,
-		);
-		return { workerId, killedPid: pid, newPid, durationMs };
+		return `${workerId}: pid ${pid} killed, pid ${newPid} ready ${duration(tookMs)} later`;
 	} finally {
 		clearTimeout(deadline);
 		stopListening();
 	}
 }
 
-/** Runs the demo in a child, kills it with SIGKILL, and looks at the system until nothing of it is left. */
-async function killHost(
-	flags: readonly string[],
-	display: Display,
-): Promise<number> {
-	const program = [...process.execArgv, import.meta.filename, ...flags];
-	const host = spawn(process.execPath, program, {
-		stdio: ["ignore", "pipe", "inherit"],
-	});
-	const exited = once(host, "exit");
-	let done = 0;
-	for await (const line of createInterface({ input: host.stdout })) {
-		display.print([["faint", `host | ${line}`]]);
-		done = doneIn(line) ?? done;
-		if (done >= KILL_HOST_AT) break;
-	}
-	if (host.pid === undefined || done < KILL_HOST_AT) {
-		await exited;
-		display.print("The host ended too early; its last lines say why.");
-		return 1;
-	}
-	const trail = trailOfHost(host.pid, seeProcesses());
-	const killedAtMs = performance.now();
-	host.kill("SIGKILL");
-	display.print(
-		`killed host ${host.pid} with SIGKILL when ${100 * done} % was read; it had ${counted(trail.groups.size, "process group")}`,
-	);
-	for (let looks = 1; ; looks++) {
-		const leftovers = leftoversOf(trail, seeProcesses());
-		// An upper bound: what the last look did not find ended before it.
-		const tookMs = performance.now() - killedAtMs;
-		if (leftovers.length > 0 && tookMs <= LOOK_FOR_MS) {
-			// Looking takes processor time that the ending processes need.
-			await pause(1);
-			continue;
+/** Prints an event if it is of interest to a person. */
+function narrate(event: SnakepitEvent): void {
+	const line = describe(event);
+	if (line !== undefined) console.log(line);
+}
+
+function describe(event: SnakepitEvent): string | undefined {
+	switch (event.type) {
+		case "cleanup.finished":
+			if (event.deadRuns === 0) return undefined;
+			return `cleaned up after ${counted(event.deadRuns, "dead run")}: ${counted(event.found, "process", "processes")} found, ${count(event.killed)} killed`;
+		case "worker.ready":
+			return `${event.workerId} is ready after ${duration(event.durationMs)}, pid ${event.pid}`;
+		case "worker.exited": {
+			const { exit, reason } = event;
+			if (!UNWANTED.includes(reason)) return undefined;
+			const how =
+				exit?.kind === "signal" ? exit.signal : `exit code ${exit?.code}`;
+			return `${event.workerId} is gone, pid ${event.pid}: ${how}, ${counted(event.callsLost, "call")} lost`;
 		}
-		await exited;
-		const isGone = leftovers.length === 0;
-		const inTime = isGone && tookMs <= GONE_WITHIN_MS;
-		const what = isGone
-			? "nothing"
-			: counted(leftovers.length, "process", "processes");
-		display.print([
-			["faint", "left         "],
-			[inTime ? "good" : "bad", `${what} after ${duration(tookMs)}`],
-			[
-				"faint",
-				`  by group or marker, in ${counted(looks, "look")}; the limit is ${duration(GONE_WITHIN_MS)}`,
-			],
-		]);
-		for (const line of drawLeftovers(leftovers)) display.print(line);
-		return inTime && trail.groups.size > 0 ? 0 : 1;
+		case "call.retried":
+			return `call ${event.callId} is retried: ${event.because}`;
+		case "worker.output":
+			return `${event.workerId} | ${event.line}`;
+		case "worker.logged":
+			return `${event.workerId} | ${event.record.level} ${event.record.logger}: ${event.record.message}`;
+		case "registry.degraded":
+			return event.message;
+		case "host.signal_received":
+			return `${event.signal}: ending the workers`;
+		default:
+			return undefined;
 	}
 }

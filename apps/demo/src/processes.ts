@@ -5,9 +5,10 @@ import {
 	type Marker,
 	parseMarker,
 } from "@snakepit/core/infrastructure";
+import { counted, printFact } from "./digits.ts";
 
 /** A living process, as the operating system shows it. */
-export interface SeenProcess {
+export interface ListedProcess {
 	readonly pid: number;
 	readonly parent: number;
 	/** Its process group. */
@@ -18,7 +19,7 @@ export interface SeenProcess {
 }
 
 /** What identifies the processes of a run: worker groups, and run ids in markers. */
-export interface Trail {
+export interface Trace {
 	readonly runs: Set<string>;
 	readonly groups: Set<number>;
 }
@@ -32,8 +33,8 @@ export interface Leftover {
 
 /** Finds the processes that belong to a run. */
 export function leftoversOf(
-	{ runs, groups }: Trail,
-	processes: readonly SeenProcess[],
+	{ runs, groups }: Trace,
+	processes: readonly ListedProcess[],
 ): Leftover[] {
 	return processes.flatMap(({ pid, group, marker, command }) => {
 		if (groups.has(group)) return { pid, command, foundBy: "group" };
@@ -43,11 +44,11 @@ export function leftoversOf(
 	});
 }
 
-/** Finds the trail of another program while it lives: its children's groups, and the markers that name it as host. */
-export function trailOfHost(
+/** Finds the trace of another program while it lives: its children's groups, and the markers that name it as host. */
+export function traceOf(
 	host: number,
-	processes: readonly SeenProcess[],
-): Trail {
+	processes: readonly ListedProcess[],
+): Trace {
 	const own = processes.find(({ pid }) => pid === host);
 	const marked = processes.filter(({ marker }) => marker?.hostPid === host);
 	const children = processes.filter(({ parent }) => parent === host);
@@ -62,13 +63,26 @@ export function trailOfHost(
 	};
 }
 
-/** Lists every process of the system except this one and zombies. */
-export function seeProcesses(): SeenProcess[] {
-	const seen = process.platform === "linux" ? readProc() : readPs();
-	return seen.filter(({ pid }) => pid !== process.pid);
+/** Prints a fact, and the leftovers. */
+export function printLeftovers(
+	leftovers: readonly Leftover[],
+	how: string,
+): void {
+	const left = counted(leftovers.length, "process", "processes");
+	printFact("left", `${left}, by group or marker${how}`);
+	for (const { pid, foundBy, command } of leftovers)
+		console.log(
+			`  pid ${pid}, found by its ${foundBy}: ${command.slice(0, 120)}`,
+		);
 }
 
-function readProc(): SeenProcess[] {
+/** Lists every process of the system except this one and zombies. */
+export function listProcesses(): ListedProcess[] {
+	const all = process.platform === "linux" ? readProc() : readPs();
+	return all.filter(({ pid }) => pid !== process.pid);
+}
+
+function readProc(): ListedProcess[] {
 	return readdirSync("/proc")
 		.filter((name) => /^[0-9]+$/.test(name))
 		.flatMap((name) => {
@@ -89,7 +103,7 @@ function readProc(): SeenProcess[] {
 }
 
 /** Source: ps(1) of macOS, where `-E` prints the environment after the command. */
-function readPs(): SeenProcess[] {
+function readPs(): ListedProcess[] {
 	const columns = "pid=,ppid=,pgid=,stat=,command=";
 	const table = execFileSync("ps", ["-axww", "-E", "-o", columns], {
 		encoding: "utf8",
@@ -99,7 +113,7 @@ function readPs(): SeenProcess[] {
 }
 
 /** Parses rows of pid, parent, group, state, and command with environment. */
-export function parsePsTable(table: string): SeenProcess[] {
+export function parsePsTable(table: string): ListedProcess[] {
 	return table.split("\n").flatMap((row) => {
 		const [, pid, parent, group, state, command = ""] =
 			/^ *(\d+) +(\d+) +(\d+) +(\S+) +(.*)$/.exec(row) ?? [];

@@ -41,7 +41,7 @@ test.runIf(isThorough())(
 		const flags = ["--otlp", receiver.url];
 
 		const killed = await runDemo(state, [...flags, "--kill-host"]);
-		expect(killed.output).not.toContain("no telemetry");
+		expect(killed.output).toContain("killed host");
 		expect(goneAfterMs(killed.output)).toBeLessThan(10_000);
 		await receiver.caughtUp();
 		// It could not end anything, and what it had not sent is lost.
@@ -59,7 +59,7 @@ test.runIf(isThorough())(
 		expect(errors).toBe("");
 		expect(output).toMatch(/^left +0 processes/m);
 		expect(output.trimEnd()).toMatch(
-			new RegExp(`\\ntelemetry +sent {2}to ${receiver.url}$`),
+			new RegExp(`\\ntelemetry +sent to ${receiver.url}$`),
 		);
 		expect(code).toBe(0);
 		await receiver.caughtUp();

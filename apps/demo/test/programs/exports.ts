@@ -2,7 +2,6 @@
 import { fileURLToPath } from "node:url";
 import { pythonGrpc } from "@snakepit/adapter-grpc-python";
 import { withPool } from "@snakepit/core";
-import { paintLine, unpainted } from "../../src/line.ts";
 import { DemoTelemetry } from "../../src/telemetry.ts";
 
 const TOOLS = fileURLToPath(
@@ -20,7 +19,7 @@ const sums = await withPool(
 		size: 1,
 		output: { echo: "none" },
 		instruments: telemetry.instruments,
-		onEvent: (event) => void telemetry.takes(event),
+		onEvent: (event) => void telemetry.isAboutExports(event),
 	},
 	(pool) =>
 		Promise.all(
@@ -29,4 +28,4 @@ const sums = await withPool(
 );
 console.log(`answered ${new Set(sums).size} calls`);
 console.log("left the pool");
-console.log(paintLine(await telemetry.end(), unpainted));
+console.log(`telemetry    ${await telemetry.end()}`);
