@@ -19,7 +19,7 @@ export function errorsReference(): string {
 		codesIn("packages/adapter-ray", "start-error-codes.ts"),
 		"## HTTP workers",
 		"`@snakepit/adapter-http` adds these; their type is `HttpStartErrorCode`.",
-		codesIn("packages/adapter-http", "start-error-codes.ts"),
+		codesIn("packages/adapter-http", "failures.ts"),
 	);
 }
 

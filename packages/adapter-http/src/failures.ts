@@ -1,6 +1,23 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { InputError, SnakepitError, ToolError } from "@snakepit/core";
-import { InputFailed } from "./outgoing.ts";
+import { InputFailed } from "./request.ts";
+
+/** Codes that this adapter adds to `StartError`. docs/reference/errors.md is extracted from here. */
+interface HttpStartErrorCodes {
+	/**
+	 * Another program listens on the port that the worker was given or that it printed.
+	 * @remedy The pool starts the worker again, with `listen: "tcp"` on another port. `listen: "unix"` has no such race.
+	 */
+	readonly LISTENER_NOT_PROVEN: "no";
+	/**
+	 * The line matched by `listen.fromLine` does not name a port of this machine.
+	 * @remedy The message quotes the line. The group `url` must match an address such as `http://127.0.0.1:8000`, or
+	 * `port` a number.
+	 */
+	readonly ADDRESS_NOT_FOUND: "no";
+}
+
+export type HttpStartErrorCode = keyof HttpStartErrorCodes;
 
 /** The server answered with a status other than 2xx: the `cause` of the `ToolError`. */
 export class HttpStatusError extends Error {
@@ -24,10 +41,10 @@ export class HttpStatusError extends Error {
 }
 
 /** In messages. */
-const SHOWN = 500;
+const EXCERPT_CHARACTERS = 500;
 
 export function refused(command: string, status: HttpStatusError): ToolError {
-	return failed(command, status.message, shown(status.body), status);
+	return failed(command, status.message, excerptOf(status.body), status);
 }
 
 /** Converts the failure of a call whose server continues to run. */
@@ -74,6 +91,8 @@ function inputFailed(command: string, cause: unknown): InputError {
 	});
 }
 
-function shown(text: string): string {
-	return text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
+function excerptOf(text: string): string {
+	return text.length > EXCERPT_CHARACTERS
+		? `${text.slice(0, EXCERPT_CHARACTERS)}…`
+		: text;
 }

@@ -1,5 +1,10 @@
 import type { IncomingMessage } from "node:http";
-import { CallAbortedError, type SnakepitError } from "@snakepit/core";
+import { setTimeout as delay } from "node:timers/promises";
+import {
+	CallAbortedError,
+	type SnakepitError,
+	StartError,
+} from "@snakepit/core";
 import {
 	type Adapter,
 	type CallOptions,
@@ -7,19 +12,21 @@ import {
 	callAborted,
 	type WorkerProcess,
 } from "@snakepit/core/adapter";
-import { shownAddress } from "./address.ts";
-import { HttpStatusError, refused } from "./failures.ts";
+import {
+	type HttpStartErrorCode,
+	HttpStatusError,
+	refused,
+} from "./failures.ts";
 import { type HttpClient, httpClient } from "./http-client.ts";
-import { Listening } from "./listening.ts";
+import { addressText, Listening, printed } from "./listening.ts";
 import {
 	checkHttpOptions,
 	HTTP_DEFAULTS,
 	type HttpOptions,
 } from "./options.ts";
-import { outgoing } from "./outgoing.ts";
-import { printed } from "./printed-line.ts";
-import { beginningOf, itemsOf, kindOf, wholeOf } from "./result.ts";
-import { untilReady } from "./until-ready.ts";
+import { NotProven } from "./port-owner.ts";
+import { outgoing } from "./request.ts";
+import { beginningOf, itemsOf, kindOf, wholeOf } from "./response.ts";
 import { type Probe, WorkerServer } from "./worker-server.ts";
 
 /** Of a refusal. */
@@ -75,14 +82,14 @@ async function converse(
 						warn(
 							process,
 							status === undefined
-								? `Nothing answers at ${shownAddress(server.address)}: the server has to listen there. Its command gets that place by {socket} or {port}.`
+								? `Nothing answers at ${addressText(server.address)}: the server has to listen there. Its command gets that place by {socket} or {port}.`
 								: `GET ${ready} returned ${status}: the worker is ready when it returns 2xx.`,
 						),
 				);
 	if (server.isOpen)
 		warn(
 			process,
-			`Other machines may connect to ${shownAddress(server.address)}: it listens on all addresses.`,
+			`Other machines may connect to ${addressText(server.address)}: it listens on all addresses.`,
 		);
 	let running = 0;
 
@@ -110,7 +117,7 @@ async function converse(
 	return {
 		client: httpClient(server),
 		facts: {
-			listens: shownAddress(server.address),
+			listens: addressText(server.address),
 			...(answered?.headers["server"] && {
 				server: answered.headers["server"],
 			}),
@@ -184,4 +191,52 @@ function probeOf({ ready, health }: HttpOptions): Probe {
 	return path === undefined
 		? { method: "HEAD", path: "/" }
 		: { method: "GET", path };
+}
+
+/** The pause between two requests to a server that is starting; it doubles each time. */
+const FIRST_LOOK_MS = 5;
+const LAST_LOOK_MS = 100;
+
+/**
+ * Waits until a server that starts gives an answer that `suffices`.
+ *
+ * @param late called when the time to start is over, with the last status; `undefined` where there was no answer.
+ * @throws StartError `LISTENER_NOT_PROVEN`; AbortError.
+ */
+async function untilReady(
+	server: WorkerServer,
+	suffices: (status: number) => boolean,
+	signal: AbortSignal,
+	late: (status: number | undefined) => void,
+): Promise<IncomingMessage> {
+	let status: number | undefined;
+	const aborted = (): void => {
+		const { reason } = signal;
+		if (reason instanceof StartError && reason.code === "START_TIMEOUT")
+			late(status);
+	};
+	signal.addEventListener("abort", aborted);
+	try {
+		for (let wait = FIRST_LOOK_MS; ; wait = Math.min(wait * 2, LAST_LOOK_MS)) {
+			const response = await server.ask(signal).catch((error) => {
+				if (error instanceof NotProven) throw taken(error);
+				server.lookForListener();
+				return undefined; // It does not listen there, or not yet.
+			});
+			status = response?.statusCode ?? status;
+			if (response !== undefined && suffices(status ?? 0)) return response;
+			await delay(wait, undefined, { signal });
+		}
+	} finally {
+		signal.removeEventListener("abort", aborted);
+	}
+}
+
+function taken(cause: NotProven): StartError<HttpStartErrorCode> {
+	return new StartError<HttpStartErrorCode>({
+		code: "LISTENER_NOT_PROVEN",
+		ran: "no",
+		message: `No request was sent, because ${cause.message}. Use listen: "unix": no other program can take a socket.`,
+		cause,
+	});
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
-import { type Address, originOf } from "./address.ts";
+import { type Address, originOf } from "./listening.ts";
 import type { WorkerServer } from "./worker-server.ts";
 
 /** One worker's server, for code that speaks HTTP itself. */

@@ -1,5 +1,7 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
-import { StartError } from "@snakepit/core";
+import { OptionsError, StartError } from "@snakepit/core";
 import {
 	type LaunchSpec,
 	type ListenerAddress,
@@ -7,12 +9,46 @@ import {
 	type WorkerProcess,
 	type WorkerSlot,
 } from "@snakepit/core/adapter";
-import type { Address } from "./address.ts";
-import { freePort } from "./free-port.ts";
-import { HTTP_DEFAULTS, type HttpOptions } from "./options.ts";
-import { fillIn, type Placeholder } from "./placeholders.ts";
-import { printed } from "./printed-line.ts";
-import type { HttpStartErrorCode } from "./start-error-codes.ts";
+import type { HttpStartErrorCode } from "./failures.ts";
+import {
+	HTTP_DEFAULTS,
+	type HttpOptions,
+	type PrintedLine,
+} from "./options.ts";
+
+/** Where a worker listens. */
+export type Address =
+	| { readonly kind: "unix"; readonly socketPath: string }
+	| {
+			readonly kind: "tcp";
+			readonly host: "127.0.0.1" | "::1";
+			readonly port: number;
+	  };
+
+/** The host name for HTTP clients. A server behind a Unix socket has no name, so it is `localhost`. */
+export function originOf(address: Address): string {
+	if (address.kind === "unix") return "http://localhost";
+	const { host, port } = address;
+	return `http://${host === "::1" ? "[::1]" : host}:${port}`;
+}
+
+/** For people. */
+export function addressText(address: Address): string {
+	return address.kind === "unix"
+		? `unix:${address.socketPath}`
+		: originOf(address);
+}
+
+/** For `node:http` and `node:net`. */
+export function connectTo(
+	address: Address,
+):
+	| { readonly socketPath: string }
+	| { readonly host: string; readonly port: number } {
+	if (address.kind === "unix") return { socketPath: address.socketPath };
+	const { host, port } = address;
+	return { host, port };
+}
 
 /** The placeholder of each way to listen. */
 const PLACEHOLDER = { unix: "socket", inherited: "fd", tcp: "port" } as const;
@@ -116,4 +152,100 @@ function requireProof(): void {
 		message:
 			'http(): this system cannot show which process listens on a port, so another program could answer instead of the worker. Use listen: "unix".',
 	});
+}
+
+/** The placeholders, in a command or its environment, for the place where the program listens. */
+type Placeholder = "socket" | "port" | "fd";
+
+const PLACEHOLDERS = /\{(socket|port|fd)\}/g;
+
+/**
+ * Replaces a placeholder by its value, in arguments and in variables.
+ *
+ * @param value `undefined`: there is none, because the program chooses where it listens.
+ * @throws OptionsError `INVALID_OPTION` when the placeholder is missing, or another one is there.
+ */
+function fillIn(
+	spec: LaunchSpec,
+	listen: string | object,
+	value: readonly [Placeholder, string] | undefined,
+): LaunchSpec {
+	const listenText =
+		typeof listen === "string" ? `"${listen}"` : "{ fromLine }";
+	let used = 0;
+	const filled = (text: string): string =>
+		text.replace(PLACEHOLDERS, (placeholder, name: string) => {
+			if (value === undefined || name !== value[0])
+				throw misplaced(placeholder, listenText, value?.[0]);
+			used++;
+			return value[1];
+		});
+	const args = spec.args?.map(filled);
+	const env = Object.fromEntries(
+		Object.entries(spec.env ?? {}).map(([name, text]) => [
+			name,
+			text === undefined ? undefined : filled(text),
+		]),
+	);
+	if (value !== undefined && used === 0) throw missing(value[0], listenText);
+	return { ...spec, args, env };
+}
+
+function missing(name: Placeholder, listen: string): OptionsError {
+	return new OptionsError({
+		code: "INVALID_OPTION",
+		ran: "no",
+		message: `http: with listen: ${listen} the program learns from its command or environment where to listen: put {${name}} into "command" or "env".`,
+	});
+}
+
+function misplaced(
+	placeholder: string,
+	listen: string,
+	right: Placeholder | undefined,
+): OptionsError {
+	return new OptionsError({
+		code: "INVALID_OPTION",
+		ran: "no",
+		message: `http: ${placeholder} is not available with listen: ${listen}, which ${right === undefined ? "has no placeholder" : `has {${right}}`}.`,
+	});
+}
+
+/** A port of 127.0.0.1 that is free now. Another program may take it a moment later, so the owner of the port is checked before use. */
+async function freePort(): Promise<number> {
+	const server = createServer().listen({
+		port: 0,
+		host: "127.0.0.1",
+		exclusive: true,
+	});
+	await once(server, "listening");
+	const { port } = server.address() as AddressInfo;
+	server.close();
+	await once(server, "close");
+	return port;
+}
+
+/**
+ * Waits for a line, on whichever output the program prints it.
+ *
+ * @throws Error when both end before; the signal's reason when it aborts.
+ */
+export async function printed(
+	process: Pick<WorkerProcess, "line">,
+	{ fromLine }: PrintedLine,
+	signal: AbortSignal,
+): Promise<RegExpExecArray> {
+	const found = new AbortController();
+	const either = AbortSignal.any([signal, found.signal]);
+	try {
+		return await Promise.any([
+			process.line(fromLine, "stdout", either),
+			process.line(fromLine, "stderr", either),
+		]);
+	} catch (error) {
+		signal.throwIfAborted();
+		throw (error as AggregateError).errors[0];
+	} finally {
+		found.abort();
+	}
 }

@@ -6,7 +6,7 @@ import {
 	optional,
 	wholeNumber,
 } from "@snakepit/core/options";
-import type { BodyKind } from "./result.ts";
+import type { BodyKind } from "./response.ts";
 
 /** A line that the program prints, on standard output or standard error. */
 export interface PrintedLine {

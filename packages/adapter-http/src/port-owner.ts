@@ -1,10 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { endianness } from "node:os";
 import { SystemProcessHost } from "@snakepit/core/infrastructure";
-import {
-	type ListeningSocket,
-	reachable,
-	WILDCARDS,
-} from "./listening-sockets.ts";
 
 /** No process of the worker listens on its port. */
 export class NotProven extends Error {
@@ -42,7 +38,7 @@ export class PortOwner {
 		if (this.#links.size > 0 && this.#stillThere()) return;
 		this.#sockets = this.#listening();
 		if (this.#sockets.length === 0)
-			throw new NotProven(`no process listens on ${this.#shown} any more`);
+			throw new NotProven(`no process listens on ${this.#portText} any more`);
 		const wanted = this.#sockets.map(({ inode }) => `socket:[${inode}]`);
 		for (const pids of this.#processes()) {
 			this.#links = linksTo(wanted, pids);
@@ -50,7 +46,7 @@ export class PortOwner {
 		}
 		this.#links = new Map();
 		throw new NotProven(
-			`the process that listens on ${this.#shown} does not belong to the worker (process group ${this.#leader})`,
+			`the process that listens on ${this.#portText} does not belong to the worker (process group ${this.#leader})`,
 		);
 	}
 
@@ -83,7 +79,7 @@ export class PortOwner {
 		yield found;
 	}
 
-	get #shown(): string {
+	get #portText(): string {
 		return `port ${this.#port} of ${this.#host}`;
 	}
 }
@@ -116,4 +112,54 @@ function linkAt(path: string): string | undefined {
 	} catch {
 		return undefined;
 	}
+}
+
+/** A TCP socket that waits for connections. */
+interface ListeningSocket {
+	/** As 32-bit words of hexadecimal digits: one of IPv4, four of IPv6. */
+	readonly address: string;
+	readonly inode: string;
+}
+
+/** The kernel's number of the state LISTEN. Source: include/net/tcp_states.h. */
+const LISTEN = "0A";
+const FIELDS =
+	/^\s*\d+: ([0-9A-F]+):([0-9A-F]{4}) \S+ ([0-9A-F]{2})(?: +\S+){5} +(\d+)/;
+
+const ALL_IPV4 = "00000000";
+const ALL = "0".repeat(32);
+/** Other machines may connect to these. */
+const WILDCARDS: readonly string[] = [ALL_IPV4, ALL];
+/** The addresses that also receive a connection to the key's address. */
+const ADDRESSES: Readonly<Record<"127.0.0.1" | "::1", readonly string[]>> = {
+	"127.0.0.1": [ALL_IPV4, ALL, "7F000001", `${"0".repeat(16)}0000FFFF7F000001`],
+	"::1": [ALL, `${"0".repeat(31)}1`],
+};
+
+/**
+ * Those that a connection to this address can reach, in the text of `/proc/net/tcp` or `/proc/net/tcp6`.
+ *
+ * Source: Documentation/networking/proc_net_tcp.rst.
+ */
+export function reachable(
+	text: string,
+	host: "127.0.0.1" | "::1",
+	port: number,
+	order: "LE" | "BE" = endianness(),
+): readonly ListeningSocket[] {
+	return text.split("\n").flatMap((line) => {
+		const [, shown = "", hexPort = "", state, inode = ""] =
+			FIELDS.exec(line) ?? [];
+		const address = order === "LE" ? inNetworkOrder(shown) : shown;
+		return state === LISTEN &&
+			Number.parseInt(hexPort, 16) === port &&
+			ADDRESSES[host].includes(address)
+			? [{ address, inode }]
+			: [];
+	});
+}
+
+/** Each word is in the byte order of this processor. */
+function inNetworkOrder(words: string): string {
+	return words.replaceAll(/(..)(..)(..)(..)/g, "$4$3$2$1");
 }

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { namedBy } from "../src/listening.ts";
-import { reachable } from "../src/listening-sockets.ts";
-import { type BodyKind, itemsOf, kindOf } from "../src/result.ts";
+import { reachable } from "../src/port-owner.ts";
+import { type BodyKind, itemsOf, kindOf } from "../src/response.ts";
 
 /** A text in pieces, which divide characters and line ends, too. */
 async function* divided(

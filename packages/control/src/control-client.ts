@@ -1,16 +1,108 @@
 import type { IncomingMessage } from "node:http";
 import { clearTimeout, setTimeout } from "node:timers";
-import { ControlError } from "./control-error.ts";
+import { createParser } from "eventsource-parser";
+import type { FoundRun } from "./attach.ts";
 import type {
 	ControlledEvent,
 	PoolAct,
 	ToolSnapshot,
 } from "./controlled-run.ts";
-import { readEventStream } from "./event-stream-reader.ts";
-import type { FoundRun } from "./find-runs.ts";
-import type { LogFilter, LogLine } from "./logs.ts";
 import { http } from "./node-http.ts";
-import type { ServedState, ServedTick } from "./watchers.ts";
+import type {
+	LogFilter,
+	LogLine,
+	ServedState,
+	ServedTick,
+} from "./watchers.ts";
+
+/** Codes of {@link ControlError} that the client creates; the others come from the server and from core. */
+export type ControlErrorCode =
+	/** No run that fits the options answers. */
+	| "NO_SUCH_RUN"
+	/** An option of `attach` is misspelt or out of range. */
+	| "INVALID_OPTION"
+	/** Several runs fit: name one. */
+	| "SEVERAL_RUNS"
+	/** The program exists but does not answer: it is stopped, or its event loop is blocked. */
+	| "HOST_SILENT"
+	/** The program ended, or closed its run. */
+	| "HOST_GONE"
+	/** The server that answered is not one of this package's version. */
+	| "INVALID_ANSWER"
+	/** The program does not allow it. */
+	| "SCOPE_NOT_ALLOWED"
+	| "WRONG_TOKEN"
+	| "NO_SUCH_POOL"
+	| (string & {});
+
+/** A run could not be inspected, or did not carry out a request. */
+export class ControlError extends Error {
+	override readonly name: string = "ControlError";
+	readonly code: ControlErrorCode;
+	/** Of a call: whether its work may have begun. */
+	readonly ran: "no" | "maybe" | undefined;
+	/** If the tool of a call failed: the error that it raised, as its language describes it. */
+	readonly remote: unknown;
+
+	constructor(fields: {
+		readonly code: ControlErrorCode;
+		readonly message: string;
+		readonly ran?: "no" | "maybe" | undefined;
+		readonly remote?: unknown;
+		readonly cause?: unknown;
+	}) {
+		super(
+			fields.message,
+			fields.cause === undefined ? undefined : { cause: fields.cause },
+		);
+		this.code = fields.code;
+		this.ran = fields.ran;
+		this.remote = fields.remote;
+	}
+}
+
+/** The longest record, in characters: a server that sends more is not a Snakepit server. */
+const RECORD_CHARACTERS = 64 << 20;
+
+interface StreamRecord {
+	readonly name: string;
+	readonly data: unknown;
+}
+
+/** Reads server-sent events whose data is JSON. */
+async function* readEventStream(
+	source: AsyncIterable<Uint8Array>,
+): AsyncGenerator<StreamRecord, void> {
+	const records: StreamRecord[] = [];
+	const parser = createParser({
+		maxBufferSize: RECORD_CHARACTERS,
+		onEvent: ({ event = "message", data }) =>
+			records.push({ name: event, data: parsed(data) }),
+		onError: ({ line = "", message }) => {
+			throw notAnEvent(line || message);
+		},
+	});
+	const decoder = new TextDecoder();
+	for await (const chunk of source) {
+		parser.feed(decoder.decode(chunk, { stream: true }));
+		yield* records.splice(0);
+	}
+}
+
+function parsed(data: string): unknown {
+	try {
+		return JSON.parse(data);
+	} catch {
+		throw notAnEvent(data);
+	}
+}
+
+function notAnEvent(text: string): ControlError {
+	return new ControlError({
+		code: "INVALID_ANSWER",
+		message: `The stream contains something that is not an event: ${text.slice(0, 100)}.`,
+	});
+}
 
 /** What a stream of events brings. */
 export type RunUpdate =

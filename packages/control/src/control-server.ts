@@ -1,15 +1,29 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { ControlClock, ControlledRun } from "./controlled-run.ts";
-import { IDLE_MS, STREAMS } from "./limits.ts";
-import { followLogs } from "./logs.ts";
+import {
+	type ControlClock,
+	type ControlledPool,
+	type ControlledRun,
+	type ControlScope,
+	POOL_ACTS,
+	type PoolAct,
+} from "./controlled-run.ts";
+import {
+	type DisplayedError,
+	displayError,
+	displayValue,
+} from "./display-value.ts";
+import {
+	BODY_BYTES,
+	IDLE_MS,
+	NAME_CHARACTERS,
+	REQUEST_MS,
+	STREAMS,
+} from "./limits.ts";
 import { http } from "./node-http.ts";
-import { answerPoolRequest } from "./pool-requests.ts";
 import { RecordStream } from "./record-stream.ts";
-import { type Refusal, type Route, routeOf, scopeRefusal } from "./route.ts";
-import { isSameSecret } from "./same-secret.ts";
-import type { ControlScope } from "./scopes.ts";
-import { Watchers } from "./watchers.ts";
+import { isSameSecret, readObject } from "./request-body.ts";
+import { followLogs, type LogFilter, Watchers } from "./watchers.ts";
 
 export interface ControlServerSetting {
 	readonly run: ControlledRun;
@@ -213,4 +227,204 @@ function jsonOf(
 
 function messageOf(error: unknown): string {
 	return error instanceof Error ? error.message : String(error);
+}
+
+/** What a request asks for. */
+type Route =
+	| { readonly kind: "state"; readonly scope: "read" }
+	| { readonly kind: "events"; readonly scope: "read" }
+	| {
+			readonly kind: "logs";
+			readonly scope: "logs";
+			readonly filter: LogFilter;
+	  }
+	| { readonly kind: "tools"; readonly scope: "read"; readonly pool: string }
+	| {
+			readonly kind: "act";
+			readonly scope: "act";
+			readonly pool: string;
+			readonly act: PoolAct;
+	  }
+	| { readonly kind: "call"; readonly scope: "call"; readonly pool: string };
+
+/** The reason why a request is refused. */
+export interface Refusal {
+	readonly status: 400 | 401 | 403 | 404 | 405 | 408 | 413 | 415 | 422 | 503;
+	readonly code: string;
+	readonly message: string;
+}
+
+/** Finds the route of a request. @param url path and query. */
+function routeOf(method: string, url: string): Route | Refusal {
+	const parsed = URL.parse(url, "http://run");
+	const path = parsed?.pathname.split("/").slice(1).map(decoded) ?? [];
+	const [version, what = "", name, action = "", ...rest] = path;
+	if (parsed === null || version !== "v1" || rest.length > 0)
+		return notFound(url);
+	const isRead = method === "GET";
+	const query = (key: string): string | undefined =>
+		parsed.searchParams.get(key) ?? undefined;
+	if (name === undefined) {
+		if (what !== "state" && what !== "events" && what !== "logs")
+			return notFound(url);
+		if (!isRead) return wrongMethod(method, url, "GET");
+		if (what !== "logs") return { kind: what, scope: "read" };
+		const filter = {
+			worker: query("worker"),
+			pool: query("pool"),
+			call: query("call"),
+		};
+		return { kind: "logs", scope: "logs", filter };
+	}
+	if (what !== "pools") return notFound(url);
+	if (action === "tools")
+		return isRead
+			? { kind: "tools", scope: "read", pool: name }
+			: wrongMethod(method, url, "GET");
+	const act = POOL_ACTS.find((each) => each === action);
+	if (act === undefined && action !== "call") return notFound(url);
+	if (method !== "POST") return wrongMethod(method, url, "POST");
+	return act === undefined
+		? { kind: "call", scope: "call", pool: name }
+		: { kind: "act", scope: "act", pool: name, act };
+}
+
+/** Refuses a request whose scope the program does not allow. */
+function scopeRefusal(
+	wanted: ControlScope,
+	allowed: readonly ControlScope[],
+): Refusal | undefined {
+	if (allowed.includes(wanted)) return undefined;
+	const scopes = [...allowed, wanted].map((scope) => `"${scope}"`).join(", ");
+	return {
+		status: 403,
+		code: "SCOPE_NOT_ALLOWED",
+		message: `This needs the scope "${wanted}", and the program allows ${allowed.length === 0 ? "none" : allowed.map((scope) => `"${scope}"`).join(", ")}. Open its run with control: { scopes: [${scopes}] }.`,
+	};
+}
+
+function decoded(part: string): string {
+	try {
+		return decodeURIComponent(part);
+	} catch {
+		return part;
+	}
+}
+
+function notFound(url: string): Refusal {
+	return {
+		status: 404,
+		code: "NOT_FOUND",
+		message: `There is no ${url.slice(0, 200)}. README.md of @snakepit/control lists all addresses.`,
+	};
+}
+
+function wrongMethod(method: string, url: string, right: string): Refusal {
+	return {
+		status: 405,
+		code: "METHOD_NOT_ALLOWED",
+		message: `${url.slice(0, 200)} takes ${right}, not ${method}.`,
+	};
+}
+
+interface Answer {
+	readonly status: number;
+	readonly body: unknown;
+}
+
+type PoolRoute = Extract<Route, { readonly pool: string }>;
+
+/** Answers a request about one pool. */
+async function answerPoolRequest(
+	route: PoolRoute,
+	http: {
+		readonly request: IncomingMessage;
+		readonly response: ServerResponse;
+	},
+	run: ControlledRun,
+	clock: ControlClock,
+): Promise<Answer> {
+	const pool = run.pool(route.pool);
+	if (pool === undefined) return failed(404, noSuchPool(route.pool, run));
+	const late = new AbortController();
+	const timer = clock.after(REQUEST_MS, () =>
+		late.abort(`it was not complete after ${REQUEST_MS} ms`),
+	);
+	const body = await readObject(http.request, BODY_BYTES, late.signal);
+	timer.cancel();
+	if (body.kind === "refused") {
+		http.response.shouldKeepAlive = false;
+		return failed(body.refusal.status, body.refusal);
+	}
+	const gone = new AbortController();
+	http.response.on("close", () => gone.abort());
+	try {
+		return await carryOut(route, pool, body.fields, run, gone.signal);
+	} catch (error) {
+		const thrown = error instanceof Error ? error : new Error(String(error));
+		return failed(422, displayError(thrown));
+	}
+}
+
+async function carryOut(
+	route: PoolRoute,
+	pool: ControlledPool,
+	body: Readonly<Record<string, unknown>>,
+	run: ControlledRun,
+	signal: AbortSignal,
+): Promise<Answer> {
+	if (route.kind === "tools") {
+		const tools = await pool.tools(signal);
+		return { status: 200, body: { tools: tools ?? null } };
+	}
+	const { by: asked, ...rest } = body;
+	const by = shortText(asked) ?? "a client that gave no name";
+	if (route.kind === "act") {
+		const target = shortText(rest["worker"]);
+		run.record({ pool: route.pool, act: route.act, target, by });
+		await pool.act(route.act, rest, by);
+		return { status: 200, body: { done: route.act } };
+	}
+	const { command, args, timeoutMs } = rest;
+	if (typeof command !== "string" || command === "")
+		return failed(400, invalid("command", "a text that is not empty", command));
+	if (
+		timeoutMs !== undefined &&
+		!(typeof timeoutMs === "number" && timeoutMs > 0)
+	)
+		return failed(400, invalid("timeoutMs", "a number above 0", timeoutMs));
+	run.record({ pool: route.pool, act: "call", target: shortText(command), by });
+	const value = await pool.call({ command, args, timeoutMs, signal });
+	return { status: 200, body: { value: displayValue(value) } };
+}
+
+function failed(
+	status: number,
+	error: Pick<DisplayedError, "code" | "message" | "ran" | "remote">,
+): Answer {
+	const { code, message, ran, remote } = error;
+	return { status, body: { error: { code, message, ran, remote } } };
+}
+
+function invalid(name: string, wanted: string, got: unknown): Refusal {
+	return {
+		status: 400,
+		code: "INVALID_REQUEST",
+		message: `"${name}" must be ${wanted}, got ${JSON.stringify(got)?.slice(0, NAME_CHARACTERS)}.`,
+	};
+}
+
+function noSuchPool(name: string, run: ControlledRun): Refusal {
+	const names = run.look().pools.map(({ pool }) => `"${pool}"`);
+	return {
+		status: 404,
+		code: "NO_SUCH_POOL",
+		message: `There is no pool "${name.slice(0, NAME_CHARACTERS)}" in this run; ${names.length === 0 ? "none is open" : `open pools: ${names.join(", ")}`}.`,
+	};
+}
+
+function shortText(value: unknown): string | undefined {
+	return typeof value === "string" && value !== ""
+		? value.slice(0, NAME_CHARACTERS)
+		: undefined;
 }

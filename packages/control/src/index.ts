@@ -1,32 +1,18 @@
-export { type AttachOptions, attach } from "./attach.ts";
+export {
+	type AttachOptions,
+	attach,
+	type FoundRun,
+	findRuns,
+} from "./attach.ts";
 export {
 	ControlClient,
 	type ControlClientSetting,
+	ControlError,
+	type ControlErrorCode,
 	type LogUpdate,
 	type RunCall,
 	type RunUpdate,
 } from "./control-client.ts";
-export { ControlError, type ControlErrorCode } from "./control-error.ts";
-export {
-	type ControlledEvent,
-	POOL_ACTS,
-	type PoolAct,
-	type ToolSnapshot,
-} from "./controlled-run.ts";
-export {
-	addCounts,
-	bucketOf,
-	bucketStartMs,
-	type DurationCounts,
-	quantileMs,
-} from "./durations.ts";
-export { type FoundRun, findRuns } from "./find-runs.ts";
-export type { LogFilter, LogLine } from "./logs.ts";
-export {
-	type ControlScope,
-	DEFAULT_SCOPES,
-	SCOPES,
-} from "./scopes.ts";
 export type {
 	CallCounts,
 	FailedAttempt,
@@ -36,7 +22,28 @@ export type {
 	RunSnapshot,
 	UsageSnapshot,
 	WorkerSnapshot,
-} from "./snapshot.ts";
+} from "./controlled-run.ts";
+export {
+	type ControlledEvent,
+	type ControlScope,
+	DEFAULT_SCOPES,
+	POOL_ACTS,
+	type PoolAct,
+	SCOPES,
+	type ToolSnapshot,
+} from "./controlled-run.ts";
 export type { CommandThroughput } from "./throughput.ts";
+export {
+	addCounts,
+	bucketOf,
+	bucketStartMs,
+	type DurationCounts,
+	quantileMs,
+} from "./throughput.ts";
 export { type Verdict, verdict, whyWaiting } from "./verdict.ts";
-export type { ServedState, ServedTick } from "./watchers.ts";
+export type {
+	LogFilter,
+	LogLine,
+	ServedState,
+	ServedTick,
+} from "./watchers.ts";

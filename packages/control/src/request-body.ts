@@ -1,5 +1,6 @@
+import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import type { Refusal } from "./route.ts";
+import type { Refusal } from "./control-server.ts";
 
 /** The body of a request. */
 export type RequestBody =
@@ -92,4 +93,11 @@ export async function readObject(
 
 function refused(refusal: Refusal): RequestObject {
 	return { kind: "refused", refusal };
+}
+
+/** Compares secrets in constant time: it does not depend on where they differ, or on their lengths. */
+export function isSameSecret(given: string, right: string): boolean {
+	const digest = (text: string): Buffer =>
+		createHash("sha256").update(text).digest();
+	return timingSafeEqual(digest(given), digest(right));
 }

@@ -1,4 +1,4 @@
-import type { PoolSnapshot, RunSnapshot } from "./snapshot.ts";
+import type { PoolSnapshot, RunSnapshot } from "./controlled-run.ts";
 
 /** The condition of a run, for the first line that people read. */
 export interface Verdict {

@@ -3,13 +3,14 @@ import type {
 	ControlClock,
 	ControlledEvent,
 	ControlledRun,
+	RunSnapshot,
+	UsageSnapshot,
+	WorkerSnapshot,
 } from "./controlled-run.ts";
-import { CALLS_A_TICK, TICK_MS } from "./limits.ts";
+import { displayValue } from "./display-value.ts";
+import { CALLS_A_TICK, TICK_MS, USAGE_MS, USAGE_SHARE } from "./limits.ts";
 import { type RecordStream, recordOf } from "./record-stream.ts";
-import { shown } from "./shown.ts";
-import type { RunSnapshot, WorkerSnapshot } from "./snapshot.ts";
 import { type CommandThroughput, Throughput } from "./throughput.ts";
-import { UsageReader } from "./usage-reader.ts";
 import { type Verdict, verdict, whyWaiting } from "./verdict.ts";
 
 /** What `GET /v1/state` answers. */
@@ -122,7 +123,7 @@ export class Watchers {
 	#happened(event: ControlledEvent): void {
 		// Another listener may need the events of all calls.
 		if (event.type === "call.settled" && !this.#isShown) return;
-		const data = shown(event);
+		const data = displayValue(event);
 		for (const stream of this.#streams) stream.push("event", data);
 	}
 }
@@ -142,9 +143,145 @@ function complete(run: RunSnapshot, reader: UsageReader): RunSnapshot {
 		queue: { ...pool.queue, why: whyWaiting(pool) ?? null },
 		workers: pool.workers.map((worker) => ({
 			...worker,
-			facts: shown(worker.facts) as WorkerSnapshot["facts"],
+			facts: displayValue(worker.facts) as WorkerSnapshot["facts"],
 			usage: usage.get(worker.incarnation) ?? null,
 		})),
 	}));
 	return { ...run, pools };
+}
+
+/** One line that a worker printed, or one record of its logging. */
+export interface LogLine {
+	readonly wallMs: number;
+	readonly pool: string;
+	readonly workerId: string;
+	readonly incarnation: string;
+	/** The call that it belongs to; `null` if that is not known. */
+	readonly callId: string | null;
+	readonly from: "stdout" | "stderr" | "logging";
+	/** Of a record of logging. */
+	readonly level: string | null;
+	readonly logger: string | null;
+	/** As the worker wrote it: control characters included. */
+	readonly text: string;
+	/** It was longer, and is cut. */
+	readonly cut: boolean;
+}
+
+/** Which lines a client wants. */
+export interface LogFilter {
+	/** The id of a worker. */
+	readonly worker: string | undefined;
+	readonly pool: string | undefined;
+	readonly call: string | undefined;
+}
+
+const TEXT_CHARACTERS = 16_384;
+
+/** Sends the lines that pass the filter, until the returned function is called. */
+export function followLogs(
+	run: Pick<ControlledRun, "subscribe">,
+	filter: LogFilter,
+	stream: RecordStream,
+): () => void {
+	return run.subscribe("logs", (event) => {
+		const line = logLine(event);
+		if (passes(line, filter)) stream.push("line", line);
+	});
+}
+
+function passes(line: LogLine, { worker, pool, call }: LogFilter): boolean {
+	return (
+		(worker === undefined || line.workerId === worker) &&
+		(pool === undefined || line.pool === pool) &&
+		(call === undefined || line.callId === call)
+	);
+}
+
+function logLine(event: ControlledEvent): LogLine {
+	const { wallMs, pool, workerId, incarnation } = event as unknown as LogLine;
+	const about = { wallMs, pool, workerId, incarnation };
+	if (event.type === "worker.output") {
+		const { stream, line, cut, callId } = event as unknown as {
+			stream: "stdout" | "stderr";
+			line: string;
+			cut: boolean;
+			callId: string | undefined;
+		};
+		return {
+			...about,
+			callId: callId ?? null,
+			from: stream,
+			level: null,
+			logger: null,
+			text: line,
+			cut,
+		};
+	}
+	const { record } = event as unknown as {
+		record: {
+			level: string;
+			logger: string;
+			message: string;
+			callId?: string;
+			traceback?: string;
+		};
+	};
+	const whole =
+		record.traceback === undefined
+			? record.message
+			: `${record.message}\n${record.traceback}`;
+	return {
+		...about,
+		callId: record.callId ?? null,
+		from: "logging",
+		level: record.level,
+		logger: record.logger,
+		text: whole.slice(0, TEXT_CHARACTERS),
+		cut: whole.length > TEXT_CHARACTERS,
+	};
+}
+
+/** Reads the resource use of workers, rarely enough that the cost cannot be measured. */
+export class UsageReader {
+	readonly #run: Pick<ControlledRun, "usage">;
+	readonly #clock: ControlClock;
+	#readMs = Number.NEGATIVE_INFINITY;
+	#pauseMs: number = USAGE_MS;
+	#usage: ReadonlyMap<string, UsageSnapshot> = new Map();
+
+	constructor(run: Pick<ControlledRun, "usage">, clock: ControlClock) {
+		this.#run = run;
+		this.#clock = clock;
+	}
+
+	/** The last reading, by incarnation. */
+	latest(): ReadonlyMap<string, UsageSnapshot> {
+		const nowMs = this.#clock.now();
+		const sinceMs = nowMs - this.#readMs;
+		if (sinceMs < this.#pauseMs) return this.#usage;
+		this.#readMs = nowMs;
+		this.#usage = this.#read(sinceMs);
+		const tookMs = this.#clock.now() - nowMs;
+		this.#pauseMs = Math.max(USAGE_MS, tookMs * USAGE_SHARE);
+		return this.#usage;
+	}
+
+	/** Returns nothing if the process table cannot be read: inspecting a program must not end it. */
+	#read(sinceMs: number): ReadonlyMap<string, UsageSnapshot> {
+		try {
+			return new Map(
+				[...this.#run.usage()].map(([incarnation, usage]) => {
+					const last = this.#usage.get(incarnation);
+					const processors =
+						last === undefined
+							? null
+							: Math.max(0, usage.cpuTimeMs - last.cpuTimeMs) / sinceMs;
+					return [incarnation, { ...usage, processors }];
+				}),
+			);
+		} catch {
+			return new Map();
+		}
+	}
 }

@@ -11,14 +11,12 @@ import type {
 	ControlledEvent,
 	ControlledPool,
 	ControlledRun,
-	RecordedRequest,
-} from "../src/controlled-run.ts";
-import type { ControlScope } from "../src/scopes.ts";
-import type {
+	ControlScope,
 	PoolSnapshot,
+	RecordedRequest,
 	RunSnapshot,
 	WorkerSnapshot,
-} from "../src/snapshot.ts";
+} from "../src/controlled-run.ts";
 
 export const TOKEN: string = "f".repeat(64);
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { UsageReader } from "../src/usage-reader.ts";
+import { UsageReader } from "../src/watchers.ts";
 
 /** A process table that takes `tookMs` to be read, and a worker that uses half a processor. */
 function scene(tookMs: number) {

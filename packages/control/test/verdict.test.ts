@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { PoolSnapshot } from "../src/snapshot.ts";
+import type { PoolSnapshot } from "../src/controlled-run.ts";
 import { verdict } from "../src/verdict.ts";
 import { FakeRun, poolSnapshot, workerSnapshot } from "./fake-run.ts";
 

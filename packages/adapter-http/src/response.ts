@@ -1,7 +1,6 @@
 import type { IncomingMessage } from "node:http";
+import { createParser } from "eventsource-parser";
 import { resultTooLarge } from "./failures.ts";
-import { eventsOf } from "./server-sent-events.ts";
-import { linesOf, textOf } from "./text-lines.ts";
 
 /** What a response is read as. */
 export type BodyKind = "json" | "ndjson" | "sse" | "text" | "bytes";
@@ -55,7 +54,7 @@ export async function* itemsOf(
 				if (line.trim() !== "") yield JSON.parse(line);
 			break;
 		case "sse":
-			yield* eventsOf(linesOf(textOf(chunks), most), most);
+			yield* eventsOf(textOf(chunks), most);
 			break;
 		case "text":
 			yield* textOf(chunks);
@@ -117,4 +116,88 @@ async function collected(
 		read.push(chunk);
 	}
 	return Buffer.concat(read);
+}
+
+const LINE_END = /\r\n|\n|\r/g;
+
+/** Text as it arrives; a character is never split. */
+async function* textOf(
+	chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): AsyncGenerator<string> {
+	const decoder = new TextDecoder();
+	for await (const chunk of chunks) {
+		const text = decoder.decode(chunk, { stream: true });
+		if (text !== "") yield text;
+	}
+	const rest = decoder.decode();
+	if (rest !== "") yield rest;
+}
+
+/**
+ * The lines of a text, which end with LF, CR LF or CR. The last one may have no end.
+ *
+ * @throws InputError `RESULT_TOO_LARGE` when a line has more than `most` characters.
+ */
+async function* linesOf(
+	texts: AsyncIterable<string>,
+	most: number,
+): AsyncGenerator<string> {
+	let rest = "";
+	let afterCr = false;
+	for await (const text of texts) {
+		// The LF of a CR LF may come in the next chunk.
+		const chunk = afterCr && text.startsWith("\n") ? text.slice(1) : text;
+		afterCr = text.endsWith("\r");
+		let start = 0;
+		for (const { 0: end, index } of chunk.matchAll(LINE_END)) {
+			yield rest + chunk.slice(start, index);
+			rest = "";
+			start = index + end.length;
+		}
+		rest += chunk.slice(start);
+		if (rest.length > most) throw resultTooLarge(most);
+	}
+	if (rest !== "") yield rest;
+}
+
+/** One event of a `text/event-stream`. */
+export interface ServerSentEvent {
+	/** Its type; `message` if the server names none. */
+	readonly event: string;
+	readonly data: string;
+	/** The last id from the server; empty if there is none. */
+	readonly id: string;
+}
+
+/**
+ * The events of a stream. An event that the end of the stream cuts off is dropped.
+ *
+ * @throws InputError `RESULT_TOO_LARGE` when the data of an event have more than `most` characters.
+ */
+async function* eventsOf(
+	texts: AsyncIterable<string>,
+	most: number,
+): AsyncGenerator<ServerSentEvent> {
+	const events: ServerSentEvent[] = [];
+	let lastId = "";
+	const parser = createParser({
+		maxBufferSize: most,
+		onEvent: ({ event = "message", data, id = lastId }) => {
+			if (data.length > most) throw resultTooLarge(most);
+			lastId = id;
+			events.push({ event, data, id });
+		},
+		onError: ({ type }) => {
+			if (type === "max-buffer-size-exceeded") throw resultTooLarge(most);
+		},
+	});
+	let endsWithCr = false;
+	for await (const text of texts) {
+		parser.feed(text);
+		yield* events.splice(0);
+		endsWithCr = text.endsWith("\r");
+	}
+	// The parser waits for the LF that may follow a CR.
+	if (endsWithCr) parser.feed("\n");
+	yield* events;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { shown } from "../src/shown.ts";
+import { displayValue } from "../src/display-value.ts";
 
 const UNREADABLE = "a value that cannot be shown";
 
@@ -24,7 +24,7 @@ test("a part that throws when it is read is named, and the others are shown", ()
 		],
 		error,
 	};
-	expect(shown(value)).toEqual({
+	expect(displayValue(value)).toEqual({
 		plain: 1,
 		json: UNREADABLE,
 		rows: UNREADABLE,
@@ -36,7 +36,7 @@ test("a part that throws when it is read is named, and the others are shown", ()
 test("a value that contains itself ends after a few levels", () => {
 	const value: unknown[] = [];
 	value.push(value);
-	expect(JSON.stringify(shown(value))).toBe(
+	expect(JSON.stringify(displayValue(value))).toBe(
 		`${"[".repeat(8)}"…"${"]".repeat(8)}`,
 	);
 });

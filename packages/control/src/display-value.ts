@@ -7,7 +7,7 @@ const UNREADABLE = "a value that cannot be shown";
  * A value as JSON can carry it, for people: an error as its name, code, message and the tool's error, bytes as their
  * number, an integer that JSON cannot carry as text. Not for values that must arrive exactly.
  */
-export function shown(value: unknown, depth: number = DEPTH): unknown {
+export function displayValue(value: unknown, depth: number = DEPTH): unknown {
 	try {
 		return readable(value, depth);
 	} catch {
@@ -32,12 +32,12 @@ function readable(value: unknown, depth: number): unknown {
 	}
 	if (value === null) return null;
 	if (depth === 0) return "…";
-	if (value instanceof Error) return shownError(value, depth);
+	if (value instanceof Error) return displayError(value, depth);
 	if (value instanceof Date)
 		return Number.isNaN(value.getTime()) ? "Invalid Date" : value.toISOString();
 	if (ArrayBuffer.isView(value)) return `<${value.byteLength} bytes>`;
 	if (value instanceof ArrayBuffer) return `<${value.byteLength} bytes>`;
-	const inner = (each: unknown): unknown => shown(each, depth - 1);
+	const inner = (each: unknown): unknown => displayValue(each, depth - 1);
 	if (Array.isArray(value)) return value.slice(0, ENTRIES).map(inner);
 	if (value instanceof Set) return [...value].slice(0, ENTRIES).map(inner);
 	if (value instanceof Map)
@@ -59,7 +59,7 @@ function firstOf(value: Iterable<unknown>): unknown[] {
 }
 
 /** The part of an error that the client needs. */
-export interface ShownError {
+export interface DisplayedError {
 	readonly name: string;
 	readonly code: string;
 	readonly message: string;
@@ -69,13 +69,16 @@ export interface ShownError {
 	readonly remote?: unknown;
 }
 
-export function shownError(error: Error, depth: number = DEPTH): ShownError {
+export function displayError(
+	error: Error,
+	depth: number = DEPTH,
+): DisplayedError {
 	const { code, ran, remote } = error as Error & Record<string, unknown>;
 	return {
 		name: error.name,
 		code: typeof code === "string" ? code : "UNEXPECTED",
 		message: error.message,
-		...(ran !== undefined && { ran: shown(ran, depth - 1) }),
-		...(remote !== undefined && { remote: shown(remote, depth - 1) }),
+		...(ran !== undefined && { ran: displayValue(ran, depth - 1) }),
+		...(remote !== undefined && { remote: displayValue(remote, depth - 1) }),
 	};
 }
