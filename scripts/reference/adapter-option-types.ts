@@ -36,9 +36,11 @@ import {
 	RESOURCE_CHECKS,
 	TLS_CHECKS,
 } from "../../packages/adapter-ray/src/options.ts";
-import { JSON_RPC_CHECKS } from "../../packages/adapter-stdio/src/json-rpc/check-options.ts";
-import { JSON_RPC_DEFAULTS } from "../../packages/adapter-stdio/src/json-rpc/options.ts";
-import { LINES_CHECKS } from "../../packages/adapter-stdio/src/lines/lines-adapter.ts";
+import {
+	JSON_RPC_CHECKS,
+	JSON_RPC_DEFAULTS,
+} from "../../packages/adapter-stdio/src/json-rpc-options.ts";
+import { LINES_CHECKS } from "../../packages/adapter-stdio/src/lines-adapter.ts";
 import {
 	STDIO_CHECKS,
 	STDIO_DEFAULTS,
@@ -136,14 +138,14 @@ export const ADAPTER_OPTION_TYPES: readonly OptionType[] = [
 	taken(
 		"jsonRpc",
 		"JsonRpcOptions",
-		`${stdio}/json-rpc/options.ts`,
+		`${stdio}/json-rpc-options.ts`,
 		JSON_RPC_CHECKS,
 		plainly(JSON_RPC_DEFAULTS),
 	),
 	taken(
 		"lines",
 		"LinesOptions",
-		`${stdio}/lines/lines-adapter.ts`,
+		`${stdio}/lines-adapter.ts`,
 		LINES_CHECKS,
 	),
 	taken(

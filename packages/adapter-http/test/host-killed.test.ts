@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { markedHost } from "../../../scripts/marked-host.ts";
+import { dataDirectory } from "../../../scripts/test-data-directory.ts";
 import type { HttpOptions } from "../src/index.ts";
-import { dataDirectory } from "./data-directory.ts";
 import { needsPython, python, uvicorn } from "./uvicorn.ts";
 
 const WHERE: Readonly<Record<string, Pick<HttpOptions, "command" | "listen">>> =

@@ -7,8 +7,8 @@ import {
 } from "@snakepit/core";
 import type { UntypedTools } from "@snakepit/core/tools";
 import { afterAll, onTestFinished } from "vitest";
+import { dataDirectory } from "../../../scripts/test-data-directory.ts";
 import { type HttpClient, type HttpOptions, http } from "../src/index.ts";
-import { dataDirectory } from "./data-directory.ts";
 
 /** A server of programs/tools.mjs. */
 export const node = (...where: readonly string[]): readonly string[] => [

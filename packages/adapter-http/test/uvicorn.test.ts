@@ -1,31 +1,6 @@
-import { adapterContract, startForReal } from "@snakepit/core/testing";
 import { describe, expect, test } from "vitest";
-import { type HttpOptions, http } from "../src/index.ts";
-import { COMMANDS } from "./contract-commands.ts";
 import { begun, pooled } from "./pooled.ts";
-import { needsPython, python, uvicorn } from "./uvicorn.ts";
-
-const fastApi: HttpOptions = {
-	command: uvicorn("--uds", "{socket}"),
-	ready: "/health",
-	health: "/health",
-};
-
-describe.runIf(python)(
-	`http() with uvicorn and FastAPI keeps the adapter contract${needsPython}`,
-	() => {
-		const contract = adapterContract({
-			adapter: () => http(fastApi),
-			start: (adapter) => startForReal(adapter, { callsPerWorker: 4 }),
-			callsPerWorker: 4,
-			// A call may connect first: it knows that nothing was sent.
-			begins: "noted",
-			withinMs: 25_000,
-			commands: COMMANDS,
-		});
-		test.each(contract)("$title", ({ run }) => run());
-	},
-);
+import { fastApi, needsPython, python, uvicorn } from "./uvicorn.ts";
 
 describe.runIf(python)(`uvicorn and FastAPI${needsPython}`, () => {
 	test("that is killed in a call is replaced, and other calls go on", async () => {

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { testPython } from "../../../scripts/python-environment.ts";
 import { isThorough } from "../../../scripts/test-effort.ts";
+import type { HttpOptions } from "../src/index.ts";
 
 /** Has FastAPI and uvicorn; `undefined` in `test`, and where they cannot be installed. */
 export const python: string | undefined = isThorough()
@@ -33,3 +34,10 @@ export function uvicorn(...args: readonly string[]): readonly string[] {
 		],
 	];
 }
+
+/** FastAPI behind uvicorn, on a Unix socket. */
+export const fastApi: HttpOptions = {
+	command: uvicorn("--uds", "{socket}"),
+	ready: "/health",
+	health: "/health",
+};

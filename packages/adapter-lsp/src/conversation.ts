@@ -8,6 +8,7 @@ import {
 import { InputError } from "@snakepit/core";
 import {
 	type CallOptions,
+	type CallProgress,
 	ConnectionBrokenError,
 	callAborted,
 	type InputErrorCode,
@@ -15,9 +16,11 @@ import {
 	type WorkerProcess,
 } from "@snakepit/core/adapter";
 import {
+	type CancellationToken,
 	CancellationTokenSource,
 	createMessageConnection,
 	type Disposable,
+	ErrorCodes,
 	ExitNotification,
 	InitializedNotification,
 	InitializeRequest,
@@ -28,13 +31,43 @@ import {
 	ProgressType,
 	ResponseError,
 	ShutdownRequest,
+	type WorkDoneProgressBegin,
+	type WorkDoneProgressEnd,
+	type WorkDoneProgressReport,
 } from "vscode-languageserver-protocol/node";
 import type { DocumentStore } from "./documents.ts";
-import { initializeParams } from "./initialize.ts";
 import { LimitedReader, LimitedWriter } from "./message-streams.ts";
-import type { LspOptions } from "./options.ts";
-import { type LspPart, progressReader } from "./parts.ts";
-import { answerServer, signalOf } from "./server-requests.ts";
+import { foldersOf, initializeParams, type LspOptions } from "./options.ts";
+
+/** The progress of a server with a request. */
+type WorkDone =
+	| WorkDoneProgressBegin
+	| WorkDoneProgressReport
+	| WorkDoneProgressEnd;
+
+/** The report of a server about a request before its answer: a part of the result, or progress. */
+export type LspPart =
+	| { readonly kind: "result"; readonly value: unknown }
+	| { readonly kind: "progress"; readonly value: WorkDone };
+
+const MOST_CHARACTERS = 1_000;
+
+/** Reads the reports about one request, in their order, as callers of any adapter get them. */
+function progressReader(): (value: WorkDone) => CallProgress {
+	let message = "";
+	return (value) => {
+		// A report without a message keeps the last message.
+		message = value.message ?? (value.kind === "begin" ? value.title : message);
+		const percentage = value.kind === "end" ? 100 : value.percentage;
+		return {
+			fraction:
+				percentage === undefined
+					? undefined
+					: Math.min(Math.max(percentage / 100, 0), 1),
+			message: message.slice(0, MOST_CHARACTERS),
+		};
+	};
+}
 
 const PROGRESS = new ProgressType<never>();
 const LEVELS = {
@@ -288,4 +321,50 @@ function transferable(
 			`have ${bytes} bytes, more than ${maxBytes} (maxMessageBytes).`,
 		);
 	return params;
+}
+
+/** Answers to the requests that a server may send to a program without an editor. */
+const NEUTRAL: Readonly<
+	Record<string, (params: unknown, options: LspOptions) => unknown>
+> = {
+	"workspace/configuration": (params) =>
+		(params as { items: readonly unknown[] }).items.map(() => null),
+	"workspace/workspaceFolders": (_, options) => foldersOf(options),
+	"workspace/applyEdit": () => ({
+		applied: false,
+		failureReason: "This client does not apply edits.",
+	}),
+	"window/showDocument": () => ({ success: false }),
+	"window/showMessageRequest": () => null,
+	"window/workDoneProgress/create": () => null,
+	"client/registerCapability": () => null,
+	"client/unregisterCapability": () => null,
+};
+/** `workspace/semanticTokens/refresh` and the like: nothing was kept. */
+const REFRESH = /^workspace\/\w+\/refresh$/;
+
+/** Answers one request of a server. @throws ResponseError if the server asks for something that does not exist. */
+async function answerServer(
+	options: LspOptions,
+	method: string,
+	params: unknown,
+	signal: AbortSignal,
+): Promise<unknown> {
+	const { handlers = {} } = options;
+	if (Object.hasOwn(handlers, method))
+		return await handlers[method]?.(params, { signal });
+	if (Object.hasOwn(NEUTRAL, method)) return NEUTRAL[method]?.(params, options);
+	if (REFRESH.test(method)) return null;
+	throw new ResponseError(
+		ErrorCodes.MethodNotFound,
+		`This client does not support ${method}.`,
+	);
+}
+
+/** A signal that aborts when the server cancels its request. */
+function signalOf(token: CancellationToken): AbortSignal {
+	const controller = new AbortController();
+	if (token.isCancellationRequested) controller.abort();
+	else token.onCancellationRequested(() => controller.abort());
+	return controller.signal;
 }

@@ -7,11 +7,11 @@ import {
 	programSpec,
 	type WorkerProcess,
 } from "@snakepit/core/adapter";
+import type * as protocol from "vscode-languageserver-protocol/node";
 import type { ProtocolConnection } from "vscode-languageserver-protocol/node";
-import { LspConversation } from "./conversation.ts";
+import { LspConversation, type LspPart } from "./conversation.ts";
 import { DocumentStore, type LspDocuments } from "./documents.ts";
 import { checkLspOptions, LSP_DEFAULTS, type LspOptions } from "./options.ts";
-import type { LspPart } from "./parts.ts";
 
 /** Workers are language servers that all have the same documents open. */
 export interface LspAdapter extends Adapter<ProtocolConnection> {
@@ -80,3 +80,38 @@ function noInput(): InputError {
 		message: "LSP has no input streams: send the items as params.",
 	});
 }
+
+type Protocol = typeof protocol;
+
+/** A request as the protocol's library describes it; a request without parameters has no `P`. */
+type RequestOf<Described> = Described extends {
+	readonly method: infer Method extends string;
+	readonly type: infer Type;
+}
+	? Type extends protocol.ProtocolRequestType<
+			infer Params,
+			infer Result,
+			infer _Partial,
+			infer _Error,
+			infer _Options
+		>
+		? { readonly method: Method; call(params: Params): Result }
+		: Type extends protocol.ProtocolRequestType0<
+					infer Result,
+					infer _Partial,
+					infer _Error,
+					infer _Options
+				>
+			? { readonly method: Method; call(): Result }
+			: never
+	: never;
+
+type Described = RequestOf<Protocol[keyof Protocol]>;
+
+/**
+ * The requests of the protocol, for `createPool<LspRequests, ProtocolConnection>`: what each command of `pool.execute`
+ * takes and answers.
+ */
+export type LspRequests = {
+	readonly [Request in Described as Request["method"]]: Request["call"];
+};

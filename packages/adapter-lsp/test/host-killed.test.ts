@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { markedHost } from "../../../scripts/marked-host.ts";
-import { dataDirectory } from "./data-directory.ts";
+import { dataDirectory } from "../../../scripts/test-data-directory.ts";
 
 test.runIf(process.platform === "linux")(
 	"a server and the processes that it has started are gone when their host is killed",

@@ -4,8 +4,8 @@ import {
 	DidChangeTextDocumentNotification,
 	DidOpenTextDocumentNotification,
 } from "vscode-languageserver-protocol/node";
+import { dataDirectory } from "../../../scripts/test-data-directory.ts";
 import { type LspAdapter, type LspOptions, lsp } from "../src/index.ts";
-import { dataDirectory } from "./data-directory.ts";
 import { SERVERS } from "./servers.ts";
 
 const { tiny } = SERVERS;

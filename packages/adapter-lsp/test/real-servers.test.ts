@@ -5,9 +5,9 @@ import { pathToFileURL } from "node:url";
 import { createPool, type Pool, type SnakepitEvent } from "@snakepit/core";
 import { afterEach, expect, test } from "vitest";
 import type { ProtocolConnection } from "vscode-languageserver-protocol/node";
+import { dataDirectory } from "../../../scripts/test-data-directory.ts";
 import { rows } from "../../../scripts/test-effort.ts";
 import { type LspRequests, lsp } from "../src/index.ts";
-import { dataDirectory } from "./data-directory.ts";
 import { SERVERS } from "./servers.ts";
 
 /** A file with a mistake in its second line, and what its first line defines. */

@@ -10,17 +10,21 @@ import {
 import {
 	type Adapter,
 	type CallOptions,
+	type CallProgress,
 	type Connection,
 	callAborted,
 	programSpec,
 	type WorkerProcess,
 } from "@snakepit/core/adapter";
 import { VERSION } from "./gen/version.ts";
-import { NO_TIME_LIMIT } from "./no-time-limit.ts";
 import { checkMcpOptions, type McpOptions } from "./options.ts";
-import { progressOf } from "./progress.ts";
-import { noInput, toolFailed, translate } from "./tool-errors.ts";
-import { ToolList } from "./tool-list.ts";
+import {
+	NO_TIME_LIMIT,
+	noInput,
+	ToolList,
+	toolFailed,
+	translate,
+} from "./tool-list.ts";
 import { WorkerTransport } from "./worker-transport.ts";
 
 /**
@@ -179,4 +183,21 @@ async function* streamed(
 		closed.abort();
 		await answer.catch(() => {}); // Only now is the worker free.
 	}
+}
+
+const MOST_CHARACTERS = 1_000;
+
+/** Converts a server's report of progress for the caller. Without a total, it has no fraction. */
+export function progressOf({
+	progress,
+	total,
+	message,
+}: Progress): CallProgress {
+	const fraction = total === undefined ? Number.NaN : progress / total;
+	return {
+		fraction: Number.isNaN(fraction)
+			? undefined
+			: Math.min(Math.max(fraction, 0), 1),
+		message: message?.slice(0, MOST_CHARACTERS) ?? "",
+	};
 }

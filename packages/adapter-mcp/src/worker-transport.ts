@@ -3,10 +3,12 @@ import { finished, type Readable, type Writable } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { deserializeMessage } from "@modelcontextprotocol/sdk/shared/stdio.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import {
+	ErrorCode,
+	type JSONRPCErrorResponse,
+	type JSONRPCMessage,
+} from "@modelcontextprotocol/sdk/types.js";
 import { jsonLine, type WorkerProcess } from "@snakepit/core/adapter";
-import { answerInstead } from "./invalid-answer.ts";
-import { LineBuffer } from "./line-buffer.ts";
 
 /** The protocol over the standard input and output of a worker, for the official client. */
 export class WorkerTransport implements Transport {
@@ -131,4 +133,67 @@ export class WorkerTransport implements Transport {
 		this.#state = "closed";
 		this.onclose?.();
 	}
+}
+
+/** Like the official client, it takes no longer messages. */
+const MOST_BYTES: number = 10 * 2 ** 20;
+
+/** Received data, of which complete lines are taken. */
+class LineBuffer {
+	#data: Buffer = Buffer.alloc(0);
+
+	/** @throws Error when more waits than the limit. */
+	append(chunk: Buffer): void {
+		const bytes = this.#data.length + chunk.length;
+		if (bytes > MOST_BYTES) {
+			this.#data = Buffer.alloc(0);
+			throw new Error(`more than ${MOST_BYTES} bytes`);
+		}
+		this.#data =
+			this.#data.length === 0 ? chunk : Buffer.concat([this.#data, chunk]);
+	}
+
+	/** The next complete line; `undefined` if there is none. */
+	next(): string | undefined {
+		const end = this.#data.indexOf("\n");
+		if (end === -1) return undefined;
+		const line = this.#data.toString("utf8", 0, end).replace(/\r$/, "");
+		this.#data = this.#data.subarray(end + 1);
+		return line;
+	}
+}
+
+const MOST_CHARACTERS = 1_000;
+
+/**
+ * An error response for an answer that the official client does not accept, so that its request ends; `undefined` if the
+ * line is no answer.
+ */
+function answerInstead(line: string): JSONRPCErrorResponse | undefined {
+	let value: Record<string, unknown>;
+	try {
+		value = JSON.parse(line) ?? {};
+	} catch {
+		return undefined;
+	}
+	const { jsonrpc, id, method, error } = value;
+	const isId = typeof id === "number" || typeof id === "string";
+	if (jsonrpc !== "2.0" || !isId || method !== undefined) return undefined;
+	const message = wordsOf(error);
+	return {
+		jsonrpc,
+		id,
+		error: {
+			code: ErrorCode.InternalError,
+			message:
+				message ??
+				`The server sent no valid answer: ${line.slice(0, MOST_CHARACTERS)}`,
+		},
+	};
+}
+
+function wordsOf(error: unknown): string | undefined {
+	if (typeof error === "string") return error;
+	const { message } = (error ?? {}) as { readonly message?: unknown };
+	return typeof message === "string" ? message : undefined;
 }

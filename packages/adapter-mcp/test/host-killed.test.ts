@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { markedHost } from "../../../scripts/marked-host.ts";
+import { dataDirectory } from "../../../scripts/test-data-directory.ts";
 import { isThorough, rows } from "../../../scripts/test-effort.ts";
-import { dataDirectory } from "./data-directory.ts";
 import { BELOW_NPX, pythonServer, server } from "./servers.ts";
 
 const npx = spawnSync("npx", ["--version"], { stdio: "ignore" }).status === 0;

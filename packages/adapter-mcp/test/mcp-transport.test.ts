@@ -1,11 +1,14 @@
+import { mkdtempSync } from "node:fs";
+import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { readHistory } from "@snakepit/core/inspect";
 import { expect, test } from "vitest";
+import { dataDirectory } from "../../../scripts/test-data-directory.ts";
 import { mcpTransport } from "../src/index.ts";
-import { dataDirectory } from "./data-directory.ts";
 import { server } from "./servers.ts";
 
 const command = server("everything");
+const newLedger = () => mkdtempSync(join(dataDirectory(), "ledger-"));
 
 async function connected(dataDir: string) {
 	const transport = mcpTransport({ command }, { dataDir });
@@ -15,7 +18,7 @@ async function connected(dataDir: string) {
 }
 
 test("the official client works with it, and its server is a worker of the ledger that ends with it", async () => {
-	const dataDir = dataDirectory();
+	const dataDir = newLedger();
 	const { client } = await connected(dataDir);
 	expect(
 		await client.callTool({ name: "echo", arguments: { message: "x" } }),
@@ -28,7 +31,7 @@ test("the official client works with it, and its server is a worker of the ledge
 });
 
 test("the end of the server closes it, and calls reject", async () => {
-	const dataDir = dataDirectory();
+	const dataDir = newLedger();
 	const { client } = await connected(dataDir);
 	const closed = new Promise<void>((resolve) => {
 		client.onclose = resolve;
@@ -48,7 +51,7 @@ test("the end of the server closes it, and calls reject", async () => {
 });
 
 test("what cannot be started rejects, and nothing may be sent before the start", async () => {
-	const dataDir = dataDirectory();
+	const dataDir = newLedger();
 	const absent = mcpTransport({ command: ["/nowhere/mcp"] }, { dataDir });
 	await expect(
 		absent.send({ jsonrpc: "2.0", method: "ping", id: 1 }),

@@ -1,12 +1,15 @@
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { createPool, type SnakepitEvent } from "@snakepit/core";
 import { adapterContract, startForReal } from "@snakepit/core/testing";
 import { afterEach, describe, expect, test } from "vitest";
+import { dataDirectory } from "../../../scripts/test-data-directory.ts";
 import { rows } from "../../../scripts/test-effort.ts";
 import { type McpOptions, mcp } from "../src/index.ts";
-import { dataDirectory } from "./data-directory.ts";
+import { progressOf } from "../src/mcp-adapter.ts";
+import { ToolList } from "../src/tool-list.ts";
 import { server } from "./servers.ts";
 
 const everything: McpOptions = { command: server("everything") };
@@ -212,4 +215,36 @@ test.each([
 	[{ command: ["x"], samplin: () => {} }, 'Did you mean "sampling"?'],
 ] as const)("%j is refused", (options, message) => {
 	expect(() => mcp(options as never)).toThrow(message);
+});
+
+test.each([
+	["a part of a total", { progress: 1, total: 4, message: "m" }, 0.25, "m"],
+	["none of a total", { progress: 0, total: 4 }, 0, ""],
+	["a count without a total", { progress: 7 }, undefined, ""],
+	["none of nothing", { progress: 0, total: 0 }, undefined, ""],
+	["more than the total", { progress: 5, total: 4 }, 1, ""],
+	["less than none", { progress: -1, total: 4 }, 0, ""],
+	[
+		"a long message",
+		{ progress: 1, total: 1, message: "x".repeat(9_999) },
+		1,
+		"x".repeat(1_000),
+	],
+])("a server reports %s", (_, report, fraction, message) => {
+	expect(progressOf(report)).toEqual({ fraction, message });
+});
+
+test("a server may take longer for its list than the SDK's client waits by itself, a minute", async () => {
+	const limits: unknown[] = [];
+	const client = {
+		getServerCapabilities: () => ({ tools: {} }),
+		listTools: async (_: unknown, options?: { timeout?: number }) => {
+			limits.push(options?.timeout);
+			return { tools: [] };
+		},
+	} as Partial<Client> as Client;
+	const tools = new ToolList(client);
+	await tools.load(new AbortController().signal);
+	await expect(tools.mustHave("unknown")).rejects.toThrow("no tool");
+	expect(limits).toEqual([2 ** 31 - 1, 2 ** 31 - 1]);
 });

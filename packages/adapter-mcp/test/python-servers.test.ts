@@ -1,8 +1,8 @@
 import { createPool } from "@snakepit/core";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
+import { dataDirectory } from "../../../scripts/test-data-directory.ts";
 import { isThorough } from "../../../scripts/test-effort.ts";
 import { type McpOptions, mcp } from "../src/index.ts";
-import { dataDirectory } from "./data-directory.ts";
 import { pythonServer } from "./servers.ts";
 
 const OLD = "1.30.0";

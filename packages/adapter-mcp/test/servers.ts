@@ -2,8 +2,8 @@ import { globSync } from "node:fs";
 import { createRequire } from "node:module";
 import { delimiter, dirname, join } from "node:path";
 import { testPython } from "../../../scripts/python-environment.ts";
+import { dataDirectory } from "../../../scripts/test-data-directory.ts";
 import type { McpOptions } from "../src/index.ts";
-import { dataDirectory } from "./data-directory.ts";
 
 const load = createRequire(import.meta.url);
 

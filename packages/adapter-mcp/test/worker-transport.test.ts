@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { PassThrough } from "node:stream";
+import { PassThrough, Readable } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import type { StartReport, WorkerProcess } from "@snakepit/core/adapter";
@@ -114,4 +114,22 @@ test("a start reports which answer it waits for, and the line that a server prin
 		{ awaits: 'the answer to "initialize"' },
 		{ stray: "Welcome to the server!" },
 	]);
+});
+
+test("a server that had ended its output before anyone listened has closed the connection", async () => {
+	const stdout = Readable.from([]);
+	stdout.resume();
+	await once(stdout, "end");
+	const transport = new WorkerTransport({
+		stdin: new PassThrough(),
+		stdout,
+		exited: new Promise(() => {}),
+		broken: () => {},
+	});
+	await new Promise<void>((resolve) => {
+		transport.onclose = resolve;
+	});
+	await expect(
+		transport.send({ jsonrpc: "2.0", method: "ping", id: 1 }),
+	).rejects.toThrow("no longer reads");
 });

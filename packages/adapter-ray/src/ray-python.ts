@@ -20,9 +20,13 @@ import {
 	type RayPythonOptions,
 	resolveOptions,
 } from "./options.ts";
-import { RELAYED } from "./relay-connection.ts";
-import { type GatewayFacts, gatewayOf, relayOf } from "./remote-facts.ts";
-import { ReportedUsage } from "./reported-usage.ts";
+import {
+	type GatewayFacts,
+	gatewayOf,
+	RELAYED,
+	ReportedUsage,
+	relayOf,
+} from "./relay-connection.ts";
 import { RAY_REFUSAL_CODES } from "./start-error-codes.ts";
 
 /** What `rayPython` returns. */

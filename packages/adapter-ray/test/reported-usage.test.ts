@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
-import { ReportedUsage } from "../src/reported-usage.ts";
+import { ReportedUsage } from "../src/relay-connection.ts";
 
 test("the latest whole report counts, however its bytes arrive, and noise does not", () => {
 	const reports = new PassThrough();

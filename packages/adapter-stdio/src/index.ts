@@ -1,10 +1,10 @@
-export { jsonRpc } from "./json-rpc/json-rpc-adapter.ts";
-export type { JsonRpcClient } from "./json-rpc/json-rpc-client.ts";
+export { jsonRpc } from "./json-rpc-adapter.ts";
 export type {
+	JsonRpcClient,
 	JsonRpcHandler,
 	JsonRpcOptions,
 	JsonRpcProgress,
-} from "./json-rpc/options.ts";
-export type { AnswerEnd } from "./lines/answer-reader.ts";
-export { type LinesOptions, lines } from "./lines/lines-adapter.ts";
+} from "./json-rpc-options.ts";
+export type { AnswerEnd } from "./lines-adapter.ts";
+export { type LinesOptions, lines } from "./lines-adapter.ts";
 export type { StdioOptions } from "./stdio-options.ts";

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { createPool, type SnakepitEvent } from "@snakepit/core";
 import { adapterContract, startForReal } from "@snakepit/core/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { dataDirectory } from "../../../scripts/test-data-directory.ts";
 import { type LinesOptions, lines } from "../src/index.ts";
-import { dataDirectory } from "./data-directory.ts";
 
 /** Answers each line with its words in reverse order; has a habit for each of some words. */
 const reverse = [

@@ -1,6 +1,7 @@
 import { once } from "node:events";
-import { PassThrough } from "node:stream";
+import { PassThrough, Readable } from "node:stream";
 import type {
+	Adapter,
 	CallOptions,
 	Connection,
 	StartReport,
@@ -12,6 +13,7 @@ import {
 	type JsonRpcClient,
 	type JsonRpcOptions,
 	jsonRpc,
+	lines,
 } from "../src/index.ts";
 
 const { signal } = new AbortController();
@@ -262,3 +264,31 @@ test("a request is one line for readers that know more ends of lines than `\\n`"
 	stdout.write(`${JSON.stringify({ id, result: text })}\n`);
 	expect(await call).toBe(text);
 });
+
+/** A process that lives and has closed its output before anyone listened: a guard reports the start a little later. */
+async function muteProcess(): Promise<WorkerProcess> {
+	const stdout = Readable.from([]);
+	stdout.resume();
+	await once(stdout, "end");
+	return {
+		stdin: new PassThrough(),
+		stdout,
+		exited: new Promise(() => {}),
+		starting: () => {},
+	} as Partial<WorkerProcess> as WorkerProcess;
+}
+
+test.each<[string, Adapter]>([
+	["lines()", lines({ command: ["unused"] })],
+	["jsonRpc()", jsonRpc({ command: ["unused"] })],
+])(
+	"a call of %s does not wait for an answer of a process that had ended its output",
+	async (_, adapter) => {
+		const { signal } = new AbortController();
+		const connection = await adapter.connect(await muteProcess(), signal);
+		const call = { signal } as CallOptions;
+		await expect(connection.execute("a", "b", call)).rejects.toThrow(
+			"it has ended its output",
+		);
+	},
+);

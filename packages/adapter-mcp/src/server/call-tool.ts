@@ -1,20 +1,89 @@
+import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import {
+	CallToolRequestSchema,
 	type CallToolResult,
 	ErrorCode,
+	ListToolsRequestSchema,
+	type Tool,
 } from "@modelcontextprotocol/sdk/types.js";
 import {
+	type CallProgress,
 	type CallStream,
 	type Pool,
 	SnakepitError,
 	ToolError,
 } from "@snakepit/core";
+import { VERSION } from "../gen/version.ts";
 import { asText, fromJson, toJson } from "./json-values.ts";
-import type { ServedTool } from "./options.ts";
-import type { ProgressSender } from "./progress-sender.ts";
-import { requestError } from "./request-error.ts";
+import {
+	SERVE_DEFAULTS,
+	type ServedTool,
+	type ServeMcpOptions,
+} from "./options.ts";
+
+/** A server for one client, not connected yet. */
+export function toolServer(
+	pool: Pool,
+	{
+		tools,
+		name = SERVE_DEFAULTS.name,
+		version = VERSION,
+		tracebacks = SERVE_DEFAULTS.tracebacks,
+	}: ServeMcpOptions,
+): Server {
+	const offered = new Map(
+		tools
+			.filter(({ takesInput }) => !takesInput)
+			.map((tool) => [tool.name, tool]),
+	);
+	const server = new Server(
+		{ name, version },
+		{ capabilities: { tools: {}, logging: {} } },
+	);
+	server.setRequestHandler(ListToolsRequestSchema, () => ({
+		tools: [...offered.values()].map(listed),
+	}));
+	server.setRequestHandler(
+		CallToolRequestSchema,
+		({ params }, { signal, sendNotification, _meta }) => {
+			const tool = offered.get(params.name);
+			if (tool === undefined)
+				throw requestError(
+					ErrorCode.InvalidParams,
+					`There is no tool "${params.name}". Known tools: ${[...offered.keys()].join(", ") || "none"}.`,
+				);
+			const progressToken = _meta?.progressToken;
+			const progress =
+				progressToken === undefined
+					? undefined
+					: new ProgressSender(
+							(parameters) =>
+								sendNotification({
+									method: "notifications/progress",
+									params: { progressToken, ...parameters },
+								}),
+							tool.shape,
+						);
+			return callTool(pool, tool, params.arguments, {
+				signal,
+				tracebacks,
+				progress,
+			});
+		},
+	);
+	return server;
+}
+
+function listed({ name, description, argumentsSchema }: ServedTool): Tool {
+	return {
+		name,
+		...(description === "" ? {} : { description }),
+		inputSchema: { ...(argumentsSchema as object), type: "object" },
+	};
+}
 
 /** Settings of one call and its reports. */
-export interface CallSetting {
+interface CallSetting {
 	readonly signal: AbortSignal;
 	readonly tracebacks: boolean;
 	/** `undefined` when the client did not ask for reports. */
@@ -25,7 +94,7 @@ export interface CallSetting {
 const MOST_CHARACTERS = 2 ** 24;
 
 /** Calls a tool for a client. A failure of the tool or the pool becomes a result with `isError`. */
-export async function callTool(
+async function callTool(
 	pool: Pool,
 	tool: ServedTool,
 	args: unknown,
@@ -96,4 +165,78 @@ function failureText(error: SnakepitError, tracebacks: boolean): string {
 	// Further lines are output of a worker.
 	const [first = ""] = error.message.split("\n");
 	return `${error.code}: ${tracebacks ? error.message : first}`;
+}
+
+/** MCP requires `progress` to increase with each notification. */
+export interface ProgressParameters {
+	readonly progress: number;
+	readonly total?: number;
+	readonly message: string;
+}
+
+type Send = (parameters: ProgressParameters) => Promise<void>;
+
+/** If a tool reports no greater fraction than before, only its message is new. */
+const SMALLEST_STEP = 1e-6;
+
+/** Sends the progress of one call to a client that asked for it. */
+export class ProgressSender {
+	readonly #send: Send;
+	readonly #next: (
+		fraction: number | undefined,
+	) => Omit<ProgressParameters, "message">;
+	#newest: CallProgress | undefined;
+	#sending: Promise<void> | undefined;
+
+	/** @param shape Chunks of a stream have no total, so chunks and reports are counted. */
+	constructor(send: Send, shape: "unary" | "stream") {
+		this.#send = send;
+		this.#next = shape === "stream" ? counted() : measured();
+	}
+
+	/** Resolves when it is sent. */
+	async chunk(text: string): Promise<void> {
+		await this.#send({ ...this.#next(undefined), message: text });
+	}
+
+	/** Sends a report; while one is being sent, only the newest waits. */
+	readonly report = (progress: CallProgress): void => {
+		this.#newest = progress;
+		this.#sending ??= this.#sendNewest();
+	};
+
+	/** Resolves when all reports are sent. */
+	async sent(): Promise<void> {
+		await this.#sending;
+	}
+
+	async #sendNewest(): Promise<void> {
+		while (this.#newest !== undefined) {
+			const { fraction, message } = this.#newest;
+			this.#newest = undefined;
+			// If the client is gone, its call is cancelled, and it needs no report.
+			await this.#send({ ...this.#next(fraction), message }).catch(() => {});
+		}
+		this.#sending = undefined;
+	}
+}
+
+function counted() {
+	let count = 0;
+	return () => ({ progress: ++count });
+}
+
+function measured() {
+	let last = -SMALLEST_STEP;
+	return (fraction: number | undefined) => {
+		last = Math.max(fraction ?? 0, last + SMALLEST_STEP);
+		return fraction === undefined
+			? { progress: last }
+			: { progress: last, total: 1 };
+	};
+}
+
+/** Answers a request with an error. The SDK's McpError would add its prefix to the message, and clients add it again. */
+function requestError(code: ErrorCode, message: string): Error {
+	return Object.assign(new Error(message), { code });
 }

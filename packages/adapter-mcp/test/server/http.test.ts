@@ -6,8 +6,8 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import { python } from "@snakepit/adapter-python";
 import { createPool } from "@snakepit/core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { dataDirectory } from "../../../../scripts/test-data-directory.ts";
 import { type McpServing, serveMcp } from "../../src/server.ts";
-import { dataDirectory } from "../data-directory.ts";
 
 const token = randomBytes(32).toString("hex");
 const adapter = python({

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import {
 	type ProgressParameters,
 	ProgressSender,
-} from "../../src/server/progress-sender.ts";
+} from "../../src/server/call-tool.ts";
 
 test("while a client is slow, only the newest report waits for it, and all are sent before the result", async () => {
 	const sent: ProgressParameters[] = [];

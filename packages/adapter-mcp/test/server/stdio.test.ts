@@ -7,7 +7,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { LoggingMessageNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 import { readHistory } from "@snakepit/core/inspect";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { dataDirectory } from "../data-directory.ts";
+import { dataDirectory } from "../../../../scripts/test-data-directory.ts";
 
 const state = dataDirectory();
 const client = new Client({ name: "test", version: "1" });

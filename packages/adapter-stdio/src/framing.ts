@@ -1,4 +1,71 @@
-import { type FrameReader, type Framing, FramingError } from "./framing.ts";
+import { StringDecoder } from "node:string_decoder";
+
+/** How messages lie in a stream of bytes. */
+export interface Framing {
+	/** The bytes of one message. */
+	frame(message: string): string | Buffer;
+	/** Finds the messages in the received data; one for each stream. */
+	reader(maxMessageBytes: number): FrameReader;
+}
+
+export interface FrameReader {
+	/**
+	 * Takes received data.
+	 *
+	 * @returns the messages that are now complete, in order.
+	 * @throws FramingError if the data is not a message, or is longer than the limit.
+	 */
+	take(chunk: Buffer): readonly string[];
+	/** The first line that was found where a header should be. */
+	readonly stray?: string | undefined;
+}
+
+/** The received data cannot be divided into messages: the conversation is over. */
+export class FramingError extends Error {
+	override readonly name = "FramingError";
+}
+
+/** One message per line, ended by `\n` or `\r\n`. A message must not contain a line break. */
+export const lineFraming: Framing = {
+	frame: (message) => `${message}\n`,
+	reader: (maxMessageBytes) => new LineReader(maxMessageBytes),
+};
+
+class LineReader implements FrameReader {
+	readonly #maxMessageBytes: number;
+	readonly #decoder = new StringDecoder("utf8");
+	/** The beginning of a line; joined once, when the line is complete. */
+	#parts: string[] = [];
+	#bytes = 0;
+
+	constructor(maxMessageBytes: number) {
+		this.#maxMessageBytes = maxMessageBytes;
+	}
+
+	take(chunk: Buffer): readonly string[] {
+		const pieces = this.#decoder.write(chunk).split("\n");
+		const last = pieces.pop() ?? "";
+		const lines = pieces.map((piece) => {
+			this.#add(piece);
+			const line = this.#parts.join("");
+			this.#parts = [];
+			this.#bytes = 0;
+			return line.endsWith("\r") ? line.slice(0, -1) : line;
+		});
+		this.#add(last);
+		return lines;
+	}
+
+	#add(piece: string): void {
+		if (piece === "") return;
+		this.#bytes += Buffer.byteLength(piece);
+		if (this.#bytes > this.#maxMessageBytes)
+			throw new FramingError(
+				`it wrote a line of more than ${this.#maxMessageBytes} bytes (maxMessageBytes)`,
+			);
+		this.#parts.push(piece);
+	}
+}
 
 /** A header `Content-Length: N`, an empty line and N bytes, as language servers and debug adapters use it. */
 export const contentLengthFraming: Framing = {

@@ -1,8 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { contentLengthFraming } from "../../src/framing/content-length-framing.ts";
-import type { Framing } from "../../src/framing/framing.ts";
-import { lineFraming } from "../../src/framing/line-framing.ts";
+import {
+	contentLengthFraming,
+	type Framing,
+	lineFraming,
+} from "../src/framing.ts";
 
 const framings: readonly (readonly [string, Framing])[] = [
 	["lines", lineFraming],

@@ -1,10 +1,103 @@
 import { finished, type Readable, type Writable } from "node:stream";
-import { jsonLine, messageOf } from "@snakepit/core/adapter";
-import { type Framing, FramingError } from "../framing/framing.ts";
-import { type Failure, type Id, readMessage } from "./message.ts";
+import { InputError, SnakepitError, ToolError } from "@snakepit/core";
+import {
+	ConnectionBrokenError,
+	jsonLine,
+	messageOf,
+} from "@snakepit/core/adapter";
+import { type Framing, FramingError } from "./framing.ts";
+
+/** A request or notification, a response, or a failure of JSON-RPC 2.0. */
+type Incoming =
+	| {
+			readonly kind: "request";
+			readonly id: Id;
+			readonly method: string;
+			readonly params: unknown;
+	  }
+	| {
+			readonly kind: "notification";
+			readonly method: string;
+			readonly params: unknown;
+	  }
+	| { readonly kind: "result"; readonly id: Id; readonly result: unknown }
+	| { readonly kind: "error"; readonly id: Id | null; readonly error: Failure };
+
+type Id = number | string;
+
+export interface Failure {
+	/** A number, if the program follows the protocol. */
+	readonly code: number | string | undefined;
+	readonly message: string;
+	readonly data?: unknown;
+}
+
+/** Reads a message; `undefined` if it is not one. */
+function readMessage(text: string): readonly Incoming[] | undefined {
+	let parsed: unknown;
+	try {
+		parsed = JSON.parse(text);
+	} catch {
+		return undefined;
+	}
+	// A batch.
+	const all = (Array.isArray(parsed) ? parsed : [parsed]).map(incoming);
+	return all.every((each) => each !== undefined) ? all : undefined;
+}
+
+function incoming(value: unknown): Incoming | undefined {
+	if (typeof value !== "object" || value === null) return undefined;
+	const { id, method, params, result, error } = value as Record<
+		string,
+		unknown
+	>;
+	const isId = typeof id === "number" || typeof id === "string";
+	if (typeof method === "string")
+		return isId
+			? { kind: "request", id, method, params }
+			: { kind: "notification", method, params };
+	if (!isId && id !== null) return undefined;
+	if (isFailure(error)) return { kind: "error", id, error };
+	if (!isId) return undefined;
+	if (error === undefined || error === null) {
+		if ("result" in value) return { kind: "result", id, result };
+		if (!isVersion2(value)) return undefined;
+		const message = `The answer has neither a result nor an error: ${excerptOf(value)}`;
+		return { kind: "error", id, error: { code: undefined, message } };
+	}
+	// A line of a log may have an id and an error, too.
+	return isVersion2(value) || "result" in value || typeof error === "object"
+		? { kind: "error", id, error: readFailure(error) }
+		: undefined;
+}
+
+function isFailure(value: unknown): value is Failure {
+	const { code, message } = (value ?? {}) as Partial<Failure>;
+	return typeof code === "number" && typeof message === "string";
+}
+
+function isVersion2(value: object): boolean {
+	return "jsonrpc" in value && value.jsonrpc === "2.0";
+}
+
+/** An error that does not have the form that the protocol demands; its call must end nevertheless. */
+function readFailure(error: unknown): Failure {
+	if (typeof error === "string") return { code: undefined, message: error };
+	const { code, message, data } = error as Record<string, unknown>;
+	return {
+		code:
+			typeof code === "number" || typeof code === "string" ? code : undefined,
+		message: typeof message === "string" ? message : excerptOf(error),
+		data,
+	};
+}
+
+function excerptOf(value: unknown): string {
+	return JSON.stringify(value).slice(0, 1_000);
+}
 
 /** The other side answered a request with an error. */
-export class Fault extends Error {
+class Fault extends Error {
 	override readonly name = "Fault";
 	/** As JSON-RPC and the protocol define them: -32601 is an unknown method. */
 	readonly code: Failure["code"];
@@ -30,7 +123,7 @@ export class ConversationEnded extends Error {
 }
 
 /** Handles requests of the other side. */
-export interface Requests {
+interface Requests {
 	/** Answers a request. An error that it throws becomes an error response. @returns `undefined` if there is no such method. */
 	request(
 		method: string,
@@ -38,8 +131,8 @@ export interface Requests {
 		signal: AbortSignal,
 	): Promise<unknown> | undefined;
 	notification(method: string, params: unknown): void;
-	/** A message that is none. */
-	garbage(text: string): void;
+	/** Text that is not a message of JSON-RPC. */
+	invalid(text: string): void;
 	/** Text where a message should begin. */
 	stray(text: string): void;
 	/** The conversation broke; called once. */
@@ -164,7 +257,7 @@ export class JsonRpcPeer {
 	#take(text: string): void {
 		if (this.#ended !== undefined || text.trim() === "") return;
 		const messages = readMessage(text);
-		if (messages === undefined) this.#requests.garbage(text);
+		if (messages === undefined) this.#requests.invalid(text);
 		for (const message of messages ?? []) {
 			switch (message.kind) {
 				case "result":
@@ -184,7 +277,7 @@ export class JsonRpcPeer {
 
 	/**
 	 * The request that an answer is for. Some programs answer with the number as a text. An answer to a request that is
-	 * no longer awaited is late and dropped; one to a request that was never sent is garbage.
+	 * no longer awaited is late and dropped; one to a request that was never sent is invalid.
 	 */
 	#settled(id: Id | null, text: string): Pending | undefined {
 		const number = typeof id === "string" ? Number(id) : id;
@@ -194,7 +287,7 @@ export class JsonRpcPeer {
 			Number.isInteger(number) &&
 			number >= 1 &&
 			number <= this.#lastId;
-		if (!wasSent) this.#requests.garbage(text);
+		if (!wasSent) this.#requests.invalid(text);
 		else this.#pending.delete(number);
 		return pending;
 	}
@@ -248,4 +341,51 @@ function noSuchMethod(method: string): Failure {
 		code: METHOD_NOT_FOUND,
 		message: `There is no method ${JSON.stringify(method.slice(0, 100))}.`,
 	};
+}
+
+const INVALID_PARAMS = -32602;
+
+/** Converts the failure of a request to a Snakepit error. */
+export function translate(error: unknown, method: string): SnakepitError {
+	if (error instanceof SnakepitError) return error;
+	const { message } = error as Error;
+	if (error instanceof ConversationEnded)
+		return new ConnectionBrokenError({
+			ran: error.sent,
+			message,
+			cause: error,
+		});
+	if (!(error instanceof Fault))
+		return new InputError({
+			code: "VALUE_NOT_TRANSFERABLE",
+			ran: "no",
+			message: `The params of "${method}" cannot be JSON: ${message}`,
+			cause: error,
+		});
+	return refusedBy(error, method, "JSON-RPC error");
+}
+
+/** Converts the error response to a request to a Snakepit error. @param type of errors of this protocol. */
+export function refusedBy(
+	failure: Failure,
+	method: string,
+	type: string,
+): SnakepitError {
+	const { code, message, data } = failure;
+	const fields = {
+		message: `"${method}": ${message}`,
+		cause: failure,
+	} as const;
+	if (code === METHOD_NOT_FOUND)
+		return new InputError({ ...fields, code: "TOOL_NOT_FOUND", ran: "no" });
+	if (code === INVALID_PARAMS)
+		return new InputError({ ...fields, code: "INVALID_ARGUMENTS", ran: "no" });
+	return new ToolError({
+		...fields,
+		ran: "maybe",
+		remote: {
+			...{ type: code === undefined ? type : `${type} ${code}`, message },
+			...(data !== undefined && { data }),
+		},
+	});
 }

@@ -1,6 +1,33 @@
 import type { CallProgress } from "@snakepit/core/adapter";
-import type { StdioOptions } from "../stdio-options.ts";
-import type { JsonRpcClient } from "./json-rpc-client.ts";
+import {
+	aFunction,
+	anObject,
+	type Check,
+	checkOptions,
+	oneOf,
+	optional,
+} from "@snakepit/core/options";
+import { STDIO_CHECKS, type StdioOptions } from "./stdio-options.ts";
+
+/** Requests and notifications to one worker: the client that `pool.use` gives to its tasks. */
+export interface JsonRpcClient {
+	/**
+	 * Resolves to the result of a request. After `signal` aborts the program is asked to cancel it.
+	 *
+	 * @throws ToolError the program answered with an error; InputError it has no such method, or the params are wrong;
+	 *   CallAbortedError; ConnectionBrokenError.
+	 */
+	request(
+		method: string,
+		params?: unknown,
+		options?: {
+			readonly signal?: AbortSignal | undefined;
+			/** Gets each part that the program reports, if the adapter has `progress`. */
+			readonly onPart?: ((part: unknown) => void) | undefined;
+		},
+	): Promise<unknown>;
+	notify(method: string, params?: unknown): void;
+}
 
 /** Handles a request of the program. `signal` aborts when the conversation ends. */
 export type JsonRpcHandler = (
@@ -60,12 +87,6 @@ export interface JsonRpcOptions extends StdioOptions {
 	readonly cancelled?: "answered" | "at_once" | "unknown" | undefined;
 	/** How the program reports partial results, for `pool.stream`; without it, `pool.stream` is not available. */
 	readonly progress?: JsonRpcProgress | undefined;
-	/**
-	 * What happens to a message that is not JSON-RPC: `"log"` writes a warning to the worker's log, `"break"` replaces
-	 * the worker.
-	 * @default "log"
-	 */
-	readonly onGarbage?: "log" | "break" | undefined;
 	/** Asks the program to end before its standard input is closed, for example with the protocol's `shutdown`. */
 	readonly leave?: ((client: JsonRpcClient) => Promise<void>) | undefined;
 }
@@ -73,5 +94,24 @@ export interface JsonRpcOptions extends StdioOptions {
 export const JSON_RPC_DEFAULTS = {
 	framing: "lines",
 	cancelled: "answered",
-	onGarbage: "log",
 } as const;
+
+export const JSON_RPC_CHECKS: Readonly<Record<keyof JsonRpcOptions, Check>> = {
+	...STDIO_CHECKS,
+	framing: optional(oneOf("lines", "content-length")),
+	ready: optional(aFunction),
+	handlers: optional(anObject),
+	cancel: optional((value) =>
+		value === "none"
+			? undefined
+			: aFunction(value) && 'must be a function or "none"',
+	),
+	cancelled: optional(oneOf("answered", "at_once", "unknown")),
+	progress: optional(anObject),
+	leave: optional(aFunction),
+};
+
+/** @throws OptionsError `UNKNOWN_OPTION` or `INVALID_OPTION`. */
+export function checkJsonRpcOptions(options: unknown): void {
+	checkOptions("jsonRpc", options, JSON_RPC_CHECKS);
+}

@@ -1,23 +1,115 @@
 import { InputError } from "@snakepit/core";
 import {
+	type Adapter,
+	type CallOptions,
+	type Connection,
 	callAborted,
 	messageOf,
+	programSpec,
 	type WorkerProcess,
 } from "@snakepit/core/adapter";
-import { contentLengthFraming } from "../framing/content-length-framing.ts";
-import { lineFraming } from "../framing/line-framing.ts";
-import { STDIO_DEFAULTS } from "../stdio-options.ts";
-import { ConversationEnded, JsonRpcPeer } from "./json-rpc-peer.ts";
+import { answerInParts } from "./answer-in-parts.ts";
+import { contentLengthFraming, lineFraming } from "./framing.ts";
 import {
+	checkJsonRpcOptions,
 	JSON_RPC_DEFAULTS,
+	type JsonRpcClient,
 	type JsonRpcHandler,
 	type JsonRpcOptions,
 	type JsonRpcProgress,
-} from "./options.ts";
-import { translate } from "./translate-error.ts";
+} from "./json-rpc-options.ts";
+import { ConversationEnded, JsonRpcPeer, translate } from "./json-rpc-peer.ts";
+import { STDIO_DEFAULTS } from "./stdio-options.ts";
+
+/**
+ * Workers are programs that speak JSON-RPC 2.0 on standard input and output. A
+ * command is a method, its arguments are the params; `pool.use` gives a
+ * `JsonRpcClient`.
+ *
+ * @throws OptionsError.
+ */
+export function jsonRpc(options: JsonRpcOptions): Adapter<JsonRpcClient> {
+	checkJsonRpcOptions(options);
+	return {
+		name: options.name ?? "json-rpc",
+		madeFrom: options,
+		launch: (slot) => ({ ...programSpec(options, slot), stdio: "adapter" }),
+		connect: async (process, signal) =>
+			await converse(process, options, signal),
+	};
+}
+
+async function converse(
+	process: WorkerProcess,
+	options: JsonRpcOptions,
+	starting: AbortSignal,
+): Promise<Connection<JsonRpcClient>> {
+	const conversation = new JsonRpcConversation(process, options);
+	const { peer } = conversation;
+	const client: JsonRpcClient = {
+		request: (method, params, { signal = NEVER, onPart } = {}) => {
+			process.starting({ awaits: `the answer to ${JSON.stringify(method)}` });
+			return conversation.request({ method, params, signal, onPart });
+		},
+		notify: (method, params) => peer.notify(method, params),
+	};
+	process.starting({ awaits: "the option ready, which has not returned" });
+	const facts = await options.ready?.(client, starting);
+	const execute = async (
+		method: string,
+		params: unknown,
+		{ signal, input }: CallOptions,
+		onPart?: (part: unknown) => void,
+	): Promise<unknown> => {
+		if (input !== undefined) throw noInput();
+		return await conversation.request({ method, params, signal, onPart });
+	};
+	return {
+		client,
+		...(facts !== undefined && { facts }),
+		execute: (method, params, call) =>
+			execute(method, params, call, reportsTo(call.onProgress, options)),
+		...(options.progress !== undefined && {
+			stream: (method: string, params: unknown, call: CallOptions) =>
+				answerInParts(peer, call, (signal, onPart) =>
+					execute(method, params, { ...call, signal }, onPart),
+				),
+		}),
+		leave: async () => {
+			await options.leave?.(client);
+			process.stdin?.end();
+		},
+		[Symbol.asyncDispose]: async () => peer.end("its conversation was closed"),
+	};
+}
+
+/** Takes the parts of a request whose caller wants its progress. */
+function reportsTo(
+	onProgress: CallOptions["onProgress"],
+	{ progress }: JsonRpcOptions,
+): ((part: unknown) => void) | undefined {
+	if (onProgress === undefined || progress?.report === undefined)
+		return undefined;
+	return (part) => {
+		const report = progress.report?.(part);
+		if (report === undefined) return;
+		const { fraction, message = "" } = report;
+		void onProgress({ fraction, message });
+	};
+}
+
+const NEVER = new AbortController().signal;
+
+function noInput(): InputError {
+	return new InputError({
+		code: "NOT_OFFERED",
+		ran: "no",
+		message: "JSON-RPC has no input streams: send the items as params.",
+	});
+}
 
 /** One request, as its caller makes it. */
-export interface JsonRpcRequest {
+interface JsonRpcRequest {
 	readonly method: string;
 	readonly params: unknown;
 	readonly signal: AbortSignal;
@@ -49,7 +141,7 @@ function askForParts(
 }
 
 /** A conversation with one worker, by the rules of one protocol. */
-export class JsonRpcConversation {
+class JsonRpcConversation {
 	readonly peer: JsonRpcPeer;
 	readonly #process: WorkerProcess;
 	readonly #options: JsonRpcOptions;
@@ -72,7 +164,7 @@ export class JsonRpcConversation {
 				request: (method, params, signal) =>
 					this.#handler(method) && this.#handle(method, params, signal),
 				notification: (method, params) => this.#notified(method, params),
-				garbage: (text) => this.#garbage(text),
+				invalid: (text) => this.#invalid(text),
 				stray: (text) => process.starting({ stray: text }),
 				broken: (why) => process.broken(new Error(why)),
 			},
@@ -186,14 +278,10 @@ export class JsonRpcConversation {
 		return true;
 	}
 
-	#garbage(text: string): void {
-		const shown = JSON.stringify(text.slice(0, 200));
+	#invalid(text: string): void {
+		const excerpt = JSON.stringify(text.slice(0, 200));
 		this.#process.starting({ stray: text });
-		if (this.#options.onGarbage === "break") {
-			const why = `it wrote something that is not JSON-RPC: ${shown}`;
-			this.peer.end(why);
-			this.#process.broken(new Error(why));
-		} else this.#log(`no JSON-RPC on standard output: ${shown}`);
+		this.#log(`no JSON-RPC on standard output: ${excerpt}`);
 	}
 
 	#log(message: string): void {

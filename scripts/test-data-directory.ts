@@ -5,9 +5,9 @@ import { afterAll } from "vitest";
 
 let directory: string | undefined;
 
-/** A ledger of this file's own, removed when its tests are over. */
+/** A data directory for the tests of one file, removed after them. */
 export function dataDirectory(): string {
-	directory ??= mkdtempSync(join(tmpdir(), "snakepit-http-"));
+	directory ??= mkdtempSync(join(tmpdir(), "snakepit-test-"));
 	return directory;
 }
 

@@ -1,3 +1,0 @@
-module tools
-
-go 1.22

@@ -1,3 +1,0 @@
-module texttools
-
-go 1.21
