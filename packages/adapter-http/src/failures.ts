@@ -3,7 +3,7 @@ import { InputError, SnakepitError, ToolError } from "@snakepit/core";
 import { InputFailed } from "./request.ts";
 
 /** Codes that this adapter adds to `StartError`. docs/reference/errors.md is extracted from here. */
-interface HttpStartErrorCodes {
+export interface HttpStartErrorCodes {
 	/**
 	 * Another program listens on the port that the worker was given or that it printed.
 	 * @remedy The pool starts the worker again, with `listen: "tcp"` on another port. `listen: "unix"` has no such race.
