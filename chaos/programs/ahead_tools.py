@@ -17,7 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from snakepit_bridge import tool
-from snakepit_bridge.calls.call_page import CallPage
+from snakepit_bridge.calls.memory.call_page import CallPage
 from witness import hold
 
 hold("worker")

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Optional, TypeVar
 
 import pytest
 
-from snakepit_bridge.tools.annotations import origin
-from snakepit_bridge.tools.annotations.origin import hints_of, origin_of, parts_of
+from snakepit_bridge.tools.annotations import compile
+from snakepit_bridge.tools.annotations.compile import hints_of, origin_of, parts_of
 
 T = TypeVar("T")
 
@@ -54,7 +54,7 @@ def test_the_hints_of_a_function_are_those_of_typing(function: Any) -> None:
 
 @pytest.mark.parametrize("function", [Shop.sell, Shop().sell, text, bare])
 def test_ordinary_hints_are_resolved_here(function: Any) -> None:
-    assert origin._plain_hints(function) is not None
+    assert compile._plain_hints(function) is not None
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)

@@ -584,7 +584,7 @@ BEFORE_READY = {
     "bridge/bridge_thread.py:__init__",
     "bridge/transport.py:load_transport",
     "bridge/worker.py",
-    "calls/runner.py",
+    "calls/run/runner.py",
     "threads/main_thread.py:loop",
     "tools/annotations/classes.py",
     "tools/annotations/compile.py",
@@ -598,9 +598,9 @@ BEFORE_READY = {
 # or in every interpreter.
 THERE = {
     "__init__.py:__getattr__",
-    "boot/json_text.py:_functions",
-    "calls/batches.py:_end_unbegun",
-    "calls/wakeup.py:wait_async",
+    "boot/control_channel.py:_functions",
+    "calls/run/batches.py:_end_unbegun",
+    "calls/cancel/cancellation.py:wait_async",
     "message_classes.py",
 }
 # What is in the environment of the tools. Answers do without it: arrays have another class,
@@ -610,7 +610,7 @@ OF_THE_TOOLS = {"numpy", "opentelemetry.sdk", "snakepit_bridge.telemetry.otel_tr
 
 @functools.cache
 def late_imports() -> frozenset[tuple[str, str]]:
-    """Returns what functions import, with the place: `calls/context.py:host`."""
+    """Returns what functions import, with the place: `calls/context/call.py:host`."""
     return frozenset(found_imports())
 
 

@@ -138,7 +138,7 @@ def test_the_command_line_lists_and_calls_a_batch(tmp_path: Path) -> None:
 
 
 def test_imports_nothing_where_nothing_is_a_batch() -> None:
-    name = "snakepit_bridge.calls.batch_of_one"
+    name = "snakepit_bridge.calls.context.batch_call"
     known = sys.modules.pop(name, None)
     Tool("g", test_imports_nothing_where_nothing_is_a_batch, _no_batch())
     assert name not in sys.modules

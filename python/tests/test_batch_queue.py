@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snakepit_bridge.calls.batch_queue import FEW, BatchQueue, wait_s
-from snakepit_bridge.calls.call_state import CallState
+from snakepit_bridge.calls.run.batches import FEW, BatchQueue, wait_s
+from snakepit_bridge.calls.run.call_state import CallState
 from snakepit_bridge.tools.batch import Batch
 
 

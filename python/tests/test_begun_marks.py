@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from snakepit_bridge.calls.begun_marks import BegunMarks
-from snakepit_bridge.calls.call_page import PAGE_SIZE
+from snakepit_bridge.calls.memory.call_page import PAGE_SIZE, BegunMarks
 
 
 @pytest.fixture

@@ -12,9 +12,7 @@ from typing import Any
 
 import pytest
 
-from snakepit_bridge.threads.bridge_loop import BridgeLoop
-from snakepit_bridge.threads.loop import Loop
-from snakepit_bridge.threads.notice import Notice
+from snakepit_bridge.threads.bridge_loop import BridgeLoop, Loop, Notice
 
 DEADLINE_S = 30.0
 

@@ -7,9 +7,9 @@ import asyncio
 import pytest
 
 from snakepit_bridge import CallCancelled, CancelReason, HostCallFailed
-from snakepit_bridge.calls.cancellation import Cancellation
-from snakepit_bridge.calls.context import Call
-from snakepit_bridge.calls.host_calls import CALL_OVER, Reply
+from snakepit_bridge.calls.cancel.cancellation import Cancellation
+from snakepit_bridge.calls.context.call import Call
+from snakepit_bridge.calls.context.host_calls import CALL_OVER, Reply
 
 
 class Host:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from snakepit_bridge.bridge.framed_transport.frame_parser import FRAME, HEADER, framed
-from snakepit_bridge.calls.call_page import PAGE_SIZE, CallPage
+from snakepit_bridge.calls.memory.call_page import PAGE_SIZE, CallPage
 
 
 @pytest.fixture

@@ -13,11 +13,11 @@ import pytest
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.call_table import CallTable
-from snakepit_bridge.calls.call_page import CallPage
-from snakepit_bridge.calls.call_state import CallState
-from snakepit_bridge.calls.cancel_reason import CancelReason
-from snakepit_bridge.calls.cancellation import Cancellation
-from snakepit_bridge.calls.host_calls import HostCallFailed, Reply
+from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
+from snakepit_bridge.calls.cancel.cancellation import Cancellation
+from snakepit_bridge.calls.context.host_calls import HostCallFailed, Reply
+from snakepit_bridge.calls.memory.call_page import CallPage
+from snakepit_bridge.calls.run.call_state import CallState
 
 
 class Outbox:

@@ -10,7 +10,7 @@ from opentelemetry.context import Context
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 from support.effort import SINGLE_VALUES
 
-from snakepit_bridge.telemetry.callers_context import callers_context
+from snakepit_bridge.telemetry.otel_tracing import callers_context
 
 
 def digits(count: int) -> st.SearchStrategy[str]:

@@ -19,21 +19,20 @@ from conftest import Host
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.boot.process_setup import CANCEL_SIGNAL
-from snakepit_bridge.calls.begun_marks import BegunMarks
-from snakepit_bridge.calls.call_page import CallPage
-from snakepit_bridge.calls.call_sink import TerminalFrame
-from snakepit_bridge.calls.cancel_reason import CancelReason
-from snakepit_bridge.calls.cancel_signal import (
+from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
+from snakepit_bridge.calls.cancel.cancel_signal import (
     listen_for_cancel_signal,
     send_cancel_signal,
 )
-from snakepit_bridge.calls.cancellation import Cancellation
-from snakepit_bridge.calls.context import Call
-from snakepit_bridge.calls.input_stream import InputStream
-from snakepit_bridge.calls.run_tool import run_function
-from snakepit_bridge.calls.runner import Runner, run_in_thread
-from snakepit_bridge.calls.running_call import RunningCall
-from snakepit_bridge.calls.shared_memory import SharedMemory
+from snakepit_bridge.calls.cancel.cancellation import Cancellation
+from snakepit_bridge.calls.context.call import Call
+from snakepit_bridge.calls.context.input_stream import InputStream
+from snakepit_bridge.calls.memory.call_page import BegunMarks, CallPage
+from snakepit_bridge.calls.memory.shared_memory import SharedMemory
+from snakepit_bridge.calls.run.call_sink import TerminalFrame
+from snakepit_bridge.calls.run.run_tool import run_function
+from snakepit_bridge.calls.run.runner import Runner, run_in_thread
+from snakepit_bridge.calls.run.running_call import RunningCall
 from snakepit_bridge.failures import failure
 from snakepit_bridge.telemetry.tracing import Tracing
 from snakepit_bridge.tools.declaration import NO_INPUT, ToolMark
@@ -99,7 +98,7 @@ def test_a_call_that_is_cancelled_while_it_waits_does_not_begin(
         began.append(running.begin())
         return failure.cancelled(*args, **keywords)
 
-    monkeypatch.setattr("snakepit_bridge.calls.running_call.cancelled", cancelled)
+    monkeypatch.setattr("snakepit_bridge.calls.run.running_call.cancelled", cancelled)
     running.cancel(CancelReason.CALLER)
     assert (began, sink.kinds) == ([False], ["failure"])
 

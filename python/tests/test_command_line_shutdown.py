@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support.command_line import run
 
-from snakepit_bridge.testing.loaded_tools import load_tools_of
+from snakepit_bridge.testing.tool_calls import load_tools_of
 
 SOURCE = """
 import sys

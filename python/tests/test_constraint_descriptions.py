@@ -19,8 +19,8 @@ from support.case_name import case_name
 from support.signatures import taking
 
 from snakepit_bridge import tool
-from snakepit_bridge.cli.json_values import from_json, to_json
-from snakepit_bridge.tools.annotations.named import json_schema
+from snakepit_bridge.cli.call import from_json, to_json
+from snakepit_bridge.tools.annotations.check import json_schema
 from snakepit_bridge.tools.binding import ArgumentsInvalid, bind
 from snakepit_bridge.tools.signature import Signature
 from snakepit_bridge.tools.toolbox import Toolbox

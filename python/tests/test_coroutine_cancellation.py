@@ -10,7 +10,7 @@ import pytest
 from support.coroutine_bench import CoroutineBench
 
 from snakepit_bridge._gen import bridge_pb2 as pb
-from snakepit_bridge.calls.cancel_reason import CancelReason
+from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
 from snakepit_bridge.values.decode import decode
 
 

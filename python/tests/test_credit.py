@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snakepit_bridge.calls.credit import LEAST_COUNTED_BYTES, Credit
+from snakepit_bridge.calls.run.credit import LEAST_COUNTED_BYTES, Credit
 
 Move = tuple[Literal["take", "grant"], int]
 MOVES = st.lists(

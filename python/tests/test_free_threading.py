@@ -10,11 +10,10 @@ import threading
 
 import pytest
 
-from snakepit_bridge.calls.cancel_reason import CancelReason
-from snakepit_bridge.calls.cancellation import Cancellation
-from snakepit_bridge.calls.cancelled import CallCancelled
-from snakepit_bridge.calls.tool_threads import InterruptibleThread, gil_is_enabled
-from snakepit_bridge.calls.trampoline import invoke
+from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
+from snakepit_bridge.calls.cancel.cancellation import CallCancelled, Cancellation
+from snakepit_bridge.calls.cancel.trampoline import invoke
+from snakepit_bridge.calls.run.tool_threads import InterruptibleThread, gil_is_enabled
 
 
 def how_it_ends(*, gil: bool, monkeypatch: pytest.MonkeyPatch) -> str:

@@ -18,11 +18,10 @@ import pytest
 
 from snakepit_bridge import Handle, tool
 from snakepit_bridge._gen import bridge_pb2 as pb
-from snakepit_bridge.calls.sessions import NO_HANDLES
+from snakepit_bridge.calls.context.call import NO_HANDLES
 from snakepit_bridge.failures.failure import CallRefused
-from snakepit_bridge.handles.access import Access
-from snakepit_bridge.handles.table import HandleTable
-from snakepit_bridge.handles.tools import handle_tools
+from snakepit_bridge.handles.handle_table import HandleTable
+from snakepit_bridge.handles.handle_tools import Access, handle_tools
 from snakepit_bridge.testing import call_context
 from snakepit_bridge.tools.binding import ArgumentsInvalid, bind
 from snakepit_bridge.tools.declaration import Answers

@@ -9,7 +9,7 @@ import pytest
 from support.effort import THOROUGH
 from support.measure_held_locks import LOADS, one_pool
 
-from snakepit_bridge.calls.cancel_signal import CALLS, is_call
+from snakepit_bridge.calls.cancel.cancel_signal import CALLS, is_call
 
 CANCELS = 1000 if THOROUGH else 60
 

@@ -12,7 +12,7 @@ from support.framed_conversation import FramedConversation
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.framed_transport.frame_parser import FRAME, framed
 from snakepit_bridge.bridge.host_frames import Undecodable, parse_compact, tool_name
-from snakepit_bridge.calls.context import NOT_SAMPLED
+from snakepit_bridge.calls.context.call import NOT_SAMPLED
 from snakepit_bridge.values.encode import encode
 
 

@@ -94,8 +94,8 @@ def test_a_framed_worker_imports_little_before_it_is_ready(tmp_path: Path) -> No
         "inspect",
         "ssl",
         "grpc",
-        "snakepit_bridge.calls.shared_file",
-        "snakepit_bridge.calls.input_stream",
+        "snakepit_bridge.calls.memory.segments",
+        "snakepit_bridge.calls.context.input_stream",
     ):
         assert expensive not in imported
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from snakepit_bridge.boot.json_text import read_json, write_json
+from snakepit_bridge.boot.control_channel import read_json, write_json
 
 VALUES: list[Any] = [
     {},
@@ -68,7 +68,7 @@ def test_any_text_is_read_as_json_reads_it() -> None:
 def test_the_error_is_that_of_json_where_nothing_has_imported_it() -> None:
     # Python 3.10 does not import the class of the error.
     program = (
-        "from snakepit_bridge.boot.json_text import read_json\n"
+        "from snakepit_bridge.boot.control_channel import read_json\n"
         "import sys\n"
         "assert read_json('{\"a\": [1, null]} \\n') == {'a': [1, None]}\n"
         "assert 'json' not in sys.modules\n"

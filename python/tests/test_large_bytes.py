@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from snakepit_bridge.calls import large_bytes
-from snakepit_bridge.calls.large_bytes import LARGE_BYTES, copy_bytes
+from snakepit_bridge.calls.memory import segments as large_bytes
+from snakepit_bridge.calls.memory.segments import LARGE_BYTES, copy_bytes
 from snakepit_bridge.own_imports import standard
 
 # Neither begins or ends with a page.

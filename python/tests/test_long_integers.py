@@ -15,7 +15,7 @@ from annotated_types import Ge, Le, MultipleOf
 from pydantic import Field
 from support.signatures import taking
 
-from snakepit_bridge.cli.json_values import from_json, to_json
+from snakepit_bridge.cli.call import from_json, to_json
 from snakepit_bridge.tools.annotations.compile import compile_annotation
 from snakepit_bridge.tools.binding import ArgumentsInvalid, bind
 from snakepit_bridge.tools.signature import Signature

@@ -8,7 +8,7 @@ import pytest
 from conftest import Host
 from support.trace_context import CONTEXT, IN_MEMORY, finished_spans
 
-from snakepit_bridge.calls.context import NOT_SAMPLED, caller_headers
+from snakepit_bridge.calls.context.call import NOT_SAMPLED, caller_headers
 
 TOOLS = (
     IN_MEMORY

@@ -13,8 +13,8 @@ from support.case_name import case_name
 from support.signatures import taking
 
 from snakepit_bridge import NoImage
+from snakepit_bridge.tools.annotations.check import json_schema
 from snakepit_bridge.tools.annotations.compile import compile_annotation
-from snakepit_bridge.tools.annotations.named import json_schema
 from snakepit_bridge.tools.binding import ArgumentsInvalid, bind
 from snakepit_bridge.typescript.type_writer import TypeWriter
 from snakepit_bridge.values.decode import decode

@@ -16,9 +16,9 @@ from support.framed_conversation import FramedConversation
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.framed_transport.frame_parser import FRAME, framed
-from snakepit_bridge.calls.cancellation import Cancellation
-from snakepit_bridge.calls.context import Call
-from snakepit_bridge.calls.plain_call import PlainCall
+from snakepit_bridge.calls.cancel.cancellation import Cancellation
+from snakepit_bridge.calls.context.call import Call
+from snakepit_bridge.calls.run.plain_call import PlainCall
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
 

@@ -14,8 +14,8 @@ from support.plain_bench import Bench
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.framed_transport.frame_parser import FRAME, SIGNAL, framed
 from snakepit_bridge.bridge.plain_intake import PlainIntake
-from snakepit_bridge.calls.context import NOT_SAMPLED
-from snakepit_bridge.calls.plain_call import PlainCall
+from snakepit_bridge.calls.context.call import NOT_SAMPLED
+from snakepit_bridge.calls.run.plain_call import PlainCall
 from snakepit_bridge.values.decode import decode
 
 

@@ -12,10 +12,10 @@ import pytest
 from support.plain_bench import SEEN, Bench
 
 from snakepit_bridge._gen import bridge_pb2 as pb
-from snakepit_bridge.calls.call_state import CallState
-from snakepit_bridge.calls.cancel_reason import CancelReason
-from snakepit_bridge.calls.context import NOT_SAMPLED
-from snakepit_bridge.calls.host_calls import Reply
+from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
+from snakepit_bridge.calls.context.call import NOT_SAMPLED
+from snakepit_bridge.calls.context.host_calls import Reply
+from snakepit_bridge.calls.run.call_state import CallState
 from snakepit_bridge.values.decode import decode
 
 

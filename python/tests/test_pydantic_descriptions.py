@@ -24,8 +24,8 @@ from support.models import (
 )
 from support.signatures import taking
 
+from snakepit_bridge.tools.annotations.check import json_schema
 from snakepit_bridge.tools.annotations.compile import compile_annotation
-from snakepit_bridge.tools.annotations.named import json_schema
 from snakepit_bridge.typescript.type_writer import TypeWriter
 
 

@@ -22,8 +22,8 @@ from support.records import (
 )
 from typing_extensions import Unpack
 
+from snakepit_bridge.tools.annotations.check import ObjectCheck, json_schema
 from snakepit_bridge.tools.annotations.compile import compile_annotation
-from snakepit_bridge.tools.annotations.named import ObjectCheck, json_schema
 from snakepit_bridge.tools.binding import ArgumentsInvalid, bind
 from snakepit_bridge.tools.signature import Signature
 from snakepit_bridge.typescript.type_writer import TypeWriter

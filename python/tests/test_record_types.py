@@ -34,9 +34,8 @@ from support.records import (
 from support.signatures import taking
 
 from snakepit_bridge import NoImage
-from snakepit_bridge.tools.annotations.check import Unsupported
+from snakepit_bridge.tools.annotations.check import Unsupported, json_schema
 from snakepit_bridge.tools.annotations.compile import compile_annotation
-from snakepit_bridge.tools.annotations.named import json_schema
 from snakepit_bridge.tools.binding import ArgumentsInvalid, bind
 from snakepit_bridge.tools.signature import SignatureInvalid
 from snakepit_bridge.values.decode import decode

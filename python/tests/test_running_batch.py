@@ -9,9 +9,9 @@ from typing import Any
 
 from snakepit_bridge import CallCancelled, CancelReason
 from snakepit_bridge._gen import bridge_pb2 as pb
-from snakepit_bridge.calls.batch_call import BatchCall
-from snakepit_bridge.calls.cancellation import Cancellation
-from snakepit_bridge.calls.running_batch import RunningBatch
+from snakepit_bridge.calls.cancel.cancellation import Cancellation
+from snakepit_bridge.calls.context.batch_call import BatchCall
+from snakepit_bridge.calls.run.batches import RunningBatch
 
 
 class Caller:

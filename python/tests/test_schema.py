@@ -12,8 +12,8 @@ import numpy
 import pytest
 
 from snakepit_bridge import NdArray
-from snakepit_bridge.cli.json_values import from_json
-from snakepit_bridge.tools.annotations.named import json_schema
+from snakepit_bridge.cli.call import from_json
+from snakepit_bridge.tools.annotations.check import json_schema
 from snakepit_bridge.tools.binding import ArgumentsInvalid, bind
 from snakepit_bridge.tools.signature import Signature
 

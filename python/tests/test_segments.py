@@ -11,8 +11,8 @@ import numpy
 import pytest
 
 from snakepit_bridge._gen import bridge_pb2 as pb
-from snakepit_bridge.calls.call_memory import CallMemory
-from snakepit_bridge.calls.shared_memory import AttachmentInvalid, SharedMemory
+from snakepit_bridge.calls.memory.segments import CallMemory
+from snakepit_bridge.calls.memory.shared_memory import AttachmentInvalid, SharedMemory
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import Attachment, encode
 

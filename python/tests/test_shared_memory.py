@@ -10,8 +10,8 @@ import numpy
 import pytest
 
 from snakepit_bridge._gen import bridge_pb2 as pb
-from snakepit_bridge.calls.call_memory import ArgumentsReader
-from snakepit_bridge.calls.shared_memory import AttachmentInvalid, SharedMemory
+from snakepit_bridge.calls.memory.segments import ArgumentsReader
+from snakepit_bridge.calls.memory.shared_memory import AttachmentInvalid, SharedMemory
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
 from snakepit_bridge.values.no_image import NoImage

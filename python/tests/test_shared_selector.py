@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from snakepit_bridge.threads.shared_selector import (
+from snakepit_bridge.threads.shared_reading import (
     CAN_SHARE,
     SharedSelector,
 )

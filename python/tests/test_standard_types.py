@@ -19,8 +19,8 @@ from support.case_name import case_name
 from support.enums import ID, Access, Colour, Found, Name, Scale, Size
 from support.signatures import taking
 
+from snakepit_bridge.tools.annotations.check import json_schema
 from snakepit_bridge.tools.annotations.compile import compile_annotation
-from snakepit_bridge.tools.annotations.named import json_schema
 from snakepit_bridge.tools.binding import bind
 from snakepit_bridge.typescript.type_writer import TypeWriter
 from snakepit_bridge.values.decode import decode

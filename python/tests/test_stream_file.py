@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from snakepit_bridge._gen import bridge_pb2 as pb
-from snakepit_bridge.calls.shared_memory import SharedMemory
-from snakepit_bridge.calls.stream_file import StreamFile
+from snakepit_bridge.calls.memory.segments import StreamFile
+from snakepit_bridge.calls.memory.shared_memory import SharedMemory
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
 from snakepit_bridge.values.no_image import NoImage

@@ -8,7 +8,7 @@ import numpy
 import pytest
 
 from snakepit_bridge.tools.annotations.check import Mismatch
-from snakepit_bridge.tools.annotations.tables import library_check
+from snakepit_bridge.tools.annotations.library_types import library_check
 
 
 class Abstract:

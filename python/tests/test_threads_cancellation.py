@@ -12,11 +12,10 @@ from support.calls_at_once import AT_ONCE, MEETING, answers
 from support.effort import THOROUGH
 
 from snakepit_bridge._gen import bridge_pb2 as pb
-from snakepit_bridge.calls.cancel_reason import CancelReason
-from snakepit_bridge.calls.cancellation import Cancellation
-from snakepit_bridge.calls.cancelled import CallCancelled
-from snakepit_bridge.calls.tool_threads import InterruptibleThread
-from snakepit_bridge.calls.trampoline import invoke
+from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
+from snakepit_bridge.calls.cancel.cancellation import CallCancelled, Cancellation
+from snakepit_bridge.calls.cancel.trampoline import invoke
+from snakepit_bridge.calls.run.tool_threads import InterruptibleThread
 from snakepit_bridge.values.decode import decode
 
 BOTH_TRANSPORTS_IN_CHECK = True

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from snakepit_bridge import NoImage, Result, current_call, tool
-from snakepit_bridge.calls.run_tool import ResultNotLast
+from snakepit_bridge.calls.run.run_tool import ResultNotLast
 from snakepit_bridge.testing import ArgumentsInvalid, call_tool, stream_tool
 
 

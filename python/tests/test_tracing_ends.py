@@ -9,8 +9,8 @@ from conftest import Host
 from support.trace_context import CONTEXT, IN_MEMORY, PARENT_ID, finished_spans
 
 from snakepit_bridge._gen import bridge_pb2 as pb
-from snakepit_bridge.calls.cancel_reason import CancelReason
-from snakepit_bridge.telemetry.outcome import Outcome, outcome
+from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
+from snakepit_bridge.telemetry.otel_tracing import Outcome, outcome
 
 TOOLS = (
     IN_MEMORY

@@ -23,7 +23,7 @@ from support.trace_context import (
 )
 
 from snakepit_bridge._gen import bridge_pb2 as pb
-from snakepit_bridge.calls.context import Call
+from snakepit_bridge.calls.context.call import Call
 from snakepit_bridge.telemetry.otel_tracing import OtelTracing
 from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.values.encode import encode
@@ -174,10 +174,7 @@ def test_only_four_modules_import_it() -> None:
         if "import opentelemetry" in (text := path.read_text(encoding="utf-8"))
         or "from opentelemetry" in text
     }
-    assert importing == {
-        f"telemetry/{name}.py"
-        for name in ("callers_context", "otel_tracing", "sdk", "unrecorded_context")
-    }
+    assert importing == {f"telemetry/{name}.py" for name in ("otel_tracing", "sdk")}
 
 
 def spans_begun(monkeypatch: pytest.MonkeyPatch, headers: dict[str, str]) -> int:

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from snakepit_bridge.calls.call_state import CallState
-from snakepit_bridge.calls.plain_call import PlainCall
-from snakepit_bridge.calls.turns import Turns
+from snakepit_bridge.calls.run.call_state import CallState
+from snakepit_bridge.calls.run.plain_call import PlainCall
+from snakepit_bridge.calls.run.turns import Turns
 
 
 class MainThread:

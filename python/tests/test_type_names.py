@@ -8,8 +8,7 @@ from typing import Any, Generic, Optional, TypeVar
 import pytest
 
 from snakepit_bridge.tools.annotations.compile import compile_annotation
-from snakepit_bridge.typescript.text import type_name
-from snakepit_bridge.typescript.type_writer import TypeWriter
+from snakepit_bridge.typescript.type_writer import TypeWriter, type_name
 
 T = TypeVar("T")
 U = TypeVar("U")

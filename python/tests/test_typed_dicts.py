@@ -12,9 +12,8 @@ import jsonschema
 import pytest
 from support.type_aliases import type_aliases
 
-from snakepit_bridge.tools.annotations.check import Mismatch
+from snakepit_bridge.tools.annotations.check import Mismatch, ObjectCheck, json_schema
 from snakepit_bridge.tools.annotations.compile import Unsupported, compile_annotation
-from snakepit_bridge.tools.annotations.named import ObjectCheck, json_schema
 from snakepit_bridge.tools.binding import bind
 from snakepit_bridge.tools.signature import Signature
 from snakepit_bridge.values.no_image import path_text

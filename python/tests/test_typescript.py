@@ -11,10 +11,16 @@ import numpy.typing
 import pytest
 
 from snakepit_bridge import NdArray
+from snakepit_bridge.tools.annotations.check import ObjectCheck
 from snakepit_bridge.tools.annotations.compile import compile_annotation
-from snakepit_bridge.tools.annotations.named import ObjectCheck
-from snakepit_bridge.typescript.text import comment, labels, literal, name, type_name
-from snakepit_bridge.typescript.type_writer import TypeWriter
+from snakepit_bridge.typescript.type_writer import (
+    TypeWriter,
+    comment,
+    labels,
+    literal,
+    name,
+    type_name,
+)
 
 Id = NewType("Id", int)
 Text = TypeVar("Text", bound=str)

@@ -17,12 +17,12 @@ from snakepit_bridge._version import __version__
 # Type checkers take this name for `typing.TYPE_CHECKING`, which costs an import.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from snakepit_bridge.calls.batch_call import current_batch
-    from snakepit_bridge.calls.cancel_reason import CancelReason
-    from snakepit_bridge.calls.cancelled import CallCancelled
-    from snakepit_bridge.calls.context import Call, current_call, progress
-    from snakepit_bridge.calls.host_calls import HostCallFailed
-    from snakepit_bridge.calls.input_stream import InputFailed, InputStream
+    from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
+    from snakepit_bridge.calls.cancel.cancellation import CallCancelled
+    from snakepit_bridge.calls.context.batch_call import current_batch
+    from snakepit_bridge.calls.context.call import Call, current_call, progress
+    from snakepit_bridge.calls.context.host_calls import HostCallFailed
+    from snakepit_bridge.calls.context.input_stream import InputFailed, InputStream
     from snakepit_bridge.tools.annotations.handles import Handle
     from snakepit_bridge.tools.batch import Batch
     from snakepit_bridge.tools.declaration import (
@@ -62,23 +62,23 @@ __all__ = [
 
 _HOMES = {
     "Batch": "tools.batch",
-    "Call": "calls.context",
-    "CallCancelled": "calls.cancelled",
-    "CancelReason": "calls.cancel_reason",
+    "Call": "calls.context.call",
+    "CallCancelled": "calls.cancel.cancellation",
+    "CancelReason": "calls.cancel.cancel_reason",
     "Handle": "tools.annotations.handles",
-    "HostCallFailed": "calls.host_calls",
-    "InputFailed": "calls.input_stream",
-    "InputStream": "calls.input_stream",
+    "HostCallFailed": "calls.context.host_calls",
+    "InputFailed": "calls.context.input_stream",
+    "InputStream": "calls.context.input_stream",
     "NdArray": "values.nd_array",
     "NoImage": "values.no_image",
     "Result": "tools.stream_result",
-    "current_batch": "calls.batch_call",
-    "current_call": "calls.context",
+    "current_batch": "calls.context.batch_call",
+    "current_call": "calls.context.call",
     "decoder": "values.own_types",
     "encoder": "values.own_types",
     "on_shutdown": "tools.declaration",
     "on_startup": "tools.declaration",
-    "progress": "calls.context",
+    "progress": "calls.context.call",
     "tool": "tools.declaration",
     "toolset": "tools.declaration",
 }

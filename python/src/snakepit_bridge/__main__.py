@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> int:
 
         return tools_command(arguments[1:])
     if command == "types":
-        from snakepit_bridge.cli.types import types_command
+        from snakepit_bridge.cli.tools import types_command
 
         return types_command(arguments[1:])
     if command == "attach":

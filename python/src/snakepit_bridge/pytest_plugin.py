@@ -17,7 +17,7 @@ import pytest
 
 if TYPE_CHECKING:
     from snakepit_bridge.testing import LocalCall
-    from snakepit_bridge.testing.loaded_tools import LoadedTools
+    from snakepit_bridge.testing.tool_calls import LoadedTools
 
 __all__ = ["pytest_addoption", "snakepit_call", "snakepit_tools"]
 
@@ -52,7 +52,7 @@ def snakepit_tools(request: pytest.FixtureRequest) -> Iterator[LoadedTools]:
     `snakepit_tools.call(name, arguments)` and `snakepit_tools.stream(name, arguments)`
     work like `call_tool` and `stream_tool` of `snakepit_bridge.testing`.
     """
-    from snakepit_bridge.testing.loaded_tools import load_tools_of
+    from snakepit_bridge.testing.tool_calls import load_tools_of
 
     named = request.config.getini("snakepit_tools")
     path = request.config.rootpath / named

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from snakepit_bridge.cluster.admission import Admission
+from snakepit_bridge.cluster.relay_listener import Admission
 
 DEADLINE_S = 30.0
 

@@ -8,17 +8,16 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from snakepit_bridge.boot.control_channel import StartFailed
-from snakepit_bridge.cluster.drivers import Driver, located
 from snakepit_bridge.cluster.gateway_launch import Resources
 from snakepit_bridge.cluster.json_lines import LineInvalid, LineReader, line
-from snakepit_bridge.cluster.nodes import (
+from snakepit_bridge.cluster.ray_cluster import (
+    Driver,
     Node,
+    check_token,
     describe,
+    located,
     missing_everywhere,
     missing_now,
-)
-from snakepit_bridge.cluster.ray_cluster import (
-    check_token,
     refusal,
     refuse_unknown,
     start_failure,

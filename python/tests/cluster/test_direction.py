@@ -18,9 +18,8 @@ from snakepit_bridge.bridge.framed_transport.beside import (
     announced,
 )
 from snakepit_bridge.bridge.framed_transport.frame_parser import FRAME, framed
-from snakepit_bridge.cluster import direction
-from snakepit_bridge.cluster.direction import Direction
-from snakepit_bridge.cluster.node_segments import NodeSegments
+from snakepit_bridge.cluster import conversation
+from snakepit_bridge.cluster.conversation import Direction, NodeSegments
 
 FRAME_BEFORE, FRAME_AFTER = framed(FRAME, b"x" * 300), framed(FRAME, b"y")
 CONTENT = bytes(range(250)) * 40
@@ -167,7 +166,7 @@ def test_a_direction_carries_one_buffer_at_a_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # So that one which never ends does not hold up the other.
-    monkeypatch.setattr(direction, "BUFFER_BYTES", 1000)
+    monkeypatch.setattr(conversation, "BUFFER_BYTES", 1000)
     (sender, source), (target, receiver) = socket.socketpair(), socket.socketpair()
     for each in (source, target, receiver):
         each.setblocking(False)

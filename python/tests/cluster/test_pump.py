@@ -9,7 +9,7 @@ import threading
 from support.conversation import DEADLINE_S
 
 from snakepit_bridge.cluster.certificates import own_identity, pinned_context
-from snakepit_bridge.cluster.pump import Pump
+from snakepit_bridge.cluster.conversation import Pump
 
 
 class Carried:

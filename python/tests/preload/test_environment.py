@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from snakepit_bridge.preload.environment import image
+from snakepit_bridge.preload.forked_worker import image
 
 ENV = {b"A": b"1", b"SNAKEPIT_WORKER": b"w", b"LONG": b"x" * 40, b"SNAKEPIT_RUN": b"r"}
 FIRST = b"SNAKEPIT_RUN=r\0SNAKEPIT_WORKER=w\0"

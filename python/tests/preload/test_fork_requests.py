@@ -8,8 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snakepit_bridge.forking.frames import FrameError, FrameReader, encode_frame
-from snakepit_bridge.forking.requests import About, End, Start, parse_request
+from snakepit_bridge.forking.protocol import (
+    About,
+    End,
+    FrameError,
+    FrameReader,
+    Start,
+    encode_frame,
+    parse_request,
+)
 
 
 def as_frame(body: bytes) -> bytes:

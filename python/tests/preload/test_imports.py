@@ -9,7 +9,7 @@ import sys
 PRELOADS = """
 import json, os, sys, threading
 from types import SimpleNamespace
-from snakepit_bridge.preload.imports import preload
+from snakepit_bridge.preload.program import preload
 
 opened = set(os.listdir("/proc/self/fd"))
 launch = SimpleNamespace(

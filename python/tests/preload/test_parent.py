@@ -16,9 +16,7 @@ from conftest import Host
 from support.fake_host import FakeHost
 from support.guard_host import DEADLINE_S, Death, encode_request
 
-from snakepit_bridge.forking.frames import FrameReader
-from snakepit_bridge.forking.reception import HEADER
-from snakepit_bridge.forking.requests import DESCRIPTORS
+from snakepit_bridge.forking.protocol import DESCRIPTORS, HEADER, FrameReader
 
 TOOLS = """
 from snakepit_bridge import tool

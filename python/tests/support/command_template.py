@@ -70,7 +70,6 @@ def _serve(connection: socket.socket) -> None:
 
     import snakepit_bridge.cli.call
     import snakepit_bridge.cli.tools
-    import snakepit_bridge.cli.types
     import snakepit_bridge.tools.annotations.records  # noqa: F401
     from snakepit_bridge.__main__ import main
 

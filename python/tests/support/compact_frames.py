@@ -6,7 +6,7 @@ import struct
 from typing import Any
 
 from snakepit_bridge._gen import bridge_pb2 as pb
-from snakepit_bridge.calls.context import NOT_SAMPLED
+from snakepit_bridge.calls.context.call import NOT_SAMPLED
 
 __all__ = ["compact", "parse_worker_frame"]
 

@@ -10,9 +10,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from snakepit_bridge import tool
-from snakepit_bridge.calls.coroutine_call import CoroutineCall
-from snakepit_bridge.calls.coroutines import Coroutines
-from snakepit_bridge.calls.plain_call import PlainCall
+from snakepit_bridge.calls.run.coroutine_call import CoroutineCall
+from snakepit_bridge.calls.run.coroutines import Coroutines
+from snakepit_bridge.calls.run.plain_call import PlainCall
 from snakepit_bridge.values.encode import encode
 from support.plain_bench import Bench
 

@@ -17,9 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from snakepit_bridge.forking.frames import FrameReader
-from snakepit_bridge.forking.reception import HEADER
-from snakepit_bridge.forking.requests import DESCRIPTORS
+from snakepit_bridge.forking.protocol import DESCRIPTORS, HEADER, FrameReader
 from support.process_table import look
 
 BESTIARY = Path(__file__).parent.parent / "guard" / "bestiary"

@@ -14,9 +14,9 @@ from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.call_table import CallTable
 from snakepit_bridge.bridge.framed_transport.frame_parser import FRAME, framed
 from snakepit_bridge.bridge.plain_intake import PlainIntake
-from snakepit_bridge.calls.call_page import CallPage
-from snakepit_bridge.calls.plain_call import PlainCall
-from snakepit_bridge.calls.plain_run import PlainRun
+from snakepit_bridge.calls.memory.call_page import CallPage
+from snakepit_bridge.calls.run.plain_call import PlainCall
+from snakepit_bridge.calls.run.plain_run import PlainRun
 from snakepit_bridge.tools.toolbox import Toolbox
 from snakepit_bridge.values.encode import encode
 from support.compact_frames import parse_worker_frame

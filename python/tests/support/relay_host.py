@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from snakepit_bridge.cluster.certificates import Identity, own_identity, pinned_context
+from snakepit_bridge.cluster.conversation import Pump
 from snakepit_bridge.cluster.hosted_worker import bridge_command
 from snakepit_bridge.cluster.json_lines import line
-from snakepit_bridge.cluster.pump import Pump
 from support.conversation import DEADLINE_S
 from support.framed_conversation import FramedConversation
 

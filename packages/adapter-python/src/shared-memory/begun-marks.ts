@@ -9,7 +9,7 @@ const MARKS = PAGE_WORDS - FIRST_MARK;
 
 /**
  * A page of shared memory in which a worker that takes several calls at once notes which of them it began
- * (python/src/snakepit_bridge/calls/begun_marks.py).
+ * (python/src/snakepit_bridge/calls/memory/call_page.py).
  */
 export class BegunMarks {
 	#file: number | undefined;

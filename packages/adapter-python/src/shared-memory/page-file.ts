@@ -1,7 +1,7 @@
 import { closeSync, constants, openSync, unlinkSync } from "node:fs";
 
 /**
- * Opens the file of a page that the worker made (python/src/snakepit_bridge/calls/call_page.py), and removes its name:
+ * Opens the file of a page that the worker made (python/src/snakepit_bridge/calls/memory/call_page.py), and removes its name:
  * it is gone when both sides have closed it. `undefined` if there is none.
  */
 export function openPage(path: string): number | undefined {

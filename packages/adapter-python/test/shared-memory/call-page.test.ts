@@ -10,7 +10,7 @@ import { PYTHON } from "../support/pythons.ts";
 /** Begins the calls 1, 2, 3 … as fast as it can until one was taken back, and says which ones ran. */
 const WORKER = `
 import sys, threading
-from snakepit_bridge.calls.call_page import CallPage
+from snakepit_bridge.calls.memory.call_page import CallPage
 page = CallPage(sys.argv[1])
 lock = threading.Lock()
 print("ready", flush=True)
@@ -52,7 +52,7 @@ test("only its user may open the page, and only one worker makes it", async () =
 	const path = join(scratch(), "calls");
 	const made = spawn(PYTHON, [
 		"-c",
-		"import sys; from snakepit_bridge.calls.call_page import CallPage; CallPage(sys.argv[1])\ntry: CallPage(sys.argv[1])\nexcept FileExistsError: sys.exit(7)",
+		"import sys; from snakepit_bridge.calls.memory.call_page import CallPage; CallPage(sys.argv[1])\ntry: CallPage(sys.argv[1])\nexcept FileExistsError: sys.exit(7)",
 		path,
 	]);
 	expect(await new Promise((resolve) => made.once("exit", resolve))).toBe(7);
@@ -78,7 +78,7 @@ test("nothing is certain without a page, for calls too far apart, or of a closed
 const KEEPER = `
 import sys
 from snakepit_bridge.bridge.framed_transport.frame_parser import FRAME, framed
-from snakepit_bridge.calls.call_page import CallPage
+from snakepit_bridge.calls.memory.call_page import CallPage
 page = CallPage(sys.argv[1])
 print("ready", flush=True)
 for number in range(10**9):

@@ -8,7 +8,7 @@ sys.modules["pyarrow"] = None  # type: ignore[assignment]
 
 import pandas
 import polars
-from snakepit_bridge.tools.annotations.tables import library_check
+from snakepit_bridge.tools.annotations.library_types import library_check
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
 

@@ -2,7 +2,7 @@ import type { ToolSource } from "@snakepit/adapter-python";
 
 /**
  * The value of the option `tools` for the words of a command: `tools.py`, `package.module`, and, after a colon, the
- * names to expose, as in `math:sqrt,gcd`. Python reads them in the same way (snakepit_bridge/cli/load_target.py).
+ * names to expose, as in `math:sqrt,gcd`. Python reads them in the same way (snakepit_bridge/cli/command.py).
  */
 export function toolSources(targets: readonly string[]): readonly ToolSource[] {
 	return targets.map((target) => {

@@ -17,18 +17,17 @@ from snakepit_bridge.bridge.conversation import Conversation
 from snakepit_bridge.bridge.signal_listener import SignalListener
 from snakepit_bridge.bridge.transport import Transport, TransportParts
 from snakepit_bridge.bridge_log import logger
-from snakepit_bridge.calls.call_page import CallPage
-from snakepit_bridge.calls.runner import Runner
+from snakepit_bridge.calls.memory.call_page import CallPage
+from snakepit_bridge.calls.run.runner import Runner
 from snakepit_bridge.own_imports import standard
-from snakepit_bridge.threads.call_soon import call_soon
-from snakepit_bridge.threads.notice import Notice
+from snakepit_bridge.threads.bridge_loop import Notice, call_soon
 from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.tools.toolbox import Toolbox
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from snakepit_bridge.calls.begun_marks import BegunMarks
-    from snakepit_bridge.calls.shared_memory import SharedMemory
+    from snakepit_bridge.calls.memory.call_page import BegunMarks
+    from snakepit_bridge.calls.memory.shared_memory import SharedMemory
     from snakepit_bridge.telemetry.tracing import Tracing
 
 __all__ = ["LEAVE_GRACE_S", "BridgeThread"]
@@ -52,7 +51,7 @@ def _call_page(launch: Launch) -> CallPage | BegunMarks | None:
         if launch.calls_per_worker == 1:
             return CallPage(path)
         # Few workers need it, and each import makes every start slower.
-        from snakepit_bridge.calls.begun_marks import BegunMarks
+        from snakepit_bridge.calls.memory.call_page import BegunMarks
 
         return BegunMarks(path)
     except OSError as error:
@@ -65,7 +64,7 @@ def _call_page(launch: Launch) -> CallPage | BegunMarks | None:
 def _shared_memory(launch: Launch) -> SharedMemory | None:
     if launch.shared_memory is None:
         return None
-    from snakepit_bridge.calls.shared_memory import SharedMemory
+    from snakepit_bridge.calls.memory.shared_memory import SharedMemory
 
     return SharedMemory(*launch.shared_memory)
 
@@ -115,8 +114,8 @@ class BridgeThread:
         self._conversation = Conversation(toolbox.tools, self._calls, runner)
         if launch.handles is not None:
             # Few hosts allow them, and each import makes every start slower.
-            from snakepit_bridge.handles.table import HandleTable
-            from snakepit_bridge.handles.tools import handle_tools
+            from snakepit_bridge.handles.handle_table import HandleTable
+            from snakepit_bridge.handles.handle_tools import handle_tools
 
             self._conversation.allow_handles(
                 handle_tools(launch.handles.imports),
@@ -233,7 +232,7 @@ class BridgeThread:
         if self._transport is not None:
             self._transport.leave()
         if not await self._calls.settled(LEAVE_GRACE_S / 2):
-            from snakepit_bridge.calls.cancel_reason import CancelReason
+            from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
 
             self._calls.cancel_all(CancelReason.SHUTDOWN)
             if not await self._calls.settled(LEAVE_GRACE_S / 2):

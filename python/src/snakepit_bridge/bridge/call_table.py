@@ -9,22 +9,21 @@ from collections.abc import Callable
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.boot import forked_copy
 from snakepit_bridge.bridge.transport import Outbox
-from snakepit_bridge.calls.call_page import CallPage
-from snakepit_bridge.calls.call_state import CallState
-from snakepit_bridge.calls.running_call import RunningCall
+from snakepit_bridge.calls.memory.call_page import CallPage
+from snakepit_bridge.calls.run.call_state import CallState
+from snakepit_bridge.calls.run.running_call import RunningCall
 from snakepit_bridge.failures.failure import end_worker
-from snakepit_bridge.threads.call_soon import call_soon
-from snakepit_bridge.threads.notice import Notice
+from snakepit_bridge.threads.bridge_loop import Notice, call_soon
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from snakepit_bridge.calls.begun_marks import BegunMarks
-    from snakepit_bridge.calls.call_sink import TerminalFrame
-    from snakepit_bridge.calls.cancel_reason import CancelReason
-    from snakepit_bridge.calls.host_calls import Reply
-    from snakepit_bridge.calls.shared_memory import SharedMemory
+    from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
+    from snakepit_bridge.calls.context.host_calls import Reply
+    from snakepit_bridge.calls.memory.call_page import BegunMarks
+    from snakepit_bridge.calls.memory.shared_memory import SharedMemory
+    from snakepit_bridge.calls.run.call_sink import TerminalFrame
     from snakepit_bridge.telemetry.tracing import Tracing
-    from snakepit_bridge.threads.loop import Loop
+    from snakepit_bridge.threads.bridge_loop import Loop
 
 __all__ = ["CallTable"]
 
@@ -208,7 +207,7 @@ class CallTable:
     def _check_host_call(
         self, call_id: int, reply: Reply, argument: bytes, carrier: dict[str, str]
     ) -> None:
-        from snakepit_bridge.calls.host_calls import CALL_OVER, HostCallFailed
+        from snakepit_bridge.calls.context.host_calls import CALL_OVER, HostCallFailed
 
         function = reply.function
         if forked_copy.this_is_one:

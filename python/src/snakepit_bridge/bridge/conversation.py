@@ -16,12 +16,11 @@ from snakepit_bridge.bridge.host_frames import (
 )
 from snakepit_bridge.bridge.plain_intake import PlainIntake, PlainTools
 from snakepit_bridge.bridge_log import logger
-from snakepit_bridge.calls.cancellation import Cancellation
-from snakepit_bridge.calls.context import Call, caller_headers
-from snakepit_bridge.calls.plain_call import PlainCall
-from snakepit_bridge.calls.runner import Runner
-from snakepit_bridge.calls.running_call import RunningCall
-from snakepit_bridge.calls.sessions import NoHandles, Sessions
+from snakepit_bridge.calls.cancel.cancellation import Cancellation
+from snakepit_bridge.calls.context.call import Call, NoHandles, Sessions, caller_headers
+from snakepit_bridge.calls.run.plain_call import PlainCall
+from snakepit_bridge.calls.run.runner import Runner
+from snakepit_bridge.calls.run.running_call import RunningCall
 from snakepit_bridge.failures.failure import CallRefused, refused
 from snakepit_bridge.tools.tool import Tool
 
@@ -29,7 +28,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from snakepit_bridge.calls.call_memory import CallMemory
+    from snakepit_bridge.calls.memory.segments import CallMemory
 
 __all__ = ["Conversation"]
 
@@ -203,7 +202,7 @@ class Conversation:
 
     def _cancel(self, frame: pb.Cancel) -> None:
         # Few calls are cancelled, and each import makes every start slower.
-        from snakepit_bridge.calls.cancel_reason import CancelReason
+        from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
 
         reasons = {
             pb.CANCEL_REASON_DEADLINE: CancelReason.DEADLINE,

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge._version import __version__
-from snakepit_bridge.tools.annotations.named import json_schema
+from snakepit_bridge.tools.annotations.check import json_schema
 from snakepit_bridge.tools.tool import Tool
 
 __all__ = ["describe", "describe_signal"]

@@ -10,20 +10,19 @@ from google.protobuf.message import DecodeError
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.call_table import CallTable
 from snakepit_bridge.bridge.host_frames import Undecodable, deadline
-from snakepit_bridge.calls.cancellation import Cancellation
-from snakepit_bridge.calls.context import Call
-from snakepit_bridge.calls.running_call import RunningCall
-from snakepit_bridge.calls.sessions import Sessions
+from snakepit_bridge.calls.cancel.cancellation import Cancellation
+from snakepit_bridge.calls.context.call import Call, Sessions
+from snakepit_bridge.calls.run.running_call import RunningCall
 from snakepit_bridge.failures.failure import not_transferable
 from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.values.no_image import NoImage
 
 if TYPE_CHECKING:
-    from snakepit_bridge.calls.call_memory import CallMemory
-    from snakepit_bridge.calls.credit import Credit
-    from snakepit_bridge.calls.input_stream import InputStream
-    from snakepit_bridge.calls.progress_reports import ProgressReports
-    from snakepit_bridge.calls.shared_memory import SharedMemory
+    from snakepit_bridge.calls.context.input_stream import InputStream
+    from snakepit_bridge.calls.context.progress_reports import ProgressReports
+    from snakepit_bridge.calls.memory.segments import CallMemory
+    from snakepit_bridge.calls.memory.shared_memory import SharedMemory
+    from snakepit_bridge.calls.run.credit import Credit
 
 __all__ = ["host_frame", "memory_of", "running_call"]
 
@@ -45,7 +44,7 @@ def memory_of(frame: pb.Call, shared: SharedMemory | None) -> CallMemory | None:
     """
     if shared is None and not frame.HasField("attachment"):
         return None
-    from snakepit_bridge.calls.shared_memory import AttachmentInvalid
+    from snakepit_bridge.calls.memory.shared_memory import AttachmentInvalid
 
     try:
         if shared is not None:
@@ -99,13 +98,13 @@ def running_call(
 
 
 def _credit_of(frame: pb.Call) -> Credit:
-    from snakepit_bridge.calls.credit import Credit
+    from snakepit_bridge.calls.run.credit import Credit
 
     return Credit(frame.stream_credit, frame.stream_bytes)
 
 
 def _progress(frame: pb.Call, calls: CallTable) -> ProgressReports:
-    from snakepit_bridge.calls.progress_reports import ProgressReports
+    from snakepit_bridge.calls.context.progress_reports import ProgressReports
 
     return ProgressReports(frame.call_id, calls.send)
 
@@ -113,7 +112,7 @@ def _progress(frame: pb.Call, calls: CallTable) -> ProgressReports:
 def _input_stream(
     frame: pb.Call, tool: Tool, cancellation: Cancellation, calls: CallTable
 ) -> InputStream:
-    from snakepit_bridge.calls.input_stream import INPUT_WINDOW, InputStream
+    from snakepit_bridge.calls.context.input_stream import INPUT_WINDOW, InputStream
 
     call_id = frame.call_id
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 import time
 
-from snakepit_bridge.calls.context import NOT_SAMPLED
+from snakepit_bridge.calls.context.call import NOT_SAMPLED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from snakepit_bridge._gen import bridge_pb2 as pb
-from snakepit_bridge.calls.context import CURRENT, Call
-from snakepit_bridge.failures.bounded_text import bounded
+from snakepit_bridge.calls.context.call import CURRENT, Call
+from snakepit_bridge.failures.python_error import bounded
 
 if TYPE_CHECKING:
     from snakepit_bridge.bridge.logs import Logs

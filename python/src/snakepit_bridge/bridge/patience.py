@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from snakepit_bridge.threads.loop import Loop
+    from snakepit_bridge.threads.bridge_loop import Loop
 
 
 __all__ = ["Patience"]

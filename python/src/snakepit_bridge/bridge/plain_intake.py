@@ -14,8 +14,8 @@ from snakepit_bridge.bridge.host_frames import (
     UNRECORDED,
     parse_fields,
 )
-from snakepit_bridge.calls.context import NOT_SAMPLED
-from snakepit_bridge.calls.plain_call import PlainCall
+from snakepit_bridge.calls.context.call import NOT_SAMPLED
+from snakepit_bridge.calls.run.plain_call import PlainCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Protocol, TypeAlias
 
     from snakepit_bridge.bridge.call_table import CallTable
-    from snakepit_bridge.calls.running_call import RunningCall
+    from snakepit_bridge.calls.run.running_call import RunningCall
     from snakepit_bridge.tools.tool import Tool
 
     class PlainQueue(Protocol):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from snakepit_bridge.boot.launch_message import Launch
     from snakepit_bridge.bridge.conversation import Conversation
-    from snakepit_bridge.threads.loop import Loop
+    from snakepit_bridge.threads.bridge_loop import Loop
 else:
     Protocol = object
 

@@ -15,8 +15,8 @@ from snakepit_bridge.boot.lifeline import Lifeline, end_group
 from snakepit_bridge.bridge.bridge_thread import BridgeThread
 from snakepit_bridge.bridge.logs import Logs
 from snakepit_bridge.bridge.transport import TransportParts, load_transport
-from snakepit_bridge.calls.cancel_signal import listen_for_cancel_signal
-from snakepit_bridge.calls.trampoline import invoke
+from snakepit_bridge.calls.cancel.cancel_signal import listen_for_cancel_signal
+from snakepit_bridge.calls.cancel.trampoline import invoke
 from snakepit_bridge.own_imports import import_late, keep_descriptors, make_way
 from snakepit_bridge.telemetry.find_tracing import find_tracing
 from snakepit_bridge.threads.main_thread import MainThread

@@ -1,15 +1,32 @@
-"""How a command runs: where its results go, and how it ends."""
+"""How a command finds its tools, where its results go, and how it ends."""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import os
+import secrets
+import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TextIO
 
-__all__ = ["CommandFailed", "give_up_results", "run_command", "write_results"]
+from snakepit_bridge.failures.python_error import traceback_text
+from snakepit_bridge.threads.main_thread import MainThread
+from snakepit_bridge.tools.loading import NoSource, load_file, load_module
+from snakepit_bridge.tools.tool import Tool
+from snakepit_bridge.tools.toolbox import Toolbox, ToolsInvalid
+
+__all__ = [
+    "CommandFailed",
+    "give_up_results",
+    "load_target",
+    "load_tools",
+    "run_command",
+    "write_file",
+    "write_results",
+]
+
 
 # Exit statuses.
 TOOL_FAILED = 1
@@ -99,3 +116,138 @@ def write_results(results: TextIO, text: str | bytes) -> None:
 def give_up_results(results: TextIO) -> None:
     """Drops what is written from now on: the reader has closed the pipe."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), results.fileno())
+
+
+def write_file(path: str, text: str) -> None:
+    """Replaces a file in one step; of a link, the file that it leads to.
+
+    Raises:
+        CommandFailed: it cannot be written; or it is there and no file, or the
+            source of a module that is loaded, and is left as it is.
+    """
+    real = os.path.realpath(path)
+    try:
+        _replace(real, text, _mode(real))
+    except (OSError, _Refused) as error:
+        problem = f"{path} cannot be written: {error}"
+        raise CommandFailed(NOT_WRITTEN, problem) from error
+
+
+class _Refused(Exception):
+    """What is there is not to be replaced."""
+
+
+def _mode(path: str) -> int | None:
+    """Returns the permissions of a file that may be replaced; None if there is none."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        raise _Refused("it exists and is not a regular file")
+    with contextlib.suppress(OSError):
+        # `/dev/stdout` leads there, too: standard output is turned to it by now.
+        if os.path.samestat(os.fstat(2), found):
+            raise _Refused("standard error is written to it")
+    for name, module in list(sys.modules.items()):
+        # Not `module.__file__`: a module that loads itself late would do so now.
+        source = getattr(module, "__dict__", {}).get("__file__")
+        if not isinstance(source, str):
+            continue
+        with contextlib.suppress(OSError, ValueError):
+            if os.path.samestat(os.stat(source), found):
+                raise _Refused(f"it is the source of {name}, which is loaded")
+    return found.st_mode & 0o777
+
+
+def _replace(path: str, text: str, mode: int | None) -> None:
+    beside = f"{path}.{secrets.token_hex(4)}"
+    with open(beside, "x", encoding="utf-8", newline="\n") as file:
+        try:
+            file.write(text)
+            file.flush()
+            if mode is not None:
+                os.chmod(beside, mode)
+            os.replace(beside, path)
+        except BaseException:
+            os.unlink(beside)
+            raise
+
+
+def load_target(targets: Sequence[str], main: MainThread) -> Toolbox:
+    """Imports files and modules and runs their start-up hooks.
+
+    When one fails, what has started is ended.
+
+    Args:
+        targets: each a file or module. After a colon, names of functions that are
+            exposed as they are: `math:sqrt,pow`.
+        main: runs the hooks.
+
+    Raises:
+        CommandFailed: that fails.
+    """
+    toolbox = _loaded(targets)
+    # The last one: a module's hooks run after all are imported.
+    with _reported(targets[-1]):
+        _start(toolbox, main)
+    return toolbox
+
+
+def load_tools(targets: Sequence[str]) -> dict[str, Tool]:
+    """Returns the tools of files and modules for a command that calls none: it imports
+    them, and runs no hook and makes no toolset, which may load a model.
+
+    Raises:
+        CommandFailed: they cannot be loaded.
+    """
+    toolbox = _loaded(targets)
+    with _reported(targets[-1]):
+        return toolbox.described()
+
+
+def _loaded(targets: Sequence[str]) -> Toolbox:
+    toolbox = Toolbox()
+    for target in targets:
+        with _reported(target):
+            _add(toolbox, target)
+    return toolbox
+
+
+@contextlib.contextmanager
+def _reported(target: str) -> Iterator[None]:
+    """Raises what fails as a failure of the command."""
+    try:
+        yield
+    except (NoSource, ToolsInvalid) as error:
+        raise CommandFailed(NO_TOOLS, f"cannot load {target}: {error}") from error
+    except SystemExit as error:
+        # Of a program, not of tools: it would end this one as if all had been done.
+        code = error.code or 0
+        status = code if isinstance(code, int) else 1
+        problem = f"it ended Python with exit status {status} while it was loaded"
+        text = f"{traceback_text(error)}\ncannot load {target}: {problem}"
+        raise CommandFailed(NO_TOOLS, text) from error
+    except Exception as error:
+        text = f"{traceback_text(error)}\ncannot load {target}"
+        raise CommandFailed(NO_TOOLS, text) from error
+
+
+def _add(toolbox: Toolbox, target: str) -> None:
+    place, colon, names = target.rpartition(":")
+    place = place if colon else target
+    if place.endswith(".py") or os.sep in place:
+        module = load_file(place)
+    else:
+        sys.path.insert(0, os.getcwd())
+        module = load_module(place)
+    toolbox.add(module, names.split(",") if colon else None)
+
+
+def _start(toolbox: Toolbox, main: MainThread) -> None:
+    try:
+        for hook in toolbox.startup_hooks():
+            main.complete(hook())
+    except BaseException:
+        toolbox.shut_down(lambda hook: main.complete(hook()))
+        raise

@@ -13,6 +13,10 @@ import select
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+__all__ = ["Children", "Usage", "usage_of_descendants"]
+
 
 PR_SET_CHILD_SUBREAPER = 36
 # The kernel frees the memory of a killed process before the process becomes a zombie.
@@ -114,3 +118,66 @@ def _pidfd(pid: int) -> Iterator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+class Children:
+    """Waits for every child that ends, in a loop that `wakeup` wakes.
+
+    Attributes:
+        cpu_s: Processor time of those that ended, and of theirs.
+        statuses: Exit statuses by pid, -n for signal n.
+    """
+
+    def __init__(self, wakeup: int) -> None:
+        """Makes the end of a child write to this descriptor; in the main thread only."""
+        self.cpu_s = 0.0
+        self.statuses: dict[int, int] = {}
+        signal.signal(signal.SIGCHLD, _nothing)
+        signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
+
+    def collect(self) -> bool:
+        """Waits for those that have ended; returns whether one is left."""
+        while True:
+            try:
+                pid, status, used = os.wait4(-1, os.WNOHANG)
+            except ChildProcessError:
+                return False
+            if pid == 0:
+                return True
+            self.cpu_s += used.ru_utime + used.ru_stime
+            self.statuses[pid] = os.waitstatus_to_exitcode(status)
+
+
+def _nothing(_signal: int, _frame: object) -> None:
+    """Does nothing: the wakeup descriptor wakes the loop."""
+
+
+TICK_MS = 1000 / os.sysconf("SC_CLK_TCK")
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+class Usage(NamedTuple):
+    """Processor time since the worker's start, and resident memory."""
+
+    cpu_ms: int
+    resident_bytes: int
+
+
+def usage_of_descendants(ended_cpu_s: float) -> Usage:
+    """Returns the sum over all descendants.
+
+    Args:
+        ended_cpu_s: Of those that ended, and were waited for by this process.
+    """
+    ticks = pages = 0
+    for pid in descendants_of(os.getpid()):
+        try:
+            with open(f"/proc/{pid}/stat", "rb") as file:
+                text = file.read()
+        except OSError:
+            continue
+        fields = text[text.rfind(b")") + 2 :].split()
+        # utime, stime, and those of the children that it waited for.
+        ticks += sum(map(int, fields[11:15]))
+        pages += int(fields[21])
+    return Usage(round(ticks * TICK_MS + ended_cpu_s * 1000), pages * PAGE_BYTES)

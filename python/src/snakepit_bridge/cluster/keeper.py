@@ -14,10 +14,10 @@ import socket
 import sys
 
 from snakepit_bridge.boot import exit_status
+from snakepit_bridge.cluster.certificates import SETUP_DESCRIPTOR, RelaySetup
 from snakepit_bridge.cluster.descendants import become_subreaper, kill_descendants
-from snakepit_bridge.cluster.directories import Directories
+from snakepit_bridge.cluster.hosted_worker import Directories
 from snakepit_bridge.cluster.json_lines import MAX_LINE
-from snakepit_bridge.cluster.relay_setup import SETUP_DESCRIPTOR, RelaySetup
 
 USAGE = "usage: python -m snakepit_bridge relay    (started by a Ray actor only)\n"
 

@@ -18,7 +18,7 @@ from snakepit_bridge.boot import exit_status
 from snakepit_bridge.boot.control_channel import StartFailed
 from snakepit_bridge.cluster.gateway import Gateway
 from snakepit_bridge.cluster.gateway_launch import GatewayLaunch, Resources
-from snakepit_bridge.cluster.nodes import Node
+from snakepit_bridge.cluster.ray_cluster import Node
 from snakepit_bridge.cluster.relay_actor import RelayActor
 from snakepit_bridge.cluster.relay_connection import RelayConnection
 

@@ -5,21 +5,123 @@ from __future__ import annotations
 import difflib
 import os
 import socket
-from typing import Any
+from typing import Any, NamedTuple
 
 from snakepit_bridge.boot.control_channel import StartFailed
-from snakepit_bridge.cluster.drivers import Driver, located, namespace_of
 from snakepit_bridge.cluster.gateway_launch import GatewayLaunch, Resources
-from snakepit_bridge.cluster.nodes import Node
 
 __all__ = [
+    "Driver",
+    "Node",
     "RayCluster",
     "check_token",
+    "located",
+    "missing_everywhere",
+    "missing_now",
+    "namespace_of",
     "refusal",
     "refuse_unknown",
     "start_failure",
     "token_refused",
 ]
+
+
+class Driver(NamedTuple):
+    """A driver of the cluster, living or not: a gateway, or anything else."""
+
+    namespace: str
+    address: str
+    is_dead: bool
+
+
+def namespace_of(run_id: str) -> str:
+    """Returns the namespace of the gateways of a run."""
+    return f"snakepit-{run_id}"
+
+
+def located(
+    runs: list[str], drivers: list[Driver], names: dict[str, str]
+) -> list[dict[str, object]]:
+    """Returns `runId`, `place` and `owner` of the runs that have or had a driver.
+
+    A gateway ends with the host of its run.
+
+    Args:
+        runs: That are asked for.
+        drivers: The oldest first.
+        names: Of the living nodes, by address.
+    """
+    found: list[dict[str, object]] = []
+    for run in runs:
+        own = [each for each in drivers if each.namespace == namespace_of(run)]
+        if not own:
+            continue
+        living = [each for each in own if not each.is_dead and each.address in names]
+        address = (living or own)[-1].address
+        found.append(
+            {
+                "runId": run,
+                "place": {"name": names.get(address, address), "address": address},
+                "owner": "alive" if living else "gone",
+            }
+        )
+    return found
+
+
+class Node(NamedTuple):
+    """A living node: its resources, and the free ones."""
+
+    id: str
+    name: str
+    address: str
+    total: dict[str, float]
+    free: dict[str, float]
+
+    def describe(self, asked: dict[str, float]) -> str:
+        """Describes its share of the requested resources."""
+        amounts = ", ".join(
+            f"{name} {self.free.get(name, 0):g} free of {self.total.get(name, 0):g}"
+            for name in asked
+        )
+        return f"{self.name} ({self.address}): {amounts}"
+
+
+def missing_everywhere(asked: dict[str, float], nodes: list[Node]) -> str | None:
+    """Returns why no node can ever run such a worker; None if one can."""
+    wanted = _wanted(asked)
+    if any(_has(node.total, wanted) for node in nodes):
+        return None
+    return (
+        f"a worker asks for {_amounts(wanted)}, and no node of the cluster has that in "
+        "total"
+    )
+
+
+def missing_now(asked: dict[str, float], nodes: list[Node]) -> str | None:
+    """Returns why no node can run such a worker now; None if one can."""
+    wanted = _wanted(asked)
+    if any(_has(node.free, wanted) for node in nodes):
+        return None
+    return f"a worker asks for {_amounts(wanted)}, and no node has that free"
+
+
+def describe(asked: dict[str, float], nodes: list[Node]) -> str:
+    """Returns a line for each node."""
+    wanted = _wanted(asked)
+    return "\n".join(node.describe(wanted) for node in nodes) or "there is no node"
+
+
+def _wanted(asked: dict[str, float]) -> dict[str, float]:
+    return {name: amount for name, amount in asked.items() if amount > 0}
+
+
+def _has(amounts: dict[str, float], wanted: dict[str, float]) -> bool:
+    return all(amounts.get(name, 0) >= amount for name, amount in wanted.items())
+
+
+def _amounts(amounts: dict[str, float]) -> str:
+    return ", ".join(f"{amount:g} {name}" for name, amount in amounts.items())
+
 
 # Ray itself waits for a minute.
 CONNECT_S = 10.0

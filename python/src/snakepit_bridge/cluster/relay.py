@@ -17,23 +17,33 @@ import time
 from collections.abc import Callable
 
 from snakepit_bridge.boot.control_channel import MAX_LINE
-from snakepit_bridge.cluster.admission import Admission
-from snakepit_bridge.cluster.children import Children
-from snakepit_bridge.cluster.control_connection import ControlConnection
-from snakepit_bridge.cluster.conversation_thread import carry_conversation
-from snakepit_bridge.cluster.descendants import kill_descendants
-from snakepit_bridge.cluster.directories import Directories
-from snakepit_bridge.cluster.hosted_worker import HostedWorker, local_message
-from snakepit_bridge.cluster.json_lines import LineInvalid, LineReader, line
-from snakepit_bridge.cluster.life_connection import end_when_silent
-from snakepit_bridge.cluster.mailbox import Mailbox
-from snakepit_bridge.cluster.node_segments import NodeSegments
-from snakepit_bridge.cluster.relay_setup import (
+from snakepit_bridge.cluster.certificates import (
     FACTS_DESCRIPTOR,
     SETUP_DESCRIPTOR,
     RelaySetup,
 )
-from snakepit_bridge.cluster.usage import Usage, usage_of_descendants
+from snakepit_bridge.cluster.conversation import (
+    Mailbox,
+    NodeSegments,
+    carry_conversation,
+)
+from snakepit_bridge.cluster.descendants import (
+    Children,
+    Usage,
+    kill_descendants,
+    usage_of_descendants,
+)
+from snakepit_bridge.cluster.hosted_worker import (
+    Directories,
+    HostedWorker,
+    local_message,
+)
+from snakepit_bridge.cluster.json_lines import LineInvalid, LineReader, line
+from snakepit_bridge.cluster.relay_listener import (
+    Admission,
+    ControlConnection,
+    end_when_silent,
+)
 
 __all__ = ["Relay"]
 

@@ -11,7 +11,7 @@ from typing import Any
 from snakepit_bridge.boot.control_channel import StartFailed
 from snakepit_bridge.cluster.certificates import Identity, is_pinned, pinned_context
 from snakepit_bridge.cluster.json_lines import LineInvalid, LineReader, line
-from snakepit_bridge.cluster.life_connection import end_when_silent
+from snakepit_bridge.cluster.relay_listener import end_when_silent
 
 __all__ = ["RelayConnection", "messages"]
 

@@ -7,8 +7,8 @@ import os
 from collections.abc import Iterable, Sequence
 
 from snakepit_bridge.boot.launch_message import ToolSource
-from snakepit_bridge.cli.types import types_text
-from snakepit_bridge.cli.written_file import write_file
+from snakepit_bridge.cli.command import write_file
+from snakepit_bridge.cli.tools import types_text
 from snakepit_bridge.tools.tool import Tool
 
 __all__ = ["keep_types"]

@@ -7,7 +7,7 @@ import sys
 
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.boot import exit_status
-from snakepit_bridge.calls.compact_result import HEADER_BYTES, plain_failure
+from snakepit_bridge.calls.run.compact_result import HEADER_BYTES, plain_failure
 from snakepit_bridge.tools.binding import ArgumentsInvalid
 from snakepit_bridge.values.no_image import NoImage
 
@@ -15,8 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-    from snakepit_bridge.calls.call_sink import TerminalFrame
-    from snakepit_bridge.calls.cancel_reason import CancelReason
+    from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
+    from snakepit_bridge.calls.run.call_sink import TerminalFrame
 
 __all__ = [
     "CallRefused",
@@ -109,7 +109,7 @@ def _failure_of(call_id: int, error: BaseException, began: bool) -> TerminalFram
     if issubclass(kind, CallRefused):
         return refused(call_id, error, began=began)  # type: ignore[arg-type]
     # Imported where a call fails: each import is a part of every start.
-    from snakepit_bridge.calls.input_stream import InputInvalid
+    from snakepit_bridge.calls.context.input_stream import InputInvalid
     from snakepit_bridge.failures.python_error import error_summary
 
     if issubclass(kind, (ArgumentsInvalid, InputInvalid)):
@@ -166,7 +166,7 @@ def _full_frame(
     path: str,
 ) -> pb.WorkerFrame:
     # Imported where a call fails, as above.
-    from snakepit_bridge.failures.bounded_text import bounded
+    from snakepit_bridge.failures.python_error import bounded
 
     failure = pb.Failure(
         call_id=call_id,

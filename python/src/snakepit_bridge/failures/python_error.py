@@ -13,10 +13,11 @@ from types import TracebackType
 
 import snakepit_bridge
 from snakepit_bridge._gen import bridge_pb2 as pb
-from snakepit_bridge.failures.bounded_text import bounded
+from snakepit_bridge.boot.control_channel import cut_in_the_middle
 from snakepit_bridge.own_imports import isolated
 
 __all__ = [
+    "bounded",
     "error_summary",
     "error_type",
     "formatted",
@@ -24,6 +25,25 @@ __all__ = [
     "traceback_text",
     "without_bridge",
 ]
+
+
+def bounded(text: str, limit: int) -> str:
+    """Returns at most `limit` bytes of the text: its two ends.
+
+    Lone surrogates, which protobuf refuses, are escaped.
+    """
+    # An instance of a subclass may do anything.
+    text = str.__str__(text)
+    # Before it is copied: a text may be huge.
+    data = cut_in_the_middle(text, limit).encode("utf-8", "backslashreplace")
+    if len(data) <= limit:
+        return data.decode()
+    half = (limit - 40) // 2
+    left_out = len(data) - 2 * half
+    begin = data[:half].decode(errors="ignore")
+    end = data[-half:].decode(errors="ignore")
+    return f"{begin}\n[... {left_out} bytes ...]\n{end}"
+
 
 # All of it fits into the smallest message that a host can ask for, which is 1 MiB.
 MAX_ERROR = 768 << 10

@@ -1,6 +1,5 @@
 """Forks workers on the host's request, each of which is held until the host has recorded it.
 
-From the kernel up: `arming` and `children` ask the system, `fork` makes a child that is
-held until it is released; `frames` and `requests` are the protocol with the host, which
-the native guard speaks as well; `reception` takes the descriptors of workers.
+`forks` makes children that are held until they are released; `protocol` is the protocol with
+the host, which the native guard speaks as well, and takes the descriptors of workers.
 """

@@ -1,12 +1,17 @@
 """`python -m snakepit_bridge preload`: imports once what all workers need, then forks
-workers for the host."""
+workers for the host.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import importlib
+import importlib.util
 import select
 import signal
 import sys
+from collections.abc import Callable
 
 from snakepit_bridge._version import NEWEST_PROTOCOL, __version__
 from snakepit_bridge.boot import exit_status
@@ -23,11 +28,89 @@ from snakepit_bridge.boot.process_setup import (
     write_stacks_no_more,
     write_stacks_when_asked,
 )
-from snakepit_bridge.boot.worker import check_versions, read_launch, run_started
+from snakepit_bridge.boot.worker import (
+    check_versions,
+    import_bridge,
+    read_launch,
+    run_started,
+)
+from snakepit_bridge.own_imports import import_late, isolated, make_way
+from snakepit_bridge.telemetry.find_tracing import is_requested
+from snakepit_bridge.tools.loading import keep_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from snakepit_bridge.preload.inherited_files import OpenFile
+
+
+# The modules of the standard library that numerical libraries import: a sixth of
+# `import numpy`. None of them starts a thread or opens a file.
+FOR_LIBRARIES = (
+    "ctypes",
+    "dataclasses",
+    "inspect",
+    "json",
+    "numbers",
+    "pathlib",
+    "pickle",
+    "platform",
+    # For the last numpy that runs on Python 3.10.
+    "textwrap",
+)
+
+
+def preload(
+    launch: PreloadLaunch, imported: Callable[[str], None] = lambda _name: None
+) -> None:
+    """Imports the bridge, the named modules, and the tools if the host asks for it.
+
+    Args:
+        launch: The host's wishes.
+        imported: Called after each import that the host asks for.
+
+    Raises:
+        StartFailed: `BRIDGE_MISSING`, or `PRELOAD_FAILED` where one raises.
+    """
+    import_bridge(launch.transport)
+    for _ in import_late():
+        pass
+    # For asynchronous tools.
+    importlib.import_module("snakepit_bridge.threads.tool_loop")
+    for name in FOR_LIBRARIES:
+        # Python may be built without `ctypes`.
+        with contextlib.suppress(ImportError), isolated(imports=True):
+            importlib.import_module(name)
+    with contextlib.suppress(Exception):  # Each worker reports the error itself.
+        if is_requested() and importlib.util.find_spec("opentelemetry.trace"):
+            importlib.import_module("snakepit_bridge.telemetry.otel_tracing")
+    from snakepit_bridge.bridge.log_forwarding import set_up_logging
+
+    set_up_logging(launch.log_level)
+    sys.path[:0] = launch.tool_path
+    make_way()
+    for name in launch.modules:
+        _import(name)
+        imported(name)
+    if launch.imports_tools:
+        for source in launch.tools:
+            if source.module is not None:
+                _import(source.module)
+            else:
+                _import(source.place, keep_file)
+            imported(source.module or source.place)
+
+
+def _import(name: str, by: Callable[[str], object] = importlib.import_module) -> None:
+    try:
+        by(name)
+    except BaseException as error:
+        from snakepit_bridge.failures.python_error import error_summary, formatted
+
+        raise StartFailed(
+            "PRELOAD_FAILED",
+            f"{name} cannot be imported: {error_summary(error)}",
+            formatted(error, error.__traceback__),
+        ) from error
 
 
 class PreloadLaunch(Launch):
@@ -120,7 +203,6 @@ def _import_all(launch: PreloadLaunch) -> tuple[frozenset[int], list[list[OpenFi
         make_ready,
         open_descriptors,
     )
-    from snakepit_bridge.preload.imports import preload
 
     before = open_descriptors()
     opened_by: dict[int, str] = {}

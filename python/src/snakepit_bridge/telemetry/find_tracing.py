@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from snakepit_bridge.bridge_log import logger
-from snakepit_bridge.calls.context import NOT_SAMPLED, Call
+from snakepit_bridge.calls.context.call import NOT_SAMPLED, Call
 from snakepit_bridge.tools.tool import Tool
 
 TYPE_CHECKING = False

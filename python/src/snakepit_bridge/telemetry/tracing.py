@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from snakepit_bridge._gen import bridge_pb2 as pb
-from snakepit_bridge.calls.cancel_reason import CancelReason
-from snakepit_bridge.calls.context import Call
+from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
+from snakepit_bridge.calls.context.call import Call
 from snakepit_bridge.tools.tool import Tool
 
 __all__ = ["ToolSpan", "Tracing"]

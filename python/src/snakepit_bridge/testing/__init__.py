@@ -24,10 +24,10 @@ does:
 The pytest fixtures `snakepit_call` and `snakepit_tools` do the same.
 """
 
-from snakepit_bridge.testing.batch_context import batch_context
 from snakepit_bridge.testing.call_context import (
     HostFunction,
     LocalCall,
+    batch_context,
     call_context,
 )
 from snakepit_bridge.testing.tool_calls import call_tool, stream_tool

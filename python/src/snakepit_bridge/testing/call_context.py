@@ -8,18 +8,24 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from snakepit_bridge.calls.cancel_reason import CancelReason
-from snakepit_bridge.calls.cancellation import Cancellation
-from snakepit_bridge.calls.context import CURRENT, Call, refuse_to_block_the_loop
-from snakepit_bridge.calls.given_call import GivenCall
-from snakepit_bridge.calls.host_calls import Reply
-from snakepit_bridge.calls.input_stream import InputStream
-from snakepit_bridge.calls.progress_reports import checked_report
+from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
+from snakepit_bridge.calls.cancel.cancellation import Cancellation
+from snakepit_bridge.calls.context.batch_call import BatchCall
+from snakepit_bridge.calls.context.call import (
+    CURRENT,
+    Call,
+    GivenCall,
+    refuse_to_block_the_loop,
+)
+from snakepit_bridge.calls.context.host_calls import Reply
+from snakepit_bridge.calls.context.input_stream import InputStream
+from snakepit_bridge.calls.context.progress_reports import checked_report
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
 from snakepit_bridge.values.no_image import NoImage
 
-__all__ = ["HostFunction", "LocalCall", "call_context", "current"]
+__all__ = ["HostFunction", "LocalCall", "batch_context", "call_context", "current"]
+
 
 HostFunction = Callable[[Any], object]
 _CALL_ID = 1
@@ -171,3 +177,32 @@ def _refuse_in_a_loop() -> None:
     except RuntimeError:
         return
     refuse_to_block_the_loop()
+
+
+@contextmanager
+def batch_context(
+    calls: int,
+    tool: str = "tool",
+    *,
+    timeout: float | None = None,
+    host_functions: Mapping[str, HostFunction] | None = None,
+) -> Iterator[tuple[LocalCall, ...]]:
+    """Makes a batch current, for the code of a test that runs the function of one.
+
+    Args:
+        calls: how many callers there are.
+        tool: the name of the tool.
+        timeout: seconds until the deadline of each call; see `call_context`.
+        host_functions: what each call can ask; see `call_context`.
+
+    Yields:
+        The calls, which `current_batch()` returns meanwhile. Each may have a session,
+        and is cancelled by itself.
+    """
+    made: list[LocalCall] = []
+    for number in range(1, calls + 1):
+        with call_context(tool, timeout=timeout, host_functions=host_functions) as call:
+            call.call_id = number
+            made.append(call)
+    with current(BatchCall(made, Cancellation(), is_async=False)):
+        yield tuple(made)

@@ -6,19 +6,175 @@ quarter of its memory. A worker needs it only if its tools do, or gRPC.
 
 from __future__ import annotations
 
+import _socket as socket
 import selectors
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator
 
 from snakepit_bridge.bridge_log import logger
-from snakepit_bridge.threads.alarm import Alarm
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Protocol
+else:
+    Protocol = object
 
-__all__ = ["BridgeLoop"]
+__all__ = ["Alarm", "BridgeLoop", "Loop", "Notice", "Timer", "Waited", "call_soon"]
+
+
+class Timer(Protocol):
+    """A callback that is due later."""
+
+    def cancel(self) -> None:
+        """Prevents it."""
+
+
+class Waited(Protocol):
+    """An object that one coroutine awaits, once."""
+
+    def done(self) -> bool:
+        """Returns whether it has its result."""
+
+    def set_result(self, result: None, /) -> None:
+        """Resumes the coroutine; in the loop's thread."""
+
+    def __await__(self) -> Generator[Any, None, None]: ...
+
+
+class Loop(Protocol):
+    """An event loop. Only `call_soon_threadsafe` may be called in other threads."""
+
+    def time(self) -> float:
+        """Returns the time that `call_at` counts in, in seconds."""
+
+    def call_soon_threadsafe(
+        self, callback: Callable[..., object], /, *args: Any
+    ) -> object:
+        """Schedules a callback.
+
+        Raises:
+            RuntimeError: the loop is closed.
+        """
+
+    def call_later(
+        self, delay: float, callback: Callable[..., object], /, *args: Any
+    ) -> Timer:
+        """Schedules a callback in so many seconds."""
+
+    def call_at(
+        self, when: float, callback: Callable[..., object], /, *args: Any
+    ) -> Timer:
+        """Schedules a callback at a time."""
+
+    def add_reader(
+        self, file: Any, callback: Callable[..., Any], /, *args: Any
+    ) -> None:
+        """Calls back whenever the descriptor, or what has one, is readable."""
+
+    def remove_reader(self, file: Any, /) -> bool:
+        """Ends that; returns whether there was anything to end."""
+
+    def add_writer(
+        self, file: Any, callback: Callable[..., Any], /, *args: Any
+    ) -> None:
+        """Calls back whenever it can be written to."""
+
+    def remove_writer(self, file: Any, /) -> bool:
+        """Ends that; returns whether there was anything to end."""
+
+    def create_future(self) -> Waited:
+        """Returns what a coroutine of this loop can await."""
+
+    def create_task(self, coroutine: Coroutine[Any, Any, None], /) -> object:
+        """Runs a coroutine beside others. Keep the result while it runs."""
+
+    def run_until_complete(self, coroutine: Coroutine[Any, Any, None], /) -> Any:
+        """Runs the loop until a coroutine has ended."""
+
+    def close(self) -> None:
+        """Closes the loop, which must not run."""
+
+
+def call_soon(loop: Loop, callback: Callable[[], object]) -> None:
+    """Schedules a callback, from any thread; does nothing if the loop is closed."""
+    try:
+        loop.call_soon_threadsafe(callback)
+    except RuntimeError:
+        # Closed: the worker has left.
+        pass
+
+
+class Alarm:
+    """Makes a selector return; from any thread, and from a signal handler."""
+
+    def __init__(self, selector: selectors.BaseSelector) -> None:
+        self._selector = selector
+        self._reader, self._writer = socket.socketpair()
+        self._reader.setblocking(False)
+        self._writer.setblocking(False)
+        selector.register(self._reader, selectors.EVENT_READ)
+
+    @property
+    def descriptor(self) -> int:
+        """The descriptor that is readable after `ring`."""
+        return self._reader.fileno()
+
+    def ring(self) -> None:
+        """Wakes the thread; does nothing after `close`."""
+        try:
+            self._writer.send(b"\0")
+        except OSError:
+            # There are enough bytes already, or it is closed.
+            pass
+
+    def silence(self) -> None:
+        """Takes back every ring so far; in the thread that waits."""
+        try:
+            self._reader.recv(4096)
+        except BlockingIOError:
+            pass
+
+    def close(self) -> None:
+        """Closes both ends; in the thread that waits."""
+        self._selector.unregister(self._reader)
+        self._reader.close()
+        self._writer.close()
+
+
+class Notice:
+    """Lets one coroutine of a loop wait until a condition is true."""
+
+    def __init__(self, loop: Loop) -> None:
+        self._loop = loop
+        self._waited: Waited | None = None
+
+    def notify(self) -> None:
+        """Makes the coroutine check again; from any thread, after the change."""
+        call_soon(self._loop, self._wake)
+
+    async def wait(
+        self, ready: Callable[[], bool], timeout: float | None = None
+    ) -> bool:
+        """Waits until `ready`, at most so many seconds; returns whether it is."""
+        loop = self._loop
+        deadline = None if timeout is None else loop.time() + timeout
+        while not ready():
+            timer = None
+            if deadline is not None:
+                if loop.time() >= deadline:
+                    return False
+                timer = loop.call_at(deadline, self._wake)
+            self._waited = loop.create_future()
+            await self._waited
+            if timer is not None:
+                timer.cancel()
+        return True
+
+    def _wake(self) -> None:
+        waited = self._waited
+        if waited is not None and not waited.done():
+            waited.set_result(None)
 
 
 class _Callback:

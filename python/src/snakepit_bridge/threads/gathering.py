@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from time import perf_counter_ns
 
-from snakepit_bridge.threads.call_soon import call_soon
+from snakepit_bridge.threads.bridge_loop import call_soon
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from snakepit_bridge.threads.loop import Loop, Timer
+    from snakepit_bridge.threads.bridge_loop import Loop, Timer
 else:
     Protocol = object
 

@@ -17,9 +17,9 @@ from contextlib import suppress
 
 from snakepit_bridge.bridge_log import logger
 from snakepit_bridge.own_imports import isolated, loaded
-from snakepit_bridge.threads.alarm import Alarm
+from snakepit_bridge.threads.bridge_loop import Alarm
 from snakepit_bridge.threads.gathering import Gathering
-from snakepit_bridge.threads.shared_selector import SharedSelector
+from snakepit_bridge.threads.shared_reading import SharedSelector
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

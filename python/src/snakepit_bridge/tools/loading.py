@@ -8,11 +8,19 @@ import importlib.util
 import os
 import sys
 import time
+from importlib.machinery import PathFinder
 from types import ModuleType
 
-from snakepit_bridge.own_imports import make_way
+from snakepit_bridge.own_imports import make_way, standard
 
-__all__ = ["NoSource", "keep_file", "load_file", "load_module"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import ast
+else:
+    ast = standard("ast")
+
+__all__ = ["NoSource", "imports_of", "keep_file", "load_file", "load_module"]
+
 
 # This module is loaded before any tool, in seconds since the epoch.
 BEGUN_S = time.time()
@@ -197,7 +205,6 @@ class _Neighbours:
         if not mistaken:
             return None
         # Few programs get here.
-        from snakepit_bridge.tools.static_imports import imports_of
 
         for name in sorted(imports_of(self.path, self.directories)):
             if name in mistaken:
@@ -250,3 +257,46 @@ def _is_same(one: str, other: str) -> bool:
         return os.path.samefile(one, other)
     except OSError:
         return False
+
+
+def imports_of(path: str, directories: list[str]) -> set[str]:
+    """Returns the names of the modules that a file imports, also late, and those that
+    its neighbours import for it.
+    """
+    names: set[str] = set()
+    files = [path]
+    for file in files:
+        try:
+            with open(file, "rb") as source:
+                tree = ast.parse(source.read())
+        except (OSError, SyntaxError, ValueError):
+            continue  # It is reported when it is imported.
+        new = set(_imported(tree)) - names
+        names |= new
+        for name in new:
+            spec = PathFinder.find_spec(name, directories)
+            origin = None if spec is None else spec.origin
+            if origin is not None and origin.endswith(".py"):
+                files.append(origin)
+    return names
+
+
+def _imported(tree: ast.AST) -> list[str]:
+    names = []
+    nodes: list[ast.AST] = [tree]
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            names += [each.name.partition(".")[0] for each in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            if node.level == 0 and node.module:
+                names.append(node.module.partition(".")[0])
+        elif isinstance(node, ast.If) and _is_type_checking(node.test):
+            nodes += node.orelse  # The rest is never run.
+        else:
+            nodes += ast.iter_child_nodes(node)
+    return names
+
+
+def _is_type_checking(test: ast.expr) -> bool:
+    name = getattr(test, "id", None) or getattr(test, "attr", None)
+    return isinstance(test, (ast.Name, ast.Attribute)) and name == "TYPE_CHECKING"

@@ -10,12 +10,13 @@ from snakepit_bridge.own_imports import standard
 from snakepit_bridge.tools.annotations.check import (
     AnyCheck,
     Check,
+    ObjectCheck,
     Schema,
+    SchemaDefinitions,
     Unsupported,
 )
-from snakepit_bridge.tools.annotations.compile import compile_annotation
-from snakepit_bridge.tools.annotations.named import ObjectCheck, SchemaDefinitions
-from snakepit_bridge.tools.annotations.origin import (
+from snakepit_bridge.tools.annotations.compile import (
+    compile_annotation,
     hints_of,
     origin_of,
     parts_of,
@@ -293,7 +294,7 @@ class Signature:
             self.returns_stream = True
             self.returns_async = origin.__name__.startswith("Async")
             # Each import makes every start slower.
-            from snakepit_bridge.tools.stream_parts import stream_parts
+            from snakepit_bridge.tools.stream_result import stream_parts
 
             annotation, returned = stream_parts(annotation)
             if returned not in (None, type(None)):

@@ -130,7 +130,7 @@ class Tool:
                 "a batch returns one list; it cannot yield, nor read an input stream"
             )
         # Few tools are batches, and each import makes every start slower.
-        from snakepit_bridge.calls.batch_of_one import batch_of_one
+        from snakepit_bridge.calls.context.batch_call import batch_of_one
 
         self.function = batch_of_one(self.together, self.kind.is_async)
 
@@ -191,7 +191,7 @@ def _answers(mark: ToolMark, result: Check) -> Answers:
     if not _has_reference(result):
         return Answers.EITHER if mark.foreign else Answers.VALUE
     # A module that few tools need.
-    from snakepit_bridge.tools.annotations.unions import UnionCheck
+    from snakepit_bridge.tools.annotations.containers import UnionCheck
 
     members = result.members if isinstance(result, UnionCheck) else [result]
     if any(not each.by_reference and each.expected != "None" for each in members):

@@ -2,25 +2,141 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import dis
+import functools
+import inspect
+import types
+import typing
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, ClassVar
 
-from snakepit_bridge.tools.annotations.check import Check
-from snakepit_bridge.tools.signature import Signature
+from snakepit_bridge.tools.annotations.check import Check, Unsupported
+from snakepit_bridge.tools.annotations.compile import compile_annotation
+from snakepit_bridge.tools.annotations.handles import HandleCheck
+from snakepit_bridge.tools.signature import Signature, SignatureInvalid, resolved_hints
 from snakepit_bridge.tools.tool import Tool
-from snakepit_bridge.typescript.held_types import HeldTypes, held_types
-from snakepit_bridge.typescript.object_types import (
+from snakepit_bridge.tools.toolbox import member_names
+from snakepit_bridge.typescript.type_writer import (
+    IMPORTED,
     TAKEN,
+    HeldTypes,
+    TypeWriter,
+    comment,
     conditions,
+    labels,
+    name,
     object_names,
     object_types,
 )
-from snakepit_bridge.typescript.text import comment, labels, name
-from snakepit_bridge.typescript.type_writer import IMPORTED, TypeWriter
 
 __all__ = ["tools_module"]
 
+
+_ITERATORS = ("Iterator", "Generator")
 # Of a method or of an argument in it, without the indent.
 _WIDTH = 78
+
+
+def held_types(held: HeldTypes, taken: TypeWriter, answered: TypeWriter) -> list[str]:
+    """Returns the lines of the interfaces: methods, attributes, and what these name."""
+    lines: list[str] = []
+    # The list may grow: a method can return a handle of another class.
+    for kind in held.classes:
+        # Not `__doc__`: a class without a docstring inherits that of its base.
+        documentation = inspect.cleandoc(kind.__dict__.get("__doc__") or "")
+        if documentation.startswith(f"{kind.__name__}("):
+            # A dataclass without one has its signature.
+            documentation = ""
+        lines += ["", *comment(documentation)]
+        lines.append(f"export interface {held.name_of(kind)} {{")
+        lines += [f"  {line}" for line in _members(kind, taken, answered)]
+        lines.append("}")
+    return lines
+
+
+def _members(kind: type, taken: TypeWriter, answered: TypeWriter) -> Iterator[str]:
+    hints = _hints(kind)
+    for key, hint in hints.items():
+        if not key.startswith("_"):
+            yield f"readonly {name(key)}: {_answer(hint, kind, answered)};"
+    names = member_names(kind.__mro__)
+    for key in dict.fromkeys([*_assigned(kind), *names]):
+        if key.startswith("_") or key in hints:
+            continue
+        if key not in names:
+            yield f"readonly {name(key)}: unknown;"
+            continue
+        item = inspect.getattr_static(kind, key)
+        if isinstance(item, (types.FunctionType, classmethod, staticmethod)):
+            function: Any = getattr(item, "__func__", item)
+            yield from comment(inspect.getdoc(function) or "")
+            skipped = 0 if isinstance(item, staticmethod) else 1
+            arguments = _arguments(function, skipped, taken)
+            yield f"{name(key)}({arguments}): {_result(function, kind, answered)};"
+            continue
+        getter = item.fget if isinstance(item, property) else None
+        if isinstance(item, functools.cached_property):
+            getter = item.func
+        written = "unknown" if getter is None else _result(getter, kind, answered)
+        yield f"readonly {name(key)}: {written};"
+
+
+def _assigned(kind: type) -> Iterator[str]:
+    """Yields the attributes that are set where an instance is made."""
+    for base in reversed(kind.__mro__):
+        init = vars(base).get("__init__")
+        if isinstance(init, types.FunctionType):
+            for instruction in dis.get_instructions(init):
+                if instruction.opname == "STORE_ATTR":
+                    yield instruction.argval
+
+
+def _arguments(function: Callable[..., Any], skipped: int, taken: TypeWriter) -> str:
+    """Returns the positional arguments, without the first `skipped`."""
+    signature = Signature(function, foreign=True)
+    positional = signature.positional[skipped:]
+    named = labels([*(key for key, _, _ in positional), "rest"])
+    least = signature.required_positional
+    arguments = [
+        f"{named[i]}{'' if i + skipped < least else '?'}: {taken.written(check)}"
+        for i, (_, check, _) in enumerate(positional)
+    ]
+    if signature.rest is not None:
+        arguments.append(f"...{named[-1]}: Array<{taken.written(signature.rest)}>")
+    return ", ".join(arguments)
+
+
+def _result(function: Callable[..., Any], kind: type, answered: TypeWriter) -> str:
+    if inspect.iscoroutinefunction(function):
+        # The coroutine stays in the worker: `awaited()` gives its result.
+        return _answer(types.CoroutineType, kind, answered)
+    return _answer(_hints(function).get("return", Any), kind, answered)
+
+
+def _answer(annotation: Any, kind: type, answered: TypeWriter) -> str:
+    """Returns the type of a value, or of a handle where none crosses."""
+    origin = typing.get_origin(annotation) or annotation
+    parts = typing.get_args(annotation)
+    if origin is ClassVar:
+        return _answer(parts[0] if parts else Any, kind, answered)
+    if origin in (typing.Union, types.UnionType):
+        members = [_answer(part, kind, answered) for part in parts]
+        return "unknown" if "unknown" in members else " | ".join(dict.fromkeys(members))
+    if getattr(origin, "__name__", None) in _ITERATORS and parts:
+        answered.imports.add("Handle")
+        return f"Handle<Iterable<{_answer(parts[0], kind, answered)}>>"
+    try:
+        return answered.written(compile_annotation(annotation, answered=True))
+    except Unsupported:
+        is_self = getattr(annotation, "__name__", None) == "Self"
+        return answered.written(HandleCheck(kind if is_self else annotation))
+
+
+def _hints(item: Any) -> dict[str, Any]:
+    try:
+        return resolved_hints(item)
+    except SignatureInvalid:
+        return {}
 
 
 def tools_module(

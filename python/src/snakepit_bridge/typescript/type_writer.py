@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import inspect
+import json
+import os
+import re
+import sys
+import sysconfig
+import typing
+from abc import ABC
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
-from typing import Any
+from typing import Any, NamedTuple
+from unicodedata import ucd_3_2_0
 
-from snakepit_bridge.tools.annotations.check import Check
-from snakepit_bridge.tools.annotations.constrained import ConstrainedCheck
+from snakepit_bridge.tools.annotations.check import Check, ObjectCheck
+from snakepit_bridge.tools.annotations.constraints import ConstrainedCheck
 from snakepit_bridge.tools.annotations.containers import (
     DictCheck,
     RestTupleCheck,
     SequenceCheck,
     SetCheck,
     TupleCheck,
+    UnionCheck,
 )
 from snakepit_bridge.tools.annotations.handles import HandleCheck
 from snakepit_bridge.tools.annotations.leaves import (
@@ -23,13 +33,155 @@ from snakepit_bridge.tools.annotations.leaves import (
     LiteralCheck,
     ScalarCheck,
 )
-from snakepit_bridge.tools.annotations.named import ObjectCheck
 from snakepit_bridge.tools.annotations.standard import EnumCheck, WrittenCheck
-from snakepit_bridge.tools.annotations.unions import UnionCheck
-from snakepit_bridge.typescript.held_types import HeldTypes
-from snakepit_bridge.typescript.text import literal, name, type_name
+from snakepit_bridge.values.no_image import has_digits
 
-__all__ = ["IMPORTED", "TypeWriter", "plain_name", "union"]
+__all__ = [
+    "IMPORTED",
+    "TAKEN",
+    "HeldTypes",
+    "TypeWriter",
+    "comment",
+    "conditions",
+    "labels",
+    "literal",
+    "name",
+    "object_names",
+    "object_type",
+    "object_types",
+    "plain_name",
+    "type_name",
+    "union",
+]
+
+
+# Narrower than TypeScript's rule: which other letters it accepts depends on its Unicode
+# version.
+_IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*", re.ASCII)
+
+# What no parameter can be named, in strict code. `this` would be none, but a type.
+_RESERVED = frozenset(
+    [
+        "arguments",
+        "await",
+        "break",
+        "case",
+        "catch",
+        "class",
+        "const",
+        "continue",
+        "debugger",
+        "default",
+        "delete",
+        "do",
+        "else",
+        "enum",
+        "eval",
+        "export",
+        "extends",
+        "false",
+        "finally",
+        "for",
+        "function",
+        "if",
+        "implements",
+        "import",
+        "in",
+        "instanceof",
+        "interface",
+        "let",
+        "new",
+        "null",
+        "package",
+        "private",
+        "protected",
+        "public",
+        "return",
+        "static",
+        "super",
+        "switch",
+        "this",
+        "throw",
+        "true",
+        "try",
+        "typeof",
+        "var",
+        "void",
+        "while",
+        "with",
+        "yield",
+    ]
+)
+
+
+def name(text: str) -> str:
+    """Returns the name of a property or method."""
+    # `new(): …` is what a constructor looks like.
+    plain = _IDENTIFIER.fullmatch(text) and text != "new"
+    return text if plain else literal(text)
+
+
+def labels(texts: Sequence[str]) -> list[str]:
+    """Returns labels of a tuple's items, or names of parameters, each another; they
+    cannot be quoted."""
+    found: list[str] = []
+    for i, text in enumerate(texts):
+        label = f"{text}_" if text in _RESERVED else text
+        if not _IDENTIFIER.fullmatch(text) or label in found:
+            label = f"_{i}"
+        while label in found or (label != text and label in texts):
+            label = f"_{label}"
+        found.append(label)
+    return found
+
+
+def type_name(text: str) -> str:
+    """Returns the name of a type, such as `PageOfInt` for `Page[int]`.
+
+    It is never a keyword, as these begin with a small letter.
+    """
+    # Of `typing.List[list]`, a reader needs only `list`.
+    said = re.sub(r"\b\w+\.", "", text)
+    for sign, word in (("[", " of "), (",", " and "), ("|", " or "), ("]", " ")):
+        said = said.replace(sign, word)
+    capital = "".join(word[0].upper() + word[1:] for word in said.split())
+    safe = "".join(c if _is_of_names(c) else "_" for c in capital)
+    return safe if safe and not safe[0].isdigit() else f"_{safe}"
+
+
+def _is_of_names(character: str) -> bool:
+    """Returns whether every version of TypeScript takes it in a name: it has been a
+    letter since the Unicode of old, or is of ASCII."""
+    if character.isascii():
+        return character.isalnum() or character in "_$"
+    return ucd_3_2_0.category(character).startswith("L")
+
+
+def literal(value: str | int | bool | None) -> str:
+    """Returns the type of one value, as it arrives."""
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=not value.isprintable())
+    if type(value) is int and abs(value) >= 2**53:
+        return f"{value if has_digits(value) else hex(value)}n"
+    return json.dumps(value)
+
+
+def object_type(fields: Iterable[str]) -> str:
+    """Returns the type of an object with these `name: type`."""
+    inside = "; ".join(fields)
+    return f"{{ {inside} }}" if inside else "Record<string, never>"
+
+
+def comment(text: str) -> list[str]:
+    """Returns the lines of a doc comment that cannot be left; none of no text."""
+    # A surrogate by itself cannot be written into a file.
+    safe = text.encode("utf-8", "replace").decode().replace("*/", r"*\/")
+    # A line with an `@` in front would be a tag, or a directive of the compiler.
+    lines = [re.sub(r"^(\s*)@", r"\1\\@", line.rstrip()) for line in safe.splitlines()]
+    if len(lines) < 2:
+        return [f"/** {line} */" for line in lines]
+    return ["/**", *(f" * {line}".rstrip() for line in lines), " */"]
+
 
 _SCALARS = {
     type(None): ["null"],
@@ -66,6 +218,67 @@ IMPORTED = {
     },
     "ArrowTable": ("Table as ArrowTable", "apache-arrow"),
 }
+
+
+# Where libraries are: their classes are large, and have few annotations.
+_INSTALLED = tuple(
+    os.path.join(os.path.realpath(path), "")
+    for kind, path in sysconfig.get_paths().items()
+    if kind.endswith("lib")
+)
+
+
+_PLAIN_BASES = (object, ABC, typing.Generic, typing.Protocol)
+
+
+def _is_own(kind: type) -> bool:
+    """Returns whether a class is written in Python, by the author of the tools."""
+    if kind in _PLAIN_BASES:
+        return False
+    others = [base for base in kind.__mro__ if base not in _PLAIN_BASES]
+    return all(map(_is_own_alone, others))
+
+
+def _is_own_alone(kind: type) -> bool:
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    return file is not None and not os.path.realpath(file).startswith(_INSTALLED)
+
+
+class HeldTypes:
+    """The classes that handles were written of, in both directions.
+
+    Attributes:
+        classes: those that have a type, in the order in which they were written.
+    """
+
+    def __init__(self, names: Mapping[type, str] | None = None) -> None:
+        """`names`: of the types; the default is that of the class."""
+        self._names = names or {}
+        self.classes = list(self._names)
+
+    def handle(self, kind: type) -> str:
+        """Returns the type of a handle; one of a class of a library is not typed."""
+        if not _is_own(kind):
+            return "Handle"
+        if kind not in self.classes:
+            self.classes.append(kind)
+        return f"Handle<{self.name_of(kind)}>"
+
+    def name_of(self, kind: type) -> str:
+        """Returns the name of the type of a class."""
+        return self._names.get(kind) or type_name(kind.__name__)
+
+    def renamed(self, used: Container[str]) -> HeldTypes:
+        """Returns the same classes, with names that are not used."""
+        names: dict[type, str] = {}
+        for kind in self.classes:
+            wanted = written = self.name_of(kind)
+            count = 1
+            while written in used or written in names.values():
+                count += 1
+                written = f"{wanted}{count}"
+            names[kind] = written
+        return HeldTypes(names)
 
 
 class TypeWriter:
@@ -260,3 +473,128 @@ def union(members: Iterable[str]) -> list[str]:
     """Returns each member once; only `unknown` where that is one of them."""
     distinct = list(dict.fromkeys(members))
     return ["unknown"] if "unknown" in distinct else distinct
+
+
+_WIDTH = 80
+# A type with one of these names would hide a type of the language.
+TAKEN = IMPORTED.keys() | {
+    "Tools",
+    *("Array", "ReadonlyArray", "Set", "ReadonlySet", "Map", "ReadonlyMap"),
+    *(
+        "Record",
+        "Partial",
+        "Date",
+        "Iterable",
+        "AsyncIterable",
+        "ArrayBuffer",
+        "Uint8Array",
+    ),
+    *("Int8Array", "Int16Array", "Int32Array", "BigInt64Array"),
+    *("Uint16Array", "Uint32Array", "BigUint64Array", "Float32Array", "Float64Array"),
+}
+
+
+class _Written(NamedTuple):
+    """An object type in one direction."""
+
+    name: str
+    documentation: str
+    fields: list[str]
+    conditions: str
+    imports: set[str]
+    within: frozenset[Any]
+
+
+def object_names(
+    taken: TypeWriter, answered: TypeWriter
+) -> tuple[dict[Any, str], dict[Any, str]]:
+    """Returns the names of the object types that tools take, and of those that they return.
+
+    One that is the same in both directions has one name.
+
+    Args:
+        taken: has written all that tools take.
+        answered: has written all that tools return.
+    """
+    sent, got = _reached(taken), _reached(answered)
+    apart = {kind for kind in sent if kind in got and sent[kind] != got[kind]}
+    while more := {
+        kind for kind in {*sent} & {*got} - apart if sent[kind].within & apart
+    }:
+        apart |= more
+    names: tuple[dict[Any, str], dict[Any, str]] = ({}, {})
+    used = set(TAKEN)
+    for kind in {**sent, **got}:
+        ends = ("Argument", "Result") if kind in apart else ("", "")
+        wanted_name = name = (sent.get(kind) or got[kind]).name
+        count = 1
+        while not used.isdisjoint(wanted := [f"{name}{end}" for end in ends]):
+            count += 1
+            name = f"{wanted_name}{count}"
+        used.update(wanted)
+        names[0][kind], names[1][kind] = wanted
+    return names
+
+
+def object_types(taken: TypeWriter, answered: TypeWriter) -> list[str]:
+    """Returns the lines of the object types that were written, and of those in them.
+
+    The writers import what these name from then on.
+    """
+    sent, got = _reached(taken), _reached(answered)
+    types: dict[str, list[str]] = {}
+    for kind in {**sent, **got}:
+        for writer, found in ((taken, sent), (answered, got)):
+            if kind not in found:
+                continue
+            name = writer.name_of(kind, found[kind].name)
+            if name not in types:
+                writer.imports |= found[kind].imports
+                types[name] = list(_lines(name, found[kind]))
+    return [line for lines in types.values() for line in ["", *lines]]
+
+
+def _reached(writer: TypeWriter) -> dict[Any, _Written]:
+    """Returns the object types that were written, and those in them."""
+    found: dict[Any, _Written] = {}
+    waiting = list(writer.objects.items())
+    for kind, check in waiting:
+        if kind not in found:
+            part = writer.another()
+            fields = part.fields(check)
+            found[kind] = _Written(
+                name=plain_name(check),
+                documentation=check.documentation,
+                fields=fields,
+                conditions=conditions(check.items.items()),
+                imports=part.imports,
+                within=frozenset(part.objects),
+            )
+            waiting += part.objects.items()
+    return found
+
+
+def _lines(name: str, written: _Written) -> Iterator[str]:
+    documented = inspect.cleandoc(written.documentation)
+    yield from comment("\n\n".join(filter(None, [documented, written.conditions])))
+    line = f"export type {name} = {object_type(written.fields)};"
+    if len(line) <= _WIDTH:
+        yield line
+    else:
+        yield f"export type {name} = {{"
+        yield from (f"  {field};" for field in written.fields)
+        yield "};"
+
+
+def conditions(checks: Iterable[tuple[str, Check]]) -> str:
+    """Returns a paragraph with the Python types that have constraints; it may be empty."""
+    found = [
+        f"`{name}: {check.expected}`"
+        for name, check in checks
+        if _is_constrained(check)
+    ]
+    return f"Constraints: {', '.join(found)}." if found else ""
+
+
+def _is_constrained(check: Check) -> bool:
+    return isinstance(check, ConstrainedCheck) or any(map(_is_constrained, check.parts))

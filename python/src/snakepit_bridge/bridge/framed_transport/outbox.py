@@ -17,12 +17,11 @@ from snakepit_bridge.bridge.framed_transport.frame_parser import (
 )
 from snakepit_bridge.bridge.framed_transport.signals import WELCOME
 from snakepit_bridge.bridge.transport import LogLimit
-from snakepit_bridge.threads.call_soon import call_soon
-from snakepit_bridge.threads.notice import Notice
+from snakepit_bridge.threads.bridge_loop import Notice, call_soon
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from snakepit_bridge.threads.loop import Loop
+    from snakepit_bridge.threads.bridge_loop import Loop
 
 __all__ = ["FramedOutbox"]
 

@@ -23,7 +23,7 @@ from snakepit_bridge.bridge.patience import Patience
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from snakepit_bridge.threads.loop import Loop
+    from snakepit_bridge.threads.bridge_loop import Loop
 
 __all__ = ["Reception"]
 

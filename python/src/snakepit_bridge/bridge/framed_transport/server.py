@@ -18,14 +18,13 @@ from snakepit_bridge.bridge.framed_transport.frame_parser import (
 from snakepit_bridge.bridge.framed_transport.outbox import FramedOutbox
 from snakepit_bridge.bridge.framed_transport.reception import Reception
 from snakepit_bridge.bridge.host_frames import Undecodable
-from snakepit_bridge.threads.bridge_loop import BridgeLoop
-from snakepit_bridge.threads.call_soon import call_soon
+from snakepit_bridge.threads.bridge_loop import BridgeLoop, call_soon
 from snakepit_bridge.threads.main_thread import MainThread
 from snakepit_bridge.threads.shared_reading import SharedReading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from snakepit_bridge.threads.loop import Loop
+    from snakepit_bridge.threads.bridge_loop import Loop
 
 __all__ = ["FramedParts"]
 
@@ -139,7 +138,7 @@ class FramedTransport:
 
     def _host_left(self, problem: str | None) -> None:
         self._reading.end()
-        from snakepit_bridge.calls.cancel_reason import CancelReason
+        from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
 
         # The answers of calls that still run cannot be sent.
         self._conversation.calls.cancel_all(CancelReason.SHUTDOWN)

@@ -7,7 +7,7 @@ these (docs/bridge-protocol.md, section 5).
 from __future__ import annotations
 
 from snakepit_bridge.bridge.host_frames import Undecodable
-from snakepit_bridge.calls.compact_result import varint
+from snakepit_bridge.calls.run.compact_result import varint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

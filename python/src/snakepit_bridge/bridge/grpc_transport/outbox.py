@@ -9,7 +9,7 @@ from collections import deque
 from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.grpc_transport.stepped_loop import SteppedLoop
 from snakepit_bridge.bridge.transport import LogLimit
-from snakepit_bridge.calls.compact_result import HEADER_BYTES, varint
+from snakepit_bridge.calls.run.compact_result import HEADER_BYTES, varint
 
 __all__ = ["GrpcOutbox"]
 

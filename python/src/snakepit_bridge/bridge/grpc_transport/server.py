@@ -20,7 +20,7 @@ from snakepit_bridge.threads.main_thread import MainThread
 from snakepit_bridge.threads.shared_reading import SharedReading
 
 if TYPE_CHECKING:
-    from snakepit_bridge.threads.loop import Loop
+    from snakepit_bridge.threads.bridge_loop import Loop
 
 __all__ = ["GrpcParts"]
 

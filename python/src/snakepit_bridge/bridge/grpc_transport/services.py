@@ -15,7 +15,7 @@ from snakepit_bridge.bridge.conversation import Conversation
 from snakepit_bridge.bridge.describe import describe
 from snakepit_bridge.bridge.grpc_transport.outbox import GrpcOutbox
 from snakepit_bridge.bridge.host_frames import COMPACT
-from snakepit_bridge.calls.cancel_reason import CancelReason
+from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
 
 __all__ = ["BRIDGE_SERVICE", "Services"]
 

@@ -16,12 +16,11 @@ from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from snakepit_bridge.threads.call_soon import call_soon
-from snakepit_bridge.threads.shared_reading import SharedReading
-from snakepit_bridge.threads.shared_selector import CAN_SHARE
+from snakepit_bridge.threads.bridge_loop import call_soon
+from snakepit_bridge.threads.shared_reading import CAN_SHARE, SharedReading
 
 if TYPE_CHECKING:
-    from snakepit_bridge.threads.loop import Loop, Timer
+    from snakepit_bridge.threads.bridge_loop import Loop, Timer
 
 __all__ = ["SteppedLoop"]
 

@@ -1,28 +1,45 @@
-"""Conditions on a value beyond its type, as the metadata of `Annotated` states them."""
+"""Conditions on a value beyond its type, as the metadata of `Annotated` states them,
+whichever library it comes from.
+"""
 
 from __future__ import annotations
 
+import inspect
 import math
 import operator
 import re
-from collections.abc import Callable
-from datetime import datetime
+import sys
+from collections.abc import Callable, Iterator
+from datetime import date, datetime, timedelta, tzinfo
 from typing import Any
 
-from snakepit_bridge.tools.annotations.check import Schema
-from snakepit_bridge.values.no_image import has_digits, shown
+from snakepit_bridge.tools.annotations.check import (
+    Check,
+    Schema,
+    SchemaDefinitions,
+    type_name,
+)
+from snakepit_bridge.tools.annotations.containers import ConditionUnmet, UnionCheck
+from snakepit_bridge.tools.annotations.leaves import SCALARS
+from snakepit_bridge.values.no_image import Path, has_digits, shown
 
 __all__ = [
     "BOUNDS",
     "Bound",
+    "ConstrainedCheck",
     "Constraint",
     "Finite",
     "Length",
     "MultipleOf",
     "Pattern",
     "Predicate",
+    "Uncheckable",
+    "Unsuited",
     "Zone",
+    "constrained",
+    "constraints_of",
 ]
+
 
 # How each bound compares, how it is written, and its keyword in JSON schema.
 BOUNDS: dict[str, tuple[Callable[[Any, Any], Any], str, str]] = {
@@ -201,3 +218,247 @@ def _is_number(value: object) -> bool:
 
 def _text(value: object) -> str:
     return value.isoformat() if isinstance(value, datetime) else shown(value)[:80]
+
+
+_MAX_DIGITS = 40
+
+
+class Unsuited(Exception):
+    """A constraint has no meaning for the values of a type."""
+
+
+class ConstrainedCheck(Check):
+    """`Annotated[X, ...]`: a value that passes as an X and meets every constraint.
+
+    Attributes:
+        inner: the check of the type alone.
+    """
+
+    def __init__(self, inner: Check, constraints: tuple[Constraint, ...]) -> None:
+        self.inner = inner
+        self.parts = (inner,)
+        self.constraints = constraints
+        conditions = ", ".join(constraint.written for constraint in constraints)
+        self.expected = f"{inner.expected} ({conditions})"
+
+    def check(self, value: Any, path: Path) -> Any:
+        checked = self.inner.check(value, path)
+        for constraint in self.constraints:
+            try:
+                holds = constraint.holds(checked)
+            except Exception as error:  # noqa: BLE001 - a predicate may raise anything
+                got = f"{_shown(checked)}, for which {constraint.written} fails"
+                problem = f"{got}: {type(error).__name__}: {error}"
+                raise ConditionUnmet(path, self.expected, problem) from None
+            if not holds:
+                raise ConditionUnmet(path, self.expected, _shown(checked))
+        return checked
+
+    def schema(self, definitions: SchemaDefinitions) -> Schema:
+        schema = self.inner.schema(definitions)
+        for constraint in self.constraints:
+            more = constraint.keywords(schema)
+            if schema.keys() & more.keys():
+                # The same keyword twice: both apply.
+                schema["allOf"] = [*schema.get("allOf", []), more]
+            else:
+                schema.update(more)
+        return schema
+
+
+def constrained(check: Check, constraint: Constraint) -> Check:
+    """Returns a check with one more constraint.
+
+    In a union each member is constrained, except `None`.
+
+    Raises:
+        Unsuited: the constraint has no meaning for the type.
+    """
+    if isinstance(check, UnionCheck):
+        members = [
+            member if member is SCALARS[type(None)] else constrained(member, constraint)
+            for member in check.members
+        ]
+        return UnionCheck(members)
+    inner, before = check, tuple[Constraint, ...]()
+    if isinstance(check, ConstrainedCheck):
+        inner, before = check.inner, check.constraints
+    samples = inner.samples
+    if samples is not None and not any(map(constraint.suits, samples)):
+        raise Unsuited(f'"{constraint.written}" does not apply to {inner.expected}')
+    return ConstrainedCheck(inner, (*before, constraint))
+
+
+def _shown(value: object) -> str:
+    """Describes a value for a message: numbers and moments are shown. Text and bytes
+    are not, because they may be secret and the error is logged.
+    """
+    if type(value) in (bool, float):
+        return repr(value)
+    if type(value) is int:
+        # Python refuses to print very long ones.
+        small = value.bit_length() <= _MAX_DIGITS * 3
+        return repr(value) if small else f"an int of {value.bit_length()} bits"
+    if isinstance(value, date):
+        return value.isoformat()
+    try:
+        return f"{type_name(value)} of length {len(value)}"  # type: ignore[arg-type]
+    except TypeError:
+        return type_name(value)
+
+
+# Attributes that constrain values and are not supported.
+_NOT_HONOURED = (
+    *("const", "decimal_places", "max", "max_digits", "max_items", "min", "min_items"),
+    *("regex", "strip_whitespace", "to_lower", "to_upper", "unique_items"),
+)
+# The same, for attributes that are functions.
+_ASKING = ("is_valid", "validate", "validator", "validators")
+# Attributes that do not constrain. `strict` always holds: no value is taken for one of
+# another type.
+_HARMLESS = ("allow_inf_nan", "fail_fast", "strict", "union_mode", "unit")
+# Metadata of pydantic that has its own code.
+_PYDANTIC_CODE = ("__get_pydantic_core_schema__", "__get_validators__")
+_GROUPED = "__is_annotated_types_grouped_metadata__"
+
+
+class Uncheckable(Exception):
+    """Metadata has a constraint that cannot be checked."""
+
+
+def constraints_of(item: object) -> Iterator[Constraint]:
+    """Yields the constraints of one piece of metadata; none where it only describes.
+
+    Raises:
+        Uncheckable: it has a constraint that cannot be checked.
+    """
+    if isinstance(item, type):
+        _refuse_class(item)
+        return
+    if _has(item, _GROUPED):
+        for part in item:  # type: ignore[attr-defined] # its protocol
+            yield from constraints_of(part)
+        return
+    parts = _value(item, "metadata")
+    if isinstance(parts, (list, tuple)):
+        # The `Field` of pydantic, and of libraries that extend it.
+        for part in parts:
+            yield from constraints_of(part)
+    if _is_of(item, "Predicate"):
+        yield _predicate(item)
+    elif _is_of(item, "Timezone") or _is_msgspec_meta(item):
+        yield from _zone(item)
+        yield from _by_names(item)
+    else:
+        _refuse_unknown(item)
+        yield from _by_names(item)
+
+
+def _by_names(item: object) -> Iterator[Constraint]:
+    for name in BOUNDS:
+        limit = _value(item, name)
+        if limit is not None:
+            yield Bound(name, limit)
+    divisor = _value(item, "multiple_of")
+    if divisor is not None:
+        if type(divisor) not in (int, float) or divisor == 0:
+            raise Uncheckable(f"{divisor!r} is not a divisor")
+        yield MultipleOf(divisor)
+    for name, bound in (("min_length", "ge"), ("max_length", "le")):
+        length = _value(item, name)
+        if length is not None:
+            if type(length) is not int:
+                raise Uncheckable(f"{length!r} is not a length")
+            yield Length(bound, length)
+    pattern = _value(item, "pattern")
+    if pattern is not None:
+        yield _pattern(pattern)
+    if _value(item, "allow_inf_nan") is False:
+        yield Finite()
+
+
+def _pattern(pattern: Any) -> Constraint:
+    try:
+        compiled = re.compile(pattern)
+    except (re.error, TypeError) as error:
+        problem = f"{pattern!r:.80} is not a Python regular expression: {error}"
+        raise Uncheckable(problem) from None
+    if not isinstance(compiled.pattern, str):
+        raise Uncheckable("its regular expression is for bytes")
+    return Pattern(compiled)
+
+
+def _predicate(item: Any) -> Constraint:
+    function: Callable[[Any], Any] = item.func
+    negated = getattr(function, "func", None) if _is_of(function, "Not") else None
+    named = function if negated is None else negated
+    name = getattr(named, "__qualname__", None) or f"{named!r:.80}"
+    return Predicate(function, name if negated is None else f"not {name}")
+
+
+def _zone(item: Any) -> Iterator[Constraint]:
+    zone = item.tz
+    # None means nothing to msgspec, and "no zone" to annotated_types.
+    if zone is None and _is_msgspec_meta(item):
+        return
+    if zone is None or zone is False:
+        yield Zone(aware=False)
+    elif zone is True or zone is ... or _is_utc(zone):
+        yield Zone(aware=True)
+    else:
+        raise Uncheckable(f"a datetime with a zone arrives in UTC, not in {zone!r:.80}")
+
+
+def _is_utc(zone: object) -> bool:
+    if isinstance(zone, tzinfo):
+        return str(zone) == "UTC" and zone.utcoffset(None) in (None, timedelta(0))
+    return isinstance(zone, str) and zone.upper() == "UTC"
+
+
+def _refuse_class(kind: type) -> None:
+    base = _class("BaseMetadata")
+    if (base is not None and issubclass(kind, base)) or _GROUPED in dir(kind):
+        raise Uncheckable("it is a class; use an instance of it")
+
+
+def _refuse_unknown(item: object) -> None:
+    for name in _NOT_HONOURED:
+        if _value(item, name):
+            raise Uncheckable(f"{name} is not supported")
+    for name in _ASKING:
+        if _has(item, name) and getattr(item, name, None):
+            raise Uncheckable(f"its {name} is not called")
+    known = (*BOUNDS, *_HARMLESS, "multiple_of", "min_length", "max_length", "pattern")
+    if any(_has(item, name) for name in (*known, *_NOT_HONOURED)):
+        return
+    base = _class("BaseMetadata")
+    constrains = base is not None and isinstance(item, base)
+    if constrains or any(_has(item, name) for name in _PYDANTIC_CODE):
+        raise Uncheckable("its kind is unknown")
+
+
+def _value(item: object, name: str) -> Any:
+    """Returns the value of an attribute; None if there is none, or it is a method."""
+    if not _has(item, name):
+        return None
+    value = getattr(item, name, None)
+    return None if callable(value) else value
+
+
+def _has(item: object, name: str) -> bool:
+    # Some objects return a value for every name: only attributes that exist count.
+    return inspect.getattr_static(item, name, None) is not None
+
+
+def _class(name: str) -> type | None:
+    return getattr(sys.modules.get("annotated_types"), name, None)
+
+
+def _is_of(item: object, name: str) -> bool:
+    kind = _class(name)
+    return kind is not None and isinstance(item, kind)
+
+
+def _is_msgspec_meta(item: object) -> bool:
+    kind = getattr(sys.modules.get("msgspec"), "Meta", None)
+    return kind is not None and isinstance(item, kind)

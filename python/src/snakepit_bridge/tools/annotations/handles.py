@@ -5,8 +5,7 @@ from __future__ import annotations
 import typing
 from typing import Annotated, Any, Final, TypeVar
 
-from snakepit_bridge.tools.annotations.check import Check, Schema
-from snakepit_bridge.tools.annotations.named import SchemaDefinitions
+from snakepit_bridge.tools.annotations.check import Check, Schema, SchemaDefinitions
 from snakepit_bridge.values.no_image import Path
 
 __all__ = ["BY_REFERENCE", "Handle", "HandleCheck", "is_by_reference"]

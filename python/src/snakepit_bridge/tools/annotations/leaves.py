@@ -5,8 +5,13 @@ from __future__ import annotations
 from datetime import date, datetime, timezone
 
 from snakepit_bridge.own_imports import loaded
-from snakepit_bridge.tools.annotations.check import Check, Mismatch, Schema, type_name
-from snakepit_bridge.tools.annotations.named import SchemaDefinitions
+from snakepit_bridge.tools.annotations.check import (
+    Check,
+    Mismatch,
+    Schema,
+    SchemaDefinitions,
+    type_name,
+)
 from snakepit_bridge.values.nd_array import NdArray
 from snakepit_bridge.values.no_image import Path, has_digits, shown
 from snakepit_bridge.values.numpy_image import array_parts, imported_numpy

@@ -8,18 +8,21 @@ import typing
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from snakepit_bridge.tools.annotations.aliases import GENERIC_LEVELS, place_of
 from snakepit_bridge.tools.annotations.check import (
     REJECTIONS,
     AnyCheck,
     Check,
     Mismatch,
+    ObjectCheck,
     Unsupported,
     Within,
 )
 from snakepit_bridge.tools.annotations.containers import TupleCheck
-from snakepit_bridge.tools.annotations.generics import field_hints
-from snakepit_bridge.tools.annotations.named import ObjectCheck
+from snakepit_bridge.tools.annotations.generics import (
+    GENERIC_LEVELS,
+    field_hints,
+    place_of,
+)
 from snakepit_bridge.values.no_image import Path
 
 __all__ = ["RecordCheck", "record_check"]

@@ -12,13 +12,13 @@ from snakepit_bridge.tools.annotations.check import (
     Check,
     Mismatch,
     Schema,
+    SchemaDefinitions,
     Unsupported,
     type_name,
 )
+from snakepit_bridge.tools.annotations.containers import ConditionUnmet
 from snakepit_bridge.tools.annotations.leaves import one_of
 from snakepit_bridge.tools.annotations.moment_texts import FORMS, read_time
-from snakepit_bridge.tools.annotations.named import SchemaDefinitions
-from snakepit_bridge.tools.annotations.unions import ConditionUnmet
 from snakepit_bridge.values.durations import read_duration
 from snakepit_bridge.values.no_image import Path, key_place, shown
 

@@ -1,0 +1,1 @@
+"""What a tool sees of its call."""

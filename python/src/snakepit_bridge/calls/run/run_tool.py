@@ -1,0 +1,216 @@
+"""Runs the code of a tool: a function, a generator, a coroutine, or its stream."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+
+from snakepit_bridge.bridge_log import logger
+from snakepit_bridge.calls.cancel.trampoline import drive, invoke
+from snakepit_bridge.calls.run.running_call import GoesOn, RunningCall
+from snakepit_bridge.failures.failure import cancelled, failure_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from snakepit_bridge.calls.run.call_sink import TerminalFrame
+    from snakepit_bridge.calls.run.credit import Credit
+
+__all__ = [
+    "GeneratorRun",
+    "ResultNotLast",
+    "expect_end",
+    "failure_frame",
+    "go_on",
+    "run_async_generator",
+    "run_coroutine",
+    "run_function",
+]
+
+_CLOSE_FAILED = "the generator of %s failed while it was closed"
+
+
+def run_function(running: RunningCall) -> TerminalFrame | GoesOn:
+    """Runs a tool that returns, and returns the call's terminal frame."""
+    try:
+        positional, keywords = running.enter()
+        running.cancellation.raise_if_requested()
+        value = invoke(running.tool.function, *positional, **keywords)
+        running.shield()
+        return running.result(value)
+    except GoesOn as goes_on:
+        return goes_on
+    except BaseException as error:  # noqa: BLE001 - sys.exit() ends the call only
+        running.shield()
+        return failure_frame(running, error)
+
+
+def failure_frame(running: RunningCall, error: BaseException) -> TerminalFrame:
+    """Returns the terminal frame of a call whose tool raised."""
+    call_id = running.number
+    reason = running.cancellation.reason
+    if reason is not None:
+        # Whatever a cancelled tool raises, the reason is its cancellation.
+        return cancelled(call_id, reason, error, began=running.began)
+    return failure_of(call_id, error, began=running.began)
+
+
+class GeneratorRun:
+    """A tool that yields, advanced while the host grants credit."""
+
+    def __init__(self, running: RunningCall, credit: Credit) -> None:
+        self._running = running
+        self._credit = credit
+        self._generator: Iterator[Any] | None = None
+        # What the tool has made instead of a stream.
+        self._made: Any = None
+
+    def advance(
+        self, pause: Callable[[Callable[[], bool]], bool]
+    ) -> TerminalFrame | GoesOn | None:
+        """Advances as far as the credit goes.
+
+        Args:
+            pause: waits until its argument returns true, then returns true; or returns
+                false at once and calls `advance` again later.
+
+        Returns:
+            The call's terminal frame, or None if it was paused.
+        """
+        running = self._running
+        wanted = running.cancellation.or_requested(self._credit.available)
+        try:
+            if self._generator is None:
+                made = self._start()
+                if made is None:
+                    running.shield()
+                    return running.end(self._made)
+                self._generator = made
+            while True:
+                if not wanted() and not pause(wanted):
+                    return None
+                running.cancellation.raise_if_requested()
+                try:
+                    value = invoke(next, self._generator)
+                except StopIteration as end:
+                    returned = end.value
+                    break
+                running.send_chunk(value)
+            running.shield()
+            return running.end(returned)
+        except GoesOn as goes_on:
+            running.shield()
+            return goes_on
+        except BaseException as error:  # noqa: BLE001 - sys.exit() ends the call only
+            running.shield()
+            frame = failure_frame(running, error)
+            self._close()
+            return frame
+
+    def _start(self) -> Iterator[Any] | None:
+        """Calls the tool; returns None if it has made a result, and no stream."""
+        tool = self._running.tool
+        positional, keywords = self._running.enter()
+        made = invoke(tool.function, *positional, **keywords)
+        if tool.is_open and not hasattr(made, "__next__"):
+            if hasattr(made, "__anext__") or hasattr(made, "__await__"):
+                raise GoesOn(made)
+            self._made = made
+            return None
+        iterator: Iterator[Any] = iter(made)
+        return iterator
+
+    def _close(self) -> None:
+        close = getattr(self._generator, "close", None)
+        if close is None:
+            return
+        try:
+            invoke(close)
+        except BaseException:  # noqa: BLE001 - it is logged
+            logger(__name__).exception(_CLOSE_FAILED, self._running.tool.name)
+
+
+async def run_coroutine(running: RunningCall) -> TerminalFrame:
+    """Runs a tool that returns, and returns the call's terminal frame."""
+    try:
+        positional, keywords = running.enter()
+        made = invoke(running.tool.function, *positional, **keywords)
+        return running.result(await drive(made))
+    except BaseException as error:  # noqa: BLE001 - sys.exit() ends the call only
+        return failure_frame(running, error)
+
+
+async def go_on(running: RunningCall, made: Any) -> TerminalFrame:
+    """Awaits what a tool has made, and returns the call's terminal frame."""
+    credit = running.credit
+    try:
+        if hasattr(made, "__await__"):
+            made = await drive(made)
+        if credit is None:
+            return running.result(made)
+        if not hasattr(made, "__anext__"):
+            return running.end(made)
+    except BaseException as error:  # noqa: BLE001 - sys.exit() ends the call only
+        return failure_frame(running, error)
+    return await run_async_generator(running, credit, made)
+
+
+async def run_async_generator(
+    running: RunningCall, credit: Credit, made: Any = None
+) -> TerminalFrame:
+    """Runs a tool that yields, and returns the call's terminal frame.
+
+    `made` is what it has made, if it was called already.
+    """
+    # Few tools are such generators, and each import makes every start slower.
+    from snakepit_bridge.tools.stream_result import Result
+
+    generator: AsyncIterator[Any] | None = None
+    try:
+        if made is None:
+            positional, keywords = running.enter()
+            made = invoke(running.tool.function, *positional, **keywords)
+        generator = aiter(made)
+        while True:
+            await credit.wakeup.wait_async(credit.available)
+            try:
+                value = await drive(anext(generator))
+            except StopAsyncIteration:
+                return running.end()
+            if isinstance(value, Result):
+                await expect_end(drive(anext(generator)))
+                return running.end(value.value)
+            running.send_chunk(value)
+    except BaseException as error:  # noqa: BLE001 - sys.exit() ends the call only
+        frame = failure_frame(running, error)
+    await _close(running, generator)
+    return frame
+
+
+class ResultNotLast(Exception):
+    """An asynchronous generator yielded an item after its `Result`."""
+
+
+async def expect_end(step: Awaitable[Any]) -> None:
+    """Awaits the step of an asynchronous generator after its `Result`.
+
+    Raises:
+        ResultNotLast: it yields another item.
+    """
+    try:
+        value = await step
+    except StopAsyncIteration:
+        return
+    raise ResultNotLast(
+        f"the stream yielded {type(value).__name__} after its Result; yield the Result last"
+    )
+
+
+async def _close(running: RunningCall, generator: AsyncIterator[Any] | None) -> None:
+    close = getattr(generator, "aclose", None)
+    if close is None:
+        return
+    try:
+        await drive(close())
+    except BaseException:  # noqa: BLE001 - it is logged
+        logger(__name__).exception(_CLOSE_FAILED, running.tool.name)
