@@ -52,9 +52,9 @@ export interface SettledCall {
 	readonly ending: string;
 	readonly ran: "no" | "maybe" | undefined;
 	/** How many calls were sent to a worker that had one. */
-	readonly sentAhead: number;
+	readonly prefetched: number;
 	/** How many calls workers gave back. */
-	readonly takenBack: number;
+	readonly recalled: number;
 }
 
 /** How many calls were made, and how many of them the pool reported as settled. */
@@ -84,11 +84,11 @@ export async function makeCallsAhead(
 ): Promise<StormReport> {
 	const chance = new Chance(wanted.seed);
 	const file = openSync(join(place, "settled"), "a");
-	const count = { sentAhead: 0, takenBack: 0 };
+	const count = { prefetched: 0, recalled: 0 };
 	let [made, settled, strikes] = [0, 0, 0];
 	const program = join(import.meta.dirname, "ahead_tools.py");
 	const pool = await createPool({
-		name: "ahead",
+		name: "prefetched",
 		adapter: counting(
 			workerAdapter({ ...workers, worker: "python", program }),
 			count,
@@ -160,29 +160,29 @@ function block(ms: number): void {
 	while (performance.now() < until);
 }
 
-/** The adapter; its connections count the calls that are sent ahead and taken back. */
+/** The adapter; its connections count the calls that are prefetched and taken back. */
 function counting(
 	adapter: Adapter,
-	count: { sentAhead: number; takenBack: number },
+	count: { prefetched: number; recalled: number },
 ): Adapter {
 	const connect: Adapter["connect"] = async (worker, signal) => {
 		const connection = await adapter.connect(worker, signal);
-		const { ahead } = connection;
-		if (ahead === undefined) return connection;
+		const { prefetch } = connection;
+		if (prefetch === undefined) return connection;
 		const execute = connection.execute.bind(connection);
 		let running = 0;
 		connection.execute = async (...call) => {
-			if (running++ > 0) count.sentAhead++;
+			if (running++ > 0) count.prefetched++;
 			try {
 				return await execute(...call);
 			} finally {
 				running--;
 			}
 		};
-		const takeBack = ahead.takeBack.bind(ahead);
-		ahead.takeBack = (callId) => {
-			const taken = takeBack(callId);
-			count.takenBack += taken.size;
+		const recall = prefetch.recall.bind(prefetch);
+		prefetch.recall = (callId) => {
+			const taken = recall(callId);
+			count.recalled += taken.size;
 			return taken;
 		};
 		return connection;

@@ -32,7 +32,7 @@ const TESTED_IN: Readonly<Record<string, string>> = {
 		"core/test/registry/files-under-a-host.test.ts",
 	"workers on a Ray cluster: SIGKILL": "adapter-ray/test/cluster/pool.test.ts",
 	"calls sent ahead: each settles once, a call that ended as not run never begins, none begins twice":
-		"adapter-grpc-python/test/promises/sent-ahead.test.ts",
+		"adapter-grpc-python/test/promises/prefetch.test.ts",
 	"large values arrive complete and do not change, however the calls around them end":
 		"adapter-grpc-python/test/worker/segments.test.ts",
 };

@@ -209,8 +209,8 @@ function assertHappened(notes: CallNotes, storm: StormWanted): void {
 		...storm.strikes
 			.map(({ step }) => step)
 			.filter((step) => !struck.includes(step)),
-		...unless((last?.sentAhead ?? 0) > settled.length / 20, "sent ahead"),
-		...unless((last?.takenBack ?? 0) > 0, "taken back"),
+		...unless((last?.prefetched ?? 0) > settled.length / 20, "sent ahead"),
+		...unless((last?.recalled ?? 0) > 0, "taken back"),
 		...unless(storm.aborted === 0 || ended("CALL_ABORTED") > 0, "aborted"),
 		// A pool that always says "maybe" would never be wrong, so that is checked too.
 		...unless(ended("ok") > settled.length / 2, "half of all ended well"),

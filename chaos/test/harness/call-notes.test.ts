@@ -10,7 +10,7 @@ const call = (
 	number: number,
 	ending: string,
 	ran?: "no" | "maybe",
-): SettledCall => ({ number, ending, ran, sentAhead: 0, takenBack: 0 });
+): SettledCall => ({ number, ending, ran, prefetched: 0, recalled: 0 });
 
 test.each<[string, readonly number[], readonly SettledCall[], string[]]>([
 	[

@@ -20,10 +20,10 @@ export type {
 } from "./contract/connection.ts";
 export {
 	type Connection,
-	NOT_BEGUN,
 	NOT_SAMPLED,
 	type PingReply,
-	type SendAhead,
+	type Prefetch,
+	RECALLED,
 } from "./contract/connection.ts";
 export type { InputErrorCode, StartErrorCode } from "./contract/error-codes.ts";
 export {

@@ -51,7 +51,7 @@ function follow(follower: PoolInstrument, callId: string): void {
 	const attempt = call?.dispatched({
 		...worker,
 		attempt: 1,
-		ahead: false,
+		prefetched: false,
 		pid: 7,
 	});
 	follower.measure?.dispatched(command, 1);

@@ -12,7 +12,6 @@ import type { DescribeResponse } from "../gen/bridge.ts";
 import type { ValueImage } from "../shared-memory/attachment.ts";
 import type { CallMemory } from "../shared-memory/call-memory.ts";
 import { callFrame, messageTooLarge } from "./call-frame.ts";
-import { CallsAhead } from "./calls-ahead.ts";
 import { cancellationOf } from "./cancellation.ts";
 import { ChunkStream } from "./chunk-stream.ts";
 import {
@@ -29,6 +28,7 @@ import { HostFunctions } from "./host-functions.ts";
 import { IncomingFrames } from "./incoming-frames.ts";
 import { type CallAnswers, OngoingCall } from "./ongoing-call.ts";
 import { OpenCalls } from "./open-calls.ts";
+import { PrefetchedCalls } from "./prefetched-calls.ts";
 
 /** The parts of the worker's process that a conversation needs. */
 export interface ConversationProcess
@@ -53,7 +53,7 @@ export class Conversation implements Connection, FrameListener {
 	private readonly overWith = Promise.withResolvers<void>();
 	private channel: FrameChannel | undefined;
 	private state: ConversationState = { kind: "open" };
-	readonly ahead: CallsAhead | undefined;
+	readonly prefetch: PrefetchedCalls | undefined;
 	/** Its number. */
 	lastCall = 0;
 	private lastPing = 0;
@@ -63,9 +63,9 @@ export class Conversation implements Connection, FrameListener {
 		this.process = process;
 		this.setting = setting;
 		const { callPage, hostFunctions, sharedMemory } = setting;
-		this.ahead =
+		this.prefetch =
 			callPage &&
-			new CallsAhead(
+			new PrefetchedCalls(
 				callPage,
 				this.calls,
 				(command) => sharedMemory?.resultBytes.has(command) === true,
@@ -300,7 +300,8 @@ export class Conversation implements Connection, FrameListener {
 		this.state = { kind: "over", problem };
 		this.channel?.close();
 		const calls = this.calls.values();
-		const neverBegun = this.ahead?.end() ?? this.setting.begunMarks?.end(calls);
+		const neverBegun =
+			this.prefetch?.end() ?? this.setting.begunMarks?.end(calls);
 		this.setting.sharedMemory?.close();
 		for (const call of calls) {
 			const ran = neverBegun?.has(call) ? "no" : "maybe";

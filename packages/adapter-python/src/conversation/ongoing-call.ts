@@ -1,5 +1,5 @@
 import type { SnakepitError } from "@snakepit/core";
-import { type CallOptions, NOT_BEGUN } from "@snakepit/core/adapter";
+import { type CallOptions, RECALLED } from "@snakepit/core/adapter";
 import {
 	type Chunk,
 	type End,
@@ -199,13 +199,13 @@ export class OngoingCall {
 	}
 
 	/** The call was taken back before it began. */
-	takenBack(): void {
-		if (this.finish(false)) this.answers.resolve(NOT_BEGUN);
+	recalled(): void {
+		if (this.finish(false)) this.answers.resolve(RECALLED);
 	}
 
 	failure(failure: Failure): void {
 		if (failure.kind === FailureKind.FAILURE_KIND_TAKEN_BACK) {
-			this.takenBack();
+			this.recalled();
 			return;
 		}
 		const { state } = this;

@@ -39,7 +39,7 @@ export class CallPage {
 	 * @returns the number of the call that began last: those above it, up to `last`, have not begun and never will. One
 	 * that is not above it, and does not run, is answered as taken back. `undefined` when nothing is certain.
 	 */
-	takeBack(kept: number | undefined, last: number): number | undefined {
+	recall(kept: number | undefined, last: number): number | undefined {
 		const distance = kept === undefined ? 0 : last - kept;
 		if (this.#file === undefined || distance >= REACH) return undefined;
 		this.#word[0] = BigInt(last) * BigInt(REACH) + BigInt(distance);

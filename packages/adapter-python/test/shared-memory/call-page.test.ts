@@ -33,7 +33,7 @@ test("what the page shows as not begun, the worker does not begin, whenever it i
 		expect((await lines.next()).value).toBe("ready");
 		const page = CallPage.open(path) as CallPage;
 		// Nothing is kept: the calls up to a number far above end here.
-		const begun = page.takeBack(undefined, 1_000_000_000) as number;
+		const begun = page.recall(undefined, 1_000_000_000) as number;
 		const refused = Number((await lines.next()).value);
 		expect(refused).toBeGreaterThan(0);
 		// The one at `begun` may have been refused or have run; those above have not begun.
@@ -43,7 +43,7 @@ test("what the page shows as not begun, the worker does not begin, whenever it i
 		const exited = new Promise((resolve) => worker.once("exit", resolve));
 		worker.kill("SIGKILL");
 		await exited;
-		expect(page.takeBack(undefined, 1_000_000_000)).toBe(refused);
+		expect(page.recall(undefined, 1_000_000_000)).toBe(refused);
 		page.close();
 	}
 });
@@ -65,13 +65,13 @@ test("nothing is certain without a page, for calls too far apart, or of a closed
 	expect(CallPage.open(path)).toBeUndefined();
 	writeFileSync(path, "");
 	const page = CallPage.open(path) as CallPage;
-	expect(page.takeBack(1, 100)).toBeUndefined();
-	expect(page.takeBack(undefined, 100)).toBe(0);
+	expect(page.recall(1, 100)).toBeUndefined();
+	expect(page.recall(undefined, 100)).toBe(0);
 	// Its name is gone: nothing is left when its two users end, however they end.
 	expect(existsSync(path)).toBe(false);
 	page.close();
 	page.close();
-	expect(page.takeBack(1, 2)).toBeUndefined();
+	expect(page.recall(1, 2)).toBeUndefined();
 });
 
 /** Keeps answers of all lengths without an end, a new round whenever the page is full. */

@@ -2,19 +2,19 @@ import type { AsyncResource } from "node:async_hooks";
 import type { RunId } from "./identity.ts";
 
 /** The value of {@link Connection.execute} for a call that was sent, but has certainly not begun and never will. */
-export const NOT_BEGUN: unique symbol = Symbol.for("snakepit.notBegun");
+export const RECALLED: unique symbol = Symbol.for("snakepit.recalled");
 
-/** Sends calls ahead: they wait in the worker until it has finished the one that it runs. */
-export interface SendAhead {
-	/** Whether this call may be sent ahead: it must be small, and it must be possible to take it back. */
+/** Takes prefetched calls: they wait in the worker until it has finished the one that it runs. */
+export interface Prefetch {
+	/** Whether this call may be prefetched: it must be small, and it must be possible to recall it. */
 	admits(command: string, args: unknown): boolean;
 	/**
-	 * Takes back this call and those that were sent after it, synchronously and whatever the worker is doing; if this one
+	 * Recalls this call and those that were sent after it, synchronously and whatever the worker is doing; if this one
 	 * is over already, the others. Returns the
-	 * ids of those that have not begun and never will; their `execute` resolves to {@link NOT_BEGUN}. So does `execute` of
+	 * ids of those that have not begun and never will; their `execute` resolves to {@link RECALLED}. So does `execute` of
 	 * any other call if the worker, or its shared memory after its death, shows that the call did not begin.
 	 */
-	takeBack(callId: string): ReadonlySet<string>;
+	recall(callId: string): ReadonlySet<string>;
 }
 
 /** The connection to one worker. */
@@ -34,7 +34,7 @@ export interface Connection<Client = unknown> extends AsyncDisposable {
 	 * Present if the worker queues calls that are sent to it while it runs one, and begins each after it has sent the
 	 * previous answer. Only with one call per worker.
 	 */
-	readonly ahead?: SendAhead | undefined;
+	readonly prefetch?: Prefetch | undefined;
 	/**
 	 * Runs one command.
 	 *

@@ -647,7 +647,7 @@ type CallEvent =
 	| (CallRef &
 			WorkerRef & {
 				/**
-				 * An attempt begins on a worker. For a call that was sent ahead, this is when the previous answer has arrived.
+				 * An attempt begins on a worker. For a prefetched call, this is when the previous answer has arrived.
 				 */
 				readonly type: "call.dispatched";
 				readonly attempt: number;

@@ -119,9 +119,9 @@ export interface CallInstrument {
 	/**
 	 * The call is sent to a worker that still runs another one: returns the W3C headers that travel with it, before there
 	 * is an attempt. `dispatched` is called when the answer before it has arrived. Absent: calls that this instrument
-	 * follows are not sent ahead.
+	 * follows are not prefetched.
 	 */
-	sentAhead?(): Readonly<Record<string, string>>;
+	prefetched?(): Readonly<Record<string, string>>;
 	/** An attempt begins on a worker. */
 	dispatched(attempt: DispatchedAttempt): AttemptInstrument;
 	/** An attempt failed, and the call is made again. */
@@ -133,8 +133,8 @@ export interface CallInstrument {
 export interface DispatchedAttempt extends WorkerRef {
 	/** 1 for the first. */
 	readonly attempt: number;
-	/** Whether the call was sent before: then it travels with the headers of `sentAhead`, not with those of the attempt. */
-	readonly ahead: boolean;
+	/** Whether the call was sent before: then it travels with the headers of `prefetched`, not with those of the attempt. */
+	readonly prefetched: boolean;
 	readonly pid: number | undefined;
 }
 

@@ -4,7 +4,7 @@ import { Calls } from "./calls/calls.ts";
 import { CallReports } from "./observe/call-reports.ts";
 import type { EventHub } from "./observe/event-hub.ts";
 import { StatisticsKeeper } from "./observe/statistics.ts";
-import { SPOKEN_TYPES, SpokenEvents } from "./observe/stderr-report.ts";
+import { STDERR_TYPES, StderrReport } from "./observe/stderr-report.ts";
 import { type Session, SessionTable } from "./placement/session-table.ts";
 import { PoolControl } from "./pool-control.ts";
 import { PoolLife } from "./pool-life.ts";
@@ -91,11 +91,11 @@ export function poolParts(setting: PoolSetting): PoolParts {
 
 /** Writes events to standard error that no listener shows to people. */
 function showUntaken(hub: EventHub, host: ProcessHost): void {
-	const spoken = new SpokenEvents();
+	const report = new StderrReport();
 	hub.subscribe((event) => {
-		const text = spoken.textOf(event);
+		const text = report.textOf(event);
 		if (text !== undefined && !hub.isTaken(event.type)) host.echo(text);
-	}, SPOKEN_TYPES);
+	}, STDERR_TYPES);
 }
 
 /** The session is over: workers need its dictionary no more. */

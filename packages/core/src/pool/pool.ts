@@ -183,8 +183,8 @@ export interface Pool<Tools extends ToolMap = UntypedTools, Client = unknown>
 	restart(workerId: string, options?: ControlOptions): Promise<void>;
 
 	/**
-	 * Sends no calls to workers until `resume`. The pool still accepts calls, which wait, and so do calls that were sent
-	 * ahead; their deadlines still count. Running calls continue. `close` resumes the pool. No effect on a paused pool.
+	 * Sends no calls to workers until `resume`. The pool still accepts calls, which wait, and so do prefetched calls; their
+	 * deadlines still count. Running calls continue. `close` resumes the pool. No effect on a paused pool.
 	 *
 	 * @throws QueueError `POOL_CLOSED`; OptionsError.
 	 */

@@ -97,14 +97,14 @@ export class WorkerPool implements Pool {
 		checkMap(items, options);
 		const { calls, size } = this.#parts;
 		const { callsPerWorker } = this.#setting.options;
-		const { ahead } = calls.scheduler;
+		const { prefetch } = calls.scheduler;
 		// A tool may turn out to be quick, or slow, in the middle of a map.
 		const concurrency = (): number =>
 			options.concurrency ??
 			mapConcurrency(
 				size.max,
 				size.max * callsPerWorker,
-				ahead.recentMs(command),
+				prefetch.recentMs(command),
 			);
 		return new CallMap(calls, this.name, command, items, options, concurrency);
 	}

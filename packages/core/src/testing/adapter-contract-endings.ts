@@ -83,8 +83,8 @@ export function endingCases(
 						error instanceof ConnectionBrokenError,
 						`${error.name} is no ConnectionBrokenError: ${error.message}`,
 					);
-					// One that takes calls ahead also knows of the first whether it began.
-					if (begins !== "noted" && connection.ahead === undefined)
+					// One that prefetches calls also knows of the first whether it began.
+					if (begins !== "noted" && connection.prefetch === undefined)
 						assert.equal(error.ran, "maybe");
 				},
 			),

@@ -98,8 +98,8 @@ export interface AdapterHarness {
 	/** How many calls a worker of `start` runs at once. Default 1. */
 	readonly callsPerWorker?: number | undefined;
 	/**
-	 * Whether the adapter can say of a call, after its worker's death, that it never began. Default: only if it sends
-	 * calls ahead.
+	 * Whether the adapter can say of a call, after its worker's death, that it never began. Default: only if it
+	 * prefetches calls.
 	 */
 	readonly begins?: "noted" | "unknown" | undefined;
 	/** How long anything may take that must not hang, in milliseconds of real time. Default 10,000. */

@@ -12,7 +12,7 @@ import {
 	type ScriptedCommands,
 	scriptedConnection,
 } from "./scripted-connection.ts";
-import type { ScriptedAhead } from "./scripted-queue.ts";
+import type { ScriptedPrefetch } from "./scripted-queue.ts";
 import { ScriptedWorker } from "./scripted-worker.ts";
 
 /** What a scripted adapter does; whatever is left out works at once. */
@@ -46,8 +46,8 @@ export interface ScriptedAdapterOptions<Tools extends ToolMap = UntypedTools> {
 		| undefined;
 	/** What `pool.use` gives to its tasks; not offered by default. */
 	readonly client?: ((worker: ScriptedWorker) => unknown) | undefined;
-	/** Present: takes calls ahead. */
-	readonly ahead?: ScriptedAhead | undefined;
+	/** Present: prefetches calls. */
+	readonly prefetch?: ScriptedPrefetch | undefined;
 	/** `false`: no streams are offered. */
 	readonly streams?: boolean | undefined;
 	/** Present: the program uses the control channel, gets this payload and answers with `{ scripted: true }`. */

@@ -83,9 +83,9 @@ export function scriptedConnection(
 	};
 
 	const queue =
-		options.ahead === undefined || worker.slot.callsPerWorker > 1
+		options.prefetch === undefined || worker.slot.callsPerWorker > 1
 			? undefined
-			: new ScriptedQueue(worker, options.ahead);
+			: new ScriptedQueue(worker, options.prefetch);
 
 	function execute(
 		command: string,
@@ -151,7 +151,7 @@ export function scriptedConnection(
 	return {
 		execute,
 		client: options.client?.(worker),
-		...(queue !== undefined && { ahead: queue }),
+		...(queue !== undefined && { prefetch: queue }),
 		...(options.streams !== false && { stream }),
 		...(ping !== false && {
 			ping: (signal: AbortSignal) =>

@@ -1,13 +1,13 @@
 import {
 	type CallOptions,
-	NOT_BEGUN,
-	type SendAhead,
+	type Prefetch,
+	RECALLED,
 } from "../contract/connection.ts";
 import { ConnectionBrokenError } from "../contract/errors.ts";
 import type { ScriptedWorker } from "./scripted-worker.ts";
 
-/** How a scripted worker takes calls ahead. */
-export interface ScriptedAhead {
+/** How a scripted worker prefetches calls. */
+export interface ScriptedPrefetch {
 	/** From the note that a call begins to the look whether it was taken back. */
 	readonly gapMs: number;
 	/** From the end of a call to the moment when the host has its answer; the worker begins the next one meanwhile. */
@@ -26,9 +26,9 @@ interface Entry {
 }
 
 /** The calls that a scripted worker got while it ran another one. It begins them one after the other. */
-export class ScriptedQueue implements SendAhead {
+export class ScriptedQueue implements Prefetch {
 	readonly #worker: ScriptedWorker;
-	readonly #options: ScriptedAhead;
+	readonly #options: ScriptedPrefetch;
 	/** Those without an answer, as the host sees it. */
 	readonly #entries: Entry[] = [];
 	/** Of those that never begin, because the conversation is over. */
@@ -40,7 +40,7 @@ export class ScriptedQueue implements SendAhead {
 	#kept = 0;
 	#state: "idle" | "busy" = "idle";
 
-	constructor(worker: ScriptedWorker, options: ScriptedAhead) {
+	constructor(worker: ScriptedWorker, options: ScriptedPrefetch) {
 		this.#worker = worker;
 		this.#options = options;
 		worker.onLost((error) => this.#lose(error));
@@ -50,7 +50,7 @@ export class ScriptedQueue implements SendAhead {
 		return true;
 	}
 
-	takeBack(callId: string): ReadonlySet<string> {
+	recall(callId: string): ReadonlySet<string> {
 		const at = this.#entries.findIndex((entry) => entry.callId === callId);
 		// One that is over already was sent before all that are left.
 		const first = this.#entries[Math.max(at, 0)];
@@ -62,7 +62,7 @@ export class ScriptedQueue implements SendAhead {
 		);
 		for (const entry of taken) {
 			this.#entries.splice(this.#entries.indexOf(entry), 1);
-			entry.resolve(NOT_BEGUN);
+			entry.resolve(RECALLED);
 		}
 		this.#options.onTakenBack?.(taken.length);
 		return new Set(taken.map((entry) => entry.callId));
@@ -94,7 +94,7 @@ export class ScriptedQueue implements SendAhead {
 			if (gapMs > 0) await this.#worker.process.sleep(gapMs);
 			const isTaken =
 				entry.number <= this.#floor && entry.number !== this.#kept;
-			if (isTaken) this.#answer(entry, () => entry.resolve(NOT_BEGUN));
+			if (isTaken) this.#answer(entry, () => entry.resolve(RECALLED));
 			else await this.#run(entry);
 		}
 		this.#state = "idle";

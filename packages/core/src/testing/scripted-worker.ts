@@ -20,7 +20,7 @@ export class ScriptedWorker {
 	callsRunning = 0;
 	/** The most that ever ran at once. */
 	mostCallsRunning = 0;
-	/** The most that ever waited in it, sent ahead. */
+	/** The most prefetched calls that ever waited in it. */
 	mostCallsWaiting = 0;
 
 	readonly #worker: WorkerProcess;

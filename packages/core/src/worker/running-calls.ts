@@ -94,7 +94,7 @@ export class RunningCalls {
 	lose(error: () => WorkerLostError): void {
 		const lost = this.#attempts.splice(0);
 		this.lost += lost.length;
-		// The others may have been sent ahead, or run beside one that hangs.
+		// The others may have been prefetched, or run beside one that hangs.
 		this.lastCommand = lost[0]?.command ?? this.lastCommand;
 		outbox.during(() => {
 			for (const attempt of lost) attempt.lost(error());

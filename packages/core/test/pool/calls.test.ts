@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { getEventListeners } from "node:events";
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
-import { NOT_BEGUN } from "../../src/adapter.ts";
+import { RECALLED } from "../../src/adapter.ts";
 import type { Pool, PoolSession } from "../../src/pool/pool.ts";
 import { type ScriptedCall, scripts } from "../../src/testing.ts";
 import {
@@ -84,7 +84,7 @@ test("a call that its worker gave back, because it did not begin it, is made aga
 	let given = 0;
 	overConnections(adapter, (connection) => ({
 		execute: (...call) =>
-			given++ === 0 ? Promise.resolve(NOT_BEGUN) : connection.execute(...call),
+			given++ === 0 ? Promise.resolve(RECALLED) : connection.execute(...call),
 	}));
 	await Promise.all([life.open(), clock.advance(0)]);
 	expect(await clock.advanceUntil(pool.execute("echo", 7))).toBe(7);

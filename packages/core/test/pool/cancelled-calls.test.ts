@@ -197,11 +197,11 @@ test("a worker takes calls again in the moment in which its cancelled one ends",
 	await close();
 });
 
-test("calls that wait in a worker whose call is cancelled are taken back, and none is sent ahead meanwhile", async () => {
+test("calls that wait in a worker whose call is cancelled are taken back, and none is prefetched meanwhile", async () => {
 	const { pool, clock, close, adapter } = await virtualPool(
 		{
 			commands: { echo: scripts.echo, stuck: scripts.hangIgnoringAbort },
-			ahead: { gapMs: 0 },
+			prefetch: { gapMs: 0 },
 		},
 		{ size: 1, calls: { cancelGraceMs: 500 } },
 	);

@@ -37,7 +37,7 @@ const instrument: Instrument = {
 			const kept = Array.from({ length: 50 }, (_, index) => index);
 			return {
 				queued: () => {},
-				sentAhead: () => ({}),
+				prefetched: () => ({}),
 				dispatched: () => attempt,
 				retried: () => {},
 				settled: () => kept.fill(0),

@@ -38,7 +38,7 @@ async function live(
 	seed: number,
 	moments: readonly number[],
 	who: "listeners" | "instruments",
-	ahead: boolean,
+	prefetches: boolean,
 ): Promise<{
 	acted: ReadonlySet<string>;
 	seen: ReadonlySet<SnakepitEventType>;
@@ -48,13 +48,13 @@ async function live(
 	const virtual = await virtualPool(
 		{
 			commands: { ...scripts, stuck: scripts.hangIgnoringAbort },
-			...(ahead && { ahead: { gapMs: 0, answerMs: 0 } }),
+			...(prefetches && { prefetch: { gapMs: 0, answerMs: 0 } }),
 		},
 		{
 			name: "lives",
 			size: { min: 2, max: 3, idleMs: 500 },
 			queue: { limit: 8 },
-			callsPerWorker: ahead ? 1 : 2,
+			callsPerWorker: prefetches ? 1 : 2,
 			calls: { cancelGraceMs: 100 },
 			recycle: { afterCalls: 6 },
 			sessions: { ttlMs: 400 },
@@ -134,8 +134,8 @@ for (const who of ["listeners", "instruments"] as const)
 				fc.integer({ min: 1 }),
 				fc.array(fc.nat(120), { minLength: 3, maxLength: 25 }),
 				fc.boolean(),
-				async (seed, moments, ahead) => {
-					const life = await live(seed, moments, who, ahead);
+				async (seed, moments, prefetches) => {
+					const life = await live(seed, moments, who, prefetches);
 					for (const act of life.acted) acted.add(act);
 					for (const type of life.seen) seen.add(type);
 				},

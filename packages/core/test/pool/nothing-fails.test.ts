@@ -107,13 +107,13 @@ test("where nothing fails, every call that its caller does not give up gets its 
 			fc.integer({ min: 1, max: 2 }),
 			fc.constantFrom(0, 150),
 			fc.constantFrom(undefined, { gapMs: 0, answerMs: 0 }),
-			async (steps, size, callsPerWorker, connectMs, ahead) => {
+			async (steps, size, callsPerWorker, connectMs, prefetch) => {
 				const { pool, clock, events, host } = await virtualPool(
 					{
 						commands: scripts,
 						connect: ({ number, process }) =>
 							number > size ? process.sleep(connectMs) : undefined,
-						...(ahead === undefined ? {} : { ahead }),
+						...(prefetch === undefined ? {} : { prefetch }),
 						client: ({ number }) => number,
 					},
 					{

@@ -42,11 +42,11 @@ test("a paused pool takes calls and sends none; what runs goes on; resumed, the 
 	events.assertPaired();
 });
 
-test("calls that were sent ahead come back, and run after the pause", async () => {
-	let takenBack = 0;
+test("calls that were prefetched come back, and run after the pause", async () => {
+	let recalled = 0;
 	const { pool, clock, events, close } = await virtualPool({
 		commands,
-		ahead: { gapMs: 0, onTakenBack: (calls) => (takenBack += calls) },
+		prefetch: { gapMs: 0, onTakenBack: (calls) => (recalled += calls) },
 	});
 	for (let call = 0; call < 3; call++) {
 		const quick = pool.execute("echo", 0);
@@ -58,7 +58,7 @@ test("calls that were sent ahead come back, and run after the pause", async () =
 	);
 	pool.pause();
 	await clock.advance(1_000);
-	expect(takenBack).toBeGreaterThan(0);
+	expect(recalled).toBeGreaterThan(0);
 	const { running, waiting } = pool.statistics().calls;
 	expect({ running, waiting }).toEqual({ running: 0, waiting: 5 });
 	pool.resume();

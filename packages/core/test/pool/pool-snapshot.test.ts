@@ -301,10 +301,10 @@ describe("what another process sees of a queue", () => {
 		await close({ manner: "forced" });
 	});
 
-	test("counts the calls that were sent ahead, which wait in a worker", async () => {
+	test("counts the calls that were prefetched, which wait in a worker", async () => {
 		const { pool, visible, close } = await virtualPool({
 			commands,
-			ahead: { gapMs: 0 },
+			prefetch: { gapMs: 0 },
 		});
 		for (let n = 0; n < 20; n++) await pool.execute("echo", n);
 		const calls = Array.from({ length: 5 }, (_, n) => pool.execute("echo", n));

@@ -178,9 +178,9 @@ describe("reports of progress", () => {
 		await close();
 	});
 
-	test("say that a call has begun that was sent ahead", async () => {
+	test("say that a call has begun that was prefetched", async () => {
 		const { pool, clock, close, events } = await virtualPool(
-			{ commands, ahead: { gapMs: 0, answerMs: 50 } },
+			{ commands, prefetch: { gapMs: 0, answerMs: 50 } },
 			{ size: 1 },
 		);
 		for (let warm = 0; warm < 20; warm++) {

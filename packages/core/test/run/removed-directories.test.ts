@@ -19,7 +19,7 @@ import { removePlace } from "../../../../scripts/remove-place.ts";
 import { rows } from "../../../../scripts/test-effort.ts";
 import { openRun, type Run } from "../../src/index.ts";
 import { sharedDirectoryOf } from "../../src/os/shared-memory.ts";
-import { SpokenEvents } from "../../src/pool/observe/stderr-report.ts";
+import { StderrReport } from "../../src/pool/observe/stderr-report.ts";
 import { EventRecorder } from "../../src/testing.ts";
 import { temporaryDirectory } from "../cleanup/hosts.ts";
 import { CAPITALS } from "../guard/capitals.ts";
@@ -221,7 +221,7 @@ test.runIf(onLinux)(
 		writeFileSync(shared, "something else");
 		const lost = await events.waitFor("run.directory_lost");
 		expect(lost).toMatchObject({ how: "replaced", path: shared });
-		expect(new SpokenEvents().textOf(lost)).toMatch(
+		expect(new StderrReport().textOf(lost)).toMatch(
 			/was replaced by something else, and it cannot be created again: .* sent in messages/,
 		);
 		expect(await replaced(at)).toBe("AFTER");
@@ -229,7 +229,7 @@ test.runIf(onLinux)(
 		expect(events.of("run.directory_lost")).toHaveLength(1);
 		rmSync(shared);
 		const renewed = await events.waitFor("run.directory_renewed");
-		expect(new SpokenEvents().textOf(renewed)).toMatch(
+		expect(new StderrReport().textOf(renewed)).toMatch(
 			/a new one in its place/,
 		);
 		expect(run.infrastructure.sharedDirectory).toBe(shared);

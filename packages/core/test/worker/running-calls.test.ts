@@ -17,7 +17,7 @@ function running(...commands: string[]): {
 	return { calls, attempts };
 }
 
-test("of a worker that loses calls, the one that ran longest is named: others may have been sent ahead", () => {
+test("of a worker that loses calls, the one that ran longest is named: others may have been prefetched", () => {
 	const { calls, attempts } = running("quick", "sleep", "nap");
 	calls.remove(attempts[0] as Call);
 	calls.lose(lost);

@@ -26,7 +26,7 @@ export interface TracedCall {
 }
 
 /**
- * The span of one attempt. The call frame carries its context. If the call was sent ahead, the frame carries the
+ * The span of one attempt. The call frame carries its context. If the call was prefetched, the frame carries the
  * context of the call instead, and this span begins and ends when the worker reports that the command did.
  */
 export class AttemptTrace implements AttemptInstrument {
@@ -53,8 +53,10 @@ export class AttemptTrace implements AttemptInstrument {
 		this.#attempt = attempt;
 		this.#call = call;
 		this.#links = links;
-		if (attempt.ahead) this.#dispatchedMs = call.now();
-		this.traceContext = attempt.ahead ? {} : headersOf(this.#open().context);
+		if (attempt.prefetched) this.#dispatchedMs = call.now();
+		this.traceContext = attempt.prefetched
+			? {}
+			: headersOf(this.#open().context);
 	}
 
 	get spanContext(): SpanContext {

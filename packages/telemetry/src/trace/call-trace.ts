@@ -61,7 +61,7 @@ export class CallTrace implements CallInstrument, TracedCall {
 	}
 
 	/** The headers for a worker that gets the call before its attempt begins. */
-	sentAhead(): Headers {
+	prefetched(): Headers {
 		return headersOf(this.context);
 	}
 

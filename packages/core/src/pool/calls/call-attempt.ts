@@ -5,7 +5,7 @@ import {
 	type CallOptions,
 	type Cancellation,
 	type MeasuredRun,
-	NOT_BEGUN,
+	RECALLED,
 } from "../../contract/connection.ts";
 import {
 	CallAbortedError,
@@ -36,7 +36,7 @@ export interface AttemptListener {
 		error: SnakepitError | undefined,
 		answer: unknown,
 	): void;
-	/** It was sent ahead, and is answered, refused or broken off before it was known to begin. */
+	/** It was prefetched, and is answered, refused or broken off before it was known to begin. */
 	attemptBeganEarly(attempt: CallAttempt): void;
 	/** The worker did not begin the call, and will not: it may run elsewhere. */
 	attemptReturned(attempt: CallAttempt): void;
@@ -46,7 +46,7 @@ export interface AttemptListener {
 
 type AttemptState =
 	/** Sent while the worker runs another call. */
-	| { readonly kind: "ahead" }
+	| { readonly kind: "prefetched" }
 	| { readonly kind: "running" }
 	/** The adapter gave it up: the end of its worker will say why. */
 	| { readonly kind: "unanswerable" }
@@ -74,7 +74,7 @@ export class CallAttempt
 	/** How long the command ran, as measured in the worker. */
 	ranMs: number | undefined;
 	/** Whether it was sent, and on which terms. */
-	sent: "no" | "to run" | "ahead" = "no";
+	sent: "no" | "to run" | "prefetched" = "no";
 	#beganMs: number | undefined;
 	instrument: AttemptInstrument | undefined;
 	readonly #listener: AttemptListener;
@@ -82,7 +82,7 @@ export class CallAttempt
 	/** Its call is settled, and it shall end. */
 	isRequested = false;
 	#onCancel: ((reason: unknown) => void) | undefined;
-	#state: AttemptState = { kind: "ahead" };
+	#state: AttemptState = { kind: "prefetched" };
 
 	constructor(
 		call: Call,
@@ -116,7 +116,7 @@ export class CallAttempt
 	}
 
 	get isAhead(): boolean {
-		return this.#state.kind === "ahead";
+		return this.#state.kind === "prefetched";
 	}
 
 	get isOver(): boolean {
@@ -163,7 +163,7 @@ export class CallAttempt
 			this.#failed(noConnection());
 			return;
 		}
-		this.sent = state.kind === "ahead" ? "ahead" : "to run";
+		this.sent = state.kind === "prefetched" ? "prefetched" : "to run";
 		const options: CallOptions = {
 			callId: call.callId,
 			signal: this.#abort.signal,
@@ -178,7 +178,7 @@ export class CallAttempt
 			input: call.input?.items,
 			traceContext:
 				instrument?.traceContext ??
-				call.instrument?.sentAhead?.() ??
+				call.instrument?.prefetched?.() ??
 				call.headers,
 			backCall: call.instrument && ((asked, run) => this.#backCall(asked, run)),
 			measured: this,
@@ -266,7 +266,7 @@ export class CallAttempt
 	}
 
 	readonly #answered = (answer: unknown): void => {
-		if (answer === NOT_BEGUN) this.#notBegun();
+		if (answer === RECALLED) this.#notBegun();
 		else this.#over(undefined, answer);
 	};
 
@@ -314,7 +314,8 @@ export class CallAttempt
 		if (this.#state.kind === "over") return;
 		outbox.enter();
 		try {
-			if (this.#state.kind === "ahead") this.#listener.attemptBeganEarly(this);
+			if (this.#state.kind === "prefetched")
+				this.#listener.attemptBeganEarly(this);
 			if (this.#state.kind === "cancelling") {
 				this.#state.grace.cancel();
 				this.worker.calls.cancelled--;

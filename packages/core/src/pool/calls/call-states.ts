@@ -38,7 +38,7 @@ export interface Lack {
 /** What the call does next. */
 export type Step<Worker> =
 	| { readonly kind: "run"; readonly worker: Worker }
-	/** Is sent ahead, to wait in a worker. */
+	/** Is prefetched: it waits in a worker. */
 	| { readonly kind: "send_ahead"; readonly worker: Worker }
 	| { readonly kind: "wait" }
 	/** Makes another attempt after the pause: a worker is looked for. */

@@ -38,7 +38,7 @@ export type CallState =
 	  }
 	/** Sent to a worker that still runs another call. For its caller it waits. */
 	| {
-			readonly kind: "ahead";
+			readonly kind: "prefetched";
 			readonly sinceMs: number;
 			readonly timer: Timer | undefined;
 			readonly attempt: CallAttempt;
@@ -75,8 +75,8 @@ export interface Call extends Waiting, Arrival {
 	begun: number;
 	/** Of the attempts after which another one was wanted; `undefined` when there was none. */
 	retried: FailedAttempt[] | undefined;
-	/** How often it was sent ahead, and taken back before it began. */
-	timesTakenBack: number;
+	/** How often it was prefetched, and taken back before it began. */
+	timesRecalled: number;
 	/** `undefined` unless the pool has instruments. */
 	instrument: CallInstrument | undefined;
 	/** `undefined` unless its caller wants reports. */
@@ -136,7 +136,7 @@ export function newCall(
 		attempts: 0,
 		begun: 0,
 		retried: undefined,
-		timesTakenBack: 0,
+		timesRecalled: 0,
 		instrument: undefined,
 		progress: undefined,
 		unwatch: undefined,

@@ -226,7 +226,7 @@ export class Calls implements AttemptListener {
 		const nowMs = clock.now();
 		const ranMs = attempt.ranMs ?? nowMs - attempt.startedMs;
 		const didRun = error?.ran !== "no";
-		this.scheduler.ahead.ended(
+		this.scheduler.prefetch.ended(
 			worker,
 			call.command,
 			didRun ? ranMs : undefined,

@@ -43,7 +43,7 @@ interface DispatchSetting {
 
 /**
  * Brings calls to workers: at once, after a wait, or ahead of their turn, behind the call that a worker
- * still runs. A call that was sent ahead waits for its caller, and is taken back when it would wait too long.
+ * still runs. A call that was prefetched waits for its caller, and is taken back when it would wait too long.
  */
 export class Dispatch {
 	/** Knows which calls wait, and which workers have room. */
@@ -59,11 +59,11 @@ export class Dispatch {
 			clock,
 			dispatchesAtOnce,
 			(worker) => this.serve(worker),
-			(worker) => this.takeBack(worker),
+			(worker) => this.recall(worker),
 		);
 	}
 
-	/** Calls wait from now on, also those that were sent ahead; what runs goes on. */
+	/** Calls wait from now on, also those that were prefetched; what runs goes on. */
 	pause(): void {
 		this.scheduler.pause();
 	}
@@ -112,7 +112,7 @@ export class Dispatch {
 		const { clock, happened } = this.#setting;
 		const { scheduler } = this;
 		if (worker.calls.attempts.length === 0) {
-			const next = scheduler.ahead.next(worker);
+			const next = scheduler.prefetch.next(worker);
 			if (next !== undefined) this.begin(next, clock.now());
 		}
 		for (;;) {
@@ -125,9 +125,9 @@ export class Dispatch {
 			if (call === undefined) break;
 			happened(call, { kind: "room_ahead", worker }, clock.now());
 		}
-		if (scheduler.ahead.size > 0 && worker.hasCapacity) {
-			const busy = scheduler.ahead.worthMoving();
-			if (busy !== undefined) this.takeBack(busy);
+		if (scheduler.prefetch.size > 0 && worker.hasCapacity) {
+			const busy = scheduler.prefetch.worthMoving();
+			if (busy !== undefined) this.recall(busy);
 		}
 	}
 
@@ -145,8 +145,8 @@ export class Dispatch {
 		const { listener } = this.#setting;
 		const attempt = new CallAttempt(call, worker, nowMs, listener);
 		const { sinceMs, timer } = this.#waitOf(call, nowMs);
-		call.state = { kind: "ahead", sinceMs, timer, attempt };
-		this.scheduler.ahead.add(attempt);
+		call.state = { kind: "prefetched", sinceMs, timer, attempt };
+		this.scheduler.prefetch.add(attempt);
 		this.#setting.fill();
 		if (outbox.size === 0) attempt.send();
 		else outbox.post(sendLater, attempt);
@@ -157,7 +157,7 @@ export class Dispatch {
 		this.scheduler.wait(call);
 		call.instrument?.queued();
 		const held = this.scheduler.heldBackBy(call);
-		if (held !== undefined) this.takeBack(held);
+		if (held !== undefined) this.recall(held);
 		this.#setting.fill();
 	}
 
@@ -167,7 +167,7 @@ export class Dispatch {
 		const { call, worker } = attempt;
 		const { state } = call;
 		let waitedMs = 0;
-		if (state.kind === "waiting" || state.kind === "ahead") {
+		if (state.kind === "waiting" || state.kind === "prefetched") {
 			state.timer?.cancel();
 			waitedMs = nowMs - state.sinceMs;
 		}
@@ -179,13 +179,13 @@ export class Dispatch {
 		worker.calls.add(attempt);
 		outstanding.running++;
 		this.scheduler.noteLoad(worker);
-		this.scheduler.ahead.began(worker, attempt);
+		this.scheduler.prefetch.began(worker, attempt);
 		reports.dispatched(attempt, waitedMs);
 	}
 
 	/** Its worker answered out of order, or refused it: it is over as one that was sent in its turn. */
 	beginEarly(attempt: CallAttempt, nowMs: number): void {
-		this.scheduler.ahead.remove(attempt);
+		this.scheduler.prefetch.remove(attempt);
 		this.begin(attempt, nowMs);
 	}
 
@@ -195,16 +195,16 @@ export class Dispatch {
 	 *
 	 * @param ended a call that is about to end, and does not go back.
 	 */
-	takeBack(worker: Worker, ended?: Call): void {
-		const attempts = this.scheduler.ahead.clear(worker);
+	recall(worker: Worker, ended?: Call): void {
+		const attempts = this.scheduler.prefetch.clear(worker);
 		if (attempts.length === 0) return;
 		const first = attempts.find(({ sent }) => sent !== "no");
-		const returned = first && worker.connection?.ahead?.takeBack(first.callId);
+		const returned = first && worker.connection?.prefetch?.recall(first.callId);
 		const calls: Call[] = [];
 		// First all that did not begin: listeners of the others may end them.
 		for (const { call, sent } of attempts)
 			if (sent === "no" || returned?.has(call.callId)) {
-				this.#takenBack(call);
+				this.#recalled(call);
 				if (call !== ended) calls.push(call);
 			}
 		const nowMs = this.#setting.clock.now();
@@ -213,11 +213,11 @@ export class Dispatch {
 		for (const call of calls) this.#waitAgain(call, nowMs);
 	}
 
-	/** A call is about to end: if it was sent ahead it is taken back, or has begun. */
+	/** A call is about to end: if it was prefetched it is taken back, or has begun. */
 	leaveWorker(call: Call): void {
-		if (call.state.kind !== "ahead") return;
+		if (call.state.kind !== "prefetched") return;
 		const { attempt } = call.state;
-		this.takeBack(attempt.worker, call);
+		this.recall(attempt.worker, call);
 		// Within the taking-back of its worker: whether it began is not known yet.
 		if (attempt.isAhead) this.begin(attempt, this.#setting.clock.now());
 	}
@@ -228,8 +228,8 @@ export class Dispatch {
 		const { call } = attempt;
 		const nowMs = clock.now();
 		if (attempt.isAhead) {
-			this.scheduler.ahead.remove(attempt);
-			this.#takenBack(call);
+			this.scheduler.prefetch.remove(attempt);
+			this.#recalled(call);
 			this.#waitAgain(call, nowMs);
 			return;
 		}
@@ -244,11 +244,11 @@ export class Dispatch {
 		attempt.worker.finish(attempt);
 	}
 
-	#takenBack(call: Call): void {
-		if (call.state.kind !== "ahead") return;
+	#recalled(call: Call): void {
+		if (call.state.kind !== "prefetched") return;
 		const { sinceMs, timer, attempt } = call.state;
 		attempt.end();
-		call.timesTakenBack++;
+		call.timesRecalled++;
 		call.state = { kind: "waiting", sinceMs, timer };
 	}
 

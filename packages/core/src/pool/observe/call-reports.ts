@@ -74,7 +74,7 @@ export class CallReports {
 		attempt.instrument = call.instrument?.dispatched({
 			...worker.ref,
 			attempt: number,
-			ahead: attempt.sent === "ahead",
+			prefetched: attempt.sent === "prefetched",
 			pid: worker.pid,
 		});
 	}

@@ -172,9 +172,9 @@ function addFollower(
 	guard: Guard,
 ): CallInstrument {
 	const Followed =
-		one.sentAhead !== undefined &&
-		(others === undefined || others.sentAhead !== undefined)
-			? FollowedCallAhead
+		one.prefetched !== undefined &&
+		(others === undefined || others.prefetched !== undefined)
+			? PrefetchedFollowedCall
 			: FollowedCall;
 	return new Followed(one, others, call, guard);
 }
@@ -233,11 +233,11 @@ class FollowedCall implements CallInstrument {
  * The same where all can send headers without an attempt. A class of its own, not a function that each call keeps:
  * with one, the garbage collector took a call for alive long after its end, and copied 20 times as much.
  */
-class FollowedCallAhead extends FollowedCall {
-	sentAhead(): Readonly<Record<string, string>> {
+class PrefetchedFollowedCall extends FollowedCall {
+	prefetched(): Readonly<Record<string, string>> {
 		return {
-			...(this.others?.sentAhead?.() ?? this.call.headers),
-			...this.guard("instrument.sentAhead", () => this.one.sentAhead?.()),
+			...(this.others?.prefetched?.() ?? this.call.headers),
+			...this.guard("instrument.prefetched", () => this.one.prefetched?.()),
 		};
 	}
 }
@@ -288,7 +288,10 @@ class FollowedAttempt implements AttemptInstrument {
 		this.#others?.cancelled(reason);
 	}
 
-	released(error: SnakepitError | undefined, ran: CommandRun | undefined): void {
+	released(
+		error: SnakepitError | undefined,
+		ran: CommandRun | undefined,
+	): void {
 		this.#guard("instrument.released", () => this.#one?.released(error, ran));
 		this.#others?.released(error, ran);
 	}

@@ -94,7 +94,7 @@ function queueSnapshot(
 	nowMs: number,
 ): QueueSnapshot {
 	const waits = calls.flatMap(({ state, priority, command }) =>
-		state.kind === "waiting" || state.kind === "ahead"
+		state.kind === "waiting" || state.kind === "prefetched"
 			? [{ sinceMs: state.sinceMs, priority, command }]
 			: [],
 	);

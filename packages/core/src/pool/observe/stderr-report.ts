@@ -31,8 +31,8 @@ const NO_CRASHES: readonly EndReason[] = [
 	"parent_lost",
 ];
 
-/** The events that `SpokenEvents` is made of. */
-export const SPOKEN_TYPES: readonly SnakepitEventType[] = [
+/** The events that `StderrReport` is made of. */
+export const STDERR_TYPES: readonly SnakepitEventType[] = [
 	"pool.started",
 	"worker.logged",
 	"worker.condemned",
@@ -61,7 +61,7 @@ const WITHOUT_DIRECTORY: Readonly<
  * records of its workers from WARNING on, and ends that were not wanted. Made
  * of every event in its order; writes nothing itself.
  */
-export class SpokenEvents {
+export class StderrReport {
 	/** Why workers have to go, until they are gone. */
 	readonly #verdicts = new Map<string, EventOf<"worker.condemned">>();
 	/** Failed starts before that are the error of `createPool`. */

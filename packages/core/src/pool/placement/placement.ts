@@ -6,7 +6,7 @@ import type { Lack } from "../calls/call-states.ts";
 import type { PoolSize } from "../workers/sizing.ts";
 import { CapacityIndex } from "./capacity-index.ts";
 import { DispatchPace } from "./dispatch-pace.ts";
-import { AheadWindows } from "./prefetch-windows.ts";
+import { PrefetchWindows } from "./prefetch-windows.ts";
 import { boundTo, WaitingRoom } from "./wait-queue.ts";
 
 /**
@@ -25,9 +25,9 @@ export class Scheduler {
 	/** Replaced already, but still needed by strict sessions. */
 	readonly #reserved = new Set<Worker>();
 	readonly #pace: DispatchPace<Worker>;
-	readonly #takeBack: (worker: Worker) => void;
+	readonly #recall: (worker: Worker) => void;
 	/** The calls that wait in workers. */
-	readonly ahead: AheadWindows;
+	readonly prefetch: PrefetchWindows;
 	#roomChange: PromiseWithResolvers<void> | undefined;
 	/** `"hopeless"`: no worker could be started lately. */
 	#outlook: "open" | "hopeless" = "open";
@@ -36,7 +36,7 @@ export class Scheduler {
 	/**
 	 * @param size as it is now.
 	 * @param serve gives a worker what waits for it, in a later turn of the event loop.
-	 * @param takeBack takes back what was sent to a worker ahead.
+	 * @param recall takes back what was sent to a worker ahead.
 	 */
 	constructor(
 		options: Pick<ResolvedOptions, "queue" | "recycle">,
@@ -44,39 +44,39 @@ export class Scheduler {
 		clock: Clock,
 		atOnce: number,
 		serve: (worker: Worker) => void,
-		takeBack: (worker: Worker) => void,
+		recall: (worker: Worker) => void,
 	) {
 		this.#queueLimit = options.queue.limit;
 		this.#size = size;
 		const { afterCalls } = options.recycle;
-		this.#takeBack = takeBack;
-		this.ahead = new AheadWindows({
+		this.#recall = recall;
+		this.prefetch = new PrefetchWindows({
 			clock,
 			afterCalls,
 			mayTake: (worker) =>
 				worker.takesCalls &&
 				worker.slot.callsPerWorker === 1 &&
 				!this.#reserved.has(worker),
-			onSlow: takeBack,
+			onSlow: recall,
 		});
 		this.#pace = new DispatchPace(clock, atOnce, serve);
 	}
 
-	/** How many calls wait, those included that were sent ahead. */
+	/** How many calls wait, those included that were prefetched. */
 	get waiting(): number {
-		return this.#waiting.size + this.ahead.size;
+		return this.#waiting.size + this.prefetch.size;
 	}
 
 	get isPaused(): boolean {
 		return this.#dispatch === "paused";
 	}
 
-	/** Calls wait from now on, whatever worker has room, also those that were sent ahead. */
+	/** Calls wait from now on, whatever worker has room, also those that were prefetched. */
 	pause(): void {
 		this.#dispatch = "paused";
 		for (const worker of this.#workers.values()) {
 			this.#capacity.remove(worker);
-			this.#takeBack(worker);
+			this.#recall(worker);
 		}
 	}
 
@@ -97,7 +97,7 @@ export class Scheduler {
 		)
 			return undefined;
 		const incarnation = call.session?.incarnation;
-		return this.ahead.workerFor(
+		return this.prefetch.workerFor(
 			call,
 			incarnation === undefined ? undefined : this.#workers.get(incarnation),
 		);
@@ -106,7 +106,7 @@ export class Scheduler {
 	/** A worker in which less urgent calls wait than this one, which it could run. */
 	heldBackBy(call: Call): Worker | undefined {
 		const incarnation = boundTo(call);
-		return this.ahead.lessUrgentThan(
+		return this.prefetch.lessUrgentThan(
 			call.priority,
 			incarnation === undefined ? undefined : this.#workers.get(incarnation),
 		);
@@ -116,13 +116,13 @@ export class Scheduler {
 	callBehind(worker: Worker): Call | undefined {
 		if (this.#dispatch === "paused" || this.#waiting.size === 0)
 			return undefined;
-		if (!this.ahead.hasRoom(worker)) return undefined;
+		if (!this.prefetch.hasRoom(worker)) return undefined;
 		if (this.#pace.isReached) {
 			this.#pace.postpone(worker);
 			return undefined;
 		}
 		const call = this.#waiting.peekFor(worker.ref.incarnation);
-		if (call === undefined || !this.ahead.admits(worker, call))
+		if (call === undefined || !this.prefetch.admits(worker, call))
 			return undefined;
 		this.#waiting.remove(call);
 		this.#pace.count();
@@ -240,13 +240,13 @@ export class Scheduler {
 	reserveForSessions(worker: Worker): void {
 		this.#reserved.add(worker);
 		this.#capacity.remove(worker);
-		this.#takeBack(worker);
+		this.#recall(worker);
 	}
 
 	/** A worker takes no more calls, or none for now. */
 	withdraw(worker: Worker): void {
 		this.#capacity.remove(worker);
-		this.#takeBack(worker);
+		this.#recall(worker);
 	}
 
 	/** A worker is gone. Returns the calls that could run nowhere else, which wait no more. */
@@ -254,7 +254,7 @@ export class Scheduler {
 		if (this.#roomChange !== undefined) this.noteRoom();
 		const { incarnation } = worker.ref;
 		this.#capacity.forget(worker);
-		this.ahead.forget(worker);
+		this.prefetch.forget(worker);
 		this.#pace.forget(worker);
 		this.#workers.delete(incarnation);
 		this.#reserved.delete(worker);

@@ -25,7 +25,7 @@ interface AheadSetting {
 }
 
 /** The calls that were sent to workers behind those that run, and which workers may get more of them. */
-export class AheadWindows {
+export class PrefetchWindows {
 	/** How many calls there are in all windows. */
 	size = 0;
 	readonly #setting: AheadSetting;
@@ -61,7 +61,7 @@ export class AheadWindows {
 	/** Whether this call may be sent to a worker that has room. */
 	admits(worker: Worker, call: Call): boolean {
 		return (
-			mayGoAhead(call, worker.ref.incarnation) &&
+			mayPrefetch(call, worker.ref.incarnation) &&
 			isQuick(this.#recentMs.get(call.command)) &&
 			isAdmitted(worker, call) &&
 			// A getter in the arguments may have changed anything.
@@ -70,7 +70,7 @@ export class AheadWindows {
 		);
 	}
 
-	/** How long the last calls of a command ran on workers that take calls ahead. */
+	/** How long the last calls of a command ran on workers that prefetches calls. */
 	recentMs(command: string): RecentMs {
 		return this.#recentMs.get(command);
 	}
@@ -82,7 +82,7 @@ export class AheadWindows {
 
 	/** The worker runs this call from now on. */
 	began(worker: Worker, attempt: CallAttempt): void {
-		if (worker.connection?.ahead === undefined) return;
+		if (worker.connection?.prefetch === undefined) return;
 		let window = this.#windows.get(worker);
 		if (window === undefined) {
 			window = {
@@ -199,16 +199,16 @@ export class AheadWindows {
 		const { worker } = window;
 		// It may have been forgotten, and begin again with another window.
 		if (this.#windows.get(worker) !== window) return;
-		const ahead = window.attempts.length;
-		const room = roomAhead({
+		const prefetched = window.attempts.length;
+		const room = prefetchRoom({
 			takes: this.#setting.mayTake(worker),
 			running: worker.calls.attempts.length,
-			ahead,
+			prefetched,
 			recentMs: this.#recentOf(window),
 			window: window.size,
 			callsLeft: this.#setting.afterCalls - worker.calls.taken,
 		});
-		if (room > 0) this.#withRoom.put(worker, ahead);
+		if (room > 0) this.#withRoom.put(worker, prefetched);
 		else this.#withRoom.remove(worker);
 	}
 
@@ -234,7 +234,7 @@ export class AheadWindows {
 /** Arguments whose own code throws, as a getter may, are refused when they are sent, in their turn. */
 function isAdmitted({ connection }: Worker, { command, args }: Call): boolean {
 	try {
-		return connection?.ahead?.admits(command, args) === true;
+		return connection?.prefetch?.admits(command, args) === true;
 	} catch {
 		return false;
 	}
@@ -282,13 +282,13 @@ export function mapConcurrency(
 }
 
 /** A call, as far as it matters to whether it may be sent behind another one. */
-export interface AheadCandidate {
+export interface PrefetchCandidate {
 	readonly work: { readonly shape: "unary" | "stream" | "lease" };
 	readonly session: { readonly incarnation: string | undefined } | undefined;
 	readonly input: object | undefined;
-	readonly instrument: { readonly sentAhead?: unknown } | undefined;
+	readonly instrument: { readonly prefetched?: unknown } | undefined;
 	readonly attempts: number;
-	readonly timesTakenBack: number;
+	readonly timesRecalled: number;
 }
 
 /**
@@ -296,23 +296,26 @@ export interface AheadCandidate {
  * that are read once, an instrument that has no headers without one), not when it is made again, and not twice: it has
  * waited behind a slow call already. One of a session only where the session is: it could be bound elsewhere meanwhile.
  */
-export function mayGoAhead(call: AheadCandidate, incarnation: string): boolean {
+export function mayPrefetch(
+	call: PrefetchCandidate,
+	incarnation: string,
+): boolean {
 	const { session, instrument } = call;
 	return (
 		call.work.shape === "unary" &&
 		(session === undefined || session.incarnation === incarnation) &&
 		call.input === undefined &&
-		(instrument === undefined || instrument.sentAhead !== undefined) &&
+		(instrument === undefined || instrument.prefetched !== undefined) &&
 		call.attempts === 0 &&
-		call.timesTakenBack === 0
+		call.timesRecalled === 0
 	);
 }
 
 /** A worker, as far as it matters to how many calls may wait behind the one it runs. */
-export interface AheadWorker {
+export interface PrefetchWorker {
 	readonly takes: boolean;
 	readonly running: number;
-	readonly ahead: number;
+	readonly prefetched: number;
 	/** Of the tool that it runs. */
 	readonly recentMs: RecentMs;
 	readonly window: number;
@@ -321,10 +324,10 @@ export interface AheadWorker {
 }
 
 /** How many more calls may be sent to a worker. */
-export function roomAhead(worker: AheadWorker): number {
-	const { takes, running, ahead, recentMs, window, callsLeft } = worker;
+export function prefetchRoom(worker: PrefetchWorker): number {
+	const { takes, running, prefetched, recentMs, window, callsLeft } = worker;
 	if (!takes || running !== 1 || !isQuick(recentMs)) return 0;
-	return Math.max(0, Math.min(window, callsLeft) - ahead);
+	return Math.max(0, Math.min(window, callsLeft) - prefetched);
 }
 
 /** The window after a call ended: 0, to which taking back sets it, opens again with the next call. */
@@ -333,6 +336,6 @@ export function windowAfterCall(window: number): number {
 }
 
 /** Whether calls that wait behind another one are worth moving to a worker that has nothing to do. */
-export function isWorthMoving(ahead: number, recentMs: RecentMs): boolean {
-	return ahead >= 2 && ahead * (recentMs ?? 0) >= WORTH_MOVING_MS;
+export function isWorthMoving(prefetched: number, recentMs: RecentMs): boolean {
+	return prefetched >= 2 && prefetched * (recentMs ?? 0) >= WORTH_MOVING_MS;
 }

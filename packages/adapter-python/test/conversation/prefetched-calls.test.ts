@@ -1,6 +1,6 @@
 import { closeSync, openSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { NOT_BEGUN } from "@snakepit/core/adapter";
+import { RECALLED } from "@snakepit/core/adapter";
 import { expect, onTestFinished, test } from "vitest";
 import { CallPage } from "../../src/shared-memory/call-page.ts";
 import { call } from "../support/calls.ts";
@@ -23,38 +23,38 @@ function workerAhead() {
 	const begins = (number: number): void => {
 		writeSync(file, BigUint64Array.of(BigInt(number)), 0, 8, 0);
 	};
-	return { worker, answers, begins, ahead: worker.conversation.ahead };
+	return { worker, answers, begins, prefetch: worker.conversation.prefetch };
 }
 
 test("calls behind one whose answer has come already are taken back", async () => {
-	const { worker, answers, begins, ahead } = workerAhead();
+	const { worker, answers, begins, prefetch } = workerAhead();
 	begins(3);
 	// In one turn, as from one chunk: nothing has been told yet that they are over.
 	worker.result(1, "a");
 	worker.result(2, "b");
-	expect(ahead?.takeBack("b")).toEqual(new Set(["d"]));
-	expect(await answers[3]).toBe(NOT_BEGUN);
+	expect(prefetch?.recall("b")).toEqual(new Set(["d"]));
+	expect(await answers[3]).toBe(RECALLED);
 	worker.result(3, "c");
-	expect(await Promise.all(answers)).toEqual(["a", "b", "c", NOT_BEGUN]);
+	expect(await Promise.all(answers)).toEqual(["a", "b", "c", RECALLED]);
 });
 
 test("a call is taken back with those behind it, but not those before it", async () => {
-	const { worker, answers, begins, ahead } = workerAhead();
+	const { worker, answers, begins, prefetch } = workerAhead();
 	begins(1);
-	expect(ahead?.takeBack("c")).toEqual(new Set(["c", "d"]));
+	expect(prefetch?.recall("c")).toEqual(new Set(["c", "d"]));
 	for (const [number, value] of [
 		[1, "a"],
 		[2, "b"],
 	] as const)
 		worker.result(number, value);
-	expect(await Promise.all(answers)).toEqual(["a", "b", NOT_BEGUN, NOT_BEGUN]);
+	expect(await Promise.all(answers)).toEqual(["a", "b", RECALLED, RECALLED]);
 });
 
 test("after the end of the conversation those that had not begun are known", async () => {
-	const { worker, answers, begins, ahead } = workerAhead();
+	const { worker, answers, begins, prefetch } = workerAhead();
 	begins(2);
 	worker.hangUp(new Error("gone"));
-	expect(ahead?.takeBack("b")).toEqual(new Set(["c", "d"]));
+	expect(prefetch?.recall("b")).toEqual(new Set(["c", "d"]));
 	const ends = await Promise.allSettled(answers);
 	expect(ends).toMatchObject(
 		["maybe", "maybe", "no", "no"].map((ran) => ({ reason: { ran } })),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { StartError } from "../../src/contract/errors.ts";
 import type { SnakepitEvent } from "../../src/contract/events.ts";
-import { SpokenEvents } from "../../src/pool/observe/stderr-report.ts";
+import { StderrReport } from "../../src/pool/observe/stderr-report.ts";
 
 describe("the lines for one event", () => {
 	const ref = { pool: "p", workerId: "p-0", incarnation: "r-1", wallMs: 0 };
@@ -25,14 +25,14 @@ describe("the lines for one event", () => {
 	} as const satisfies SnakepitEvent;
 
 	test("the loss of the guard is reported if there was one", () => {
-		const spoken = new SpokenEvents();
-		spoken.textOf({
+		const report = new StderrReport();
+		report.textOf({
 			...{ type: "protection.ended", wallMs: 0, protection: "guard", pid: 9 },
 			exit: { kind: "code", code: 67 },
 			how: "lost",
 			loss: "it failed",
 		});
-		expect(spoken.textOf(noGuard)).toBe(
+		expect(report.textOf(noGuard)).toBe(
 			"[snakepit] The run has no guard now. 3 guards in a row were lost.",
 		);
 	});
@@ -158,6 +158,6 @@ describe("the lines for one event", () => {
 			"[snakepit] Pool p keeps its old workers: no new one started after tools.py and 2 more changed. Snakepit tries again when you save.",
 		],
 	])("%s", (_, event, text) => {
-		expect(new SpokenEvents().textOf(event)).toBe(text);
+		expect(new StderrReport().textOf(event)).toBe(text);
 	});
 });

@@ -1,11 +1,11 @@
-import type { SendAhead } from "@snakepit/core/adapter";
+import type { Prefetch } from "@snakepit/core/adapter";
 import type { CallPage } from "../shared-memory/call-page.ts";
 import type { OngoingCall } from "./ongoing-call.ts";
 import type { OpenCalls } from "./open-calls.ts";
 import { isSmall } from "./small-arguments.ts";
 
 /** The calls that wait in a worker while it runs another one. */
-export class CallsAhead implements SendAhead {
+export class PrefetchedCalls implements Prefetch {
 	readonly #page: CallPage;
 	/** The calls of the conversation, in the order in which they were sent. */
 	readonly #calls: OpenCalls<OngoingCall>;
@@ -32,13 +32,13 @@ export class CallsAhead implements SendAhead {
 		return !this.#sharesResults(command) && isSmall(args);
 	}
 
-	takeBack(callId: string): ReadonlySet<string> {
+	recall(callId: string): ReadonlySet<string> {
 		const calls = this.#calls.values();
 		if (calls.length === 0) return this.#neverBegun;
 		// Its answer may have come already, in one chunk with what led to this. So have those of all that were sent before it.
 		const at = calls.findIndex(({ options }) => options.callId === callId);
 		const taken = this.#stop(calls[at - 1], calls.slice(Math.max(at, 0)));
-		for (const call of taken) call.takenBack();
+		for (const call of taken) call.recalled();
 		this.#takeKept();
 		return idsOf(taken);
 	}
@@ -63,7 +63,7 @@ export class CallsAhead implements SendAhead {
 	): readonly OngoingCall[] {
 		const last = calls.at(-1);
 		if (last === undefined) return [];
-		const begun = this.#page.takeBack(kept?.number, last.number);
+		const begun = this.#page.recall(kept?.number, last.number);
 		return begun === undefined
 			? []
 			: calls.filter(({ number }) => number > begun);

@@ -5,7 +5,7 @@ import { type ScriptedCall, scripts } from "../../src/testing.ts";
 import { anyControl, control, expectControlled } from "./any-control.ts";
 import { outcome, virtualPool } from "./virtual-pool.ts";
 
-/** What may happen to a pool whose workers take calls ahead, step by step. */
+/** What may happen to a pool whose workers prefetches calls, step by step. */
 const step = fc.oneof(
 	{
 		weight: 12,
@@ -45,9 +45,9 @@ const step = fc.oneof(
 	{ weight: 3, arbitrary: anyControl },
 );
 
-test("calls that are sent ahead settle once, begin at most once, and `ran: no` is never said of one that began", async () => {
+test("calls that are prefetched settle once, begin at most once, and `ran: no` is never said of one that began", async () => {
 	let waited = 0;
-	let takenBack = 0;
+	let recalled = 0;
 	await fc.assert(
 		fc.asyncProperty(
 			fc.array(step, { minLength: 5, maxLength: 40 }),
@@ -75,10 +75,10 @@ test("calls that are sent ahead settle once, begin at most once, and `ran: no` i
 					await virtualPool(
 						{
 							commands: noted,
-							ahead: {
+							prefetch: {
 								gapMs,
 								answerMs,
-								onTakenBack: (calls) => (takenBack += calls),
+								onTakenBack: (calls) => (recalled += calls),
 							},
 						},
 						{
@@ -147,7 +147,7 @@ test("calls that are sent ahead settle once, begin at most once, and `ran: no` i
 							}
 							break;
 						case "quick":
-							// Makes every tool quick, so that the next ones are sent ahead.
+							// Makes every tool quick, so that the next ones are prefetched.
 							for (const command of ["echo", "work", "fail"])
 								for (let n = 0; n < 3; n++) make(command, pool, {}, 0);
 							await clock.advance(15);
@@ -191,5 +191,5 @@ test("calls that are sent ahead settle once, begin at most once, and `ran: no` i
 	);
 	// What this test is about did happen.
 	expect(waited).toBeGreaterThan(3);
-	expect(takenBack).toBeGreaterThan(10);
+	expect(recalled).toBeGreaterThan(10);
 }, 400_000);

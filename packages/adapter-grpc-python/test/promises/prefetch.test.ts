@@ -17,7 +17,7 @@ import { PYTHON } from "../../../adapter-python/test/support/pythons.ts";
 import { pythonGrpc } from "../../src/index.ts";
 import { DETAIL_TRANSPORTS } from "../support/bench.ts";
 
-const TOOLS = fileURLToPath(new URL("sent_ahead.py", import.meta.url));
+const TOOLS = fileURLToPath(new URL("prefetch.py", import.meta.url));
 
 interface Ended {
 	readonly number: number;
@@ -31,7 +31,7 @@ class Noted {
 	readonly pool: Pool;
 	/** How many calls were taken back from workers. */
 	taken = 0;
-	/** How many calls could be sent ahead, because the tool was known as quick. */
+	/** How many calls could be prefetched, because the tool was known as quick. */
 	admitted = 0;
 	readonly ended: Ended[] = [];
 	/** A pipe that a call waits for. */
@@ -61,16 +61,16 @@ class Noted {
 		let noted: Noted | undefined;
 		const connect: Adapter["connect"] = async (worker, signal) => {
 			const connection = await base.connect(worker, signal);
-			const { ahead } = connection;
-			if (ahead === undefined) return connection;
-			const admits = ahead.admits.bind(ahead);
-			ahead.admits = (...call) => {
+			const { prefetch } = connection;
+			if (prefetch === undefined) return connection;
+			const admits = prefetch.admits.bind(prefetch);
+			prefetch.admits = (...call) => {
 				if (noted !== undefined) noted.admitted++;
 				return admits(...call);
 			};
-			const takeBack = ahead.takeBack.bind(ahead);
-			ahead.takeBack = (callId) => {
-				const taken = takeBack(callId);
+			const recall = prefetch.recall.bind(prefetch);
+			prefetch.recall = (callId) => {
+				const taken = recall(callId);
 				if (noted !== undefined) noted.taken += taken.size;
 				return taken;
 			};
@@ -92,7 +92,7 @@ class Noted {
 		return noted;
 	}
 
-	/** Calls the tool until calls of it are sent ahead; on a busy machine a call may seem slow. */
+	/** Calls the tool until calls of it are prefetched; on a busy machine a call may seem slow. */
 	async untilQuick(): Promise<void> {
 		const { admitted } = this;
 		while (this.admitted === admitted)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { WorkerLogRecord } from "../../src/adapter.ts";
 import type { PoolOptions } from "../../src/options/pool-options.ts";
-import { SpokenEvents } from "../../src/pool/observe/stderr-report.ts";
+import { StderrReport } from "../../src/pool/observe/stderr-report.ts";
 import {
 	type ScriptedCall,
 	scripts,
@@ -71,7 +71,7 @@ describe("a record of a worker that no listener takes", () => {
 	});
 
 	test("is cut in its middle when it is long", () => {
-		const text = new SpokenEvents().textOf({
+		const text = new StderrReport().textOf({
 			type: "worker.logged",
 			wallMs: 0,
 			pool: "p",
@@ -156,7 +156,7 @@ describe("an unwanted end", () => {
 	});
 
 	test("is not explained by what came of it", () => {
-		const spoken = new SpokenEvents();
+		const report = new StderrReport();
 		const ref = { pool: "p", workerId: "p-0", incarnation: "r-1", wallMs: 0 };
 		const message = "its conversation broke";
 		const exited = {
@@ -174,13 +174,13 @@ describe("an unwanted end", () => {
 			reason: "broken",
 			message,
 		} as const;
-		spoken.textOf(condemned);
+		report.textOf(condemned);
 		expect(
-			spoken.textOf({ ...exited, reason: "exited", killer: "none" }),
+			report.textOf({ ...exited, reason: "exited", killer: "none" }),
 		).not.toContain(message);
-		spoken.textOf(condemned);
+		report.textOf(condemned);
 		expect(
-			spoken.textOf({ ...exited, reason: "broken", killer: "stop_ladder" }),
+			report.textOf({ ...exited, reason: "broken", killer: "stop_ladder" }),
 		).toContain(`because ${message}`);
 	});
 

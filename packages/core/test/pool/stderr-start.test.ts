@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { SnakepitEvent } from "../../src/contract/events.ts";
-import { SpokenEvents } from "../../src/pool/observe/stderr-report.ts";
+import { StderrReport } from "../../src/pool/observe/stderr-report.ts";
 
 test.each([
 	[
@@ -17,7 +17,7 @@ test.each([
 		...{ workerId: "p-0", error: new Error(message) },
 	} as unknown as SnakepitEvent;
 	const started = { type: "pool.started" } as unknown as SnakepitEvent;
-	const spoken = new SpokenEvents();
-	spoken.textOf(started);
-	expect(spoken.textOf(failed)).toBe(text);
+	const report = new StderrReport();
+	report.textOf(started);
+	expect(report.textOf(failed)).toBe(text);
 });

@@ -23,8 +23,8 @@ const worker = {
 	pid: 7,
 } as const;
 
-/** A call that is sent ahead, and what is followed of it. */
-function sentAhead(): {
+/** A call that is prefetched, and what is followed of it. */
+function prefetched(): {
 	readonly sdk: MemorySdk;
 	readonly call: CallInstrument;
 	readonly headers: Readonly<Record<string, string>>;
@@ -44,19 +44,19 @@ function sentAhead(): {
 		sessionId: undefined,
 		traceContext: {},
 	});
-	if (call?.dispatched === undefined || call.sentAhead === undefined)
+	if (call?.dispatched === undefined || call.prefetched === undefined)
 		throw new TypeError("it is not followed");
-	const headers = call.sentAhead();
+	const headers = call.prefetched();
 	return {
 		sdk,
 		call,
 		headers,
-		dispatch: () => call.dispatched({ ...worker, ahead: true }),
+		dispatch: () => call.dispatched({ ...worker, prefetched: true }),
 	};
 }
 
-test("the attempt of a call that was sent ahead begins and ends when the worker says", async () => {
-	const { sdk, call, headers, dispatch } = sentAhead();
+test("the attempt of a call that was prefetched begins and ends when the worker says", async () => {
+	const { sdk, call, headers, dispatch } = prefetched();
 	const attempt = dispatch();
 	vi.advanceTimersByTime(30);
 	attempt.released(undefined, { beganAgoMs: 20, ranMs: 5 });
@@ -74,7 +74,7 @@ test("the attempt of a call that was sent ahead begins and ends when the worker 
 });
 
 test("without the worker's word it begins when the answer before it is there", async () => {
-	const { sdk, call, dispatch } = sentAhead();
+	const { sdk, call, dispatch } = prefetched();
 	vi.advanceTimersByTime(20);
 	const attempt = dispatch();
 	const lost = new ConnectionBrokenError({ ran: "maybe", message: "it broke" });
@@ -89,7 +89,7 @@ test("without the worker's word it begins when the answer before it is there", a
 });
 
 test("one that asks for something has its span from then on", async () => {
-	const { sdk, call, dispatch } = sentAhead();
+	const { sdk, call, dispatch } = prefetched();
 	const attempt = dispatch();
 	await attempt.backCall({ function: "f", traceContext: {} }, async () => 1);
 	attempt.released(undefined, { beganAgoMs: 1, ranMs: 1 });

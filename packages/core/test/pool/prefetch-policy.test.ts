@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import {
-	type AheadCandidate,
-	type AheadWorker,
 	isQuick,
 	isWorthMoving,
-	mayGoAhead,
+	mayPrefetch,
+	type PrefetchCandidate,
+	type PrefetchWorker,
+	prefetchRoom,
 	recentMsAfter,
-	roomAhead,
 	windowAfterCall,
 } from "../../src/pool/placement/prefetch-windows.ts";
 
@@ -30,16 +30,16 @@ describe("a tool is quick", () => {
 	});
 });
 
-describe("a call may be sent ahead", () => {
-	const plain: AheadCandidate = {
+describe("a call may be prefetched", () => {
+	const plain: PrefetchCandidate = {
 		work: { shape: "unary" },
 		session: undefined,
 		input: undefined,
 		instrument: undefined,
 		attempts: 0,
-		timesTakenBack: 0,
+		timesRecalled: 0,
 	};
-	test.each<[string, Partial<AheadCandidate>, boolean]>([
+	test.each<[string, Partial<PrefetchCandidate>, boolean]>([
 		["with one answer and nothing else", {}, true],
 		["that streams", { work: { shape: "stream" } }, false],
 		["of a session that is there", { session: { incarnation: "i-1" } }, true],
@@ -53,39 +53,39 @@ describe("a call may be sent ahead", () => {
 		["whose instrument needs an attempt", { instrument: {} }, false],
 		[
 			"whose instrument has headers",
-			{ instrument: { sentAhead: () => ({}) } },
+			{ instrument: { prefetched: () => ({}) } },
 			true,
 		],
 		["that is made again", { attempts: 1 }, false],
-		["that was taken back before", { timesTakenBack: 1 }, false],
+		["that was taken back before", { timesRecalled: 1 }, false],
 	])("%s: %j -> %s", (_, more, may) => {
-		expect(mayGoAhead({ ...plain, ...more }, "i-1")).toBe(may);
+		expect(mayPrefetch({ ...plain, ...more }, "i-1")).toBe(may);
 	});
 });
 
 describe("a worker has room", () => {
-	const worker: AheadWorker = {
+	const worker: PrefetchWorker = {
 		takes: true,
 		running: 1,
-		ahead: 0,
+		prefetched: 0,
 		recentMs: 0.1,
 		window: 4,
 		callsLeft: Number.POSITIVE_INFINITY,
 	};
-	test.each<[string, Partial<AheadWorker>, number]>([
+	test.each<[string, Partial<PrefetchWorker>, number]>([
 		["behind a quick call", {}, 4],
-		["for what is left of its window", { ahead: 3 }, 1],
-		["not beyond it", { ahead: 5 }, 0],
+		["for what is left of its window", { prefetched: 3 }, 1],
+		["not beyond it", { prefetched: 5 }, 0],
 		["not while it takes none", { takes: false }, 0],
 		["not while it runs none", { running: 0 }, 0],
 		["not while two may run", { running: 2 }, 0],
 		["not behind a slow one", { recentMs: 3 }, 0],
 		["not behind one that nothing is known of", { recentMs: undefined }, 0],
 		["not after calls were taken back", { window: 0 }, 0],
-		["up to the calls it may still take", { ahead: 1, callsLeft: 2 }, 1],
+		["up to the calls it may still take", { prefetched: 1, callsLeft: 2 }, 1],
 		["not beyond them", { callsLeft: -1 }, 0],
 	])("%s: %j -> %d", (_, more, room) => {
-		expect(roomAhead({ ...worker, ...more })).toBe(room);
+		expect(prefetchRoom({ ...worker, ...more })).toBe(room);
 	});
 
 	test("for 4 calls at first, and for up to 16 as calls end", () => {
@@ -106,7 +106,7 @@ test.each([
 	[4, undefined, false],
 ])(
 	"%d calls of %s ms are worth moving to an idle worker: %s",
-	(ahead, recentMs, worth) => {
-		expect(isWorthMoving(ahead, recentMs)).toBe(worth);
+	(prefetched, recentMs, worth) => {
+		expect(isWorthMoving(prefetched, recentMs)).toBe(worth);
 	},
 );

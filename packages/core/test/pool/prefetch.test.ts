@@ -21,7 +21,7 @@ async function quickPool(
 	size = 1,
 ): Promise<VirtualPool> {
 	const opened = await virtualPool(
-		{ commands: { work }, ahead: { gapMs: 0 } },
+		{ commands: { work }, prefetch: { gapMs: 0 } },
 		{ size, ...options },
 	);
 	const first = opened.pool.execute("work", 0);
@@ -31,7 +31,7 @@ async function quickPool(
 }
 
 test.each(["hint", "strict"] as const)(
-	"calls of a session (%s) are sent ahead where the session is, and nowhere else",
+	"calls of a session (%s) are prefetched where the session is, and nowhere else",
 	async (affinity) => {
 		const ranOn: string[] = [];
 		const work = (call: ScriptedCall): unknown => {
@@ -63,7 +63,7 @@ test.each(["hint", "strict"] as const)(
 	},
 );
 
-test("a call of a session that has no worker yet is not sent ahead", async () => {
+test("a call of a session that has no worker yet is not prefetched", async () => {
 	const { pool, clock, adapter, close } = await quickPool(scripts.work);
 	const calls = [pool.execute("work", 1)];
 	const session = pool.session({ affinity: "strict" });
@@ -94,7 +94,7 @@ test("a strict session whose worker dies loses the calls that waited there", asy
 });
 
 /** Records what it is called with. */
-function followed(sentAhead?: () => Record<string, string>): {
+function followed(prefetched?: () => Record<string, string>): {
 	readonly instrument: Instrument;
 	readonly dispatched: string[];
 } {
@@ -110,13 +110,13 @@ function followed(sentAhead?: () => Record<string, string>): {
 			hear: () => {},
 			accept: () => ({
 				queued: () => {},
-				dispatched: ({ ahead }) => {
-					dispatched.push(ahead ? "ahead" : "to run");
+				dispatched: ({ prefetched }) => {
+					dispatched.push(prefetched ? "prefetched" : "to run");
 					return attempt;
 				},
 				retried: () => {},
 				settled: () => {},
-				...(sentAhead && { sentAhead }),
+				...(prefetched && { prefetched }),
 			}),
 		}),
 	};
@@ -138,7 +138,7 @@ const headersOf = async (call: ScriptedCall): Promise<unknown> => {
 	return call.traceContext;
 };
 
-test("an instrument that has headers without an attempt follows calls that are sent ahead", async () => {
+test("an instrument that has headers without an attempt follows calls that are prefetched", async () => {
 	const { instrument, dispatched } = followed(() => ({ of: "call" }));
 	const opened = await quickPool(headersOf, { instruments: [instrument] });
 	expect(await fourCalls(opened)).toEqual([
@@ -146,11 +146,17 @@ test("an instrument that has headers without an attempt follows calls that are s
 		...Array(3).fill({ of: "call" }),
 	]);
 	expect(opened.adapter.workers[0]?.mostCallsWaiting).toBe(3);
-	expect(dispatched).toEqual(["to run", "to run", "ahead", "ahead", "ahead"]);
+	expect(dispatched).toEqual([
+		"to run",
+		"to run",
+		"prefetched",
+		"prefetched",
+		"prefetched",
+	]);
 	await opened.close();
 });
 
-test("one instrument that has none keeps calls from being sent ahead", async () => {
+test("one instrument that has none keeps calls from being prefetched", async () => {
 	const one = followed(() => ({ of: "call" }));
 	const other = followed();
 	for (const instruments of [
@@ -241,7 +247,7 @@ test("the wait of a call counts from its beginning, also when it goes on in a wo
 test("a call that is answered before its turn waits no more", async () => {
 	const scene = closedVirtualPool({
 		commands: { work: scripts.work },
-		ahead: { gapMs: 0 },
+		prefetch: { gapMs: 0 },
 	});
 	const { pool, life, adapter, clock, close } = scene;
 	overConnections(adapter, (connection) => ({
@@ -264,16 +270,16 @@ test("a call that is answered before its turn waits no more", async () => {
 test("a call whose arguments cannot be looked at waits here, and neither it nor another call is lost", async () => {
 	const opened = closedVirtualPool({
 		commands: { work: scripts.work },
-		ahead: { gapMs: 0 },
+		prefetch: { gapMs: 0 },
 	});
 	const { pool, clock, adapter, life, events, close } = opened;
-	overConnections(adapter, ({ ahead }) => ({
-		ahead: {
+	overConnections(adapter, ({ prefetch }) => ({
+		prefetch: {
 			// As a look at a getter that throws does.
 			admits: () => {
 				throw new Error("not loaded");
 			},
-			takeBack: (callId) => ahead?.takeBack(callId) ?? new Set(),
+			recall: (callId) => prefetch?.recall(callId) ?? new Set(),
 		},
 	}));
 	await Promise.all([life.open(), clock.advance(0)]);
