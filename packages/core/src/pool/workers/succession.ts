@@ -98,6 +98,8 @@ export class Succession {
 		const { slots, replaced } = this.#setting;
 		const succession = this.#successions.get(successor);
 		if (succession === undefined) return;
+		// Kept, it would hold the worker before, and that one the one before it: every worker that the slot ever had.
+		this.#successions.delete(successor);
 		const { worker, reason } = succession;
 		slot.previous = worker.ref.incarnation;
 		slot.failures = 0;
