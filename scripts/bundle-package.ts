@@ -17,7 +17,7 @@ const LOADED_TOGETHER: Readonly<
 			/src\/(index|adapter|control|jobs|tools|contract\/(instrument|protection)|options\/check)\.ts$/,
 		],
 		["infrastructure", /src\/infrastructure\.ts$/],
-		["run", /src\/(run\/join-run|run\/run-job|guard\/open-guard)\.ts$/],
+		["run", /src\/(run\/join-run|guard\/open-guard)\.ts$/],
 	],
 	"@snakepit/adapter-python": [
 		["light", /src\/index\.ts$/],

@@ -7,7 +7,7 @@ import { DOCTOR_CHECKS } from "../../packages/core/src/inspect/doctor.ts";
 import {
 	READ_CHECKS,
 	READ_DEFAULTS,
-} from "../../packages/core/src/inspect/read-history.ts";
+} from "../../packages/core/src/inspect/history.ts";
 import {
 	JOB_CHECKS,
 	JOB_DEFAULTS,
@@ -47,14 +47,12 @@ import {
 	MAP_CHECKS,
 	MAP_DEFAULTS,
 } from "../../packages/core/src/pool/work/call-map.ts";
-import { RUN_CONTROL_CHECKS } from "../../packages/core/src/run/control-option.ts";
 import {
 	AUDIT_DEFAULTS,
 	HISTORY_DEFAULTS,
 	JOBS_DEFAULTS,
-} from "../../packages/core/src/run/run-option-groups.ts";
-import {
 	RUN_CHECKS,
+	RUN_CONTROL_CHECKS,
 	RUN_DEFAULTS,
 } from "../../packages/core/src/run/run-options.ts";
 import {
@@ -85,9 +83,15 @@ const control = "packages/control/src";
 
 /** Every type of options that a package exports, in the order in which they are needed. */
 export const OPTION_TYPES: readonly OptionType[] = [
-	taken("createPool", "PoolOptions", `${core}/options/pool-options.ts`, POOL_CHECKS, {
-		callsPerWorker: CALLS_PER_WORKER,
-	}),
+	taken(
+		"createPool",
+		"PoolOptions",
+		`${core}/options/pool-options.ts`,
+		POOL_CHECKS,
+		{
+			callsPerWorker: CALLS_PER_WORKER,
+		},
+	),
 	...groupsOf(`${core}/options/pool-options.ts`, {
 		size: ["SizeOptions", SIZE_DEFAULTS],
 		start: ["StartOptions", START_DEFAULTS],
@@ -99,7 +103,12 @@ export const OPTION_TYPES: readonly OptionType[] = [
 		stop: ["StopOptions", STOP_DEFAULTS],
 		output: ["OutputOptions", OUTPUT_DEFAULTS],
 	}),
-	group("observe", "ObserveOptions", `${core}/options/pool-options.ts`, OBSERVE_CHECKS),
+	group(
+		"observe",
+		"ObserveOptions",
+		`${core}/options/pool-options.ts`,
+		OBSERVE_CHECKS,
+	),
 	taken(
 		"openRun",
 		"RunOptions",
@@ -107,7 +116,7 @@ export const OPTION_TYPES: readonly OptionType[] = [
 		RUN_CHECKS,
 		RUN_DEFAULTS,
 	),
-	...groupsOf(`${core}/run/run-option-groups.ts`, {
+	...groupsOf(`${core}/run/run-options.ts`, {
 		audit: ["AuditOptions", AUDIT_DEFAULTS],
 		jobs: ["JobsOptions", JOBS_DEFAULTS],
 		history: ["HistoryBoundOptions", HISTORY_DEFAULTS],
@@ -115,7 +124,7 @@ export const OPTION_TYPES: readonly OptionType[] = [
 	group(
 		"control",
 		"RunControlOptions",
-		`${core}/run/control-option.ts`,
+		`${core}/run/run-options.ts`,
 		RUN_CONTROL_CHECKS,
 	),
 	taken("run.job", "JobOptions", `${core}/job/job-options.ts`, JOB_CHECKS, {
@@ -213,7 +222,7 @@ export const OPTION_TYPES: readonly OptionType[] = [
 	taken(
 		"readHistory",
 		"HistoryOptions",
-		`${core}/inspect/read-history.ts`,
+		`${core}/inspect/history.ts`,
 		READ_CHECKS,
 		plainly(READ_DEFAULTS),
 	),

@@ -11,17 +11,19 @@ export type {
 	CleanupStrategy,
 	FoundOrphan,
 } from "./contract/cleanup-strategy.ts";
-export { type DoctorOptions, doctor } from "./inspect/doctor.ts";
-export { findDeadRuns } from "./inspect/find-dead-runs.ts";
-export { formatDoctorReport } from "./inspect/format-report.ts";
-export { isAlive } from "./inspect/is-alive.ts";
-export {
-	type HistoryOptions,
-	type RunHistory,
-	readHistory,
-} from "./inspect/read-history.ts";
 export type {
 	FoundDeadRun,
 	LivingRun,
 	ReaperFindings,
-} from "./inspect/reaper-findings.ts";
+} from "./inspect/dead-runs.ts";
+export { findDeadRuns, isAlive } from "./inspect/dead-runs.ts";
+export {
+	type DoctorOptions,
+	doctor,
+	formatDoctorReport,
+} from "./inspect/doctor.ts";
+export {
+	type HistoryOptions,
+	type RunHistory,
+	readHistory,
+} from "./inspect/history.ts";

@@ -3,4 +3,4 @@
 export type { Job } from "./job/job.ts";
 export type { JobResult } from "./job/job-life.ts";
 export type { JobInput, JobOptions } from "./job/job-options.ts";
-export type { JobReport } from "./run/run-job.ts";
+export type { JobReport } from "./run/join-run.ts";

@@ -4,16 +4,15 @@ import type { RunId } from "../contract/identity.ts";
 import type { CompanionPlace, LaunchSpec } from "../contract/launch.ts";
 import type { CloseManner } from "../contract/states.ts";
 import { outbox } from "../outbox.ts";
-import { checkedLaunch } from "../worker/adapter-answers.ts";
-import { awaitLaunch } from "../worker/awaited-launch.ts";
-import { backoffMs, HOPELESS_FAILURES, PROVEN_MS } from "../worker/backoff.ts";
-import type { Companions, TiedCompanion } from "../worker/companion-tie.ts";
+import { awaitLaunch, checkedLaunch } from "../worker/adapter-answers.ts";
 import {
 	PoolProcess,
 	type PoolProcessSetting,
 	poolPlace,
 } from "../worker/pool-process.ts";
-import { asStartError, notSpawned } from "../worker/start-errors.ts";
+import { backoffMs, HOPELESS_FAILURES, PROVEN_MS } from "../worker/restarts.ts";
+import { asStartError, notSpawned } from "../worker/worker-errors.ts";
+import type { Companions, TiedCompanion } from "../worker/worker-ties.ts";
 import { RunningCompanion } from "./running-companion.ts";
 
 type Describe = (

@@ -3,10 +3,10 @@ import type { ProcessExit } from "../contract/identity.ts";
 import type { PoolPlace, SlotCompanion } from "../contract/launch.ts";
 import type { CloseManner } from "../contract/states.ts";
 import type { ProcessHost } from "../contract/world.ts";
+import { goneWithin } from "../deadline.ts";
 import { outbox } from "../outbox.ts";
-import { goneWithin } from "../process/gone-within.ts";
-import type { TiedCompanion } from "../worker/companion-tie.ts";
 import type { PoolProcess } from "../worker/pool-process.ts";
+import type { TiedCompanion } from "../worker/worker-ties.ts";
 
 /** A companion that was ready, until nothing of it is left. */
 export class RunningCompanion implements TiedCompanion {

@@ -1,4 +1,8 @@
 import { join } from "node:path";
+import type { Readable, Writable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { isUint8Array } from "node:util/types";
+import type { Clock } from "../contract/clock.ts";
 import { SnakepitError, StartError } from "../contract/errors.ts";
 import type { JobRef } from "../contract/events.ts";
 import type { ProcessExit } from "../contract/identity.ts";
@@ -7,20 +11,31 @@ import type { Killer } from "../contract/process-registry.ts";
 import type { CloseManner } from "../contract/states.ts";
 import { failing, messageOf } from "../contract/thrown.ts";
 import type { World } from "../contract/world.ts";
+import { afterRunning, goneWithin } from "../deadline.ts";
 import { outbox } from "../outbox.ts";
 import type { OrphanSweep } from "../process/orphan-sweep.ts";
+import {
+	LAST_LINES_MS,
+	OutputTail,
+	ReadOutput,
+	readLines,
+} from "../process/output.ts";
 import {
 	type OwnedProcess,
 	type ProcessPlace,
 	recordEnd,
+	type SpecSetting,
 	startOwned,
 } from "../process/owned-process.ts";
-import type { SpecSetting } from "../process/process-spec.ts";
-import type { ResolvedJob } from "./job-options.ts";
-import { JobOutput } from "./job-output.ts";
-import { JobProcess } from "./job-process.ts";
-import type { JobQueue, QueuePlace } from "./job-queue.ts";
+import {
+	killerOf,
+	lostParentOf,
+	type SentSignal,
+} from "../process/process-end.ts";
+import { StopLadder } from "../process/stop-ladder.ts";
+import type { JobInput, ResolvedJob } from "./job-options.ts";
 import { type JobEnd, type JobStop, verdictOf } from "./job-verdict.ts";
+import type { JobQueue, QueuePlace } from "./jobs.ts";
 
 /** How a job that succeeded has ended. */
 export interface JobResult {
@@ -289,4 +304,222 @@ function startError(error: unknown): SnakepitError {
 		message: `A job could not be started: ${messageOf(error)}`,
 		cause: error,
 	});
+}
+
+const TAIL_LINES = 20;
+const MAX_LINE_BYTES = 16_384;
+
+/** The process of one job while it runs: its input, its standard error, its time limit, and its end. */
+class JobProcess {
+	readonly startedMs: number;
+	readonly tail: OutputTail = new OutputTail(TAIL_LINES);
+	/** Processes in its group that nothing proved to be of it. */
+	readonly spared: number[] = [];
+	readonly #owned: OwnedProcess;
+	readonly #job: ResolvedJob;
+	readonly #world: Pick<World, "clock" | "host" | "emit">;
+	readonly #ladder: StopLadder;
+	readonly #sent: SentSignal[] = [];
+	/** Resolves when not even SIGKILL ends it. */
+	readonly #undying = Promise.withResolvers<undefined>();
+
+	constructor(
+		owned: OwnedProcess,
+		job: ResolvedJob,
+		world: Pick<World, "clock" | "host" | "emit">,
+	) {
+		this.#owned = owned;
+		this.#job = job;
+		this.#world = world;
+		this.startedMs = world.clock.now();
+		this.#ladder = new StopLadder(job.stop, world, {
+			signalled: (signal) =>
+				void this.#sent.push({ signal, by: "stop_ladder" }),
+			stepped: () => {},
+			spared: (_, pids) => void this.spared.push(...pids),
+		});
+	}
+
+	get pid(): number {
+		return this.#owned.process.identity.pid;
+	}
+
+	/** Ends it: SIGTERM, then SIGKILL. When that has begun already, kills it at once. */
+	stop(manner: CloseManner): void {
+		void this.#ladder.climb(this.#owned, manner).then(({ gone }) => {
+			if (!gone) this.#undying.resolve(undefined);
+		});
+	}
+
+	/** Kills its group in this very turn, for the exit of the host. */
+	killNow(): void {
+		if (this.#owned.process.signal("SIGKILL", "group") === "sent")
+			this.#sent.push({ signal: "SIGKILL", by: "application_cleanup" });
+	}
+
+	/**
+	 * Resolves when the process is gone, or will not die.
+	 *
+	 * @param onStop called when the job is to end: its input failed, or its time is over.
+	 * @param onGone called in the turn in which that is seen, before anything else.
+	 */
+	async run(
+		onStop: (stop: JobStop) => void,
+		onGone: () => void,
+	): Promise<{
+		readonly exit: ProcessExit | undefined;
+		readonly killer: Killer;
+	}> {
+		const { process } = this.#owned;
+		const { input, timeoutMs } = this.#job;
+		const { clock } = this.#world;
+		if (input !== undefined && process.stdin !== undefined)
+			writeInput(input, process.stdin, (error) =>
+				onStop({ kind: "input_failed", error }),
+			);
+		const stderrEnded = this.#readStderr();
+		const limit =
+			timeoutMs === Number.POSITIVE_INFINITY
+				? undefined
+				: afterRunning(clock, timeoutMs, () =>
+						onStop({ kind: "timed_out", timeoutMs }),
+					);
+		const exit = await Promise.race([process.exited, this.#undying.promise]);
+		onGone();
+		limit?.cancel();
+		releaseSource(input);
+		await this.#ladder.finish({ process });
+		await goneWithin({ exited: stderrEnded }, LAST_LINES_MS, clock);
+		process.stderr.destroy();
+		return { exit, killer: killerOf(exit, this.#sent, lostParentOf(process)) };
+	}
+
+	/** Resolves when standard error has ended. */
+	#readStderr(): Promise<void> {
+		const { clock, emit } = this.#world;
+		const { onStderr } = this.#job;
+		return new Promise((resolve) =>
+			readLines(
+				this.#owned.process.stderr,
+				MAX_LINE_BYTES,
+				({ text }) => {
+					this.tail.push(text);
+					try {
+						onStderr?.(text);
+					} catch (error) {
+						const wallMs = clock.wall();
+						emit({ type: "listener.threw", wallMs, of: "onStderr", error });
+					}
+				},
+				resolve,
+				clock,
+			),
+		);
+	}
+}
+
+/**
+ * Writes the input of a job to its program, as fast as that reads, and closes it.
+ * A program that stops reading, or ends, ends the input: that is no error.
+ *
+ * @param onFailed called with what the input threw. Not after the input was released.
+ */
+function writeInput(
+	input: JobInput,
+	stdin: Writable,
+	onFailed: (error: unknown) => void,
+): void {
+	async function* pieces(): AsyncGenerator<string | Uint8Array> {
+		try {
+			if (isPiece(input)) yield input;
+			else for await (const piece of input) yield checked(piece);
+		} catch (error) {
+			onFailed(error);
+			throw error;
+		}
+	}
+	pipeline(pieces, stdin).catch(() => {}); // The end of the program, or what onFailed was called with.
+}
+
+function isPiece(value: unknown): value is string | Uint8Array {
+	return typeof value === "string" || isUint8Array(value);
+}
+
+function checked(piece: unknown): string | Uint8Array {
+	if (isPiece(piece)) return piece;
+	throw new TypeError(
+		`The input of a job must consist of strings and bytes (Uint8Array), got ${piece === null ? "null" : typeof piece}.`,
+	);
+}
+
+/** How much is read before the caller asks for it. */
+const AHEAD_BYTES = 65_536;
+
+/**
+ * The standard output of one job, kept until it is read or discarded. Reads as much
+ * ahead as a pipe holds; of a process that is gone, all that is left.
+ */
+class JobOutput {
+	readonly #chunks: Uint8Array[] = [];
+	#bytes = 0;
+	#stdout: Readable | undefined;
+	#use: "kept" | "discarded" = "kept";
+	/** `"ending"`: the rest is read without a request; it is no more than a pipe holds. */
+	#state: "open" | "ending" | "over" = "open";
+	/** Wakes who waits for the next chunk. */
+	#wake: (() => void) | undefined;
+
+	/** The process is there. */
+	attach(stdout: Readable): void {
+		this.#stdout = stdout;
+		stdout.on("data", (chunk: Uint8Array) => {
+			if (this.#use === "discarded") return;
+			this.#chunks.push(chunk);
+			this.#bytes += chunk.length;
+			if (this.#bytes >= AHEAD_BYTES && this.#state === "open") stdout.pause();
+			this.#wake?.();
+		});
+		stdout.on("error", () => {}); // What was read before is all that there is.
+	}
+
+	/** The process is gone: resolves when all of its output was read, and no process writes to it any more. */
+	async finish(clock: Clock): Promise<void> {
+		const stdout = this.#stdout;
+		if (stdout !== undefined && !stdout.closed) {
+			const read = new ReadOutput(stdout, clock);
+			this.#state = "ending";
+			stdout.resume();
+			await read.readToTheEnd();
+		}
+		this.close();
+	}
+
+	/** There is no more. */
+	close(): void {
+		this.#state = "over";
+		this.#stdout?.destroy();
+		this.#wake?.();
+	}
+
+	/** Nobody will read it: the program need not wait for that. */
+	discard(): void {
+		this.#use = "discarded";
+		this.#chunks.length = 0;
+		this.#bytes = 0;
+		this.#stdout?.resume();
+	}
+
+	/** The next chunk; `undefined` when there is no more. */
+	async next(): Promise<Uint8Array | undefined> {
+		while (this.#chunks.length === 0) {
+			if (this.#state === "over") return undefined;
+			await new Promise<void>((resolve) => {
+				this.#wake = resolve;
+			});
+		}
+		const chunk = this.#chunks.shift();
+		this.#bytes -= chunk?.length ?? 0;
+		if (this.#bytes < AHEAD_BYTES) this.#stdout?.resume();
+		return chunk;
+	}
 }

@@ -1,7 +1,7 @@
 import { JobError, type SnakepitError } from "../contract/errors.ts";
 import type { CallOutcome } from "../contract/events.ts";
 import type { ProcessExit } from "../contract/identity.ts";
-import { describeExit } from "../process/describe-exit.ts";
+import { describeExit } from "../process/process-end.ts";
 
 /** Why a job is ended before its end. */
 export type JobStop =

@@ -4,7 +4,7 @@ import { asError } from "../contract/thrown.ts";
 import type { World } from "../contract/world.ts";
 import type { ResolvedOptions } from "../options/pool-options.ts";
 import { outbox } from "../outbox.ts";
-import { stillThere } from "../process/still-there.ts";
+import { stillThere } from "../process/process-end.ts";
 import { closedWhileOpening, cutByClose } from "./calls/call-errors.ts";
 import type { Calls } from "./calls/calls.ts";
 import type { SessionTable } from "./placement/session-table.ts";

@@ -7,7 +7,7 @@ import {
 } from "../contract/identity.ts";
 import type { World } from "../contract/world.ts";
 import { outbox } from "../outbox.ts";
-import type { Survivor } from "./still-there.ts";
+import type { Survivor } from "./process-end.ts";
 
 /** Scans are gathered: many workers that end together cost one look at the process table. */
 const GATHER_MS = 1_000;

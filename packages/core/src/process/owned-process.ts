@@ -1,14 +1,22 @@
-import type { LaunchSpec, WorkerSlot } from "../contract/launch.ts";
+import { createHash } from "node:crypto";
+import { basename, join } from "node:path";
+import { INCARNATION_VARIABLE, MARKER_VARIABLE } from "../contract/identity.ts";
+import type {
+	LaunchDescriptor,
+	LaunchSpec,
+	ListenerAddress,
+	WorkerSlot,
+} from "../contract/launch.ts";
 import type { WorkerEnd } from "../contract/process-registry.ts";
 import type {
+	GivenDescriptor,
+	Launcher,
 	LifelineListener,
+	ProcessHost,
+	ProcessSpec,
 	StartedProcess,
 	World,
 } from "../contract/world.ts";
-import { fingerprint } from "./fingerprint.ts";
-import { GivenDescriptors } from "./given-descriptors.ts";
-import { type Lifeline, listenFor } from "./lifeline.ts";
-import { processSpec, type SpecSetting } from "./process-spec.ts";
 
 /** Which process it is in the ledger, and its private directories. */
 export interface ProcessPlace
@@ -110,4 +118,163 @@ export function recordEnd(
 	if (end.exit === undefined) return;
 	host.remove(files);
 	registry.end(incarnation, end);
+}
+
+/** What the processes of a pool have in common. */
+export interface SpecSetting {
+	/** The value of the marker variable. */
+	readonly marker: string;
+	/** The environment that workers inherit, before the adapter's own. */
+	readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * What the operating system is asked to execute: the adapter's wish, with the
+ * host's environment below it and the marker above it.
+ */
+export function processSpec(
+	spec: LaunchSpec,
+	{ incarnation }: Pick<WorkerSlot, "incarnation">,
+	{ marker, environment }: SpecSetting,
+	opened: Pick<ProcessSpec, "launcher" | "descriptors"> = {},
+): ProcessSpec {
+	const env: Record<string, string> = {};
+	const wished = { ...inherited(environment, spec.inheritEnv), ...spec.env };
+	for (const [name, value] of Object.entries(wished)) {
+		if (value !== undefined) env[name] = value;
+	}
+	env[MARKER_VARIABLE] = marker;
+	env[INCARNATION_VARIABLE] = incarnation;
+	return {
+		executable: spec.executable,
+		args: spec.args ?? [],
+		env,
+		cwd: spec.cwd,
+		stdin: spec.stdio === "adapter" ? "pipe" : (spec.stdin ?? "empty"),
+		control: spec.launchPayload !== undefined,
+		...opened,
+	};
+}
+
+/** What a program needs in order to find other programs, files and the user's language. */
+const MINIMAL: readonly string[] = [
+	...["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ", "TERM"],
+	...["LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES"],
+	// Whom it may trust: files, which are no secrets. Without them no connection succeeds where a network has its own.
+	...["SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"],
+	...["REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NO_PROXY", "no_proxy"],
+];
+/** The way to the network, where there is but one. */
+const PROXIES: readonly string[] = [
+	...["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"],
+	...["ALL_PROXY", "all_proxy"],
+];
+
+function inherited(
+	environment: Readonly<Record<string, string | undefined>>,
+	which: LaunchSpec["inheritEnv"] = "all",
+): Readonly<Record<string, string | undefined>> {
+	if (which === "all") return environment;
+	// By name: to list all of this program's own environment takes longer than the rest of a start in this program.
+	const proxies = PROXIES.filter((name) => !hasPassword(environment[name]));
+	const asked = which === "minimal" ? [] : which;
+	const names = [...MINIMAL, ...proxies, ...asked];
+	return Object.fromEntries(names.map((name) => [name, environment[name]]));
+}
+
+/** Whether a URL may have one: `http://user:password@host`. */
+function hasPassword(url = ""): boolean {
+	return url.includes("@");
+}
+
+/** What is executed, for people who read the ledger: the program's name and a hash of its arguments, which may be private. */
+export function fingerprint(spec: LaunchSpec): string {
+	const digest = createHash("sha256")
+		.update(JSON.stringify([spec.executable, spec.args]))
+		.digest("hex");
+	return `${basename(spec.executable)}#${digest.slice(0, 12)}`;
+}
+
+/** What one process finds open besides 0, 1 and 2. */
+export class GivenDescriptors {
+	readonly opened: ReadonlyMap<number, GivenDescriptor>;
+	readonly #opened = new Map<number, GivenDescriptor>();
+	/** Those of listeners that the launcher made. */
+	#ports: ReadonlyMap<number, number> = new Map();
+
+	constructor() {
+		this.opened = this.#opened;
+	}
+
+	/**
+	 * @param directory the process's own.
+	 * @param maker who makes listeners: the launcher, where there is one, because it can whoever forks the process.
+	 * @throws StartError when a listener cannot be made; close those that were.
+	 */
+	async open(
+		asked: readonly LaunchDescriptor[],
+		directory: string,
+		maker: "launcher" | Pick<ProcessHost, "bindListener">,
+	): Promise<void> {
+		for (const { fd, kind } of asked) {
+			const path =
+				kind === "unix-listener" ? join(directory, `${fd}`) : undefined;
+			if (kind === "stream") this.#opened.set(fd, kind);
+			else if (maker === "launcher") this.#opened.set(fd, { path });
+			else this.#opened.set(fd, await maker.bindListener(path));
+		}
+	}
+
+	/** The program runs. @param ports of the listeners that the launcher made. */
+	executed(ports: ReadonlyMap<number, number>): void {
+		this.#ports = ports;
+	}
+
+	/** Closes this program's copies of the listeners: the program has its own, or there will be none. */
+	close(): void {
+		for (const each of this.#opened.values())
+			if (each !== "stream" && "fd" in each) each.close();
+	}
+
+	/** @throws TypeError when there is no such listener. */
+	address(fd: number): ListenerAddress {
+		const listener = this.#opened.get(fd);
+		if (listener === undefined || listener === "stream")
+			throw new TypeError(
+				`listener(${fd}): launch() asked for no listener with this number.`,
+			);
+		if ("fd" in listener) return listener.address;
+		const { path } = listener;
+		// Without a port, the process is gone: 0 is never a listening port.
+		return path === undefined
+			? { host: "127.0.0.1", port: this.#ports.get(fd) ?? 0 }
+			: { path };
+	}
+}
+
+/** What ends a process with this program, whatever ends this program. */
+interface Lifeline {
+	readonly listener: LifelineListener;
+	/** Connects the process; absent where it does so itself. */
+	readonly launcher: Launcher | undefined;
+}
+
+/**
+ * Listens for the lifeline of a process.
+ *
+ * @param directory its own.
+ * @returns `undefined` for a process that has none: it knows of no lifeline, and there is no launcher or must be none.
+ */
+async function listenFor(
+	{ launchPayload, lifeline = "auto" }: LaunchSpec,
+	directory: string,
+	host: ProcessHost,
+): Promise<Lifeline | undefined> {
+	const path = join(directory, "l");
+	if (launchPayload !== undefined)
+		return { listener: await host.listenLifeline(path), launcher: undefined };
+	const binary = lifeline === "auto" ? host.nativeBinary() : undefined;
+	if (binary === undefined) return undefined;
+	const listener = await host.listenLifeline(path);
+	return { listener, launcher: { binary, lifeline: listener.path } };
 }

@@ -9,7 +9,7 @@ import type {
 	SignalTarget,
 	StartedProcess,
 } from "../contract/world.ts";
-import { goneWithin } from "./gone-within.ts";
+import { goneWithin } from "../deadline.ts";
 
 /** What the ladder needs of what it ends. */
 export interface StopTarget {

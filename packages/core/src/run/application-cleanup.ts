@@ -4,8 +4,88 @@ import { KeepAlive } from "../os/keep-alive.ts";
 import { type ProcessEvents, processEvents } from "../os/process-events.ts";
 import { systemClock } from "../os/system-clock.ts";
 import { outbox } from "../outbox.ts";
-import type { CleanupParticipant, SpentGrace } from "./cleanup-participant.ts";
-import { answerSignal, isIgnored, type SignalWish } from "./signal-answer.ts";
+
+/** Something that must not outlive the program. */
+export interface CleanupParticipant {
+	/** What it wants for a signal that the program listens to itself. */
+	readonly signalWish?: SignalWish;
+	/** Ends in order, within about that time. */
+	close(graceMs: number, afterwards: Afterwards): Promise<void>;
+	/** Ends at once, in this very turn: nothing else runs after it. */
+	killNow(): void;
+	/** Called with a signal before anything is ended; `forced`: it is not the first. */
+	signalled?(
+		signal: NodeJS.Signals,
+		forced: boolean,
+		answer: SignalAnswer,
+	): void;
+	/** The program has not ended within the grace: everything is about to close. */
+	graceSpent?(spent: SpentGrace): void;
+	/** Sends what was observed, after all have closed; it has one second. */
+	flush?(): Promise<void>;
+}
+
+/** A grace within which the program did not end. */
+interface SpentGrace {
+	readonly signal: NodeJS.Signals;
+	readonly graceMs: number;
+	/** How many listeners the program has for the signal. */
+	readonly otherListeners: number;
+}
+
+/** What a run wants for a signal that the program listens to itself. */
+export interface SignalWish {
+	/** `"end"`: after the grace the pools close and the program ends by the signal; `"ignore"`: the program decides alone. */
+	readonly onSignal: "end" | "ignore";
+	/** How long the program has to end by itself. */
+	readonly graceMs: number;
+}
+
+/** What follows a signal. */
+interface SignalAnswer {
+	/**
+	 * `"close"`: the pools close in order, then the program ends by the signal; `"kill"`: the same with pools that are
+	 * killed at once; `"wait"`: the pools stay open, and the program has a grace; `"ignore"`: nothing.
+	 */
+	readonly kind: "close" | "kill" | "wait" | "ignore";
+	/** With `"wait"`; else 0. */
+	readonly graceMs: number;
+}
+
+interface ArrivedSignal {
+	readonly signal: NodeJS.Signals;
+	/** Whether an earlier signal is still being answered. */
+	readonly forced: boolean;
+	/** How many listeners of the program might end it. */
+	readonly otherListeners: number;
+	readonly wishes: readonly SignalWish[];
+}
+
+/**
+ * Decides what follows a signal. A program with a listener of its own has a
+ * grace; the longest one that a run asks for holds, and one run with `"ignore"`
+ * is enough to leave the program alone.
+ */
+function answerSignal({
+	signal,
+	forced,
+	otherListeners,
+	wishes,
+}: ArrivedSignal): SignalAnswer {
+	if (otherListeners === 0)
+		return { kind: forced ? "kill" : "close", graceMs: 0 };
+	// By custom a program listens to SIGHUP to read its configuration again.
+	if (signal === "SIGHUP" || isIgnored(wishes))
+		return { kind: "ignore", graceMs: 0 };
+	if (forced) return { kind: "kill", graceMs: 0 };
+	const graces = wishes.map(({ graceMs }) => graceMs);
+	return { kind: "wait", graceMs: Math.max(0, ...graces) };
+}
+
+/** Whether one of the runs leaves signals to the program. */
+function isIgnored(wishes: readonly SignalWish[]): boolean {
+	return wishes.some(({ onSignal }) => onSignal === "ignore");
+}
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 /** After SIGTERM a supervisor waits some seconds before SIGKILL: ten in Docker, 1.6 in pm2, thirty in Kubernetes. */
@@ -33,7 +113,7 @@ type Ending =
 	  }
 	| { readonly phase: "closing"; readonly signal: NodeJS.Signals };
 
-export interface ApplicationCleanupParts {
+interface ApplicationCleanupParts {
 	readonly events: ProcessEvents;
 	readonly clock: Clock;
 	/** Holds the program open; returns the way back. */

@@ -6,10 +6,10 @@ import { loadLate } from "../os/load-late.ts";
 import { endIfCopy } from "../os/node-only.ts";
 import type { Pool } from "../pool/pool.ts";
 import type { ToolMap, UntypedTools } from "../pool/tools.ts";
-import { checkPool } from "./checked-pool.ts";
+import type { JobReport, RunJobOptions } from "./join-run.ts";
 import type { Run } from "./run.ts";
-import type { JobReport, RunJobOptions } from "./run-job.ts";
 import {
+	checkPool,
 	RUN_CHECKS,
 	type RunOptions,
 	resolveRunOptions,
@@ -21,10 +21,6 @@ endIfCopy();
 // for later, does not pay for it. Options are copied before: the caller may change what it gave.
 export const loadJoinRun: () => Promise<typeof import("./join-run.ts")> =
 	loadLate(() => import("./join-run.ts"));
-
-const loadRunJob: () => Promise<typeof import("./run-job.ts")> = loadLate(
-	() => import("./run-job.ts"),
-);
 
 /**
  * Opens this program's run in a data directory. When the promise resolves, the run is in the ledger, everything that
@@ -92,7 +88,7 @@ export async function runJob(
 		{ ...options },
 		Array.isArray(command) ? [...command] : command,
 	];
-	const { runOneJob } = await loadRunJob();
+	const { runOneJob } = await loadJoinRun();
 	return await runOneJob(words, given);
 }
 

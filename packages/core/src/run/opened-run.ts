@@ -23,16 +23,15 @@ import {
 import type { ToolMap, UntypedTools } from "../pool/tools.ts";
 import { preloadedSource } from "../preload/preloaded-source.ts";
 import { POOL_INCIDENTS } from "../registry/host-incident.ts";
-import { StartGate } from "../worker/start-gate.ts";
-import { WorkerStarter } from "../worker/worker-starter.ts";
+import { StartGate, WorkerStarter } from "../worker/worker-starter.ts";
 import { applicationCleanup } from "./application-cleanup.ts";
-import { type CheckedPool, checkPool } from "./checked-pool.ts";
 import type { Run, RunInfrastructure, RunStatistics } from "./run.ts";
+import { type CheckedPool, checkPool } from "./run-options.ts";
 import type { SharedRun } from "./shared-run.ts";
 import type { StartedRun } from "./start-run.ts";
 
 /** What a pool has before its run: options, a name that no other has, and its listeners. */
-export interface PreparedPool {
+interface PreparedPool {
 	readonly options: ResolvedOptions;
 	readonly hub: EventHub;
 	readonly instrumentation: Instrumentation | undefined;

@@ -15,17 +15,15 @@ import {
 	oneOf,
 	optional,
 	show,
+	wholeNumber,
 } from "../options/check.ts";
 import { type Defaults, resolveGroup } from "../options/groups.ts";
-import { controlScopes, type RunControlOptions } from "./control-option.ts";
+import type { PoolOptions, ResolvedOptions } from "../options/pool-options.ts";
 import {
-	AUDIT_DEFAULTS,
-	type AuditOptions,
-	HISTORY_DEFAULTS,
-	type HistoryBoundOptions,
-	JOBS_DEFAULTS,
-	type JobsOptions,
-} from "./run-option-groups.ts";
+	POOL_CHECKS,
+	resolveOptions,
+} from "../options/resolve-pool-options.ts";
+import { poolNames } from "../pool/pool-names.ts";
 
 /** Options of a run, which all its pools share. A program has at most one run in each data directory. */
 export interface RunOptions {
@@ -299,4 +297,166 @@ function conflict(
 		ran: "no",
 		message: `${at}: "${option}" is ${given} here, but this program's run in ${dataDir} was opened with ${open}. All pools of a run share its options, and they cannot change while it is open. Pass the same value or leave it out, set it where the run is opened, or use another dataDir.`,
 	});
+}
+
+/**
+ * Regular checks, while the run is open, for processes of the run that belong to none of its workers, and for workers
+ * whose process is gone.
+ */
+export interface AuditOptions {
+	/** Time between two checks. @default 30 000 ms */
+	readonly intervalMs?: number | undefined;
+	/** What happens to a process that belongs to no worker. @default "reported" */
+	readonly strays?: "reported" | "killed" | undefined;
+}
+
+export const AUDIT_DEFAULTS: Defaults<AuditOptions> = {
+	intervalMs: {
+		value: 30_000,
+		check: milliseconds(100),
+		reason:
+			"rare enough that reading the process table costs nothing, often enough to keep the ledger accurate",
+	},
+	strays: {
+		value: "reported",
+		check: oneOf("reported", "killed"),
+		reason: "a tool may have left a process on purpose",
+	},
+};
+
+/** What the ledger keeps of runs that have ended, as `readHistory` returns it. Past runs are removed when a run is opened. */
+export interface HistoryBoundOptions {
+	/** The oldest beyond this number are removed. @default 200 */
+	readonly runs?: number | undefined;
+	/** Older ones are removed. @default 2 592 000 000 ms (30 days) */
+	readonly ageMs?: number | undefined;
+	/** Whether this run records what the program was called with (`process.argv`), what its workers printed before they died, and the name of their last command. @default "recorded" */
+	readonly content?: "recorded" | "left_out" | undefined;
+}
+
+export const HISTORY_DEFAULTS: Defaults<HistoryBoundOptions> = {
+	runs: {
+		value: 200,
+		check: wholeNumber(0, 100_000),
+		reason: "a few megabytes",
+	},
+	ageMs: {
+		value: 30 * 24 * 60 * 60 * 1000,
+		check: wholeNumber(0),
+		reason: "a month shows a pattern",
+	},
+	content: {
+		value: "recorded",
+		check: oneOf("recorded", "left_out"),
+		reason:
+			"it explains a crash during the night, in a file that only this user can read",
+	},
+};
+
+/** How many jobs run at the same time, and how many may wait, in the whole run. */
+export interface JobsOptions {
+	/** Further jobs wait in order. By default, the number of processors. */
+	readonly concurrency?: number | undefined;
+	/** Further jobs are rejected with `JOB_QUEUE_FULL`. @default 1 000 */
+	readonly queueLimit?: number | undefined;
+}
+
+export const JOBS_DEFAULTS: Defaults<JobsOptions, "concurrency"> = {
+	concurrency: {
+		value: undefined,
+		check: wholeNumber(1, 10_000),
+		reason: "more computing programs than processors only slow each other down",
+	},
+	queueLimit: {
+		value: 1_000,
+		check: wholeNumber(0),
+		reason: "it slows a server's clients down before memory runs out",
+	},
+};
+
+const ALL_SCOPES: readonly ControlScope[] = ["read", "logs", "act", "call"];
+/** To look, and to change nothing. */
+const BY_DEFAULT: readonly ControlScope[] = ["read", "logs"];
+const VARIABLE = "SNAKEPIT_CONTROL";
+
+/** What other processes of the same user may do with a running run, for example with `snakepit top`. */
+export interface RunControlOptions {
+	/** `"read"`: the state and events; `"logs"`: what workers print; `"act"`: everything that changes a pool; `"call"`: making calls. */
+	readonly scopes: readonly ControlScope[];
+}
+
+export const RUN_CONTROL_CHECKS: Readonly<
+	Record<keyof RunControlOptions, Check>
+> = {
+	scopes: (value) =>
+		Array.isArray(value) &&
+		value.length > 0 &&
+		value.every((scope) => ALL_SCOPES.includes(scope))
+			? undefined
+			: 'must have at least one of "read", "logs", "act" and "call"',
+};
+
+/**
+ * Resolves the option `control`: what others may do with the run; nothing where they cannot connect. The environment
+ * belongs to who starts the program: it can always turn control off, and turns it on where the program says nothing.
+ *
+ * @param at what takes it, for messages.
+ * @throws OptionsError `INVALID_OPTION`, also for another value of `SNAKEPIT_CONTROL` than 0 and 1.
+ */
+export function controlScopes(
+	at: string,
+	option: boolean | RunControlOptions | undefined,
+	env: NodeJS.ProcessEnv,
+): readonly ControlScope[] {
+	const variable = env[VARIABLE] ?? "";
+	if (!["", "0", "1"].includes(variable))
+		throw new OptionsError({
+			code: "INVALID_OPTION",
+			ran: "no",
+			message: `The environment variable ${VARIABLE} must be 0 or 1, got ${show(variable)}.`,
+		});
+	const byDefault = variable === "1" || env["NODE_ENV"] !== "production";
+	const wanted = option ?? byDefault;
+	if (typeof wanted !== "boolean")
+		checkOptions(`${at} control`, wanted, RUN_CONTROL_CHECKS);
+	if (variable === "0" || wanted === false) return [];
+	if (wanted === true) return BY_DEFAULT;
+	const { scopes } = wanted;
+	return ALL_SCOPES.filter((scope) => scopes.includes(scope));
+}
+
+/** Options of a pool that is not made yet. */
+export interface CheckedPool {
+	readonly options: ResolvedOptions;
+	/** Called when the pool is over, or could not be made. */
+	readonly giveNameBack: () => void;
+}
+
+const isOfTheRun: Check = (value) =>
+	value === undefined
+		? undefined
+		: "is an option of the run: it belongs in openRun()";
+const CHECKS_IN_RUN: Readonly<Record<string, Check>> = {
+	...Object.fromEntries(
+		Object.keys(RUN_CHECKS).map((name) => [name, isOfTheRun]),
+	),
+	...POOL_CHECKS,
+};
+
+/**
+ * Checks the options of a pool and takes its name.
+ *
+ * @param at what takes the options, for messages.
+ * @throws OptionsError; nothing is taken then.
+ */
+export function checkPool(at: string, given: PoolOptions): CheckedPool {
+	checkOptions(at, given, CHECKS_IN_RUN);
+	const ofPool = Object.entries(given).filter(([name]) => name in POOL_CHECKS);
+	const options = resolveOptions(
+		Object.fromEntries(ofPool) as unknown as PoolOptions,
+		availableParallelism(),
+		(name) => poolNames.free(name),
+		at,
+	);
+	return { options, giveNameBack: poolNames.take(options.name) };
 }

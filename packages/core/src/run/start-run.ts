@@ -5,6 +5,7 @@ import { type KillLimits, ProcessKiller } from "../cleanup/process-killer.ts";
 import { reap } from "../cleanup/reaper.ts";
 import { spareReason } from "../cleanup/settlement.ts";
 import type { Clock, Random } from "../contract/clock.ts";
+import { StartError } from "../contract/errors.ts";
 import type { SnakepitEvent } from "../contract/events.ts";
 import {
 	formatMarker,
@@ -12,9 +13,19 @@ import {
 	markerOf,
 	type RunId,
 } from "../contract/identity.ts";
+import type { ProcessRegistry } from "../contract/process-registry.ts";
+import type {
+	Engagement,
+	Protection,
+	ProtectionContext,
+	WatchedWorker,
+} from "../contract/protection.ts";
+import { messageOf } from "../contract/thrown.ts";
+import type { ProcessHost } from "../contract/world.ts";
+import { afterRunning } from "../deadline.ts";
 import type { GuardContext } from "../guard/guard-chain.ts";
 import type { GuardSource } from "../guard/guard-source.ts";
-import { JobQueue } from "../job/job-queue.ts";
+import { JobQueue } from "../job/jobs.ts";
 import type { CensusHost } from "../os/census.ts";
 import { loadLate } from "../os/load-late.ts";
 import { createRunDirectory } from "../os/private-directory.ts";
@@ -25,7 +36,7 @@ import {
 	type Survivor,
 	stillThere,
 	survivorsOf,
-} from "../process/still-there.ts";
+} from "../process/process-end.ts";
 import { boundHistory } from "../registry/history.ts";
 import { LedgerDirectory } from "../registry/ledger-directory.ts";
 import { openNewRun } from "../registry/new-run.ts";
@@ -33,8 +44,6 @@ import { OwnFiles } from "../registry/own-files.ts";
 import type { Sqlite } from "../registry/sqlite.ts";
 import { SqliteRegistry } from "../registry/sqlite-registry.ts";
 import { applicationCleanup } from "./application-cleanup.ts";
-import { Engagements } from "./engagements.ts";
-import { recordExit } from "./exit-record.ts";
 import { OwnDirectories } from "./own-directories.ts";
 import type { RunInfrastructure } from "./run.ts";
 import { RunControl } from "./run-control.ts";
@@ -45,7 +54,7 @@ const STRAY_LIMITS: KillLimits = { graceMs: 0, deadlineMs: 5_000 };
 
 const loadGuard = loadLate(() => import("../guard/open-guard.ts"));
 
-export interface StartRunParts {
+interface StartRunParts {
 	readonly sqlite: Sqlite;
 	readonly host: CensusHost;
 	readonly clock: Clock;
@@ -283,4 +292,189 @@ async function endStrays({
 		emit({ type: "orphan.spared", ...about, reason: spareReason(fate) });
 		return [{ pid, name }];
 	});
+}
+
+/** Longer than the start of a process takes on a busy machine. */
+const ENGAGE_MS = 60_000;
+/** Longer than its processes need to end: a run that is closed does not wait for ever. */
+const RELEASE_MS = 10_000;
+
+interface Engaged {
+	readonly name: string;
+	readonly engagement: Engagement;
+}
+
+/**
+ * The protections of one run: engaged before its first worker, released after its last. They are other people's code:
+ * one that throws or never answers harms neither the run nor the others.
+ */
+export class Engagements {
+	readonly #context: ProtectionContext;
+	readonly #engaged: Engaged[] = [];
+
+	constructor(context: ProtectionContext) {
+		this.#context = context;
+	}
+
+	/** A worker was recorded. */
+	watch(worker: WatchedWorker): void {
+		for (const { name, engagement } of this.#engaged)
+			this.#guard(`${name}.watch`, () => engagement.watch?.(worker));
+	}
+
+	/** A worker has ended. */
+	unwatch(incarnation: string): void {
+		for (const { name, engagement } of this.#engaged)
+			this.#guard(`${name}.unwatch`, () => engagement.unwatch?.(incarnation));
+	}
+
+	/**
+	 * Engages each.
+	 *
+	 * @throws StartError `PROTECTION_UNAVAILABLE` where the protection says so. Those engaged before are for `release`.
+	 */
+	async engage(protections: readonly Protection[]): Promise<void> {
+		for (const protection of protections) {
+			const engagement = await this.#one(protection);
+			const { name } = protection;
+			if (engagement !== undefined) this.#engaged.push({ name, engagement });
+		}
+	}
+
+	/** Resolves when nothing of them is left, or they do not say so in time. */
+	async release(): Promise<void> {
+		await Promise.all(
+			this.#engaged.map(async ({ name, engagement }) => {
+				try {
+					await this.#within(RELEASE_MS, "release", engagement.release());
+				} catch (error) {
+					this.#threw(`${name}.release`, error);
+				}
+			}),
+		);
+	}
+
+	/** `undefined` where the run does without it. */
+	async #one(protection: Protection): Promise<Engagement | undefined> {
+		const { name, whenUnavailable } = protection;
+		const { clock, emit } = this.#context;
+		let engaging: Promise<Engagement> | undefined;
+		try {
+			engaging = protection.engage(this.#context);
+			return await this.#within(ENGAGE_MS, "engage", engaging);
+		} catch (error) {
+			// One that comes too late is not needed any more.
+			engaging?.then((late) => late.release()).catch(() => {});
+			const reason = messageOf(error);
+			emit({
+				type: "protection.unavailable",
+				wallMs: clock.wall(),
+				protection: name,
+				reason,
+			});
+			if (whenUnavailable === "start") return undefined;
+			throw new StartError({
+				code: "PROTECTION_UNAVAILABLE",
+				ran: "no",
+				message: `The protection ${name} is not available here, and it was created with whenUnavailable: "refuse". ${reason}`,
+				cause: error,
+			});
+		}
+	}
+
+	/** @throws Error when it does not settle in time. */
+	async #within<Value>(
+		ms: number,
+		what: string,
+		settling: Promise<Value>,
+	): Promise<Value> {
+		const { clock, host } = this.#context;
+		const late = Promise.withResolvers<never>();
+		const timer = afterRunning(clock, ms, () =>
+			late.reject(new Error(`Its ${what}() did not settle within ${ms} ms.`)),
+		);
+		const endHold = host.keepAlive();
+		try {
+			return await Promise.race([settling, late.promise]);
+		} finally {
+			timer.cancel();
+			endHold();
+		}
+	}
+
+	#guard(of: string, act: () => void): void {
+		try {
+			act();
+		} catch (error) {
+			this.#threw(of, error);
+		}
+	}
+
+	#threw(of: string, error: unknown): void {
+		const { clock, emit } = this.#context;
+		emit({ type: "listener.threw", wallMs: clock.wall(), of, error });
+	}
+}
+
+/**
+ * A killed process is gone within a millisecond or two; with eight busy programs for
+ * each processor it has taken more than half a second. Only one that cannot die makes
+ * the exit wait so long.
+ */
+const PATIENCE_MS = 2_000;
+const PAUSE_MS = 1;
+
+interface ExitParts {
+	readonly registry: ProcessRegistry;
+	readonly host: ProcessHost;
+	readonly clock: Clock;
+	/** Stops this thread. */
+	readonly pause: (ms: number) => void;
+}
+
+/**
+ * Ends what left its worker's group, and records the end of a run whose workers
+ * were just killed, in the last turn of the program. A process that is not
+ * seen to be gone stays on record, or keeps the run open: the next start looks for it.
+ */
+export function recordExit({ registry, host, clock, pause }: ExitParts): void {
+	const begunAt = clock.now();
+	let strays = killMarked(host, registry.runId);
+	let isLastLook = registry.living().length === 0;
+	while (clock.now() - begunAt < PATIENCE_MS) {
+		const areGone = recordGone(registry, host);
+		if (areGone && strays === 0 && isLastLook) break;
+		if (strays > 0 || !areGone) pause(PAUSE_MS);
+		// A killed process may have forked meanwhile; and what a worker had just forked
+		// carries the marker only once it executes its program.
+		isLastLook = areGone;
+		if (strays > 0 || areGone) strays = killMarked(host, registry.runId);
+	}
+	// A run that is not over is looked at by the next start of any program.
+	if (strays === 0) registry.close("at_once");
+}
+
+/** Records the workers that are gone; returns whether all of them are. */
+function recordGone(registry: ProcessRegistry, host: ProcessHost): boolean {
+	let areGone = true;
+	for (const { incarnation, identity } of registry.living()) {
+		if (identity === undefined) continue;
+		if (host.observe(identity.pid) === "gone")
+			registry.end(incarnation, {
+				exit: undefined,
+				reason: "host_exit",
+				killer: "application_cleanup",
+			});
+		else areGone = false;
+	}
+	return areGone;
+}
+
+/** Kills whatever carries the marker of the run; returns how many were found. */
+function killMarked(host: ProcessHost, runId: RunId): number {
+	const found = host
+		.marked()
+		.filter(({ marker }) => isMarkerOf(marker, runId, host.self));
+	for (const { identity } of found) host.signal(identity, "SIGKILL");
+	return found.length;
 }

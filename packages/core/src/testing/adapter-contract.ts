@@ -6,10 +6,12 @@ import type {
 	Connection,
 } from "../contract/connection.ts";
 import type { WorkerProcess } from "../contract/launch.ts";
-import { callCases } from "./adapter-contract-calls.ts";
+import {
+	callCases,
+	progressCases,
+	streamCases,
+} from "./adapter-contract-calls.ts";
 import { endingCases } from "./adapter-contract-endings.ts";
-import { progressCases } from "./adapter-contract-progress.ts";
-import { streamCases } from "./adapter-contract-streams.ts";
 import { type ContractCase, within } from "./contract-case.ts";
 
 /** A command of the adapter under test. */
@@ -107,7 +109,7 @@ export interface AdapterHarness {
 }
 
 /** What a case may use. */
-export interface ContractBench extends ContractWorker {
+interface ContractBench extends ContractWorker {
 	readonly commands: ContractCommands;
 	/** Runs a command; rejects when it has not settled in time. */
 	execute(

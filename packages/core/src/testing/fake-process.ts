@@ -1,4 +1,4 @@
-import type { Duplex, Readable, Writable } from "node:stream";
+import { Duplex, PassThrough, type Readable, type Writable } from "node:stream";
 import type { ProcessExit, ProcessIdentity } from "../contract/identity.ts";
 import type {
 	ProcessFacts,
@@ -6,10 +6,7 @@ import type {
 	SignalOutcome,
 	ThreadFacts,
 } from "../contract/world.ts";
-import type { FakeMachine } from "./fake-machine.ts";
-import type { FakeOutput } from "./fake-output.ts";
-import { HARMLESS, STOPPING } from "./fake-signals.ts";
-import { streamPair } from "./stream-pair.ts";
+import type { FakeMachine } from "./fake-process-host.ts";
 
 /**
  * A scripted program: what runs as the main function of a fake process.
@@ -30,7 +27,7 @@ export interface FakeForkOptions {
 	readonly env?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
-export interface FakeProcessFields {
+interface FakeProcessFields {
 	readonly machine: FakeMachine;
 	readonly identity: ProcessIdentity;
 	readonly groupId: number;
@@ -284,4 +281,93 @@ function stackOf(error: unknown): string {
 	return error instanceof Error
 		? (error.stack ?? error.message)
 		: String(error);
+}
+
+/** Standard output and error, ended when the last process that holds them is gone. */
+export class FakeOutput {
+	readonly stdout: PassThrough = new PassThrough();
+	readonly stderr: PassThrough = new PassThrough();
+	readonly holders: Set<FakeProcess> = new Set();
+
+	release(holder: FakeProcess): void {
+		if (!this.holders.delete(holder) || this.holders.size > 0) return;
+		this.stdout.end();
+		this.stderr.end();
+	}
+}
+
+/** What a signal does to a program that has no handler for it; the others end it. */
+const HARMLESS: ReadonlySet<NodeJS.Signals> = new Set([
+	"SIGCHLD",
+	"SIGURG",
+	"SIGWINCH",
+	"SIGCONT",
+]);
+/** Signals that stop it. */
+const STOPPING: ReadonlySet<NodeJS.Signals> = new Set([
+	"SIGSTOP",
+	"SIGTSTP",
+	"SIGTTIN",
+	"SIGTTOU",
+]);
+
+/**
+ * One end of a socket pair in memory. What is written here is read there, with
+ * back-pressure; an ended or destroyed end is end-of-file there; writing to an
+ * end that is gone fails as `EPIPE`.
+ */
+class PairEnd extends Duplex {
+	#peer: PairEnd | undefined;
+	#resume: (() => void) | undefined;
+
+	static pair(): readonly [Duplex, Duplex] {
+		const [a, b] = [new PairEnd(), new PairEnd()];
+		a.#peer = b;
+		b.#peer = a;
+		return [a, b];
+	}
+
+	override _read(): void {
+		const resume = this.#resume;
+		this.#resume = undefined;
+		resume?.();
+	}
+
+	override _write(
+		chunk: Buffer,
+		_encoding: BufferEncoding,
+		done: (error?: Error | null) => void,
+	): void {
+		const peer = this.#peer;
+		if (!peer || peer.destroyed)
+			done(Object.assign(new Error("write EPIPE"), { code: "EPIPE" }));
+		else if (peer.push(chunk)) done();
+		else peer.#resume = done;
+	}
+
+	override _final(done: (error?: Error | null) => void): void {
+		this.#endPeer();
+		done();
+	}
+
+	override _destroy(
+		error: Error | null,
+		done: (error?: Error | null) => void,
+	): void {
+		const resume = this.#resume;
+		this.#resume = undefined;
+		resume?.();
+		if (!this.writableFinished) this.#endPeer();
+		done(error);
+	}
+
+	#endPeer(): void {
+		if (this.#peer && !this.#peer.destroyed && !this.#peer.readableEnded)
+			this.#peer.push(null);
+	}
+}
+
+/** Two connected streams in memory: a socket pair. */
+export function streamPair(): readonly [Duplex, Duplex] {
+	return PairEnd.pair();
 }

@@ -1,3 +1,8 @@
+import {
+	type CallOptions,
+	type Prefetch,
+	RECALLED,
+} from "../contract/connection.ts";
 import { ConnectionBrokenError } from "../contract/errors.ts";
 import type { ProcessExit } from "../contract/identity.ts";
 import type {
@@ -112,4 +117,137 @@ export class ScriptedWorker {
 
 function wordsOf(exit: ProcessExit): string {
 	return exit.kind === "code" ? `exit code ${exit.code}` : exit.signal;
+}
+
+/** How a scripted worker prefetches calls. */
+export interface ScriptedPrefetch {
+	/** From the note that a call begins to the look whether it was taken back. */
+	readonly gapMs: number;
+	/** From the end of a call to the moment when the host has its answer; the worker begins the next one meanwhile. */
+	readonly answerMs?: number | undefined;
+	/** Called with how many calls were taken back at once. */
+	readonly onTakenBack?: ((calls: number) => void) | undefined;
+}
+
+interface Entry {
+	readonly number: number;
+	readonly callId: string;
+	readonly measured: CallOptions["measured"];
+	readonly work: () => Promise<unknown>;
+	readonly resolve: (value: unknown) => void;
+	readonly reject: (error: unknown) => void;
+}
+
+/** The calls that a scripted worker got while it ran another one. It begins them one after the other. */
+export class ScriptedQueue implements Prefetch {
+	readonly #worker: ScriptedWorker;
+	readonly #options: ScriptedPrefetch;
+	/** Those without an answer, as the host sees it. */
+	readonly #entries: Entry[] = [];
+	/** Of those that never begin, because the conversation is over. */
+	readonly #lost = new Set<string>();
+	#last = 0;
+	/** As the two words of the page: what the worker began, and up to where the host took back, but for one. */
+	#begun = 0;
+	#floor = 0;
+	#kept = 0;
+	#state: "idle" | "busy" = "idle";
+
+	constructor(worker: ScriptedWorker, options: ScriptedPrefetch) {
+		this.#worker = worker;
+		this.#options = options;
+		worker.onLost((error) => this.#lose(error));
+	}
+
+	admits(): boolean {
+		return true;
+	}
+
+	recall(callId: string): ReadonlySet<string> {
+		const at = this.#entries.findIndex((entry) => entry.callId === callId);
+		// One that is over already was sent before all that are left.
+		const first = this.#entries[Math.max(at, 0)];
+		if (first === undefined) return this.#lost;
+		this.#kept = this.#entries[at - 1]?.number ?? 0;
+		this.#floor = this.#last;
+		const taken = this.#entries.filter(
+			({ number }) => number >= first.number && number > this.#begun,
+		);
+		for (const entry of taken) {
+			this.#entries.splice(this.#entries.indexOf(entry), 1);
+			entry.resolve(RECALLED);
+		}
+		this.#options.onTakenBack?.(taken.length);
+		return new Set(taken.map((entry) => entry.callId));
+	}
+
+	/** Runs a call in its turn. */
+	run(
+		{ callId, measured }: CallOptions,
+		work: () => Promise<unknown>,
+	): Promise<unknown> {
+		const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+		const number = ++this.#last;
+		this.#entries.push({ number, callId, measured, work, resolve, reject });
+		this.#worker.mostCallsWaiting = Math.max(
+			this.#worker.mostCallsWaiting,
+			this.#entries.length - 1,
+		);
+		if (this.#state === "idle") void this.#work();
+		return promise;
+	}
+
+	async #work(): Promise<void> {
+		this.#state = "busy";
+		const { gapMs } = this.#options;
+		for (;;) {
+			const entry = this.#entries.find(({ number }) => number > this.#begun);
+			if (entry === undefined) break;
+			this.#begun = entry.number;
+			if (gapMs > 0) await this.#worker.process.sleep(gapMs);
+			const isTaken =
+				entry.number <= this.#floor && entry.number !== this.#kept;
+			if (isTaken) this.#answer(entry, () => entry.resolve(RECALLED));
+			else await this.#run(entry);
+		}
+		this.#state = "idle";
+	}
+
+	async #run(entry: Entry): Promise<void> {
+		const { process } = this.#worker;
+		const beganMs = process.now();
+		const give = await entry.work().then(
+			(value) => () => entry.resolve(value),
+			(error) => () => entry.reject(error),
+		);
+		const ranMs = process.now() - beganMs;
+		this.#answer(entry, () => {
+			if (entry.measured !== undefined) entry.measured.ranMs = ranMs;
+			give();
+		});
+	}
+
+	/** The host has the answer after a while, unless the conversation ends before. */
+	#answer(entry: Entry, give: () => void): void {
+		const arrive = (): void => {
+			const at = this.#entries.indexOf(entry);
+			if (at < 0) return;
+			this.#entries.splice(at, 1);
+			give();
+		};
+		const { answerMs = 0 } = this.#options;
+		if (answerMs > 0) void this.#worker.process.sleep(answerMs).then(arrive);
+		else arrive();
+	}
+
+	#lose(broken: ConnectionBrokenError): void {
+		const { message } = broken;
+		for (const entry of this.#entries.splice(0)) {
+			const began = entry.number <= this.#begun;
+			if (!began) this.#lost.add(entry.callId);
+			entry.reject(
+				began ? broken : new ConnectionBrokenError({ ran: "no", message }),
+			);
+		}
+	}
 }

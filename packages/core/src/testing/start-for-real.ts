@@ -6,16 +6,23 @@ import {
 	companionKeeper,
 } from "../companion/companion-keeper.ts";
 import type { Adapter } from "../contract/adapter.ts";
+import type { Connection } from "../contract/connection.ts";
+import { formatMarker, markerOf } from "../contract/identity.ts";
+import type { WorkerProcess } from "../contract/launch.ts";
 import type { Protection } from "../contract/protection.ts";
+import type { World } from "../contract/world.ts";
+import type { PoolOptions } from "../options/pool-options.ts";
 import { resolveOptions } from "../options/resolve-pool-options.ts";
 import {
 	type PreloadedSource,
 	preloadedSource,
 } from "../preload/preloaded-source.ts";
 import type { RunOptions } from "../run/run-options.ts";
+import { Worker } from "../worker/worker.ts";
+import { StartGate, WorkerStarter } from "../worker/worker-starter.ts";
+import type { Companions } from "../worker/worker-ties.ts";
 import type { ContractWorker } from "./adapter-contract.ts";
 import { EventRecorder } from "./event-recorder.ts";
-import { type StartWorkerOptions, startWorker } from "./start-worker.ts";
 
 /** What can be set for a real start. */
 export type RealStartOptions = Omit<
@@ -100,4 +107,133 @@ export async function startForReal(
 		await cleanUp();
 		throw error;
 	}
+}
+
+export interface StartWorkerOptions {
+	readonly world: World;
+	/** An existing directory of this user's own; the worker gets one inside it. Keep it short: a socket's path has a limit. */
+	readonly directory: string;
+	/** The like in shared memory; the worker gets one inside it. Default: as where there is none. */
+	readonly sharedDirectory?: string | undefined;
+	readonly callsPerWorker?: number | undefined;
+	readonly start?: PoolOptions["start"] | undefined;
+	readonly stop?: PoolOptions["stop"] | undefined;
+	/** What keeps the companion of its adapter running, where that has one. */
+	readonly companions?: Companions | undefined;
+	/** The environment that the worker inherits. Default: that of this process. */
+	readonly environment?:
+		| Readonly<Record<string, string | undefined>>
+		| undefined;
+}
+
+/**
+ * Starts one worker exactly as a pool does, without a pool around it: reserved,
+ * recorded, connected, and replaced by nothing.
+ *
+ * @throws StartError as `createPool` does.
+ */
+export async function startWorker(
+	adapter: Adapter,
+	options: StartWorkerOptions,
+): Promise<ContractWorker> {
+	const { world } = options;
+	const brokenBy: Error[] = [];
+	let isLeaving = false;
+	let made:
+		| { readonly connection: Connection; readonly process: WorkerProcess }
+		| undefined;
+	const observed: Adapter = {
+		name: adapter.name,
+		launch: (slot, signal) => adapter.launch(slot, signal),
+		connect: async (process, signal) => {
+			const watched: WorkerProcess = {
+				...process,
+				log: (record) => process.log(record),
+				broken: (error) => {
+					// As in a pool: a program closes its output before it exits.
+					if (isLeaving) return;
+					brokenBy.push(error);
+					process.broken(error);
+				},
+			};
+			const connection = await adapter.connect(watched, signal);
+			made = { connection, process: watched };
+			// The worker does not know of the calls of a test: in a pool, it hangs up after their answers were read.
+			return Object.create(connection, {
+				[Symbol.asyncDispose]: {
+					value: async () => {
+						await process.exited;
+						await connection[Symbol.asyncDispose]();
+					},
+				},
+			});
+		},
+	};
+	await adapter.prepare?.(new AbortController().signal);
+	const resolved = resolveOptions(
+		{
+			adapter: observed,
+			size: 1,
+			callsPerWorker: options.callsPerWorker ?? 1,
+			heartbeat: "off",
+			output: { echo: "none" },
+			...(options.start && { start: options.start }),
+			...(options.stop && { stop: options.stop }),
+		},
+		1,
+	);
+	const incarnation = world.registry.nextIncarnation();
+	const name = incarnation.slice(incarnation.lastIndexOf("-") + 1);
+	const worker = new Worker(
+		{
+			pool: resolved.name,
+			index: 0,
+			slots: 1,
+			workerId: `${resolved.name}-0`,
+			incarnation,
+			runId: world.registry.runId,
+			directory: join(options.directory, name),
+			sharedDirectory:
+				options.sharedDirectory === undefined
+					? undefined
+					: join(options.sharedDirectory, name),
+			callsPerWorker: resolved.callsPerWorker,
+			startTimeoutMs: resolved.start.timeoutMs,
+		},
+		resolved,
+		world,
+		{
+			becameReady: () => undefined,
+			capacityOffered: () => undefined,
+			capacityWithdrawn: () => undefined,
+			released: () => undefined,
+		},
+	);
+	const starter = new WorkerStarter({
+		adapter: observed,
+		options: resolved,
+		world,
+		gate: new StartGate(1),
+		marker: formatMarker(
+			markerOf(world.registry.runId, world.host.self, "virtual"),
+		),
+		environment: options.environment ?? process.env,
+		companions: options.companions,
+	});
+	await starter.start(worker, 1, undefined);
+	if (!made)
+		throw new TypeError(`${adapter.name} became ready without a connection.`);
+	return {
+		...made,
+		brokenBy,
+		leave: (signal) => {
+			isLeaving = true;
+			return made?.connection.leave?.(signal) ?? Promise.resolve();
+		},
+		kill: () => worker.killNow(),
+		stop: async () => {
+			worker.retire("closed");
+			await worker.gone;
+		},
+	};
 }

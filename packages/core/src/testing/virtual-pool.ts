@@ -1,3 +1,5 @@
+import type { Random } from "../contract/clock.ts";
+import type { World } from "../contract/world.ts";
 import type { PoolOptions } from "../options/pool-options.ts";
 import { resolveOptions } from "../options/resolve-pool-options.ts";
 import { makePool, type OwnedPool } from "../pool/make-pool.ts";
@@ -6,14 +8,16 @@ import { Instrumentation } from "../pool/observe/instrumentation.ts";
 import { DISPATCHES_AT_ONCE } from "../pool/placement/dispatch-pace.ts";
 import type { Pool } from "../pool/pool.ts";
 import type { ToolMap, UntypedTools } from "../pool/tools.ts";
-import { StartGate } from "../worker/start-gate.ts";
-import { WorkerStarter } from "../worker/worker-starter.ts";
+import { StartGate, WorkerStarter } from "../worker/worker-starter.ts";
+import { EventRecorder } from "./event-recorder.ts";
+import { type FakeMachine, FakeProcessHost } from "./fake-process-host.ts";
+import { MemoryRegistry } from "./memory-registry.ts";
 import {
 	type ScriptedAdapter,
 	type ScriptedAdapterOptions,
 	scriptedAdapter,
 } from "./scripted-adapter.ts";
-import { type VirtualWorld, virtualWorld } from "./virtual-world.ts";
+import { VirtualClock } from "./virtual-clock.ts";
 
 export interface VirtualPool<Tools extends ToolMap = UntypedTools>
 	extends VirtualWorld {
@@ -117,4 +121,100 @@ export async function virtualPool<Tools extends ToolMap = UntypedTools>(
 	const made = closedVirtualPool<Tools>(script, given, seed, dispatchesAtOnce);
 	await Promise.all([made.life.open(), made.clock.advance(0)]);
 	return made;
+}
+
+export interface VirtualWorldOptions {
+	/** The same seed gives the same world. Default 1. */
+	readonly seed?: number | undefined;
+	/** Adapters whose programs the host can start. */
+	readonly adapters?: readonly ScriptedAdapter[] | undefined;
+	/** Shared by worlds that stand for several programs on one machine. Its clock is then the clock. */
+	readonly machine?: FakeMachine | undefined;
+	readonly clock?: VirtualClock | undefined;
+}
+
+/** A world in memory, and its parts with their controls. */
+export interface VirtualWorld {
+	readonly world: World;
+	readonly clock: VirtualClock;
+	readonly host: FakeProcessHost;
+	/** In state `running`, as after start-up cleanup. */
+	readonly registry: MemoryRegistry;
+	readonly random: SeededRandom;
+	readonly events: EventRecorder;
+}
+
+/** Makes a world in which nothing happens by chance, and no time passes but by `clock.advance`. */
+export function virtualWorld(options: VirtualWorldOptions = {}): VirtualWorld {
+	const clock = options.clock ?? new VirtualClock();
+	const random = new SeededRandom(options.seed);
+	const events = new EventRecorder();
+	const host = new FakeProcessHost({
+		clock,
+		...(options.machine && { machine: options.machine }),
+	});
+	for (const adapter of options.adapters ?? [])
+		host.install(adapter.executable, adapter.program);
+	const emit = events.record;
+	const registry = new MemoryRegistry({
+		clock,
+		random,
+		owner: host.self,
+		emit,
+	});
+	registry.transition("cleaning_stale");
+	registry.transition("running");
+	return {
+		world: { clock, host, source: host.source, registry, random, emit },
+		clock,
+		host,
+		registry,
+		random,
+		events,
+	};
+}
+
+/**
+ * Chance that repeats itself: the same seed gives the same numbers and tokens.
+ *
+ * Source: mulberry32, Tommy Ettinger (public domain).
+ */
+export class SeededRandom implements Random {
+	readonly seed: number;
+	#state: number;
+
+	constructor(seed = 1) {
+		this.seed = seed;
+		this.#state = seed >>> 0;
+	}
+
+	fraction(): number {
+		return this.#word() / 2 ** 32;
+	}
+
+	token(): string {
+		return Array.from({ length: 8 }, () =>
+			this.#word().toString(16).padStart(8, "0"),
+		).join("");
+	}
+
+	/** A whole number from 0 to `below - 1`. */
+	below(below: number): number {
+		return Math.floor(this.fraction() * below);
+	}
+
+	/** One of `items`, which must not be empty. */
+	pick<Item>(items: readonly Item[]): Item {
+		if (items.length === 0)
+			throw new RangeError("There is nothing to pick from.");
+		return items[this.below(items.length)] as Item;
+	}
+
+	#word(): number {
+		this.#state = (this.#state + 0x6d2b79f5) >>> 0;
+		let word = this.#state;
+		word = Math.imul(word ^ (word >>> 15), word | 1);
+		word ^= word + Math.imul(word ^ (word >>> 7), word | 61);
+		return (word ^ (word >>> 14)) >>> 0;
+	}
 }

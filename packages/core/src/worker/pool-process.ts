@@ -4,22 +4,20 @@ import { StartError } from "../contract/errors.ts";
 import type { ProcessExit } from "../contract/identity.ts";
 import type { LaunchSpec, PoolPlace } from "../contract/launch.ts";
 import type { StartedProcess, World } from "../contract/world.ts";
-import { afterRunning } from "../deadline.ts";
+import { afterRunning, goneWithin } from "../deadline.ts";
 import type { ResolvedOptions } from "../options/pool-options.ts";
-import { goneWithin } from "../process/gone-within.ts";
-import { killerOf, type SentSignal } from "../process/killer-of.ts";
 import { OrphanSweep } from "../process/orphan-sweep.ts";
 import {
 	type OwnedProcess,
 	recordEnd,
+	type SpecSetting,
 	startOwned,
 } from "../process/owned-process.ts";
-import type { SpecSetting } from "../process/process-spec.ts";
+import { killerOf, type SentSignal } from "../process/process-end.ts";
 import { KILL_PATIENCE_MS } from "../process/stop-ladder.ts";
 import { formatLaunchMessage, shakeHands } from "./control-channel.ts";
-import { dumpUnreadyStacks } from "./stack-dump.ts";
-import { isTimeout, withLastLines } from "./start-errors.ts";
-import { WorkerOutput } from "./worker-output.ts";
+import { isTimeout, withLastLines } from "./worker-errors.ts";
+import { dumpUnreadyStacks, WorkerOutput } from "./worker-output.ts";
 
 /** What a process of a pool is made of: the same as its workers. */
 export interface PoolProcessSetting extends SpecSetting {

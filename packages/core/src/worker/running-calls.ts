@@ -1,11 +1,44 @@
 import type { Clock } from "../contract/clock.ts";
+import type { ErrorCode } from "../contract/error-codes.ts";
 import type { WorkerLostError } from "../contract/errors.ts";
+import type { AttemptDetails } from "../contract/events.ts";
 import type { StartedProcess } from "../contract/world.ts";
+import { goneWithin } from "../deadline.ts";
 import { outbox } from "../outbox.ts";
-import { goneWithin } from "../process/gone-within.ts";
-import { QUIET_MS } from "../process/read-output.ts";
-import type { ConversationOutput } from "./conversation-output.ts";
-import type { Attempt } from "./worker-parts.ts";
+import { QUIET_MS } from "../process/output.ts";
+import type { ConversationOutput } from "./worker-output.ts";
+
+/** One call on one worker, as the worker sees it. */
+export interface Attempt {
+	readonly callId: string;
+	readonly command: string;
+	/** Whether its caller waits, and the adapter may still answer. */
+	readonly expectsAnswer: boolean;
+	/** For people who look at the run. */
+	view(): AttemptView;
+	/** The worker is gone or will be: the call ends here. Called at most once, never after the attempt finished. */
+	lost(error: WorkerLostError): void;
+}
+
+/** One call on one worker, as people see it. */
+export interface AttemptView {
+	readonly callId: string;
+	readonly command: string;
+	readonly sessionId: string | undefined;
+	/** On the monotonic clock. */
+	readonly startedMs: number;
+	/** `"over"`: its caller has an answer or an error, and the worker is not done with it. */
+	readonly caller: "waits" | "over";
+	/** 1 for the first. */
+	readonly attempt: number;
+	/** How long its call waited for this worker, in milliseconds. */
+	readonly waitedMs: number;
+	/** The attempts of its call that failed; at most the last 20. */
+	readonly failed: readonly (AttemptDetails & {
+		readonly code: ErrorCode;
+		readonly pauseMs: number;
+	})[];
+}
 
 /** What the end of a call says about its worker; `"cancelled"`: it began, and only a deadline or a cancel ended it. */
 export type Conduct = "answered" | "cancelled" | "unknown";

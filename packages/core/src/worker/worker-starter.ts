@@ -1,36 +1,49 @@
 import type { Adapter } from "../contract/adapter.ts";
-import type { StartError } from "../contract/errors.ts";
+import type { Clock } from "../contract/clock.ts";
+import type { Connection } from "../contract/connection.ts";
+import { StartError } from "../contract/errors.ts";
 import type { ProcessExit } from "../contract/identity.ts";
-import type { LaunchSpec } from "../contract/launch.ts";
+import type { LaunchSpec, WorkerProcess } from "../contract/launch.ts";
 import { messageOf } from "../contract/thrown.ts";
 import type { StartedProcess, World } from "../contract/world.ts";
+import { afterRunning } from "../deadline.ts";
 import type { ResolvedOptions } from "../options/pool-options.ts";
 import { outbox } from "../outbox.ts";
-import { type OwnedProcess, startOwned } from "../process/owned-process.ts";
-import type { SpecSetting } from "../process/process-spec.ts";
-import { checkedConnection, checkedLaunch } from "./adapter-answers.ts";
-import { awaitLaunch } from "./awaited-launch.ts";
-import { type Companions, noteCompanionLost, tie } from "./companion-tie.ts";
+import {
+	type OwnedProcess,
+	type SpecSetting,
+	startOwned,
+} from "../process/owned-process.ts";
+import {
+	awaitLaunch,
+	checkedConnection,
+	checkedLaunch,
+} from "./adapter-answers.ts";
 import { formatLaunchMessage, shakeHands } from "./control-channel.ts";
-import { ConversationOutput } from "./conversation-output.ts";
-import { noteForkLost, noteParentLost } from "./parent-lost.ts";
-import { processView } from "./process-view.ts";
-import { dumpUnreadyStacks } from "./stack-dump.ts";
+import type { Worker, WorkerBelongings } from "./worker.ts";
 import {
 	exitedEarly,
 	isTimeout,
 	notReady,
 	notSpawned,
+	startTimedOut,
 	withdrawn,
-} from "./start-errors.ts";
-import type { StartGate } from "./start-gate.ts";
-import { type Handshake, raceToReady } from "./start-race.ts";
-import type { Worker } from "./worker.ts";
-import { WorkerOutput } from "./worker-output.ts";
-import type { WorkerBelongings } from "./worker-parts.ts";
+} from "./worker-errors.ts";
+import {
+	ConversationOutput,
+	dumpUnreadyStacks,
+	WorkerOutput,
+} from "./worker-output.ts";
+import {
+	type Companions,
+	noteCompanionLost,
+	noteForkLost,
+	noteParentLost,
+	tie,
+} from "./worker-ties.ts";
 
 /** What every start of a pool has in common. */
-export interface StarterSetting extends SpecSetting {
+interface StarterSetting extends SpecSetting {
 	readonly adapter: Adapter;
 	readonly options: ResolvedOptions;
 	readonly world: World;
@@ -277,4 +290,185 @@ function exitSoFar({
 	exited,
 }: Pick<StartedProcess, "exited">): Promise<ProcessExit | undefined> {
 	return Promise.race([exited, Promise.resolve(undefined)]);
+}
+
+/** Lets a bounded number of workers start at the same time, in the order they came. */
+export class StartGate {
+	#free: number;
+	readonly #waiting: (() => void)[] = [];
+
+	constructor(concurrency: number) {
+		this.#free = concurrency;
+	}
+
+	/** Resolves when there is room; call the result once to make room again. */
+	async enter(): Promise<() => void> {
+		if (this.#free > 0) this.#free--;
+		else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+		let left = false;
+		return () => {
+			if (left) return;
+			left = true;
+			const next = this.#waiting.shift();
+			if (next === undefined) this.#free++;
+			else next();
+		};
+	}
+}
+
+/** What the steps of a start end with. */
+export interface Handshake {
+	readonly connection: Connection;
+	/** What the program reported about itself. */
+	readonly ready: unknown;
+	/** When the launch message was answered. */
+	readonly launchedMs: number;
+}
+
+/** What fails because the process is ending fails a moment before its exit is seen. One that runs on is awaited no longer. */
+const EXIT_PATIENCE_MS = 1_000;
+
+/**
+ * Runs the steps from spawned to connected against the end of the process and the
+ * deadline. The loser is notified by the signal, and a connection that comes too
+ * late is closed.
+ *
+ * @throws StartError `START_TIMEOUT`, `WORKER_EXITED_EARLY`, or what a step threw.
+ */
+export async function raceToReady(
+	worker: Worker,
+	process: StartedProcess,
+	timeoutMs: number,
+	clock: Clock,
+	steps: (signal: AbortSignal) => Promise<Handshake>,
+): Promise<Handshake> {
+	const { startAbort } = worker;
+	const end = Promise.withResolvers<never>();
+	const timer = afterRunning(clock, timeoutMs, () =>
+		end.reject(startTimedOut(worker, timeoutMs)),
+	);
+	void ended(worker, process).catch(end.reject);
+	const going = steps(startAbort.signal);
+	try {
+		return await Promise.race([going, end.promise]).finally(() =>
+			timer.cancel(),
+		);
+	} catch (error) {
+		startAbort.abort(error);
+		going
+			.then(({ connection }) => connection[Symbol.asyncDispose]())
+			.catch(
+				() => {}, // It failed as well, or could not be closed: the process ends in any case.
+			);
+		throw explainsItself(error) ? error : await exitInstead(error);
+	} finally {
+		end.promise.catch(() => {}); // Its rejection is handled also when it lost the race.
+	}
+
+	/** A conversation that fails may announce an exit, and the exit explains more. */
+	async function exitInstead(error: unknown): Promise<unknown> {
+		return await new Promise((resolve) => {
+			const patience = clock.after(EXIT_PATIENCE_MS, () => resolve(error));
+			end.promise.catch((ending: unknown) => {
+				patience.cancel();
+				resolve(ending);
+			});
+		});
+	}
+}
+
+/** Rejects when the process has ended, with the best reason that there is. */
+async function ended(worker: Worker, process: StartedProcess): Promise<never> {
+	// A process that cannot be killed is waited for no longer than its worker.
+	const gone = worker.gone.then(() => undefined);
+	const exit = await Promise.race([process.exited, gone]);
+	if (exit === undefined) throw withdrawn(worker);
+	await process.executed;
+	throw exitedEarly(worker, exit);
+}
+
+/** What a program or its adapter says of a failed start explains more than an exit. */
+function explainsItself(error: unknown): boolean {
+	return error instanceof StartError && error.code !== "WORKER_EXITED_EARLY";
+}
+
+/** What an adapter is shown of a process, besides the process itself. */
+interface ProcessViewSetting
+	extends Pick<
+		WorkerBelongings,
+		"process" | "descriptors" | "output" | "conversation"
+	> {
+	readonly worker: Worker;
+	readonly spec: Pick<LaunchSpec, "stdio">;
+	/** What the program sent in its ready line. */
+	readonly ready: unknown;
+	readonly token: string;
+	readonly world: Pick<World, "clock" | "emit">;
+}
+
+/** The process of a worker as its adapter sees it. */
+function processView({
+	worker,
+	spec,
+	process,
+	descriptors,
+	ready,
+	token,
+	output,
+	conversation,
+	world: { clock, emit },
+}: ProcessViewSetting): WorkerProcess {
+	const conversing = spec.stdio === "adapter";
+	return {
+		slot: worker.slot,
+		pid: process.identity.pid,
+		ready,
+		token,
+		stdin: conversing ? process.stdin : undefined,
+		stdout: conversing ? process.stdout : undefined,
+		descriptor: (fd) => {
+			const stream = process.streams.get(fd);
+			if (stream === undefined)
+				throw new TypeError(
+					`descriptor(${fd}): launch() asked for no stream with this number.`,
+				);
+			return stream;
+		},
+		listener: (fd) => descriptors.address(fd),
+		// An adapter gives up what is open then: what the worker wrote comes first.
+		exited: process.exited.then(async (exit) => {
+			await conversation.finalOutput();
+			return exit;
+		}),
+		line: async (match, from, signal) => {
+			if (conversing && from === "stdout")
+				throw new TypeError(
+					'line(): with stdio "adapter" the adapter reads standard output itself.',
+				);
+			return await output.awaited.next(match, from, signal);
+		},
+		notify: (notification, data) =>
+			emit({
+				type: "worker.notified",
+				wallMs: clock.wall(),
+				...worker.ref,
+				notification,
+				data,
+			}),
+		log: (record) =>
+			emit({
+				type: "worker.logged",
+				wallMs: record.wallMs,
+				...worker.ref,
+				record,
+			}),
+		starting: ({ awaits, stray }) => {
+			const known = worker.startReport;
+			worker.startReport = {
+				awaits: awaits ?? known.awaits,
+				stray: known.stray ?? stray,
+			};
+		},
+		broken: (error) => worker.conversationOver(error.message),
+	};
 }

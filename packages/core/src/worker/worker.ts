@@ -1,8 +1,10 @@
+import type { Clock } from "../contract/clock.ts";
 import type { Connection } from "../contract/connection.ts";
+import { SnakepitError } from "../contract/errors.ts";
 import type { RetireReason, WorkerRef } from "../contract/events.ts";
 import type { ProcessExit, ProcessIdentity } from "../contract/identity.ts";
 import type { StartReport, WorkerSlot } from "../contract/launch.ts";
-import type { EndReason } from "../contract/process-registry.ts";
+import type { EndReason, Killer } from "../contract/process-registry.ts";
 import {
 	stepWorker,
 	type WorkerEffect,
@@ -10,32 +12,57 @@ import {
 	type WorkerState,
 } from "../contract/states.ts";
 import type { World } from "../contract/world.ts";
-import type { HeartbeatMonitor } from "../heartbeat/heartbeat-monitor.ts";
-import { HeartbeatRounds } from "../heartbeat/heartbeat-rounds.ts";
+import {
+	HeartbeatMonitor,
+	HeartbeatRounds,
+} from "../heartbeat/heartbeat-monitor.ts";
 import type { ResolvedOptions } from "../options/pool-options.ts";
 import { outbox } from "../outbox.ts";
-import type { StopManner } from "../process/stop-ladder.ts";
-import type { TiedCompanion } from "./companion-tie.ts";
-import { type EndCause, endReasonOf } from "./end-cause.ts";
-import { RunningCalls } from "./running-calls.ts";
-import { withdrawn } from "./start-errors.ts";
+import { lastCharacters } from "../process/output.ts";
+import { type OwnedProcess, recordEnd } from "../process/owned-process.ts";
+import { lostParentOf } from "../process/process-end.ts";
 import {
-	endOfConversation,
-	impossibleStep,
-	mannerOf,
-	reportCondemned,
-	reportRetiring,
-} from "./worker-end.ts";
-import { watchHeartbeat } from "./worker-heartbeat.ts";
-import { outputLost } from "./worker-lost.ts";
-import type { WorkerOutput } from "./worker-output.ts";
-import type {
-	Attempt,
-	WorkerBelongings,
-	WorkerListener,
-} from "./worker-parts.ts";
-import { settleWorker } from "./worker-settlement.ts";
-import { WorkerStop } from "./worker-stop.ts";
+	StopLadder,
+	type StopManner,
+	type StopOutcome,
+	type StopPlan,
+} from "../process/stop-ladder.ts";
+import { EndCause, endReasonOf } from "./end-cause.ts";
+import { type Attempt, RunningCalls } from "./running-calls.ts";
+import { outputLost, withdrawn, workerLost } from "./worker-errors.ts";
+import type { ConversationOutput, WorkerOutput } from "./worker-output.ts";
+import {
+	noteCompanionLost,
+	noteParentLost,
+	type TiedCompanion,
+} from "./worker-ties.ts";
+
+/** What a worker reports to its pool. */
+export interface WorkerListener {
+	/** It has started, and is about to offer what it can take. */
+	becameReady(worker: Worker): void;
+	/** It can take calls, or one more. */
+	capacityOffered(worker: Worker): void;
+	/** It takes no new calls. */
+	capacityWithdrawn(worker: Worker): void;
+	/** It is gone, and its end is recorded and reported. */
+	released(worker: Worker, ending: WorkerEnding): void;
+}
+
+export interface WorkerEnding {
+	readonly reason: EndReason;
+	/** How long it was ready, in milliseconds; 0 when it never was. */
+	readonly readyMs: number;
+	/** Its process, if it was sent SIGKILL and did not end. */
+	readonly undying?: ProcessIdentity;
+}
+
+/** What was made for a worker and is removed with it. */
+export interface WorkerBelongings extends OwnedProcess {
+	readonly output: WorkerOutput;
+	readonly conversation: ConversationOutput;
+	readonly dumpSignal: NodeJS.Signals | undefined;
+}
 
 /** One worker process from its spawn to its end: its state, conversation and calls. Moves only by the table in worker-state.ts. */
 export class Worker {
@@ -313,5 +340,269 @@ export class Worker {
 		const parts = { belongings, ...own, listener: this.#listener };
 		await settleWorker(this, parts, exit, this.#world);
 		this.#gone.resolve();
+	}
+}
+
+/** Watches a worker that became ready, and condemns it when it hangs; nothing with the heartbeat off. */
+function watchHeartbeat(
+	worker: Worker,
+	identity: ProcessIdentity,
+	connection: Connection,
+	options: ResolvedOptions["heartbeat"],
+	world: World,
+	rounds: HeartbeatRounds,
+): HeartbeatMonitor | undefined {
+	if (options === "off") return undefined;
+	return new HeartbeatMonitor({
+		ref: worker.ref,
+		identity,
+		ping: connection.ping?.bind(connection),
+		usage: connection.usage?.bind(connection),
+		options,
+		world,
+		rounds,
+		onHung: (silentMs, cause) =>
+			worker.condemn(
+				"hung",
+				cause === "idle"
+					? `it has not answered for ${Math.round(silentMs)} ms and used no processor time (heartbeat.hungAfterMs)`
+					: `it has used the processor for ${Math.round(silentMs)} ms without answering (heartbeat.busyLimitMs)`,
+			),
+	});
+}
+
+/** Reports that a worker takes no more calls. */
+function reportRetiring(
+	{ ref }: Worker,
+	reason: RetireReason,
+	{ clock, emit }: Pick<World, "clock" | "emit">,
+): void {
+	emit({ type: "worker.retiring", wallMs: clock.wall(), ...ref, reason });
+}
+
+/** Reports that a worker is condemned. */
+function reportCondemned(
+	{ ref, cause }: Worker,
+	reason: EndReason,
+	{ clock, emit }: Pick<World, "clock" | "emit">,
+): void {
+	const wallMs = clock.wall();
+	emit({
+		type: "worker.condemned",
+		wallMs,
+		...ref,
+		reason,
+		message: cause.verdict,
+	});
+}
+
+/** How a condemned worker is ended. */
+export function mannerOf(reason: EndReason | undefined): StopManner {
+	if (reason === "hung") return "dumped";
+	return reason === "broken" ? "patient" : "forced";
+}
+
+/** What the end of its conversation means for a worker. */
+export function endOfConversation(
+	state: WorkerState,
+	decided: EndReason | undefined,
+	hasEndedOutput: boolean,
+): { readonly reason: EndReason; readonly manner: StopManner } {
+	if (state === "starting")
+		return { reason: "start_failed", manner: mannerOf("start_failed") };
+	const leaves = state === "draining" && decided === "exited";
+	// It ends in order, perhaps: it may have something left to save.
+	const manner = leaves || hasEndedOutput ? "ending" : mannerOf("broken");
+	return { reason: "broken", manner };
+}
+
+function impossibleStep(
+	{ ref, state }: Worker,
+	occurrence: WorkerOccurrence,
+): SnakepitError {
+	return new SnakepitError({
+		code: "IMPOSSIBLE_TRANSITION",
+		ran: "maybe",
+		message: `Worker ${ref.workerId} was ${state} when ${occurrence} happened. This is a defect in Snakepit: please report it.`,
+	});
+}
+
+/** The end of one worker: why, in which manner, and what caused it. */
+class WorkerStop {
+	readonly cause: EndCause = new EndCause();
+	/** For a worker that is condemned. */
+	manner: StopManner = "forced";
+	readonly #ladder: StopLadder;
+
+	constructor(ref: WorkerRef, plan: StopPlan, world: World) {
+		const { clock, emit } = world;
+		this.#ladder = new StopLadder(plan, world, {
+			signalled: (signal) => this.cause.signalled(signal, "stop_ladder"),
+			stepped: (step, sent) =>
+				emit({
+					type: "worker.stop_step",
+					wallMs: clock.wall(),
+					...ref,
+					step,
+					sent,
+				}),
+			spared: (groupId, pids) =>
+				emit({
+					type: "worker.group_spared",
+					wallMs: clock.wall(),
+					...ref,
+					groupId,
+					pids,
+				}),
+		});
+	}
+
+	/** Begins to end it; when that has begun already, kills it at once. */
+	climb(
+		belongings: WorkerBelongings,
+		connection: Connection | undefined,
+		manner: StopManner,
+	): Promise<StopOutcome> {
+		const target = { connection, ...belongings };
+		return this.#ladder.climb(target, manner);
+	}
+
+	/** Its end was seen, or will not be. Resolves to what ended it, when nothing is left of its group. */
+	async finish(
+		belongings: WorkerBelongings,
+		connection: Connection | undefined,
+		exit: ProcessExit | undefined,
+	): Promise<Killer> {
+		const target = { connection, ...belongings };
+		await this.#ladder.finish(target);
+		return this.cause.conclude(exit, lostParentOf(belongings.process));
+	}
+
+	/** Kills its group in this very turn, for the exit of the host. */
+	killNow(process: WorkerBelongings["process"] | undefined): void {
+		this.cause.presume("host_exit");
+		if (process?.signal("SIGKILL", "group") === "sent")
+			this.cause.signalled("SIGKILL", "application_cleanup");
+	}
+}
+
+/** How a worker ended. */
+interface WorkerEndFacts {
+	/** `undefined` when it was sent SIGKILL and cannot die. */
+	readonly exit: ProcessExit | undefined;
+	readonly reason: EndReason;
+	readonly killer: Killer;
+	readonly callsLost: number;
+	/** The command of the call that it ran longest at its end, or of its last one. */
+	readonly lastCommand: string | undefined;
+}
+
+/** What a worker leaves at its end. */
+interface WorkerEstate {
+	readonly belongings: WorkerBelongings;
+	readonly calls: RunningCalls;
+	readonly end: WorkerStop;
+	readonly listener: WorkerListener;
+}
+
+/**
+ * Settles a worker whose end was seen, or will not be: ends its group and its calls,
+ * removes what was made for it, and notifies everything that waits for it.
+ */
+async function settleWorker(
+	worker: Worker,
+	{ belongings, calls, end, listener }: WorkerEstate,
+	exit: ProcessExit | undefined,
+	world: World,
+): Promise<void> {
+	const { clock } = world;
+	const { connection } = worker;
+	const killer = await end.finish(belongings, connection, exit);
+	await awaitLastOutput(belongings, calls, clock);
+	noteParentLost(worker, belongings.process);
+	if (worker.companion !== undefined) await noteCompanionLost(worker, exit);
+	outbox.during(() => {
+		calls.lose(() => workerLost(worker, exit));
+		const reason = worker.cause.reason ?? "exited";
+		const { lost: callsLost, lastCommand } = calls;
+		const facts = { exit, reason, killer, callsLost, lastCommand };
+		reportEnd(worker, belongings, facts, world);
+		listener.released(worker, {
+			...{ reason, readyMs: worker.readyMs },
+			...(exit === undefined && { undying: belongings.process.identity }),
+		});
+	});
+	await hangUp(connection, clock);
+}
+
+/** Resolves when what a dead worker printed and answered before its end was read, or will not be. */
+async function awaitLastOutput(
+	{ output, conversation }: WorkerBelongings,
+	calls: RunningCalls,
+	clock: Clock,
+): Promise<void> {
+	await output.lastLines();
+	await calls.lastAnswers(clock, conversation);
+}
+
+/** What workers say at these ends explains nothing. */
+const IN_ORDER: readonly EndReason[] = ["closed", "recycled"];
+/** Of each worker, in the ledger. */
+const TAIL_CHARACTERS = 4_096;
+
+/** Removes what was made for a worker, records its end, and reports it. */
+function reportEnd(
+	worker: Worker,
+	belongings: WorkerBelongings,
+	facts: WorkerEndFacts,
+	world: World,
+): void {
+	const { process, output } = belongings;
+	const { exit, reason, killer, callsLost, lastCommand } = facts;
+	output.close();
+	const tail = output.tail.lines();
+	recordEnd(
+		belongings,
+		worker.ref.incarnation,
+		{
+			...{ exit, reason, killer },
+			...(!IN_ORDER.includes(reason) && {
+				tail: lastCharacters(tail, TAIL_CHARACTERS),
+				lastCommand,
+			}),
+		},
+		world,
+	);
+	world.emit({
+		type: "worker.exited",
+		wallMs: world.clock.wall(),
+		...worker.ref,
+		pid: process.identity.pid,
+		exit,
+		reason,
+		killer,
+		callsLost,
+		lifetimeMs: worker.readyMs,
+		tail,
+	});
+}
+
+/** An adapter that does not close its connection must not hold up the end of a pool. */
+const HANG_UP_MS = 1_000;
+
+/** Closes a conversation whose process is gone. */
+async function hangUp(
+	connection: Connection | undefined,
+	clock: Clock,
+): Promise<void> {
+	if (connection === undefined) return;
+	const late = Promise.withResolvers<void>();
+	const timer = clock.after(HANG_UP_MS, late.resolve);
+	try {
+		await Promise.race([connection[Symbol.asyncDispose](), late.promise]);
+	} catch {
+		// There is nothing left that it could still harm.
+	} finally {
+		timer.cancel();
 	}
 }

@@ -2,16 +2,16 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { readHistory } from "../../src/inspect/read-history.ts";
+import { readHistory } from "../../src/inspect/history.ts";
 import { directoriesOf } from "../../src/os/shared-memory.ts";
 import { readRunFile } from "../../src/registry/read-run-file.ts";
 import { RunLock, takeLock } from "../../src/registry/run-lock.ts";
 import { runNameOf, runPath } from "../../src/registry/run-name.ts";
 import { sqlite } from "./bench.ts";
-import type { HostReport } from "./hosts.ts";
 import {
 	eventually,
 	Host,
+	type HostReport,
 	isAlive,
 	machine,
 	temporaryDirectory,

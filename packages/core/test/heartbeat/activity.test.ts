@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ProcessIdentity } from "../../src/contract/identity.ts";
 import type { ThreadFacts } from "../../src/contract/world.ts";
-import { ActivityWatch, advanceOf } from "../../src/heartbeat/activity.ts";
+import { ActivityWatch, advanceOf } from "../../src/heartbeat/hang-verdict.ts";
 
 /** A look at threads that used so much, by their names. */
 const look = (

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { HeartbeatMonitor } from "../../src/heartbeat/heartbeat-monitor.ts";
 import {
+	HeartbeatMonitor,
 	HeartbeatRounds,
 	MOST_IN_A_ROUND,
-} from "../../src/heartbeat/heartbeat-rounds.ts";
+} from "../../src/heartbeat/heartbeat-monitor.ts";
 import { VirtualClock, virtualWorld } from "../../src/testing.ts";
 import { neverAnswers, OPTIONS } from "./monitor-scene.ts";
 

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { HeartbeatMonitor } from "../../src/heartbeat/heartbeat-monitor.ts";
-import { HeartbeatRounds } from "../../src/heartbeat/heartbeat-rounds.ts";
+import {
+	HeartbeatMonitor,
+	HeartbeatRounds,
+} from "../../src/heartbeat/heartbeat-monitor.ts";
 import { virtualWorld } from "../../src/testing.ts";
 import {
 	answers,

@@ -1,6 +1,8 @@
 import type { PingReply } from "../../src/contract/connection.ts";
-import { HeartbeatMonitor } from "../../src/heartbeat/heartbeat-monitor.ts";
-import { HeartbeatRounds } from "../../src/heartbeat/heartbeat-rounds.ts";
+import {
+	HeartbeatMonitor,
+	HeartbeatRounds,
+} from "../../src/heartbeat/heartbeat-monitor.ts";
 import type { ResolvedHeartbeat } from "../../src/options/pool-options.ts";
 import {
 	type FakeProcess,

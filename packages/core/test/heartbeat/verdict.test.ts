@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Activity } from "../../src/heartbeat/activity.ts";
 import {
+	type Activity,
 	type HeartbeatEvidence,
 	type HeartbeatRule,
 	judgeHeartbeat,
-} from "../../src/heartbeat/verdict.ts";
+} from "../../src/heartbeat/hang-verdict.ts";
 
 const rule: HeartbeatRule = {
 	intervalMs: 2_000,

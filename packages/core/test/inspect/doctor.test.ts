@@ -3,10 +3,13 @@ import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import type { Adapter } from "../../src/contract/adapter.ts";
 import type { LayerReport, Protection } from "../../src/contract/protection.ts";
-import { doctor } from "../../src/inspect/doctor.ts";
-import { exitHooks, lifeline } from "../../src/inspect/examine.ts";
-import { formatDoctorReport } from "../../src/inspect/format-report.ts";
-import { inspectLedger } from "../../src/inspect/ledger-report.ts";
+import {
+	doctor,
+	exitHooks,
+	formatDoctorReport,
+	inspectLedger,
+	lifeline,
+} from "../../src/inspect/doctor.ts";
 import type { Sqlite } from "../../src/registry/sqlite.ts";
 import { sqlite, start } from "../cleanup/bench.ts";
 import { craftRun, deadOwner, workerRow } from "../cleanup/crafted-run.ts";

@@ -7,10 +7,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { endGroup } from "../../../../scripts/end-group.ts";
 import { endHost } from "../../../../scripts/end-host.ts";
 import type { LaunchSpec } from "../../src/contract/launch.ts";
-import {
-	type RunHistory,
-	readHistory,
-} from "../../src/inspect/read-history.ts";
+import { type RunHistory, readHistory } from "../../src/inspect/history.ts";
 import { openRun } from "../../src/run/open-run.ts";
 import { craftRun, deadOwner, workerRow } from "../cleanup/crafted-run.ts";
 import {

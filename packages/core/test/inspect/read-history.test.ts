@@ -12,7 +12,7 @@ import {
 	type HistoryOptions,
 	type RunHistory,
 	readHistory,
-} from "../../src/inspect/read-history.ts";
+} from "../../src/inspect/history.ts";
 import { openRun } from "../../src/run/open-run.ts";
 import type { Run } from "../../src/run/run.ts";
 import { craftRun, deadOwner, workerRow } from "../cleanup/crafted-run.ts";

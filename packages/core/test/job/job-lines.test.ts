@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { linesOf } from "../../src/job/job-lines.ts";
+import { linesOf } from "../../src/job/job.ts";
 
 const tooLong = async (): Promise<never> => {
 	throw new Error("too long");

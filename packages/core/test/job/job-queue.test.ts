@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { JobQueue } from "../../src/job/job-queue.ts";
+import { JobQueue } from "../../src/job/jobs.ts";
 
 /** Who has had its turn, in order. */
 function observed(queue: JobQueue) {

@@ -4,7 +4,7 @@ import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import { text as textOf } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
-import { readHistory } from "../../src/inspect/read-history.ts";
+import { readHistory } from "../../src/inspect/history.ts";
 import { runJob } from "../../src/run/open-run.ts";
 import { temporaryDirectory } from "../cleanup/hosts.ts";
 import { lives, realRun } from "./real-run.ts";

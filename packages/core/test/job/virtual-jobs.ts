@@ -1,8 +1,7 @@
 import type { SnakepitEvent } from "../../src/contract/events.ts";
 import { formatMarker, markerOf } from "../../src/contract/identity.ts";
 import type { JobOptions } from "../../src/job/job-options.ts";
-import { JobQueue, type QueueLimits } from "../../src/job/job-queue.ts";
-import { Jobs } from "../../src/job/jobs.ts";
+import { JobQueue, Jobs, type QueueLimits } from "../../src/job/jobs.ts";
 import {
 	type FakeProgram,
 	type VirtualWorld,

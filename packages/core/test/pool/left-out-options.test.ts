@@ -4,16 +4,18 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { type HistoryOptions, readHistory } from "../../src/inspect.ts";
 import type { PoolOptions } from "../../src/options/pool-options.ts";
+import * as poolGroups from "../../src/options/pool-options.ts";
 import { resolveOptions } from "../../src/options/resolve-pool-options.ts";
 import type {
 	ExecuteOptions,
 	SessionOptions,
 } from "../../src/pool/calls/call-options.ts";
 import type { CloseOptions } from "../../src/pool/pool-control.ts";
-import * as poolGroups from "../../src/options/pool-options.ts";
-import * as runGroups from "../../src/run/run-option-groups.ts";
 import {
+	AUDIT_DEFAULTS,
 	assertAgrees,
+	HISTORY_DEFAULTS,
+	JOBS_DEFAULTS,
 	type RunOptions,
 	resolveRunOptions,
 } from "../../src/run/run-options.ts";
@@ -99,7 +101,10 @@ test("an option of a pool that is undefined is one that is left out", () => {
 
 test("so is one of a run, which agrees with every run then", () => {
 	const expected = resolveRunOptions("openRun", {});
-	for (const given of [RUN, groupsOf(runGroups)]) {
+	for (const given of [
+		RUN,
+		groupsOf({ AUDIT_DEFAULTS, HISTORY_DEFAULTS, JOBS_DEFAULTS }),
+	]) {
 		expect(resolveRunOptions("openRun", given)).toEqual(expected);
 		assertAgrees("createPool", given, expected, "/data");
 	}

@@ -1,4 +1,4 @@
-import type { ScriptedCommand } from "../../src/testing/scripted-connection.ts";
+import type { ScriptedCommand } from "../../src/testing/scripted-adapter.ts";
 import { scripts } from "../../src/testing.ts";
 
 type Command = "echo" | "work" | "hang" | "crash" | "fail" | "take";

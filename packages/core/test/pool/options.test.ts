@@ -6,8 +6,12 @@ import {
 	CALLS_PER_WORKER,
 	resolveOptions,
 } from "../../src/options/resolve-pool-options.ts";
-import * as runGroups from "../../src/run/run-option-groups.ts";
-import { RUN_DEFAULTS } from "../../src/run/run-options.ts";
+import {
+	AUDIT_DEFAULTS,
+	HISTORY_DEFAULTS,
+	JOBS_DEFAULTS,
+	RUN_DEFAULTS,
+} from "../../src/run/run-options.ts";
 import { scriptedAdapter } from "../../src/testing.ts";
 
 const adapter = scriptedAdapter();
@@ -41,7 +45,9 @@ test("left out options get their defaults, and the result is frozen", () => {
 test("every default passes its own check, means that there is no bound, or is left to the machine", () => {
 	const groups = [
 		...Object.values(poolGroups),
-		...Object.values(runGroups),
+		AUDIT_DEFAULTS,
+		HISTORY_DEFAULTS,
+		JOBS_DEFAULTS,
 		RUN_DEFAULTS,
 		{ callsPerWorker: CALLS_PER_WORKER },
 	];

@@ -1,8 +1,7 @@
 import { PassThrough } from "node:stream";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { OutputLine } from "../../src/process/drawn-line.ts";
-import { readLines } from "../../src/process/output-lines.ts";
+import { type OutputLine, readLines } from "../../src/process/output.ts";
 import { VirtualClock } from "../../src/testing.ts";
 import { linesOf } from "./output-lines-bench.ts";
 

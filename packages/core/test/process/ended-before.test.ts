@@ -5,8 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../src/os/system-clock.ts";
-import { readLines } from "../../src/process/output-lines.ts";
-import { ReadOutput } from "../../src/process/read-output.ts";
+import { ReadOutput, readLines } from "../../src/process/output.ts";
 import { shakeHands } from "../../src/worker/control-channel.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fingerprint } from "../../src/process/fingerprint.ts";
+import { fingerprint } from "../../src/process/owned-process.ts";
 
 test("a fingerprint names the program and hides its arguments", () => {
 	const shown = fingerprint({

@@ -4,7 +4,7 @@ import {
 	killerOf,
 	lostParentOf,
 	type SentSignal,
-} from "../../src/process/killer-of.ts";
+} from "../../src/process/process-end.ts";
 
 const ladder = (signal: NodeJS.Signals): SentSignal => ({
 	signal,

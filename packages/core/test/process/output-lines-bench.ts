@@ -1,7 +1,6 @@
 import { Readable } from "node:stream";
 import type { Clock } from "../../src/contract/clock.ts";
-import type { OutputLine } from "../../src/process/drawn-line.ts";
-import { readLines } from "../../src/process/output-lines.ts";
+import { type OutputLine, readLines } from "../../src/process/output.ts";
 
 /** Has no time but the turns of the event loop. */
 export const turns: Pick<Clock, "after"> = {

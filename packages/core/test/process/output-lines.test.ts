@@ -1,7 +1,6 @@
 import { PassThrough, Readable } from "node:stream";
 import { describe, expect, test } from "vitest";
-import type { OutputLine } from "../../src/process/drawn-line.ts";
-import { readLines } from "../../src/process/output-lines.ts";
+import { type OutputLine, readLines } from "../../src/process/output.ts";
 import { linesOf, turns, whole } from "./output-lines-bench.ts";
 
 describe("lines", () => {

@@ -4,7 +4,7 @@ import {
 	lastCharacters,
 	OutputTail,
 	withoutLastLines,
-} from "../../src/process/output-tail.ts";
+} from "../../src/process/output.ts";
 
 test("the tail is the last lines, oldest first, however many were printed", () => {
 	fc.assert(

@@ -6,7 +6,7 @@ import {
 	type RunId,
 } from "../../src/contract/identity.ts";
 import type { LaunchSpec, WorkerSlot } from "../../src/contract/launch.ts";
-import { processSpec } from "../../src/process/process-spec.ts";
+import { processSpec } from "../../src/process/owned-process.ts";
 
 const slot: WorkerSlot = {
 	pool: "p",

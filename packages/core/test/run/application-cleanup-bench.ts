@@ -1,6 +1,8 @@
-import { ApplicationCleanup } from "../../src/run/application-cleanup.ts";
-import type { CleanupParticipant } from "../../src/run/cleanup-participant.ts";
-import type { SignalWish } from "../../src/run/signal-answer.ts";
+import {
+	ApplicationCleanup,
+	type CleanupParticipant,
+	type SignalWish,
+} from "../../src/run/application-cleanup.ts";
 import { VirtualClock } from "../../src/testing.ts";
 import { FakeProcessEvents } from "./fake-process-events.ts";
 

@@ -1,6 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import type { RunHistory } from "../../src/inspect/read-history.ts";
-import { readHistory } from "../../src/inspect/read-history.ts";
+import { type RunHistory, readHistory } from "../../src/inspect/history.ts";
 import type { PoolOptions } from "../../src/options/pool-options.ts";
 import type { Pool } from "../../src/pool/pool.ts";
 import { openRun } from "../../src/run/open-run.ts";

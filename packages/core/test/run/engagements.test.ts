@@ -5,7 +5,7 @@ import type {
 	Protection,
 	WatchedWorker,
 } from "../../src/contract/protection.ts";
-import { Engagements } from "../../src/run/engagements.ts";
+import { Engagements } from "../../src/run/start-run.ts";
 import { type VirtualWorld, virtualWorld } from "../../src/testing.ts";
 
 let virtual: VirtualWorld;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { markerOf, type ProcessIdentity } from "../../src/contract/identity.ts";
 import type { ProcessHost } from "../../src/contract/world.ts";
-import { recordExit } from "../../src/run/exit-record.ts";
+import { recordExit } from "../../src/run/start-run.ts";
 import {
 	MemoryRegistry,
 	SeededRandom,

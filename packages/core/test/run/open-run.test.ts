@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { parseMarker } from "../../src/contract/identity.ts";
 import type { Protection } from "../../src/contract/protection.ts";
-import { readHistory } from "../../src/inspect/read-history.ts";
+import { readHistory } from "../../src/inspect/history.ts";
 import { directoriesOf } from "../../src/os/shared-memory.ts";
 import { openRun } from "../../src/run/open-run.ts";
 import { EventRecorder } from "../../src/testing.ts";

@@ -2,10 +2,10 @@ import { availableParallelism } from "node:os";
 import { expect, test } from "vitest";
 import type { Protection } from "../../src/contract/protection.ts";
 import type { PoolOptions } from "../../src/options/pool-options.ts";
-import { checkPool } from "../../src/run/checked-pool.ts";
 import { withPool } from "../../src/run/open-run.ts";
 import {
 	assertAgrees,
+	checkPool,
 	type RunOptions,
 	resolveRunOptions,
 } from "../../src/run/run-options.ts";

@@ -1,7 +1,7 @@
 /** A run in a thread of a program that has one itself; see threads.test.ts. */
 import { once } from "node:events";
 import { parentPort, workerData } from "node:worker_threads";
-import { readHistory } from "../../src/inspect/read-history.ts";
+import { readHistory } from "../../src/inspect/history.ts";
 import { openRun } from "../../src/run/open-run.ts";
 
 const run = await openRun({

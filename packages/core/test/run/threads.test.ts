@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { expect, test } from "vitest";
-import { readHistory } from "../../src/inspect/read-history.ts";
+import { readHistory } from "../../src/inspect/history.ts";
 import { openRun } from "../../src/run/open-run.ts";
 import { Host, temporaryDirectory } from "../cleanup/hosts.ts";
 

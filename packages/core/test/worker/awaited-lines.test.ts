@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { AwaitedLines } from "../../src/worker/awaited-lines.ts";
+import { AwaitedLines } from "../../src/worker/worker-output.ts";
 
 const never = new AbortController().signal;
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { backoffMs } from "../../src/worker/backoff.ts";
+import { backoffMs } from "../../src/worker/restarts.ts";
 
 const pauses = fc.record({
 	failures: fc.nat(200),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { staysPut } from "../../src/testing.ts";
-import { endOfConversation } from "../../src/worker/worker-end.ts";
+import { endOfConversation } from "../../src/worker/worker.ts";
 import { Call, readyScene, startingScene } from "./worker-scenes.ts";
 
 /** A call that the adapter may still answer. */

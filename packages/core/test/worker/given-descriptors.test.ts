@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { LaunchSpec, WorkerProcess } from "../../src/contract/launch.ts";
 import type { BoundListener, ProcessHost } from "../../src/contract/world.ts";
-import { GivenDescriptors } from "../../src/process/given-descriptors.ts";
+import { GivenDescriptors } from "../../src/process/owned-process.ts";
 import { failedStart } from "./failed-start.ts";
 import {
 	type BenchSetting,

@@ -10,9 +10,8 @@ import { resolveOptions } from "../../src/options/resolve-pool-options.ts";
 import { OrphanSweep } from "../../src/process/orphan-sweep.ts";
 import { openRun } from "../../src/run/open-run.ts";
 import { EventRecorder } from "../../src/testing.ts";
-import { StartGate } from "../../src/worker/start-gate.ts";
 import { Worker } from "../../src/worker/worker.ts";
-import { WorkerStarter } from "../../src/worker/worker-starter.ts";
+import { StartGate, WorkerStarter } from "../../src/worker/worker-starter.ts";
 
 /** Workers that are real processes, without a pool around them. */
 export interface RealBench {

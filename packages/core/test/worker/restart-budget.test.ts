@@ -4,7 +4,7 @@ import {
 	FULL_BUDGET,
 	type RestartBudget,
 	spendRestart,
-} from "../../src/worker/restart-budget.ts";
+} from "../../src/worker/restarts.ts";
 
 const WINDOW_MS = 1_000;
 /** Moments at which a restart is asked for, in order. */

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { ProcessHost } from "../../src/contract/world.ts";
 import { VirtualClock } from "../../src/testing.ts";
-import { dumpUnreadyStacks } from "../../src/worker/stack-dump.ts";
-import type { WorkerBelongings } from "../../src/worker/worker-parts.ts";
+import type { WorkerBelongings } from "../../src/worker/worker.ts";
+import { dumpUnreadyStacks } from "../../src/worker/worker-output.ts";
 
 type Asked = Parameters<typeof dumpUnreadyStacks>[0];
 type Outcome = ReturnType<WorkerBelongings["process"]["signal"]>;

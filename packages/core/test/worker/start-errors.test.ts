@@ -2,14 +2,14 @@ import { describe, expect, test } from "vitest";
 import { RegistryError, StartError } from "../../src/contract/errors.ts";
 import type { ProcessExit } from "../../src/contract/identity.ts";
 import { EndCause } from "../../src/worker/end-cause.ts";
+import type { Worker } from "../../src/worker/worker.ts";
 import {
 	asStartError,
 	exitedEarly,
 	notReady,
 	notSpawned,
 	withdrawn,
-} from "../../src/worker/start-errors.ts";
-import type { Worker } from "../../src/worker/worker.ts";
+} from "../../src/worker/worker-errors.ts";
 
 test("a start error stays what it is", () => {
 	const error = new StartError({

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { StartGate } from "../../src/worker/start-gate.ts";
+import { StartGate } from "../../src/worker/worker-starter.ts";
 
 /** Runs every microtask that is due. */
 const settled = (): Promise<void> =>

@@ -3,7 +3,10 @@ import type { Connection } from "../../src/contract/connection.ts";
 import { StartError } from "../../src/contract/errors.ts";
 import type { StartedProcess } from "../../src/contract/world.ts";
 import type { FakeProcess } from "../../src/testing.ts";
-import { type Handshake, raceToReady } from "../../src/worker/start-race.ts";
+import {
+	type Handshake,
+	raceToReady,
+} from "../../src/worker/worker-starter.ts";
 import { workerBench } from "./worker-bench.ts";
 
 const TIMEOUT_MS = 1_000;

@@ -13,10 +13,8 @@ import {
 	type VirtualWorld,
 	virtualWorld,
 } from "../../src/testing.ts";
-import { StartGate } from "../../src/worker/start-gate.ts";
-import { Worker } from "../../src/worker/worker.ts";
-import type { WorkerEnding } from "../../src/worker/worker-parts.ts";
-import { WorkerStarter } from "../../src/worker/worker-starter.ts";
+import { Worker, type WorkerEnding } from "../../src/worker/worker.ts";
+import { StartGate, WorkerStarter } from "../../src/worker/worker-starter.ts";
 
 export type BenchOptions = Omit<PoolOptions, "adapter">;
 

@@ -4,8 +4,8 @@ import {
 	neverConnects,
 	type ScriptedAdapterOptions,
 } from "../../src/testing.ts";
+import type { Attempt, AttemptView } from "../../src/worker/running-calls.ts";
 import type { Worker } from "../../src/worker/worker.ts";
-import type { Attempt, AttemptView } from "../../src/worker/worker-parts.ts";
 import {
 	type BenchOptions,
 	type BenchSetting,

@@ -20,9 +20,12 @@ import type {
 import { asError } from "../../contract/thrown.ts";
 import { afterRunning } from "../../deadline.ts";
 import { outbox } from "../../outbox.ts";
-import type { Conduct } from "../../worker/running-calls.ts";
+import type {
+	Attempt,
+	AttemptView,
+	Conduct,
+} from "../../worker/running-calls.ts";
 import type { Worker } from "../../worker/worker.ts";
-import type { Attempt, AttemptView } from "../../worker/worker-parts.ts";
 import type { Attempted, Call } from "./call.ts";
 import { named } from "./call-errors.ts";
 

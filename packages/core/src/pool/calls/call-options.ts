@@ -12,7 +12,7 @@ import {
 	show,
 	wholeNumber,
 } from "../../options/check.ts";
-import { backoffMs } from "../../worker/backoff.ts";
+import { backoffMs } from "../../worker/restarts.ts";
 
 /** Declares a call idempotent: the pool may retry it when it fails. */
 export interface RetryOptions {

@@ -6,8 +6,8 @@ import type {
 } from "../../contract/events.ts";
 import type { WorkerLogRecord } from "../../contract/launch.ts";
 import type { EndReason } from "../../contract/process-registry.ts";
-import { describeExit } from "../../process/describe-exit.ts";
-import { withoutLastLines } from "../../process/output-tail.ts";
+import { withoutLastLines } from "../../process/output.ts";
+import { describeExit } from "../../process/process-end.ts";
 
 /** The beginning of a text shows where it is from, its end what went wrong. */
 const MOST_BEFORE = 8_192;

@@ -2,7 +2,7 @@ import type { ReloadablePool } from "../../contract/adapter.ts";
 import type { Clock } from "../../contract/clock.ts";
 import type { SnakepitEvent } from "../../contract/events.ts";
 import type { ProcessHost } from "../../contract/world.ts";
-import { asStartError } from "../../worker/start-errors.ts";
+import { asStartError } from "../../worker/worker-errors.ts";
 import type { PoolSize } from "./sizing.ts";
 import type { RestartGovernor, SlotStarts } from "./slot-starts.ts";
 import type { Slot, SlotTable } from "./slot-table.ts";

@@ -6,14 +6,15 @@ import { counted } from "../../contract/text.ts";
 import type { World } from "../../contract/world.ts";
 import type { ResolvedOptions } from "../../options/pool-options.ts";
 import { outbox } from "../../outbox.ts";
-import { backoffMs, HOPELESS_FAILURES } from "../../worker/backoff.ts";
 import {
+	backoffMs,
 	FULL_BUDGET,
+	HOPELESS_FAILURES,
 	type RestartBudget,
 	spendRestart,
-} from "../../worker/restart-budget.ts";
-import { asStartError } from "../../worker/start-errors.ts";
+} from "../../worker/restarts.ts";
 import type { Worker } from "../../worker/worker.ts";
+import { asStartError } from "../../worker/worker-errors.ts";
 import type { WorkerStarter } from "../../worker/worker-starter.ts";
 import { isStarting, type Slot, type SlotTable } from "./slot-table.ts";
 

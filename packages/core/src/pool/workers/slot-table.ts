@@ -4,9 +4,8 @@ import type { RunId } from "../../contract/identity.ts";
 import type { WorkerSlot } from "../../contract/launch.ts";
 import type { EndReason } from "../../contract/process-registry.ts";
 import type { ResolvedOptions } from "../../options/pool-options.ts";
-import { PROVEN_MS } from "../../worker/backoff.ts";
-import type { Worker } from "../../worker/worker.ts";
-import type { WorkerEnding } from "../../worker/worker-parts.ts";
+import { PROVEN_MS } from "../../worker/restarts.ts";
+import type { Worker, WorkerEnding } from "../../worker/worker.ts";
 
 /** What a slot holds. */
 export type SlotState =

@@ -1,9 +1,9 @@
 import type { RetireReason } from "../../contract/events.ts";
 import type { World } from "../../contract/world.ts";
 import type { ResolvedOptions } from "../../options/pool-options.ts";
-import { backoffMs } from "../../worker/backoff.ts";
-import { asStartError } from "../../worker/start-errors.ts";
+import { backoffMs } from "../../worker/restarts.ts";
 import type { Worker } from "../../worker/worker.ts";
+import { asStartError } from "../../worker/worker-errors.ts";
 import type { WorkerStarter } from "../../worker/worker-starter.ts";
 import type { Calls } from "../calls/calls.ts";
 import type { SessionTable } from "../placement/session-table.ts";

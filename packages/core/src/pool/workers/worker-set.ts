@@ -1,5 +1,5 @@
 import type { World } from "../../contract/world.ts";
-import { HeartbeatRounds } from "../../heartbeat/heartbeat-rounds.ts";
+import { HeartbeatRounds } from "../../heartbeat/heartbeat-monitor.ts";
 import type { ResolvedOptions } from "../../options/pool-options.ts";
 import { outbox } from "../../outbox.ts";
 import { OrphanSweep } from "../../process/orphan-sweep.ts";
@@ -7,12 +7,12 @@ import {
 	type Survivor,
 	survivorsOf,
 	type Undying,
-} from "../../process/still-there.ts";
-import { Worker } from "../../worker/worker.ts";
-import type {
-	WorkerEnding,
-	WorkerListener,
-} from "../../worker/worker-parts.ts";
+} from "../../process/process-end.ts";
+import {
+	Worker,
+	type WorkerEnding,
+	type WorkerListener,
+} from "../../worker/worker.ts";
 import type { WorkerStarter } from "../../worker/worker-starter.ts";
 import type { Calls } from "../calls/calls.ts";
 import type { SessionTable } from "../placement/session-table.ts";

@@ -8,7 +8,7 @@ import {
 	markerOf,
 } from "../../../src/contract/identity.ts";
 import type { ContractCase } from "../../../src/testing/contract-case.ts";
-import { SeededRandom } from "../../../src/testing/seeded-random.ts";
+import { SeededRandom } from "../../../src/testing/virtual-pool.ts";
 import { PLAIN } from "./contract-program.ts";
 import type {
 	ProcessHostBench,

@@ -1,6 +1,8 @@
+import { ForkLost } from "../contract/errors.ts";
 import type { ProcessExit } from "../contract/identity.ts";
 import type { SlotCompanion } from "../contract/launch.ts";
-import { describeExit } from "../process/describe-exit.ts";
+import type { StartedProcess } from "../contract/world.ts";
+import { describeExit } from "../process/process-end.ts";
 import type { Worker } from "./worker.ts";
 
 /** A companion that was ready, as its workers see it. */
@@ -53,4 +55,24 @@ export async function noteCompanionLost(
 
 function verdictOf({ facts }: TiedCompanion, exit: ProcessExit): string {
 	return `its companion (pid ${facts.pid}) ${describeExit(exit)}`;
+}
+
+/** Looks whether a worker ended because the process that had forked it did: that is not its own fault. */
+export function noteParentLost(
+	{ cause }: Pick<Worker, "cause">,
+	{ source, isParentLost }: Pick<StartedProcess, "source" | "isParentLost">,
+): void {
+	if (isParentLost === true && cause.isOpen)
+		cause.parentLost(
+			`the ${source === "preload" ? "preloaded parent" : source} that had forked it was lost`,
+		);
+}
+
+/** The same of a guard that was lost while it forked the worker. */
+export function noteForkLost(
+	{ cause }: Pick<Worker, "cause">,
+	error: unknown,
+): void {
+	if (error instanceof ForkLost && error.source === "guard" && cause.isOpen)
+		cause.parentLost("the guard was lost before it had forked it");
 }
