@@ -87,7 +87,7 @@ export default defineConfig({
 					name: "processes",
 					include: [
 						"{packages,apps,examples}/*/test/**/*.test.ts",
-						"{bench,chaos}/test/**/*.test.ts",
+						"{bench,chaos,examples}/test/**/*.test.ts",
 					],
 					exclude: [...configDefaults.exclude, CLUSTER],
 					pool: "forks",

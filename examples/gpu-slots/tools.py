@@ -6,17 +6,15 @@ from typing import TypedDict
 from snakepit_bridge import tool
 
 
-class Place(TypedDict):
+class Devices(TypedDict):
     devices: list[str]
     share: float
-    process: int
 
 
 @tool
-def place() -> Place:
+def devices() -> Devices:
     """Returns what this worker may use: CUDA knows no other device here."""
-    return Place(
+    return Devices(
         devices=os.environ["CUDA_VISIBLE_DEVICES"].split(","),
         share=float(os.environ["GPU_SHARE"]),
-        process=os.getpid(),
     )

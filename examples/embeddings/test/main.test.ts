@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -8,8 +8,6 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 const example = fileURLToPath(new URL("..", import.meta.url));
-const read = (path: string): string =>
-	readFileSync(join(example, path), "utf8");
 
 const python = join(example, "../../python/.venv/bin/python");
 const hasNumpy =
@@ -87,19 +85,6 @@ describe.skipIf(!hasNumpy)(`the server${why}`, () => {
 		expect(vector).toHaveLength(64);
 	});
 
-	test.each([
-		['{"input": "a text"}', 400, /must be a list of texts/],
-		["{", 400, /not JSON/],
-		[JSON.stringify({ input: Array(257).fill("") }), 400, /has 257 texts/],
-		["x".repeat(1_000_001), 413, /has 1000001 bytes/],
-	])("%.20s is refused", async (body, status, message) => {
-		const response = await post(body);
-		expect(response.status).toBe(status);
-		expect(((await response.json()) as { error: string }).error).toMatch(
-			message,
-		);
-	});
-
 	test("it ends by SIGTERM, with its worker", async () => {
 		server.kill("SIGTERM");
 		expect(await once(server, "close")).toEqual([0, null]);
@@ -109,29 +94,3 @@ describe.skipIf(!hasNumpy)(`the server${why}`, () => {
 function distance(a: readonly number[], b: readonly number[] = []): number {
 	return Math.hypot(...a.map((value, at) => value - (b[at] ?? Number.NaN)));
 }
-
-test.skipIf(!hasNumpy)(
-	`the types in TypeScript are those of its tools${why}`,
-	() => {
-		const { status, stderr } = spawnSync(
-			python,
-			[
-				...["-m", "snakepit_bridge", "types", "embedder.py"],
-				...["--check", "src/gen/tools.ts"],
-			],
-			{ cwd: example, encoding: "utf8" },
-		);
-		expect(stderr).toBe("");
-		expect(status).toBe(0);
-	},
-	60_000,
-);
-
-test("the snippets of its README are parts of its files", () => {
-	const snippets = [
-		...read("README.md").matchAll(/^```(?:ts|python)\n([\s\S]*?)^```$/gm),
-	];
-	expect(snippets).toHaveLength(2);
-	const sources = read("embedder.py") + read("src/embedding-server.ts");
-	for (const [, code = ""] of snippets) expect(sources).toContain(code);
-});

@@ -10,28 +10,34 @@ export interface GpuPool {
 	readonly resources: { readonly gpu: number };
 }
 
-/** The workers need more GPUs than there are. */
-export class TooFewGpusError extends Error {
-	override readonly name = "TooFewGpusError";
-}
-
 /**
  * Returns the `env` of `python()` that gives the worker of each slot its GPUs. The next worker of a slot gets the same.
  *
- * @throws RangeError if no worker can have so much of a GPU; TooFewGpusError if all of them together cannot.
+ * @throws RangeError if no worker can have so much of a GPU, or all of them together cannot.
  */
 export function gpuPerSlot(pool: GpuPool): (slot: WorkerSlot) => WorkerEnv {
-	const { devices, size } = pool;
-	const { gpu } = pool.resources;
+	const { devices, size, resources } = pool;
+	const { gpu } = resources;
 	if (!(gpu > 0) || (gpu > 1 && !Number.isInteger(gpu)))
 		throw new RangeError(
 			`resources.gpu is ${gpu}: it must be a part of one GPU, such as 0.5, or a whole number of them.`,
 		);
-	requireRoom(pool, size);
+	// 1 / 0.1 workers fit on a GPU, whatever the last digit of 0.1 is.
+	const room =
+		gpu < 1
+			? devices.length * Math.floor(1 / gpu + 1e-9)
+			: Math.floor(devices.length / gpu);
+	const requireRoom = (workers: number): void => {
+		if (workers > room)
+			throw new RangeError(
+				`A pool of size ${workers} with ${gpu} GPU a worker does not fit on ${devices.join(", ") || "no GPU"}: there is room for ${room}. Lower its size, or resources.gpu.`,
+			);
+	};
+	requireRoom(size);
 	const each = Math.max(1, gpu);
 	return ({ index }) => {
 		// A pool that was resized may have more slots than it began with.
-		requireRoom(pool, index + 1);
+		requireRoom(index + 1);
 		// Neighbours get different GPUs: a pool that has not grown yet uses all of them.
 		const first = (index * each) % devices.length;
 		return {
@@ -39,24 +45,4 @@ export function gpuPerSlot(pool: GpuPool): (slot: WorkerSlot) => WorkerEnv {
 			GPU_SHARE: String(Math.min(1, gpu)),
 		};
 	};
-}
-
-/** How many workers there are GPUs for. */
-function room({ devices, resources: { gpu } }: GpuPool): number {
-	// 1 / 0.1 workers fit on a GPU, whatever the last digit of 0.1 is.
-	return gpu < 1
-		? devices.length * Math.floor(1 / gpu + 1e-9)
-		: Math.floor(devices.length / gpu);
-}
-
-function requireRoom(pool: GpuPool, workers: number): void {
-	const { devices, resources } = pool;
-	const most = room(pool);
-	if (workers <= most) return;
-	const wish = `A pool of size ${workers} with ${resources.gpu} GPU a worker`;
-	throw new TooFewGpusError(
-		devices.length === 0
-			? `${wish} needs GPUs, and none was found. Run it where there are some, or pass their names as \`devices\`.`
-			: `${wish} does not fit on ${devices.join(", ")}: there is room for ${most}. Lower its size, or resources.gpu.`,
-	);
 }

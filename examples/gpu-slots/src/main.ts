@@ -1,10 +1,10 @@
+import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { python, pythonEnvironment } from "@snakepit/adapter-python";
 import { withPool } from "@snakepit/core";
 import type { Tools } from "./gen/tools.ts";
-import { gpuPerSlot, TooFewGpusError } from "./gpu-per-slot.ts";
-import { nvidiaDevices } from "./nvidia-devices.ts";
+import { gpuPerSlot } from "./gpu-per-slot.ts";
 
 const here = (path: string): string =>
 	fileURLToPath(new URL(path, import.meta.url));
@@ -17,7 +17,14 @@ const { values } = parseArgs({
 		python: { type: "string" },
 	},
 });
-const devices = values.devices?.split(",") ?? (await nvidiaDevices());
+// A scheduler names those that this program may use; else the driver lists all.
+const list =
+	values.devices ??
+	process.env["CUDA_VISIBLE_DEVICES"] ??
+	execFileSync("nvidia-smi", ["--query-gpu=uuid", "--format=csv,noheader"], {
+		encoding: "utf8",
+	});
+const devices = list.trim().split(/[,\n]\s*/);
 const interpreter =
 	values.python === undefined
 		? {
@@ -36,14 +43,16 @@ try {
 		...interpreter,
 	});
 	await withPool<void, Tools>({ adapter, size }, async (pool) => {
-		const places = await Promise.all(
-			Array.from({ length: size }, () => pool.execute("place")),
+		const results = await Promise.all(
+			Array.from({ length: size }, () => pool.execute("devices")),
 		);
-		for (const place of places)
-			console.log(`${place.share} of ${place.devices.join(" and ")}`);
+		const lines = results.map(
+			({ share, devices }) => `${share} of ${devices.join(" and ")}`,
+		);
+		for (const line of lines.sort()) console.log(line);
 	});
 } catch (error) {
-	if (!(error instanceof TooFewGpusError)) throw error;
+	if (!(error instanceof RangeError)) throw error;
 	console.error(error.message);
 	process.exitCode = 1;
 }

@@ -3,11 +3,7 @@
 /** What each tool takes, and what it returns if it keeps to its annotations. */
 export type Tools = {
   /** Returns what this worker may use: CUDA knows no other device here. */
-  place(): Place;
+  devices(): Devices;
 };
 
-export type Place = {
-  devices: string[];
-  share: number;
-  process: number | bigint;
-};
+export type Devices = { devices: string[]; share: number };
