@@ -87,14 +87,14 @@ def uses_up_descriptors() -> int:
 
 @tool
 def fails_without_descriptors() -> None:
-    use_up()
-    posix.dup(0)
+    while True:
+        KEPT.append(posix.dup(0))
 
 @tool
 async def fails_without_descriptors_async() -> None:
-    use_up()
     await Yields()
-    posix.dup(0)
+    while True:
+        KEPT.append(posix.dup(0))
 
 @tool
 def fails() -> None:
@@ -200,6 +200,29 @@ def made() -> snakepit_bridge.Handle:
 WITHOUT_IDLE_MOMENTS = """\
 import snakepit_bridge.own_imports
 snakepit_bridge.own_imports.LATE = ()
+"""
+
+# One call is in the middle of an import of the bridge's until another one is over.
+IN_AN_IMPORT = """
+import threading
+from snakepit_bridge.own_imports import isolated
+
+begun, over = threading.Event(), threading.Event()
+
+@tool
+def imports() -> None:
+    with isolated(imports=True):
+        begun.set()
+        over.wait()
+
+@tool
+def fails_meanwhile() -> None:
+    begun.wait()
+    fails_without_descriptors()
+
+@tool
+def goes_on() -> None:
+    over.set()
 """
 
 OWN_MODULES = """
@@ -485,6 +508,20 @@ def test_a_call_that_uses_up_the_descriptors_fails_with_its_own_error(
             assert f"in {tool}" in failure.error.traceback
             # Whether or not anything was open to read the lines of the source.
             assert failure.error.frames[-1].function == tool
+
+
+def test_no_call_uses_up_the_descriptors_that_are_kept_while_another_imports(
+    worker: Callable[..., FakeHost],
+) -> None:
+    host = worker(TOOLS + IN_AN_IMPORT, callsPerWorker=3).start()
+    limit_descriptors(host)
+    conversation = host.converse()
+    importing = conversation.begin("imports")
+    failure = conversation.failure("fails_meanwhile")
+    assert failure.message == "OSError: [Errno 24] Too many open files"
+    assert "in fails_meanwhile" in failure.error.traceback
+    conversation.begin("goes_on")
+    assert conversation.terminal(importing).HasField("result")
 
 
 @pytest.mark.parametrize("is_idle", [False, True], ids=["at once", "after idling"])

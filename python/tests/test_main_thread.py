@@ -12,6 +12,7 @@ import pytest
 from snakepit_bridge.threads.main_thread import (
     FIRST_CHORE_S,
     PAUSE,
+    PUT_OFF_S,
     MainThread,
     _Chores,
 )
@@ -303,11 +304,11 @@ def test_a_chore_is_followed_by_a_pause_that_is_longer_than_the_chore() -> None:
     now = [100.0]
     done: list[float] = []
 
-    def steps() -> Iterator[None]:
+    def steps() -> Iterator[bool]:
         for takes in (0.5, 0.25):
             done.append(now[0])
             now[0] += takes
-            yield
+            yield True
 
     chores = _Chores(steps(), lambda: now[0])
     # Where calls wait already, they are first.
@@ -326,17 +327,62 @@ def test_a_chore_is_followed_by_a_pause_that_is_longer_than_the_chore() -> None:
     assert not chores.step()
 
 
+def test_no_chore_is_done_while_a_call_runs_in_another_thread() -> None:
+    now = [100.0]
+    done: list[str] = []
+
+    def call() -> None:
+        began.set()
+        chores.begin_call()
+        done.append("call")
+
+    def steps() -> Iterator[bool]:
+        other.start()
+        assert began.wait(DEADLINE_S)
+        done.append("chore")
+        yield True
+        done.append("another")
+        yield True
+
+    began = threading.Event()
+    other = threading.Thread(target=call)
+    chores = _Chores(steps(), lambda: now[0])
+    now[0] += FIRST_CHORE_S
+    # The call that comes meanwhile waits for its end.
+    assert chores.step()
+    other.join()
+    assert done == ["chore", "call"]
+    now[0] += FIRST_CHORE_S
+    assert chores.step() and len(done) == 2
+    assert chores.wait(None) == pytest.approx(PUT_OFF_S)
+    chores.end_call()
+    now[0] += PUT_OFF_S
+    assert chores.step() and done[2:] == ["another"]
+
+
+def test_a_chore_that_is_not_possible_is_tried_again_later() -> None:
+    now = [100.0]
+    chores = _Chores(iter([False, True]), lambda: now[0])
+    now[0] += FIRST_CHORE_S
+    assert chores.step()
+    assert chores.wait(None) == pytest.approx(PUT_OFF_S)
+    now[0] += PUT_OFF_S
+    assert chores.step()
+    assert chores.wait(None) == 0.0
+    assert not chores.step()
+
+
 def test_work_that_comes_is_done_before_the_chores() -> None:
     main, _ = begun()
     done: list[str] = []
 
-    def chore() -> Iterator[None]:
+    def chore() -> Iterator[bool]:
         done.append("first chore")
         main.submit(lambda: done.append("work"))
-        yield
+        yield True
         done.append("second chore")
         main.stop()
-        yield
+        yield True
 
     main.run(chore())
     main.close()

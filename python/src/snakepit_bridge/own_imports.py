@@ -10,6 +10,8 @@ after: a standard module that the bridge loaded meanwhile is set aside if a dire
 tools has one of the same name.
 
 Importing takes a descriptor at a time. Two are kept for when a tool has used up the rest.
+They are free only for as long as one file is opened and read: other threads take
+whatever is free.
 """
 
 from __future__ import annotations
@@ -25,11 +27,13 @@ from importlib.machinery import PathFinder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from importlib.abc import Loader
     from importlib.machinery import ModuleSpec
     from types import ModuleType
-    from typing import Any
+    from typing import Any, TypeVar
+
+    Found = TypeVar("Found")
 
 __all__ = [
     "LATE",
@@ -40,6 +44,7 @@ __all__ = [
     "keep_descriptors",
     "loaded",
     "make_way",
+    "spare_descriptors",
     "standard",
 ]
 
@@ -124,16 +129,22 @@ def loaded(name: str) -> Any:
     return module if module is not None and _is_pythons(module) else None
 
 
-def import_late() -> Iterator[None]:
-    """Imports `LATE`, one module with each step."""
+def import_late() -> Iterator[bool]:
+    """Imports `LATE`, one module with each step; a step without descriptors does nothing,
+    and yields False.
+
+    An import that fails half-way fails for a thread that waits for it, too.
+    """
     global _is_complete
     if _is_complete:
         return
     for name in LATE:
+        while not _spare.has_more():
+            yield False
         # One that cannot be imported is reported by what needs it.
         with suppress(Exception), isolated(imports=True):
             import_module(name)
-        yield
+        yield True
     _is_complete = True
 
 
@@ -190,7 +201,12 @@ def isolate() -> None:
 def keep_descriptors() -> None:
     """Keeps descriptors from now on."""
     _spare.is_wanted = True
-    _spare.keep()
+    _spare.acquire()
+
+
+def spare_descriptors() -> _Spare:
+    """Returns a context manager: while it is entered, there is room for two descriptors."""
+    return _spare
 
 
 def make_way() -> None:
@@ -219,7 +235,6 @@ class isolated:
         with _lock:
             ident = _thread.get_ident()
             if not _depths:
-                _spare.give()
                 for name, modules in _set_aside.items():
                     _hide(name)
                     sys.modules.update(modules)
@@ -246,7 +261,8 @@ class isolated:
                     if name not in _SHARED or name not in sys.modules:
                         sys.modules.update(modules)
                 _of_the_tools.clear()
-                _spare.keep()
+                # A tool may have had the last one, and has given it back since.
+                _spare.acquire()
 
 
 def _to_look_for() -> Sequence[str]:
@@ -315,7 +331,7 @@ def _tools_have(name: str) -> bool:
             return False
         # A finder of the tools may raise, and there may be no descriptor.
         with suppress(Exception):
-            spec = PathFinder.find_spec(name, [entry])
+            spec = _with_room(PathFinder.find_spec, name, [entry])
             if spec is not None and spec.loader is not None:
                 return True
     return False
@@ -341,22 +357,19 @@ class _Finder:
         target: ModuleType | None = None,
     ) -> ModuleSpec | None:
         """See `importlib.abc.MetaPathFinder`."""
+        is_isolated = _thread.get_ident() in _depths
         if path is not None:
-            if not name.startswith(_PACKAGE):
-                return None
-            spec = PathFinder.find_spec(name, path, target)
-            if spec is not None and spec.loader is not None:
-                spec.loader = _Isolated(spec.loader)  # type: ignore[assignment]
-            return spec
-        if _thread.get_ident() not in _depths or name in sys.builtin_module_names:
+            if is_isolated or name.startswith(_PACKAGE):
+                return _find(name, path, target)
+            return None
+        if not is_isolated or name in sys.builtin_module_names:
             return None
         if name not in sys.stdlib_module_names:
             # What is only where the tools are is found there.
-            return PathFinder.find_spec(name, _own_path)
+            return _find(name, _own_path)
         if _imp.is_frozen(name):
             return None
-        spec = PathFinder.find_spec(name, _python_path)
-        spec = spec or PathFinder.find_spec(name, _own_path)
+        spec = _find(name, _python_path) or _find(name, _own_path)
         if spec is None:
             # Python tries some modules of other systems.
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
@@ -365,8 +378,17 @@ class _Finder:
         return spec
 
 
+def _find(
+    name: str, path: Sequence[str], target: ModuleType | None = None
+) -> ModuleSpec | None:
+    spec = _with_room(PathFinder.find_spec, name, path, target)
+    if spec is not None and spec.loader is not None:
+        spec.loader = _Isolated(spec.loader)  # type: ignore[assignment]
+    return spec
+
+
 class _Isolated:
-    """Loads a module of the bridge."""
+    """Loads a module of the bridge, or one that such a module imports."""
 
     def __init__(self, loader: Loader) -> None:
         self._loader = loader
@@ -377,7 +399,7 @@ class _Isolated:
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         """See `importlib.abc.Loader`."""
-        return self._loader.create_module(spec)
+        return _with_room(self._loader.create_module, spec)
 
     def exec_module(self, module: ModuleType) -> None:
         """See `importlib.abc.Loader`."""
@@ -385,27 +407,69 @@ class _Isolated:
         module.__loader__ = self._loader
         if module.__spec__ is not None:
             module.__spec__.loader = self._loader
+        get_code = getattr(self._loader, "get_code", None)
         with isolated(imports=True):
-            self._loader.exec_module(module)
+            # Read apart from being run, which must not happen twice.
+            code = get_code and _with_room(get_code, module.__name__)
+            if code is None:
+                self._loader.exec_module(module)
+            else:
+                exec(code, module.__dict__)  # noqa: S102 - as its loader does
+
+
+def _with_room(act: Callable[..., Found], *arguments: object) -> Found:
+    """Returns what `act` does, which opens one file at a time; with a spare descriptor if
+    there is no other."""
+    # The error of a native library does not say that there was no descriptor. One with
+    # another cause is raised by the second attempt, too.
+    with suppress(OSError, ImportError):
+        return act(*arguments)
+    with _spare:
+        return act(*arguments)
 
 
 class _Spare:
-    """Two descriptors for nothing, which make room for others."""
+    """Descriptors for nothing, which make room for others while this is entered."""
+
+    COUNT = 2
 
     def __init__(self) -> None:
         self.is_wanted = False
+        self.users = 0
         self._kept: list[tuple[int, int]] = []
 
-    def keep(self) -> None:
-        """Takes them, if there are any."""
-        if self._kept or not self.is_wanted:
+    def __enter__(self) -> None:
+        with _lock:
+            self.users += 1
+            self._release()
+
+    def __exit__(self, *_: object) -> None:
+        with _lock:
+            self.users = max(0, self.users - 1)
+            self.acquire()
+
+    def acquire(self) -> None:
+        """Takes them, as far as there are any."""
+        if self.users > 0 or not self.is_wanted:
             return
         with suppress(OSError):
-            pair = [end.detach() for end in _socket.socketpair()]
-            self._kept = [(each, os.fstat(each).st_ino) for each in pair]
+            while len(self._kept) < self.COUNT:
+                descriptor = _socket.socket(_socket.AF_UNIX).detach()
+                self._kept.append((descriptor, os.fstat(descriptor).st_ino))
 
-    def give(self) -> None:
-        """Gives them back."""
+    def has_more(self) -> bool:
+        """Returns whether as many are left beside these."""
+        more = []
+        try:
+            more += [_socket.socket(_socket.AF_UNIX) for _ in range(self.COUNT)]
+        except OSError:
+            return False
+        finally:
+            for each in more:
+                each.close()
+        return True
+
+    def _release(self) -> None:
         kept, self._kept = self._kept, []
         for descriptor, inode in kept:
             try:
@@ -426,5 +490,7 @@ def _forked() -> None:
     """In a child, no other thread imports any more."""
     global _lock
     _lock = _thread.RLock()
-    for ident in [each for each in _depths if each != _thread.get_ident()]:
-        del _depths[ident]
+    ident = _thread.get_ident()
+    for other in [each for each in _depths if each != ident]:
+        del _depths[other]
+    _spare.users = 0

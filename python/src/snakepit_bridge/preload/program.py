@@ -72,8 +72,9 @@ def preload(
         StartFailed: `BRIDGE_MISSING`, or `PRELOAD_FAILED` where one raises.
     """
     import_bridge(launch.transport)
-    for _ in import_late():
-        pass
+    for is_done in import_late():
+        if not is_done:
+            break
     # For asynchronous tools.
     importlib.import_module("snakepit_bridge.threads.tool_loop")
     for name in FOR_LIBRARIES:

@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 
 from snakepit_bridge.bridge_log import logger
-from snakepit_bridge.own_imports import isolated, loaded
+from snakepit_bridge.own_imports import isolated, loaded, spare_descriptors
 from snakepit_bridge.threads.bridge_loop import Alarm
 from snakepit_bridge.threads.gathering import Gathering
 from snakepit_bridge.threads.shared_reading import SharedSelector
@@ -35,15 +35,20 @@ FIRST_CHORE_S = 0.01
 # A chore is followed by a pause that is so many times as long: workers that start
 # together leave the processors to those that are not ready.
 PAUSE = 4
+# How long one that is not possible now is put off.
+PUT_OFF_S = 0.1
 
 
 class _Chores:
-    """What the main thread does while it has nothing else to do, a step at a time."""
+    """What the main thread does while it has nothing else to do, a step at a time, and
+    while no call runs in another thread: what the call takes, a step may lack."""
 
     def __init__(
-        self, steps: Iterator[None], now_s: Callable[[], float] = time.monotonic
+        self, steps: Iterator[bool], now_s: Callable[[], float] = time.monotonic
     ) -> None:
         self._steps = steps
+        self._lock = threading.Lock()
+        self._calls = 0
         self._now_s = now_s
         self._next_s = now_s() + FIRST_CHORE_S
 
@@ -57,10 +62,21 @@ class _Chores:
         begin = self._now_s()
         if begin < self._next_s:
             return True
-        more = next(self._steps, self) is None
+        with self._lock:
+            done = self._calls == 0 and next(self._steps, None)
         end = self._now_s()
-        self._next_s = end + PAUSE * (end - begin)
-        return more
+        self._next_s = end + (PAUSE * (end - begin) if done else PUT_OFF_S)
+        return done is not None
+
+    def begin_call(self) -> None:
+        """Waits for the step that is being done, and puts off others until `end_call`."""
+        with self._lock:
+            self._calls += 1
+
+    def end_call(self) -> None:
+        """Ends what `begin_call` began."""
+        with self._lock:
+            self._calls -= 1
 
 
 class _TurnOver(BaseException):
@@ -177,14 +193,28 @@ class MainThread:
         elif loaded("asyncio") is not None:
             # Tools have just imported it. There may be no descriptor for it, and no
             # environment any more; then they do without.
-            with suppress(OSError, ImportError), isolated(imports=True):
+            spare = spare_descriptors()
+            with suppress(OSError, ImportError), isolated(imports=True), spare:
                 self.loop  # noqa: B018 - it is made here
 
-    def run(self, chores: Iterator[None] | None = None) -> None:
+    def run_beside(self, call: Callable[[], None]) -> None:
+        """Runs a call in the current thread, which is another one."""
+        chores = self._chores
+        if chores is None:
+            call()
+            return
+        chores.begin_call()
+        try:
+            call()
+        finally:
+            chores.end_call()
+
+    def run(self, chores: Iterator[bool] | None = None) -> None:
         """Runs until `stop`, whatever user code does to the loop.
 
         Args:
-            chores: what is done in steps while there is no work.
+            chores: what is done in steps while there is no work; a step that was not
+                possible yields False.
         """
         self._chores = None if chores is None else _Chores(chores)
         self.keep_loop_current()

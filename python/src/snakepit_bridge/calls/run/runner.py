@@ -74,7 +74,7 @@ class Runner:
         if calls_per_worker > 1:
             from snakepit_bridge.calls.run.tool_threads import ToolThreads
 
-            self._threads = ToolThreads(calls_per_worker)
+            self._threads = ToolThreads(calls_per_worker, main.run_beside)
             if any(tool.batch is not None for tool in tools):
                 from snakepit_bridge.calls.run.batches import Batches
 

@@ -150,8 +150,10 @@ def _raise_in(ident: int, error: type[BaseException] | None) -> None:
 class ToolThreads:
     """As many threads as calls may run at once; each is started when it is needed."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, run: Callable[[Callable[[], None]], None]) -> None:
+        """Has at most `most` threads, which do work by `run`."""
         self._most = most
+        self._run_work = run
         self._work: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._idle = threading.Semaphore(0)
@@ -185,7 +187,7 @@ class ToolThreads:
         while True:
             work = self._work.get()
             try:
-                work()
+                self._run_work(work)
             except BaseException:  # noqa: BLE001 - no memory: this thread would be gone
                 end_worker()
             self._idle.release()
