@@ -142,12 +142,7 @@ export const ADAPTER_OPTION_TYPES: readonly OptionType[] = [
 		JSON_RPC_CHECKS,
 		plainly(JSON_RPC_DEFAULTS),
 	),
-	taken(
-		"lines",
-		"LinesOptions",
-		`${stdio}/lines-adapter.ts`,
-		LINES_CHECKS,
-	),
+	taken("lines", "LinesOptions", `${stdio}/lines-adapter.ts`, LINES_CHECKS),
 	taken(
 		"jsonRpc, lines and lsp",
 		"StdioOptions",

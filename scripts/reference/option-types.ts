@@ -59,7 +59,7 @@ import {
 	LOG_EVENTS_CHECKS,
 	LOG_EVENTS_DEFAULTS,
 } from "../../packages/telemetry/src/log-events.ts";
-import { CALL_METRICS_CHECKS } from "../../packages/telemetry/src/metrics/register-call-metrics.ts";
+import { CALL_METRICS_CHECKS } from "../../packages/telemetry/src/metrics/call-metrics-reader.ts";
 import {
 	TELEMETRY_CHECKS,
 	TELEMETRY_DEFAULTS,
@@ -209,7 +209,7 @@ export const OPTION_TYPES: readonly OptionType[] = [
 	taken(
 		"callMetrics",
 		"CallMetricsOptions",
-		"packages/telemetry/src/metrics/register-call-metrics.ts",
+		"packages/telemetry/src/metrics/call-metrics-reader.ts",
 		CALL_METRICS_CHECKS,
 	),
 	taken(

@@ -2,7 +2,7 @@ import type { SnakepitEventType } from "@snakepit/core";
 import {
 	ATTRIBUTES,
 	EVENTS,
-	type EventPlace,
+	type EventExport,
 	eventName,
 	METRICS,
 	prometheusName,
@@ -62,18 +62,18 @@ export function telemetryReference(): string {
 		"Log records with an event name. The severity may depend on what happened.",
 		table(
 			["event", "attributes", "also"],
-			entries().flatMap(([type, place]) =>
-				place.line === undefined
+			entries().flatMap(([type, row]) =>
+				row.line === undefined
 					? []
 					: [
 							[
 								code(eventName(type)),
-								codes(Object.keys(place.attributes ?? {})),
+								codes([...row.attributes.keys()]),
 								[
-									elsewhere(place),
-									place.onlyWith === undefined
+									elsewhere(row),
+									row.onlyWith === undefined
 										? ""
-										: `only with ${code(place.onlyWith)}`,
+										: `only with ${code(row.onlyWith)}`,
 								]
 									.filter((text) => text !== "")
 									.join("; "),
@@ -84,9 +84,9 @@ export function telemetryReference(): string {
 		"## Events of core that are no log records",
 		table(
 			["event of core", "where it is", "note"],
-			entries().flatMap(([type, place]) =>
-				place.line === undefined
-					? [[code(type), elsewhere(place), place.note ?? ""]]
+			entries().flatMap(([type, row]) =>
+				row.line === undefined
+					? [[code(type), elsewhere(row), row.note ?? ""]]
 					: [],
 			),
 		),
@@ -102,22 +102,17 @@ export function telemetryReference(): string {
 	);
 }
 
-function entries(): readonly [
-	SnakepitEventType,
-	EventPlace<SnakepitEventType>,
-][] {
+function entries(): readonly [SnakepitEventType, EventExport][] {
 	return Object.entries(EVENTS) as never;
 }
 
 function elsewhere({
 	spans = [],
-	counts = {},
+	counts = [],
 	metrics = [],
-}: EventPlace<SnakepitEventType>): string {
+}: EventExport): string {
 	return [
 		...spans.map((name) => `span ${code(name)}`),
-		...[...Object.keys(counts), ...metrics].map(
-			(name) => `metric ${code(name)}`,
-		),
+		...[...counts, ...metrics].map((name) => `metric ${code(name)}`),
 	].join(", ");
 }

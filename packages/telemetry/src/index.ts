@@ -3,20 +3,25 @@ export {
 	ATTRIBUTES,
 	type AttributeDefinition,
 	type AttributeName,
+	SCOPE,
 } from "./catalogue/attributes.ts";
-export type {
-	EventPlace,
-	EventPlaces,
-	Severity,
-	Value,
-} from "./catalogue/event-place.ts";
-export { EVENTS, eventName } from "./catalogue/events.ts";
+export {
+	EVENTS,
+	type EventExport,
+	eventName,
+	type Severity,
+	type Value,
+} from "./catalogue/events.ts";
 export type {
 	MetricDefinition,
 	MetricKind,
 	MetricName,
 } from "./catalogue/metrics.ts";
-export { METRICS } from "./catalogue/metrics.ts";
+export {
+	METRICS,
+	type NamingScheme,
+	prometheusName,
+} from "./catalogue/metrics.ts";
 export {
 	SPAN_EVENTS,
 	SPANS,
@@ -25,7 +30,6 @@ export {
 	type SpanEventName,
 	type SpanKindName,
 } from "./catalogue/spans.ts";
-export type { CommandTelemetry, TracesPerSecond } from "./commands.ts";
 export {
 	type EventLogger,
 	type LogEventsOptions,
@@ -35,18 +39,19 @@ export type {
 	LoggerLike,
 	LoggerProviderLike,
 	LogRecordLike,
-} from "./logs/logger-provider.ts";
+} from "./logs.ts";
 export type {
 	CollectedMetrics,
 	MetricProducerLike,
-} from "./metrics/metric-producer.ts";
+} from "./metrics/call-metrics-reader.ts";
 export {
 	type CallMetricsOptions,
 	callMetrics,
-} from "./metrics/register-call-metrics.ts";
-export type { TelemetryOptions } from "./options.ts";
-export { type NamingScheme, prometheusName } from "./prometheus-names.ts";
-export { SCOPE } from "./scope.ts";
-export type { Group } from "./switches.ts";
+} from "./metrics/call-metrics-reader.ts";
+export type {
+	CommandTelemetry,
+	TelemetryOptions,
+	TracesPerSecond,
+} from "./options.ts";
 export { telemetry } from "./telemetry.ts";
-export { traceJobs } from "./trace-jobs.ts";
+export { traceJobs } from "./trace/pool-trace.ts";

@@ -10,8 +10,7 @@ import {
 	oneOf,
 	optional,
 } from "@snakepit/core/options";
-import type { Severity } from "./catalogue/event-place.ts";
-import { logRecordOf } from "./catalogue/log-record.ts";
+import { EVENTS, type Severity, severityOf } from "./catalogue/events.ts";
 
 /** The methods a logger needs; `console`, pino, winston and others have them. */
 export interface EventLogger {
@@ -72,22 +71,22 @@ export function logEvents(
 	);
 	const least = ORDER.indexOf(options.from ?? LOG_EVENTS_DEFAULTS.from);
 	const write = (event: SnakepitEvent): void => {
-		const logged = logRecordOf(event);
-		if (logged === undefined) return;
-		const { severity } = logged;
+		const severity = severityOf(event);
+		if (severity === undefined) return;
+		const { line, onlyWith } = EVENTS[event.type];
 		const record = event.type === "worker.logged" ? event.record : undefined;
-		if (logged.onlyWith !== undefined && !isShown(record, severity)) return;
+		if (onlyWith !== undefined && !isWritten(record, severity)) return;
 		if (ORDER.indexOf(severity) < least) return;
-		const line = `[snakepit] ${logged.line()}${record === undefined ? "" : detailsOf(record)}`;
-		if (severity === "info") logger.info(line);
-		else if (severity === "warn") logger.warn(line);
-		else logger.error(line);
+		const text = `[snakepit] ${line?.(event)}${record === undefined ? "" : detailsOf(record)}`;
+		if (severity === "info") logger.info(text);
+		else if (severity === "warn") logger.warn(text);
+		else logger.error(text);
 	};
 	return Object.assign(write, { takes: TAKES });
 }
 
 /** Whether plain Python would show the record and the worker has no handler for it. */
-function isShown(
+function isWritten(
 	record: WorkerLogRecord | undefined,
 	severity: Severity,
 ): boolean {

@@ -1,14 +1,19 @@
-import { metrics, trace } from "@opentelemetry/api";
+import * as api from "@opentelemetry/api";
+import {
+	metrics,
+	type ProxyTracerProvider,
+	type TracerProvider,
+	trace,
+} from "@opentelemetry/api";
 import type { InstrumentProblem } from "@snakepit/core/instrument";
 import type { LayerReport } from "@snakepit/core/protection";
-import { registeredLogs } from "./logs/logger-provider.ts";
+import type { LoggerProviderLike } from "./logs.ts";
 import type { Meters } from "./metrics/meters.ts";
 import type { ResolvedTelemetryOptions } from "./options.ts";
-import { registeredApi } from "./registered-api.ts";
 import type { Spans } from "./trace/spans.ts";
 
 /** Whether meters and spans are dropped. */
-export interface Exporting {
+interface Exporting {
 	readonly meters: Pick<Meters, "isSilent">;
 	readonly spans: Pick<Spans, "isSilent">;
 }
@@ -134,4 +139,93 @@ export function inspectRegistration({
 		status: "active",
 		detail: `a provider is registered for ${exported.join(", ")}${missing.length === 0 ? "" : `; none for ${missing.join(", ")}`}`,
 	};
+}
+
+/** The providers that are registered with one copy of `@opentelemetry/api`, for all copies in the program. */
+interface RegisteredApi {
+	/** The version of the copy that registered first. */
+	readonly version: string;
+	readonly trace?: unknown;
+	readonly metrics?: unknown;
+	readonly logs?: unknown;
+}
+
+/** Source: @opentelemetry/api, internal/global-utils. */
+const KEY = /^opentelemetry\.js\.api\.\d+$/;
+
+/**
+ * Returns what is registered in this program, whether or not this package's own copy
+ * of the API can use it; `undefined` if nothing is.
+ */
+export function registeredApi(): RegisteredApi | undefined {
+	for (const key of Object.getOwnPropertySymbols(globalThis)) {
+		if (!KEY.test(key.description ?? "")) continue;
+		const api = (globalThis as { [key]?: RegisteredApi })[key];
+		if (typeof api?.version === "string") return api;
+	}
+	return undefined;
+}
+
+/** The methods that an SDK's providers have in addition to the API. */
+interface Flushing {
+	forceFlush?(): Promise<void>;
+}
+
+/** Flushes the SDK: traces, metrics and logs, each even if another one fails. */
+export async function flush(
+	providers: Pick<
+		ResolvedTelemetryOptions,
+		"tracerProvider" | "meterProvider" | "loggerProvider"
+	>,
+): Promise<void> {
+	const all: readonly unknown[] = [
+		providers.tracerProvider ?? behind(trace.getTracerProvider()),
+		providers.meterProvider ?? metrics.getMeterProvider(),
+		providers.loggerProvider ?? registeredLogs(),
+	];
+	await Promise.allSettled(
+		all.map(async (provider) =>
+			(provider as Flushing | undefined)?.forceFlush?.(),
+		),
+	);
+}
+
+/** The API registers a proxy of the SDK's provider. */
+function behind(registered: TracerProvider): TracerProvider {
+	const proxy = registered as Partial<ProxyTracerProvider>;
+	return proxy.getDelegate?.() ?? registered;
+}
+
+/** From 1.10 on. */
+interface ApiWithLogs {
+	readonly logs?: { getLoggerProvider(): LoggerProviderLike };
+}
+
+/**
+ * The registered provider; `undefined` while there is none. SDK 2 registers it with `@opentelemetry/api-logs`,
+ * whichever version of `@opentelemetry/api` is installed.
+ */
+export function registeredLogs(): LoggerProviderLike | undefined {
+	return logsOfApi() ?? logsOfApiLogs();
+}
+
+function logsOfApi(): LoggerProviderLike | undefined {
+	const { logs } = api as ApiWithLogs;
+	if (logs === undefined || registeredApi()?.logs === undefined)
+		return undefined;
+	return logs.getLoggerProvider();
+}
+
+/** Source: @opentelemetry/api-logs, internal/global-utils. */
+const API_LOGS = Symbol.for("io.opentelemetry.js.api.logs");
+/** The version of its interface that is used here; for any other version, it returns a provider that does nothing. */
+const API_LOGS_VERSION = 1;
+
+function logsOfApiLogs(): LoggerProviderLike | undefined {
+	const { [API_LOGS]: provider } = globalThis as {
+		[API_LOGS]?: (version: number) => LoggerProviderLike | undefined;
+	};
+	return typeof provider === "function"
+		? provider(API_LOGS_VERSION)
+		: undefined;
 }

@@ -1,10 +1,9 @@
 import { context, propagation, ROOT_CONTEXT, trace } from "@opentelemetry/api";
 import { type ScriptedCall, scripts } from "@snakepit/core/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { Commands } from "../src/commands.ts";
 import { type TelemetryOptions, telemetry } from "../src/index.ts";
-import { mayTrace } from "../src/trace/call-sampling.ts";
-import { RateSampler } from "../src/trace/rate-sampler.ts";
+import { Commands, RateSampler } from "../src/options.ts";
+import { mayTrace } from "../src/trace/call-trace.ts";
 import { MemorySdk, unregister } from "./support/memory-sdk.ts";
 import { FollowedPools } from "./trace/followed-pools.ts";
 

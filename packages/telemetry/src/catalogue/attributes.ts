@@ -1,3 +1,34 @@
+/** The instrumentation scope of everything that is exported. */
+export const SCOPE = "@snakepit/telemetry";
+
+/** Groups that can be switched off: see `TelemetryOptions`. */
+export type Group =
+	/** Calls, queue, sessions. */
+	| "calls"
+	/** Pools, workers, clean-up, ledger. */
+	| "process"
+	| "heartbeat"
+	/** The actions of protections when a host dies. */
+	| "watchdog"
+	/** Telemetry about itself. */
+	| "telemetry";
+
+const GROUPS: Readonly<Record<string, Group>> = {
+	attempt: "calls",
+	call: "calls",
+	heartbeat: "heartbeat",
+	listener: "telemetry",
+	protection: "watchdog",
+	session: "calls",
+	telemetry: "telemetry",
+};
+
+/** The group of an event or a metric, by the first part of its name. */
+export function groupOf(name: string): Group {
+	const [first = ""] = name.replace(/^snakepit\./, "").split(".", 1);
+	return GROUPS[first] ?? "process";
+}
+
 export interface AttributeDefinition {
 	readonly type: "text" | "integer" | "number" | "boolean" | "texts";
 	/** Includes its unit, and its values if there are few. */
@@ -40,6 +71,9 @@ const TEXT = {
 	"snakepit.reason": "Why, in a word or a sentence.",
 	"snakepit.path": "A file or directory.",
 	"snakepit.protection.name": "`watchdog` or `guard`.",
+	"snakepit.control.act": "What was asked for from another process.",
+	"snakepit.control.target": "The worker or command that the request concerns.",
+	"snakepit.control.by": "Who asked for it, as the caller says.",
 	"snakepit.signal":
 		"The signal that this program got, or with which a protection ended a process.",
 	"snakepit.signal.answer":
@@ -69,9 +103,6 @@ const INTEGER = {
 	"snakepit.pool.workers": "Workers at its start.",
 	"snakepit.pool.min": "How many workers it has at least.",
 	"snakepit.pool.max": "How many workers it has at most.",
-	"snakepit.control.act": "What was asked for from another process.",
-	"snakepit.control.target": "The worker or command that the request concerns.",
-	"snakepit.control.by": "Who asked for it, as the caller says.",
 	"snakepit.pool.cut_short":
 		"Calls that were outstanding when the drain time was over.",
 	"snakepit.heartbeat.missed_in_a_row": "Pings missed in a row.",

@@ -1,5 +1,4 @@
-import type { Group } from "../switches.ts";
-import type { AttributeName } from "./attributes.ts";
+import { type AttributeName, type Group, groupOf } from "./attributes.ts";
 
 export type MetricKind =
 	| "counter"
@@ -37,11 +36,12 @@ const BUCKETS = {
 	cleanup: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
 } as const;
 
+const POOL: readonly ["snakepit.pool.name"] = ["snakepit.pool.name"];
+
+/** Histograms are in seconds. */
 const TABLE = {
 	"snakepit.call.duration": {
-		group: "calls",
 		kind: "histogram",
-		unit: "s",
 		description:
 			"From acceptance to settlement: the wait in the queue and every attempt.",
 		attributes: [
@@ -53,80 +53,66 @@ const TABLE = {
 		buckets: "call",
 	},
 	"snakepit.call.wait_time": {
-		group: "calls",
 		kind: "histogram",
-		unit: "s",
 		description: "How long an attempt waited for a worker.",
-		attributes: ["snakepit.pool.name"],
+		attributes: POOL,
 		buckets: "call",
 	},
 	"snakepit.attempt.duration": {
-		group: "calls",
 		kind: "histogram",
-		unit: "s",
 		description: "How long an attempt held its slot on a worker.",
 		attributes: ["snakepit.pool.name", "snakepit.command"],
 		buckets: "call",
 	},
 	"snakepit.call.retries": {
-		group: "calls",
 		kind: "counter",
 		unit: "{retry}",
 		description: "Attempts that failed and were retried.",
 		attributes: ["snakepit.pool.name", "error.type"],
 	},
 	"snakepit.call.active": {
-		group: "calls",
 		kind: "observed up-down counter",
 		unit: "{call}",
 		description: "Attempts that hold a slot on a worker.",
-		attributes: ["snakepit.pool.name"],
+		attributes: POOL,
 	},
 	"snakepit.call.queued": {
-		group: "calls",
 		kind: "observed up-down counter",
 		unit: "{call}",
 		description: "Calls that wait for a worker.",
-		attributes: ["snakepit.pool.name"],
+		attributes: POOL,
 	},
 	"snakepit.session.count": {
-		group: "calls",
 		kind: "observed up-down counter",
 		unit: "{session}",
 		description: "Open sessions.",
-		attributes: ["snakepit.pool.name"],
+		attributes: POOL,
 	},
 	"snakepit.worker.count": {
-		group: "process",
 		kind: "observed up-down counter",
 		unit: "{worker}",
 		description: "Workers by state.",
 		attributes: ["snakepit.pool.name", "snakepit.worker.state"],
 	},
 	"snakepit.worker.starts": {
-		group: "process",
 		kind: "counter",
 		unit: "{start}",
 		description: "Starts that began, restarts and replacements included.",
-		attributes: ["snakepit.pool.name"],
+		attributes: POOL,
 	},
 	"snakepit.worker.start.duration": {
-		group: "process",
 		kind: "histogram",
-		unit: "s",
 		description: "From the reservation to ready, or to the failure.",
 		attributes: ["snakepit.pool.name", "error.type"],
 		buckets: "start",
 	},
 	"snakepit.worker.restarts": {
-		group: "process",
 		kind: "counter",
 		unit: "{restart}",
 		description: "Starts that replace a worker, by the reason for its end.",
 		attributes: ["snakepit.pool.name", "snakepit.worker.end.reason"],
 	},
 	"snakepit.worker.exits": {
-		group: "process",
 		kind: "counter",
 		unit: "{exit}",
 		description: "Processes that ended, by reason and by exit code or signal.",
@@ -138,23 +124,19 @@ const TABLE = {
 		],
 	},
 	"snakepit.worker.stop.duration": {
-		group: "process",
 		kind: "histogram",
-		unit: "s",
 		description:
 			"From the decision to stop a worker until all its processes are gone.",
 		attributes: ["snakepit.pool.name", "snakepit.worker.end.reason"],
 		buckets: "cleanup",
 	},
 	"snakepit.worker.memory.usage": {
-		group: "process",
 		kind: "observed up-down counter",
 		unit: "By",
 		description: "Resident memory of the worker's process group.",
 		attributes: ["snakepit.pool.name", "snakepit.worker.id"],
 	},
 	"snakepit.worker.cpu.time": {
-		group: "process",
 		kind: "observed counter",
 		unit: "s",
 		description:
@@ -162,103 +144,86 @@ const TABLE = {
 		attributes: ["snakepit.pool.name", "snakepit.worker.id"],
 	},
 	"snakepit.heartbeat.sent": {
-		group: "heartbeat",
 		kind: "counter",
 		unit: "{ping}",
 		description: "Pings that were sent.",
-		attributes: ["snakepit.pool.name"],
+		attributes: POOL,
 	},
 	"snakepit.heartbeat.answered": {
-		group: "heartbeat",
 		kind: "counter",
 		unit: "{ping}",
 		description: "Pings that were answered in time.",
-		attributes: ["snakepit.pool.name"],
+		attributes: POOL,
 	},
 	"snakepit.heartbeat.missed": {
-		group: "heartbeat",
 		kind: "counter",
 		unit: "{ping}",
 		description: "Pings that were not answered in time.",
-		attributes: ["snakepit.pool.name"],
+		attributes: POOL,
 	},
 	"snakepit.heartbeat.latency": {
-		group: "heartbeat",
 		kind: "histogram",
-		unit: "s",
 		description: "From a ping to its answer.",
-		attributes: ["snakepit.pool.name"],
+		attributes: POOL,
 		buckets: "latency",
 	},
 	"snakepit.cleanup.duration": {
-		group: "process",
 		kind: "histogram",
-		unit: "s",
 		description: "How long the clean-up after dead runs took at a start.",
 		buckets: "cleanup",
 	},
 	"snakepit.orphan.found": {
-		group: "process",
 		kind: "counter",
 		unit: "{process}",
 		description: "Processes that a dead program or a dead worker left behind.",
 	},
 	"snakepit.orphan.killed": {
-		group: "process",
 		kind: "counter",
 		unit: "{process}",
 		description: "Orphans that were ended.",
 		attributes: ["snakepit.found_by"],
 	},
 	"snakepit.orphan.last_seen": {
-		group: "process",
 		kind: "observed gauge",
 		unit: "s",
 		description:
 			"When this program last found an orphan, as Unix time. A counter that is 1 from its first sample on shows no increase; this does.",
 	},
 	"snakepit.protection.last_activation": {
-		group: "watchdog",
 		kind: "observed gauge",
 		unit: "s",
 		description:
 			"When this program last learned that a protection had seen the death of a host, as Unix time.",
 	},
 	"snakepit.protection.activations": {
-		group: "watchdog",
 		kind: "counter",
 		unit: "{activation}",
 		description: "Deaths of a host that a protection saw.",
 		attributes: ["snakepit.protection.name"],
 	},
 	"snakepit.protection.kills": {
-		group: "watchdog",
 		kind: "counter",
 		unit: "{process}",
 		description: "Processes that a protection ended after its host had died.",
 		attributes: ["snakepit.protection.name", "snakepit.found_by"],
 	},
 	"snakepit.registry.commits": {
-		group: "process",
 		kind: "observed counter",
 		unit: "{commit}",
 		description: "Commits of the ledger.",
 	},
 	"snakepit.registry.commit.time": {
-		group: "process",
 		kind: "observed counter",
 		unit: "s",
 		description:
 			"Time that commits of the ledger took, during which the event loop was blocked.",
 	},
 	"snakepit.registry.unwritten": {
-		group: "process",
 		kind: "observed up-down counter",
 		unit: "{row}",
 		description: "Rows that could not be written to the ledger yet.",
 	},
 	"snakepit.telemetry.dropped": {
-		group: "telemetry",
 		kind: "counter",
 		unit: "{item}",
 		description:
@@ -275,9 +240,33 @@ export const METRICS: Readonly<Record<MetricName, MetricDefinition>> =
 		Object.entries(TABLE).map(([name, metric]) => [
 			name,
 			{
+				group: groupOf(name),
+				unit: "s",
 				attributes: [],
 				...metric,
 				...("buckets" in metric && { buckets: BUCKETS[metric.buckets] }),
 			},
 		]),
 	) as never;
+
+/** How a metric reaches Prometheus; this determines its name there. */
+export type NamingScheme =
+	/** Scraped from `@opentelemetry/exporter-prometheus`: without units. */
+	| "exporter"
+	/** Sent as OTLP, to Prometheus itself or through the Collector: with units. */
+	| "otlp";
+
+const UNITS: Readonly<Record<string, string>> = { s: "_seconds", By: "_bytes" };
+
+/** The name of a metric in Prometheus; of a histogram without `_bucket`, `_sum` or `_count`. */
+export function prometheusName(
+	metric: MetricName,
+	scheme: NamingScheme,
+): string {
+	const { kind, unit } = METRICS[metric];
+	const name = metric.replaceAll(".", "_");
+	const inUnit = scheme === "otlp" ? (UNITS[unit] ?? "") : "";
+	const total =
+		kind === "counter" || kind === "observed counter" ? "_total" : "";
+	return `${name}${inUnit}${total}`;
+}

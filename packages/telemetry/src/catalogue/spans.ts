@@ -1,8 +1,6 @@
-import type { Group } from "../switches.ts";
 import type { AttributeName } from "./attributes.ts";
 
 export interface SpanDefinition {
-	readonly group: Group;
 	/** With what varies in braces. */
 	readonly name: string;
 	readonly kind: "internal" | "client" | "server";
@@ -20,7 +18,6 @@ export interface SpanEventDefinition {
 
 const SPAN_TABLE = {
 	call: {
-		group: "calls",
 		name: "call {command}",
 		parent: "the span of the caller, or the one in its `traceContext`",
 		description:
@@ -39,16 +36,12 @@ const SPAN_TABLE = {
 		events: ["retried", "exception"],
 	},
 	queue: {
-		group: "calls",
-		name: "queue",
 		parent: "call",
 		description:
 			"The wait for a worker. A call that did not wait has no such span; a retried call may have several.",
 		attributes: ["error.type"],
 	},
 	attempt: {
-		group: "calls",
-		name: "attempt",
 		kind: "client",
 		parent: "call",
 		links: "the previous attempt",
@@ -66,7 +59,6 @@ const SPAN_TABLE = {
 		events: ["cancelled", "exception"],
 	},
 	"back-call": {
-		group: "calls",
 		name: "back-call {function}",
 		kind: "server",
 		parent:
@@ -76,8 +68,6 @@ const SPAN_TABLE = {
 		events: ["exception"],
 	},
 	"pool start": {
-		group: "process",
-		name: "pool start",
 		parent: "the span in which `createPool` was called",
 		description: "From `createPool` until the minimum of workers is ready.",
 		attributes: [
@@ -89,8 +79,6 @@ const SPAN_TABLE = {
 		events: ["exception"],
 	},
 	"pool close": {
-		group: "process",
-		name: "pool close",
 		parent: "the span in which `close` was called",
 		description: "From the last call taken until nothing of the pool is left.",
 		attributes: [
@@ -100,7 +88,6 @@ const SPAN_TABLE = {
 		],
 	},
 	job: {
-		group: "process",
 		name: "job {program}",
 		parent: "the span in which `run.job` was called",
 		description:
@@ -117,8 +104,6 @@ const SPAN_TABLE = {
 		],
 	},
 	cleanup: {
-		group: "process",
-		name: "cleanup",
 		parent: "pool start",
 		description:
 			"The search for processes that dead programs left behind, and their end.",
@@ -132,8 +117,6 @@ const SPAN_TABLE = {
 		events: ["orphan reaped", "orphan spared"],
 	},
 	"worker start": {
-		group: "process",
-		name: "worker start",
 		parent: "pool start; later ones begin traces of their own",
 		links: "attempts that failed with the worker before it, and its stop",
 		description: "From the reservation to ready.",
@@ -149,26 +132,18 @@ const SPAN_TABLE = {
 		events: ["exception"],
 	},
 	"worker spawn": {
-		group: "process",
-		name: "worker spawn",
 		parent: "worker start",
 		description: "Reserved in the ledger, lifeline listening, process started.",
 	},
 	"worker launch": {
-		group: "process",
-		name: "worker launch",
 		parent: "worker start",
 		description: "From the launch message to the ready line.",
 	},
 	"worker connect": {
-		group: "process",
-		name: "worker connect",
 		parent: "worker start",
 		description: "The adapter connects.",
 	},
 	"worker stop": {
-		group: "process",
-		name: "worker stop",
 		parent: "pool close; else it starts its own trace",
 		links: "attempts that failed with it",
 		description:
@@ -189,8 +164,6 @@ const SPAN_TABLE = {
 		events: ["stop step"],
 	},
 	"protection settle": {
-		group: "watchdog",
-		name: "protection settle",
 		parent: "none",
 		description:
 			"What a protection did after a host had died, with its own times, exported by the next start.",
@@ -211,7 +184,7 @@ export const SPANS: Readonly<Record<SpanKindName, SpanDefinition>> =
 	Object.fromEntries(
 		Object.entries(SPAN_TABLE).map(([name, span]) => [
 			name,
-			{ ...DEFAULTS, ...span },
+			{ ...DEFAULTS, name, ...span },
 		]),
 	) as never;
 

@@ -1,13 +1,13 @@
 import type { ErrorCode, EventOf } from "@snakepit/core";
 import type { CallMeasures } from "@snakepit/core/instrument";
-import { seconds } from "../catalogue/event-place.ts";
-import type { Commands } from "../commands.ts";
+import { seconds } from "../catalogue/events.ts";
+import { METRICS } from "../catalogue/metrics.ts";
 import type { Limits } from "../limits.ts";
-import type { CallMetricName } from "./call-histograms.ts";
+import type { Commands } from "../options.ts";
 import type { MetricAttributes } from "./meters.ts";
 
 /** Records measurements of one series, in seconds. */
-export interface Recorder {
+interface Recorder {
 	record(seconds: number): void;
 }
 
@@ -109,3 +109,75 @@ export const NO_MEASURES: CallMeasures = {
 	released: () => {},
 	settled: () => {},
 };
+
+/** The metrics that measure every call. */
+export const CALL_METRICS = [
+	"snakepit.call.duration",
+	"snakepit.call.wait_time",
+	"snakepit.attempt.duration",
+] as const;
+
+export type CallMetricName = (typeof CALL_METRICS)[number];
+
+/** The most series of one metric, the same as the SDK's default; all further ones share one series. */
+const MOST_SERIES = 2_000;
+/** The attributes that the SDK gives that series. */
+const OVERFLOW = { "otel.metric.overflow": true } as MetricAttributes;
+
+/** The histograms of the calls of all pools of a program. Like the SDK's, series remain after their pool is gone. */
+export class CallHistograms {
+	readonly #series: ReadonlyMap<CallMetricName, Map<string, HistogramSeries>> =
+		new Map(CALL_METRICS.map((name) => [name, new Map()]));
+
+	/** Returns the series with these attributes, which are given in the same order each time. */
+	series(name: CallMetricName, attributes: MetricAttributes): HistogramSeries {
+		const all = this.#all(name);
+		const key = JSON.stringify(attributes);
+		const known = all.get(key);
+		if (known !== undefined) return known;
+		const fits = attributes === OVERFLOW || all.size < MOST_SERIES;
+		if (!fits) return this.series(name, OVERFLOW);
+		const made = new HistogramSeries(attributes, METRICS[name].buckets ?? []);
+		all.set(key, made);
+		return made;
+	}
+
+	recorded(name: CallMetricName): readonly HistogramSeries[] {
+		return [...this.#all(name).values()].filter(
+			({ beganMs }) => beganMs !== undefined,
+		);
+	}
+
+	#all(name: CallMetricName): Map<string, HistogramSeries> {
+		return this.#series.get(name) as Map<string, HistogramSeries>;
+	}
+}
+
+/** The measurements of one series of a histogram since its first one. */
+export class HistogramSeries {
+	readonly attributes: MetricAttributes;
+	readonly boundaries: readonly number[];
+	/** How many measurements each bucket has; the last bucket has those above all boundaries. */
+	readonly counts: Float64Array;
+	sum = 0;
+	/** When it was first recorded, in milliseconds since the Unix epoch; `undefined` before. */
+	beganMs: number | undefined;
+
+	constructor(attributes: MetricAttributes, boundaries: readonly number[]) {
+		this.attributes = attributes;
+		this.boundaries = boundaries;
+		this.counts = new Float64Array(boundaries.length + 1);
+	}
+
+	/** As in the SDK, a bucket includes its upper boundary, and a value that is not a number is left out. */
+	record(seconds: number): void {
+		if (!(seconds >= 0)) return;
+		this.beganMs ??= Date.now();
+		const { boundaries, counts } = this;
+		let bucket = 0;
+		// Most calls are short: their bucket is among the first.
+		while (seconds > (boundaries[bucket] as number)) bucket++;
+		counts[bucket] = (counts[bucket] as number) + 1;
+		this.sum += seconds;
+	}
+}

@@ -1,14 +1,8 @@
-import type { EventOf, SnakepitEvent, SnakepitEventType } from "@snakepit/core";
+import type { EventOf, SnakepitEvent } from "@snakepit/core";
 import type { EndReason } from "@snakepit/core/registry";
-import {
-	type EventPlace,
-	readAttributes,
-	seconds,
-} from "../catalogue/event-place.ts";
-import { EVENTS } from "../catalogue/events.ts";
+import { attributesOf, codeOf, EVENTS, seconds } from "../catalogue/events.ts";
 import { METRICS, type MetricName } from "../catalogue/metrics.ts";
-import { codeOf } from "../catalogue/worker-events.ts";
-import type { Meters } from "./meters.ts";
+import type { Meters, MetricAttributes } from "./meters.ts";
 import type { Sightings } from "./observations.ts";
 
 /** How many ended workers are remembered until their slots are taken again. */
@@ -110,16 +104,12 @@ export class EventMetrics {
 
 	/** Increments the counters that the catalogue names. */
 	#count(event: SnakepitEvent): void {
-		// The table has the place of the event's own type.
-		const { counts = {} } = EVENTS[
-			event.type
-		] as unknown as EventPlace<SnakepitEventType>;
-		for (const [name, attributes] of Object.entries(counts))
-			this.#meters.count(
-				name as MetricName,
-				1,
-				Object.fromEntries(readAttributes(attributes as never, event)),
-			);
+		for (const name of EVENTS[event.type].counts ?? [])
+			this.#meters.count(name, 1, this.#attributesOf(name, event));
+	}
+
+	#attributesOf(name: MetricName, event: SnakepitEvent): MetricAttributes {
+		return attributesOf(event, METRICS[name].attributes) as MetricAttributes;
 	}
 
 	/** Creates series at 0: the first value of a series shows no increase. */
@@ -175,26 +165,18 @@ export class EventMetrics {
 	}
 
 	#exited(event: EventOf<"worker.exited">): void {
-		const { pool, incarnation, reason, exit, wallMs } = event;
-		const about = {
-			"snakepit.pool.name": pool,
-			"snakepit.worker.end.reason": reason,
-		};
+		const { incarnation, reason, wallMs } = event;
 		const [oldest] = this.#ends.keys();
 		if (this.#ends.size >= ENDS && oldest !== undefined)
 			this.#ends.delete(oldest);
 		this.#ends.set(incarnation, reason);
-		this.#meters.count("snakepit.worker.exits", 1, {
-			...about,
-			...(exit?.kind === "code" && { "process.exit.code": exit.code }),
-			...(exit?.kind === "signal" && {
-				"snakepit.worker.exit.signal": exit.signal,
-			}),
-		});
+		const exits = "snakepit.worker.exits";
+		this.#meters.count(exits, 1, this.#attributesOf(exits, event));
 		const leavingMs = this.#leavingMs.get(incarnation);
 		this.#leavingMs.delete(incarnation);
 		if (leavingMs === undefined) return;
+		const stop = "snakepit.worker.stop.duration";
 		const took = seconds(Math.max(0, wallMs - leavingMs));
-		this.#meters.record("snakepit.worker.stop.duration", took, about);
+		this.#meters.record(stop, took, this.#attributesOf(stop, event));
 	}
 }

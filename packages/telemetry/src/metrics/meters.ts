@@ -8,10 +8,9 @@ import {
 	type Observable,
 } from "@opentelemetry/api";
 import type { AttributeName } from "../catalogue/attributes.ts";
-import type { MetricName } from "../catalogue/metrics.ts";
-import { METRICS } from "../catalogue/metrics.ts";
-import { SCOPE } from "../scope.ts";
-import type { Switches } from "../switches.ts";
+import { SCOPE } from "../catalogue/attributes.ts";
+import { METRICS, type MetricName } from "../catalogue/metrics.ts";
+import type { Switches } from "../options.ts";
 
 export type MetricAttributes = {
 	readonly [Name in AttributeName]?: string | number | undefined;

@@ -4,15 +4,13 @@ import {
 	ROOT_CONTEXT,
 	type Span,
 } from "@opentelemetry/api";
-import type { SnakepitEvent } from "@snakepit/core";
+import type { EventOf, SnakepitEvent, SnakepitListener } from "@snakepit/core";
 import type { InstrumentedPool } from "@snakepit/core/instrument";
-import { recordError } from "./exceptions.ts";
-import type { JobTraces } from "./job-traces.ts";
-import type { RunTrace } from "./run-trace.ts";
-import { type Spans, within } from "./spans.ts";
+import { Drops, Limits } from "../limits.ts";
+import { attributesOn, failed, recordError, Spans, within } from "./spans.ts";
 import type { WorkerTraces } from "./worker-traces.ts";
 
-export interface PoolTraceParts {
+interface PoolTraceParts {
 	readonly spans: Spans;
 	readonly workers: WorkerTraces;
 	readonly run: RunTrace;
@@ -151,4 +149,102 @@ export class PoolTrace {
 		});
 		this.#now = within(this.#close, parent);
 	}
+}
+
+/** The spans of a run: its clean-up, and the actions of protections before it. */
+export class RunTrace {
+	readonly #spans: Spans;
+	readonly #cleanups = new Map<string, Span>();
+
+	constructor(spans: Spans) {
+		this.#spans = spans;
+	}
+
+	cleanupStarted(event: EventOf<"cleanup.started">, parent: Context): void {
+		const { runId, wallMs } = event;
+		const span = this.#spans.start("cleanup", {
+			within: parent,
+			atMs: wallMs,
+			attributes: attributesOn("cleanup", event),
+		});
+		this.#cleanups.set(runId, span);
+	}
+
+	cleanupFinished(event: EventOf<"cleanup.finished">): void {
+		const span = this.#cleanups.get(event.runId);
+		if (span === undefined) return;
+		this.#cleanups.delete(event.runId);
+		span.setAttributes(attributesOn("cleanup", event));
+		span.end(event.wallMs);
+	}
+
+	orphan(event: EventOf<"orphan.reaped"> | EventOf<"orphan.spared">): void {
+		const name =
+			event.type === "orphan.reaped" ? "orphan reaped" : "orphan spared";
+		const attributes = attributesOn(name, event);
+		for (const span of this.#cleanups.values())
+			this.#spans.event(span, name, attributes, event.wallMs);
+	}
+
+	/** With the original times, before this program started. */
+	settled(event: EventOf<"protection.run_settled">): void {
+		this.#spans
+			.start("protection settle", {
+				within: ROOT_CONTEXT,
+				atMs: event.wallMs - event.durationMs,
+				attributes: attributesOn("protection settle", event),
+			})
+			.end(event.wallMs);
+	}
+}
+
+/** The spans of jobs: each is a child of the span in which the job was created. */
+export class JobTraces {
+	readonly #spans: Spans;
+	readonly #jobs = new Map<string, Span>();
+
+	constructor(spans: Spans) {
+		this.#spans = spans;
+	}
+
+	/** Called in the asynchronous context of its caller. */
+	accepted(event: EventOf<"job.accepted">): void {
+		const { jobId, program, wallMs } = event;
+		const span = this.#spans.start("job", {
+			within: context.active(),
+			of: program,
+			atMs: wallMs,
+			attributes: attributesOn("job", event),
+		});
+		this.#jobs.set(jobId, span);
+	}
+
+	started({ jobId, pid }: EventOf<"job.started">): void {
+		this.#jobs.get(jobId)?.setAttribute("process.pid", pid);
+	}
+
+	settled(event: EventOf<"job.settled">): void {
+		const { jobId, outcome, code, wallMs } = event;
+		const span = this.#jobs.get(jobId);
+		if (span === undefined) return;
+		this.#jobs.delete(jobId);
+		span.setAttributes(attributesOn("job", event));
+		if (code !== undefined) failed(span, code, `The job ${outcome}.`);
+		span.end(wallMs);
+	}
+}
+
+/**
+ * Exports a span for each job of a run that has no pool, through the registered provider:
+ * `openRun({ onEvent: traceJobs() })`. In a run that a pool with `telemetry()` shares, jobs have spans already.
+ */
+export function traceJobs(): SnakepitListener {
+	const drops = new Drops();
+	const jobs = new JobTraces(new Spans(undefined, new Limits(drops), drops));
+	return (event) =>
+		drops.guard("tracer_threw", () => {
+			if (event.type === "job.accepted") jobs.accepted(event);
+			else if (event.type === "job.started") jobs.started(event);
+			else if (event.type === "job.settled") jobs.settled(event);
+		});
 }

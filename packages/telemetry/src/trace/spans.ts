@@ -1,27 +1,49 @@
 import {
 	type Attributes,
 	type Context,
+	isSpanContextValid,
 	type Link,
 	type ProxyTracerProvider,
+	propagation,
 	type Span,
 	type SpanContext,
 	SpanKind,
 	type SpanOptions,
 	SpanStatusCode,
+	TraceFlags,
 	type Tracer,
 	type TracerProvider,
 	trace,
 } from "@opentelemetry/api";
-import type { AttributeName } from "../catalogue/attributes.ts";
-import type { SpanEventName, SpanKindName } from "../catalogue/spans.ts";
-import { SPANS } from "../catalogue/spans.ts";
-import type { Drops } from "../drops.ts";
-import type { Limits } from "../limits.ts";
-import { SCOPE } from "../scope.ts";
+import {
+	type SnakepitError,
+	type SnakepitEvent,
+	ToolError,
+} from "@snakepit/core";
+import { messageOf } from "@snakepit/core/adapter";
+import { type AttributeName, SCOPE } from "../catalogue/attributes.ts";
+import { attributesOf, codeOf } from "../catalogue/events.ts";
+import {
+	SPAN_EVENTS,
+	SPANS,
+	type SpanEventName,
+	type SpanKindName,
+} from "../catalogue/spans.ts";
+import type { Drops, Limits } from "../limits.ts";
 
 export type SpanAttributes = {
 	readonly [Name in AttributeName]?: string | number | boolean | undefined;
 };
+
+const TARGETS = { ...SPANS, ...SPAN_EVENTS };
+
+/** The attributes of a span, or of an event on one, that an event of core has. */
+export function attributesOn(
+	target: SpanKindName | SpanEventName,
+	event: SnakepitEvent,
+): SpanAttributes {
+	return attributesOf(event, TARGETS[target].attributes) as SpanAttributes;
+}
 
 const KINDS = {
 	internal: SpanKind.INTERNAL,
@@ -29,7 +51,7 @@ const KINDS = {
 	server: SpanKind.SERVER,
 } as const;
 
-export interface SpanStart {
+interface SpanStart {
 	readonly within: Context;
 	/** Replaces the placeholder in braces in the span's name. */
 	readonly of?: string;
@@ -116,4 +138,66 @@ export function failed(span: Span, type: string, message: string): void {
 
 export function linkTo(context: SpanContext, what: string): Link {
 	return { context, attributes: { "snakepit.link": what } };
+}
+
+/** Records an error on a span: the stable code as `error.type`, and the worker's own type and traceback. */
+export function recordError(spans: Spans, span: Span, error: unknown): void {
+	if (!span.isRecording()) return;
+	const { limits } = spans;
+	const message = limits.text(messageOf(error));
+	failed(span, limits.name(codeOf(error)), message);
+	const remote = error instanceof ToolError ? error.remote : undefined;
+	const stack = remote?.traceback ?? (error as Partial<Error> | null)?.stack;
+	spans.event(span, "exception", {
+		"exception.type": limits.name(
+			remote?.type || (error as Partial<Error> | null)?.name || "Error",
+		),
+		"exception.message": remote ? limits.text(remote.message) : message,
+		...(typeof stack === "string" &&
+			stack !== "" && { "exception.stacktrace": limits.traceback(stack) }),
+	});
+}
+
+/** The same without an exception event, which is on the span where the error happened. */
+export function noteError(
+	spans: Spans,
+	span: Span,
+	error: SnakepitError,
+): void {
+	failed(span, error.code, spans.limits.text(error.message));
+}
+
+/** What a worker reads. */
+export type Headers = Readonly<Record<string, string>>;
+
+const W3C = ["traceparent", "tracestate", "baggage"];
+
+/**
+ * Returns the W3C headers of a context. This code writes them if the registered propagator would write only
+ * `traceparent`: the propagator takes several times as long.
+ */
+export function headersOf(within: Context): Headers {
+	if (writesW3c() && propagation.getBaggage(within) === undefined) {
+		const current = trace.getSpanContext(within);
+		if (
+			current !== undefined &&
+			isSpanContextValid(current) &&
+			current.traceState === undefined
+		)
+			return {
+				traceparent: `00-${current.traceId}-${current.spanId}-0${current.traceFlags & TraceFlags.SAMPLED}`,
+			};
+	}
+	const headers = {};
+	propagation.inject(within, headers);
+	return headers;
+}
+
+/** Whether the registered propagator writes a `traceparent`, and only W3C headers. */
+export function writesW3c(): boolean {
+	const fields = propagation.fields();
+	return (
+		fields.includes("traceparent") &&
+		fields.every((field) => W3C.includes(field))
+	);
 }

@@ -1,14 +1,19 @@
 import {
 	type Context,
+	isSpanContextValid,
 	type Link,
 	ROOT_CONTEXT,
 	type Span,
 	type SpanContext,
 } from "@opentelemetry/api";
 import type { EventOf } from "@snakepit/core";
-import { recordError } from "./exceptions.ts";
-import type { LostAttempts } from "./lost-attempts.ts";
-import { linkTo, type SpanAttributes, type Spans, within } from "./spans.ts";
+import {
+	attributesOn,
+	linkTo,
+	recordError,
+	type Spans,
+	within,
+} from "./spans.ts";
 
 interface Start {
 	readonly span: Span;
@@ -50,7 +55,7 @@ export class WorkerTraces {
 			atMs: wallMs,
 			links: replaces === undefined ? [] : this.#causes(event, replaces),
 			attributes: {
-				...about(event),
+				...attributesOn("worker start", event),
 				"snakepit.worker.start.attempt": event.attempt,
 				...(replaces !== undefined && { "snakepit.worker.replaces": replaces }),
 			},
@@ -102,7 +107,7 @@ export class WorkerTraces {
 			within: parent,
 			atMs: wallMs,
 			attributes: {
-				...about(event),
+				...attributesOn("worker stop", event),
 				"snakepit.reason": this.#spans.limits.text(reason),
 			},
 		});
@@ -112,34 +117,20 @@ export class WorkerTraces {
 	stopStep(event: EventOf<"worker.stop_step">): void {
 		const stop = this.#stops.get(event.incarnation);
 		if (stop === undefined) return;
-		this.#spans.event(
-			stop.span,
-			"stop step",
-			{
-				"snakepit.worker.stop.step": event.step,
-				"snakepit.worker.stop.sent": event.sent,
-			},
-			event.wallMs,
-		);
+		const attributes = attributesOn("stop step", event);
+		this.#spans.event(stop.span, "stop step", attributes, event.wallMs);
 	}
 
 	exited(event: EventOf<"worker.exited">): void {
-		const { incarnation, pool, exit, reason, wallMs } = event;
+		const { incarnation, pool, reason, wallMs } = event;
 		const stop = this.#stops.get(incarnation);
 		if (stop === undefined) return;
 		this.#stops.delete(incarnation);
 		const { span } = stop;
-		const wanted = ["closed", "recycled", "host_exit"].includes(reason);
+		const isWanted = ["closed", "recycled", "host_exit"].includes(reason);
 		span.setAttributes({
-			...(event.pid !== undefined && { "process.pid": event.pid }),
-			"snakepit.worker.end.reason": reason,
-			"snakepit.worker.end.killer": event.killer,
-			"snakepit.worker.calls_lost": event.callsLost,
-			...(exit?.kind === "code" && { "process.exit.code": exit.code }),
-			...(exit?.kind === "signal" && {
-				"snakepit.worker.exit.signal": exit.signal,
-			}),
-			...(!wanted && { "error.type": reason }),
+			...attributesOn("worker stop", event),
+			...(!isWanted && { "error.type": reason }),
 		});
 		for (const link of this.#failed(incarnation)) span.addLink(link);
 		span.end(wallMs);
@@ -216,12 +207,29 @@ function slotOf({ pool, workerId }: OnSlot): string {
 	return `${workerId} ${pool}`;
 }
 
-function about(
-	event: OnSlot & { readonly incarnation: string },
-): SpanAttributes {
-	return {
-		"snakepit.pool.name": event.pool,
-		"snakepit.worker.id": event.workerId,
-		"snakepit.worker.incarnation": event.incarnation,
-	};
+const PER_WORKER = 8;
+const WORKERS = 256;
+
+/** Attempts that failed with their worker, for links from its restart. Bounded; the oldest are dropped first. */
+export class LostAttempts {
+	readonly #byIncarnation = new Map<string, SpanContext[]>();
+
+	note(incarnation: string, attempt: SpanContext): void {
+		if (!isSpanContextValid(attempt)) return;
+		const attempts = this.#byIncarnation.get(incarnation);
+		if (attempts === undefined) {
+			const [oldest] = this.#byIncarnation.keys();
+			if (this.#byIncarnation.size >= WORKERS && oldest !== undefined)
+				this.#byIncarnation.delete(oldest);
+			this.#byIncarnation.set(incarnation, [attempt]);
+		} else if (attempts.length < PER_WORKER) attempts.push(attempt);
+	}
+
+	of(incarnation: string): readonly SpanContext[] {
+		return this.#byIncarnation.get(incarnation) ?? [];
+	}
+
+	forget(incarnation: string): void {
+		this.#byIncarnation.delete(incarnation);
+	}
 }

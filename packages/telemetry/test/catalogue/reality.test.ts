@@ -1,3 +1,4 @@
+import type { SnakepitEventType } from "@snakepit/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
 	ATTRIBUTES,
@@ -50,9 +51,9 @@ test("every attribute of the catalogue is used", () => {
 	const used = [METRICS, SPANS, SPAN_EVENTS].flatMap((table) =>
 		Object.values(table).flatMap(({ attributes }) => attributes),
 	);
-	const ofEvents = Object.values(EVENTS).flatMap(({ attributes = {} }) =>
-		Object.keys(attributes),
-	);
+	const ofEvents = Object.values(EVENTS).flatMap(({ attributes }) => [
+		...attributes.keys(),
+	]);
 	expect([...new Set([...used, ...ofEvents, "snakepit.link"])].sort()).toEqual(
 		Object.keys(ATTRIBUTES).sort(),
 	);
@@ -65,11 +66,9 @@ test("the SDK finds nothing wrong with how it is used", () => {
 describe("of every event of core", () => {
 	test.each(Object.entries(EVENTS))(
 		"%s is exported, or there is a reason",
-		(_type, { line, spans, counts, metrics, note }) => {
-			const places = [line, counts, ...(spans ?? []), ...(metrics ?? [])];
-			expect(
-				places.some((place) => place !== undefined) || note !== undefined,
-			).toBe(true);
+		(_type, { line, spans = [], counts = [], metrics = [], note }) => {
+			const exports = [...spans, ...counts, ...metrics];
+			expect(exports.length > 0 || (line ?? note) !== undefined).toBe(true);
 		},
 	);
 });
@@ -85,4 +84,84 @@ test("no histogram has a series per process or worker", () => {
 		] as const)
 			expect(attributes).not.toContain(name);
 	}
+});
+
+/** The events that the design of process management names: where each is, and what it must say. */
+const DESIGNED: readonly (readonly [
+	string,
+	SnakepitEventType,
+	string,
+	string,
+])[] = [
+	["ping_sent", "heartbeat.sent", "heartbeat.sent", ""],
+	[
+		"pong_received",
+		"heartbeat.answered",
+		"heartbeat.answered heartbeat.latency",
+		"",
+	],
+	[
+		"heartbeat timeout",
+		"heartbeat.missed",
+		"heartbeat.missed",
+		"worker.id heartbeat.missed_in_a_row heartbeat.timeout",
+	],
+	[
+		"process started",
+		"worker.ready",
+		"worker.start.duration",
+		"worker.id process.pid worker.start.duration",
+	],
+	[
+		"process terminated",
+		"worker.exited",
+		"worker.exits",
+		"worker.id process.exit.code worker.end.reason worker.uptime",
+	],
+	[
+		"cleanup_completed of a worker",
+		"worker.exited",
+		"worker.stop.duration",
+		"worker.id worker.end.killer",
+	],
+	[
+		"cleanup_completed of dead programs",
+		"cleanup.finished",
+		"cleanup.duration",
+		"duration cleanup.killed cleanup.spared",
+	],
+	["watchdog started", "protection.started", "", "protection.name process.pid"],
+	[
+		"beam_death_detected",
+		"protection.host_death_detected",
+		"protection.activations",
+		"protection.name run.of process.pid",
+	],
+	[
+		"python_terminated",
+		"protection.process_killed",
+		"protection.kills",
+		"protection.name worker.incarnation process.pid signal",
+	],
+	[
+		"python_terminated, its duration",
+		"protection.run_settled",
+		"",
+		"duration protection.killed",
+	],
+];
+
+test.each(DESIGNED)("%s is %s", (_, type, metricNames, attributeNames) => {
+	const named = (names: string) =>
+		names
+			.split(" ")
+			.filter((name) => name !== "")
+			.map((name) => (name.startsWith("process.") ? name : `snakepit.${name}`));
+	const { attributes, counts = [], metrics = [] } = EVENTS[type];
+	expect([...counts, ...metrics]).toEqual(
+		expect.arrayContaining(named(metricNames)),
+	);
+	expect([...attributes.keys()]).toEqual(
+		expect.arrayContaining(named(attributeNames)),
+	);
 });

@@ -35,7 +35,7 @@ function catalogued(
 	type: keyof typeof EVENTS,
 	protection: string,
 ): readonly string[] {
-	return Object.keys(EVENTS[type].attributes ?? {})
+	return [...EVENTS[type].attributes.keys()]
 		.filter(
 			(attribute) =>
 				protection !== "guard" ||

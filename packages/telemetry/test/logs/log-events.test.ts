@@ -1,6 +1,6 @@
 import { scripts, virtualPool } from "@snakepit/core/testing";
 import { expect, test } from "vitest";
-import { duration } from "../../src/catalogue/event-place.ts";
+import { duration } from "../../src/catalogue/events.ts";
 import { logEvents } from "../../src/index.ts";
 import { RARE_EVENTS } from "../support/rare-events.ts";
 

@@ -6,19 +6,17 @@ import {
 } from "@opentelemetry/sdk-metrics";
 import type { CallMeasures } from "@snakepit/core/instrument";
 import { expect, test } from "vitest";
-import { Commands } from "../../src/commands.ts";
-import { Drops } from "../../src/drops.ts";
 import { METRICS } from "../../src/index.ts";
-import { Limits } from "../../src/limits.ts";
-import { CallHistograms } from "../../src/metrics/call-histograms.ts";
-import { CallMetrics } from "../../src/metrics/call-metrics.ts";
-import { CallMetricsProducer } from "../../src/metrics/call-metrics-producer.ts";
+import { Drops, Limits } from "../../src/limits.ts";
+import { CallHistograms, CallMetrics } from "../../src/metrics/call-metrics.ts";
 import {
+	CallMetricsProducer,
 	CUMULATIVE,
 	DELTA,
 	type HistogramPoint,
 	type Temporality,
-} from "../../src/metrics/metric-producer.ts";
+} from "../../src/metrics/call-metrics-reader.ts";
+import { Commands } from "../../src/options.ts";
 
 const POOL = { "snakepit.pool.name": "python" };
 const ECHO = { ...POOL, "snakepit.command": "echo" };

@@ -135,12 +135,12 @@ export function catalogueLines(seen: CollectedLines): CollectedLines {
 			Object.entries(SPANS).map(([name, own]) => [name, own.events]),
 		),
 		events: lines(
-			Object.entries(EVENTS).flatMap(([type, { line, attributes = {} }]) =>
+			Object.entries(EVENTS).flatMap(([type, { line, attributes }]) =>
 				line !== undefined && happened.has(eventName(type as SnakepitEventType))
 					? [
 							[
 								eventName(type as SnakepitEventType),
-								Object.keys(attributes),
+								[...attributes.keys()],
 							] as const,
 						]
 					: [],

@@ -2,11 +2,9 @@ import { ROOT_CONTEXT } from "@opentelemetry/api";
 import type { EventOf } from "@snakepit/core";
 import { expect, test } from "vitest";
 import { heldBytes } from "../../../../scripts/held-bytes.ts";
-import { Drops } from "../../src/drops.ts";
-import { Limits } from "../../src/limits.ts";
-import { LostAttempts } from "../../src/trace/lost-attempts.ts";
+import { Drops, Limits } from "../../src/limits.ts";
 import { Spans } from "../../src/trace/spans.ts";
-import { WorkerTraces } from "../../src/trace/worker-traces.ts";
+import { LostAttempts, WorkerTraces } from "../../src/trace/worker-traces.ts";
 
 const RECYCLES = 50_000;
 const about = { pool: "tools", workerId: "tools-0", pid: 7, wallMs: 1 };
@@ -43,6 +41,7 @@ function recycle(workers: WorkerTraces, from: number): void {
 			ROOT_CONTEXT,
 		);
 		workers.exited({
+			type: "worker.exited",
 			...about,
 			incarnation: old,
 			reason: "recycled",

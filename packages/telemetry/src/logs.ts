@@ -6,16 +6,39 @@ import {
 } from "@opentelemetry/api";
 import type { SnakepitEvent } from "@snakepit/core";
 import type { WorkerLogRecord } from "@snakepit/core/adapter";
-import type { Severity } from "../catalogue/event-place.ts";
-import { eventName } from "../catalogue/events.ts";
-import { logRecordOf } from "../catalogue/log-record.ts";
-import type { Limits } from "../limits.ts";
-import { SCOPE } from "../scope.ts";
+import { SCOPE } from "./catalogue/attributes.ts";
 import {
-	type LoggerLike,
-	type LoggerProviderLike,
-	registeredLogs,
-} from "./logger-provider.ts";
+	attributesOf,
+	EVENTS,
+	eventName,
+	type Severity,
+	severityOf,
+} from "./catalogue/events.ts";
+import type { Limits } from "./limits.ts";
+import { registeredLogs } from "./registration.ts";
+
+/**
+ * The part of OpenTelemetry's logs API that is used here: `@opentelemetry/api` has it
+ * only from 1.10 on.
+ */
+export interface LoggerProviderLike {
+	getLogger(name: string, version?: string): LoggerLike;
+}
+
+export interface LoggerLike {
+	emit(record: LogRecordLike): void;
+}
+
+export interface LogRecordLike {
+	readonly eventName?: string;
+	readonly timestamp?: number;
+	readonly severityNumber?: number;
+	readonly severityText?: string;
+	readonly body?: string;
+	// biome-ignore lint/suspicious/noExplicitAny: the two lines of the API name the type of a value differently
+	readonly attributes?: any;
+	readonly context?: Context;
+}
 
 /** OpenTelemetry's numbers. */
 const SEVERITY: Readonly<Record<Severity, number>> = {
@@ -43,24 +66,25 @@ export class EventLog {
 	}
 
 	hear(event: SnakepitEvent, context: Context): void {
-		const logged = logRecordOf(event);
-		if (logged === undefined) return;
+		const severity = severityOf(event);
+		if (severity === undefined) return;
+		const { line, onlyWith } = EVENTS[event.type];
 		// A provider may be registered after the pool was created.
 		this.#logger ??= registeredLogs()?.getLogger(SCOPE);
 		if (this.#logger === undefined) return;
-		if (logged.onlyWith !== undefined && !this.#workerLogs) return;
-		const { severity } = logged;
+		if (onlyWith !== undefined && !this.#workerLogs) return;
 		const attributes = Object.fromEntries(
-			logged
-				.attributes()
-				.map(([name, value]) => [name, this.#limits.value(value)]),
+			Object.entries(attributesOf(event)).map(([name, value]) => [
+				name,
+				this.#limits.value(value),
+			]),
 		);
 		this.#logger.emit({
 			eventName: eventName(event.type),
 			timestamp: event.wallMs,
 			severityNumber: SEVERITY[severity],
 			severityText: severity.toUpperCase(),
-			body: this.#limits.text(logged.line()),
+			body: this.#limits.text(line?.(event) ?? ""),
 			attributes,
 			context:
 				event.type === "worker.logged" ? contextOf(event.record) : context,
