@@ -1,11 +1,10 @@
 import { render } from "preact";
 import "./style/page.css";
+import { openSession } from "./feed/requests.ts";
 import { RunFeed } from "./feed/run-feed.ts";
-import { openSession } from "./feed/session.ts";
 import { Store } from "./feed/store.ts";
 import { FIRST_STATE, type PageState } from "./model/page-state.ts";
-import { applyTheme, storedTheme } from "./theme.ts";
-import { App } from "./views/app.tsx";
+import { App, applyTheme, storedTheme } from "./views/app.tsx";
 
 applyTheme(storedTheme());
 const store = new Store<PageState>(FIRST_STATE);

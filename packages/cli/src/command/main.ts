@@ -1,5 +1,4 @@
 import { Command, CommanderError } from "commander";
-import { addCompletion } from "../completion/completion-command.ts";
 import { addDash } from "../dash/dash-command.ts";
 import { addDoctor } from "../doctor/doctor-command.ts";
 import { VERSION } from "../gen/version.ts";
@@ -8,8 +7,7 @@ import { addLiveCommands } from "../live/live-commands.ts";
 import { addMcp } from "../mcp/mcp-command.ts";
 import { addRuns } from "../runs/runs-commands.ts";
 import { addTypes } from "../types/types-command.ts";
-import { CommandFailed, EXIT_STATUS } from "./command-failed.ts";
-import { outputFailed } from "./output-failed.ts";
+import { CommandFailed, EXIT_STATUS, outputFailed } from "./failures.ts";
 
 /** Runs a command other than `run`, and sets the exit status of this process. */
 export async function main(args: readonly string[]): Promise<void> {
@@ -48,7 +46,6 @@ export async function main(args: readonly string[]): Promise<void> {
 	addDoctor(program);
 	addInit(program);
 	addTypes(program);
-	addCompletion(program);
 	process.stdout.on("error", outputFailed);
 	try {
 		await program.parseAsync(args, { from: "user" });

@@ -9,3 +9,21 @@ export function write(text: string): void {
 export function coloured(text: string, isGood: boolean): string {
 	return styleText(isGood ? "green" : "red", text, { stream: process.stdout });
 }
+
+/** Limits a line to this many columns; a line that is cut ends with `…`. */
+export function fitted(line: string, columns: number): string {
+	return line.length > columns ? `${line.slice(0, columns - 1)}…` : line;
+}
+
+/** Aligns rows in columns of the width that they need; the last column has no trailing spaces. */
+export function table(rows: readonly (readonly string[])[]): readonly string[] {
+	const widths = (rows[0] ?? []).map((_, column) =>
+		Math.max(...rows.map((row) => row[column]?.length ?? 0)),
+	);
+	return rows.map((row) =>
+		row
+			.map((cell, column) => cell.padEnd(widths[column] ?? 0))
+			.join("  ")
+			.trimEnd(),
+	);
+}

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { portNumber } from "../command/numbers.ts";
+import { portNumber } from "../command/flags.ts";
 import type { DashOptions } from "./dash.ts";
 
 /** Adds `snakepit dash`. */

@@ -1,13 +1,27 @@
-import { existsSync } from "node:fs";
+import { spawn } from "node:child_process";
+import {
+	existsSync,
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { extname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { CommandFailed } from "../command/command-failed.ts";
-import { packageDirectory } from "../command/package-directory.ts";
+import {
+	attach,
+	type ControlClient,
+	ControlError,
+	type FoundRun,
+	findRuns,
+} from "@snakepit/control";
+import type { RunHistory } from "@snakepit/core/inspect";
+import { CommandFailed } from "../command/failures.ts";
+import { packageDirectory } from "../command/packages.ts";
 import { type DashServer, serveDash } from "./dash-server.ts";
-import { readRuns } from "./history.ts";
-import { openInBrowser } from "./open-in-browser.ts";
-import { readPage } from "./page-files.ts";
 import type { DashClock } from "./run-routes.ts";
-import { livingRuns } from "./run-source.ts";
 
 export interface DashOptions {
 	readonly run?: string;
@@ -82,4 +96,130 @@ async function listening(
 			`The dashboard cannot listen on port ${port} (${message}). Choose another with --port, or leave it out.`,
 		);
 	}
+}
+
+/**
+ * Opens an address in the user's browser, if there is a desktop.
+ *
+ * @returns removes what the browser opened.
+ */
+function openInBrowser(url: string): () => void {
+	const { platform, env } = process;
+	const hasDesktop =
+		platform === "darwin" || env["DISPLAY"] || env["WAYLAND_DISPLAY"];
+	if (!hasDesktop) return () => {};
+	const link = privateLink(url);
+	const opener = platform === "darwin" ? "open" : "xdg-open";
+	const child = spawn(opener, [link.file], { stdio: "ignore", detached: true });
+	child.on("error", () => {}); // The address is printed as well.
+	child.unref();
+	return link.remove;
+}
+
+/**
+ * A private file that redirects to an address: the address contains a secret, and other users can read the arguments of
+ * a process.
+ */
+export function privateLink(url: string): {
+	readonly file: string;
+	readonly remove: () => void;
+} {
+	const directory = mkdtempSync(join(tmpdir(), "snakepit-dash-"));
+	const file = join(directory, "open.html");
+	writeFileSync(
+		file,
+		`<!doctype html><meta http-equiv="refresh" content="0;url=${url}">\n`,
+		{ mode: 0o600 },
+	);
+	const remove = (): void =>
+		rmSync(directory, { recursive: true, force: true });
+	return { file, remove };
+}
+
+/** One file of the page. */
+interface PageFile {
+	readonly type: string;
+	readonly body: Uint8Array;
+}
+
+/** The files of the page by their path in the URL. */
+export type PageFiles = ReadonlyMap<string, PageFile>;
+
+const TYPES: Readonly<Record<string, string>> = {
+	".html": "text/html; charset=utf-8",
+	".js": "text/javascript; charset=utf-8",
+	".css": "text/css; charset=utf-8",
+	".svg": "image/svg+xml",
+};
+
+/** Reads the page that the build made. Files of other types are not served. */
+export function readPage(directory: string): PageFiles {
+	const files = readdirSync(directory).flatMap((name) => {
+		const type = TYPES[extname(name)];
+		if (type === undefined) return [];
+		const path = name === "index.html" ? "/" : `/${name}`;
+		return [
+			[path, { type, body: readFileSync(join(directory, name)) }],
+		] as const;
+	});
+	return new Map(files);
+}
+
+const RUNS = 50;
+const WORKERS = 100;
+
+/** Reads the latest runs of a data directory, living and dead. The ledger is loaded only when the page shows it. */
+export async function readRuns(
+	dataDir: string | undefined,
+): Promise<readonly RunHistory[]> {
+	const { readHistory } = await import("@snakepit/core/inspect");
+	const options = { dataDir, runs: RUNS, workersPerRun: WORKERS };
+	return await Array.fromAsync(readHistory(options));
+}
+
+/** A run as the page lists it. */
+export type ListedRun = Omit<FoundRun, "directory">;
+
+/** Where the dashboard finds runs. */
+export interface RunSource {
+	/** Living runs, newest first. */
+	list(): Promise<readonly ListedRun[]>;
+	/** @throws ControlError `NO_SUCH_RUN`. */
+	attach(runId: string): Promise<ControlClient>;
+}
+
+interface LivingRunsOptions {
+	/** Only runs of this data directory. */
+	readonly dataDir?: string | undefined;
+	/** Only the run whose id begins with this. */
+	readonly run?: string | undefined;
+}
+
+/** A program that does not answer for longer is shown as silent. */
+const SILENT_MS = 2_000;
+
+/** The runs of this user that can be attached to. */
+export function livingRuns({
+	dataDir,
+	run = "",
+}: LivingRunsOptions): RunSource {
+	return {
+		list: async () => {
+			const all = await findRuns(dataDir);
+			return all
+				.filter(({ runId }) => runId.startsWith(run))
+				.map(({ directory: _, ...rest }) => rest);
+		},
+		attach: async (runId) => {
+			if (!runId.startsWith(run))
+				throw new ControlError({
+					code: "NO_SUCH_RUN",
+					message: `This dashboard shows runs whose id begins with ${run}.`,
+				});
+			return await attach({
+				...{ dataDir, run: runId, silentMs: SILENT_MS },
+				by: `snakepit dash (pid ${process.pid})`,
+			});
+		},
+	};
 }

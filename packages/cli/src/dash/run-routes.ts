@@ -1,17 +1,18 @@
+import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { finished } from "node:stream";
 import {
 	type ControlClient,
-	type ControlError,
+	ControlError,
+	type LogLine,
 	POOL_ACTS,
 	type RunCall,
+	type RunUpdate,
 } from "@snakepit/control";
 import { type Refusal, readObject } from "@snakepit/control/server";
 import type { RunHistory } from "@snakepit/core/inspect";
-import { answerJson } from "./answer.ts";
-import { EventWriter } from "./event-writer.ts";
-import { followRun } from "./follow-run.ts";
-import { LogBatch } from "./log-batch.ts";
-import type { RunSource } from "./run-source.ts";
+import type { RunSource } from "./dash.ts";
+import { answerJson } from "./dash-server.ts";
 
 /** The process's clock. */
 export interface DashClock {
@@ -183,3 +184,160 @@ const NOT_FOUND: Refusal = {
 	code: "NOT_FOUND",
 	message: "The dashboard has nothing at this address.",
 };
+
+/** Writes server-sent events to one page. */
+export class EventWriter {
+	readonly #response: ServerResponse;
+	/** Aborts when the page is gone. */
+	readonly gone: AbortSignal;
+
+	constructor(response: ServerResponse) {
+		this.#response = response;
+		const gone = new AbortController();
+		this.gone = gone.signal;
+		// The callback also runs if the page has already gone while the run was being attached.
+		finished(response, () => gone.abort());
+		response.writeHead(200, {
+			"content-type": "text/event-stream",
+			"cache-control": "no-store",
+		});
+		response.flushHeaders();
+	}
+
+	/** Whether the page still has to read earlier events. */
+	get isBlocked(): boolean {
+		return this.#response.writableNeedDrain;
+	}
+
+	write(name: string, data: unknown): void {
+		if (this.gone.aborted) return;
+		this.#response.write(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
+	}
+
+	/** Resolves when the page has read them, or is gone. */
+	async drained(): Promise<void> {
+		if (!this.isBlocked || this.gone.aborted) return;
+		await once(this.#response, "drain", { signal: this.gone }).catch(() => {});
+	}
+
+	end(): void {
+		this.#response.end();
+	}
+}
+
+/** The most lines that are sent to the page at once. */
+export const BATCH_LINES = 500;
+/** The most characters of one line that the page gets. */
+export const LINE_CHARACTERS = 4_000;
+
+/** Lines for the page: the latest, when there are too many. */
+export interface LogBatchRecord {
+	readonly lines: readonly PageLogLine[];
+	/** How many lines before them were left out. */
+	readonly leftOut: number;
+}
+
+export interface PageLogLine extends LogLine {
+	/** How many characters of the text are missing here; unknown for a line that was already cut. */
+	readonly missing: number;
+}
+
+/** Collects lines until the page takes them. Lines that do not fit are left out and counted. */
+export class LogBatch {
+	#lines: PageLogLine[] = [];
+	#leftOut = 0;
+
+	add(line: LogLine): void {
+		const text = line.text.slice(0, LINE_CHARACTERS);
+		this.#lines.push({
+			...line,
+			text,
+			missing: line.text.length - text.length,
+		});
+		// Done rarely: moving all lines for each new one would cost more.
+		if (this.#lines.length >= 2 * BATCH_LINES) this.#shorten();
+	}
+
+	/** Lines that the program left out, because this client was too slow. */
+	lost(lines: number): void {
+		this.#leftOut += lines;
+	}
+
+	/** Returns the collected lines and starts again; `undefined` if there are none. */
+	take(): LogBatchRecord | undefined {
+		this.#shorten();
+		if (this.#lines.length === 0 && this.#leftOut === 0) return undefined;
+		const record = { lines: this.#lines, leftOut: this.#leftOut };
+		this.#lines = [];
+		this.#leftOut = 0;
+		return record;
+	}
+
+	#shorten(): void {
+		const over = this.#lines.length - BATCH_LINES;
+		if (over <= 0) return;
+		this.#lines = this.#lines.slice(over);
+		this.#leftOut += over;
+	}
+}
+
+/** The updates that the page gets of a run. */
+export type PageUpdate =
+	| RunUpdate
+	/** The program does not answer; it may answer again later. */
+	| { readonly kind: "silent"; readonly message: string }
+	/** The last update: the run is over, or cannot be followed. */
+	| {
+			readonly kind: "gone";
+			readonly how: "closed" | "killed" | "refused";
+			readonly message: string;
+	  };
+
+/** How long after a silence the program is tried again, in milliseconds. */
+const AGAIN_MS: readonly number[] = [500, 1_000, 2_000, 5_000, 10_000];
+
+/**
+ * Follows a run to its end, even if its program is silent for a while.
+ *
+ * @param pause resolves after the given milliseconds, or when the signal aborts.
+ */
+export async function* followRun(
+	client: Pick<ControlClient, "events" | "run">,
+	signal: AbortSignal,
+	pause: (ms: number, signal: AbortSignal) => Promise<void>,
+): AsyncGenerator<PageUpdate, void> {
+	const { program, pid, runId } = client.run;
+	let silences = 0;
+	while (!signal.aborted) {
+		try {
+			for await (const update of client.events(signal)) {
+				silences = 0;
+				yield update;
+			}
+			if (signal.aborted) return;
+			const message = `${program} (pid ${pid}) closed its run ${runId}.`;
+			yield { kind: "gone", how: "closed", message };
+			return;
+		} catch (error) {
+			if (signal.aborted) return;
+			if (!(error instanceof ControlError)) throw error;
+			const { code, message } = error;
+			if (code !== "HOST_SILENT") {
+				const isGone = code === "HOST_GONE" || code === "NO_SUCH_RUN";
+				yield isGone
+					? {
+							...{ kind: "gone", how: "killed" },
+							message: `${program} (pid ${pid}) is gone. It did not close its run: it was killed, or it crashed.`,
+						}
+					: { kind: "gone", how: "refused", message };
+				return;
+			}
+			yield { kind: "silent", message };
+			await pause(
+				AGAIN_MS[Math.min(silences, AGAIN_MS.length - 1)] ?? 0,
+				signal,
+			);
+			silences++;
+		}
+	}
+}

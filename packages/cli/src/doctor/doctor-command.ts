@@ -1,8 +1,8 @@
 import type { Protection } from "@snakepit/core/protection";
 import type { Command } from "commander";
-import { DATA_DIR, JSON_FLAG } from "../command/common-flags.ts";
+import { DATA_DIR, JSON_FLAG } from "../command/flags.ts";
 import { write } from "../command/output.ts";
-import { installedPython, installedTelemetry } from "./installed-packages.ts";
+import { installedPython, installedTelemetry } from "../command/packages.ts";
 
 interface DoctorFlags {
 	readonly dataDir?: string;

@@ -1,10 +1,10 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { absolutePath } from "@snakepit/core/adapter";
-import { CommandFailed } from "../command/command-failed.ts";
-import { packageDirectory } from "../command/package-directory.ts";
+import { CommandFailed } from "../command/failures.ts";
+import { packageDirectory } from "../command/packages.ts";
 import { VERSION } from "../gen/version.ts";
-import { TEMPLATES, type TemplateName, TYPE_CHECK } from "./templates.ts";
+import { TEMPLATES, type TemplateName, TYPE_CHECK } from "./init-command.ts";
 
 /** A folder that contains only these counts as empty. */
 const IGNORED: readonly string[] = [".git", ".DS_Store"];

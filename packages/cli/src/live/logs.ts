@@ -1,7 +1,6 @@
 import type { ControlClient, LogLine } from "@snakepit/control";
 import { jsonLine } from "@snakepit/core/adapter";
-import { counted } from "../wording/figures.ts";
-import { plainText } from "../wording/plain-text.ts";
+import { counted, plainText } from "../wording/figures.ts";
 import type { Terminal } from "./top.ts";
 
 export interface LogsOptions {

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { inFlags } from "../command/in-flags.ts";
-import { portNumber, positiveNumber } from "../command/numbers.ts";
+import { inFlags } from "../command/failures.ts";
+import { portNumber, positiveNumber } from "../command/flags.ts";
 import type { McpFlags } from "./serve-tools.ts";
 
 /** Adds `snakepit mcp TOOLS.PY`. */

@@ -1,16 +1,23 @@
 import { existsSync } from "node:fs";
+import type { WorkerPlace } from "@snakepit/core/adapter";
 import type { HistoryOptions, RunHistory } from "@snakepit/core/inspect";
 import type { Command } from "commander";
-import { CommandFailed } from "../command/command-failed.ts";
-import { DATA_DIR, JSON_FLAG } from "../command/common-flags.ts";
-import { positiveNumber } from "../command/numbers.ts";
-import { coloured, write } from "../command/output.ts";
-import { table } from "../command/table.ts";
-import { dayAndTime, duration, placed } from "../wording/figures.ts";
-import { lasted } from "../wording/run-history.ts";
-import { incidentLines } from "./incident-lines.ts";
-import { endText, incidentsOf } from "./incidents.ts";
-import { type SeenRun, seen, verdictOn } from "./look.ts";
+import { CommandFailed } from "../command/failures.ts";
+import { DATA_DIR, JSON_FLAG, positiveNumber } from "../command/flags.ts";
+import { coloured, table, write } from "../command/output.ts";
+import {
+	counted,
+	dayAndTime,
+	duration,
+	placed,
+	plainText,
+} from "../wording/figures.ts";
+import {
+	deathSeen,
+	historyEntries,
+	lasted,
+	runEnd,
+} from "../wording/run-history.ts";
 import { addReap } from "./reap-command.ts";
 
 interface RunsFlags {
@@ -151,4 +158,192 @@ async function incidents(flags: RunsFlags): Promise<void> {
 
 function lines(rows: readonly (readonly string[])[]): string {
 	return table(rows).join("\n");
+}
+
+/** A worker of a run, as it is now. */
+interface SeenWorker {
+	readonly workerId: string;
+	readonly pool: string;
+	readonly pid: number | undefined;
+	/** The machine that it runs on, where that is another one, and its pid there. */
+	readonly place: WorkerPlace | undefined;
+	readonly startedAt: number;
+	/** `left`: it lives, and its host does not. */
+	readonly condition: "starting" | "lives" | "left" | "ended";
+}
+
+/** A run, as it is now. */
+interface SeenRun {
+	readonly runId: string;
+	/** `dead`: its host is gone, and nothing has cleaned up after it yet. */
+	readonly condition: "lives" | "dead" | "ended";
+	readonly pid: number;
+	/** The file name of its main module, if the ledger has it. */
+	readonly program: string | undefined;
+	readonly startedAt: number;
+	readonly endedAt: number | undefined;
+	readonly workers: readonly SeenWorker[];
+}
+
+/** Whether exactly this process lives, not another one with its pid. */
+type IsAlive = (identity: RunHistory["owner"]) => boolean;
+
+/** Judges a run of the ledger by the processes that live now. */
+export function seen(run: RunHistory, isAlive: IsAlive): SeenRun {
+	const { runId, owner, program, startedAt, endedAt } = run;
+	const condition =
+		endedAt !== undefined ? "ended" : isAlive(owner) ? "lives" : "dead";
+	const workers = run.workers.map((worker): SeenWorker => {
+		const { workerId, pool, identity, status } = worker;
+		const lives = identity !== undefined && isAlive(identity);
+		return {
+			workerId,
+			pool,
+			pid: identity?.pid,
+			place: worker.place,
+			startedAt: worker.activatedAt ?? worker.reservedAt,
+			condition: lives
+				? condition === "lives"
+					? "lives"
+					: "left"
+				: status === "reserved" && condition === "lives"
+					? "starting"
+					: "ended",
+		};
+	});
+	return {
+		...{ runId, condition, startedAt, endedAt, workers },
+		pid: owner.pid,
+		program: program?.name,
+	};
+}
+
+/** A sentence about all runs, and whether all is well. */
+export interface Verdict {
+	readonly isGood: boolean;
+	readonly text: string;
+}
+
+/** Judges all runs together. */
+export function verdictOn(runs: readonly SeenRun[]): Verdict {
+	const living = runs.filter(({ condition }) => condition === "lives");
+	const dead = runs.filter(({ condition }) => condition === "dead");
+	const count = (
+		which: readonly SeenRun[],
+		condition: SeenWorker["condition"],
+	) =>
+		which.flatMap(({ workers }) =>
+			workers.filter((each) => each.condition === condition),
+		).length;
+	// A preloaded parent or a companion is recorded like a worker, but takes no calls.
+	const working = living.map((run) => ({
+		...run,
+		workers: run.workers.filter(({ workerId }) => /-\d+$/.test(workerId)),
+	}));
+	const left = count(runs, "left");
+	const text = [
+		living.length === 0
+			? "No run is alive"
+			: `${counted(living.length, "run")} ${living.length === 1 ? "is" : "are"} alive with ${counted(count(working, "lives"), "worker")}`,
+		...(left === 0
+			? []
+			: [
+					`${counted(left, "worker")} of dead hosts ${left === 1 ? "is" : "are"} left; the next program that starts ends ${left === 1 ? "it" : "them"}, and so does snakepit reap`,
+				]),
+		...(dead.length === 0 || left > 0
+			? []
+			: [
+					`${counted(dead.length, "host")} ended without closing ${dead.length === 1 ? "its" : "their"} run, and no worker is left; snakepit reap also ends what workers had started`,
+				]),
+	].join("; ");
+	return { isGood: left === 0, text: `${text}.` };
+}
+
+/** An end that the host did not want, or an action of a protection. */
+interface RunIncident {
+	/** `undefined` if the host died, no protection saw it, and no program has cleaned up yet. */
+	readonly wallMs: number | undefined;
+	readonly runId: string;
+	readonly text: string;
+	/** The last lines of a worker's output. */
+	readonly lines: readonly string[];
+}
+
+/** The incidents of a run: what went wrong, workers that ended by themselves or were killed, and the end of the host. */
+export function incidentsOf(run: RunHistory): readonly RunIncident[] {
+	const { runId, endedAt } = run;
+	const entries = historyEntries(run).filter(
+		({ tone }) => tone === "bad" || tone === "warn",
+	);
+	const { tone } = runEnd(run);
+	// The recorded end may be the time of the clean-up, long after it died.
+	const wallMs = deathSeen(run) ?? endedAt;
+	const ofHost =
+		tone === "bad" ? [{ wallMs, runId, text: endText(run), lines: [] }] : [];
+	return [
+		...entries.map(({ wallMs, text, lines }) => ({
+			...{ wallMs, runId, text: oneLine(text) },
+			lines: withoutBlankStart(lines.map(oneLine)),
+		})),
+		...ofHost,
+	];
+}
+
+/** How a run ended, or that it is still running. */
+function endText(run: RunHistory): string {
+	const { word, detail } = runEnd(run);
+	return detail === undefined ? word : `${word}. ${detail}`;
+}
+
+function oneLine(text: string): string {
+	return plainText(text).replaceAll("\n", " ");
+}
+
+/** The last lines of a longer text may begin with an empty line. */
+function withoutBlankStart(lines: readonly string[]): readonly string[] {
+	const first = lines.findIndex((line) => line.trim() !== "");
+	return first < 0 ? [] : lines.slice(first);
+}
+
+const MOST = 50;
+
+/**
+ * The first 50 incidents as text, one row each.
+ *
+ * @param withOutput the last lines of each worker's output follow its row; otherwise the row contains only the last
+ * line.
+ */
+export function incidentLines(
+	found: readonly RunIncident[],
+	withOutput: boolean,
+): readonly string[] {
+	if (found.length === 0) return ["No worker and no host ended unexpectedly."];
+	const shown = found.slice(0, MOST);
+	const [titles = "", ...rows] = table([
+		["TIME", "RUN", "WHAT"],
+		...shown.map(({ wallMs, runId, text, lines }) => [
+			wallMs === undefined ? "unknown" : dayAndTime(wallMs),
+			runId,
+			withOutput || lines.length === 0
+				? text
+				: `${text}; last line: ${lines.at(-1)}`,
+		]),
+	]);
+	const older = found.length - shown.length;
+	return [
+		titles,
+		...rows.flatMap((row, index) => [
+			row,
+			...(withOutput ? outputOf(shown[index]) : []),
+		]),
+		...(older > 0
+			? [
+					`${older} older incidents are not shown. All of them: snakepit incidents --json`,
+				]
+			: []),
+	];
+}
+
+function outputOf(incident: RunIncident | undefined): readonly string[] {
+	return (incident?.lines ?? []).map((line) => `    ${line}`);
 }

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { inFlags } from "../command/in-flags.ts";
+import { inFlags } from "../command/failures.ts";
 import type { TypesFlags } from "./write-types.ts";
 
 /** Adds `snakepit types TOOLS...`. */

@@ -1,3 +1,5 @@
+import { plainText } from "@snakepit/core/text";
+
 /**
  * A duration for people: two units at most. Never below zero: the time between two moments of the clock on the wall is,
  * if somebody has set it back.
@@ -72,4 +74,13 @@ export function placed(
 	place: { readonly name: string; readonly address: string } | null | undefined,
 ): string {
 	return place ? `${workerId} on ${place.name} (${place.address})` : workerId;
+}
+
+export { plainText };
+
+/** The start of such a text, with the number of missing characters. */
+export function plainStart(text: string, characters: number): string {
+	const start = plainText(text.slice(0, characters));
+	const missing = text.length - characters;
+	return missing > 0 ? `${start} … (${whole(missing)} more characters)` : start;
 }

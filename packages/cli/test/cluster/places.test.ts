@@ -12,7 +12,7 @@ import {
 	START_MS,
 	toolsOf,
 } from "../../../adapter-ray/test/cluster/ray-pool.ts";
-import { privateLink } from "../../src/dash/open-in-browser.ts";
+import { privateLink } from "../../src/dash/dash.ts";
 import { hasChromium, startChromium } from "../dash/chromium.ts";
 import { builtPage, dashboardOf } from "../dash/dashboards.ts";
 import { SNAKEPIT_IN_NODE } from "../run/started.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { developmentPython } from "../../../../scripts/python-environment.ts";
-import { inFlags } from "../../src/command/in-flags.ts";
+import { inFlags } from "../../src/command/failures.ts";
 import { SNAKEPIT_IN_NODE } from "../run/started.ts";
 
 const [program, ...before] = SNAKEPIT_IN_NODE;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fitted, table } from "../../src/command/table.ts";
+import { fitted, table } from "../../src/command/output.ts";
 
 test("a line that is cut says so", () => {
 	expect(["12345", "123456"].map((line) => fitted(line, 5))).toEqual([

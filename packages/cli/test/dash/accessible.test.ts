@@ -1,7 +1,7 @@
 import axe, { type AxeResults } from "axe-core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { rows } from "../../../../scripts/test-effort.ts";
-import { VIEWS } from "../../web/model/route.ts";
+import { VIEWS } from "../../web/model/addresses.ts";
 import { hasChromium, WHY_SKIPPED } from "./chromium.ts";
 import { DEADLINE_MS, openedPage } from "./opened-page.ts";
 

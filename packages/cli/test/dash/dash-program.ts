@@ -1,8 +1,5 @@
 // `snakepit dash`, of a page that a test has built. Arguments: the options as JSON, the directory of the page.
-import {
-	CommandFailed,
-	EXIT_STATUS,
-} from "../../src/command/command-failed.ts";
+import { CommandFailed, EXIT_STATUS } from "../../src/command/failures.ts";
 import { dash } from "../../src/dash/dash.ts";
 
 try {

@@ -4,11 +4,15 @@ import { join } from "node:path";
 import { ControlClient, type FoundRun } from "@snakepit/control";
 import { TOKEN } from "../../../control/test/fake-run.ts";
 import { buildPage } from "../../build-page.ts";
-import { systemClock } from "../../src/dash/dash.ts";
+import {
+	livingRuns,
+	type PageFiles,
+	type RunSource,
+	readPage,
+	readRuns,
+	systemClock,
+} from "../../src/dash/dash.ts";
 import { type DashServer, serveDash } from "../../src/dash/dash-server.ts";
-import { readRuns } from "../../src/dash/history.ts";
-import { type PageFiles, readPage } from "../../src/dash/page-files.ts";
-import { livingRuns, type RunSource } from "../../src/dash/run-source.ts";
 
 /** Builds the page, as the package's build does. */
 export async function builtPage(): Promise<PageFiles> {

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { EventWriter } from "../../src/dash/event-writer.ts";
+import { EventWriter } from "../../src/dash/run-routes.ts";
 
 test("a page that has gone before its run was attached to is not followed for", async () => {
 	const server = createServer();

@@ -1,6 +1,6 @@
 import { ControlError, type FoundRun, type RunUpdate } from "@snakepit/control";
 import { expect, test } from "vitest";
-import { followRun, type PageUpdate } from "../../src/dash/follow-run.ts";
+import { followRun, type PageUpdate } from "../../src/dash/run-routes.ts";
 
 const run = { runId: "abcdefg", program: "demo.ts", pid: 7 } as FoundRun;
 const lost: RunUpdate = { kind: "lost", records: 1 };

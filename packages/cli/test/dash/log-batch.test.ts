@@ -4,7 +4,7 @@ import {
 	BATCH_LINES,
 	LINE_CHARACTERS,
 	LogBatch,
-} from "../../src/dash/log-batch.ts";
+} from "../../src/dash/run-routes.ts";
 
 const line = (text: string): LogLine => ({
 	...{ wallMs: 1, pool: "p", workerId: "p-0", incarnation: "abcdefg-1" },

@@ -1,7 +1,7 @@
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll } from "vitest";
+import type { PageFiles } from "../../src/dash/dash.ts";
 import type { DashServer } from "../../src/dash/dash-server.ts";
-import type { PageFiles } from "../../src/dash/page-files.ts";
 import { startChromium } from "./chromium.ts";
 import { builtPage, dashboardOf } from "./dashboards.ts";
 import { type LookedAtHost, lookedAtHost } from "./looked-at-host.ts";

@@ -4,7 +4,7 @@ import {
 	serve,
 	workerSnapshot,
 } from "../../../control/test/fake-run.ts";
-import { privateLink } from "../../src/dash/open-in-browser.ts";
+import { privateLink } from "../../src/dash/dash.ts";
 import { hasChromium, WHY_SKIPPED } from "./chromium.ts";
 import { dashboardOfSocket } from "./dashboards.ts";
 import { DEADLINE_MS, openedPage } from "./opened-page.ts";

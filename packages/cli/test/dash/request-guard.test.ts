@@ -4,7 +4,7 @@ import {
 	foreignOrigin,
 	KEY_HEADER,
 	Session,
-} from "../../src/dash/request-guard.ts";
+} from "../../src/dash/dash-server.ts";
 
 const PORT = 4_321;
 const refusalOf = (

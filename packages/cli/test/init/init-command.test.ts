@@ -24,7 +24,7 @@ import {
 	TEMPLATES,
 	type TemplateName,
 	TYPE_CHECK,
-} from "../../src/init/templates.ts";
+} from "../../src/init/init-command.ts";
 import { SNAKEPIT_IN_NODE } from "../run/started.ts";
 
 const PATIENCE_MS = 120_000;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { coded } from "../../src/live/attached.ts";
+import { coded } from "../../src/live/live-commands.ts";
 
 test("the code of an error stands in the first line, before what a worker printed", () => {
 	expect(coded("It failed.", "CODE")).toBe("It failed. (CODE)");

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { CommandFailed } from "../../src/command/command-failed.ts";
-import { callArguments } from "../../src/live/call-arguments.ts";
+import { CommandFailed } from "../../src/command/failures.ts";
+import { callArguments } from "../../src/live/live-commands.ts";
 
 test("arguments of a call are JSON where they can be, else text", () => {
 	expect(

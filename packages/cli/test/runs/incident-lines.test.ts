@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { incidentLines } from "../../src/runs/incident-lines.ts";
+import { incidentLines } from "../../src/runs/runs-commands.ts";
 
 function incident(text: string, lines: readonly string[] = []) {
 	return { wallMs: undefined, runId: "abcdefg", text, lines };

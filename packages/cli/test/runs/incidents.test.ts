@@ -1,6 +1,6 @@
 import type { RunHistory } from "@snakepit/core/inspect";
 import { expect, test } from "vitest";
-import { incidentsOf } from "../../src/runs/incidents.ts";
+import { incidentsOf } from "../../src/runs/runs-commands.ts";
 
 const worker = (reason: string, end: object = {}) => ({
 	workerId: "w-1",

@@ -1,6 +1,6 @@
 import type { RunHistory } from "@snakepit/core/inspect";
 import { expect, test } from "vitest";
-import { seen, verdictOn } from "../../src/runs/look.ts";
+import { seen, verdictOn } from "../../src/runs/runs-commands.ts";
 
 /** A run whose host has the pid 1, and its workers those after it. */
 function run(

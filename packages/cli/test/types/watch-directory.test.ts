@@ -8,7 +8,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { pythonChanges } from "../../src/types/watch-directory.ts";
+import { pythonChanges } from "../../src/types/write-types.ts";
 
 function place(): string {
 	const path = mkdtempSync(join(tmpdir(), "snakepit-watch-"));

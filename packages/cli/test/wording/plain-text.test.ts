@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { plainStart } from "../../src/wording/plain-text.ts";
+import { plainStart } from "../../src/wording/figures.ts";
 
 test("a long text is cut, and says how much is missing", () => {
 	expect(plainStart("abcdef", 6)).toBe("abcdef");

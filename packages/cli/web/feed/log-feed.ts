@@ -1,4 +1,4 @@
-import type { LogBatchRecord } from "../../src/dash/log-batch.ts";
+import type { LogBatchRecord } from "../../src/dash/run-routes.ts";
 import {
 	carriedLines,
 	type LogFilter,

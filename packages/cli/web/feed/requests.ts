@@ -4,7 +4,7 @@ import { EventSource } from "eventsource";
 const KEY = "snakepit-key";
 
 /** Keeps the key of a session that was opened; a session that was open before has none to keep. */
-export function keepKey(opened: { readonly key: string } | undefined): void {
+function keepKey(opened: { readonly key: string } | undefined): void {
 	if (opened !== undefined) localStorage.setItem(KEY, opened.key);
 }
 
@@ -77,4 +77,19 @@ async function answerOf(request: Promise<Response>): Promise<unknown> {
 	const answer = await response.json();
 	if (!response.ok) throw new RequestError(answer.error);
 	return answer;
+}
+
+/** Opens the session with the token of the link; a browser that already has the session needs no token. */
+export async function openSession(): Promise<"open" | "closed"> {
+	const [, token] = /^#token=([0-9a-f]+)$/.exec(location.hash) ?? [];
+	// The token must not stay in the browser's history or in the address bar.
+	if (token !== undefined) history.replaceState(null, "", "#/workers");
+	try {
+		// A check for an existing session would show an error in the console of a new browser.
+		if (token === undefined) await get("/api/session");
+		else keepKey(await post("/api/session", { token }));
+		return "open";
+	} catch {
+		return "closed";
+	}
 }

@@ -1,6 +1,6 @@
 import type { EventSource } from "eventsource";
-import type { PageUpdate } from "../../src/dash/follow-run.ts";
-import type { ListedRun } from "../../src/dash/run-source.ts";
+import type { ListedRun } from "../../src/dash/dash.ts";
+import type { PageUpdate } from "../../src/dash/run-routes.ts";
 import {
 	newRunView,
 	type PageState,

@@ -1,4 +1,4 @@
-import type { LogBatchRecord, PageLogLine } from "../../src/dash/log-batch.ts";
+import type { LogBatchRecord, PageLogLine } from "../../src/dash/run-routes.ts";
 
 /** The lines that the page keeps. */
 export interface LogLines {

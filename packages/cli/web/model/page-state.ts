@@ -1,8 +1,8 @@
 import type { ControlledEvent, ServedTick, Verdict } from "@snakepit/control";
-import type { PageUpdate } from "../../src/dash/follow-run.ts";
-import type { ListedRun } from "../../src/dash/run-source.ts";
+import type { ListedRun } from "../../src/dash/dash.ts";
+import type { PageUpdate } from "../../src/dash/run-routes.ts";
 import { incidentOf, type ShownIncident } from "../../src/wording/incidents.ts";
-import { type Bin, withSample } from "./samples.ts";
+import { type Bin, withSample } from "./chart-data.ts";
 import { type SettledCall, settledCall } from "./settled-calls.ts";
 
 /** Whether the page shows the current state of the run. */

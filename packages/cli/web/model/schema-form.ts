@@ -1,3 +1,5 @@
+import type { ToolSnapshot } from "@snakepit/control";
+
 /** One input of a form that is made from the JSON schema of a tool's arguments. */
 export interface FormField {
 	readonly name: string;
@@ -62,7 +64,7 @@ function written(value: unknown, kind: FormField["input"]["kind"]): string {
 		: String(value);
 }
 
-export type FormResult =
+type FormResult =
 	| { readonly kind: "args"; readonly args: Readonly<Record<string, unknown>> }
 	/** What is wrong, by field. */
 	| {
@@ -118,4 +120,16 @@ function parsed(
 				return { problem: "must be JSON: texts are in quotes" };
 			}
 	}
+}
+
+/** How a tool answers, if it does not give one answer to each call. */
+export function toolKind({
+	shape,
+	batchMax,
+}: Pick<ToolSnapshot, "shape" | "batchMax">): string | undefined {
+	if (typeof batchMax === "number")
+		return `Calls that wait together run as one batch of at most ${batchMax}.`;
+	return shape === "stream"
+		? "It answers with a stream; its first 1,000 items are shown."
+		: undefined;
 }

@@ -1,12 +1,17 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { dayAndTime, duration } from "../../src/wording/figures.ts";
 import { type LogState, NO_LOG } from "../feed/log-feed.ts";
 import type { RunFeed } from "../feed/run-feed.ts";
 import { Store } from "../feed/store.ts";
+import {
+	fragmentOf,
+	type PageRoute,
+	routeOf,
+	VIEWS,
+} from "../model/addresses.ts";
 import { type PageState, pageVerdict } from "../model/page-state.ts";
-import { fragmentOf, type PageRoute, routeOf, VIEWS } from "../model/route.ts";
 import { CallsView } from "./calls.tsx";
 import { ChartsView } from "./charts.tsx";
-import { Header } from "./header.tsx";
 import { HistoryView } from "./history.tsx";
 import { IncidentsView } from "./incidents.tsx";
 import { LogsView } from "./logs.tsx";
@@ -152,4 +157,103 @@ function SignedOut() {
 			</p>
 		</main>
 	);
+}
+
+/** Shows the current run and the others. */
+function Header({
+	state: { run, runs },
+	feed,
+}: {
+	readonly state: PageState;
+	readonly feed: RunFeed;
+}) {
+	const shown = run?.tick?.run;
+	const others = runs.filter(({ runId }) => runId !== run?.runId);
+	return (
+		<header>
+			<h1>
+				<img src="/icon.svg" alt="" width="24" height="24" />
+				{shown?.program ?? "Snakepit"}
+			</h1>
+			{shown && (
+				<p class="facts">
+					<span>pid {shown.pid}</span>
+					<span>
+						run <code>{shown.runId}</code>
+					</span>
+					<span title={dayAndTime(shown.startedAtMs)}>
+						up {duration(shown.wallMs - shown.startedAtMs)}
+					</span>
+					<span>
+						{shown.protections.length === 0
+							? "no extra protections"
+							: shown.protections.join(", ")}
+					</span>
+				</p>
+			)}
+			<div class="controls">
+				{others.length > 0 && (
+					<label>
+						<span class="hidden">Run</span>
+						<select
+							value={run?.runId}
+							onFocus={() => void feed.list()}
+							onChange={({ currentTarget }) => feed.follow(currentTarget.value)}
+						>
+							{run && (
+								<option value={run.runId}>{shown?.program ?? run.runId}</option>
+							)}
+							{others.map(({ runId, program, pid }) => (
+								<option key={runId} value={runId}>
+									{program} (pid {pid}, {runId})
+								</option>
+							))}
+						</select>
+					</label>
+				)}
+				<ThemeSwitch />
+			</div>
+		</header>
+	);
+}
+
+function ThemeSwitch() {
+	const [theme, setTheme] = useState(storedTheme());
+	return (
+		<label>
+			<span class="hidden">Colours</span>
+			<select
+				value={theme}
+				onChange={({ currentTarget }) => {
+					const chosen = THEMES.find((each) => each === currentTarget.value);
+					if (chosen === undefined) return;
+					applyTheme(chosen);
+					setTheme(chosen);
+				}}
+			>
+				{THEMES.map((each) => (
+					<option key={each} value={each}>
+						{each === "system" ? "System colours" : `${each} colours`}
+					</option>
+				))}
+			</select>
+		</label>
+	);
+}
+
+/** `system`: the theme of the viewer's system. */
+type Theme = "system" | "light" | "dark";
+
+const THEMES: readonly Theme[] = ["system", "light", "dark"];
+const KEY = "snakepit-theme";
+
+export function storedTheme(): Theme {
+	const stored = localStorage.getItem(KEY);
+	return THEMES.find((theme) => theme === stored) ?? "system";
+}
+
+export function applyTheme(theme: Theme): void {
+	localStorage.setItem(KEY, theme);
+	if (theme === "system") delete document.documentElement.dataset["theme"];
+	else document.documentElement.dataset["theme"] = theme;
 }

@@ -1,7 +1,6 @@
 import type { RunHistory } from "@snakepit/core/inspect";
 import { useEffect, useState } from "preact/hooks";
-import { counted, dayAndTime } from "../../src/wording/figures.ts";
-import { plainStart } from "../../src/wording/plain-text.ts";
+import { counted, dayAndTime, plainStart } from "../../src/wording/figures.ts";
 import {
 	type HistoryEntry,
 	historyEntries,

@@ -1,9 +1,8 @@
 import { useState } from "preact/hooks";
-import { timeOfDay, whole } from "../../src/wording/figures.ts";
+import { plainStart, timeOfDay, whole } from "../../src/wording/figures.ts";
 import type { ShownIncident } from "../../src/wording/incidents.ts";
-import { plainStart } from "../../src/wording/plain-text.ts";
+import { fragmentOf } from "../model/addresses.ts";
 import type { RunView } from "../model/page-state.ts";
-import { fragmentOf } from "../model/route.ts";
 
 const TEXT_CHARACTERS = 2_000;
 

@@ -1,22 +1,23 @@
 import type {
+	PoolAct,
 	PoolSnapshot,
+	QueueSnapshot,
 	RunSnapshot,
 	WorkerSnapshot,
 } from "@snakepit/control";
+import { useEffect, useRef, useState } from "preact/hooks";
 import {
 	bytes,
 	counted,
 	duration,
+	plainStart,
 	processors,
 	whole,
 } from "../../src/wording/figures.ts";
-import { plainStart } from "../../src/wording/plain-text.ts";
-import { fragmentOf } from "../model/route.ts";
+import { post, type RequestError, runPath } from "../feed/requests.ts";
+import { fragmentOf } from "../model/addresses.ts";
 import { recycleWords, workerStatus } from "../model/worker-status.ts";
-import { ActButton } from "./act-button.tsx";
 import { usePage } from "./page-context.ts";
-import { PoolActs } from "./pool-acts.tsx";
-import { Queue } from "./queue.tsx";
 
 const NAME_CHARACTERS = 200;
 
@@ -204,5 +205,231 @@ function Running({ worker: { running } }: { readonly worker: WorkerSnapshot }) {
 			))}
 			{more > 0 && <small>and {more} more</small>}
 		</>
+	);
+}
+
+const SHOWN = 8;
+const QUEUE_NAME_CHARACTERS = 100;
+
+/** The waiting calls, for how long they have waited, and why. */
+function Queue({
+	queue: {
+		waiting,
+		oldestMs,
+		why,
+		limit,
+		counted: looked,
+		byPriority,
+		byCommand,
+	},
+	running,
+}: {
+	readonly queue: QueueSnapshot;
+	readonly running: number;
+}) {
+	if (waiting === 0)
+		return (
+			<p class="queue">
+				No call waits;{" "}
+				{running === 0 ? "none is running" : `${whole(running)} running`}.
+			</p>
+		);
+	return (
+		<div class="queue" data-waiting={waiting}>
+			<p>
+				<strong>{counted(waiting, "call")}</strong>{" "}
+				{waiting === 1 ? "waits" : "wait"}
+				{why !== null && (
+					<>
+						: <strong>{why}</strong>
+					</>
+				)}
+				.{oldestMs !== null && ` The oldest has waited ${duration(oldestMs)}.`}
+				{limit !== null && ` The queue takes ${whole(limit)}.`}
+			</p>
+			{limit !== null && (
+				<meter
+					min={0}
+					max={limit}
+					high={limit * 0.8}
+					optimum={0}
+					value={waiting}
+				>
+					{waiting} of {limit}
+				</meter>
+			)}
+			<Shares
+				title="By command"
+				total={looked}
+				rows={byCommand.map(({ command, waiting }) => ({
+					name: plainStart(command, QUEUE_NAME_CHARACTERS),
+					waiting,
+				}))}
+			/>
+			{byPriority.length > 1 && (
+				<Shares
+					title="By priority"
+					total={looked}
+					rows={byPriority.map(({ priority, waiting }) => ({
+						name: `priority ${priority}`,
+						waiting,
+					}))}
+				/>
+			)}
+		</div>
+	);
+}
+
+function Shares({
+	title,
+	total,
+	rows,
+}: {
+	readonly title: string;
+	readonly total: number;
+	readonly rows: readonly { readonly name: string; readonly waiting: number }[];
+}) {
+	const more = rows.length - SHOWN;
+	return (
+		<ul class="shares" aria-label={title}>
+			{rows.slice(0, SHOWN).map(({ name, waiting }) => (
+				<li key={name} style={{ "--share": `${(100 * waiting) / total}%` }}>
+					<span>{name}</span> <span class="number">{whole(waiting)}</span>
+				</li>
+			))}
+			{more > 0 && <li>and {more} more</li>}
+		</ul>
+	);
+}
+
+/** The acts on a whole pool. */
+function PoolActs({ pool }: { readonly pool: PoolSnapshot }) {
+	const [size, setSize] = useState<{ min: number; max: number }>();
+	const { min, max } = size ?? pool.size;
+	const name = pool.pool;
+	return (
+		<details class="pool-acts">
+			<summary>Actions</summary>
+			<div>
+				{pool.phase === "paused" ? (
+					<ActButton pool={name} act="resume" label="Resume" />
+				) : (
+					<ActButton pool={name} act="pause" label="Pause" />
+				)}
+				<ActButton
+					pool={name}
+					act="recycle"
+					label="Recycle all"
+					parameters={{ worker: "all" }}
+				/>
+				<span class="resize">
+					<label>
+						min{" "}
+						<input
+							type="number"
+							min={0}
+							value={min}
+							onInput={({ currentTarget }) =>
+								setSize({ min: currentTarget.valueAsNumber, max })
+							}
+						/>
+					</label>
+					<label>
+						max{" "}
+						<input
+							type="number"
+							min={1}
+							value={max}
+							onInput={({ currentTarget }) =>
+								setSize({ min, max: currentTarget.valueAsNumber })
+							}
+						/>
+					</label>
+					<ActButton
+						pool={name}
+						act="resize"
+						label="Resize"
+						parameters={{ min, max }}
+					/>
+				</span>
+				<ActButton
+					pool={name}
+					act="drain"
+					label="Drain"
+					confirm="Close the pool when its calls have ended?"
+				/>
+				<ActButton
+					pool={name}
+					act="kill"
+					label="Kill"
+					confirm="Close the pool at once, and lose its calls?"
+				/>
+			</div>
+		</details>
+	);
+}
+
+type Phase = "ready" | "asking" | "acting";
+
+/** A button that acts on a pool. It asks for confirmation if the act cannot be undone. */
+function ActButton({
+	pool,
+	act,
+	parameters = {},
+	label,
+	confirm,
+}: {
+	readonly pool: string;
+	readonly act: PoolAct;
+	readonly parameters?: Readonly<Record<string, unknown>>;
+	readonly label: string;
+	/** The question; without one, the click acts at once. */
+	readonly confirm?: string;
+}) {
+	const { runId, notify } = usePage();
+	const [phase, setPhase] = useState<Phase>("ready");
+	// The question replaces the button, so the focus would be lost.
+	const button = useRef<HTMLButtonElement>(null);
+	const lastPhase = useRef<Phase>(phase);
+	useEffect(() => {
+		const wasAsking = lastPhase.current === "asking";
+		if (phase === "asking" || (wasAsking && phase === "ready"))
+			button.current?.focus();
+		lastPhase.current = phase;
+	}, [phase]);
+	const carryOut = async () => {
+		setPhase("acting");
+		try {
+			await post(runPath(runId, "pools", pool, act), parameters);
+			notify(`${label}: done.`, "good");
+		} catch (error) {
+			const { message } = error as RequestError;
+			notify(`${label}: ${message}`, "bad");
+		}
+		setPhase("ready");
+	};
+	if (phase === "asking")
+		return (
+			<span class="question">
+				{confirm}{" "}
+				<button type="button" class="danger" onClick={() => void carryOut()}>
+					{label}
+				</button>{" "}
+				<button ref={button} type="button" onClick={() => setPhase("ready")}>
+					Cancel
+				</button>
+			</span>
+		);
+	return (
+		<button
+			ref={button}
+			type="button"
+			disabled={phase === "acting"}
+			onClick={() =>
+				confirm === undefined ? void carryOut() : setPhase("asking")
+			}
+		>
+			{phase === "acting" ? `${label}…` : label}
+		</button>
 	);
 }

@@ -59,7 +59,7 @@ const programs = [...foldersOf("apps"), "bench", "chaos"];
  */
 const KNOW_THEIR_PLACE: readonly string[] = [
 	"packages/adapter-python/src/values/arrow-table.ts",
-	"packages/cli/src/command/package-directory.ts",
+	"packages/cli/src/command/packages.ts",
 	"packages/cli/src/run/run.ts",
 	"packages/cli/src/command/snakepit.ts",
 	"packages/core/src/os/native-binary.ts",

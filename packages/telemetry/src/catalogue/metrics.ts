@@ -36,8 +36,6 @@ const BUCKETS = {
 	cleanup: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
 } as const;
 
-const POOL: readonly ["snakepit.pool.name"] = ["snakepit.pool.name"];
-
 /** Histograms are in seconds. */
 const TABLE = {
 	"snakepit.call.duration": {
@@ -55,7 +53,7 @@ const TABLE = {
 	"snakepit.call.wait_time": {
 		kind: "histogram",
 		description: "How long an attempt waited for a worker.",
-		attributes: POOL,
+		attributes: ["snakepit.pool.name"],
 		buckets: "call",
 	},
 	"snakepit.attempt.duration": {
@@ -74,19 +72,19 @@ const TABLE = {
 		kind: "observed up-down counter",
 		unit: "{call}",
 		description: "Attempts that hold a slot on a worker.",
-		attributes: POOL,
+		attributes: ["snakepit.pool.name"],
 	},
 	"snakepit.call.queued": {
 		kind: "observed up-down counter",
 		unit: "{call}",
 		description: "Calls that wait for a worker.",
-		attributes: POOL,
+		attributes: ["snakepit.pool.name"],
 	},
 	"snakepit.session.count": {
 		kind: "observed up-down counter",
 		unit: "{session}",
 		description: "Open sessions.",
-		attributes: POOL,
+		attributes: ["snakepit.pool.name"],
 	},
 	"snakepit.worker.count": {
 		kind: "observed up-down counter",
@@ -98,7 +96,7 @@ const TABLE = {
 		kind: "counter",
 		unit: "{start}",
 		description: "Starts that began, restarts and replacements included.",
-		attributes: POOL,
+		attributes: ["snakepit.pool.name"],
 	},
 	"snakepit.worker.start.duration": {
 		kind: "histogram",
@@ -147,24 +145,24 @@ const TABLE = {
 		kind: "counter",
 		unit: "{ping}",
 		description: "Pings that were sent.",
-		attributes: POOL,
+		attributes: ["snakepit.pool.name"],
 	},
 	"snakepit.heartbeat.answered": {
 		kind: "counter",
 		unit: "{ping}",
 		description: "Pings that were answered in time.",
-		attributes: POOL,
+		attributes: ["snakepit.pool.name"],
 	},
 	"snakepit.heartbeat.missed": {
 		kind: "counter",
 		unit: "{ping}",
 		description: "Pings that were not answered in time.",
-		attributes: POOL,
+		attributes: ["snakepit.pool.name"],
 	},
 	"snakepit.heartbeat.latency": {
 		kind: "histogram",
 		description: "From a ping to its answer.",
-		attributes: POOL,
+		attributes: ["snakepit.pool.name"],
 		buckets: "latency",
 	},
 	"snakepit.cleanup.duration": {

@@ -1,12 +1,15 @@
 import { expect, test } from "vitest";
 import {
+	fragmentOf,
+	routeOf,
+	traceLink,
+} from "../../../web/model/addresses.ts";
+import {
 	NO_LINES,
 	rowsInSight,
 	withLines,
 	withText,
 } from "../../../web/model/log-lines.ts";
-import { fragmentOf, routeOf } from "../../../web/model/route.ts";
-import { traceLink } from "../../../web/model/trace-link.ts";
 
 const ID = "0af7651916cd43dd8448eb211c80319c";
 

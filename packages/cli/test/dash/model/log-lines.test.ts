@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { PageLogLine } from "../../../src/dash/log-batch.ts";
+import type { PageLogLine } from "../../../src/dash/run-routes.ts";
 import {
 	carriedLines,
 	NO_LINES,

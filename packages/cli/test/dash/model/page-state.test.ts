@@ -1,6 +1,6 @@
 import type { ControlledEvent, ServedTick } from "@snakepit/control";
 import { expect, test } from "vitest";
-import type { PageUpdate } from "../../../src/dash/follow-run.ts";
+import type { PageUpdate } from "../../../src/dash/run-routes.ts";
 import {
 	FIRST_STATE,
 	newRunView,

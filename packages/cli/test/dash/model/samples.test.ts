@@ -5,12 +5,15 @@ import {
 	workerSnapshot,
 } from "../../../../control/test/fake-run.ts";
 import {
+	type Bin,
+	commandRows,
+	histogram,
 	latencyData,
+	latest,
 	memoryData,
 	throughputData,
+	withSample,
 } from "../../../web/model/chart-data.ts";
-import { commandRows, histogram } from "../../../web/model/command-rows.ts";
-import { type Bin, latest, withSample } from "../../../web/model/samples.ts";
 
 /** Ticks of half a second: in each, calls of 10 ms end, and the worker has a megabyte more. */
 function samples(

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { toolKind } from "../../../web/model/tool-kind.ts";
+import { toolKind } from "../../../web/model/schema-form.ts";
 
 test("a tool says how it answers, unless each call has one answer", () => {
 	expect(toolKind({})).toBeUndefined();

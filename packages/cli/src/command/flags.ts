@@ -1,5 +1,15 @@
 import { InvalidArgumentError } from "commander";
 
+/** Flags that several commands have. */
+export const DATA_DIR: [flags: string, description: string] = [
+	"--data-dir <path>",
+	"where the ledger is; the user's state directory by default",
+];
+export const JSON_FLAG: [flags: string, description: string] = [
+	"--json",
+	"print JSON",
+];
+
 /** Parses a number of a flag. */
 export function wholeNumber(text: string): number {
 	if (!/^\d{1,9}$/.test(text))

@@ -1,4 +1,37 @@
-import { CommandFailed } from "./command-failed.ts";
+/** Why a command ends, for its exit status. */
+export type Failure = "failed" | "usage" | "absent" | "silent" | "refused";
+
+/** The exit status of every command that does not do what it was asked. */
+export const EXIT_STATUS: Readonly<Record<Failure, number>> = {
+	failed: 1,
+	usage: 2,
+	/** There is no such run, pool or worker. */
+	absent: 3,
+	/** The program does not answer. */
+	silent: 4,
+	/** The program does not allow it. */
+	refused: 5,
+};
+
+/** Ends a command with a message for people. */
+export class CommandFailed extends Error {
+	readonly failure: Failure;
+
+	constructor(failure: Failure, message: string) {
+		super(message);
+		this.failure = failure;
+	}
+}
+
+/** 128 plus the number of SIGPIPE: the signal would end other programs here, but Node ignores it. */
+const READER_GONE = 141;
+
+/** Ends a command whose standard output cannot be written any more: without a message if only its reader has ended, such as `head`. */
+export function outputFailed({ code, message }: NodeJS.ErrnoException): never {
+	if (code === "EPIPE") process.exit(READER_GONE);
+	process.stderr.write(`snakepit: ${message}\n`);
+	process.exit(1);
+}
 
 /** The names of options in the adapter's messages, and the flags that replace them. */
 const WORDS: readonly (readonly [words: RegExp, flag: string])[] = [

@@ -1,8 +1,38 @@
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Adapter } from "@snakepit/core/adapter";
 import type { Instrument } from "@snakepit/core/instrument";
+import { CommandFailed } from "./failures.ts";
+
+/** The path of a directory that is installed with this package. */
+export function packageDirectory(name: string): string {
+	const manifest = createRequire(import.meta.url).resolve(
+		"@snakepit/cli/package.json",
+	);
+	return join(dirname(manifest), name);
+}
+
+/**
+ * Loads packages that not every user installs with this one.
+ *
+ * @param names for the message: what to install.
+ */
+export async function loadPeers<Loaded>(
+	names: readonly string[],
+	load: () => Promise<Loaded>,
+): Promise<Loaded> {
+	try {
+		return await load();
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code !== "ERR_MODULE_NOT_FOUND")
+			throw error;
+		throw new CommandFailed(
+			"failed",
+			`A package is missing: ${(error as Error).message}. Run: npm install ${names.join(" ")}`,
+		);
+	}
+}
 
 /** Returns the telemetry package that is installed for programs in this directory, if there is one. */
 export async function installedTelemetry(
