@@ -6,10 +6,7 @@ import {
 	HTTP_CHECKS,
 	HTTP_DEFAULTS,
 } from "../../packages/adapter-http/src/options.ts";
-import {
-	LSP_CHECKS,
-	LSP_DEFAULTS,
-} from "../../packages/adapter-lsp/src/options.ts";
+import { LSP_CHECKS } from "../../packages/adapter-lsp/src/options.ts";
 import { MCP_CHECKS } from "../../packages/adapter-mcp/src/options.ts";
 import {
 	MCP_HTTP_CHECKS,
@@ -150,13 +147,7 @@ export const ADAPTER_OPTION_TYPES: readonly OptionType[] = [
 		STDIO_CHECKS,
 		plainly(STDIO_DEFAULTS),
 	),
-	taken(
-		"lsp",
-		"LspOptions",
-		`${lsp}/options.ts`,
-		LSP_CHECKS,
-		plainly(LSP_DEFAULTS),
-	),
+	taken("lsp", "LspOptions", `${lsp}/options.ts`, LSP_CHECKS),
 	taken(
 		"http",
 		"HttpOptions",

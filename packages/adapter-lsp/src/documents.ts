@@ -21,7 +21,7 @@ import { TextDocument } from "vscode-languageserver-textdocument";
  * gets their current text before its first call.
  */
 export interface LspDocuments {
-	/** Opens a document. @throws InputError if it is already open, or there would be too much text (`maxDocumentBytes`). */
+	/** Opens a document. @throws InputError if it is already open, or all have more than 256 MiB of text. */
 	open(document: TextDocumentItem): void;
 	/** Replaces the text of an open document, with the next version. @throws InputError if it is not open; otherwise as `open`. */
 	change(uri: string, text: string): void;
@@ -30,6 +30,9 @@ export interface LspDocuments {
 	/** The URIs of the documents that are open. */
 	uris(): readonly string[];
 }
+
+/** The limit for the text of all open documents, in bytes of UTF-8. */
+const MOST_BYTES: number = 256 * 2 ** 20;
 
 /** Sends a message to one server. */
 export type Send = (message: Message) => Promise<void>;
@@ -47,8 +50,8 @@ export class DocumentStore implements LspDocuments {
 
 	/** @param maxMessageBytes the limit of a message to a server: each document is one message. */
 	constructor(
-		maxBytes: number,
 		maxMessageBytes: number = STDIO_DEFAULTS.maxMessageBytes,
+		maxBytes: number = MOST_BYTES,
 	) {
 		this.#maxBytes = maxBytes;
 		this.#maxMessageBytes = maxMessageBytes;
@@ -146,7 +149,7 @@ export class DocumentStore implements LspDocuments {
 			throw new InputError({
 				code: "MESSAGE_TOO_LARGE",
 				ran: "no",
-				message: `With ${document.uri} the open documents would have ${bytes} bytes, more than ${this.#maxBytes} (maxDocumentBytes). Close some.`,
+				message: `With ${document.uri} the open documents would have ${bytes} bytes, more than ${this.#maxBytes}. Close some.`,
 			});
 		this.#requireOneMessage(document);
 		this.#bytes = bytes;

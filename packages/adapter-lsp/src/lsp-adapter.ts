@@ -11,7 +11,7 @@ import type * as protocol from "vscode-languageserver-protocol/node";
 import type { ProtocolConnection } from "vscode-languageserver-protocol/node";
 import { LspConversation, type LspPart } from "./conversation.ts";
 import { DocumentStore, type LspDocuments } from "./documents.ts";
-import { checkLspOptions, LSP_DEFAULTS, type LspOptions } from "./options.ts";
+import { checkLspOptions, type LspOptions } from "./options.ts";
 
 /** Workers are language servers that all have the same documents open. */
 export interface LspAdapter extends Adapter<ProtocolConnection> {
@@ -26,11 +26,7 @@ export interface LspAdapter extends Adapter<ProtocolConnection> {
  */
 export function lsp(options: LspOptions): LspAdapter {
 	checkLspOptions(options);
-	const { maxDocumentBytes = LSP_DEFAULTS.maxDocumentBytes } = options;
-	const documents = new DocumentStore(
-		maxDocumentBytes,
-		options.maxMessageBytes,
-	);
+	const documents = new DocumentStore(options.maxMessageBytes);
 	return {
 		name: options.name ?? "lsp",
 		madeFrom: options,

@@ -6,7 +6,6 @@ import {
 	type Check,
 	checkOptions,
 	optional,
-	wholeNumber,
 } from "@snakepit/core/options";
 import type {
 	ClientCapabilities,
@@ -40,11 +39,7 @@ export interface LspOptions extends StdioOptions {
 	 * and are refused otherwise.
 	 */
 	readonly handlers?: Readonly<Record<string, LspHandler>> | undefined;
-	/** The limit for the text of all open documents, in bytes of UTF-8. @default 268 435 456 bytes (256 MiB) */
-	readonly maxDocumentBytes?: number | undefined;
 }
-
-export const LSP_DEFAULTS = { maxDocumentBytes: 268_435_456 } as const;
 
 export const LSP_CHECKS: Readonly<Record<keyof LspOptions, Check>> = {
 	...STDIO_CHECKS,
@@ -56,7 +51,6 @@ export const LSP_CHECKS: Readonly<Record<keyof LspOptions, Check>> = {
 	initializationOptions: () => undefined,
 	capabilities: optional(anObject),
 	handlers: optional(anObject),
-	maxDocumentBytes: optional(wholeNumber(1_024, 2 ** 40)),
 };
 
 /** @throws OptionsError `UNKNOWN_OPTION` or `INVALID_OPTION`. */

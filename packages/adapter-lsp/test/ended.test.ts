@@ -24,7 +24,7 @@ test("a server that had ended its output before anyone listened is not waited fo
 	const stdout = Readable.from([]);
 	stdout.resume();
 	await once(stdout, "end");
-	const documents = new DocumentStore(1_000);
+	const documents = new DocumentStore();
 	const started = conversation(new PassThrough(), stdout, documents);
 	await expect(started.initialize(documents)).rejects.toThrow();
 });
@@ -41,7 +41,7 @@ test("a server that ends when it gets the initialized message gets no documents"
 			stdin.emit("message");
 		},
 	});
-	const documents = new DocumentStore(1_000);
+	const documents = new DocumentStore();
 	const started = conversation(stdin, stdout, documents);
 	const asked = once(stdin, "message");
 	const initialized = started.initialize(documents);
@@ -61,7 +61,7 @@ test("a server that ends when it gets the initialized message gets no documents"
 
 test("a start reports which answer it waits for, and the line that a server printed before it", async () => {
 	const reports: StartReport[] = [];
-	const [stdout, documents] = [new PassThrough(), new DocumentStore(1_000)];
+	const [stdout, documents] = [new PassThrough(), new DocumentStore()];
 	const started = conversation(new PassThrough(), stdout, documents, (report) =>
 		reports.push(report),
 	);
@@ -78,7 +78,7 @@ test("a start reports which answer it waits for, and the line that a server prin
 });
 
 test("a request after the end certainly did not run", async () => {
-	const documents = new DocumentStore(1_000);
+	const documents = new DocumentStore();
 	const ended = conversation(new PassThrough(), new PassThrough(), documents);
 	ended.end("its conversation was closed");
 	const { signal } = new AbortController();
@@ -92,7 +92,7 @@ test("a request after the end certainly did not run", async () => {
 
 test("a server that does not read is replaced before its messages fill the memory", async () => {
 	const [stdin, stdout] = [new PassThrough(), new PassThrough()];
-	const documents = new DocumentStore(100_000, 10_000);
+	const documents = new DocumentStore(10_000);
 	const broken: string[] = [];
 	const deaf = new LspConversation(
 		{

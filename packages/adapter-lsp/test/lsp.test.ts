@@ -5,6 +5,7 @@ import {
 	DidOpenTextDocumentNotification,
 } from "vscode-languageserver-protocol/node";
 import { dataDirectory } from "../../../scripts/test-data-directory.ts";
+import { DocumentStore } from "../src/documents.ts";
 import { type LspAdapter, type LspOptions, lsp } from "../src/index.ts";
 import { SERVERS } from "./servers.ts";
 
@@ -256,17 +257,17 @@ test("a document that could not be sent to a server as one message is refused, a
 });
 
 test("documents that are not open, are open already, or have too much text are refused, and change nothing", () => {
-	const { documents } = lsp({ ...tiny, maxDocumentBytes: 1_024 });
+	const documents = new DocumentStore(undefined, 1_024);
 	expect(() => documents.close(uri)).toThrow(`${uri} is not open`);
 	expect(() => documents.change(uri, "")).toThrow(`${uri} is not open`);
 	documents.open(document);
 	expect(() => documents.open(document)).toThrow(`${uri} is open already`);
 	expect(() => documents.change(uri, "x".repeat(1_024))).toThrow(
-		"would have 1041 bytes, more than 1024 (maxDocumentBytes)",
+		"would have 1041 bytes, more than 1024. Close some.",
 	);
 	expect(() =>
 		documents.open({ ...document, uri: "b", text: "x".repeat(1_000) }),
-	).toThrow("maxDocumentBytes");
+	).toThrow("Close some");
 	expect(documents.uris()).toEqual([uri]);
 	documents.close(uri);
 	documents.open({ ...document, text: "x".repeat(1_000) });

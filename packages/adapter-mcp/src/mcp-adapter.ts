@@ -135,15 +135,14 @@ async function converse(
 }
 
 function clientOf(options: McpOptions): Client {
-	const { clientInfo, capabilities, sampling, elicitation, roots } = options;
+	const { sampling, elicitation, roots } = options;
 	const client = new Client(
-		clientInfo ?? { name: "snakepit", version: VERSION },
+		{ name: "snakepit", version: VERSION },
 		{
 			capabilities: {
 				...(sampling && { sampling: {} }),
 				...(elicitation && { elicitation: {} }),
 				...(roots && { roots: {} }),
-				...capabilities,
 			},
 		},
 	);

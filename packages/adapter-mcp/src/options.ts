@@ -1,16 +1,13 @@
 import type {
-	ClientCapabilities,
 	CreateMessageRequest,
 	CreateMessageResult,
 	ElicitRequest,
 	ElicitResult,
-	Implementation,
 	Root,
 } from "@modelcontextprotocol/sdk/types.js";
 import { PROGRAM_CHECKS, type ProgramOptions } from "@snakepit/core/adapter";
 import {
 	aFunction,
-	anObject,
 	type Check,
 	checkOptions,
 	optional,
@@ -22,14 +19,8 @@ export type McpHandler<Request, Result> = (
 	context: { readonly signal: AbortSignal },
 ) => Result | Promise<Result>;
 
-/**
- * How this program introduces itself to servers, and what it offers them. Also takes the options of `ProgramOptions`.
- */
+/** How a server is started, and what this program offers it. Also takes the options of `ProgramOptions`. */
 export interface McpOptions extends ProgramOptions {
-	/** How this program introduces itself; by default, as Snakepit. */
-	readonly clientInfo?: Implementation | undefined;
-	/** Further capabilities, in addition to those that the handlers imply. */
-	readonly capabilities?: ClientCapabilities | undefined;
 	/** Asks a model on behalf of the server. */
 	readonly sampling?:
 		| McpHandler<CreateMessageRequest["params"], CreateMessageResult>
@@ -44,8 +35,6 @@ export interface McpOptions extends ProgramOptions {
 
 export const MCP_CHECKS: Readonly<Record<keyof McpOptions, Check>> = {
 	...PROGRAM_CHECKS,
-	clientInfo: optional(anObject),
-	capabilities: optional(anObject),
 	sampling: optional(aFunction),
 	elicitation: optional(aFunction),
 	roots: optional((value) =>

@@ -27,7 +27,6 @@ export function toolServer(
 	{
 		tools,
 		name = SERVE_DEFAULTS.name,
-		version = VERSION,
 		tracebacks = SERVE_DEFAULTS.tracebacks,
 	}: ServeMcpOptions,
 ): Server {
@@ -37,7 +36,7 @@ export function toolServer(
 			.map((tool) => [tool.name, tool]),
 	);
 	const server = new Server(
-		{ name, version },
+		{ name, version: VERSION },
 		{ capabilities: { tools: {}, logging: {} } },
 	);
 	server.setRequestHandler(ListToolsRequestSchema, () => ({

@@ -35,8 +35,6 @@ export interface ServeMcpOptions {
 	readonly tools: readonly ServedTool[];
 	/** How the server introduces itself. @default "snakepit" */
 	readonly name?: string | undefined;
-	/** Its version; that of this package by default. */
-	readonly version?: string | undefined;
 	/** Clients get the traceback of a failed tool, and the last output of a lost worker. @default false */
 	readonly tracebacks?: boolean | undefined;
 	/** Over HTTP; over this program's standard input and output by default. */
@@ -66,7 +64,6 @@ export const SERVE_CHECKS: Readonly<Record<keyof ServeMcpOptions, Check>> = {
 			? undefined
 			: "must be an array of tools, as describe() of an adapter gives it",
 	name: optional(nonEmptyText),
-	version: optional(nonEmptyText),
 	tracebacks: optional(isBoolean),
 	http: optional((value) =>
 		typeof value === "object" ? undefined : "must be an object with a token",
