@@ -94,8 +94,7 @@ async function join(
 	if (open !== undefined) assertAgrees(at, given, open.options, dataDir);
 	const world = { sqlite, host, clock: systemClock, random: systemRandom };
 	const echo = (line: string): void => {
-		const isShown = options.echo === "stderr" && !hub.isTaken("orphan.reaped");
-		if (isShown) host.echo(line);
+		if (!hub.isTaken("orphan.reaped")) host.echo(line);
 	};
 	const shared =
 		open ??

@@ -56,10 +56,10 @@ export async function createPool<
 	checkOptions("createPool", given, { ...POOL_CHECKS, ...RUN_CHECKS });
 	const { dataDir, protections, cleanup, audit, jobs, history, ...rest } =
 		given;
-	const { guard, onSignal, signalGraceMs, control, echo, ...ofPool } = rest;
+	const { guard, onSignal, signalGraceMs, control, ...ofPool } = rest;
 	const ofRun: RunOptions = {
 		...{ dataDir, protections, cleanup, audit, jobs, history },
-		...{ guard, onSignal, signalGraceMs, control, echo },
+		...{ guard, onSignal, signalGraceMs, control },
 	};
 	const options = resolveRunOptions("createPool", ofRun);
 	const checked = checkPool("createPool", ofPool);

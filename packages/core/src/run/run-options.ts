@@ -71,18 +71,13 @@ export interface RunOptions {
 	 * `SNAKEPIT_CONTROL=0` always turns it off.
 	 */
 	readonly control?: boolean | RunControlOptions | undefined;
-	/**
-	 * Whether opening the run prints one line on standard error about what it killed of dead programs.
-	 * @default "stderr"
-	 */
-	readonly echo?: "stderr" | "none" | undefined;
 	/** Called with every event of the run, from the first on. If it throws, the run continues. */
 	readonly onEvent?: SnakepitListener | undefined;
 }
 
 /** The options that are in no group. */
 export const RUN_DEFAULTS: Defaults<
-	Pick<RunOptions, "guard" | "onSignal" | "signalGraceMs" | "echo">
+	Pick<RunOptions, "guard" | "onSignal" | "signalGraceMs">
 > = {
 	guard: {
 		value: "auto",
@@ -102,11 +97,6 @@ export const RUN_DEFAULTS: Defaults<
 		reason:
 			"longer than the 30 s of Kubernetes and of most servers that drain, shorter than the 90 s of systemd",
 	},
-	echo: {
-		value: "stderr",
-		check: oneOf("stderr", "none"),
-		reason: "killing something should not go unnoticed",
-	},
 };
 
 /** Options of a run: complete, checked, frozen. */
@@ -121,7 +111,6 @@ export interface ResolvedRunOptions {
 	readonly signalGraceMs: number;
 	/** What clients in other processes may do; if it is empty, no client can connect. */
 	readonly control: readonly ControlScope[];
-	readonly echo: "stderr" | "none";
 }
 
 const isProtection = (value: unknown): boolean =>
@@ -152,7 +141,6 @@ export const RUN_CHECKS: Readonly<Record<keyof RunOptions, Check>> = {
 	onSignal: optional(RUN_DEFAULTS.onSignal.check),
 	signalGraceMs: optional(RUN_DEFAULTS.signalGraceMs.check),
 	control: anything,
-	echo: optional(RUN_DEFAULTS.echo.check),
 	onEvent: optional(aFunction),
 };
 
@@ -178,7 +166,6 @@ export function resolveRunOptions(
 		onSignal: given.onSignal ?? RUN_DEFAULTS.onSignal.value,
 		signalGraceMs: given.signalGraceMs ?? RUN_DEFAULTS.signalGraceMs.value,
 		control: controlScopes(at, given.control, env),
-		echo: given.echo ?? RUN_DEFAULTS.echo.value,
 	};
 }
 
@@ -209,7 +196,6 @@ export function assertAgrees(
 		...within("history", history),
 		onSignal: rest.onSignal,
 		signalGraceMs: rest.signalGraceMs,
-		echo: rest.echo,
 		guard: rest.guard,
 		cleanup,
 	};

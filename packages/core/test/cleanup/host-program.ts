@@ -19,8 +19,9 @@ const run = await openRun({
 	dataDir: order.dataDir,
 	// What a host leaves that had no guard.
 	guard: "off",
-	echo: "none",
-	onEvent: (event) => events.push(event),
+	onEvent: Object.assign((event: unknown) => void events.push(event), {
+		takes: ["orphan.reaped" as const],
+	}),
 });
 const { registry, host } = run.infrastructure;
 host.keepAlive();

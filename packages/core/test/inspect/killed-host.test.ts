@@ -91,7 +91,7 @@ test.runIf(process.platform === "linux")(
 		});
 		expect(isAlive(off)).toBe(true);
 
-		const next = await openRun({ dataDir, echo: "none" });
+		const next = await openRun({ dataDir });
 		await next.close();
 		const runs = await Array.fromAsync(readHistory({ dataDir }));
 		expect(runs.find(({ runId }) => runId === living?.runId)).toMatchObject({

@@ -76,7 +76,6 @@ const RUN: LeftOut<RunOptions> = {
 	onSignal: undefined,
 	signalGraceMs: undefined,
 	control: undefined,
-	echo: undefined,
 	onEvent: undefined,
 };
 /** Each group, by the name of its rows, with each of its options `undefined`. */
