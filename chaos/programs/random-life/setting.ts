@@ -41,7 +41,7 @@ export function choose(chance: Chance, name: string, calls: number): Chosen {
 			queue: { limit: queueLimit },
 			heartbeat: chance.of(0.7) ? { intervalMs: 200 } : "off",
 			recycle,
-			sessions: { limit: chance.pick([3, 1000]), ttlMs },
+			sessions: { ttlMs },
 			stop: { killAfterMs: 3_000 },
 			output: { echo: "none" },
 		},

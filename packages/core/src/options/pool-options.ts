@@ -310,8 +310,6 @@ export const RECYCLE_DEFAULTS: Defaults<RecycleOptions> = {
 export interface SessionsOptions {
 	/** A session that is unused for this long is closed. @default 3 600 000 ms (1 h) */
 	readonly ttlMs?: number | undefined;
-	/** How many may be open at once; one more is refused as `QUEUE_FULL`. @default 10 000 */
-	readonly limit?: number | undefined;
 }
 
 export const SESSIONS_DEFAULTS: Defaults<SessionsOptions> = {
@@ -319,11 +317,6 @@ export const SESSIONS_DEFAULTS: Defaults<SessionsOptions> = {
 		value: 3_600_000,
 		check: milliseconds(1),
 		reason: "one hour: longer than a person's break",
-	},
-	limit: {
-		value: 10_000,
-		check: wholeNumber(1),
-		reason: "more than that have probably been forgotten",
 	},
 };
 

@@ -35,7 +35,7 @@ export function poolParts(setting: PoolSetting): PoolParts {
 	const sessions = new SessionTable(
 		pool,
 		clock,
-		options.sessions,
+		options.sessions.ttlMs,
 		hub.emit,
 		(session) => {
 			dropState(session, workerSet);

@@ -134,7 +134,7 @@ export interface Pool<Tools extends ToolMap = UntypedTools, Client = unknown>
 	/**
 	 * Opens a session: calls that share state in one worker.
 	 *
-	 * @throws OptionsError; SnakepitError when a session with this id is open, or too many are open (`sessions.limit`).
+	 * @throws OptionsError; SnakepitError when a session with this id is open, or 10,000 are open.
 	 */
 	session(options?: SessionOptions): PoolSession<Tools, Client>;
 

@@ -9,7 +9,7 @@ function scene() {
 	const { clock, events } = virtualWorld();
 	const ended: string[] = [];
 	const table = new SessionTable(
-		...(["p", clock, { ttlMs: 1_000, limit: 200 }, events.record] as const),
+		...(["p", clock, 1_000, events.record] as const),
 		({ id }) => void ended.push(id),
 	);
 	return { clock, table, ended };

@@ -36,7 +36,6 @@ test("what is left out has its default", () => {
 		onSignal: "end",
 		signalGraceMs: 35_000,
 		control: ["read", "logs"],
-		echo: "stderr",
 	});
 });
 

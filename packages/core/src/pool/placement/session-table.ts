@@ -24,6 +24,9 @@ export interface Session {
 	calls: CallSession | undefined;
 }
 
+/** How many may be open at once: more have probably been forgotten. */
+const MOST_SESSIONS = 10_000;
+
 /** The sessions of one pool. */
 export class SessionTable {
 	/** The one that was used last comes last. */
@@ -32,7 +35,7 @@ export class SessionTable {
 	readonly #needed = new Map<string, number>();
 	readonly #pool: string;
 	readonly #clock: Clock;
-	readonly #limits: { readonly ttlMs: number; readonly limit: number };
+	readonly #ttlMs: number;
 	readonly #emit: (event: SnakepitEvent) => void;
 	readonly #onEnd: (session: Session) => void;
 	#sweep: Timer | undefined;
@@ -40,13 +43,13 @@ export class SessionTable {
 	constructor(
 		pool: string,
 		clock: Clock,
-		limits: { readonly ttlMs: number; readonly limit: number },
+		ttlMs: number,
 		emit: (event: SnakepitEvent) => void,
 		onEnd: (session: Session) => void,
 	) {
 		this.#pool = pool;
 		this.#clock = clock;
-		this.#limits = limits;
+		this.#ttlMs = ttlMs;
 		this.#emit = emit;
 		this.#onEnd = onEnd;
 	}
@@ -67,11 +70,11 @@ export class SessionTable {
 				message: `pool.session: a session "${id}" is open already; use it, or close it first.`,
 			});
 		}
-		if (this.#sessions.size >= this.#limits.limit) {
+		if (this.#sessions.size >= MOST_SESSIONS) {
 			throw new QueueError({
 				code: "QUEUE_FULL",
 				ran: "no",
-				message: `Pool ${this.#pool} has ${this.#sessions.size} open sessions (sessions.limit). Close some, or let them expire sooner (sessions.ttlMs).`,
+				message: `Pool ${this.#pool} has ${this.#sessions.size} open sessions. Close some, or let them expire sooner (sessions.ttlMs).`,
 			});
 		}
 		const session: Session = {
@@ -102,7 +105,7 @@ export class SessionTable {
 			throw new InputError({
 				code: "SESSION_CLOSED",
 				ran: "no",
-				message: `Session "${session.id}" is over: it was ${session.state === "closed" ? "closed" : `not used for ${this.#limits.ttlMs} ms (sessions.ttlMs)`}. Open a new one.`,
+				message: `Session "${session.id}" is over: it was ${session.state === "closed" ? "closed" : `not used for ${this.#ttlMs} ms (sessions.ttlMs)`}. Open a new one.`,
 			});
 		}
 		session.pending++;
@@ -183,7 +186,7 @@ export class SessionTable {
 	}
 
 	#expire(): void {
-		const oldest = this.#clock.now() - this.#limits.ttlMs;
+		const oldest = this.#clock.now() - this.#ttlMs;
 		for (const session of this.#sessions.values()) {
 			if (session.lastUsedMs > oldest) return;
 			if (session.pending === 0) this.end(session, "expired");
@@ -192,14 +195,11 @@ export class SessionTable {
 
 	#schedule(): void {
 		if (this.#sweep !== undefined) return;
-		this.#sweep = this.#clock.after(
-			Math.min(this.#limits.ttlMs, 60_000),
-			() => {
-				this.#sweep = undefined;
-				this.#expire();
-				if (this.#sessions.size > 0) this.#schedule();
-			},
-		);
+		this.#sweep = this.#clock.after(Math.min(this.#ttlMs, 60_000), () => {
+			this.#sweep = undefined;
+			this.#expire();
+			if (this.#sessions.size > 0) this.#schedule();
+		});
 	}
 }
 
