@@ -50,6 +50,7 @@ export {
 	anyWorkingDirectory,
 	workingDirectory,
 } from "./contract/working-directory.ts";
+export { abortable } from "./deadline.ts";
 export {
 	PROGRAM_CHECKS,
 	type ProgramOptions,

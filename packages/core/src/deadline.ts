@@ -6,8 +6,8 @@ const STANDSTILL_MS = 500;
 /**
  * Calls `action` when `ms` milliseconds have passed in which this program ran.
  *
- * For what is done to another process because it is too slow: what that one said
- * while we stood still lies unread, and is read before more time is counted.
+ * For what is done to another process because it is too slow: what that one sent
+ * while we stood still is unread, and is read before more time is counted.
  */
 export function afterRunning(
 	clock: Clock,
@@ -29,23 +29,92 @@ export function afterRunning(
 	}
 }
 
-/** Whether the process ends within the time, and before `givenUp` is aborted. */
-export async function goneWithin(
-	process: { readonly exited: Promise<unknown> },
-	ms: number,
-	clock: Clock,
-	givenUp?: AbortSignal,
-): Promise<boolean> {
-	if (givenUp?.aborted === true) return false;
-	const { promise, resolve } = Promise.withResolvers<boolean>();
-	const tooLate = (): void => resolve(false);
-	const timer = clock.after(ms, tooLate);
-	givenUp?.addEventListener("abort", tooLate);
-	void process.exited.then(() => resolve(true));
+/** Settles as `promise` does. @throws the signal's reason when it aborts first. */
+export async function abortable<Value>(
+	promise: Promise<Value>,
+	signal: AbortSignal,
+): Promise<Value> {
+	const end = Promise.withResolvers<never>();
+	const aborted = (): void => end.reject(signal.reason);
+	if (signal.aborted) aborted();
+	signal.addEventListener("abort", aborted);
 	try {
-		return await promise;
+		return await Promise.race([promise, end.promise]);
+	} finally {
+		signal.removeEventListener("abort", aborted);
+	}
+}
+
+/** How long a promise is awaited. */
+export interface Deadline {
+	readonly clock: Clock;
+	readonly ms: number;
+	/** Which time counts: all of it, or that of {@link afterRunning}. @default "all" */
+	readonly counts?: "all" | "running" | undefined;
+	/** When it aborts, the wait ends at once, with the signal's reason. */
+	readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Settles as `promise` does, if that is in time.
+ *
+ * @param late called when it is not: what it returns or throws is the outcome then.
+ * @throws the signal's reason when it aborts first.
+ */
+export async function withDeadline<Value, Late = never>(
+	promise: PromiseLike<Value>,
+	{ clock, ms, counts = "all", signal }: Deadline,
+	late: () => Late,
+): Promise<Value | Late> {
+	const end = Promise.withResolvers<"late">();
+	const timeout = (): void => end.resolve("late");
+	const timer =
+		counts === "running"
+			? afterRunning(clock, ms, timeout)
+			: clock.after(ms, timeout);
+	const first = Promise.race([
+		promise.then((value) => ({ value })),
+		end.promise,
+	]);
+	try {
+		const outcome = await (signal === undefined
+			? first
+			: abortable(first, signal));
+		return outcome === "late" ? late() : outcome.value;
 	} finally {
 		timer.cancel();
-		givenUp?.removeEventListener("abort", tooLate);
 	}
+}
+
+/** Whether a promise that never rejects resolves in time, and before `signal` aborts. */
+export async function resolvesWithin(
+	promise: Promise<unknown>,
+	ms: number,
+	clock: Clock,
+	signal?: AbortSignal,
+): Promise<boolean> {
+	if (signal?.aborted === true) return false;
+	const deadline = { clock, ms, signal };
+	try {
+		return await withDeadline(
+			promise.then(() => true),
+			deadline,
+			() => false,
+		);
+	} catch {
+		return false; // Aborted.
+	}
+}
+
+/** Resolves after `ms` milliseconds. @throws the signal's reason when it aborts before. */
+export async function pause(
+	clock: Clock,
+	ms: number,
+	signal?: AbortSignal,
+): Promise<void> {
+	await withDeadline(
+		new Promise<never>(() => {}),
+		{ clock, ms, signal },
+		() => {},
+	);
 }

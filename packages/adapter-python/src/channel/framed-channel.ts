@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { connect, type OnReadOpts, type Socket } from "node:net";
-import { abortable } from "../abortable.ts";
+import { abortable } from "@snakepit/core/adapter";
 import { encodeMessage } from "../encode-message.ts";
 import {
 	type Bye,

@@ -6,7 +6,7 @@ import type {
 	WorkerProcess,
 	WorkerSlot,
 } from "@snakepit/core/adapter";
-import { abortable } from "../abortable.ts";
+import { abortable } from "@snakepit/core/adapter";
 import type { FrameChannel, FrameListener } from "../channel/frame-channel.ts";
 import type { DescribeResponse } from "../gen/bridge.ts";
 import type { ValueImage } from "../shared-memory/attachment.ts";

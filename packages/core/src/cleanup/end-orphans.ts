@@ -4,6 +4,7 @@ import {
 	type ProcessIdentity,
 	type RunId,
 } from "../contract/identity.ts";
+import { pause } from "../deadline.ts";
 import type { CensusHost } from "../os/census.ts";
 import { GuardTree } from "../os/guard-tree.ts";
 import {
@@ -121,7 +122,7 @@ async function idleGuards(
 			if (tree.guards().length === 0) trees.delete(dead);
 		}
 		if (trees.size === 0 || clock.now() >= until) return trees;
-		await new Promise<void>((resolve) => clock.after(PAUSE_MS, resolve));
+		await pause(clock, PAUSE_MS);
 	}
 }
 

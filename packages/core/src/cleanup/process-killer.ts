@@ -1,5 +1,6 @@
 import type { Clock } from "../contract/clock.ts";
 import { isSameProcess, type ProcessIdentity } from "../contract/identity.ts";
+import { pause } from "../deadline.ts";
 import type { CensusHost } from "../os/census.ts";
 
 /** A process that shall end. */
@@ -178,15 +179,9 @@ export class ProcessKiller {
 		do {
 			const left = longestMs - (this.#clock.now() - begunAt);
 			if (left <= 0) return;
-			await this.#pause(Math.min(lookMs, left));
+			await pause(this.#clock, Math.min(lookMs, left));
 			lookMs = Math.min(lookMs * 2, LONGEST_LOOK_MS);
 		} while (open().length > 0);
-	}
-
-	#pause(ms: number): Promise<void> {
-		return new Promise((resolve) => {
-			this.#clock.after(ms, resolve);
-		});
 	}
 }
 

@@ -6,7 +6,7 @@ import type { Clock } from "../contract/clock.ts";
 import type { SnakepitEvent } from "../contract/events.ts";
 import { processKey } from "../contract/identity.ts";
 import type { ProcessHost } from "../contract/world.ts";
-import { afterRunning } from "../deadline.ts";
+import { withDeadline } from "../deadline.ts";
 import type { Orphan } from "./orphan-search.ts";
 
 /** Longer than a service needs to answer a question. Nothing else of the program has started meanwhile. */
@@ -41,12 +41,14 @@ export function strategyGate({
 			error,
 		});
 	const ask = async (orphan: FoundOrphan): Promise<boolean> => {
-		const late = Promise.withResolvers<"late">();
-		const timer = afterRunning(clock, ANSWER_MS, () => late.resolve("late"));
 		// The timer does not, and a promise that never settles does not either.
-		const endHold = host.keepAlive();
+		const release = host.keepAlive();
 		try {
-			const answer = await Promise.race([strategy(orphan), late.promise]);
+			const answer = await withDeadline(
+				Promise.resolve(strategy(orphan)),
+				{ clock, ms: ANSWER_MS, counts: "running" },
+				() => "late" as const,
+			);
 			if (answer !== "late") return answer !== "spare";
 			silent = true;
 			report(noAnswer(orphan));
@@ -55,8 +57,7 @@ export function strategyGate({
 			report(error);
 			return true;
 		} finally {
-			timer.cancel();
-			endHold();
+			release();
 		}
 	};
 	return async (orphan) => {

@@ -3,6 +3,7 @@ import { StartError } from "../contract/errors.ts";
 import type { RunId } from "../contract/identity.ts";
 import type { CompanionPlace, LaunchSpec } from "../contract/launch.ts";
 import type { CloseManner } from "../contract/states.ts";
+import { abortable, pause } from "../deadline.ts";
 import { outbox } from "../outbox.ts";
 import { awaitLaunch, checkedLaunch } from "../worker/adapter-answers.ts";
 import {
@@ -85,15 +86,8 @@ export class CompanionKeeper implements Companions {
 	}
 
 	async running(signal: AbortSignal): Promise<TiedCompanion> {
-		const given = Promise.withResolvers<never>();
-		const aborted = (): void => given.reject(signal.reason);
-		if (signal.aborted) aborted();
-		signal.addEventListener("abort", aborted);
-		try {
-			return await Promise.race([given.promise, this.#next ?? given.promise]);
-		} finally {
-			signal.removeEventListener("abort", aborted);
-		}
+		const never = new Promise<never>(() => {});
+		return await abortable(this.#next ?? never, signal);
 	}
 
 	/** Ends it; resolves when nothing of it is left. A second call that is forced kills what the first still waits for. */
@@ -231,11 +225,6 @@ export class CompanionKeeper implements Companions {
 			...([failures, firstMs, maxBackoffMs] as const),
 			world.random.fraction(),
 		);
-		const paused = Promise.withResolvers<void>();
-		const timer = world.clock.after(ms, paused.resolve);
-		signal.addEventListener("abort", () => paused.resolve(), { once: true });
-		await paused.promise;
-		timer.cancel();
-		signal.throwIfAborted();
+		await pause(world.clock, ms, signal);
 	}
 }

@@ -3,7 +3,7 @@ import type { ProcessExit } from "../contract/identity.ts";
 import type { PoolPlace, SlotCompanion } from "../contract/launch.ts";
 import type { CloseManner } from "../contract/states.ts";
 import type { ProcessHost } from "../contract/world.ts";
-import { goneWithin } from "../deadline.ts";
+import { resolvesWithin } from "../deadline.ts";
 import { outbox } from "../outbox.ts";
 import type { PoolProcess } from "../worker/pool-process.ts";
 import type { TiedCompanion } from "../worker/worker-ties.ts";
@@ -49,7 +49,7 @@ export class RunningCompanion implements TiedCompanion {
 	}
 
 	async endWithin(ms: number): Promise<ProcessExit | undefined> {
-		await goneWithin(this.#own.process, ms, this.#clock);
+		await resolvesWithin(this.#own.process.exited, ms, this.#clock);
 		return this.#exit;
 	}
 

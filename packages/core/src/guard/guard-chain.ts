@@ -10,7 +10,7 @@ import {
 } from "../contract/identity.ts";
 import type { ProtectionContext } from "../contract/protection.ts";
 import type { ProcessSpec, StartedProcess } from "../contract/world.ts";
-import { afterRunning } from "../deadline.ts";
+import { afterRunning, pause, withDeadline } from "../deadline.ts";
 import type { CensusHost } from "../os/census.ts";
 import type { Answer } from "../os/fork/answer.ts";
 import { ForkLine } from "../os/fork/fork-line.ts";
@@ -168,17 +168,14 @@ export class GuardChain {
 		// A chain that is lost is ending by itself.
 		this.#line.end();
 		const isHeld = this.#tree?.wake() === "held";
-		const late = Promise.withResolvers<"late">();
-		const limit = clock.after(isHeld ? 0 : END_LIMIT_MS, () =>
-			late.resolve("late"),
-		);
-		const letGo = host.keepAlive();
+		const release = host.keepAlive();
 		try {
-			const left = await Promise.race([this.gone, late.promise]);
-			return left === "late" ? await this.#endByHand() : left;
+			const ms = isHeld ? 0 : END_LIMIT_MS;
+			return await withDeadline(this.gone, { clock, ms }, () =>
+				this.#endByHand(),
+			);
 		} finally {
-			letGo();
-			limit.cancel();
+			release();
 			removePath(this.#socketPath);
 		}
 	}
@@ -230,7 +227,7 @@ export class GuardChain {
 			if (left.length === 0) return [];
 			if (elapsedMs >= patienceMs + KILL_PATIENCE_MS) return left;
 			const ms = Math.min(pauseMs, LONGEST_PAUSE_MS);
-			await new Promise<void>((resolve) => clock.after(ms, resolve));
+			await pause(clock, ms);
 		}
 	}
 
@@ -257,7 +254,7 @@ export class GuardChain {
 				new Error(`the guard was not ready within ${READY_LIMIT_MS} ms`),
 			),
 		);
-		const letGo = host.keepAlive();
+		const release = host.keepAlive();
 		try {
 			await this.#ready.promise;
 		} catch (error) {
@@ -265,7 +262,7 @@ export class GuardChain {
 			await this.ended;
 			throw error;
 		} finally {
-			letGo();
+			release();
 			limit.cancel();
 		}
 	}

@@ -11,7 +11,7 @@ import type { Killer } from "../contract/process-registry.ts";
 import type { CloseManner } from "../contract/states.ts";
 import { failing, messageOf } from "../contract/thrown.ts";
 import type { World } from "../contract/world.ts";
-import { afterRunning, goneWithin } from "../deadline.ts";
+import { afterRunning, resolvesWithin } from "../deadline.ts";
 import { outbox } from "../outbox.ts";
 import type { OrphanSweep } from "../process/orphan-sweep.ts";
 import {
@@ -389,7 +389,7 @@ class JobProcess {
 		limit?.cancel();
 		releaseSource(input);
 		await this.#ladder.finish({ process });
-		await goneWithin({ exited: stderrEnded }, LAST_LINES_MS, clock);
+		await resolvesWithin(stderrEnded, LAST_LINES_MS, clock);
 		process.stderr.destroy();
 		return { exit, killer: killerOf(exit, this.#sent, lostParentOf(process)) };
 	}

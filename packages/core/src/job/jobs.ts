@@ -1,7 +1,7 @@
 import { JobError } from "../contract/errors.ts";
 import type { CallOutcome } from "../contract/events.ts";
 import type { Afterwards, CloseManner } from "../contract/states.ts";
-import { goneWithin } from "../deadline.ts";
+import { resolvesWithin } from "../deadline.ts";
 import { STOP_DEFAULTS } from "../options/pool-options.ts";
 import { OrphanSweep } from "../process/orphan-sweep.ts";
 import { type Job, JobHandle } from "./job.ts";
@@ -95,7 +95,7 @@ export class Jobs {
 		const { clock } = world;
 		const over = this.#over();
 		if (manner === "gentle" && afterwards === "goes_on")
-			await goneWithin({ exited: over }, drainMs, clock);
+			await resolvesWithin(over, drainMs, clock);
 		if (afterwards === "dies" && manner === "gentle")
 			await this.#endWithin(drainMs);
 		else this.#stopAll(manner);
@@ -107,7 +107,7 @@ export class Jobs {
 	async #endWithin(ms: number): Promise<void> {
 		this.#stopAll("gentle");
 		const over = this.#over();
-		if (!(await goneWithin({ exited: over }, ms, this.#setting.world.clock)))
+		if (!(await resolvesWithin(over, ms, this.#setting.world.clock)))
 			this.#stopAll("forced");
 	}
 

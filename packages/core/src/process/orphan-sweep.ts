@@ -6,6 +6,7 @@ import {
 	processKey,
 } from "../contract/identity.ts";
 import type { World } from "../contract/world.ts";
+import { pause } from "../deadline.ts";
 import { outbox } from "../outbox.ts";
 import type { Survivor } from "./process-end.ts";
 
@@ -66,7 +67,7 @@ export class OrphanSweep {
 			if (left.length === 0 || clock.now() - begunMs >= PATIENCE_MS)
 				return left.map(({ pid }) => ({ pid, name: "what a worker left" }));
 			const ms = Math.min(pauseMs, LONGEST_PAUSE_MS);
-			await new Promise<void>((resolve) => clock.after(ms, resolve));
+			await pause(clock, ms);
 		}
 	}
 

@@ -2,6 +2,7 @@ import { finished, type Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import type { Clock, Timer } from "../contract/clock.ts";
 import { plainText } from "../contract/text.ts";
+import { withDeadline } from "../deadline.ts";
 
 /** Reported in one turn of the event loop at most; a chunk of nothing but line breaks has 65,536. */
 const LINES_PER_TURN = 1_000;
@@ -313,15 +314,13 @@ export class ReadOutput {
 	/** Whether something was read in the time, or the reader lets it wait. */
 	async #goesOn(): Promise<boolean> {
 		const before = taken(this.#stream);
-		await new Promise<void>((resolve) => {
+		const clock = this.#clock;
+		await withDeadline(
+			this.ended,
+			{ clock, ms: QUIET_MS },
 			// After a turn that was too long, what has arrived meanwhile is read first.
-			const look = (): void => this.#clock.soon(resolve);
-			const timer = this.#clock.after(QUIET_MS, look);
-			void this.ended.then(() => {
-				timer.cancel();
-				resolve();
-			});
-		});
+			() => new Promise<void>((resolve) => clock.soon(resolve)),
+		);
 		return this.#stream.readableLength > 0 || taken(this.#stream) !== before;
 	}
 }

@@ -9,7 +9,7 @@ import type {
 	SignalTarget,
 	StartedProcess,
 } from "../contract/world.ts";
-import { goneWithin } from "../deadline.ts";
+import { pause, resolvesWithin } from "../deadline.ts";
 
 /** What the ladder needs of what it ends. */
 export interface StopTarget {
@@ -141,35 +141,35 @@ export class StopLadder {
 			const rung = new AbortController();
 			const givenUp = AbortSignal.any([hurry, rung.signal]);
 			leave(connection, givenUp).catch(() => rung.abort()); // A conversation that is broken cannot leave.
-			const left = await goneWithin(process, halfMs, clock, givenUp);
+			const left = await resolvesWithin(process.exited, halfMs, clock, givenUp);
 			rung.abort();
 			if (left) return this.#gone(target);
 		}
 		if (
 			manner === "ending" &&
-			(await goneWithin(process, halfMs, clock, hurry))
+			(await resolvesWithin(process.exited, halfMs, clock, hurry))
 		)
 			return this.#gone(target);
 		if (endsItself && !hurry.aborted) {
 			const whom = to === "leader" ? "process" : "group";
 			this.#listener.stepped("terminate", send(signal, whom));
 			const timeLeftMs = isRefused ? 0 : Math.max(0, killAtMs - clock.now());
-			if (await goneWithin(process, timeLeftMs, clock, hurry)) {
+			if (await resolvesWithin(process.exited, timeLeftMs, clock, hurry)) {
 				if (to === "leader") await this.#endLeft(process, killAtMs);
 				return this.#gone(target);
 			}
 		}
 		if (manner === "dumped" && dumpSignal !== undefined) {
 			send(dumpSignal, "process");
-			await goneWithin(process, DUMP_MS, clock, hurry);
+			await resolvesWithin(process.exited, DUMP_MS, clock, hurry);
 		}
 		if (
 			manner === "patient" &&
-			(await goneWithin(process, OWN_END_MS, clock, hurry))
+			(await resolvesWithin(process.exited, OWN_END_MS, clock, hurry))
 		)
 			return this.#gone(target);
 		this.#listener.stepped("kill", send("SIGKILL", "group"));
-		const gone = await goneWithin(process, KILL_PATIENCE_MS, clock);
+		const gone = await resolvesWithin(process.exited, KILL_PATIENCE_MS, clock);
 		this.#sweep(target);
 		return { gone };
 	}
@@ -183,7 +183,6 @@ export class StopLadder {
 		const left = this.#left(process);
 		if (left.length === 0 || process.signal(signal, "group") !== "sent") return;
 		this.#listener.stepped("terminate", left.length);
-		const ended = { exited: new Promise<never>(() => {}) }; // The system reports only the end of a child.
 		for (let ms = FIRST_LOOK_MS; ; ms = Math.min(ms * 2, LONGEST_LOOK_MS)) {
 			const isOver =
 				this.#hurry.signal.aborted ||
@@ -191,7 +190,7 @@ export class StopLadder {
 				this.#left(process).length === 0;
 			if (isOver) return;
 			const pauseMs = Math.min(ms, killAtMs - clock.now());
-			await goneWithin(ended, pauseMs, clock, this.#hurry.signal);
+			await pause(clock, pauseMs, this.#hurry.signal).catch(() => {});
 		}
 	}
 

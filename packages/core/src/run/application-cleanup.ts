@@ -1,5 +1,6 @@
 import type { Clock, Timer } from "../contract/clock.ts";
 import type { Afterwards } from "../contract/states.ts";
+import { resolvesWithin } from "../deadline.ts";
 import { KeepAlive } from "../os/keep-alive.ts";
 import { type ProcessEvents, processEvents } from "../os/process-events.ts";
 import { systemClock } from "../os/system-clock.ts";
@@ -280,19 +281,20 @@ export class ApplicationCleanup {
 		afterwards: Afterwards,
 		all: readonly CleanupParticipant[],
 	): Promise<void> {
-		const release = this.#parts.keepAlive();
+		const { clock, keepAlive } = this.#parts;
+		const release = keepAlive();
 		const closed = Promise.allSettled(
 			all.map(async (participant) => participant.close(GRACE_MS, afterwards)),
 		);
-		if (!(await this.#within(closed, GRACE_MS + MARGIN_MS))) {
+		if (!(await resolvesWithin(closed, GRACE_MS + MARGIN_MS, clock))) {
 			killAll(all);
-			await this.#within(closed, MARGIN_MS);
+			await resolvesWithin(closed, MARGIN_MS, clock);
 		}
 		for (const participant of all) this.#participants.delete(participant);
 		const flushed = Promise.allSettled(
 			all.map(async (participant) => participant.flush?.()),
 		);
-		await this.#within(flushed, FLUSH_MS);
+		await resolvesWithin(flushed, FLUSH_MS, clock);
 		release();
 	}
 
@@ -317,14 +319,6 @@ export class ApplicationCleanup {
 
 	#newestFirst(): readonly CleanupParticipant[] {
 		return [...this.#participants].reverse();
-	}
-
-	async #within(done: Promise<unknown>, ms: number): Promise<boolean> {
-		const late = Promise.withResolvers<boolean>();
-		const timer = this.#parts.clock.after(ms, () => late.resolve(false));
-		const inTime = await Promise.race([done.then(() => true), late.promise]);
-		timer.cancel();
-		return inTime;
 	}
 }
 

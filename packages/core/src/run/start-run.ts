@@ -22,7 +22,7 @@ import type {
 } from "../contract/protection.ts";
 import { messageOf } from "../contract/thrown.ts";
 import type { ProcessHost } from "../contract/world.ts";
-import { afterRunning } from "../deadline.ts";
+import { withDeadline } from "../deadline.ts";
 import type { GuardContext } from "../guard/guard-chain.ts";
 import type { GuardSource } from "../guard/guard-source.ts";
 import { JobQueue } from "../job/jobs.ts";
@@ -346,7 +346,7 @@ export class Engagements {
 		await Promise.all(
 			this.#engaged.map(async ({ name, engagement }) => {
 				try {
-					await this.#within(RELEASE_MS, "release", engagement.release());
+					await this.#withDeadline(RELEASE_MS, "release", engagement.release());
 				} catch (error) {
 					this.#threw(`${name}.release`, error);
 				}
@@ -361,7 +361,7 @@ export class Engagements {
 		let engaging: Promise<Engagement> | undefined;
 		try {
 			engaging = protection.engage(this.#context);
-			return await this.#within(ENGAGE_MS, "engage", engaging);
+			return await this.#withDeadline(ENGAGE_MS, "engage", engaging);
 		} catch (error) {
 			// One that comes too late is not needed any more.
 			engaging?.then((late) => late.release()).catch(() => {});
@@ -383,23 +383,17 @@ export class Engagements {
 	}
 
 	/** @throws Error when it does not settle in time. */
-	async #within<Value>(
+	async #withDeadline<Value>(
 		ms: number,
 		what: string,
 		settling: Promise<Value>,
 	): Promise<Value> {
 		const { clock, host } = this.#context;
-		const late = Promise.withResolvers<never>();
-		const timer = afterRunning(clock, ms, () =>
-			late.reject(new Error(`Its ${what}() did not settle within ${ms} ms.`)),
-		);
-		const endHold = host.keepAlive();
-		try {
-			return await Promise.race([settling, late.promise]);
-		} finally {
-			timer.cancel();
-			endHold();
-		}
+		const release = host.keepAlive();
+		const deadline = { clock, ms, counts: "running" } as const;
+		return await withDeadline(settling, deadline, () => {
+			throw new Error(`Its ${what}() did not settle within ${ms} ms.`);
+		}).finally(release);
 	}
 
 	#guard(of: string, act: () => void): void {

@@ -6,7 +6,7 @@ import type {
 	LaunchSpec,
 	WorkerSlot,
 } from "../contract/launch.ts";
-import { afterRunning } from "../deadline.ts";
+import { withDeadline } from "../deadline.ts";
 import {
 	aFunction,
 	type Check,
@@ -118,19 +118,12 @@ export async function awaitLaunch(
 	asked: "launch" | "companion" = "launch",
 ): Promise<LaunchSpec> {
 	const { signal } = startAbort;
-	const given = Promise.withResolvers<never>();
-	const timer = afterRunning(clock, timeoutMs, () =>
-		startAbort.abort(launchTimedOut(slot.workerId, timeoutMs, asked)),
-	);
-	const aborted = (): void => given.reject(signal.reason);
-	if (signal.aborted) aborted();
-	signal.addEventListener("abort", aborted);
-	try {
-		return await Promise.race([launch, given.promise]);
-	} finally {
-		timer.cancel();
-		signal.removeEventListener("abort", aborted);
-	}
+	const deadline = { clock, ms: timeoutMs, counts: "running", signal } as const;
+	return await withDeadline(launch, deadline, () => {
+		const error = launchTimedOut(slot.workerId, timeoutMs, asked);
+		startAbort.abort(error);
+		throw error;
+	});
 }
 
 function launchTimedOut(

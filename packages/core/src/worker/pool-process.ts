@@ -4,7 +4,7 @@ import { StartError } from "../contract/errors.ts";
 import type { ProcessExit } from "../contract/identity.ts";
 import type { LaunchSpec, PoolPlace } from "../contract/launch.ts";
 import type { StartedProcess, World } from "../contract/world.ts";
-import { afterRunning, goneWithin } from "../deadline.ts";
+import { resolvesWithin, withDeadline } from "../deadline.ts";
 import type { ResolvedOptions } from "../options/pool-options.ts";
 import { OrphanSweep } from "../process/orphan-sweep.ts";
 import {
@@ -151,7 +151,7 @@ export class PoolProcess {
 		const { world } = this.#setting;
 		this.#how = "released";
 		ask();
-		if (!(await goneWithin(process, limitMs, world.clock))) {
+		if (!(await resolvesWithin(process.exited, limitMs, world.clock))) {
 			this.signal("SIGKILL", "stop_ladder");
 			if ((await exitAfterKill(process, world.clock)) === undefined) {
 				this.#leave();
@@ -187,7 +187,7 @@ async function exitAfterKill(
 	process: StartedProcess,
 	clock: Clock,
 ): Promise<ProcessExit | undefined> {
-	const gone = await goneWithin(process, KILL_PATIENCE_MS, clock);
+	const gone = await resolvesWithin(process.exited, KILL_PATIENCE_MS, clock);
 	return gone ? await process.exited : undefined;
 }
 
@@ -221,40 +221,30 @@ async function ready(
 ): Promise<unknown> {
 	const { clock, random } = world;
 	const { workerId } = place;
-	const late = Promise.withResolvers<never>();
 	const { timeoutMs } = options.start;
-	const limit = afterRunning(clock, timeoutMs, () =>
-		late.reject(
-			new StartError({
+	// A source that is another process takes its time between the record and this.
+	signal.throwIfAborted();
+	if (process.control === undefined || lifeline === undefined)
+		throw new TypeError(
+			`${workerId} has no control channel: its launch needs a launchPayload.`,
+		);
+	const message = formatLaunchMessage(
+		place,
+		lifeline.path,
+		random.token(),
+		spec.launchPayload,
+	);
+	return await withDeadline(
+		shakeHands(process.control, workerId, message, spec.refusalCodes),
+		{ clock, ms: timeoutMs, counts: "running", signal },
+		() => {
+			throw new StartError({
 				code: "START_TIMEOUT",
 				ran: "no",
 				message: `The ${what} ${workerId} was not ready within ${timeoutMs} ms (start.timeoutMs).`,
-			}),
-		),
+			});
+		},
 	);
-	const aborted = (): void => late.reject(signal.reason);
-	signal.addEventListener("abort", aborted);
-	try {
-		// A source that is another process takes its time between the record and this.
-		signal.throwIfAborted();
-		if (process.control === undefined || lifeline === undefined)
-			throw new TypeError(
-				`${workerId} has no control channel: its launch needs a launchPayload.`,
-			);
-		const message = formatLaunchMessage(
-			place,
-			lifeline.path,
-			random.token(),
-			spec.launchPayload,
-		);
-		return await Promise.race([
-			shakeHands(process.control, workerId, message, spec.refusalCodes),
-			late.promise,
-		]);
-	} finally {
-		limit.cancel();
-		signal.removeEventListener("abort", aborted);
-	}
 }
 
 /** What it started and what left its group ends with it. */

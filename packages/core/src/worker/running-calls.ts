@@ -3,7 +3,7 @@ import type { ErrorCode } from "../contract/error-codes.ts";
 import type { WorkerLostError } from "../contract/errors.ts";
 import type { AttemptDetails } from "../contract/events.ts";
 import type { StartedProcess } from "../contract/world.ts";
-import { goneWithin } from "../deadline.ts";
+import { resolvesWithin } from "../deadline.ts";
 import { outbox } from "../outbox.ts";
 import { QUIET_MS } from "../process/output.ts";
 import type { ConversationOutput } from "./worker-output.ts";
@@ -104,9 +104,7 @@ export class RunningCalls {
 		const answered = Promise.withResolvers<void>();
 		this.#waiting.add(answered.resolve);
 		await Promise.race([answered.promise, conversation?.finalOutput()]);
-		const timer = clock.after(QUIET_MS, answered.resolve);
-		await answered.promise;
-		timer.cancel();
+		await resolvesWithin(answered.promise, QUIET_MS, clock);
 		this.#waiting.delete(answered.resolve);
 	}
 
@@ -117,7 +115,7 @@ export class RunningCalls {
 		error: () => WorkerLostError,
 	): Promise<void> {
 		const [gone] = await Promise.all([
-			goneWithin(process, QUIET_MS, clock),
+			resolvesWithin(process.exited, QUIET_MS, clock),
 			this.lastAnswers(clock),
 		]);
 		if (!gone) this.lose(error);

@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import type { Clock } from "../contract/clock.ts";
 import type { SnakepitEvent, WorkerRef } from "../contract/events.ts";
 import type { ProcessHost, StartedProcess } from "../contract/world.ts";
-import { goneWithin } from "../deadline.ts";
+import { resolvesWithin } from "../deadline.ts";
 import type { ResolvedOptions } from "../options/pool-options.ts";
 import {
 	LAST_LINES_MS,
@@ -83,13 +83,7 @@ export class WorkerOutput {
 
 	/** Resolves when all output was read, or when something else keeps it open. */
 	async lastLines(): Promise<void> {
-		await new Promise<void>((resolve) => {
-			const timer = this.#clock.after(LAST_LINES_MS, resolve);
-			void this.#ended.then(() => {
-				timer.cancel();
-				resolve();
-			});
-		});
+		await resolvesWithin(this.#ended, LAST_LINES_MS, this.#clock);
 	}
 
 	/** Reads no more: what a leftover prints is not the worker's any more. */
@@ -215,7 +209,7 @@ export class ConversationOutput {
 	watch(onEnd: () => void, onOutlived: () => void): void {
 		void this.stdout?.ended
 			.then(onEnd)
-			.then(() => goneWithin(this.#process, OWN_END_MS, this.#clock))
+			.then(() => resolvesWithin(this.#process.exited, OWN_END_MS, this.#clock))
 			.then((gone) => {
 				if (!gone) onOutlived();
 			});
@@ -260,5 +254,5 @@ export async function dumpUnreadyStacks(
 	if (host.handles(process.identity, dumpSignal) !== "yes") return;
 	output.expectStacks();
 	if (process.signal(dumpSignal, "process") !== "sent") return;
-	await goneWithin(process, DUMP_MS, clock);
+	await resolvesWithin(process.exited, DUMP_MS, clock);
 }

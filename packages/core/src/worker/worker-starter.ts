@@ -6,7 +6,7 @@ import type { ProcessExit } from "../contract/identity.ts";
 import type { LaunchSpec, WorkerProcess } from "../contract/launch.ts";
 import { messageOf } from "../contract/thrown.ts";
 import type { StartedProcess, World } from "../contract/world.ts";
-import { afterRunning } from "../deadline.ts";
+import { withDeadline } from "../deadline.ts";
 import type { ResolvedOptions } from "../options/pool-options.ts";
 import { outbox } from "../outbox.ts";
 import {
@@ -326,7 +326,7 @@ export interface Handshake {
 }
 
 /** What fails because the process is ending fails a moment before its exit is seen. One that runs on is awaited no longer. */
-const EXIT_PATIENCE_MS = 1_000;
+const EXIT_LIMIT_MS = 1_000;
 
 /**
  * Runs the steps from spawned to connected against the end of the process and the
@@ -343,15 +343,16 @@ export async function raceToReady(
 	steps: (signal: AbortSignal) => Promise<Handshake>,
 ): Promise<Handshake> {
 	const { startAbort } = worker;
-	const end = Promise.withResolvers<never>();
-	const timer = afterRunning(clock, timeoutMs, () =>
-		end.reject(startTimedOut(worker, timeoutMs)),
-	);
-	void ended(worker, process).catch(end.reject);
+	const end = ended(worker, process);
+	end.catch(() => {}); // Handled also when it lost the race.
 	const going = steps(startAbort.signal);
 	try {
-		return await Promise.race([going, end.promise]).finally(() =>
-			timer.cancel(),
+		return await withDeadline(
+			Promise.race([going, end]),
+			{ clock, ms: timeoutMs, counts: "running" },
+			() => {
+				throw startTimedOut(worker, timeoutMs);
+			},
 		);
 	} catch (error) {
 		startAbort.abort(error);
@@ -361,19 +362,15 @@ export async function raceToReady(
 				() => {}, // It failed as well, or could not be closed: the process ends in any case.
 			);
 		throw explainsItself(error) ? error : await exitInstead(error);
-	} finally {
-		end.promise.catch(() => {}); // Its rejection is handled also when it lost the race.
 	}
 
 	/** A conversation that fails may announce an exit, and the exit explains more. */
 	async function exitInstead(error: unknown): Promise<unknown> {
-		return await new Promise((resolve) => {
-			const patience = clock.after(EXIT_PATIENCE_MS, () => resolve(error));
-			end.promise.catch((ending: unknown) => {
-				patience.cancel();
-				resolve(ending);
-			});
-		});
+		return await withDeadline(
+			end.catch((ending: unknown) => ending),
+			{ clock, ms: EXIT_LIMIT_MS },
+			() => error,
+		);
 	}
 }
 

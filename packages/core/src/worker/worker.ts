@@ -12,6 +12,7 @@ import {
 	type WorkerState,
 } from "../contract/states.ts";
 import type { World } from "../contract/world.ts";
+import { withDeadline } from "../deadline.ts";
 import {
 	HeartbeatMonitor,
 	HeartbeatRounds,
@@ -596,13 +597,10 @@ async function hangUp(
 	clock: Clock,
 ): Promise<void> {
 	if (connection === undefined) return;
-	const late = Promise.withResolvers<void>();
-	const timer = clock.after(HANG_UP_MS, late.resolve);
 	try {
-		await Promise.race([connection[Symbol.asyncDispose](), late.promise]);
+		const deadline = { clock, ms: HANG_UP_MS };
+		await withDeadline(connection[Symbol.asyncDispose](), deadline, () => {});
 	} catch {
 		// There is nothing left that it could still harm.
-	} finally {
-		timer.cancel();
 	}
 }
