@@ -18,15 +18,25 @@ export class Descent {
 	readonly #self: number;
 	/** Of one look: the workers of a pool have the same parent. */
 	readonly #carriers = new Map<number, "yes" | "no" | "unknown">();
+	/** The oldest member of each session. */
+	readonly #oldest = new Map<number, TableEntry>();
 
+	/** @param entries all processes of one look. */
 	constructor(
 		table: ProcessTable,
+		entries: readonly TableEntry[],
 		self: number,
 		ancestors: () => readonly number[],
 	) {
 		this.#table = table;
 		this.#self = self;
 		this.#ancestors = ancestors;
+		for (const entry of entries) {
+			const { sessionId, startedAt } = entry;
+			if (sessionId === undefined || startedAt === undefined) continue;
+			const oldest = this.#oldest.get(sessionId)?.startedAt ?? Infinity;
+			if (startedAt < oldest) this.#oldest.set(sessionId, entry);
+		}
 	}
 
 	/** Whether it is proven that `entry`, which carries `marker`, descends from no worker. */
@@ -36,12 +46,31 @@ export class Descent {
 			startedAt !== undefined && startedAt < hostStartedAt;
 		// Not a number where start times are not counted: nothing is older then.
 		if (isOlder(entry)) return true;
-		const { sessionId } = entry;
 		// Who is in a session descends from the process that began it, and every worker begins one.
-		const leader =
-			sessionId === undefined ? "unknown" : this.#table.entry(sessionId);
-		if (typeof leader !== "string" && isOlder(leader)) return true;
+		if (this.#isInOldSession(entry, isOlder)) return true;
 		return this.#isStartedByStranger(entry, marker, isOlder);
+	}
+
+	/** The process that began a session may have ended: any other member proves how old the session is at least. */
+	#isInOldSession(
+		entry: TableEntry,
+		isOlder: (entry: TableEntry) => boolean,
+	): boolean {
+		const { sessionId } = entry;
+		if (sessionId === undefined) return false;
+		const leader = this.#table.entry(sessionId);
+		if (typeof leader !== "string" && isOlder(leader)) return true;
+		const member = this.#oldest.get(sessionId);
+		if (member === undefined || !isOlder(member)) return false;
+		// Before and after one look at the other: meanwhile, no other session had this number.
+		return [entry, member].every(({ pid, startTime }) => {
+			const now = this.#table.entry(pid);
+			return (
+				typeof now !== "string" &&
+				now.sessionId === sessionId &&
+				now.startTime === startTime
+			);
+		});
 	}
 
 	/** Looks at the parents, as far as they can only be those that started it. */

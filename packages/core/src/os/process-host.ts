@@ -251,6 +251,7 @@ export class SystemProcessHost implements CensusHost {
 		let ancestors: readonly number[] | undefined;
 		const descent = new Descent(
 			this.#table,
+			entries,
 			process.pid,
 			() => (ancestors ??= this.ancestors()),
 		);

@@ -31,15 +31,18 @@ const SYSTEM: Readonly<Record<number, Known>> = {
 
 function tableOf(
 	processes: Readonly<Record<number, Known>>,
-): Pick<ProcessTable, "entry" | "carries"> {
+): Pick<ProcessTable, "entry" | "entries" | "carries"> {
 	const all: Readonly<Record<number, Known>> = { ...SYSTEM, ...processes };
+	const entry = (pid: number): TableEntry | "gone" => {
+		const known = all[pid];
+		if (known === undefined) return "gone";
+		const [parentPid, startedAt, sessionId = pid] = known;
+		const startTime = String(startedAt);
+		return { pid, parentPid, startedAt, startTime, sessionId } as TableEntry;
+	};
 	return {
-		entry: (pid) => {
-			const known = all[pid];
-			if (known === undefined) return "gone";
-			const [parentPid, startedAt, sessionId = pid] = known;
-			return { pid, parentPid, startedAt, sessionId } as TableEntry;
-		},
+		entry,
+		entries: () => Object.keys(all).map((pid) => entry(+pid) as TableEntry),
 		carries: (pid) => all[pid]?.[3] ?? "unknown",
 	};
 }
@@ -51,7 +54,8 @@ function isDisproved(
 ): boolean {
 	const table = tableOf(processes) as ProcessTable;
 	const entry = table.entry(99) as TableEntry;
-	const descent = new Descent(table, self, () => [3, 1, 0]);
+	const ancestors = () => [3, 1, 0];
+	const descent = new Descent(table, table.entries(), self, ancestors);
 	return descent.isDisproved(entry, marker);
 }
 
@@ -77,6 +81,10 @@ test.each<[string, Readonly<Record<number, Known>>]>([
 test.each<[string, Readonly<Record<number, Known>>]>([
 	["older than the host", { 99: [1, 400] }],
 	["in a session older than the host", { 99: [1, 600, 3] }],
+	[
+		"in a session that has a member older than the host, and whose first process is gone",
+		{ 60: [1, 400, 98], 99: [1, 600, 98] },
+	],
 	[
 		"started by a younger program without the marker",
 		{ 60: [1, 600, 60, "no"], 99: [60, 700, 60] },
@@ -107,8 +115,23 @@ test("a parent that ended while it was looked at proves nothing", () => {
 		...table,
 		entry: (pid: number) => (pid === 99 ? adopted : table).entry(pid),
 	} as ProcessTable;
-	const descent = new Descent(changing, 1_000, () => []);
+	const descent = new Descent(changing, table.entries(), 1_000, () => []);
 	expect(descent.isDisproved(entry, marker)).toBe(false);
+});
+
+test("an old member of a session that ended while it was looked at proves nothing", () => {
+	const processes = { 60: [1, 400, 98], 99: [1, 700, 98] } as const;
+	const before = tableOf(processes) as ProcessTable;
+	const entry = before.entry(99) as TableEntry;
+	for (const meanwhile of [
+		{ 99: processes[99] },
+		{ ...processes, 60: [1, 650, 98] as const },
+		{ ...processes, 99: [1, 800, 99] as const },
+	]) {
+		const now = tableOf(meanwhile) as ProcessTable;
+		const descent = new Descent(now, before.entries(), 1_000, () => []);
+		expect(descent.isDisproved(entry, marker)).toBe(false);
+	}
 });
 
 test.each([
