@@ -76,12 +76,19 @@ describe.each(DETAIL_TRANSPORTS)("over %s", (transport) => {
 	test.each(["ask_many", "ask_in_threads"])(
 		"at most 64 functions run at once for a call of %s, and all are answered",
 		async (tool) => {
-			let running = 0;
-			let most = 0;
+			let [asked, running, most] = [0, 0, 0];
+			const waiting: (() => void)[] = [];
+			const answerOne = () => waiting.shift()?.();
 			const { connection } = await withFunctions({
 				twice: async (number: number) => {
 					most = Math.max(most, ++running);
-					await new Promise((resolve) => setImmediate(resolve));
+					const answered = new Promise<void>((resolve) => {
+						waiting.push(resolve);
+					});
+					// Until all have asked, one is answered when 64 run, so that one more can come.
+					if (++asked === 300) for (const answer of waiting) answer();
+					else if (running >= 64) setImmediate(answerOne);
+					await answered;
 					running--;
 					return 2 * number;
 				},
