@@ -82,7 +82,6 @@ function generatedIsFresh(): boolean {
 			"**/_gen/",
 			"**/migrations/",
 			"docs/benchmarks.md",
-			"docs/benchmarks.svg",
 			"docs/reference/",
 			"packages/*/api.md",
 			"packages/telemetry/grafana/",

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { pythonGrpc } from "@snakepit/adapter-grpc-python";
 import { createPool } from "@snakepit/core";
-import { temporaryDirectory } from "./measure/temporary-directory.ts";
+import { temporaryDirectory } from "./measure.ts";
 
 /*
  * Counts what one warm `pool.execute` runs of our own code in the host process: files, functions, and calls of them.

@@ -1,8 +1,3 @@
-import type { Needs } from "./needs.ts";
-
-/** Whose row it is: what the machine allows, what one would write without a pool, ours, or another package. */
-export type Kind = "limit" | "bare" | "ours" | "peer";
-
 /** What one run of a row measured, by figure; one that cannot be measured here is left out. */
 export type Figures = Readonly<Record<string, number>>;
 
@@ -28,10 +23,21 @@ export interface Setting {
 	readonly peers: Readonly<Record<string, string>>;
 }
 
+/** What a row needs beside this repository. */
+export interface Needs {
+	/** An npm package of bench/peers/package.json. */
+	readonly peer?: string;
+	/** /proc and /dev/shm. */
+	readonly linux?: true;
+	/** A Python without the GIL, given with --free-threaded. */
+	readonly freeThreaded?: true;
+	/** A Ray cluster with so many nodes, in a namespace that has only loopback. */
+	readonly clusterNodes?: number;
+}
+
 /** One line of a case: measured in a process of its own, in every run. */
 export interface Row {
 	readonly name: string;
-	readonly kind: Kind;
 	/** What the row needs; without it, the row reports what is missing. */
 	readonly needs?: Needs;
 	measure(setting: Setting): Promise<Figures>;
@@ -43,57 +49,18 @@ export interface FigureSpec {
 	readonly better: "lower" | "higher";
 }
 
-/** The median of a row's figure; NaN if it was not measured. */
-export type Lookup = (row: string, figure: string) => number;
-
-/** A target, printed beside the figures; nothing passes or fails by it. */
-export interface Aim {
-	readonly text: string;
-	readonly unit: string;
-	readonly atMost?: number;
-	readonly atLeast?: number;
-	/** From the medians of one run; NaN if one is missing. */
-	value(of: Lookup): number;
-}
-
 /** One question, with the contestants that answer it. */
 export interface Case {
 	readonly name: string;
 	readonly title: string;
-	/** What is measured and how, in a few sentences. */
+	/** What is measured, in a sentence. How it is measured stands at the code. */
 	readonly about: string;
 	readonly figures: Readonly<Record<string, FigureSpec>>;
-	/** The figure of the plot. */
-	readonly plot: string;
 	/** How many interleaved runs, when it cannot be as many as asked for. */
 	readonly mostRuns?: number;
 	/** Whether its rows run at the same time: for figures of growth, not of time. */
 	readonly together?: true;
 	readonly rows: readonly Row[];
-	readonly aims: readonly Aim[];
-}
-
-type Bounds = Pick<Aim, "atMost" | "atLeast">;
-
-/** An aim for a figure of one row. */
-export function aim(
-	text: string,
-	unit: string,
-	[row, figure]: readonly [row: string, figure: string],
-	bounds: Bounds = {},
-): Aim {
-	return { text, unit, ...bounds, value: (of) => of(row, figure) };
-}
-
-/** An aim for a figure of one row as a multiple of that of another. */
-export function ratio(
-	text: string,
-	figure: string,
-	[row, other]: readonly [row: string, other: string],
-	bounds: Bounds = {},
-): Aim {
-	const value: Aim["value"] = (of) => of(row, figure) / of(other, figure);
-	return { text, unit: "x", ...bounds, value };
 }
 
 export function lower(title: string, unit: string): FigureSpec {
@@ -102,22 +69,4 @@ export function lower(title: string, unit: string): FigureSpec {
 
 export function higher(title: string, unit: string): FigureSpec {
 	return { title, unit, better: "higher" };
-}
-
-/** The least of those that were measured; NaN if none was. */
-export function least(values: readonly number[]): number {
-	return extreme(Math.min, values);
-}
-
-/** The most of those that were measured; NaN if none was. */
-export function most(values: readonly number[]): number {
-	return extreme(Math.max, values);
-}
-
-function extreme(
-	pick: (...values: number[]) => number,
-	values: readonly number[],
-): number {
-	const measured = values.filter((value) => !Number.isNaN(value));
-	return measured.length === 0 ? Number.NaN : pick(...measured);
 }

@@ -6,9 +6,9 @@ import { heartbeat } from "./cases/heartbeat.ts";
 import { ledger } from "./cases/ledger.ts";
 import { manyCalls } from "./cases/many-calls.ts";
 import { poolCost } from "./cases/pool-cost.ts";
+import { prefetch } from "./cases/prefetch.ts";
 import { ray } from "./cases/ray.ts";
 import { replace } from "./cases/replace.ts";
-import { sentAhead } from "./cases/sent-ahead.ts";
 import { smallCall } from "./cases/small-call.ts";
 import { soak } from "./cases/soak.ts";
 import { start } from "./cases/start.ts";
@@ -23,7 +23,7 @@ import { values } from "./cases/values.ts";
 export const cases: readonly Case[] = [
 	smallCall,
 	throughput,
-	sentAhead,
+	prefetch,
 	batch,
 	callsTogether,
 	threads,

@@ -1,7 +1,6 @@
 import type { Pool } from "@snakepit/core";
-import { type Case, type Kind, lower, ratio } from "../case.ts";
-import { ourVariants } from "../contestants/our-variants.ts";
-import { openPool } from "../contestants/ours.ts";
+import { type Case, lower } from "../case.ts";
+import { openPool, ourVariants } from "../contestants/ours.ts";
 
 const ITEMS = 10_000;
 const IN_FLIGHT = 16;
@@ -51,30 +50,19 @@ const ways: readonly Way[] = [oneByOne, map, inputStream, oneList];
 export const batch: Case = {
 	name: "batch",
 	title: `${ITEMS.toLocaleString("en")} small items`,
-	about: `One worker doubles ${ITEMS.toLocaleString("en")} numbers. The time is from the first call to the last result.`,
+	about: `One worker doubles ${ITEMS.toLocaleString("en")} numbers: the time from the first call to the last result.`,
 	figures: {
 		total_ms: lower("all items", "ms"),
 	},
-	plot: "total_ms",
 	rows: ourVariants.flatMap((variant) =>
 		ways.map((way) => ({
 			name: rowName(variant.name, way),
-			kind: "ours" as Kind,
 			measure: async (setting) => {
 				await using pool = await openPool(variant, setting, { size: 1 });
 				await timed(pool, way, ITEMS / 10);
 				return { total_ms: await timed(pool, way, ITEMS) };
 			},
 		})),
-	),
-	aims: ourVariants.flatMap(({ name }) =>
-		[map, inputStream, oneList].map((way) =>
-			ratio(
-				`${name}: ${way.name}, of the time of ${oneByOne.name}`,
-				"total_ms",
-				[rowName(name, way), rowName(name, oneByOne)],
-			),
-		),
 	),
 };
 

@@ -1,9 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Pool, PoolOptions } from "@snakepit/core";
 import { type Case, lower, type Row } from "../case.ts";
-import { type OurVariant, ourVariants } from "../contestants/our-variants.ts";
-import { openPool, ourName, pidsOf } from "../contestants/ours.ts";
-import { cpuSeconds } from "../measure/processes.ts";
+import {
+	type OurVariant,
+	openPool,
+	ourName,
+	ourVariants,
+	pidsOf,
+} from "../contestants/ours.ts";
+import { cpuSeconds } from "../measure.ts";
 
 const WORKERS = 100;
 /** The default interval, several times. */
@@ -14,26 +19,15 @@ const PINGS_BEFORE = 200;
 export const heartbeat: Case = {
 	name: "heartbeat",
 	title: "The heartbeat of 100 workers",
-	about: `${WORKERS} idle Python workers (fewer in a quick run), with the heartbeat at its default interval of 2 s, and without it. Each worker is pinged ${PINGS_BEFORE} times first, because V8 compiles that code in a program that has run for a while. The figures are the processor time of the host and of all workers together, in percent of one core.`,
+	about: `Processor time of ${WORKERS} idle Python workers and their host, with the heartbeat at its default interval of 2 s, and without it.`,
 	figures: {
 		host_percent: lower("host", "% of a core"),
 		workers_percent: lower("all workers", "% of a core"),
 	},
-	plot: "host_percent",
 	rows: ourVariants.flatMap((variant) => [
 		rowFor(variant, "off"),
 		rowFor(variant, "on"),
 	]),
-	aims: ourVariants.map(({ name }) => ({
-		text: `${name}: the heartbeat's share, host`,
-		unit: "% of a core",
-		atMost: 0.5,
-		value: (of) => {
-			const on = of(named(name, "on"), "host_percent");
-			const off = of(named(name, "off"), "host_percent");
-			return on - off;
-		},
-	})),
 };
 
 function named(variant: string, heartbeat: "on" | "off"): string {
@@ -45,7 +39,6 @@ function rowFor(variant: OurVariant, onOrOff: "on" | "off"): Row {
 		onOrOff === "off" ? { heartbeat: "off" } : {};
 	return {
 		name: named(variant.name, onOrOff),
-		kind: "ours",
 		needs: { linux: true },
 		measure: async (setting) => {
 			const size = Math.min(WORKERS, setting.pace.mostWorkers);

@@ -1,19 +1,10 @@
 import { AsyncResource } from "node:async_hooks";
 import type { CallOptions, Connection } from "@snakepit/core/adapter";
 import { startForReal } from "@snakepit/core/testing";
-import {
-	type Aim,
-	aim,
-	type Case,
-	type Figures,
-	lower,
-	type Setting,
-} from "../case.ts";
-import { inProcessAdapter } from "../contestants/in-process.ts";
-import { ourVariants } from "../contestants/our-variants.ts";
-import { openPoolOf, ourAdapter } from "../contestants/ours.ts";
-import { collectGarbage } from "../measure/collect-garbage.ts";
-import { keepCalling } from "../measure/latency.ts";
+import { type Case, type Figures, lower, type Setting } from "../case.ts";
+import { inProcessAdapter } from "../contestants/light-adapters.ts";
+import { openPoolOf, ourAdapter, ourVariants } from "../contestants/ours.ts";
+import { collectGarbage, keepCalling } from "../measure.ts";
 import { SMALL_TEXT } from "./small-call.ts";
 
 type Call = () => Promise<unknown>;
@@ -26,22 +17,20 @@ const BARE = "in this process, bare connection";
 export const poolCost: Case = {
 	name: "pool-cost",
 	title: "What the pool itself costs",
-	about: `\`pool.execute\` against \`execute\` of the bare connection. In this process: 4 workers that run \`sleep\`; the connection answers at once, so only the pool is measured. With Python: one worker that echoes 100 characters. The host's processor time includes all its threads. Memory kept: how much the live heap grows during ${MEMORY_CALLS.toLocaleString("en-US")} more calls, after a full collection, for each call.`,
+	about:
+		"`pool.execute` compared with `execute` of the bare connection, in this process without Python and with a worker that echoes 100 characters.",
 	figures: {
 		cpu_us_1: lower("host CPU a call", "us"),
 		cpu_us_16: lower(`host CPU a call, ${IN_FLIGHT} in flight`, "us"),
 		kept_bytes: lower("memory kept a call", "bytes"),
 	},
-	plot: "cpu_us_1",
 	rows: [
 		{
 			name: BARE,
-			kind: "bare",
 			measure: ({ pace }) => measure(bareCall(answerAtOnce), pace),
 		},
 		{
 			name: POOL,
-			kind: "ours",
 			measure: async ({ pace }) => {
 				await using pool = await openPoolOf({
 					adapter: inProcessAdapter(answerAtOnce),
@@ -54,7 +43,6 @@ export const poolCost: Case = {
 		...ourVariants.flatMap((variant) => [
 			{
 				name: bareOf(variant.name),
-				kind: "bare" as const,
 				measure: async (setting: Setting) => {
 					const adapter = ourAdapter(variant, setting);
 					const worker = await startForReal(adapter, {
@@ -69,7 +57,6 @@ export const poolCost: Case = {
 			},
 			{
 				name: pooledOf(variant.name),
-				kind: "ours" as const,
 				measure: async (setting: Setting) => {
 					await using pool = await openPoolOf({
 						adapter: ourAdapter(variant, setting),
@@ -83,25 +70,7 @@ export const poolCost: Case = {
 			},
 		]),
 	],
-	aims: [
-		own("the pool's own host CPU a call, one at a time", "cpu_us_1"),
-		own(`the pool's own host CPU a call, ${IN_FLIGHT} in flight`, "cpu_us_16"),
-		own(
-			"with Python: pool.execute less the bare connection, gRPC",
-			"cpu_us_16",
-			[pooledOf("gRPC"), bareOf("gRPC")],
-		),
-		aim("memory that grows with every call", "bytes", [POOL, "kept_bytes"], {
-			atMost: 1,
-		}),
-	],
 };
-
-/** An aim for what the pool adds to the bare connection. */
-function own(text: string, figure: string, [pool, bare] = [POOL, BARE]): Aim {
-	const value: Aim["value"] = (of) => of(pool, figure) - of(bare, figure);
-	return { text, unit: "us", atMost: 10, value };
-}
 
 function bareOf(variant: string): string {
 	return `Python, ${variant}, bare connection`;

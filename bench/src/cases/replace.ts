@@ -1,8 +1,12 @@
 import type { Pool } from "@snakepit/core";
-import { type Case, least, lower, type Row, type Setting } from "../case.ts";
+import { type Case, lower, type Row, type Setting } from "../case.ts";
 import { openBareGrpc } from "../contestants/bare-grpc.ts";
-import { type OurVariant, startVariants } from "../contestants/our-variants.ts";
-import { openPool, ourName } from "../contestants/ours.ts";
+import {
+	type OurVariant,
+	openPool,
+	ourName,
+	startVariants,
+} from "../contestants/ours.ts";
 
 const [ALONE, SPARE] = ["one worker", "one worker and a spare"] as const;
 
@@ -10,16 +14,14 @@ export const replace: Case = {
 	name: "replace",
 	title: "Replacing a killed worker",
 	about:
-		"An idle worker gets SIGKILL, and the host makes a call in the same turn. The call is declared idempotent, so the pool retries it if it is lost with the worker. Without capacity: the time until that call is answered. Whole again: the time until as many workers are ready as before. The bare way is a program that starts a new grpcio server as soon as the old one has ended.",
+		"An idle worker gets SIGKILL and a call is made in the same turn: the time until that call is answered, and until as many workers are ready as before.",
 	figures: {
 		without_capacity_ms: lower("without capacity", "ms"),
 		whole_again_ms: lower("whole again", "ms"),
 	},
-	plot: "without_capacity_ms",
 	rows: [
 		{
 			name: "bare grpcio server, started again",
-			kind: "bare",
 			measure: async (setting) => {
 				const one = { ...setting, workers: 1 };
 				const before = await openBareGrpc(one, "threads");
@@ -36,21 +38,6 @@ export const replace: Case = {
 			rowFor(variant, SPARE, 2),
 		]),
 	],
-	aims: [
-		{
-			text: "the best of ours: time without capacity",
-			unit: "ms",
-			atMost: 50,
-			value: (of) =>
-				least(
-					startVariants.flatMap(({ name }) =>
-						[ALONE, SPARE].map((how) =>
-							of(named(name, how), "without_capacity_ms"),
-						),
-					),
-				),
-		},
-	],
 };
 
 function named(variant: string, how: string): string {
@@ -60,7 +47,6 @@ function named(variant: string, how: string): string {
 function rowFor(variant: OurVariant, how: string, size: number): Row {
 	return {
 		name: named(variant.name, how),
-		kind: "ours",
 		measure: async (setting: Setting) => {
 			await using pool = await openPool(variant, setting, { size });
 			for (let i = 0; i < 20; i++) await pool.execute("echo", [i]);

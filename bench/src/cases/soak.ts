@@ -1,11 +1,14 @@
 import { readdirSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { SnakepitError } from "@snakepit/core";
-import { aim, type Case, higher, lower, type Row } from "../case.ts";
-import { type OurVariant, ourVariants } from "../contestants/our-variants.ts";
-import { openPool, ourName } from "../contestants/ours.ts";
-import { collectGarbage } from "../measure/collect-garbage.ts";
-import { heapBytes } from "../measure/heap.ts";
+import { type Case, higher, lower, type Row } from "../case.ts";
+import {
+	type OurVariant,
+	openPool,
+	ourName,
+	ourVariants,
+} from "../contestants/ours.ts";
+import { collectGarbage, heapBytes } from "../measure.ts";
 import { SMALL_TEXT } from "./small-call.ts";
 
 const WORKERS = 4;
@@ -17,7 +20,7 @@ const CRASH_EVERY_MS = 1_000;
 export const soak: Case = {
 	name: "soak",
 	title: "Random crashes for a long time",
-	about: `${WORKERS} workers with ${IN_FLIGHT} calls always under way. Every second, one worker is killed or ends itself in the middle of a call. \`--soak MINUTES\` sets the duration. The default of one minute shows that it works, but not that nothing ever grows. Growth: the last third of the samples compared with the first; each is taken after a full garbage collection. Compiled code is counted separately: V8 keeps compiling code that seldom runs, such as a restart, which is not a leak. A call that is lost with its worker counts as settled, with an error.`,
+	about: `${WORKERS} workers with ${IN_FLIGHT} calls always under way, of which one is killed or ends itself every second; growth is that of the last third of the samples compared with the first.`,
 	figures: {
 		minutes: higher("time", "min"),
 		calls: higher("calls", "calls"),
@@ -29,24 +32,9 @@ export const soak: Case = {
 		resident_growth_percent: lower("resident growth", "%"),
 		descriptors_growth: lower("descriptors more", ""),
 	},
-	plot: "objects_growth_percent",
 	mostRuns: 1,
 	together: true,
 	rows: ourVariants.map(rowFor),
-	aims: ourVariants.flatMap(({ name }) => {
-		const our = (text: string, unit: string, figure: string, atMost: number) =>
-			aim(`${name}: ${text}`, unit, [ourName(name), figure], { atMost });
-		return [
-			our("calls that did not settle exactly once", "calls", "unsettled", 0),
-			our(
-				"growth of the objects in the heap",
-				"%",
-				"objects_growth_percent",
-				5,
-			),
-			our("descriptors that stay open", "descriptors", "descriptors_growth", 4),
-		];
-	}),
 };
 
 interface Sample {
@@ -59,7 +47,6 @@ interface Sample {
 function rowFor(variant: OurVariant): Row {
 	return {
 		name: ourName(variant.name),
-		kind: "ours",
 		needs: { linux: true },
 		measure: async (setting) => {
 			const { soakMs } = setting.pace;

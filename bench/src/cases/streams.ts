@@ -1,20 +1,19 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { DEFAULTS } from "@snakepit/adapter-grpc-python";
 import {
-	aim,
 	type Case,
 	type Figures,
 	higher,
 	lower,
-	ratio,
 	type Setting,
 } from "../case.ts";
-import { bareGrpc, bareName } from "../contestants/bare-grpc.ts";
-import type { Contestant, Line } from "../contestants/contestant.ts";
-import { framedSocket } from "../contestants/framed-socket.ts";
-import { ourVariants } from "../contestants/our-variants.ts";
-import { ourName, ours } from "../contestants/ours.ts";
-import { rowOf } from "../contestants/row-of.ts";
+import { bareGrpc } from "../contestants/bare-grpc.ts";
+import {
+	type Contestant,
+	type Line,
+	rowOf,
+} from "../contestants/contestant.ts";
+import { framedSocket } from "../contestants/limits.ts";
+import { ours } from "../contestants/ours.ts";
 
 const SMALL = 100;
 const LARGE = 65_536;
@@ -24,13 +23,12 @@ const SLOW_MS = 20;
 export const streams: Case = {
 	name: "streams",
 	title: "A stream from Python",
-	about: `The items of a generator, of ${SMALL} bytes and of 64 KB, read as fast as they arrive, with the default of one call per worker. Slow consumer: it reads an item of 64 KB every ${SLOW_MS} ms; the figure is how many items the generator is ahead at most. Bare gRPC is a server stream without a codec.`,
+	about: `The items of a generator, of ${SMALL} bytes and of 64 KB, read as fast as they arrive; and how many items it is ahead of a reader that takes one every ${SLOW_MS} ms.`,
 	figures: {
 		small_items_s: higher("small items", "items/s"),
 		large_mb_s: higher("64 KB items", "MB/s"),
 		ahead: lower("ahead of a slow reader", "items"),
 	},
-	plot: "small_items_s",
 	rows: [framedSocket, bareGrpc(), ...ours()].map((contestant) =>
 		rowOf(
 			contestant,
@@ -50,27 +48,6 @@ export const streams: Case = {
 			},
 		),
 	),
-	aims: ourVariants.flatMap(({ name }) => {
-		const our = ourName(name);
-		const againstBare = (what: string, figure: string) =>
-			ratio(
-				`${name}: ${what} against a gRPC server stream`,
-				figure,
-				[our, bareName()],
-				{ atLeast: 2 },
-			);
-		return [
-			againstBare("small items", "small_items_s"),
-			againstBare("items of 64 KB", "large_mb_s"),
-			aim(
-				`${name}: the producer stays within its credit`,
-				"items",
-				[our, "ahead"],
-				// One item is in the hands of the generator.
-				{ atMost: DEFAULTS.streamCredit.chunks + 1 },
-			),
-		];
-	}),
 };
 
 type Stream = NonNullable<Line["stream"]>;

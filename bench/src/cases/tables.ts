@@ -6,7 +6,6 @@ import {
 	type Figures,
 	lower,
 	type Row,
-	ratio,
 	type Setting,
 } from "../case.ts";
 import { openPoolOf } from "../contestants/ours.ts";
@@ -52,35 +51,17 @@ const arrow: Crossing = {
 export const tables: Case = {
 	name: "tables",
 	title: "Tables and times",
-	about: `A pandas data frame with ${ROWS.toLocaleString("en")} rows and four columns (an integer, a float, a text and a time), sent as a table and as a list of objects; and ${TIMES.toLocaleString("en")} times, sent as times and as text. The figures are the times of one call of a warm worker: to the host, and from the host back to the worker, which builds a data frame again.`,
+	about: `A pandas data frame with ${ROWS.toLocaleString("en")} rows and four columns, as a table and as a list of objects; and ${TIMES.toLocaleString("en")} times, as times and as text.`,
 	figures: {
 		give_ms: lower("to the host", "ms"),
 		take_ms: lower("to the worker", "ms"),
 	},
-	plot: "give_ms",
 	rows: [arrow, records, texts, instants, datesAndTimes].map(
 		(crossing): Row => ({
 			name: crossing.name,
-			kind: crossing === texts ? "bare" : "ours",
 			measure: (setting) => measure(crossing, setting),
 		}),
 	),
-	aims: (["give_ms", "take_ms"] as const).flatMap((figure) => [
-		ratio(
-			`${figure}: Arrow, of the time of records`,
-			figure,
-			[arrow.name, records.name],
-			{ atMost: 0.1 },
-		),
-		...[instants, datesAndTimes].map(({ name }) =>
-			ratio(
-				`${figure}: ${name}, of the time of texts`,
-				figure,
-				[name, texts.name],
-				{ atMost: 3 },
-			),
-		),
-	]),
 };
 
 async function measure(

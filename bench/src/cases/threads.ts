@@ -1,8 +1,12 @@
-import { type Case, higher, type Row, ratio } from "../case.ts";
-import { type OurVariant, ourVariants } from "../contestants/our-variants.ts";
-import { openPool, ourName } from "../contestants/ours.ts";
-import { measureThroughput } from "../measure/latency.ts";
-import type { Needs } from "../needs.ts";
+import type { Needs } from "../case.ts";
+import { type Case, higher, type Row } from "../case.ts";
+import {
+	type OurVariant,
+	openPool,
+	ourName,
+	ourVariants,
+} from "../contestants/ours.ts";
+import { measureThroughput } from "../measure.ts";
 
 const IN_FLIGHT = 4;
 const AT_ONCE = [1, IN_FLIGHT];
@@ -34,24 +38,12 @@ const interpreted: readonly Interpreted[] = ourVariants.flatMap((variant) => {
 export const threads: Case = {
 	name: "threads",
 	title: "Threads in one worker",
-	about: `One worker with ${IN_FLIGHT} calls of ordinary functions under way. With \`callsPerWorker: 1\`, they run one after the other in the main thread; with ${IN_FLIGHT}, each has its own thread. All functions except the one in pure Python release the GIL while they work; a free-threaded Python has no GIL. Sleeping uses no core. The others gain at most the number of cores, less what the host and the bridge need.`,
+	about: `One worker with ${IN_FLIGHT} calls of ordinary functions under way: one after the other (\`callsPerWorker: 1\`), or each in its own thread.`,
 	figures: Object.fromEntries(
 		KINDS.map((kind) => [figureOf(kind), higher(WORK[kind].title, "calls/s")]),
 	),
-	plot: figureOf("sleep"),
 	rows: interpreted.flatMap((one) =>
 		AT_ONCE.map((callsPerWorker) => rowFor(one, callsPerWorker)),
-	),
-	aims: interpreted.flatMap(({ name }) =>
-		KINDS.map((kind) =>
-			ratio(
-				`${name}: ${WORK[kind].title}, ${IN_FLIGHT} threads against 1`,
-				figureOf(kind),
-				[named(name, IN_FLIGHT), named(name, 1)],
-				// The others depend on the number of cores.
-				kind === "sleep" ? { atLeast: 3 } : {},
-			),
-		),
 	),
 };
 
@@ -69,7 +61,6 @@ function rowFor(
 ): Row {
 	return {
 		name: named(name, callsPerWorker),
-		kind: "ours",
 		...(needs && { needs }),
 		measure: async (setting) => {
 			const { freeThreadedPython = setting.python } = setting;

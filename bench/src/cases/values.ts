@@ -2,27 +2,30 @@ import {
 	type Case,
 	type Figures,
 	higher,
-	least,
 	lower,
-	most,
 	type Row,
 	type Setting,
 } from "../case.ts";
-import { bareGrpc, bareName } from "../contestants/bare-grpc.ts";
-import type { Contestant, Line } from "../contestants/contestant.ts";
-import { framedSocket } from "../contestants/framed-socket.ts";
-import { memcpy, sharedMemoryFile } from "../contestants/memory.ts";
-import { ourVariants } from "../contestants/our-variants.ts";
-import { ourName, ours } from "../contestants/ours.ts";
-import { peers } from "../contestants/peers.ts";
-import { rowOf } from "../contestants/row-of.ts";
-import { collectGarbage } from "../measure/collect-garbage.ts";
+import { bareGrpc } from "../contestants/bare-grpc.ts";
 import {
+	type Contestant,
+	type Line,
+	rowOf,
+} from "../contestants/contestant.ts";
+import {
+	framedSocket,
+	memcpy,
+	sharedMemoryFile,
+} from "../contestants/limits.ts";
+import { ours } from "../contestants/ours.ts";
+import { peers } from "../contestants/peers.ts";
+import {
+	collectGarbage,
 	cpuSeconds,
 	forgetPeak,
 	peakBytes,
 	residentBytes,
-} from "../measure/processes.ts";
+} from "../measure.ts";
 
 const MB = 1_000_000;
 const SIZES_MB = [1, 10, 100];
@@ -35,7 +38,7 @@ export const values: Case = {
 	name: "values",
 	title: "Large values",
 	about:
-		"Bytes of 1, 10 and 100 MB: there and back (MB of payload a second, counted once), there only, back only, and there and back as an array of doubles in numpy. CPU: of the host and the worker, for each GB there and back. Peak memory: how much resident memory grows at most during one call, in multiples of the value, including the answer but not the caller's value.",
+		"Bytes of 1, 10 and 100 MB: there and back (payload counted once), there only, back only, and there and back as a numpy array; peak memory in multiples of the value.",
 	figures: {
 		echo_mb_s: higher("there and back", "MB/s"),
 		take_mb_s: higher("there", "MB/s"),
@@ -45,7 +48,6 @@ export const values: Case = {
 		host_copies: lower("peak, host", "copies"),
 		worker_copies: lower("peak, worker", "copies"),
 	},
-	plot: "echo_mb_s",
 	rows: SIZES_MB.flatMap((size) =>
 		[
 			memcpy,
@@ -60,26 +62,6 @@ export const values: Case = {
 			),
 		].map((contestant) => rowFor(contestant, size)),
 	),
-	aims: SIZES_MB.flatMap((size) => {
-		const bare = named(bareName(), size);
-		const ourRows = ourVariants.map(({ name }) => named(ourName(name), size));
-		return [
-			{
-				text: `the best of ours against bare gRPC, ${size} MB there and back`,
-				unit: "x",
-				atLeast: 5,
-				value: (of) =>
-					most(ourRows.map((row) => of(row, "echo_mb_s"))) /
-					of(bare, "echo_mb_s"),
-			},
-			{
-				text: `the best of ours: peak memory of the host, ${size} MB`,
-				unit: "copies",
-				atMost: 2,
-				value: (of) => least(ourRows.map((row) => of(row, "host_copies"))),
-			},
-		] satisfies Case["aims"];
-	}),
 };
 
 function named(name: string, size: number): string {

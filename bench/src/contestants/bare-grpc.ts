@@ -1,9 +1,15 @@
 import type { ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { Client, credentials } from "@grpc/grpc-js";
-import { temporaryDirectory } from "../measure/temporary-directory.ts";
-import { end, firstLine, startPython } from "./child-processes.ts";
-import type { Contestant, Line, LineSetting } from "./contestant.ts";
+import { temporaryDirectory } from "../measure.ts";
+import {
+	type Contestant,
+	end,
+	firstLine,
+	type Line,
+	type LineSetting,
+	startPython,
+} from "./contestant.ts";
 
 /** How the server in Python runs its functions. */
 export type BareManner = "threads" | "asyncio";
@@ -12,7 +18,6 @@ export type BareManner = "threads" | "asyncio";
 export function bareGrpc(manner: BareManner = "threads"): Contestant {
 	return {
 		name: bareName(manner),
-		kind: "bare",
 		open: (setting) => openBareGrpc(setting, manner),
 	};
 }

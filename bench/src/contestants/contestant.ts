@@ -1,5 +1,8 @@
-import type { Kind, Setting } from "../case.ts";
-import type { Needs } from "../needs.ts";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import type { Figures, Needs, Row, Setting } from "../case.ts";
 
 /** How the other side is wanted. */
 export interface LineSetting extends Setting {
@@ -11,10 +14,7 @@ export interface LineSetting extends Setting {
 }
 
 /** How much of the other side a row wants. */
-export type LineAmount = Pick<
-	LineSetting,
-	"workers" | "inFlight" | "callsPerWorker"
->;
+type LineAmount = Pick<LineSetting, "workers" | "inFlight" | "callsPerWorker">;
 
 /** A way to a Python program (or a JavaScript one) that answers with what it got. What is left out cannot be done with it. */
 export interface Line extends AsyncDisposable {
@@ -39,7 +39,6 @@ export interface Line extends AsyncDisposable {
 /** Somebody who can open such a line. */
 export interface Contestant {
 	readonly name: string;
-	readonly kind: Kind;
 	readonly needs?: Needs;
 	open(setting: LineSetting): Promise<Line>;
 }
@@ -48,4 +47,56 @@ export interface Contestant {
 export function textEcho({ echo }: Line): NonNullable<Line["echo"]> {
 	if (echo === undefined) throw new TypeError("it echoes no text");
 	return echo;
+}
+
+/** A row that opens a contestant's line, measures on it, and closes it. */
+export function rowOf(
+	{ name, needs, open }: Contestant,
+	amount: LineAmount,
+	measure: (line: Line, setting: Setting) => Promise<Figures>,
+): Row {
+	return {
+		name,
+		...(needs === undefined ? {} : { needs }),
+		measure: async (setting) => {
+			await using line = await open({ ...setting, ...amount });
+			return await measure(line, setting);
+		},
+	};
+}
+
+/** Starts a Python program of this folder; what it says on standard error is shown. */
+export function startPython(
+	python: string,
+	program: string,
+	args: readonly string[],
+): ChildProcess {
+	const path = fileURLToPath(new URL(`../python/${program}`, import.meta.url));
+	return spawn(python, [path, ...args], {
+		stdio: ["ignore", "pipe", "inherit"],
+	});
+}
+
+/** Resolves when the program has printed its first line. */
+export async function firstLine(child: ChildProcess): Promise<void> {
+	if (child.stdout === null) throw new TypeError("its output is not piped");
+	const lines = createInterface({ input: child.stdout });
+	const ended = new AbortController();
+	const gone = once(child, "exit", { signal: ended.signal }).then(() => {
+		throw new Error("it ended before it was ready");
+	});
+	try {
+		await Promise.race([once(lines, "line"), gone]);
+	} finally {
+		ended.abort();
+		gone.catch(() => {});
+	}
+}
+
+/** Ends a program of which nothing is wanted any more. */
+export async function end(child: ChildProcess): Promise<void> {
+	if (child.exitCode !== null || child.signalCode !== null) return;
+	const exited = once(child, "exit");
+	child.kill("SIGKILL");
+	await exited;
 }

@@ -2,6 +2,7 @@ import { fileURLToPath } from "node:url";
 import {
 	NdArray,
 	type PythonGrpcAdapter,
+	type PythonGrpcOptions,
 	pythonGrpc,
 } from "@snakepit/adapter-grpc-python";
 import {
@@ -11,9 +12,33 @@ import {
 	type RunOptions,
 } from "@snakepit/core";
 import type { Setting } from "../case.ts";
-import { temporaryDirectory } from "../measure/temporary-directory.ts";
+import { temporaryDirectory } from "../measure.ts";
 import type { Contestant, Line } from "./contestant.ts";
-import { type OurVariant, ourVariants } from "./our-variants.ts";
+
+/** One way to use the Python adapter: a row of ours in every case that compares ours. */
+export interface OurVariant {
+	readonly name: string;
+	readonly options: Partial<PythonGrpcOptions>;
+}
+
+export const ourVariants: readonly OurVariant[] = [
+	{ name: "gRPC", options: {} },
+	{ name: "framed", options: { transport: "framed" } },
+];
+
+/** For the cases that start workers. */
+export const startVariants: readonly OurVariant[] = [
+	...ourVariants,
+	{
+		name: "framed, not preloaded",
+		options: { transport: "framed", preload: "off" },
+	},
+	{ name: "gRPC, preloaded", options: { preload: "tools" } },
+	{
+		name: "framed, preloaded",
+		options: { transport: "framed", preload: "tools" },
+	},
+];
 
 /** Larger than the largest value of any case. */
 const MOST_MESSAGE_BYTES = 256 * 1024 * 1024;
@@ -32,7 +57,6 @@ export function ours(
 ): readonly Contestant[] {
 	return variants.map((variant) => ({
 		name: ourName(variant.name, manner),
-		kind: "ours",
 		open: async (setting) => {
 			const { inFlight, workers } = setting;
 			const usual = manner === "sync" ? 1 : Math.ceil(inFlight / workers);

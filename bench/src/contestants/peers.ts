@@ -23,7 +23,7 @@ function peer(
 	title: string,
 	open: (setting: LineSetting) => Promise<Line>,
 ): Contestant {
-	return { name: title, kind: "peer", needs: { peer: name }, open };
+	return { name: title, needs: { peer: name }, open };
 }
 
 interface PythonShell {

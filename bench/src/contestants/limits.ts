@@ -1,10 +1,55 @@
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
-import { temporaryDirectory } from "../measure/temporary-directory.ts";
-import { end, startPython } from "./child-processes.ts";
-import type { Contestant, Line, LineSetting } from "./contestant.ts";
+import { temporaryDirectory } from "../measure.ts";
+import {
+	type Contestant,
+	end,
+	type Line,
+	type LineSetting,
+	startPython,
+} from "./contestant.ts";
+
+/** The limit of everything: each way is one copy within this process. */
+export const memcpy: Contestant = {
+	name: "limit, memcpy",
+	open: async () => {
+		const copy = (bytes: Uint8Array): Uint8Array => {
+			const to = Buffer.allocUnsafeSlow(bytes.length);
+			to.set(bytes);
+			return to;
+		};
+		return {
+			pids: [],
+			echoBytes: async (bytes) => copy(copy(bytes)),
+			takeBytes: async (bytes) => copy(bytes).length,
+			[Symbol.asyncDispose]: async () => {},
+		};
+	},
+};
+
+/** The limit of shared memory as files: each way is one write and one read, by this process alone. */
+export const sharedMemoryFile: Contestant = {
+	name: "limit, write and read of /dev/shm",
+	needs: { linux: true },
+	open: async () => {
+		const path = join("/dev/shm", `snakepit-bench-${process.pid}`);
+		const over = (bytes: Uint8Array): Uint8Array => {
+			writeFileSync(path, bytes, { mode: 0o600 });
+			return readFileSync(path);
+		};
+		return {
+			pids: [],
+			echoBytes: async (bytes) => over(over(bytes)),
+			takeBytes: async (bytes) => over(bytes).length,
+			[Symbol.asyncDispose]: async () => {
+				rmSync(path, { force: true });
+			},
+		};
+	},
+};
 
 const HEADER_BYTES = 5;
 const [ECHO, TAKE, GIVE, STREAM] = [0, 1, 2, 3];
@@ -12,7 +57,6 @@ const [ECHO, TAKE, GIVE, STREAM] = [0, 1, 2, 3];
 /** The limit: frames of bytes over a Unix socket between Node and a bare loop in Python. No codec, no queue, no pool. */
 export const framedSocket: Contestant = {
 	name: "limit, framed Unix socket",
-	kind: "limit",
 	open: openFramedSocket,
 };
 

@@ -1,0 +1,237 @@
+import {
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { getHeapSpaceStatistics } from "node:v8";
+import type { Figures, Pace } from "./case.ts";
+
+/** The value below which so many percent of the samples are; the samples get sorted. */
+function percentile(samples: Float64Array, percent: number): number {
+	const sorted = samples.sort();
+	const at = Math.ceil((percent / 100) * sorted.length) - 1;
+	return sorted[Math.max(0, at)] ?? Number.NaN;
+}
+
+export function median(values: readonly number[]): number {
+	return percentile(Float64Array.from(values), 50);
+}
+
+/** One call after the other, and what each took. Figures: p50_us, p99_us, host_cpu_us. */
+export async function measureLatency(
+	call: () => Promise<unknown>,
+	{ warmUpMs, measureMs }: Pace,
+): Promise<Figures> {
+	await repeat(call, warmUpMs, () => {});
+	const samples: number[] = [];
+	const before = process.cpuUsage();
+	await repeat(call, measureMs, (ms) => samples.push(ms));
+	const { user, system } = process.cpuUsage(before);
+	const sorted = Float64Array.from(samples);
+	return {
+		p50_us: percentile(sorted, 50) * 1000,
+		p99_us: percentile(sorted, 99) * 1000,
+		host_cpu_us: (user + system) / samples.length,
+	};
+}
+
+async function repeat(
+	call: () => Promise<unknown>,
+	ms: number,
+	took: (ms: number) => void,
+): Promise<void> {
+	const end = performance.now() + ms;
+	for (let now = performance.now(); now < end; ) {
+		await call();
+		const after = performance.now();
+		took(after - now);
+		now = after;
+	}
+}
+
+/** Keeps `inFlight` calls running, and returns how many are answered per second. */
+export async function measureThroughput(
+	call: () => Promise<unknown>,
+	inFlight: number,
+	{ warmUpMs, measureMs }: Pace,
+): Promise<number> {
+	await keepCalling(call, inFlight, warmUpMs);
+	return (await keepCalling(call, inFlight, measureMs)).callsPerSecond;
+}
+
+/** Calls answered per second, and the processor time of this process for each. */
+export interface CallRate {
+	readonly answered: number;
+	readonly callsPerSecond: number;
+	readonly cpuUs: number;
+}
+
+/** Keeps `inFlight` calls running for a while. */
+export async function keepCalling(
+	call: () => Promise<unknown>,
+	inFlight: number,
+	ms: number,
+): Promise<CallRate> {
+	const before = process.cpuUsage();
+	const begin = performance.now();
+	const end = begin + ms;
+	let answered = 0;
+	const one = async (): Promise<void> => {
+		while (performance.now() < end) {
+			await call();
+			answered++;
+		}
+	};
+	await Promise.all(Array.from({ length: inFlight }, one));
+	const { user, system } = process.cpuUsage(before);
+	return {
+		answered,
+		callsPerSecond: (answered * 1000) / (performance.now() - begin),
+		cpuUs: (user + system) / answered,
+	};
+}
+
+const TICK_MS = 1;
+
+/** Watches how late this process's event loop is, until `stop` is called. */
+export function watchLoop(): {
+	stop(): { readonly p99Ms: number; readonly maxMs: number };
+} {
+	const lags: number[] = [];
+	let due = performance.now() + TICK_MS;
+	const note = (): void => {
+		const now = performance.now();
+		// A long turn delays every tick that was due in it, not only one.
+		for (; due <= now; due += TICK_MS) lags.push(now - due);
+	};
+	const timer = setInterval(note, TICK_MS);
+	return {
+		stop: () => {
+			note();
+			clearInterval(timer);
+			const sorted = Float64Array.from(lags);
+			return { p99Ms: percentile(sorted, 99), maxMs: sorted.at(-1) ?? 0 };
+		},
+	};
+}
+
+/** A median, and where that of the population lies with 95 % confidence. */
+interface MedianInterval {
+	readonly median: number;
+	readonly low: number;
+	readonly high: number;
+}
+
+/**
+ * The interval between two of the values, which assumes nothing of their distribution: load makes a few of them very
+ * large. Source: Conover, Practical Nonparametric Statistics, 3.2. Six values at least.
+ */
+export function medianInterval(values: readonly number[]): MedianInterval {
+	if (values.length < 6) throw new RangeError("Six values are needed.");
+	const sorted = values.toSorted((a, b) => a - b);
+	const middle = sorted.length / 2;
+	const reach = (1.96 * Math.sqrt(sorted.length)) / 2;
+	const at = (rank: number): number => sorted[rank] ?? Number.NaN;
+	const low = Math.max(0, Math.floor(middle - reach));
+	return {
+		median: (at(Math.ceil(middle) - 1) + at(Math.floor(middle))) / 2,
+		low: at(low),
+		high: at(sorted.length - 1 - low),
+	};
+}
+
+/** Clock ticks of /proc/PID/stat in a second: 100 on every Linux that Node runs on. */
+const TICKS = 100;
+const KILOBYTE = 1024;
+
+/** Processor time that these processes have used, in seconds. Linux only. */
+export function cpuSeconds(pids: readonly number[]): number {
+	let ticks = 0;
+	for (const pid of pids) {
+		const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+		const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+		ticks += Number(fields[11]) + Number(fields[12]);
+	}
+	return ticks / TICKS;
+}
+
+/** Processor time of all processes that this one sees; of those that end meanwhile nothing counts. Linux only. */
+export function cpuSecondsOfAll(): number {
+	const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+	return pids.reduce((sum, pid) => {
+		try {
+			return sum + cpuSeconds([Number(pid)]);
+		} catch {
+			return sum; // It has ended.
+		}
+	}, 0);
+}
+
+/** Memory of a process in which shared pages count by their share, in bytes. Linux only. */
+export function proportionalBytes(pid: number): number {
+	return field(`/proc/${pid}/smaps_rollup`, "Pss");
+}
+
+export function residentBytes(pid: number): number {
+	return field(`/proc/${pid}/status`, "VmRSS");
+}
+
+/** The most that has been resident since `forgetPeak`, in bytes. Linux only. */
+export function peakBytes(pid: number): number {
+	return field(`/proc/${pid}/status`, "VmHWM");
+}
+
+/** From now on `peakBytes` counts anew. */
+export function forgetPeak(pid: number): void {
+	writeFileSync(`/proc/${pid}/clear_refs`, "5");
+}
+
+function field(path: string, name: string): number {
+	const line = readFileSync(path, "utf8").match(
+		new RegExp(`^${name}:\\s+(\\d+) kB`, "m"),
+	);
+	return Number(line?.[1]) * KILOBYTE;
+}
+
+/** What of V8's heap is in use, in bytes. */
+export interface HeapBytes {
+	/** What the program made: objects, arrays, texts. */
+	readonly objects: number;
+	/** What V8 made of the program: bytecode, machine code and what they refer to. */
+	readonly code: number;
+}
+
+/** Reads the spaces of V8's heap; those that came with Node's snapshot are left out. */
+export function heapBytes(): HeapBytes {
+	let objects = 0;
+	let code = 0;
+	for (const {
+		space_name: name,
+		space_used_size,
+	} of getHeapSpaceStatistics()) {
+		if (name.startsWith("read_only")) continue;
+		if (/code|trusted/.test(name)) code += space_used_size;
+		else objects += space_used_size;
+	}
+	return { objects, code };
+}
+
+/** Collects everything that is not used any more. The processes of rows run with --expose-gc. */
+export function collectGarbage(): void {
+	if (globalThis.gc === undefined)
+		throw new TypeError("start Node with --expose-gc");
+	// What a finalizer lets go of is collected by the next one.
+	globalThis.gc();
+	globalThis.gc();
+}
+
+/** Makes a directory that goes with this process. */
+export function temporaryDirectory(): string {
+	const path = mkdtempSync(join(tmpdir(), "snakepit-bench-"));
+	process.on("exit", () => rmSync(path, { recursive: true, force: true }));
+	return path;
+}
