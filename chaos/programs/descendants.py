@@ -1,13 +1,14 @@
-"""Descendants, each named by its habit and by the role under which the witness sees it."""
+"""Descendants, each named by its habit and by the role under which it connects to the exit watcher."""
 
 from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable
 
-from witness import held, hold
+from exit_watcher import held, hold
 
 #: A fork loop stops by itself here.
 MOST_FORKS = 300
@@ -39,19 +40,9 @@ def daemon_with_its_environment() -> None:
     fork(run)
 
 
-def daemon_that_holds_the_output() -> None:
-    """Has a session of its own, and the worker's standard output."""
-
-    def run() -> None:
-        os.setsid()
-        stay("holds-output")
-
-    fork(run)
-
-
 def daemon_without_anything() -> None:
     """Has a session of its own, was forked twice, holds no descriptor, and its environment is empty."""
-    path = os.environ["CHAOS_WITNESS"]
+    path = os.environ["CHAOS_EXIT_WATCHER"]
     here = os.path.dirname(os.path.abspath(__file__))
     program = f"import sys; sys.path.insert(0, {here!r}); import descendants; descendants.stay('forgotten', {path!r})"
 
@@ -60,91 +51,35 @@ def daemon_without_anything() -> None:
         if os.fork() != 0:
             os._exit(0)
         close_everything()
-        os.execve(python(), [python(), "-c", program], {})
+        os.execve(sys.executable, [sys.executable, "-c", program], {})
 
-    fork(run, ends=True)
+    os.waitpid(fork(run), 0)
 
 
-def daemon_without_its_first_thread() -> None:
-    """Has a session of its own and an empty environment, and runs on in its second thread."""
-    path = os.environ["CHAOS_WITNESS"]
-    here = os.path.dirname(os.path.abspath(__file__))
-    program = f"import sys; sys.path.insert(0, {here!r}); import descendants; descendants.stay_in_a_thread({path!r})"
+def fork_loop(role: str, become: Callable[[], None]) -> None:
+    """Has always one child more, and so has each; stops by itself."""
 
     def run() -> None:
-        os.setsid()
-        if os.fork() != 0:
-            os._exit(0)
-        close_everything()
-        os.execve(python(), [python(), "-c", program], {})
-
-    fork(run, ends=True)
-
-
-def stay_in_a_thread(path: str) -> None:
-    """Stays in another thread than the first one, which ends."""
-    import ctypes
-    import platform
-    import threading
-
-    def run() -> None:
-        state = ""
-        while state != "Z":
-            with open("/proc/self/stat") as file:
-                text = file.read()
-            state = text[text.rindex(")") + 2]
-        stay("first-thread-ended", path)
-
-    threading.Thread(target=run).start()
-    # exit(2), which ends one thread only.
-    ctypes.CDLL(None).syscall({"x86_64": 60, "aarch64": 93}[platform.machine()], 0)
-
-
-def fork_loop() -> None:
-    """Has always one child more in its group, and so has each; stops by itself."""
-
-    def run() -> None:
-        hold("fork-loop")
+        become()
+        hold(role)
         for _ in range(MOST_FORKS):
             if os.fork() == 0:
+                become()
                 time.sleep(600)
             time.sleep(0.002)
         time.sleep(600)
 
     fork(run)
-
-
-def fork_loop_in_sessions() -> None:
-    """Has always one child more, each in a session and a group of its own; stops by itself."""
-
-    def run() -> None:
-        os.setsid()
-        hold("session-fork-loop")
-        for _ in range(MOST_FORKS):
-            if os.fork() == 0:
-                os.setsid()
-                time.sleep(600)
-            time.sleep(0.002)
-        time.sleep(600)
-
-    fork(run)
-
-
-def python() -> str:
-    """The interpreter, also where the environment is empty."""
-    import sys
-
-    return sys.executable
 
 
 def stay(role: str, path: str | None = None) -> None:
-    """Connects to the witness, and never returns."""
+    """Connects to the exit watcher, and never returns."""
     hold(role, path)
     while True:
         time.sleep(600)
 
 
-def fork(run: Callable[[], None], *, ends: bool = False) -> int:
+def fork(run: Callable[[], None]) -> int:
     """Forks; the child runs and never returns here."""
     pid = os.fork()
     if pid == 0:
@@ -154,8 +89,6 @@ def fork(run: Callable[[], None], *, ends: bool = False) -> int:
             run()
         finally:
             os._exit(1)
-    if ends:
-        os.waitpid(pid, 0)
     return pid
 
 

@@ -1,10 +1,7 @@
 // The host of every case: opens a pool as its one argument describes, reports
 // events on standard output, and carries out the orders it reads on standard input.
-import { closeSync, openSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { createPool, type SnakepitEvent } from "@snakepit/core";
-import type { StormReport, StormWanted } from "./calls-ahead.ts";
-import type { ValuesReport } from "./large-values.ts";
 import type { LivesReport, LivesWanted } from "./random-life/lives.ts";
 import {
 	type ProtectionName,
@@ -26,15 +23,6 @@ export interface HostOptions extends WorkerOptions {
 	readonly events?: readonly string[];
 }
 
-/** The ways in which a program can end by itself. */
-export type ProgramEnd =
-	| "exit"
-	| "throw"
-	| "reject"
-	| "throw in the exit hook"
-	| "abort"
-	| "run out of work";
-
 /** The orders by name; the answer to each is its result or its error. */
 export type Orders = typeof orders;
 
@@ -50,32 +38,8 @@ const reported = new Set([
 	"preload.unavailable",
 	"protection.started",
 	"protection.unavailable",
-	"registry.set_aside",
 	...(options.events ?? []),
 ]);
-const hogged: number[] = [];
-let hogging: NodeJS.Timeout | undefined;
-
-const ENDS: Readonly<Record<ProgramEnd, () => unknown>> = {
-	exit: () => process.exit(7),
-	throw: () => {
-		throw new Error("thrown on purpose");
-	},
-	reject: () => Promise.reject(new Error("rejected on purpose")),
-	"throw in the exit hook": () => {
-		process.prependListener("exit", () => {
-			throw new Error("thrown in the exit hook on purpose");
-		});
-		process.exit(7);
-	},
-	abort: () => process.abort(),
-	"run out of work": () => {
-		clearInterval(staying);
-		input.close();
-		process.stdin.unref();
-	},
-};
-
 const orders = {
 	/** Calls a tool so many times at once: by default, once for every worker. */
 	call: async (
@@ -88,61 +52,29 @@ const orders = {
 		const call = () => pool.execute(tool, args, settings);
 		await Promise.all(Array.from({ length: times }, call));
 	},
-	/** Opens files until no descriptor is left, and takes each descriptor that is freed later. */
-	takeDescriptors: (): void => {
-		takeDescriptors();
-		hogging = setInterval(takeDescriptors, 1);
-	},
-	freeDescriptors: (): void => {
-		clearInterval(hogging);
-		for (const each of hogged.splice(0)) closeSync(each);
-	},
 	/** Megabytes that are held after a collection; needs `--expose-gc`. */
 	heapMb: (): number => {
 		globalThis.gc?.();
 		const { heapUsed, external } = process.memoryUsage();
 		return (heapUsed + external) / 2 ** 20;
 	},
-	/** So many calls of the tools in `value_tools.py`. */
-	values: async (seed: number, calls: number): Promise<ValuesReport> => {
-		// Not loaded by the hosts of other cases, which must start fast.
-		const { callWithLargeValues } = await import("./large-values.ts");
-		return await callWithLargeValues(pool, seed, calls);
-	},
-	/** Calls of a pool of their own, which are sent to workers ahead. */
-	callsAhead: async (wanted: StormWanted): Promise<StormReport> => {
-		const { makeCallsAhead } = await import("./calls-ahead.ts");
-		const place = process.env["CHAOS_STAGE"] ?? "";
-		return await makeCallsAhead(wanted, options, options.dataDir, place);
-	},
 	/** Pools of their own that are used in every way at random. */
 	lives: async (wanted: LivesWanted): Promise<LivesReport> => {
+		// Not loaded by the hosts of other cases, which must start fast.
 		const { liveAtRandom } = await import("./random-life/lives.ts");
-		const place = process.env["CHAOS_STAGE"] ?? "";
-		return await liveAtRandom(wanted, options.dataDir, place);
+		return await liveAtRandom(wanted, options.dataDir);
 	},
 	/** Blocks the event loop. */
 	block: (ms: number): void => {
 		const until = performance.now() + ms;
 		while (performance.now() < until);
 	},
-	/** In its own turn, so that nothing catches its error. */
-	end: (how: ProgramEnd): void => void setImmediate(ENDS[how]),
 };
 
 function report(fact: object): void {
 	process.stdout.write(`${JSON.stringify(fact)}\n`);
 }
 
-function takeDescriptors(): void {
-	try {
-		for (;;) hogged.push(openSync("/dev/null", "r"));
-	} catch {
-		// That was the last.
-	}
-}
-
-const startedAt = performance.now();
 const pool = await createPool({
 	adapter: workerAdapter(options),
 	size: options.size,
@@ -159,14 +91,12 @@ const pool = await createPool({
 });
 report({
 	ready: pool.workers().map(({ pid }) => pid),
-	startMs: performance.now() - startedAt,
 	ballast: ballast.length,
 });
 
-const staying = setInterval(() => {}, 60_000);
-// The end of standard input neither ends the program nor keeps it running.
-const input = createInterface({ input: process.stdin });
-input.on("line", async (line) => {
+// The end of standard input does not end the program.
+setInterval(() => {}, 60_000);
+createInterface({ input: process.stdin }).on("line", async (line) => {
 	const { id, name, args } = JSON.parse(line);
 	try {
 		const order = orders[name as keyof Orders] as (

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import socket
+import stat
 import sys
 import time
 from pathlib import Path
@@ -12,11 +14,23 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 import descendants
-import nonsense
+from exit_watcher import hold
 from snakepit_bridge import tool
-from witness import hold
 
 hold("worker")
+
+#: What a bridge with a bug might write to its host. Over gRPC, "oversized" is the header of an HTTP/2 frame of DATA on
+#: stream 1: 24 bits of length, type, flags, stream. Framed, it is a length of 4 GB.
+NONSENSE = {
+    "malformed": b"404 page not found\r\n" * 50,
+    "oversized": b"\xff\xff\xff\x00\x00\x00\x00\x00\x01" + bytes(1024 * 1024),
+    "noise": os.urandom(64 * 1024),
+}
+
+
+def begun() -> None:
+    """Shows the harness that the tool runs."""
+    hold("begun")
 
 
 @tool
@@ -66,36 +80,18 @@ def with_a_forgotten_daemon() -> None:
 
 
 @tool
-def with_a_daemon_without_its_first_thread() -> None:
-    descendants.daemon_without_its_first_thread()
-
-
-@tool
 def with_a_fork_loop() -> None:
-    descendants.fork_loop()
+    descendants.fork_loop("fork-loop", lambda: None)
 
 
 @tool
 def with_a_fork_loop_in_sessions() -> None:
-    descendants.fork_loop_in_sessions()
+    descendants.fork_loop("session-fork-loop", os.setsid)
 
 
 @tool
 def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
-
-
-@tool
-def flood(megabytes: int) -> None:
-    """Prints without a line break, as fast as it is read."""
-    chunk = b"x" * 1024 * 1024
-    for _ in range(megabytes):
-        os.write(1, chunk)
-
-
-@tool
-def with_a_daemon_that_holds_the_output() -> None:
-    descendants.daemon_that_holds_the_output()
 
 
 @tool
@@ -110,11 +106,27 @@ def large_result(megabytes: int) -> bytes:
 
 @tool
 def speak_nonsense(kind: str) -> None:
-    """Writes onto the conversation what does not belong there, and waits."""
-    nonsense.write(kind)
+    """Writes onto every connection of the conversation what does not belong there, and waits."""
+    for connection in accepted():
+        connection.setblocking(True)
+        try:
+            connection.sendall(NONSENSE[kind])
+        except OSError:
+            pass  # It was closed for what was written before.
     time.sleep(600)
 
 
-def begun() -> None:
-    """Shows the witness that the tool runs."""
-    hold("begun")
+def accepted() -> list[socket.socket]:
+    """The connections to a socket of this process: they have its path as their own name."""
+    connections = []
+    for name in os.listdir("/proc/self/fd"):
+        descriptor = int(name)
+        try:
+            if not stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+                continue
+            connection = socket.socket(fileno=os.dup(descriptor))
+            if connection.getsockname() and connection.getpeername() is not None:
+                connections.append(connection)
+        except OSError:
+            continue  # A listener, or closed meanwhile.
+    return connections

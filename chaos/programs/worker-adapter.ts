@@ -1,3 +1,4 @@
+import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { pythonGrpc } from "@snakepit/adapter-grpc-python";
 import { type PythonOptions, python } from "@snakepit/adapter-python";
@@ -99,10 +100,7 @@ function lineWorker(
 	return {
 		name: "lines",
 		launch: () => ({
-			executable,
-			args: [program],
-			stdio: "adapter",
-			lifeline,
+			...{ executable, args: [program], stdio: "adapter", lifeline },
 		}),
 		connect: async ({ stdin, stdout, exited }) => {
 			if (!stdin || !stdout) throw new TypeError("It has no conversation.");
@@ -111,29 +109,13 @@ function lineWorker(
 			});
 			gone.catch(() => {});
 			stdin.on("error", () => {});
-			const lines: string[] = [];
-			const readers: ((line: string) => void)[] = [];
-			let rest = "";
-			stdout.setEncoding("utf8").on("data", (text: string) => {
-				const parts = (rest + text).split("\n");
-				rest = parts.pop() ?? "";
-				for (const line of parts) {
-					const read = readers.shift();
-					if (read) read(line);
-					else lines.push(line);
-				}
-			});
-			const nextLine = (): Promise<string> => {
-				const line = lines.shift();
-				return line === undefined
-					? new Promise((resolve) => readers.push(resolve))
-					: Promise.resolve(line);
-			};
-			await Promise.race([nextLine(), gone]);
+			const lines = createInterface({ input: stdout })[Symbol.asyncIterator]();
+			await Promise.race([lines.next(), gone]);
 			return {
 				execute: async (command) => {
 					stdin.write(`${command}\n`);
-					return await Promise.race([nextLine(), gone]);
+					const { value } = await Promise.race([lines.next(), gone]);
+					return value;
 				},
 				[Symbol.asyncDispose]: async () => undefined,
 			} satisfies Connection;

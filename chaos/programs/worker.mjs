@@ -7,8 +7,8 @@ import { createInterface } from "node:readline";
 process.on("SIGTERM", () => {});
 setInterval(() => {}, 60_000);
 const tree = new URL("./grows_a_tree.py", import.meta.url).pathname;
-const witness = connect(process.env.CHAOS_WITNESS, () => {
-	witness.write(`worker ${process.pid}\n`, () => console.log("up"));
+const exits = connect(process.env.CHAOS_EXIT_WATCHER, () => {
+	exits.write(`worker ${process.pid}\n`, () => console.log("up"));
 });
 createInterface({ input: process.stdin }).on("line", (word) => {
 	if (word === "with_children")

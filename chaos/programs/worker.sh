@@ -1,9 +1,9 @@
 #!/bin/sh
 # A worker that knows nothing of Snakepit and minds neither SIGTERM nor the end
-# of its input. It holds the witness through a helper of its own.
+# of its input. It connects through a helper of its own.
 trap '' TERM
 here=$(dirname "$0")
-"$CHAOS_PYTHON" "$here/holds_the_witness.py" worker &
+"$CHAOS_PYTHON" "$here/stays.py" worker &
 echo up
 while read -r word; do
 	case $word in

@@ -1,5 +1,4 @@
 import type { ProtectionName } from "../programs/worker-adapter.ts";
-import type { HostProcess } from "./harness/host-process.ts";
 import { Stage, type WorkerChoice } from "./harness/stage.ts";
 
 export type Protections = readonly ProtectionName[];
@@ -13,7 +12,12 @@ export const BOTH: Protections = ["watchdog", "guard"];
 /** Every choice of protections. */
 export const LAYERS: readonly Protections[] = [ALONE, WATCHDOG, GUARD, BOTH];
 
-/** What one round found. */
+/** Rounds of a case in the full run. */
+export const ROUNDS = 20;
+/** The same where nothing is promised: each waits for what stays. */
+const UNKEPT_ROUNDS = 2;
+
+/** The result of one round. */
 export interface RoundOutcome {
 	/** From the fault to the end of the last process that had to end, in milliseconds. */
 	readonly goneMs?: number | undefined;
@@ -29,26 +33,16 @@ export interface RoundOutcome {
 	readonly broken?: readonly string[];
 }
 
-/** Figures that are published, and shown as met or not met. Milliseconds. */
-export interface TimeTarget {
-	readonly p50Ms?: number;
-	readonly p99Ms?: number;
-	readonly maxMs?: number;
-	/** The reason of a target that is known not to be met. */
-	readonly reason?: string;
-}
-
 /** The parts of a case that do not depend on its protections. */
 interface Sketch {
 	readonly name: string;
-	/** Rounds of the full run. */
-	readonly rounds: number;
-	/** Rounds that run at the same time: for cases that count and do not measure times. */
+	/** How often a round repeats what it is about: so many rounds fewer are run. */
+	readonly perRound?: number;
+	/** Rounds that run at the same time: for cases that wait and do not measure times. */
 	readonly parallel?: number;
-	readonly target?: TimeTarget;
-	/** Whether its times are figures, for which it runs alone. Default: when they have a target. */
+	/** Whether its times are figures, for which it runs alone. */
 	readonly timed?: boolean;
-	/** It mostly waits, so it runs beside the others. */
+	/** Whether it mostly waits, so that it runs beside the others. */
 	readonly waits?: boolean;
 	/** Why it cannot run on this machine. */
 	readonly unavailable?: () => string | undefined;
@@ -58,13 +52,13 @@ interface Sketch {
 
 /** One row of the results. */
 export interface ChaosCase extends Sketch {
-	/** The row of the table of promises that it belongs to. */
+	/** The promise that it belongs to: a table of the page. */
 	readonly row: string;
 	readonly protections: Protections;
 	/** Whether nothing may be left. Without a promise, leftovers are only measured and shown. */
 	readonly promise: "kept" | "none";
-	/** Rounds in the selection that runs with the tests; left out of it without. */
-	readonly selected?: number;
+	/** Whether it is in the selection that runs with the tests. */
+	readonly selected: boolean;
 }
 
 /** One line of a family's table: a case for each choice of protections. */
@@ -73,11 +67,8 @@ export interface Entry extends Sketch {
 	readonly with?: readonly Protections[];
 	/** The protections with which the promise is kept; by default all. */
 	readonly keptWith?: readonly Protections[];
-	/** Rounds of the full run where no promise is kept. */
-	readonly unkeptRounds?: number;
-	/** Rounds in the selection that runs with the tests, with `selectedWith`; by default as a run is by default, where it has that. */
-	readonly selected?: number;
-	readonly selectedWith?: Protections;
+	/** The protections with which it is in the selection that runs with the tests. */
+	readonly selected?: Protections;
 }
 
 /** The cases of one row of the table of promises. */
@@ -86,23 +77,15 @@ export function family(
 	withAll: readonly Protections[],
 	entries: readonly Entry[],
 ): readonly ChaosCase[] {
-	return entries.flatMap((entry) => {
-		const { keptWith, selected, selectedWith, unkeptRounds, ...sketch } = entry;
-		const choices = entry.with ?? withAll;
-		const usual = choices.includes(GUARD) ? GUARD : choices[0];
-		return choices.map((protections): ChaosCase => {
-			const kept = keptWith?.includes(protections) ?? true;
-			return {
-				...sketch,
-				row,
-				protections,
-				promise: kept ? "kept" : "none",
-				rounds: kept ? entry.rounds : (unkeptRounds ?? 2),
-				...(selected !== undefined &&
-					protections === (selectedWith ?? usual) && { selected }),
-			};
-		});
-	});
+	return entries.flatMap((entry) =>
+		(entry.with ?? withAll).map((protections) => ({
+			...entry,
+			...{ row, protections },
+			promise:
+				entry.keptWith?.includes(protections) === false ? "none" : "kept",
+			selected: entry.selected === protections,
+		})),
+	);
 }
 
 /** The sentence, unless the promise was kept. */
@@ -110,26 +93,9 @@ export function unless(kept: boolean, sentence: string): readonly string[] {
 	return kept ? [] : [sentence];
 }
 
-/** The outcome of a round whose host should refuse to start, with this code. */
-export async function refusedWith(
-	code: string,
-	host: HostProcess,
-	stage: Stage,
-): Promise<RoundOutcome> {
-	const actual = await host.fact("refused");
-	await host.exited;
-	const { leftovers } = await stage.untilGone(performance.now());
-	return {
-		leftovers,
-		broken: unless(
-			actual === code,
-			`It was refused with ${actual} instead of ${code}.`,
-		),
-	};
-}
-
 /** How the rounds of a case are run. */
 export interface RunOptions {
+	/** How often what the case is about happens, at least. */
 	readonly rounds: number;
 	readonly seed: number;
 	/** Aborted: rounds that have begun finish, the others do not run. */
@@ -143,11 +109,14 @@ export async function runCase(
 	{ rounds, seed, interrupted, workers }: RunOptions,
 ): Promise<readonly RoundOutcome[]> {
 	const outcomes: RoundOutcome[] = [];
+	const wanted =
+		chaos.promise === "kept" ? rounds : Math.min(rounds, UNKEPT_ROUNDS);
+	const count = Math.ceil(wanted / (chaos.perRound ?? 1));
 	let next = 0;
 	const lane = async (): Promise<void> => {
 		for (
 			let round = next++;
-			round < rounds && !interrupted?.aborted;
+			round < count && !interrupted?.aborted;
 			round = next++
 		) {
 			await using stage = await Stage.open(

@@ -1,67 +1,124 @@
+import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
 import { developmentPython } from "../../scripts/python-environment.ts";
-import type { ProgramSummary } from "./any-program.ts";
-import { type ChaosArguments, readArguments, USAGE } from "./arguments.ts";
-import { type ChaosCase, runCase } from "./case.ts";
+import {
+	isInside,
+	NAMESPACE,
+	namespaceEnv,
+	namespaceUnavailable,
+} from "../../scripts/ray/namespace.ts";
+import { clusterPython } from "../../scripts/ray/python.ts";
+import { type ChaosCase, ROUNDS, runCase } from "./case.ts";
 import { CASES } from "./cases.ts";
-import { type ChaosRun, type PeerSummary, resultsPage } from "./report/page.ts";
-import { runFacts } from "./report/run-facts.ts";
-import { type CaseSummary, summarize } from "./report/summary.ts";
-import { cells, HEADS, terminalLine } from "./report/terminal-table.ts";
+import { endCluster, rayCluster } from "./families/ray.ts";
+import {
+	type CaseSummary,
+	resultsPage,
+	runFacts,
+	summarize,
+	terminalLine,
+} from "./report.ts";
+
+const USAGE = `npx pnpm@12 chaos [options]
+
+  --rounds N      rounds of every case; ${ROUNDS} by default
+  --only TEXT     cases with TEXT in their row, name or protections; can be repeated
+  --seed N        chooses the random moments; 1 by default
+  --json FILE     writes the results there
+  --framed        Python workers talk framed instead of gRPC
+  --preload       Python workers are forked from a preloaded parent
+  --selection     the cases that run with the tests, 1 round
+  --ray           instead: the cases with workers on a Ray cluster, 1 round
+  --peers         instead: the side by side with other packages, 3 rounds
+  --programs      instead: programs of all kinds beside their usual clients, 1 round
+  --list          runs nothing: prints the names of the cases
+  --page FILE...  runs nothing: writes docs/chaos-results.md from what --json wrote
+
+Ctrl-C finishes the rounds that have begun; the results then show that the others did not run.`;
 
 const PAGE = new URL("../../docs/chaos-results.md", import.meta.url);
-const PEER_ROUNDS = 3;
-/** Ctrl-C: cases that have begun finish, the others are shown as not run. */
+const words = process.argv.slice(2).filter((word) => word !== "--");
+const startedAt = performance.now();
 const interrupted = new AbortController();
 process.once("SIGINT", () => interrupted.abort());
-const words = process.argv.slice(2);
-const chosen = argumentsOrUsage();
-if (chosen) process.exitCode = await main(chosen);
+process.exitCode = await main();
 
-function argumentsOrUsage(): ChaosArguments | undefined {
-	try {
-		return readArguments(words);
-	} catch (error) {
-		console.error(`${(error as Error).message}\n\n${USAGE}`);
-		process.exitCode = 2;
-		return undefined;
-	}
+function readArguments() {
+	const flag = { type: "boolean", default: false } as const;
+	const { values, positionals } = parseArgs({
+		args: words,
+		allowPositionals: true,
+		options: {
+			rounds: { type: "string" },
+			only: { type: "string", multiple: true, default: [] },
+			seed: { type: "string", default: "1" },
+			json: { type: "string" },
+			...{ framed: flag, preload: flag, selection: flag },
+			...{ ray: flag, peers: flag, programs: flag, list: flag, page: flag },
+			help: { type: "boolean", short: "h", default: false },
+		},
+	});
+	if (positionals.length > 0 && !values.page)
+		throw new Error(`There is no argument "${positionals[0]}".`);
+	const { rounds, seed } = values;
+	return {
+		...values,
+		files: positionals,
+		rounds: rounds === undefined ? undefined : whole("rounds", rounds),
+		seed: whole("seed", seed),
+		workers: {
+			...(values.framed && { transport: "framed" as const }),
+			...(values.preload && { preload: { modules: ["numpy"] } }),
+		},
+	};
 }
 
-async function main(chosen: ChaosArguments): Promise<number> {
-	const { what, pages, only, json } = chosen;
-	const cases = CASES.filter((chaos) => isChosen(chaos, chosen));
-	switch (what) {
-		case "list":
-			for (const chaos of cases) console.log(lineOf(chaos));
-			return 0;
-		case "help":
-			console.log(USAGE);
-			return 0;
-		case "page": {
-			const runs = pages.map((file) => JSON.parse(readFileSync(file, "utf8")));
-			writeFileSync(PAGE, resultsPage(runs));
-			return 0;
-		}
+type Chosen = ReturnType<typeof readArguments>;
+
+async function main(): Promise<number> {
+	let chosen: Chosen;
+	try {
+		chosen = readArguments();
+	} catch (error) {
+		console.error(`${(error as Error).message}\n\n${USAGE}`);
+		return 2;
+	}
+	const { help, page, list, ray, peers, programs, json } = chosen;
+	if (help) {
+		console.log(USAGE);
+		return 0;
+	}
+	if (page) {
+		const runs = chosen.files.map((file) =>
+			JSON.parse(readFileSync(file, "utf8")),
+		);
+		writeFileSync(PAGE, resultsPage(runs));
+		return 0;
+	}
+	const cases = (ray ? rayCluster : CASES).filter((chaos) =>
+		isChosen(chaos, chosen),
+	);
+	if (list) {
+		for (const chaos of cases) console.log(lineOf(chaos));
+		return 0;
 	}
 	developmentPython();
-	const startedAt = performance.now();
-	const besides = what === "peers" || what === "programs";
-	const summaries = besides ? [] : await runAll(cases, chosen);
-	const isFull =
-		what === "everything" &&
-		only.length === 0 &&
-		!chosen.isTimed &&
-		Object.keys(chosen.workers).length === 0;
-	const run: ChaosRun = {
+	if (ray && !isInside()) return besideCluster();
+	const summaries = peers || programs ? [] : await runAll(cases, chosen);
+	await endCluster();
+	const { only, rounds, seed } = chosen;
+	// Loaded only where it runs: other packages need not be installed for the rest.
+	const compared = () => import("./comparisons.ts");
+	const run = {
 		cases: summaries,
-		peers: isFull || what === "peers" ? await besidePeers(chosen) : [],
-		programs:
-			isFull || what === "programs" ? await programsOfAllKinds(chosen) : [],
-		...runFacts(chosen.seed, performance.now() - startedAt, words),
+		peers: peers ? await (await compared()).besidePeers(rounds ?? 3, seed) : [],
+		programs: programs
+			? await (await compared()).besideClients(only, rounds ?? 1, seed)
+			: [],
+		...runFacts(performance.now() - startedAt, words),
 	};
 	if (json) writeFileSync(json, `${JSON.stringify(run, null, "\t")}\n`);
-	if (isFull) writeFileSync(PAGE, resultsPage([run]));
 	const broken = summaries.filter(({ verdict }) => verdict === "broken").length;
 	console.log(
 		broken === 0
@@ -71,24 +128,42 @@ async function main(chosen: ChaosArguments): Promise<number> {
 	return broken === 0 ? 0 : 1;
 }
 
+/** The same command in a network that has only loopback. */
+function besideCluster(): number {
+	const problem =
+		namespaceUnavailable() ??
+		(clusterPython() === undefined ? "Ray could not be installed" : undefined);
+	if (problem !== undefined) {
+		console.error(problem);
+		return 2;
+	}
+	const [command = "", ...args] = [
+		...[...NAMESPACE, process.execPath, ...process.execArgv],
+		...process.argv.slice(1),
+	];
+	const { status } = spawnSync(command, args, {
+		stdio: "inherit",
+		env: { ...process.env, ...namespaceEnv() },
+	});
+	return status ?? 1;
+}
+
 /**
- * Cases whose times are figures run one at a time; then the others, two at a
- * time, and beside them those that wait. Shown as they end, returned in their
- * order.
+ * Cases whose times are figures run one at a time; then the others, two at a time, and beside them those that wait.
+ * Shown as they end, returned in their order.
  */
 async function runAll(
 	cases: readonly ChaosCase[],
-	chosen: ChaosArguments,
+	chosen: Chosen,
 ): Promise<readonly CaseSummary[]> {
 	const summaries: CaseSummary[] = [];
 	const run = async (chaos: ChaosCase): Promise<void> => {
-		const startedAt = performance.now();
-		const isSelection = chosen.what === "selection";
+		const begunAt = performance.now();
 		const skipped = interrupted.signal.aborted
 			? "the run was interrupted before"
 			: chaos.unavailable?.();
 		const rounds =
-			chosen.rounds ?? (isSelection ? chaos.selected : chaos.rounds) ?? 1;
+			chosen.rounds ?? (chosen.selection || chosen.ray ? 1 : ROUNDS);
 		const outcomes = await runCase(chaos, {
 			rounds: skipped === undefined ? rounds : 0,
 			seed: chosen.seed,
@@ -97,67 +172,39 @@ async function runAll(
 		});
 		const summary = summarize(chaos, outcomes, skipped);
 		summaries[cases.indexOf(chaos)] = summary;
-		const seconds = ((performance.now() - startedAt) / 1_000).toFixed(0);
-		console.log(`${terminalLine(cells(summary))} (${seconds} s)`);
+		const seconds = ((performance.now() - begunAt) / 1_000).toFixed(0);
+		console.log(`${terminalLine(summary)} (${seconds} s)`);
 		for (const sentence of summary.broken) console.log(`    ${sentence}`);
 	};
-	console.log(terminalLine(HEADS));
-	for (const chaos of cases.filter(isTimed)) await run(chaos);
-	const others = cases.filter((chaos) => !isTimed(chaos));
+	console.log(terminalLine());
 	const lane = async (left: ChaosCase[]): Promise<void> => {
 		for (let next = left.shift(); next; next = left.shift()) await run(next);
 	};
-	const working = others.filter(({ waits }) => !waits);
-	const waiting = others.filter(({ waits }) => waits);
+	const kind = ({ timed, waits }: ChaosCase) =>
+		timed ? "alone" : waits ? "waiting" : "working";
+	const {
+		alone = [],
+		working = [],
+		waiting = [],
+	} = Object.groupBy(cases, kind);
+	await lane(alone);
 	await Promise.all([lane(working), lane(working), lane(waiting)]);
 	return summaries;
 }
 
-/** Loaded only here: what others offer need not be installed for the rest. */
-async function besidePeers(
-	chosen: ChaosArguments,
-): Promise<readonly PeerSummary[]> {
-	const { sideBySide } = await import("./peers.ts");
-	console.log("\nside by side: leftovers of a host that is killed");
-	return await sideBySide(
-		chosen.rounds ?? PEER_ROUNDS,
-		chosen.seed,
-		({ name, version, leftovers, workers, p50Ms }) =>
-			console.log(
-				`${`${name} ${version}`.padEnd(40)} ${leftovers} of ${workers}${p50Ms === undefined ? "" : `, p50 ${p50Ms.toFixed(1)} ms`}`,
-			),
-	);
-}
-
-/** Loaded only here, too: most of its programs are others'. */
-async function programsOfAllKinds({
-	only,
-	rounds,
-	seed,
-}: ChaosArguments): Promise<readonly ProgramSummary[]> {
-	const { killHostsOfPrograms } = await import("./any-program.ts");
-	console.log(
-		"\nprograms of all kinds: what is left a second after the end of their host",
-	);
-	return await killHostsOfPrograms(only, rounds ?? 1, seed, ({ name, left }) =>
-		console.log(name.padEnd(60), JSON.stringify(left)),
-	);
+function isChosen(chaos: ChaosCase, { only, selection }: Chosen): boolean {
+	if (selection && !chaos.selected) return false;
+	const text = lineOf(chaos);
+	return only.length === 0 || only.some((each) => text.includes(each));
 }
 
 function lineOf({ row, name, protections }: ChaosCase): string {
 	return [row, name, protections.join(" + ") || "none"].join(" | ");
 }
 
-function isTimed(chaos: ChaosCase): boolean {
-	return chaos.timed ?? chaos.target !== undefined;
-}
-
-function isChosen(
-	chaos: ChaosCase,
-	{ only, what, isTimed: timedOnly }: ChaosArguments,
-): boolean {
-	if (timedOnly && !isTimed(chaos)) return false;
-	if (what === "selection" && chaos.selected === undefined) return false;
-	const text = lineOf(chaos);
-	return only.length === 0 || only.some((each) => text.includes(each));
+function whole(name: string, text: string): number {
+	const number = Number(text);
+	if (!Number.isSafeInteger(number) || number < 1)
+		throw new Error(`--${name} must be a whole number from 1, not "${text}".`);
+	return number;
 }

@@ -2,10 +2,13 @@ import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { CASES } from "../src/cases.ts";
+import { rayCluster } from "../src/families/ray.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const page = readFileSync(new URL("docs/failure-modes.md", ROOT), "utf8");
-const names = CASES.map(({ row, name }) => `${row} | ${name}`);
+const names = [...CASES, ...rayCluster].map(
+	({ row, name }) => `${row} | ${name}`,
+);
 
 /** The last cell of every row of a table. */
 const shown = page

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ExecuteOptions, Pool } from "@snakepit/core";
 import type { Chance } from "../chance.ts";
-import type { Calls } from "./calls.ts";
-import type { KnownSession, MadeCall } from "./made-call.ts";
+import type { CallRecord, Calls, KnownSession } from "./calls.ts";
 
 /** What is special about one call. */
 export interface Particular {
@@ -32,14 +31,14 @@ export class Callers {
 		isRight: (value: unknown, tag: string) => boolean,
 		particular: Particular = {},
 	): Promise<void> {
-		const { made, taker, impatience } = this.#prepare(tool, particular);
-		const { tag, options } = made;
+		const { record, taker, impatience } = this.#prepare(tool, particular);
+		const { tag, options } = record;
 		const before = this.#chance.of(0.1);
 		if (before) impatience();
 		const over = this.#calls.watch(
-			made,
+			record,
 			() =>
-				this.#calls.noted(made, () =>
+				this.#calls.noted(record, () =>
 					taker.execute(tool, { tag, ...args }, options),
 				),
 			(value) => isRight(value, tag),
@@ -55,44 +54,46 @@ export class Callers {
 		expected: (index: number, tag: string) => unknown,
 		particular: Particular = {},
 	): Promise<void> {
-		const { made, taker, impatience } = this.#prepare(tool, particular);
-		const { tag, options } = made;
+		const { record, taker, impatience } = this.#prepare(tool, particular);
+		const { tag, options } = record;
 		const take = (value: unknown): void => {
-			if (value !== expected(made.taken, tag))
+			if (value !== expected(record.taken, tag))
 				this.#calls.wrong(
-					`${tag} ${tool}: item ${made.taken} is ${JSON.stringify(value)}`,
+					`${tag} ${tool}: item ${record.taken} is ${JSON.stringify(value)}`,
 				);
-			made.taken++;
+			record.taken++;
 		};
 		await this.#calls
 			.watch(
-				made,
+				record,
 				// Made here: it begins in the context of the call that makes it.
 				() => {
 					const stream = taker.stream(tool, { tag, ...args }, options);
-					return this.#consume(made, stream, items, take, impatience);
+					return this.#consume(record, stream, items, take, impatience);
 				},
-				() => made.outcome === "left" || made.taken === items,
+				() => record.outcome === "left" || record.taken === items,
 			)
 			.catch(() => {});
 	}
 
 	async #consume(
-		made: MadeCall,
+		record: CallRecord,
 		stream: AsyncIterableIterator<unknown>,
 		items: number,
 		take: (value: unknown) => void,
 		impatience: () => void,
 	): Promise<void> {
 		const chance = this.#chance;
-		const style = chance.pick(["loop", "loop", "slow", "ahead", "forgets"]);
+		const style = chance.pick(["loop", "loop", "slow", "several", "forgets"]);
 		const wanted = chance.of(0.5)
 			? Number.POSITIVE_INFINITY
 			: chance.below(items + 1);
-		if (wanted === 0 && chance.of(0.3)) return await this.#leave(made, stream);
-		const first = this.#calls.noted(made, () => stream.next());
+		if (wanted === 0 && chance.of(0.3))
+			return await this.#leave(record, stream);
+		const first = this.#calls.noted(record, () => stream.next());
 		impatience();
-		if (style === "ahead") await this.#askAhead(made, stream, first, take);
+		if (style === "several")
+			await this.#readSeveral(record, stream, first, take);
 		else {
 			const step = await first;
 			if (step.done) return;
@@ -100,11 +101,11 @@ export class Callers {
 		}
 		if (style === "forgets") {
 			await sleep(chance.pick([0, 50, 300]));
-			return await this.#leave(made, stream);
+			return await this.#leave(record, stream);
 		}
 		const pauseMs = style === "slow" ? chance.pick([1, 10, 50]) : 0;
 		for (;;) {
-			if (made.taken >= wanted) return await this.#leave(made, stream);
+			if (record.taken >= wanted) return await this.#leave(record, stream);
 			if (pauseMs > 0) await sleep(pauseMs);
 			const step = await stream.next();
 			if (step.done) return;
@@ -113,18 +114,19 @@ export class Callers {
 	}
 
 	async #leave(
-		made: MadeCall,
+		record: CallRecord,
 		stream: AsyncIterableIterator<unknown>,
 	): Promise<void> {
-		made.outcome = "left";
+		record.outcome = "left";
 		await stream.return?.();
 		const after = await stream.next();
-		if (!after.done) this.#calls.wrong(`${made.tag} goes on after it was left`);
+		if (!after.done)
+			this.#calls.wrong(`${record.tag} goes on after it was left`);
 	}
 
 	/** Asks for several items at once: they come in order, and the end or one error after them. */
-	async #askAhead(
-		made: MadeCall,
+	async #readSeveral(
+		record: CallRecord,
 		stream: AsyncIterableIterator<unknown>,
 		first: Promise<IteratorResult<unknown>>,
 		take: (value: unknown) => void,
@@ -137,9 +139,9 @@ export class Callers {
 		for (const [index, step] of steps.entries()) {
 			const after = last >= 0 && index > last;
 			if (step.status === "rejected") {
-				if (after) this.#calls.wrong(`${made.tag} failed twice`);
+				if (after) this.#calls.wrong(`${record.tag} failed twice`);
 			} else if (!step.value.done) {
-				if (after) this.#calls.wrong(`${made.tag}: an item after the end`);
+				if (after) this.#calls.wrong(`${record.tag}: an item after the end`);
 				else take(step.value.value);
 			}
 		}
@@ -169,7 +171,7 @@ export class Callers {
 			else if (chance.of(0.5)) give();
 			else setImmediate(give);
 		};
-		const made = this.#calls.make(tool, options, mayFail, session);
-		return { made, taker: session?.session ?? this.#pool, impatience };
+		const record = this.#calls.make(tool, options, mayFail, session);
+		return { record, taker: session?.session ?? this.#pool, impatience };
 	}
 }

@@ -1,13 +1,131 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { crc32 } from "node:zlib";
+import type {
+	HostFunction,
+	HostFunctionContext,
+} from "@snakepit/adapter-grpc-python";
+import type { Pool } from "@snakepit/core";
 import type { Chance } from "../chance.ts";
 import type { Arguments, Callers, Particular } from "./callers.ts";
-import type { HostSide } from "./host-side.ts";
-import type { KnownSession } from "./made-call.ts";
+import type { Calls, KnownSession } from "./calls.ts";
+
+/** The program's offer to tools: functions that answer, fail, hang and call the pool again, and input streams. */
+export class HostSide {
+	/** Functions and streams that began, and those of them that ended. */
+	begun = 0;
+	ended = 0;
+	readonly #calls: Calls;
+	readonly #pool: () => Pool;
+
+	constructor(calls: Calls, pool: () => Pool) {
+		this.#calls = calls;
+		this.#pool = pool;
+	}
+
+	functions(): Readonly<Record<string, HostFunction>> {
+		const all: Readonly<Record<string, HostFunction>> = {
+			echo: (value: unknown) => value,
+			later: async (ms: number) => {
+				await sleep(ms);
+				return ms;
+			},
+			throws: () => {
+				throw Object.assign(new Error("on purpose"), { code: "ON_PURPOSE" });
+			},
+			odd: () => Symbol("cannot be sent"),
+			hangs: (_: unknown, { signal }: HostFunctionContext) =>
+				new Promise((_resolve, reject) => {
+					signal.addEventListener("abort", () => reject(signal.reason));
+				}),
+			again: (asked: unknown, context: HostFunctionContext) =>
+				this.#callAgain(asked, context),
+		};
+		return Object.fromEntries(
+			Object.entries(all).map(([name, fn]) => [name, this.#counted(fn)]),
+		);
+	}
+
+	/** Numbers from 0 on, with a pause before each, and an error at the end where it fails. */
+	async *numbers(
+		items: number,
+		pauseMs: number,
+		end: "ends" | "fails",
+	): AsyncGenerator<number> {
+		this.begun++;
+		try {
+			for (let each = 0; each < items; each++) {
+				if (pauseMs > 0) await sleep(pauseMs);
+				yield each;
+			}
+			if (end === "fails") throw new Error("the source failed on purpose");
+		} finally {
+			this.ended++;
+		}
+	}
+
+	/** Two numbers, and then nothing until it is closed. */
+	silent(): AsyncIterable<number> {
+		let count = 0;
+		let state: "fresh" | "open" | "closed" = "fresh";
+		const closed = Promise.withResolvers<IteratorResult<number>>();
+		const open = (): AsyncIterator<number> => {
+			if (state !== "fresh") this.#calls.wrong("a source was opened twice");
+			state = "open";
+			this.begun++;
+			return {
+				next: async () =>
+					count < 2 ? { done: false, value: count++ } : closed.promise,
+				return: async () => {
+					if (state !== "open") this.#calls.wrong("a source was closed twice");
+					state = "closed";
+					this.ended++;
+					closed.resolve({ done: true, value: undefined });
+					return { done: true, value: undefined };
+				},
+			};
+		};
+		return { [Symbol.asyncIterator]: open };
+	}
+
+	#counted(fn: HostFunction): HostFunction {
+		return async (argument, context) => {
+			this.begun++;
+			const current = this.#calls.current?.callId;
+			if (current !== context.callId)
+				this.#calls.wrong(
+					`a host function of ${context.callId} runs for ${current}`,
+				);
+			try {
+				return await fn(argument, context);
+			} finally {
+				this.ended++;
+			}
+		};
+	}
+
+	async #callAgain(
+		asked: unknown,
+		{ signal }: HostFunctionContext,
+	): Promise<unknown> {
+		const record = this.#calls.make("answer", { signal, timeoutMs: 1_500 });
+		const { tag, options } = record;
+		await this.#calls.watch(
+			record,
+			() =>
+				this.#calls.noted(record, () =>
+					this.#pool().execute("answer", { tag }, options),
+				),
+			(value) => value === tag,
+		);
+		return asked;
+	}
+}
 
 /** The behaviour of one kind of caller, and its share among the others. */
 export type Kind = readonly [weight: number, make: () => Promise<void>];
 
 const FAILS = { mayFail: ["TOOL_FAILED"] } as const;
-const NO_IMAGE = { mayFail: ["VALUE_NOT_TRANSFERABLE"] } as const;
+const NOT_TRANSFERABLE = { mayFail: ["VALUE_NOT_TRANSFERABLE"] } as const;
 const INVALID = { mayFail: ["INVALID_ARGUMENTS"] } as const;
 
 const same = (value: unknown, tag: string): boolean => value === tag;
@@ -31,6 +149,16 @@ export function answers(callers: Callers, chance: Chance): readonly Kind[] {
 		args: () => Arguments,
 		particular?: Particular,
 	): Kind => [weight, () => callers.answer(tool, args(), never, particular)];
+	/** Sizes around that from which values are in shared memory. */
+	const large = async () => {
+		const bytes = new Uint8Array(chance.pick([1e3, 7e4, 3e5, 3e6]));
+		for (let at = 0; at < bytes.length; at += 997)
+			bytes[at] = chance.below(256);
+		const args = { value: bytes, checksum: crc32(bytes) };
+		const isSame = (value: unknown): boolean =>
+			crc32(value as Uint8Array) === args.checksum;
+		await callers.answer("large", args, isSame);
+	};
 	return [
 		echo(6, "answer"),
 		echo(4, "sleep", () => seconds(0.3)),
@@ -42,6 +170,7 @@ export function answers(callers: Callers, chance: Chance): readonly Kind[] {
 		echo(1, "clean_up_async", () => seconds(0.3)),
 		echo(1, "spawn"),
 		echo(1, "fork"),
+		[1, large],
 		echo(0.5, "print_elsewhere"),
 		echo(1, "print_much", () => ({ lines: 200 })),
 		echo(1, "log_much", () => ({ records: 300 })),
@@ -54,7 +183,7 @@ export function answers(callers: Callers, chance: Chance): readonly Kind[] {
 		fails(1, "leave_async", () => ({ code: 3 }), FAILS),
 		fails(1, "die", () => ({ number: chance.pick([6, 9, 11, 15]) })),
 		fails(0.5, "vanish", () => ({ code: chance.pick([0, 3]) })),
-		fails(0.5, "no_value", () => ({}), NO_IMAGE),
+		fails(0.5, "no_value", () => ({}), NOT_TRANSFERABLE),
 		fails(0.5, "sleep", () => ({ seconds: "long" }), INVALID),
 	];
 }
@@ -115,10 +244,17 @@ export function streams(
 	return [
 		[5, count],
 		[2, () => countAndFail("count_and_fail", FAILS)],
-		[0.5, () => countAndFail("count_and_no_value", NO_IMAGE)],
+		[0.5, () => countAndFail("count_and_no_value", NOT_TRANSFERABLE)],
 		[4, collect],
 		[5, relay],
-		[1, () => collectAll({ input: [0, 1, Symbol("no image")], ...NO_IMAGE })],
+		[
+			1,
+			() =>
+				collectAll({
+					input: [0, 1, Symbol("not transferable")],
+					...NOT_TRANSFERABLE,
+				}),
+		],
 		[1, () => collectAll({ input: [0, 1, "two"], ...INVALID })],
 		[1, () => collectAll({ input: hostSide.silent(), hangs: "yes" })],
 	];

@@ -4,7 +4,11 @@ import type { EventOf, Pool, SnakepitEvent } from "@snakepit/core";
 export interface SeenCall {
 	readonly command: string;
 	readonly dispatched: string[];
+	/** The number that its last attempt has. */
+	attempt: number;
 	released: number;
+	/** Whether its last attempt may have ended before it began: then the next one has its number. */
+	wasRecalled: boolean;
 	readonly settled: { readonly code: string | undefined }[];
 }
 
@@ -50,7 +54,7 @@ export class Observer {
 				this.#dispatched(event);
 				break;
 			case "call.released":
-				this.#call(event.callId).released++;
+				this.#released(event);
 				break;
 			case "call.settled": {
 				const { callId, code, attempts } = event;
@@ -58,7 +62,8 @@ export class Observer {
 				this.#settled++;
 				call.settled.push({ code });
 				this.#check(
-					attempts === call.dispatched.length,
+					attempts === call.attempt ||
+						(call.wasRecalled && attempts === call.attempt - 1),
 					`${callId} reports ${attempts} attempts`,
 				);
 				break;
@@ -110,13 +115,22 @@ export class Observer {
 			`${callId} dispatched after it was settled`,
 		);
 		this.#check(
-			attempt === call.dispatched.length,
+			attempt === call.attempt + 1 ||
+				(call.wasRecalled && attempt === call.attempt),
 			`${callId}: attempt ${attempt} does not follow`,
 		);
+		call.attempt = attempt;
+		call.wasRecalled = false;
 		this.#check(
 			worker.ready === 1 && worker.exited === 0,
 			`${callId} dispatched to a worker that is not there`,
 		);
+	}
+
+	#released({ callId, ranMs }: EventOf<"call.released">): void {
+		const call = this.#call(callId);
+		call.released++;
+		call.wasRecalled = ranMs === 0;
 	}
 
 	#call(callId: string): SeenCall {
@@ -165,7 +179,10 @@ export class Observer {
 }
 
 function freshCall(command: string): SeenCall {
-	return { command, dispatched: [], released: 0, settled: [] };
+	return {
+		...{ command, dispatched: [], attempt: 0, released: 0 },
+		...{ wasRecalled: false, settled: [] },
+	};
 }
 
 function freshWorker(): SeenWorker {

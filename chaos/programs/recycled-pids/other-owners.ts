@@ -8,26 +8,30 @@ import { createPool, type SnakepitEvent } from "@snakepit/core";
 import type { Adapter } from "@snakepit/core/adapter";
 import { compileNativeTest } from "../../../scripts/native-test-program.ts";
 import {
+	descendantsOf,
 	end,
-	everyProcess,
 	lives,
 	look,
 	type SeenProcess,
-} from "../../src/harness/process-table.ts";
+} from "../../src/harness/processes.ts";
 import { Stage } from "../../src/harness/stage.ts";
 import {
 	type ProtectionName,
 	protectionsOf,
 	workerAdapter,
 } from "../worker-adapter.ts";
-import { Conversation } from "./conversation.ts";
-import { type Scene, type Strangers, untilDead } from "./strangers.ts";
+import {
+	Conversation,
+	type Scene,
+	type Strangers,
+	untilDead,
+} from "./strangers.ts";
 
 const AT_ONCE = 16;
 /** For what a guard writes to its host when its workers have ended. */
 const REPORTED_MS = 100;
-const here = (name: string): string => join(import.meta.dirname, name);
-const SLEEPERS = { worker: "shell", program: here("sleeps.sh") } as const;
+const program = (name: string): string => join(import.meta.dirname, "..", name);
+const SLEEPERS = { worker: "shell", program: program("sleeps.sh") } as const;
 
 /** The watchdog of a dead host searches for workers whose pids now belong to other processes. */
 export const watchdogAwakens: Scene = async (strangers) => {
@@ -86,7 +90,7 @@ const sleepers = (): Adapter => workerAdapter(SLEEPERS);
 const forked = (): Adapter =>
 	workerAdapter({
 		worker: "python",
-		program: here("waits.py"),
+		program: program("sleeps.py"),
 		preload: { modules: ["numpy"] },
 	});
 
@@ -129,7 +133,7 @@ async function lose(
 	const parents = [
 		...pidsOf("protection.started"),
 		...pidsOf("preload.started"),
-	].flatMap((pid) => [pid, ...below(pid)]);
+	].flatMap((pid) => [pid, ...descendantsOf(pid).map((each) => each.pid)]);
 	const others = new Set(parents.filter((pid) => !workers.includes(pid)));
 	const kill = (pids: Iterable<number>): void => {
 		for (const pid of pids) {
@@ -152,12 +156,4 @@ async function lose(
 		);
 	while (!gone()) await nextTurn();
 	await pool.close();
-}
-
-function below(pid: number): readonly number[] {
-	const all = everyProcess();
-	const found = [pid];
-	for (const parent of found)
-		for (const each of all) if (each.parent === parent) found.push(each.pid);
-	return found.slice(1);
 }

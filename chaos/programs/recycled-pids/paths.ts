@@ -1,24 +1,23 @@
-/** The code paths on which Snakepit sends a signal, with the scene of each. */
+/** The code paths on which Snakepit sends a signal. The scene of each has its name. */
 export const RECYCLED_PATHS = {
-	"swept-after-the-exit": "workers end together; their groups are swept",
-	"signalled-before-the-exit":
+	sweptAfterTheExit: "workers end together; their groups are swept",
+	signalledBeforeTheExit:
 		"workers end together; they are signalled before Node reports their exits",
-	"failed-start": "a start fails when its process is dead already",
-	"watchdogs-killed": "a host ends watchdogs that have ended",
-	"killed-after-the-grace":
+	failedStart: "a start fails when its process is dead already",
+	watchdogsKilled: "a host ends watchdogs that have ended",
+	killedAfterTheGrace:
 		"what reaper, auditor and watchdog end exits on SIGTERM; the grace passes",
-	"orphans-swept": "what was found by its marker ends before the signal",
-	"watchdog-awakens":
-		"host and workers are killed while the watchdog is stopped",
-	"next-start": "host and workers are killed, then a program starts",
-	"guard-sends": "what a guard saw ends before its signal",
-	"guard-lost":
+	orphansSwept: "what was found by its marker ends before the signal",
+	watchdogAwakens: "host and workers are killed while the watchdog is stopped",
+	nextStart: "host and workers are killed, then a program starts",
+	guardSends: "what a guard saw ends before its signal",
+	guardLost:
 		"the guards and their workers are killed while the host stands still",
-	"guard-lost-after-its-report":
+	guardLostAfterItsReport:
 		"workers end, their guard reports it and is killed while the host stands still",
-	"parent-lost":
+	parentLost:
 		"a preloaded parent and its workers are killed while the host stands still",
-	"parent-and-guard-lost":
+	parentAndGuardLost:
 		"guards, a preloaded parent and its workers are killed while the host stands still",
 } as const;
 

@@ -1,4 +1,7 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import {
+	existsSync,
 	mkdirSync,
 	readdirSync,
 	rmSync,
@@ -6,202 +9,211 @@ import {
 	writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { RECYCLED_PATHS } from "../../programs/recycled-pids/paths.ts";
 import {
+	ALONE,
+	BOTH,
 	type ChaosCase,
 	family,
 	GUARD,
 	type RoundOutcome,
-	refusedWith,
 	unless,
 	WATCHDOG,
 } from "../case.ts";
 import {
+	COMPILED,
+	type HostProcess,
+	SOURCE_CONDITION,
+} from "../harness/host-process.ts";
+import {
+	enclosedRound,
 	fillDisk,
 	mountsUnavailable,
+	namespacesUnavailable,
 	onOwnDisk,
 } from "../harness/isolation.ts";
-import { openRunFile } from "../harness/run-files.ts";
+import { lives, type SeenProcess } from "../harness/processes.ts";
 import type { Stage } from "../harness/stage.ts";
 
+const WRITER = fileURLToPath(
+	new URL("../../programs/ledger-writer.ts", import.meta.url),
+);
 const SIZE = 2;
 /** Without a lifeline that would end them with their host. */
-const SHELL = { worker: "shell", lifeline: "off", size: SIZE } as const;
-/** Rows of more workers than that do not fit into what the file has allocated. */
-const MOST_DEATHS = 40;
+const SHELL = { worker: "shell", lifeline: "off" } as const;
+/** Recycled in one round, at least: so many workers end together. */
+const PIDS = 12;
+/** Hosts at once, and kills and starts in one round, drawn one after the other. */
+const HOSTS = 3;
+const STEPS = 5;
+/** Longer than the life of a row by far. */
+const WRITES_MS = 60;
+/** The statuses of a row, in their order. */
+const STATUSES = ["reserved", "active", "ended"];
 /** Often enough that a round does not wait for the audit. */
 const AUDIT_MS = 500;
 
-const onDisk = (name: string, round: (stage: Stage) => Promise<RoundOutcome>) =>
-	({ name, rounds: 3, unavailable: mountsUnavailable, round }) as const;
-
-export const damagedLedger: readonly ChaosCase[] = family(
-	"the ledger is damaged, locked, read-only or full",
-	[GUARD],
-	[
-		...(
-			[
-				["corrupt", (file) => writeFileSync(file, Buffer.alloc(20_000, 0xa5))],
-				["truncated", (file) => truncateSync(file, 5_000)],
-				["empty", (file) => writeFileSync(file, "")],
-			] satisfies [string, (file: string) => void][]
-		).map(([name, damage]) => ({
-			name: `the file of a dead run is ${name}: its workers are ended all the same; the time is until the pool is up`,
-			rounds: 5,
-			...(name === "corrupt" && { selected: 1 }),
-			target: { maxMs: 1_000 },
-			round: (stage: Stage) => startOn(stage, damage),
+export const ledger: readonly ChaosCase[] = [
+	...family(
+		"hosts on one ledger, killed and started at random",
+		[ALONE, BOTH],
+		[
+			{
+				name: `${HOSTS} hosts, killed with all their protections, ${STEPS} kills or starts a round`,
+				selected: BOTH,
+				round: killAndStart,
+			},
+		],
+	),
+	...family(
+		`pids of ours are recycled, ${PIDS} a round, and strangers have them before the signal`,
+		[ALONE],
+		Object.entries(RECYCLED_PATHS).map(([path, name]) => ({
+			name,
+			perRound: PIDS,
+			parallel: 2,
+			selected: ALONE,
+			unavailable: namespacesUnavailable,
+			round: (stage) => enclosedRound(stage, path, PIDS),
 		})),
+	),
+	...family(
+		"SIGKILL while the ledger is written",
+		[GUARD],
+		[
+			{
+				name: "every row that was acknowledged is there, as it was acknowledged",
+				parallel: 2,
+				selected: GUARD,
+				round: killWriter,
+			},
+		],
+	),
+	...family(
+		"the ledger is damaged from outside while its host lives, in a way and at a moment that are drawn",
+		[GUARD],
+		[
+			{
+				name: "the pool goes on and the ledger is made anew; the time is until it is",
+				selected: GUARD,
+				round: livesOn,
+			},
+			{
+				name: "and its host is killed: the next start ends the workers; the time is that of its clean-up",
+				with: [ALONE],
+				selected: ALONE,
+				round: killedAfterwards,
+			},
+			{
+				name: "its disk is full when the host is killed: the watchdog ends the workers all the same",
+				with: [WATCHDOG],
+				unavailable: mountsUnavailable,
+				round: fullAtDeath,
+			},
+		],
+	),
+];
+
+/**
+ * Shell workers: the dead ones stay until a next start ends them, which is when a living one, or a process that is
+ * nobody's, could be hit.
+ */
+async function killAndStart(stage: Stage): Promise<RoundOutcome> {
+	interface Living {
+		readonly host: HostProcess;
+		readonly workers: readonly SeenProcess[];
+	}
+	const living: Living[] = [];
+	let falseKills = 0;
+	const lost = ({ host, workers }: Living): number =>
+		Math.max(
+			workers.filter((each) => !lives(each)).length,
+			host.facts("worker.exited").length,
+		);
+	const start = async (): Promise<void> => {
+		const host = await stage.ready({ ...SHELL, size: SIZE });
+		living.push({ host, workers: host.processes() });
+	};
+	await stage.bystander();
+	await Promise.all(Array.from({ length: HOSTS }, start));
+	for (let step = 0; step < STEPS; step++) {
+		const at = stage.chance.below(HOSTS);
+		const chosen = living[at];
+		if (chosen && (living.length === HOSTS || stage.chance.of(0.5))) {
+			falseKills += lost(chosen);
+			living.splice(at, 1);
+			chosen.host.killWithItsProtections();
+			await chosen.host.exited;
+		} else await start();
+	}
+	// One more start, which cleans up after the last of the dead.
+	await start();
+	falseKills += living.map(lost).reduce((total, each) => total + each, 0);
+	const except = living.flatMap(({ host }) => host.processes());
+	const { leftovers, left } = await stage.untilGone(performance.now(), except);
+	return { leftovers, left, falseKills, wrongKills: stage.wrongKills };
+}
+
+async function killWriter(stage: Stage): Promise<RoundOutcome> {
+	const child = spawn(
+		process.execPath,
+		[SOURCE_CONDITION, WRITER, stage.dataDir],
 		{
-			name: "another program holds the file of a dead run: the pool starts, the run is spared; the time is until the pool has started",
-			rounds: 5,
-			target: { maxMs: 1_000 },
-			round: lockedRun,
+			stdio: ["ignore", "pipe", "inherit"],
+			env: { ...process.env, ...stage.env, NODE_COMPILE_CACHE: COMPILED },
 		},
-		onDisk("the disk of the ledger is read-only: a clear error", (stage) =>
-			refusedOn(stage, "ro,size=1m", "REGISTRY_UNWRITABLE"),
+	);
+	const exited = once(child, "exit");
+	const acknowledged = new Map<string, number>();
+	const lines = createInterface({ input: child.stdout });
+	const closed = once(lines, "close");
+	const writes = once(lines, "line");
+	lines.on("line", (line) => {
+		const [status = "", incarnation = ""] = line.split(" ");
+		const rank = STATUSES.indexOf(status);
+		if (rank >= 0) acknowledged.set(incarnation, rank);
+	});
+	await writes;
+	await sleep(stage.chance.fraction() * WRITES_MS);
+	child.kill("SIGKILL");
+	await Promise.all([exited, closed]);
+	const { db = "" } = filesOf(stage.dataDir);
+	return { broken: missingRows(db, acknowledged) };
+}
+
+/** What was acknowledged and is not in the file. A row may be further than its last acknowledgement. */
+function missingRows(
+	file: string,
+	acknowledged: ReadonlyMap<string, number>,
+): readonly string[] {
+	using database = new DatabaseSync(file);
+	const sound = database.prepare("pragma integrity_check").get();
+	const rows = new Map(
+		database
+			.prepare("select incarnation, status from workers")
+			.all()
+			.map(({ incarnation, status }) => [
+				String(incarnation),
+				STATUSES.indexOf(String(status)),
+			]),
+	);
+	const isThere = ([incarnation, rank]: [string, number]): boolean =>
+		(rows.get(incarnation) ?? -1) >= rank;
+	return [
+		...unless(
+			[...acknowledged].every(isThere),
+			"An acknowledged row is not there.",
 		),
-		onDisk(
-			"the disk of the ledger has no room at the start: a clear error",
-			(stage) => refusedOn(stage, "size=8k", "REGISTRY_FULL"),
-		),
-		onDisk(
-			"the disk of the ledger fills up while a pool runs: it goes on, writes again when there is room, and SIGKILL leaves nothing",
-			fillsUp,
-		),
-		{
-			...onDisk(
-				"the disk of the ledger is full when the host is killed: the watchdog ends the workers all the same",
-				fullAtDeath,
-			),
-			with: [WATCHDOG],
-			rounds: 5,
-		},
-	],
-);
+		...unless(sound?.["integrity_check"] === "ok", "The file is not sound."),
+	];
+}
 
 /** The files of the only run, by what their names end in. */
 type Files = Readonly<Record<string, string>>;
-
-const exchange = (path = ""): void => {
-	rmSync(path);
-	overwrite(path);
-};
-
-type Damage = (files: Files, dataDir: string) => void;
-
-const DAMAGES: Readonly<Record<string, Damage>> = {
-	"what is beside its file is truncated": (files) => {
-		for (const [ending, path] of Object.entries(files))
-			if (ending !== "db") truncateSync(path, 0);
-	},
-	"its file is truncated": ({ db = "" }) => truncateSync(db, 0),
-	"its file is overwritten": ({ db }) => overwrite(db),
-	"its file is removed": ({ db = "" }) => rmSync(db),
-	"its file is exchanged for garbage": ({ db }) => exchange(db),
-	"its lock is exchanged for garbage": ({ lock }) => exchange(lock),
-	"its lock is exchanged for a directory": ({ lock = "" }) => {
-		rmSync(lock);
-		mkdirSync(lock);
-	},
-	"the whole directory is removed": (_, dataDir) =>
-		rmSync(dataDir, { recursive: true }),
-};
-
-export const ledgerFromOutside: readonly ChaosCase[] = family(
-	"the ledger is damaged from outside while its host lives",
-	[GUARD],
-	Object.entries(DAMAGES).flatMap(([what, damage]) => [
-		{
-			name: `${what}: the pool goes on and the ledger is made anew; the time is until it is, with a look every ${AUDIT_MS} ms`,
-			rounds: 5,
-			...(what === "its file is truncated" && { selected: 1 }),
-			target: { maxMs: 5_000 },
-			round: (stage: Stage) =>
-				livesOn(stage, damage, what.startsWith("what is beside")),
-		},
-		{
-			name: `${what}, and its host is killed at once: the next start ends the workers; the time is that of its clean-up`,
-			rounds: 5,
-			target: { maxMs: 2_000 },
-			round: (stage: Stage) => killedAtOnce(stage, damage),
-		},
-	]),
-);
-
-/** Leaves shell workers and their run behind; returns its file. */
-async function deadRun(stage: Stage): Promise<string> {
-	const dead = await stage.ready(SHELL);
-	dead.kill();
-	await dead.exited;
-	return openRunFile(stage.dataDir);
-}
-
-async function startOn(
-	stage: Stage,
-	damage: (file: string) => void,
-): Promise<RoundOutcome> {
-	damage(await deadRun(stage));
-	const next = await stage.ready({ size: SIZE });
-	return {
-		goneMs: await next.fact<number>("startMs"),
-		broken: unless(
-			next.facts("registry.set_aside").length > 0,
-			"It did not report that it set the file aside.",
-		),
-		...(await stage.leftBeside(next)),
-	};
-}
-
-async function lockedRun(stage: Stage): Promise<RoundOutcome> {
-	using stranger = new DatabaseSync(await deadRun(stage));
-	stranger.exec("begin immediate");
-	const next = await stage.ready({ size: SIZE, events: ["run.spared"] });
-	const goneMs = await next.fact<number>("startMs");
-	const spared = next.facts("run.spared").length;
-	next.kill();
-	await next.exited;
-	return { goneMs, broken: unless(spared === 1, "It did not report that.") };
-}
-
-function refusedOn(
-	stage: Stage,
-	disk: string,
-	code: string,
-): Promise<RoundOutcome> {
-	const before = onOwnDisk(stage.dataDir, disk);
-	return refusedWith(code, stage.start({ size: SIZE }, { before }), stage);
-}
-
-async function fillsUp(stage: Stage): Promise<RoundOutcome> {
-	const host = await stage.ready(
-		{ size: SIZE, events: ["registry.degraded", "registry.recovered"] },
-		{ before: onOwnDisk(stage.dataDir, "size=2m") },
-	);
-	const empty = fillDisk(host.program().pid, stage.dataDir);
-	// Ends and starts have to be recorded, until one needs another page; slots are filled again all the same.
-	for (let deaths = 0; deaths < MOST_DEATHS; deaths++) {
-		if (host.facts("registry.degraded").length > 0) break;
-		await host.codeOf("die");
-		await host.call("pid", {}, 10);
-	}
-	await host.fact("registry.degraded");
-	empty();
-	await host.fact("registry.recovered");
-	return await stage.killAfterwards(host);
-}
-
-async function fullAtDeath(stage: Stage): Promise<RoundOutcome> {
-	const before = onOwnDisk(stage.dataDir, "size=2m");
-	const host = await stage.ready(SHELL, { before });
-	await stage.sees("worker", SIZE);
-	fillDisk(host.program().pid, stage.dataDir);
-	return await stage.untilGone(host.kill());
-}
-
-function overwrite(path = ""): void {
-	writeFileSync(path, Buffer.alloc(40_000, 0xa5));
-}
 
 function filesOf(dataDir: string): Files {
 	const folder = join(dataDir, "runs");
@@ -213,45 +225,102 @@ function filesOf(dataDir: string): Files {
 	);
 }
 
-/** @param isRepaired when no file has to be renewed. */
-async function livesOn(
+function overwrite(path = ""): void {
+	writeFileSync(path, Buffer.alloc(40_000, 0xa5));
+}
+
+function exchange(path = ""): void {
+	rmSync(path);
+	overwrite(path);
+}
+
+type Damage = (files: Files, dataDir: string) => void;
+
+/** Those after the first need a file to be made anew. */
+const DAMAGES: readonly (readonly [string, Damage])[] = [
+	[
+		"what is beside its file was truncated",
+		(files) => {
+			// A journal may be gone meanwhile.
+			for (const [ending, path] of Object.entries(files))
+				if (ending !== "db" && existsSync(path)) truncateSync(path, 0);
+		},
+	],
+	["its file was truncated", ({ db = "" }) => truncateSync(db, 0)],
+	["its file was overwritten", ({ db }) => overwrite(db)],
+	["its file was removed", ({ db = "" }) => rmSync(db)],
+	["its file was exchanged for garbage", ({ db }) => exchange(db)],
+	["its lock was exchanged for garbage", ({ lock }) => exchange(lock)],
+	[
+		"its lock was exchanged for a directory",
+		({ lock = "" }) => {
+			rmSync(lock);
+			mkdirSync(lock);
+		},
+	],
+	[
+		"the whole directory was removed",
+		// The host may write a file in it meanwhile.
+		(_, dataDir) => rmSync(dataDir, { recursive: true, maxRetries: 10 }),
+	],
+];
+
+/** Damages the ledger while its host records the ends and starts of workers. */
+async function damage(
 	stage: Stage,
-	damage: Damage,
-	isRepaired: boolean,
-): Promise<RoundOutcome> {
+	host: HostProcess,
+	[, change]: (typeof DAMAGES)[number],
+): Promise<void> {
+	host.call("die", {}, 0, 1);
+	await sleep(stage.chance.fraction() * 300);
+	change(filesOf(stage.dataDir), stage.dataDir);
+}
+
+async function livesOn(stage: Stage): Promise<RoundOutcome> {
 	const host = await stage.ready({
 		size: SIZE,
-		events: ["registry.file_lost", "registry.file_renewed"],
+		events: ["registry.file_renewed"],
 		pool: { audit: { intervalMs: AUDIT_MS } },
 	});
+	const chosen = stage.chance.pick(DAMAGES);
+	const [name] = chosen;
 	const begunAt = performance.now();
-	damage(filesOf(stage.dataDir), stage.dataDir);
+	await damage(stage, host, chosen);
 	// A death has to be recorded; the slot is filled again all the same.
 	host.call("die", {}, 0, 1);
 	await host.call("pid", {}, 10);
-	if (!isRepaired) await host.fact("registry.file_renewed");
+	if (chosen !== DAMAGES[0])
+		await host.fact("registry.file_renewed").catch((error: Error) => {
+			throw new Error(`${name}: ${error.message}`);
+		});
 	const goneMs = performance.now() - begunAt;
 	return { goneMs, ...(await stage.killAfterwards(host)) };
 }
 
-async function killedAtOnce(
-	stage: Stage,
-	damage: Damage,
-): Promise<RoundOutcome> {
-	const host = await stage.ready(SHELL);
-	damage(filesOf(stage.dataDir), stage.dataDir);
+async function killedAfterwards(stage: Stage): Promise<RoundOutcome> {
+	const host = await stage.ready({ ...SHELL, size: SIZE });
+	const chosen = stage.chance.pick(DAMAGES);
+	const [name, change] = chosen;
+	change(filesOf(stage.dataDir), stage.dataDir);
+	await sleep(stage.chance.of(0.5) ? 0 : stage.chance.fraction() * 300);
 	host.kill();
 	await host.exited;
 	const next = await stage.ready({ size: SIZE });
 	const { durationMs } = await next.fact<{ readonly durationMs: number }>(
 		"cleanup.finished",
 	);
+	const ended = next.facts("orphan.reaped").length;
 	return {
 		goneMs: durationMs,
-		broken: unless(
-			next.facts("orphan.reaped").length > 0,
-			"The next start ended nothing.",
-		),
+		broken: unless(ended > 0, `The next start ended nothing: ${name}.`),
 		...(await stage.leftBeside(next)),
 	};
+}
+
+async function fullAtDeath(stage: Stage): Promise<RoundOutcome> {
+	const before = onOwnDisk(stage.dataDir, "size=2m");
+	const host = await stage.ready({ ...SHELL, size: SIZE }, { before });
+	await stage.sees("worker", SIZE);
+	fillDisk(host.program().pid, stage.dataDir);
+	return await stage.untilGone(host.kill());
 }

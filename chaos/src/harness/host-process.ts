@@ -10,7 +10,7 @@ import {
 	look,
 	processesWith,
 	type SeenProcess,
-} from "./process-table.ts";
+} from "./processes.ts";
 
 const PROGRAM = fileURLToPath(
 	new URL("../../programs/host.ts", import.meta.url),
@@ -25,19 +25,11 @@ const DEADLINE_MS = 120_000;
 /** How many there are in a chain; the children of the last are workers. */
 const GUARDS = 3;
 
-/** How a host ended: with a code, or by a signal. */
-export interface HostExit {
-	readonly code: number | null;
-	readonly signal: NodeJS.Signals | null;
-}
-
 /** How a host is started. */
-export interface HostSetting {
+export interface HostStart {
 	readonly env: Readonly<Record<string, string>>;
 	/** Put before the command of the host: `["sh", "-c", ...]`, `["unshare", ...]`. */
 	readonly before?: readonly string[];
-	/** Another name for Node than its path. */
-	readonly node?: string;
 	/** Another program than the host's, which runs that one. */
 	readonly program?: string;
 	readonly nodeArguments?: readonly string[];
@@ -50,7 +42,7 @@ export interface Layer {
 }
 
 /** An order that failed in the host. */
-export class OrderError extends Error {
+class OrderError extends Error {
 	readonly code: string;
 
 	constructor(code: string, message: string) {
@@ -68,41 +60,37 @@ interface Reply {
 /** A host, seen from the harness: its facts, the orders it is given, and its end. */
 export class HostProcess {
 	readonly child: ChildProcess;
-	readonly exited: Promise<HostExit>;
+	readonly exited: Promise<unknown>;
+	/** The processes of its protections as it reported them, the latest of each last. */
+	readonly layers: Layer[] = [];
+	/** What it wrote to standard error, and lines that are no facts. */
+	errors = "";
 	/** Everything that it reported, by name: some cases have tens of thousands. */
 	readonly #facts = new Map<string, unknown[]>();
 	readonly #checks = new Set<() => void>();
 	/** For the message of an error. */
 	#lastLines: string[] = [];
-	#errors = "";
-	readonly #layers: Layer[] = [];
 	readonly #stage: string;
 	#orders = 0;
 	#closed = false;
 
-	constructor(options: HostOptions, setting: HostSetting) {
-		this.#stage = setting.env["CHAOS_STAGE"] ?? "";
+	constructor(options: HostOptions, start: HostStart) {
+		this.#stage = start.env["CHAOS_STAGE"] ?? "";
 		const [command = "", ...args] = [
-			...(setting.before ?? []),
-			setting.node ?? process.execPath,
-			SOURCE_CONDITION,
-			...(setting.nodeArguments ?? []),
-			setting.program ?? PROGRAM,
-			JSON.stringify(options),
+			...(start.before ?? []),
+			...[process.execPath, SOURCE_CONDITION, ...(start.nodeArguments ?? [])],
+			...[start.program ?? PROGRAM, JSON.stringify(options)],
 		];
 		this.child = spawn(command, args, {
 			stdio: ["pipe", "pipe", "pipe"],
-			env: { ...process.env, NODE_COMPILE_CACHE: COMPILED, ...setting.env },
+			env: { ...process.env, NODE_COMPILE_CACHE: COMPILED, ...start.env },
 		});
 		const { stdin, stdout, stderr } = this.child;
 		if (!stdin || !stdout || !stderr) throw new TypeError("It has pipes.");
-		this.exited = once(this.child, "exit").then(([code, signal]) => ({
-			code,
-			signal,
-		}));
+		this.exited = once(this.child, "exit");
 		stdin.on("error", () => {});
 		stderr.setEncoding("utf8").on("data", (text: string) => {
-			this.#errors = (this.#errors + text).slice(-4_000);
+			this.errors = (this.errors + text).slice(-4_000);
 		});
 		const check = (): void => {
 			for (const each of this.#checks) each();
@@ -113,29 +101,20 @@ export class HostProcess {
 		});
 		createInterface({ input: stdout }).on("line", (line) => {
 			try {
-				this.#take(JSON.parse(line));
+				this.#note(JSON.parse(line));
 				this.#lastLines = [...this.#lastLines.slice(-20), line];
 			} catch {
-				this.#errors += `${line}\n`;
+				this.errors += `${line}\n`;
 			}
 			check();
 		});
-	}
-
-	/** The processes of the protections that this host reported, the latest of each last. */
-	get layers(): readonly Layer[] {
-		return this.#layers;
 	}
 
 	get pid(): number {
 		return this.child.pid ?? -1;
 	}
 
-	get errors(): string {
-		return this.#errors;
-	}
-
-	#take(facts: Readonly<Record<string, unknown>>): void {
+	#note(facts: Readonly<Record<string, unknown>>): void {
 		for (const [name, fact] of Object.entries(facts)) {
 			const known = this.#facts.get(name);
 			if (known) known.push(fact);
@@ -161,7 +140,7 @@ export class HostProcess {
 			if (next === undefined) break;
 			processes.push(next);
 		}
-		this.#layers.push({ protection, processes });
+		this.layers.push({ protection, processes });
 	}
 
 	/** The facts of this name so far, in order. */
@@ -179,10 +158,10 @@ export class HostProcess {
 		fits: (fact: Fact) => boolean = () => true,
 	): Promise<Fact> {
 		const { promise, resolve, reject } = Promise.withResolvers<Fact>();
-		const fail = (why: string): void =>
+		const fail = (reason: string): void =>
 			reject(
 				new Error(
-					`The host reported no "${name}": ${why}. Its last reports: ${this.#lastLines.join("\n").slice(-2_000)}\n${this.#errors}`,
+					`The host reported no "${name}": ${reason}. Its last reports: ${this.#lastLines.join("\n").slice(-2_000)}\n${this.errors}`,
 				),
 			);
 		let looked = 0;
@@ -210,11 +189,7 @@ export class HostProcess {
 		}
 	}
 
-	/**
-	 * Makes the host carry out an order. It need not be awaited.
-	 *
-	 * @throws OrderError when the order failed in the host.
-	 */
+	/** Makes the host carry out an order; rejects when it failed there. It need not be awaited. */
 	order<Name extends keyof Orders>(
 		name: Name,
 		...args: Parameters<Orders[Name]>
@@ -249,8 +224,8 @@ export class HostProcess {
 	}
 
 	/** The pids of the workers that were ready first. */
-	async workers(): Promise<readonly number[]> {
-		return await this.fact<readonly number[]>("ready");
+	workers(): Promise<readonly number[]> {
+		return this.fact<readonly number[]>("ready");
 	}
 
 	/** The living processes of this host, its workers and their descendants, by the marker of its run; without those that cleared it. */
@@ -262,29 +237,29 @@ export class HostProcess {
 		];
 	}
 
-	/** The process of the host program itself, where another stands before it. */
+	/** The process of the host program itself, where another program starts it. */
 	program(): SeenProcess {
-		const found = processesWith([`CHAOS_STAGE=${this.#stage}\0`]).find(
+		const program = processesWith([`CHAOS_STAGE=${this.#stage}\0`]).find(
 			({ pid }) => {
 				const [command, condition] = commandLine(pid);
 				return command?.endsWith("node") && condition === SOURCE_CONDITION;
 			},
 		);
-		if (!found) throw new Error(`No program behind ${this.pid}.`);
-		return found;
-	}
-
-	/** SIGKILL to the host and everything that protects its workers, in one go; returns the moment before it. */
-	killWithItsProtections(): number {
-		const at = this.kill();
-		for (const { processes } of this.#layers) processes.forEach(end);
-		return at;
+		if (!program) throw new Error(`No program behind ${this.pid}.`);
+		return program;
 	}
 
 	/** SIGKILL; returns the moment before it on the monotonic clock. */
 	kill(): number {
 		const at = performance.now();
 		this.child.kill("SIGKILL");
+		return at;
+	}
+
+	/** The same, and to everything that protects its workers. */
+	killWithItsProtections(): number {
+		const at = this.kill();
+		for (const { processes } of this.layers) processes.forEach(end);
 		return at;
 	}
 }

@@ -1,6 +1,15 @@
 import { execFile, spawnSync } from "node:child_process";
-import { readlinkSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import {
+	existsSync,
+	mkdtempSync,
+	readlinkSync,
+	rmdirSync,
+	rmSync,
+	statfsSync,
+	writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { RoundOutcome } from "../case.ts";
@@ -11,15 +20,15 @@ import type { Stage } from "./stage.ts";
 export const PID_NAMESPACE: readonly string[] = [
 	...["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"],
 ];
-/** Names the pid namespace that a round is kept out of: there it would take the pids of others. */
+/** Names the pid namespace outside of an enclosed round, where it would take the pids of other programs. */
 const OUTER_PID_NAMESPACE = "CHAOS_OUTER_PID_NAMESPACE";
 const ENCLOSED = fileURLToPath(
-	new URL("../../programs/enclosed-round.ts", import.meta.url),
+	new URL("../../programs/recycled-pids/round.ts", import.meta.url),
 );
 
 /**
- * Put before a command: mounts a file system of its own at a directory, which only the command
- * sees; others see it through `/proc/PID/root`. It is gone with the command.
+ * Put before a command: mounts a file system of its own at a directory. Only the command sees it; others reach it
+ * through `/proc/PID/root`. It is gone with the command.
  */
 export function onOwnDisk(
 	directory: string,
@@ -52,8 +61,8 @@ function unavailable(
 
 /** Fills the disk of a directory, as a process sees it, to the last byte; returns what frees it again. */
 export function fillDisk(pid: number, directory: string): () => void {
-	const seen = join("/proc", String(pid), "root", directory);
-	const file = join(seen, "ballast");
+	const path = join("/proc", String(pid), "root", directory);
+	const file = join(path, "ballast");
 	for (let bytes = 1024 * 1024; bytes >= 1; bytes = Math.floor(bytes / 2)) {
 		for (;;) {
 			try {
@@ -61,7 +70,7 @@ export function fillDisk(pid: number, directory: string): () => void {
 			} catch {
 				break;
 			}
-			if (statfsSync(seen).bavail === 0) break;
+			if (statfsSync(path).bavail === 0) break;
 		}
 	}
 	return () => rmSync(file);
@@ -91,8 +100,7 @@ export async function enclosedRound(
 		...PID_NAMESPACE,
 		// Orphans have to be collected by somebody: a shell that waits does it.
 		...["sh", "-c", '"$@"; exit $?', "sh"],
-		...[process.execPath, SOURCE_CONDITION, ENCLOSED],
-		...[name, String(pids), String(stage.chance.below(2 ** 31))],
+		...[process.execPath, SOURCE_CONDITION, ENCLOSED, name, String(pids)],
 	];
 	const { stdout } = await promisify(execFile)(command, args, {
 		timeout: 120_000,
@@ -111,4 +119,62 @@ export async function enclosedRound(
 
 function pidNamespace(): string {
 	return readlinkSync("/proc/self/ns/pid");
+}
+
+const LIMITS = {
+	pids: { file: "pids.max", none: "max" },
+	memory: { file: "memory.limit_in_bytes", none: "-1" },
+} as const;
+
+type Controller = keyof typeof LIMITS;
+
+/** Why there can be no control group here; `undefined` when there can. */
+export function controlGroupsUnavailable(
+	controller: Controller,
+): string | undefined {
+	const root = `/sys/fs/cgroup/${controller}`;
+	try {
+		if (!existsSync(join(root, "cgroup.procs")))
+			return `no control group v1 of ${controller} here`;
+		rmdirSync(mkdtempSync(join(root, "chaos-")));
+		return undefined;
+	} catch (error) {
+		return `no control group of ${controller} here: ${(error as Error).message}`;
+	}
+}
+
+/** A limit that the kernel enforces for the processes that are added, and those they start. */
+export class ControlGroup implements AsyncDisposable {
+	readonly #controller: Controller;
+	readonly #path: string;
+
+	constructor(controller: Controller) {
+		this.#controller = controller;
+		this.#path = mkdtempSync(`/sys/fs/cgroup/${controller}/chaos-`);
+	}
+
+	add(pid: number): void {
+		writeFileSync(join(this.#path, "cgroup.procs"), String(pid));
+	}
+
+	limit(value: number | "none"): void {
+		const { file, none } = LIMITS[this.#controller];
+		writeFileSync(
+			join(this.#path, file),
+			value === "none" ? none : String(value),
+		);
+	}
+
+	/** Resolves when it is removed, which is possible when its processes are gone. */
+	async [Symbol.asyncDispose](): Promise<void> {
+		for (let tries = 0; ; tries++) {
+			try {
+				rmdirSync(this.#path);
+				return;
+			} catch (error) {
+				if (tries === 1_000) throw error;
+				await sleep(5);
+			}
+		}
+	}
 }

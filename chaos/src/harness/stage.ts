@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
@@ -15,17 +15,23 @@ import {
 	PYTHON,
 	type WorkerOptions,
 } from "../../programs/worker-adapter.ts";
-import { HostProcess, type HostSetting } from "./host-process.ts";
-import { end, lives, look, type SeenProcess } from "./process-table.ts";
-import { inWords, layersOf, startedIn } from "./stage-processes.ts";
-import { Witness } from "./witness.ts";
+import { ExitWatcher, type Watched } from "./exit-watcher.ts";
+import { HostProcess, type HostStart } from "./host-process.ts";
+import {
+	end,
+	inWords,
+	lives,
+	look,
+	type SeenProcess,
+	startedIn,
+} from "./processes.ts";
 
 /** A process that lives longer than this after the fault is a leftover. Times are published beside that. */
 const ENDED_MS = 5_000;
 /** Protections record the end of the run when their work is done, which loads a database. */
 const LAYERS_LEAVE_MS = 30_000;
-const HOLDER = fileURLToPath(
-	new URL("../../programs/holds_the_witness.py", import.meta.url),
+const STAYS = fileURLToPath(
+	new URL("../../programs/stays.py", import.meta.url),
 );
 
 /** How the Python workers of every case are made that does not choose itself. */
@@ -33,34 +39,35 @@ export type WorkerChoice = Pick<WorkerOptions, "transport" | "preload">;
 
 type Defaults = Pick<HostOptions, "protections"> & WorkerChoice;
 
-/** How it ended: when the last was gone, or what was left. */
+/** The end of what had to end. */
 export interface Ending {
+	/** From the fault to the end of the last process, or to the check that found leftovers. */
 	readonly goneMs: number;
 	readonly leftovers: number;
 	/** Each in a few words. */
 	readonly left: readonly string[];
 }
 
-/** The place of one round: its own directory, witness and hosts. Disposing of it ends and removes everything. */
+/** The environment of one round: its own directory, exit watcher and hosts. Disposing of it ends and removes everything. */
 export class Stage implements AsyncDisposable {
 	readonly directory: string;
 	readonly dataDir: string;
 	readonly chance: Chance;
-	readonly witness: Witness;
+	readonly exits: ExitWatcher;
 	readonly #defaults: Defaults;
 	readonly #hosts: HostProcess[] = [];
 	readonly #bystanders: SeenProcess[] = [];
 
 	private constructor(
 		directory: string,
-		witness: Witness,
+		exits: ExitWatcher,
 		seed: number,
 		defaults: Defaults,
 	) {
 		this.directory = directory;
 		this.dataDir = join(directory, "data");
 		mkdirSync(this.dataDir, { mode: 0o700 });
-		this.witness = witness;
+		this.exits = exits;
 		this.chance = new Chance(seed);
 		this.#defaults = defaults;
 	}
@@ -71,15 +78,15 @@ export class Stage implements AsyncDisposable {
 		workers: WorkerChoice = {},
 	): Promise<Stage> {
 		const directory = mkdtempSync(join(tmpdir(), "chaos-"));
-		const witness = await Witness.open(join(directory, "witness"));
-		return new Stage(directory, witness, seed, { protections, ...workers });
+		const exits = await ExitWatcher.open(join(directory, "exits"));
+		return new Stage(directory, exits, seed, { protections, ...workers });
 	}
 
 	/** In the environment of everything that is started here, except for descendants that clear it. */
 	get env(): Readonly<Record<string, string>> {
 		return {
 			CHAOS_STAGE: this.directory,
-			CHAOS_WITNESS: this.witness.path,
+			CHAOS_EXIT_WATCHER: this.exits.path,
 			CHAOS_PYTHON: PYTHON,
 		};
 	}
@@ -87,17 +94,15 @@ export class Stage implements AsyncDisposable {
 	/** Starts a host: four Python workers with the protections of the case, where the options do not differ. */
 	start(
 		options: Partial<HostOptions> = {},
-		setting: Partial<HostSetting> = {},
+		how: Partial<HostStart> = {},
 	): HostProcess {
 		const host = new HostProcess(
 			{
-				dataDir: this.dataDir,
-				worker: "python",
-				size: 4,
+				...{ dataDir: this.dataDir, worker: "python", size: 4 },
 				...this.#defaults,
 				...options,
 			},
-			{ ...setting, env: { ...this.env, ...setting.env } },
+			{ ...how, env: { ...this.env, ...how.env } },
 		);
 		this.#hosts.push(host);
 		return host;
@@ -106,29 +111,25 @@ export class Stage implements AsyncDisposable {
 	/** Starts a host and waits until its workers are ready. */
 	async ready(
 		options: Partial<HostOptions> = {},
-		setting: Partial<HostSetting> = {},
+		how: Partial<HostStart> = {},
 	): Promise<HostProcess> {
-		const host = this.start(options, setting);
+		const host = this.start(options, how);
 		await host.fact("ready");
 		return host;
 	}
 
-	/** A process that belongs to nobody here. With a chosen pid only in a private pid namespace. */
-	async bystander(pid?: number): Promise<SeenProcess> {
-		const before = this.#bystanders.length;
-		if (pid !== undefined)
-			writeFileSync("/proc/sys/kernel/ns_last_pid", String(pid - 1));
-		const child = spawn(PYTHON, [HOLDER, "bystander"], {
+	/** Starts a process that belongs to no host and must not be ended. */
+	async bystander(): Promise<void> {
+		const child = spawn(PYTHON, [STAYS, "bystander"], {
 			stdio: "ignore",
 			detached: true,
 			env: { ...process.env, ...this.env },
 		});
 		child.unref();
-		const seen = look(child.pid ?? -1);
-		if (!seen) throw new Error("The bystander did not start.");
-		this.#bystanders.push(seen);
-		await this.sees("bystander", before + 1);
-		return seen;
+		const started = look(child.pid ?? -1);
+		if (!started) throw new Error("The bystander did not start.");
+		this.#bystanders.push(started);
+		await this.sees("bystander", this.#bystanders.length);
 	}
 
 	/** How many bystanders were ended. */
@@ -136,14 +137,12 @@ export class Stage implements AsyncDisposable {
 		return this.#bystanders.filter((each) => !lives(each)).length;
 	}
 
-	/** Resolves when the witness has seen so many of a role. */
+	/** Resolves when so many of a role have connected to the exit watcher. */
 	async sees(role: string, count: number): Promise<void> {
-		if (
-			await this.witness.until(() => this.witness.seen(role) >= count, 60_000)
-		)
-			return;
+		const isThere = (): boolean => this.exits.connected(role) >= count;
+		if (await this.exits.until(isThere, 60_000)) return;
 		throw new Error(
-			`The witness saw ${this.witness.seen(role)} of ${count} "${role}".`,
+			`${this.exits.connected(role)} of ${count} "${role}" connected.`,
 		);
 	}
 
@@ -165,8 +164,8 @@ export class Stage implements AsyncDisposable {
 	}
 
 	/**
-	 * Waits until nothing of this stage is left that the witness or the process
-	 * table knows, except for hosts and `except`.
+	 * Waits until nothing of this stage is left that the exit watcher or the process table knows, except for hosts,
+	 * bystanders and `except`.
 	 */
 	async untilGone(
 		sinceMs: number,
@@ -174,48 +173,28 @@ export class Stage implements AsyncDisposable {
 		endedMs: number = ENDED_MS,
 	): Promise<Ending> {
 		const deadline = sinceMs + endedMs;
-		const quiet = (): boolean => this.#due(except).length === 0;
-		await this.witness.until(quiet, deadline - performance.now());
-		const last = (): number =>
-			Math.max(
-				sinceMs,
-				...this.witness.sightings.map(({ goneAtMs }) => goneAtMs ?? 0),
-			);
+		const quiet = (): boolean => this.#connected(except).length === 0;
+		await this.exits.until(quiet, deadline - performance.now());
 		for (let first = true; ; first = false) {
 			const now = performance.now();
 			// Ends that the kernel reported while this process stood still are read first.
 			await nextTurn();
 			const left = this.#left(except);
-			if (left.length === 0 && quiet())
-				return await this.#layersGone((first ? last() : now) - sinceMs);
+			if (left.length === 0 && quiet()) {
+				const gone = this.exits.watched.map(({ goneAtMs }) => goneAtMs ?? 0);
+				const last = first ? Math.max(sinceMs, ...gone) : now;
+				return await this.#layersGone(last - sinceMs);
+			}
 			if (now > deadline) {
-				const due = this.#due(except).map(({ role, pid }) => `${role} ${pid}`);
-				const words = left.length >= due.length ? left.map(inWords) : due;
+				const connected = this.#connected(except).map(
+					({ role, pid }) => `${role} ${pid}`,
+				);
+				const words =
+					left.length >= connected.length ? left.map(inWords) : connected;
 				return { goneMs: now - sinceMs, leftovers: words.length, left: words };
 			}
 			await sleep(2);
 		}
-	}
-
-	/**
-	 * SIGKILL to a host and its workers, and to what they start meanwhile: the next start has
-	 * nothing to end.
-	 *
-	 * @throws Error when something is left all the same.
-	 */
-	async killWithItsWorkers(host: HostProcess): Promise<void> {
-		const deadline = performance.now() + ENDED_MS;
-		for (
-			let left = host.processes();
-			left.length > 0 && performance.now() < deadline;
-			left = host.processes()
-		) {
-			for (const each of left) end(each);
-			await sleep(2);
-		}
-		await host.exited;
-		const { left } = await this.untilGone(performance.now());
-		if (left.length > 0) throw new Error(`${left.join("; ")} did not end.`);
 	}
 
 	/** How many processes hosts have started that live, those of protections left out. */
@@ -225,7 +204,7 @@ export class Stage implements AsyncDisposable {
 
 	/** Everything that was started here and lives, hosts and protections too. */
 	everything(): readonly SeenProcess[] {
-		return startedIn(this.directory, this.witness.path);
+		return startedIn(this.directory, this.exits.path);
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {
@@ -238,7 +217,7 @@ export class Stage implements AsyncDisposable {
 			for (const each of left) end(each);
 			await sleep(5);
 		}
-		await this.witness[Symbol.asyncDispose]();
+		await this.exits[Symbol.asyncDispose]();
 		removePlace(this.directory);
 	}
 
@@ -256,23 +235,26 @@ export class Stage implements AsyncDisposable {
 		}
 	}
 
-	/** What the witness sees and should be gone. */
-	#due(except: readonly SeenProcess[]) {
+	/** What is connected to the exit watcher and should be gone. */
+	#connected(except: readonly SeenProcess[]): readonly Watched[] {
 		const spared = new Set(except.map(({ pid }) => pid));
-		return this.witness
+		return this.exits
 			.living()
 			.filter(({ role, pid }) => role !== "bystander" && !spared.has(pid));
 	}
 
 	/** What the process table has and should be gone. */
 	#left(except: readonly SeenProcess[]): readonly SeenProcess[] {
-		const hosts = this.#hosts.flatMap(({ pid }) => look(pid) ?? []);
-		const layers = this.#hosts.flatMap(layersOf);
 		const spared = new Set(
-			[...except, ...this.#bystanders, ...hosts, ...layers].map(
+			[...except, ...this.#bystanders, ...this.#hosts.flatMap(layersOf)].map(
 				({ pid }) => pid,
 			),
 		);
+		for (const { pid } of this.#hosts) spared.add(pid);
 		return this.everything().filter(({ pid }) => !spared.has(pid));
 	}
+}
+
+function layersOf({ layers }: HostProcess): readonly SeenProcess[] {
+	return layers.flatMap(({ processes }) => processes);
 }
