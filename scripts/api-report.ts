@@ -13,6 +13,7 @@ import { must, root } from "./run.ts";
 import {
 	TypeScriptProject,
 	type TypeScriptSymbol,
+	writeConfig,
 } from "./typescript-project.ts";
 
 const place = join(root, "node_modules/.cache/api-report");
@@ -45,21 +46,6 @@ for (const manifest of manifests) {
 	// A package of a command exports nothing.
 	const report = reportOf(folder);
 	if (report !== undefined) writeFileSync(join(root, folder, "api.md"), report);
-}
-
-function writeConfig(
-	directory: string,
-	compilerOptions: object,
-	include: string,
-): string {
-	const config = join(directory, "tsconfig.json");
-	const settings = {
-		extends: join(root, "tsconfig.base.json"),
-		compilerOptions,
-		include: [include],
-	};
-	writeFileSync(config, JSON.stringify(settings));
-	return config;
 }
 
 function reportOf(folder: string): string | undefined {

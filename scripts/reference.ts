@@ -11,8 +11,10 @@ import { optionsReference } from "./reference/options.ts";
 import { statesReference } from "./reference/states.ts";
 import { telemetryReference } from "./reference/telemetry.ts";
 import { root } from "./run.ts";
+import { TypeScriptProject } from "./typescript-project.ts";
 
-const events = describedEvents();
+using project = new TypeScriptProject();
+const events = describedEvents(project);
 writeFileSync(
 	join(root, "packages/core/src/gen/event-types.ts"),
 	eventTypes(events),
@@ -21,9 +23,9 @@ writeFileSync(
 const directory = join(root, "docs/reference");
 mkdirSync(directory, { recursive: true });
 const pages: Readonly<Record<string, string>> = {
-	"errors.md": errorsReference(),
+	"errors.md": errorsReference(project),
 	"events.md": eventsReference(events),
-	"options.md": optionsReference(),
+	"options.md": await optionsReference(project),
 	"states.md": statesReference(),
 	"telemetry.md": telemetryReference(),
 };

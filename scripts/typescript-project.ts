@@ -1,3 +1,5 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import {
 	isInterfaceDeclaration,
 	type Node,
@@ -10,6 +12,7 @@ import {
 	type Project,
 	type Symbol as TypeScriptSymbol,
 } from "typescript/unstable/sync";
+import { root } from "./run.ts";
 
 export type { TypeScriptSymbol };
 
@@ -39,13 +42,47 @@ type Fields = ReadonlyMap<
 
 const line = (text: string): string => text.replaceAll(/\s+/g, " ").trim();
 
+/** A type as a reader of pages needs it: what can be left out can be undefined, which says nothing. */
+function typeOf({ type, postfixToken }: PropertySignatureDeclaration): string {
+	const text = line(type.getText()).replace(/^\| /, "");
+	if (postfixToken === undefined) return text;
+	return text
+		.replace(/ \| undefined$/, "")
+		.replace(/^\((\([^()]*\) => \w+)\)$/, "$1");
+}
+
+/** Writes a `tsconfig.json` that includes the sources of all packages, and returns its path. */
+function allPackages(): string {
+	return writeConfig(
+		join(root, "node_modules/.cache/reference"),
+		{ noEmit: true, rootDir: root, customConditions: ["snakepit-source"] },
+		join(root, "packages/*/src"),
+	);
+}
+
+/** Writes a `tsconfig.json` into a directory, and returns its path. */
+export function writeConfig(
+	directory: string,
+	compilerOptions: object,
+	include: string,
+): string {
+	const config = join(directory, "tsconfig.json");
+	const extend = join(root, "tsconfig.base.json");
+	mkdirSync(directory, { recursive: true });
+	writeFileSync(
+		config,
+		JSON.stringify({ extends: extend, compilerOptions, include: [include] }),
+	);
+	return config;
+}
+
 /** A project of sources, as the compiler reads it. */
 export class TypeScriptProject implements Disposable {
 	readonly #api = new API();
 	readonly #project: Project;
 
-	/** @param config the path of a `tsconfig.json`. */
-	constructor(config: string) {
+	/** @param config the path of a `tsconfig.json`; by default a project of the sources of all packages. */
+	constructor(config: string = allPackages()) {
 		const project = this.#api
 			.updateSnapshot({ openProjects: [config] })
 			.getProject(config);
@@ -80,20 +117,15 @@ export class TypeScriptProject implements Disposable {
 	membersOf(symbol: TypeScriptSymbol): readonly Member[] {
 		return this.declarationsOf(symbol)
 			.filter(isInterfaceDeclaration)
-			.flatMap(({ members }) => members.map((each) => this.#member(each)));
-	}
-
-	#member(node: Node): Member {
-		const symbol = this.checker.getSymbolAtLocation(
-			(node as PropertySignatureDeclaration).name,
-		);
-		if (symbol === undefined)
-			throw new Error(`No member is declared by ${node.getText()}.`);
-		return {
-			name: symbol.name,
-			type: (node as PropertySignatureDeclaration).type.getText(),
-			...this.commentOf(symbol),
-		};
+			.flatMap(({ members }) => members)
+			.map((node) => {
+				const property = node as PropertySignatureDeclaration;
+				const member = this.checker.getSymbolAtLocation(property.name);
+				if (member === undefined)
+					throw new Error(`No member is declared by ${node.getText()}.`);
+				const type = typeOf(property);
+				return { name: member.name, type, ...this.#comment(member) };
+			});
 	}
 
 	/** The fields of each alternative of a union, by their names, each with its type as the compiler writes it. */
@@ -115,8 +147,13 @@ export class TypeScriptProject implements Disposable {
 
 	/** @throws Error when it has no comment. */
 	commentOf(symbol: TypeScriptSymbol): Comment {
+		const comment = this.#comment(symbol);
+		if (comment.meaning !== "") return comment;
+		throw new Error(`${symbol.name} has no comment.`);
+	}
+
+	#comment(symbol: TypeScriptSymbol): Comment {
 		const meaning = line(this.checker.getDocumentationCommentOfSymbol(symbol));
-		if (meaning === "") throw new Error(`${symbol.name} has no comment.`);
 		const tags = this.checker
 			.getJsDocTagsOfSymbol(symbol)
 			.map(({ name, text }) => [name, line(text ?? "")]);

@@ -1,32 +1,31 @@
 import { join } from "node:path";
 import { root } from "../run.ts";
-import { TypeScriptProject } from "../typescript-project.ts";
+import type { TypeScriptProject } from "../typescript-project.ts";
 import { page, table } from "./page.ts";
 
 const CODES = /Codes$/;
 
 /** docs/reference/errors.md, from the interfaces of codes: each is named by its class, and a member is a code. */
-export function errorsReference(): string {
+export function errorsReference(project: TypeScriptProject): string {
+	const codesIn = (file: string): string => codes(project, file);
 	return page(
 		"Errors",
 		'Every error is a `SnakepitError` with a stable `code`. `ran` reports whether the work may have begun: after `"no"` a retry is safe, after `"maybe"` only if the work is idempotent. A call that waits for another attempt (`retry`) fails with `"maybe"` even where the table has "no": a start error, for one.',
-		codesIn("packages/core", "contract/error-codes.ts"),
+		codesIn("packages/core/src/contract/error-codes.ts"),
 		"## Python workers",
 		"`@snakepit/adapter-python` adds these codes to those of `StartError`; their type is `PythonStartErrorCode`.",
-		codesIn("packages/adapter-python", "start-error-codes.ts"),
+		codesIn("packages/adapter-python/src/start-error-codes.ts"),
 		"## Workers on a Ray cluster",
 		"`@snakepit/adapter-ray` adds these to those of Python workers; their type is `RayStartErrorCode`.",
-		codesIn("packages/adapter-ray", "start-error-codes.ts"),
+		codesIn("packages/adapter-ray/src/start-error-codes.ts"),
 		"## HTTP workers",
 		"`@snakepit/adapter-http` adds these; their type is `HttpStartErrorCode`.",
-		codesIn("packages/adapter-http", "failures.ts"),
+		codesIn("packages/adapter-http/src/failures.ts"),
 	);
 }
 
-function codesIn(folder: string, ...files: readonly string[]): string {
-	using project = new TypeScriptProject(join(root, folder, "tsconfig.json"));
-	const rows = files
-		.flatMap((file) => [...project.exportsOf(join(root, folder, "src", file))])
+function codes(project: TypeScriptProject, file: string): string {
+	const rows = [...project.exportsOf(join(root, file))]
 		.filter(([name]) => CODES.test(name) && name !== "ErrorCodes")
 		.flatMap(([name, symbol]) =>
 			project.membersOf(symbol).map(({ name: code, type, meaning, tags }) => [

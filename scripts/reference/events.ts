@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { EVENT_PAIRS } from "@snakepit/core/testing";
 import { root } from "../run.ts";
-import { TypeScriptProject } from "../typescript-project.ts";
+import type { TypeScriptProject } from "../typescript-project.ts";
 import { page, table } from "./page.ts";
 
 const CORE = join(root, "packages/core");
@@ -15,8 +15,9 @@ interface DescribedEvent {
 }
 
 /** The events of core's union, in the order of their declarations: the comment at an event's `type` is its meaning. */
-export function describedEvents(): readonly DescribedEvent[] {
-	using project = new TypeScriptProject(join(CORE, "tsconfig.json"));
+export function describedEvents(
+	project: TypeScriptProject,
+): readonly DescribedEvent[] {
 	const union = project
 		.exportsOf(join(CORE, "src/contract/events.ts"))
 		.get("SnakepitEvent");

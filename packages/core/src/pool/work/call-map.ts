@@ -33,7 +33,10 @@ export interface MapProgress {
  */
 export interface MapOptions
 	extends Omit<ExecuteOptions, "input" | "onProgress"> {
-	/** How many items may be in the pool at once. */
+	/**
+	 * How many items may be in the pool at once. By default, as many as the pool can run at once: `size.max` times
+	 * `callsPerWorker`.
+	 */
 	readonly concurrency?: number | undefined;
 	/** `"input"`: results in the order of their items. `"completion"`: results as they finish. @default "input" */
 	readonly order?: "input" | "completion" | undefined;
