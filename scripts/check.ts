@@ -1,9 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { globSync } from "node:fs";
 import { join } from "node:path";
-import { takeNoArguments } from "./no-arguments.ts";
 import { developmentPython } from "./python-environment.ts";
-import { root, run } from "./run.ts";
+import { root, run, takeNoArguments } from "./run.ts";
 import { THOROUGH } from "./test-effort.ts";
 
 takeNoArguments(

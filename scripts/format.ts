@@ -1,6 +1,5 @@
-import { takeNoArguments } from "./no-arguments.ts";
 import { developmentPython } from "./python-environment.ts";
-import { must } from "./run.ts";
+import { must, takeNoArguments } from "./run.ts";
 
 takeNoArguments("format", "formats TypeScript and Python in place");
 

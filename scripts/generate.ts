@@ -6,9 +6,8 @@ import {
 	writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { takeNoArguments } from "./no-arguments.ts";
 import { toolPython } from "./python-environment.ts";
-import { must, root } from "./run.ts";
+import { must, root, takeNoArguments } from "./run.ts";
 
 takeNoArguments(
 	"generate",

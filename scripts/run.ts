@@ -2,6 +2,25 @@ import { type SpawnSyncOptions, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { dirname } from "node:path";
 
+/**
+ * Ends a script that is given any argument, before it has done anything: it takes
+ * none, and a request for help is not one for a whole run.
+ *
+ * @param name as `package.json` has it.
+ * @param does what it does, and what does a part of it.
+ */
+export function takeNoArguments(name: string, does: string): void {
+	const args = process.argv.slice(2).filter((each) => each !== "--");
+	if (args.length === 0) return;
+	const help = `npx pnpm@12 ${name} takes no arguments. It ${does}.`;
+	if (args.every((each) => each === "--help" || each === "-h")) {
+		console.log(help);
+		process.exit(0);
+	}
+	console.error(help);
+	process.exit(2);
+}
+
 export const root: string = dirname(import.meta.dirname);
 
 /** Runs a command, showing what it prints, and returns its exit code. */
@@ -37,7 +56,7 @@ export function must(
 }
 
 /** How a command ended that had a deadline. */
-export type Ending = { readonly status: number } | "killed at the deadline";
+type Ending = { readonly status: number } | "killed at the deadline";
 
 /** Runs a command while this program goes on, showing what it prints. It is killed at the deadline, after `onDeadline`. */
 export async function runBeside(
@@ -60,7 +79,7 @@ export async function runBeside(
 }
 
 /** A command under way whose output is kept. */
-export interface QuietRun {
+interface QuietRun {
 	/** Its exit code. */
 	readonly exited: Promise<number>;
 	/** What it and the processes that have its output printed, when the last of them has ended. */

@@ -14,7 +14,7 @@ import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import { cache, compiled } from "../vitest.config.ts";
 import { developmentPython } from "./python-environment.ts";
-import { removePlace } from "./remove-place.ts";
+import { removeDirectory } from "./remove-directory.ts";
 import { must, root } from "./run.ts";
 import { testWorkersEnv } from "./test-workers.ts";
 
@@ -35,7 +35,7 @@ export default async function setUp(): Promise<() => void> {
 	// It would take precedence.
 	delete process.env["XDG_RUNTIME_DIR"];
 	return () => {
-		removePlace(place);
+		removeDirectory(place);
 		forgetInterpreters();
 	};
 }

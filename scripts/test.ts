@@ -15,10 +15,9 @@ import {
 	type TestedFile,
 } from "./failed-tests.ts";
 import { leftoversAreSeen, reportLeftovers, shownRun } from "./leftovers.ts";
-import { takeNoArguments } from "./no-arguments.ts";
 import { developmentPython, makeBeside } from "./python-environment.ts";
 import { clusterEnvironment } from "./ray/python.ts";
-import { must, root, runBeside, runQuietly } from "./run.ts";
+import { must, root, runBeside, runQuietly, takeNoArguments } from "./run.ts";
 import { TABLES } from "./tables-python.ts";
 import { isThorough, longestRunMs } from "./test-effort.ts";
 import { LEFTOVERS, RUNNING_TESTS, TEST_RUN } from "./test-mark.ts";

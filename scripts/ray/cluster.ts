@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { removePlace } from "../remove-place.ts";
+import { removeDirectory } from "../remove-directory.ts";
 import { ClusterNode } from "./cluster-node.ts";
 import { assertInside } from "./namespace.ts";
 
@@ -71,7 +71,7 @@ export class Cluster implements AsyncDisposable {
 
 	async [Symbol.asyncDispose](): Promise<void> {
 		const left = await Promise.all(this.#nodes.toReversed().map(endNode));
-		removePlace(this.#directory);
+		removeDirectory(this.#directory);
 		if (left.flat().length > 0)
 			throw new Error(`Processes of Ray are left: ${left.flat().join("; ")}`);
 	}

@@ -14,7 +14,7 @@ import {
 	type RunId,
 	systemRandom,
 } from "@snakepit/core/infrastructure";
-import { removePlace } from "../../../scripts/remove-place.ts";
+import { removeDirectory } from "../../../scripts/remove-directory.ts";
 import { look } from "../../src/harness/processes.ts";
 import { PYTHON } from "../worker-adapter.ts";
 
@@ -136,7 +136,7 @@ export class Strangers implements Disposable {
 
 	[Symbol.dispose](): void {
 		this.#program[Symbol.dispose]();
-		removePlace(this.directory);
+		removeDirectory(this.directory);
 	}
 }
 

@@ -7,7 +7,7 @@ import {
 	setTimeout as sleep,
 } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { removePlace } from "../../../scripts/remove-place.ts";
+import { removeDirectory } from "../../../scripts/remove-directory.ts";
 import { Chance } from "../../programs/chance.ts";
 import type { HostOptions } from "../../programs/host.ts";
 import {
@@ -218,7 +218,7 @@ export class Stage implements AsyncDisposable {
 			await sleep(5);
 		}
 		await this.exits[Symbol.asyncDispose]();
-		removePlace(this.directory);
+		removeDirectory(this.directory);
 	}
 
 	/** Protections leave after what they protected; that is no part of the time, but they must leave. */

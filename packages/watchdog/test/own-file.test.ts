@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type Execution, thisExecution } from "@snakepit/core/infrastructure";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { removePlace } from "../../../scripts/remove-place.ts";
+import { removeDirectory } from "../../../scripts/remove-directory.ts";
 import { VERSION } from "../src/gen/version.ts";
 import { ownFile } from "../src/own-file.ts";
 
@@ -15,7 +15,7 @@ const INSTALLED = "node_modules/@snakepit/watchdog";
 /** Files in a directory of their own; gives their paths, and URLs. */
 function place(files: Readonly<Record<string, string>>) {
 	const root = mkdtempSync(join(tmpdir(), "own-file-"));
-	onTestFinished(() => removePlace(root));
+	onTestFinished(() => removeDirectory(root));
 	for (const [name, text] of Object.entries(files)) {
 		mkdirSync(dirname(join(root, name)), { recursive: true });
 		writeFileSync(join(root, name), text);

@@ -2,7 +2,7 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { removePlace } from "../../../../scripts/remove-place.ts";
+import { removeDirectory } from "../../../../scripts/remove-directory.ts";
 import { runBundled } from "../../../../scripts/run-bundled.ts";
 
 const HERE = import.meta.dirname;
@@ -15,7 +15,7 @@ function bundled(
 	installed: Readonly<Record<string, string>>,
 ) {
 	const place = mkdtempSync(join(tmpdir(), "bundled-"));
-	onTestFinished(() => removePlace(place));
+	onTestFinished(() => removeDirectory(place));
 	const program = join(HERE, "program.ts");
 	const external = ["better-sqlite3", ...Object.keys(installed)];
 	return runBundled({ program, format, external, installed, place });

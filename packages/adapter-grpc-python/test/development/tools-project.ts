@@ -10,7 +10,7 @@ import {
 	type SnakepitEventType,
 } from "@snakepit/core";
 import { onTestFinished } from "vitest";
-import { removePlace } from "../../../../scripts/remove-place.ts";
+import { removeDirectory } from "../../../../scripts/remove-directory.ts";
 import { PYTHON } from "../../../adapter-python/test/support/pythons.ts";
 import { type PythonGrpcOptions, pythonGrpc } from "../../src/index.ts";
 
@@ -20,7 +20,7 @@ export class ToolsProject {
 	readonly tools: string = join(this.root, "tools.py");
 
 	constructor() {
-		onTestFinished(() => removePlace(this.root));
+		onTestFinished(() => removeDirectory(this.root));
 	}
 
 	/** Writes a file in place. */

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
-import { removePlace } from "../../../../scripts/remove-place.ts";
+import { removeDirectory } from "../../../../scripts/remove-directory.ts";
 import { PYTHON } from "../../../adapter-python/test/support/pythons.ts";
 
 /** What the page says. */
@@ -19,7 +19,7 @@ const packagesDirectory = fileURLToPath(new URL("../../../", import.meta.url));
 /** A project with a page that asks a tool, and a module with its pool. */
 export function viteProject(maker: "createPool" | "sharedPool"): string {
 	const root = mkdtempSync(join(tmpdir(), "snakepit-vite-"));
-	onTestFinished(() => removePlace(root));
+	onTestFinished(() => removeDirectory(root));
 	const scope = join(root, "node_modules/@snakepit");
 	mkdirSync(scope, { recursive: true });
 	for (const name of ["core", "adapter-python"])

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { onTestFinished } from "vitest";
-import { removePlace } from "../../../../scripts/remove-place.ts";
+import { removeDirectory } from "../../../../scripts/remove-directory.ts";
 
 /** What a test may see of a host: it waits for what the host tells. */
 export interface HostProcess {
@@ -26,7 +26,7 @@ export const SOON_MS = 5_000;
 /** A fresh data directory that goes with the test. */
 export function freshDirectory(): string {
 	const path = mkdtempSync(join(tmpdir(), "snakepit-test-"));
-	onTestFinished(() => removePlace(path));
+	onTestFinished(() => removeDirectory(path));
 	return path;
 }
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { removePlace } from "../../../../scripts/remove-place.ts";
+import { removeDirectory } from "../../../../scripts/remove-directory.ts";
 import * as adapter from "../../src/index.ts";
 
 const PACKAGE = join(import.meta.dirname, "../..");
@@ -19,7 +19,7 @@ beforeAll(async () => {
 	symlinkSync(join(PACKAGE, "node_modules"), join(copy, "node_modules"));
 	second = await import(pathToFileURL(join(copy, "src/index.ts")).href);
 });
-afterAll(() => removePlace(copy));
+afterAll(() => removeDirectory(copy));
 
 /** One value of each class that stands for one of Python's. */
 const MAKERS: Readonly<Record<string, (from: Adapter) => object>> = {

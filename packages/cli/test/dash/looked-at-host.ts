@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { endHost } from "../../../../scripts/end-host.ts";
-import { removePlace } from "../../../../scripts/remove-place.ts";
+import { removeDirectory } from "../../../../scripts/remove-directory.ts";
 import { PYTHON } from "../../../adapter-python/test/support/pythons.ts";
 import { SystemProcessHost } from "../../../core/src/os/process-host.ts";
 
@@ -54,7 +54,7 @@ export async function lookedAtHost(
 		end: async () => {
 			await endHost(machine, child, self);
 			// The private directory of its run, into which its guard may still write, is removed after the last test.
-			removePlace(dataDir);
+			removeDirectory(dataDir);
 		},
 	};
 }

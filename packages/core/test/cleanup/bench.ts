@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { endGroup } from "../../../../scripts/end-group.ts";
+import { endGroup } from "../../../../scripts/end-host.ts";
 import { testMark } from "../../../../scripts/test-mark.ts";
 import { ProcessKiller } from "../../src/cleanup/process-killer.ts";
 import type { ReaperParts } from "../../src/cleanup/reaper.ts";

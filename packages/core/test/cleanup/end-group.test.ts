@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { endGroup } from "../../../../scripts/end-group.ts";
+import { endGroup } from "../../../../scripts/end-host.ts";
 import { seenAs, start } from "./bench.ts";
 import { eventually, isAlive, machine } from "./hosts.ts";
 

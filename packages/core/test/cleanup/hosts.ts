@@ -5,9 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { onTestFinished } from "vitest";
-import { endGroup } from "../../../../scripts/end-group.ts";
-import { endHost } from "../../../../scripts/end-host.ts";
-import { removePlace } from "../../../../scripts/remove-place.ts";
+import { endGroup, endHost } from "../../../../scripts/end-host.ts";
+import { removeDirectory } from "../../../../scripts/remove-directory.ts";
 import type { CleanupReport } from "../../src/cleanup/cleanup-report.ts";
 import type { ProcessIdentity, RunId } from "../../src/contract/identity.ts";
 import { SystemProcessHost } from "../../src/os/process-host.ts";
@@ -36,7 +35,7 @@ export const machine: SystemProcessHost = new SystemProcessHost();
 /** A directory of its own for a test, removed after it. */
 export function temporaryDirectory(): string {
 	const path = mkdtempSync(join(tmpdir(), "snakepit-test-"));
-	onTestFinished(() => removePlace(path));
+	onTestFinished(() => removeDirectory(path));
 	return path;
 }
 

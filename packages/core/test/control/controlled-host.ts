@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { attach, type ControlClient } from "@snakepit/control";
 import { onTestFinished } from "vitest";
 import { endHost } from "../../../../scripts/end-host.ts";
-import { removePlace } from "../../../../scripts/remove-place.ts";
+import { removeDirectory } from "../../../../scripts/remove-directory.ts";
 import type { RunOptions } from "../../src/run/run-options.ts";
 import { machine, temporaryDirectory } from "../cleanup/hosts.ts";
 
@@ -56,7 +56,7 @@ export async function controlledHost(
 	};
 	const place = directory();
 	// A host that was killed leaves it.
-	if (place !== undefined) onTestFinished(() => removePlace(place));
+	if (place !== undefined) onTestFinished(() => removeDirectory(place));
 	return {
 		...{ child, dataDir, runId, directory },
 		call: (command, args) =>

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { removePlace } from "../../../../scripts/remove-place.ts";
+import { removeDirectory } from "../../../../scripts/remove-directory.ts";
 import { controlledHost } from "./controlled-host.ts";
 
 const readme = readFileSync(
@@ -18,7 +18,7 @@ test("the program of control's README shows the workers of a run", async () => {
 	expect(code).toContain("attach()");
 	const only = `attach(${JSON.stringify({ run: host.runId })})`;
 	const place = mkdtempSync(join(import.meta.dirname, ".snippets-"));
-	onTestFinished(() => removePlace(place));
+	onTestFinished(() => removeDirectory(place));
 	writeFileSync(join(place, "look.ts"), code.replace("attach()", only));
 	const child = spawn(
 		process.execPath,

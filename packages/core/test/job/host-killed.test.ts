@@ -3,8 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { endGroup } from "../../../../scripts/end-group.ts";
-import { endHost } from "../../../../scripts/end-host.ts";
+import { endGroup, endHost } from "../../../../scripts/end-host.ts";
 import { eventually, machine, temporaryDirectory } from "../cleanup/hosts.ts";
 
 const hasFfmpeg = spawnSync("ffmpeg", ["-version"]).status === 0;

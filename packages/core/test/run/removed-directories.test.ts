@@ -15,7 +15,7 @@ import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { findRuns } from "@snakepit/control";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { removePlace } from "../../../../scripts/remove-place.ts";
+import { removeDirectory } from "../../../../scripts/remove-directory.ts";
 import { rows } from "../../../../scripts/test-effort.ts";
 import { openRun, type Run } from "../../src/index.ts";
 import { sharedDirectoryOf } from "../../src/os/shared-memory.ts";
@@ -32,7 +32,7 @@ const onLinux = process.platform === "linux";
 async function opened(guard: "off" | "required", size = 1) {
 	// Short: sockets have to fit.
 	const scratch = mkdtempSync(join(tmpdir(), "r-"));
-	onTestFinished(() => removePlace(scratch));
+	onTestFinished(() => removeDirectory(scratch));
 	const runtime = join(scratch, "x");
 	mkdirSync(runtime, { mode: 0o700 });
 	vi.stubEnv("XDG_RUNTIME_DIR", runtime);

@@ -2,7 +2,7 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { removePlace } from "../../../../scripts/remove-place.ts";
+import { removeDirectory } from "../../../../scripts/remove-directory.ts";
 import type { SnakepitEvent } from "../../src/contract/events.ts";
 import type { Pool } from "../../src/pool/pool.ts";
 import {
@@ -22,7 +22,7 @@ beforeEach(() => {
 afterEach(async () => {
 	await Promise.all([...opened].map((pool) => pool.close()));
 	opened.clear();
-	removePlace(dataDir);
+	removeDirectory(dataDir);
 });
 
 /** As a module makes them each time it is loaded. */

@@ -4,7 +4,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { expect, onTestFinished, test } from "vitest";
-import { endGroup } from "../../../../scripts/end-group.ts";
+import { endGroup } from "../../../../scripts/end-host.ts";
 import { rows } from "../../../../scripts/test-effort.ts";
 import { readRunFile } from "../../src/registry/read-run-file.ts";
 import { parseRunFile } from "../../src/registry/run-name.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { removePlace } from "../../../../scripts/remove-place.ts";
+import { removeDirectory } from "../../../../scripts/remove-directory.ts";
 import * as adapter from "../../src/adapter.ts";
 import * as index from "../../src/index.ts";
 import { asBegun } from "../../src/pool/calls/call-errors.ts";
@@ -31,7 +31,7 @@ beforeAll(async () => {
 	};
 });
 
-afterAll(() => removePlace(copy));
+afterAll(() => removeDirectory(copy));
 
 const remote = {
 	type: "ValueError",

@@ -2,7 +2,7 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { removePlace } from "../../../../scripts/remove-place.ts";
+import { removeDirectory } from "../../../../scripts/remove-directory.ts";
 import { runBundled } from "../../../../scripts/run-bundled.ts";
 
 const HERE = import.meta.dirname;
@@ -11,7 +11,7 @@ const NATIVE = `@snakepit/native-linux-${process.arch}`;
 describe.each(["esm", "cjs"] as const)("bundled by esbuild as %s", (format) => {
 	test("a program without the files of its protections works, and reports which are missing and what to do", async () => {
 		const place = mkdtempSync(join(tmpdir(), "bundled-"));
-		onTestFinished(() => removePlace(place));
+		onTestFinished(() => removeDirectory(place));
 		const { status, stdout, stderr } = await runBundled({
 			program: join(HERE, "program.ts"),
 			format,

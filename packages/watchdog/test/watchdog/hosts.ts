@@ -10,9 +10,8 @@ import {
 	SystemProcessHost,
 } from "@snakepit/core/infrastructure";
 import { onTestFinished } from "vitest";
-import { endGroup } from "../../../../scripts/end-group.ts";
-import { endHost } from "../../../../scripts/end-host.ts";
-import { removePlace } from "../../../../scripts/remove-place.ts";
+import { endGroup, endHost } from "../../../../scripts/end-host.ts";
+import { removeDirectory } from "../../../../scripts/remove-directory.ts";
 import type { WatchdogOptions } from "../../src/index.ts";
 
 /** What a host program is started with. */
@@ -51,7 +50,7 @@ export const machine: SystemProcessHost = new SystemProcessHost();
 /** A directory of its own for a test, removed after it. */
 export function temporaryDirectory(): string {
 	const path = mkdtempSync(join(tmpdir(), "snakepit-test-"));
-	onTestFinished(() => removePlace(path));
+	onTestFinished(() => removeDirectory(path));
 	return path;
 }
 

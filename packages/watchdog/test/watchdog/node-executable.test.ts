@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join, relative } from "node:path";
 import { type Execution, thisExecution } from "@snakepit/core/infrastructure";
 import { expect, onTestFinished, test } from "vitest";
-import { removePlace } from "../../../../scripts/remove-place.ts";
+import { removeDirectory } from "../../../../scripts/remove-directory.ts";
 import { findNode } from "../../src/watchdog/node-executable.ts";
 import { startWatchdog } from "../../src/watchdog/watchdog-process.ts";
 
@@ -21,7 +21,7 @@ const LIMIT_MS = 60_000;
 
 function temporaryPlace(): string {
 	const place = mkdtempSync(join(tmpdir(), "node-executable-"));
-	onTestFinished(() => removePlace(place));
+	onTestFinished(() => removeDirectory(place));
 	return place;
 }
 

@@ -10,7 +10,7 @@ const RUN_DIRECTORY = /^snakepit-[0-9a-z]{7,}-[0-9A-Za-z]{10}$/;
  * that was killed leaves that to the next start on its ledger, which in tests never
  * comes.
  */
-export function removePlace(path: string): void {
+export function removeDirectory(path: string): void {
 	for (const run of runDirectoriesIn(path))
 		rmSync(sharedDirectoryOf(run), { recursive: true, force: true });
 	rmSync(path, { recursive: true, force: true });
