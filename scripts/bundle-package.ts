@@ -30,7 +30,7 @@ const LOADED_TOGETHER: Readonly<
 
 /** What a package depends on for its types only, since it contains the code: two of nineteen modules (0030). */
 const CONTAINED: Readonly<Record<string, string>> = {
-	"@snakepit/adapter-python": "@bufbuild/protobuf",
+	"@snakepit/adapter-grpc-python": "@bufbuild/protobuf",
 };
 
 interface Manifest {

@@ -47,7 +47,7 @@ try {
 	);
 	const withPython = install("python", [...core, ...python], natives);
 	entriesLoad(withPython, python);
-	isWithout(withPython, /grpc|opentelemetry|protobufjs/);
+	isWithout(withPython, /grpc|opentelemetry|protobuf/);
 	importIsLight(withPython, "@snakepit/adapter-python", {
 		processorMs: 75,
 		megabytes: 20,

@@ -16,7 +16,7 @@ from conftest import Host
 from support.fake_host import FakeHost
 
 from snakepit_bridge import __version__
-from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
 
 
 @pytest.fixture

@@ -24,8 +24,8 @@ from support.fake_host import FakeHost
 
 import snakepit_bridge
 from snakepit_bridge import bridge_log, own_imports
-from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.boot.exit_status import FAILED
+from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
 from snakepit_bridge.own_imports import LATE
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
@@ -480,7 +480,7 @@ def movable(tmp_path: Path) -> Path:
     environment = tmp_path / "environment"
     environment.mkdir()
     places = [Path(place) for place in site.getsitepackages()]
-    source = Path(pb.__file__).parents[1]
+    source = Path(snakepit_bridge.__file__).parent
     (environment / "snakepit_bridge").symlink_to(source)
     for package in ("msgpack", "google", "grpc", "grpc_health", "typing_extensions.py"):
         for place in places:

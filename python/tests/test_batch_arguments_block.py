@@ -5,7 +5,7 @@ from __future__ import annotations
 from conftest import Host
 from support.batches import AT_ONCE
 
-from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
 
 BOTH_TRANSPORTS_IN_CHECK = True
 

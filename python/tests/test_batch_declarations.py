@@ -115,8 +115,8 @@ def test_a_batch_reads_no_input_stream() -> None:
 
 def test_the_description_says_how_many_calls_run_together() -> None:
     described = describe({"f": batch_tool(texts), "g": Tool("g", print, _no_batch())})
-    batched, single = described.tools
-    assert (batched.batch_max, single.HasField("batch_max")) == (8, False)
+    batched, single = described
+    assert (batched.batch_max, single.batch_max) == (8, None)
     assert '"texts": {"type": "string"}' in batched.arguments_schema_json
 
 

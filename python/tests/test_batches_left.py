@@ -7,7 +7,7 @@ from conftest import Host
 from support.batches import AT_ONCE, KINDS, TOOLS, fresh, settled
 from support.conversation import Conversation
 
-from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
 
 BOTH_TRANSPORTS_IN_CHECK = True
 

@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 
-from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.call_table import CallTable
 from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
 from snakepit_bridge.calls.cancel.cancellation import Cancellation
 from snakepit_bridge.calls.context.host_calls import HostCallFailed, Reply
 from snakepit_bridge.calls.memory.call_page import CallPage
+from snakepit_bridge.calls.run.call_sink import TerminalFrame
 from snakepit_bridge.calls.run.call_state import CallState
+from snakepit_bridge.frames import End, Log, WorkerFrame
 
 
 class Outbox:
@@ -27,7 +28,7 @@ class Outbox:
         self.meanwhile: Callable[[], None] = lambda: None
         self.held = False
 
-    def put(self, _frame: pb.WorkerFrame | bytes) -> None:
+    def put(self, _frame: WorkerFrame | bytes) -> None:
         self.meanwhile()
 
     put_last = add = put
@@ -40,7 +41,7 @@ class Outbox:
     def logs_waiting(self) -> int:
         return 0
 
-    def put_log(self, _log: pb.Log) -> bool:
+    def put_log(self, _log: Log) -> bool:
         return True
 
 
@@ -56,7 +57,7 @@ def test_a_worker_that_leaves_waits_until_the_last_answer_can_be_sent() -> None:
     table = table_with_a_call(outbox)
     left: list[int] = []
     outbox.meanwhile = lambda: left.append(len(table.running))
-    table.settle(1, pb.WorkerFrame())
+    table.settle(1, End(1))
     assert left == [1]
     assert len(table.running) == 0
 
@@ -88,7 +89,7 @@ def test_a_timer_that_repeats_a_cancellation_keeps_no_call() -> None:
     repeat(*arguments)
     assert running.interrupted == 2
     repeat, *arguments = timers.pop()
-    table.settle(1, pb.WorkerFrame())
+    table.settle(1, End(1))
     call = weakref.ref(running)
     del running
     assert call() is None
@@ -100,7 +101,7 @@ def test_an_answer_is_held_only_where_the_host_finds_it(tmp_path: Path) -> None:
     outbox = Outbox()
     table = table_with_a_call(outbox)
 
-    def is_held(answer: pb.WorkerFrame | bytes) -> bool:
+    def is_held(answer: TerminalFrame) -> bool:
         outbox.held = True
         table.settle(1, answer)
         return outbox.held
@@ -108,8 +109,8 @@ def test_an_answer_is_held_only_where_the_host_finds_it(tmp_path: Path) -> None:
     assert is_held(b"answer")
     table = table_with_a_call(outbox, CallPage(str(tmp_path / "calls")))
     assert is_held(b"answer")
-    # Only compact answers are kept, and only as long as there is room.
-    assert not is_held(pb.WorkerFrame())
+    # Only packed answers are kept, and only as long as there is room.
+    assert not is_held(End(1))
     assert not is_held(bytes(4096))
 
 
@@ -122,7 +123,7 @@ def test_a_call_is_over_even_if_its_answer_cannot_be_put() -> None:
 
     outbox.meanwhile = interrupted
     with pytest.raises(KeyboardInterrupt):
-        table.settle(1, pb.WorkerFrame())
+        table.settle(1, End(1))
     assert len(table.running) == 0
 
 

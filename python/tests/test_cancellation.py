@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import Host
 
-from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
 
 BOTH_TRANSPORTS = True
 

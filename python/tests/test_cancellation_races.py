@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 from conftest import Host
 
-from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.boot.process_setup import CANCEL_SIGNAL
 from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
 from snakepit_bridge.calls.cancel.cancel_signal import (
@@ -34,6 +33,7 @@ from snakepit_bridge.calls.run.run_tool import run_function
 from snakepit_bridge.calls.run.runner import Runner, run_in_thread
 from snakepit_bridge.calls.run.running_call import RunningCall
 from snakepit_bridge.failures import failure
+from snakepit_bridge.frames import Failure, Result, WorkerFrame
 from snakepit_bridge.telemetry.tracing import Tracing
 from snakepit_bridge.tools.declaration import NO_INPUT, ToolMark
 from snakepit_bridge.tools.tool import Tool
@@ -53,13 +53,13 @@ class Settled:
     page: CallPage | BegunMarks | None = None
 
     def __init__(self) -> None:
-        self.kinds: list[str | None] = []
+        self.kinds: list[type] = []
 
-    def send(self, frame: pb.WorkerFrame) -> None:
-        self.kinds.append(frame.WhichOneof("frame"))
+    def send(self, frame: WorkerFrame) -> None:
+        self.kinds.append(type(frame))
 
     def settle(self, call_id: int, frame: TerminalFrame) -> None:
-        assert isinstance(frame, pb.WorkerFrame)
+        assert not isinstance(frame, bytes)
         self.send(frame)
 
 
@@ -100,7 +100,7 @@ def test_a_call_that_is_cancelled_while_it_waits_does_not_begin(
 
     monkeypatch.setattr("snakepit_bridge.calls.run.running_call.cancelled", cancelled)
     running.cancel(CancelReason.CALLER)
-    assert (began, sink.kinds) == ([False], ["failure"])
+    assert (began, sink.kinds) == ([False], [Failure])
 
 
 def test_an_asynchronous_call_cancelled_before_the_loop_takes_it_is_over() -> None:
@@ -116,7 +116,7 @@ def test_an_asynchronous_call_cancelled_before_the_loop_takes_it_is_over() -> No
     running.cancel(CancelReason.CALLER)
     (take_up,) = for_loop
     take_up()
-    assert sink.kinds == ["failure"]
+    assert sink.kinds == [Failure]
 
 
 @pytest.fixture
@@ -162,9 +162,8 @@ def test_a_signal_at_the_end_of_a_call_never_escapes_it() -> None:
         frame = running.context.run(run_function, running)
         over.set()
         canceller.join()
-        assert isinstance(frame, pb.WorkerFrame)
-        kinds.add(frame.WhichOneof("frame"))
-    assert kinds == {"result", "failure"}
+        kinds.add(type(frame))
+    assert kinds == {Result, Failure}
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.coroutine_bench import CoroutineBench
 
-from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
 from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
 from snakepit_bridge.values.decode import decode
 

@@ -12,7 +12,7 @@ import pytest
 from support.coroutine_bench import SEEN, CoroutineBench
 
 from snakepit_bridge import current_call
-from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
 from snakepit_bridge.values.decode import decode
 
 
@@ -282,7 +282,7 @@ def test_what_was_taken_back_does_not_begin(bench: CoroutineBench) -> None:
     bench.run_all()
     assert list(bench.tasks) == [1, 3]
     bench.outbox.send_added()
-    assert bench.frames()[2].kind == pb.FAILURE_KIND_TAKEN_BACK
+    assert bench.frames()[2].kind == pb.FAILURE_KIND_RECALLED
 
 
 def test_a_factory_of_the_tools_makes_a_task_for_each_call(

@@ -15,10 +15,11 @@ import pytest
 from conftest import Host
 
 import snakepit_bridge
-from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.boot.launch_message import ToolSource
+from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
 from snakepit_bridge.development.source_report import SourceReport, is_own_source
 from snakepit_bridge.development.types_file import keep_types
+from snakepit_bridge.frames import Sources
 from snakepit_bridge.tools.loading import BEGUN_S, load_file
 from snakepit_bridge.tools.toolbox import Toolbox
 
@@ -67,7 +68,7 @@ def test_each_file_is_reported_once_with_the_moment_after_which_it_was_loaded(
     report.look()
     importlib.import_module("linked_module")
     report.look()
-    first, second = (frame.sources for frame in outbox.frames)
+    first, second = (each for each in outbox.frames if isinstance(each, Sources))
     assert list(first.files) == [str(tmp_path / "first_module.py")]
     assert list(second.files) == [
         str(tmp_path / "linked_module.py"),

@@ -7,15 +7,25 @@ import signal
 import socket
 import time
 from pathlib import Path
-from typing import Any
 
+import msgpack
 import pytest
 from conftest import Host
 from support.fake_host import FakeHost
-from support.framed_conversation import FramedConversation, FramedSocket
+from support.framed_conversation import (
+    BYE,
+    DESCRIBE,
+    HEALTH_CHECK,
+    HELLO,
+    LEAVE,
+    PING,
+    WELCOME,
+    FramedConversation,
+    FramedSocket,
+)
+from support.packed_frames import packed_call
 
 from snakepit_bridge import __version__
-from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.framed_transport.frame_parser import (
     FRAME,
     HEADER,
@@ -33,40 +43,42 @@ def stranger(worker: FakeHost) -> FramedSocket:
     return worker.connect()
 
 
-def bye(connection: FramedSocket) -> pb.Bye:
-    """Returns the worker's last message, after which the connection ends."""
-    said = connection.heard().bye
+def bye(connection: FramedSocket) -> str:
+    """Returns the reason in the worker's last message, after which the connection ends."""
+    said = connection.heard()
+    assert said.kind == BYE
     with pytest.raises((EOFError, ConnectionError)):
         connection.receive()
     connection.close()
-    return said
+    reason: str = said.values[0]
+    return reason
 
 
 @pytest.mark.parametrize("token", ["", "0" * 64, "é", "x" * 3000])
 def test_a_wrong_token_is_refused_and_closed(start: Host, token: str) -> None:
     worker = start("greeter")
     connection = stranger(worker)
-    connection.say(hello=pb.Hello(token=token))
-    assert bye(connection).reason == pb.BYE_REASON_UNAUTHENTICATED
+    connection.say(HELLO, token)
+    assert bye(connection) == "UNAUTHENTICATED"
     assert worker.converse().call("greet", ["Ada"]) == "Hello Ada!"
 
 
 @pytest.mark.parametrize(
     "question",
-    [{"ping": pb.PingRequest()}, {"describe": pb.DescribeRequest()}, {}],
+    [(PING, 1), (DESCRIBE,), (LEAVE,), (99,)],
 )
 def test_without_the_token_nothing_is_answered(
-    start: Host, question: dict[str, Any]
+    start: Host, question: tuple[int, ...]
 ) -> None:
     connection = stranger(start("greeter"))
-    connection.say(**question)
-    assert bye(connection).reason == pb.BYE_REASON_UNAUTHENTICATED
+    connection.say(*question)
+    assert bye(connection) == "UNAUTHENTICATED"
 
 
 @pytest.mark.parametrize(
     "data",
     [
-        framed(FRAME, pb.HostFrame(call=pb.Call(call_id=1)).SerializeToString()),
+        framed(FRAME, packed_call(1, "greet")),
         framed(SIGNAL, b"\xff\xff"),
         HEADER.pack(7, 0),
         HEADER.pack(SIGNAL, 4097),
@@ -76,22 +88,22 @@ def test_without_the_token_nothing_is_answered(
 def test_a_first_message_other_than_hello_is_refused(start: Host, data: bytes) -> None:
     connection = stranger(start("greeter"))
     connection.socket.sendall(data)
-    assert bye(connection).reason == pb.BYE_REASON_MALFORMED
+    assert bye(connection) == "MALFORMED"
 
 
 def test_nothing_may_follow_the_token_before_the_welcome(start: Host) -> None:
     worker = start("greeter")
     connection = stranger(worker)
-    hello = pb.HostSignal(hello=pb.Hello(token=worker.token)).SerializeToString()
+    hello = msgpack.packb([HELLO, worker.token])
     connection.socket.sendall(2 * framed(SIGNAL, hello))
-    assert bye(connection).reason == pb.BYE_REASON_MALFORMED
+    assert bye(connection) == "MALFORMED"
 
 
 def test_health_is_reported_without_a_token(start: Host) -> None:
     connection = stranger(start("greeter"))
     for _ in range(2):
-        connection.say(health=pb.HealthRequest())
-        assert connection.heard().health.serving
+        connection.say(HEALTH_CHECK)
+        assert connection.heard().values == [True]
     connection.close()
 
 
@@ -99,8 +111,8 @@ def test_a_second_conversation_is_refused_while_one_is_open(start: Host) -> None
     worker = start("greeter")
     first = worker.converse()
     second = stranger(worker)
-    second.say(hello=pb.Hello(token=worker.token))
-    assert bye(second).reason == pb.BYE_REASON_BUSY
+    second.say(HELLO, worker.token)
+    assert bye(second) == "BUSY"
     assert first.call("greet", ["Ada"]) == "Hello Ada!"
 
 
@@ -182,8 +194,8 @@ PATIENT = """
 
 
 def is_served(connection: FramedSocket) -> bool:
-    connection.say(health=pb.HealthRequest())
-    return connection.heard().health.serving
+    connection.say(HEALTH_CHECK)
+    return connection.heard().values == [True]
 
 
 def test_a_connection_without_a_token_is_closed(start: Host) -> None:
@@ -217,12 +229,12 @@ def test_a_frame_beyond_the_limit_ends_the_conversation_with_the_reason(
 ) -> None:
     worker = start("greeter", maxMessageBytes=100_000)
     connection = stranger(worker)
-    connection.say(hello=pb.Hello(token=worker.token))
-    assert connection.heard().HasField("welcome")
+    connection.say(HELLO, worker.token)
+    assert connection.heard().kind == WELCOME
     connection.socket.sendall(HEADER.pack(FRAME, 200_000))
-    said = connection.heard().bye
-    assert said.reason == pb.BYE_REASON_MALFORMED
-    assert "200000 bytes, the limit is 100000" in said.message
+    reason, message = connection.heard().values
+    assert reason == "MALFORMED"
+    assert "200000 bytes, the limit is 100000" in message
     assert worker.exit_status() == 0
     connection.close()
 
@@ -233,10 +245,10 @@ def test_bytes_that_are_not_a_frame_end_the_conversation(
 ) -> None:
     worker = start("greeter")
     connection = stranger(worker)
-    connection.say(hello=pb.Hello(token=worker.token))
-    assert connection.heard().HasField("welcome")
+    connection.say(HELLO, worker.token)
+    assert connection.heard().kind == WELCOME
     connection.socket.sendall(data)
-    assert connection.heard().bye.reason == pb.BYE_REASON_MALFORMED
+    assert connection.heard().values[0] == "MALFORMED"
     assert worker.exit_status() == 0
     connection.close()
 
@@ -262,23 +274,21 @@ def test_frames_arrive_whole_however_they_are_split(start: Host) -> None:
     worker = start("greeter")
     conversation = worker.converse()
     assert isinstance(conversation, FramedConversation)
-    ping = pb.HostSignal(ping=pb.PingRequest(sequence=5)).SerializeToString()
+    ping = msgpack.packb([PING, 5])
     for byte in 3 * framed(SIGNAL, ping):
         conversation.connection.socket.sendall(bytes([byte]))
-    answer = conversation.unary("Ping", pb.PingRequest(sequence=6), None)
-    assert answer.sequence == 5
+    assert conversation.ask(PING, 6)[0] == 5
     assert conversation.call("echo", [bytes(3_000_000)]) == bytes(3_000_000)
 
 
 def test_a_ping_is_answered_while_a_tool_blocks(start: Host) -> None:
     worker = start("stuck")
     conversation = worker.converse()
+    assert isinstance(conversation, FramedConversation)
     call_id = conversation.begin("is_busy")
     worker.wait_for_stderr(f"begun {call_id}")
     for n in range(3):
-        answer = conversation.unary("Ping", pb.PingRequest(sequence=n), None)
-        assert answer.sequence == n
-        assert answer.calls_running == 1
+        assert conversation.ask(PING, n)[:2] == [n, 1]
 
 
 def test_the_tools_are_described(start: Host) -> None:
@@ -312,8 +322,8 @@ def test_no_other_user_may_open_the_socket(start: Host) -> None:
 def test_a_host_that_only_hangs_up_is_a_broken_conversation(start: Host) -> None:
     worker = start("stuck")
     connection = stranger(worker)
-    connection.say(hello=pb.Hello(token=worker.token))
-    assert connection.heard().HasField("welcome")
+    connection.say(HELLO, worker.token)
+    assert connection.heard().kind == WELCOME
     connection.socket.shutdown(socket.SHUT_RDWR)
     connection.close()
     assert worker.exit_status() == 0

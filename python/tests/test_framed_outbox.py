@@ -11,18 +11,20 @@ from typing import Any, cast
 from unittest.mock import Mock
 
 import pytest
+from support.packed_frames import worker_frame
 
-from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.frame_codec import encode_frame
 from snakepit_bridge.bridge.framed_transport.frame_parser import (
     FRAME,
     FrameParser,
     framed,
 )
 from snakepit_bridge.bridge.framed_transport.outbox import MAX_HELD, FramedOutbox
+from snakepit_bridge.frames import End, Log
 
 
-def frame(number: int) -> pb.WorkerFrame:
-    return pb.WorkerFrame(end=pb.End(call_id=number))
+def frame(number: int) -> End:
+    return End(number)
 
 
 class Receiver:
@@ -39,7 +41,7 @@ class Receiver:
         except BlockingIOError:
             return []
         return [
-            pb.WorkerFrame.FromString(body).end.call_id
+            worker_frame(body).call_id
             for kind, body in self._parser.feed(data)
             if kind == FRAME
         ]
@@ -104,11 +106,11 @@ def test_answers_that_were_added_leave_before_what_follows(
     outbox: FramedOutbox, receiver: Receiver
 ) -> None:
     for number in (1, 2):
-        outbox.add(framed(FRAME, frame(number).SerializeToString()))
+        outbox.add(framed(FRAME, encode_frame(frame(number))))
     assert receiver.arrived() == []
     outbox.put(frame(3))
     assert receiver.arrived() == [1, 2, 3]
-    outbox.add(framed(FRAME, frame(4).SerializeToString()))
+    outbox.add(framed(FRAME, encode_frame(frame(4))))
     outbox.put_last(frame(5))
     assert receiver.arrived() == [4, 5]
 
@@ -116,7 +118,7 @@ def test_answers_that_were_added_leave_before_what_follows(
 def test_a_worker_that_leaves_waits_for_answers_that_were_added(
     outbox: FramedOutbox, receiver: Receiver
 ) -> None:
-    outbox.add(framed(FRAME, frame(1).SerializeToString()))
+    outbox.add(framed(FRAME, encode_frame(frame(1))))
 
     async def leave() -> None:
         outbox.attach(asyncio.get_running_loop())
@@ -330,8 +332,8 @@ def test_a_record_waits_until_it_is_written(outbox: FramedOutbox) -> None:
         witness = Witness(outbox, ours)
         outbox.open(cast("socket.socket", witness))
         witness.waiting.clear()
-        outbox.put_log(pb.Log(message="one"))
-        outbox.put_log(pb.Log(message="two"))
+        outbox.put_log(Log(0, "", 20, "one", 0))
+        outbox.put_log(Log(0, "", 20, "two", 0))
         outbox.flush()
         assert witness.waiting == [2]
         assert outbox.logs_waiting == 0

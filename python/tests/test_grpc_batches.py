@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from conftest import Host
-from support.compact_frames import compact
+from support.packed_frames import packed_call
 
-from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
 
@@ -19,10 +19,11 @@ async def size(of: int) -> bytes:
 
 
 def call_of_size(number: int, image: bytes) -> bytes:
-    """Every other one compact."""
+    """Every other one packed."""
+    if number % 2 == 0:
+        return packed_call(number, "size", image)
     call = pb.Call(call_id=number, tool="size", arguments=image)
-    is_compact = number % 2 == 0
-    return (is_compact and compact(call)) or pb.HostFrame(call=call).SerializeToString()
+    return pb.HostFrame(call=call).SerializeToString()
 
 
 def test_frames_of_a_batch_are_handled_in_order(start: Host) -> None:

@@ -12,14 +12,16 @@ from unittest.mock import Mock
 import pytest
 from support.stepped_loop import BridgeLoop
 
-from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.grpc_transport.messages import worker_message
 from snakepit_bridge.bridge.grpc_transport.outbox import GrpcOutbox
+from snakepit_bridge.frames import End, Log
 
 DEADLINE_S = 20
 
 
-def frame(number: int) -> pb.WorkerFrame:
-    return pb.WorkerFrame(end=pb.End(call_id=number))
+def frame(number: int) -> End:
+    return End(number)
 
 
 def numbers(message: bytes) -> list[int]:
@@ -186,7 +188,7 @@ def test_a_frame_that_is_put_first_leaves_before_those_that_wait(
     async def scenario() -> None:
         for number in range(3):
             outbox.put(frame(number))
-        outbox.put_first(frame(7))
+        outbox.put_first(worker_message(frame(7)))
 
     bridge.run(scenario())
     assert sender.wait_for(4) == [[7, 0, 1, 2]]
@@ -262,7 +264,7 @@ def test_frames_added_after_the_first_ones_were_sent_are_sent_too(
 def test_a_record_waits_until_its_write_is_over() -> None:
     async def scenario() -> None:
         outbox = GrpcOutbox()
-        outbox.put_log(pb.Log(message="one"))
+        outbox.put_log(Log(0, "", 20, "one", 0))
         await outbox.take()
         assert outbox.logs_waiting == 1
         outbox.put(frame(1))

@@ -17,9 +17,9 @@ import msgpack
 import pytest
 
 from snakepit_bridge import Handle, tool
-from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.calls.context.call import NO_HANDLES
 from snakepit_bridge.failures.failure import CallRefused
+from snakepit_bridge.frames import FailureCode
 from snakepit_bridge.handles.handle_table import HandleTable
 from snakepit_bridge.handles.handle_tools import Access, handle_tools
 from snakepit_bridge.testing import call_context
@@ -228,7 +228,7 @@ def test_only_an_object_that_the_session_holds_is_a_target(
             made = call(name, sent, *arguments)
             next(made)
     assert refusal.value.is_early
-    assert refusal.value.kind == pb.FAILURE_KIND_HANDLE_REFUSED
+    assert refusal.value.kind == FailureCode.HANDLE_REFUSED
 
 
 def test_a_value_cannot_be_awaited_either() -> None:

@@ -6,7 +6,7 @@ import pytest
 from conftest import Host
 from support.conversation import Conversation
 
-from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
 

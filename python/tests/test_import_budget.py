@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 from support.fake_host import FakeHost
@@ -55,20 +53,6 @@ gc.disable()
 runpy.run_module("snakepit_bridge", run_name="__main__", alter_sys=True)
 """
 
-ROUND_TRIP = """
-import sys
-from snakepit_bridge._gen import bridge_pb2 as pb
-assert "google.protobuf" not in sys.modules
-frame = pb.HostFrame(call=pb.Call(call_id=7, trace_context={"a": "b"}))
-assert ("google.protobuf.text_format" in sys.modules) is (sys.argv[1] == "public")
-frame.call.attachment.name = "x"
-again = pb.HostFrame.FromString(frame.SerializeToString())
-assert again == frame and again.WhichOneof("frame") == "call"
-assert type(again.call) is pb.Call
-print(frame.SerializeToString().hex())
-print(pb.FailureKind.Name(pb.FAILURE_KIND_LEAVING), pb.CANCEL_REASON_DEADLINE)
-"""
-
 
 def test_a_framed_worker_imports_little_before_it_is_ready(tmp_path: Path) -> None:
     tools = tmp_path / "tools.py"
@@ -110,21 +94,3 @@ def test_the_garbage_collector_is_off_for_the_bridges_own_imports_only(
     with FakeHost(tools, transport="framed") as host:
         host.program = ["-u", "-c", WITHOUT_COLLECTOR]
         assert host.start().converse().call("collects") == [False, False]
-
-
-def test_messages_are_the_same_by_the_public_api_of_protobuf() -> None:
-    in_c = round_trip("in C", {})
-    public = round_trip("public", {"PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": "python"})
-    assert in_c == public != ""
-
-
-def round_trip(kind: str, env: dict[str, str]) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", ROUND_TRIP, kind],
-        env=env,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stderr == ""
-    return done.stdout

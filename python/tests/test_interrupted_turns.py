@@ -18,7 +18,7 @@ from snakepit_bridge.bridge.grpc_transport.stepped_loop import SteppedLoop
 PLACES = {
     "step": (SteppedLoop, "_step"),
     "bytes": (Conversation, "receive"),
-    "message": (Conversation, "receive_message"),
+    "message": (Conversation, "receive_frame"),
 }
 
 @tool

@@ -9,7 +9,7 @@ import pytest
 from conftest import Host
 from support.fake_host import DEADLINE_S, FakeHost
 
-from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
 
 BOTH_TRANSPORTS_IN_CHECK = True
 

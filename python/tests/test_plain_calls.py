@@ -1,4 +1,4 @@
-"""Calls of functions that return, by compact frames: one after the other where there is
+"""Calls of functions that return, by packed frames: one after the other where there is
 a page of calls, and each by itself where there is none."""
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 from conftest import Host
-from support.compact_frames import compact
 from support.conversation import Conversation
 from support.framed_conversation import FramedConversation
+from support.packed_frames import packed_call
 
-from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.framed_transport.frame_parser import FRAME, framed
+from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
 from snakepit_bridge.calls.cancel.cancellation import Cancellation
 from snakepit_bridge.calls.context.call import Call
 from snakepit_bridge.calls.run.plain_call import PlainCall
@@ -132,11 +132,11 @@ def test_what_a_call_asks_the_host_waits_for_no_answer_of_another(
     page = str(tmp_path / "page")
     conversation = start(TOOLS, transport="framed", callPage=page).converse()
     assert isinstance(conversation, FramedConversation)
-    calls = [pb.Call(call_id=1, tool="see"), pb.Call(call_id=2, tool="ask")]
-    calls += [pb.Call(call_id=number, tool="see") for number in (3, 4)]
+    calls = [packed_call(1, "see"), packed_call(2, "ask")]
+    calls += [packed_call(number, "see") for number in (3, 4)]
     # At once, so that the last ones wait while the second one asks.
     conversation.connection.socket.sendall(
-        b"".join(framed(FRAME, compact(call) or b"") for call in calls)
+        b"".join(framed(FRAME, call) for call in calls)
     )
     assert conversation.receive().result.call_id == 1
     asked = conversation.receive().host_call

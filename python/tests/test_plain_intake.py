@@ -7,14 +7,19 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgpack
 import pytest
-from support.compact_frames import compact
+from support.packed_frames import packed_call
 from support.plain_bench import Bench
 
-from snakepit_bridge._gen import bridge_pb2 as pb
-from snakepit_bridge.bridge.framed_transport.frame_parser import FRAME, SIGNAL, framed
+from snakepit_bridge.bridge.frame_codec import packed_name
+from snakepit_bridge.bridge.framed_transport.frame_parser import (
+    FRAME,
+    HEADER,
+    SIGNAL,
+    framed,
+)
 from snakepit_bridge.bridge.plain_intake import PlainIntake
-from snakepit_bridge.calls.context.call import NOT_SAMPLED
 from snakepit_bridge.calls.run.plain_call import PlainCall
 from snakepit_bridge.values.decode import decode
 
@@ -25,14 +30,14 @@ def bench(tmp_path: Path) -> Bench:
 
 
 def call_frame(number: int, name: str, **more: Any) -> bytes:
-    data = compact(pb.Call(call_id=number, tool=name, arguments=b"\x90", **more))
-    assert data is not None
-    return framed(FRAME, data)
+    return framed(FRAME, packed_call(number, name, b"\x90", **more))
 
 
-# Its time limit would be in what follows.
-SHORT_OF_ITS_FIELDS = framed(FRAME, b"\0\0\0\0\7\3\1see")
-NOT_ASCII = framed(FRAME, b"\0\0\0\0\7\3\4see\1\xff\x90")
+def broken(*, at: int, to: int) -> bytes:
+    """Returns a message with one other byte in its call."""
+    data = bytearray(call_frame(7, "see", timeout_ms=5))
+    data[HEADER.size + at] = to
+    return bytes(data)
 
 
 @pytest.mark.parametrize(
@@ -40,19 +45,25 @@ NOT_ASCII = framed(FRAME, b"\0\0\0\0\7\3\4see\1\xff\x90")
     [
         framed(SIGNAL, b"\0" * 20),
         framed(SIGNAL, call_frame(7, "see")[5:]),
-        framed(FRAME, b"\1" + call_frame(7, "see")[6:]),
-        framed(FRAME, pb.HostFrame(cancel=pb.Cancel(call_id=7)).SerializeToString()),
+        framed(FRAME, msgpack.packb([2, 7, "CALLER"])),
         call_frame(7, "see", session_id="a", timeout_ms=5),
+        call_frame(7, "see", wants_progress=True),
+        call_frame(7, "see", timeout_ms="5"),
+        call_frame(7, "see", trace_context={"traceparent": "a", "baggage": "b"}),
         call_frame(7, "see", timeout_ms=5)[:-4],
-        SHORT_OF_ITS_FIELDS,
-        SHORT_OF_ITS_FIELDS + call_frame(8, "see"),
-        NOT_ASCII,
+        # The marks of the array, the kind, the number, the length and the name.
+        *(broken(at=at, to=0x97) for at in (0, 1, 2, 7, 13)),
+        # The length of the arguments, and of the name.
+        broken(at=11, to=200),
+        broken(at=13, to=0xBF),
+        framed(FRAME, call_frame(7, "see", timeout_ms=5)[5:-1]),
+        framed(FRAME, call_frame(7, "see", timeout_ms=5)[5:] + b"\xc0"),
+        framed(FRAME, call_frame(7, "see")[5:] + b"\xc0"),
         call_frame(7, "unknown"),
         call_frame(1, "see"),
         call_frame(7, "see")[:-1],
         call_frame(7, "see")[:11],
         framed(FRAME, b"\0" * 6),
-        framed(FRAME, b"\0\0\0\0\7\xff\0see"),
         b"",
     ],
 )
@@ -77,7 +88,7 @@ def test_a_call_that_was_taken_is_one_of_the_conversation(bench: Bench) -> None:
 
 def test_a_call_that_is_added_waits_for_its_turn(bench: Bench) -> None:
     sink: Any = bench.table
-    call = PlainCall.of(1, bench.tools[b"see"][0], b"\x90", sink)
+    call = PlainCall.of(1, bench.tools[packed_name("see")][0], b"\x90", sink)
     bench.intake.add(call)
     assert bench.table.running == {1: call}
     assert [*bench.waiting] == [call]
@@ -86,9 +97,8 @@ def test_a_call_that_is_added_waits_for_its_turn(bench: Bench) -> None:
 def test_a_call_may_have_no_arguments_and_be_as_long_as_a_message(
     bench: Bench,
 ) -> None:
-    calls = [pb.Call(call_id=1, tool="see"), pb.Call(call_id=2, tool="see")]
-    calls[1].timeout_ms = 60_000
-    data = b"".join(framed(FRAME, compact(call) or b"") for call in calls)
+    calls = [packed_call(1, "see"), packed_call(2, "see", timeout_ms=60_000)]
+    data = b"".join(framed(FRAME, call) for call in calls)
     bench.table.max_message_bytes = len(data)
     bench.intake = PlainIntake(bench.table, bench.tools)
     queue: Any = SimpleNamespace(waiting=bench.waiting, look=lambda: None)
@@ -112,7 +122,7 @@ def test_a_call_with_a_deadline_or_a_trace_is_as_plain(bench: Bench) -> None:
         + call_frame(2, "see", trace_context=trace)
         + call_frame(3, "see", timeout_ms=60_000, trace_context=trace)
         + call_frame(4, "see")
-        + call_frame(5, "see", trace_context={"traceparent": NOT_SAMPLED})
+        + call_frame(5, "see", unrecorded=True)
     )
     assert bench.intake.take(data) == len(data)
     *calls, unsampled = [call.call for call in bench.waiting]

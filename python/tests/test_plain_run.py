@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 from support.plain_bench import SEEN, Bench
 
-from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
 from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
 from snakepit_bridge.calls.context.call import NOT_SAMPLED
 from snakepit_bridge.calls.context.host_calls import Reply
 from snakepit_bridge.calls.run.call_state import CallState
+from snakepit_bridge.frames import Progress
 from snakepit_bridge.values.decode import decode
 
 
@@ -47,7 +48,7 @@ def test_a_call_begins_when_the_one_before_it_ends(bench: Bench) -> None:
     bench.submit(5, "other")
     bench.submit(6, "takes", [1])
     bench.run()
-    heads = [struct.unpack_from(">xIII", frame, 5) for frame in bench.outbox.added]
+    heads = [struct.unpack_from(">3xIxIxI", frame, 5) for frame in bench.outbox.added]
     assert heads[:3] == [(1, 5000, 7), (2, 5007, 400), (3, 5407, 5)]
     assert [head[:2] for head in heads[3:]] == [(4, 5412), (5, 5414), (6, 5414)]
 
@@ -180,7 +181,7 @@ def test_an_answer_that_is_kept_is_in_the_page_while_the_next_call_runs(
     words = memoryview(bench.page._page).cast("Q")
     bench.meanwhile = lambda: kept.extend((words[0], words[2] & 0xFFFF))
     assert bench.run() == [[1, 2]]
-    assert kept == [2, 5 + 13 + 1]
+    assert kept == [2, 5 + 22 + 1]
 
 
 def test_what_a_call_sends_does_not_wait_with_the_answers_before_it(
@@ -189,7 +190,7 @@ def test_what_a_call_sends_does_not_wait_with_the_answers_before_it(
     bench.submit(1, "takes", [1])
     bench.submit(2, "other")
     bench.submit(3, "takes", [1])
-    progress = pb.WorkerFrame(progress=pb.Progress(call_id=2))
+    progress = Progress(2, None, "")
     bench.meanwhile = lambda: bench.outbox.put(progress)
     assert bench.run() == [[1, 2], [2, 3]]
 
@@ -203,7 +204,7 @@ def test_what_was_taken_back_or_withdrawn_does_not_begin(bench: Bench) -> None:
     bench.run()
     frames = bench.frames()
     assert [decode(frames[number].value) for number in (1, 4)] == [1, 4]
-    assert frames[2].kind == pb.FAILURE_KIND_TAKEN_BACK
+    assert frames[2].kind == pb.FAILURE_KIND_RECALLED
     assert frames[3].kind == pb.FAILURE_KIND_CANCELLED
     assert not frames[3].began
     assert bench.table.running == {}

@@ -9,7 +9,7 @@ from conftest import Host
 from support.conversation import Conversation
 
 from snakepit_bridge import progress
-from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
 from snakepit_bridge.testing import call_context
 from snakepit_bridge.values.decode import decode
 

@@ -7,9 +7,12 @@ import sys
 import pytest
 from conftest import Host
 
-from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.frame_codec import encode_frame
+from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.grpc_transport.messages import worker_message
 from snakepit_bridge.failures.failure import CallRefused, failure_of
 from snakepit_bridge.failures.python_error import python_error
+from snakepit_bridge.frames import Failure, FailureCode
 
 TOOLS = """
     import asyncio
@@ -158,7 +161,7 @@ def test_an_endless_recursion_is_reported_with_a_limited_number_of_frames() -> N
         image = python_error(error)
     assert image.type == "RecursionError"
     assert len(image.frames) == 100
-    assert image.ByteSize() < 200_000
+    assert len(encode_frame(Failure(1, "", "", error=image))) < 200_000
 
 
 def test_a_chain_of_causes_is_cut_and_a_ring_of_them_is_followed_once() -> None:
@@ -169,13 +172,14 @@ def test_a_chain_of_causes_is_cut_and_a_ring_of_them_is_followed_once() -> None:
         error = following
     image = python_error(error)
     depth = 0
-    while image.HasField("cause"):
+    while image.cause is not None:
         image = image.cause
         depth += 1
     assert depth == 8
     one, two = ValueError("1"), ValueError("2")
     one.__cause__, two.__cause__ = two, one
-    assert not python_error(one).cause.HasField("cause")
+    cause = python_error(one).cause
+    assert cause is not None and cause.cause is None
 
 
 def test_a_failure_fits_into_the_smallest_message_that_a_host_can_ask_for() -> None:
@@ -187,16 +191,18 @@ def test_a_failure_fits_into_the_smallest_message_that_a_host_can_ask_for() -> N
         error = raised(following)
     assert error is not None
     frame = failure_of(1, error, began=True)
-    assert isinstance(frame, pb.WorkerFrame)
-    assert frame.ByteSize() < 1 << 20
+    assert isinstance(frame, Failure)
+    assert len(encode_frame(frame)) < 1 << 20
     # None of it is left out: texts are shortened.
-    assert frame.failure.error.cause.cause.cause.message.startswith("0")
+    message = worker_message(frame)
+    assert message.ByteSize() < 1 << 20
+    assert message.failure.error.cause.cause.cause.message.startswith("0")
     refusal = CallRefused(
-        pb.FAILURE_KIND_WRONG_SHAPE, "a" * 9_000_000, "$" + "é" * 9_000_000
+        FailureCode.WRONG_SHAPE, "a" * 9_000_000, "$" + "é" * 9_000_000
     )
     frame = failure_of(1, refusal, began=False)
-    assert isinstance(frame, pb.WorkerFrame)
-    assert frame.ByteSize() < 1 << 20
+    assert isinstance(frame, Failure)
+    assert len(encode_frame(frame)) < 1 << 20
 
 
 class Mute(Exception):
@@ -219,7 +225,7 @@ def test_a_suppressed_context_is_no_cause() -> None:
     error = ValueError("outer")
     error.__context__ = ValueError("inner")
     error.__suppress_context__ = True
-    assert not python_error(error).HasField("cause")
+    assert python_error(error).cause is None
 
 
 def test_odd_notes_are_limited() -> None:

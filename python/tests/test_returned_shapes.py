@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from conftest import Host
 
-from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
 from snakepit_bridge.values.decode import decode
 
 BOTH_TRANSPORTS = True

@@ -8,10 +8,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from snakepit_bridge import CallCancelled, CancelReason
-from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.calls.cancel.cancellation import Cancellation
 from snakepit_bridge.calls.context.batch_call import BatchCall
 from snakepit_bridge.calls.run.batches import RunningBatch
+from snakepit_bridge.frames import Failure, FailureCode
 
 
 class Caller:
@@ -65,10 +65,7 @@ class Bench:
     @property
     def settled(self) -> list[list[Any]]:
         return [
-            [
-                "left" if isinstance(each, pb.WorkerFrame) else each
-                for each in caller.settled
-            ]
+            ["left" if isinstance(each, Failure) else each for each in caller.settled]
             for caller in self.callers
         ]
 
@@ -84,8 +81,8 @@ def test_a_caller_that_leaves_is_settled_elsewhere_and_once() -> None:
     (settle,) = bench.elsewhere
     settle()
     assert bench.settled == [["a"], ["left"], ["c"]]
-    frame = bench.callers[1].settled[0].failure
-    assert (frame.kind, frame.began) == (pb.FAILURE_KIND_CANCELLED, True)
+    frame = bench.callers[1].settled[0]
+    assert (frame.code, frame.began) == (FailureCode.CANCELLED, True)
     assert bench.interrupted == 0
 
 

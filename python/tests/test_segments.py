@@ -10,9 +10,10 @@ from typing import Any
 import numpy
 import pytest
 
-from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge import frames
 from snakepit_bridge.calls.memory.segments import CallMemory
 from snakepit_bridge.calls.memory.shared_memory import AttachmentInvalid, SharedMemory
+from snakepit_bridge.frames import Call, Result
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import Attachment, encode
 
@@ -37,7 +38,9 @@ class Host:
         assert attachment is not None
         content = (self._own / attachment.name).read_bytes()
         self.write(name, content)
-        frame = pb.Call(attachment=pb.Attachment(name=name, size=len(content)), **more)
+        frame = Call(
+            1, b"", "", attachment=frames.Attachment(name, len(content)), **more
+        )
         memory = self.shared.call(frame)
         assert memory is not None
         return memory, decode(image, attachment=memory.reader())
@@ -60,9 +63,9 @@ class Host:
 
 def ended(memory: CallMemory) -> bool:
     """Ends the call; returns whether its arguments are free."""
-    frame = pb.WorkerFrame(result=pb.Result(call_id=1))
+    frame = Result(1, 0, 0, b"")
     memory.end(frame)
-    return frame.result.arguments_free
+    return frame.arguments_free
 
 
 def answer(memory: CallMemory, value: object) -> tuple[str, int]:
@@ -163,7 +166,7 @@ def test_the_segment_of_a_result_is_known_in_later_calls(tmp_path: Path) -> None
 
 def test_an_unknown_segment_is_not_written_to(tmp_path: Path) -> None:
     shared = Host(tmp_path).shared
-    memory = shared.call(pb.Call(result_segment="h7"))
+    memory = shared.call(Call(1, b"", "", result_segment="h7"))
     assert memory is not None
     assert answer(memory, bytes(SIZE))[0] == "w1"
 
@@ -194,7 +197,7 @@ def test_a_segment_that_the_host_released_is_closed(tmp_path: Path) -> None:
     ended(memory)
     host.truncate("h1", 0)
     before = len(open_files(tmp_path))
-    assert host.shared.call(pb.Call(segments_gone=["h1", "h9"])) is None
+    assert host.shared.call(Call(1, b"", "", segments_gone=["h1", "h9"])) is None
     # The host of this test has it open once; the worker had it open and mapped.
     assert len(open_files(tmp_path)) < before
     assert [line for line in open_files(tmp_path) if "rw-s" in line] == []

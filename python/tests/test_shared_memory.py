@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 import pytest
 
-from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge import frames
 from snakepit_bridge.calls.memory.segments import ArgumentsReader
 from snakepit_bridge.calls.memory.shared_memory import AttachmentInvalid, SharedMemory
 from snakepit_bridge.values.decode import decode
@@ -23,20 +23,22 @@ def memory(directory: Path, limit_bytes: int = 1 << 20) -> SharedMemory:
     return SharedMemory(str(directory), from_bytes=4096, limit_bytes=limit_bytes)
 
 
-def share(shared: SharedMemory, value: object) -> tuple[bytes, pb.Attachment | None]:
+def share(
+    shared: SharedMemory, value: object
+) -> tuple[bytes, frames.Attachment | None]:
     return shared.share(lambda sink: encode(value, attachment=sink))
 
 
-def as_the_hosts(directory: Path, attachment: pb.Attachment) -> pb.Attachment:
+def as_the_hosts(directory: Path, attachment: frames.Attachment) -> frames.Attachment:
     """Gives a file of the worker the name that one of the host would have."""
     name = f"h{attachment.name[1:]}"
     (directory / attachment.name).rename(directory / name)
-    return pb.Attachment(name=name, size=attachment.size)
+    return frames.Attachment(name, attachment.size)
 
 
-def taken(shared: SharedMemory, attachment: pb.Attachment) -> ArgumentsReader:
+def taken(shared: SharedMemory, attachment: frames.Attachment) -> ArgumentsReader:
     """Returns what reads it, in a call that it arrives with."""
-    memory = shared.call(pb.Call(attachment=attachment))
+    memory = shared.call(frames.Call(1, b"", "", attachment=attachment))
     reader = None if memory is None else memory.reader()
     assert reader is not None
     return reader
@@ -127,7 +129,7 @@ def test_only_files_of_the_host_are_accepted(tmp_path: Path) -> None:
     refused += [("h3", 0), ("h4", 0)]
     for name, size in refused:
         with pytest.raises(AttachmentInvalid):
-            taken(shared, pb.Attachment(name=name, size=size))
+            taken(shared, frames.Attachment(name, size))
 
 
 def test_a_part_must_lie_within_the_attachment(tmp_path: Path) -> None:

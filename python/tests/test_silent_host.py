@@ -10,8 +10,8 @@ import pytest
 from conftest import Host
 from support.silent_client import DATA, PING, SETTINGS, SilentClient
 
-from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.grpc_transport import server
+from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
 
 CONVERSE = "/snakepit.bridge.v1.Bridge/Converse"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge import frames
 from snakepit_bridge.calls.memory.segments import StreamFile
 from snakepit_bridge.calls.memory.shared_memory import SharedMemory
 from snakepit_bridge.values.decode import decode
@@ -37,7 +37,7 @@ class Content:
 
 def share(
     file: StreamFile, value: object, sent: int, arrived: int = 0
-) -> tuple[bytes, pb.Attachment | None] | None:
+) -> tuple[bytes, frames.Attachment | None] | None:
     return file.share(lambda sink: encode(value, attachment=sink), sent, arrived)
 
 

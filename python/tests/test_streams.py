@@ -6,7 +6,7 @@ import pytest
 from conftest import Host
 from support.stream_tools import GENERATORS, fresh
 
-from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
 
 BOTH_TRANSPORTS = True
 

@@ -11,7 +11,7 @@ from conftest import Host
 from support.calls_at_once import AT_ONCE, MEETING, answers
 from support.effort import THOROUGH
 
-from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
 from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
 from snakepit_bridge.calls.cancel.cancellation import CallCancelled, Cancellation
 from snakepit_bridge.calls.cancel.trampoline import invoke

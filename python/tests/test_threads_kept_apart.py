@@ -5,7 +5,7 @@ from __future__ import annotations
 from conftest import Host
 from support.calls_at_once import AT_ONCE, MEETING, answers
 
-from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
 

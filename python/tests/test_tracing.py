@@ -15,7 +15,7 @@ from support.trace_context import (
     finished_spans,
 )
 
-from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
 from snakepit_bridge.values.decode import decode
 
 TOOLS = (

@@ -7,7 +7,7 @@ from conftest import Host
 from support.conversation import Conversation
 from support.trace_context import CONTEXT, IN_MEMORY, TRACE_ID, finished_spans
 
-from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
 from snakepit_bridge.values.encode import encode
 
 TOOLS = (

@@ -8,8 +8,9 @@ import pytest
 from conftest import Host
 from support.trace_context import CONTEXT, IN_MEMORY, PARENT_ID, finished_spans
 
-from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
 from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
+from snakepit_bridge.frames import End, Failure, FailureCode, Result
 from snakepit_bridge.telemetry.otel_tracing import Outcome, outcome
 
 TOOLS = (
@@ -234,14 +235,13 @@ def test_a_call_that_is_cancelled_before_its_turn_has_no_span(start: Host) -> No
 
 
 def test_a_call_that_ends_well_adds_nothing() -> None:
-    for frame in (pb.WorkerFrame(result=pb.Result()), pb.WorkerFrame(end=pb.End())):
+    for frame in (Result(1, 0, 0, b""), End(1)):
         assert outcome(frame, None) == Outcome()
         assert outcome(frame, CancelReason.CALLER) == Outcome()
 
 
 @pytest.mark.parametrize("reason", CancelReason)
 def test_the_reason_of_every_cancellation_has_its_word(reason: CancelReason) -> None:
-    failure = pb.Failure(kind=pb.FAILURE_KIND_CANCELLED, message="cancelled")
-    end = outcome(pb.WorkerFrame(failure=failure), reason)
+    end = outcome(Failure(1, FailureCode.CANCELLED, "cancelled"), reason)
     assert end.attributes["snakepit.call.cancel_reason"] == reason.name.lower()
     assert (end.error is None) == (reason is CancelReason.CALLER)

@@ -22,7 +22,7 @@ from support.trace_context import (
     finished_spans,
 )
 
-from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
 from snakepit_bridge.calls.context.call import Call
 from snakepit_bridge.telemetry.otel_tracing import OtelTracing
 from snakepit_bridge.tools.tool import Tool

@@ -114,7 +114,7 @@ export function pythonAdapter(
 	return new PythonWorkers(resolveOptions(options, kind));
 }
 
-/** Not needed before a worker starts: a program that only imports the package does not load Protocol Buffers. */
+/** Not needed before a worker starts: a program that only imports the package does not load it. */
 const loadConversation = () => import("./conversation/conversation.ts");
 
 class PythonWorkers implements PythonAdapter, BridgeProgram {
@@ -280,8 +280,8 @@ class PythonWorkers implements PythonAdapter, BridgeProgram {
 		}
 		const hold = setInterval(() => {}, FOREVER_MS);
 		try {
-			const { toolDescriptions } = await import("./worker/tool-description.ts");
-			return toolDescriptions(await conversation.describe(signal));
+			const { descriptionOf } = await import("./worker/tool-description.ts");
+			return (await conversation.describe(signal)).map(descriptionOf);
 		} finally {
 			clearInterval(hold);
 		}

@@ -16,16 +16,13 @@ export {
 export type { Dial } from "./channel/framed-channel.ts";
 export { loadTransport } from "./channel/load-transport.ts";
 export { PendingPings } from "./channel/pending-pings.ts";
-export { encodeMessage } from "./encode-message.ts";
-export {
-	DescribeRequest,
-	DescribeResponse,
+export type {
+	FrameCodec,
 	HostFrame,
-	type MessageFns,
-	PingRequest,
-	PingResponse,
+	PingAnswer,
+	ToolRecord,
 	WorkerFrame,
-} from "./gen/bridge.ts";
+} from "./frames/frames.ts";
 export { runProgram } from "./programs/run-program.ts";
 export { type BridgeProgram, pythonAdapter } from "./python-adapter.ts";
 export { PYTHON_CHECKS } from "./resolve-options.ts";

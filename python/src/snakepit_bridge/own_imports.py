@@ -55,16 +55,10 @@ _PACKAGE = f"{__package__}."
 # order and a split in which no step takes much longer than a small call. A preloaded
 # parent imports all of it before it forks.
 LATE = (
-    "google.protobuf.message",
-    "google.protobuf.internal.enum_type_wrapper",
-    "google.protobuf.internal.api_implementation",
     "enum",
     "re",
     "typing",
     "calendar",
-    "google.protobuf.internal.well_known_types",
-    "google.protobuf.descriptor",
-    "snakepit_bridge._gen.bridge_messages",
     "tokenize",
     "traceback",
     "snakepit_bridge.failures.python_error",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge import frames
 from snakepit_bridge.bridge.framed_transport.beside import (
     BYTES,
     CLOSED,
@@ -148,18 +148,15 @@ def test_a_value_without_room_is_dropped_and_the_frames_around_it_pass(
 
 
 def test_only_a_frame_with_an_attachment_is_announced() -> None:
-    attachment = pb.Attachment(name="w1", size=5, offset=64)
+    attachment = frames.Attachment("w1", 5, 64)
     for frame in (
-        pb.WorkerFrame(result=pb.Result(call_id=1, attachment=attachment)),
-        pb.WorkerFrame(chunk=pb.Chunk(call_id=1, attachment=attachment)),
-        pb.WorkerFrame(end=pb.End(call_id=1, attachment=attachment)),
+        frames.Result(1, 0, 0, b"", attachment),
+        frames.Chunk(1, b"", attachment),
+        frames.End(1, b"", attachment),
     ):
         assert announced(frame) == Place("w1", 64, 5)
-    for frame in (
-        pb.WorkerFrame(result=pb.Result(call_id=1, value=b"1")),
-        pb.WorkerFrame(log=pb.Log()),
-    ):
-        assert announced(frame) is None
+    assert announced(frames.Result(1, 0, 0, b"1")) is None
+    assert announced(frames.Log(0, "", 0, "", 0)) is None
 
 
 def test_a_direction_carries_one_buffer_at_a_time(

@@ -10,10 +10,10 @@ from typing import Any
 
 import grpc
 
-from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
-from support.compact_frames import parse_worker_frame
+from support.packed_frames import parse_worker_frame
 
 DEADLINE_S = 30.0
 _SERVICE = "/snakepit.bridge.v1.Bridge/"

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from snakepit_bridge import tool
+from snakepit_bridge.bridge.frame_codec import packed_name
 from snakepit_bridge.calls.run.coroutine_call import CoroutineCall
 from snakepit_bridge.calls.run.coroutines import Coroutines
 from snakepit_bridge.calls.run.plain_call import PlainCall
@@ -66,7 +67,7 @@ class CoroutineBench(Bench):
     def begin(self, *numbers: int) -> list[Any]:
         """Adds calls."""
         sink: Any = self.table
-        tool_ = self.tools[b"runs"][0]
+        tool_ = self.tools[packed_name("runs")][0]
         calls = []
         for number in numbers:
             call = CoroutineCall.of(number, tool_, encode([number]), sink)

@@ -4,23 +4,52 @@ from __future__ import annotations
 
 import queue
 import socket
+import sys
 import threading
-from typing import Any
+from typing import Any, NamedTuple
 
-from snakepit_bridge._gen import bridge_pb2 as pb
+import msgpack
+
+from snakepit_bridge._version import __version__
 from snakepit_bridge.bridge.framed_transport.frame_parser import (
     FRAME,
     HEADER,
     SIGNAL,
     framed,
 )
-from support.compact_frames import compact, parse_worker_frame
+from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.grpc_transport.messages import description
+from snakepit_bridge.frames import ToolDescription
 from support.conversation import DEADLINE_S, Conversation
+from support.packed_frames import packed, parse_worker_frame
 
-__all__ = ["FramedConversation", "FramedSocket"]
+__all__ = [
+    "BYE",
+    "DESCRIBE",
+    "HEALTH_CHECK",
+    "HELLO",
+    "LEAVE",
+    "PING",
+    "WELCOME",
+    "FramedConversation",
+    "FramedSocket",
+    "Signal",
+]
 
 HEALTH = "/grpc.health.v1.Health/Check"
 _STATUS = {True: b"\x08\x01", False: b"\x08\x02"}
+
+
+# The signals of a host; their answers have the same numbers.
+HELLO, PING, DESCRIBE, HEALTH_CHECK, LEAVE = 1, 2, 3, 4, 5
+WELCOME, BYE = 1, 5
+
+
+class Signal(NamedTuple):
+    """A signal of a worker."""
+
+    kind: int
+    values: list[Any]
 
 
 class FramedSocket:
@@ -33,17 +62,15 @@ class FramedSocket:
         self.socket.settimeout(DEADLINE_S)
         self._read = self.socket.makefile("rb")
 
-    def say(self, **signal: Any) -> None:
+    def say(self, kind: int, *values: object) -> None:
         """Sends a signal."""
-        data = pb.HostSignal(**signal).SerializeToString()
-        self.socket.sendall(framed(SIGNAL, data))
+        self.socket.sendall(framed(SIGNAL, msgpack.packb([kind, *values])))
 
     def send(self, **frame: Any) -> None:
-        """Sends a frame; a plain call as a compact one, as the host does."""
-        data = compact(**frame) or pb.HostFrame(**frame).SerializeToString()
-        self.socket.sendall(framed(FRAME, data))
+        """Sends a frame."""
+        self.socket.sendall(framed(FRAME, packed(pb.HostFrame(**frame))))
 
-    def receive(self) -> pb.WorkerFrame | pb.WorkerSignal:
+    def receive(self) -> pb.WorkerFrame | Signal:
         """Returns the next message.
 
         Raises:
@@ -55,13 +82,14 @@ class FramedSocket:
         kind, length = HEADER.unpack(header)
         data = self._read.read(length)
         if kind == SIGNAL:
-            return pb.WorkerSignal.FromString(data)
+            number, *values = msgpack.unpackb(data)
+            return Signal(number, values)
         return parse_worker_frame(data)
 
-    def heard(self) -> pb.WorkerSignal:
+    def heard(self) -> Signal:
         """Returns the next message, which is a signal."""
         message = self.receive()
-        assert isinstance(message, pb.WorkerSignal), message
+        assert isinstance(message, Signal), message
         return message
 
     def close(self) -> None:
@@ -75,16 +103,16 @@ class FramedConversation(Conversation):
 
     def __init__(self, path: str, token: str) -> None:
         self.connection = FramedSocket(path)
-        self._signals: queue.Queue[pb.WorkerSignal] = queue.Queue()
+        self._signals: queue.Queue[Signal] = queue.Queue()
         self._sending = threading.Lock()
         self._token = token
         super().__init__(path, token)
 
     def _open(self) -> None:
         self.channel.close()
-        self.connection.say(hello=pb.Hello(token=self._token))
+        self.connection.say(HELLO, self._token)
         welcome = self.connection.heard()
-        if not welcome.HasField("welcome"):
+        if welcome.kind != WELCOME:
             raise AssertionError(f"not welcome: {welcome}")
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -93,26 +121,36 @@ class FramedConversation(Conversation):
         with self._sending:
             self.connection.send(**frame)
 
-    def say(self, **signal: Any) -> None:
+    def say(self, kind: int, *values: object) -> None:
         """Sends a signal."""
         with self._sending:
-            self.connection.say(**signal)
+            self.connection.say(kind, *values)
+
+    def ask(self, kind: int, *values: object) -> list[Any]:
+        """Returns the answer to a signal."""
+        self.say(kind, *values)
+        return self._signals.get(timeout=DEADLINE_S).values
 
     def unary(self, method: str, request: Any, answer: Any, **_: Any) -> Any:
         """Asks what gRPC has a method for."""
         if method == "Ping":
-            self.say(ping=request or pb.PingRequest())
-            return self._signals.get(timeout=DEADLINE_S).ping
+            sequence, running, cpu = self.ask(PING, request.sequence if request else 0)
+            return pb.PingResponse(
+                sequence=sequence, calls_running=running, cpu_time_us=cpu
+            )
         if method == "Describe":
-            self.say(describe=pb.DescribeRequest())
-            return self._signals.get(timeout=DEADLINE_S).describe
+            tools = [ToolDescription(*tool) for tool in self.ask(DESCRIBE)[0]]
+            return pb.DescribeResponse(
+                tools=map(description, tools),
+                bridge_version=__version__,
+                python_version=sys.version.split()[0],
+            )
         if method == HEALTH:
-            self.say(health=pb.HealthRequest())
-            return _STATUS[self._signals.get(timeout=DEADLINE_S).health.serving]
+            return _STATUS[self.ask(HEALTH_CHECK)[0]]
         raise AssertionError(f"{method} is no signal")
 
     def half_close(self) -> None:
-        self.say(leave=pb.Leave())
+        self.say(LEAVE)
 
     def close(self) -> None:
         self.reads.set()
@@ -129,8 +167,8 @@ class FramedConversation(Conversation):
             while True:
                 message = self.connection.receive()
                 self.reads.wait()
-                if isinstance(message, pb.WorkerSignal):
-                    if message.HasField("bye"):
+                if isinstance(message, Signal):
+                    if message.kind == BYE:
                         break
                     self._signals.put(message)
                 else:

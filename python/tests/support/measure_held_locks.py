@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from queue import Empty
 
-from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
 from support.conversation import Conversation
 from support.fake_host import FakeHost
 

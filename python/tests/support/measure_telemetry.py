@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
 from support.conversation import Conversation
 from support.fake_host import FakeHost
 from support.otlp_receiver import receiver

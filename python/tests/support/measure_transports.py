@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
 from snakepit_bridge.values.encode import encode
 from support.fake_host import FakeHost
 from support.framed_conversation import FramedConversation

@@ -10,16 +10,19 @@ from types import SimpleNamespace
 from typing import Any
 
 from snakepit_bridge import current_call, tool
-from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.call_table import CallTable
+from snakepit_bridge.bridge.frame_codec import encode_frame, packed_name
 from snakepit_bridge.bridge.framed_transport.frame_parser import FRAME, framed
+from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.plain_intake import PlainIntake
 from snakepit_bridge.calls.memory.call_page import CallPage
+from snakepit_bridge.calls.run.call_sink import TerminalFrame
 from snakepit_bridge.calls.run.plain_call import PlainCall
 from snakepit_bridge.calls.run.plain_run import PlainRun
+from snakepit_bridge.frames import Log, WorkerFrame
 from snakepit_bridge.tools.toolbox import Toolbox
 from snakepit_bridge.values.encode import encode
-from support.compact_frames import parse_worker_frame
+from support.packed_frames import parse_worker_frame
 
 __all__ = ["Bench"]
 
@@ -42,13 +45,15 @@ class Outbox:
         self.waiting.append(frame)
         self.added.append(frame)
 
-    def put_last(self, frame: pb.WorkerFrame | bytes) -> None:
-        data = frame if isinstance(frame, bytes) else frame.SerializeToString()
-        self.waiting.append(data if isinstance(frame, bytes) else framed(FRAME, data))
+    def put_last(self, frame: TerminalFrame) -> None:
+        self.put(frame)
+
+    def put(self, frame: WorkerFrame | bytes) -> None:
+        self.waiting.append(
+            frame if isinstance(frame, bytes) else framed(FRAME, encode_frame(frame))
+        )
         if not self.held:
             self.send_added()
-
-    put = put_last
 
     def send_added(self) -> None:
         if self.waiting:
@@ -60,7 +65,7 @@ class Outbox:
     def logs_waiting(self) -> int:
         return 0
 
-    def put_log(self, _log: pb.Log) -> bool:
+    def put_log(self, _log: Log) -> bool:
         return True
 
 
@@ -94,7 +99,7 @@ class Bench:
         module: Any = SimpleNamespace(**self.functions(), __name__="tools")
         box.add(module, None)
         self.tools = {
-            name.encode(): (each, PlainCall) for name, each in box.tools.items()
+            packed_name(name): (each, PlainCall) for name, each in box.tools.items()
         }
         queue: Any = SimpleNamespace(waiting=self.waiting, look=lambda: None)
         self.intake = PlainIntake(self.table, self.tools)
@@ -157,7 +162,7 @@ class Bench:
     def submit(self, number: int, name: str, arguments: Any = None) -> None:
         image = b"" if arguments is None else encode(arguments)
         sink: Any = self.table
-        call = PlainCall.of(number, self.tools[name.encode()][0], image, sink)
+        call = PlainCall.of(number, self.tools[packed_name(name)][0], image, sink)
         self.table.running[number] = call
         self.waiting.append(call)
 

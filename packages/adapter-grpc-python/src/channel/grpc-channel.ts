@@ -6,21 +6,26 @@ import {
 	type ServiceError,
 } from "@grpc/grpc-js";
 import {
+	type FrameChannel,
+	type FrameCodec,
+	type FrameListener,
+	LENT_BYTES,
+	PendingPings,
+	type PingAnswer,
+	type ToolRecord,
+	type WorkerAddress,
+} from "@snakepit/adapter-python/transport";
+import {
 	DescribeRequest,
 	DescribeResponse,
-	encodeMessage,
-	type FrameChannel,
-	type FrameListener,
 	HostFrame,
-	LENT_BYTES,
 	type MessageFns,
-	PendingPings,
 	PingRequest,
 	PingResponse,
-	type WorkerAddress,
 	WorkerFrame,
-} from "@snakepit/adapter-python/transport";
+} from "../gen/bridge.ts";
 import { BATCH_TAG, cutBatch, FrameBatch } from "./frame-batch.ts";
+import { encodeMessage, PROTOBUF, toolOf } from "./proto-frames.ts";
 import { UnreferencedCredentials } from "./unreferenced-credentials.ts";
 
 /** The field `ping` of a worker's frame: number and kind, as protobuf writes them. */
@@ -53,6 +58,7 @@ export async function openGrpcChannel(
 }
 
 class GrpcChannel implements FrameChannel {
+	readonly codec: FrameCodec = PROTOBUF;
 	private readonly client: Client;
 	private readonly metadata = new Metadata();
 	private readonly pings = new PendingPings();
@@ -138,7 +144,7 @@ class GrpcChannel implements FrameChannel {
 		await this.askToPing(0, signal);
 	}
 
-	ping(sequence: number, signal: AbortSignal): Promise<PingResponse> {
+	ping(sequence: number, signal: AbortSignal): Promise<PingAnswer> {
 		// It must not wait behind frames that a busy worker has not read yet.
 		if (!this.stream?.writable || this.stream.writableNeedDrain)
 			return this.askToPing(sequence, signal);
@@ -163,8 +169,15 @@ class GrpcChannel implements FrameChannel {
 		return this.ask("Ping", PingRequest, { sequence }, PingResponse, signal);
 	}
 
-	describe(signal: AbortSignal): Promise<DescribeResponse> {
-		return this.ask("Describe", DescribeRequest, {}, DescribeResponse, signal);
+	async describe(signal: AbortSignal): Promise<readonly ToolRecord[]> {
+		const { tools } = await this.ask(
+			"Describe",
+			DescribeRequest,
+			{},
+			DescribeResponse,
+			signal,
+		);
+		return tools.map(toolOf);
 	}
 
 	private ask<Question, Answer>(

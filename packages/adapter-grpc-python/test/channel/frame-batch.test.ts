@@ -1,14 +1,11 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
-	HostFrame,
-	WorkerFrame,
-} from "../../../adapter-python/src/gen/bridge.ts";
-import {
 	batchOf,
 	cutBatch,
 	FrameBatch,
 } from "../../src/channel/frame-batch.ts";
+import { HostFrame, WorkerFrame } from "../../src/gen/bridge.ts";
 
 const results = fc.array(
 	fc.record({

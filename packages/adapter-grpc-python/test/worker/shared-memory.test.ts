@@ -184,13 +184,14 @@ describe("what a worker says of its files", () => {
 			attachment: new Attachment(1),
 		});
 		worker.say({
-			$case: "result",
-			value: {
-				callId: 1,
-				value,
-				attachment: { ...prepare(directory), offset: 0 },
-				argumentsFree: false,
-			},
+			kind: "result",
+			callId: 1,
+			beganUs: undefined,
+			ranUs: undefined,
+
+			value,
+			attachment: { ...prepare(directory), offset: 0 },
+			argumentsFree: false,
 		});
 		expect(worker.brokenBy).toEqual([]);
 		return result;
@@ -244,8 +245,13 @@ describe("what a worker says of its files", () => {
 			const attachment = { name, size: 8, offset: 0 };
 			const value = new Uint8Array();
 			worker.say({
-				$case: "result",
-				value: { callId: 7, value, attachment, argumentsFree: false },
+				kind: "result",
+				beganUs: undefined,
+				ranUs: undefined,
+				callId: 7,
+				value,
+				attachment,
+				argumentsFree: false,
 			});
 			expect(readdirSync(directory)).toEqual([]);
 		},

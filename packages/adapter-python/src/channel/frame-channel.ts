@@ -1,5 +1,5 @@
 import type { WorkerProcess } from "@snakepit/core/adapter";
-import type { DescribeResponse, PingResponse } from "../gen/bridge.ts";
+import type { FrameCodec, PingAnswer, ToolRecord } from "../frames/frames.ts";
 
 /**
  * In both directions, the bytes of a frame up to this size are valid only until the call that passes them returns; then
@@ -12,6 +12,7 @@ export const LENT_BYTES: number = 16 * 1024;
  * that has another transport implements it.
  */
 export interface FrameChannel {
+	readonly codec: FrameCodec;
 	/**
 	 * Sends one frame; the order is kept. Drops it if the channel is over.
 	 *
@@ -25,9 +26,9 @@ export interface FrameChannel {
 	/** Closes everything. The listener is no longer called. */
 	close(): void;
 	/** Rejects with the signal's reason when that is first. */
-	ping(sequence: number, signal: AbortSignal): Promise<PingResponse>;
+	ping(sequence: number, signal: AbortSignal): Promise<PingAnswer>;
 	/** Rejects with the signal's reason when that is first. */
-	describe(signal: AbortSignal): Promise<DescribeResponse>;
+	describe(signal: AbortSignal): Promise<readonly ToolRecord[]>;
 	/** For bytes beside the frames, if the worker is behind a relay. */
 	readonly beside?: BesidePort | undefined;
 }

@@ -1,15 +1,14 @@
 import { once } from "node:events";
 import { connect, type OnReadOpts, type Socket } from "node:net";
 import { abortable } from "@snakepit/core/adapter";
-import { encodeMessage } from "../encode-message.ts";
 import {
-	type Bye,
-	ByeReason,
-	type DescribeResponse,
-	HostSignal,
-	type PingResponse,
-	WorkerSignal,
-} from "../gen/bridge.ts";
+	decodeSignal,
+	encodeSignal,
+	type HostSignal,
+	MESSAGE_PACK,
+	type WorkerSignal,
+} from "../frames/frame-codec.ts";
+import type { FrameCodec, PingAnswer, ToolRecord } from "../frames/frames.ts";
 import { besideHead, readBeside } from "./beside.ts";
 import type {
 	BesidePort,
@@ -31,8 +30,6 @@ import { PendingPings } from "./pending-pings.ts";
 
 /** Room for the fields around a value: the worker measures only the value. */
 const RECEIVE_MARGIN_BYTES = 65_536;
-
-type HostSaying = NonNullable<HostSignal["signal"]>;
 
 /**
  * The buffer that every socket of this thread reads into: its content is delivered in the same turn. A buffer for each
@@ -116,10 +113,11 @@ class FramedChannel implements FrameChannel {
 	private readonly cutter: FrameCutter;
 	private readonly pings = new PendingPings();
 	/** Answered in order. */
-	private readonly descriptions: Question<DescribeResponse>[] = [];
+	private readonly descriptions: Question<readonly ToolRecord[]>[] = [];
 	private state: ChannelState;
 	private readonly welcomed: Promise<void>;
 
+	readonly codec: FrameCodec = MESSAGE_PACK;
 	readonly beside: BesidePort | undefined;
 
 	constructor(
@@ -156,7 +154,7 @@ class FramedChannel implements FrameChannel {
 	}
 
 	greet(token: string): Promise<void> {
-		this.say({ $case: "hello", value: { token } });
+		this.say({ kind: "hello", token });
 		return this.welcomed;
 	}
 
@@ -177,35 +175,35 @@ class FramedChannel implements FrameChannel {
 	}
 
 	end(): void {
-		this.say({ $case: "leave", value: {} });
+		this.say({ kind: "leave" });
 	}
 
 	close(): void {
 		this.conclude(new Error("the channel was closed"), () => {});
 	}
 
-	ping(sequence: number, signal: AbortSignal): Promise<PingResponse> {
+	ping(sequence: number, signal: AbortSignal): Promise<PingAnswer> {
 		if (this.state.kind === "over") return Promise.reject(this.state.error);
 		return this.pings.ask(sequence, signal, () =>
-			this.say({ $case: "ping", value: { sequence } }),
+			this.say({ kind: "ping", sequence }),
 		);
 	}
 
-	describe(signal: AbortSignal): Promise<DescribeResponse> {
+	describe(signal: AbortSignal): Promise<readonly ToolRecord[]> {
 		const { promise, resolve, reject } =
-			Promise.withResolvers<DescribeResponse>();
+			Promise.withResolvers<readonly ToolRecord[]>();
 		const { state } = this;
 		if (state.kind === "over") reject(state.error);
 		else {
 			this.descriptions.push({ resolve, reject });
-			this.say({ $case: "describe", value: {} });
+			this.say({ kind: "describe" });
 		}
 		return abortable(promise, signal);
 	}
 
-	private say(signal: HostSaying): void {
+	private say(signal: HostSignal): void {
 		if (this.state.kind !== "over")
-			this.writer.write(SIGNAL, encodeMessage(HostSignal, { signal }));
+			this.writer.write(SIGNAL, encodeSignal(signal));
 	}
 
 	private besidePort(): BesidePort {
@@ -231,29 +229,28 @@ class FramedChannel implements FrameChannel {
 		if (kind === BYTES) {
 			const { place, bytes: content } = readBeside(bytes, begin, end);
 			this.listener.beside?.(place.name, place.offset, content);
-		} else if (kind !== FRAME)
-			this.signalled(WorkerSignal.decode(bytes.slice(begin, end)).signal);
+		} else if (kind !== FRAME) this.signalled(decodeSignal(bytes, begin, end));
 		else if (this.state.kind === "greeting")
 			throw new Error("a frame arrived before the worker took the token");
 		// The listener is not called after the end.
 		else if (this.state.kind === "open") this.listener.frame(bytes, begin, end);
 	};
 
-	private signalled(signal: WorkerSignal["signal"]): void {
-		switch (signal?.$case) {
+	private signalled(signal: WorkerSignal | undefined): void {
+		switch (signal?.kind) {
 			case "welcome":
 				if (this.state.kind !== "greeting") break;
 				this.state.welcome.resolve();
 				this.state = { kind: "open" };
 				break;
 			case "ping":
-				this.pings.answered(signal.value);
+				this.pings.answered(signal.answer);
 				break;
-			case "describe":
-				this.descriptions.shift()?.resolve(signal.value);
+			case "described":
+				this.descriptions.shift()?.resolve(signal.tools);
 				break;
 			case "bye":
-				this.bye(signal.value);
+				this.bye(signal);
 				break;
 			default:
 				// From a later version of the protocol; this side has sent no such question.
@@ -261,8 +258,14 @@ class FramedChannel implements FrameChannel {
 		}
 	}
 
-	private bye({ reason, message }: Bye): void {
-		if (reason === ByeReason.BYE_REASON_LEFT)
+	private bye({
+		reason,
+		message,
+	}: {
+		readonly reason: string;
+		readonly message: string;
+	}): void {
+		if (reason === "LEFT")
 			this.conclude(
 				new Error("the worker left"),
 				() => this.listener.over(undefined),

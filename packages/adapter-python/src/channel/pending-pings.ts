@@ -1,7 +1,7 @@
-import type { PingResponse } from "../gen/bridge.ts";
+import type { PingAnswer } from "../frames/frames.ts";
 
 interface Pending {
-	readonly resolve: (response: PingResponse) => void;
+	readonly resolve: (response: PingAnswer) => void;
 	readonly reject: (error: unknown) => void;
 }
 
@@ -14,7 +14,7 @@ export class PendingPings {
 		sequence: number,
 		signal: AbortSignal,
 		send: () => void,
-	): Promise<PingResponse> {
+	): Promise<PingAnswer> {
 		return new Promise((resolve, reject) => {
 			signal.throwIfAborted();
 			const over = (): void => {
@@ -41,7 +41,7 @@ export class PendingPings {
 	}
 
 	/** An answer came; one to a ping that was aborted is dropped. */
-	answered(response: PingResponse): void {
+	answered(response: PingAnswer): void {
 		this.pending.get(response.sequence)?.resolve(response);
 	}
 

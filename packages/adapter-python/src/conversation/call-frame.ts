@@ -1,40 +1,45 @@
 import { InputError } from "@snakepit/core";
 import type { CallOptions } from "@snakepit/core/adapter";
+import type { FrameCodec } from "../frames/frames.ts";
+import { argumentsIn, CallEnvelope, wholeMs } from "../frames/packed-frames.ts";
 import type {
 	AttachmentSink,
 	ValueImage,
 } from "../shared-memory/attachment.ts";
 import type { CallMemory } from "../shared-memory/call-memory.ts";
 import type { SharedMemory } from "../shared-memory/shared-memory.ts";
-import { encodeLentValue } from "../values/encode-value.ts";
+import {
+	type Envelope,
+	encodeLentValue,
+	NO_VALUE,
+} from "../values/encode-value.ts";
 import { describe } from "../values/no-image.ts";
-import { compactCallHead, wholeMs, writeCompactCall } from "./compact-frame.ts";
 import type { StreamCredit } from "./credit-window.ts";
-import { encodeFrame } from "./frame-codec.ts";
 
 /** Arguments of a call, and the room that its frame has for them. */
 interface GivenArguments {
 	readonly command: string;
 	readonly args: unknown;
 	readonly maxBytes: number;
-	readonly headBytes: number;
+	/** What is around them in the frame of a usual call. */
+	readonly envelope: Envelope | undefined;
 	/** Whether their large parts go through shared memory. */
 	readonly isShared: boolean;
 }
 
 /**
- * Encodes the arguments of a call after some free room: an object for keyword arguments, an array for positional ones.
+ * Encodes the arguments of a call, with what is around them: an object for keyword arguments, an array for positional ones.
  *
  * Lent up to {@link LENT_BYTES}.
  *
  * @throws InputError `INVALID_ARGUMENTS` when it is neither, `VALUE_NOT_TRANSFERABLE`, `MESSAGE_TOO_LARGE`.
  */
 function encodeArguments(
-	{ command, args, maxBytes, headBytes, isShared }: GivenArguments,
+	{ command, args, maxBytes, envelope, isShared }: GivenArguments,
 	attachment?: AttachmentSink,
 ): Uint8Array {
-	if (args === undefined) return new Uint8Array(headBytes);
-	if (typeof args !== "object" || args === null) {
+	if (args === undefined && envelope === undefined) return NO_BYTES;
+	if (args !== undefined && (typeof args !== "object" || args === null)) {
 		throw new InputError({
 			code: "INVALID_ARGUMENTS",
 			ran: "no",
@@ -43,7 +48,11 @@ function encodeArguments(
 		});
 	}
 	try {
-		return encodeLentValue(args, { maxBytes, attachment, headBytes });
+		return encodeLentValue(
+			args === undefined ? NO_VALUE : args,
+			{ maxBytes, attachment },
+			envelope,
+		);
 	} catch (error) {
 		if (!(error instanceof InputError)) throw error;
 		const what = `The arguments of "${command}"`;
@@ -63,6 +72,8 @@ function encodeArguments(
 		});
 	}
 }
+
+const NO_BYTES = new Uint8Array(0);
 
 const NOT_SHARED =
 	" Bytes and arrays are in the message, too, if they are larger than sharedMemory.limitBytes or the shared memory has no room for them.";
@@ -87,6 +98,7 @@ export function messageTooLarge(
  *
  * @param calls the calls before it, requested when the arguments are encoded: a getter in them may have made a call.
  * @param shared the memory shared with the worker, if there is one.
+ * @param codec encodes an unusual call.
  * @param credit of a stream; `undefined` for a call with one answer.
  * @throws InputError `INVALID_ARGUMENTS`, `VALUE_NOT_TRANSFERABLE`, `MESSAGE_TOO_LARGE`.
  */
@@ -97,17 +109,18 @@ export function callFrame(
 	options: CallOptions,
 	maxMessageBytes: number,
 	shared: SharedMemory | undefined,
+	codec: FrameCodec,
 	credit: StreamCredit | undefined,
 ): { readonly frame: Uint8Array; readonly memory: CallMemory | undefined } {
-	const headBytes =
+	const envelope =
 		credit === undefined && !shared?.segments.gone.length
-			? compactCallHead(calls.lastCall + 1, command, options)
+			? CallEnvelope.of(calls.lastCall + 1, command, options)
 			: undefined;
 	const given: GivenArguments = {
 		command,
 		args,
 		maxBytes: maxMessageBytes,
-		headBytes: headBytes ?? 0,
+		envelope,
 		isShared: shared !== undefined,
 	};
 	const { image, memory } =
@@ -121,29 +134,27 @@ export function callFrame(
 					encodeArguments,
 					credit === undefined ? "result" : "stream",
 				);
-	if (headBytes !== undefined && memory === undefined) {
-		writeCompactCall(image.value, calls.lastCall + 1, command, options);
+	if (envelope !== undefined && memory === undefined) {
+		envelope.writeHead(image.value, calls.lastCall + 1);
 		return { frame: image.value, memory };
 	}
-	const frame = encodeFrame({
-		$case: "call",
-		value: {
-			callId: calls.lastCall + 1,
-			tool: command,
-			arguments: image.value.subarray(headBytes ?? 0),
-			attachment: image.attachment,
-			resultSegment: memory?.resultSegment ?? "",
-			segmentsGone: shared === undefined ? [] : [...shared.segments.gone],
-			timeoutMs:
-				options.timeoutMs === undefined ? 0 : wholeMs(options.timeoutMs),
-			sessionId: options.sessionId ?? "",
-			traceContext: { ...options.traceContext },
-			streamCredit: credit?.chunks,
-			streamBytes: credit?.smallBytes ?? 0,
-			hasInput: options.input !== undefined,
-			wantsProgress: options.onProgress !== undefined,
-			mayHold: options.session?.affinity === "strict",
-		},
+	const frame = codec.encode({
+		kind: "call",
+		callId: calls.lastCall + 1,
+		tool: command,
+		arguments: envelope === undefined ? image.value : argumentsIn(image.value),
+		attachment: image.attachment,
+		resultSegment: memory?.resultSegment ?? "",
+		segmentsGone: shared === undefined ? [] : [...shared.segments.gone],
+		timeoutMs: options.timeoutMs === undefined ? 0 : wholeMs(options.timeoutMs),
+		sessionId: options.sessionId ?? "",
+		// Without its symbols.
+		traceContext: Object.fromEntries(Object.entries(options.traceContext)),
+		streamCredit: credit?.chunks,
+		streamBytes: credit?.smallBytes ?? 0,
+		hasInput: options.input !== undefined,
+		wantsProgress: options.onProgress !== undefined,
+		mayHold: options.session?.affinity === "strict",
 	});
 	return { frame, memory };
 }

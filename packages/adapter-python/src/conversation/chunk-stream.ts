@@ -129,8 +129,9 @@ export class ChunkStream
 		if (grant > 0 && this.state.kind === "running")
 			this.conversation.send(
 				{
-					$case: "credit",
-					value: { callId: this.state.call.number, chunks: grant },
+					kind: "credit",
+					callId: this.state.call.number,
+					chunks: grant,
 				},
 				"credit",
 			);

@@ -1,39 +1,58 @@
 import type { SnakepitError } from "@snakepit/core";
 import type {
 	CallOptions,
+	Cancellation,
 	Connection,
 	PingReply,
+	WorkerLogRecord,
 	WorkerProcess,
 	WorkerSlot,
 } from "@snakepit/core/adapter";
 import { abortable } from "@snakepit/core/adapter";
 import type { FrameChannel, FrameListener } from "../channel/frame-channel.ts";
-import type { DescribeResponse } from "../gen/bridge.ts";
+import type {
+	HostFrame,
+	LogFrame,
+	ToolRecord,
+	WorkerFrame,
+} from "../frames/frames.ts";
+import { callOfResult, isPackedResult } from "../frames/packed-frames.ts";
 import type { ValueImage } from "../shared-memory/attachment.ts";
+import type { BegunMarks } from "../shared-memory/begun-marks.ts";
 import type { CallMemory } from "../shared-memory/call-memory.ts";
+import type { CallPage } from "../shared-memory/call-page.ts";
+import type { SharedMemory } from "../shared-memory/shared-memory.ts";
 import { callFrame, messageTooLarge } from "./call-frame.ts";
-import { cancellationOf } from "./cancellation.ts";
 import { ChunkStream } from "./chunk-stream.ts";
-import {
-	COMPACT,
-	RESULT_CALL_AT,
-	RESULT_HEAD_BYTES,
-	unsigned,
-} from "./compact-frame.ts";
-import type { ConversationSetting } from "./conversation-setting.ts";
 import type { StreamCredit } from "./credit-window.ts";
 import { abortedBefore, conversationBroken } from "./failure-error.ts";
-import { encodeFrame, type HostMessage } from "./frame-codec.ts";
-import { HostFunctions } from "./host-functions.ts";
-import { IncomingFrames } from "./incoming-frames.ts";
+import { type HostFunction, HostFunctions } from "./host-functions.ts";
 import { type CallAnswers, OngoingCall } from "./ongoing-call.ts";
-import { OpenCalls } from "./open-calls.ts";
 import { PrefetchedCalls } from "./prefetched-calls.ts";
 
 /** The parts of the worker's process that a conversation needs. */
 export interface ConversationProcess
 	extends Pick<WorkerProcess, "log" | "broken"> {
 	readonly slot: Pick<WorkerSlot, "workerId">;
+}
+
+/** The settings of a conversation. */
+export interface ConversationOptions {
+	/** How many calls the worker takes at once. */
+	readonly callsAtOnce: number;
+	readonly maxMessageBytes: number;
+	readonly streamCredit: StreamCredit;
+	readonly hostFunctions: ReadonlyMap<string, HostFunction>;
+	/** Source files that the worker has loaded, after a moment in milliseconds since the Unix epoch. */
+	readonly sources?:
+		| ((files: readonly string[], sinceMs: number) => void)
+		| undefined;
+	/** How large values are handed over; `undefined` if they are sent as messages. */
+	readonly sharedMemory: SharedMemory | undefined;
+	/** Where the worker notes which call it began last; `undefined` if no call is sent ahead. */
+	readonly callPage: CallPage | undefined;
+	/** Where a worker of several calls notes which of them it began; `undefined` without shared memory. */
+	readonly begunMarks: BegunMarks | undefined;
 }
 
 type ConversationState =
@@ -46,9 +65,8 @@ type ConversationState =
 export class Conversation implements Connection, FrameListener {
 	readonly workerId: string;
 	private readonly process: ConversationProcess;
-	private readonly setting: ConversationSetting;
+	private readonly setting: ConversationOptions;
 	private readonly hostFunctions: HostFunctions;
-	private readonly incoming: IncomingFrames;
 	private readonly calls = new OpenCalls<OngoingCall>();
 	private readonly overWith = Promise.withResolvers<void>();
 	private channel: FrameChannel | undefined;
@@ -58,7 +76,7 @@ export class Conversation implements Connection, FrameListener {
 	lastCall = 0;
 	private lastPing = 0;
 
-	constructor(process: ConversationProcess, setting: ConversationSetting) {
+	constructor(process: ConversationProcess, setting: ConversationOptions) {
 		this.workerId = process.slot.workerId;
 		this.process = process;
 		this.setting = setting;
@@ -74,14 +92,6 @@ export class Conversation implements Connection, FrameListener {
 		this.hostFunctions = new HostFunctions(hostFunctions, (message, what) =>
 			this.send(message, what),
 		);
-		this.incoming = new IncomingFrames({
-			calls: this.calls,
-			hostFunctions: this.hostFunctions,
-			log: (record) => process.log(record),
-			sources: setting.sources,
-			discard: (value) => this.discard(value),
-			malformed: (problem, cause) => this.break(problem, cause),
-		});
 	}
 
 	/** Takes the channel that this listens to. */
@@ -124,7 +134,7 @@ export class Conversation implements Connection, FrameListener {
 	}
 
 	/** Describes the worker's tools. */
-	describe(signal: AbortSignal): Promise<DescribeResponse> {
+	describe(signal: AbortSignal): Promise<readonly ToolRecord[]> {
 		return this.openChannel().describe(signal);
 	}
 
@@ -134,10 +144,7 @@ export class Conversation implements Connection, FrameListener {
 	}
 
 	endSession(sessionId: string): void {
-		this.send(
-			{ $case: "sessionEnd", value: { sessionId } },
-			"the end of a session",
-		);
+		this.send({ kind: "sessionEnd", sessionId }, "the end of a session");
 	}
 
 	async leave(signal: AbortSignal): Promise<void> {
@@ -155,14 +162,12 @@ export class Conversation implements Connection, FrameListener {
 	// What the channel reports:
 
 	frame(bytes: Uint8Array, begin: number, end: number): void {
-		const isCompact = bytes[begin] === COMPACT;
-		if (!isCompact || end - begin <= RESULT_HEAD_BYTES)
-			this.incoming.take(bytes, begin, end);
-		else {
-			// A frame about a call that is over crossed with its end, and is dropped.
-			const call = this.calls.get(unsigned(bytes, begin + RESULT_CALL_AT));
-			call?.compactResult(bytes, begin, end);
-		}
+		// A frame about a call that is over crossed with its end, and is dropped.
+		if (isPackedResult(bytes, begin, end))
+			this.calls
+				.get(callOfResult(bytes, begin))
+				?.packedResult(bytes, begin, end);
+		else this.decoded(bytes, begin, end);
 	}
 
 	beside(name: string, offset: number, bytes: Uint8Array): void {
@@ -177,12 +182,13 @@ export class Conversation implements Connection, FrameListener {
 
 	// For calls and host functions:
 
-	send(message: HostMessage, what: string): void {
-		const frame = encodeFrame(message);
+	send(message: HostFrame, what: string): void {
+		if (this.channel === undefined) return;
+		const frame = this.channel.codec.encode(message);
 		const { maxMessageBytes } = this.setting;
 		if (frame.length > maxMessageBytes)
 			throw messageTooLarge(what, maxMessageBytes, frame.length);
-		if (this.state.kind !== "over") this.channel?.send(frame);
+		if (this.state.kind !== "over") this.channel.send(frame);
 	}
 
 	drained(): Promise<void> {
@@ -231,6 +237,7 @@ export class Conversation implements Connection, FrameListener {
 			options,
 			maxMessageBytes,
 			sharedMemory,
+			this.channel.codec,
 			credit,
 		);
 		// A getter in the arguments may have ended the call, or the conversation, while they were read.
@@ -271,6 +278,59 @@ export class Conversation implements Connection, FrameListener {
 		return call;
 	}
 
+	private decoded(bytes: Uint8Array, begin: number, end: number): void {
+		let frame: WorkerFrame;
+		try {
+			frame = (this.channel as FrameChannel).codec.decode(bytes, begin, end);
+		} catch (error) {
+			this.break(`a malformed frame of ${end - begin} bytes arrived`, error);
+			return;
+		}
+		if (frame.kind === "hostCallCancel")
+			this.hostFunctions.drop(frame.hostCallId);
+		else if (frame.kind === "sources")
+			this.setting.sources?.(frame.files, frame.sinceUs / 1_000);
+		else this.ofCall(frame);
+	}
+
+	/** A frame about a call. If the call is over, the frame crossed with its end, and is dropped. */
+	private ofCall(
+		frame: Exclude<
+			WorkerFrame,
+			{ readonly kind: "hostCallCancel" | "sources" }
+		>,
+	): void {
+		const call = this.calls.get(frame.callId);
+		switch (frame.kind) {
+			case "result":
+				if (call === undefined) this.discard(frame);
+				else call.result(frame);
+				break;
+			case "chunk":
+				if (call === undefined) this.discard(frame);
+				else call.chunk(frame);
+				break;
+			case "end":
+				if (call === undefined) this.discard(frame);
+				else call.end(frame);
+				break;
+			case "failure":
+				call?.failure(frame);
+				break;
+			case "inputCredit":
+				call?.inputCredit(frame.chunks);
+				break;
+			case "progress":
+				call?.progress(frame);
+				break;
+			case "hostCall":
+				if (call !== undefined) this.hostFunctions.begin(call, frame);
+				break;
+			case "log":
+				this.process.log(logRecordOf(frame, call?.options.callId));
+		}
+	}
+
 	private openChannel(): FrameChannel {
 		if (this.channel !== undefined && this.state.kind === "open")
 			return this.channel;
@@ -309,4 +369,75 @@ export class Conversation implements Connection, FrameListener {
 		}
 		this.overWith.resolve();
 	}
+}
+
+/** Returns the cancellation of a call: the pool's own, or one that follows the call's signal. */
+function cancellationOf({ cancellation, signal }: CallOptions): Cancellation {
+	return (
+		cancellation ?? {
+			get isRequested() {
+				return signal.aborted;
+			},
+			whenRequested: (action) =>
+				signal.addEventListener("abort", () => action(signal.reason), {
+					once: true,
+				}),
+		}
+	);
+}
+
+/**
+ * The calls that are not over, by number, in the order in which they were made.
+ *
+ * Not a `Map`, which keeps calls that are over from the garbage collector (see `arrival-list.ts` of core).
+ */
+export class OpenCalls<Call> {
+	readonly #calls: Record<number, Call> = Object.create(null);
+	size = 0;
+
+	get(number: number): Call | undefined {
+		return this.#calls[number];
+	}
+
+	/** Adds a call, with the next number. */
+	add(number: number, call: Call): void {
+		this.#calls[number] = call;
+		this.size++;
+	}
+
+	delete(number: number): void {
+		if (this.#calls[number] === undefined) return;
+		delete this.#calls[number];
+		this.size--;
+	}
+
+	values(): readonly Call[] {
+		return Object.values(this.#calls);
+	}
+}
+
+/** One of Python's records, as core reports it. */
+function logRecordOf(
+	log: LogFrame,
+	callId: string | undefined,
+): WorkerLogRecord {
+	return {
+		level: levelOf(log.level),
+		logger: log.logger,
+		message: log.message,
+		wallMs: log.timeUs / 1000,
+		...(callId !== undefined && { callId }),
+		...(log.traceback !== "" && { traceback: log.traceback }),
+		...(log.handled && { handledBy: "worker" as const }),
+		...(log.traceId !== "" && { traceId: log.traceId }),
+		...(log.spanId !== "" && { spanId: log.spanId }),
+	};
+}
+
+/** Levels between Python's own belong to the next lower one. */
+function levelOf(level: number): WorkerLogRecord["level"] {
+	if (level < 20) return "debug";
+	if (level < 30) return "info";
+	if (level < 40) return "warning";
+	return level < 50 ? "error" : "critical";
 }

@@ -10,9 +10,9 @@ import {
 import {
 	ConnectionBrokenError,
 	type InputErrorCode,
+	messageOf,
 } from "@snakepit/core/adapter";
-import { type Failure, FailureKind, type PythonError } from "../gen/bridge.ts";
-import { thrownMessage } from "./thrown-text.ts";
+import type { FailureFrame, PythonErrorRecord } from "../frames/frames.ts";
 
 /** The call that failed, for messages. */
 export interface FailedCall {
@@ -28,37 +28,30 @@ export interface FailedCall {
 
 const HOST_CALL_FAILED = "snakepit_bridge.HostCallFailed";
 
-const INPUT_CODES: Partial<Record<FailureKind, InputErrorCode>> = {
-	[FailureKind.FAILURE_KIND_TOOL_NOT_FOUND]: "TOOL_NOT_FOUND",
-	[FailureKind.FAILURE_KIND_INVALID_ARGUMENTS]: "INVALID_ARGUMENTS",
-	[FailureKind.FAILURE_KIND_VALUE_NOT_TRANSFERABLE]: "VALUE_NOT_TRANSFERABLE",
-	[FailureKind.FAILURE_KIND_RESULT_TOO_LARGE]: "RESULT_TOO_LARGE",
-	[FailureKind.FAILURE_KIND_WRONG_SHAPE]: "WRONG_SHAPE",
-	[FailureKind.FAILURE_KIND_HANDLE_INVALID]: "HANDLE_INVALID",
-	[FailureKind.FAILURE_KIND_HANDLE_REFUSED]: "HANDLE_REFUSED",
-};
+const INPUT_CODES: ReadonlySet<string> = new Set<InputErrorCode>([
+	"TOOL_NOT_FOUND",
+	"INVALID_ARGUMENTS",
+	"VALUE_NOT_TRANSFERABLE",
+	"RESULT_TOO_LARGE",
+	"WRONG_SHAPE",
+	"HANDLE_INVALID",
+	"HANDLE_REFUSED",
+]);
 
 /** Converts a Failure frame to the caller's error. */
 export function errorOfFailure(
-	failure: Failure,
+	failure: FailureFrame,
 	call: FailedCall,
 ): SnakepitError {
 	const ran: Ran = failure.began ? "maybe" : "no";
-	const code = INPUT_CODES[failure.kind];
-	if (code !== undefined) {
+	if (INPUT_CODES.has(failure.code)) {
+		const code = failure.code as InputErrorCode;
 		const message = `"${call.command}" on worker ${call.workerId}: ${failure.message}`;
 		return new InputError({ code, ran, message, path: failure.path });
 	}
-	if (
-		failure.kind === FailureKind.FAILURE_KIND_CANCELLED &&
-		call.cancelled !== undefined
-	) {
+	if (failure.code === "CANCELLED" && call.cancelled !== undefined)
 		return callAborted(call, ran, call.cancelled.reason);
-	}
-	if (
-		failure.kind === FailureKind.FAILURE_KIND_CANCELLED ||
-		failure.kind === FailureKind.FAILURE_KIND_LEAVING
-	) {
+	if (failure.code === "CANCELLED" || failure.code === "LEAVING") {
 		return new WorkerLostError({
 			code: "WORKER_REPLACED",
 			ran,
@@ -134,7 +127,9 @@ export function conversationBroken(
 	});
 }
 
-function remoteOf(error: PythonError | undefined): RemoteError | undefined {
+function remoteOf(
+	error: PythonErrorRecord | undefined,
+): RemoteError | undefined {
 	if (error === undefined) return undefined;
 	const { type, message, traceback, notes, frames } = error;
 	return {
@@ -145,4 +140,27 @@ function remoteOf(error: PythonError | undefined): RemoteError | undefined {
 		frames,
 		cause: remoteOf(error.cause),
 	};
+}
+
+const MAX_TEXT_LENGTH = 65_536;
+
+/** A text for a thrown value that can be sent. Never empty. */
+export function thrownText(thrown: unknown): string {
+	try {
+		return boundedText(String(thrown)) || "an error without a message";
+	} catch {
+		return "an error that cannot be converted to text";
+	}
+}
+
+/** The message of a thrown value, or its description. */
+export function thrownMessage(thrown: unknown): string {
+	return boundedText(messageOf(thrown)) || "an error without a message";
+}
+
+/** Text that a frame may carry: without lone surrogates, and of limited length. */
+export function boundedText(text: string): string {
+	const cut =
+		text.length > MAX_TEXT_LENGTH ? `${text.slice(0, MAX_TEXT_LENGTH)}…` : text;
+	return cut.toWellFormed();
 }

@@ -1,10 +1,9 @@
 import { InputError } from "@snakepit/core";
-import type { HostCall } from "../gen/bridge.ts";
+import type { HostCallFrame, HostFrame } from "../frames/frames.ts";
 import { decodeValue } from "../values/decode-value.ts";
 import { encodeValue } from "../values/encode-value.ts";
-import type { HostMessage } from "./frame-codec.ts";
+import { boundedText, thrownMessage } from "./failure-error.ts";
 import type { OngoingCall } from "./ongoing-call.ts";
-import { boundedText, thrownMessage } from "./thrown-text.ts";
 
 /** How many host functions may run for one call. A bridge lets further ones wait in the worker. */
 const MOST_OF_CALL = 64;
@@ -29,7 +28,7 @@ export type HostFunction = (
 /** Answers the back-calls of one worker. */
 export class HostFunctions {
 	private readonly functions: ReadonlyMap<string, HostFunction>;
-	private readonly send: (message: HostMessage, what: string) => void;
+	private readonly send: (message: HostFrame, what: string) => void;
 	/** By the worker's number of the host call. */
 	readonly running: Map<
 		number,
@@ -39,14 +38,14 @@ export class HostFunctions {
 	/** @param send throws InputError `MESSAGE_TOO_LARGE` when a frame is. */
 	constructor(
 		functions: ReadonlyMap<string, HostFunction>,
-		send: (message: HostMessage, what: string) => void,
+		send: (message: HostFrame, what: string) => void,
 	) {
 		this.functions = functions;
 		this.send = send;
 	}
 
 	/** A tool calls a function. */
-	begin(call: OngoingCall, request: HostCall): void {
+	begin(call: OngoingCall, request: HostCallFrame): void {
 		if (call.hostCalls >= MOST_OF_CALL) {
 			const refusal = failureOf(request.hostCallId, tooMany());
 			this.send(refusal, "a failure");
@@ -73,10 +72,10 @@ export class HostFunctions {
 	/** Never rejects. */
 	private async answer(
 		call: OngoingCall,
-		request: HostCall,
+		request: HostCallFrame,
 		signal: AbortSignal,
 	): Promise<void> {
-		let answer: HostMessage;
+		let answer: HostFrame;
 		try {
 			const invoke = async () => this.invoke(call, request, signal);
 			const { backCall, context } = call.options;
@@ -94,8 +93,9 @@ export class HostFunctions {
 			// A function that returns nothing answers null: undefined cannot be sent.
 			const image = imageOfResult(value === undefined ? null : value);
 			answer = {
-				$case: "hostResult",
-				value: { hostCallId: request.hostCallId, value: image },
+				kind: "hostResult",
+				hostCallId: request.hostCallId,
+				value: image,
 			};
 		} catch (error) {
 			call.hostError = { error };
@@ -112,7 +112,7 @@ export class HostFunctions {
 
 	private invoke(
 		call: OngoingCall,
-		request: HostCall,
+		request: HostCallFrame,
 		signal: AbortSignal,
 	): unknown {
 		const found = this.functions.get(request.function);
@@ -168,14 +168,12 @@ function imageOfResult(value: unknown): Uint8Array {
 }
 
 /** The code and message of an error; never its stack, which stays in this program. */
-function failureOf(hostCallId: number, error: unknown): HostMessage {
+function failureOf(hostCallId: number, error: unknown): HostFrame {
 	return {
-		$case: "hostFailure",
-		value: {
-			hostCallId,
-			code: codeOf(error),
-			message: thrownMessage(error),
-		},
+		kind: "hostFailure",
+		hostCallId,
+		code: codeOf(error),
+		message: thrownMessage(error),
 	};
 }
 

@@ -1,8 +1,8 @@
 import { InputError, type SnakepitError } from "@snakepit/core";
 import { encodeValue } from "../values/encode-value.ts";
 import type { Conversation } from "./conversation.ts";
+import { thrownText } from "./failure-error.ts";
 import { InputWindow } from "./input-window.ts";
-import { thrownText } from "./thrown-text.ts";
 
 /** What a pump needs of the conversation. */
 type InputLine = Pick<Conversation, "send" | "drained">;
@@ -68,8 +68,14 @@ export class InputPump {
 			if (this.state.kind !== "pumping") return;
 			if (next.done) {
 				this.state = { kind: "stopped" };
-				const value = { callId: this.callNumber, errorMessage: next.problem };
-				this.line.send({ $case: "inputEnd", value }, "the end of the input");
+				this.line.send(
+					{
+						kind: "inputEnd",
+						callId: this.callNumber,
+						errorMessage: next.problem,
+					},
+					"the end of the input",
+				);
 				return;
 			}
 			try {
@@ -103,8 +109,10 @@ export class InputPump {
 	private sendItem(item: unknown): void {
 		const root = `$input[${this.sent++}]`;
 		const image = encodeValue(item, { root });
-		const value = { callId: this.callNumber, value: image };
-		this.line.send({ $case: "input", value }, root);
+		this.line.send(
+			{ kind: "input", callId: this.callNumber, value: image },
+			root,
+		);
 		this.window.take(image.byteLength);
 	}
 }

@@ -1,27 +1,30 @@
-import type { SnakepitError } from "@snakepit/core";
-import { type CallOptions, RECALLED } from "@snakepit/core/adapter";
 import {
-	type Chunk,
-	type End,
-	type Failure,
-	FailureKind,
-	type Progress,
-	type Result,
-} from "../gen/bridge.ts";
+	CallTimeoutError,
+	InputError,
+	QueueError,
+	type SnakepitError,
+} from "@snakepit/core";
+import { type CallOptions, RECALLED } from "@snakepit/core/adapter";
+import type {
+	CancelReason,
+	ChunkFrame,
+	EndFrame,
+	FailureFrame,
+	ProgressFrame,
+	ResultFrame,
+} from "../frames/frames.ts";
+import {
+	agoMs,
+	beganUs,
+	monotonicUs,
+	RESULT_HEAD_BYTES,
+	ranMs,
+} from "../frames/packed-frames.ts";
 import { bytesOf, type ValueImage } from "../shared-memory/attachment.ts";
 import type { CallMemory } from "../shared-memory/call-memory.ts";
 import { decodeReceived, decodeValue } from "../values/decode-value.ts";
 import { releaseUnclaimed, releaseUnread } from "../values/unclaimed-handle.ts";
-import { cancelReasonOf } from "./cancel-reason.ts";
-import {
-	beganAgoMs,
-	monotonicUs,
-	RESULT_HEAD_BYTES,
-	RESULT_RAN_AT,
-	unsigned,
-} from "./compact-frame.ts";
 import type { Conversation } from "./conversation.ts";
-import { decodeAttached } from "./decode-attached.ts";
 import {
 	callAborted,
 	errorOfFailure,
@@ -96,8 +99,9 @@ export class OngoingCall {
 		this.answers.cancelled?.();
 		this.conversation.send(
 			{
-				$case: "cancel",
-				value: { callId: this.number, reason: cancelReasonOf(reason) },
+				kind: "cancel",
+				callId: this.number,
+				reason: cancelReasonOf(reason),
 			},
 			"a cancel",
 		);
@@ -112,25 +116,26 @@ export class OngoingCall {
 		else this.options.context.runInAsyncScope(() => this.input?.grant(items));
 	}
 
-	result(result: Result): void {
-		const { measured } = this.options;
+	result(result: ResultFrame): void {
+		const { measured, beganAgo } = this.options;
 		if (result.ranUs !== undefined && measured !== undefined)
 			measured.ranMs = result.ranUs / 1000;
+		if (result.beganUs !== undefined)
+			beganAgo?.(agoMs(result.beganUs, monotonicUs()));
 		if (this.answers.chunk !== undefined)
 			this.conversation.violated(`a result for the stream ${this.number}`);
 		else this.answer(result, result.argumentsFree, "result");
 	}
 
-	/** Its result as a compact frame. */
-	compactResult(bytes: Uint8Array, begin: number, end: number): void {
+	/** Its result in the usual layout. */
+	packedResult(bytes: Uint8Array, begin: number, end: number): void {
 		if (this.answers.chunk !== undefined) {
 			this.conversation.violated(`a result for the stream ${this.number}`);
 			return;
 		}
 		const { measured, beganAgo } = this.options;
-		if (measured !== undefined)
-			measured.ranMs = unsigned(bytes, begin + RESULT_RAN_AT) / 1000;
-		beganAgo?.(beganAgoMs(bytes, begin, monotonicUs()));
+		if (measured !== undefined) measured.ranMs = ranMs(bytes, begin);
+		beganAgo?.(agoMs(beganUs(bytes, begin), monotonicUs()));
 		let value: unknown;
 		try {
 			const from = begin + RESULT_HEAD_BYTES;
@@ -142,7 +147,7 @@ export class OngoingCall {
 		this.succeed(value, false);
 	}
 
-	chunk(chunk: Chunk): void {
+	chunk(chunk: ChunkFrame): void {
 		const { answers } = this;
 		if (answers.chunk === undefined)
 			this.conversation.violated(
@@ -163,7 +168,7 @@ export class OngoingCall {
 		} else this.drop(chunk);
 	}
 
-	end(end: End): void {
+	end(end: EndFrame): void {
 		const { state } = this;
 		const { argumentsFree } = end;
 		if (this.answers.chunk === undefined)
@@ -180,7 +185,7 @@ export class OngoingCall {
 	}
 
 	/** The tool reports its progress; it sends no other report until this one is taken. */
-	progress({ fraction, message }: Progress): void {
+	progress({ fraction, message }: ProgressFrame): void {
 		const { onProgress } = this.options;
 		if (onProgress === undefined) {
 			this.conversation.violated(
@@ -192,7 +197,7 @@ export class OngoingCall {
 		void onProgress({ fraction, message }).then(() => {
 			if (this.state.kind === "running")
 				this.conversation.send(
-					{ $case: "progressTaken", value: { callId: this.number } },
+					{ kind: "progressTaken", callId: this.number },
 					"the receipt of a report",
 				);
 		});
@@ -203,8 +208,8 @@ export class OngoingCall {
 		if (this.finish(false)) this.answers.resolve(RECALLED);
 	}
 
-	failure(failure: Failure): void {
-		if (failure.kind === FailureKind.FAILURE_KIND_TAKEN_BACK) {
+	failure(failure: FailureFrame): void {
+		if (failure.code === "RECALLED") {
 			this.recalled();
 			return;
 		}
@@ -301,5 +306,35 @@ export class OngoingCall {
 		this.memory?.close(argumentsFree);
 		this.conversation.forget(this);
 		return true;
+	}
+}
+
+/** The reason of an AbortSignal, in the form that is sent to the worker. */
+function cancelReasonOf(reason: unknown): CancelReason {
+	if (reason instanceof CallTimeoutError || isTimeout(reason))
+		return "DEADLINE";
+	return reason instanceof QueueError && reason.code === "POOL_CLOSED"
+		? "SHUTDOWN"
+		: "CALLER";
+}
+
+/** The name of the error of `AbortSignal.timeout`. */
+function isTimeout(reason: unknown): boolean {
+	return reason instanceof DOMException && reason.name === "TimeoutError";
+}
+
+/** Reads a value with its attachment. @throws InputError `VALUE_NOT_TRANSFERABLE` when it is no value. */
+function decodeAttached(value: Uint8Array, read: () => Uint8Array): unknown {
+	try {
+		return decodeValue(value, read());
+	} catch (cause) {
+		if (cause instanceof InputError) throw cause;
+		throw new InputError({
+			code: "VALUE_NOT_TRANSFERABLE",
+			ran: "maybe",
+			message: `The worker's attachment was refused: ${(cause as Error).message}.`,
+			path: "$",
+			cause,
+		});
 	}
 }

@@ -1,7 +1,7 @@
 import type { Prefetch } from "@snakepit/core/adapter";
 import type { CallPage } from "../shared-memory/call-page.ts";
+import type { OpenCalls } from "./conversation.ts";
 import type { OngoingCall } from "./ongoing-call.ts";
-import type { OpenCalls } from "./open-calls.ts";
 import { isSmall } from "./small-arguments.ts";
 
 /** The calls that wait in a worker while it runs another one. */

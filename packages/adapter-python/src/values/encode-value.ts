@@ -20,9 +20,18 @@ export interface EncodeOptions {
 	readonly root?: string | undefined;
 	/** Receives large parts; without it, everything stays in the image. */
 	readonly attachment?: AttachmentSink | undefined;
-	/** How many bytes (fewer than 512) to leave free before the image, for the caller to write; none by default. */
-	readonly headBytes?: number | undefined;
 }
+
+/** What is around a value in a frame. */
+export interface Envelope {
+	/** How many bytes (fewer than 512) precede the value. The last 4 of them are its size; the caller writes the others. */
+	readonly headBytes: number;
+	/** Writes what follows the value. */
+	writeEnd(writer: ImageWriter): void;
+}
+
+/** In an envelope, no value: no bytes. */
+export const NO_VALUE: unique symbol = Symbol("no value");
 
 /**
  * Writes a value as its image (docs/values.md).
@@ -43,12 +52,14 @@ export function encodeValue(
 export function encodeLentValue(
 	value: unknown,
 	options: EncodeOptions,
+	envelope?: Envelope,
 ): Uint8Array {
-	const encoder = lentEncoder;
-	if (encoder === undefined) return encodeValue(value, options);
+	const encoder =
+		lentEncoder ?? new Encoder(Buffer.allocUnsafe(SMALL_IMAGE_BYTES));
+	if (encoder !== lentEncoder) return encoder.image(value, options, envelope);
 	lentEncoder = undefined;
 	try {
-		return encoder.image(value, options);
+		return encoder.image(value, options, envelope);
 	} finally {
 		lentEncoder = encoder;
 	}
@@ -66,12 +77,23 @@ class Encoder {
 		this.writer = new ImageWriter(into);
 	}
 
-	image(value: unknown, options: EncodeOptions): Uint8Array {
-		const { maxBytes = Number.MAX_SAFE_INTEGER, headBytes = 0 } = options;
+	image(
+		value: unknown,
+		options: EncodeOptions,
+		envelope?: Envelope,
+	): Uint8Array {
+		const { maxBytes = Number.MAX_SAFE_INTEGER } = options;
 		this.attachment = options.attachment;
-		this.writer.begin(maxBytes, headBytes);
+		this.writer.begin(
+			maxBytes,
+			envelope === undefined ? 0 : envelope.headBytes,
+		);
 		try {
-			this.value(value);
+			if (value !== NO_VALUE) this.value(value);
+			if (envelope !== undefined) {
+				this.writer.sizeAfter(envelope.headBytes);
+				envelope.writeEnd(this.writer);
+			}
 		} catch (error) {
 			this.ancestors.length = 0;
 			this.writer.finish();

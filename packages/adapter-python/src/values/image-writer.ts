@@ -34,6 +34,11 @@ export class ImageWriter {
 		this.length = headBytes;
 	}
 
+	/** Writes how many bytes there are after a head, as the last 4 bytes of that. */
+	sizeAfter(headBytes: number): void {
+		this.bytes.writeUInt32BE(this.length - headBytes, headBytes - 4);
+	}
+
 	/** Ends the image, even if it is incomplete. */
 	finish(): Uint8Array {
 		const image = this.bytes.subarray(0, this.length);

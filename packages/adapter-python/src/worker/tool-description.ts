@@ -1,4 +1,4 @@
-import { type DescribeResponse, type Tool, ToolShape } from "../gen/bridge.ts";
+import type { ToolRecord } from "../frames/frames.ts";
 
 /** What a worker reports about one of its tools. */
 export interface ToolDescription {
@@ -17,18 +17,12 @@ export interface ToolDescription {
 	readonly resultSchema: unknown;
 }
 
-/** Reads the answer to `Describe`. @throws SyntaxError when a schema is not JSON. */
-export function toolDescriptions(
-	response: DescribeResponse,
-): readonly ToolDescription[] {
-	return response.tools.map(descriptionOf);
-}
-
-function descriptionOf(tool: Tool): ToolDescription {
+/** What a worker reported. @throws SyntaxError when a schema is not JSON. */
+export function descriptionOf(tool: ToolRecord): ToolDescription {
 	return {
 		name: tool.name,
 		description: tool.description,
-		shape: tool.shape === ToolShape.TOOL_SHAPE_STREAM ? "stream" : "unary",
+		shape: tool.shape === "STREAM" ? "stream" : "unary",
 		batchMax: tool.batchMax,
 		takesInput: tool.takesInput,
 		argumentsSchema: JSON.parse(tool.argumentsSchemaJson),

@@ -14,9 +14,15 @@ import {
 	type Dial,
 	openFramedChannel,
 } from "../../src/channel/framed-channel.ts";
-import { ByeReason, HostSignal, WorkerSignal } from "../../src/gen/bridge.ts";
+import type { HostSignal } from "../../src/frames/frame-codec.ts";
+import { encodeValue } from "../../src/index.ts";
 import { failureOf } from "../support/calls.ts";
 import { scratch } from "../support/fake-python.ts";
+import { decodeHostSignal } from "../support/worker-frames.ts";
+
+/** Numbers of signals (docs/bridge-protocol.md, section 5). */
+const WELCOME = 1;
+const BYE = 5;
 
 const never = new AbortController().signal;
 
@@ -24,9 +30,10 @@ const never = new AbortController().signal;
 interface FakeServer {
 	readonly open: (signal?: AbortSignal, how?: Dial) => Promise<FrameChannel>;
 	readonly socket: Promise<Socket>;
-	readonly heard: (HostSignal["signal"] | Uint8Array)[];
+	readonly heard: (HostSignal | Uint8Array)[];
 	readonly over: Promise<Error | undefined>;
-	say(signal: NonNullable<WorkerSignal["signal"]>): Promise<void>;
+	/** @param signal its number, and its fields. */
+	say(...signal: unknown[]): Promise<void>;
 	write(kind: number, body: Uint8Array): Promise<void>;
 }
 
@@ -45,7 +52,7 @@ async function listen(): Promise<FakeServer> {
 		onTestFinished(() => void socket.destroy());
 		const cutter = new FrameCutter(2 ** 20, (kind, bytes, begin, end) => {
 			const body = Buffer.from(bytes.subarray(begin, end));
-			heard.push(kind === SIGNAL ? HostSignal.decode(body).signal : body);
+			heard.push(kind === SIGNAL ? decodeHostSignal(body) : body);
 		});
 		socket.on("data", (chunk) => cutter.take(chunk));
 		socket.on("error", () => {});
@@ -61,7 +68,7 @@ async function listen(): Promise<FakeServer> {
 		heard,
 		over: over.promise,
 		write,
-		say: (signal) => write(SIGNAL, WorkerSignal.encode({ signal }).finish()),
+		say: (...signal) => write(SIGNAL, encodeValue(signal)),
 		open: (signal = never, how) =>
 			openFramedChannel(
 				{ socket: path, token: "secret", maxMessageBytes: 1024 },
@@ -79,7 +86,7 @@ async function opened(
 	const opening = server.open(never, how);
 	const socket = await server.socket;
 	while (server.heard.length === 0) await once(socket, "data");
-	await server.say({ $case: "welcome", value: {} });
+	await server.say(WELCOME);
 	const channel = await opening;
 	onTestFinished(() => channel.close());
 	return { ...server, channel };
@@ -87,17 +94,13 @@ async function opened(
 
 test("the token is said first, and the channel is open with the welcome", async () => {
 	const { heard } = await opened();
-	expect(heard).toEqual([{ $case: "hello", value: { token: "secret" } }]);
+	expect(heard).toEqual([{ kind: "hello", token: "secret" }]);
 });
 
 test("a worker that does not take the token says why", async () => {
 	const server = await listen();
 	const opening = failureOf(server.open());
-	const reason = ByeReason.BYE_REASON_UNAUTHENTICATED;
-	await server.say({
-		$case: "bye",
-		value: { reason, message: "the token is wrong" },
-	});
+	await server.say(BYE, "UNAUTHENTICATED", "the token is wrong");
 	expect(await opening).toMatchObject({
 		message: "the worker ended the connection: the token is wrong",
 	});
@@ -146,8 +149,7 @@ test("an end without a goodbye is an error, with one it is none", async () => {
 	(await broken.socket).destroy();
 	expect((await broken.over)?.message).toMatch(/without a goodbye/);
 	const left = await opened();
-	const reason = ByeReason.BYE_REASON_LEFT;
-	await left.say({ $case: "bye", value: { reason, message: "" } });
+	await left.say(BYE, "LEFT", "");
 	expect(await left.over).toBe(undefined);
 });
 
@@ -163,8 +165,7 @@ test("a worker that says goodbye gets a goodbye too, by which TLS distinguishes 
 	});
 	const socket = await dialled.promise;
 	const finished = once(socket, "finish");
-	const reason = ByeReason.BYE_REASON_LEFT;
-	await say({ $case: "bye", value: { reason, message: "" } });
+	await say(BYE, "LEFT", "");
 	await over;
 	await finished;
 	if (!socket.closed) await once(socket, "close");
@@ -182,7 +183,7 @@ test("what is sent in one turn leaves together and in order", async () => {
 	expect(heard.slice(1, 101)).toEqual(
 		Array.from({ length: 100 }, (_, i) => Buffer.of(i)),
 	);
-	expect(heard[101]).toEqual({ $case: "leave", value: {} });
+	expect(heard[101]).toEqual({ kind: "leave" });
 	expect(Buffer.compare(heard[102] as Uint8Array, large)).toBe(0);
 	expect(chunks).toBeLessThan(10);
 });

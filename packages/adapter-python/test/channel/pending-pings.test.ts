@@ -3,13 +3,12 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { PendingPings } from "../../src/channel/pending-pings.ts";
-import type { PingResponse } from "../../src/gen/bridge.ts";
+import type { PingAnswer } from "../../src/frames/frames.ts";
 import { failureOf } from "../support/calls.ts";
 
-const answer = (sequence: number): PingResponse => ({
+const answer = (sequence: number): PingAnswer => ({
 	sequence,
 	callsRunning: 0,
-	cpuTimeUs: 0,
 });
 
 setFlagsFromString("--expose-gc");
@@ -49,7 +48,7 @@ test("each waits for its own answer, and an answer that nothing waits for is dro
 	const pings = new PendingPings();
 	const never = new AbortController().signal;
 	const sent: number[] = [];
-	const ask = (sequence: number): Promise<PingResponse> =>
+	const ask = (sequence: number): Promise<PingAnswer> =>
 		pings.ask(sequence, never, () => sent.push(sequence));
 	const [first, second, third] = [ask(1), ask(2), failureOf(ask(3))];
 	expect(sent).toEqual([1, 2, 3]);

@@ -18,15 +18,16 @@ test.each<[string, (worker: FakeWorker) => void]>([
 	["an end for a call with one result", (worker) => worker.end(1)],
 	[
 		"input credit for a call without input",
-		(worker) =>
-			worker.say({ $case: "inputCredit", value: { callId: 1, chunks: 1 } }),
+		(worker) => worker.say({ kind: "inputCredit", callId: 1, chunks: 1 }),
 	],
 	[
 		"progress of a call that asked for none",
 		(worker) =>
 			worker.say({
-				$case: "progress",
-				value: { callId: 1, fraction: 0.5, message: "" },
+				kind: "progress",
+				callId: 1,
+				fraction: 0.5,
+				message: "",
 			}),
 	],
 	["a result for a stream", (worker) => worker.result(2, "x")],
@@ -80,16 +81,14 @@ test("frames about calls that are over or were never made are dropped", async ()
 	worker.fail(1);
 	worker.result(99, "nobody's");
 	worker.say({
-		$case: "hostCall",
-		value: {
-			hostCallId: 1,
-			callId: 1,
-			function: "f",
-			argument: new Uint8Array(),
-			traceContext: {},
-		},
+		kind: "hostCall",
+		hostCallId: 1,
+		callId: 1,
+		function: "f",
+		argument: new Uint8Array(),
+		traceContext: {},
 	});
-	worker.say({ $case: "hostCallCancel", value: { hostCallId: 7 } });
+	worker.say({ kind: "hostCallCancel", hostCallId: 7 });
 	expect(await result).toBe("first");
 	expect(worker.brokenBy).toEqual([]);
 	expect(worker.all("hostFailure")).toEqual([]);
@@ -101,14 +100,12 @@ test("the error of a tool says that the result of a host function cannot be sent
 	});
 	const result = call(worker.conversation, "one");
 	worker.say({
-		$case: "hostCall",
-		value: {
-			hostCallId: 1,
-			callId: 1,
-			function: "f",
-			argument: encodeValue({ done: [1] }),
-			traceContext: {},
-		},
+		kind: "hostCall",
+		hostCallId: 1,
+		callId: 1,
+		function: "f",
+		argument: encodeValue({ done: [1] }),
+		traceContext: {},
 	});
 	await vi.waitFor(() => expect(worker.all("hostFailure")).toHaveLength(1));
 	expect(worker.all("hostFailure")[0]).toMatchObject({
@@ -124,13 +121,13 @@ test("an invalid result fails only its own call", async () => {
 	const bad = failureOf(call(worker.conversation, "one"));
 	const good = call(worker.conversation, "two");
 	worker.say({
-		$case: "result",
-		value: {
-			callId: 1,
-			value: new Uint8Array([0xc1]),
-			attachment: undefined,
-			argumentsFree: false,
-		},
+		kind: "result",
+		callId: 1,
+		beganUs: undefined,
+		ranUs: undefined,
+		value: new Uint8Array([0xc1]),
+		attachment: undefined,
+		argumentsFree: false,
 	});
 	worker.result(2, "fine");
 	expect(await bad).toMatchObject({
@@ -146,11 +143,13 @@ test("an invalid chunk cancels its stream, which fails when the worker has finis
 	const stream = streamOf(worker.conversation, "one");
 	const first = failureOf(stream.next());
 	worker.say({
-		$case: "chunk",
-		value: { callId: 1, value: new Uint8Array([0xc1]), attachment: undefined },
+		kind: "chunk",
+		callId: 1,
+		value: new Uint8Array([0xc1]),
+		attachment: undefined,
 	});
 	expect(worker.all("cancel")).toHaveLength(1);
-	worker.fail(1, 6);
+	worker.fail(1, "CANCELLED");
 	expect(await first).toMatchObject({ code: "VALUE_NOT_TRANSFERABLE" });
 });
 

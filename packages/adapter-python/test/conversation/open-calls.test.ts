@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { OpenCalls } from "../../src/conversation/open-calls.ts";
+import { OpenCalls } from "../../src/conversation/conversation.ts";
 
 test("it has the calls that a map would have, in the order in which they were made", () => {
 	fc.assert(

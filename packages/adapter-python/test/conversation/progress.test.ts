@@ -1,7 +1,6 @@
 import type { CallProgress } from "@snakepit/core/adapter";
 import { expect, test } from "vitest";
-import type { HostMessage } from "../../src/conversation/frame-codec.ts";
-import { FailureKind } from "../../src/gen/bridge.ts";
+import type { HostFrame } from "../../src/frames/frames.ts";
 import { call, failureOf } from "../support/calls.ts";
 import { FakeWorker } from "../support/fake-worker.ts";
 
@@ -18,25 +17,27 @@ function reportingCall(worker: FakeWorker, signal?: AbortSignal) {
 	});
 	const report = (fraction: number): void =>
 		worker.say({
-			$case: "progress",
-			value: { callId: 1, fraction, message: "" },
+			kind: "progress",
+			callId: 1,
+			fraction,
+			message: "",
 		});
 	return { answer, reports, report, taken };
 }
 
-const receipts = ({ heard }: FakeWorker): readonly HostMessage[] =>
-	heard.filter(({ $case }) => $case === "progressTaken");
+const receipts = ({ heard }: FakeWorker): readonly HostFrame[] =>
+	heard.filter(({ kind }) => kind === "progressTaken");
 
 test("a call asks for reports, and asks for the next one when the last was taken", async () => {
 	const worker = new FakeWorker();
 	const { answer, reports, report, taken } = reportingCall(worker);
-	expect(worker.heard[0]).toMatchObject({ value: { wantsProgress: true } });
+	expect(worker.heard[0]).toMatchObject({ wantsProgress: true });
 	report(0.5);
 	await Promise.resolve();
 	expect(receipts(worker)).toEqual([]);
 	taken.resolve();
 	await Promise.resolve();
-	expect(receipts(worker)).toMatchObject([{ value: { callId: 1 } }]);
+	expect(receipts(worker)).toMatchObject([{ callId: 1 }]);
 	expect(reports).toEqual([{ fraction: 0.5, message: "" }]);
 	worker.result(1, "answer");
 	expect(await answer).toBe("answer");
@@ -61,7 +62,7 @@ test("reports of a call that is cancelled are dropped", async () => {
 	const failure = failureOf(answer);
 	abort.abort();
 	report(0.5);
-	worker.fail(1, FailureKind.FAILURE_KIND_CANCELLED);
+	worker.fail(1, "CANCELLED");
 	expect(await failure).toMatchObject({ code: "CALL_ABORTED" });
 	expect(reports).toEqual([]);
 });

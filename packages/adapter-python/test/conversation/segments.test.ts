@@ -65,8 +65,13 @@ class Bench {
 						{ name, size, offset: 0 },
 					];
 		this.worker.say({
-			$case: "result",
-			value: { callId, value, attachment, argumentsFree },
+			kind: "result",
+			callId,
+			beganUs: undefined,
+			ranUs: undefined,
+			value,
+			attachment,
+			argumentsFree,
 		});
 	}
 
@@ -135,14 +140,11 @@ test("arguments of a call that is not over are never written over", async () => 
 test("a failure and the end of a stream say what is free, too", async () => {
 	const bench = new Bench();
 	const failed = failureOf(bench.call());
-	bench.worker.fail(1, 1, { argumentsFree: true });
+	bench.worker.fail(1, "TOOL_FAILED", { argumentsFree: true });
 	await failed;
 	const stream = streamOf(bench.worker.conversation, "pieces", [bytes]);
 	const step = stream.next();
-	bench.worker.say({
-		$case: "end",
-		value: endOf(2, { argumentsFree: true }),
-	});
+	bench.worker.say(endOf(2, { argumentsFree: true }));
 	expect((await step).done).toBe(true);
 	const last = bench.call();
 	bench.answer(3, undefined, true);

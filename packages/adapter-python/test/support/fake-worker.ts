@@ -7,31 +7,33 @@ import {
 	Conversation,
 	type ConversationProcess,
 } from "../../src/conversation/conversation.ts";
-import type {
-	HostMessage,
-	WorkerMessage,
-} from "../../src/conversation/frame-codec.ts";
 import type { HostFunction } from "../../src/conversation/host-functions.ts";
-import {
-	Call,
-	type DescribeResponse,
-	End,
-	Failure,
-	FailureKind,
+import { MESSAGE_PACK } from "../../src/frames/frame-codec.ts";
+import type {
+	EndFrame,
+	FailureFrame,
+	FrameCodec,
 	HostFrame,
-	type PingResponse,
+	PingAnswer,
+	ToolRecord,
 	WorkerFrame,
-} from "../../src/gen/bridge.ts";
+} from "../../src/frames/frames.ts";
 import { encodeValue } from "../../src/index.ts";
 import type { BegunMarks } from "../../src/shared-memory/begun-marks.ts";
 import type { CallPage } from "../../src/shared-memory/call-page.ts";
 import type { SharedMemory } from "../../src/shared-memory/shared-memory.ts";
+import {
+	decodeHostFrame,
+	encodeWorkerFrame,
+	failureFrame,
+} from "./worker-frames.ts";
 
 /** A worker that says what a test makes it say, at the other end of a channel in memory. */
 export class FakeWorker implements FrameChannel {
+	readonly codec: FrameCodec = MESSAGE_PACK;
 	readonly conversation: Conversation;
 	/** What the host said, in order. */
-	readonly heard: HostMessage[] = [];
+	readonly heard: HostFrame[] = [];
 	/** The same as it was sent. */
 	readonly frames: Uint8Array[] = [];
 	readonly logs: WorkerLogRecord[] = [];
@@ -72,17 +74,17 @@ export class FakeWorker implements FrameChannel {
 		this.conversation.attach(this);
 	}
 
-	/** The frames of one kind that the host sent. */
-	all<Case extends HostMessage["$case"]>(
-		kind: Case,
-	): readonly Extract<HostMessage, { readonly $case: Case }>["value"][] {
+	/** The frames of one kind that the host sent, without their kind. */
+	all<Kind extends HostFrame["kind"]>(
+		kind: Kind,
+	): readonly Omit<Extract<HostFrame, { readonly kind: Kind }>, "kind">[] {
 		return this.heard
-			.filter((message) => message.$case === kind)
-			.map((message) => message.value) as never;
+			.filter((frame) => frame.kind === kind)
+			.map(({ kind: _, ...fields }) => fields) as never;
 	}
 
-	say(message: WorkerMessage): void {
-		this.frame(WorkerFrame.encode({ frame: message }).finish());
+	say(frame: WorkerFrame): void {
+		this.frame(encodeWorkerFrame(frame));
 	}
 
 	/** A frame arrives in bytes that are written over afterwards. */
@@ -94,40 +96,36 @@ export class FakeWorker implements FrameChannel {
 
 	result(callId: number, value: unknown): void {
 		this.say({
-			$case: "result",
-			value: {
-				callId,
-				value: encodeValue(value),
-				attachment: undefined,
-				argumentsFree: false,
-			},
+			kind: "result",
+			callId,
+			beganUs: undefined,
+			ranUs: undefined,
+			value: encodeValue(value),
+			attachment: undefined,
+			argumentsFree: false,
 		});
 	}
 
 	chunk(callId: number, value: unknown): void {
 		this.say({
-			$case: "chunk",
-			value: { callId, value: encodeValue(value), attachment: undefined },
+			kind: "chunk",
+			callId,
+			value: encodeValue(value),
+			attachment: undefined,
 		});
 	}
 
 	end(callId?: number): void {
 		if (callId === undefined) this.ended = true;
-		else this.say({ $case: "end", value: endOf(callId) });
+		else this.say(endOf(callId));
 	}
 
 	fail(
 		callId: number,
-		kind: FailureKind = FailureKind.FAILURE_KIND_TOOL_FAILED,
-		more: Partial<Failure> = {},
+		code: FailureFrame["code"] = "TOOL_FAILED",
+		more: Partial<FailureFrame> = {},
 	): void {
-		const value = {
-			...Failure.decode(new Uint8Array()),
-			callId,
-			kind,
-			...more,
-		};
-		this.say({ $case: "failure", value });
+		this.say(failureFrame(callId, { code, ...more }));
 	}
 
 	/** The channel tells that it is over. */
@@ -140,9 +138,7 @@ export class FakeWorker implements FrameChannel {
 	send(frame: Uint8Array, when?: "now"): void {
 		const sent = Buffer.from(frame);
 		this.frames.push(sent);
-		const message =
-			sent[0] === 0 ? compactCall(sent) : HostFrame.decode(sent).frame;
-		if (message !== undefined) this.heard.push(message as HostMessage);
+		this.heard.push(decodeHostFrame(sent));
 		if (when === "now") this.flushed = this.heard.length;
 		// It was lent.
 		if (frame.length <= LENT_BYTES) frame.fill(0xff);
@@ -156,40 +152,23 @@ export class FakeWorker implements FrameChannel {
 		this.closed = true;
 	}
 
-	async ping(sequence: number): Promise<PingResponse> {
-		return { sequence, callsRunning: 0, cpuTimeUs: 0 };
+	async ping(sequence: number): Promise<PingAnswer> {
+		return { sequence, callsRunning: 0 };
 	}
 
-	async describe(): Promise<DescribeResponse> {
-		return { tools: [], bridgeVersion: "", pythonVersion: "" };
+	async describe(): Promise<readonly ToolRecord[]> {
+		return [];
 	}
-}
-
-/** A compact call as what it stands for. */
-function compactCall(frame: Uint8Array): HostMessage {
-	const bytes = Buffer.from(frame);
-	const fields = bytes.readUInt8(6);
-	let at = 7;
-	const text = (length: number): string => {
-		at += length;
-		return bytes.toString("ascii", at - length, at);
-	};
-	const value = {
-		...Call.decode(new Uint8Array()),
-		callId: bytes.readUInt32BE(1),
-		tool: text(bytes.readUInt8(5)),
-	};
-	if (fields & 1) {
-		value.timeoutMs = bytes.readUInt32BE(at);
-		at += 4;
-	}
-	if (fields & 2) value.sessionId = text(bytes.readUInt8(at++));
-	if (fields & 4)
-		value.traceContext = { traceparent: text(bytes.readUInt8(at++)) };
-	return { $case: "call", value: { ...value, arguments: bytes.subarray(at) } };
 }
 
 /** The end of a stream that returned nothing. */
-export function endOf(callId: number, more: Partial<End> = {}): End {
-	return { ...End.decode(new Uint8Array()), callId, ...more };
+export function endOf(callId: number, more: Partial<EndFrame> = {}): EndFrame {
+	return {
+		kind: "end",
+		callId,
+		value: new Uint8Array(),
+		attachment: undefined,
+		argumentsFree: false,
+		...more,
+	};
 }

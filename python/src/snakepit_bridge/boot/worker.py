@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-import importlib.util
+import importlib
 import os
 import sys
 
@@ -142,11 +142,13 @@ TRANSPORTS = {
 }
 UNPUBLISHED = "0.0.0"
 DEPENDENCIES = {
-    "grpc": ("grpc.aio", "msgpack", "snakepit_bridge._gen.bridge_messages"),
+    "grpc": (
+        "grpc.aio",
+        "msgpack",
+        "snakepit_bridge.bridge.grpc_transport._gen.bridge_pb2",
+    ),
     "framed": ("msgpack",),
 }
-# The modules that the framed transport loads with the first frame that is not compact.
-LOADED_LATER = "google.protobuf"
 WITHOUT_GRPC = (
     'In a pythonEnvironment(), list "snakepit-bridge[grpc]". '
     "python() of @snakepit/adapter-python needs no gRPC."
@@ -197,8 +199,6 @@ def check_dependencies(transport: str) -> None:
         for name in DEPENDENCIES[transport]:
             module = importlib.import_module(name)
             _check_readable(name, module.__spec__)
-        if transport == "framed" and LOADED_LATER not in sys.modules:
-            _check_readable(LOADED_LATER, importlib.util.find_spec(LOADED_LATER))
     except Exception as error:  # noqa: BLE001 - protobuf has its own about versions
         install = f"{sys.executable} -m pip install --upgrade"
         raise StartFailed(

@@ -6,7 +6,7 @@ import itertools
 import threading
 from collections.abc import Callable
 
-from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge import frames
 from snakepit_bridge.boot import forked_copy
 from snakepit_bridge.bridge.transport import Outbox
 from snakepit_bridge.calls.memory.call_page import CallPage
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from snakepit_bridge.calls.memory.call_page import BegunMarks
     from snakepit_bridge.calls.memory.shared_memory import SharedMemory
     from snakepit_bridge.calls.run.call_sink import TerminalFrame
+    from snakepit_bridge.frames import WorkerFrame
     from snakepit_bridge.telemetry.tracing import Tracing
     from snakepit_bridge.threads.bridge_loop import Loop
 
@@ -138,7 +139,7 @@ class CallTable:
 
         self.on_forgotten = on_forgotten
 
-    def send(self, frame: pb.WorkerFrame) -> None:
+    def send(self, frame: WorkerFrame) -> None:
         """Sends a frame."""
         self.outbox.put(frame)
 
@@ -185,14 +186,9 @@ class CallTable:
         self._check_host_call(call_id, reply, argument, carrier)
         number = next(self._numbers)
         self.replies[number] = (call_id, reply)
-        host_call = pb.HostCall(
-            host_call_id=number,
-            call_id=call_id,
-            function=reply.function,
-            argument=argument,
-            trace_context=carrier,
+        self.outbox.put(
+            frames.HostCall(number, call_id, reply.function, argument, carrier)
         )
-        self.outbox.put(pb.WorkerFrame(host_call=host_call))
         if call_id not in self.running:
             # It ended in another thread, which may not have seen a reply to cancel.
             self._in_bridge(lambda: self._give_up(call_id))
@@ -201,8 +197,7 @@ class CallTable:
     def drop_host_call(self, host_call_id: int) -> None:
         """Notifies the host that nothing waits for this host call any longer."""
         if self.replies.pop(host_call_id, None) is not None:
-            drop = pb.HostCallCancel(host_call_id=host_call_id)
-            self.outbox.put(pb.WorkerFrame(host_call_cancel=drop))
+            self.outbox.put(frames.HostCallCancel(host_call_id))
 
     def _check_host_call(
         self, call_id: int, reply: Reply, argument: bytes, carrier: dict[str, str]

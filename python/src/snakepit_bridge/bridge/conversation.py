@@ -5,19 +5,30 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 
-from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge import frames
 from snakepit_bridge.bridge.call_table import CallTable
-from snakepit_bridge.bridge.host_frames import (
-    COMPACT,
-    CompactFields,
+from snakepit_bridge.bridge.frame_codec import (
+    Options,
+    PackedCall,
     deadline,
-    parse_compact,
-    tool_name,
+    decode_frame,
+    packed_call,
+    packed_name,
 )
-from snakepit_bridge.bridge.plain_intake import PlainIntake, PlainTools
+from snakepit_bridge.bridge.plain_intake import (
+    PlainIntake,
+    PlainTools,
+    set_simple_options,
+)
 from snakepit_bridge.bridge_log import logger
 from snakepit_bridge.calls.cancel.cancellation import Cancellation
-from snakepit_bridge.calls.context.call import Call, NoHandles, Sessions, caller_headers
+from snakepit_bridge.calls.context.call import (
+    NOT_SAMPLED,
+    Call,
+    NoHandles,
+    Sessions,
+    caller_headers,
+)
 from snakepit_bridge.calls.run.plain_call import PlainCall
 from snakepit_bridge.calls.run.runner import Runner
 from snakepit_bridge.calls.run.running_call import RunningCall
@@ -29,6 +40,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from snakepit_bridge.calls.memory.segments import CallMemory
+    from snakepit_bridge.frames import HostFrame
 
 __all__ = ["Conversation"]
 
@@ -49,24 +61,24 @@ class Conversation:
         self.calls = calls
         self.last_ping = time.monotonic()
         self._runner = runner
-        # By name, those that a compact call can be of now, and of these those that are
-        # plain, with what makes a call of it.
-        self._compact_tools: dict[bytes, Tool] = {}
+        # By packed name, those that a packed call can be of now, and of these those that
+        # are plain, with what makes a call of it.
+        self._packed_tools: dict[bytes, Tool] = {}
         self._plain_tools: PlainTools = {}
         self._intake = PlainIntake(calls, self._plain_tools)
         self.receive_plain = self._intake.take
         self._set_tools(tools)
         self._sessions = Sessions()
         self._leaving = False
-        self._on_frame: dict[str, Callable[[Any], None]] = {
-            "cancel": self._cancel,
-            "credit": self._credit,
-            "input": self._input,
-            "input_end": self._input_end,
-            "host_result": self._host_result,
-            "host_failure": self._host_failure,
-            "session_end": self._session_end,
-            "progress_taken": self._progress_taken,
+        self._on_frame: dict[type, Callable[[Any], None]] = {
+            frames.Cancel: self._cancel,
+            frames.Credit: self._credit,
+            frames.Input: self._input,
+            frames.InputEnd: self._input_end,
+            frames.HostResult: self._host_result,
+            frames.HostFailure: self._host_failure,
+            frames.SessionEnd: self._session_end,
+            frames.ProgressTaken: self._progress_taken,
         }
 
     def allow_handles(
@@ -82,27 +94,27 @@ class Conversation:
         self._sessions.allow_handles(hold)
 
     def receive(self, data: bytes) -> None:
-        """Acts on the bytes of a frame.
+        """Acts on a frame as MessagePack.
 
         Raises:
-            Undecodable: they are none.
+            Undecodable: it is none.
         """
-        if data and data[0] == COMPACT:
-            self._compact_call(*parse_compact(data))
-        else:
-            # Most calls are compact, so this is not loaded at the start.
-            from snakepit_bridge.bridge.full_call import host_frame
-
-            self.receive_message(host_frame(data))
-
-    def receive_message(self, frame: pb.HostFrame) -> None:
-        """Acts on a frame that is not compact."""
-        if frame.HasField("call"):
-            self._call(frame.call)
+        call = packed_call(data)
+        if call is not None and self._packed_call(call):
             return
-        kind = frame.WhichOneof("frame")
-        if kind in self._on_frame:
-            self._on_frame[kind](getattr(frame, kind))
+        frame = decode_frame(data)
+        if isinstance(frame, frames.Call):
+            # The answer may be packed as well.
+            self._call(frame, is_compact=True)
+        else:
+            self.receive_frame(frame)
+
+    def receive_frame(self, frame: HostFrame | None) -> None:
+        """Acts on a frame; None is one of an unknown kind."""
+        if isinstance(frame, frames.Call):
+            self._call(frame, is_compact=False)
+        elif frame is not None:
+            self._on_frame[type(frame)](frame)
         else:
             logger(__name__).warning("ignored a frame of an unknown kind")
 
@@ -115,13 +127,13 @@ class Conversation:
     def leave(self) -> None:
         """Refuses calls from now on."""
         self._leaving = True
-        self._compact_tools.clear()
+        self._packed_tools.clear()
         self._plain_tools.clear()
 
     def _set_tools(self, tools: Mapping[str, Tool]) -> None:
         self.tools = tools
-        self._compact_tools.update(_compact_tools(tools))
-        for name, tool in self._compact_tools.items():
+        self._packed_tools.update(_packed_tools(tools))
+        for name, tool in self._packed_tools.items():
             kind = self._runner.plain_kind(tool)
             if kind is not None:
                 self._plain_tools[name] = (tool, kind)
@@ -129,38 +141,32 @@ class Conversation:
         if queue is not None:
             self._intake.begin(queue)
 
-    def _compact_call(
-        self,
-        call_id: int,
-        name: bytes,
-        arguments: bytes,
-        fields: CompactFields | None,
-    ) -> None:
+    def _packed_call(self, packed: PackedCall) -> bool:
+        """Begins a usual call; returns False if it is to be refused as any call."""
+        call_id, name, arguments, options = packed
         calls = self.calls
-        tool = self._compact_tools.get(name)
+        tool = self._packed_tools.get(name)
         if tool is None or call_id in calls.running:
-            # It is refused as any call.
-            named = tool_name(name)
-            self._call(pb.Call(call_id=call_id, tool=named, arguments=arguments))
-            return
+            return False
         if name in self._plain_tools:
             _, kind = self._plain_tools[name]
             plain = kind.of(call_id, tool, arguments, calls)
-            if fields is not None:
-                self._add_to_plain(fields, plain)
+            if options is not None:
+                self._add_to_plain(options, plain)
             self._intake.add(plain)
-            return
+            return True
         cancellation = Cancellation()
         call = Call(call_id, tool.name, calls, cancellation, tool.is_async)
         running = RunningCall(tool, call, cancellation, arguments, calls)
         running.is_compact = True
-        if fields is not None:
-            self._add(fields, call)
+        if options is not None:
+            self._add(options, call)
         calls.running[call_id] = running
         self._runner.submit(running)
+        return True
 
-    def _call(self, frame: pb.Call) -> None:
-        # Most calls are compact, so this is not loaded at the start.
+    def _call(self, frame: frames.Call, *, is_compact: bool) -> None:
+        # Most calls are packed, so this is not loaded at the start.
         from snakepit_bridge.bridge.full_call import memory_of, running_call
 
         calls = self.calls
@@ -171,8 +177,9 @@ class Conversation:
         try:
             memory = memory_of(frame, calls.shared_memory)
             if self._leaving:
-                raise CallRefused(pb.FAILURE_KIND_LEAVING, "the worker is leaving")
+                raise CallRefused(frames.FailureCode.LEAVING, "the worker is leaving")
             running = running_call(frame, memory, self.tools, self._sessions, calls)
+            running.is_compact = is_compact and memory is None
         except CallRefused as refusal:
             answer = refused(frame.call_id, refusal, began=False)
             if memory is not None and not isinstance(answer, bytes):
@@ -182,70 +189,70 @@ class Conversation:
         calls.running[frame.call_id] = running
         self._runner.submit(running)
 
-    def _add(self, fields: CompactFields, call: Call) -> None:
-        timeout_ms, session, traceparent, may_hold = fields
+    def _add(self, options: Options, call: Call) -> None:
+        session = options.get("session_id")
         call.session = self._sessions.shared(session)
-        if may_hold:
+        if options.get("may_hold"):
             call.handles = self._sessions.handles(session)
-        call.deadline = deadline(timeout_ms)
-        if traceparent:
-            call.trace_context = caller_headers(traceparent)
+        call.deadline = deadline(options.get("timeout_ms"))
+        if options.get("unrecorded"):
+            call.trace_context = caller_headers(NOT_SAMPLED)
+        elif "trace_context" in options:
+            call.trace_context = options["trace_context"]
 
-    def _add_to_plain(self, fields: CompactFields, plain: PlainCall) -> None:
+    def _add_to_plain(self, options: Options, plain: PlainCall) -> None:
         # Its view is created on first use, if that is possible.
-        timeout_ms, session, traceparent, _ = fields
-        plain.deadline = deadline(timeout_ms)
-        plain.traceparent = traceparent or None
-        if session:
+        set_simple_options(plain, options)
+        if options.get("session_id"):
             plain.in_session = True
-            self._add(fields, plain.call)
+            self._add(options, plain.call)
 
-    def _cancel(self, frame: pb.Cancel) -> None:
+    def _cancel(self, frame: frames.Cancel) -> None:
         # Few calls are cancelled, and each import makes every start slower.
         from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
 
         reasons = {
-            pb.CANCEL_REASON_DEADLINE: CancelReason.DEADLINE,
-            pb.CANCEL_REASON_SHUTDOWN: CancelReason.SHUTDOWN,
+            "DEADLINE": CancelReason.DEADLINE,
+            "SHUTDOWN": CancelReason.SHUTDOWN,
         }
         reason = reasons.get(frame.reason, CancelReason.CALLER)
         self.calls.cancel(frame.call_id, reason)
 
-    def _credit(self, frame: pb.Credit) -> None:
+    def _credit(self, frame: frames.Credit) -> None:
         running = self.calls.running.get(frame.call_id)
         if running is not None and running.credit is not None:
             running.credit.grant(frame.chunks)
 
-    def _input(self, frame: pb.Input) -> None:
+    def _input(self, frame: frames.Input) -> None:
         running = self.calls.running.get(frame.call_id)
         if running is not None:
             running.call.input.put(frame.value)
 
-    def _input_end(self, frame: pb.InputEnd) -> None:
+    def _input_end(self, frame: frames.InputEnd) -> None:
         running = self.calls.running.get(frame.call_id)
         if running is not None:
             running.call.input.end(frame.error_message)
 
-    def _host_result(self, frame: pb.HostResult) -> None:
+    def _host_result(self, frame: frames.HostResult) -> None:
         reply = self.calls.reply(frame.host_call_id)
         if reply is not None:
             reply.result(frame.value)
 
-    def _host_failure(self, frame: pb.HostFailure) -> None:
+    def _host_failure(self, frame: frames.HostFailure) -> None:
         reply = self.calls.reply(frame.host_call_id)
         if reply is not None:
             reply.failure(frame.code, frame.message)
 
-    def _progress_taken(self, frame: pb.ProgressTaken) -> None:
+    def _progress_taken(self, frame: frames.ProgressTaken) -> None:
         running = self.calls.running.get(frame.call_id)
         if running is not None and running.call._progress is not None:
             running.call._progress.taken()
 
-    def _session_end(self, frame: pb.SessionEnd) -> None:
+    def _session_end(self, frame: frames.SessionEnd) -> None:
         ended = self._sessions.end(frame.session_id)
         if ended:
             self._runner.drop(ended)
 
 
-def _compact_tools(tools: Mapping[str, Tool]) -> dict[bytes, Tool]:
-    return {name.encode(): tool for name, tool in tools.items() if not tool.streams}
+def _packed_tools(tools: Mapping[str, Tool]) -> dict[bytes, Tool]:
+    return {packed_name(name): tool for name, tool in tools.items() if not tool.streams}

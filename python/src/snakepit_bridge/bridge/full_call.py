@@ -1,17 +1,20 @@
-"""Frames of the host that are not compact, and the calls that they ask for."""
+"""The calls of the host that are not the usual ones."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from google.protobuf.message import DecodeError
-
-from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge import frames
 from snakepit_bridge.bridge.call_table import CallTable
-from snakepit_bridge.bridge.host_frames import Undecodable, deadline
+from snakepit_bridge.bridge.frame_codec import deadline
 from snakepit_bridge.calls.cancel.cancellation import Cancellation
-from snakepit_bridge.calls.context.call import Call, Sessions
+from snakepit_bridge.calls.context.call import (
+    NOT_SAMPLED,
+    Call,
+    Sessions,
+    caller_headers,
+)
 from snakepit_bridge.calls.run.running_call import RunningCall
 from snakepit_bridge.failures.failure import not_transferable
 from snakepit_bridge.tools.tool import Tool
@@ -24,25 +27,17 @@ if TYPE_CHECKING:
     from snakepit_bridge.calls.memory.shared_memory import SharedMemory
     from snakepit_bridge.calls.run.credit import Credit
 
-__all__ = ["host_frame", "memory_of", "running_call"]
+__all__ = ["memory_of", "running_call"]
 
 
-def host_frame(data: bytes) -> pb.HostFrame:
-    """Returns the frame; raises `Undecodable`."""
-    try:
-        return pb.HostFrame.FromString(data)
-    except DecodeError as error:
-        raise Undecodable(str(error)) from None
-
-
-def memory_of(frame: pb.Call, shared: SharedMemory | None) -> CallMemory | None:
+def memory_of(frame: frames.Call, shared: SharedMemory | None) -> CallMemory | None:
     """Returns the call's part of the shared memory, if there is any. Also for a call
     that is then refused: from here on, its segments are known.
 
     Raises:
         CallRefused: it names memory that is not there.
     """
-    if shared is None and not frame.HasField("attachment"):
+    if shared is None and frame.attachment is None:
         return None
     from snakepit_bridge.calls.memory.shared_memory import AttachmentInvalid
 
@@ -55,7 +50,7 @@ def memory_of(frame: pb.Call, shared: SharedMemory | None) -> CallMemory | None:
 
 
 def running_call(
-    frame: pb.Call,
+    frame: frames.Call,
     memory: CallMemory | None,
     tools: Mapping[str, Tool],
     sessions: Sessions,
@@ -72,7 +67,7 @@ def running_call(
         from snakepit_bridge.bridge.refused_calls import not_found
 
         raise not_found(frame.tool, tools)
-    streams = frame.HasField("stream_credit")
+    streams = frame.stream_credit is not None
     has_input = frame.has_input
     is_other = streams != tool.streams and not tool.is_open
     if is_other or (has_input and tool.input is None):
@@ -85,40 +80,46 @@ def running_call(
     if frame.may_hold:
         call.handles = sessions.handles(frame.session_id)
     call.deadline = deadline(frame.timeout_ms)
-    call.trace_context = dict(frame.trace_context)
+    if frame.unrecorded:
+        call.trace_context = caller_headers(NOT_SAMPLED)
+    elif frame.trace_context is not None:
+        call.trace_context = frame.trace_context
     if has_input:
         call._input = _input_stream(frame, tool, cancellation, calls)
     if frame.wants_progress:
         call._progress = _progress(frame, calls)
-    credit = _credit_of(frame) if streams else None
+    credit = (
+        _credit_of(frame.stream_credit, frame.stream_bytes)
+        if frame.stream_credit is not None
+        else None
+    )
     return RunningCall(tool, call, cancellation, frame.arguments, calls, memory, credit)
 
 
 # Few workers need the modules that these load.
 
 
-def _credit_of(frame: pb.Call) -> Credit:
+def _credit_of(chunks: int, small_bytes: int) -> Credit:
     from snakepit_bridge.calls.run.credit import Credit
 
-    return Credit(frame.stream_credit, frame.stream_bytes)
+    return Credit(chunks, small_bytes)
 
 
-def _progress(frame: pb.Call, calls: CallTable) -> ProgressReports:
+def _progress(frame: frames.Call, calls: CallTable) -> ProgressReports:
     from snakepit_bridge.calls.context.progress_reports import ProgressReports
 
     return ProgressReports(frame.call_id, calls.send)
 
 
 def _input_stream(
-    frame: pb.Call, tool: Tool, cancellation: Cancellation, calls: CallTable
+    frame: frames.Call, tool: Tool, cancellation: Cancellation, calls: CallTable
 ) -> InputStream:
     from snakepit_bridge.calls.context.input_stream import INPUT_WINDOW, InputStream
 
     call_id = frame.call_id
 
     def grant(items: int) -> None:
-        credit = pb.Credit(call_id=call_id, chunks=items)
-        calls.send(pb.WorkerFrame(input_credit=credit))
+        calls.send(frames.InputCredit(call_id, items))
 
     grant(INPUT_WINDOW)
     return InputStream(cancellation, tool.input, grant)

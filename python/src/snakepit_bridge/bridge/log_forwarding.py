@@ -11,9 +11,9 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.calls.context.call import CURRENT, Call
 from snakepit_bridge.failures.python_error import bounded
+from snakepit_bridge.frames import Log
 
 if TYPE_CHECKING:
     from snakepit_bridge.bridge.logs import Logs
@@ -169,12 +169,12 @@ class LogForwarder(logging.Handler):
             logger = logger.parent
 
 
-def _frame(record: logging.LogRecord, tracing: Tracing | None, handled: bool) -> pb.Log:
+def _frame(record: logging.LogRecord, tracing: Tracing | None, handled: bool) -> Log:
     current = CURRENT.get(None)
     call = None if current is None else current.call
     ids = tracing.ids() if tracing is not None else None
     trace_id, span_id = ids or _ids_of_the_caller(call)
-    return pb.Log(
+    return Log(
         call_id=call.call_id if call else 0,
         logger=bounded(record.name, MAX_MESSAGE),
         level=max(0, record.levelno),

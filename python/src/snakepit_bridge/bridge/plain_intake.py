@@ -1,4 +1,4 @@
-"""Reads plain calls of the framed transport, many at once. While calls are sent ahead,
+"""Reads plain calls of the framed transport, many at once. While calls are prefetched,
 most frames are such calls. They are cut and read in one step, without the checks that
 other frames need.
 """
@@ -6,13 +6,14 @@ other frames need.
 from __future__ import annotations
 
 import struct
-import time
+from time import monotonic
 
-from snakepit_bridge.bridge.host_frames import (
-    TIMEOUT,
-    TRACEPARENT,
-    UNRECORDED,
-    parse_fields,
+from snakepit_bridge.bridge.frame_codec import (
+    CALL,
+    CALL_WITH_OPTIONS,
+    deadline,
+    packed_options,
+    text_end,
 )
 from snakepit_bridge.calls.context.call import NOT_SAMPLED
 from snakepit_bridge.calls.run.plain_call import PlainCall
@@ -20,7 +21,7 @@ from snakepit_bridge.calls.run.plain_call import PlainCall
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections import deque
-    from typing import Protocol, TypeAlias
+    from typing import Any, Protocol, TypeAlias
 
     from snakepit_bridge.bridge.call_table import CallTable
     from snakepit_bridge.calls.run.running_call import RunningCall
@@ -37,18 +38,18 @@ if TYPE_CHECKING:
             """Has them begin."""
 
 
-__all__ = ["PlainIntake", "PlainTools"]
+__all__ = ["PlainIntake", "PlainTools", "set_simple_options"]
 
-# By name, with what makes a call of it.
+# By packed name, with what makes a call of it.
 PlainTools: TypeAlias = "dict[bytes, tuple[Tool, type[PlainCall]]]"
 
-# A message of the framed transport and the compact call in it, up to the tool's name:
-# kind and length; mark, number, length of the name, fields.
-_HEAD = struct.Struct(">BIBIBB")
+# A message of the framed transport and the call in it, up to its arguments: kind and
+# length; the first bytes of the call; number and length, each after the mark of its format.
+_HEAD = struct.Struct(">BIHBIBI")
 _HEAD_BYTES = _HEAD.size
 _unpack_head = _HEAD.unpack_from
-# A call with others is one of a session, which is set up first.
-_SIMPLE_FIELDS = TIMEOUT | TRACEPARENT | UNRECORDED
+_UINT_32 = 0xCE
+_BIN_32 = 0xC6
 # The length in a message does not count these.
 _BEFORE = 5
 
@@ -90,14 +91,41 @@ class PlainIntake:
         calls, running, find = self._calls, self._running, self._find
         at = 0
         while at + _HEAD_BYTES <= size:
-            kind, length, mark, number, name_bytes, fields = _unpack_head(data, at)
-            name_at = at + _HEAD_BYTES
-            arguments_at = name_at + name_bytes
+            kind, length, start, number_mark, number, size_mark, arguments_size = (
+                _unpack_head(data, at)
+            )
+            arguments_at = at + _HEAD_BYTES
+            name_at = arguments_at + arguments_size
             end = at + _BEFORE + length
             # Neither another message or frame, nor one that is cut off.
-            if kind or mark or not arguments_at <= end <= size:
+            if (
+                kind
+                or number_mark != _UINT_32
+                or size_mark != _BIN_32
+                or not name_at < end <= size
+            ):
                 break
-            found = find(data[name_at:arguments_at])
+            if start == CALL:
+                found = find(data[name_at:end])
+                options = None
+            elif start == CALL_WITH_OPTIONS:
+                mark = data[name_at]
+                # Most names are short texts.
+                name_end = (
+                    name_at + 1 + (mark & 0x1F)
+                    if mark & 0xE0 == 0xA0
+                    else text_end(data, name_at)
+                )
+                if not 0 < name_end < end:
+                    break
+                found = find(data[name_at:name_end])
+                options = packed_options(data[name_end:end])
+                # A call of a session is set up by the code for other frames, which also
+                # reports what is wrong with one.
+                if options is None or "session_id" in options:
+                    break
+            else:
+                break
             if found is None or number in running:
                 break
             # What `PlainCall.of` does.
@@ -105,17 +133,16 @@ class PlainIntake:
             plain = make()
             plain.number = number
             plain.tool = tool
-            if fields == 0:
-                pass
-            elif fields == UNRECORDED:
-                plain.traceparent = NOT_SAMPLED
-            else:
-                arguments_at = _take_fields(plain, data, arguments_at, fields)
-                if not 0 < arguments_at <= end:
-                    break
-            plain.arguments = data[arguments_at:end]
+            plain.arguments = data[arguments_at:name_at]
             plain.sink = calls
             plain.is_wanted = True
+            if options is not None:
+                # What `set_simple_options` does.
+                timeout_ms = options.get("timeout_ms")
+                if timeout_ms:
+                    plain.deadline = monotonic() + timeout_ms / 1000
+                if "unrecorded" in options or "trace_context" in options:
+                    set_simple_options(plain, options)
             running[number] = plain
             self._append(plain)
             at = end
@@ -124,19 +151,11 @@ class PlainIntake:
         return at
 
 
-def _take_fields(plain: PlainCall, data: bytes, at: int, fields: int) -> int:
-    """Sets the fields that came with a call; returns where they end, or 0 if that is
-    not possible.
-    """
-    if fields & ~_SIMPLE_FIELDS:
-        return 0
-    try:
-        (timeout_ms, _, traceparent, _), at = parse_fields(data, at, fields)
-    except (UnicodeDecodeError, IndexError, struct.error):
-        # The code for other messages reports what is wrong with it.
-        return 0
-    if timeout_ms:
-        plain.deadline = time.monotonic() + timeout_ms / 1000
-    if traceparent:
-        plain.traceparent = traceparent
-    return at
+def set_simple_options(plain: PlainCall, options: dict[str, Any]) -> None:
+    """Sets what a call has besides its arguments, without its session."""
+    if "timeout_ms" in options:
+        plain.deadline = deadline(options["timeout_ms"])
+    if options.get("unrecorded"):
+        plain.traceparent = NOT_SAMPLED
+    elif "trace_context" in options:
+        plain.traceparent = options["trace_context"]["traceparent"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 
-from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.failures.failure import CallRefused
+from snakepit_bridge.frames import FailureCode
 from snakepit_bridge.tools.tool import Tool
 
 __all__ = ["not_found", "wrong_shape"]
@@ -20,12 +20,12 @@ def not_found(name: str, tools: Mapping[str, Tool]) -> CallRefused:
         message = (
             f"the host does not allow {name!r}; give the adapter the option handles"
         )
-        return CallRefused(pb.FAILURE_KIND_HANDLE_REFUSED, message)
+        return CallRefused(FailureCode.HANDLE_REFUSED, message)
     known = ", ".join(sorted(tools))
     if len(known) > 1000:
         known = f"{known[:1000]}…"
     message = f"there is no tool {name!r}{hint} (tools: {known})"
-    return CallRefused(pb.FAILURE_KIND_TOOL_NOT_FOUND, message)
+    return CallRefused(FailureCode.TOOL_NOT_FOUND, message)
 
 
 def wrong_shape(tool: Tool, streams: bool) -> CallRefused:
@@ -39,4 +39,4 @@ def wrong_shape(tool: Tool, streams: bool) -> CallRefused:
     else:
         problem = "takes no input stream; declare it as @tool(takes_input=...)"
     message = f"the tool {tool.name!r} {problem}"
-    return CallRefused(pb.FAILURE_KIND_WRONG_SHAPE, message)
+    return CallRefused(FailureCode.WRONG_SHAPE, message)

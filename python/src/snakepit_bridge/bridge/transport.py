@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.threads.main_thread import MainThread
 
 TYPE_CHECKING = False
@@ -13,6 +12,8 @@ if TYPE_CHECKING:
 
     from snakepit_bridge.boot.launch_message import Launch
     from snakepit_bridge.bridge.conversation import Conversation
+    from snakepit_bridge.calls.run.call_sink import TerminalFrame
+    from snakepit_bridge.frames import Log, WorkerFrame
     from snakepit_bridge.threads.bridge_loop import Loop
 else:
     Protocol = object
@@ -47,10 +48,10 @@ class Outbox(Protocol):
     def send_added(self) -> None:
         """Sends the added frames, in the main thread."""
 
-    def put(self, frame: pb.WorkerFrame) -> None:
+    def put(self, frame: WorkerFrame) -> None:
         """Adds a frame."""
 
-    def put_last(self, frame: pb.WorkerFrame | bytes) -> None:
+    def put_last(self, frame: TerminalFrame) -> None:
         """Adds the terminal frame of a call, or its `compact_result`; this thread
         cannot be interrupted now.
         """
@@ -59,7 +60,7 @@ class Outbox(Protocol):
     def logs_waiting(self) -> int:
         """How many log records have not been sent yet."""
 
-    def put_log(self, log: pb.Log) -> bool:
+    def put_log(self, log: Log) -> bool:
         """Adds a log record, unless too many wait; returns whether it was added."""
 
 
@@ -79,7 +80,7 @@ class LogLimit:
         """How many records have not been sent yet."""
         return self._put - self._sent
 
-    def admit(self, log: pb.Log) -> bool:
+    def admit(self, log: Log) -> bool:
         """Counts a record that is about to wait; returns False if it is dropped."""
         if self.waiting >= MAX_LOGS:
             self._dropped += 1

@@ -24,7 +24,6 @@ STOPPED_S = 1.0
 RAY_END_S = 3.0
 REQUIRED = {
     "msgpack": "msgpack",
-    "google.protobuf": "protobuf",
     "cryptography": "cryptography",
 }
 

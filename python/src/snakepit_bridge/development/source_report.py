@@ -7,8 +7,8 @@ import sys
 import sysconfig
 import time
 
-from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.transport import Outbox
+from snakepit_bridge.frames import Sources
 from snakepit_bridge.tools.loading import BEGUN_S
 
 __all__ = ["SourceReport", "is_own_source"]
@@ -66,6 +66,5 @@ class SourceReport:
                     loaded |= {os.path.abspath(path), os.path.realpath(path)}
         if loaded:
             since_us = int(self._since_s * 1_000_000)
-            sources = pb.Sources(files=sorted(loaded), since_us=since_us)
-            self._outbox.put(pb.WorkerFrame(sources=sources))
+            self._outbox.put(Sources(sorted(loaded), since_us))
         self._since_s = now_s

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
-from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.boot import exit_status
-from snakepit_bridge.calls.run.compact_result import HEADER_BYTES, plain_failure
+from snakepit_bridge.frames import Failure, FailureCode, PythonError
 from snakepit_bridge.tools.binding import ArgumentsInvalid
 from snakepit_bridge.values.no_image import NoImage
 
@@ -31,31 +30,24 @@ __all__ = [
 MAX_MESSAGE = 64 << 10
 MAX_PATH = 4 << 10
 # Where not even text of a failure can be made.
-_NOTHING_TO_SAY = b"the call failed, and why could not be reported"
+_NOTHING_TO_SAY = "the call failed, and why could not be reported"
 _UNANSWERED = b"A call cannot be answered, so this worker ends.\n"
 # What a plain failure has of a message.
 _PLAIN_CHARACTERS = 1000
-
-# Numbers of `FailureKind`, for when protobuf cannot be loaded.
-_TOOL_FAILED: pb.FailureKind = 1  # type: ignore[assignment]
-_INVALID_ARGUMENTS: pb.FailureKind = 3  # type: ignore[assignment]
-_VALUE_NOT_TRANSFERABLE: pb.FailureKind = 4  # type: ignore[assignment]
-_RESULT_TOO_LARGE: pb.FailureKind = 5  # type: ignore[assignment]
-_CANCELLED: pb.FailureKind = 6  # type: ignore[assignment]
-_TAKEN_BACK: pb.FailureKind = 9  # type: ignore[assignment]
 
 
 class CallRefused(Exception):
     """The bridge itself ends a call, before the tool runs or instead of its answer.
 
     Attributes:
+        kind: one of `FailureCode`.
         is_early: whether it was raised in a tool of the bridge before any other code
             ran: the call counts as not begun.
     """
 
     def __init__(
         self,
-        kind: pb.FailureKind,
+        kind: str,
         message: str,
         path: str = "",
         *,
@@ -83,13 +75,13 @@ def cancelled(
 ) -> TerminalFrame:
     """Returns the frame for a call that was cancelled."""
     message = f"the call was cancelled: {reason.value}"
-    return _frame(call_id, _CANCELLED, message, began, error)
+    return _frame(call_id, FailureCode.CANCELLED, message, began, error)
 
 
 def taken_back(call_id: int) -> TerminalFrame:
     """Returns the frame for a call that the host took back before it began."""
     message = "the host took the call back before it began"
-    return _frame(call_id, _TAKEN_BACK, message, False)
+    return _frame(call_id, FailureCode.RECALLED, message, False)
 
 
 def failure_of(call_id: int, error: BaseException, *, began: bool) -> TerminalFrame:
@@ -100,7 +92,9 @@ def failure_of(call_id: int, error: BaseException, *, began: bool) -> TerminalFr
     try:
         return _failure_of(call_id, error, began)
     except BaseException as second:  # noqa: BLE001 - code of the exception, no memory
-        return _plain(call_id, _TOOL_FAILED, _plain_summary(error), began, second)
+        return _plain(
+            call_id, FailureCode.TOOL_FAILED, _plain_summary(error), began, second
+        )
 
 
 def _failure_of(call_id: int, error: BaseException, began: bool) -> TerminalFrame:
@@ -114,8 +108,9 @@ def _failure_of(call_id: int, error: BaseException, began: bool) -> TerminalFram
 
     if issubclass(kind, (ArgumentsInvalid, InputInvalid)):
         path: str = error.path  # type: ignore[attr-defined]
-        return _frame(call_id, _INVALID_ARGUMENTS, str(error), began, path=path)
-    return _frame(call_id, _TOOL_FAILED, error_summary(error), began, error)
+        code = FailureCode.INVALID_ARGUMENTS
+        return _frame(call_id, code, str(error), began, path=path)
+    return _frame(call_id, FailureCode.TOOL_FAILED, error_summary(error), began, error)
 
 
 def end_worker() -> NoReturn:
@@ -130,14 +125,14 @@ def end_worker() -> NoReturn:
 def not_transferable(what: str, error: NoImage) -> CallRefused:
     """Returns the refusal of a value that cannot cross: the arguments, a result or a
     chunk of a call."""
-    kind = _VALUE_NOT_TRANSFERABLE
+    kind = FailureCode.VALUE_NOT_TRANSFERABLE
     return CallRefused(kind, f"its {what}: {error}", error.path)
 
 
 def too_large(what: str, size: int, limit: int) -> CallRefused:
     """Returns the refusal of a value that no message can hold."""
     return CallRefused(
-        _RESULT_TOO_LARGE,
+        FailureCode.RESULT_TOO_LARGE,
         f"{what} has {size} bytes, the limit of one message is {limit}; send a stream "
         "of smaller chunks, or raise maxMessageBytes",
     )
@@ -145,7 +140,7 @@ def too_large(what: str, size: int, limit: int) -> CallRefused:
 
 def _frame(
     call_id: int,
-    kind: pb.FailureKind,
+    kind: str,
     message: str,
     began: bool,
     error: BaseException | None = None,
@@ -159,46 +154,42 @@ def _frame(
 
 def _full_frame(
     call_id: int,
-    kind: pb.FailureKind,
+    kind: str,
     message: str,
     began: bool,
     error: BaseException | None,
     path: str,
-) -> pb.WorkerFrame:
+) -> Failure:
     # Imported where a call fails, as above.
     from snakepit_bridge.failures.python_error import bounded
 
-    failure = pb.Failure(
-        call_id=call_id,
-        kind=kind,
-        message=bounded(message, MAX_MESSAGE),
-        began=began,
-        path=bounded(path, MAX_PATH),
-    )
+    described: PythonError | None = None
     if error is not None:
         from snakepit_bridge.failures.python_error import python_error
 
-        failure.error.CopyFrom(python_error(error))
-    return pb.WorkerFrame(failure=failure)
+        described = python_error(error)
+    return Failure(
+        call_id,
+        kind,
+        bounded(message, MAX_MESSAGE),
+        began,
+        bounded(path, MAX_PATH),
+        error=described,
+    )
 
 
 def _plain(
-    call_id: int, kind: int, message: str, began: bool, second: BaseException
+    call_id: int, kind: str, message: str, began: bool, second: BaseException
 ) -> TerminalFrame:
     """Returns a frame that needs no module: a call always gets an answer."""
     try:
         try:
-            said = message[:_PLAIN_CHARACTERS].encode("utf-8", "backslashreplace")
-            reason = _name_of(second)
-            said += f" (no more can be reported of it: {reason})".encode()
+            text = f"{message[:_PLAIN_CHARACTERS]} (no more can be reported of it: "
+            text += f"{_name_of(second)})"
+            said = text.encode("utf-8", "backslashreplace").decode()
         except BaseException:  # noqa: BLE001 - no memory
             said = _NOTHING_TO_SAY
-        data = plain_failure(call_id, kind, said, began)
-        try:
-            # What ends with the call can mark in it what is free.
-            return pb.WorkerFrame.FromString(data[HEADER_BYTES:])
-        except BaseException:  # noqa: BLE001 - there is no protobuf
-            return data
+        return Failure(call_id, kind, said, began)
     except MemoryError:
         end_worker()
 

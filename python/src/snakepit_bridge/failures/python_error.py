@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from types import TracebackType
 
 import snakepit_bridge
-from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.boot.control_channel import cut_in_the_middle
+from snakepit_bridge.frames import PythonError, StackFrame
 from snakepit_bridge.own_imports import isolated
 
 __all__ = [
@@ -55,6 +55,8 @@ MAX_NOTES = 32
 MAX_NOTE = 2 << 10
 MAX_FRAMES = 100
 MAX_CAUSES = 8
+# The most bytes around a text, and the number of a line.
+_AROUND_TEXT = 10
 
 _PACKAGE = __name__.partition(".")[0] + "."
 # Of the exception itself, whatever its class has under these names.
@@ -64,15 +66,15 @@ _TRACEBACK, _CAUSE, _CONTEXT, _IS_SUPPRESSED = (
 )
 
 
-def python_error(error: BaseException) -> pb.PythonError:
+def python_error(error: BaseException) -> PythonError:
     """Returns the image of an exception with its causes."""
     images = [_image(error, MAX_TEXT, whole=True)]
     seen = {id(error)}
-    room = MAX_ERROR - images[0].ByteSize()
+    room = MAX_ERROR - _size(images[0])
     cause = _cause(error)
     while cause is not None and id(cause) not in seen and len(images) <= MAX_CAUSES:
         image = _image(cause, MAX_TEXT_OF_CAUSE, whole=False)
-        room -= image.ByteSize()
+        room -= _size(image)
         if room < 0:
             break
         images.append(image)
@@ -80,7 +82,7 @@ def python_error(error: BaseException) -> pb.PythonError:
         cause = _cause(cause)
     while len(images) > 1:
         last = images.pop()
-        images[-1].cause.CopyFrom(last)
+        images[-1].cause = last
     return images[0]
 
 
@@ -158,15 +160,23 @@ def without_bridge(trace: TracebackType | None) -> TracebackType | None:
     return trace
 
 
-def _image(error: BaseException, limit: int, *, whole: bool) -> pb.PythonError:
+def _image(error: BaseException, limit: int, *, whole: bool) -> PythonError:
     trace = without_bridge(_TRACEBACK(error))
-    return pb.PythonError(
+    return PythonError(
         type=bounded(error_type(error), MAX_NOTE),
         message=bounded(_text(error), limit),
         traceback=bounded(formatted(error, trace, chain=whole), limit),
-        notes=_notes(error),
+        notes=list(_notes(error)),
         frames=_frames(trace),
     )
+
+
+def _size(error: PythonError) -> int:
+    """Returns about how many bytes it takes in a frame."""
+    texts = [error.type, error.message, error.traceback, *error.notes]
+    for frame in error.frames:
+        texts += (frame.file, frame.function)
+    return sum(len(text.encode()) + _AROUND_TEXT for text in texts)
 
 
 def _members(error: BaseException) -> list[BaseException]:
@@ -207,9 +217,9 @@ def _notes(error: BaseException) -> Iterator[str]:
         yield bounded(_text(note), MAX_NOTE)
 
 
-def _frames(trace: TracebackType | None) -> list[pb.StackFrame]:
+def _frames(trace: TracebackType | None) -> list[StackFrame]:
     frames = [
-        pb.StackFrame(
+        StackFrame(
             file=bounded(frame.f_code.co_filename, MAX_NOTE),
             line=line,
             function=bounded(frame.f_code.co_name, MAX_NOTE),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import secrets
 import threading
 
-from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.calls.context.call import NoHandles
 from snakepit_bridge.failures.failure import CallRefused
+from snakepit_bridge.frames import FailureCode
 from snakepit_bridge.values.reference import reference_image
 
 __all__ = ["HandleTable"]
@@ -38,7 +38,7 @@ class HandleTable(NoHandles):
         """
         if len(self._held) >= self._limit:
             raise CallRefused(
-                pb.FAILURE_KIND_HANDLE_REFUSED,
+                FailureCode.HANDLE_REFUSED,
                 f"the session holds {len(self._held)} objects (handles.limit); "
                 "release some, or raise the limit",
             )
@@ -66,7 +66,7 @@ class HandleTable(NoHandles):
             return self._held[token]
         except KeyError:
             raise CallRefused(
-                pb.FAILURE_KIND_HANDLE_INVALID,
+                FailureCode.HANDLE_INVALID,
                 "this session holds no such object in this worker: it was released, "
                 "or the handle is from another session",
             ) from None

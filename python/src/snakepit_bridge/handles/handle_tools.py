@@ -20,9 +20,9 @@ from types import (
 )
 from typing import Any
 
-from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.calls.context.call import current_call
 from snakepit_bridge.failures.failure import CallRefused
+from snakepit_bridge.frames import FailureCode
 from snakepit_bridge.tools.declaration import NO_INPUT, Answers, ToolMark
 from snakepit_bridge.tools.tool import Tool
 
@@ -164,7 +164,7 @@ def _is_forbidden(value: object) -> bool:
 
 
 def _refused(message: str, *, is_early: bool = False) -> CallRefused:
-    return CallRefused(pb.FAILURE_KIND_HANDLE_REFUSED, message, is_early=is_early)
+    return CallRefused(FailureCode.HANDLE_REFUSED, message, is_early=is_early)
 
 
 def handle_tools(modules: Sequence[str]) -> dict[str, Tool]:

@@ -14,10 +14,11 @@ from opentelemetry.baggage.propagation import W3CBaggagePropagator
 from opentelemetry.context import Context
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge._version import __version__
 from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
 from snakepit_bridge.calls.context.call import CURRENT, NOT_SAMPLED, Call
+from snakepit_bridge.calls.run.call_sink import TerminalFrame
+from snakepit_bridge.frames import Failure, FailureCode
 from snakepit_bridge.telemetry import names, sdk
 from snakepit_bridge.telemetry.tracing import ToolSpan
 from snakepit_bridge.tools.tool import Tool
@@ -99,36 +100,36 @@ class Outcome:
     exception: dict[str, str] = field(default_factory=dict)
 
 
-def outcome(frame: pb.WorkerFrame | None, reason: CancelReason | None) -> Outcome:
+def outcome(frame: TerminalFrame | None, reason: CancelReason | None) -> Outcome:
     """Returns how the span of a call ends; `frame` is None for a result.
 
     A call that its caller cancelled is marked and is not an error; one that ran into
     its deadline or the worker's end is both.
     """
-    if frame is None or not frame.HasField("failure"):
+    if not isinstance(frame, Failure):
         return Outcome()
-    failure = frame.failure
-    if failure.kind == pb.FAILURE_KIND_CANCELLED:
-        return _cancelled(failure, reason or CancelReason.CALLER)
-    kind = pb.FailureKind.Name(failure.kind).removeprefix("FAILURE_KIND_")
-    exception = _exception(failure)
-    error_type = exception.get(names.EXCEPTION_TYPE, kind)
-    return Outcome(failure.message, {names.ERROR_TYPE: error_type}, exception)
+    if frame.code == FailureCode.CANCELLED:
+        return _cancelled(frame, reason or CancelReason.CALLER)
+    exception = _exception(frame)
+    error_type = exception.get(names.EXCEPTION_TYPE, frame.code)
+    return Outcome(frame.message, {names.ERROR_TYPE: error_type}, exception)
 
 
-def _cancelled(failure: pb.Failure, reason: CancelReason) -> Outcome:
+def _cancelled(failure: Failure, reason: CancelReason) -> Outcome:
     attributes = {names.CANCEL_REASON: reason.name.lower()}
     if reason is not CancelReason.CALLER:
         attributes[names.ERROR_TYPE] = reason.name
         return Outcome(failure.message, attributes, _exception(failure))
-    went_wrong = failure.error.type not in _BY_CANCELLATION
+    went_wrong = failure.error is not None and (
+        failure.error.type not in _BY_CANCELLATION
+    )
     return Outcome(None, attributes, _exception(failure) if went_wrong else {})
 
 
-def _exception(failure: pb.Failure) -> dict[str, str]:
-    if not failure.HasField("error"):
-        return {}
+def _exception(failure: Failure) -> dict[str, str]:
     error = failure.error
+    if error is None:
+        return {}
     return {
         names.EXCEPTION_TYPE: error.type,
         names.EXCEPTION_MESSAGE: error.message,
@@ -278,7 +279,7 @@ class OtelToolSpan:
         """Returns what refers to it."""
         return [trace.Link(self._span.get_span_context())]
 
-    def end(self, frame: pb.WorkerFrame | None, reason: CancelReason | None) -> None:
+    def end(self, frame: TerminalFrame | None, reason: CancelReason | None) -> None:
         """See `ToolSpan`."""
         try:
             if self._span.is_recording():
@@ -288,7 +289,7 @@ class OtelToolSpan:
             _say_once("a span could not be ended")
 
     def _describe(
-        self, frame: pb.WorkerFrame | None, reason: CancelReason | None
+        self, frame: TerminalFrame | None, reason: CancelReason | None
     ) -> None:
         end = outcome(frame, reason)
         if end.attributes:

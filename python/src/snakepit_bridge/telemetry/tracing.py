@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextvars
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
 from snakepit_bridge.calls.context.call import Call
 from snakepit_bridge.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from snakepit_bridge.calls.run.call_sink import TerminalFrame
 
 __all__ = ["ToolSpan", "Tracing"]
 
@@ -17,7 +19,7 @@ __all__ = ["ToolSpan", "Tracing"]
 class ToolSpan(Protocol):
     """The span of one call's tool, or of a batch."""
 
-    def end(self, frame: pb.WorkerFrame | None, reason: CancelReason | None) -> None:
+    def end(self, frame: TerminalFrame | None, reason: CancelReason | None) -> None:
         """Ends it by the terminal frame, None for a result; called once.
 
         Never raises. User code may run in it, and so never in the bridge's thread.

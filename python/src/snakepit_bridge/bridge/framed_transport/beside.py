@@ -10,8 +10,10 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, NamedTuple
 
+from snakepit_bridge.frames import Chunk, End, Result
+
 if TYPE_CHECKING:
-    from snakepit_bridge._gen import bridge_pb2 as pb
+    from snakepit_bridge.frames import WorkerFrame
 
 __all__ = ["BYTES", "CLOSED", "HEAD", "SHORTENED", "Place", "announced"]
 
@@ -42,13 +44,9 @@ class Place(NamedTuple):
         return _PLACE.pack(self.name.encode("ascii"), self.offset, self.size)
 
 
-def announced(frame: pb.WorkerFrame) -> Place | None:
+def announced(frame: WorkerFrame) -> Place | None:
     """Returns where the attachment of a frame is, if it has one."""
-    kind = frame.WhichOneof("frame")
-    if kind not in ("result", "chunk", "end"):
+    if not isinstance(frame, (Result, Chunk, End)) or frame.attachment is None:
         return None
-    value = getattr(frame, kind)
-    if not value.HasField("attachment"):
-        return None
-    attachment = value.attachment
+    attachment = frame.attachment
     return Place(attachment.name, attachment.offset, attachment.size)

@@ -10,9 +10,9 @@ __all__ = ["FRAME", "HEADER", "SIGNAL", "FrameParser", "Malformed", "framed"]
 HEADER = struct.Struct(">BI")
 _HEADER_BYTES = HEADER.size
 _unpack_header = HEADER.unpack_from
-# A `HostFrame` or `WorkerFrame`.
+# A frame of the conversation.
 FRAME = 0
-# A `HostSignal` or `WorkerSignal`.
+# A signal beside it.
 SIGNAL = 1
 
 

@@ -9,18 +9,19 @@ import threading
 from collections import deque
 from collections.abc import Callable
 
-from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.frame_codec import WELCOME, encode_frame, encode_signal
 from snakepit_bridge.bridge.framed_transport.frame_parser import (
     FRAME,
     SIGNAL,
     framed,
 )
-from snakepit_bridge.bridge.framed_transport.signals import WELCOME
 from snakepit_bridge.bridge.transport import LogLimit
 from snakepit_bridge.threads.bridge_loop import Notice, call_soon
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from snakepit_bridge.calls.run.call_sink import TerminalFrame
+    from snakepit_bridge.frames import Log, WorkerFrame
     from snakepit_bridge.threads.bridge_loop import Loop
 
 __all__ = ["FramedOutbox"]
@@ -76,7 +77,7 @@ class FramedOutbox:
 
     # ------------------------------------------------ in any thread
 
-    def put(self, frame: pb.WorkerFrame) -> None:
+    def put(self, frame: WorkerFrame) -> None:
         """Adds a frame."""
         data = self._message(frame)
         thread = threading.get_ident()
@@ -92,11 +93,11 @@ class FramedOutbox:
             # A tool's thread can be interrupted while it holds the lock.
             call_soon(self._loop, self.flush)
 
-    def put_last(self, frame: pb.WorkerFrame | bytes) -> None:
+    def put_last(self, frame: TerminalFrame) -> None:
         """Adds the terminal frame of a call; this thread cannot be interrupted now."""
         waiting = self._waiting
-        if type(frame) is not bytes:
-            frame = self._message(frame)  # type: ignore[arg-type]
+        if not isinstance(frame, bytes):
+            frame = self._message(frame)
         in_main = threading.get_ident() == self._main
         if in_main and self._added:
             self._take_added()
@@ -118,8 +119,8 @@ class FramedOutbox:
         # those of calls that are over.
         self._added.clear()
 
-    def _message(self, frame: pb.WorkerFrame) -> bytes:
-        message = framed(FRAME, frame.SerializeToString())
+    def _message(self, frame: WorkerFrame) -> bytes:
+        message = framed(FRAME, encode_frame(frame))
         if not self.announces:
             return message
         # Few workers have a relay, and each import makes every start slower.
@@ -133,19 +134,18 @@ class FramedOutbox:
         """How many log records have not been sent yet."""
         return self._logs.waiting
 
-    def put_log(self, log: pb.Log) -> bool:
+    def put_log(self, log: Log) -> bool:
         """Adds a log record, unless too many wait; returns whether it was added."""
         if not self._logs.admit(log):
             return False
-        data = pb.WorkerFrame(log=log).SerializeToString()
-        self._waiting.append(_LogBytes(framed(FRAME, data)))
+        self._waiting.append(_LogBytes(framed(FRAME, encode_frame(log))))
         # Through the loop: code may log anywhere, even in a destructor.
         if self._loop is not None:
             call_soon(self._loop, self.flush)
         return True
 
     def put_signal(self, signal: bytes) -> None:
-        """Adds a `WorkerSignal`; in the main thread or the bridge's."""
+        """Adds a signal; in the main thread or the bridge's."""
         self._waiting.append(framed(SIGNAL, signal))
         self.flush()
 
@@ -224,7 +224,7 @@ class FramedOutbox:
 
     def open(self, connection: socket.socket) -> None:
         """Starts writing, with the welcome to the host."""
-        self._waiting.appendleft(framed(SIGNAL, WELCOME))
+        self._waiting.appendleft(framed(SIGNAL, encode_signal(WELCOME)))
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, KERNEL_BYTES)
         # Its own descriptor: the one for reading is shared between selectors.
         self._writable_fd = os.dup(connection.fileno())

@@ -11,18 +11,25 @@ import os
 from _operator import _compare_digest as compare_digest
 from collections.abc import Callable
 
-from snakepit_bridge.bridge.framed_transport import signals
+from snakepit_bridge.bridge.frame_codec import (
+    BYE,
+    HEALTH,
+    decode_signal,
+    encode_signal,
+)
 from snakepit_bridge.bridge.framed_transport.frame_parser import (
     SIGNAL,
     FrameParser,
     Malformed,
     framed,
 )
-from snakepit_bridge.bridge.host_frames import Undecodable
 from snakepit_bridge.bridge.patience import Patience
+from snakepit_bridge.frames import Undecodable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from snakepit_bridge.threads.bridge_loop import Loop
 
 __all__ = ["Reception"]
@@ -117,18 +124,18 @@ class Reception:
         guest = _Guest(self, connection)
         self._guests[connection.fileno()] = guest
 
-    def _received(self, guest: _Guest, kind: str | None, body: bytes) -> None:
+    def _received(self, guest: _Guest, kind: str | None, values: list[Any]) -> None:
         if kind == "health":
-            guest.send(signals.health(self.is_serving))
+            guest.send(encode_signal(HEALTH, self.is_serving))
         elif kind != "hello":
-            guest.refuse(signals.UNAUTHENTICATED, "the token comes first")
-        elif not compare_digest(signals.token_of(body), self._token):
-            guest.refuse(signals.UNAUTHENTICATED, "the token is wrong")
+            guest.refuse("UNAUTHENTICATED", "the token comes first")
+        elif not compare_digest(values[0].encode(), self._token):
+            guest.refuse("UNAUTHENTICATED", "the token is wrong")
         else:
             connection = guest.release()
             problem = self._admit(connection)
             if problem is not None:
-                _send_bye(connection, signals.BUSY, problem)
+                _send_bye(connection, "BUSY", problem)
                 connection.close()
 
 
@@ -148,7 +155,7 @@ class _Guest:
         if not _send(self._connection, signal):
             self.dismiss()
 
-    def refuse(self, reason: int, message: str) -> None:
+    def refuse(self, reason: str, message: str) -> None:
         """Sends the reason, and closes."""
         _send_bye(self._connection, reason, message)
         self.dismiss()
@@ -178,16 +185,16 @@ class _Guest:
         try:
             self._parsed(self._parser.feed(data))
         except (Malformed, Undecodable) as error:
-            self.refuse(signals.MALFORMED, f"not a signal: {error}")
+            self.refuse("MALFORMED", f"not a signal: {error}")
 
     def _parsed(self, messages: list[tuple[int, bytes]]) -> None:
         for number, (kind, body) in enumerate(messages, 1):
             if kind != SIGNAL:
                 raise Malformed("the token comes first")
-            signal, content = signals.kind_of(body)
+            signal, values = decode_signal(body)
             if signal == "hello" and number < len(messages):
                 raise Malformed("the token must be the last message before the welcome")
-            self._reception._received(self, signal, content)
+            self._reception._received(self, signal, values)
             if self._connection.fileno() not in self._reception._guests:
                 return
 
@@ -200,5 +207,5 @@ def _send(connection: socket.socket, signal: bytes) -> bool:
         return False
 
 
-def _send_bye(connection: socket.socket, reason: int, message: str) -> None:
-    _send(connection, signals.bye(reason, message))
+def _send_bye(connection: socket.socket, reason: str, message: str) -> None:
+    _send(connection, encode_signal(BYE, reason, message))

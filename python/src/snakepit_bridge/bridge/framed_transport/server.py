@@ -9,7 +9,14 @@ from collections.abc import Callable
 
 from snakepit_bridge.boot.launch_message import Launch
 from snakepit_bridge.bridge.conversation import Conversation
-from snakepit_bridge.bridge.framed_transport import signals
+from snakepit_bridge.bridge.frame_codec import (
+    BYE,
+    DESCRIPTION,
+    HEALTH,
+    PING,
+    decode_signal,
+    encode_signal,
+)
 from snakepit_bridge.bridge.framed_transport.frame_parser import (
     FRAME,
     FrameParser,
@@ -17,13 +24,15 @@ from snakepit_bridge.bridge.framed_transport.frame_parser import (
 )
 from snakepit_bridge.bridge.framed_transport.outbox import FramedOutbox
 from snakepit_bridge.bridge.framed_transport.reception import Reception
-from snakepit_bridge.bridge.host_frames import Undecodable
+from snakepit_bridge.frames import Undecodable
 from snakepit_bridge.threads.bridge_loop import BridgeLoop, call_soon
 from snakepit_bridge.threads.main_thread import MainThread
 from snakepit_bridge.threads.shared_reading import SharedReading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from snakepit_bridge.threads.bridge_loop import Loop
 
 __all__ = ["FramedParts"]
@@ -104,7 +113,7 @@ class FramedTransport:
         """Writes the remaining frames, then ends the conversation."""
         if self._connection is None:
             return
-        self._outbox.put_signal(signals.bye(signals.LEFT, "the worker left"))
+        self._outbox.put_signal(encode_signal(BYE, "LEFT", "the worker left"))
         # If the host no longer reads, the remaining frames are lost.
         await self._outbox.drained(timeout)
         self._hang_up()
@@ -144,7 +153,7 @@ class FramedTransport:
         self._conversation.calls.cancel_all(CancelReason.SHUTDOWN)
         self._on_host_left(True)
         if problem is not None:
-            self._outbox.put_signal(signals.bye(signals.MALFORMED, problem))
+            self._outbox.put_signal(encode_signal(BYE, "MALFORMED", problem))
 
     # ------------------------------------------------ in the thread that reads
 
@@ -191,7 +200,7 @@ class FramedTransport:
                 if kind == FRAME:
                     receive(body)
                 else:
-                    self._signal(*signals.kind_of(body))
+                    self._signal(*decode_signal(body))
         except Malformed as error:
             self._end(str(error))
         except Undecodable as error:
@@ -201,17 +210,16 @@ class FramedTransport:
         self._is_over = True
         call_soon(self._loop, functools.partial(self._host_left, problem))
 
-    def _signal(self, kind: str | None, body: bytes) -> None:
+    def _signal(self, kind: str | None, values: list[Any]) -> None:
         if kind == "ping":
-            sequence = signals.sequence_of(body)
-            answer = signals.ping(sequence, *self._conversation.ping())
+            answer = encode_signal(PING, *values, *self._conversation.ping())
         elif kind == "describe":
             # Few hosts ask for it.
-            from snakepit_bridge.bridge.describe import describe_signal
+            from snakepit_bridge.bridge.describe import describe
 
-            answer = describe_signal(self._conversation.tools)
+            answer = encode_signal(DESCRIPTION, describe(self._conversation.tools))
         elif kind == "health":
-            answer = signals.health(self._reception.is_serving)
+            answer = encode_signal(HEALTH, self._reception.is_serving)
         else:
             if kind == "leave":
                 self._on_host_left(False)

@@ -5,11 +5,17 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
+from typing import TYPE_CHECKING
 
-from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.grpc_transport.messages import worker_message
 from snakepit_bridge.bridge.grpc_transport.stepped_loop import SteppedLoop
 from snakepit_bridge.bridge.transport import LogLimit
-from snakepit_bridge.calls.run.compact_result import HEADER_BYTES, varint
+from snakepit_bridge.calls.run.compact_result import HEADER_BYTES
+
+if TYPE_CHECKING:
+    from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
+    from snakepit_bridge.calls.run.call_sink import TerminalFrame
+    from snakepit_bridge.frames import Log, WorkerFrame
 
 __all__ = ["GrpcOutbox"]
 
@@ -61,9 +67,10 @@ class GrpcOutbox:
         self._stepped = stepped
         self._batch_bytes = min(limit, BATCH_BYTES) - AROUND_BYTES
 
-    def put(self, frame: pb.WorkerFrame) -> None:
+    def put(self, frame: WorkerFrame) -> None:
         """Adds a frame."""
-        self._frames.append(frame)
+        # Here, not in the loop: a frame that cannot be one fails the code that sends it.
+        self._frames.append(worker_message(frame))
         if self._filled.is_set():
             return
         if threading.get_ident() == self._main:
@@ -73,11 +80,11 @@ class GrpcOutbox:
             # A tool's thread can be interrupted between any two steps of `_wake`.
             self._stepped.call_soon(self._filled.set)
 
-    def put_last(self, frame: pb.WorkerFrame | bytes) -> None:
+    def put_last(self, frame: TerminalFrame) -> None:
         """Adds the terminal frame of a call; this thread cannot be interrupted now."""
-        if isinstance(frame, bytes):
-            frame = frame[HEADER_BYTES:]
-        self._frames.append(frame)
+        self._frames.append(
+            frame[HEADER_BYTES:] if isinstance(frame, bytes) else worker_message(frame)
+        )
         if self._filled.is_set():
             return
         if threading.get_ident() != self._main:
@@ -106,11 +113,11 @@ class GrpcOutbox:
         """How many log records have not been sent yet."""
         return self._logs.waiting
 
-    def put_log(self, log: pb.Log) -> bool:
+    def put_log(self, log: Log) -> bool:
         """Adds a log record, unless too many wait; returns whether it was added."""
         if not self._logs.admit(log):
             return False
-        self.put(pb.WorkerFrame(log=log))
+        self.put(log)
         return True
 
     def flush(self) -> None:
@@ -181,6 +188,16 @@ class GrpcOutbox:
 def _batch(frames: list[bytes]) -> bytes:
     parts: list[bytes] = []
     for frame in frames:
-        parts += (_FRAME, varint(len(frame)), frame)
+        parts += (_FRAME, _varint(len(frame)), frame)
     inner = b"".join(parts)
-    return b"".join((_BATCH, varint(len(inner)), inner))
+    return b"".join((_BATCH, _varint(len(inner)), inner))
+
+
+def _varint(value: int) -> bytes:
+    """Returns a number as protobuf writes it."""
+    written = bytearray()
+    while value > 0x7F:
+        written.append(value & 0x7F | 0x80)
+        value >>= 7
+    written.append(value)
+    return bytes(written)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import grpc
 from grpc import aio
 
-from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge._version import __version__
 from snakepit_bridge.bridge.conversation import Conversation
 from snakepit_bridge.bridge.describe import describe
+from snakepit_bridge.bridge.frame_codec import is_packed
+from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
+from snakepit_bridge.bridge.grpc_transport.messages import description, host_frame
 from snakepit_bridge.bridge.grpc_transport.outbox import GrpcOutbox
-from snakepit_bridge.bridge.host_frames import COMPACT
 from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
 
 __all__ = ["BRIDGE_SERVICE", "Services"]
@@ -126,13 +129,13 @@ class Services:
             self._received(message)
 
     def _received(self, message: bytes) -> None:
-        if message and message[0] == COMPACT:
+        if is_packed(message):
             self._conversation.receive(message)
             return
         frame = pb.HostFrame.FromString(message)
         if frame.HasField("batch"):
             for each in frame.batch.frames:
-                if each and each[0] == COMPACT:
+                if is_packed(each):
                     self._conversation.receive(each)
                 else:
                     self._act_on(pb.HostFrame.FromString(each))
@@ -144,7 +147,7 @@ class Services:
             answer = self._pong(frame.ping)
             self._outbox.put_first(pb.WorkerFrame(ping=answer))
         else:
-            self._conversation.receive_message(frame)
+            self._conversation.receive_frame(host_frame(frame))
 
     async def _write(self, context: Any) -> None:
         while (message := await self._outbox.take()) is not None:
@@ -164,4 +167,8 @@ class Services:
     async def _describe(
         self, _request: pb.DescribeRequest, _context: Any
     ) -> pb.DescribeResponse:
-        return describe(self._conversation.tools)
+        return pb.DescribeResponse(
+            tools=map(description, describe(self._conversation.tools)),
+            bridge_version=__version__,
+            python_version=sys.version.split()[0],
+        )

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from types import MappingProxyType
 
-from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge_log import logger
 from snakepit_bridge.calls.cancel.cancellation import Cancellation, Wakeup
 from snakepit_bridge.failures.failure import CallRefused
+from snakepit_bridge.frames import FailureCode
 from snakepit_bridge.values.encode import encode
 
 TYPE_CHECKING = False
@@ -74,7 +74,7 @@ class NoHandles:
             CallRefused: there is none of this token.
         """
         raise CallRefused(
-            pb.FAILURE_KIND_HANDLE_INVALID,
+            FailureCode.HANDLE_INVALID,
             "a handle came with a call that belongs to no session with handles; "
             "make the call in the session that the handle is from",
         )
@@ -89,7 +89,7 @@ class NoHandles:
 
 def _no_handles() -> CallRefused:
     return CallRefused(
-        pb.FAILURE_KIND_HANDLE_REFUSED,
+        FailureCode.HANDLE_REFUSED,
         "a handle needs a session that allows it: give the adapter the option "
         'handles, and call the tool in pool.session({ affinity: "strict" })',
     )

@@ -6,8 +6,8 @@ import threading
 from collections.abc import Callable
 from typing import Final, Literal, SupportsFloat, TypeAlias
 
-from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.boot import forked_copy
+from snakepit_bridge.frames import Progress
 
 __all__ = ["ProgressReports", "checked_report"]
 
@@ -47,7 +47,7 @@ class ProgressReports:
 
     __slots__ = ("_call_id", "_lock", "_newest", "_send", "_state")
 
-    def __init__(self, call_id: int, send: Callable[[pb.WorkerFrame], None]) -> None:
+    def __init__(self, call_id: int, send: Callable[[Progress], None]) -> None:
         self._call_id = call_id
         self._send = send
         self._lock = threading.Lock()
@@ -89,7 +89,6 @@ class ProgressReports:
 
     def _send_report(self, report: _Report) -> None:
         fraction, message = report
-        # Protobuf refuses lone surrogates.
+        # No encoding has lone surrogates.
         clean = message[:MOST_CHARACTERS].encode("utf-8", "backslashreplace").decode()
-        progress = pb.Progress(call_id=self._call_id, fraction=fraction, message=clean)
-        self._send(pb.WorkerFrame(progress=progress))
+        self._send(Progress(self._call_id, fraction, clean))

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge import frames
 from snakepit_bridge.calls.memory.shared_memory import SMALLER
 from snakepit_bridge.own_imports import standard
 from snakepit_bridge.values.encode import Attachment
@@ -230,7 +230,7 @@ class CallMemory:
 
     def share(
         self, encode: Callable[[Attachment | None], bytes]
-    ) -> tuple[bytes, pb.Attachment | None]:
+    ) -> tuple[bytes, frames.Attachment | None]:
         """Encodes the result, with its large parts in a segment.
 
         If there is no room for them, the image has everything.
@@ -245,7 +245,7 @@ class CallMemory:
         image, self._made = self._shared.share_in_new_segment(encode)
         if self._made is None:
             return image, None
-        return image, pb.Attachment(name=self._made.name, size=self._made.size)
+        return image, frames.Attachment(self._made.name, self._made.size)
 
     def take_back(self) -> None:
         """Withdraws the result that was shared last: it is not sent."""
@@ -254,12 +254,11 @@ class CallMemory:
             self._made.close()
             self._made = None
 
-    def end(self, frame: pb.WorkerFrame) -> None:
+    def end(self, frame: frames.Result | frames.End | frames.Failure) -> None:
         """Returns the segments, and marks in the terminal frame which are free."""
         if self._arguments is not None:
             if self._arguments_are_free():
-                kind = frame.WhichOneof("frame")
-                getattr(frame, kind or "failure").arguments_free = True
+                frame.arguments_free = True
                 self._shared.keep(self._arguments)
             else:
                 self._arguments.close()
@@ -467,7 +466,7 @@ class StreamFile:
         encode: Callable[[Attachment | None], bytes],
         sent: int,
         arrived: int,
-    ) -> tuple[bytes, pb.Attachment | None] | None:
+    ) -> tuple[bytes, frames.Attachment | None] | None:
         """Encodes a chunk with its large parts in the file.
 
         Args:
@@ -495,7 +494,7 @@ class StreamFile:
         self._free.pop()
         self._out.append((sent, room))
         self._is_announced = True
-        return image, pb.Attachment(name=self._name, size=parts.size, offset=begin)
+        return image, frames.Attachment(self._name, parts.size, begin)
 
     def close(self) -> None:
         """Closes the file; the host removes it, if a frame has named it."""

@@ -12,7 +12,7 @@ import os
 import stat
 from collections.abc import Callable
 
-from snakepit_bridge._gen import bridge_pb2 as pb
+from snakepit_bridge import frames
 from snakepit_bridge.values.encode import Attachment
 
 TYPE_CHECKING = False
@@ -80,7 +80,7 @@ class SharedMemory:
         # The segments that no call uses.
         self._segments: dict[str, Segment] = {}
 
-    def call(self, frame: pb.Call) -> CallMemory | None:
+    def call(self, frame: frames.Call) -> CallMemory | None:
         """Returns the shared memory of a call; None if it has none so far.
 
         Raises:
@@ -90,20 +90,18 @@ class SharedMemory:
             gone = self._segments.pop(name, None)
             if gone is not None:
                 gone.close()
-        if not frame.HasField("attachment") and not frame.result_segment:
+        attachment = frame.attachment
+        if attachment is None and not frame.result_segment:
             return None
         result = self._segments.pop(frame.result_segment, None)
         try:
-            arguments = (
-                self._arrived(frame.attachment)
-                if frame.HasField("attachment")
-                else None
-            )
+            arguments = None if attachment is None else self._arrived(attachment)
         except AttachmentInvalid:
             if result is not None:
                 self.keep(result)
             raise
-        return self.of_call(arguments, frame.attachment.size, result)
+        size = 0 if attachment is None else attachment.size
+        return self.of_call(arguments, size, result)
 
     def of_call(
         self,
@@ -124,7 +122,7 @@ class SharedMemory:
         """Keeps a segment that no call uses any more."""
         self._segments[segment.name] = segment
 
-    def _arrived(self, attachment: pb.Attachment) -> Segment:
+    def _arrived(self, attachment: frames.Attachment) -> Segment:
         """Returns the segment that the host wrote to."""
         name = attachment.name
         segment = self._segments.pop(name, None) or self._opened(name)
@@ -169,7 +167,7 @@ class SharedMemory:
 
     def share(
         self, encode: Callable[[Attachment | None], bytes]
-    ) -> tuple[bytes, pb.Attachment | None]:
+    ) -> tuple[bytes, frames.Attachment | None]:
         """Encodes a value with its large parts in a file that is read once.
 
         If there is no room for them, the image has everything.
@@ -177,13 +175,13 @@ class SharedMemory:
         image, made = self.share_in_new_segment(encode)
         if made is None:
             return image, None
-        attachment = pb.Attachment(name=made.name, size=made.size)
+        attachment = frames.Attachment(made.name, made.size)
         made.close()
         return image, attachment
 
     def share_in(
         self, segment: Segment, encode: Callable[[Attachment | None], bytes]
-    ) -> tuple[bytes, pb.Attachment | None]:
+    ) -> tuple[bytes, frames.Attachment | None]:
         """Encodes a value with its large parts in a segment; see `share`."""
         from snakepit_bridge.calls.memory.segments import AttachmentParts, NoRoom
 
@@ -194,7 +192,7 @@ class SharedMemory:
             return encode(None), None
         if parts.size == 0:
             return image, None
-        return image, pb.Attachment(name=segment.name, size=parts.size)
+        return image, frames.Attachment(segment.name, parts.size)
 
     def share_in_new_segment(
         self, encode: Callable[[Attachment | None], bytes]

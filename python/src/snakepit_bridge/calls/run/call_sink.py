@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from snakepit_bridge._gen import bridge_pb2 as pb
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol, TypeAlias
 
     from snakepit_bridge.calls.memory.call_page import BegunMarks, CallPage
     from snakepit_bridge.calls.memory.shared_memory import SharedMemory
+    from snakepit_bridge.frames import End, Failure, Result, WorkerFrame
     from snakepit_bridge.telemetry.tracing import Tracing
 else:
     Protocol = object
@@ -17,7 +16,7 @@ else:
 __all__ = ["CallSink", "TerminalFrame"]
 
 # Bytes are those of `compact_result`.
-TerminalFrame: TypeAlias = "pb.WorkerFrame | bytes"
+TerminalFrame: TypeAlias = "Result | End | Failure | bytes"
 
 
 class CallSink(Protocol):
@@ -28,7 +27,7 @@ class CallSink(Protocol):
     tracing: Tracing | None
     page: CallPage | BegunMarks | None
 
-    def send(self, frame: pb.WorkerFrame) -> None:
+    def send(self, frame: WorkerFrame) -> None:
         """Sends a frame."""
 
     def settle(self, call_id: int, frame: TerminalFrame) -> None:

@@ -1,5 +1,4 @@
-"""The commonest answer, and the plainest failure, without protobuf
-(docs/bridge-protocol.md, section 3)."""
+"""The commonest answer, written without a codec (docs/bridge-protocol.md, section 3)."""
 
 from __future__ import annotations
 
@@ -10,23 +9,22 @@ __all__ = [
     "HEADER_BYTES",
     "compact_result",
     "pack_result",
-    "plain_failure",
     "ran_us",
-    "varint",
+    "wrapped_us",
 ]
 
 # The header of the framed transport: its kind of message, and the length of what
-# follows. Then the mark of a compact frame, the number of the call, when that began, and
-# how long it ran, about an hour at most, both in microseconds; the value follows.
-_pack_head = struct.Struct(">BIxIII").pack
+# follows. Then a `Result` as MessagePack: an array of 5, its kind, the number of the call,
+# when that began, and how long it ran, about an hour at most, both in microseconds; and the
+# length of the value, which follows. Each number is after the mark of its format.
+_pack_head = struct.Struct(">BIHBIBIBIBI").pack
 _FRAME = 0
+_RESULT = 0x9501
+_UINT_32 = 0xCE
+_BIN_32 = 0xC6
 HEADER_BYTES = 5
-_HEAD_BYTES = 13
+_HEAD_BYTES = 22
 _MOST_US = (1 << 32) - 1
-_pack_header = struct.Struct(">BI").pack
-# Fields of a `WorkerFrame` and of the `Failure` in it: number and kind of each.
-_FAILURE = b"\x22"
-_CALL_ID, _KIND, _MESSAGE, _BEGAN = b"\x08", b"\x10", b"\x1a", b"\x28\x01"
 
 
 def pack_result(call_id: int, begun_us: int, ran_us: int, image: bytes) -> bytes:
@@ -35,8 +33,23 @@ def pack_result(call_id: int, begun_us: int, ran_us: int, image: bytes) -> bytes
     header of the framed transport, which another transport leaves out."""
     if ran_us > _MOST_US:  # noqa: PLR1730 - `min` takes longer than the rest
         ran_us = _MOST_US
-    size = _HEAD_BYTES + len(image)
-    return _pack_head(_FRAME, size, call_id, begun_us & _MOST_US, ran_us) + image
+    size = len(image)
+    return (
+        _pack_head(
+            _FRAME,
+            _HEAD_BYTES + size,
+            _RESULT,
+            _UINT_32,
+            call_id,
+            _UINT_32,
+            begun_us & _MOST_US,
+            _UINT_32,
+            ran_us,
+            _BIN_32,
+            size,
+        )
+        + image
+    )
 
 
 def compact_result(call_id: int, begun_ns: int, image: bytes) -> bytes:
@@ -50,36 +63,6 @@ def ran_us(begun_ns: int) -> int:
     return min(_MOST_US, (perf_counter_ns() - begun_ns) // 1000)
 
 
-def plain_failure(call_id: int, kind: int, message: bytes, began: bool) -> bytes:
-    """Returns the frame for a call that failed, with the header of the framed transport.
-
-    Args:
-        call_id: the number of the call.
-        kind: a `FailureKind`.
-        message: text in UTF-8.
-        began: whether the tool may have begun.
-    """
-    body = b"".join(
-        (
-            _CALL_ID,
-            varint(call_id),
-            _KIND,
-            varint(kind),
-            _MESSAGE,
-            varint(len(message)),
-            message,
-            _BEGAN if began else b"",
-        )
-    )
-    frame = _FAILURE + varint(len(body)) + body
-    return _pack_header(_FRAME, len(frame)) + frame
-
-
-def varint(value: int) -> bytes:
-    """Returns a number as protobuf writes it."""
-    written = bytearray()
-    while value > 0x7F:
-        written.append(value & 0x7F | 0x80)
-        value >>= 7
-    written.append(value)
-    return bytes(written)
+def wrapped_us(begun_ns: int) -> int:
+    """Returns a time on the clock of `perf_counter_ns` as a frame has it."""
+    return begun_ns // 1000 & _MOST_US

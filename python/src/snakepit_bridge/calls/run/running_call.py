@@ -7,18 +7,18 @@ from collections.abc import Callable
 from contextvars import Context
 from time import perf_counter_ns
 
-from snakepit_bridge._gen import bridge_pb2 as pb
 from snakepit_bridge.calls.cancel.cancellation import Cancellation
 from snakepit_bridge.calls.context.call import CURRENT, Call, NoHandles
 from snakepit_bridge.calls.memory.shared_memory import LargePart, SharedMemory
 from snakepit_bridge.calls.run.call_state import CallState
-from snakepit_bridge.calls.run.compact_result import compact_result, ran_us
+from snakepit_bridge.calls.run.compact_result import compact_result, ran_us, wrapped_us
 from snakepit_bridge.failures.failure import (
     cancelled,
     not_transferable,
     taken_back,
     too_large,
 )
+from snakepit_bridge.frames import Chunk, End, Result
 from snakepit_bridge.tools.binding import Arguments, bind
 from snakepit_bridge.tools.declaration import Answers
 from snakepit_bridge.tools.tool import Tool
@@ -31,6 +31,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from snakepit_bridge import frames
     from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
     from snakepit_bridge.calls.memory.segments import CallMemory, StreamFile
     from snakepit_bridge.calls.run.call_sink import CallSink, TerminalFrame
@@ -231,11 +232,8 @@ class RunningCall:
         image, attachment = self._encoded(value, "result")
         if attachment is None and self.is_compact:
             return compact_result(self.number, self._begun_ns, image)
-        # Filled in place: a message that is assigned to a field is copied.
-        frame = pb.WorkerFrame()
-        self._fill(frame.result, image, attachment)
-        frame.result.ran_us = ran_us(self._begun_ns)
-        return frame
+        began_us = wrapped_us(self._begun_ns)
+        return Result(self.number, began_us, ran_us(self._begun_ns), image, attachment)
 
     def send_chunk(self, value: object) -> None:
         """Sends a chunk.
@@ -243,25 +241,22 @@ class RunningCall:
         Raises:
             CallRefused: it cannot cross.
         """
-        frame = pb.WorkerFrame()
-        size = self._fill(frame.chunk, *self._encoded(value, "chunk"))
+        image, attachment = self._encoded(value, "chunk")
         if self.credit is not None:
             # Taken first, so that only allowed chunks are sent.
-            self.credit.take(size)
-        self.sink.send(frame)
+            attached = 0 if attachment is None else attachment.size
+            self.credit.take(len(image) + attached)
+        self.sink.send(Chunk(self.number, image, attachment))
 
-    def end(self, value: object = None) -> pb.WorkerFrame:
+    def end(self, value: object = None) -> End:
         """Returns the frame that ends a stream, with what the tool returned.
 
         Raises:
             CallRefused: it cannot cross.
         """
-        frame = pb.WorkerFrame()
         if value is None:
-            frame.end.call_id = self.number
-        else:
-            self._fill(frame.end, *self._encoded(value, "result"))
-        return frame
+            return End(self.number)
+        return End(self.number, *self._encoded(value, "result"))
 
     def _await(self, value: object) -> None:
         """Raises `GoesOn` if a tool returned what must be awaited."""
@@ -269,7 +264,9 @@ class RunningCall:
         if tool.awaits and not self.call._is_async and hasattr(value, "__await__"):
             raise GoesOn(value)
 
-    def _encoded(self, value: object, what: str) -> tuple[bytes, pb.Attachment | None]:
+    def _encoded(
+        self, value: object, what: str
+    ) -> tuple[bytes, frames.Attachment | None]:
         """Returns the image of a value, and its attachment."""
         memory = self.sink.shared_memory
         attachment = None
@@ -302,23 +299,9 @@ class RunningCall:
             raise too_large(f"the {what} of {self.tool.name}", len(image), limit)
         return image, attachment
 
-    def _fill(
-        self,
-        message: pb.Result | pb.Chunk | pb.End,
-        image: bytes,
-        attachment: pb.Attachment | None,
-    ) -> int:
-        """Puts a value into its message; returns how many bytes it has."""
-        message.call_id = self.number
-        message.value = image
-        if attachment is None:
-            return len(image)
-        message.attachment.CopyFrom(attachment)
-        return len(image) + attachment.size
-
     def _share(
         self, memory: SharedMemory, value: object
-    ) -> tuple[bytes, pb.Attachment | None]:
+    ) -> tuple[bytes, frames.Attachment | None]:
         def write(sink: Attachment | None) -> bytes:
             return encode(value, attachment=sink)
 

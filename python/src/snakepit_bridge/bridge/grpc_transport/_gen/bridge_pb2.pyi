@@ -25,7 +25,7 @@ class FailureKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     FAILURE_KIND_CANCELLED: _ClassVar[FailureKind]
     FAILURE_KIND_WRONG_SHAPE: _ClassVar[FailureKind]
     FAILURE_KIND_LEAVING: _ClassVar[FailureKind]
-    FAILURE_KIND_TAKEN_BACK: _ClassVar[FailureKind]
+    FAILURE_KIND_RECALLED: _ClassVar[FailureKind]
     FAILURE_KIND_HANDLE_INVALID: _ClassVar[FailureKind]
     FAILURE_KIND_HANDLE_REFUSED: _ClassVar[FailureKind]
 
@@ -34,14 +34,6 @@ class ToolShape(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     TOOL_SHAPE_UNSPECIFIED: _ClassVar[ToolShape]
     TOOL_SHAPE_UNARY: _ClassVar[ToolShape]
     TOOL_SHAPE_STREAM: _ClassVar[ToolShape]
-
-class ByeReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
-    __slots__ = ()
-    BYE_REASON_UNSPECIFIED: _ClassVar[ByeReason]
-    BYE_REASON_LEFT: _ClassVar[ByeReason]
-    BYE_REASON_UNAUTHENTICATED: _ClassVar[ByeReason]
-    BYE_REASON_BUSY: _ClassVar[ByeReason]
-    BYE_REASON_MALFORMED: _ClassVar[ByeReason]
 CANCEL_REASON_UNSPECIFIED: CancelReason
 CANCEL_REASON_CALLER: CancelReason
 CANCEL_REASON_DEADLINE: CancelReason
@@ -55,17 +47,12 @@ FAILURE_KIND_RESULT_TOO_LARGE: FailureKind
 FAILURE_KIND_CANCELLED: FailureKind
 FAILURE_KIND_WRONG_SHAPE: FailureKind
 FAILURE_KIND_LEAVING: FailureKind
-FAILURE_KIND_TAKEN_BACK: FailureKind
+FAILURE_KIND_RECALLED: FailureKind
 FAILURE_KIND_HANDLE_INVALID: FailureKind
 FAILURE_KIND_HANDLE_REFUSED: FailureKind
 TOOL_SHAPE_UNSPECIFIED: ToolShape
 TOOL_SHAPE_UNARY: ToolShape
 TOOL_SHAPE_STREAM: ToolShape
-BYE_REASON_UNSPECIFIED: ByeReason
-BYE_REASON_LEFT: ByeReason
-BYE_REASON_UNAUTHENTICATED: ByeReason
-BYE_REASON_BUSY: ByeReason
-BYE_REASON_MALFORMED: ByeReason
 
 class HostFrame(_message.Message):
     __slots__ = ("call", "cancel", "credit", "input", "input_end", "host_result", "host_failure", "session_end", "ping", "batch", "progress_taken")
@@ -438,63 +425,3 @@ class Tool(_message.Message):
     result_schema_json: str
     batch_max: int
     def __init__(self, name: _Optional[str] = ..., description: _Optional[str] = ..., shape: _Optional[_Union[ToolShape, str]] = ..., takes_input: bool = ..., arguments_schema_json: _Optional[str] = ..., result_schema_json: _Optional[str] = ..., batch_max: _Optional[int] = ...) -> None: ...
-
-class HostSignal(_message.Message):
-    __slots__ = ("hello", "ping", "describe", "health", "leave")
-    HELLO_FIELD_NUMBER: _ClassVar[int]
-    PING_FIELD_NUMBER: _ClassVar[int]
-    DESCRIBE_FIELD_NUMBER: _ClassVar[int]
-    HEALTH_FIELD_NUMBER: _ClassVar[int]
-    LEAVE_FIELD_NUMBER: _ClassVar[int]
-    hello: Hello
-    ping: PingRequest
-    describe: DescribeRequest
-    health: HealthRequest
-    leave: Leave
-    def __init__(self, hello: _Optional[_Union[Hello, _Mapping]] = ..., ping: _Optional[_Union[PingRequest, _Mapping]] = ..., describe: _Optional[_Union[DescribeRequest, _Mapping]] = ..., health: _Optional[_Union[HealthRequest, _Mapping]] = ..., leave: _Optional[_Union[Leave, _Mapping]] = ...) -> None: ...
-
-class WorkerSignal(_message.Message):
-    __slots__ = ("welcome", "ping", "describe", "health", "bye")
-    WELCOME_FIELD_NUMBER: _ClassVar[int]
-    PING_FIELD_NUMBER: _ClassVar[int]
-    DESCRIBE_FIELD_NUMBER: _ClassVar[int]
-    HEALTH_FIELD_NUMBER: _ClassVar[int]
-    BYE_FIELD_NUMBER: _ClassVar[int]
-    welcome: Welcome
-    ping: PingResponse
-    describe: DescribeResponse
-    health: HealthResponse
-    bye: Bye
-    def __init__(self, welcome: _Optional[_Union[Welcome, _Mapping]] = ..., ping: _Optional[_Union[PingResponse, _Mapping]] = ..., describe: _Optional[_Union[DescribeResponse, _Mapping]] = ..., health: _Optional[_Union[HealthResponse, _Mapping]] = ..., bye: _Optional[_Union[Bye, _Mapping]] = ...) -> None: ...
-
-class Hello(_message.Message):
-    __slots__ = ("token",)
-    TOKEN_FIELD_NUMBER: _ClassVar[int]
-    token: str
-    def __init__(self, token: _Optional[str] = ...) -> None: ...
-
-class Welcome(_message.Message):
-    __slots__ = ()
-    def __init__(self) -> None: ...
-
-class Leave(_message.Message):
-    __slots__ = ()
-    def __init__(self) -> None: ...
-
-class HealthRequest(_message.Message):
-    __slots__ = ()
-    def __init__(self) -> None: ...
-
-class HealthResponse(_message.Message):
-    __slots__ = ("serving",)
-    SERVING_FIELD_NUMBER: _ClassVar[int]
-    serving: bool
-    def __init__(self, serving: bool = ...) -> None: ...
-
-class Bye(_message.Message):
-    __slots__ = ("reason", "message")
-    REASON_FIELD_NUMBER: _ClassVar[int]
-    MESSAGE_FIELD_NUMBER: _ClassVar[int]
-    reason: ByeReason
-    message: str
-    def __init__(self, reason: _Optional[_Union[ByeReason, str]] = ..., message: _Optional[str] = ...) -> None: ...

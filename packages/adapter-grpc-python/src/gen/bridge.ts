@@ -33,7 +33,7 @@ export const FailureKind = {
   FAILURE_KIND_TOOL_FAILED: 1,
   FAILURE_KIND_TOOL_NOT_FOUND: 2,
   FAILURE_KIND_INVALID_ARGUMENTS: 3,
-  /** FAILURE_KIND_VALUE_NOT_TRANSFERABLE - A value (argument, result or chunk) has no image. */
+  /** FAILURE_KIND_VALUE_NOT_TRANSFERABLE - A value (argument, result or chunk) cannot be encoded or decoded. */
   FAILURE_KIND_VALUE_NOT_TRANSFERABLE: 4,
   FAILURE_KIND_RESULT_TOO_LARGE: 5,
   /** FAILURE_KIND_CANCELLED - The call ended because of a Cancel frame or of its deadline. */
@@ -42,8 +42,8 @@ export const FailureKind = {
   FAILURE_KIND_WRONG_SHAPE: 7,
   /** FAILURE_KIND_LEAVING - The worker refuses new calls: it is leaving. */
   FAILURE_KIND_LEAVING: 8,
-  /** FAILURE_KIND_TAKEN_BACK - The host took the call back before it began (section 7 of the protocol). */
-  FAILURE_KIND_TAKEN_BACK: 9,
+  /** FAILURE_KIND_RECALLED - The host recalled the call before it began (section 7 of the protocol). */
+  FAILURE_KIND_RECALLED: 9,
   /** FAILURE_KIND_HANDLE_INVALID - A handle among the arguments is not one of this session. */
   FAILURE_KIND_HANDLE_INVALID: 10,
   /** FAILURE_KIND_HANDLE_REFUSED - No handle can be given, or it does not offer what is asked of it. */
@@ -62,7 +62,7 @@ export namespace FailureKind {
   export type FAILURE_KIND_CANCELLED = typeof FailureKind.FAILURE_KIND_CANCELLED;
   export type FAILURE_KIND_WRONG_SHAPE = typeof FailureKind.FAILURE_KIND_WRONG_SHAPE;
   export type FAILURE_KIND_LEAVING = typeof FailureKind.FAILURE_KIND_LEAVING;
-  export type FAILURE_KIND_TAKEN_BACK = typeof FailureKind.FAILURE_KIND_TAKEN_BACK;
+  export type FAILURE_KIND_RECALLED = typeof FailureKind.FAILURE_KIND_RECALLED;
   export type FAILURE_KIND_HANDLE_INVALID = typeof FailureKind.FAILURE_KIND_HANDLE_INVALID;
   export type FAILURE_KIND_HANDLE_REFUSED = typeof FailureKind.FAILURE_KIND_HANDLE_REFUSED;
 }
@@ -83,28 +83,6 @@ export namespace ToolShape {
   export type TOOL_SHAPE_STREAM = typeof ToolShape.TOOL_SHAPE_STREAM;
 }
 
-export const ByeReason = {
-  BYE_REASON_UNSPECIFIED: 0,
-  /** BYE_REASON_LEFT - The worker left in order. */
-  BYE_REASON_LEFT: 1,
-  /** BYE_REASON_UNAUTHENTICATED - The token is missing or wrong. */
-  BYE_REASON_UNAUTHENTICATED: 2,
-  /** BYE_REASON_BUSY - The conversation of this worker is open on another connection. */
-  BYE_REASON_BUSY: 3,
-  /** BYE_REASON_MALFORMED - What arrived is no frame, or larger than the limit. */
-  BYE_REASON_MALFORMED: 4,
-} as const;
-
-export type ByeReason = typeof ByeReason[keyof typeof ByeReason];
-
-export namespace ByeReason {
-  export type BYE_REASON_UNSPECIFIED = typeof ByeReason.BYE_REASON_UNSPECIFIED;
-  export type BYE_REASON_LEFT = typeof ByeReason.BYE_REASON_LEFT;
-  export type BYE_REASON_UNAUTHENTICATED = typeof ByeReason.BYE_REASON_UNAUTHENTICATED;
-  export type BYE_REASON_BUSY = typeof ByeReason.BYE_REASON_BUSY;
-  export type BYE_REASON_MALFORMED = typeof ByeReason.BYE_REASON_MALFORMED;
-}
-
 export interface HostFrame {
   frame:
     | { $case: "call"; value: Call }
@@ -116,10 +94,7 @@ export interface HostFrame {
     | { $case: "hostFailure"; value: HostFailure }
     | { $case: "sessionEnd"; value: SessionEnd }
     | //
-    /**
-     * Over gRPC only, where a message costs more than a small frame: the framed
-     * transport has a signal of its own, and needs no batch.
-     */
+    /** A message costs more than a small frame: these save some. */
     { $case: "ping"; value: PingRequest }
     | { $case: "batch"; value: HostFrames }
     | { $case: "progressTaken"; value: ProgressTaken }
@@ -127,7 +102,7 @@ export interface HostFrame {
 }
 
 /**
- * Several frames, in order, each a `HostFrame` or a compact frame. None of them is a
+ * Several frames, in order, each a `HostFrame` or a packed call. None of them is a
  * batch.
  */
 export interface HostFrames {
@@ -157,7 +132,7 @@ export interface Call {
   callId: number;
   tool: string;
   /**
-   * A value image (docs/values.md): a map of keyword arguments, a list of
+   * An encoded value (docs/values.md): a map of keyword arguments, a list of
    * positional arguments, or empty for none.
    */
   arguments: Uint8Array;
@@ -187,7 +162,7 @@ export interface Call {
    * runs. Empty: none.
    */
   resultSegment: string;
-  /** Segments that the host let go of. Their names do not come again. */
+  /** Segments that the host has closed. Their names do not come again. */
   segmentsGone: string[];
   /** The caller wants reports of progress. Without it the worker sends none. */
   wantsProgress: boolean;
@@ -260,7 +235,7 @@ export interface WorkerFrame {
     | { $case: "hostCallCancel"; value: HostCallCancel }
     | { $case: "log"; value: Log }
     | //
-    /** Over gRPC only, as in `HostFrame`. */
+    /** As in `HostFrame`. */
     { $case: "ping"; value: PingResponse }
     | { $case: "batch"; value: WorkerFrames }
     | { $case: "progress"; value: Progress }
@@ -269,7 +244,7 @@ export interface WorkerFrame {
 }
 
 /**
- * Several frames, in order, each a `WorkerFrame` or a compact frame. None of them is a
+ * Several frames, in order, each a `WorkerFrame` or a packed result. None of them is a
  * batch.
  */
 export interface WorkerFrames {
@@ -288,7 +263,7 @@ export interface Result {
     | undefined;
   /**
    * Nothing in the worker refers to the segment of the arguments any more: it is
-   * the host's again. Otherwise the host lets go of it.
+   * the host's again. Otherwise the host closes it.
    */
   argumentsFree: boolean;
   /** How long the tool ran, in microseconds, with the decoding of its arguments. */
@@ -444,55 +419,6 @@ export interface Tool {
   resultSchemaJson: string;
   /** How many calls its function takes at once; absent where each call is by itself. */
   batchMax?: number | undefined;
-}
-
-export interface HostSignal {
-  signal:
-    | { $case: "hello"; value: Hello }
-    | { $case: "ping"; value: PingRequest }
-    | { $case: "describe"; value: DescribeRequest }
-    | { $case: "health"; value: HealthRequest }
-    | { $case: "leave"; value: Leave }
-    | undefined;
-}
-
-export interface WorkerSignal {
-  signal:
-    | { $case: "welcome"; value: Welcome }
-    | { $case: "ping"; value: PingResponse }
-    | { $case: "describe"; value: DescribeResponse }
-    | { $case: "health"; value: HealthResponse }
-    | { $case: "bye"; value: Bye }
-    | undefined;
-}
-
-/** The first signal of a connection that is to carry the conversation. */
-export interface Hello {
-  /** The worker's token, from the launch message. */
-  token: string;
-}
-
-/** The token is right, and the conversation is open. */
-export interface Welcome {
-}
-
-/** No more frames will come, in order. A connection that ends without is broken. */
-export interface Leave {
-}
-
-/** Answered to anybody, also before a Hello. */
-export interface HealthRequest {
-}
-
-export interface HealthResponse {
-  /** False from the moment on in which the worker leaves. */
-  serving: boolean;
-}
-
-/** The last signal of the worker: the connection ends. */
-export interface Bye {
-  reason: ByeReason;
-  message: string;
 }
 
 function createBaseHostFrame(): HostFrame {
@@ -2996,444 +2922,6 @@ export const Tool: MessageFns<Tool> = {
             }
 
             message.batchMax = reader.uint32();
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-};
-
-function createBaseHostSignal(): HostSignal {
-  return { signal: undefined };
-}
-
-export const HostSignal: MessageFns<HostSignal> = {
-  encode(message: HostSignal, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    switch (message.signal?.$case) {
-      case "hello":
-        Hello.encode(message.signal.value, writer.uint32(10).fork()).join();
-        break;
-      case "ping":
-        PingRequest.encode(message.signal.value, writer.uint32(18).fork()).join();
-        break;
-      case "describe":
-        DescribeRequest.encode(message.signal.value, writer.uint32(26).fork()).join();
-        break;
-      case "health":
-        HealthRequest.encode(message.signal.value, writer.uint32(34).fork()).join();
-        break;
-      case "leave":
-        Leave.encode(message.signal.value, writer.uint32(42).fork()).join();
-        break;
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): HostSignal {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseHostSignal();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.signal = { $case: "hello", value: Hello.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.signal = { $case: "ping", value: PingRequest.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.signal = { $case: "describe", value: DescribeRequest.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
-
-            message.signal = { $case: "health", value: HealthRequest.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 5: {
-            if (tag !== 42) {
-              break;
-            }
-
-            message.signal = { $case: "leave", value: Leave.decode(reader, reader.uint32()) };
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-};
-
-function createBaseWorkerSignal(): WorkerSignal {
-  return { signal: undefined };
-}
-
-export const WorkerSignal: MessageFns<WorkerSignal> = {
-  encode(message: WorkerSignal, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    switch (message.signal?.$case) {
-      case "welcome":
-        Welcome.encode(message.signal.value, writer.uint32(10).fork()).join();
-        break;
-      case "ping":
-        PingResponse.encode(message.signal.value, writer.uint32(18).fork()).join();
-        break;
-      case "describe":
-        DescribeResponse.encode(message.signal.value, writer.uint32(26).fork()).join();
-        break;
-      case "health":
-        HealthResponse.encode(message.signal.value, writer.uint32(34).fork()).join();
-        break;
-      case "bye":
-        Bye.encode(message.signal.value, writer.uint32(42).fork()).join();
-        break;
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): WorkerSignal {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseWorkerSignal();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.signal = { $case: "welcome", value: Welcome.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.signal = { $case: "ping", value: PingResponse.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.signal = { $case: "describe", value: DescribeResponse.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
-
-            message.signal = { $case: "health", value: HealthResponse.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 5: {
-            if (tag !== 42) {
-              break;
-            }
-
-            message.signal = { $case: "bye", value: Bye.decode(reader, reader.uint32()) };
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-};
-
-function createBaseHello(): Hello {
-  return { token: "" };
-}
-
-export const Hello: MessageFns<Hello> = {
-  encode(message: Hello, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.token !== "") {
-      writer.uint32(10).string(message.token);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Hello {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseHello();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.token = reader.string();
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-};
-
-function createBaseWelcome(): Welcome {
-  return {};
-}
-
-export const Welcome: MessageFns<Welcome> = {
-  encode(_: Welcome, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Welcome {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseWelcome();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-};
-
-function createBaseLeave(): Leave {
-  return {};
-}
-
-export const Leave: MessageFns<Leave> = {
-  encode(_: Leave, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Leave {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseLeave();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-};
-
-function createBaseHealthRequest(): HealthRequest {
-  return {};
-}
-
-export const HealthRequest: MessageFns<HealthRequest> = {
-  encode(_: HealthRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): HealthRequest {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseHealthRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-};
-
-function createBaseHealthResponse(): HealthResponse {
-  return { serving: false };
-}
-
-export const HealthResponse: MessageFns<HealthResponse> = {
-  encode(message: HealthResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.serving !== false) {
-      writer.uint32(8).bool(message.serving);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): HealthResponse {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseHealthResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
-              break;
-            }
-
-            message.serving = reader.bool();
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-};
-
-function createBaseBye(): Bye {
-  return { reason: 0, message: "" };
-}
-
-export const Bye: MessageFns<Bye> = {
-  encode(message: Bye, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.reason !== 0) {
-      writer.uint32(8).int32(message.reason);
-    }
-    if (message.message !== "") {
-      writer.uint32(18).string(message.message);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Bye {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseBye();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
-              break;
-            }
-
-            message.reason = reader.int32() as any;
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.message = reader.string();
             continue;
           }
         }

@@ -1,0 +1,175 @@
+import { type CallOptions, NOT_SAMPLED } from "@snakepit/core/adapter";
+import type { Envelope } from "../values/encode-value.ts";
+import type { ImageWriter } from "../values/image-writer.ts";
+import { CALL, RESULT } from "./frame-codec.ts";
+
+/**
+ * Usual calls and their results as MessagePack of one layout (docs/bridge-protocol.md, section 3), which is written and
+ * read without the codec: that would take longer than a small tool runs.
+ */
+
+const UINT_32 = 0xce;
+const BIN_32 = 0xc6;
+/** Array, kind, number of the call, and size of the arguments, which follow it. */
+const CALL_HEAD_BYTES = 12;
+const RESULT_CALL_AT = 3;
+const RESULT_BEGAN_AT = 8;
+const RESULT_RAN_AT = 13;
+const RESULT_SIZE_AT = 18;
+/** Array, kind, number of the call, when it began, how long it ran, and size of the value, which follows it. */
+export const RESULT_HEAD_BYTES = 22;
+/** Leaves room for the calls that getters in the arguments make. */
+const HIGHEST_NUMBER = 2 ** 32 - 2 ** 16;
+/** The fields that a call may have besides its arguments. */
+export type CallFields = Pick<
+	CallOptions,
+	| "timeoutMs"
+	| "sessionId"
+	| "session"
+	| "input"
+	| "onProgress"
+	| "traceContext"
+>;
+
+/** What is around the arguments of a usual call: its head, its tool, and a map of what else it has. */
+export class CallEnvelope implements Envelope {
+	readonly headBytes: number = CALL_HEAD_BYTES;
+	readonly #tool: string;
+	readonly #fields: CallFields;
+	readonly #entries: number;
+
+	private constructor(tool: string, fields: CallFields, entries: number) {
+		this.#tool = tool;
+		this.#fields = fields;
+		this.#entries = entries;
+	}
+
+	/** `undefined` for an unusual call. @param number a lower limit of its number. */
+	static of(
+		number: number,
+		tool: string,
+		fields: CallFields,
+	): CallEnvelope | undefined {
+		const { timeoutMs, sessionId, input, onProgress, traceContext } = fields;
+		if (input !== undefined || onProgress !== undefined) return undefined;
+		if (number > HIGHEST_NUMBER) return undefined;
+		let entries = timeoutMs === undefined ? 0 : 1;
+		if (sessionId !== undefined) entries += mayHold(fields) ? 2 : 1;
+		if (traceContext[NOT_SAMPLED])
+			return new CallEnvelope(tool, fields, entries + 1);
+		for (const name in traceContext) {
+			if (name !== "traceparent") return undefined;
+			entries++;
+		}
+		return new CallEnvelope(tool, fields, entries);
+	}
+
+	writeEnd(writer: ImageWriter): void {
+		writer.text(this.#tool.toWellFormed());
+		if (this.#entries === 0) return;
+		const { timeoutMs, sessionId, traceContext } = this.#fields;
+		writer.mapHeader(this.#entries);
+		if (timeoutMs !== undefined) {
+			writer.text("timeout_ms");
+			writer.integer(wholeMs(timeoutMs));
+		}
+		if (sessionId !== undefined) {
+			writer.text("session_id");
+			writer.text(sessionId.toWellFormed());
+			if (mayHold(this.#fields)) {
+				writer.text("may_hold");
+				writer.boolean(true);
+			}
+		}
+		if (traceContext[NOT_SAMPLED]) {
+			writer.text("unrecorded");
+			writer.boolean(true);
+		} else if (traceContext["traceparent"] !== undefined) {
+			writer.text("trace_context");
+			writer.mapHeader(1);
+			writer.text("traceparent");
+			writer.text(traceContext["traceparent"]);
+		}
+	}
+
+	/** Writes the head of a call, but for the size of its arguments. */
+	writeHead(into: Uint8Array, number: number): void {
+		into[0] = this.#entries === 0 ? 0x94 : 0x95;
+		into[1] = CALL;
+		into[2] = UINT_32;
+		into[3] = number >>> 24;
+		into[4] = number >>> 16;
+		into[5] = number >>> 8;
+		into[6] = number;
+		into[7] = BIN_32;
+	}
+}
+
+function mayHold({ session }: CallFields): boolean {
+	return session?.affinity === "strict";
+}
+
+/** The arguments in a call of this layout. */
+export function argumentsIn(call: Uint8Array): Uint8Array {
+	const size = unsigned(call, CALL_HEAD_BYTES - 4);
+	return call.subarray(CALL_HEAD_BYTES, CALL_HEAD_BYTES + size);
+}
+
+/** The rest of a deadline, in the form of the frame. */
+export function wholeMs(timeoutMs: number): number {
+	return Math.max(1, Math.round(timeoutMs));
+}
+
+/** Whether a frame is a result of this layout, whose value follows its head. */
+export function isPackedResult(
+	bytes: Uint8Array,
+	begin: number,
+	end: number,
+): boolean {
+	return (
+		bytes[begin] === 0x95 &&
+		bytes[begin + 1] === RESULT &&
+		bytes[begin + 2] === UINT_32 &&
+		bytes[begin + 7] === UINT_32 &&
+		bytes[begin + 12] === UINT_32 &&
+		bytes[begin + 17] === BIN_32 &&
+		end - begin > RESULT_HEAD_BYTES &&
+		unsigned(bytes, begin + RESULT_SIZE_AT) === end - begin - RESULT_HEAD_BYTES
+	);
+}
+
+/** The number of the call of a packed result. */
+export function callOfResult(bytes: Uint8Array, begin: number): number {
+	return unsigned(bytes, begin + RESULT_CALL_AT);
+}
+
+/** How long the call of a packed result ran. */
+export function ranMs(bytes: Uint8Array, begin: number): number {
+	return unsigned(bytes, begin + RESULT_RAN_AT) / 1000;
+}
+
+/** When the call of a packed result began, in microseconds modulo 2^32. */
+export function beganUs(bytes: Uint8Array, begin: number): number {
+	return unsigned(bytes, begin + RESULT_BEGAN_AT);
+}
+
+/** How long ago a call began. @param nowUs on the clock of {@link monotonicUs}. */
+export function agoMs(beganUs: number, nowUs: number): number {
+	// The frame has the lower half of the clock's value, which is enough for an hour.
+	return ((nowUs - beganUs) >>> 0) / 1000;
+}
+
+/** The clock that all processes of a machine share, in whole microseconds modulo 2^32. */
+export function monotonicUs(): number {
+	const [seconds, nanoseconds] = process.hrtime();
+	return (seconds * 1_000_000 + Math.floor(nanoseconds / 1000)) % 2 ** 32;
+}
+
+function unsigned(bytes: Uint8Array, at: number): number {
+	return (
+		(bytes[at] as number) * 2 ** 24 +
+		((bytes[at + 1] as number) << 16) +
+		((bytes[at + 2] as number) << 8) +
+		(bytes[at + 3] as number)
+	);
+}
