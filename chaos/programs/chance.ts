@@ -1,4 +1,4 @@
-import { SeededRandom } from "@snakepit/core/testing";
+import { SeededRandom } from "../../packages/core/src/testing/virtual-pool.ts";
 
 /** Random choices, the same for the same seed. */
 export class Chance {

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { EVENT_PAIRS } from "@snakepit/core/testing";
+import { EVENT_PAIRS } from "../../packages/core/src/testing/event-recorder.ts";
 import { root } from "../run.ts";
 import type { TypeScriptProject } from "../typescript-project.ts";
 import { page, table } from "./page.ts";

@@ -1,6 +1,7 @@
 import { type EventOf, ToolError } from "@snakepit/core";
-import { scripts, virtualPool } from "@snakepit/core/testing";
+import { scripts } from "@snakepit/core/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { virtualPoolBench } from "../../core/src/testing/virtual-pool.ts";
 import { telemetry } from "../src/index.ts";
 import { MemorySdk, unregister } from "./support/memory-sdk.ts";
 
@@ -26,7 +27,7 @@ async function drops(reason: string): Promise<number> {
 }
 
 test("values of a megabyte are cut, and the cuts are counted", async () => {
-	const { pool, close } = await virtualPool(
+	const { pool, close } = await virtualPoolBench(
 		{
 			commands: {
 				[MEGABYTE]: scripts.echo,
@@ -62,7 +63,7 @@ test("values of a megabyte are cut, and the cuts are counted", async () => {
 
 test("a thousand commands have a hundred series, and one for the others", async () => {
 	const names = Array.from({ length: 1_000 }, (_, index) => `c${index}`);
-	const { pool, close } = await virtualPool(
+	const { pool, close } = await virtualPoolBench(
 		{ commands: Object.fromEntries(names.map((name) => [name, scripts.echo])) },
 		{ instruments: [telemetry()] },
 	);
@@ -78,7 +79,7 @@ test("a thousand commands have a hundred series, and one for the others", async 
 });
 
 test("what workers log is cut in the same way", async () => {
-	const { adapter, close } = await virtualPool(
+	const { adapter, close } = await virtualPoolBench(
 		{ commands: scripts },
 		{ instruments: [telemetry({ workerLogs: true })] },
 	);
@@ -96,7 +97,7 @@ test("what workers log is cut in the same way", async () => {
 
 test("instruments of a meter that throw hurt no call, and are counted by those that do not", async () => {
 	const meter = sdk.meters.getMeter("test");
-	const { pool, close } = await virtualPool(
+	const { pool, close } = await virtualPoolBench(
 		{ commands: scripts },
 		{
 			instruments: [
@@ -124,7 +125,7 @@ test("without a meter that works nothing is counted, and no call is hurt", async
 	const instrument = { add: fail, record: fail };
 	const observable = { addCallback: fail, removeCallback: fail };
 	const threw: unknown[] = [];
-	const { pool, close } = await virtualPool(
+	const { pool, close } = await virtualPoolBench(
 		{ commands: { [MEGABYTE]: scripts.echo } },
 		{
 			instruments: [
@@ -155,7 +156,7 @@ test("without a meter that works nothing is counted, and no call is hurt", async
 
 test("a tracer and a logger that throw hurt no call, and what they lost is counted where it can be", async () => {
 	const tracer = { startSpan: fail, startActiveSpan: fail };
-	const { pool, clock, close } = await virtualPool(
+	const { pool, clock, close } = await virtualPoolBench(
 		{ commands: scripts },
 		{
 			instruments: [
@@ -200,7 +201,7 @@ test.each([
 		);
 		const tracer = { startSpan: () => span, startActiveSpan: () => span };
 		const threw: EventOf<"listener.threw">[] = [];
-		const { pool, close } = await virtualPool(
+		const { pool, close } = await virtualPoolBench(
 			{ commands: scripts },
 			{
 				instruments: [
@@ -231,7 +232,7 @@ test("an exporter that throws hurts no call", async () => {
 			shutdown: async () => {},
 		},
 	}).register();
-	const { pool, close } = await virtualPool(
+	const { pool, close } = await virtualPoolBench(
 		{ commands: scripts },
 		{ instruments: [telemetry()] },
 	);
@@ -247,7 +248,7 @@ test("an exporter that throws hurts no call", async () => {
 });
 
 test("another listener that throws is counted", async () => {
-	const { pool, close } = await virtualPool(
+	const { pool, close } = await virtualPoolBench(
 		{ commands: scripts },
 		{
 			instruments: [telemetry()],
@@ -262,7 +263,7 @@ test("another listener that throws is counted", async () => {
 });
 
 test("an SDK that is shut down during a call affects neither this call nor the next", async () => {
-	const { pool, clock, close } = await virtualPool(
+	const { pool, clock, close } = await virtualPoolBench(
 		{ commands: scripts },
 		{ instruments: [telemetry()] },
 	);

@@ -1,10 +1,11 @@
 import { getEventListeners } from "node:events";
 import { python } from "@snakepit/adapter-python";
 import { createPool, type SnakepitEvent } from "@snakepit/core";
-import { EventRecorder, SeededRandom } from "@snakepit/core/testing";
+import { EventRecorder } from "@snakepit/core/testing";
 import { expect, test } from "vitest";
 import { rounds } from "../../../../scripts/test-effort.ts";
 import { PYTHON } from "../../../adapter-python/test/support/pythons.ts";
+import { SeededRandom } from "../../../core/src/testing/virtual-pool.ts";
 import { isAlive } from "../../../core/test/cleanup/hosts.ts";
 import { Actor } from "../../../core/test/pool/acting-listeners.ts";
 import { pythonGrpc } from "../../src/index.ts";

@@ -1,6 +1,6 @@
-import { SeededRandom } from "@snakepit/core/testing";
 import { describe, expect, test } from "vitest";
 import { rounds } from "../../../../scripts/test-effort.ts";
+import { SeededRandom } from "../../../core/src/testing/virtual-pool.ts";
 import { Batches, KINDS, MAX } from "../support/batches.ts";
 import { DETAIL_TRANSPORTS } from "../support/bench.ts";
 

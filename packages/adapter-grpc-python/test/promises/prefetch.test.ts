@@ -9,11 +9,11 @@ import {
 	type PoolOptions,
 } from "@snakepit/core";
 import type { Adapter } from "@snakepit/core/adapter";
-import { SeededRandom } from "@snakepit/core/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { rounds, rows } from "../../../../scripts/test-effort.ts";
 import { scratch } from "../../../adapter-python/test/support/fake-python.ts";
 import { PYTHON } from "../../../adapter-python/test/support/pythons.ts";
+import { SeededRandom } from "../../../core/src/testing/virtual-pool.ts";
 import { pythonGrpc } from "../../src/index.ts";
 import { DETAIL_TRANSPORTS } from "../support/bench.ts";
 

@@ -27,8 +27,6 @@ import { FakeOutput, FakeProcess, type FakeProgram } from "./fake-process.ts";
 
 export interface FakeProcessHostOptions {
 	readonly clock: Clock;
-	/** Left out: a machine of its own. */
-	readonly machine?: FakeMachine | undefined;
 	readonly platform?: NodeJS.Platform | undefined;
 	/** What runs for an executable. */
 	readonly programs?: Readonly<Record<string, FakeProgram>> | undefined;
@@ -51,8 +49,6 @@ export class FakeProcessHost implements ProcessHost {
 	readonly removed: string[] = [];
 	/** Where this host itself listens for programs that are being started. */
 	readonly listeners: FakeListeners = new FakeListeners();
-	/** Paths that cannot be removed. */
-	readonly unremovable: Set<string> = new Set();
 	/** What {@link debuggerAttached} returns. */
 	debugged = false;
 	/** What {@link createDirectory} throws, while set. */
@@ -64,7 +60,7 @@ export class FakeProcessHost implements ProcessHost {
 	#kept = 0;
 
 	constructor(options: FakeProcessHostOptions) {
-		this.machine = options.machine ?? new FakeMachine({ clock: options.clock });
+		this.machine = new FakeMachine(options.clock);
 		this.platform = options.platform ?? "linux";
 		this.#programs = new Map(Object.entries(options.programs ?? {}));
 		this.self = this.machine.spawn({
@@ -209,15 +205,14 @@ export class FakeProcessHost implements ProcessHost {
 	}
 
 	remove(paths: readonly string[]): readonly string[] {
-		const left = paths.filter((path) => this.unremovable.has(path));
-		for (const path of paths.filter((path) => !left.includes(path))) {
+		for (const path of paths) {
 			this.removed.push(path);
 			for (const known of [...this.machine.paths]) {
 				if (known === path || known.startsWith(`${path}/`))
 					this.machine.paths.delete(known);
 			}
 		}
-		return left;
+		return [];
 	}
 
 	async listenLifeline(path: string): Promise<LifelineListener> {
@@ -296,15 +291,6 @@ export class FakeProcessHost implements ProcessHost {
 	}
 }
 
-export interface FakeMachineOptions {
-	readonly clock: Clock;
-	readonly machineId?: string | undefined;
-	readonly bootId?: string | undefined;
-	readonly pidNamespace?: string | undefined;
-	/** The first pid to give out. Default 1000. */
-	readonly firstPid?: number | undefined;
-}
-
 /** What starts one fake process. */
 export interface FakeSpawn {
 	readonly program: FakeProgram;
@@ -318,39 +304,28 @@ export interface FakeSpawn {
 	readonly pid?: number | undefined;
 }
 
-/**
- * A process table in memory. Several {@link FakeProcessHost}s can live on one,
- * as several programs live on one machine.
- */
+/** A process table in memory. */
 export class FakeMachine {
 	readonly clock: Clock;
-	readonly machineId: string;
-	readonly bootId: string;
-	readonly pidNamespace: string;
 	/** Every process that was ever started, in order. */
 	readonly started: FakeProcess[] = [];
 	/** Directories and files that exist. */
 	readonly paths: Set<string> = new Set();
 	readonly #processes = new Map<number, FakeProcess>();
 	readonly #lifelines = new Map<string, Set<FakeProcess>>();
-	#nextPid: number;
+	#nextPid = 1000;
 	#ticks = 5000;
 
-	constructor(options: FakeMachineOptions) {
-		this.clock = options.clock;
-		this.machineId = options.machineId ?? "fake-machine";
-		this.bootId = options.bootId ?? "fake-boot-1";
-		this.pidNamespace = options.pidNamespace ?? "4026531836";
-		this.#nextPid = options.firstPid ?? 1000;
+	constructor(clock: Clock) {
+		this.clock = clock;
 	}
 
 	/** A fresh identity: no other process has or had it. */
 	identify(pid: number = this.#nextPid++): ProcessIdentity {
-		const { machineId, bootId, pidNamespace } = this;
 		return {
-			machineId,
-			bootId,
-			pidNamespace,
+			machineId: "fake-machine",
+			bootId: "fake-boot-1",
+			pidNamespace: "4026531836",
 			pid,
 			startTime: String(this.#ticks++),
 		};

@@ -21,8 +21,6 @@ export type FakeProgram = (process: FakeProcess) => Promise<void> | void;
 export interface FakeForkOptions {
 	/** Leads a session and group of its own: a group signal to the worker does not reach it. */
 	readonly newGroup?: boolean | undefined;
-	/** Keeps the parent's output open after the parent is gone. Default true. */
-	readonly holdsOutput?: boolean | undefined;
 	/** Laid over the parent's environment; `undefined` removes a variable, the marker for one. */
 	readonly env?: Readonly<Record<string, string | undefined>> | undefined;
 }
@@ -78,8 +76,6 @@ export class FakeProcess {
 	killable = true;
 	/** How long the kernel takes from a deadly signal to the end, on the clock. */
 	endDelayMs = 0;
-	/** Whether a dead child of it stays a zombie. */
-	reapsChildren = true;
 	/** Stopped by SIGSTOP: other signals wait for SIGCONT. Its program must look by itself. */
 	stopped = false;
 
@@ -88,7 +84,7 @@ export class FakeProcess {
 	readonly #blocked: NodeJS.Signals[] = [];
 	readonly #ended = new AbortController();
 	readonly #resolveExited: (exit: ProcessExit) => void;
-	#condition: "alive" | "zombie" | "gone" = "alive";
+	#condition: "alive" | "gone" = "alive";
 
 	constructor(fields: FakeProcessFields) {
 		this.#machine = fields.machine;
@@ -184,19 +180,13 @@ export class FakeProcess {
 	/** Ends it, whatever it is doing. Only the first end counts. */
 	die(exit: ProcessExit): void {
 		if (!this.alive) return;
-		this.#condition =
-			this.parent?.alive && !this.parent.reapsChildren ? "zombie" : "gone";
+		this.#condition = "gone";
 		this.#ended.abort();
 		this.stdin?.destroy();
 		this.control?.destroy();
 		for (const stream of this.streams.values()) stream.destroy();
 		this.output.release(this);
 		this.#resolveExited(exit);
-	}
-
-	/** Takes a zombie out of the process table. */
-	reap(): void {
-		if (this.#condition === "zombie") this.#condition = "gone";
 	}
 
 	/** Never resolves: the program runs until something ends it. */
@@ -223,7 +213,7 @@ export class FakeProcess {
 			program,
 			parent: this,
 			groupId: options.newGroup ? undefined : this.groupId,
-			output: options.holdsOutput === false ? undefined : this.output,
+			output: this.output,
 			spec: {
 				...this.spec,
 				stdin: "empty",

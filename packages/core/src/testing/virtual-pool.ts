@@ -10,7 +10,7 @@ import type { Pool } from "../pool/pool.ts";
 import type { ToolMap, UntypedTools } from "../pool/tools.ts";
 import { StartGate, WorkerStarter } from "../worker/worker-starter.ts";
 import { EventRecorder } from "./event-recorder.ts";
-import { type FakeMachine, FakeProcessHost } from "./fake-process-host.ts";
+import { FakeProcessHost } from "./fake-process-host.ts";
 import { MemoryRegistry } from "./memory-registry.ts";
 import {
 	type ScriptedAdapter,
@@ -19,16 +19,28 @@ import {
 } from "./scripted-adapter.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
-export interface VirtualPool<Tools extends ToolMap = UntypedTools>
-	extends VirtualWorld {
+/** A pool whose workers are functions of a test. */
+export interface VirtualPool<Tools extends ToolMap = UntypedTools> {
 	readonly pool: Pool<Tools>;
+	/** Stands still until the test advances it. */
+	readonly clock: VirtualClock;
+	/** The events of the pool. */
+	readonly events: EventRecorder;
+	/** Closes the pool while time passes. */
+	close(options?: Parameters<Pool["close"]>[0]): Promise<void>;
+}
+
+/** The same with all that it is made of, for tests of this package. */
+export interface VirtualPoolBench<Tools extends ToolMap = UntypedTools>
+	extends VirtualWorld,
+		VirtualPool<Tools> {
+	readonly clock: VirtualClock;
+	readonly events: EventRecorder;
 	/** Opens it, and ends it with the program, as its run does. */
 	readonly life: OwnedPool["life"];
 	/** As those see it who look at its run from another process. */
 	readonly visible: OwnedPool["visible"];
 	readonly adapter: ScriptedAdapter;
-	/** Closes the pool while time passes. */
-	close(options?: Parameters<Pool["close"]>[0]): Promise<void>;
 }
 
 /** A pool in a world in memory, not opened yet. `given` may set anything but the adapter. */
@@ -37,7 +49,7 @@ export function closedVirtualPool<Tools extends ToolMap = UntypedTools>(
 	given: Omit<PoolOptions, "adapter"> = {},
 	seed = 1,
 	dispatchesAtOnce: number = DISPATCHES_AT_ONCE,
-): VirtualPool<Tools> {
+): VirtualPoolBench<Tools> {
 	// A worker finds its scripts by name, whatever they take.
 	const adapter = scriptedAdapter(script as ScriptedAdapterOptions);
 	const virtual = virtualWorld({ seed, adapters: [adapter] });
@@ -111,16 +123,26 @@ export function closedVirtualPool<Tools extends ToolMap = UntypedTools>(
  * A pool in a world in memory, with its minimum of workers ready.
  *
  * `virtualPool<Tools>` checks the scripts against the tools' types, and its pool is a `Pool<Tools>`.
+ *
+ * @param given options of the pool, except its adapter.
  */
-export async function virtualPool<Tools extends ToolMap = UntypedTools>(
+export function virtualPool<Tools extends ToolMap = UntypedTools>(
+	script: ScriptedAdapterOptions<NoInfer<Tools>>,
+	given: Omit<PoolOptions, "adapter"> = {},
+): Promise<VirtualPool<Tools>> {
+	return virtualPoolBench<Tools>(script, given);
+}
+
+/** The same with all that it is made of. */
+export async function virtualPoolBench<Tools extends ToolMap = UntypedTools>(
 	script: ScriptedAdapterOptions<NoInfer<Tools>>,
 	given: Omit<PoolOptions, "adapter"> = {},
 	seed = 1,
 	dispatchesAtOnce: number = DISPATCHES_AT_ONCE,
-): Promise<VirtualPool<Tools>> {
-	const made = closedVirtualPool<Tools>(script, given, seed, dispatchesAtOnce);
-	await Promise.all([made.life.open(), made.clock.advance(0)]);
-	return made;
+): Promise<VirtualPoolBench<Tools>> {
+	const bench = closedVirtualPool<Tools>(script, given, seed, dispatchesAtOnce);
+	await Promise.all([bench.life.open(), bench.clock.advance(0)]);
+	return bench;
 }
 
 export interface VirtualWorldOptions {
@@ -128,8 +150,6 @@ export interface VirtualWorldOptions {
 	readonly seed?: number | undefined;
 	/** Adapters whose programs the host can start. */
 	readonly adapters?: readonly ScriptedAdapter[] | undefined;
-	/** Shared by worlds that stand for several programs on one machine. Its clock is then the clock. */
-	readonly machine?: FakeMachine | undefined;
 	readonly clock?: VirtualClock | undefined;
 }
 
@@ -149,10 +169,7 @@ export function virtualWorld(options: VirtualWorldOptions = {}): VirtualWorld {
 	const clock = options.clock ?? new VirtualClock();
 	const random = new SeededRandom(options.seed);
 	const events = new EventRecorder();
-	const host = new FakeProcessHost({
-		clock,
-		...(options.machine && { machine: options.machine }),
-	});
+	const host = new FakeProcessHost({ clock });
 	for (const adapter of options.adapters ?? [])
 		host.install(adapter.executable, adapter.program);
 	const emit = events.record;

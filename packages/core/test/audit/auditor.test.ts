@@ -17,7 +17,10 @@ import {
 } from "../../src/contract/identity.ts";
 import type { CensusHost } from "../../src/os/census.ts";
 import type { FakeProcess } from "../../src/testing/fake-process.ts";
-import { type VirtualWorld, virtualWorld } from "../../src/testing.ts";
+import {
+	type VirtualWorld,
+	virtualWorld,
+} from "../../src/testing/virtual-pool.ts";
 
 const INTERVAL_MS = 30_000;
 const reservation = {

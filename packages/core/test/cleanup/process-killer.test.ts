@@ -5,7 +5,7 @@ import {
 } from "../../src/cleanup/process-killer.ts";
 import type { CensusHost } from "../../src/os/census.ts";
 import { systemClock } from "../../src/os/system-clock.ts";
-import { VirtualClock } from "../../src/testing.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { blindTo, seenAs, start } from "./bench.ts";
 import { deadOwner } from "./crafted-run.ts";
 import { eventually, isAlive, machine } from "./hosts.ts";

@@ -16,7 +16,7 @@ import type { RunId } from "../../src/contract/identity.ts";
 import { readRunFile } from "../../src/registry/read-run-file.ts";
 import { type RunLock, takeLock } from "../../src/registry/run-lock.ts";
 import { ownerKey, runNameOf, runPath } from "../../src/registry/run-name.ts";
-import { VirtualClock } from "../../src/testing.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { CLAIMANT, reaperBench, sqlite, start } from "./bench.ts";
 import {
 	type CraftedRun,

@@ -7,7 +7,8 @@ import { createInterface, type Interface } from "node:readline";
 import { expect, onTestFinished, test } from "vitest";
 import { rounds } from "../../../../scripts/test-effort.ts";
 import { openRun } from "../../src/index.ts";
-import { EventRecorder, SeededRandom } from "../../src/testing.ts";
+import { SeededRandom } from "../../src/testing/virtual-pool.ts";
+import { EventRecorder } from "../../src/testing.ts";
 import { eventually } from "../cleanup/hosts.ts";
 
 interface Host {

@@ -2,7 +2,7 @@ import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import { openGuard } from "../../src/guard/open-guard.ts";
 import { openRun } from "../../src/index.ts";
-import { virtualWorld } from "../../src/testing.ts";
+import { virtualWorld } from "../../src/testing/virtual-pool.ts";
 import { temporaryDirectory } from "../cleanup/hosts.ts";
 import { PLAIN } from "./bench.ts";
 

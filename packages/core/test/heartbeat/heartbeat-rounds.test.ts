@@ -4,7 +4,8 @@ import {
 	HeartbeatRounds,
 	MOST_IN_A_ROUND,
 } from "../../src/heartbeat/heartbeat-monitor.ts";
-import { VirtualClock, virtualWorld } from "../../src/testing.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
+import { virtualWorld } from "../../src/testing/virtual-pool.ts";
 import { neverAnswers, OPTIONS } from "./monitor-scene.ts";
 
 const INTERVAL_MS = 2_000;

@@ -3,7 +3,7 @@ import {
 	HeartbeatMonitor,
 	HeartbeatRounds,
 } from "../../src/heartbeat/heartbeat-monitor.ts";
-import { virtualWorld } from "../../src/testing.ts";
+import { virtualWorld } from "../../src/testing/virtual-pool.ts";
 import {
 	answers,
 	monitorScene,

@@ -4,11 +4,11 @@ import {
 	HeartbeatRounds,
 } from "../../src/heartbeat/heartbeat-monitor.ts";
 import type { ResolvedHeartbeat } from "../../src/options/pool-options.ts";
+import type { FakeProcess } from "../../src/testing/fake-process.ts";
 import {
-	type FakeProcess,
 	type VirtualWorld,
 	virtualWorld,
-} from "../../src/testing.ts";
+} from "../../src/testing/virtual-pool.ts";
 
 export type Ping = (signal: AbortSignal) => Promise<PingReply>;
 export const answers: Ping = async () => ({ callsRunning: 0 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { FakeProgram } from "../../src/testing.ts";
+import type { FakeProgram } from "../../src/testing/fake-process.ts";
 import { virtualJobs } from "./virtual-jobs.ts";
 
 const forASecond: FakeProgram = (self) => self.sleep(1_000);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { MARKER_VARIABLE } from "../../src/contract/identity.ts";
-import { type FakeProgram, unpaired } from "../../src/testing.ts";
+import { unpaired } from "../../src/testing/event-recorder.ts";
+import type { FakeProgram } from "../../src/testing/fake-process.ts";
 import { virtualJobs } from "./virtual-jobs.ts";
 
 const forASecond: FakeProgram = (self) => self.sleep(1_000);

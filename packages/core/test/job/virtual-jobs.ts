@@ -2,11 +2,11 @@ import type { SnakepitEvent } from "../../src/contract/events.ts";
 import { formatMarker, markerOf } from "../../src/contract/identity.ts";
 import type { JobOptions } from "../../src/job/job-options.ts";
 import { JobQueue, Jobs, type QueueLimits } from "../../src/job/jobs.ts";
+import type { FakeProgram } from "../../src/testing/fake-process.ts";
 import {
-	type FakeProgram,
 	type VirtualWorld,
 	virtualWorld,
-} from "../../src/testing.ts";
+} from "../../src/testing/virtual-pool.ts";
 
 export interface VirtualJobs extends VirtualWorld {
 	readonly jobs: Jobs;

@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { ForkLine } from "../../src/os/fork/fork-line.ts";
-import { FakeProcessHost, VirtualClock } from "../../src/testing.ts";
+import { FakeProcessHost } from "../../src/testing/fake-process-host.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { PLAIN } from "../guard/bench.ts";
 
 test("a process that does not answer a start within a minute has to be ended, and the start fails", async () => {

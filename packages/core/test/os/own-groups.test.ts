@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { OwnGroups, ProcessGroup } from "../../src/os/process-group.ts";
-import { VirtualClock } from "../../src/testing.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { deadOwner } from "../cleanup/crafted-run.ts";
 
 /** A group whose leader is there as long as it is said to be; counts the looks at it. */

@@ -3,7 +3,7 @@ import type {
 	Instrument,
 } from "../../src/contract/instrument.ts";
 import { type Pool, SnakepitError } from "../../src/index.ts";
-import type { SeededRandom } from "../../src/testing.ts";
+import type { SeededRandom } from "../../src/testing/virtual-pool.ts";
 import { outcome } from "./virtual-pool.ts";
 
 /** What acts on a pool, from outside or in the middle of anything. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { CommandDescription } from "../../src/adapter.ts";
 import { CallShapes } from "../../src/pool/observe/controlled-pool.ts";
-import { VirtualClock } from "../../src/testing.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 
 const { signal } = new AbortController();
 

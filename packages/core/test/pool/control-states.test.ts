@@ -1,9 +1,6 @@
 import { expect, test } from "vitest";
-import {
-	type ScriptedAdapterOptions,
-	scripts,
-	staysPut,
-} from "../../src/testing.ts";
+import { staysPut } from "../../src/testing/scripted-adapter.ts";
+import { type ScriptedAdapterOptions, scripts } from "../../src/testing.ts";
 import { outcome, type VirtualPool, virtualPool } from "./virtual-pool.ts";
 
 const commands = { work: scripts.work };

@@ -5,7 +5,9 @@ import type { Call } from "../../src/pool/calls/call.ts";
 import { DispatchPace } from "../../src/pool/placement/dispatch-pace.ts";
 import { Scheduler } from "../../src/pool/placement/placement.ts";
 import { NOWHERE } from "../../src/pool/placement/wait-queue.ts";
-import { scriptedAdapter, scripts, virtualWorld } from "../../src/testing.ts";
+import { scriptedAdapter } from "../../src/testing/scripted-adapter.ts";
+import { virtualWorld } from "../../src/testing/virtual-pool.ts";
+import { scripts } from "../../src/testing.ts";
 import type { Worker } from "../../src/worker/worker.ts";
 import { outcome, type VirtualPool, virtualPool } from "./virtual-pool.ts";
 

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { connectFails, scripts } from "../../src/testing.ts";
+import { connectFails } from "../../src/testing/scripted-adapter.ts";
+import { scripts } from "../../src/testing.ts";
 import {
 	closedVirtualPool,
 	outcome,

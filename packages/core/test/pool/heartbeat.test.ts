@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { neverAnswers, scripts } from "../../src/testing.ts";
+import { neverAnswers } from "../../src/testing/scripted-adapter.ts";
+import { scripts } from "../../src/testing.ts";
 import { outcome, virtualPool } from "./virtual-pool.ts";
 
 const heartbeat = {

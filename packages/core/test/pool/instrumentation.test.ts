@@ -4,8 +4,9 @@ import type { Instrument } from "../../src/contract/instrument.ts";
 import { resolveOptions } from "../../src/options/resolve-pool-options.ts";
 import { EventHub } from "../../src/pool/observe/event-hub.ts";
 import { Instrumentation } from "../../src/pool/observe/instrumentation.ts";
+import { scriptedAdapter } from "../../src/testing/scripted-adapter.ts";
 import type { ScriptedCall } from "../../src/testing.ts";
-import { EventRecorder, scriptedAdapter, scripts } from "../../src/testing.ts";
+import { EventRecorder, scripts } from "../../src/testing.ts";
 import { diary } from "./diary.ts";
 import { outcome, virtualPool } from "./virtual-pool.ts";
 

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { CallAbortedError, WorkerLostError } from "../../src/index.ts";
 import type { LeaseTask } from "../../src/pool/work/lease.ts";
-import { type ScriptedWorker, scripts } from "../../src/testing.ts";
+import type { ScriptedWorker } from "../../src/testing/scripted-worker.ts";
+import { scripts } from "../../src/testing.ts";
 import { outcome, virtualPool } from "./virtual-pool.ts";
 
 /** The client of a scripted worker is the worker itself. */

@@ -19,7 +19,8 @@ import {
 	type RunOptions,
 	resolveRunOptions,
 } from "../../src/run/run-options.ts";
-import { scriptedAdapter, scripts } from "../../src/testing.ts";
+import { scriptedAdapter } from "../../src/testing/scripted-adapter.ts";
+import { scripts } from "../../src/testing.ts";
 import { virtualPool } from "./virtual-pool.ts";
 
 /** Every option by its name, and undefined. */

@@ -6,7 +6,8 @@ import type {
 	SnakepitEvent,
 	SnakepitEventType,
 } from "../../src/contract/events.ts";
-import { SeededRandom, scripts } from "../../src/testing.ts";
+import { SeededRandom } from "../../src/testing/virtual-pool.ts";
+import { scripts } from "../../src/testing.ts";
 import { Actor } from "./acting-listeners.ts";
 import { expectControlled } from "./any-control.ts";
 import { type VirtualPool, virtualPool } from "./virtual-pool.ts";

@@ -12,7 +12,7 @@ import {
 	JOBS_DEFAULTS,
 	RUN_DEFAULTS,
 } from "../../src/run/run-options.ts";
-import { scriptedAdapter } from "../../src/testing.ts";
+import { scriptedAdapter } from "../../src/testing/scripted-adapter.ts";
 
 const adapter = scriptedAdapter();
 

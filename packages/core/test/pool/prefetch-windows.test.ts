@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Call } from "../../src/pool/calls/call.ts";
 import type { CallAttempt } from "../../src/pool/calls/call-attempt.ts";
 import { PrefetchWindows } from "../../src/pool/placement/prefetch-windows.ts";
-import { VirtualClock } from "../../src/testing.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import type { Worker } from "../../src/worker/worker.ts";
 
 const worker = {

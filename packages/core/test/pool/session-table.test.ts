@@ -3,7 +3,7 @@ import {
 	type Session,
 	SessionTable,
 } from "../../src/pool/placement/session-table.ts";
-import { virtualWorld } from "../../src/testing.ts";
+import { virtualWorld } from "../../src/testing/virtual-pool.ts";
 
 function scene() {
 	const { clock, events } = virtualWorld();

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { FakeProcess } from "../../src/testing.ts";
+import type { FakeProcess } from "../../src/testing/fake-process.ts";
 import { scripts } from "../../src/testing.ts";
 import { outcome, virtualPool } from "./virtual-pool.ts";
 

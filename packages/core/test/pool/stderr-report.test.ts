@@ -2,12 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { WorkerLogRecord } from "../../src/adapter.ts";
 import type { PoolOptions } from "../../src/options/pool-options.ts";
 import { StderrReport } from "../../src/pool/observe/stderr-report.ts";
-import {
-	type ScriptedCall,
-	scripts,
-	type VirtualPool,
-} from "../../src/testing.ts";
-import { outcome, virtualPool } from "./virtual-pool.ts";
+import { type ScriptedCall, scripts } from "../../src/testing.ts";
+import { outcome, type VirtualPool, virtualPool } from "./virtual-pool.ts";
 
 const RECORD: WorkerLogRecord = {
 	level: "warning",

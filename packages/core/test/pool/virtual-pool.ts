@@ -1,11 +1,11 @@
 import type { Connection } from "../../src/contract/connection.ts";
-import type { ScriptedAdapter } from "../../src/testing.ts";
+import type { ScriptedAdapter } from "../../src/testing/scripted-adapter.ts";
 
 export {
 	closedVirtualPool,
-	type VirtualPool,
-	virtualPool,
-} from "../../src/testing.ts";
+	type VirtualPoolBench as VirtualPool,
+	virtualPoolBench as virtualPool,
+} from "../../src/testing/virtual-pool.ts";
 
 /** Lays something over every connection that the adapter makes from now on. */
 export function overConnections(

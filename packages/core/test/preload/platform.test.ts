@@ -2,11 +2,9 @@ import { expect, test } from "vitest";
 import type { ProcessSource } from "../../src/contract/world.ts";
 import { resolveOptions } from "../../src/options/resolve-pool-options.ts";
 import { preloadedSource } from "../../src/preload/preloaded-source.ts";
-import {
-	FakeProcessHost,
-	scriptedAdapter,
-	virtualWorld,
-} from "../../src/testing.ts";
+import { FakeProcessHost } from "../../src/testing/fake-process-host.ts";
+import { scriptedAdapter } from "../../src/testing/scripted-adapter.ts";
+import { virtualWorld } from "../../src/testing/virtual-pool.ts";
 
 test("where a fork is unsafe by the platform no parent is started: workers start by themselves, and it is reported", async () => {
 	const { world, clock, events, host } = virtualWorld();

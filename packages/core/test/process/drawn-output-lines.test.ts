@@ -2,7 +2,7 @@ import { PassThrough } from "node:stream";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type OutputLine, readLines } from "../../src/process/output.ts";
-import { VirtualClock } from "../../src/testing.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { linesOf } from "./output-lines-bench.ts";
 
 describe("a progress bar", () => {

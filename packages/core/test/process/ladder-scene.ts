@@ -8,12 +8,14 @@ import {
 	type StopPlan,
 	type StopTarget,
 } from "../../src/process/stop-ladder.ts";
+import type {
+	FakeProcess,
+	FakeProgram,
+} from "../../src/testing/fake-process.ts";
 import {
-	type FakeProcess,
-	type FakeProgram,
 	type VirtualWorld,
 	virtualWorld,
-} from "../../src/testing.ts";
+} from "../../src/testing/virtual-pool.ts";
 
 export const KILL_AFTER_MS = 1_000;
 export const PLAN: StopPlan = {

@@ -6,11 +6,11 @@ import {
 	markerOf,
 } from "../../src/contract/identity.ts";
 import { OrphanSweep } from "../../src/process/orphan-sweep.ts";
-import {
-	type FakeProcess,
-	type FakeProgram,
-	virtualWorld,
-} from "../../src/testing.ts";
+import type {
+	FakeProcess,
+	FakeProgram,
+} from "../../src/testing/fake-process.ts";
+import { virtualWorld } from "../../src/testing/virtual-pool.ts";
 
 const idle: FakeProgram = (process) => process.idle();
 

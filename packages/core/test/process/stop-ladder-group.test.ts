@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { FakeProgram } from "../../src/testing.ts";
+import type { FakeProgram } from "../../src/testing/fake-process.ts";
 import { ladderScene, leaves, stays } from "./ladder-scene.ts";
 
 describe("the group", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { StopLadder, type StopStep } from "../../src/process/stop-ladder.ts";
-import type { FakeProgram } from "../../src/testing.ts";
+import type { FakeProgram } from "../../src/testing/fake-process.ts";
 import { mannerOf } from "../../src/worker/worker.ts";
 import {
 	KILL_AFTER_MS,

@@ -6,7 +6,7 @@ import { thisProgram } from "../../src/os/this-program.ts";
 import { LedgerDirectory } from "../../src/registry/ledger-directory.ts";
 import { type NewRunParts, openNewRun } from "../../src/registry/new-run.ts";
 import { runNameOf, runPath } from "../../src/registry/run-name.ts";
-import { VirtualClock } from "../../src/testing.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { sqlite } from "../cleanup/bench.ts";
 import { deadOwner } from "../cleanup/crafted-run.ts";
 import { machine, temporaryDirectory } from "../cleanup/hosts.ts";

@@ -7,11 +7,9 @@ import { OwnFiles } from "../../src/registry/own-files.ts";
 import { readRunFile } from "../../src/registry/read-run-file.ts";
 import { runPath } from "../../src/registry/run-name.ts";
 import { SqliteRegistry } from "../../src/registry/sqlite-registry.ts";
-import {
-	EventRecorder,
-	SeededRandom,
-	VirtualClock,
-} from "../../src/testing.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
+import { SeededRandom } from "../../src/testing/virtual-pool.ts";
+import { EventRecorder } from "../../src/testing.ts";
 import { sqlite } from "../cleanup/bench.ts";
 import { machine, temporaryDirectory } from "../cleanup/hosts.ts";
 

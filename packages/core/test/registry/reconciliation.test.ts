@@ -7,11 +7,9 @@ import {
 	decideVanished,
 	Reconciliation,
 } from "../../src/registry/reconciliation.ts";
-import {
-	MemoryRegistry,
-	SeededRandom,
-	VirtualClock,
-} from "../../src/testing.ts";
+import { MemoryRegistry } from "../../src/testing/memory-registry.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
+import { SeededRandom } from "../../src/testing/virtual-pool.ts";
 import { seenAs } from "../cleanup/bench.ts";
 import { deadOwner, workerRow } from "../cleanup/crafted-run.ts";
 import { machine } from "../cleanup/hosts.ts";

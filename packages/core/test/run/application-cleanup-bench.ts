@@ -3,7 +3,7 @@ import {
 	type CleanupParticipant,
 	type SignalWish,
 } from "../../src/run/application-cleanup.ts";
-import { VirtualClock } from "../../src/testing.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { FakeProcessEvents } from "./fake-process-events.ts";
 
 /** What is listened to while somebody takes part. */

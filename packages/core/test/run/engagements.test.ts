@@ -6,7 +6,10 @@ import type {
 	WatchedWorker,
 } from "../../src/contract/protection.ts";
 import { Engagements } from "../../src/run/start-run.ts";
-import { type VirtualWorld, virtualWorld } from "../../src/testing.ts";
+import {
+	type VirtualWorld,
+	virtualWorld,
+} from "../../src/testing/virtual-pool.ts";
 
 let virtual: VirtualWorld;
 let engagements: Engagements;

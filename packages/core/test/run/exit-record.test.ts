@@ -2,11 +2,9 @@ import { expect, test } from "vitest";
 import { markerOf, type ProcessIdentity } from "../../src/contract/identity.ts";
 import type { ProcessHost } from "../../src/contract/world.ts";
 import { recordExit } from "../../src/run/start-run.ts";
-import {
-	MemoryRegistry,
-	SeededRandom,
-	VirtualClock,
-} from "../../src/testing.ts";
+import { MemoryRegistry } from "../../src/testing/memory-registry.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
+import { SeededRandom } from "../../src/testing/virtual-pool.ts";
 import { seenAs } from "../cleanup/bench.ts";
 import { deadOwner } from "../cleanup/crafted-run.ts";
 import { machine } from "../cleanup/hosts.ts";

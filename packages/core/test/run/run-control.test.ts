@@ -1,13 +1,9 @@
 import { expect, test } from "vitest";
 import { EventHub } from "../../src/pool/observe/event-hub.ts";
 import { RunControl } from "../../src/run/run-control.ts";
-import {
-	type EventRecorder,
-	scripts,
-	type VirtualPool,
-	virtualPool,
-	virtualWorld,
-} from "../../src/testing.ts";
+import { virtualWorld } from "../../src/testing/virtual-pool.ts";
+import { type EventRecorder, scripts } from "../../src/testing.ts";
+import { type VirtualPool, virtualPool } from "../pool/virtual-pool.ts";
 
 const commands = { echo: scripts.echo };
 

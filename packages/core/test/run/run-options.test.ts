@@ -9,7 +9,7 @@ import {
 	type RunOptions,
 	resolveRunOptions,
 } from "../../src/run/run-options.ts";
-import { scriptedAdapter } from "../../src/testing.ts";
+import { scriptedAdapter } from "../../src/testing/scripted-adapter.ts";
 
 function protection(fields: Partial<Protection> = {}): Protection {
 	return {

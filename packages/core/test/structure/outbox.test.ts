@@ -4,7 +4,7 @@ import type { Clock } from "../../src/contract/clock.ts";
 import { systemClock } from "../../src/os/system-clock.ts";
 import { outbox } from "../../src/outbox.ts";
 import { EventHub } from "../../src/pool/observe/event-hub.ts";
-import { VirtualClock } from "../../src/testing.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { codeOf, sourceFiles } from "./source-imports.ts";
 
 const SRC = join(import.meta.dirname, "../../src");

@@ -1,12 +1,9 @@
 import { describe, test } from "vitest";
 import { systemClock } from "../../src/os/system-clock.ts";
-import {
-	adapterContract,
-	scriptedAdapter,
-	scripts,
-	startWorker,
-	virtualWorld,
-} from "../../src/testing.ts";
+import { scriptedAdapter } from "../../src/testing/scripted-adapter.ts";
+import { startWorker } from "../../src/testing/start-for-real.ts";
+import { virtualWorld } from "../../src/testing/virtual-pool.ts";
+import { adapterContract, scripts } from "../../src/testing.ts";
 import { habitCommands, habits, leaves } from "./contract-habits.ts";
 
 describe.each([1, 4])(

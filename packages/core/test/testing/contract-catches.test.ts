@@ -2,13 +2,12 @@ import { describe, test } from "vitest";
 import type { Adapter } from "../../src/contract/adapter.ts";
 import { systemClock } from "../../src/os/system-clock.ts";
 import {
-	adapterContract,
 	type ScriptedAdapter,
 	scriptedAdapter,
-	scripts,
-	startWorker,
-	virtualWorld,
-} from "../../src/testing.ts";
+} from "../../src/testing/scripted-adapter.ts";
+import { startWorker } from "../../src/testing/start-for-real.ts";
+import { virtualWorld } from "../../src/testing/virtual-pool.ts";
+import { adapterContract, scripts } from "../../src/testing.ts";
 import { FLAWS, type Flaw } from "./contract-flaws.ts";
 import { habitCommands, habits, leaves } from "./contract-habits.ts";
 import { PROGRESS_FLAWS } from "./progress-flaws.ts";

@@ -1,10 +1,10 @@
 import type { CallProgress } from "../../src/contract/connection.ts";
 import { CallAbortedError } from "../../src/contract/errors.ts";
+import type { ScriptedWorker } from "../../src/testing/scripted-worker.ts";
 import type {
 	ContractCommands,
 	ScriptedCall,
 	ScriptedCommand,
-	ScriptedWorker,
 } from "../../src/testing.ts";
 
 const never = (): Promise<never> => new Promise(() => undefined);

@@ -1,10 +1,8 @@
 import { text } from "node:stream/consumers";
 import { describe, test } from "vitest";
-import {
-	FakeProcessHost,
-	type FakeProgram,
-	VirtualClock,
-} from "../../src/testing.ts";
+import type { FakeProgram } from "../../src/testing/fake-process.ts";
+import { FakeProcessHost } from "../../src/testing/fake-process-host.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import type { ContractProgram } from "./process-host-contract/contract-program.ts";
 import { processHostContract } from "./process-host-contract/process-host-contract.ts";
 

@@ -1,11 +1,9 @@
 import { describe, test } from "vitest";
-import {
-	EventRecorder,
-	FakeProcessHost,
-	MemoryRegistry,
-	SeededRandom,
-	VirtualClock,
-} from "../../src/testing.ts";
+import { FakeProcessHost } from "../../src/testing/fake-process-host.ts";
+import { MemoryRegistry } from "../../src/testing/memory-registry.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
+import { SeededRandom } from "../../src/testing/virtual-pool.ts";
+import { EventRecorder } from "../../src/testing.ts";
 import { registryContract } from "../registry/registry-contract/registry-contract.ts";
 
 describe("the registry in memory keeps the registry contract", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { VirtualClock } from "../../src/testing.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 
 describe("VirtualClock", () => {
 	test("timers fire in the order of their due time, those of one moment in the order they were set", async () => {

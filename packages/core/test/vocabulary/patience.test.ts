@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { afterRunning } from "../../src/deadline.ts";
-import { VirtualClock } from "../../src/testing.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 
 /** When `afterRunning` of so many milliseconds acts, if `meanwhile` happens after `atMs`. */
 async function actsAt(

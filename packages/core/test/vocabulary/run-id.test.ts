@@ -6,7 +6,7 @@ import {
 	generateRunId,
 	isRunId,
 } from "../../src/contract/identity.ts";
-import { SeededRandom } from "../../src/testing.ts";
+import { SeededRandom } from "../../src/testing/virtual-pool.ts";
 
 const chance = (fraction: number): Random => ({
 	fraction: () => fraction,

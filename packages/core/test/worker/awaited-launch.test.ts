@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Adapter } from "../../src/contract/adapter.ts";
 import type { LaunchSpec } from "../../src/contract/launch.ts";
-import type { ScriptedAdapter } from "../../src/testing.ts";
+import type { ScriptedAdapter } from "../../src/testing/scripted-adapter.ts";
 import type { Worker } from "../../src/worker/worker.ts";
 import { failedStart } from "./failed-start.ts";
 import { type BenchSetting, workerBench } from "./worker-bench.ts";

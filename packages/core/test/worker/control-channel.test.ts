@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { RunId } from "../../src/contract/identity.ts";
 import type { WorkerSlot } from "../../src/contract/launch.ts";
-import { streamPair } from "../../src/testing.ts";
+import { streamPair } from "../../src/testing/fake-process.ts";
 import {
 	formatLaunchMessage,
 	MAX_CONTROL_LINE_BYTES,

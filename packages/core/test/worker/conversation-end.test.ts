@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { staysPut } from "../../src/testing.ts";
+import { staysPut } from "../../src/testing/scripted-adapter.ts";
 import { endOfConversation } from "../../src/worker/worker.ts";
 import { Call, readyScene, startingScene } from "./worker-scenes.ts";
 

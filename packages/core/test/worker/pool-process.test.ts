@@ -1,10 +1,8 @@
 import { expect, test } from "vitest";
 import { resolveOptions } from "../../src/options/resolve-pool-options.ts";
-import {
-	type FakeProgram,
-	scriptedAdapter,
-	virtualWorld,
-} from "../../src/testing.ts";
+import type { FakeProgram } from "../../src/testing/fake-process.ts";
+import { scriptedAdapter } from "../../src/testing/scripted-adapter.ts";
+import { virtualWorld } from "../../src/testing/virtual-pool.ts";
 import {
 	PoolProcess,
 	type PoolProcessSetting,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ProcessHost } from "../../src/contract/world.ts";
-import { VirtualClock } from "../../src/testing.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import type { WorkerBelongings } from "../../src/worker/worker.ts";
 import { dumpUnreadyStacks } from "../../src/worker/worker-output.ts";
 

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import type { Connection } from "../../src/contract/connection.ts";
 import { StartError } from "../../src/contract/errors.ts";
 import type { StartedProcess } from "../../src/contract/world.ts";
-import type { FakeProcess } from "../../src/testing.ts";
+import type { FakeProcess } from "../../src/testing/fake-process.ts";
 import {
 	type Handshake,
 	raceToReady,

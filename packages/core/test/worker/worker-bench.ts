@@ -5,14 +5,16 @@ import type {
 	ResolvedOptions,
 } from "../../src/options/pool-options.ts";
 import { resolveOptions } from "../../src/options/resolve-pool-options.ts";
+import type { FakeProcess } from "../../src/testing/fake-process.ts";
 import {
-	type FakeProcess,
 	type ScriptedAdapter,
-	type ScriptedAdapterOptions,
 	scriptedAdapter,
+} from "../../src/testing/scripted-adapter.ts";
+import {
 	type VirtualWorld,
 	virtualWorld,
-} from "../../src/testing.ts";
+} from "../../src/testing/virtual-pool.ts";
+import type { ScriptedAdapterOptions } from "../../src/testing.ts";
 import { Worker, type WorkerEnding } from "../../src/worker/worker.ts";
 import { StartGate, WorkerStarter } from "../../src/worker/worker-starter.ts";
 

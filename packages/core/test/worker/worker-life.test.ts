@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { neverAnswers, staysPut } from "../../src/testing.ts";
+import { neverAnswers, staysPut } from "../../src/testing/scripted-adapter.ts";
 import { workerBench } from "./worker-bench.ts";
 import { Call, readyScene, startingScene } from "./worker-scenes.ts";
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import {
-	type FakeProcess,
-	type FakeProgram,
-	virtualWorld,
-} from "../../src/testing.ts";
+import type {
+	FakeProcess,
+	FakeProgram,
+} from "../../src/testing/fake-process.ts";
+import { virtualWorld } from "../../src/testing/virtual-pool.ts";
 import { WorkerOutput } from "../../src/worker/worker-output.ts";
 import { Call, readyScene } from "./worker-scenes.ts";
 

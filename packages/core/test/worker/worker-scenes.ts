@@ -1,9 +1,7 @@
 import type { WorkerLostError } from "../../src/contract/errors.ts";
-import {
-	type FakeProcess,
-	neverConnects,
-	type ScriptedAdapterOptions,
-} from "../../src/testing.ts";
+import type { FakeProcess } from "../../src/testing/fake-process.ts";
+import { neverConnects } from "../../src/testing/scripted-adapter.ts";
+import type { ScriptedAdapterOptions } from "../../src/testing.ts";
 import type { Attempt, AttemptView } from "../../src/worker/running-calls.ts";
 import type { Worker } from "../../src/worker/worker.ts";
 import {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
+import type { FakeProcess } from "../../src/testing/fake-process.ts";
 import {
 	connectFails,
-	type FakeProcess,
 	neverConnects,
-	type ScriptedAdapterOptions,
-	type ScriptedWorker,
-} from "../../src/testing.ts";
+} from "../../src/testing/scripted-adapter.ts";
+import type { ScriptedWorker } from "../../src/testing/scripted-worker.ts";
+import type { ScriptedAdapterOptions } from "../../src/testing.ts";
 import { failedStart } from "./failed-start.ts";
 import { workerBench } from "./worker-bench.ts";
 

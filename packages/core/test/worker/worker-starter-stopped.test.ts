@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { type FakeProcess, neverConnects } from "../../src/testing.ts";
+import type { FakeProcess } from "../../src/testing/fake-process.ts";
+import { neverConnects } from "../../src/testing/scripted-adapter.ts";
 import type { Worker } from "../../src/worker/worker.ts";
 import { type WorkerBench, workerBench } from "./worker-bench.ts";
 

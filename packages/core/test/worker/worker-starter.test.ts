@@ -7,7 +7,7 @@ import type { ProcessHost, World } from "../../src/contract/world.ts";
 import {
 	type FakeLaunchMessage,
 	readLaunchMessage,
-} from "../../src/testing.ts";
+} from "../../src/testing/scripted-adapter.ts";
 import { type BenchSetting, workerBench } from "./worker-bench.ts";
 
 /** Notes every step of a start in the order in which it is done. */

@@ -1,5 +1,6 @@
-import { scripts, virtualPool } from "@snakepit/core/testing";
+import { scripts } from "@snakepit/core/testing";
 import { expect, test } from "vitest";
+import { virtualPoolBench } from "../../../core/src/testing/virtual-pool.ts";
 import { duration } from "../../src/catalogue/events.ts";
 import { logEvents } from "../../src/index.ts";
 import { RARE_EVENTS } from "../support/rare-events.ts";
@@ -20,7 +21,7 @@ function keep(): {
 
 test("the important events are lines that a person can read", async () => {
 	const { lines, logger } = keep();
-	const { pool, clock, close } = await virtualPool(
+	const { pool, clock, close } = await virtualPoolBench(
 		{ commands: scripts },
 		{ onEvent: logEvents(logger) },
 	);
@@ -47,7 +48,7 @@ test("the important events are lines that a person can read", async () => {
 
 test("records of a worker's logging are lines from WARNING on, and not on standard error as well", async () => {
 	const { lines, logger } = keep();
-	const { pool, clock, close, host } = await virtualPool(
+	const { pool, clock, close, host } = await virtualPoolBench(
 		{
 			commands: {
 				log: ({ worker }) => {
@@ -90,7 +91,7 @@ test("what is less important than asked for is left out", () => {
 
 test("a pool that closes while a worker starts reports no error", async () => {
 	const { lines, logger } = keep();
-	const { pool, clock, close } = await virtualPool(
+	const { pool, clock, close } = await virtualPoolBench(
 		{
 			commands: scripts,
 			launchPayload: {},

@@ -1,10 +1,7 @@
 import { ToolError } from "@snakepit/core";
 import type { Instrument } from "@snakepit/core/instrument";
-import {
-	type ScriptedCall,
-	scripts,
-	virtualPool,
-} from "@snakepit/core/testing";
+import { type ScriptedCall, scripts } from "@snakepit/core/testing";
+import { virtualPoolBench } from "../../../core/src/testing/virtual-pool.ts";
 import { RARE_EVENTS } from "./rare-events.ts";
 
 /** A life of a pool in which everything happens that can be exported. `collect` is called where the pool is in the middle of it. */
@@ -23,7 +20,7 @@ export async function everything(
 
 	let crashes = 1;
 	let answers = 3;
-	const { pool, clock, close, adapter } = await virtualPool(
+	const { pool, clock, close, adapter } = await virtualPoolBench(
 		{
 			commands: {
 				...scripts,

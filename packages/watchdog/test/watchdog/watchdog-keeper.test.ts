@@ -1,7 +1,10 @@
 import type { ProcessExit } from "@snakepit/core/infrastructure";
 import type { ProtectionContext } from "@snakepit/core/protection";
-import { type VirtualWorld, virtualWorld } from "@snakepit/core/testing";
 import { beforeEach, expect, test } from "vitest";
+import {
+	type VirtualWorld,
+	virtualWorld,
+} from "../../../core/src/testing/virtual-pool.ts";
 import { resolveWatchdogOptions } from "../../src/watchdog/options.ts";
 import { WatchdogKeeper } from "../../src/watchdog/watchdog-keeper.ts";
 import type { WatchdogProcess } from "../../src/watchdog/watchdog-process.ts";
