@@ -10,9 +10,8 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { importIsLight } from "./import-cost.ts";
 import { type Packed, packPackages } from "./pack-packages.ts";
-import { psIsLight } from "./ps-cost.ts";
+import { importIsLight, psIsLight } from "./package-costs.ts";
 import { environment } from "./python-environment.ts";
 import { must, root } from "./run.ts";
 

@@ -96,8 +96,7 @@ const vitestEnding = await runBeside(
 	[
 		...[vitestProgram, "run", ...coverage, "--reporter=default"],
 		...["--reporter=json", `--outputFile.json=${vitestJson}`],
-		`--reporter=${join(root, "scripts/running-tests.ts")}`,
-		`--reporter=${join(root, "scripts/ended-tests.ts")}`,
+		`--reporter=${join(root, "scripts/test-reporter.ts")}`,
 	],
 	{
 		...marked("vitest"),
@@ -109,7 +108,8 @@ const vitestEnding = await runBeside(
 		console.error(
 			`\nvitest has not ended after ${longestMs / 60_000} minutes:`,
 		);
-		console.error(readFileSync(runningTests, "utf8"));
+		if (existsSync(runningTests))
+			console.error(readFileSync(runningTests, "utf8"));
 		if (leftoversAreSeen) console.error(shownRun(runOf("vitest")));
 	},
 );

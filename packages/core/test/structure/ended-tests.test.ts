@@ -30,7 +30,7 @@ test.runIf(leftoversAreSeen && isThorough())(
 				],
 				...[
 					"--reporter=default",
-					`--reporter=${join(root, "scripts/ended-tests.ts")}`,
+					`--reporter=${join(root, "scripts/test-reporter.ts")}`,
 				],
 			],
 			{
