@@ -4,10 +4,8 @@ import type {
 	HostFunction,
 	HostFunctionContext,
 } from "@snakepit/adapter-grpc-python";
-import type { Pool } from "@snakepit/core";
 import type { Chance } from "../chance.ts";
-import type { Arguments, Callers, Particular } from "./callers.ts";
-import type { Calls, KnownSession } from "./calls.ts";
+import type { Arguments, Calls, KnownSession, Particular } from "./calls.ts";
 
 /** The program's offer to tools: functions that answer, fail, hang and call the pool again, and input streams. */
 export class HostSide {
@@ -15,11 +13,9 @@ export class HostSide {
 	begun = 0;
 	ended = 0;
 	readonly #calls: Calls;
-	readonly #pool: () => Pool;
 
-	constructor(calls: Calls, pool: () => Pool) {
+	constructor(calls: Calls) {
 		this.#calls = calls;
-		this.#pool = pool;
 	}
 
 	functions(): Readonly<Record<string, HostFunction>> {
@@ -37,8 +33,11 @@ export class HostSide {
 				new Promise((_resolve, reject) => {
 					signal.addEventListener("abort", () => reject(signal.reason));
 				}),
-			again: (asked: unknown, context: HostFunctionContext) =>
-				this.#callAgain(asked, context),
+			again: async (asked: unknown, { signal }: HostFunctionContext) => {
+				const call = this.#calls.make("answer", { signal, timeoutMs: 1_500 });
+				await this.#calls.execute(call, {}, same);
+				return asked;
+			},
 		};
 		return Object.fromEntries(
 			Object.entries(all).map(([name, fn]) => [name, this.#counted(fn)]),
@@ -102,23 +101,6 @@ export class HostSide {
 			}
 		};
 	}
-
-	async #callAgain(
-		asked: unknown,
-		{ signal }: HostFunctionContext,
-	): Promise<unknown> {
-		const record = this.#calls.make("answer", { signal, timeoutMs: 1_500 });
-		const { tag, options } = record;
-		await this.#calls.watch(
-			record,
-			() =>
-				this.#calls.noted(record, () =>
-					this.#pool().execute("answer", { tag }, options),
-				),
-			(value) => value === tag,
-		);
-		return asked;
-	}
 }
 
 /** The behaviour of one kind of caller, and its share among the others. */
@@ -137,18 +119,18 @@ const inOrder = (value: unknown, length: number): boolean =>
 	value.every((each, at) => each === at);
 
 /** Calls with one answer. */
-export function answers(callers: Callers, chance: Chance): readonly Kind[] {
+function answers(calls: Calls, chance: Chance): readonly Kind[] {
 	const seconds = (most: number) => ({ seconds: chance.fraction() * most });
 	const echo = (weight: number, tool: string, args?: () => Arguments): Kind => [
 		weight,
-		() => callers.answer(tool, args?.() ?? {}, same),
+		() => calls.answer(tool, args?.() ?? {}, same),
 	];
 	const fails = (
 		weight: number,
 		tool: string,
 		args: () => Arguments,
 		particular?: Particular,
-	): Kind => [weight, () => callers.answer(tool, args(), never, particular)];
+	): Kind => [weight, () => calls.answer(tool, args(), never, particular)];
 	/** Sizes around that from which values are in shared memory. */
 	const large = async () => {
 		const bytes = new Uint8Array(chance.pick([1e3, 7e4, 3e5, 3e6]));
@@ -157,7 +139,7 @@ export function answers(callers: Callers, chance: Chance): readonly Kind[] {
 		const args = { value: bytes, checksum: crc32(bytes) };
 		const isSame = (value: unknown): boolean =>
 			crc32(value as Uint8Array) === args.checksum;
-		await callers.answer("large", args, isSame);
+		await calls.answer("large", args, isSame);
 	};
 	return [
 		echo(6, "answer"),
@@ -189,17 +171,17 @@ export function answers(callers: Callers, chance: Chance): readonly Kind[] {
 }
 
 /** Calls that stream, in or out. */
-export function streams(
-	callers: Callers,
+function streams(
+	calls: Calls,
 	chance: Chance,
 	hostSide: HostSide,
 ): readonly Kind[] {
 	const countAndFail = async (tool: string, particular: Particular) => {
 		const items = chance.pick([0, 3, 50]);
-		await callers.read(tool, { items }, items + 1, index, particular);
+		await calls.read(tool, { items }, items + 1, index, particular);
 	};
 	const collectAll = (particular: Particular) =>
-		callers.answer("collect", { most: 1_000, pause: 0 }, never, particular);
+		calls.answer("collect", { most: 1_000, pause: 0 }, never, particular);
 	/** An input, and what to expect of a call that reads all of it. */
 	const source = (sizes: readonly number[], pauseMs: number) => {
 		const items = chance.pick(sizes);
@@ -218,13 +200,13 @@ export function streams(
 		const items = chance.pick([0, 1, 5, 40, 600]);
 		const pause = items < 50 ? chance.pick([0, 0, 0.005]) : 0;
 		const tool = chance.pick(["count", "count_async"]);
-		await callers.read(tool, { items, pause }, items, index);
+		await calls.read(tool, { items, pause }, items, index);
 	};
 	const collect = async () => {
 		const sizes = [0, 1, 7, 16, 17, 60];
 		const { items, end, pause, particular } = source(sizes, 2);
 		const most = chance.of(0.2) ? 1 + chance.below(10) : 1_000;
-		await callers.answer(
+		await calls.answer(
 			chance.pick(["collect", "collect_async"]),
 			{ most, pause },
 			(value) =>
@@ -239,7 +221,7 @@ export function streams(
 		// One that fails has no end that the consumer could count to.
 		const wanted = end === "fails" ? items + 1 : items;
 		const tool = chance.pick(["relay", "relay_async", "ask_and_relay"]);
-		await callers.read(tool, { pause }, wanted, index, particular);
+		await calls.read(tool, { pause }, wanted, index, particular);
 	};
 	return [
 		[5, count],
@@ -261,7 +243,7 @@ export function streams(
 }
 
 /** Calls whose tools ask the host. */
-export function backCalls(callers: Callers, chance: Chance): readonly Kind[] {
+function backCalls(calls: Calls, chance: Chance): readonly Kind[] {
 	const ask = (
 		weight: number,
 		name: string,
@@ -271,7 +253,7 @@ export function backCalls(callers: Callers, chance: Chance): readonly Kind[] {
 	): Kind => [
 		weight,
 		() =>
-			callers.answer(
+			calls.answer(
 				chance.pick(["ask", "ask_async"]),
 				{ function: name, argument },
 				isRight,
@@ -288,17 +270,16 @@ export function backCalls(callers: Callers, chance: Chance): readonly Kind[] {
 		ask(2, "again", 5, (value) => value === 5, FAILS),
 		[
 			1,
-			() =>
-				callers.answer("ask_many", { times: 20 }, (all) => inOrder(all, 20)),
+			() => calls.answer("ask_many", { times: 20 }, (all) => inOrder(all, 20)),
 		],
-		[1, () => callers.read("ask_and_count", { items: 10 }, 10, index)],
-		[0.5, () => callers.answer("ask_in_clean_up", { seconds: 0.2 }, same)],
+		[1, () => calls.read("ask_and_count", { items: 10 }, 10, index)],
+		[0.5, () => calls.answer("ask_in_clean_up", { seconds: 0.2 }, same)],
 	];
 }
 
 /** Calls that share state. */
-export function sessionCalls(
-	callers: Callers,
+function sessionCalls(
+	calls: Calls,
 	chance: Chance,
 	session: () => KnownSession | undefined,
 ): readonly Kind[] {
@@ -312,7 +293,7 @@ export function sessionCalls(
 		4,
 		within((particular) => {
 			const args = { seconds: chance.pick([0, 0, 0.05]) };
-			return callers.answer(tool, args, Array.isArray, particular);
+			return calls.answer(tool, args, Array.isArray, particular);
 		}),
 	];
 	return [
@@ -321,7 +302,7 @@ export function sessionCalls(
 		[
 			2,
 			within((particular) =>
-				callers.read(
+				calls.read(
 					"remember_stream",
 					{ items: 4 },
 					4,
@@ -330,5 +311,24 @@ export function sessionCalls(
 				),
 			),
 		],
+	];
+}
+
+/**
+ * Every kind of caller.
+ *
+ * @param session one that is open, if there can be one.
+ */
+export function kindsOf(
+	calls: Calls,
+	chance: Chance,
+	hostSide: HostSide,
+	session: () => KnownSession | undefined,
+): readonly Kind[] {
+	return [
+		...answers(calls, chance),
+		...streams(calls, chance, hostSide),
+		...backCalls(calls, chance),
+		...sessionCalls(calls, chance, session),
 	];
 }

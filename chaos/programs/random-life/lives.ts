@@ -10,21 +10,8 @@ import {
 } from "@snakepit/core";
 import { Chance } from "../chance.ts";
 import { PYTHON } from "../worker-adapter.ts";
-import { Callers } from "./callers.ts";
-import {
-	Calls,
-	contradictions,
-	type KnownSession,
-	readJournal,
-} from "./calls.ts";
-import {
-	answers,
-	backCalls,
-	HostSide,
-	type Kind,
-	sessionCalls,
-	streams,
-} from "./kinds.ts";
+import { Calls, type KnownSession } from "./calls.ts";
+import { HostSide, type Kind, kindsOf } from "./kinds.ts";
 import { Observer } from "./observer.ts";
 
 /** The settings of one pool of a random life. */
@@ -152,8 +139,8 @@ async function live(
 ): Promise<LivesReport> {
 	const chosen = choose(chance, name, most);
 	const observer = new Observer();
-	const calls = new Calls(name, chosen, observer);
-	const hostSide = new HostSide(calls, () => pool);
+	const calls = new Calls(name, chosen, observer, chance, () => pool);
+	const hostSide = new HostSide(calls);
 	const { transport, preload, streamCredit } = chosen;
 	const pool: Pool = await createPool({
 		...chosen.pool,
@@ -167,12 +154,8 @@ async function live(
 		}),
 		onEvent: (event) => observer.observe(event),
 	});
-	const callers = new Callers(calls, chance, pool);
 	const kinds: readonly Kind[] = [
-		...answers(callers, chance),
-		...streams(callers, chance, hostSide),
-		...backCalls(callers, chance),
-		...sessionCalls(callers, chance, session),
+		...kindsOf(calls, chance, hostSide, session),
 		[0.7, async () => killOne()],
 	];
 	const weights = kinds.reduce((sum, [weight]) => sum + weight, 0);
@@ -190,10 +173,7 @@ async function live(
 			`of ${hostSide.begun} back-calls and sources ${hostSide.ended} ended`,
 		);
 	observer.conclude(pool);
-	const written = readJournal(journal);
-	for (const call of calls.all)
-		for (const each of contradictions(call, written, observer, streamCredit))
-			calls.wrong(each);
+	calls.compare(journal);
 	const { wrong, ends } = observer;
 	return {
 		endings: calls.endings,
@@ -224,31 +204,28 @@ async function live(
 		return closed;
 	}
 
+	/** One that is open, or a new one; none where the pool is closed. Some are closed before the call is made. */
 	function session(): KnownSession | undefined {
 		const open = sessions.filter(({ state }) => state === "open");
-		const one = open.length === 0 || chance.of(0.3) ? begin() : undefined;
-		const used = one ?? (open.length > 0 ? chance.pick(open) : undefined);
-		if (used !== undefined && chance.of(0.15)) {
-			used.session.close();
-			used.state = "closed";
+		if (open.length === 0 || chance.of(0.3)) {
+			const affinity = chance.of(0.6) ? "strict" : "hint";
+			try {
+				open.push({
+					...{ session: pool.session({ affinity }), affinity },
+					...{ tags: new Set(), answered: [], state: "open" },
+				});
+				sessions.push(...open.slice(-1));
+			} catch (error) {
+				if (!(error instanceof QueueError)) throw error;
+			}
 		}
-		return used;
-	}
-
-	function begin(): KnownSession | undefined {
-		const affinity = chance.of(0.6) ? "strict" : "hint";
-		try {
-			const session = pool.session({ affinity });
-			const begun: KnownSession = {
-				...{ session, affinity, tags: new Set(), answered: [] },
-				state: "open",
-			};
-			sessions.push(begun);
-			return begun;
-		} catch (error) {
-			if (!(error instanceof QueueError)) throw error;
-			return undefined;
+		if (open.length === 0) return undefined;
+		const chosenSession = chance.pick(open);
+		if (chance.of(0.15)) {
+			chosenSession.session.close();
+			chosenSession.state = "closed";
 		}
+		return chosenSession;
 	}
 
 	function killOne(): void {

@@ -1,66 +1,95 @@
-import type { EventOf, Pool, SnakepitEvent } from "@snakepit/core";
+import type { Pool, SnakepitEvent } from "@snakepit/core";
 
-/** The events of one call. */
+/** The events of a call, a worker and a session as letters, and the orders of them that are allowed. */
+const LETTERS: Readonly<Partial<Record<SnakepitEvent["type"], string>>> = {
+	"call.accepted": "a",
+	"call.dispatched": "d",
+	"call.released": "r",
+	"call.settled": "s",
+	"worker.starting": "t",
+	"worker.spawned": "p",
+	"worker.ready": "y",
+	"worker.start_failed": "f",
+	"worker.exited": "x",
+	"session.started": "b",
+	"session.ended": "e",
+};
+/** A call may be settled while its attempt still has its worker. A start that failed has a process or none. */
+const ALLOWED = /^(a(dr)*(s|dsr)|tpyx|tf|tpfx|tpxf|be)$/;
+const READY = "tpy";
+
+/** What events say of one call. */
 export interface SeenCall {
-	readonly command: string;
-	readonly dispatched: string[];
-	/** The number that its last attempt has. */
+	/** The incarnations that it was sent to. */
+	readonly sentTo: string[];
+	/** The number of its last attempt. */
 	attempt: number;
-	released: number;
-	/** Whether its last attempt may have ended before it began: then the next one has its number. */
+	/** Whether that may have ended before it began: then the next one has its number. */
 	wasRecalled: boolean;
-	readonly settled: { readonly code: string | undefined }[];
-}
-
-/** The events of one worker, counted. */
-export interface SeenWorker {
-	spawned: number;
-	ready: number;
-	/** Ready, or its start failed. */
-	started: number;
-	exited: number;
+	code: string | undefined;
 }
 
 /** Takes every event of one pool, and checks which of them belong together. */
 export class Observer {
-	/** By id. */
-	readonly calls: Map<string, SeenCall> = new Map();
-	/** By incarnation. */
-	readonly workers: Map<string, SeenWorker> = new Map();
 	readonly wrong: string[] = [];
 	/** How each worker ended, in a few words. */
 	readonly ends: string[] = [];
+	/** By id. */
+	readonly calls: Map<string, SeenCall> = new Map();
 	/** The call that was accepted last. */
 	accepted: string | undefined;
-	readonly #pids = new Map<number, string>();
-	#sessions = 0;
+	/** By id of a call or a session, or by incarnation: the letters of its events. */
+	readonly #letters = new Map<string, string>();
+	readonly #incarnations = new Map<number, string>();
 	#settled = 0;
 
 	/** The worker that had this pid. */
 	incarnationOf(pid: number): string | undefined {
-		return this.#pids.get(pid);
+		return this.#incarnations.get(pid);
+	}
+
+	hasExited(incarnation: string | undefined): boolean {
+		return this.#letters.get(incarnation ?? "")?.endsWith("x") === true;
 	}
 
 	observe(event: SnakepitEvent): void {
+		const letter = LETTERS[event.type];
+		if (letter !== undefined) {
+			const { callId, sessionId, incarnation } = event as {
+				readonly [id in "callId" | "sessionId" | "incarnation"]?: string;
+			};
+			const id = event.type.startsWith("session.") ? sessionId : callId;
+			const key = id ?? incarnation ?? "";
+			this.#letters.set(key, (this.#letters.get(key) ?? "") + letter);
+		}
 		switch (event.type) {
-			case "call.accepted": {
-				const { callId, command } = event;
-				this.accepted = callId;
-				this.#check(!this.calls.has(callId), `${callId} accepted twice`);
-				this.calls.set(callId, freshCall(command));
+			case "call.accepted":
+				this.accepted = event.callId;
+				break;
+			case "call.dispatched": {
+				const { callId, incarnation, attempt } = event;
+				const call = this.#call(callId);
+				call.sentTo.push(incarnation);
+				this.#check(
+					attempt === call.attempt + 1 ||
+						(call.wasRecalled && attempt === call.attempt),
+					`${callId}: attempt ${attempt} does not follow`,
+				);
+				Object.assign(call, { attempt, wasRecalled: false });
+				this.#check(
+					this.#letters.get(incarnation) === READY,
+					`${callId} dispatched to a worker that is not there`,
+				);
 				break;
 			}
-			case "call.dispatched":
-				this.#dispatched(event);
-				break;
 			case "call.released":
-				this.#released(event);
+				this.#call(event.callId).wasRecalled = event.ranMs === 0;
 				break;
 			case "call.settled": {
 				const { callId, code, attempts } = event;
 				const call = this.#call(callId);
+				call.code = code;
 				this.#settled++;
-				call.settled.push({ code });
 				this.#check(
 					attempts === call.attempt ||
 						(call.wasRecalled && attempts === call.attempt - 1),
@@ -68,123 +97,49 @@ export class Observer {
 				);
 				break;
 			}
-			case "worker.starting":
-				this.workers.set(event.incarnation, freshWorker());
-				break;
 			case "worker.spawned":
-				this.#worker(event.incarnation).spawned++;
-				this.#pids.set(event.pid, event.incarnation);
-				break;
-			case "worker.ready":
-				this.#worker(event.incarnation).ready++;
-				this.#worker(event.incarnation).started++;
-				break;
-			case "worker.start_failed":
-				this.#worker(event.incarnation).started++;
+				this.#incarnations.set(event.pid, event.incarnation);
 				break;
 			case "worker.exited": {
 				const { incarnation, reason, callsLost, exit, killer } = event;
-				this.#worker(incarnation).exited++;
-				const what = `${incarnation} ${reason} ${JSON.stringify(exit)} by ${killer}, ${callsLost} calls`;
-				this.#check(reason !== "recycled" || callsLost === 0, what);
-				this.ends.push(what);
+				const end = `${incarnation} ${reason} ${JSON.stringify(exit)} by ${killer}, ${callsLost} calls`;
+				this.#check(reason !== "recycled" || callsLost === 0, end);
+				this.ends.push(end);
 				break;
 			}
-			case "session.started":
-				this.#sessions++;
-				break;
-			case "session.ended":
-				this.#sessions--;
-				break;
 			case "listener.threw":
 				this.wrong.push(`a listener threw: ${String(event.error)}`);
 		}
 	}
 
-	#check(right: boolean, wrong: string): void {
-		if (!right) this.wrong.push(wrong);
-	}
-
-	#dispatched(event: EventOf<"call.dispatched">): void {
-		const { callId, incarnation, attempt } = event;
-		const call = this.#call(callId);
-		call.dispatched.push(incarnation);
-		const worker = this.#worker(incarnation);
-		this.#check(
-			call.settled.length === 0,
-			`${callId} dispatched after it was settled`,
-		);
-		this.#check(
-			attempt === call.attempt + 1 ||
-				(call.wasRecalled && attempt === call.attempt),
-			`${callId}: attempt ${attempt} does not follow`,
-		);
-		call.attempt = attempt;
-		call.wasRecalled = false;
-		this.#check(
-			worker.ready === 1 && worker.exited === 0,
-			`${callId} dispatched to a worker that is not there`,
-		);
-	}
-
-	#released({ callId, ranMs }: EventOf<"call.released">): void {
-		const call = this.#call(callId);
-		call.released++;
-		call.wasRecalled = ranMs === 0;
-	}
-
-	#call(callId: string): SeenCall {
-		return this.#known(this.calls, callId, "accepted", () => freshCall(""));
-	}
-
-	#worker(incarnation: string): SeenWorker {
-		return this.#known(this.workers, incarnation, "started", freshWorker);
-	}
-
-	#known<T>(all: Map<string, T>, id: string, how: string, make: () => T): T {
-		const known = all.get(id);
-		if (known) return known;
-		this.wrong.push(`${id} was never ${how}`);
-		const made = make();
-		all.set(id, made);
-		return made;
-	}
-
 	/** After the pool is closed: checks that every start has one end, and the counts. */
 	conclude(pool: Pool): void {
-		for (const [id, call] of this.calls) {
-			const { command, settled, dispatched, released } = call;
-			this.#check(
-				settled.length === 1 && released === dispatched.length,
-				`${id} (${command}) settled ${settled.length} times; ${dispatched.length} attempts, ${released} released`,
-			);
-		}
-		for (const [id, { spawned, exited, started }] of this.workers)
-			this.#check(
-				spawned === exited && started === 1,
-				`${id} spawned ${spawned}, exited ${exited}, its start has ${started} ends`,
-			);
-		this.#check(this.#sessions === 0, `${this.#sessions} sessions did not end`);
+		for (const [id, letters] of this.#letters)
+			this.#check(ALLOWED.test(letters), `${id} has the events ${letters}`);
 		const { calls, sessions, workers } = pool.statistics();
 		const { accepted, waiting, running } = calls;
 		const { succeeded, failed, aborted, timed_out } = calls;
 		const left = Object.values(workers).reduce((sum, each) => sum + each, 0);
+		const known = [...this.#letters.values()].filter((each) => each[0] === "a");
 		this.#check(
-			accepted === this.calls.size &&
+			accepted === known.length &&
 				succeeded + failed + aborted + timed_out === this.#settled &&
 				waiting + running + sessions + left === 0,
-			`events of ${this.calls.size} calls, ${this.#settled} settled: ${JSON.stringify({ calls, sessions, workers })}`,
+			`events of ${known.length} calls, ${this.#settled} settled: ${JSON.stringify({ calls, sessions, workers })}`,
 		);
 	}
-}
 
-function freshCall(command: string): SeenCall {
-	return {
-		...{ command, dispatched: [], attempt: 0, released: 0 },
-		...{ wasRecalled: false, settled: [] },
-	};
-}
+	#call(callId: string): SeenCall {
+		const known = this.calls.get(callId);
+		if (known) return known;
+		const fresh: SeenCall = {
+			...{ sentTo: [], attempt: 0, wasRecalled: false, code: undefined },
+		};
+		this.calls.set(callId, fresh);
+		return fresh;
+	}
 
-function freshWorker(): SeenWorker {
-	return { spawned: 0, ready: 0, started: 0, exited: 0 };
+	#check(right: boolean, wrong: string): void {
+		if (!right) this.wrong.push(wrong);
+	}
 }
