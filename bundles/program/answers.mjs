@@ -58,8 +58,8 @@ export async function answers(tools, dataDir) {
 }
 
 /** The answers as JSON, which has no big integers. */
-export function shown(found) {
-	return JSON.stringify(found, (_name, value) =>
+export function asJson(results) {
+	return JSON.stringify(results, (_name, value) =>
 		typeof value === "bigint" ? String(value) : value,
 	);
 }

@@ -1,6 +1,6 @@
 // No bundle: a program in CommonJS, which Node lets require ES modules.
-const { answers, shown } = require("./answers.mjs");
+const { answers, asJson } = require("./answers.mjs");
 
-answers(process.env.TOOLS, process.env.LEDGER).then((found) =>
-	console.log(shown(found)),
+answers(process.env.TOOLS, process.env.LEDGER).then((results) =>
+	console.log(asJson(results)),
 );

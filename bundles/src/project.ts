@@ -14,16 +14,18 @@ import { dirname, join } from "node:path";
 import { packPackages } from "../../scripts/pack-packages.ts";
 import { environment } from "../../scripts/python-environment.ts";
 import { must, root } from "../../scripts/run.ts";
-import { configurations } from "./page.ts";
 
 const HERE = join(root, "bundles");
+/** The configurations that these pages show, with the names of their files. */
+const PAGES = ["docs/bundlers.md", "docs/single-executables.md"];
+const BLOCK = /^```js bundled\n\/\/ (\S+)\n(.*?)^```$/gms;
 /** Not what a program depends on: core's optional dependencies. */
 const NATIVE = /^@snakepit\/native-/;
 
 /** The executable of a runtime, or why there is none here. */
 export type Tool = { readonly path: string } | { readonly problem: string };
 
-/** A user's project outside of the workspace: the packages as they are published, the bundlers, the program. */
+/** A user's project outside of the workspace: the packages as they are published, the bundlers, the program. It is removed when this program exits. */
 export interface Project {
 	/** Node 26, and Bun. */
 	readonly node26: Tool;
@@ -31,9 +33,8 @@ export interface Project {
 	readonly directory: string;
 	/** What its commands and its programs have as environment. */
 	readonly env: NodeJS.ProcessEnv;
-	/** Copies what was built to a place where of `node_modules` only these packages are. */
+	/** Copies what was built to a directory where of `node_modules` only these packages are. */
 	deploy(built: string, packages: readonly string[]): string;
-	remove(): void;
 }
 
 /**
@@ -42,21 +43,21 @@ export interface Project {
  * @param bundlers those that are needed.
  */
 export function makeProject(bundlers: ReadonlySet<string>): Project {
-	const place = mkdtempSync(join(tmpdir(), "sp-b-"));
-	try {
-		return projectIn(place, bundlers);
-	} catch (error) {
-		rmSync(place, { recursive: true });
-		throw error;
-	}
-}
-
-function projectIn(place: string, bundlers: ReadonlySet<string>): Project {
-	const directory = join(place, "project");
-	const venv = join(place, "venv");
-	const env = environmentOf(directory, place, venv);
+	const parent = mkdtempSync(join(tmpdir(), "sp-b-"));
+	process.once("exit", () => rmSync(parent, { recursive: true, force: true }));
+	const directory = join(parent, "project");
+	const venv = join(parent, "venv");
+	// Without NODE_PATH, by which Node would find the packages of this workspace from anywhere.
+	const { NODE_PATH: _, ...inherited } = process.env;
+	const env = {
+		...inherited,
+		NEXT_TELEMETRY_DISABLED: "1",
+		VIRTUAL_ENV: venv,
+		TOOLS: join(directory, "tools.py"),
+		LEDGER: join(parent, "ledger"),
+	};
 	cpSync(join(HERE, "program"), directory, { recursive: true });
-	const packed = packPackages(place);
+	const packed = packPackages(parent);
 	const natives = packed.filter(({ name }) => NATIVE.test(name));
 	const manifest = JSON.parse(readFileSync(join(HERE, "package.json"), "utf8"));
 	const { "@opentelemetry/api": telemetry, ...others } = manifest.dependencies;
@@ -75,7 +76,9 @@ function projectIn(place: string, bundlers: ReadonlySet<string>): Project {
 			),
 		}),
 	);
-	for (const [name, text] of configurations())
+	// What is built is what the pages show.
+	const pages = PAGES.map((page) => readFileSync(join(root, page), "utf8"));
+	for (const [, name = "", text = ""] of pages.join("\n").matchAll(BLOCK))
 		writeFileSync(join(directory, name), text);
 
 	const tarballs = packed
@@ -91,16 +94,16 @@ function projectIn(place: string, bundlers: ReadonlySet<string>): Project {
 		env,
 		get node26() {
 			const { node } = manifest.runtimes;
-			return runtime(`node-linux-${process.arch}`, node, "bin/node", place);
+			return runtime(`node-linux-${process.arch}`, node, "bin/node", parent);
 		},
 		get bun() {
 			const { bun } = manifest.runtimes;
 			const processor = process.arch === "arm64" ? "aarch64" : process.arch;
-			return runtime(`@oven/bun-linux-${processor}`, bun, "bin/bun", place);
+			return runtime(`@oven/bun-linux-${processor}`, bun, "bin/bun", parent);
 		},
 		deploy(built, packages) {
 			deployed += 1;
-			const target = join(place, `deployed-${deployed}`);
+			const target = join(parent, `deployed-${deployed}`);
 			cpSync(join(directory, built), target, { recursive: true });
 			cpSync(join(directory, "package.json"), join(target, "package.json"));
 			for (const name of packages) {
@@ -110,7 +113,6 @@ function projectIn(place: string, bundlers: ReadonlySet<string>): Project {
 			}
 			return target;
 		},
-		remove: () => rmSync(place, { recursive: true }),
 	};
 }
 
@@ -119,9 +121,9 @@ function runtime(
 	name: string,
 	version: string,
 	file: string,
-	place: string,
+	parent: string,
 ): Tool {
-	const prefix = join(place, "runtimes", name);
+	const prefix = join(parent, "runtimes", name);
 	const path = join(prefix, "node_modules", name, file);
 	if (existsSync(path)) return { path };
 	mkdirSync(prefix, { recursive: true });
@@ -134,20 +136,4 @@ function runtime(
 	return status === 0 && existsSync(path)
 		? { path }
 		: { problem: `${name}@${version} cannot be installed` };
-}
-
-/** Without NODE_PATH, by which Node would find the packages of this workspace from anywhere. */
-function environmentOf(
-	directory: string,
-	place: string,
-	venv: string,
-): NodeJS.ProcessEnv {
-	const { NODE_PATH: _, ...env } = process.env;
-	return {
-		...env,
-		NEXT_TELEMETRY_DISABLED: "1",
-		VIRTUAL_ENV: venv,
-		TOOLS: join(directory, "tools.py"),
-		LEDGER: join(place, "ledger"),
-	};
 }

@@ -1,12 +1,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:net";
+import { createInterface } from "node:readline";
 
 /** A server takes so long to listen, and its route to answer, at most. */
 const LIMIT_MS = 120_000;
 
 /**
- * Starts a server on a free port of the loopback, asks one route of it, and ends it.
+ * Starts a server on a free port of the loopback, requests one route of it, and ends it.
  *
  * @param args given the port, the arguments of Node.
  * @throws Error when it does not listen, does not answer with 200, or does not end.
@@ -24,39 +25,27 @@ export async function askServer(
 		stdio: ["ignore", "pipe", "inherit"],
 	});
 	const exited = once(server, "exit");
+	const late = setTimeout(() => server.kill("SIGKILL"), LIMIT_MS);
 	try {
-		const limit = AbortSignal.timeout(LIMIT_MS);
-		await Promise.race([isReady(server.stdout, limit), exited]);
-		if (server.exitCode !== null)
-			throw new Error(`The server ended with ${server.exitCode}.`);
-		const url = `http://127.0.0.1:${port}${route}`;
-		const response = await fetch(url, { signal: limit });
+		let output = "";
+		for await (const line of createInterface({ input: server.stdout })) {
+			output += `${line}\n`;
+			if (line.includes("Ready in")) break;
+		}
+		if (!output.includes("Ready in"))
+			throw new Error(`The server was not ready:\n${output}`);
+		server.stdout.resume();
+		const response = await fetch(`http://127.0.0.1:${port}${route}`, {
+			signal: AbortSignal.timeout(LIMIT_MS),
+		});
 		const text = await response.text();
 		if (!response.ok) throw new Error(`${response.status}: ${text}`);
 		return text;
 	} finally {
 		server.kill("SIGTERM");
-		const late = setTimeout(() => server.kill("SIGKILL"), LIMIT_MS);
 		await exited;
 		clearTimeout(late);
 	}
-}
-
-async function isReady(
-	output: NodeJS.ReadableStream,
-	limit: AbortSignal,
-): Promise<void> {
-	let said = "";
-	output.setEncoding("utf8");
-	await new Promise<void>((resolve, reject) => {
-		output.on("data", (text: string) => {
-			said += text;
-			if (said.includes("Ready in")) resolve();
-		});
-		limit.addEventListener("abort", () =>
-			reject(new Error(`The server was not ready in time:\n${said}`)),
-		);
-	});
 }
 
 async function freePort(): Promise<number> {

@@ -25,6 +25,79 @@ const OUTSIDE: readonly string[] = [
 		? [`@snakepit/native-linux-${process.arch}`]
 		: []),
 ];
+const NEXT = ["next", "react", "react-dom"];
+const NEXT_PROGRAM = "node_modules/next/dist/bin/next";
+
+/** A program of the project that bundles, and what it makes. */
+function bundler(
+	name: string,
+	bundlers: readonly string[],
+	build: readonly string[],
+	[built, program]: readonly [directory: string, program: string],
+	outside: readonly string[] = [],
+): Way {
+	return {
+		...{ name, bundlers },
+		// Runs where nothing is installed but what stays outside of the bundle.
+		run: async ({ directory, env, deploy }) => {
+			must(process.execPath, [...build], { cwd: directory, env });
+			const deployed = deploy(built, [...OUTSIDE, ...outside]);
+			return runProgram(deployed, [process.execPath, program], env);
+		},
+	};
+}
+
+/** What a program is started as: each says something else about where it is. */
+const STARTS = ["./app", "app", "/absolute/app"] as const;
+
+/**
+ * An executable that contains the program, which runs where the packages that it cannot contain are beside it. Started
+ * from elsewhere, another `better-sqlite3` is in the working directory: it must not be loaded.
+ *
+ * @param build the name of its configuration, and of the directory that this makes.
+ */
+function executable(
+	runtime: string,
+	bundlers: readonly string[],
+	toolOf: (project: Project) => Tool,
+	build: string,
+): Way {
+	return {
+		...{ name: `single executable, ${runtime}`, bundlers },
+		// On macOS an executable must be signed after it was changed.
+		problem: (project) => {
+			if (process.platform !== "linux") return "it is tried on Linux";
+			const tool = toolOf(project);
+			return "problem" in tool ? tool.problem : undefined;
+		},
+		run: async (project) => {
+			const tool = toolOf(project);
+			if ("problem" in tool) throw new Error(tool.problem);
+			const { directory, deploy } = project;
+			must(tool.path, [`${build}.mjs`], { cwd: directory, env: project.env });
+			const deployed = deploy(`out/${build}`, OUTSIDE);
+			const elsewhere = join(deployed, "elsewhere");
+			const planted = join(elsewhere, "node_modules/better-sqlite3");
+			mkdirSync(planted, { recursive: true });
+			writeFileSync(
+				join(planted, "index.js"),
+				'throw new Error("loaded from the working directory");',
+			);
+			// The watchdog is a program for Node.
+			const path = [deployed, dirname(process.execPath), project.env["PATH"]];
+			const env = { ...project.env, PATH: path.join(delimiter) };
+			const [first = "", ...others] = STARTS.map((start) =>
+				runProgram(
+					start === "./app" ? deployed : elsewhere,
+					[start.replace("/absolute", deployed)],
+					env,
+				),
+			);
+			for (const other of others) assert.equal(other, first);
+			return first;
+		},
+	};
+}
 
 export const WAYS: readonly Way[] = [
 	{
@@ -33,73 +106,52 @@ export const WAYS: readonly Way[] = [
 		run: async ({ directory, env }) =>
 			runProgram(directory, [process.execPath, "required.cjs"], env),
 	},
-	{
-		name: "esbuild, CommonJS",
-		bundlers: ["esbuild"],
-		run: (project) =>
-			bundled(project, ["esbuild-cjs.mjs"], "out/esbuild-cjs", "main.cjs"),
-	},
-	{
-		name: "esbuild, ES module",
-		bundlers: ["esbuild"],
-		run: (project) =>
-			bundled(project, ["esbuild-esm.mjs"], "out/esbuild-esm", "main.mjs", [
-				"@grpc/grpc-js",
-			]),
-	},
-	{
-		name: "webpack",
-		bundlers: ["webpack", "webpack-cli"],
-		run: (project) =>
-			bundled(
-				project,
-				["node_modules/webpack/bin/webpack.js"],
-				"out/webpack",
-				"main.cjs",
-			),
-	},
-	{
-		name: "Rollup",
-		bundlers: [
+	bundler(
+		...(["esbuild, CommonJS", ["esbuild"], ["esbuild-cjs.mjs"]] as const),
+		["out/esbuild-cjs", "main.cjs"],
+	),
+	bundler(
+		...(["esbuild, ES module", ["esbuild"], ["esbuild-esm.mjs"]] as const),
+		["out/esbuild-esm", "main.mjs"],
+		["@grpc/grpc-js"],
+	),
+	bundler(
+		"webpack",
+		["webpack", "webpack-cli"],
+		["node_modules/webpack/bin/webpack.js"],
+		["out/webpack", "main.cjs"],
+	),
+	bundler(
+		"Rollup",
+		[
 			"rollup",
-			"@rollup/plugin-commonjs",
-			"@rollup/plugin-json",
-			"@rollup/plugin-node-resolve",
+			...["commonjs", "json", "node-resolve"].map(
+				(plugin) => `@rollup/plugin-${plugin}`,
+			),
 		],
-		run: (project) =>
-			bundled(
-				project,
-				["node_modules/rollup/dist/bin/rollup", "--config", "--silent"],
-				"out/rollup",
-				"main.mjs",
-			),
-	},
-	{
-		name: "Vite, SSR",
-		bundlers: ["vite"],
-		run: (project) =>
-			bundled(
-				project,
-				["node_modules/vite/bin/vite.js", "build"],
-				"out/vite",
-				"main.js",
-			),
-	},
+		["node_modules/rollup/dist/bin/rollup", "--config", "--silent"],
+		["out/rollup", "main.mjs"],
+	),
+	bundler(
+		"Vite, SSR",
+		["vite"],
+		["node_modules/vite/bin/vite.js", "build"],
+		["out/vite", "main.js"],
+	),
 	{
 		name: "Next.js, start",
-		bundlers: ["next", "react", "react-dom"],
+		bundlers: NEXT,
 		async run({ directory, env }) {
-			const next = "node_modules/next/dist/bin/next";
 			const config = join(directory, "next.config.mjs");
 			const aside = join(directory, "standalone.config.mjs");
 			// It needs no configuration: the page's is for the way after this.
 			renameSync(config, aside);
-			must(process.execPath, [next, "build"], { cwd: directory, env });
+			must(process.execPath, [NEXT_PROGRAM, "build"], { cwd: directory, env });
 			const answer = await askServer(
-				(port) => [next, "start", "-H", "127.0.0.1", "-p", String(port)],
-				"/answers",
-				directory,
-				env,
+				(port) => [
+					...[NEXT_PROGRAM, "start", "-H", "127.0.0.1", "-p", String(port)],
+				],
+				...(["/answers", directory, env] as const),
 			);
 			renameSync(aside, config);
 			return answer;
@@ -107,111 +159,21 @@ export const WAYS: readonly Way[] = [
 	},
 	{
 		name: "Next.js, standalone",
-		bundlers: ["next", "react", "react-dom"],
+		bundlers: NEXT,
 		async run({ directory, env, deploy }) {
-			const next = "node_modules/next/dist/bin/next";
-			must(process.execPath, [next, "build"], { cwd: directory, env });
+			must(process.execPath, [NEXT_PROGRAM, "build"], { cwd: directory, env });
 			const deployed = deploy(".next/standalone", []);
 			return await askServer(() => ["server.js"], "/answers", deployed, env);
 		},
 	},
-	{
-		name: "single executable, Node 24 and older",
-		bundlers: ["esbuild", "postject"],
-		problem: onlyLinux,
-		run: (project) =>
-			executable(project, process.execPath, "sea-blob.mjs", "out/sea-blob"),
-	},
-	{
-		name: "single executable, Node 26",
-		bundlers: ["esbuild"],
-		problem: (project) => onlyLinux() ?? problemOf(project.node26),
-		run: (project) =>
-			executable(project, pathOf(project.node26), "sea.mjs", "out/sea"),
-	},
-	{
-		name: "single executable, Bun",
-		bundlers: [],
-		problem: (project) => onlyLinux() ?? problemOf(project.bun),
-		run: (project) =>
-			executable(project, pathOf(project.bun), "bun.mjs", "out/bun"),
-	},
+	executable(
+		"Node 24 and older",
+		["esbuild", "postject"],
+		...([() => ({ path: process.execPath }), "sea-blob"] as const),
+	),
+	executable("Node 26", ["esbuild"], ({ node26 }) => node26, "sea"),
+	executable("Bun", [], ({ bun }) => bun, "bun"),
 ];
-
-/** On macOS an executable must be signed after it was changed. */
-function onlyLinux(): string | undefined {
-	return process.platform === "linux" ? undefined : "it is tried on Linux";
-}
-
-function problemOf(tool: Tool): string | undefined {
-	return "problem" in tool ? tool.problem : undefined;
-}
-
-function pathOf(tool: Tool): string {
-	if ("problem" in tool) throw new Error(tool.problem);
-	return tool.path;
-}
-
-/** The ways in which a program is found: each says something else about where it is. */
-const STARTS = [
-	{ shown: "./app", cwd: (deployed: string) => deployed },
-	{ shown: "app", cwd: () => undefined },
-	{ shown: "/absolute/app", cwd: () => undefined },
-] as const;
-
-/**
- * Builds an executable that contains the program, and runs it where the packages that it cannot contain are beside it.
- * Started from elsewhere, another `better-sqlite3` is in the working directory: it must not be loaded.
- */
-async function executable(
-	{ directory, env, deploy }: Project,
-	builder: string,
-	build: string,
-	built: string,
-): Promise<string> {
-	must(builder, [build], { cwd: directory, env });
-	const deployed = deploy(built, OUTSIDE);
-	const elsewhere = join(deployed, "elsewhere");
-	const planted = join(elsewhere, "node_modules/better-sqlite3");
-	mkdirSync(planted, { recursive: true });
-	writeFileSync(
-		join(planted, "index.js"),
-		'throw new Error("loaded from the working directory");',
-	);
-	const answers = STARTS.map(({ shown, cwd }) => {
-		const program = shown.replace("/absolute", deployed);
-		return runProgram(
-			cwd(deployed) ?? elsewhere,
-			[program],
-			// The watchdog is a program for Node.
-			{
-				...env,
-				PATH: [deployed, dirname(process.execPath), env["PATH"]].join(
-					delimiter,
-				),
-			},
-		);
-	});
-	const [first = ""] = answers;
-	assert.deepEqual(
-		answers,
-		STARTS.map(() => first),
-	);
-	return first;
-}
-
-/** Builds by a program of the project, and runs the bundle where nothing is installed but what stays outside of it. */
-async function bundled(
-	{ directory, env, deploy }: Project,
-	build: readonly string[],
-	built: string,
-	program: string,
-	outside: readonly string[] = [],
-): Promise<string> {
-	must(process.execPath, [...build], { cwd: directory, env });
-	const deployed = deploy(built, [...OUTSIDE, ...outside]);
-	return runProgram(deployed, [process.execPath, program], env);
-}
 
 function runProgram(
 	cwd: string,

@@ -13,14 +13,8 @@ import {
 	type Protections,
 	type RoundOutcome,
 } from "./case.ts";
-import type { HostProcess } from "./harness/host-process.ts";
 import { Stage } from "./harness/stage.ts";
-import {
-	type KillCount,
-	type PeerSummary,
-	type ProgramSummary,
-	summarizeTimes,
-} from "./report.ts";
+import { type PeerSummary, summarizeTimes } from "./report.ts";
 
 const LOKY = "3.5.6";
 const compared = (name: string): string =>
@@ -33,7 +27,10 @@ interface Peer {
 	readonly workers?: number;
 	readonly note?: string;
 	readonly protections?: Protections;
-	readonly round: (stage: Stage, workers: number) => Promise<RoundOutcome>;
+	readonly round: (
+		stage: Stage,
+		workers: number,
+	) => Promise<RoundOutcome & { readonly started?: number }>;
 }
 
 /** Those that come from the npm registry, by the names of their packages. */
@@ -44,29 +41,35 @@ const PACKAGES: Readonly<Record<string, Partial<Peer>>> = {
 	piscina: { note: "threads of the host, for contrast" },
 };
 
-/** Kills hosts of peers and of ours, in turn, and counts. */
+/** Kills hosts of peers and of ours, in turn, and counts. @param only parts of the names; all when empty. */
 export async function besidePeers(
+	only: readonly string[],
 	rounds: number,
 	seed: number,
 ): Promise<readonly PeerSummary[]> {
 	console.log("\nside by side: leftovers of a host that is killed");
 	const summaries: PeerSummary[] = [];
-	for (const peer of [...peers(), ...OURS]) {
+	const all = [...peers(), ...OURS, ...programs()].filter(
+		({ name }) => only.length === 0 || only.some((text) => name.includes(text)),
+	);
+	for (const peer of all) {
 		const { name, version, note = "", workers = 2 } = peer;
 		const outcomes: RoundOutcome[] = [];
+		let processes = 0;
 		for (let at = 0; at < rounds; at++) {
 			await using stage = await Stage.open(seed + at, peer.protections ?? []);
-			outcomes.push(await peer.round(stage, workers));
+			const { started, ...outcome } = await peer.round(stage, workers);
+			processes += started ?? workers;
+			outcomes.push(outcome);
 		}
 		const summary: PeerSummary = {
-			...{ name, version, note, rounds },
-			workers: workers * rounds,
+			...{ name, version, note, rounds, workers: processes },
 			leftovers: outcomes.reduce((sum, each) => sum + (each.leftovers ?? 0), 0),
 			times: summarizeTimes(outcomes),
 		};
 		summaries.push(summary);
 		console.log(
-			`${`${name} ${version}`.padEnd(40)} ${summary.leftovers} of ${summary.workers}`,
+			`${`${name} ${version}`.padEnd(90)} ${summary.leftovers} of ${processes}`,
 		);
 	}
 	return summaries;
@@ -156,80 +159,25 @@ function leftOut(name: string, problem: string): readonly Peer[] {
 	return [];
 }
 
-/** Who starts a program. */
-const LAUNCHERS = [
-	["usual", { isPooled: false, protections: ALONE }],
-	["snakepit", { isPooled: true, protections: ALONE }],
-	["guarded", { isPooled: true, protections: GUARD }],
-] as const;
-
-/** How the host is killed, in the order of the page. It leads a group, in which is what it does not put into another. */
-const KILLS: readonly ((host: HostProcess) => void)[] = [
-	({ pid }) => process.kill(pid, "SIGKILL"),
-	({ pid }) => process.kill(-pid, "SIGKILL"),
-	({ pid }) => {
-		process.kill(pid, "SIGSTOP");
-		process.kill(pid, "SIGKILL");
-	},
-];
-const ENDED_MS = 1_000;
-
-/** Kills hosts of each program in each way, and counts what is left of it after a second. */
-export async function besideClients(
-	only: readonly string[],
-	rounds: number,
-	seed: number,
-): Promise<readonly ProgramSummary[]> {
-	console.log("\nwhat is left of a program a second after the end of its host");
-	const summaries: ProgramSummary[] = [];
-	for (const { name, usual } of PROGRAMS) {
-		if (only.length > 0 && !only.some((text) => name.includes(text))) continue;
-		const left = { usual: [], snakepit: [], guarded: [] } as Record<
-			"usual" | "snakepit" | "guarded",
-			KillCount[]
-		>;
-		try {
-			for (const [launcher, how] of LAUNCHERS)
-				for (const kill of KILLS) {
-					const count = { started: 0, left: 0 };
-					for (let round = 0; round < rounds; round++) {
-						const { started, leftovers } = await killOnce(
-							...([name, how, kill, seed + round] as const),
-						);
-						count.started += started;
-						count.left += leftovers;
-					}
-					left[launcher].push(count);
-				}
-		} catch (error) {
-			console.log(`${name}: left out: ${(error as Error).message}`);
-			continue;
-		}
-		summaries.push({ name, usual, left });
-		console.log(name.padEnd(60), JSON.stringify(left));
-	}
-	return summaries;
-}
-
-async function killOnce(
-	name: string,
-	{ isPooled, protections }: (typeof LAUNCHERS)[number][1],
-	kill: (host: HostProcess) => void,
-	seed: number,
-): Promise<{ readonly started: number; readonly leftovers: number }> {
-	await using stage = await Stage.open(seed, protections);
-	const host = stage.start(
-		{},
-		{
-			before: ["setsid"],
-			program: compared("programs.ts"),
-			env: { CHAOS_PROGRAM: JSON.stringify({ name, isPooled }) },
-		},
+/** With what people usually start a program, and as the worker of a pool. */
+function programs(): readonly Peer[] {
+	const launchers = [
+		{ isPooled: false, protections: ALONE },
+		{ isPooled: true, protections: GUARD },
+	];
+	return PROGRAMS.flatMap(({ name, usual }) =>
+		launchers.map(({ isPooled, protections }) => ({
+			name: `${name}: ${isPooled ? "Snakepit" : usual}`,
+			version: "",
+			protections,
+			round: async (stage) => {
+				const env = { CHAOS_PROGRAM: JSON.stringify({ name, isPooled }) };
+				const program = compared("programs.ts");
+				const host = stage.start({}, { program, env });
+				await host.fact("up");
+				const started = stage.started();
+				return { started, ...(await stage.untilGone(host.kill())) };
+			},
+		})),
 	);
-	await host.fact("up");
-	const started = stage.started();
-	const at = performance.now();
-	kill(host);
-	const { leftovers } = await stage.untilGone(at, [], ENDED_MS);
-	return { started, leftovers };
 }

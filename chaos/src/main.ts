@@ -30,8 +30,7 @@ const USAGE = `npx pnpm@12 chaos [options]
   --preload       Python workers are forked from a preloaded parent
   --selection     the cases that run with the tests, 1 round
   --ray           instead: the cases with workers on a Ray cluster, 1 round
-  --peers         instead: the side by side with other packages, 3 rounds
-  --programs      instead: programs of all kinds beside their usual clients, 1 round
+  --peers         instead: the side by side with other packages and usual clients, 3 rounds
   --list          runs nothing: prints the names of the cases
   --page FILE...  runs nothing: writes docs/chaos-results.md from what --json wrote
 
@@ -55,7 +54,7 @@ function readArguments() {
 			seed: { type: "string", default: "1" },
 			json: { type: "string" },
 			...{ framed: flag, preload: flag, selection: flag },
-			...{ ray: flag, peers: flag, programs: flag, list: flag, page: flag },
+			...{ ray: flag, peers: flag, list: flag, page: flag },
 			help: { type: "boolean", short: "h", default: false },
 		},
 	});
@@ -84,7 +83,7 @@ async function main(): Promise<number> {
 		console.error(`${(error as Error).message}\n\n${USAGE}`);
 		return 2;
 	}
-	const { help, page, list, ray, peers, programs, json } = chosen;
+	const { help, page, list, ray, peers, json } = chosen;
 	if (help) {
 		console.log(USAGE);
 		return 0;
@@ -105,17 +104,14 @@ async function main(): Promise<number> {
 	}
 	developmentPython();
 	if (ray && !isInside()) return besideCluster();
-	const summaries = peers || programs ? [] : await runAll(cases, chosen);
+	const summaries = peers ? [] : await runAll(cases, chosen);
 	await endCluster();
 	const { only, rounds, seed } = chosen;
 	// Loaded only where it runs: other packages need not be installed for the rest.
-	const compared = () => import("./comparisons.ts");
+	const compared = peers ? await import("./comparisons.ts") : undefined;
 	const run = {
 		cases: summaries,
-		peers: peers ? await (await compared()).besidePeers(rounds ?? 3, seed) : [],
-		programs: programs
-			? await (await compared()).besideClients(only, rounds ?? 1, seed)
-			: [],
+		peers: (await compared?.besidePeers(only, rounds ?? 3, seed)) ?? [],
 		...runFacts(performance.now() - startedAt, words),
 	};
 	if (json) writeFileSync(json, `${JSON.stringify(run, null, "\t")}\n`);

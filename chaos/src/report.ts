@@ -41,22 +41,6 @@ export interface PeerSummary {
 	readonly note: string;
 }
 
-/** How many processes there were, and how many after a second. */
-export interface KillCount {
-	readonly started: number;
-	readonly left: number;
-}
-
-/** What is left of one program, by who started it, for each way to kill the host. */
-export interface ProgramSummary {
-	readonly name: string;
-	/** With what people usually start it. */
-	readonly usual: string;
-	readonly left: Readonly<
-		Record<"usual" | "snakepit" | "guarded", readonly KillCount[]>
-	>;
-}
-
 /** Where, when and how a run was made. */
 export interface RunFacts {
 	readonly machine: string;
@@ -72,7 +56,6 @@ export interface ChaosRun extends RunFacts {
 	readonly remark?: string;
 	readonly cases: readonly CaseSummary[];
 	readonly peers: readonly PeerSummary[];
-	readonly programs: readonly ProgramSummary[];
 }
 
 /** Of one round: a fork loop leaves hundreds. */
@@ -215,7 +198,6 @@ function milliseconds(value: number | undefined): string {
 export function resultsPage(runs: readonly ChaosRun[]): string {
 	const cases = joinRuns(runs.map((run) => run.cases));
 	const peers = runs.findLast((run) => run.peers.length > 0)?.peers ?? [];
-	const programs = runs.flatMap((run) => run.programs);
 	const rows = Map.groupBy(cases, ({ row }) => row);
 	return [
 		"# Chaos results",
@@ -235,7 +217,6 @@ export function resultsPage(runs: readonly ChaosRun[]): string {
 				),
 		]),
 		...sideBySide(peers),
-		...anyProgram(programs),
 	]
 		.join("\n\n")
 		.concat("\n");
@@ -266,31 +247,14 @@ function sideBySide(peers: readonly PeerSummary[]): readonly string[] {
 	if (peers.length === 0) return [];
 	return [
 		"## Side by side",
-		"In one run, the same harness kills hosts that use other packages and hosts that use Snakepit: every worker runs a busy loop, the host gets SIGKILL, and after 5 s the harness counts.",
+		"In one run, the same harness kills hosts that use other packages and hosts that use Snakepit: every worker runs a busy loop, the host gets SIGKILL, and after 5 s the harness counts. Below them are programs of other kinds, each started with its usual client and as the worker of a pool; all their processes count.",
 		table(
-			"host uses,version,rounds,workers,leftovers,p50,max,note".split(","),
+			"host uses,version,rounds,processes,leftovers,p50,max,note".split(","),
 			peers.map((peer) => [
 				...[peer.name, peer.version],
 				...[peer.rounds, peer.workers, peer.leftovers].map(String),
 				...[peer.times?.p50Ms, peer.times?.maxMs].map(milliseconds),
 				peer.note,
-			]),
-		),
-	];
-}
-
-function anyProgram(programs: readonly ProgramSummary[]): readonly string[] {
-	if (programs.length === 0) return [];
-	const count = (counts: readonly KillCount[]): string =>
-		counts.map(({ started, left }) => `${left} of ${started}`).join("; ");
-	return [
-		"## Programs of all kinds, and their usual clients",
-		`A host has started one program. ${programs.length} programs were each started in three ways: with what people usually start them with; as the worker of a pool with \`guard: "off"\`; and of one without any option, which has a guard. The host is killed with SIGKILL; with its whole process group; and after SIGSTOP. A cell has these three: how many of the program's processes are left a second later, of how many. What left its group outlives its host unless there is a guard.`,
-		table(
-			["program", "usual client", "usually", "Snakepit, no guard", "Snakepit"],
-			programs.map(({ name, usual, left }) => [
-				...[name, usual],
-				...[left.usual, left.snakepit, left.guarded].map(count),
 			]),
 		),
 	];

@@ -52,7 +52,7 @@ test("a case that one of the runs skipped is that of the other", () => {
 
 test("the page has every run, every case below its row, and every broken promise", () => {
 	const run = (command: string, cases: readonly CaseSummary[]) => ({
-		...{ command, cases, peers: [], programs: [], machine: "2 × one" },
+		...{ command, cases, peers: [], machine: "2 × one" },
 		...{ software: "Linux", date: "2026-01-02", tookMinutes: 30 },
 	});
 	const broken = summarize(chaos, [{ broken: ["It exited.\nA stack."] }]);

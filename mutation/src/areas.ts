@@ -1,18 +1,13 @@
-/** A part of core whose code is changed, and the tests that should notice. */
+/** A part of core whose code is changed, and the tests that should notice: globs from the root of the repository. */
 export interface Area {
 	readonly name: string;
-	/** Files to mutate: globs from the root of the repository. */
 	readonly mutate: readonly string[];
-	/** Test files: globs from the root of the repository. */
 	readonly tests: readonly string[];
 }
 
 const core = (folder: string, ...tests: readonly string[]): Area => ({
 	name: folder,
-	mutate: [
-		`packages/core/src/${folder}/**/*.ts`,
-		`!packages/core/src/${folder}/gen/**`,
-	],
+	mutate: [`packages/core/src/${folder}/**/*.ts`],
 	tests: [folder, ...tests].map(
 		(name) => `packages/core/test/${name}/**/*.test.ts`,
 	),
@@ -52,3 +47,20 @@ export const LEFT_OUT: readonly string[] = [
 	"threads",
 	"worker-lifeline",
 ].map((name) => `**/${name}.test.ts`);
+
+/** Names the area of the Python side. */
+export const PYTHON = "python";
+
+/** Files of the Python side that only decide, and their own tests: globs from `python`. */
+export const PYTHON_FILES: Readonly<Record<string, string>> = {
+	"src/**/binding.py": "tests/test_{arguments,binding}.py",
+	"src/**/call_page.py": "tests/test_call_page.py",
+	"src/**/credit.py": "tests/test_credit.py",
+	"src/**/forking/protocol.py": "tests/preload/test_fork_requests.py",
+	"src/**/function_shape.py": "tests/test_function_shape.py",
+	"src/**/host_frames.py": "tests/test_host_frames.py",
+	"src/**/plain_intake.py": "tests/test_plain_intake.py",
+	"src/**/plain_run.py": "tests/test_plain_run.py",
+	"src/**/turns.py": "tests/test_turns.py",
+	"src/**/values/{decode,encode}.py": "tests/test_{own_types,value_*}.py",
+};

@@ -1,14 +1,21 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { writeFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { root } from "../../scripts/run.ts";
-import { AREAS } from "./areas.ts";
-import { enclosure } from "./enclosure.ts";
-import { runArea } from "./run-area.ts";
-import { PYTHON, runPython } from "./run-python.ts";
-import { type FileScore, scoreLine } from "./score.ts";
+import { AREAS, PYTHON } from "./areas.ts";
+import { runPython } from "./mutmut.ts";
+import { runArea } from "./stryker.ts";
 import { installStryker, makeWorkspace } from "./workspace.ts";
+
+/** Mutants of one file. */
+export interface FileScore {
+	readonly file: string;
+	/** Made a test fail, or run for too long. */
+	readonly killed: number;
+	readonly survived: number;
+	/** In code that no test of the area runs. */
+	readonly uncovered: number;
+}
 
 const { values, positionals } = parseArgs({
 	allowPositionals: true,
@@ -18,18 +25,15 @@ const { values, positionals } = parseArgs({
 		sample: { type: "string", default: "1" },
 	},
 });
-const areas = AREAS.filter(
-	({ name }) => positionals.length === 0 || positionals.includes(name),
-);
-const isPython = positionals.length === 0 || positionals.includes(PYTHON);
-const chosen = areas.length + Number(isPython);
-if (chosen === 0)
+const names = [...AREAS.map(({ name }) => name), PYTHON];
+const chosen = positionals.length > 0 ? positionals : names;
+const unknown = chosen.find((name) => !names.includes(name));
+if (unknown !== undefined)
 	throw new Error(
-		`There is no such area. Choose from: ${[...AREAS.map(({ name }) => name), PYTHON].join(", ")}.`,
+		`There is no area ${unknown}. Choose from: ${names.join(", ")}.`,
 	);
-if (values.file.length > 0 && chosen !== 1)
+if (values.file.length > 0 && chosen.length !== 1)
 	throw new Error("--file needs the name of the one area that the file is in.");
-
 const sample = Number(values.sample);
 if (!Number.isInteger(sample) || sample < 1)
 	throw new Error(
@@ -40,31 +44,29 @@ if (sample > 1 && positionals.includes(PYTHON))
 		`--sample ${sample} is not possible in ${PYTHON}: choose files with --file.`,
 	);
 
-const enclosed = enclosure();
-const place = mkdtempSync(join(tmpdir(), "sp-m-"));
-chmodSync(place, 0o755);
-try {
-	const workspace = makeWorkspace(place);
-	const scores: Record<string, readonly FileScore[]> = {};
-	if (areas.length > 0) installStryker(workspace);
-	for (const area of areas) {
-		console.log(`\n== ${area.name}`);
-		scores[area.name] = runArea(area, workspace, enclosed, {
-			files: values.file,
-			sample,
-		});
-	}
-	if (isPython) {
-		console.log(`\n== ${PYTHON}`);
-		scores[PYTHON] = runPython(workspace, enclosed, values.file);
-	}
-	for (const [name, files] of Object.entries(scores))
-		console.log(`${name}: ${scoreLine(files)}`);
-	if (values.output !== undefined)
-		writeFileSync(
-			resolve(root, values.output),
-			`${JSON.stringify(scores, undefined, "\t")}\n`,
-		);
-} finally {
-	rmSync(place, { recursive: true, force: true });
+using workspace = makeWorkspace();
+const areas = AREAS.filter(({ name }) => chosen.includes(name));
+if (areas.length > 0) installStryker(workspace);
+const scores: Record<string, readonly FileScore[]> = {};
+for (const area of areas) {
+	console.log(`\n== ${area.name}`);
+	scores[area.name] = runArea(area, workspace, values.file, sample);
 }
+if (chosen.includes(PYTHON)) {
+	console.log(`\n== ${PYTHON}`);
+	scores[PYTHON] = runPython(workspace, values.file);
+}
+for (const [name, files] of Object.entries(scores)) {
+	const sum = (key: "killed" | "survived" | "uncovered") =>
+		files.reduce((total, file) => total + file[key], 0);
+	const all = sum("killed") + sum("survived") + sum("uncovered");
+	const share = ((100 * sum("killed")) / Math.max(all, 1)).toFixed(1);
+	console.log(
+		`${name}: ${share} % of ${all} mutants killed; ${sum("survived")} survived, ${sum("uncovered")} are in code that no test runs`,
+	);
+}
+if (values.output !== undefined)
+	writeFileSync(
+		resolve(root, values.output),
+		`${JSON.stringify(scores, undefined, "\t")}\n`,
+	);

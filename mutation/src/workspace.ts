@@ -1,21 +1,74 @@
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, readFileSync } from "node:fs";
+import {
+	chmodSync,
+	chownSync,
+	cpSync,
+	mkdirSync,
+	mkdtempSync,
+	readFileSync,
+	rmSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { must, root } from "../../scripts/run.ts";
 
-/** A copy of the repository. */
-export function makeWorkspace(place: string): string {
-	const directory = join(place, "repo");
-	mkdirSync(directory);
+/** Of nobody: a user who owns nothing here and may signal no process of anybody. */
+const NOBODY = 65_534;
+const isRoot = process.getuid?.() === 0;
+
+/**
+ * A copy of the repository, and what encloses the mutants in it: code that kills processes and removes directories may
+ * do either to anything when it is changed. So it runs in a pid namespace that has only its own processes, and, where
+ * root starts it, as nobody.
+ */
+export interface Workspace extends Disposable {
+	readonly directory: string;
+	/** Put before a command that runs mutants. */
+	readonly enclosed: readonly string[];
+	/** The environment of such a command. It has a home of its own. */
+	readonly env: NodeJS.ProcessEnv;
+	/** Gives the mutants' user a directory to write to. */
+	handOver(directory: string): void;
+}
+
+/** @throws Error when this machine permits no private pid namespace. */
+export function makeWorkspace(): Workspace {
+	const enclosed = [
+		"unshare",
+		...(isRoot ? [] : ["--user", "--map-current-user"]),
+		...["--pid", "--fork", "--kill-child", "--mount-proc"],
+		...(isRoot
+			? [
+					...["setpriv", "--pdeathsig=KILL", "--clear-groups"],
+					...[`--reuid=${NOBODY}`, `--regid=${NOBODY}`],
+				]
+			: []),
+	];
+	assertPermitted(enclosed);
+	const parent = mkdtempSync(join(tmpdir(), "sp-m-"));
+	chmodSync(parent, 0o755);
+	const directory = join(parent, "repo");
+	const home = join(parent, "home");
+	const handOver = (path: string): void => {
+		if (isRoot) chownSync(path, NOBODY, NOBODY);
+	};
+	for (const path of [directory, home]) {
+		mkdirSync(path);
+		handOver(path);
+	}
 	for (const file of trackedFiles()) {
 		mkdirSync(join(directory, dirname(file)), { recursive: true });
 		cpSync(join(root, file), join(directory, file));
 	}
-	return directory;
+	return {
+		...{ directory, enclosed, handOver },
+		env: { PATH: process.env["PATH"], HOME: home, TMPDIR: home },
+		[Symbol.dispose]: () => rmSync(parent, { recursive: true, force: true }),
+	};
 }
 
 /** Installs Stryker in the copy. */
-export function installStryker(directory: string): void {
+export function installStryker({ directory }: Workspace): void {
 	const { dependencies } = JSON.parse(
 		readFileSync(join(root, "mutation/package.json"), "utf8"),
 	) as { dependencies: Record<string, string> };
@@ -23,6 +76,17 @@ export function installStryker(directory: string): void {
 	must("npx", ["--yes", "pnpm@12", "add", "-w", "-D", ...packages], {
 		cwd: directory,
 	});
+}
+
+function assertPermitted(enclosed: readonly string[]): void {
+	const [command = "", ...args] = [...enclosed, "true"];
+	const { status, stderr, error } = spawnSync(command, args, {
+		encoding: "utf8",
+	});
+	if (status !== 0)
+		throw new Error(
+			`Mutants run in a private pid namespace only, and there is none here: ${error?.message ?? stderr.trim()}. On Linux allow unprivileged user namespaces, or run this as root.`,
+		);
 }
 
 function trackedFiles(): readonly string[] {

@@ -1,8 +1,8 @@
-import { answers, shown } from "../../answers.mjs";
+import { answers, asJson } from "../../answers.mjs";
 
 export const dynamic = "force-dynamic";
 
 export async function GET() {
-	const found = await answers(process.env.TOOLS, process.env.LEDGER);
-	return new Response(shown(found));
+	const results = await answers(process.env.TOOLS, process.env.LEDGER);
+	return new Response(asJson(results));
 }
