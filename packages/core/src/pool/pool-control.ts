@@ -105,10 +105,10 @@ export class PoolControl {
 		checkOptions("pool.pause", options, CONTROL_CHECKS);
 		const { calls, emit } = this.#setting;
 		const about = this.#begin("pool.pause", options);
-		if (calls.scheduler.isPaused) return;
+		if (calls.placement.isPaused) return;
 		outbox.during(() => {
-			calls.dispatch.pause();
-			const { waiting } = calls.scheduler;
+			calls.pause();
+			const { waiting } = calls.placement;
 			const { running } = calls.outstanding;
 			emit({ type: "pool.paused", ...about, waiting, running });
 		});

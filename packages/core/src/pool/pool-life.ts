@@ -144,11 +144,11 @@ export class PoolLife {
 	/** Sends calls to workers again. Does nothing when they are sent. */
 	resume(by: string): void {
 		const { pool, world, emit, calls } = this.#setting;
-		if (!calls.scheduler.isPaused) return;
+		if (!calls.placement.isPaused) return;
 		outbox.during(() => {
 			// Before the calls that it lets run.
 			emit({ type: "pool.resumed", wallMs: world.clock.wall(), pool, by });
-			calls.dispatch.resume();
+			calls.resume();
 		});
 	}
 

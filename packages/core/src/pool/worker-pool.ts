@@ -97,7 +97,7 @@ export class WorkerPool implements Pool {
 		checkMap(items, options);
 		const { calls, size } = this.#parts;
 		const { callsPerWorker } = this.#setting.options;
-		const { prefetch } = calls.scheduler;
+		const { prefetch } = calls.placement;
 		// A tool may turn out to be quick, or slow, in the middle of a map.
 		const concurrency = (): number =>
 			options.concurrency ??
@@ -152,8 +152,8 @@ export class WorkerPool implements Pool {
 		const { statistics, calls, sessions, workerSet, size } = this.#parts;
 		return statistics.view({
 			size: { ...size },
-			dispatch: calls.scheduler.isPaused ? "paused" : "running",
-			waiting: calls.scheduler.waiting,
+			dispatch: calls.placement.isPaused ? "paused" : "running",
+			waiting: calls.placement.waiting,
 			running: calls.outstanding.running,
 			sessions: sessions.size,
 			restarts: workerSet.restarts,

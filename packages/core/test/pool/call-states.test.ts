@@ -7,14 +7,14 @@ import {
 	WorkerLostError,
 } from "../../src/contract/errors.ts";
 import {
-	nextStep,
-	type Occurrence,
-	type Progress,
+	type CallHistory,
+	type CallTrigger,
+	type JudgedFailure,
+	stepCall,
 } from "../../src/pool/calls/call-states.ts";
-import type { FailedAttempt } from "../../src/pool/calls/failed-attempt.ts";
 
 /** A call that waits for the first time; `tried` is what differs. */
-const call = (tried: Partial<Progress> = {}): Progress => ({
+const call = (tried: Partial<CallHistory> = {}): CallHistory => ({
 	state: { kind: "waiting" },
 	attempts: 0,
 	begun: 0,
@@ -46,84 +46,106 @@ const sessionGone = new WorkerLostError({
 	message: "",
 });
 
-const failed = (
+const judged = (
 	error: SnakepitError,
-	more: Partial<FailedAttempt> = {},
-): FailedAttempt => ({
-	kind: "failed",
+	more: Partial<JudgedFailure> = {},
+): JudgedFailure => ({
+	kind: "judged",
 	...{ error, nowMs: 0, byCaller: "not accepted", fraction: 1 },
 	...more,
 });
 
-const EVERY: readonly Occurrence<string>[] = [
-	{ kind: "worker_found", worker: "w" },
-	{ kind: "no_worker", queue: "open", process: "there" },
-	{ kind: "no_worker", queue: "full", process: "gone" },
-	{ kind: "answered", answer: 1 },
-	failed(lost("no")),
-	{ kind: "given_up", error: lost("no") },
-];
+const given: SnakepitError = lost("no");
 
-describe("the next step of a call", () => {
-	test.each(EVERY)("is nothing once it is settled: $kind", (occurrence) => {
-		const settled = call({ state: { kind: "settled" } });
-		expect(nextStep(settled, occurrence)).toEqual({ kind: "nothing" });
-	});
+const TRIGGERS: Readonly<Record<string, CallTrigger<string>>> = {
+	placed: { kind: "placed", worker: "w" },
+	prefetchable: { kind: "prefetchable", worker: "w" },
+	open: { kind: "no_worker", queue: "open", process: "there" },
+	full: { kind: "no_worker", queue: "full", process: "there" },
+	stranded: { kind: "no_worker", queue: "open", process: "gone" },
+	full_and_stranded: { kind: "no_worker", queue: "full", process: "gone" },
+	began: { kind: "began" },
+	recalled: { kind: "recalled" },
+	not_begun: { kind: "not_begun" },
+	answered: { kind: "answered", answer: 1 },
+	failed: { kind: "failed", error: given },
+	broke: { kind: "broke" },
+	judged: judged(given),
+	paused_enough: { kind: "paused_enough" },
+	given_up: { kind: "given_up", error: given },
+};
 
-	test("is to run on the worker that was found", () => {
-		expect(nextStep(call(), { kind: "worker_found", worker: "w" })).toEqual({
-			kind: "run",
-			worker: "w",
-		});
-	});
+/** Every cell that is not empty. */
+const TABLE = `
+waiting placed -> running: begin send
+waiting prefetchable -> prefetched: prefetch send
+waiting open -> waiting: queue
+waiting full -> settled: leave_queue settle queue_full
+waiting stranded -> settled: leave_queue settle session_lost
+waiting full_and_stranded -> settled: leave_queue settle queue_full
+waiting given_up -> settled: leave_queue settle
+prefetched began -> running: begin
+prefetched recalled -> waiting: count_recall
+prefetched not_begun -> waiting: count_recall seek_worker
+running not_begun -> waiting: release seek_worker free_worker
+running answered -> settled: release settle free_worker
+running failed -> failing: release judge free_worker
+running broke -> unanswerable:
+running given_up -> cancelling: cancel settle
+unanswerable not_begun -> waiting: release seek_worker free_worker
+unanswerable answered -> settled: release settle free_worker
+unanswerable failed -> failing: release judge free_worker
+unanswerable given_up -> cancelling: settle
+failing judged -> waiting: report_retry seek_worker
+failing given_up -> settled: settle
+pausing paused_enough -> waiting: seek_worker
+pausing given_up -> settled: settle
+cancelling not_begun -> settled: release free_worker
+cancelling answered -> settled: release free_worker
+cancelling failed -> settled: release free_worker
+`;
 
-	test.each([
-		["open", "there", 0, { kind: "wait" }],
-		["full", "there", 0, { kind: "refuse", why: "queue_full" }],
-		["open", "gone", 0, { kind: "refuse", why: "session_lost" }],
-		["full", "gone", 0, { kind: "refuse", why: "queue_full" }],
-		// It was accepted before, and keeps its place.
-		["full", "there", 1, { kind: "wait" }],
-		["full", "gone", 1, { kind: "refuse", why: "session_lost" }],
-	] as const)(
-		"without a worker, with a queue that is %s, a process that is %s and %i attempts",
-		(queue, process, attempts, step) => {
-			const lack = { kind: "no_worker", queue, process } as const;
-			expect(nextStep(call({ attempts }), lack)).toEqual(step);
-		},
+test("each trigger does to a call in each state what the table says", () => {
+	const states = [
+		...["waiting", "prefetched", "running", "unanswerable", "failing"],
+		...["pausing", "cancelling", "settled"],
+	] as const;
+	const table = states.flatMap((kind) =>
+		Object.entries(TRIGGERS).flatMap(([name, trigger]) => {
+			const step = stepCall(call({ state: { kind } }), trigger);
+			if (step === undefined) return [];
+			const { to, effects, refusal = "" } = step;
+			const does = [...effects, refusal].join(" ").trim();
+			return [`${kind} ${name} -> ${to}: ${does}`.trimEnd()];
+		}),
 	);
+	expect(`\n${table.join("\n")}\n`).toBe(TABLE);
+});
 
-	test("is to settle with the answer, or with the error that ends it", () => {
-		const running = call({ state: { kind: "running" }, attempts: 1 });
-		expect(nextStep(running, { kind: "answered", answer: 7 })).toEqual({
-			kind: "succeed",
-			answer: 7,
-		});
-		const error = lost("maybe");
-		for (const each of [running, call()])
-			expect(nextStep(each, { kind: "given_up", error })).toEqual({
-				kind: "fail",
-				error,
-			});
-	});
+test("a call that is given up is settled with that error", () => {
+	for (const kind of ["waiting", "running", "unanswerable", "pausing"] as const)
+		expect(
+			stepCall(call({ state: { kind } }), { kind: "given_up", error: given }),
+		).toMatchObject({ error: given });
 });
 
 describe("after an attempt that failed", () => {
+	const failing = { state: { kind: "failing" } } as const;
 	const after = (
 		error: SnakepitError,
 		attempts: number,
 		begun: number,
 		retries = 9,
-		spent: Partial<Progress> = {},
-	) =>
-		nextStep(
-			call({
-				state: { kind: "running" },
-				...{ attempts, begun, retry: { attempts: 1 + retries } },
-				...spent,
-			}),
-			failed(error),
-		).kind;
+		spent: Partial<CallHistory> = {},
+	) => {
+		const history = call({
+			...{ ...failing, attempts, begun, retry: { attempts: 1 + retries } },
+			...spent,
+		});
+		return stepCall(history, judged(error))?.to === "settled"
+			? "fail"
+			: "retry";
+	};
 
 	test("a call is made again only when its worker was lost", () => {
 		expect(after(lost("no"), 1, 0, 0)).toBe("retry");
@@ -155,19 +177,15 @@ describe("after an attempt that failed", () => {
 	});
 
 	test("a failure of the command is retried only if its caller accepts it, as often as it allows", () => {
-		const running = (begun: number) =>
-			call({
-				...{ state: { kind: "running" }, attempts: begun, begun },
-				retry: { attempts: 2 },
-			});
+		const toAfter = (begun: number, more: Partial<JudgedFailure> = {}) =>
+			stepCall(
+				call({ ...failing, attempts: begun, begun, retry: { attempts: 2 } }),
+				judged(toolFailed, more),
+			)?.to;
 		const byCaller = "accepted";
-		expect(nextStep(running(1), failed(toolFailed)).kind).toBe("fail");
-		expect(nextStep(running(1), failed(toolFailed, { byCaller })).kind).toBe(
-			"retry",
-		);
-		expect(nextStep(running(2), failed(toolFailed, { byCaller })).kind).toBe(
-			"fail",
-		);
+		expect(toAfter(1)).toBe("settled");
+		expect(toAfter(1, { byCaller })).toBe("waiting");
+		expect(toAfter(2, { byCaller })).toBe("settled");
 	});
 
 	test.each([
@@ -180,52 +198,51 @@ describe("after an attempt that failed", () => {
 	])(
 		"%i attempts that may have begun, and %d by chance, are followed by a pause of %i ms",
 		(begun, fraction, pauseMs) => {
-			const running = call({
-				...{ state: { kind: "running" }, attempts: begun, begun },
-				retry: { attempts: 100, backoffMs: 100 },
-			});
-			const error = lost("maybe");
-			expect(nextStep(running, failed(error, { fraction }))).toEqual({
-				...{ kind: "retry", because: error, pauseMs },
+			const retry = { attempts: 100, backoffMs: 100 };
+			const because = lost("maybe");
+			expect(
+				stepCall(
+					call({ ...failing, attempts: begun, begun, retry }),
+					judged(because, { fraction }),
+				),
+			).toEqual({
+				to: "pausing",
+				effects: ["report_retry", "start_pause"],
+				retry: { because, pauseMs },
 			});
 		},
 	);
 
 	test("a call that did not begin does not pause", () => {
-		const running = call({
-			...{ state: { kind: "running" }, attempts: 1 },
-			retry: { attempts: 2, backoffMs: 100 },
-		});
-		expect(nextStep(running, failed(lost("no")))).toMatchObject({ pauseMs: 0 });
+		const retry = { attempts: 2, backoffMs: 100 };
+		expect(
+			stepCall(call({ ...failing, attempts: 1, retry }), judged(lost("no"))),
+		).toMatchObject({ to: "waiting", retry: { pauseMs: 0 } });
 	});
 
 	test("a pause that would outlast the deadline is not begun: the call fails with its error", () => {
-		const running = (deadlineMs: number) =>
+		const history = (deadlineMs: number) =>
 			call({
-				...{ state: { kind: "running" }, attempts: 1, begun: 1, deadlineMs },
+				...{ ...failing, attempts: 1, begun: 1, deadlineMs },
 				retry: { attempts: 2, backoffMs: 100 },
 			});
-		const at = failed(lost("maybe"), { nowMs: 50 });
-		expect(nextStep(running(151), at).kind).toBe("retry");
-		expect(nextStep(running(150), at)).toEqual({
-			...{ kind: "fail", error: at.error },
+		const at = judged(lost("maybe"), { nowMs: 50 });
+		expect(stepCall(history(151), at)?.to).toBe("pausing");
+		expect(stepCall(history(150), at)).toMatchObject({
+			...{ to: "settled", error: at.error },
 		});
 	});
 
 	test("the error says that the work may have begun if any attempt did", () => {
-		const running = call({ state: { kind: "running" }, attempts: 2, begun: 1 });
-		const step = nextStep(running, failed(refused));
-		expect(step).toMatchObject({
-			kind: "fail",
-			error: { code: "TOOL_NOT_FOUND", ran: "maybe" },
-		});
+		expect(
+			stepCall(call({ ...failing, attempts: 2, begun: 1 }), judged(refused)),
+		).toMatchObject({ error: { code: "TOOL_NOT_FOUND", ran: "maybe" } });
 		expect(refused.ran).toBe("no");
 	});
 
 	test("the error says that the work did not begin if no attempt did", () => {
-		const running = call({ state: { kind: "running" }, attempts: 1 });
-		const step = nextStep(running, failed(refused));
-		expect(step).toEqual({ kind: "fail", error: refused });
-		expect(step.kind === "fail" && step.error.ran).toBe("no");
+		const step = stepCall(call({ ...failing, attempts: 1 }), judged(refused));
+		expect(step?.error).toBe(refused);
+		expect(step?.error?.ran).toBe("no");
 	});
 });

@@ -3,7 +3,7 @@ import type { PoolOptions } from "../../src/options/pool-options.ts";
 import { resolveOptions } from "../../src/options/resolve-pool-options.ts";
 import type { Call } from "../../src/pool/calls/call.ts";
 import { DispatchPace } from "../../src/pool/placement/dispatch-pace.ts";
-import { Scheduler } from "../../src/pool/placement/placement.ts";
+import { Placement } from "../../src/pool/placement/placement.ts";
 import { NOWHERE } from "../../src/pool/placement/wait-queue.ts";
 import { scriptedAdapter } from "../../src/testing/scripted-adapter.ts";
 import { virtualWorld } from "../../src/testing/virtual-pool.ts";
@@ -121,18 +121,19 @@ test("a worker that is gone before its turn is not served, and so not known any 
 	const { clock } = virtualWorld();
 	const soon: (() => void)[] = [];
 	const served: Worker[] = [];
-	const scheduler = new Scheduler(
+	const placement = new Placement(
 		resolveOptions({ adapter: scriptedAdapter({}) }, 2),
 		{ min: 2, max: 2 },
-		{
-			now: () => clock.now(),
-			wall: () => clock.wall(),
-			after: (ms, action) => clock.after(ms, action),
-			soon: (action) => void soon.push(action),
-		},
-		1,
-		(worker) => void served.push(worker),
-		() => {},
+		new DispatchPace(
+			{
+				now: () => clock.now(),
+				wall: () => clock.wall(),
+				after: (ms, action) => clock.after(ms, action),
+				soon: (action) => void soon.push(action),
+			},
+			1,
+			(worker) => void served.push(worker),
+		),
 	);
 	const worker = (incarnation: string): Worker =>
 		({
@@ -141,14 +142,14 @@ test("a worker that is gone before its turn is not served, and so not known any 
 			hasCapacity: true,
 		}) as unknown as Worker;
 	for (const sequence of [1, 2, 3])
-		scheduler.wait({ sequence, priority: 0, place: NOWHERE } as Call);
+		placement.wait({ sequence, priority: 0, place: NOWHERE } as Call);
 	const [one, other] = [worker("run-1"), worker("run-2")];
-	expect(scheduler.callFor(one)).toMatchObject({ sequence: 1 });
-	expect(scheduler.callFor(other)).toBeUndefined();
-	scheduler.remove(other);
+	expect(placement.callFor(one)).toMatchObject({ sequence: 1 });
+	expect(placement.callFor(other)).toBeUndefined();
+	placement.remove(other);
 	for (const action of soon) action();
 	expect([soon.length, served]).toEqual([1, []]);
-	expect(scheduler.resume()).toEqual([one]);
+	expect(placement.resume()).toEqual([one]);
 });
 
 describe("workers that become idle together", () => {

@@ -65,7 +65,7 @@ describe("a call may be prefetched", () => {
 
 describe("a worker has room", () => {
 	const worker: PrefetchWorker = {
-		takes: true,
+		accepts: true,
 		running: 1,
 		prefetched: 0,
 		recentMs: 0.1,
@@ -76,7 +76,7 @@ describe("a worker has room", () => {
 		["behind a quick call", {}, 4],
 		["for what is left of its window", { prefetched: 3 }, 1],
 		["not beyond it", { prefetched: 5 }, 0],
-		["not while it takes none", { takes: false }, 0],
+		["not while it takes none", { accepts: false }, 0],
 		["not while it runs none", { running: 0 }, 0],
 		["not while two may run", { running: 2 }, 0],
 		["not behind a slow one", { recentMs: 3 }, 0],

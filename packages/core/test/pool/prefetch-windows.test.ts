@@ -2,7 +2,6 @@ import { expect, test } from "vitest";
 import type { Call } from "../../src/pool/calls/call.ts";
 import type { CallAttempt } from "../../src/pool/calls/call-attempt.ts";
 import { PrefetchWindows } from "../../src/pool/placement/prefetch-windows.ts";
-import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import type { Worker } from "../../src/worker/worker.ts";
 
 const worker = {
@@ -23,12 +22,7 @@ function callOf(command: string): Call {
 
 /** Windows of one worker that has begun a call. */
 function windows(): PrefetchWindows {
-	const prefetch = new PrefetchWindows({
-		clock: new VirtualClock(),
-		afterCalls: Number.POSITIVE_INFINITY,
-		mayTake: () => true,
-		onSlow: () => {},
-	});
+	const prefetch = new PrefetchWindows(Infinity, () => true);
 	prefetch.began(worker, { worker, call: callOf("echo") } as CallAttempt);
 	return prefetch;
 }
@@ -48,16 +42,9 @@ test("nothing is known of a command whose calls did not run, such as one that do
 	expect(prefetch.admits(worker, callOf("no_such_tool"))).toBe(false);
 });
 
-/** Two workers, each with a call, and what was reported to be slow. */
+/** Two workers, each with a call since the beginning. */
 function twoWorkers() {
-	const clock = new VirtualClock();
-	const slow: Worker[] = [];
-	const prefetch = new PrefetchWindows({
-		clock,
-		afterCalls: Number.POSITIVE_INFINITY,
-		mayTake: () => true,
-		onSlow: (each) => slow.push(each),
-	});
+	const prefetch = new PrefetchWindows(Infinity, () => true);
 	const [one, other] = ["i-1", "i-2"].map((incarnation) => ({
 		ref: { incarnation },
 		calls: { attempts: [1], taken: 1 },
@@ -74,7 +61,7 @@ function twoWorkers() {
 			worker: each,
 			call: { ...callOf("echo"), priority },
 		} as CallAttempt);
-	return { prefetch, clock, slow, one, other, add };
+	return { prefetch, one, other, add };
 }
 
 test("a worker has less urgent calls than a new one as long as one waits in it", () => {
@@ -95,21 +82,16 @@ test("a worker has less urgent calls than a new one as long as one waits in it",
 	expect(prefetch.size).toBe(0);
 });
 
-test("calls that wait behind one that has run for 2 ms had better run elsewhere", async () => {
-	const { clock, slow, one, other, add, prefetch } = twoWorkers();
+test("calls that wait behind one that has run for 2 ms had better run elsewhere", () => {
+	const { one, other, add, prefetch } = twoWorkers();
 	add(other);
-	await clock.advance(1.9);
-	expect(slow).toEqual([]);
-	await clock.advance(0.1);
+	expect(prefetch.slow(1.9)).toEqual([]);
 	// No call waits in the other one.
-	expect(slow).toEqual([other]);
+	expect(prefetch.slow(2)).toEqual([other]);
 	prefetch.clear(other);
-	await clock.advance(10);
-	expect(slow).toEqual([other]);
-	expect(clock.pending()).toBe(0);
+	expect(prefetch.slow(12)).toEqual([]);
 	add(one);
-	await clock.advance(2);
-	expect(slow).toEqual([other, one]);
+	expect(prefetch.slow(12)).toEqual([one]);
 });
 
 test("the calls of the worker with the most of them are worth moving, if they are half a millisecond of work", () => {
@@ -122,11 +104,11 @@ test("the calls of the worker with the most of them are worth moving, if they ar
 	expect(prefetch.worthMoving()).toBe(other);
 });
 
-test("a worker has room for four calls at first, none after they were taken back, and more with each call that ends", () => {
+test("a worker has room for four calls at first, none after they were recalled, and more with each call that ends", () => {
 	const { prefetch, one, add } = twoWorkers();
 	expect(prefetch.hasRoom(one)).toBe(false);
 	prefetch.ended(one, "echo", 0.2);
-	prefetch.next(one);
+	prefetch.first(one);
 	expect(prefetch.hasRoom(one)).toBe(true);
 	for (let n = 0; n < 5; n++) {
 		expect(prefetch.hasRoom(one)).toBe(true);
@@ -136,7 +118,7 @@ test("a worker has room for four calls at first, none after they were taken back
 	prefetch.clear(one);
 	expect(prefetch.hasRoom(one)).toBe(false);
 	prefetch.ended(one, "echo", 0.2);
-	prefetch.next(one);
+	prefetch.first(one);
 	expect(prefetch.hasRoom(one)).toBe(true);
 	prefetch.forget(one);
 	expect(prefetch.hasRoom(one)).toBe(false);

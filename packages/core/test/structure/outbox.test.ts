@@ -23,7 +23,7 @@ test("listeners are called in one place, which the outbox alone calls", () => {
 	expect(hub).toContain("outbox.post(this.receive, event)");
 	// Besides events, only what is reported by one waits behind it.
 	expect(having(/\boutbox\.post\(/)).toEqual([
-		"pool/calls/dispatch.ts",
+		"pool/calls/calls.ts",
 		"pool/observe/event-hub.ts",
 	]);
 });

@@ -1,4 +1,3 @@
-import type { Clock, Timer } from "../../contract/clock.ts";
 import type { CallProgress } from "../../contract/connection.ts";
 import {
 	type BackCall,
@@ -18,50 +17,25 @@ import type {
 	CommandRun,
 } from "../../contract/instrument.ts";
 import { asError } from "../../contract/thrown.ts";
-import { afterRunning } from "../../deadline.ts";
 import { outbox } from "../../outbox.ts";
-import type {
-	Attempt,
-	AttemptView,
-	Conduct,
-} from "../../worker/running-calls.ts";
+import type { Attempt, AttemptView } from "../../worker/running-calls.ts";
 import type { Worker } from "../../worker/worker.ts";
 import type { Attempted, Call } from "./call.ts";
-import { named } from "./call-errors.ts";
+import type { CallTrigger } from "./call-states.ts";
 
 /** What an attempt reports to. */
 export interface AttemptListener {
 	/** On the monotonic clock. */
 	now(): number;
-	/** The worker's slot is free, or the worker is gone. Called once. */
-	attemptOver(
-		attempt: CallAttempt,
-		error: SnakepitError | undefined,
-		answer: unknown,
-	): void;
-	/** It was prefetched, and is answered, refused or broken off before it was known to begin. */
-	attemptBeganEarly(attempt: CallAttempt): void;
-	/** The worker did not begin the call, and will not: it may run elsewhere. */
-	attemptReturned(attempt: CallAttempt): void;
-	/** Its worker has a grace to end it, and takes no calls meanwhile. */
-	attemptCancelled(attempt: CallAttempt): void;
+	/** Something has happened to a call on its worker. Only within a transition of the outbox. */
+	advance(call: Call, trigger: CallTrigger<Worker>): void;
 }
 
-type AttemptState =
-	/** Sent while the worker runs another call. */
-	| { readonly kind: "prefetched" }
-	| { readonly kind: "running" }
-	/** The adapter gave it up: the end of its worker will say why. */
-	| { readonly kind: "unanswerable" }
-	/** Its call is settled; the worker has until the timer to finish. */
-	| {
-			readonly kind: "cancelling";
-			readonly grace: Timer;
-			readonly reason: SnakepitError;
-	  }
-	| { readonly kind: "over" };
+const BEGAN = { kind: "began" } as const;
+const NOT_BEGUN = { kind: "not_begun" } as const;
+const BROKE = { kind: "broke" } as const;
 
-/** One call on one worker, until the worker is done with it or gone. */
+/** One call on one worker, until the worker is done with it or gone. Its state is that of its call. */
 export class CallAttempt
 	implements Attempt, Attempted, Cancellation, MeasuredRun
 {
@@ -82,10 +56,9 @@ export class CallAttempt
 	instrument: AttemptInstrument | undefined;
 	readonly #listener: AttemptListener;
 	readonly #abort = new AbortController();
-	/** Its call is settled, and it shall end. */
+	/** Its call is over for its caller, and it shall end. */
 	isRequested = false;
 	#onCancel: ((reason: unknown) => void) | undefined;
-	#state: AttemptState = { kind: "prefetched" };
 
 	constructor(
 		call: Call,
@@ -106,49 +79,36 @@ export class CallAttempt
 
 	view(): AttemptView {
 		const { call, startedMs } = this;
+		const { kind } = call.state;
 		return {
 			callId: call.callId,
 			command: call.command,
 			sessionId: call.session?.id,
 			startedMs,
-			caller: call.state.kind === "settled" ? "over" : "waits",
+			caller: kind === "settled" || kind === "cancelling" ? "over" : "waits",
 			attempt: this.number,
 			waitedMs: this.waitedMs,
 			failed: call.retried ?? [],
 		};
 	}
 
-	get isAhead(): boolean {
-		return this.#state.kind === "prefetched";
+	/** What its worker still does counts no more. */
+	get isOver(): boolean {
+		const { state } = this.call;
+		return state.attempt !== this || state.kind === "failing";
 	}
 
-	get isOver(): boolean {
-		return this.#state.kind === "over";
+	get expectsAnswer(): boolean {
+		return this.call.state.kind === "running" && !this.isOver;
 	}
 
 	whenRequested(action: (reason: unknown) => void): void {
 		this.#onCancel = action;
 	}
 
-	get expectsAnswer(): boolean {
-		return this.#state.kind === "running";
-	}
-
-	/** The worker runs it now. */
-	begin(nowMs: number): void {
-		this.number = this.call.attempts;
-		this.startedMs = nowMs;
-		this.#state = { kind: "running" };
-	}
-
-	/** It goes back to the queue: whatever comes of it counts no more. */
-	end(): void {
-		this.#state = { kind: "over" };
-	}
-
-	/** Sends it later than that was decided: it may have been taken back or lost, and its worker is ended perhaps. */
+	/** Sends it later than that was decided: it may have been recalled or lost, and its worker is ended perhaps. */
 	sendLater(): void {
-		if (this.#state.kind === "over") return;
+		if (this.isOver) return;
 		if (this.worker.isLeft) this.#failed(noConnection());
 		else this.send();
 	}
@@ -157,7 +117,7 @@ export class CallAttempt
 	send(): void {
 		const { call, instrument } = this;
 		const { connection } = this.worker;
-		const state = this.#state;
+		const { state } = call;
 		if (state.kind === "cancelling") {
 			this.#failed(state.reason);
 			return;
@@ -213,28 +173,25 @@ export class CallAttempt
 			answer = Promise.reject(error);
 		}
 		// An adapter may answer with no promise.
-		Promise.resolve(answer).then(this.#answered, this.#threw);
+		Promise.resolve(answer).then(
+			(result: unknown) =>
+				this.#report(
+					result === RECALLED
+						? NOT_BEGUN
+						: { kind: "answered", answer: result },
+				),
+			(error: unknown) => this.#failed(translate(error, this)),
+		);
 	}
 
 	/** The worker is gone. */
 	lost(error: SnakepitError): void {
-		this.#over(error, undefined);
+		this.#report({ kind: "failed", error });
 	}
 
-	/** The call is settled: the worker gets a grace to finish, then it is replaced. */
-	cancel(reason: SnakepitError, cancelGraceMs: number, clock: Clock): void {
-		if (this.#state.kind !== "running") return;
-		const { call, worker } = this;
-		const grace = afterRunning(clock, cancelGraceMs, () =>
-			worker.condemn(
-				"stuck",
-				`${named(call)} did not finish within ${cancelGraceMs} ms after it was cancelled (calls.cancelGraceMs)`,
-			),
-		);
-		this.#state = { kind: "cancelling", grace, reason };
+	/** Its caller is gone: tells the worker. */
+	cancel(reason: SnakepitError): void {
 		this.isRequested = true;
-		worker.calls.cancelled++;
-		this.#listener.attemptCancelled(this);
 		this.instrument?.cancelled(reason);
 		this.#abort.abort(reason);
 		this.#onCancel?.(reason);
@@ -256,92 +213,47 @@ export class CallAttempt
 
 	/** Of a call that asks for something, it is known to have begun. */
 	#backCall<T>(asked: BackCall, run: () => Promise<T>): Promise<T> {
-		if (this.isAhead) this.#listener.attemptBeganEarly(this);
+		this.#report(BEGAN);
 		return this.instrument?.backCall(asked, run) ?? run();
 	}
 
 	/** A call that reports is known to have begun. What an attempt reports when its call is settled, or it is over, is dropped. */
 	#progressed(progress: CallProgress): Promise<void> {
-		if (this.isAhead) this.#listener.attemptBeganEarly(this);
-		return this.#state.kind === "running" && this.call.progress !== undefined
+		this.#report(BEGAN);
+		return this.expectsAnswer && this.call.progress !== undefined
 			? this.call.progress.report(progress)
 			: new Promise(() => {});
 	}
 
-	readonly #answered = (answer: unknown): void => {
-		if (answer === RECALLED) this.#notBegun();
-		else this.#over(undefined, answer);
-	};
-
-	readonly #threw = (error: unknown): void =>
-		this.#failed(translate(error, this));
-
-	#notBegun(): void {
-		if (this.#state.kind === "cancelling") {
-			this.#over(undefined, undefined, "unknown");
-		} else if (this.#state.kind !== "over") {
-			this.#listener.attemptReturned(this);
-		}
-	}
-
 	#failed(error: SnakepitError): void {
-		outbox.enter();
-		try {
-			this.#ended(error);
-		} finally {
-			outbox.leave();
-		}
-	}
-
-	#ended(error: SnakepitError): void {
-		if (this.isAhead) this.#listener.attemptBeganEarly(this);
-		// A broken conversation is the worker's end, and the error of that has its exit and its last output.
-		if (error instanceof ConnectionBrokenError && error.ran === "maybe") {
-			if (this.#state.kind === "running")
-				this.#state = { kind: "unanswerable" };
-			this.worker.conversationOver(error.message);
-			return;
-		}
-		if (error instanceof CallAbortedError && error.worker === "unknown")
-			this.worker.retire("unconfirmed");
-		// A worker that takes no calls must not be offered this one again.
-		if (error.code === "WORKER_REPLACED") this.worker.retire("leaving");
-		this.#over(error, undefined);
-	}
-
-	#over(
-		error: SnakepitError | undefined,
-		answer: unknown,
-		conduct: Conduct = this.#conduct(error),
-	): void {
-		if (this.#state.kind === "over") return;
-		outbox.enter();
-		try {
-			if (this.#state.kind === "prefetched")
-				this.#listener.attemptBeganEarly(this);
-			if (this.#state.kind === "cancelling") {
-				this.#state.grace.cancel();
-				this.worker.calls.cancelled--;
+		outbox.during(() => {
+			this.#report(BEGAN);
+			// A broken conversation is the worker's end, and the error of that has its exit and its last output.
+			if (error instanceof ConnectionBrokenError && error.ran === "maybe") {
+				this.#report(BROKE);
+				this.worker.conversationOver(error.message);
+				return;
 			}
-			this.worker.calls.note(conduct);
-			this.#state = { kind: "over" };
-			// An adapter may have written anything: what is no duration is as if it had not been measured.
-			const { ranMs = 0 } = this;
-			if (!(ranMs >= 0 && ranMs < Infinity)) this.ranMs = undefined;
-			this.#listener.attemptOver(this, error, answer);
-			// A worker that is gone has forgotten it already.
-			this.worker.finish(this);
+			if (error instanceof CallAbortedError && error.worker === "unknown")
+				this.worker.retire("unconfirmed");
+			// A worker that takes no calls must not be offered this one again.
+			if (error.code === "WORKER_REPLACED") this.worker.retire("leaving");
+			this.#report({ kind: "failed", error });
+		});
+	}
+
+	/** What a prefetched call reports shows that it has begun. */
+	#report(trigger: CallTrigger<Worker>): void {
+		if (this.isOver) return;
+		const { call } = this;
+		outbox.enter();
+		try {
+			if (call.state.kind === "prefetched" && trigger !== NOT_BEGUN)
+				this.#listener.advance(call, BEGAN);
+			if (trigger !== BEGAN) this.#listener.advance(call, trigger);
 		} finally {
 			outbox.leave();
 		}
-	}
-
-	/** A command that fails says nothing about its worker: it may fail before it needs what is stuck there. */
-	#conduct(error: SnakepitError | undefined): Conduct {
-		if (error === undefined || this.call.work.begun) return "answered";
-		const wasCancelled =
-			this.#state.kind === "cancelling" && error.ran !== "no";
-		return wasCancelled ? "cancelled" : "unknown";
 	}
 }
 

@@ -51,6 +51,8 @@ function begin(sentence: string): string {
 function doing({ state }: Pick<Call, "state">): string {
 	switch (state.kind) {
 		case "running":
+		case "unanswerable":
+		case "failing":
 			return "running";
 		case "pausing":
 			return "pausing before its next attempt";

@@ -12,7 +12,6 @@ import {
 	show,
 	wholeNumber,
 } from "../../options/check.ts";
-import { backoffMs } from "../../worker/restarts.ts";
 
 /** Declares a call idempotent: the pool may retry it when it fails. */
 export interface RetryOptions {
@@ -156,22 +155,4 @@ export const SESSION_CHECKS: Readonly<Record<keyof SessionOptions, Check>> = {
 /** @throws OptionsError `UNKNOWN_OPTION` or `INVALID_OPTION`. */
 export function checkSessionOptions(options: SessionOptions): void {
 	checkOptions("pool.session", options, SESSION_CHECKS);
-}
-
-const LONGEST_PAUSE_MS = 30_000;
-
-/**
- * How long a call pauses before it is made again.
- *
- * @param begun how many attempts may have begun; none is no reason to pause.
- * @param fraction a number from 0 to 1, so that calls that failed together do not return together.
- */
-export function pauseBeforeRetry(
-	retry: RetryOptions | undefined,
-	begun: number,
-	fraction: number,
-): number {
-	const firstMs = retry?.backoffMs ?? RETRY_DEFAULTS.backoffMs;
-	const mostMs = Math.max(firstMs, LONGEST_PAUSE_MS);
-	return backoffMs(begun + 1, firstMs, mostMs, fraction);
 }

@@ -3,61 +3,123 @@ import {
 	type SnakepitError,
 	WorkerLostError,
 } from "../../contract/errors.ts";
-import type { Call } from "./call.ts";
+import { backoffMs } from "../../worker/restarts.ts";
 import { asBegun } from "./call-errors.ts";
 import {
 	type Affinity,
-	pauseBeforeRetry,
+	RETRY_DEFAULTS,
 	type RetryOptions,
 } from "./call-options.ts";
-import type { FailedAttempt } from "./failed-attempt.ts";
+
+/** Where a call is; `CallState` says what each state keeps. */
+export type CallStateKind =
+	/** In the queue, or about to be placed. */
+	| "waiting"
+	/** Sent to a worker that still runs another call. For its caller it waits. */
+	| "prefetched"
+	| "running"
+	/** Its worker can answer no more; the end of the worker will tell why. */
+	| "unanswerable"
+	/** Its attempt has failed, and it is being decided whether there is another one. */
+	| "failing"
+	/** The next attempt begins when the pause is over. */
+	| "pausing"
+	/** Over for its caller; its worker has not finished it. */
+	| "cancelling"
+	| "settled";
 
 /** What can happen to a call. */
-export type Occurrence<Worker> =
-	/** A worker has room for it, when it is accepted or later. */
-	| { readonly kind: "worker_found"; readonly worker: Worker }
-	/** None has, but it may be sent behind the call that this worker runs. */
-	| { readonly kind: "room_ahead"; readonly worker: Worker }
-	/** No worker has, when it is accepted or is to be made again. */
-	| Lack
-	/** Its worker answered. */
+export type CallTrigger<Worker> =
+	| Placing<Worker>
+	/** Its worker runs it now: a prefetched call has its turn, or shows that it has begun. */
+	| { readonly kind: "began" }
+	/** The host has recalled it, with others of its worker: it seeks a worker when all of them are back. */
+	| { readonly kind: "recalled" }
+	/** Its worker did not begin it, and never will. */
+	| { readonly kind: "not_begun" }
 	| { readonly kind: "answered"; readonly answer: unknown }
-	/** The attempt failed, or its worker is gone. */
-	| FailedAttempt
-	/** It shall end, whatever it does: aborted, past its deadline, refused by what became of the pool. */
+	| { readonly kind: "failed"; readonly error: SnakepitError }
+	/** The connection to its worker broke. */
+	| { readonly kind: "broke" }
+	| JudgedFailure
+	| { readonly kind: "paused_enough" }
+	/** It ends, whatever it does: aborted, past its deadline, or refused by what became of the pool. */
 	| { readonly kind: "given_up"; readonly error: SnakepitError };
 
+/** Where a call that seeks a worker goes. */
+export type Placing<Worker> =
+	/** This worker has room for it. */
+	| { readonly kind: "placed"; readonly worker: Worker }
+	/** None has, but this one prefetches it. */
+	| { readonly kind: "prefetchable"; readonly worker: Worker }
+	| NoWorker;
+
 /** No worker has room for a call. */
-export interface Lack {
+export interface NoWorker {
 	readonly kind: "no_worker";
+	/** `"full"`: for a new call. One that was accepted before keeps its place in the queue, whatever the limit. */
 	readonly queue: "open" | "full";
 	/** The one process that its strict session is bound to; a call without one has those of the pool. */
 	readonly process: "there" | "gone";
 }
 
-/** What the call does next. */
-export type Step<Worker> =
-	| { readonly kind: "run"; readonly worker: Worker }
-	/** Is prefetched: it waits in a worker. */
-	| { readonly kind: "send_ahead"; readonly worker: Worker }
-	| { readonly kind: "wait" }
-	/** Makes another attempt after the pause: a worker is looked for. */
-	| {
-			readonly kind: "retry";
-			readonly because: SnakepitError;
-			readonly pauseMs: number;
-	  }
-	| { readonly kind: "refuse"; readonly why: "queue_full" | "session_lost" }
-	| { readonly kind: "succeed"; readonly answer: unknown }
-	| { readonly kind: "fail"; readonly error: SnakepitError }
-	/** The call is settled: nothing that happens to it counts any more. */
-	| { readonly kind: "nothing" };
+/** A failed attempt, with what the decision about the next one depends on. */
+export interface JudgedFailure {
+	readonly kind: "judged";
+	readonly error: SnakepitError;
+	readonly nowMs: number;
+	/** `"accepted"`: the caller has this failure of the command retried. */
+	readonly byCaller: "accepted" | "not accepted";
+	/** A number from 0 to 1, by chance. */
+	readonly fraction: number;
+}
 
-/** What the decision depends on; a `Call` has it. */
-export interface Progress {
-	readonly state: {
-		readonly kind: Call["state"]["kind"];
-	};
+/** What is done when a call has changed its state, in this order. */
+export type CallEffect =
+	/** Its worker runs it from now on, as far as is known here. */
+	| "begin"
+	/** It waits in the window of its worker. */
+	| "prefetch"
+	/** The attempt goes to its worker. */
+	| "send"
+	| "count_recall"
+	/** It takes its place in the queue. */
+	| "queue"
+	| "leave_queue"
+	| "seek_worker"
+	| "start_pause"
+	/** Its worker is told that the caller is gone, and has a grace to finish. */
+	| "cancel"
+	/** The attempt is over. */
+	| "release"
+	/** The caller is asked whether the failure is retried. */
+	| "judge"
+	| "report_retry"
+	/** The caller gets the answer or the error. */
+	| "settle"
+	/** Its worker takes another call. */
+	| "free_worker";
+
+/** What a trigger does to a call. */
+export interface CallStep {
+	readonly to: CallStateKind;
+	readonly effects: readonly CallEffect[];
+	/** With which the call is settled. */
+	readonly error?: SnakepitError;
+	/** Instead of an error: the pool makes that. */
+	readonly refusal?: "queue_full" | "session_lost";
+	readonly retry?: Retry;
+}
+
+/** Why a call is made again, and when. */
+export interface Retry {
+	readonly because: SnakepitError;
+	readonly pauseMs: number;
+}
+
+/** What the decisions depend on; a `Call` has it. */
+export interface CallHistory {
+	readonly state: { readonly kind: CallStateKind };
 	/** How often it was tried, the attempt that is judged included. */
 	readonly attempts: number;
 	/** How many of those are over and may have begun. */
@@ -70,38 +132,108 @@ export interface Progress {
 	readonly input: { readonly opened: "no" | "yes" } | undefined;
 }
 
-const NOTHING = { kind: "nothing" } as const;
-const WAIT = { kind: "wait" } as const;
+type Decision<Kind> = (
+	call: CallHistory,
+	trigger: Extract<CallTrigger<unknown>, { readonly kind: Kind }>,
+) => CallStep;
+
+type Row = {
+	readonly [Kind in CallTrigger<unknown>["kind"]]?: CallStep | Decision<Kind>;
+};
+
+const GIVEN_UP: Decision<"given_up"> = (_, { error }) => ({
+	to: "settled",
+	effects: ["settle"],
+	error,
+});
+
+const WAITING: Row = {
+	placed: { to: "running", effects: ["begin", "send"] },
+	prefetchable: { to: "prefetched", effects: ["prefetch", "send"] },
+	no_worker: afterNoWorker,
+	given_up: (_, { error }) => ({
+		to: "settled",
+		effects: ["leave_queue", "settle"],
+		error,
+	}),
+};
+
+const RUNNING: Row = {
+	not_begun: {
+		to: "waiting",
+		effects: ["release", "seek_worker", "free_worker"],
+	},
+	answered: { to: "settled", effects: ["release", "settle", "free_worker"] },
+	failed: { to: "failing", effects: ["release", "judge", "free_worker"] },
+	broke: { to: "unanswerable", effects: [] },
+	given_up: (_, { error }) => ({
+		to: "cancelling",
+		effects: ["cancel", "settle"],
+		error,
+	}),
+};
+
+const { broke: _broke, ...UNANSWERABLE } = RUNNING;
+
+const FINISHED: CallStep = {
+	to: "settled",
+	effects: ["release", "free_worker"],
+};
+
+/** What a trigger does to a call in each state; nothing where the table has no entry. */
+const STEPS: Readonly<Record<CallStateKind, Row>> = {
+	waiting: WAITING,
+	prefetched: {
+		began: { to: "running", effects: ["begin"] },
+		recalled: { to: "waiting", effects: ["count_recall"] },
+		not_begun: { to: "waiting", effects: ["count_recall", "seek_worker"] },
+	},
+	running: RUNNING,
+	unanswerable: {
+		...UNANSWERABLE,
+		// There is nothing to cancel any more.
+		given_up: (_, { error }) => ({
+			to: "cancelling",
+			effects: ["settle"],
+			error,
+		}),
+	},
+	failing: { judged: afterFailure, given_up: GIVEN_UP },
+	pausing: {
+		paused_enough: { to: "waiting", effects: ["seek_worker"] },
+		given_up: GIVEN_UP,
+	},
+	cancelling: { not_begun: FINISHED, answered: FINISHED, failed: FINISHED },
+	settled: {},
+};
+
+/** What happens next to a call. Everything that happens to one is decided here; `Calls` carries it out. */
+export function stepCall<Worker>(
+	call: CallHistory,
+	trigger: CallTrigger<Worker>,
+): CallStep | undefined {
+	const entry = STEPS[call.state.kind][trigger.kind];
+	return typeof entry === "function"
+		? (entry as Decision<unknown>)(call, trigger as never)
+		: entry;
+}
+
+function afterNoWorker(
+	_call: CallHistory,
+	{ queue, process }: NoWorker,
+): CallStep {
+	if (queue === "open" && process === "there") return QUEUED;
+	return {
+		to: "settled",
+		effects: ["leave_queue", "settle"],
+		refusal: queue === "full" ? "queue_full" : "session_lost",
+	};
+}
+
+const QUEUED: CallStep = { to: "waiting", effects: ["queue"] };
 
 /** However often a call may be retried, one that never began is not moved around for ever. */
 const MAX_UNBEGUN_ATTEMPTS = 5;
-
-/** Decides what a call does next. Everything that happens to a call is decided here; `Calls` carries it out. */
-export function nextStep<Worker>(
-	call: Progress,
-	occurrence: Occurrence<Worker>,
-): Step<Worker> {
-	if (call.state.kind === "settled") return NOTHING;
-	switch (occurrence.kind) {
-		case "worker_found":
-			return { kind: "run", worker: occurrence.worker };
-		case "room_ahead":
-			return { kind: "send_ahead", worker: occurrence.worker };
-		case "no_worker":
-			// A call that was accepted before keeps its place in the queue, whatever the limit.
-			if (occurrence.queue === "full" && call.attempts === 0)
-				return { kind: "refuse", why: "queue_full" };
-			return occurrence.process === "there"
-				? WAIT
-				: { kind: "refuse", why: "session_lost" };
-		case "answered":
-			return { kind: "succeed", answer: occurrence.answer };
-		case "failed":
-			return stepAfterFailure(call, occurrence);
-		case "given_up":
-			return { kind: "fail", error: occurrence.error };
-	}
-}
 
 /**
  * Work that never began is tried again, a few times. Work that may have begun is
@@ -109,10 +241,10 @@ export function nextStep<Worker>(
  * that a poisonous input does not take worker after worker down. A pause that would
  * outlast the deadline is not begun.
  */
-function stepAfterFailure(
-	call: Progress,
-	{ error, byCaller, nowMs, fraction }: FailedAttempt,
-): Step<never> {
+function afterFailure(
+	call: CallHistory,
+	{ error, byCaller, nowMs, fraction }: JudgedFailure,
+): CallStep {
 	const { attempts, begun, retry, session, deadlineMs } = call;
 	// What was delivered or read already cannot be taken back.
 	const isSpent = call.work.begun || call.input?.opened === "yes";
@@ -127,9 +259,20 @@ function stepAfterFailure(
 	const isBound = error.ran === "maybe" && session?.affinity === "strict";
 	const isRetried =
 		byCaller === "accepted" || (isWorkersEnd(error) && !isBound);
-	return isRetried && isRepeatable && isInTime && !isSpent
-		? { kind: "retry", because: error, pauseMs }
-		: { kind: "fail", error: begun > 0 ? asBegun(error) : error };
+	if (!isRetried || !isRepeatable || !isInTime || isSpent)
+		return {
+			to: "settled",
+			effects: ["settle"],
+			error: begun > 0 ? asBegun(error) : error,
+		};
+	const again = { because: error, pauseMs };
+	return pauseMs === 0
+		? {
+				to: "waiting",
+				effects: ["report_retry", "seek_worker"],
+				retry: again,
+			}
+		: { to: "pausing", effects: ["report_retry", "start_pause"], retry: again };
 }
 
 /** Whether another worker may do better. */
@@ -138,4 +281,22 @@ function isWorkersEnd(error: SnakepitError): boolean {
 		(error instanceof WorkerLostError && error.code !== "SESSION_LOST") ||
 		error instanceof ConnectionBrokenError
 	);
+}
+
+const LONGEST_PAUSE_MS = 30_000;
+
+/**
+ * How long a call pauses before it is made again.
+ *
+ * @param begun how many attempts may have begun; none is no reason to pause.
+ * @param fraction a number from 0 to 1, so that calls that failed together do not return together.
+ */
+export function pauseBeforeRetry(
+	retry: RetryOptions | undefined,
+	begun: number,
+	fraction: number,
+): number {
+	const firstMs = retry?.backoffMs ?? RETRY_DEFAULTS.backoffMs;
+	const mostMs = Math.max(firstMs, LONGEST_PAUSE_MS);
+	return backoffMs(begun + 1, firstMs, mostMs, fraction);
 }

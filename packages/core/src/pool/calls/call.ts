@@ -1,12 +1,14 @@
 import { AsyncResource } from "node:async_hooks";
 import type { Timer } from "../../contract/clock.ts";
 import type { CallOptions, Connection } from "../../contract/connection.ts";
+import type { ErrorCode } from "../../contract/error-codes.ts";
+import type { SnakepitError } from "../../contract/errors.ts";
+import type { AttemptDetails } from "../../contract/events.ts";
 import { adoptSource, releaseSource } from "../../contract/input-source.ts";
 import type { CallInstrument } from "../../contract/instrument.ts";
 import { failing } from "../../contract/thrown.ts";
 import type { ResolvedOptions } from "../../options/pool-options.ts";
 import type { Worker } from "../../worker/worker.ts";
-import type { FailedAttempt } from "../observe/call-reports.ts";
 import type { Arrival } from "../placement/arrival-list.ts";
 import type { Session } from "../placement/session-table.ts";
 import { NOWHERE, type Waiting } from "../placement/wait-queue.ts";
@@ -34,19 +36,33 @@ export type CallState =
 	| {
 			readonly kind: "waiting";
 			readonly sinceMs: number;
-			readonly timer: Timer | undefined;
+			/** Ends the wait; `undefined` before it is in the queue, and without a limit. */
+			timer: Timer | undefined;
+			readonly attempt?: undefined;
 	  }
-	/** Sent to a worker that still runs another call. For its caller it waits. */
 	| {
 			readonly kind: "prefetched";
 			readonly sinceMs: number;
-			readonly timer: Timer | undefined;
+			timer: Timer | undefined;
 			readonly attempt: CallAttempt;
 	  }
-	| { readonly kind: "running"; readonly attempt: CallAttempt }
-	/** An attempt failed; the next one begins when the timer ends. */
-	| { readonly kind: "pausing"; readonly timer: Timer }
-	| { readonly kind: "settled" };
+	| {
+			readonly kind: "running" | "unanswerable" | "failing";
+			readonly attempt: CallAttempt;
+	  }
+	| {
+			readonly kind: "pausing";
+			timer: Timer | undefined;
+			readonly attempt?: undefined;
+	  }
+	| {
+			readonly kind: "cancelling";
+			readonly attempt: CallAttempt;
+			readonly reason: SnakepitError;
+			/** What is left of the time that its worker has; `undefined` where nothing was left to cancel. */
+			grace: Timer | undefined;
+	  }
+	| { readonly kind: "settled"; readonly attempt?: undefined };
 
 /** One call of a caller, from its acceptance to its one settlement. */
 export interface Call extends Waiting, Arrival {
@@ -75,7 +91,7 @@ export interface Call extends Waiting, Arrival {
 	begun: number;
 	/** Of the attempts after which another one was wanted; `undefined` when there was none. */
 	retried: FailedAttempt[] | undefined;
-	/** How often it was prefetched, and taken back before it began. */
+	/** How often it was prefetched, and recalled before it began. */
 	timesRecalled: number;
 	/** `undefined` unless the pool has instruments. */
 	instrument: CallInstrument | undefined;
@@ -83,6 +99,12 @@ export interface Call extends Waiting, Arrival {
 	progress: ProgressReports | undefined;
 	/** Stops waiting for its abort and its deadline; `undefined` when it has neither. */
 	unwatch: (() => void) | undefined;
+}
+
+/** An attempt after which another one is wanted. */
+export interface FailedAttempt extends AttemptDetails {
+	readonly code: ErrorCode;
+	readonly pauseMs: number;
 }
 
 /** What a caller gives of a call. */

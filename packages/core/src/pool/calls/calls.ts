@@ -1,11 +1,20 @@
-import type { Clock, Random } from "../../contract/clock.ts";
-import type { SnakepitError, StartError } from "../../contract/errors.ts";
+import type { Clock, Random, Timer } from "../../contract/clock.ts";
+import {
+	OptionsError,
+	type SnakepitError,
+	type StartError,
+	ToolError,
+} from "../../contract/errors.ts";
 import type { ProcessHost } from "../../contract/world.ts";
+import { afterRunning } from "../../deadline.ts";
 import type { ResolvedOptions } from "../../options/pool-options.ts";
 import { outbox } from "../../outbox.ts";
+import type { Conduct } from "../../worker/running-calls.ts";
 import type { Worker } from "../../worker/worker.ts";
 import type { CallReports } from "../observe/call-reports.ts";
-import type { Scheduler } from "../placement/placement.ts";
+import { DispatchPace } from "../placement/dispatch-pace.ts";
+import { Placement } from "../placement/placement.ts";
+import { SLOW_HEAD_MS } from "../placement/prefetch-windows.ts";
 import {
 	type Session,
 	type SessionTable,
@@ -22,27 +31,28 @@ import type { PoolSize } from "../workers/sizing.ts";
 import {
 	type Call,
 	type CallerContext,
+	type CallState,
 	capturedContext,
 	newCall,
 	UnaryWork,
 	type Work,
 } from "./call.ts";
-import type { AttemptListener, CallAttempt } from "./call-attempt.ts";
+import { type AttemptListener, CallAttempt } from "./call-attempt.ts";
 import {
 	aborted,
 	afterAttempts,
+	named,
 	noWorker,
 	poolClosed,
 	queueFull,
+	queueTimedOut,
+	timedOut,
 } from "./call-errors.ts";
 import { checkCall, type ExecuteOptions } from "./call-options.ts";
-import { nextStep, type Occurrence } from "./call-states.ts";
-import { type GiveUp, watchCall } from "./call-watch.ts";
-import { Dispatch } from "./dispatch.ts";
-import { failedAttempt } from "./failed-attempt.ts";
+import { type CallStep, type CallTrigger, stepCall } from "./call-states.ts";
 import { OutstandingCalls } from "./outstanding-calls.ts";
 
-interface CallsSetting {
+interface CallsDependencies {
 	readonly options: ResolvedOptions;
 	readonly size: Readonly<PoolSize>;
 	readonly clock: Clock;
@@ -56,35 +66,45 @@ interface CallsSetting {
 	readonly fill: () => void;
 }
 
+type Trigger = CallTrigger<Worker>;
+/** Makes the error of a call, when it is known whether the call has begun. */
+type ErrorOf = (call: Call) => SnakepitError;
+
+const BEGAN = { kind: "began" } as const;
+const RECALLED = { kind: "recalled" } as const;
+const PAUSED_ENOUGH = { kind: "paused_enough" } as const;
+const SETTLED: CallState = { kind: "settled" };
+
+/** For a call that is not sent in the moment in which that was decided. */
+const sendLater = (attempt: CallAttempt): void => attempt.sendLater();
+
 /**
- * The calls of one pool, each from its acceptance to its one settlement. `nextStep`
- * decides what a call does next, `Scheduler` on which worker; the effects are here.
+ * The calls of one pool, each from its acceptance to its one settlement. `stepCall` decides what happens to a call,
+ * `Placement` on which worker it runs; here is the loop that carries it out.
  */
 export class Calls implements AttemptListener {
 	/** Those that are not settled. */
 	readonly outstanding: OutstandingCalls;
 	/** Knows which calls wait, and which workers have room. */
-	readonly scheduler: Scheduler;
-	readonly dispatch: Dispatch;
-	readonly #setting: CallsSetting;
+	readonly placement: Placement;
+	readonly #dependencies: CallsDependencies;
 	readonly #pool: string;
 	#sequence = 0;
+	/** Looks for workers that have run one call for too long, while calls wait behind one. */
+	#slowTimer: Timer | undefined;
 	/** `"dying"`: the program ends, and an uncaught error would end it first. */
 	#phase: "open" | "closed" | "dying" = "open";
 
-	constructor(setting: CallsSetting) {
-		const { options, clock, host } = setting;
-		this.#setting = setting;
+	constructor(dependencies: CallsDependencies) {
+		const { options, size, clock, host, dispatchesAtOnce } = dependencies;
+		this.#dependencies = dependencies;
 		this.#pool = options.name;
 		this.outstanding = new OutstandingCalls(host, clock);
-		this.dispatch = new Dispatch({
-			...setting,
-			outstanding: this.outstanding,
-			listener: this,
-			giveUp: this.#giveUp,
-			happened: this.#happened,
-		});
-		this.scheduler = this.dispatch.scheduler;
+		this.placement = new Placement(
+			options,
+			size,
+			new DispatchPace(clock, dispatchesAtOnce, (worker) => this.serve(worker)),
+		);
 	}
 
 	/** Makes a call with one answer. Not an `async` function: the frame of one that waits takes half a kilobyte. */
@@ -135,7 +155,7 @@ export class Calls implements AttemptListener {
 		captured?: CallerContext,
 	): Call {
 		checkCall(command, options);
-		const { clock, reports, sessions } = this.#setting;
+		const { clock, reports, sessions } = this.#dependencies;
 		if (this.#phase === "closed")
 			throw poolClosed(
 				this.#pool,
@@ -148,21 +168,21 @@ export class Calls implements AttemptListener {
 			{ command, args, options, work, session, context },
 			++this.#sequence,
 			nowMs,
-			this.#setting.options,
+			this.#dependencies.options,
 		);
 		if (this.#phase === "dying") {
-			call.state = { kind: "settled" };
+			call.state = SETTLED;
 			return call;
 		}
 		outbox.enter();
 		try {
 			this.outstanding.add(call);
-			reports.accepted(call, this.scheduler);
+			reports.accepted(call, this.placement);
 			// An instrument may have ended it.
 			if (call.state.kind === "settled") return call;
 			if (call.signal !== undefined || call.deadlineMs !== undefined)
-				watchCall(call, this.#pool, clock, this.#giveUp);
-			this.dispatch.seekWorker(call, nowMs);
+				this.#watch(call);
+			this.advance(call, this.placement.place(call, "new"), nowMs);
 			return call;
 		} finally {
 			outbox.leave();
@@ -171,7 +191,7 @@ export class Calls implements AttemptListener {
 
 	/** Whether one more call would not be refused for want of room: one to a closed pool is refused for that. */
 	get takesOneMore(): boolean {
-		return this.#phase !== "open" || this.scheduler.takesOneMore;
+		return this.#phase !== "open" || this.placement.takesOneMore;
 	}
 
 	/** The consumer of a stream left before its end. */
@@ -185,10 +205,10 @@ export class Calls implements AttemptListener {
 	}
 
 	/** Ends these calls; those that run are cancelled on their workers. */
-	fail(calls: readonly Call[], errorOf: (call: Call) => SnakepitError): void {
+	fail(calls: readonly Call[], errorOf: ErrorOf): void {
 		outbox.during(() => {
 			for (const call of calls) this.#giveUp(call, errorOf);
-			this.scheduler.noteRoom();
+			this.placement.noteRoom();
 		});
 	}
 
@@ -201,133 +221,455 @@ export class Calls implements AttemptListener {
 		return this.#phase === "dying";
 	}
 
+	/** Calls wait from now on, also those that are prefetched; what runs goes on. */
+	pause(): void {
+		for (const worker of this.placement.pause()) this.#recall(worker);
+	}
+
+	resume(): void {
+		for (const worker of this.placement.resume()) this.serve(worker);
+		this.#dependencies.fill();
+	}
+
+	/** No worker can be started: every call that waits fails with this error. */
+	failWaiting(error: StartError): void {
+		this.fail(this.placement.noteCannotStart(), (call) =>
+			noWorker(error, call),
+		);
+	}
+
+	// What workers report:
+
+	/** Gives a worker what waits for it, as far as it has room and the pace allows. */
+	serve(worker: Worker): void {
+		const { clock } = this.#dependencies;
+		const { placement } = this;
+		if (worker.calls.attempts.length === 0) {
+			const next = placement.prefetch.first(worker);
+			if (next !== undefined) this.advance(next.call, BEGAN, clock.now());
+		}
+		for (;;) {
+			const call = placement.callFor(worker);
+			if (call === undefined) break;
+			this.advance(call, { kind: "placed", worker }, clock.now());
+		}
+		while (placement.queue.size > 0) {
+			const call = placement.callToPrefetch(worker);
+			if (call === undefined) break;
+			this.advance(call, { kind: "prefetchable", worker }, clock.now());
+		}
+		if (placement.prefetch.size > 0 && worker.hasCapacity) {
+			const busy = placement.prefetch.worthMoving();
+			if (busy !== undefined) this.#recall(busy);
+		}
+	}
+
+	/** A worker takes no more calls, or none for now. */
+	withdraw(worker: Worker): void {
+		this.placement.withdraw(worker);
+		this.#recall(worker);
+	}
+
+	/** From now on this worker takes only the calls of sessions that are bound to it. */
+	reserveForSessions(worker: Worker): void {
+		this.placement.reserveForSessions(worker);
+		this.#recall(worker);
+	}
+
 	/** A worker is gone: calls that could run nowhere else are lost. */
 	workerGone(worker: Worker): void {
-		for (const call of this.scheduler.remove(worker)) {
+		for (const call of this.placement.remove(worker)) {
 			const { session } = call;
 			if (session !== undefined)
 				this.#giveUp(call, () => sessionLost(session, call.attempts));
 		}
 	}
 
-	/** No worker can be started: every call that waits fails with this error. */
-	failWaiting(error: StartError): void {
-		this.fail(this.scheduler.loseHope(), (call) => noWorker(error, call));
-	}
-
-	/** An attempt is over: answered, failed, or lost with its worker. */
-	attemptOver(
-		attempt: CallAttempt,
-		error: SnakepitError | undefined,
-		answer: unknown,
-	): void {
-		const { clock, reports } = this.#setting;
-		const { call, worker } = attempt;
-		const nowMs = clock.now();
-		const ranMs = attempt.ranMs ?? nowMs - attempt.startedMs;
-		const didRun = error?.ran !== "no";
-		this.scheduler.prefetch.ended(
-			worker,
-			call.command,
-			didRun ? ranMs : undefined,
-		);
-		reports.released(attempt, error, ranMs);
-		this.outstanding.attemptOver();
-		if (error?.ran === "maybe") call.begun++;
-		this.#happened(
-			call,
-			error === undefined
-				? { kind: "answered", answer }
-				: failedAttempt(call, error, nowMs, this.#setting),
-			nowMs,
-		);
-	}
-
 	now(): number {
-		return this.#setting.clock.now();
+		return this.#dependencies.clock.now();
 	}
 
-	attemptBeganEarly(attempt: CallAttempt): void {
-		this.dispatch.beginEarly(attempt, this.#setting.clock.now());
+	// The machine:
+
+	/** Takes a call to its next state, and then carries out what that causes, which may take it further. */
+	advance(call: Call, trigger: Trigger, nowMs: number = this.now()): void {
+		const step = stepCall(call, trigger);
+		if (step === undefined) return;
+		const before = call.state;
+		const attempt =
+			trigger.kind === "placed" || trigger.kind === "prefetchable"
+				? new CallAttempt(call, trigger.worker, nowMs, this)
+				: before.attempt;
+		const error =
+			step.error === undefined && step.refusal === undefined
+				? undefined
+				: this.#errorOf(call, step);
+		call.state = stateAfter(before, step.to, attempt, error, nowMs);
+		// The most frequent ones come first.
+		for (const effect of step.effects)
+			switch (effect) {
+				case "begin":
+					if (attempt !== undefined) this.#begin(attempt, before, nowMs);
+					break;
+				case "send":
+					if (attempt === undefined) break;
+					// After the event of its dispatch: a listener may end the call before it leaves this program.
+					if (outbox.size === 0) attempt.send();
+					else outbox.post(sendLater, attempt);
+					break;
+				case "release":
+					if (attempt !== undefined)
+						this.#release(attempt, trigger, before, nowMs);
+					break;
+				case "settle": {
+					const answer =
+						trigger.kind === "answered" ? trigger.answer : undefined;
+					this.#settle(call, before, error, answer, nowMs);
+					break;
+				}
+				case "free_worker":
+					// A worker that is gone has forgotten it already.
+					attempt?.worker.finish(attempt);
+					break;
+				case "prefetch":
+					if (attempt !== undefined) this.#prefetch(attempt);
+					break;
+				case "count_recall":
+					call.timesRecalled++;
+					if (attempt !== undefined) this.placement.prefetch.remove(attempt);
+					break;
+				case "queue":
+					this.#queue(call);
+					break;
+				case "leave_queue":
+					this.placement.leave(call);
+					break;
+				case "seek_worker":
+					this.#seekWorker(call, nowMs);
+					break;
+				case "start_pause":
+					this.#pause(call, step.retry?.pauseMs ?? 0);
+					break;
+				case "cancel":
+					if (attempt !== undefined) this.#cancel(attempt);
+					break;
+				case "judge":
+					if (trigger.kind === "failed")
+						this.#judge(call, trigger.error, nowMs);
+					break;
+				case "report_retry":
+					if (attempt !== undefined && step.retry !== undefined)
+						this.#dependencies.reports.retried(attempt, step.retry, nowMs);
+			}
 	}
 
-	attemptReturned(attempt: CallAttempt): void {
-		outbox.during(() => this.dispatch.returned(attempt));
-	}
-
-	attemptCancelled({ worker }: CallAttempt): void {
-		this.scheduler.withdraw(worker);
-	}
-
-	readonly #giveUp: GiveUp = (call, errorOf) =>
-		outbox.during(() => {
-			this.dispatch.leaveWorker(call);
-			const nowMs = this.#setting.clock.now();
-			this.#happened(call, { kind: "given_up", error: errorOf(call) }, nowMs);
-		});
-
-	/** Carries out what a call does next. */
-	readonly #happened = (
+	/** With which a step settles the call. */
+	#errorOf(
 		call: Call,
-		occurrence: Occurrence<Worker>,
-		nowMs: number,
-	): void => {
-		const step = nextStep(call, occurrence);
-		switch (step.kind) {
-			case "run":
-				this.dispatch.run(call, step.worker, nowMs);
-				break;
-			case "send_ahead":
-				this.dispatch.sendAhead(call, step.worker, nowMs);
-				break;
-			case "wait":
-				this.dispatch.wait(call, nowMs);
-				break;
-			case "retry":
-				this.#setting.reports.retried(call, step.because, step.pauseMs);
-				this.dispatch.seekWorkerAfter(step.pauseMs, call, nowMs);
-				break;
-			case "succeed":
-				this.#settle(call, nowMs, undefined, step.answer);
-				break;
-			case "fail":
-				this.#settle(call, nowMs, step.error);
-				break;
-			case "refuse":
-				this.#settle(call, nowMs, this.#refusal(call, step.why));
-		}
-	};
-
-	#refusal(call: Call, why: "queue_full" | "session_lost"): SnakepitError {
-		return why === "session_lost" && call.session !== undefined
-			? sessionLost(call.session, call.attempts)
-			: queueFull(this.#pool, this.scheduler.waiting, this.outstanding.running);
+		{ error, refusal }: CallStep,
+	): SnakepitError | undefined {
+		if (refusal === undefined) return error && afterAttempts(error, call);
+		const refused =
+			refusal === "session_lost" && call.session !== undefined
+				? sessionLost(call.session, call.attempts)
+				: queueFull(
+						this.#pool,
+						this.placement.waiting,
+						this.outstanding.running,
+					);
+		return afterAttempts(refused, call);
 	}
 
-	/** The one place where a call ends for its caller: one that waits leaves the queue, one that runs is cancelled on its worker. */
+	/** Again, for a call that was accepted before. */
+	#seekWorker(call: Call, nowMs: number): void {
+		// What reported the end of its attempt may have ended the call, too.
+		if (call.state.kind === "waiting")
+			this.advance(call, this.placement.place(call, "accepted"), nowMs);
+	}
+
+	/** The worker runs the call from now on, as far as is known here. */
+	#begin(attempt: CallAttempt, before: CallState, nowMs: number): void {
+		const { reports, sessions } = this.#dependencies;
+		const { call, worker } = attempt;
+		let waitedMs = 0;
+		if (before.kind === "waiting" || before.kind === "prefetched") {
+			before.timer?.cancel();
+			waitedMs = nowMs - before.sinceMs;
+		}
+		if (before.kind === "prefetched") this.placement.prefetch.remove(attempt);
+		attempt.number = ++call.attempts;
+		attempt.startedMs = nowMs;
+		if (call.session !== undefined)
+			sessions.bind(call.session, worker.ref.incarnation);
+		worker.calls.add(attempt);
+		this.outstanding.running++;
+		this.placement.began(attempt);
+		reports.dispatched(attempt, waitedMs);
+	}
+
+	/** The call waits on, in the worker. */
+	#prefetch(attempt: CallAttempt): void {
+		this.#limitWait(attempt.call);
+		this.placement.prefetch.add(attempt);
+		this.#watchSlow();
+		this.#dependencies.fill();
+	}
+
+	#queue(call: Call): void {
+		this.#limitWait(call);
+		this.placement.wait(call);
+		call.instrument?.queued();
+		const worker = this.placement.heldBackBy(call);
+		if (worker !== undefined) this.#recall(worker);
+		this.#dependencies.fill();
+	}
+
+	/** Ends a wait that takes too long. One that was limited before goes on. */
+	#limitWait(call: Call): void {
+		const { state, queueTimeoutMs } = call;
+		if (state.kind !== "waiting" && state.kind !== "prefetched") return;
+		if (state.timer !== undefined || !Number.isFinite(queueTimeoutMs)) return;
+		state.timer = this.#dependencies.clock.after(queueTimeoutMs, () => {
+			this.#leaveWorker(call);
+			// It has just begun: the wait is over.
+			if (call.state.kind === "running") return;
+			this.#giveUp(call, () =>
+				queueTimedOut(this.#pool, call, this.placement.waiting),
+			);
+		});
+	}
+
+	#pause(call: Call, pauseMs: number): void {
+		const { clock } = this.#dependencies;
+		// What reported the retry may have ended it.
+		if (call.state.kind !== "pausing") return;
+		call.state.timer = clock.after(pauseMs, () =>
+			this.advance(call, PAUSED_ENOUGH, clock.now()),
+		);
+	}
+
+	/** Its worker gets a grace to finish, and takes no calls meanwhile; then it is replaced. */
+	#cancel({ call, worker }: CallAttempt): void {
+		const { clock, options } = this.#dependencies;
+		const { cancelGraceMs } = options.calls;
+		const { state } = call;
+		if (state.kind !== "cancelling") return;
+		const { attempt, reason } = state;
+		state.grace = afterRunning(clock, cancelGraceMs, () =>
+			worker.condemn(
+				"stuck",
+				`${named(call)} did not finish within ${cancelGraceMs} ms after it was cancelled (calls.cancelGraceMs)`,
+			),
+		);
+		worker.calls.cancelled++;
+		this.withdraw(worker);
+		attempt.cancel(reason);
+	}
+
+	/** An attempt is over: answered, failed, lost with its worker, or never begun. */
+	#release(
+		attempt: CallAttempt,
+		trigger: Trigger,
+		before: CallState,
+		nowMs: number,
+	): void {
+		const { call, worker } = attempt;
+		const error = trigger.kind === "failed" ? trigger.error : undefined;
+		const grace = before.kind === "cancelling" ? before.grace : undefined;
+		if (grace !== undefined) {
+			grace.cancel();
+			worker.calls.cancelled--;
+		}
+		let ranMs = 0;
+		if (trigger.kind === "not_begun" && call.state.kind === "waiting")
+			call.attempts--;
+		else {
+			worker.calls.note(
+				trigger.kind === "answered"
+					? "answered"
+					: conductOf(call, trigger, grace),
+			);
+			// An adapter may have written anything: what is no duration is as if it had not been measured.
+			const { ranMs: measuredMs = -1 } = attempt;
+			if (measuredMs >= 0 && measuredMs < Infinity) ranMs = measuredMs;
+			else {
+				attempt.ranMs = undefined;
+				ranMs = nowMs - attempt.startedMs;
+			}
+			this.placement.prefetch.ended(
+				worker,
+				call.command,
+				error?.ran === "no" ? undefined : ranMs,
+			);
+		}
+		this.#dependencies.reports.released(attempt, error, ranMs);
+		this.outstanding.attemptOver();
+	}
+
+	/** Asks the caller, and chance, whether a failed call is made again; only where it may be. */
+	#judge(call: Call, error: SnakepitError, nowMs: number): void {
+		const { random, reports } = this.#dependencies;
+		if (error.ran === "maybe") call.begun++;
+		const { retry } = call;
+		const on = error instanceof ToolError ? retry?.on : undefined;
+		const answer: unknown =
+			on && reports.guard("retry.on", () => on(error as ToolError));
+		const judged = {
+			kind: "judged",
+			error: answer instanceof Promise ? undecided(call, error, answer) : error,
+			nowMs,
+			byCaller: answer === true ? "accepted" : "not accepted",
+			fraction: retry?.backoffMs ? random.fraction() : 0,
+		} as const;
+		this.advance(call, judged, nowMs);
+	}
+
+	/** The one place where a call ends for its caller. */
 	#settle(
 		call: Call,
+		before: CallState,
+		error: SnakepitError | undefined,
+		answer: unknown,
 		nowMs: number,
-		cause: SnakepitError | undefined,
-		answer?: unknown,
 	): void {
-		const { clock, options, reports, sessions } = this.#setting;
-		const { state } = call;
-		const error = cause && afterAttempts(cause, call);
-		call.state = { kind: "settled" };
+		const { reports, sessions } = this.#dependencies;
 		call.unwatch?.();
-		if (state.kind === "waiting") {
-			state.timer?.cancel();
-			this.scheduler.leave(call);
-		} else if (state.kind === "pausing") state.timer.cancel();
-		else if (state.kind === "running" && error !== undefined)
-			state.attempt.cancel(error, options.calls.cancelGraceMs, clock);
+		if (before.kind === "waiting" || before.kind === "pausing")
+			before.timer?.cancel();
 		if (call.session !== undefined) sessions.done(call.session);
-		reports.settled(call, error, nowMs, state);
+		reports.settled(call, error, nowMs, before.attempt);
 		this.outstanding.settled(call);
 		if (error === undefined) call.work.succeed(answer);
 		else if (this.#phase !== "dying") call.work.fail(error);
 		call.context.emitDestroy();
 		call.input?.release();
 	}
+
+	// What ends a call before its answer:
+
+	/** Gives a call up at its abort or its deadline, until `call.unwatch`; now, if it is aborted already. */
+	#watch(call: Call): void {
+		const { signal, deadlineMs } = call;
+		const { clock } = this.#dependencies;
+		const pool = this.#pool;
+		const onAbort = (): void =>
+			this.#giveUp(call, () => aborted(pool, call, signal?.reason));
+		if (signal?.aborted === true) {
+			onAbort();
+			return;
+		}
+		signal?.addEventListener("abort", onAbort, { once: true });
+		const timer =
+			deadlineMs === undefined
+				? undefined
+				: clock.after(Math.max(0, deadlineMs - clock.now()), () =>
+						this.#giveUp(call, () => timedOut(pool, call, clock.now())),
+					);
+		call.unwatch = () => {
+			signal?.removeEventListener("abort", onAbort);
+			timer?.cancel();
+		};
+	}
+
+	#giveUp(call: Call, errorOf: ErrorOf): void {
+		outbox.during(() => {
+			this.#leaveWorker(call);
+			const nowMs = this.now();
+			this.advance(call, { kind: "given_up", error: errorOf(call) }, nowMs);
+		});
+	}
+
+	/** A call is about to end: if it is prefetched, it is recalled, or has begun. */
+	#leaveWorker(call: Call): void {
+		if (call.state.kind !== "prefetched") return;
+		this.#recall(call.state.attempt.worker, call);
+		// Within a recall from its worker: whether it began is not known yet.
+		this.advance(call, BEGAN, this.now());
+	}
+
+	/**
+	 * Recalls what a worker has prefetched: what has not begun goes back to its place in the queue, and the rest runs
+	 * from now on.
+	 *
+	 * @param ended a call that is about to end, and does not go back.
+	 */
+	#recall(worker: Worker, ended?: Call): void {
+		const attempts = this.placement.prefetch.clear(worker);
+		if (attempts.length === 0) return;
+		const first = attempts.find(({ sent }) => sent !== "no");
+		const unbegun = first && worker.connection?.prefetch?.recall(first.callId);
+		const nowMs = this.now();
+		const waiting: Call[] = [];
+		// First all that did not begin: listeners of the others may end them.
+		for (const { call, sent } of attempts)
+			if (sent === "no" || unbegun?.has(call.callId)) {
+				this.advance(call, RECALLED, nowMs);
+				if (call !== ended) waiting.push(call);
+			}
+		for (const attempt of attempts)
+			if (!attempt.isOver) this.advance(attempt.call, BEGAN, nowMs);
+		for (const call of waiting) this.#seekWorker(call, nowMs);
+	}
+
+	#watchSlow(): void {
+		const { clock } = this.#dependencies;
+		this.#slowTimer ??= clock.after(SLOW_HEAD_MS, () => {
+			this.#slowTimer = undefined;
+			const { prefetch } = this.placement;
+			for (const worker of prefetch.slow(clock.now())) this.#recall(worker);
+			if (prefetch.size > 0) this.#watchSlow();
+		});
+	}
+}
+
+/** What a call keeps in its next state. */
+function stateAfter(
+	before: CallState,
+	to: CallState["kind"],
+	attempt: CallAttempt | undefined,
+	error: SnakepitError | undefined,
+	nowMs: number,
+): CallState {
+	if (to === "settled") return SETTLED;
+	if (attempt !== undefined) {
+		if (to === "running" || to === "unanswerable" || to === "failing")
+			return { kind: to, attempt };
+		if (to === "cancelling" && error !== undefined)
+			return { kind: to, attempt, reason: error, grace: undefined };
+	}
+	if (to === "pausing") return { kind: to, timer: undefined };
+	const isWait = before.kind === "waiting" || before.kind === "prefetched";
+	const timer = isWait ? before.timer : undefined;
+	const sinceMs = isWait ? before.sinceMs : nowMs;
+	return to === "prefetched" && attempt !== undefined
+		? { kind: to, sinceMs, timer, attempt }
+		: { kind: "waiting", sinceMs, timer };
+}
+
+/** A command that fails says nothing about its worker: it may fail before it needs what is stuck there. */
+function conductOf(
+	call: Call,
+	trigger: Trigger,
+	grace: Timer | undefined,
+): Conduct {
+	if (trigger.kind === "not_begun") return "unknown";
+	if (trigger.kind !== "failed" || call.work.begun) return "answered";
+	return grace !== undefined && trigger.error.ran !== "no"
+		? "cancelled"
+		: "unknown";
+}
+
+/** A promise is no decision: as one it would be as good as `true`, or as `false`. */
+function undecided(
+	{ callId, command }: Call,
+	error: SnakepitError,
+	answer: Promise<unknown>,
+): OptionsError {
+	answer.catch(() => {}); // Nobody else waits for it.
+	return new OptionsError({
+		code: "INVALID_OPTION",
+		ran: error.ran,
+		message: `Call ${callId} (${command}) failed, and "on" of its retry returned a promise, so it was not retried. It must return true or false synchronously. The failure was: ${error.message}`,
+		cause: error,
+	});
 }

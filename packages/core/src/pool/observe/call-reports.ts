@@ -3,14 +3,15 @@ import type { ErrorCode } from "../../contract/error-codes.ts";
 import { type SnakepitError, ToolError } from "../../contract/errors.ts";
 import type { AttemptDetails, CallOutcome } from "../../contract/events.ts";
 import type { ObserveOptions } from "../../options/pool-options.ts";
-import type { Call, CallState } from "../calls/call.ts";
+import type { Call } from "../calls/call.ts";
 import type { CallAttempt } from "../calls/call-attempt.ts";
+import type { Retry } from "../calls/call-states.ts";
 import { ProgressReports } from "../calls/progress-reports.ts";
 import type { EventHub } from "./event-hub.ts";
 import type { Instrumentation } from "./instrumentation.ts";
 import type { StatisticsKeeper } from "./statistics.ts";
 
-interface CallReportsSetting {
+interface CallReportsDependencies {
 	readonly pool: string;
 	readonly clock: Clock;
 	readonly hub: EventHub;
@@ -26,15 +27,16 @@ interface CallReportsSetting {
  * listeners when the transition is complete. What instruments do in the middle of it is reported after it.
  */
 export class CallReports {
-	readonly #setting: CallReportsSetting;
+	readonly #dependencies: CallReportsDependencies;
 
-	constructor(setting: CallReportsSetting) {
-		this.#setting = setting;
+	constructor(dependencies: CallReportsDependencies) {
+		this.#dependencies = dependencies;
 	}
 
 	/** In the asynchronous context of the caller. @param line the calls that wait before it. */
 	accepted(call: Call, line: { readonly waiting: number }): void {
-		const { pool, clock, hub, statistics, instrumentation } = this.#setting;
+		const { pool, clock, hub, statistics, instrumentation } =
+			this.#dependencies;
 		statistics.accepted++;
 		if (hub.wanted.accepted)
 			hub.emit({
@@ -56,7 +58,7 @@ export class CallReports {
 	}
 
 	dispatched(attempt: CallAttempt, waitedMs: number): void {
-		const { clock, hub, statistics, instrumentation } = this.#setting;
+		const { clock, hub, statistics, instrumentation } = this.#dependencies;
 		const { call, number, worker } = attempt;
 		statistics.queueWait.record(waitedMs);
 		instrumentation?.dispatched(call.command, waitedMs);
@@ -86,7 +88,7 @@ export class CallReports {
 		ranMs: number,
 	): void {
 		const { call, instrument, number, worker } = attempt;
-		const { clock, hub, statistics, instrumentation } = this.#setting;
+		const { clock, hub, statistics, instrumentation } = this.#dependencies;
 		statistics.run.record(ranMs);
 		instrumentation?.released(call.command, ranMs);
 		if (hub.wanted.released)
@@ -102,9 +104,14 @@ export class CallReports {
 		instrument?.released(error, attempt.ran);
 	}
 
-	retried(call: Call, because: SnakepitError, pauseMs: number): void {
-		const { pool, clock, hub } = this.#setting;
-		keepRetried(call, because.code, pauseMs, clock.now());
+	retried(
+		attempt: CallAttempt,
+		{ because, pauseMs }: Retry,
+		nowMs: number,
+	): void {
+		const { pool, clock, hub } = this.#dependencies;
+		const { call } = attempt;
+		keepRetried(attempt, because.code, pauseMs, nowMs);
 		hub.emit({
 			type: "call.retried",
 			wallMs: clock.wall(),
@@ -119,14 +126,15 @@ export class CallReports {
 		call.progress?.retried();
 	}
 
-	/** @param was its state until now. */
+	/** @param attempt the one that ran until now. */
 	settled(
 		call: Call,
 		error: SnakepitError | undefined,
 		nowMs: number,
-		was: CallState,
+		attempt: CallAttempt | undefined,
 	): void {
-		const { pool, clock, hub, statistics, instrumentation } = this.#setting;
+		const { pool, clock, hub, statistics, instrumentation } =
+			this.#dependencies;
 		call.progress?.end(error === undefined ? "succeeded" : "failed");
 		const totalMs = nowMs - call.acceptedMs;
 		const outcome = error === undefined ? "succeeded" : outcomeOf(error);
@@ -151,7 +159,7 @@ export class CallReports {
 				remote: error instanceof ToolError ? error.remote : undefined,
 				args: this.#argsOf(call),
 				attempts: call.attempts,
-				attemptDetails: attemptsOf(call, was, error?.code, nowMs),
+				attemptDetails: attemptsOf(call, attempt, error?.code, nowMs),
 				traceId: traceIdOf(call),
 				totalMs,
 			});
@@ -159,7 +167,7 @@ export class CallReports {
 
 	/** What listeners may see of the arguments of a call. */
 	#argsOf({ command, args }: Call): unknown {
-		const { redact } = this.#setting;
+		const { redact } = this.#dependencies;
 		return redact && this.guard("observe.args", () => redact(command, args));
 	}
 
@@ -168,7 +176,7 @@ export class CallReports {
 		try {
 			return run();
 		} catch (error) {
-			const { clock, hub } = this.#setting;
+			const { clock, hub } = this.#dependencies;
 			hub.emit({ type: "listener.threw", wallMs: clock.wall(), of, error });
 			return undefined;
 		}
@@ -190,42 +198,35 @@ function outcomeOf(error: SnakepitError): CallOutcome {
 /** A call may be tried any number of times. */
 const KEPT = 20;
 
-/** An attempt after which another one is wanted. */
-export interface FailedAttempt extends AttemptDetails {
-	readonly code: ErrorCode;
-	readonly pauseMs: number;
-}
-
-/** Keeps the details of an attempt that failed, of a call that runs and is tried again. */
+/** Keeps the details of an attempt that failed, of a call that is made again. */
 function keepRetried(
-	call: Call,
+	attempt: CallAttempt,
 	code: ErrorCode,
 	pauseMs: number,
 	nowMs: number,
 ): void {
-	if (call.state.kind !== "running") return;
+	const { call } = attempt;
 	call.retried ??= [];
 	if (call.retried.length === KEPT) call.retried.shift();
-	const details = detailsOf(call.state.attempt, code, pauseMs, nowMs);
+	const details = detailsOf(attempt, code, pauseMs, nowMs);
 	call.retried.push({ ...details, code, pauseMs });
 }
 
 /**
  * The attempts of a call that has ended, in their order.
  *
- * @param was its state when it ended.
+ * @param attempt the one that ran when it ended.
  * @param code of its error.
  */
 function attemptsOf(
-	call: Call,
-	was: CallState,
+	{ retried = [] }: Call,
+	attempt: CallAttempt | undefined,
 	code: ErrorCode | undefined,
 	nowMs: number,
 ): readonly AttemptDetails[] {
-	const { retried = [] } = call;
-	return was.kind === "running"
-		? [...retried, detailsOf(was.attempt, code, undefined, nowMs)].slice(-KEPT)
-		: retried;
+	return attempt === undefined
+		? retried
+		: [...retried, detailsOf(attempt, code, undefined, nowMs)].slice(-KEPT);
 }
 
 function detailsOf(

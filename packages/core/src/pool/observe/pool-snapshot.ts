@@ -20,11 +20,11 @@ export function poolSnapshot(
 	{ calls, life, sessions, size, statistics, workerSet }: PoolParts,
 ): PoolSnapshot {
 	const nowMs = world.clock.now();
-	const { outstanding, scheduler } = calls;
+	const { outstanding, placement } = calls;
 	return {
 		pool: options.name,
 		adapter: options.adapter.name,
-		phase: life.phase === "open" && scheduler.isPaused ? "paused" : life.phase,
+		phase: life.phase === "open" && placement.isPaused ? "paused" : life.phase,
 		size: { ...size },
 		callsPerWorker: options.callsPerWorker,
 		workers: workerSet
@@ -34,13 +34,13 @@ export function poolSnapshot(
 		sessions: sessions.size,
 		calls: {
 			accepted: statistics.accepted,
-			waiting: scheduler.waiting,
+			waiting: placement.waiting,
 			running: outstanding.running,
 			...statistics.outcomes,
 		},
 		queue: queueSnapshot(
 			outstanding.first(LOOKED_AT),
-			scheduler.waiting,
+			placement.waiting,
 			options.queue.limit,
 			nowMs,
 		),

@@ -1,4 +1,3 @@
-import type { Clock, Timer } from "../../contract/clock.ts";
 import type { Worker } from "../../worker/worker.ts";
 import type { Call } from "../calls/call.ts";
 import type { CallAttempt } from "../calls/call-attempt.ts";
@@ -14,21 +13,12 @@ interface Window {
 	room: "known" | "unknown";
 }
 
-interface AheadSetting {
-	readonly clock: Clock;
-	/** `recycle.afterCalls` */
-	readonly afterCalls: number;
-	/** Whether this worker takes calls of which nothing is known but their priority. */
-	readonly mayTake: (worker: Worker) => boolean;
-	/** The worker has run one call for so long that those behind it had better run elsewhere. */
-	readonly onSlow: (worker: Worker) => void;
-}
-
-/** The calls that were sent to workers behind those that run, and which workers may get more of them. */
+/** The calls that workers have prefetched, behind those that they run, and which workers may get more of them. */
 export class PrefetchWindows {
 	/** How many calls there are in all windows. */
 	size = 0;
-	readonly #setting: AheadSetting;
+	readonly #afterCalls: number;
+	readonly #accepts: (worker: Worker) => boolean;
 	readonly #windows = new Map<Worker, Window>();
 	readonly #withRoom = new CapacityIndex<Worker>();
 	/** Those of which it is unknown whether they have room. */
@@ -36,10 +26,14 @@ export class PrefetchWindows {
 	readonly #recentMs = new Map<string, number>();
 	/** No call in a window has a lower priority. */
 	#lowestPriority = Number.POSITIVE_INFINITY;
-	#timer: Timer | undefined;
 
-	constructor(setting: AheadSetting) {
-		this.#setting = setting;
+	/**
+	 * @param afterCalls `recycle.afterCalls`
+	 * @param accepts whether this worker takes calls of which nothing is known but their priority.
+	 */
+	constructor(afterCalls: number, accepts: (worker: Worker) => boolean) {
+		this.#afterCalls = afterCalls;
+		this.#accepts = accepts;
 	}
 
 	/**
@@ -118,19 +112,18 @@ export class PrefetchWindows {
 		this.size++;
 		this.#lowestPriority = Math.min(this.#lowestPriority, call.priority);
 		this.#changes(window);
-		this.#watch();
 	}
 
-	/** Takes out the call that the worker runs next. Where there is none, it may have room now, or none any more. */
-	next(worker: Worker): CallAttempt | undefined {
+	/** The call that the worker runs next. Where there is none, it may have room now, or none any more. */
+	first(worker: Worker): CallAttempt | undefined {
 		const window = this.#windows.get(worker);
-		const attempt = window?.attempts.shift();
-		if (attempt !== undefined) this.size--;
-		else if (window?.room === "known") this.#changes(window);
+		const attempt = window?.attempts[0];
+		if (attempt === undefined && window?.room === "known")
+			this.#changes(window);
 		return attempt;
 	}
 
-	/** Takes out a call that was answered before its turn. */
+	/** Takes out a call that has begun, or never will. */
 	remove(attempt: CallAttempt): void {
 		const window = this.#windows.get(attempt.worker);
 		const attempts = window?.attempts ?? [];
@@ -175,6 +168,16 @@ export class PrefetchWindows {
 			: undefined;
 	}
 
+	/** The workers that have run one call for so long that those behind it had better run elsewhere. */
+	slow(nowMs: number): readonly Worker[] {
+		const since = nowMs - SLOW_HEAD_MS;
+		return [...this.#windows.values()].flatMap(({ worker, attempts, head }) =>
+			attempts.length > 0 && head !== undefined && head.startedMs <= since
+				? [worker]
+				: [],
+		);
+	}
+
 	/** The worker is gone, or runs nothing else than the calls of sessions. */
 	forget(worker: Worker): void {
 		this.#withRoom.forget(worker);
@@ -201,12 +204,12 @@ export class PrefetchWindows {
 		if (this.#windows.get(worker) !== window) return;
 		const prefetched = window.attempts.length;
 		const room = prefetchRoom({
-			takes: this.#setting.mayTake(worker),
+			accepts: this.#accepts(worker),
 			running: worker.calls.attempts.length,
 			prefetched,
 			recentMs: this.#recentOf(window),
 			window: window.size,
-			callsLeft: this.#setting.afterCalls - worker.calls.taken,
+			callsLeft: this.#afterCalls - worker.calls.taken,
 		});
 		if (room > 0) this.#withRoom.put(worker, prefetched);
 		else this.#withRoom.remove(worker);
@@ -215,20 +218,6 @@ export class PrefetchWindows {
 	#recentOf({ head }: Window): number | undefined {
 		return head && this.#recentMs.get(head.call.command);
 	}
-
-	#watch(): void {
-		this.#timer ??= this.#setting.clock.after(SLOW_HEAD_MS, this.#look);
-	}
-
-	readonly #look = (): void => {
-		this.#timer = undefined;
-		const { clock, onSlow } = this.#setting;
-		const since = clock.now() - SLOW_HEAD_MS;
-		for (const [worker, { attempts, head }] of this.#windows)
-			if (attempts.length > 0 && head !== undefined && head.startedMs <= since)
-				onSlow(worker);
-		if (this.size > 0) this.#watch();
-	};
 }
 
 /** Arguments whose own code throws, as a getter may, are refused when they are sent, in their turn. */
@@ -246,11 +235,11 @@ type RecentMs = number | undefined;
 /** How many calls may wait behind the one that a worker runs. */
 const LEAST_WINDOW = 4;
 const MOST_WINDOW = 16;
-/** A tool that takes longer gains less from a call at hand than a call loses that waits behind it. */
+/** Above this, prefetching costs a queued call more than it saves. */
 const QUICK_MS = 1;
 /** Calls do not wait behind one that runs for longer. */
-const SLOW_HEAD_MS = 2;
-/** Less work than this is done sooner where it waits than moved to a worker with nothing to do. */
+export const SLOW_HEAD_MS = 2;
+/** Below this, moving calls to an idle worker takes longer than leaving them where they are. */
 const WORTH_MOVING_MS = 0.5;
 /** The share of the newest call in the mean: after one call of 50 ms, about 30 quick ones make the tool quick again. */
 const NEWEST_SHARE = 1 / 8;
@@ -313,7 +302,7 @@ export function mayPrefetch(
 
 /** A worker, as far as it matters to how many calls may wait behind the one it runs. */
 export interface PrefetchWorker {
-	readonly takes: boolean;
+	readonly accepts: boolean;
 	readonly running: number;
 	readonly prefetched: number;
 	/** Of the tool that it runs. */
@@ -325,8 +314,8 @@ export interface PrefetchWorker {
 
 /** How many more calls may be sent to a worker. */
 export function prefetchRoom(worker: PrefetchWorker): number {
-	const { takes, running, prefetched, recentMs, window, callsLeft } = worker;
-	if (!takes || running !== 1 || !isQuick(recentMs)) return 0;
+	const { accepts, running, prefetched, recentMs, window, callsLeft } = worker;
+	if (!accepts || running !== 1 || !isQuick(recentMs)) return 0;
 	return Math.max(0, Math.min(window, callsLeft) - prefetched);
 }
 

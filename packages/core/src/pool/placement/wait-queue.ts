@@ -11,7 +11,7 @@ export function boundTo(call: Call): string | undefined {
  * The calls that wait: one common line, and one for each process that strict
  * sessions are bound to.
  */
-export class WaitingRoom {
+export class WaitQueue {
 	readonly #common = new PriorityQueue<Call>();
 	readonly #bound = new Map<string, PriorityQueue<Call>>();
 	/** Of all queues. Asked for with every call: a field, not a function. */

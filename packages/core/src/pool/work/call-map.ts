@@ -207,7 +207,7 @@ export class CallMap implements AsyncIterableIterator<unknown, undefined> {
 			}
 			const index = this.#taken++;
 			while (this.#isRunning() && !this.#calls.takesOneMore)
-				await this.#calls.scheduler.roomChanged();
+				await this.#calls.placement.roomChanged();
 			if (this.#isRunning()) this.#call(index, item.value);
 		}
 	}

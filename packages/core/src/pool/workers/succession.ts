@@ -157,7 +157,7 @@ export class ReplacedWorkers {
 			return;
 		}
 		this.#workers.set(worker, reason);
-		this.#calls.scheduler.reserveForSessions(worker);
+		this.#calls.reserveForSessions(worker);
 	}
 
 	/** Retires those that no session needs any more. */

@@ -181,7 +181,7 @@ export class WorkerSet implements WorkerListener {
 			...size,
 			occupied: this.#slots.taken,
 			starting: this.#slots.count("starting"),
-			waitingCalls: calls.scheduler.isPaused ? 0 : calls.scheduler.waiting,
+			waitingCalls: calls.placement.isPaused ? 0 : calls.placement.waiting,
 			callsPerWorker: options.callsPerWorker,
 		});
 		for (const slot of this.#slots.all) {
@@ -268,14 +268,14 @@ export class WorkerSet implements WorkerListener {
 	}
 
 	capacityOffered(worker: Worker): void {
-		this.#setting.calls.dispatch.serve(worker);
+		this.#setting.calls.serve(worker);
 		const { taken, cancelledInRow } = worker.calls;
 		if (taken >= this.#setting.options.recycle.afterCalls || cancelledInRow > 0)
 			this.#recycler.judge(worker);
 	}
 
 	capacityWithdrawn(worker: Worker): void {
-		this.#setting.calls.scheduler.withdraw(worker);
+		this.#setting.calls.withdraw(worker);
 	}
 
 	released(worker: Worker, ending: WorkerEnding): void {

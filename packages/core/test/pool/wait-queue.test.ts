@@ -5,7 +5,7 @@ import type { Session } from "../../src/pool/placement/session-table.ts";
 import {
 	boundTo,
 	NOWHERE,
-	WaitingRoom,
+	WaitQueue,
 } from "../../src/pool/placement/wait-queue.ts";
 
 const WORKERS = ["r-1", "r-2", "r-3"] as const;
@@ -74,7 +74,7 @@ test("each worker gets the first of the calls that it may run, whenever their se
 		fc.property(
 			fc.array(step, { minLength: 80, maxLength: 160, size: "max" }),
 			(steps) => {
-				const room = new WaitingRoom();
+				const room = new WaitQueue();
 				const sessions = Array.from({ length: 4 }, () => ({
 					incarnation: undefined as string | undefined,
 				}));
