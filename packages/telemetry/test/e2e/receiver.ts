@@ -1,8 +1,20 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import type {
+	AlwaysOffSampler,
+	ReadableSpan,
+	SpanExporter,
+} from "@opentelemetry/sdk-trace";
+import { pythonGrpc } from "@snakepit/adapter-grpc-python";
+import { createPool, type Pool } from "@snakepit/core";
 import { onTestFinished } from "vitest";
+import { telemetry } from "../../src/index.ts";
+import { MemorySdk } from "../support/memory-sdk.ts";
 
 const DEADLINE_MS = 30_000;
 
@@ -32,7 +44,7 @@ export interface ReceivedSpan extends Sent {
 }
 
 /** One series of a metric at one moment. */
-export interface ReceivedPoint extends Sent {
+interface ReceivedPoint extends Sent {
 	readonly signal: "point";
 	readonly name: string;
 	readonly unit: string;
@@ -44,7 +56,7 @@ export interface ReceivedPoint extends Sent {
 }
 
 /** A log record; an event where it has a name. */
-export interface ReceivedRecord extends Sent {
+interface ReceivedRecord extends Sent {
 	readonly signal: "record";
 	readonly eventName: string;
 	readonly severity: string;
@@ -182,4 +194,100 @@ export class Receiver {
 
 function namesOf(all: readonly { readonly name: string }[]): string {
 	return [...new Set(all.map(({ name }) => name))].join(", ");
+}
+
+/** Sends spans to a receiver; reports a failure as exporters do. */
+class ReceiverExporter implements SpanExporter {
+	readonly #url: string;
+
+	constructor(url: string) {
+		this.#url = `${url}/v1/traces`;
+	}
+
+	export(
+		spans: ReadableSpan[],
+		done: (result: { code: number; error?: Error }) => void,
+	): void {
+		const sent = spans.map(
+			(span): ReceivedSpan => ({
+				signal: "span",
+				resource: span.resource.attributes,
+				traceId: span.spanContext().traceId,
+				spanId: span.spanContext().spanId,
+				parentSpanId: span.parentSpanContext?.spanId ?? "",
+				name: span.name,
+				scope: span.instrumentationScope.name,
+				attributes: span.attributes,
+				events: span.events.map(({ name }) => name),
+				links: span.links.map(({ context, attributes = {} }) => ({
+					spanId: context.spanId,
+					attributes,
+				})),
+			}),
+		);
+		fetch(this.#url, {
+			method: "POST",
+			headers: { "content-type": "application/json" },
+			body: JSON.stringify(sent),
+		}).then(
+			() => done({ code: 0 }),
+			(error) => done({ code: 1, error }),
+		);
+	}
+
+	async shutdown(): Promise<void> {}
+}
+
+/** The development environment, which has the SDK for Python. */
+export const PYTHON: string = fileURLToPath(
+	new URL("../../../../python/.venv/bin/python", import.meta.url),
+);
+
+interface TracedPool {
+	readonly pool: Pool;
+	readonly sdk: MemorySdk;
+	/** Where the ledger is: a directory of the test's own. */
+	readonly dataDir: string;
+}
+
+/** A pool of one Python worker that exports to `url`, as this program does; closed when the test is finished. */
+export async function openTracedPool(
+	url: string,
+	sampler?: AlwaysOffSampler,
+): Promise<TracedPool> {
+	const sdk = new MemorySdk({
+		exporter: new ReceiverExporter(url),
+		...(sampler && { sampler }),
+	}).register();
+	const dataDir = mkdtempSync(join(tmpdir(), "snakepit-trace-"));
+	const pool = await createPool({
+		adapter: pythonGrpc({
+			tools: join(import.meta.dirname, "tools.py"),
+			python: PYTHON,
+			hostFunctions: {
+				catalogue: (of: string) => of.length,
+				sell: () => {
+					throw Object.assign(new Error("sold out"), { code: "SOLD_OUT" });
+				},
+			},
+			env: {
+				OTEL_TRACES_EXPORTER: "otlp",
+				OTEL_EXPORTER_OTLP_ENDPOINT: url,
+				OTEL_SERVICE_NAME: "workers",
+				OTEL_BSP_SCHEDULE_DELAY: "100",
+				OTEL_BLRP_SCHEDULE_DELAY: "100",
+				OTEL_METRIC_EXPORT_INTERVAL: "100",
+				OTEL_PYTHON_LOGGING_AUTO_INSTRUMENTATION_ENABLED: "true",
+			},
+		}),
+		dataDir,
+		size: 1,
+		output: { echo: "none" },
+		instruments: [telemetry()],
+	});
+	onTestFinished(async () => {
+		await pool.close();
+		rmSync(dataDir, { recursive: true, force: true });
+	});
+	return { pool, sdk, dataDir };
 }

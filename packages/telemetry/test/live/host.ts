@@ -17,7 +17,7 @@ export interface HostNews {
 }
 
 /** A host in a process of its own; closed when the test is finished. */
-export interface Host extends HostNews {
+interface Host extends HostNews {
 	/** SIGKILL; resolves when it has ended, whatever becomes of its workers. */
 	kill(): Promise<void>;
 }

@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { isThorough } from "../../../../scripts/test-effort.ts";
 import { METRICS, type MetricName, prometheusName } from "../../src/index.ts";
-import { PrometheusServer } from "../support/prometheus-server.ts";
-import { hasProgram } from "../support/prometheus-tools.ts";
+import { hasProgram, PrometheusServer } from "../support/prometheus-server.ts";
 import { allGone, startHost } from "./host.ts";
 
 const own = join(import.meta.dirname, "../..");

@@ -12,7 +12,6 @@ import { CallHistograms, CallMetrics } from "../../src/metrics/call-metrics.ts";
 import {
 	CallMetricsProducer,
 	CUMULATIVE,
-	DELTA,
 	type HistogramPoint,
 	type Temporality,
 } from "../../src/metrics/call-metrics-reader.ts";
@@ -136,61 +135,6 @@ test("count, sum and buckets are those that the SDK makes of the same calls", as
 	expect(metric?.dataPoints[0]?.value).toMatchObject(point?.value ?? {});
 	expect(point?.value.count).toBe(5 * (advised.length + 2));
 	await meters.shutdown();
-});
-
-test("attempts and waits are series of their own", async () => {
-	const histograms = new CallHistograms();
-	const measures = measuresOf("python", histograms);
-	measures.dispatched("echo", 2);
-	measures.released("echo", 3);
-	measures.dispatched("silent", 2);
-	measures.released("silent", 3);
-	const reader = new Reader(histograms, CUMULATIVE);
-	expect(await reader.points("snakepit.call.wait_time")).toMatchObject([
-		{ attributes: POOL, value: { count: 1, sum: 0.002 } },
-	]);
-	expect(await reader.points("snakepit.attempt.duration")).toMatchObject([
-		{ attributes: ECHO, value: { count: 1, sum: 0.003 } },
-	]);
-	expect(await reader.counts()).toEqual([]);
-});
-
-test("each reader of deltas gets each call once, and one that is cumulative all calls again", async () => {
-	const histograms = new CallHistograms();
-	const first = new Reader(histograms, DELTA);
-	const second = new Reader(histograms, DELTA);
-	const all = new Reader(histograms, CUMULATIVE);
-	const measures = measuresOf("python", histograms);
-	const call = (command: string): void =>
-		measures.settled(command, "succeeded", undefined, 1);
-	call("echo");
-	expect(await first.counts()).toEqual([1]);
-	call("echo");
-	call("work");
-	expect(await first.counts()).toEqual([1, 1]);
-	expect(await first.counts()).toEqual([]);
-	expect(await second.counts()).toEqual([2, 1]);
-	expect(await all.counts()).toEqual([2, 1]);
-	expect(await all.counts()).toEqual([2, 1]);
-});
-
-test("intervals of deltas follow each other, and cumulative series begin with their first call", async () => {
-	const histograms = new CallHistograms();
-	const measures = measuresOf("python", histograms);
-	const delta = new Reader(histograms, DELTA);
-	const cumulative = new Reader(histograms, CUMULATIVE);
-	const begins: number[] = [];
-	const starts = new Set<number>();
-	for (const step of [1_000, 1_000, 1_000]) {
-		measures.settled("echo", "succeeded", undefined, 1);
-		delta.nowMs += step;
-		const [point] = await delta.points("snakepit.call.duration");
-		begins.push(millis(point?.startTime ?? [0, 0]));
-		const [whole] = await cumulative.points("snakepit.call.duration");
-		starts.add(millis(whole?.startTime ?? [0, 0]));
-	}
-	expect(starts.size).toBe(1);
-	expect(begins.slice(1)).toEqual([delta.nowMs - 2_000, delta.nowMs - 1_000]);
 });
 
 test("beyond 2,000 series the others are one, as in the SDK", async () => {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { METRICS } from "../../src/index.ts";
-import type { Export, ExportedHistogram } from "./exported.ts";
+import type { Export, ExportedHistogram } from "./program.ts";
 
 const root = join(import.meta.dirname, "../../../..");
 const dataDir = mkdtempSync(join(tmpdir(), "snakepit-node-sdk-"));

@@ -1,5 +1,3 @@
-// A program with OpenTelemetry's NodeSDK, three readers and callMetrics() for each. Its argument is `dataDir`. Prints as
-// one line of JSON what its calls did, and what each reader exported of them.
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -14,7 +12,35 @@ import { NodeSDK } from "@opentelemetry/sdk-node";
 import { python } from "@snakepit/adapter-python";
 import { type EventOf, openRun } from "@snakepit/core";
 import { callMetrics, telemetry } from "../../src/index.ts";
-import type { Export, ExportedHistogram } from "./exported.ts";
+
+/** One series of a histogram as a reader exported it. */
+export interface ExportedHistogram {
+	readonly name: string;
+	readonly unit: string;
+	readonly isDelta: boolean;
+	readonly attributes: Readonly<Record<string, unknown>>;
+	readonly count: number;
+	readonly sum: number;
+	readonly buckets: readonly number[];
+	readonly boundaries: readonly number[];
+	readonly startMs: number;
+	readonly endMs: number;
+}
+
+/** What the program tells. */
+export interface Export {
+	/** What its calls did. */
+	readonly settled: readonly EventOf<"call.settled">[];
+	/** Of the reader that wants deltas, by export. */
+	readonly deltas: readonly (readonly ExportedHistogram[])[];
+	/** Of the one that sends OTLP as JSON. */
+	readonly otlp: readonly (readonly ExportedHistogram[])[];
+	/** Of the one that Prometheus scrapes. */
+	readonly exposed: string;
+}
+
+// A program with OpenTelemetry's NodeSDK, three readers and callMetrics() for each. Its argument is `dataDir`. Prints as
+// one line of JSON what its calls did, and what each reader exported of them.
 
 const [, , dataDir = ""] = process.argv;
 const never = { exportIntervalMillis: 3_600_000 };

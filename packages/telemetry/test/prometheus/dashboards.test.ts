@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { METRICS, type MetricName, prometheusName } from "../../src/index.ts";
-import { hasProgram, promtool } from "../support/prometheus-tools.ts";
+import { hasProgram, promtool } from "../support/prometheus-server.ts";
 
 const own = join(import.meta.dirname, "../..");
 

@@ -7,7 +7,7 @@ import {
 	type NamingScheme,
 	prometheusName,
 } from "../../src/index.ts";
-import { hasProgram, promtool } from "../support/prometheus-tools.ts";
+import { hasProgram, promtool } from "../support/prometheus-server.ts";
 
 const own = join(import.meta.dirname, "../..");
 

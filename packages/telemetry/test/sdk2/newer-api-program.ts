@@ -17,7 +17,7 @@ import type { EventOf, SnakepitEvent } from "@snakepit/core";
 import { doctor } from "@snakepit/core/inspect";
 import { scripts, virtualPool } from "@snakepit/core/testing";
 import { telemetry } from "../../src/index.ts";
-import type { OnNewerApi } from "./on-sdk2.ts";
+import type { OnNewerApi } from "./program.ts";
 
 const spans = new InMemorySpanExporter();
 const records = new InMemoryLogRecordExporter();

@@ -1,5 +1,3 @@
-// The package on the older line of the SDK and its API, in a program of its own: one
-// process has one API. Prints as one line of JSON what the SDK received.
 import { registerHooks } from "node:module";
 import * as api from "@opentelemetry/api";
 import { context, metrics, propagation, trace } from "@opentelemetry/api";
@@ -22,8 +20,37 @@ import {
 	InMemorySpanExporter,
 	SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
+import type { EventOf } from "@snakepit/core";
+import type { LayerReport } from "@snakepit/core/protection";
 import { type ScriptedCall, virtualPool } from "@snakepit/core/testing";
-import type { OnSdk2 } from "./on-sdk2.ts";
+import type { CollectedLines } from "../support/collected.ts";
+
+/** What the program tells. */
+export interface OnSdk2 {
+	readonly lines: CollectedLines;
+	/** Whether the API that the package found is a later one than SDK 2's. */
+	readonly apiHasLogs: boolean;
+	/** What travelled to the worker with a call. */
+	readonly headers: unknown;
+	/** The caller's own span, the call and its attempt. */
+	readonly spans: readonly {
+		readonly name: string | undefined;
+		readonly traceId: string | undefined;
+		readonly spanId: string | undefined;
+		readonly parentSpanId: string | undefined;
+	}[];
+}
+
+/** What the package says where its API is newer than the registered one. */
+export interface OnNewerApi {
+	readonly misconfigured: readonly EventOf<"telemetry.misconfigured">[];
+	readonly spans: number;
+	readonly events: readonly (string | undefined)[];
+	readonly doctor: LayerReport | undefined;
+}
+
+// The package on the older line of the SDK and its API, in a program of its own: one
+// process has one API. Prints as one line of JSON what the SDK received.
 
 // As in a program that has no other API: the package's own peer is this one.
 registerHooks({

@@ -1,4 +1,9 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import {
+	type ChildProcess,
+	execFile,
+	spawn,
+	spawnSync,
+} from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -7,10 +12,11 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
+import { promisify } from "node:util";
 import { onTestFinished } from "vitest";
 
 /** One sample as Prometheus answers it. */
-export interface Sample {
+interface Sample {
 	readonly metric: Readonly<Record<string, string>>;
 	readonly value: readonly [number, string];
 }
@@ -112,4 +118,26 @@ async function freePort(): Promise<number> {
 	if (address === null || typeof address === "string")
 		throw new Error("no port");
 	return address.port;
+}
+
+/** Whether a program of Debian's package `prometheus` is there; where it is not, tests that need it say so and are skipped. */
+export function hasProgram(name: "promtool" | "prometheus"): boolean {
+	const there =
+		spawnSync(name, ["--version"], { stdio: "ignore" }).status === 0;
+	if (!there)
+		console.warn(
+			`Skipped: ${name} is not installed. On Debian and Ubuntu: apt install prometheus`,
+		);
+	return there;
+}
+
+/** Runs promtool; @throws Error with what it printed when it fails. */
+export async function promtool(...args: string[]): Promise<string> {
+	try {
+		const { stdout } = await promisify(execFile)("promtool", args);
+		return stdout;
+	} catch (error) {
+		const { stdout, stderr } = error as { stdout: string; stderr: string };
+		throw new Error(`promtool ${args.join(" ")}:\n${stdout}${stderr}`);
+	}
 }

@@ -1,243 +1,102 @@
-import type { SnakepitEvent } from "@snakepit/core";
+import { type SnakepitEvent, StartError } from "@snakepit/core";
 import type { RunId } from "@snakepit/core/infrastructure";
 
-import { error, RARE_POOL_EVENTS, wallMs, worker } from "./rare-pool-events.ts";
-
+const wallMs = 1_700_000_000_000;
 const runId = "abcdefg" as RunId;
 const ofRun = "gfedcba" as RunId;
-const protection = "watchdog";
+const protection = { wallMs, protection: "watchdog" };
+const stray = { wallMs, runId, pid: 12, incarnation: "abcdefg-0" };
+const worker = { wallMs, pool: "rare", workerId: "rare-0", incarnation: "a-1" };
+const preload = { wallMs, pool: "rare", pid: 14 };
 
-/** One of each event that a pool in memory does not come to tell by itself, in an order in which they could come. */
+function job(number: number): readonly SnakepitEvent[] {
+	const about = { wallMs, jobId: `${runId}-${number}`, program: "ffmpeg" };
+	const isFine = number === 1;
+	return [
+		{ type: "job.accepted", ...about, waiting: 0 },
+		{ type: "job.started", ...about, pid: 6, source: "node", waitedMs: 1 },
+		{
+			...{ type: "job.settled", ...about, ranMs: 5, spared: [] },
+			outcome: isFine ? "succeeded" : "timed_out",
+			code: isFine ? undefined : "JOB_TIMEOUT",
+			exit: isFine
+				? { kind: "code", code: 0 }
+				: { kind: "signal", signal: "SIGTERM" },
+			killer: isFine ? "none" : "stop_ladder",
+			tail: ["a last line"],
+		},
+	];
+}
+
+/** Events that a pool in memory does not report by itself: those with spans or metrics, and one of each other group. */
 export const RARE_EVENTS: readonly SnakepitEvent[] = [
 	{ type: "run.started", wallMs, runId, dataDir: "/data" },
-	{ type: "registry.relocated", wallMs, path: "/tmp/x", reason: "read-only" },
 	{ type: "cleanup.started", wallMs, runId },
-	{ type: "registry.set_aside", wallMs, path: "/data/x", reason: "corrupt" },
-	{ type: "run.spared", wallMs, ofRun, reason: "owner_alive" },
-	{ type: "run.spared", wallMs, ofRun, reason: "other_machine" },
 	{
-		type: "run.located",
-		wallMs,
-		ofRun,
-		place: { name: "gpu-7", address: "10.0.0.7" },
-		owner: "alive",
-	},
-	{
-		type: "orphan.reaped",
-		program: "worker.js",
-		wallMs,
-		ofRun,
-		pid: 7,
-		how: "killed",
-		foundBy: "ledger",
-	},
-	{
-		type: "pool.reloaded",
-		wallMs,
-		pool: "rare",
-		files: ["/project/tools.py"],
-		durationMs: 412,
-	},
-	{
-		type: "pool.reload_failed",
-		wallMs,
-		pool: "rare",
-		files: ["/project/tools.py"],
-		error,
+		...{ type: "orphan.reaped", wallMs, ofRun, pid: 7, program: "worker.js" },
+		...{ how: "killed", foundBy: "ledger" },
 	},
 	{ type: "orphan.spared", wallMs, ofRun, pid: 8, reason: "own_ancestor" },
-	...[1, 2].flatMap((number): readonly SnakepitEvent[] => {
-		const job = { wallMs, jobId: `${runId}-${number}`, program: "ffmpeg" };
-		const { code, signal } = { code: 0, signal: "SIGTERM" } as const;
-		return [
-			{ type: "job.accepted", ...job, waiting: 0 },
-			{ type: "job.started", ...job, pid: 6, source: "node", waitedMs: 1 },
-			{
-				type: "job.settled",
-				...job,
-				outcome: number === 1 ? "succeeded" : "timed_out",
-				code: number === 1 ? undefined : "JOB_TIMEOUT",
-				exit:
-					number === 1 ? { kind: "code", code } : { kind: "signal", signal },
-				killer: number === 1 ? "none" : "stop_ladder",
-				ranMs: 5,
-				spared: [],
-				tail: ["a last line"],
-			},
-		];
-	}),
 	{
-		type: "protection.host_death_detected",
-		wallMs,
-		protection,
-		ofRun,
-		pid: 70,
-		detectionMs: 4,
+		...{ type: "cleanup.finished", wallMs: wallMs + 20, runId, durationMs: 20 },
+		...{ deadRuns: 1, found: 2, killed: 1, spared: 1 },
+	},
+	...[1, 2].flatMap(job),
+	{
+		...{ type: "protection.host_death_detected", ...protection, ofRun },
+		...{ pid: 70, detectionMs: 4 },
 	},
 	{
-		type: "protection.process_killed",
-		wallMs,
-		protection,
-		ofRun,
-		pid: 9,
-		startTime: "5000",
-		incarnation: "gfedcba-1",
-		foundBy: "ledger",
-		signal: "SIGKILL",
+		...{ type: "protection.process_killed", ...protection, ofRun, pid: 9 },
+		...{ startTime: "5000", incarnation: "gfedcba-1" },
+		...{ foundBy: "ledger", signal: "SIGKILL" },
 	},
 	{
-		type: "protection.run_settled",
-		wallMs,
-		protection,
-		ofRun,
-		killed: 1,
-		durationMs: 40,
+		...{ type: "protection.run_settled", ...protection, ofRun },
+		...{ killed: 1, durationMs: 40 },
 	},
+	{ type: "protection.unavailable", ...protection, reason: "no Node" },
 	{
-		type: "cleanup.finished",
-		wallMs: wallMs + 20,
-		runId,
-		durationMs: 20,
-		deadRuns: 1,
-		found: 2,
-		killed: 1,
-		spared: 1,
-	},
-	{
-		type: "protection.started",
-		wallMs,
-		protection,
-		pid: 10,
-		durationMs: 30,
-		restarts: 0,
-	},
-	{ type: "protection.unavailable", wallMs, protection, reason: "no Node" },
-	{
-		type: "protection.ended",
-		wallMs,
-		protection,
-		pid: 10,
-		exit: { kind: "code", code: 0 },
-		how: "released",
-	},
-	{
-		type: "protection.ended",
-		wallMs,
-		protection,
-		pid: 11,
+		...{ type: "protection.ended", ...protection, pid: 11, how: "lost" },
 		exit: { kind: "signal", signal: "SIGKILL" },
-		how: "lost",
 	},
 	{
-		type: "worker.group_spared",
-		...worker,
-		groupId: 11,
-		pids: [12, 13],
+		...{ type: "protection.ended", ...protection, pid: 10, how: "released" },
+		exit: { kind: "code", code: 0 },
 	},
 	{
-		type: "worker.notified",
-		...worker,
-		notification: "progress",
-		data: { done: 1 },
+		...{ type: "pool.start_failed", wallMs, pool: "rare", adapter: "scripted" },
+		error: new StartError({
+			...{ code: "CONNECT_FAILED", ran: "no", message: "nobody answers" },
+		}),
 	},
-	{
-		type: "audit.stray_found",
-		wallMs,
-		runId,
-		pid: 12,
-		incarnation: "abcdefg-0",
-		of: "ended",
-		name: "python",
-	},
-	{
-		type: "audit.stray_killed",
-		wallMs,
-		runId,
-		pid: 12,
-		incarnation: "abcdefg-0",
-		how: "killed",
-	},
-	{
-		type: "audit.stray_spared",
-		wallMs,
-		runId,
-		pid: 13,
-		incarnation: "abcdefg-0",
-		reason: "signal_refused",
-	},
-	{ type: "audit.failed", wallMs, runId, reason: "EMFILE" },
+	{ type: "audit.stray_found", ...stray, of: "ended", name: "python" },
+	{ type: "audit.stray_killed", ...stray, how: "killed" },
 	{ type: "control.unavailable", wallMs, runId, reason: "EMFILE" },
 	{
-		type: "control.requested",
-		wallMs,
-		runId,
-		pool: "embeddings",
-		act: "restart",
-		target: "embeddings-0",
-		by: "snakepit restart",
-	},
-	{
-		type: "registry.degraded",
-		wallMs,
-		code: "REGISTRY_FULL",
-		message: "the disk is full",
-		unwritten: 2,
+		...{ type: "registry.degraded", wallMs, code: "REGISTRY_FULL" },
+		...{ message: "the disk is full", unwritten: 2 },
 	},
 	{ type: "registry.recovered", wallMs, written: 2 },
 	{
-		type: "registry.file_lost",
-		wallMs,
-		runId,
-		file: "ledger",
-		path: "/ledger/runs/abcdefg.db",
-		how: "replaced",
+		...{ type: "registry.file_lost", wallMs, runId, file: "ledger" },
+		...{ path: "/ledger/runs/abcdefg.db", how: "replaced" },
 	},
 	{
-		type: "registry.file_renewed",
-		wallMs,
-		runId,
-		file: "ledger",
-		path: "/ledger/runs/abcdefg.db",
+		...{ type: "preload.ended", ...preload, how: "lost" },
+		exit: { kind: "signal", signal: "SIGKILL" },
 	},
 	{
-		type: "registry.reconciled",
-		wallMs,
-		runId,
-		vanished: 1,
-		strays: 1,
-		unwritten: 0,
-	},
-	...RARE_POOL_EVENTS,
-	{
-		type: "host.signal_received",
-		wallMs,
-		signal: "SIGTERM",
-		forced: false,
-		answer: "wait",
-		graceMs: 35_000,
+		...{ type: "host.signal_received", wallMs, signal: "SIGTERM" },
+		...{ forced: false, answer: "wait", graceMs: 35_000 },
 	},
 	{
-		type: "host.grace_spent",
-		wallMs,
-		signal: "SIGTERM",
-		graceMs: 35_000,
-		otherListeners: 1,
+		...{ type: "worker.output", ...worker, stream: "stdout", cut: false },
+		...{ line: "printed in a call", callId: "c-1" },
 	},
 	{
-		...worker,
-		type: "worker.output",
-		stream: "stdout",
-		line: "printed in a call",
-		cut: false,
-		callId: "c-1",
+		...{ type: "telemetry.misconfigured", wallMs },
+		...{ reason: "sdk_registered_late", message: "No metrics.", remedy: "" },
 	},
-	{
-		type: "telemetry.misconfigured",
-		wallMs,
-		reason: "sdk_registered_late",
-		message: "No metrics are exported.",
-		remedy: "Register it before.",
-	},
-	{ type: "run.ended", wallMs, runId, clean: true },
 	{ type: "run.ended", wallMs, runId, clean: false },
 ];

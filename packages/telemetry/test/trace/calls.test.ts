@@ -6,6 +6,7 @@ import {
 	trace,
 } from "@opentelemetry/api";
 import { AlwaysOffSampler } from "@opentelemetry/sdk-trace";
+import { ToolError } from "@snakepit/core";
 import { type ScriptedCall, scripts } from "@snakepit/core/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import {
@@ -14,7 +15,7 @@ import {
 	tree,
 	unregister,
 } from "../support/memory-sdk.ts";
-import { FollowedPools } from "./followed-pools.ts";
+import { errorOf, FollowedPools } from "./followed-pools.ts";
 
 let sdk: MemorySdk;
 const pools = new FollowedPools();
@@ -128,4 +129,112 @@ test("without an SDK nothing is exported and no header is sent", async () => {
 	expect(
 		await pool.execute("headers", 1, { traceContext: { traceparent: "x" } }),
 	).toEqual({ traceparent: "x" });
+});
+
+test("a back-call is a child of the tool's span, and what the function does is a child of it", async () => {
+	const toolSpan = "00f067aa0ba902b7";
+	const { pool } = await pools.open({
+		ask: async ({ backCall, traceContext }: ScriptedCall) => {
+			const [version, traceId, , flags] = String(
+				traceContext["traceparent"],
+			).split("-");
+			const within = {
+				traceparent: [version, traceId, toolSpan, flags].join("-"),
+			};
+			return await backCall?.(
+				{ function: "price", traceContext: within },
+				async () => {
+					trace.getTracer("test").startSpan("database").end();
+					return 5;
+				},
+			);
+		},
+	});
+	expect(await pool.execute("ask")).toBe(5);
+	const backCall = await sdk.span("back-call price");
+	expect(backCall.parentSpanContext?.spanId).toBe(toolSpan);
+	expect(backCall.kind).toBe(SpanKind.SERVER);
+	const database = await sdk.span("database");
+	expect(database.parentSpanContext?.spanId).toBe(
+		backCall.spanContext().spanId,
+	);
+	expect(database.spanContext().traceId).toBe(
+		(await sdk.span("call ask")).spanContext().traceId,
+	);
+});
+
+test("a back-call without a context of its own belongs to the attempt, and its failure is on it", async () => {
+	const { pool } = await pools.open({
+		ask: ({ backCall }: ScriptedCall) =>
+			backCall?.({ function: "sell", traceContext: {} }, async () => {
+				throw Object.assign(new Error("sold out"), { code: "SOLD_OUT" });
+			}),
+	});
+	await errorOf(pool.execute("ask"));
+	const backCall = await sdk.span("back-call sell");
+	expect(backCall.parentSpanContext?.spanId).toBe(
+		(await sdk.span("attempt")).spanContext().spanId,
+	);
+	expect(backCall.attributes).toMatchObject({ "error.type": "SOLD_OUT" });
+	expect(backCall.events).toMatchObject([{ name: "exception" }]);
+});
+
+test("a call that waits too long has an error on the wait and on the call, and no attempt", async () => {
+	const { pool, clock, close } = await pools.open({ hang: scripts.hang });
+	const running = errorOf(pool.execute("hang"));
+	const late = errorOf(pool.execute("hang", 1, { queueTimeoutMs: 50 }));
+	await clock.advance(100);
+	await late;
+	const call = await sdk.span("call hang");
+	expect(call.status.code).toBe(SpanStatusCode.ERROR);
+	expect(call.attributes).toMatchObject({
+		"error.type": "QUEUE_TIMEOUT",
+		"snakepit.call.outcome": "timed_out",
+		"snakepit.call.attempts": 0,
+		"snakepit.call.ran": "no",
+	});
+	expect(call.events.map(({ name }) => name)).toEqual(["exception"]);
+	expect((await sdk.span("queue")).attributes).toEqual({
+		"error.type": "QUEUE_TIMEOUT",
+	});
+	await close({ manner: "forced" });
+	await running;
+});
+
+test("the error of a tool is on the attempt once, with the type and the traceback of its language", async () => {
+	const { pool } = await pools.open({
+		divide: () => {
+			throw new ToolError({
+				ran: "maybe",
+				message: '"divide" failed: division by zero',
+				remote: {
+					type: "ZeroDivisionError",
+					message: "division by zero",
+					traceback: "Traceback (most recent call last): ...",
+				},
+			});
+		},
+	});
+	await errorOf(pool.execute("divide"));
+	const attempt = await sdk.span("attempt");
+	expect(attempt.status.code).toBe(SpanStatusCode.ERROR);
+	expect(attempt.attributes).toMatchObject({ "error.type": "TOOL_FAILED" });
+	expect(
+		attempt.events.map(({ name, attributes }) => [name, attributes]),
+	).toEqual([
+		[
+			"exception",
+			{
+				"exception.type": "ZeroDivisionError",
+				"exception.message": "division by zero",
+				"exception.stacktrace": "Traceback (most recent call last): ...",
+			},
+		],
+	]);
+	const call = await sdk.span("call divide");
+	expect(call.events).toEqual([]);
+	expect(call.attributes).toMatchObject({
+		"error.type": "TOOL_FAILED",
+		"snakepit.call.outcome": "failed",
+	});
 });
