@@ -235,8 +235,8 @@ export async function printed(
 	{ fromLine }: PrintedLine,
 	signal: AbortSignal,
 ): Promise<RegExpExecArray> {
-	const found = new AbortController();
-	const either = AbortSignal.any([signal, found.signal]);
+	const settled = new AbortController();
+	const either = AbortSignal.any([signal, settled.signal]);
 	try {
 		return await Promise.any([
 			process.line(fromLine, "stdout", either),
@@ -246,6 +246,6 @@ export async function printed(
 		signal.throwIfAborted();
 		throw (error as AggregateError).errors[0];
 	} finally {
-		found.abort();
+		settled.abort();
 	}
 }

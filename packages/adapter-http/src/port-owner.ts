@@ -39,10 +39,10 @@ export class PortOwner {
 		this.#sockets = this.#listening();
 		if (this.#sockets.length === 0)
 			throw new NotProven(`no process listens on ${this.#portText} any more`);
-		const wanted = this.#sockets.map(({ inode }) => `socket:[${inode}]`);
+		const sockets = this.#sockets.map(({ inode }) => `socket:[${inode}]`);
 		for (const pids of this.#processes()) {
-			this.#links = linksTo(wanted, pids);
-			if (wanted.every((socket) => this.#links.has(socket))) return;
+			this.#links = linksTo(sockets, pids);
+			if (sockets.every((socket) => this.#links.has(socket))) return;
 		}
 		this.#links = new Map();
 		throw new NotProven(
@@ -67,16 +67,16 @@ export class PortOwner {
 
 	/** First the leader, which is usually the one that listens; then its descendants; last its whole group, for which all processes must be read. */
 	*#processes(): Generator<readonly number[]> {
-		const found = [this.#leader];
-		yield found;
+		const pids = [this.#leader];
+		yield pids;
 		const machine = new SystemProcessHost();
 		const leader = machine.observe(this.#leader);
 		const below = typeof leader === "string" ? [] : machine.descendants(leader);
-		for (const { identity } of below) found.push(identity.pid);
-		yield found;
+		for (const { identity } of below) pids.push(identity.pid);
+		yield pids;
 		for (const { identity } of machine.members(this.#leader))
-			found.push(identity.pid);
-		yield found;
+			pids.push(identity.pid);
+		yield pids;
 	}
 
 	get #portText(): string {
@@ -85,17 +85,17 @@ export class PortOwner {
 }
 
 function linksTo(
-	wanted: readonly string[],
+	sockets: readonly string[],
 	pids: readonly number[],
 ): ReadonlyMap<string, string> {
-	const found = new Map<string, string>();
+	const links = new Map<string, string>();
 	for (const pid of pids)
 		for (const path of descriptorsOf(pid)) {
 			const target = linkAt(path);
-			if (target !== undefined && wanted.includes(target))
-				found.set(target, path);
+			if (target !== undefined && sockets.includes(target))
+				links.set(target, path);
 		}
-	return found;
+	return links;
 }
 
 function descriptorsOf(pid: number): readonly string[] {

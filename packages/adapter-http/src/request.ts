@@ -177,8 +177,8 @@ function noCommand(command: string): InputError {
 	});
 }
 
-function invalid(path: string, what: string): InputError {
-	const message = `http(): ${path === "$" ? "the arguments" : path} ${what}.`;
+function invalid(path: string, problem: string): InputError {
+	const message = `http(): ${path === "$" ? "the arguments" : path} ${problem}.`;
 	return new InputError({
 		code: "INVALID_ARGUMENTS",
 		ran: "no",

@@ -239,7 +239,7 @@ function responseTo(request: ClientRequest): Promise<IncomingMessage> {
 /** Servers close idle connections after 2 s or more: an older connection may be closed just when a request is sent. */
 const IDLE_MS = 1_000;
 const OPTIONS: AgentOptions = { keepAlive: true, timeout: IDLE_MS };
-/** A server that closes a connection after its response does so at once: one that was idle for this long is kept. */
+/** A server that closes a connection after its response does so immediately: one that was idle for this long is kept. */
 const KEPT_MS = 100;
 
 /** Options of a request: which connection it takes. */

@@ -162,18 +162,18 @@ export class LspConversation {
 		if (signal.aborted) throw callAborted(method, signal, "unused");
 		if (this.#ended !== undefined)
 			throw new ConnectionBrokenError({ ran: "no", message: this.#ended });
-		const asked = transferable(method, params, this.#maxMessageBytes);
+		const checked = transferable(method, params, this.#maxMessageBytes);
 		const cancellation = new CancellationTokenSource();
 		const cancel = () => cancellation.cancel();
 		signal.addEventListener("abort", cancel, { once: true });
 		const reports =
 			onPart || onProgress ? this.#reports(onPart, onProgress) : undefined;
 		try {
-			const given = reports ? { ...asked, ...reports.tokens } : asked;
+			const withTokens = reports ? { ...checked, ...reports.tokens } : checked;
 			const { token } = cancellation;
-			return await (given === undefined
+			return await (withTokens === undefined
 				? this.connection.sendRequest(method, token)
-				: this.connection.sendRequest(method, given, token));
+				: this.connection.sendRequest(method, withTokens, token));
 		} catch (error) {
 			throw signal.aborted && this.#ended === undefined
 				? callAborted(method, signal, "free")
@@ -295,7 +295,7 @@ function transferable(
 	params: unknown,
 	maxBytes: number,
 ): object | undefined {
-	const refused = (code: InputErrorCode, message: string, cause?: unknown) =>
+	const refusal = (code: InputErrorCode, message: string, cause?: unknown) =>
 		new InputError({
 			code,
 			ran: "no",
@@ -304,19 +304,19 @@ function transferable(
 		});
 	if (params === undefined) return undefined;
 	if (typeof params !== "object" || params === null)
-		throw refused("INVALID_ARGUMENTS", "must be an object or a list.");
+		throw refusal("INVALID_ARGUMENTS", "must be an object or a list.");
 	let bytes: number;
 	try {
 		bytes = Buffer.byteLength(JSON.stringify(params));
 	} catch (error) {
-		throw refused(
+		throw refusal(
 			"VALUE_NOT_TRANSFERABLE",
 			`cannot be JSON: ${messageOf(error)}`,
 			error,
 		);
 	}
 	if (bytes > maxBytes)
-		throw refused(
+		throw refusal(
 			"MESSAGE_TOO_LARGE",
 			`have ${bytes} bytes, more than ${maxBytes} (maxMessageBytes).`,
 		);

@@ -64,8 +64,8 @@ export class LimitedReader
 			message = JSON.parse(text);
 		} catch {
 			this.#stray(text);
-			const shown = JSON.stringify(text.slice(0, 200));
-			this.fireError(new Error(`no JSON on standard output: ${shown}`));
+			const excerpt = JSON.stringify(text.slice(0, 200));
+			this.fireError(new Error(`no JSON on standard output: ${excerpt}`));
 			return;
 		}
 		callback(message);

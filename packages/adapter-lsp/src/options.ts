@@ -88,7 +88,9 @@ export function foldersOf({
 	}));
 }
 
-function capabilitiesOf(given: ClientCapabilities = {}): ClientCapabilities {
+function capabilitiesOf(
+	capabilities: ClientCapabilities = {},
+): ClientCapabilities {
 	const text = ["markdown", "plaintext"] as const;
 	return {
 		workspace: { configuration: true, workspaceFolders: true },
@@ -107,8 +109,8 @@ function capabilitiesOf(given: ClientCapabilities = {}): ClientCapabilities {
 			},
 		},
 		window: { workDoneProgress: true },
-		...given,
+		...capabilities,
 		// The positions in changes of documents are counted in these units.
-		general: { ...given.general, positionEncodings: ["utf-16"] },
+		general: { ...capabilities.general, positionEncodings: ["utf-16"] },
 	};
 }

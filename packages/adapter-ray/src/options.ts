@@ -167,11 +167,11 @@ export interface ClusterOptions {
  *
  * @throws OptionsError
  */
-export function resolveOptions(given: RayPythonOptions): {
+export function resolveOptions(options: RayPythonOptions): {
 	readonly cluster: ClusterOptions;
 	readonly python: PythonOptions;
 } {
-	checkOptions("rayPython", given, RAY_PYTHON_CHECKS);
+	checkOptions("rayPython", options, RAY_PYTHON_CHECKS);
 	const {
 		address = DEFAULTS.address,
 		resources = {},
@@ -179,7 +179,7 @@ export function resolveOptions(given: RayPythonOptions): {
 		runtimeEnv = {},
 		connection = {},
 		...python
-	} = given;
+	} = options;
 	checkOptions("rayPython resources", resources, RESOURCE_CHECKS);
 	checkOptions("rayPython connection", connection, CONNECTION_CHECKS);
 	const { tls, keepAliveMs = DEFAULTS.connection.keepAliveMs } = connection;

@@ -197,14 +197,14 @@ class JsonRpcConversation {
 	}: JsonRpcRequest): Promise<unknown> {
 		const { progress } = this.#options;
 		const token = ++this.#tokens;
-		const asked =
+		const sentParams =
 			progress !== undefined && onPart !== undefined
 				? askForParts(progress, params, token)
 				: params;
 		if (onPart !== undefined) this.#parts.set(token, onPart);
 		let cancel = (): void => {};
 		try {
-			return await this.peer.request(method, asked, (id) => {
+			return await this.peer.request(method, sentParams, (id) => {
 				cancel = () => this.#cancel(id, signal);
 				signal.addEventListener("abort", cancel, { once: true });
 			});

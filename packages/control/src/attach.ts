@@ -8,7 +8,7 @@ import { ControlClient, ControlError } from "./control-client.ts";
 export const SOCKET_NAME = "control.sock";
 export const RECORD_NAME = "control.json";
 
-/** The content of the file beside the socket, which only this user can read. */
+/** The content of the file next to the socket, which only this user can read. */
 export interface ControlRecord {
 	readonly runId: string;
 	readonly pid: number;
@@ -33,19 +33,20 @@ const NAME = /^snakepit-[0-9a-z]{7}-\w{10}$/;
  * Finds the runs of this user that listen now, newest first: in `XDG_RUNTIME_DIR`, the temporary directory and `/tmp`,
  * where programs make the private directories of their runs.
  *
- * @param wanted only runs of this data directory; all by default.
+ * @param dataDirectory only runs of this data directory; all by default.
  */
 export async function findRuns(
-	wanted?: string,
+	dataDirectory?: string,
 	env: NodeJS.ProcessEnv = process.env,
 ): Promise<readonly FoundRun[]> {
 	const runtime = env["XDG_RUNTIME_DIR"];
 	const bases = [runtime?.startsWith("/") ? runtime : [], tmpdir(), "/tmp"];
-	const places = new Set(bases.flat().flatMap(real));
-	const dataDir = wanted === undefined ? undefined : real(wanted)[0];
-	if (wanted !== undefined && dataDir === undefined) return [];
-	const directories = [...places].flatMap(directoriesIn);
-	const found = directories.flatMap((directory) => {
+	const parents = new Set(bases.flat().flatMap(real));
+	const dataDir =
+		dataDirectory === undefined ? undefined : real(dataDirectory)[0];
+	if (dataDirectory !== undefined && dataDir === undefined) return [];
+	const directories = [...parents].flatMap(directoriesIn);
+	const runs = directories.flatMap((directory) => {
 		const record = readRecord(directory);
 		if (record === undefined) return [];
 		const { token: _, ...run } = record;
@@ -54,12 +55,12 @@ export async function findRuns(
 			: [];
 	});
 	const living = await Promise.all(
-		found.map(async (run) => ((await listens(run.directory)) ? run : [])),
+		runs.map(async (run) => ((await listens(run.directory)) ? run : [])),
 	);
 	return living.flat().toSorted((a, b) => b.startedAtMs - a.startedAtMs);
 }
 
-/** Reads the file beside the socket of a run; `undefined` if there is no file that this user may read and trust. */
+/** Reads the file next to the socket of a run; `undefined` if there is no file that this user may read and trust. */
 function readRecord(directory: string): ControlRecord | undefined {
 	try {
 		const stats = lstatSync(directory);
@@ -145,14 +146,14 @@ export async function attach(
 	const { run = "", dataDir } = options;
 	const all = await findRuns(dataDir);
 	const fitting = all.filter(({ runId }) => runId.startsWith(run));
-	const [found] = fitting;
-	if (found === undefined) throw noSuchRun(options, all);
+	const [match] = fitting;
+	if (match === undefined) throw noSuchRun(options, all);
 	if (fitting.length > 1) throw severalRuns(fitting);
-	const record = readRecord(found.directory);
+	const record = readRecord(match.directory);
 	if (record === undefined) throw noSuchRun(options, all);
 	return new ControlClient({
-		run: found,
-		socketPath: join(found.directory, SOCKET_NAME),
+		run: match,
+		socketPath: join(match.directory, SOCKET_NAME),
 		token: record.token,
 		by: options.by ?? `${process.title} (pid ${process.pid})`,
 		silentMs: options.silentMs ?? ATTACH_DEFAULTS.silentMs,
@@ -177,11 +178,11 @@ function noSuchRun(
 	{ run, dataDir }: AttachOptions,
 	all: readonly FoundRun[],
 ): ControlError {
-	const wanted = run === undefined ? "No run" : `No run "${run}"`;
+	const subject = run === undefined ? "No run" : `No run "${run}"`;
 	const where = dataDir === undefined ? "" : ` in ${dataDir}`;
 	return new ControlError({
 		code: "NO_SUCH_RUN",
-		message: `${wanted}${where} can be attached to. ${all.length === 0 ? "There is none. Start a program with control on: set the option control of its run, or SNAKEPIT_CONTROL=1 if NODE_ENV is production." : `There is ${listed(all)}.`}`,
+		message: `${subject}${where} can be attached to. ${all.length === 0 ? "There is none. Start a program with control on: set the option control of its run, or SNAKEPIT_CONTROL=1 if NODE_ENV is production." : `There is ${listed(all)}.`}`,
 	});
 }
 

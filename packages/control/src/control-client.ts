@@ -126,7 +126,7 @@ export interface RunCall {
 	readonly signal?: AbortSignal | undefined;
 }
 
-export interface ControlClientSetting {
+export interface ControlClientOptions {
 	readonly run: FoundRun;
 	readonly socketPath: string;
 	readonly token: string;
@@ -142,15 +142,15 @@ export interface ControlClientSetting {
  */
 export class ControlClient implements Disposable {
 	readonly run: FoundRun;
-	readonly #setting: ControlClientSetting;
+	readonly #options: ControlClientOptions;
 	/** For requests that only read. Their number has no limit: a stream stays open, and other requests must not wait for its end. */
 	readonly #looks = new http.Agent({ keepAlive: true });
 	/** For acts and calls: their number at one time is limited, and further ones wait. */
 	readonly #acts = new http.Agent({ keepAlive: true, maxSockets: 4 });
 
-	constructor(setting: ControlClientSetting) {
-		this.run = setting.run;
-		this.#setting = setting;
+	constructor(options: ControlClientOptions) {
+		this.run = options.run;
+		this.#options = options;
 	}
 
 	/** The run as it is now. */
@@ -163,7 +163,7 @@ export class ControlClient implements Disposable {
 		for await (const { name, data } of this.#stream(
 			"/v1/events",
 			signal,
-			this.#setting.silentMs,
+			this.#options.silentMs,
 		)) {
 			if (name === "state") yield { kind: "state", state: data as ServedTick };
 			else if (name === "event")
@@ -212,7 +212,7 @@ export class ControlClient implements Disposable {
 		await this.#json(
 			"POST",
 			path,
-			{ ...parameters, by: this.#setting.by },
+			{ ...parameters, by: this.#options.by },
 			signal,
 		);
 	}
@@ -223,7 +223,7 @@ export class ControlClient implements Disposable {
 		const { value } = (await this.#json(
 			"POST",
 			path,
-			{ ...call, by: this.#setting.by },
+			{ ...call, by: this.#options.by },
 			signal,
 		)) as { value: unknown };
 		return value;
@@ -292,7 +292,7 @@ export class ControlClient implements Disposable {
 		body: unknown,
 		signal: AbortSignal | undefined,
 	): Promise<IncomingMessage> {
-		const { socketPath, token, silentMs } = this.#setting;
+		const { socketPath, token, silentMs } = this.#options;
 		const { promise, resolve, reject } =
 			Promise.withResolvers<IncomingMessage>();
 		const text = body === undefined ? "" : JSON.stringify(body);
@@ -330,7 +330,7 @@ export class ControlClient implements Disposable {
 
 	/** The program may be stopped in the middle of an answer. */
 	async #textOf(response: IncomingMessage): Promise<string> {
-		const timer = silence(this.#setting.silentMs, () =>
+		const timer = silence(this.#options.silentMs, () =>
 			response.destroy(this.#silent()),
 		);
 		const chunks: Buffer[] = [];
@@ -360,7 +360,7 @@ export class ControlClient implements Disposable {
 		const { program, pid } = this.run;
 		return new ControlError({
 			code: "HOST_SILENT",
-			message: `${program} (pid ${pid}) has not answered for ${this.#setting.silentMs} ms: it is stopped, or its event loop is blocked.`,
+			message: `${program} (pid ${pid}) has not answered for ${this.#options.silentMs} ms: it is stopped, or its event loop is blocked.`,
 		});
 	}
 }

@@ -25,7 +25,7 @@ import { RecordStream } from "./record-stream.ts";
 import { isSameSecret, readObject } from "./request-body.ts";
 import { followLogs, type LogFilter, Watchers } from "./watchers.ts";
 
-export interface ControlServerSetting {
+export interface ControlServerOptions {
 	readonly run: ControlledRun;
 	readonly clock: ControlClock;
 	/** What a client must send as `Authorization: Bearer TOKEN`. */
@@ -41,12 +41,12 @@ export interface ControlServer {
 }
 
 /** Serves a run over HTTP on connections that its caller accepts: it does not listen itself. */
-export function serveControl(setting: ControlServerSetting): ControlServer {
-	return new HttpControlServer(setting);
+export function serveControl(options: ControlServerOptions): ControlServer {
+	return new HttpControlServer(options);
 }
 
 class HttpControlServer implements ControlServer {
-	readonly #setting: ControlServerSetting;
+	readonly #options: ControlServerOptions;
 	readonly #watchers: Watchers;
 	readonly #streams = new Set<RecordStream>();
 	/** Connections, and what ends those on which no request is under way. */
@@ -58,9 +58,9 @@ class HttpControlServer implements ControlServer {
 		void this.#answer(request, response);
 	});
 
-	constructor(setting: ControlServerSetting) {
-		this.#setting = setting;
-		this.#watchers = new Watchers(setting.run, setting.clock);
+	constructor(options: ControlServerOptions) {
+		this.#options = options;
+		this.#watchers = new Watchers(options.run, options.clock);
 		// A connection that does not speak HTTP is ignored.
 		this.#http.on("clientError", (_, socket) => socket.destroy());
 	}
@@ -86,7 +86,7 @@ class HttpControlServer implements ControlServer {
 	/** The next request must arrive within the time limit. */
 	#wait(socket: Socket): void {
 		const end = (): void => void socket.destroy();
-		this.#idle.set(socket, this.#setting.clock.after(IDLE_MS, end));
+		this.#idle.set(socket, this.#options.clock.after(IDLE_MS, end));
 	}
 
 	#busy(socket: Socket): void {
@@ -125,19 +125,20 @@ class HttpControlServer implements ControlServer {
 	}
 
 	#unauthorized({ headers }: IncomingMessage): Refusal | undefined {
-		const given = headers.authorization ?? "";
-		if (isSameSecret(given, `Bearer ${this.#setting.token}`)) return undefined;
+		const { authorization = "" } = headers;
+		if (isSameSecret(authorization, `Bearer ${this.#options.token}`))
+			return undefined;
 		return {
 			status: 401,
 			code: "WRONG_TOKEN",
 			message:
-				"The token is missing or wrong. It is in the file control.json beside the socket.",
+				"The token is missing or wrong. It is in the file control.json next to the socket.",
 		};
 	}
 
 	#allowed(route: Route | Refusal): Route | Refusal {
 		if ("status" in route) return route;
-		return scopeRefusal(route.scope, this.#setting.scopes) ?? route;
+		return scopeRefusal(route.scope, this.#options.scopes) ?? route;
 	}
 
 	async #carryOut(
@@ -145,7 +146,7 @@ class HttpControlServer implements ControlServer {
 		request: IncomingMessage,
 		response: ServerResponse,
 	): Promise<void> {
-		const { run, clock } = this.#setting;
+		const { run, clock } = this.#options;
 		switch (route.kind) {
 			case "state":
 				answer(response, 200, this.#watchers.state());
@@ -184,7 +185,7 @@ class HttpControlServer implements ControlServer {
 			});
 			return;
 		}
-		const stream = new RecordStream(response, this.#setting.clock);
+		const stream = new RecordStream(response, this.#options.clock);
 		this.#streams.add(stream);
 		const end = follow(stream);
 		response.on("close", () => {
@@ -199,8 +200,8 @@ function refuse(response: ServerResponse, refusal: Refusal): void {
 	answer(response, status, { error });
 }
 
-function answer(response: ServerResponse, asked: number, body: unknown): void {
-	const { text, status } = jsonOf(body, asked);
+function answer(response: ServerResponse, ifJson: number, body: unknown): void {
+	const { text, status } = jsonOf(body, ifJson);
 	response.writeHead(status, {
 		"content-type": "application/json",
 		"content-length": Buffer.byteLength(text),
@@ -258,17 +259,17 @@ export interface Refusal {
 function routeOf(method: string, url: string): Route | Refusal {
 	const parsed = URL.parse(url, "http://run");
 	const path = parsed?.pathname.split("/").slice(1).map(decoded) ?? [];
-	const [version, what = "", name, action = "", ...rest] = path;
+	const [version, topic = "", name, action = "", ...rest] = path;
 	if (parsed === null || version !== "v1" || rest.length > 0)
 		return notFound(url);
 	const isRead = method === "GET";
 	const query = (key: string): string | undefined =>
 		parsed.searchParams.get(key) ?? undefined;
 	if (name === undefined) {
-		if (what !== "state" && what !== "events" && what !== "logs")
+		if (topic !== "state" && topic !== "events" && topic !== "logs")
 			return notFound(url);
 		if (!isRead) return wrongMethod(method, url, "GET");
-		if (what !== "logs") return { kind: what, scope: "read" };
+		if (topic !== "logs") return { kind: topic, scope: "read" };
 		const filter = {
 			worker: query("worker"),
 			pool: query("pool"),
@@ -276,7 +277,7 @@ function routeOf(method: string, url: string): Route | Refusal {
 		};
 		return { kind: "logs", scope: "logs", filter };
 	}
-	if (what !== "pools") return notFound(url);
+	if (topic !== "pools") return notFound(url);
 	if (action === "tools")
 		return isRead
 			? { kind: "tools", scope: "read", pool: name }
@@ -291,15 +292,15 @@ function routeOf(method: string, url: string): Route | Refusal {
 
 /** Refuses a request whose scope the program does not allow. */
 function scopeRefusal(
-	wanted: ControlScope,
+	needed: ControlScope,
 	allowed: readonly ControlScope[],
 ): Refusal | undefined {
-	if (allowed.includes(wanted)) return undefined;
-	const scopes = [...allowed, wanted].map((scope) => `"${scope}"`).join(", ");
+	if (allowed.includes(needed)) return undefined;
+	const scopes = [...allowed, needed].map((scope) => `"${scope}"`).join(", ");
 	return {
 		status: 403,
 		code: "SCOPE_NOT_ALLOWED",
-		message: `This needs the scope "${wanted}", and the program allows ${allowed.length === 0 ? "none" : allowed.map((scope) => `"${scope}"`).join(", ")}. Open its run with control: { scopes: [${scopes}] }.`,
+		message: `This needs the scope "${needed}", and the program allows ${allowed.length === 0 ? "none" : allowed.map((scope) => `"${scope}"`).join(", ")}. Open its run with control: { scopes: [${scopes}] }.`,
 	};
 }
 
@@ -361,8 +362,8 @@ async function answerPoolRequest(
 	try {
 		return await carryOut(route, pool, body.fields, run, gone.signal);
 	} catch (error) {
-		const thrown = error instanceof Error ? error : new Error(String(error));
-		return failed(422, displayError(thrown));
+		const failure = error instanceof Error ? error : new Error(String(error));
+		return failed(422, displayError(failure));
 	}
 }
 
@@ -377,8 +378,8 @@ async function carryOut(
 		const tools = await pool.tools(signal);
 		return { status: 200, body: { tools: tools ?? null } };
 	}
-	const { by: asked, ...rest } = body;
-	const by = shortText(asked) ?? "a client that gave no name";
+	const { by: client, ...rest } = body;
+	const by = shortText(client) ?? "a client that gave no name";
 	if (route.kind === "act") {
 		const target = shortText(rest["worker"]);
 		run.record({ pool: route.pool, act: route.act, target, by });
@@ -406,11 +407,11 @@ function failed(
 	return { status, body: { error: { code, message, ran, remote } } };
 }
 
-function invalid(name: string, wanted: string, got: unknown): Refusal {
+function invalid(name: string, expected: string, value: unknown): Refusal {
 	return {
 		status: 400,
 		code: "INVALID_REQUEST",
-		message: `"${name}" must be ${wanted}, got ${JSON.stringify(got)?.slice(0, NAME_CHARACTERS)}.`,
+		message: `"${name}" must be ${expected}, got ${JSON.stringify(value)?.slice(0, NAME_CHARACTERS)}.`,
 	};
 }
 

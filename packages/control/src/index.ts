@@ -6,7 +6,7 @@ export {
 } from "./attach.ts";
 export {
 	ControlClient,
-	type ControlClientSetting,
+	type ControlClientOptions,
 	ControlError,
 	type ControlErrorCode,
 	type LogUpdate,

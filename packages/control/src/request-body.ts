@@ -96,8 +96,8 @@ function refused(refusal: Refusal): RequestObject {
 }
 
 /** Compares secrets in constant time: it does not depend on where they differ, or on their lengths. */
-export function isSameSecret(given: string, right: string): boolean {
-	const digest = (text: string): Buffer =>
-		createHash("sha256").update(text).digest();
-	return timingSafeEqual(digest(given), digest(right));
+export function isSameSecret(text: string, secret: string): boolean {
+	const digest = (value: string): Buffer =>
+		createHash("sha256").update(value).digest();
+	return timingSafeEqual(digest(text), digest(secret));
 }

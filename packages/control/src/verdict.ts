@@ -71,16 +71,16 @@ function poolVerdict(pool: PoolSnapshot): Verdict {
 
 /** The pool has no waiting calls. */
 function idleVerdict(pool: PoolSnapshot): Verdict {
-	const saying = (level: Verdict["level"], what: string): Verdict => ({
+	const idle = (level: Verdict["level"], state: string): Verdict => ({
 		level,
-		text: `${pool.pool}: ${what}; no call waits.`,
+		text: `${pool.pool}: ${state}; no call waits.`,
 	});
-	if (pool.phase === "paused") return saying("busy", "paused");
+	if (pool.phase === "paused") return idle("busy", "paused");
 	const isWanted = pool.phase === "open" && pool.size.min > 0;
 	const without = isWanted ? withoutWorkers(pool) : undefined;
 	return without === undefined
 		? { level: "fine", text: "" }
-		: saying(without.level, without.text);
+		: idle(without.level, without.text);
 }
 
 /** `undefined` where a worker is ready. */

@@ -70,7 +70,7 @@ export class Watchers {
 	#follow(): Following {
 		const unsubscribe = this.#run.subscribe(
 			"events",
-			(event) => this.#happened(event),
+			(event) => this.#record(event),
 			this.#callEnded,
 		);
 		const following: Following = {
@@ -120,7 +120,7 @@ export class Watchers {
 		return this.#isShown;
 	};
 
-	#happened(event: ControlledEvent): void {
+	#record(event: ControlledEvent): void {
 		// Another listener may need the events of all calls.
 		if (event.type === "call.settled" && !this.#isShown) return;
 		const data = displayValue(event);

@@ -2,8 +2,7 @@ import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
 import { heldBytes } from "../../../scripts/held-bytes.ts";
 import { PENDING_CHARACTERS } from "../src/limits.ts";
-import { clientOf } from "./client-of.ts";
-import { serve, TOKEN } from "./fake-run.ts";
+import { clientOf, serve, TOKEN } from "./fake-run.ts";
 
 describe("a stream of events", () => {
 	test("has the state at once and again, with what ended meanwhile; most calls that succeed are counted only", async () => {

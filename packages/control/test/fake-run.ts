@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { onTestFinished } from "vitest";
+import { ControlClient } from "../src/control-client.ts";
 import { type ControlServer, serveControl } from "../src/control-server.ts";
 import type {
 	CallMeter,
@@ -176,4 +177,19 @@ export async function exchange(
 	let answer = "";
 	for await (const chunk of socket) answer += String(chunk);
 	return answer;
+}
+
+/** A client of a served run. */
+export function clientOf(
+	{ socketPath }: Pick<Served, "socketPath">,
+	token: string = TOKEN,
+	silentMs: number = 5_000,
+): ControlClient {
+	return new ControlClient({
+		run: {
+			...{ runId: "abcdefg", pid: process.pid, program: "fake.ts" },
+			...{ dataDir: "/nowhere", startedAtMs: 1, directory: "/nowhere" },
+		},
+		...{ socketPath, token, by: "a test", silentMs },
+	});
 }

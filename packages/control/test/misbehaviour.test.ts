@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { ControlClock } from "../src/controlled-run.ts";
 import { IDLE_MS } from "../src/limits.ts";
-import { clientOf } from "./client-of.ts";
 import {
+	clientOf,
 	clock,
 	poolSnapshot,
 	serve,

@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
-import { clientOf } from "./client-of.ts";
-import { exchange, poolSnapshot, serve, TOKEN } from "./fake-run.ts";
+import { clientOf, exchange, poolSnapshot, serve, TOKEN } from "./fake-run.ts";
 
 describe("a request", () => {
 	test("without the right token is refused, whatever it asks for", async () => {

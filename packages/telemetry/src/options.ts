@@ -97,22 +97,22 @@ export const TELEMETRY_CHECKS: Readonly<Record<keyof TelemetryOptions, Check>> =
 
 /** @throws OptionsError `UNKNOWN_OPTION` or `INVALID_OPTION`. */
 export function resolveOptions(
-	given: TelemetryOptions,
+	options: TelemetryOptions,
 ): ResolvedTelemetryOptions {
-	checkOptions("telemetry", given, TELEMETRY_CHECKS);
+	checkOptions("telemetry", options, TELEMETRY_CHECKS);
 	return {
-		enabled: given.enabled ?? TELEMETRY_DEFAULTS.enabled.value,
+		enabled: options.enabled ?? TELEMETRY_DEFAULTS.enabled.value,
 		heartbeatEvents:
-			given.heartbeatEvents ?? TELEMETRY_DEFAULTS.heartbeatEvents.value,
+			options.heartbeatEvents ?? TELEMETRY_DEFAULTS.heartbeatEvents.value,
 		processEvents:
-			given.processEvents ?? TELEMETRY_DEFAULTS.processEvents.value,
+			options.processEvents ?? TELEMETRY_DEFAULTS.processEvents.value,
 		watchdogEvents:
-			given.watchdogEvents ?? TELEMETRY_DEFAULTS.watchdogEvents.value,
-		workerLogs: given.workerLogs ?? TELEMETRY_DEFAULTS.workerLogs.value,
-		commands: new Commands(given.commands ?? {}),
-		tracerProvider: given.tracerProvider,
-		meterProvider: given.meterProvider,
-		loggerProvider: given.loggerProvider,
+			options.watchdogEvents ?? TELEMETRY_DEFAULTS.watchdogEvents.value,
+		workerLogs: options.workerLogs ?? TELEMETRY_DEFAULTS.workerLogs.value,
+		commands: new Commands(options.commands ?? {}),
+		tracerProvider: options.tracerProvider,
+		meterProvider: options.meterProvider,
+		loggerProvider: options.loggerProvider,
 	};
 }
 
@@ -188,17 +188,17 @@ export class Commands {
 	 * @throws OptionsError `UNKNOWN_OPTION` or `INVALID_OPTION`.
 	 */
 	constructor(
-		given: Readonly<Record<string, CommandTelemetry>>,
+		commands: Readonly<Record<string, CommandTelemetry>>,
 		random: () => number = Math.random,
 	) {
 		this.#random = random;
-		for (const [name, each] of Object.entries(given))
+		for (const [name, each] of Object.entries(commands))
 			checkOptions(`telemetry commands "${name}"`, each, CHECKS);
-		this.#others = given[OTHERS] ?? {};
+		this.#others = commands[OTHERS] ?? {};
 		this.#rest = this.#resolved(this.#others);
 		const { traces, metrics } = this.#others;
 		this.#own = new Map(
-			Object.entries(given).map(([name, own]) => [
+			Object.entries(commands).map(([name, own]) => [
 				name,
 				this.#resolved({
 					traces: own.traces ?? traces,
@@ -213,9 +213,9 @@ export class Commands {
 		const known = this.#own.get(command);
 		if (known !== undefined) return known;
 		if (this.#own.size >= this.#most) return this.#rest;
-		const made = this.#resolved(this.#others);
-		this.#own.set(command, made);
-		return made;
+		const resolved = this.#resolved(this.#others);
+		this.#own.set(command, resolved);
+		return resolved;
 	}
 
 	#resolved({ traces, metrics = true }: CommandTelemetry): ResolvedCommand {

@@ -19,7 +19,7 @@ interface Exporting {
 }
 
 /** The signals that are exported without the API. */
-type GivenProviders = Pick<
+type OwnProviders = Pick<
 	ResolvedTelemetryOptions,
 	"tracerProvider" | "meterProvider"
 >;
@@ -29,17 +29,17 @@ type GivenProviders = Pick<
  * and reports a problem once.
  */
 export class Registration {
-	readonly #given: GivenProviders;
+	readonly #own: OwnProviders;
 	#state: "looking" | "settled" = "looking";
 
-	constructor(given: GivenProviders) {
-		this.#given = given;
+	constructor(own: OwnProviders) {
+		this.#own = own;
 	}
 
 	/** Called with every event except those of calls, so it must cost nothing once the answer is final. */
 	look(exporting: Exporting): InstrumentProblem | undefined {
 		if (this.#state === "settled") return undefined;
-		const problem = refused(this.#given) ?? late(exporting);
+		const problem = refused(this.#own) ?? late(exporting);
 		const isSilent = exporting.meters.isSilent || exporting.spans.isSilent;
 		if (problem !== undefined || !isSilent) this.#state = "settled";
 		return problem;
@@ -53,7 +53,7 @@ export class Registration {
 function refused({
 	tracerProvider,
 	meterProvider,
-}: GivenProviders): InstrumentProblem | undefined {
+}: OwnProviders): InstrumentProblem | undefined {
 	const registered = registeredApi();
 	if (registered === undefined) return undefined;
 	const { version, trace: tracers, metrics: meters } = registered;

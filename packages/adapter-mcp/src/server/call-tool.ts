@@ -81,8 +81,8 @@ function listed({ name, description, argumentsSchema }: ServedTool): Tool {
 	};
 }
 
-/** Settings of one call and its reports. */
-interface CallSetting {
+/** The client's side of one call. */
+interface ServedCall {
 	readonly signal: AbortSignal;
 	readonly tracebacks: boolean;
 	/** `undefined` when the client did not ask for reports. */
@@ -97,23 +97,27 @@ async function callTool(
 	pool: Pool,
 	tool: ServedTool,
 	args: unknown,
-	setting: CallSetting,
+	call: ServedCall,
 ): Promise<CallToolResult> {
-	const given = fromJson(args ?? {}, tool.argumentsSchema);
-	const { signal, progress } = setting;
+	const converted = fromJson(args ?? {}, tool.argumentsSchema);
+	const { signal, progress } = call;
 	const options = { signal, onProgress: progress?.report };
 	try {
 		const result =
 			tool.shape === "stream"
-				? await streamed(pool.stream(tool.name, given, options), tool, progress)
-				: answered(await pool.execute(tool.name, given, options));
+				? await streamed(
+						pool.stream(tool.name, converted, options),
+						tool,
+						progress,
+					)
+				: answered(await pool.execute(tool.name, converted, options));
 		await progress?.sent();
 		return result;
 	} catch (error) {
 		if (!(error instanceof SnakepitError)) throw error;
 		if (error.code === "TOOL_NOT_FOUND")
 			throw requestError(ErrorCode.InvalidParams, error.message);
-		const text = failureText(error, setting.tracebacks);
+		const text = failureText(error, call.tracebacks);
 		return { isError: true, content: [{ type: "text", text }] };
 	}
 }

@@ -61,10 +61,12 @@ export function fromJson(
 	}
 	if (typeof value !== "object" || value === null) return value;
 	const inside = (part: unknown, key: string): unknown => {
-		const found = variants.flatMap((variant) =>
+		const schemas = variants.flatMap((variant) =>
 			partOf(variant, key, Array.isArray(value)),
 		);
-		return found.length === 0 ? part : fromJson(part, { anyOf: found }, root);
+		return schemas.length === 0
+			? part
+			: fromJson(part, { anyOf: schemas }, root);
 	};
 	if (Array.isArray(value)) {
 		const items = value.map((part, index) => inside(part, String(index)));

@@ -13,9 +13,13 @@ import {
 	readObject,
 } from "@snakepit/control/server";
 import type { PageFiles } from "./dash.ts";
-import { BODY_BYTES, RunRoutes, type RunRoutesSetting } from "./run-routes.ts";
+import {
+	BODY_BYTES,
+	RunRoutes,
+	type RunRoutesDependencies,
+} from "./run-routes.ts";
 
-interface DashServerSetting extends RunRoutesSetting {
+interface DashServerDependencies extends RunRoutesDependencies {
 	readonly page: PageFiles;
 	/** 0 for any free one. */
 	readonly port: number;
@@ -48,16 +52,16 @@ const CONNECTIONS = 64;
  * @throws an error of Node, `EADDRINUSE` for example.
  */
 export async function serveDash(
-	setting: DashServerSetting,
+	dependencies: DashServerDependencies,
 ): Promise<DashServer> {
 	const http = createServer();
 	http.maxConnections = CONNECTIONS;
 	const { promise, resolve, reject } = Promise.withResolvers<void>();
 	http.once("error", reject);
-	http.listen(setting.port, "127.0.0.1", resolve);
+	http.listen(dependencies.port, "127.0.0.1", resolve);
 	await promise;
 	const { port } = http.address() as AddressInfo;
-	const site = new DashSite(setting, port);
+	const site = new DashSite(dependencies, port);
 	http.on("request", (request, response) => {
 		void site.answer(request, response);
 	});
@@ -77,13 +81,13 @@ async function closed(http: Server): Promise<void> {
 
 class DashSite {
 	readonly session: Session;
-	readonly #setting: DashServerSetting;
+	readonly #dependencies: DashServerDependencies;
 	readonly #runs: RunRoutes;
 
-	constructor(setting: DashServerSetting, port: number) {
-		this.#setting = setting;
+	constructor(dependencies: DashServerDependencies, port: number) {
+		this.#dependencies = dependencies;
 		this.session = new Session(port);
-		this.#runs = new RunRoutes(setting);
+		this.#runs = new RunRoutes(dependencies);
 	}
 
 	async answer(
@@ -97,7 +101,7 @@ class DashSite {
 		const foreign = foreignHost(headers);
 		if (foreign !== undefined) return refuse(response, foreign);
 		const path = url.split("?", 1)[0] ?? "";
-		const file = this.#setting.page.get(path);
+		const file = this.#dependencies.page.get(path);
 		if (method === "GET" && file !== undefined) {
 			response.setHeader("content-type", file.type);
 			response.end(file.body);
@@ -128,7 +132,7 @@ class DashSite {
 		const cookie = this.session.open(body.fields["token"]);
 		if (cookie === undefined) return refuse(response, NO_SESSION);
 		response.setHeader("set-cookie", cookie);
-		this.#setting.onOpened?.();
+		this.#dependencies.onOpened?.();
 		answerJson(response, { key: this.session.key });
 	}
 }
@@ -225,15 +229,15 @@ export class Session {
 
 	/** Whether a request has the session's cookie and its key. */
 	includes(headers: IncomingHttpHeaders): boolean {
-		const wanted = `${this.#cookie}=`;
+		const prefix = `${this.#cookie}=`;
 		const cookie = (headers.cookie ?? "")
 			.split(";")
 			.map((pair) => pair.trim())
-			.find((pair) => pair.startsWith(wanted));
+			.find((pair) => pair.startsWith(prefix));
 		const key = headers[KEY_HEADER];
 		return (
 			cookie !== undefined &&
-			isSameSecret(cookie.slice(wanted.length), this.#secret) &&
+			isSameSecret(cookie.slice(prefix.length), this.#secret) &&
 			typeof key === "string" &&
 			isSameSecret(key, this.key)
 		);

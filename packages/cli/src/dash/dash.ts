@@ -82,10 +82,10 @@ export async function dash(
 
 async function listening(
 	port: number,
-	setting: Omit<Parameters<typeof serveDash>[0], "port">,
+	dependencies: Omit<Parameters<typeof serveDash>[0], "port">,
 ): Promise<DashServer> {
 	try {
-		return await serveDash({ ...setting, port });
+		return await serveDash({ ...dependencies, port });
 	} catch (error) {
 		const { code, message } = error as NodeJS.ErrnoException;
 		if (code === "ERR_SOCKET_BAD_PORT")

@@ -20,7 +20,7 @@ export interface DashClock {
 	pause(ms: number, signal: AbortSignal): Promise<void>;
 }
 
-export interface RunRoutesSetting {
+export interface RunRoutesDependencies {
 	readonly runs: RunSource;
 	/** Runs of the ledger, newest first, living and dead. */
 	readonly history: () => Promise<readonly RunHistory[]>;
@@ -35,12 +35,12 @@ const LINES_MS = 100;
 
 /** Answers the page's requests about runs: each answer comes from the run's own control server. */
 export class RunRoutes {
-	readonly #setting: RunRoutesSetting;
+	readonly #dependencies: RunRoutesDependencies;
 	/** For requests; each stream has its own client, because a client has few connections. */
 	readonly #clients = new Map<string, ControlClient>();
 
-	constructor(setting: RunRoutesSetting) {
-		this.#setting = setting;
+	constructor(dependencies: RunRoutesDependencies) {
+		this.#dependencies = dependencies;
 	}
 
 	/** Answers a request, or returns the reason why it is refused. */
@@ -50,15 +50,15 @@ export class RunRoutes {
 	): Promise<Refusal | undefined> {
 		const url = URL.parse(request.url ?? "", "http://page");
 		const path = url?.pathname.split("/").slice(1).map(decoded) ?? [];
-		const [api, what, runId, kind, pool, action, ...rest] = path;
+		const [api, topic, runId, kind, pool, action, ...rest] = path;
 		if (url === null || api !== "api" || rest.length > 0) return NOT_FOUND;
 		const isRead = request.method === "GET";
 		try {
-			if (what === "runs" && runId === undefined && isRead)
-				answerJson(response, { runs: await this.#setting.runs.list() });
-			else if (what === "history" && runId === undefined && isRead)
-				answerJson(response, { runs: await this.#setting.history() });
-			else if (what !== "runs" || runId === undefined) return NOT_FOUND;
+			if (topic === "runs" && runId === undefined && isRead)
+				answerJson(response, { runs: await this.#dependencies.runs.list() });
+			else if (topic === "history" && runId === undefined && isRead)
+				answerJson(response, { runs: await this.#dependencies.history() });
+			else if (topic !== "runs" || runId === undefined) return NOT_FOUND;
 			else if (kind === "events" && isRead) await this.#events(runId, response);
 			else if (kind === "logs" && isRead)
 				await this.#logs(runId, url.searchParams, response);
@@ -85,15 +85,15 @@ export class RunRoutes {
 	async #client(runId: string): Promise<ControlClient> {
 		const known = this.#clients.get(runId);
 		if (known !== undefined) return known;
-		const client = await this.#setting.runs.attach(runId);
+		const client = await this.#dependencies.runs.attach(runId);
 		this.#clients.set(runId, client);
 		return client;
 	}
 
 	async #events(runId: string, response: ServerResponse): Promise<void> {
-		using client = await this.#setting.runs.attach(runId);
+		using client = await this.#dependencies.runs.attach(runId);
 		const writer = new EventWriter(response);
-		const { pause } = this.#setting.clock;
+		const { pause } = this.#dependencies.clock;
 		for await (const update of followRun(client, writer.gone, pause)) {
 			writer.write(update.kind, update);
 			// A slow page slows this process, which then loses events. It never slows the program.
@@ -107,11 +107,11 @@ export class RunRoutes {
 		query: URLSearchParams,
 		response: ServerResponse,
 	): Promise<void> {
-		using client = await this.#setting.runs.attach(runId);
+		using client = await this.#dependencies.runs.attach(runId);
 		const writer = new EventWriter(response);
-		const given = (name: string): string | undefined =>
+		const value = (name: string): string | undefined =>
 			query.get(name) || undefined;
-		const filter = { worker: given("worker"), call: given("call") };
+		const filter = { worker: value("worker"), call: value("call") };
 		const batch = new LogBatch();
 		const send = (): void => {
 			const record = batch.take();
@@ -136,7 +136,7 @@ export class RunRoutes {
 
 	async #repeat(send: () => void, writer: EventWriter): Promise<void> {
 		while (!writer.gone.aborted) {
-			await this.#setting.clock.pause(LINES_MS, writer.gone);
+			await this.#dependencies.clock.pause(LINES_MS, writer.gone);
 			if (!writer.isBlocked) send();
 		}
 	}
@@ -225,7 +225,7 @@ export class EventWriter {
 	}
 }
 
-/** The most lines that are sent to the page at once. */
+/** The most lines that are sent to the page together. */
 export const BATCH_LINES = 500;
 /** The most characters of one line that the page gets. */
 export const LINE_CHARACTERS = 4_000;

@@ -21,11 +21,11 @@ export function writeProject(
 ): readonly string[] {
 	const path = absolutePath(folder, "The folder");
 	mkdirSync(folder, { recursive: true });
-	const there = readdirSync(folder).filter((name) => !IGNORED.includes(name));
-	if (there.length > 0)
+	const content = readdirSync(folder).filter((name) => !IGNORED.includes(name));
+	if (content.length > 0)
 		throw new CommandFailed(
 			"failed",
-			`${folder} is not empty (${there.slice(0, 5).join(", ")}${there.length > 5 ? ", …" : ""}). Nothing was written. Name a new folder: snakepit init my-project`,
+			`${folder} is not empty (${content.slice(0, 5).join(", ")}${content.length > 5 ? ", …" : ""}). Nothing was written. Name a new folder: snakepit init my-project`,
 		);
 	const files = projectFiles(path, template);
 	for (const [name, text] of files)

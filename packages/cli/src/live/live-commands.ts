@@ -116,7 +116,7 @@ export function addLiveCommands(
 	for (const [name, description] of [
 		["pause", "make new calls wait"],
 		["resume", "send calls to workers again"],
-		["kill", "close a pool at once: its calls fail"],
+		["kill", "close a pool immediately: its calls fail"],
 	] as const)
 		inPool(name, description).action((options: Options) =>
 			act(name, options, undefined, {}),
@@ -143,8 +143,8 @@ async function argumentsSchema(
 	tool: string,
 ): Promise<Readonly<Record<string, unknown>> | undefined> {
 	const tools = await ifReadable(client.tools(pool));
-	const found = tools?.find(({ name }) => name === tool)?.argumentsSchema;
-	return found as Readonly<Record<string, unknown>> | undefined;
+	const schema = tools?.find(({ name }) => name === tool)?.argumentsSchema;
+	return schema as Readonly<Record<string, unknown>> | undefined;
 }
 
 /** Which run a command is about, and how it prints. */
@@ -248,15 +248,15 @@ async function poolOfWorker(
 	const all = run.pools.flatMap(({ pool, workers }) =>
 		workers.map(({ workerId }) => ({ pool, workerId })),
 	);
-	const found = all.find(({ workerId }) => workerId === worker);
-	if (found !== undefined) return found.pool;
-	const there =
+	const match = all.find(({ workerId }) => workerId === worker);
+	if (match !== undefined) return match.pool;
+	const known =
 		all.length === 0
-			? "there is none"
-			: `there is ${all.map(({ workerId }) => workerId).join(", ")}`;
+			? "it has none"
+			: `it has ${all.map(({ workerId }) => workerId).join(", ")}`;
 	throw new CommandFailed(
 		"absent",
-		`Run ${run.runId} has no worker ${worker}; ${there}.`,
+		`Run ${run.runId} has no worker ${worker}; ${known}.`,
 	);
 }
 
@@ -281,7 +281,7 @@ export function callArguments(
 				);
 			const parsed = parsedValue(value);
 			const types = typesOf(properties[key]);
-			const isText = types.includes("string") && !takes(types, parsed);
+			const isText = types.includes("string") && !accepts(types, parsed);
 			return [key, isText ? value : parsed];
 		}),
 	);
@@ -300,7 +300,7 @@ function typesOf(schema: Schema | undefined): readonly unknown[] {
 	return [schema?.["type"] ?? []].flat();
 }
 
-function takes(types: readonly unknown[], value: unknown): boolean {
+function accepts(types: readonly unknown[], value: unknown): boolean {
 	if (value === null) return types.includes("null");
 	if (Array.isArray(value)) return types.includes("array");
 	if (Number.isInteger(value) && types.includes("integer")) return true;

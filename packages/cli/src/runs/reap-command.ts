@@ -59,8 +59,8 @@ const OUTCOMES: Readonly<
 async function viewOf({ dryRun, run, dataDir }: ReapFlags): Promise<ReapView> {
 	const { findDeadRuns } = await import("@snakepit/core/inspect");
 	if (dryRun || run !== undefined) {
-		const found = await findDeadRuns(dataDir);
-		const only = run === undefined ? found : onlyOf(found, run);
+		const findings = await findDeadRuns(dataDir);
+		const only = run === undefined ? findings : onlyOf(findings, run);
 		if (dryRun) return plannedReap(only);
 		run = (only.dead[0] ?? only.unclear[0])?.runId;
 	}
@@ -68,24 +68,24 @@ async function viewOf({ dryRun, run, dataDir }: ReapFlags): Promise<ReapView> {
 	return finishedReap(await reapDeadRuns({ dataDir, run }));
 }
 
-/** What was found of one run. */
-function onlyOf(found: ReaperFindings, wanted: string): ReaperFindings {
-	const all = [...found.living, ...found.dead, ...found.unclear];
+/** The findings about one run. */
+function onlyOf(findings: ReaperFindings, prefix: string): ReaperFindings {
+	const all = [...findings.living, ...findings.dead, ...findings.unclear];
 	const ids = new Set(
-		all.flatMap(({ runId }) => (runId.startsWith(wanted) ? runId : [])),
+		all.flatMap(({ runId }) => (runId.startsWith(prefix) ? runId : [])),
 	);
 	const [id] = ids;
 	if (id === undefined)
 		throw new CommandFailed(
 			"absent",
-			`No run "${wanted}" is alive or was left behind. List ended runs: snakepit history.`,
+			`No run "${prefix}" is alive or was left behind. List ended runs: snakepit history.`,
 		);
 	if (ids.size > 1)
 		throw new CommandFailed(
 			"usage",
-			`${ids.size} runs begin with "${wanted}": ${[...ids].join(", ")}.`,
+			`${ids.size} runs begin with "${prefix}": ${[...ids].join(", ")}.`,
 		);
-	const living = found.living.find(({ runId }) => runId === id);
+	const living = findings.living.find(({ runId }) => runId === id);
 	if (living !== undefined)
 		throw new CommandFailed(
 			"refused",
@@ -94,8 +94,8 @@ function onlyOf(found: ReaperFindings, wanted: string): ReaperFindings {
 	const isIt = ({ runId }: { readonly runId: string }): boolean => runId === id;
 	return {
 		living: [],
-		dead: found.dead.filter(isIt),
-		unclear: found.unclear.filter(isIt),
+		dead: findings.dead.filter(isIt),
+		unclear: findings.unclear.filter(isIt),
 	};
 }
 

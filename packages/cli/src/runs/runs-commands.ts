@@ -63,8 +63,8 @@ export function addRuns(program: Command): void {
 async function ps(flags: RunsFlags): Promise<void> {
 	const { all = false, json } = flags;
 	const { isAlive } = await import("@snakepit/core/inspect");
-	const found = await read(flags, all ? undefined : "living");
-	const every = found.map((run) => seen(run, isAlive));
+	const recorded = await read(flags, all ? undefined : "living");
+	const every = recorded.map((run) => runStatus(run, isAlive));
 	const verdict = verdictOn(every);
 	if (!verdict.isGood) process.exitCode = 1;
 	const runs = every.filter(
@@ -80,7 +80,7 @@ async function ps(flags: RunsFlags): Promise<void> {
 
 const PS_TITLES = ["RUN", "PROGRAM, POOL", "WORKER", "PID", "STATE", "AGE"];
 
-function psRows(run: SeenRun): readonly (readonly string[])[] {
+function psRows(run: RunStatus): readonly (readonly string[])[] {
 	const { runId, condition, pid, program, startedAt, endedAt } = run;
 	const now = Date.now();
 	const age = duration((endedAt ?? now) - startedAt);
@@ -110,8 +110,8 @@ async function read(
 	if (run === undefined)
 		return await Array.fromAsync(readHistory({ dataDir, runs, only }));
 	const all = await Array.fromAsync(readHistory({ dataDir, only }));
-	const found = all.filter(({ runId }) => runId.startsWith(run));
-	if (found.length > 0) return found.slice(0, runs);
+	const matches = all.filter(({ runId }) => runId.startsWith(run));
+	if (matches.length > 0) return matches.slice(0, runs);
 	throw new CommandFailed(
 		"absent",
 		only === "living"
@@ -124,13 +124,13 @@ async function history(flags: HistoryFlags): Promise<void> {
 	const { json, runs } = flags;
 	// One more than requested shows whether there are older runs.
 	const newest = await read({ ...flags, runs: runs + 1 });
-	const found = newest.slice(0, runs);
-	if (json) return write(JSON.stringify(found, undefined, 2));
-	if (found.length === 0) return write("No run is recorded.");
+	const shown = newest.slice(0, runs);
+	if (json) return write(JSON.stringify(shown, undefined, 2));
+	if (shown.length === 0) return write("No run is recorded.");
 	write(
 		lines([
 			["RUN", "PROGRAM", "BEGAN", "LASTED", "WORKERS", "END"],
-			...found.map((run) => [
+			...shown.map((run) => [
 				run.runId,
 				run.program?.name ?? "",
 				dayAndTime(run.startedAt),
@@ -149,11 +149,11 @@ const LATEST = Number.MAX_SAFE_INTEGER;
 
 async function incidents(flags: RunsFlags): Promise<void> {
 	const { json } = flags;
-	const found = (await read(flags))
+	const all = (await read(flags))
 		.flatMap(incidentsOf)
 		.toSorted((a, b) => (b.wallMs ?? LATEST) - (a.wallMs ?? LATEST));
-	if (json) return write(JSON.stringify(found, undefined, 2));
-	for (const line of incidentLines(found, flags.lines ?? false)) write(line);
+	if (json) return write(JSON.stringify(all, undefined, 2));
+	for (const line of incidentLines(all, flags.lines ?? false)) write(line);
 }
 
 function lines(rows: readonly (readonly string[])[]): string {
@@ -161,7 +161,7 @@ function lines(rows: readonly (readonly string[])[]): string {
 }
 
 /** A worker of a run, as it is now. */
-interface SeenWorker {
+interface WorkerStatus {
 	readonly workerId: string;
 	readonly pool: string;
 	readonly pid: number | undefined;
@@ -173,7 +173,7 @@ interface SeenWorker {
 }
 
 /** A run, as it is now. */
-interface SeenRun {
+interface RunStatus {
 	readonly runId: string;
 	/** `dead`: its host is gone, and nothing has cleaned up after it yet. */
 	readonly condition: "lives" | "dead" | "ended";
@@ -182,18 +182,18 @@ interface SeenRun {
 	readonly program: string | undefined;
 	readonly startedAt: number;
 	readonly endedAt: number | undefined;
-	readonly workers: readonly SeenWorker[];
+	readonly workers: readonly WorkerStatus[];
 }
 
 /** Whether exactly this process lives, not another one with its pid. */
 type IsAlive = (identity: RunHistory["owner"]) => boolean;
 
 /** Judges a run of the ledger by the processes that live now. */
-export function seen(run: RunHistory, isAlive: IsAlive): SeenRun {
+export function runStatus(run: RunHistory, isAlive: IsAlive): RunStatus {
 	const { runId, owner, program, startedAt, endedAt } = run;
 	const condition =
 		endedAt !== undefined ? "ended" : isAlive(owner) ? "lives" : "dead";
-	const workers = run.workers.map((worker): SeenWorker => {
+	const workers = run.workers.map((worker): WorkerStatus => {
 		const { workerId, pool, identity, status } = worker;
 		const lives = identity !== undefined && isAlive(identity);
 		return {
@@ -225,12 +225,12 @@ export interface Verdict {
 }
 
 /** Judges all runs together. */
-export function verdictOn(runs: readonly SeenRun[]): Verdict {
+export function verdictOn(runs: readonly RunStatus[]): Verdict {
 	const living = runs.filter(({ condition }) => condition === "lives");
 	const dead = runs.filter(({ condition }) => condition === "dead");
 	const count = (
-		which: readonly SeenRun[],
-		condition: SeenWorker["condition"],
+		which: readonly RunStatus[],
+		condition: WorkerStatus["condition"],
 	) =>
 		which.flatMap(({ workers }) =>
 			workers.filter((each) => each.condition === condition),
@@ -314,11 +314,12 @@ const MOST = 50;
  * line.
  */
 export function incidentLines(
-	found: readonly RunIncident[],
+	incidents: readonly RunIncident[],
 	withOutput: boolean,
 ): readonly string[] {
-	if (found.length === 0) return ["No worker and no host ended unexpectedly."];
-	const shown = found.slice(0, MOST);
+	if (incidents.length === 0)
+		return ["No worker and no host ended unexpectedly."];
+	const shown = incidents.slice(0, MOST);
 	const [titles = "", ...rows] = table([
 		["TIME", "RUN", "WHAT"],
 		...shown.map(({ wallMs, runId, text, lines }) => [
@@ -329,7 +330,7 @@ export function incidentLines(
 				: `${text}; last line: ${lines.at(-1)}`,
 		]),
 	]);
-	const older = found.length - shown.length;
+	const older = incidents.length - shown.length;
 	return [
 		titles,
 		...rows.flatMap((row, index) => [

@@ -130,7 +130,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Watches directories at once, and yields after each change of Python files in them. Changes while the consumer is busy
+ * Watches directories as soon as it is called, and yields after each change of Python files in them. Changes while the consumer is busy
  * count as one.
  *
  * The directories are watched, not the files: many editors replace a file by a new one.

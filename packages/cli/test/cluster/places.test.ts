@@ -13,8 +13,8 @@ import {
 	toolsOf,
 } from "../../../adapter-ray/test/cluster/ray-pool.ts";
 import { privateLink } from "../../src/dash/dash.ts";
-import { hasChromium, startChromium } from "../dash/chromium.ts";
 import { builtPage, dashboardOf } from "../dash/dashboards.ts";
+import { hasChromium, startChromium } from "../dash/opened-page.ts";
 import { SNAKEPIT_IN_NODE } from "../run/started.ts";
 
 const TOOLS = `

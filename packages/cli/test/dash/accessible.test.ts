@@ -2,8 +2,12 @@ import axe, { type AxeResults } from "axe-core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { rows } from "../../../../scripts/test-effort.ts";
 import { VIEWS } from "../../web/model/addresses.ts";
-import { hasChromium, WHY_SKIPPED } from "./chromium.ts";
-import { DEADLINE_MS, openedPage } from "./opened-page.ts";
+import {
+	DEADLINE_MS,
+	hasChromium,
+	openedPage,
+	WHY_SKIPPED,
+} from "./opened-page.ts";
 
 const WCAG_AA = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 /** A view's main part is there when this is. */

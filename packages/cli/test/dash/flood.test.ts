@@ -2,9 +2,9 @@ import { performance } from "node:perf_hooks";
 import { attach } from "@snakepit/control";
 import { expect, onTestFinished, test } from "vitest";
 import { isThorough } from "../../../../scripts/test-effort.ts";
-import { hasChromium, startChromium, WHY_SKIPPED } from "./chromium.ts";
 import { builtPage, dashboardOf } from "./dashboards.ts";
 import { lookedAtHost } from "./looked-at-host.ts";
+import { hasChromium, startChromium, WHY_SKIPPED } from "./opened-page.ts";
 
 const PER_SECOND = 10_000;
 const SECONDS = 2;

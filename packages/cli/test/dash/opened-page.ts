@@ -1,15 +1,21 @@
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { accessSync, constants } from "node:fs";
+import { delimiter, join } from "node:path";
+import {
+	type Browser,
+	type BrowserContextOptions,
+	chromium,
+	type Page,
+} from "playwright-core";
 import { afterAll, beforeAll } from "vitest";
 import type { PageFiles } from "../../src/dash/dash.ts";
 import type { DashServer } from "../../src/dash/dash-server.ts";
-import { startChromium } from "./chromium.ts";
 import { builtPage, dashboardOf } from "./dashboards.ts";
 import { type LookedAtHost, lookedAtHost } from "./looked-at-host.ts";
 
 /** How long a test waits for what it looks for. */
 export const DEADLINE_MS = 40_000;
 
-export interface OpenedPage {
+interface OpenedPage {
 	readonly files: PageFiles;
 	readonly browser: Browser;
 	readonly host: LookedAtHost;
@@ -49,4 +55,38 @@ export function openedPage({ pool, page, open }: Setting): OpenedPage {
 		await opened.host?.end();
 	});
 	return opened;
+}
+
+const NAMES = ["chromium", "chromium-browser", "google-chrome"];
+
+/** The Chromium of this machine. */
+const PATH: string | undefined = (process.env["PATH"] ?? "")
+	.split(delimiter)
+	.flatMap((directory) => NAMES.map((name) => join(directory, name)))
+	.find((path) => {
+		try {
+			accessSync(path, constants.X_OK);
+			return true;
+		} catch {
+			return false;
+		}
+	});
+
+export const hasChromium: boolean = PATH !== undefined;
+
+/** What the title of a test in Chromium ends with: why it is skipped. */
+export const WHY_SKIPPED: string = hasChromium
+	? ""
+	: " (skipped: chromium is not installed; on Debian: apt install chromium)";
+
+/** Without a window, and without what it would ask of the network by itself. */
+export async function startChromium(): Promise<Browser> {
+	return await chromium.launch({
+		executablePath: PATH ?? "",
+		args: [
+			...["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"],
+			...["--disable-background-networking", "--disable-component-update"],
+			"--disable-sync",
+		],
+	});
 }

@@ -5,9 +5,13 @@ import {
 	workerSnapshot,
 } from "../../../control/test/fake-run.ts";
 import { privateLink } from "../../src/dash/dash.ts";
-import { hasChromium, WHY_SKIPPED } from "./chromium.ts";
 import { dashboardOfSocket } from "./dashboards.ts";
-import { DEADLINE_MS, openedPage } from "./opened-page.ts";
+import {
+	DEADLINE_MS,
+	hasChromium,
+	openedPage,
+	WHY_SKIPPED,
+} from "./opened-page.ts";
 
 describe.skipIf(!hasChromium)(`the page in Chromium${WHY_SKIPPED}`, () => {
 	/** What a page must not have: exceptions, anything that its policy forbids, and a request that is refused. */

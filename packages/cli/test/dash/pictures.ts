@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { attach } from "@snakepit/control";
 import type { Page } from "playwright-core";
-import { startChromium } from "./chromium.ts";
 import { builtPage, dashboardOf } from "./dashboards.ts";
 import { lookedAtHost } from "./looked-at-host.ts";
+import { startChromium } from "./opened-page.ts";
 
 /** Of whoever makes the pictures: nobody else's business. */
 const REPOSITORY = join(import.meta.dirname, "../../../..");

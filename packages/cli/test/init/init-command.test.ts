@@ -27,7 +27,7 @@ import {
 } from "../../src/init/init-command.ts";
 import { SNAKEPIT_IN_NODE } from "../run/started.ts";
 
-const PATIENCE_MS = 120_000;
+const DEADLINE_MS = 120_000;
 const TSC = join(
 	dirname(createRequire(import.meta.url).resolve("typescript/package.json")),
 	"bin/tsc",
@@ -127,7 +127,7 @@ test(
 		]);
 		expect(await end).toEqual([0, null]);
 	},
-	PATIENCE_MS,
+	DEADLINE_MS,
 );
 
 test(
@@ -156,7 +156,7 @@ test(
 		child.kill("SIGTERM");
 		expect(await end).toEqual([0, null]);
 	},
-	PATIENCE_MS,
+	DEADLINE_MS,
 );
 
 test(
@@ -181,7 +181,7 @@ test(
 		).toMatchObject({ content: [{ text: "2" }] });
 		await client.close();
 	},
-	PATIENCE_MS,
+	DEADLINE_MS,
 );
 
 test.each(
@@ -197,7 +197,7 @@ test.each(
 		);
 		expect({ status, stdout }).toEqual({ status: 0, stdout: "" });
 	},
-	PATIENCE_MS,
+	DEADLINE_MS,
 );
 
 test(
@@ -224,7 +224,7 @@ test(
 		expect(statuses.filter((status) => status !== 200)).toEqual([]);
 		expect(await end).toEqual([0, null]);
 	},
-	PATIENCE_MS,
+	DEADLINE_MS,
 );
 
 test("a folder that is not empty is left as it is", () => {

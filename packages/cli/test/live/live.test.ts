@@ -1,11 +1,14 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import { attach } from "@snakepit/control";
 import { describe, expect, onTestFinished, test } from "vitest";
 import {
 	type ControlledHost,
 	controlledHost,
 } from "../../../core/test/control/controlled-host.ts";
+import { lookedAtHost } from "../dash/looked-at-host.ts";
+import { SNAKEPIT_IN_NODE } from "../run/started.ts";
 
 const SNAKEPIT = [
 	process.execPath,
@@ -135,7 +138,7 @@ describe("of a living run", () => {
 			[
 				["restart", "lines-7"],
 				3,
-				/has no worker lines-7; there is lines-0, lines-1/,
+				/has no worker lines-7; it has lines-0, lines-1/,
 			],
 			[["tools", "--pool", "nemo"], 3, /There is no pool "nemo"/],
 			[
@@ -146,7 +149,7 @@ describe("of a living run", () => {
 			[
 				["logs", "-f", "--worker", "lines-7"],
 				3,
-				/has no worker lines-7; there is lines-0, lines-1/,
+				/has no worker lines-7; it has lines-0, lines-1/,
 			],
 			[["call", "echo", "numbers"], 2, /key=value/],
 			[["resize", "--max", "many"], 2, /not a whole number/],
@@ -191,3 +194,25 @@ describe("of a living run", () => {
 		});
 	}, 90_000);
 });
+
+test("a tool that streams is called as such: its items are printed, and no call has failed", async () => {
+	const host = await lookedAtHost(["read", "call"], { size: 1 });
+	onTestFinished(() => host.end());
+	const [program, ...before] = SNAKEPIT_IN_NODE;
+	const call = (...args: readonly string[]) => {
+		const { status, stdout, stderr } = spawnSync(
+			program,
+			[...before, "call", ...args, "--json", "--data-dir", host.dataDir],
+			{ encoding: "utf8" },
+		);
+		expect(status, stderr).toBe(0);
+		return JSON.parse(stdout);
+	};
+	expect(call("countdown", "start=3")).toEqual([3, 2, 1]);
+	expect(call("mean", "numbers=[1,2]")).toBe("1.5 m");
+	using client = await attach({ dataDir: host.dataDir });
+	const { run } = await client.state();
+	expect(run.pools[0]?.calls).toMatchObject({
+		...{ succeeded: 2, failed: 0 },
+	});
+}, 90_000);

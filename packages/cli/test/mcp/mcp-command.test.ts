@@ -25,7 +25,7 @@ const TOOLS = join(
 const PYTHON = join(import.meta.dirname, "../../../../python/.venv/bin/python");
 
 /** Each starts Node, and that starts Python. */
-const PATIENCE_MS = 120_000;
+const DEADLINE_MS = 120_000;
 
 function place(): string {
 	const path = mkdtempSync(join(tmpdir(), "snakepit-cli-"));
@@ -62,7 +62,7 @@ test(
 		expect(faults).toEqual([]);
 		await client.close();
 	},
-	PATIENCE_MS,
+	DEADLINE_MS,
 );
 
 test("snakepit mcp --http creates a token that only this user can read, and serves every client that sends it", async () => {
@@ -155,5 +155,5 @@ test(
 			refused(TOOLS, "--python", PYTHON, "--http", "0", "--token-file", token),
 		).toContain("32 visible ASCII characters");
 	},
-	PATIENCE_MS,
+	DEADLINE_MS,
 );

@@ -66,7 +66,7 @@ type Way = readonly [
 	way: string,
 	kill: (pids: Readonly<Record<Who, number>>) => void,
 ];
-type Who = "host" | "front" | "supervisor" | "witness";
+type Who = "host" | "front" | "supervisor" | "exitWatcher";
 
 const WAYS: readonly Way[] = [
 	["its parent is killed", ({ host }) => process.kill(host, "SIGKILL")],
@@ -115,9 +115,9 @@ const WAYS: readonly Way[] = [
 		({ supervisor }) => process.kill(supervisor, "SIGKILL"),
 	],
 	[
-		"its witness and its supervisor are killed",
-		({ supervisor, witness }) => {
-			process.kill(witness, "SIGKILL");
+		"its exit watcher and its supervisor are killed",
+		({ supervisor, exitWatcher }) => {
+			process.kill(exitWatcher, "SIGKILL");
 			process.kill(supervisor, "SIGKILL");
 		},
 	],

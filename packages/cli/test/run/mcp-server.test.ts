@@ -26,7 +26,7 @@ test.runIf(process.platform === "linux")(
 			await client.callTool({ name: "echo", arguments: { message: "x" } }),
 		).toMatchObject({ content: [{ text: "Echo: x" }] });
 		const pids = below(transport.pid ?? 0);
-		// Front, witness, supervisor, shell, server.
+		// Front, exit watcher, supervisor, shell, server.
 		expect(pids.length).toBeGreaterThanOrEqual(5);
 		await client.close();
 		await eventually("their end", () => !pids.some(lives));

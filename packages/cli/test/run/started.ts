@@ -111,10 +111,10 @@ export async function eventually(
 /** The processes below one that the native binary runs, and it itself: by name of what they do. */
 export function chain(front: number): {
 	readonly supervisor: number;
-	readonly witness: number;
+	readonly exitWatcher: number;
 } {
-	const [witness = 0, supervisor = 0] = childrenOf(front);
-	return { supervisor, witness };
+	const [exitWatcher = 0, supervisor = 0] = childrenOf(front);
+	return { supervisor, exitWatcher };
 }
 
 /** The children of a process, in the order of their start. */

@@ -7,7 +7,7 @@ import { developmentPython } from "../../../../scripts/python-environment.ts";
 import { testWorkersEnv } from "../../../../scripts/test-workers.ts";
 import { SNAKEPIT_IN_NODE } from "../run/started.ts";
 
-const PATIENCE_MS = 180_000;
+const DEADLINE_MS = 180_000;
 const own = join(import.meta.dirname, "../..");
 /** Programs, whose first line names their file, and sessions in a terminal. */
 const BLOCK =
@@ -56,7 +56,7 @@ test(
 		}
 		expect(commands).toBeGreaterThan(6);
 	},
-	PATIENCE_MS,
+	DEADLINE_MS,
 );
 
 /** The program that a command of the page names, and its arguments. */

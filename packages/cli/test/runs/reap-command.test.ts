@@ -7,7 +7,7 @@ import {
 } from "../../../core/test/cleanup/hosts.ts";
 import { SNAKEPIT_IN_NODE } from "../run/started.ts";
 
-const PATIENCE_MS = 120_000;
+const DEADLINE_MS = 120_000;
 
 function reap(dataDir: string, ...flags: readonly string[]) {
 	const [program, ...before] = SNAKEPIT_IN_NODE;
@@ -89,7 +89,7 @@ test(
 		).toHaveLength(2);
 		expect(stdout.trimEnd().split("\n")).toHaveLength(3);
 	},
-	PATIENCE_MS,
+	DEADLINE_MS,
 );
 
 test(
@@ -106,5 +106,5 @@ test(
 		);
 		expect(pids.map(isAlive)).toEqual([false]);
 	},
-	PATIENCE_MS,
+	DEADLINE_MS,
 );

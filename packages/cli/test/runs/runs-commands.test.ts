@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { SNAKEPIT_IN_NODE } from "../run/started.ts";
 
 /** Each looks at many programs, one after the other. */
-const PATIENCE_MS = 120_000;
+const DEADLINE_MS = 120_000;
 const HOST = join(import.meta.dirname, "host.ts");
 
 function place(): string {
@@ -68,7 +68,7 @@ test(
 		expect(look("incidents").stdout).toMatch(/^No worker and no host ended/);
 		expect(existsSync(dataDir)).toBe(false);
 	},
-	PATIENCE_MS,
+	DEADLINE_MS,
 );
 
 test(
@@ -102,7 +102,7 @@ test(
 			/^No worker and no host ended/,
 		);
 	},
-	PATIENCE_MS,
+	DEADLINE_MS,
 );
 
 test(
@@ -139,7 +139,7 @@ test(
 			/the start of run \w{7} cleaned up/,
 		);
 	},
-	PATIENCE_MS,
+	DEADLINE_MS,
 );
 
 test(
@@ -174,7 +174,7 @@ test(
 			});
 		await ended(host, "its input");
 	},
-	PATIENCE_MS,
+	DEADLINE_MS,
 );
 
 test.each(["history", "incidents"])(
@@ -184,5 +184,5 @@ test.each(["history", "incidents"])(
 		expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
 		expect(stderr).toMatch(/--runs <number>.*'0' is invalid. It must be 1 or/);
 	},
-	PATIENCE_MS,
+	DEADLINE_MS,
 );

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { SNAKEPIT_IN_NODE } from "../run/started.ts";
 
-const PATIENCE_MS = 120_000;
+const DEADLINE_MS = 120_000;
 /** Lists at its exit what Node has loaded of itself and of the packages. */
 const LISTING = `
 	import { createRequire } from "node:module";
@@ -64,5 +64,5 @@ test(
 		host.stdin.end();
 		await end;
 	},
-	PATIENCE_MS,
+	DEADLINE_MS,
 );

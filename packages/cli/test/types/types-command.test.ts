@@ -14,7 +14,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { developmentPython } from "../../../../scripts/python-environment.ts";
 import { SNAKEPIT_IN_NODE } from "../run/started.ts";
 
-const PATIENCE_MS = 120_000;
+const DEADLINE_MS = 120_000;
 const TEMPLATES = join(import.meta.dirname, "../../templates");
 const [program, ...before] = SNAKEPIT_IN_NODE;
 
@@ -58,7 +58,7 @@ test(
 		});
 		expect(readFileSync(join(cwd, "out.ts"), "utf8")).toBe(text);
 	},
-	PATIENCE_MS,
+	DEADLINE_MS,
 );
 
 test(
@@ -73,7 +73,7 @@ test(
 			spawnSync(program, [...args, ...python], { cwd, encoding: "utf8" }),
 		).toMatchObject({ status: 0, stderr: "" });
 	},
-	PATIENCE_MS,
+	DEADLINE_MS,
 );
 
 test(
@@ -97,7 +97,7 @@ test(
 			expect(text).toMatch(new RegExp(`^ {2}${name}\\(`, "m"));
 		expect(types(cwd, "nowhere:f").stderr).toContain("nowhere");
 	},
-	PATIENCE_MS,
+	DEADLINE_MS,
 );
 
 test(
@@ -143,5 +143,5 @@ test(
 		child.kill("SIGTERM");
 		expect(await end).toEqual([null, "SIGTERM"]);
 	},
-	PATIENCE_MS,
+	DEADLINE_MS,
 );

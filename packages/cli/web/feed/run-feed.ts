@@ -61,7 +61,7 @@ export class RunFeed {
 		this.#source = source;
 		for (const kind of KINDS)
 			source.addEventListener(kind, ({ data }) => {
-				// The end of a run is shown at once: no more updates will come.
+				// The end of a run is shown immediately: no more updates will come.
 				if (kind === "gone") source.close();
 				this.#add(JSON.parse(data));
 			});

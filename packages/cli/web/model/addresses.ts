@@ -27,10 +27,10 @@ export function fragmentOf(
 	view: View,
 	query: Readonly<Record<string, string | undefined>> = {},
 ): string {
-	const given = Object.entries(query).filter(
+	const present = Object.entries(query).filter(
 		(entry): entry is [string, string] => Boolean(entry[1]),
 	);
-	const text = new URLSearchParams(given).toString();
+	const text = new URLSearchParams(present).toString();
 	return `#/${view}${text === "" ? "" : `?${text}`}`;
 }
 

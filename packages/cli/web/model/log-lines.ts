@@ -6,7 +6,7 @@ export interface LogLines {
 	readonly lines: readonly NumberedLine[];
 	/** How many the page has got. */
 	readonly received: number;
-	/** How many lines the page did not get, because there were too many at once. */
+	/** How many lines the page did not get, because there were too many together. */
 	readonly leftOut: number;
 	/** Some lines are from before the view or its filter changed: lines printed in between are missing. */
 	readonly hasGap: boolean;

@@ -32,8 +32,8 @@ const NAME_CHARACTERS = 100;
 export function ChartsView({ bins }: { readonly bins: readonly Bin[] }) {
 	const [windowMs, setWindow] = useState(300_000);
 	const [chosen, setChosen] = useState("");
-	const shown = latest(bins, windowMs);
-	const rows = commandRows(shown);
+	const visible = latest(bins, windowMs);
+	const rows = commandRows(visible);
 	const key = rows.some((row) => row.key === chosen) ? chosen : undefined;
 	const name = rows.find((row) => row.key === key)?.command ?? "all commands";
 	return (
@@ -57,17 +57,17 @@ export function ChartsView({ bins }: { readonly bins: readonly Bin[] }) {
 			<div class="charts">
 				<Chart
 					title="Calls a second"
-					data={throughputData(shown)}
+					data={throughputData(visible)}
 					format={rate}
 				/>
 				<Chart
 					title={`Duration of ${plainStart(name, NAME_CHARACTERS)}`}
-					data={latencyData(shown, key)}
+					data={latencyData(visible, key)}
 					format={duration}
 				/>
 				<Chart
 					title="Memory of workers"
-					data={memoryData(shown)}
+					data={memoryData(visible)}
 					format={bytes}
 				/>
 			</div>
@@ -234,15 +234,19 @@ function Chart({
 	useEffect(() => {
 		const element = frame.current;
 		if (element === null) return;
-		const made = new uPlot(optionsOf(element, labels, format), values, element);
-		plot.current = made;
+		const chart = new uPlot(
+			optionsOf(element, labels, format),
+			values,
+			element,
+		);
+		plot.current = chart;
 		const sizes = new ResizeObserver(() =>
-			made.setSize({ width: element.clientWidth, height: HEIGHT }),
+			chart.setSize({ width: element.clientWidth, height: HEIGHT }),
 		);
 		sizes.observe(element);
 		return () => {
 			sizes.disconnect();
-			made.destroy();
+			chart.destroy();
 		};
 		// New lines need a new plot; new values do not.
 	}, [names, theme]);

@@ -362,7 +362,7 @@ function PoolActs({ pool }: { readonly pool: PoolSnapshot }) {
 					pool={name}
 					act="kill"
 					label="Kill"
-					confirm="Close the pool at once, and lose its calls?"
+					confirm="Close the pool immediately, and lose its calls?"
 				/>
 			</div>
 		</details>
@@ -383,7 +383,7 @@ function ActButton({
 	readonly act: PoolAct;
 	readonly parameters?: Readonly<Record<string, unknown>>;
 	readonly label: string;
-	/** The question; without one, the click acts at once. */
+	/** The question; without one, the click acts immediately. */
 	readonly confirm?: string;
 }) {
 	const { runId, notify } = usePage();

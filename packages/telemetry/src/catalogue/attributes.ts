@@ -135,7 +135,8 @@ const NUMBER = {
 
 const BOOLEAN = {
 	"snakepit.run.clean": "Whether its own program closed it.",
-	"snakepit.forced": "Whether it was the second signal, which kills at once.",
+	"snakepit.forced":
+		"Whether it was the second signal, which kills immediately.",
 } as const;
 
 const TEXTS = {

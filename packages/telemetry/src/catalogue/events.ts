@@ -678,7 +678,7 @@ function whatFollows({
 		case "close":
 			return "ending the workers";
 		case "kill":
-			return "ending the workers at once";
+			return "ending the workers immediately";
 		case "wait":
 			return `the program listens to it, and has ${duration(graceMs)} to end by itself`;
 		case "ignore":

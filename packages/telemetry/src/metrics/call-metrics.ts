@@ -137,9 +137,9 @@ export class CallHistograms {
 		if (known !== undefined) return known;
 		const fits = attributes === OVERFLOW || all.size < MOST_SERIES;
 		if (!fits) return this.series(name, OVERFLOW);
-		const made = new HistogramSeries(attributes, METRICS[name].buckets ?? []);
-		all.set(key, made);
-		return made;
+		const series = new HistogramSeries(attributes, METRICS[name].buckets ?? []);
+		all.set(key, series);
+		return series;
 	}
 
 	recorded(name: CallMetricName): readonly HistogramSeries[] {

@@ -282,12 +282,12 @@ class AttemptTrace implements AttemptInstrument {
 		const { span } = this.#open(beganMs ?? this.#dispatchedMs);
 		// The error of a cancelled attempt is the reason for the cancel, not the worker's answer to it.
 		const lost = error instanceof WorkerLostError;
-		const shown = lost ? error : (this.#cancelled ?? error);
-		if (shown !== undefined) {
-			span.setAttribute("snakepit.call.ran", shown.ran);
-			if (shown.code === "CALL_ABORTED")
-				span.setAttribute("error.type", shown.code);
-			else recordError(this.#spans, span, shown);
+		const reported = lost ? error : (this.#cancelled ?? error);
+		if (reported !== undefined) {
+			span.setAttribute("snakepit.call.ran", reported.ran);
+			if (reported.code === "CALL_ABORTED")
+				span.setAttribute("error.type", reported.code);
+			else recordError(this.#spans, span, reported);
 		}
 		if (lost) this.#lost.note(this.#attempt.incarnation, span.spanContext());
 		if (beganMs === undefined || ran === undefined) span.end();

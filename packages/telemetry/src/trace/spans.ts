@@ -136,8 +136,8 @@ export function failed(span: Span, type: string, message: string): void {
 	span.setStatus({ code: SpanStatusCode.ERROR, message });
 }
 
-export function linkTo(context: SpanContext, what: string): Link {
-	return { context, attributes: { "snakepit.link": what } };
+export function linkTo(context: SpanContext, target: string): Link {
+	return { context, attributes: { "snakepit.link": target } };
 }
 
 /** Records an error on a span: the stable code as `error.type`, and the worker's own type and traceback. */

@@ -60,7 +60,7 @@ test("every attribute of the catalogue is used", () => {
 });
 
 test("the SDK finds nothing wrong with how it is used", () => {
-	expect(sdk.complaints).toEqual([]);
+	expect(sdk.problems).toEqual([]);
 });
 
 describe("of every event of core", () => {

@@ -60,7 +60,7 @@ export class MemorySdk {
 		exportIntervalMillis: 3_600_000,
 	});
 	/** What the SDK warns of: that it is used wrongly. */
-	readonly complaints: string[] = [];
+	readonly problems: string[] = [];
 	readonly tracers: TracerProvider;
 	readonly meters: MeterProvider;
 	readonly loggers: LoggerProvider;
@@ -94,12 +94,12 @@ export class MemorySdk {
 				],
 			}),
 		);
-		const complain = (what: string) => this.complaints.push(what);
+		const report = (what: string) => this.problems.push(what);
 		const silent = () => {};
 		diag.setLogger(
 			{
-				error: complain,
-				warn: complain,
+				error: report,
+				warn: report,
 				info: silent,
 				debug: silent,
 				verbose: silent,

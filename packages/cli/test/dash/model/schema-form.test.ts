@@ -1,5 +1,9 @@
 import { expect, test } from "vitest";
-import { formArgs, formFields } from "../../../web/model/schema-form.ts";
+import {
+	formArgs,
+	formFields,
+	toolKind,
+} from "../../../web/model/schema-form.ts";
 
 const SCHEMA = {
 	type: "object",
@@ -79,3 +83,10 @@ test.each([undefined, null, {}, { properties: 3 }, "text", true])(
 		expect(formFields(schema)).toEqual([]);
 	},
 );
+
+test("a tool says how it answers, unless each call has one answer", () => {
+	expect(toolKind({})).toBeUndefined();
+	expect(toolKind({ shape: "unary" })).toBeUndefined();
+	expect(toolKind({ shape: "stream" })).toContain("stream");
+	expect(toolKind({ shape: "unary", batchMax: 16 })).toContain("at most 16");
+});

@@ -1,10 +1,18 @@
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import {
+	existsSync,
+	mkdtempSync,
+	openSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { developmentPython } from "../../../../scripts/python-environment.ts";
 import { inFlags } from "../../src/command/failures.ts";
+import { fitted, table } from "../../src/command/output.ts";
 import { SNAKEPIT_IN_NODE } from "../run/started.ts";
 
 const [program, ...before] = SNAKEPIT_IN_NODE;
@@ -59,3 +67,47 @@ test.each([
 		expect(stderr).not.toMatch(OPTION);
 	},
 );
+
+/** How `snakepit --help` ends, and what it says of an error. */
+async function help(stdout: "gone" | number) {
+	const [program, ...before] = SNAKEPIT_IN_NODE;
+	const child = spawn(program, [...before, "--help"], {
+		stdio: ["ignore", stdout === "gone" ? "pipe" : stdout, "pipe"],
+	});
+	child.stdout?.destroy();
+	let stderr = "";
+	child.stderr?.on("data", (text) => {
+		stderr += text;
+	});
+	const [status] = await once(child, "close");
+	return { status, stderr };
+}
+
+test("a reader that has read enough, such as head, ends the command without a message", async () => {
+	expect(await help("gone")).toEqual({ status: 141, stderr: "" });
+});
+
+test.skipIf(!existsSync("/dev/full"))(
+	"an output that cannot be written is named",
+	async () => {
+		const { status, stderr } = await help(openSync("/dev/full", "w"));
+		expect(status).toBe(1);
+		expect(stderr).toMatch(/^snakepit: .*ENOSPC.*\n$/);
+	},
+);
+
+test("a line that is cut says so", () => {
+	expect(["12345", "123456"].map((line) => fitted(line, 5))).toEqual([
+		...["12345", "1234…"],
+	]);
+});
+
+test("a table has columns of the width that they need", () => {
+	expect(
+		table([
+			["A", "B"],
+			["long", ""],
+			["x", "yy"],
+		]),
+	).toEqual([...["A     B", "long", "x     yy"]]);
+});

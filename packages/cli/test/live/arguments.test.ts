@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { CommandFailed } from "../../src/command/failures.ts";
-import { callArguments } from "../../src/live/live-commands.ts";
+import { callArguments, coded } from "../../src/live/live-commands.ts";
 
 test("arguments of a call are JSON where they can be, else text", () => {
 	expect(
@@ -40,4 +40,11 @@ test("what a tool takes only as text is text, as it was written", () => {
 	expect(read("name=[1]", "open=[1]", 'model={"a":1}', "extra=1")).toEqual({
 		...{ name: "[1]", open: [1], model: { a: 1 }, extra: 1 },
 	});
+});
+
+test("the code of an error stands in the first line, before what a worker printed", () => {
+	expect(coded("It failed.", "CODE")).toBe("It failed. (CODE)");
+	expect(coded("It exited.\nIts last lines:\n  | oh", "CODE")).toBe(
+		"It exited. (CODE)\nIts last lines:\n  | oh",
+	);
 });
