@@ -126,7 +126,7 @@ export interface RunCall {
 	readonly signal?: AbortSignal | undefined;
 }
 
-export interface ControlClientOptions {
+export interface ControlClientParameters {
 	readonly run: FoundRun;
 	readonly socketPath: string;
 	readonly token: string;
@@ -142,15 +142,15 @@ export interface ControlClientOptions {
  */
 export class ControlClient implements Disposable {
 	readonly run: FoundRun;
-	readonly #options: ControlClientOptions;
+	readonly #parameters: ControlClientParameters;
 	/** For requests that only read. Their number has no limit: a stream stays open, and other requests must not wait for its end. */
 	readonly #looks = new http.Agent({ keepAlive: true });
 	/** For acts and calls: their number at one time is limited, and further ones wait. */
 	readonly #acts = new http.Agent({ keepAlive: true, maxSockets: 4 });
 
-	constructor(options: ControlClientOptions) {
-		this.run = options.run;
-		this.#options = options;
+	constructor(parameters: ControlClientParameters) {
+		this.run = parameters.run;
+		this.#parameters = parameters;
 	}
 
 	/** The run as it is now. */
@@ -163,7 +163,7 @@ export class ControlClient implements Disposable {
 		for await (const { name, data } of this.#stream(
 			"/v1/events",
 			signal,
-			this.#options.silentMs,
+			this.#parameters.silentMs,
 		)) {
 			if (name === "state") yield { kind: "state", state: data as ServedTick };
 			else if (name === "event")
@@ -212,7 +212,7 @@ export class ControlClient implements Disposable {
 		await this.#json(
 			"POST",
 			path,
-			{ ...parameters, by: this.#options.by },
+			{ ...parameters, by: this.#parameters.by },
 			signal,
 		);
 	}
@@ -223,7 +223,7 @@ export class ControlClient implements Disposable {
 		const { value } = (await this.#json(
 			"POST",
 			path,
-			{ ...call, by: this.#options.by },
+			{ ...call, by: this.#parameters.by },
 			signal,
 		)) as { value: unknown };
 		return value;
@@ -292,7 +292,7 @@ export class ControlClient implements Disposable {
 		body: unknown,
 		signal: AbortSignal | undefined,
 	): Promise<IncomingMessage> {
-		const { socketPath, token, silentMs } = this.#options;
+		const { socketPath, token, silentMs } = this.#parameters;
 		const { promise, resolve, reject } =
 			Promise.withResolvers<IncomingMessage>();
 		const text = body === undefined ? "" : JSON.stringify(body);
@@ -330,7 +330,7 @@ export class ControlClient implements Disposable {
 
 	/** The program may be stopped in the middle of an answer. */
 	async #textOf(response: IncomingMessage): Promise<string> {
-		const timer = silence(this.#options.silentMs, () =>
+		const timer = silence(this.#parameters.silentMs, () =>
 			response.destroy(this.#silent()),
 		);
 		const chunks: Buffer[] = [];
@@ -360,7 +360,7 @@ export class ControlClient implements Disposable {
 		const { program, pid } = this.run;
 		return new ControlError({
 			code: "HOST_SILENT",
-			message: `${program} (pid ${pid}) has not answered for ${this.#options.silentMs} ms: it is stopped, or its event loop is blocked.`,
+			message: `${program} (pid ${pid}) has not answered for ${this.#parameters.silentMs} ms: it is stopped, or its event loop is blocked.`,
 		});
 	}
 }

@@ -25,7 +25,7 @@ import { RecordStream } from "./record-stream.ts";
 import { isSameSecret, readObject } from "./request-body.ts";
 import { followLogs, type LogFilter, Watchers } from "./watchers.ts";
 
-export interface ControlServerOptions {
+export interface ControlServerParameters {
 	readonly run: ControlledRun;
 	readonly clock: ControlClock;
 	/** What a client must send as `Authorization: Bearer TOKEN`. */
@@ -41,12 +41,14 @@ export interface ControlServer {
 }
 
 /** Serves a run over HTTP on connections that its caller accepts: it does not listen itself. */
-export function serveControl(options: ControlServerOptions): ControlServer {
-	return new HttpControlServer(options);
+export function serveControl(
+	parameters: ControlServerParameters,
+): ControlServer {
+	return new HttpControlServer(parameters);
 }
 
 class HttpControlServer implements ControlServer {
-	readonly #options: ControlServerOptions;
+	readonly #parameters: ControlServerParameters;
 	readonly #watchers: Watchers;
 	readonly #streams = new Set<RecordStream>();
 	/** Connections, and what ends those on which no request is under way. */
@@ -58,9 +60,9 @@ class HttpControlServer implements ControlServer {
 		void this.#answer(request, response);
 	});
 
-	constructor(options: ControlServerOptions) {
-		this.#options = options;
-		this.#watchers = new Watchers(options.run, options.clock);
+	constructor(parameters: ControlServerParameters) {
+		this.#parameters = parameters;
+		this.#watchers = new Watchers(parameters.run, parameters.clock);
 		// A connection that does not speak HTTP is ignored.
 		this.#http.on("clientError", (_, socket) => socket.destroy());
 	}
@@ -86,7 +88,7 @@ class HttpControlServer implements ControlServer {
 	/** The next request must arrive within the time limit. */
 	#wait(socket: Socket): void {
 		const end = (): void => void socket.destroy();
-		this.#idle.set(socket, this.#options.clock.after(IDLE_MS, end));
+		this.#idle.set(socket, this.#parameters.clock.after(IDLE_MS, end));
 	}
 
 	#busy(socket: Socket): void {
@@ -126,7 +128,7 @@ class HttpControlServer implements ControlServer {
 
 	#unauthorized({ headers }: IncomingMessage): Refusal | undefined {
 		const { authorization = "" } = headers;
-		if (isSameSecret(authorization, `Bearer ${this.#options.token}`))
+		if (isSameSecret(authorization, `Bearer ${this.#parameters.token}`))
 			return undefined;
 		return {
 			status: 401,
@@ -138,7 +140,7 @@ class HttpControlServer implements ControlServer {
 
 	#allowed(route: Route | Refusal): Route | Refusal {
 		if ("status" in route) return route;
-		return scopeRefusal(route.scope, this.#options.scopes) ?? route;
+		return scopeRefusal(route.scope, this.#parameters.scopes) ?? route;
 	}
 
 	async #carryOut(
@@ -146,7 +148,7 @@ class HttpControlServer implements ControlServer {
 		request: IncomingMessage,
 		response: ServerResponse,
 	): Promise<void> {
-		const { run, clock } = this.#options;
+		const { run, clock } = this.#parameters;
 		switch (route.kind) {
 			case "state":
 				answer(response, 200, this.#watchers.state());
@@ -185,7 +187,7 @@ class HttpControlServer implements ControlServer {
 			});
 			return;
 		}
-		const stream = new RecordStream(response, this.#options.clock);
+		const stream = new RecordStream(response, this.#parameters.clock);
 		this.#streams.add(stream);
 		const end = follow(stream);
 		response.on("close", () => {

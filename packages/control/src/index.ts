@@ -6,7 +6,7 @@ export {
 } from "./attach.ts";
 export {
 	ControlClient,
-	type ControlClientOptions,
+	type ControlClientParameters,
 	ControlError,
 	type ControlErrorCode,
 	type LogUpdate,

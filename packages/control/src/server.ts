@@ -2,7 +2,7 @@ export type { ControlRecord, RECORD_NAME, SOCKET_NAME } from "./attach.ts";
 export type { Refusal } from "./control-server.ts";
 export {
 	type ControlServer,
-	type ControlServerOptions,
+	type ControlServerParameters,
 	serveControl,
 } from "./control-server.ts";
 export type {
