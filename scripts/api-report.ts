@@ -16,14 +16,14 @@ import {
 	writeConfig,
 } from "./typescript-project.ts";
 
-const place = join(root, "node_modules/.cache/api-report");
-const emitted = join(place, "emitted");
-rmSync(place, { recursive: true, force: true });
+const directory = join(root, "node_modules/.cache/api-report");
+const emitted = join(directory, "emitted");
+rmSync(directory, { recursive: true, force: true });
 mkdirSync(emitted, { recursive: true });
 
 // Declarations as a user gets them: without bodies, private members and, here, comments.
 const emit = writeConfig(
-	place,
+	directory,
 	{
 		rootDir: root,
 		outDir: emitted,

@@ -14,7 +14,7 @@ export interface Bundling {
 	/** Packages that are installed where the bundle runs: their names, and where they are. */
 	readonly installed: Readonly<Record<string, string>>;
 	/** An empty directory, for the bundle. */
-	readonly place: string;
+	readonly directory: string;
 }
 
 /** How a bundled program ended. */
@@ -30,9 +30,9 @@ export async function runBundled({
 	format,
 	external,
 	installed,
-	place,
+	directory,
 }: Bundling): Promise<BundledRun> {
-	const outfile = join(place, `dist/program.${EXTENSIONS[format]}`);
+	const outfile = join(directory, `dist/program.${EXTENSIONS[format]}`);
 	await build({
 		entryPoints: [program],
 		bundle: true,
@@ -44,7 +44,7 @@ export async function runBundled({
 		logLevel: "silent",
 	});
 	for (const [name, target] of Object.entries(installed)) {
-		const link = join(place, "node_modules", name);
+		const link = join(directory, "node_modules", name);
 		mkdirSync(dirname(link), { recursive: true });
 		symlinkSync(target, link);
 	}
@@ -52,8 +52,8 @@ export async function runBundled({
 	const { NODE_PATH: _, ...env } = process.env;
 	const { status, stdout, stderr } = spawnSync(
 		process.execPath,
-		[outfile, join(place, "ledger")],
-		{ cwd: place, env, encoding: "utf8", timeout: 60_000 },
+		[outfile, join(directory, "ledger")],
+		{ cwd: directory, env, encoding: "utf8", timeout: 60_000 },
 	);
 	return { status, stdout, stderr };
 }

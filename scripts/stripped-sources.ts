@@ -24,7 +24,7 @@ const SOURCES =
 const require = createRequire(import.meta.url);
 const { stripped, strippedPath }: Hook = require("./stripped-sources-hook.cjs");
 mkdirSync(stripped, { recursive: true });
-const place = mkdtempSync(`${stripped}-`);
+const temporary = mkdtempSync(`${stripped}-`);
 const outdated = new Set(readdirSync(stripped));
 for (const source of globSync(SOURCES, {
 	cwd: root,
@@ -33,15 +33,15 @@ for (const source of globSync(SOURCES, {
 	const file = join(root, source);
 	const path = strippedPath(file);
 	if (outdated.delete(basename(path))) continue;
-	const made = join(place, basename(path));
+	const output = join(temporary, basename(path));
 	try {
-		writeFileSync(made, stripTypeScriptTypes(readFileSync(file, "utf8")));
+		writeFileSync(output, stripTypeScriptTypes(readFileSync(file, "utf8")));
 	} catch {
 		// Node refuses it too.
 		continue;
 	}
 	// Another run of tests may look for it at this moment.
-	renameSync(made, path);
+	renameSync(output, path);
 }
 for (const name of outdated) rmSync(join(stripped, name), { force: true });
-rmSync(place, { recursive: true });
+rmSync(temporary, { recursive: true });

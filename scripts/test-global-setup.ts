@@ -26,16 +26,16 @@ export default async function setUp(): Promise<() => void> {
 	forgetInterpreters();
 	freshenPython();
 	// A short name, for there are sockets in it.
-	const place = mkdtempSync(join(tmpdir(), "sp-"));
+	const directory = mkdtempSync(join(tmpdir(), "sp-"));
 	// Tests that run as root let another user look at directories of its own in there.
-	chmodSync(place, 0o711);
-	process.env["TMPDIR"] = place;
+	chmodSync(directory, 0o711);
+	process.env["TMPDIR"] = directory;
 	// The ledgers of tests that name no directory of their own; never the developer's.
-	process.env["XDG_STATE_HOME"] = join(place, "state");
+	process.env["XDG_STATE_HOME"] = join(directory, "state");
 	// It would take precedence.
 	delete process.env["XDG_RUNTIME_DIR"];
 	return () => {
-		removeDirectory(place);
+		removeDirectory(directory);
 		forgetInterpreters();
 	};
 }
@@ -54,12 +54,12 @@ function forgetInterpreters(): void {
 	rmSync(remembered, { recursive: true, force: true });
 }
 
-/** Makes what `#drizzle` is in programs that tests start: one file, as in the package, in the place of a hundred. */
+/** Makes what `#drizzle` is in programs that tests start: one file, as in the package, instead of a hundred. */
 async function bundleDrizzle(): Promise<void> {
 	const core = join(root, "packages/core");
-	const place = mkdtempSync(join(core, ".cache-"));
+	const temporary = mkdtempSync(join(core, ".cache-"));
 	try {
-		const outfile = join(place, "drizzle.js");
+		const outfile = join(temporary, "drizzle.js");
 		await build({
 			entryPoints: [join(core, "src/registry/bundled-drizzle.ts")],
 			outfile,
@@ -72,7 +72,7 @@ async function bundleDrizzle(): Promise<void> {
 		// Another run of tests may load it at this moment.
 		renameSync(outfile, join(core, ".cache/drizzle.js"));
 	} finally {
-		rmSync(place, { recursive: true });
+		rmSync(temporary, { recursive: true });
 	}
 }
 

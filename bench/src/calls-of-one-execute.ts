@@ -27,14 +27,14 @@ const WARM_UP_CALLS = 50;
 const MEASURED_CALLS = 8;
 const NEVER_MS = 2 ** 31 - 1;
 
-const { values: given } = parseArgs({
+const { values: flags } = parseArgs({
 	options: {
 		python: { type: "string", default: "python3" },
 		transport: { type: "string", default: "grpc" },
 		list: { type: "boolean", default: false },
 	},
 });
-const transport = given.transport === "framed" ? "framed" : "grpc";
+const transport = flags.transport === "framed" ? "framed" : "grpc";
 
 const session = new Session();
 session.connect();
@@ -42,7 +42,7 @@ session.connect();
 await using pool = await createPool({
 	adapter: pythonGrpc({
 		tools: fileURLToPath(new URL("./python/tools.py", import.meta.url)),
-		python: given.python,
+		python: flags.python,
 		transport,
 	}),
 	size: 1,
@@ -70,7 +70,7 @@ for (let i = 1; i < MEASURED_CALLS; i++) {
 		else own.delete(name);
 	}
 }
-if (given.list)
+if (flags.list)
 	for (const [name, count] of [...own].sort())
 		console.log(`${String(count).padStart(4)}  ${name}`);
 const result: CallCount = {

@@ -22,7 +22,12 @@ export function clusterPython(
 	more: readonly string[] = [],
 ): string | undefined {
 	// In the namespace there is no network: it is made before, or not at all.
-	const made = join(root, "node_modules/.cache/python", name, "bin/python");
-	if (isInside()) return existsSync(made) ? made : undefined;
+	const interpreter = join(
+		root,
+		"node_modules/.cache/python",
+		name,
+		"bin/python",
+	);
+	if (isInside()) return existsSync(interpreter) ? interpreter : undefined;
 	return testPython(clusterEnvironment(name, more));
 }

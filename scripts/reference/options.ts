@@ -213,8 +213,8 @@ function entriesOf(
 			if (isTable(value) && "value" in value)
 				return [option, value as unknown as Default];
 			// The values of a group are in its own section.
-			const given = isTable(value) && !isCredit(value) ? undefined : value;
-			return [option, { value: given, reason: reasons[option] ?? "" }];
+			const single = isTable(value) && !isCredit(value) ? undefined : value;
+			return [option, { value: single, reason: reasons[option] ?? "" }];
 		}),
 	);
 }

@@ -68,9 +68,9 @@ test.runIf(isThorough() && process.platform !== "darwin")(
 		const { signal, output, errors } = await runDemo(
 			newState(),
 			["--dash"],
-			(shown, child) => {
+			(output, child) => {
 				const [, page] =
-					/^(http:\/\/127\.0\.0\.1:\d+\/)#token=/m.exec(shown) ?? [];
+					/^(http:\/\/127\.0\.0\.1:\d+\/)#token=/m.exec(output) ?? [];
 				if (page === undefined || served !== undefined) return;
 				served = fetch(page)
 					.then(({ status }) => status)

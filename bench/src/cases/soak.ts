@@ -56,12 +56,12 @@ function rowFor(variant: OurVariant): Row {
 				output: { echo: "none" },
 			});
 			const end = performance.now() + soakMs;
-			const tally = { made: 0, settled: 0, lost: 0, wrong: 0, crashes: 0 };
+			const tally = { started: 0, settled: 0, lost: 0, wrong: 0, crashes: 0 };
 			const goOn = (): boolean => performance.now() < end;
 
 			const caller = async (): Promise<void> => {
 				while (goOn()) {
-					const text = `${SMALL_TEXT}${++tally.made}`;
+					const text = `${SMALL_TEXT}${++tally.started}`;
 					try {
 						if ((await pool.execute("echo", [text])) !== text) tally.wrong++;
 					} catch (error) {
@@ -99,11 +99,11 @@ function rowFor(variant: OurVariant): Row {
 				calls.succeeded + calls.failed + calls.aborted + calls.timed_out;
 			return {
 				minutes: soakMs / 60_000,
-				calls: tally.made,
+				calls: tally.started,
 				lost: tally.lost,
 				crashes: tally.crashes,
 				unsettled:
-					Math.abs(tally.made - tally.settled) +
+					Math.abs(tally.started - tally.settled) +
 					Math.abs(calls.accepted - settled) +
 					tally.wrong,
 				objects_growth_percent: growth(samples, "objects").percent,

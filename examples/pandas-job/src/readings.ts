@@ -16,11 +16,11 @@ export function readingsOf(week: number): Table {
 	const station: string[] = [];
 	const celsius: (number | null)[] = [];
 	for (let row = 0; row < rows; row++) {
-		const place = row % STATIONS.length;
+		const index = row % STATIONS.length;
 		const minute = week * WEEK + Math.floor(row / STATIONS.length);
 		at[row] = BigInt(Date.UTC(2026, 2, 2) + minute * MINUTE);
-		station.push(STATIONS[place] ?? "");
-		celsius.push(row % 100 === 99 ? null : temperature(minute, place));
+		station.push(STATIONS[index] ?? "");
+		celsius.push(row % 100 === 99 ? null : temperature(minute, index));
 	}
 	return new Table({
 		at: makeVector({ type: new TimestampMillisecond(), data: at }),
@@ -31,8 +31,8 @@ export function readingsOf(week: number): Table {
 }
 
 /** Warm at 15:00, and warmer each week. */
-function temperature(minute: number, place: number): number {
+function temperature(minute: number, station: number): number {
 	const hour = minute / 60;
 	const ofDay = Math.cos(((hour - 15) / 24) * 2 * Math.PI);
-	return 8 + 6 * ofDay + hour / 100 - 2 * place;
+	return 8 + 6 * ofDay + hour / 100 - 2 * station;
 }

@@ -14,11 +14,11 @@ function bundled(
 	format: "esm" | "cjs",
 	installed: Readonly<Record<string, string>>,
 ) {
-	const place = mkdtempSync(join(tmpdir(), "bundled-"));
-	onTestFinished(() => removeDirectory(place));
+	const directory = mkdtempSync(join(tmpdir(), "bundled-"));
+	onTestFinished(() => removeDirectory(directory));
 	const program = join(HERE, "program.ts");
 	const external = ["better-sqlite3", ...Object.keys(installed)];
-	return runBundled({ program, format, external, installed, place });
+	return runBundled({ program, format, external, installed, directory });
 }
 
 test("both transports work in a bundle that is CommonJS", async () => {

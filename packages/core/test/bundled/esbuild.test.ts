@@ -16,7 +16,7 @@ describe.each(["esm", "cjs"] as const)("bundled by esbuild as %s", (format) => {
 			format,
 			external,
 			installed,
-			place: temporaryDirectory(),
+			directory: temporaryDirectory(),
 		});
 
 	test("a program works with nothing left outside but better-sqlite3", async () => {

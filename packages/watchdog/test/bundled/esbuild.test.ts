@@ -10,8 +10,8 @@ const NATIVE = `@snakepit/native-linux-${process.arch}`;
 
 describe.each(["esm", "cjs"] as const)("bundled by esbuild as %s", (format) => {
 	test("a program without the files of its protections works, and reports which are missing and what to do", async () => {
-		const place = mkdtempSync(join(tmpdir(), "bundled-"));
-		onTestFinished(() => removeDirectory(place));
+		const directory = mkdtempSync(join(tmpdir(), "bundled-"));
+		onTestFinished(() => removeDirectory(directory));
 		const { status, stdout, stderr } = await runBundled({
 			program: join(HERE, "program.ts"),
 			format,
@@ -22,7 +22,7 @@ describe.each(["esm", "cjs"] as const)("bundled by esbuild as %s", (format) => {
 					"../../../core/node_modules/better-sqlite3",
 				),
 			},
-			place,
+			directory,
 		});
 		expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
 
