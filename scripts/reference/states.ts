@@ -8,12 +8,12 @@ import { page, table } from "./page.ts";
 
 /** docs/reference/states.md */
 export function statesReference(): string {
-	const occurrences = Object.keys(
+	const triggers = Object.keys(
 		WORKER_TABLE.starting,
 	) as (keyof (typeof WORKER_TABLE)["starting"])[];
 	const workers = (Object.keys(WORKER_TABLE) as WorkerState[]).map((state) => [
 		`**${state}**`,
-		...occurrences.map((occurrence) => cell(WORKER_TABLE[state][occurrence])),
+		...triggers.map((trigger) => cell(WORKER_TABLE[state][trigger])),
 	]);
 	const runs = Object.entries(RUN_TRANSITIONS).map(([from, to]) => [
 		`**${from}**`,
@@ -23,7 +23,7 @@ export function statesReference(): string {
 		"States",
 		"## A worker",
 		'What happens to a worker process in each state. "stay" is late but harmless, "—" is impossible: it would be a defect of Snakepit and is thrown as `IMPOSSIBLE_TRANSITION`. In brackets: what is done.',
-		table(["state", ...occurrences], workers),
+		table(["state", ...triggers], workers),
 		"## A run",
 		"One life of a host program in the ledger.",
 		table(["from", "to"], runs),

@@ -51,7 +51,7 @@ export interface Deadline {
 	readonly ms: number;
 	/** Which time counts: all of it, or that of {@link afterRunning}. @default "all" */
 	readonly counts?: "all" | "running" | undefined;
-	/** When it aborts, the wait ends at once, with the signal's reason. */
+	/** When it aborts, the wait ends, with the signal's reason. */
 	readonly signal?: AbortSignal | undefined;
 }
 

@@ -36,9 +36,9 @@ export {
 	type RunState,
 	WORKER_TABLE,
 	type WorkerEffect,
-	type WorkerOccurrence,
 	type WorkerState,
 	type WorkerStep,
+	type WorkerTrigger,
 } from "./contract/states.ts";
 export type {
 	LifelineListener,

@@ -30,8 +30,8 @@ const isLogger: Check = (value) =>
 
 const ORDER: readonly Severity[] = ["debug", "info", "warn", "error", "fatal"];
 
-/** Events that core writes to standard error unless a listener takes them. This listener takes them. */
-const TAKES: readonly SnakepitEventType[] = [
+/** Events that core writes to standard error unless a listener shows them, as this one does. */
+const SHOWN: readonly SnakepitEventType[] = [
 	"worker.logged",
 	"worker.exited",
 	"worker.start_failed",
@@ -82,7 +82,7 @@ export function logEvents(
 		else if (severity === "warn") logger.warn(text);
 		else logger.error(text);
 	};
-	return Object.assign(write, { takes: TAKES });
+	return Object.assign(write, { shows: SHOWN });
 }
 
 /** Whether plain Python would show the record and the worker has no handler for it. */

@@ -8,7 +8,7 @@ import { outbox } from "../outbox.ts";
 import { awaitLaunch, checkedLaunch } from "../worker/adapter-answers.ts";
 import {
 	PoolProcess,
-	type PoolProcessSetting,
+	type PoolProcessDependencies,
 	poolPlace,
 } from "../worker/pool-process.ts";
 import { backoffMs, HOPELESS_FAILURES, PROVEN_MS } from "../worker/restarts.ts";
@@ -28,7 +28,7 @@ type Describe = (
  */
 export function companionKeeper(
 	adapter: Adapter,
-	setting: PoolProcessSetting,
+	setting: PoolProcessDependencies,
 	runsElsewhere: readonly RunId[],
 ): CompanionKeeper | undefined {
 	if (adapter.companion === undefined) return undefined;
@@ -44,7 +44,7 @@ export function companionKeeper(
 export class CompanionKeeper implements Companions {
 	readonly #adapter: Pick<Adapter, "name" | "located">;
 	readonly #describe: Describe;
-	readonly #setting: PoolProcessSetting;
+	readonly #setting: PoolProcessDependencies;
 	readonly #runsElsewhere: readonly RunId[];
 	readonly #closing = new AbortController();
 	/** The one that runs, or that will. */
@@ -57,7 +57,7 @@ export class CompanionKeeper implements Companions {
 	constructor(
 		adapter: Pick<Adapter, "name" | "located">,
 		describe: Describe,
-		setting: PoolProcessSetting,
+		setting: PoolProcessDependencies,
 		runsElsewhere: readonly RunId[],
 	) {
 		this.#adapter = adapter;

@@ -103,7 +103,7 @@ export interface CallOptions {
 	readonly input: AsyncIterable<unknown> | Iterable<unknown> | undefined;
 	/**
 	 * Call it with each progress report of the command; absent if the caller wants none. The pool drops reports that come
-	 * too often, or after the end. The promise resolves when the pool would deliver another report at once: request the
+	 * too often, or after the end. The promise resolves when the pool would deliver another report immediately: request the
 	 * newest report then, if the program can wait.
 	 */
 	readonly onProgress?: ((progress: CallProgress) => Promise<void>) | undefined;

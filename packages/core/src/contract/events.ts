@@ -823,7 +823,7 @@ export interface SnakepitListener {
 	(event: SnakepitEvent): void;
 	/**
 	 * Events that it shows to people. Core writes none of these to standard error
-	 * then (`output.echo`), as it does by default for events that no listener takes.
+	 * then (`output.echo`), as it does by default for events that no listener shows.
 	 */
-	readonly takes?: readonly SnakepitEventType[] | undefined;
+	readonly shows?: readonly SnakepitEventType[] | undefined;
 }

@@ -4,7 +4,7 @@ import { EventEmitter } from "node:events";
  * Takes over what a caller gave to be read later, when a worker or a program is there for it. A stream that fails
  * meanwhile would end the host, since nothing listens to it; so it throws its error when it is read.
  */
-export function adoptSource(source: unknown): void {
+export function ignoreEarlyErrors(source: unknown): void {
 	if (source instanceof EventEmitter) source.on("error", () => {});
 }
 
@@ -12,7 +12,7 @@ export function adoptSource(source: unknown): void {
  * Closes a stream that was taken over and is not read any more: it may hold a descriptor. Another source is closed when
  * its reader leaves it.
  */
-export function releaseSource(source: unknown): void {
+export function closeSource(source: unknown): void {
 	const { destroy } = (source ?? {}) as { destroy?: unknown };
 	try {
 		if (typeof destroy === "function") destroy.call(source);

@@ -17,7 +17,7 @@ export type { InstrumentProblem } from "./events.ts";
 /**
  * Follows pools from within, as telemetry does: receives every event, and takes part
  * where a call crosses from its caller to a worker. Given to `createPool` as
- * `instruments`; may follow several pools at once. What it throws hurts no call.
+ * `instruments`; may follow several pools. If it throws, no call fails.
  */
 export interface Instrument {
 	/** Called once by each `createPool`, in its caller's asynchronous context, before anything of the pool happens. */

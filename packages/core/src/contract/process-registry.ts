@@ -38,7 +38,7 @@ export type EndReason =
 export type Killer =
 	/** It ended by itself, or crashed. */
 	| "none"
-	/** Its pool: when its time to leave was over, or at once. */
+	/** Its pool: when its time to leave was over, or by force. */
 	| "stop_ladder"
 	/** The end of its program: a second signal, a grace that was over, or the exit. */
 	| "application_cleanup"

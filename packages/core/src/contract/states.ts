@@ -33,8 +33,7 @@ export function nextRunState(from: RunState, to: RunState): RunState {
 }
 
 /**
- * The life of one worker process as a table: every state, every thing that can
- * happen, every cell filled.
+ * The life of one worker process as a table: every state, every trigger, every cell filled.
  */
 export type WorkerState =
 	| "starting"
@@ -43,7 +42,7 @@ export type WorkerState =
 	| "stopping"
 	| "exited";
 
-export type WorkerOccurrence =
+export type WorkerTrigger =
 	/** The first call can be taken. */
 	| "became_ready"
 	/** It could not be made ready. */
@@ -86,9 +85,9 @@ const move = (to: WorkerState, ...effects: WorkerEffect[]): WorkerStep => ({
 	effects,
 });
 
-/** Rows are states, columns occurrences. docs/reference/states.md is made from it. */
+/** Rows are states, columns triggers. docs/reference/states.md is made from it. */
 export const WORKER_TABLE: Readonly<
-	Record<WorkerState, Readonly<Record<WorkerOccurrence, WorkerStep>>>
+	Record<WorkerState, Readonly<Record<WorkerTrigger, WorkerStep>>>
 > = {
 	starting: {
 		became_ready: move("ready", "offer_capacity"),
@@ -140,12 +139,12 @@ export const WORKER_TABLE: Readonly<
 /** Looks one cell up. */
 export function stepWorker(
 	state: WorkerState,
-	occurrence: WorkerOccurrence,
+	trigger: WorkerTrigger,
 ): WorkerStep {
-	return WORKER_TABLE[state][occurrence];
+	return WORKER_TABLE[state][trigger];
 }
 
-/** Whether processes are asked to end, or killed at once. */
+/** Whether processes are asked to end, or killed. */
 export type CloseManner = "gentle" | "forced";
 
 /**

@@ -37,13 +37,13 @@ export interface ProcessSpec {
 	/** Whether descriptor 3 is the control channel. */
 	readonly control: boolean;
 	/** What it finds open besides, by its number there. */
-	readonly descriptors?: ReadonlyMap<number, GivenDescriptor> | undefined;
+	readonly descriptors?: ReadonlyMap<number, InheritedDescriptor> | undefined;
 	/** What ties the program to the life of this one, where it does not do so itself. */
 	readonly launcher?: Launcher | undefined;
 }
 
 /** A connection to this program, or a socket that listens. */
-export type GivenDescriptor = "stream" | BoundListener | LaunchedListener;
+export type InheritedDescriptor = "stream" | BoundListener | LaunchedListener;
 
 /** A socket that the launcher makes, which listens before it becomes the program. */
 export interface LaunchedListener {

@@ -128,7 +128,7 @@ export function exitHooks(mainThread: boolean): LayerReport {
 			};
 }
 
-/** Whom the death of this program ends at once, with and without the native binary. */
+/** Which processes end with this program, with and without the native binary. */
 export function lifeline(
 	platform: NodeJS.Platform,
 	binary: string | undefined,
@@ -318,7 +318,7 @@ function complaintAboutWriting(path: string): string | undefined {
 	}
 }
 
-/** Makes a directory in it, which is removed at once: permissions alone do not show whether that is possible. */
+/** Makes and removes a directory in it: permissions alone do not show whether that is possible. */
 function complaintAboutMaking(path: string): string | undefined {
 	try {
 		rmdirSync(mkdtempSync(join(path, ".doctor-")));
@@ -328,7 +328,7 @@ function complaintAboutMaking(path: string): string | undefined {
 	}
 }
 
-/** Takes a lock in a directory of its own, which is removed at once, and looks whether it holds. */
+/** Checks in a temporary directory whether a lock is exclusive. */
 function complaintAboutLocks(sqlite: Sqlite, path: string): string | undefined {
 	let probe: string | undefined;
 	try {

@@ -6,7 +6,7 @@ import type { Clock } from "../contract/clock.ts";
 import { SnakepitError, StartError } from "../contract/errors.ts";
 import type { JobRef } from "../contract/events.ts";
 import type { ProcessExit } from "../contract/identity.ts";
-import { adoptSource, releaseSource } from "../contract/input-source.ts";
+import { closeSource, ignoreEarlyErrors } from "../contract/input-source.ts";
 import type { Killer } from "../contract/process-registry.ts";
 import type { CloseManner } from "../contract/states.ts";
 import { failing, messageOf } from "../contract/thrown.ts";
@@ -21,10 +21,10 @@ import {
 	readLines,
 } from "../process/output.ts";
 import {
+	type InheritedEnvironment,
 	type OwnedProcess,
 	type ProcessPlace,
 	recordEnd,
-	type SpecSetting,
 	startOwned,
 } from "../process/owned-process.ts";
 import {
@@ -47,7 +47,7 @@ export interface JobResult {
 }
 
 /** What the jobs of one run have in common. */
-export interface JobSetting extends SpecSetting {
+export interface JobDependencies extends InheritedEnvironment {
 	readonly world: World;
 	readonly queue: JobQueue;
 	/** Private; a job gets a directory in it. */
@@ -68,7 +68,7 @@ export class JobLife {
 	/** How it ended. Rejects with JobError, or with StartError or RegistryError when it could not be started. */
 	readonly result: Promise<JobResult>;
 	readonly #job: ResolvedJob;
-	readonly #setting: JobSetting;
+	readonly #setting: JobDependencies;
 	readonly #place: Omit<ProcessPlace, "directory">;
 	readonly #over = Promise.withResolvers<void>();
 	readonly #result = Promise.withResolvers<JobResult>();
@@ -82,7 +82,7 @@ export class JobLife {
 	/** Whether its caller gets its result: not in a program that dies of a signal. */
 	#answer: "given" | "withheld" = "given";
 
-	constructor(job: ResolvedJob, setting: JobSetting) {
+	constructor(job: ResolvedJob, setting: JobDependencies) {
 		this.#job = job;
 		this.#setting = setting;
 		const incarnation = setting.world.registry.nextIncarnation();
@@ -91,7 +91,7 @@ export class JobLife {
 		this.#place = { incarnation, workerId, pool: JOBS };
 		this.over = this.#over.promise;
 		this.result = this.#result.promise;
-		adoptSource(job.input);
+		ignoreEarlyErrors(job.input);
 	}
 
 	get phase(): "waiting" | "running" | "ended" {
@@ -141,7 +141,7 @@ export class JobLife {
 		this.#result.resolve(failing(error));
 	}
 
-	/** Ends it; the first reason counts. When it is being ended already, `"forced"` kills it at once. */
+	/** Ends it; the first reason counts. `"forced"` kills it, also while it is being ended. */
 	stop(stop: JobStop, manner: CloseManner = "gentle"): void {
 		if (this.#phase === "ended") return;
 		const isFirst = this.#stop === undefined;
@@ -266,7 +266,7 @@ export class JobLife {
 	#settle(exit: ProcessExit | undefined, killer: Killer): void {
 		this.#phase = "ended";
 		this.output.close();
-		releaseSource(this.#job.input);
+		closeSource(this.#job.input);
 		const end = this.#ending(exit);
 		this.#end = end;
 		const { ranMs, stderrTail } = end;
@@ -344,7 +344,7 @@ class JobProcess {
 		return this.#owned.process.identity.pid;
 	}
 
-	/** Ends it: SIGTERM, then SIGKILL. When that has begun already, kills it at once. */
+	/** Ends it: SIGTERM, then SIGKILL. A second call kills it. */
 	stop(manner: CloseManner): void {
 		void this.#ladder.climb(this.#owned, manner).then(({ gone }) => {
 			if (!gone) this.#undying.resolve(undefined);
@@ -387,7 +387,7 @@ class JobProcess {
 		const exit = await Promise.race([process.exited, this.#undying.promise]);
 		onGone();
 		limit?.cancel();
-		releaseSource(input);
+		closeSource(input);
 		await this.#ladder.finish({ process });
 		await resolvesWithin(stderrEnded, LAST_LINES_MS, clock);
 		process.stderr.destroy();

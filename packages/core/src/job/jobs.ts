@@ -5,7 +5,7 @@ import { resolvesWithin } from "../deadline.ts";
 import { STOP_DEFAULTS } from "../options/pool-options.ts";
 import { OrphanSweep } from "../process/orphan-sweep.ts";
 import { type Job, JobHandle } from "./job.ts";
-import { JobLife, type JobSetting } from "./job-life.ts";
+import { type JobDependencies, JobLife } from "./job-life.ts";
 import { type JobOptions, resolveJob } from "./job-options.ts";
 
 /** How many jobs there are now, and how those before them ended. */
@@ -16,7 +16,7 @@ export interface JobStatistics extends Readonly<Record<CallOutcome, number>> {
 
 /** The jobs of one share in a run. */
 export class Jobs {
-	readonly #setting: JobSetting;
+	readonly #setting: JobDependencies;
 	readonly #lives = new Set<JobLife>();
 	readonly #outcomes: Record<CallOutcome, number> = {
 		succeeded: 0,
@@ -26,7 +26,7 @@ export class Jobs {
 	};
 	#closed: Promise<void> | undefined;
 
-	constructor(setting: Omit<JobSetting, "sweep">) {
+	constructor(setting: Omit<JobDependencies, "sweep">) {
 		const { world } = setting;
 		const emit: typeof world.emit = (event) => {
 			if (event.type === "job.settled") this.#outcomes[event.outcome]++;
@@ -103,7 +103,7 @@ export class Jobs {
 		await sweep.settle();
 	}
 
-	/** A job that gets the request to end at once can save its work: after a signal, there is no time to wait first. */
+	/** After a signal, jobs are asked to end without waiting first, so that they have time to save their work. */
 	async #endWithin(ms: number): Promise<void> {
 		this.#stopAll("gentle");
 		const over = this.#over();

@@ -381,7 +381,7 @@ export interface OutputOptions {
 	/**
 	 * Whether the host's standard error shows what workers print, with the worker's name, their crashes, and their log
 	 * records from WARNING on (unless the tools have a handler of their own). Events with a listener for their type, such
-	 * as `pool.on("worker.logged", …)` or one that names them in `takes`, are not shown.
+	 * as `pool.on("worker.logged", …)` or one that names them in `shows`, are not shown.
 	 * @default "stderr"
 	 */
 	readonly echo?: "stderr" | "none" | undefined;

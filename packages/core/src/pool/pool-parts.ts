@@ -94,7 +94,7 @@ function showUntaken(hub: EventHub, host: ProcessHost): void {
 	const report = new StderrReport();
 	hub.subscribe((event) => {
 		const text = report.textOf(event);
-		if (text !== undefined && !hub.isTaken(event.type)) host.echo(text);
+		if (text !== undefined && !hub.isShown(event.type)) host.echo(text);
 	}, STDERR_TYPES);
 }
 

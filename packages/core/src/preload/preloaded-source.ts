@@ -15,7 +15,7 @@ import { ForkLine } from "../os/fork/fork-line.ts";
 import { inheritedRights } from "../os/inherited-rights.ts";
 import {
 	PoolProcess,
-	type PoolProcessSetting,
+	type PoolProcessDependencies,
 	poolPlace,
 } from "../worker/pool-process.ts";
 
@@ -34,7 +34,7 @@ type Parent = PreloadedParent | undefined;
 /** The preloaded source of a pool; `undefined` where its adapter has none. */
 export function preloadedSource(
 	adapter: Adapter,
-	setting: PoolProcessSetting,
+	setting: PoolProcessDependencies,
 ): PreloadedSource | undefined {
 	if (adapter.preload === undefined) return undefined;
 	return new PreloadedSource(setting, adapter.preload.bind(adapter));
@@ -47,7 +47,7 @@ export function preloadedSource(
  */
 export class PreloadedSource implements ProcessSource {
 	readonly name = "preload";
-	readonly #setting: PoolProcessSetting;
+	readonly #setting: PoolProcessDependencies;
 	readonly #preload: (place: PreloadPlace) => LaunchSpec | undefined;
 	#state: State = { step: "preloads", serving: undefined };
 	#begun = 0;
@@ -62,7 +62,7 @@ export class PreloadedSource implements ProcessSource {
 
 	/** @param preload how the adapter describes its parent; nothing where its workers start by themselves. */
 	constructor(
-		setting: PoolProcessSetting,
+		setting: PoolProcessDependencies,
 		preload: (place: PreloadPlace) => LaunchSpec | undefined,
 	) {
 		this.#setting = setting;
@@ -292,7 +292,7 @@ function assertPlatform(platform: NodeJS.Platform): void {
 	});
 }
 
-/** It ends at once, unless something in its imports takes its time. */
+/** It ends immediately, unless something in its imports delays that. */
 const END_LIMIT_MS = 1_000;
 
 /** One preloaded parent, and the line on which it is asked for workers. */
@@ -306,7 +306,7 @@ class PreloadedParent {
 	private constructor(
 		own: PoolProcess,
 		{ forkSocket }: PreloadPlace,
-		{ world: { host, clock } }: PoolProcessSetting,
+		{ world: { host, clock } }: PoolProcessDependencies,
 		rights: string,
 		lost: () => void,
 	) {
@@ -337,7 +337,7 @@ class PreloadedParent {
 	 * @throws StartError saying why it cannot be; nothing is left then.
 	 */
 	static async start(
-		setting: PoolProcessSetting,
+		setting: PoolProcessDependencies,
 		place: PreloadPlace,
 		spec: LaunchSpec,
 		lost: () => void,

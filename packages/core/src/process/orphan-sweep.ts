@@ -14,7 +14,7 @@ import type { Survivor } from "./process-end.ts";
 const GATHER_MS = 1_000;
 /** A scan that found something is followed by another, this often at most: what is killed may have forked meanwhile. */
 const MAX_ROUNDS = 10;
-/** What is killed is gone at once; only what cannot die takes so long. */
+/** A killed process is gone within milliseconds; only one that cannot die takes so long. */
 const PATIENCE_MS = 5_000;
 const FIRST_PAUSE_MS = 1;
 const LONGEST_PAUSE_MS = 50;

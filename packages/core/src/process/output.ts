@@ -26,7 +26,7 @@ export function readLines(
 	clock: Pick<Clock, "after">,
 ): void {
 	const decoder = new StringDecoder("utf8");
-	let line = new DrawnLine(maxLineBytes);
+	let line = new TerminalLine(maxLineBytes);
 	/** Whether what the line shows now was reported. */
 	let reported = false;
 	let redraw: Timer | undefined;
@@ -53,7 +53,7 @@ export function readLines(
 			redraw?.cancel();
 			redraw = undefined;
 			report();
-			line = new DrawnLine(maxLineBytes);
+			line = new TerminalLine(maxLineBytes);
 			reported = false;
 		} else if (line.isRedrawn && !reported)
 			redraw ??= clock.after(REDRAW_MS, reportDrawn);
@@ -110,7 +110,7 @@ const EMPTY: OutputLine = { text: "", cut: false };
  *
  * Holds two texts of at most `maxBytes` of UTF-8, however often it is redrawn.
  */
-class DrawnLine {
+class TerminalLine {
 	readonly #maxBytes: number;
 	/** What was there before the last carriage return. */
 	#before = EMPTY;
@@ -259,7 +259,7 @@ export class OutputTail {
 
 /**
  * What a dead process wrote and was not read yet is at most what a pipe holds: that
- * is there at once. Something else may hold the output open for ever, so it is
+ * can be read immediately. Something else may hold the output open for ever, so it is
  * awaited no longer than this after the last byte.
  */
 export const QUIET_MS = 1_000;

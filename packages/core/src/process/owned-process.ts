@@ -9,7 +9,7 @@ import type {
 } from "../contract/launch.ts";
 import type { WorkerEnd } from "../contract/process-registry.ts";
 import type {
-	GivenDescriptor,
+	InheritedDescriptor,
 	Launcher,
 	LifelineListener,
 	ProcessHost,
@@ -31,7 +31,7 @@ export interface ProcessPlace
 export interface OwnedProcess {
 	readonly process: StartedProcess;
 	readonly lifeline: LifelineListener | undefined;
-	readonly descriptors: GivenDescriptors;
+	readonly descriptors: InheritedDescriptors;
 	readonly files: readonly string[];
 }
 
@@ -49,7 +49,7 @@ export interface OwnedProcess {
 export async function startOwned(
 	spec: LaunchSpec,
 	place: ProcessPlace,
-	setting: SpecSetting,
+	setting: InheritedEnvironment,
 	{ registry, host, source }: Pick<World, "registry" | "host" | "source">,
 	assertWanted: () => void,
 ): Promise<OwnedProcess> {
@@ -62,7 +62,7 @@ export async function startOwned(
 		fingerprint: fingerprint(spec),
 	});
 	const made: string[] = [];
-	const descriptors = new GivenDescriptors();
+	const descriptors = new InheritedDescriptors();
 	let lifeline: Lifeline | undefined;
 	try {
 		for (const path of files) {
@@ -121,7 +121,7 @@ export function recordEnd(
 }
 
 /** What the processes of a pool have in common. */
-export interface SpecSetting {
+export interface InheritedEnvironment {
 	/** The value of the marker variable. */
 	readonly marker: string;
 	/** The environment that workers inherit, before the adapter's own. */
@@ -135,7 +135,7 @@ export interface SpecSetting {
 export function processSpec(
 	spec: LaunchSpec,
 	{ incarnation }: Pick<WorkerSlot, "incarnation">,
-	{ marker, environment }: SpecSetting,
+	{ marker, environment }: InheritedEnvironment,
 	opened: Pick<ProcessSpec, "launcher" | "descriptors"> = {},
 ): ProcessSpec {
 	const env: Record<string, string> = {};
@@ -160,7 +160,7 @@ export function processSpec(
 const MINIMAL: readonly string[] = [
 	...["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ", "TERM"],
 	...["LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES"],
-	// Whom it may trust: files, which are no secrets. Without them no connection succeeds where a network has its own.
+	// Certificates: their paths are no secrets. Without them, no connection succeeds in a network with its own authority.
 	...["SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"],
 	...["REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NO_PROXY", "no_proxy"],
 ];
@@ -196,9 +196,9 @@ export function fingerprint(spec: LaunchSpec): string {
 }
 
 /** What one process finds open besides 0, 1 and 2. */
-export class GivenDescriptors {
-	readonly opened: ReadonlyMap<number, GivenDescriptor>;
-	readonly #opened = new Map<number, GivenDescriptor>();
+export class InheritedDescriptors {
+	readonly opened: ReadonlyMap<number, InheritedDescriptor>;
+	readonly #opened = new Map<number, InheritedDescriptor>();
 	/** Those of listeners that the launcher made. */
 	#ports: ReadonlyMap<number, number> = new Map();
 

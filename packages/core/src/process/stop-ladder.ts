@@ -56,7 +56,7 @@ export type StopManner =
 	| "patient"
 	/** It ended its conversation in order and may have work to finish: it is not asked to leave, and has the same time. */
 	| "ending"
-	/** Kill at once. */
+	/** Kill. */
 	| "forced";
 
 export interface StopOutcome {
@@ -66,12 +66,12 @@ export interface StopOutcome {
 
 /** Stacks come through standard error within this time or not at all. */
 export const DUMP_MS = 250;
-/** A death is seen by its conversation first, and by the kernel's word on it at once after that. */
+/** The end of a conversation is seen first; the exit of the process follows within this time. */
 export const OWN_END_MS = 100;
 /** What a leader has left in its group is looked at again after this time; then after twice as long each time, up to 100 ms. */
 const FIRST_LOOK_MS = 5;
 const LONGEST_LOOK_MS = 100;
-/** SIGKILL takes effect at once, but for a process in uninterruptible sleep: that is reported, never waited for. */
+/** SIGKILL takes effect immediately, except in uninterruptible sleep, which is reported and not waited for. */
 export const KILL_PATIENCE_MS = 5_000;
 
 /**
@@ -96,7 +96,7 @@ export class StopLadder {
 		this.#listener = listener;
 	}
 
-	/** Begins; when it has begun already, continues with SIGKILL at once. */
+	/** Begins; a second call continues with SIGKILL. */
 	async climb(target: StopTarget, manner: StopManner): Promise<StopOutcome> {
 		if (this.#outcome !== undefined) {
 			this.#hurry.abort();

@@ -12,7 +12,7 @@ export interface CleanupParticipant {
 	readonly signalWish?: SignalWish;
 	/** Ends in order, within about that time. */
 	close(graceMs: number, afterwards: Afterwards): Promise<void>;
-	/** Ends at once, in this very turn: nothing else runs after it. */
+	/** Ends in this turn of the event loop: nothing else runs after it. */
 	killNow(): void;
 	/** Called with a signal before anything is ended; `forced`: it is not the first. */
 	signalled?(

@@ -94,7 +94,7 @@ async function join(
 	if (open !== undefined) assertAgrees(at, given, open.options, dataDir);
 	const world = { sqlite, host, clock: systemClock, random: systemRandom };
 	const echo = (line: string): void => {
-		if (!hub.isTaken("orphan.reaped")) host.echo(line);
+		if (!hub.isShown("orphan.reaped")) host.echo(line);
 	};
 	const shared =
 		open ??

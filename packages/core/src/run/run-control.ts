@@ -23,7 +23,7 @@ import { loadLate } from "../os/load-late.ts";
 import type { VisiblePool } from "../pool/observe/controlled-pool.ts";
 import type { EventHub } from "../pool/observe/event-hub.ts";
 
-export interface RunControlSetting {
+export interface RunControlDependencies {
 	readonly record: () => RunRecord;
 	readonly program: Pick<HostProgram, "name" | "node" | "snakepit">;
 	readonly dataDir: string;
@@ -43,7 +43,7 @@ const loadServer = loadLate(() => import("@snakepit/control/server"));
 
 /** A run for those who look at it from another process, and act on it. */
 export class RunControl implements ControlledRun {
-	readonly #setting: RunControlSetting;
+	readonly #setting: RunControlDependencies;
 	readonly #pools = new Set<VisiblePool>();
 	/** Of clients that want events or logs: they follow pools that are made later, too. */
 	readonly #followers = new Set<Follower>();
@@ -52,7 +52,7 @@ export class RunControl implements ControlledRun {
 	#listener: ControlListener | undefined;
 	#server: Promise<ControlServer> | undefined;
 
-	constructor(setting: RunControlSetting) {
+	constructor(setting: RunControlDependencies) {
 		this.#setting = setting;
 		this.#token = setting.random.token();
 	}

@@ -45,7 +45,7 @@ export interface Run extends AsyncDisposable {
 
 	/**
 	 * Runs one program for one piece of work, as soon as fewer than `jobs.concurrency` jobs are running. Its process is
-	 * recorded and marked, and ends with this program, as a worker does. Returns the job at once; failures are errors of
+	 * recorded and marked, and ends with this program, as a worker does. Returns the job immediately; failures are errors of
 	 * the job.
 	 *
 	 * @param command the program and its arguments. No shell is involved.
@@ -57,7 +57,7 @@ export interface Run extends AsyncDisposable {
 
 	/**
 	 * Closes all pools that were created with this object, waits up to `drainMs` for its jobs and stops the rest, and ends
-	 * the run. Idempotent. Resolves when no process is left. A second call with `manner: "forced"` kills at once what the
+	 * the run. Idempotent. Resolves when no process is left. A second call with `manner: "forced"` kills what the
 	 * first still waits for.
 	 *
 	 * @throws CloseError `STILL_THERE`, which names processes that could not be ended: see its remedy.

@@ -138,9 +138,9 @@ function relay(
 	shared: Shared,
 ): Pick<PoolOptions, "onEvent"> {
 	if (first === undefined) return {};
-	const { takes } = first;
+	const { shows } = first;
 	const listener: SnakepitListener = (event) => shared.onEvent?.(event);
-	return { onEvent: Object.assign(listener, takes && { takes }) };
+	return { onEvent: Object.assign(listener, shows && { shows }) };
 }
 
 /** What another pool is needed for when it changes. */
@@ -156,7 +156,7 @@ function comparable({
 	return {
 		...Object.fromEntries(ofPool),
 		adapter: madeFrom === undefined ? adapter : { name, madeFrom },
-		onEvent: onEvent && { takes: onEvent.takes },
+		onEvent: onEvent && { shows: onEvent.shows },
 	};
 }
 

@@ -228,7 +228,7 @@ export class FakeProcess {
 		});
 	}
 
-	/** Connects to a lifeline: dies by SIGKILL when the host closes it, and exits at once when it is closed already. */
+	/** Connects to a lifeline: dies by SIGKILL when the host closes it, and exits if it is closed already. */
 	holdLifeline(path: string): void {
 		if (!this.#machine.connectLifeline(path, this)) this.exit(0);
 	}

@@ -31,7 +31,7 @@ import {
 	ScriptedWorker,
 } from "./scripted-worker.ts";
 
-/** What a scripted adapter does; whatever is left out works at once. */
+/** What a scripted adapter does; whatever is left out works immediately. */
 export interface ScriptedAdapterOptions<Tools extends ToolMap = UntypedTools> {
 	/** Default `scripted`. */
 	readonly name?: string | undefined;

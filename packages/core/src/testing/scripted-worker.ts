@@ -125,8 +125,8 @@ export interface ScriptedPrefetch {
 	readonly gapMs: number;
 	/** From the end of a call to the moment when the host has its answer; the worker begins the next one meanwhile. */
 	readonly answerMs?: number | undefined;
-	/** Called with how many calls were taken back at once. */
-	readonly onTakenBack?: ((calls: number) => void) | undefined;
+	/** Called with how many calls were recalled together. */
+	readonly onRecalled?: ((calls: number) => void) | undefined;
 }
 
 interface Entry {
@@ -177,7 +177,7 @@ export class ScriptedQueue implements Prefetch {
 			this.#entries.splice(this.#entries.indexOf(entry), 1);
 			entry.resolve(RECALLED);
 		}
-		this.#options.onTakenBack?.(taken.length);
+		this.#options.onRecalled?.(taken.length);
 		return new Set(taken.map((entry) => entry.callId));
 	}
 
@@ -205,9 +205,9 @@ export class ScriptedQueue implements Prefetch {
 			if (entry === undefined) break;
 			this.#begun = entry.number;
 			if (gapMs > 0) await this.#worker.process.sleep(gapMs);
-			const isTaken =
+			const isRecalled =
 				entry.number <= this.#floor && entry.number !== this.#kept;
-			if (isTaken) this.#answer(entry, () => entry.resolve(RECALLED));
+			if (isRecalled) this.#answer(entry, () => entry.resolve(RECALLED));
 			else await this.#run(entry);
 		}
 		this.#state = "idle";

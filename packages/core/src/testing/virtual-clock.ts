@@ -129,7 +129,7 @@ export class VirtualClock implements Clock {
 	}
 
 	/**
-	 * Moves both clocks forward at once and fires nothing, as a blocked event loop
+	 * Moves both clocks forward and fires nothing, as a blocked event loop
 	 * does: what became due meanwhile comes late.
 	 */
 	stall(ms: number): void {

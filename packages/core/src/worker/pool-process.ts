@@ -8,9 +8,9 @@ import { resolvesWithin, withDeadline } from "../deadline.ts";
 import type { ResolvedOptions } from "../options/pool-options.ts";
 import { OrphanSweep } from "../process/orphan-sweep.ts";
 import {
+	type InheritedEnvironment,
 	type OwnedProcess,
 	recordEnd,
-	type SpecSetting,
 	startOwned,
 } from "../process/owned-process.ts";
 import { killerOf, type SentSignal } from "../process/process-end.ts";
@@ -20,7 +20,7 @@ import { isTimeout, withLastLines } from "./worker-errors.ts";
 import { dumpUnreadyStacks, WorkerOutput } from "./worker-output.ts";
 
 /** What a process of a pool is made of: the same as its workers. */
-export interface PoolProcessSetting extends SpecSetting {
+export interface PoolProcessDependencies extends InheritedEnvironment {
 	readonly options: ResolvedOptions;
 	readonly world: World;
 	/** Private; the process gets a directory in it. */
@@ -34,7 +34,7 @@ export interface PoolProcessSetting extends SpecSetting {
 export class PoolProcess {
 	/** What the program sent in its ready line; `undefined` without a control channel. */
 	readonly ready: unknown;
-	readonly #setting: PoolProcessSetting;
+	readonly #setting: PoolProcessDependencies;
 	readonly #place: PoolPlace;
 	readonly #owned: OwnedProcess;
 	readonly #output: WorkerOutput;
@@ -44,7 +44,7 @@ export class PoolProcess {
 	#isLeft = false;
 
 	private constructor(
-		setting: PoolProcessSetting,
+		setting: PoolProcessDependencies,
 		place: PoolPlace,
 		owned: OwnedProcess,
 		output: WorkerOutput,
@@ -65,7 +65,7 @@ export class PoolProcess {
 	 * @throws StartError saying why it cannot be; nothing is left then.
 	 */
 	static async start(
-		setting: PoolProcessSetting,
+		setting: PoolProcessDependencies,
 		place: PoolPlace,
 		spec: LaunchSpec,
 		what: string,
@@ -193,7 +193,7 @@ async function exitAfterKill(
 
 /** Where the next one of a kind is: beside the slots of its pool. */
 export function poolPlace(
-	{ options, world: { registry }, runDirectory }: PoolProcessSetting,
+	{ options, world: { registry }, runDirectory }: PoolProcessDependencies,
 	kind: "preload" | "companion",
 ): PoolPlace {
 	const incarnation = registry.nextIncarnation();
@@ -212,7 +212,7 @@ export function poolPlace(
 
 /** Launch message and ready line, within the time of a start. */
 async function ready(
-	{ options, world }: PoolProcessSetting,
+	{ options, world }: PoolProcessDependencies,
 	place: PoolPlace,
 	spec: LaunchSpec,
 	what: string,

@@ -108,7 +108,7 @@ export class RunningCalls {
 		this.#waiting.delete(answered.resolve);
 	}
 
-	/** Ends those that get no answer, if their worker runs on for a second: an exit that follows at once explains more. */
+	/** Ends those that get no answer, if their worker runs on for a second: an exit that follows explains more. */
 	async loseUnanswered(
 		process: Pick<StartedProcess, "exited">,
 		clock: Clock,

@@ -181,7 +181,7 @@ export class AwaitedLines {
 export class ConversationOutput {
 	readonly #process: Pick<StartedProcess, "exited">;
 	readonly #clock: Clock;
-	/** Standard output, where it is the conversation. What its end means is the adapter's to say. */
+	/** Standard output, where it is the conversation. Only the adapter can say what its end means. */
 	readonly stdout: ReadOutput | undefined;
 	readonly #streams: readonly ReadOutput[];
 	#read: Promise<void> | undefined;
@@ -203,7 +203,7 @@ export class ConversationOutput {
 	}
 
 	/**
-	 * @param onEnd standard output has ended. Most often the process ends at once after it, which explains more.
+	 * @param onEnd standard output has ended. Most often the process ends right after it, which explains more.
 	 * @param onOutlived it has ended, and the process has not.
 	 */
 	watch(onEnd: () => void, onOutlived: () => void): void {

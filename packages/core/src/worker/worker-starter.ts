@@ -10,8 +10,8 @@ import { withDeadline } from "../deadline.ts";
 import type { ResolvedOptions } from "../options/pool-options.ts";
 import { outbox } from "../outbox.ts";
 import {
+	type InheritedEnvironment,
 	type OwnedProcess,
-	type SpecSetting,
 	startOwned,
 } from "../process/owned-process.ts";
 import {
@@ -20,7 +20,7 @@ import {
 	checkedLaunch,
 } from "./adapter-answers.ts";
 import { formatLaunchMessage, shakeHands } from "./control-channel.ts";
-import type { Worker, WorkerBelongings } from "./worker.ts";
+import type { Worker, WorkerResources } from "./worker.ts";
 import {
 	exitedEarly,
 	isTimeout,
@@ -43,7 +43,7 @@ import {
 } from "./worker-ties.ts";
 
 /** What every start of a pool has in common. */
-interface StarterSetting extends SpecSetting {
+interface StarterDependencies extends InheritedEnvironment {
 	readonly adapter: Adapter;
 	readonly options: ResolvedOptions;
 	readonly world: World;
@@ -54,9 +54,9 @@ interface StarterSetting extends SpecSetting {
 
 /** Starts workers: an owned process, launch message and ready line, connection. */
 export class WorkerStarter {
-	readonly #setting: StarterSetting;
+	readonly #setting: StarterDependencies;
 
-	constructor(setting: StarterSetting) {
+	constructor(setting: StarterDependencies) {
 		this.#setting = setting;
 	}
 
@@ -99,8 +99,8 @@ export class WorkerStarter {
 		const begunMs = clock.now();
 		const { spec, owned } = await this.#spawn(worker);
 		const spawnedMs = clock.now();
-		const belongings = this.#attach(worker, spec, owned);
-		const { process, output } = belongings;
+		const resources = this.#attach(worker, spec, owned);
+		const { process, output } = resources;
 		try {
 			this.#setting.adapter.spawned?.();
 			const { ready, connection, launchedMs } = await raceToReady(
@@ -108,7 +108,7 @@ export class WorkerStarter {
 				process,
 				this.#setting.options.start.timeoutMs,
 				clock,
-				(signal) => this.#getToKnow(worker, spec, belongings, signal),
+				(signal) => this.#connect(worker, spec, resources, signal),
 			);
 			output.awaited.started();
 			const readyMs = clock.now();
@@ -133,7 +133,7 @@ export class WorkerStarter {
 			);
 			if (!inTime) throw await notInTime(worker, process);
 		} catch (error) {
-			if (isTimeout(error)) await dumpUnreadyStacks(belongings, world);
+			if (isTimeout(error)) await dumpUnreadyStacks(resources, world);
 			worker.condemn("start_failed", messageOf(error));
 			await worker.output?.lastLines();
 			// What a preloaded parent said last explains more than its end.
@@ -203,7 +203,7 @@ export class WorkerStarter {
 		worker: Worker,
 		spec: LaunchSpec,
 		owned: OwnedProcess,
-	): WorkerBelongings {
+	): WorkerResources {
 		const { world, options } = this.#setting;
 		const { process } = owned;
 		const output = new WorkerOutput(
@@ -214,7 +214,7 @@ export class WorkerStarter {
 			world,
 			() => worker.calls.only?.callId,
 		);
-		const belongings: WorkerBelongings = {
+		const resources: WorkerResources = {
 			...owned,
 			output,
 			conversation: new ConversationOutput(
@@ -233,22 +233,22 @@ export class WorkerStarter {
 				pid: process.identity.pid,
 				source: process.source,
 			});
-			worker.attach(belongings);
+			worker.attach(resources);
 		});
-		return belongings;
+		return resources;
 	}
 
 	/** Launch message, ready line, connection. */
-	async #getToKnow(
+	async #connect(
 		worker: Worker,
 		spec: LaunchSpec,
-		belongings: WorkerBelongings,
+		resources: WorkerResources,
 		signal: AbortSignal,
 	): Promise<Handshake> {
 		const { adapter, world } = this.#setting;
 		const { slot } = worker;
 		const token = world.random.token();
-		const { process, lifeline, descriptors } = belongings;
+		const { process, lifeline, descriptors } = resources;
 		let ready: unknown;
 		descriptors.executed((await process.executed) ?? new Map());
 		if (process.control !== undefined && lifeline !== undefined) {
@@ -266,10 +266,8 @@ export class WorkerStarter {
 			);
 		}
 		const launchedMs = world.clock.now();
-		const view = processView({
-			...belongings,
-			...{ worker, spec, ready, token, world },
-		});
+		const said = { ready, token };
+		const view = processView(worker, resources, spec, said, world);
 		signal.throwIfAborted(); // Nobody waits for a conversation any more.
 		const connection = checkedConnection(await adapter.connect(view, signal));
 		return { ready, connection, launchedMs };
@@ -389,33 +387,15 @@ function explainsItself(error: unknown): boolean {
 	return error instanceof StartError && error.code !== "WORKER_EXITED_EARLY";
 }
 
-/** What an adapter is shown of a process, besides the process itself. */
-interface ProcessViewSetting
-	extends Pick<
-		WorkerBelongings,
-		"process" | "descriptors" | "output" | "conversation"
-	> {
-	readonly worker: Worker;
-	readonly spec: Pick<LaunchSpec, "stdio">;
-	/** What the program sent in its ready line. */
-	readonly ready: unknown;
-	readonly token: string;
-	readonly world: Pick<World, "clock" | "emit">;
-}
-
-/** The process of a worker as its adapter sees it. */
-function processView({
-	worker,
-	spec,
-	process,
-	descriptors,
-	ready,
-	token,
-	output,
-	conversation,
-	world: { clock, emit },
-}: ProcessViewSetting): WorkerProcess {
-	const conversing = spec.stdio === "adapter";
+/** The process of a worker as its adapter sees it. @param ready what the program sent in its ready line. */
+function processView(
+	worker: Worker,
+	{ process, descriptors, output, conversation }: WorkerResources,
+	{ stdio }: Pick<LaunchSpec, "stdio">,
+	{ ready, token }: { readonly ready: unknown; readonly token: string },
+	{ clock, emit }: Pick<World, "clock" | "emit">,
+): WorkerProcess {
+	const conversing = stdio === "adapter";
 	return {
 		slot: worker.slot,
 		pid: process.identity.pid,

@@ -10,7 +10,7 @@ export interface TiedCompanion {
 	readonly facts: SlotCompanion;
 	/** Calls `action` once, when its end is seen. Returns what takes that back. */
 	whenGone(action: (exit: ProcessExit) => void): () => void;
-	/** How it ended, when its end is seen within the time; at once where it is not ending by now. */
+	/** How it ended, if its end is seen within the time; `undefined` immediately if it is not ending. */
 	endWithin(ms: number): Promise<ProcessExit | undefined>;
 	/** Whether it has ended or is about to, as the process table shows it. */
 	isEnding(): boolean;

@@ -1,15 +1,14 @@
-import type { Clock } from "../contract/clock.ts";
 import type { Connection } from "../contract/connection.ts";
 import { SnakepitError } from "../contract/errors.ts";
 import type { RetireReason, WorkerRef } from "../contract/events.ts";
 import type { ProcessExit, ProcessIdentity } from "../contract/identity.ts";
 import type { StartReport, WorkerSlot } from "../contract/launch.ts";
-import type { EndReason, Killer } from "../contract/process-registry.ts";
+import type { EndReason, WorkerEnd } from "../contract/process-registry.ts";
 import {
 	stepWorker,
 	type WorkerEffect,
-	type WorkerOccurrence,
 	type WorkerState,
+	type WorkerTrigger,
 } from "../contract/states.ts";
 import type { World } from "../contract/world.ts";
 import { withDeadline } from "../deadline.ts";
@@ -22,12 +21,7 @@ import { outbox } from "../outbox.ts";
 import { lastCharacters } from "../process/output.ts";
 import { type OwnedProcess, recordEnd } from "../process/owned-process.ts";
 import { lostParentOf } from "../process/process-end.ts";
-import {
-	StopLadder,
-	type StopManner,
-	type StopOutcome,
-	type StopPlan,
-} from "../process/stop-ladder.ts";
+import { StopLadder, type StopManner } from "../process/stop-ladder.ts";
 import { EndCause, endReasonOf } from "./end-cause.ts";
 import { type Attempt, RunningCalls } from "./running-calls.ts";
 import { outputLost, withdrawn, workerLost } from "./worker-errors.ts";
@@ -59,13 +53,21 @@ export interface WorkerEnding {
 }
 
 /** What was made for a worker and is removed with it. */
-export interface WorkerBelongings extends OwnedProcess {
+export interface WorkerResources extends OwnedProcess {
 	readonly output: WorkerOutput;
 	readonly conversation: ConversationOutput;
 	readonly dumpSignal: NodeJS.Signals | undefined;
 }
 
-/** One worker process from its spawn to its end: its state, conversation and calls. Moves only by the table in worker-state.ts. */
+/** What workers say at these ends explains nothing. */
+const IN_ORDER: readonly EndReason[] = ["closed", "recycled"];
+/** Of each worker, in the ledger. */
+const TAIL_CHARACTERS = 4_096;
+
+/** An adapter that does not close its connection must not hold up the end of a pool. */
+const HANG_UP_MS = 1_000;
+
+/** One worker process from its spawn to its end: its state, conversation and calls. Moves only by the table in states.ts. */
 export class Worker {
 	/** With the companion that it is tied to, once that is known. */
 	slot: WorkerSlot;
@@ -85,12 +87,16 @@ export class Worker {
 	readonly #rounds: HeartbeatRounds;
 	readonly #gone = Promise.withResolvers<void>();
 	#state: WorkerState = "starting";
-	#belongings: WorkerBelongings | undefined;
+	#resources: WorkerResources | undefined;
 	/** While it can take calls, and a little longer. */
 	connection: Connection | undefined;
 	#heartbeat: HeartbeatMonitor | undefined;
 	#readyAt: number | undefined;
-	readonly #end: WorkerStop;
+	/** Why it ends, as a reason once that is decided, and in words. */
+	readonly cause: EndCause = new EndCause();
+	readonly #ladder: StopLadder;
+	/** How it is stopped if it is condemned. */
+	#manner: StopManner = "forced";
 	#departure: Promise<void> | undefined;
 
 	/** @param rounds of its pool; a worker alone has its own. */
@@ -108,7 +114,21 @@ export class Worker {
 		this.#world = world;
 		this.#listener = listener;
 		this.#rounds = rounds;
-		this.#end = new WorkerStop(this.ref, options.stop, world);
+		const { clock, emit } = world;
+		const { ref } = this;
+		this.#ladder = new StopLadder(options.stop, world, {
+			signalled: (signal) => this.cause.signalled(signal, "stop_ladder"),
+			stepped: (step, sent) =>
+				emit({
+					...{ type: "worker.stop_step", wallMs: clock.wall(), ...ref },
+					...{ step, sent },
+				}),
+			spared: (groupId, pids) =>
+				emit({
+					...{ type: "worker.group_spared", wallMs: clock.wall(), ...ref },
+					...{ groupId, pids },
+				}),
+		});
 	}
 
 	/** Resolves when it is gone, and its end is recorded and reported. */
@@ -119,17 +139,13 @@ export class Worker {
 		return this.#state;
 	}
 	get pid(): number | undefined {
-		return this.#belongings?.process.identity.pid;
+		return this.#resources?.process.identity.pid;
 	}
 	get groupId(): number | undefined {
-		return this.#belongings?.process.groupId;
+		return this.#resources?.process.groupId;
 	}
 	get heartbeat(): HeartbeatMonitor | undefined {
 		return this.#heartbeat;
-	}
-	/** Why it ends, as a reason once that is decided, and in words. */
-	get cause(): EndCause {
-		return this.#end.cause;
 	}
 	get readyMs(): number {
 		const now = this.#world.clock.now();
@@ -141,12 +157,12 @@ export class Worker {
 	}
 	/** Whether it is about to end, or to be ended: with output that has ended, too. */
 	get isEnding(): boolean {
-		const { stdout } = this.#belongings?.conversation ?? {};
+		const { stdout } = this.#resources?.conversation ?? {};
 		return this.#state !== "ready" || stdout?.hasEnded === true;
 	}
 	/** Whether it takes new calls. With a cancelled call that has not ended it may be ended soon, with all that it runs. */
 	get takesCalls(): boolean {
-		const { stdout } = this.#belongings?.conversation ?? {};
+		const { stdout } = this.#resources?.conversation ?? {};
 		return (
 			this.#state === "ready" &&
 			stdout?.hasEnded !== true &&
@@ -159,14 +175,14 @@ export class Worker {
 	}
 	/** What it prints; `undefined` before its spawn. */
 	get output(): WorkerOutput | undefined {
-		return this.#belongings?.output;
+		return this.#resources?.output;
 	}
 
 	/** The process is there: from now on its end is the end of the worker. */
-	attach(belongings: WorkerBelongings): void {
-		this.#belongings = belongings;
-		const { process, conversation } = belongings;
-		void process.exited.then((exit) => this.#processExited(belongings, exit));
+	attach(resources: WorkerResources): void {
+		this.#resources = resources;
+		const { process, conversation } = resources;
+		void process.exited.then((exit) => this.#processExited(resources, exit));
 		conversation.watch(
 			() => outbox.during(() => this.#listener.capacityWithdrawn(this)),
 			() =>
@@ -200,14 +216,7 @@ export class Worker {
 		if (inTime) {
 			this.#readyAt = this.#world.clock.now();
 			this.freeSinceMs = this.#readyAt;
-			this.#heartbeat = watchHeartbeat(
-				this,
-				identity,
-				connection,
-				this.#options.heartbeat,
-				this.#world,
-				this.#rounds,
-			);
+			this.#heartbeat = this.#watch(identity, connection);
 			report(); // Calls may be waiting: it is reported before they begin.
 			this.#listener.becameReady(this);
 		}
@@ -227,8 +236,10 @@ export class Worker {
 	retire(reason: RetireReason): void {
 		if (this.#state !== "starting" && this.#state !== "ready") return;
 		outbox.during(() => {
-			this.#end.cause.presume(endReasonOf(reason));
-			reportRetiring(this, reason, this.#world);
+			this.cause.presume(endReasonOf(reason));
+			const { clock, emit } = this.#world;
+			const wallMs = clock.wall();
+			emit({ type: "worker.retiring", wallMs, ...this.ref, reason });
 			this.#step("retire");
 			this.#stopWhenDrained();
 		});
@@ -236,8 +247,8 @@ export class Worker {
 
 	/** Is ended now; its calls are lost. */
 	condemn(reason: EndReason, verdict: string): void {
-		const occurrence = reason === "start_failed" ? reason : "condemn";
-		this.#mustGo(occurrence, reason, verdict, mannerOf(reason));
+		const trigger = reason === "start_failed" ? reason : "condemn";
+		this.#mustGo(trigger, reason, verdict, mannerOf(reason));
 	}
 
 	/** No call can be answered any more. Expected of a worker that leaves, the end of any other. */
@@ -246,36 +257,44 @@ export class Worker {
 		const { reason, manner } = endOfConversation(
 			this.#state,
 			this.cause.reason,
-			this.#belongings?.conversation.stdout?.hasEnded === true,
+			this.#resources?.conversation.stdout?.hasEnded === true,
 		);
 		const verdict = `its conversation broke: ${why}`;
 		this.#mustGo("conversation_over", reason, verdict, manner);
 	}
 
 	#mustGo(
-		occurrence: WorkerOccurrence,
+		trigger: WorkerTrigger,
 		reason: EndReason,
 		verdict: string,
 		manner: StopManner,
 	): void {
 		if (this.#state === "exited") return;
 		outbox.during(() => {
-			this.#end.manner = manner;
-			if (this.#end.cause.condemn(this.#state, reason, verdict))
-				reportCondemned(this, reason, this.#world);
-			this.#step(occurrence);
+			this.#manner = manner;
+			if (this.cause.condemn(this.#state, reason, verdict)) {
+				const { clock, emit } = this.#world;
+				const about = { reason, message: this.cause.verdict };
+				const wallMs = clock.wall();
+				emit({ type: "worker.condemned", wallMs, ...this.ref, ...about });
+			}
+			this.#step(trigger);
 		});
 	}
 
-	/** Kills the group at once, in this very turn. For the exit of the host. */
+	/** Kills the group in this turn of the event loop, for the exit of the host. */
 	killNow(): void {
-		if (this.#state !== "exited") this.#end.killNow(this.#belongings?.process);
+		if (this.#state === "exited") return;
+		this.cause.presume("host_exit");
+		const process = this.#resources?.process;
+		if (process?.signal("SIGKILL", "group") === "sent")
+			this.cause.signalled("SIGKILL", "application_cleanup");
 	}
 
-	#step(occurrence: WorkerOccurrence): void {
-		const step = stepWorker(this.#state, occurrence);
+	#step(trigger: WorkerTrigger): void {
+		const step = stepWorker(this.#state, trigger);
 		if (step.kind === "stay") return;
-		if (step.kind === "impossible") throw impossibleStep(this, occurrence);
+		if (step.kind === "impossible") throw this.#impossible(trigger);
 		this.#state = step.to;
 		for (const effect of step.effects) this.#carryOut(effect);
 	}
@@ -297,7 +316,7 @@ export class Worker {
 				this.#stop("gentle");
 				break;
 			case "force_stop":
-				this.#stop(this.#end.manner);
+				this.#stop(this.#manner);
 				break;
 			case "release":
 				this.#heartbeat?.stop();
@@ -306,95 +325,123 @@ export class Worker {
 
 	#stop(manner: StopManner): void {
 		this.#heartbeat?.stop();
-		const belongings = this.#belongings;
-		if (belongings === undefined) {
+		const resources = this.#resources;
+		if (resources === undefined) {
 			this.startAbort.abort(withdrawn(this)); // See also attach().
 			return;
 		}
-		if (manner === "dumped") belongings.output.expectStacks();
+		if (manner === "dumped") resources.output.expectStacks();
 		// If it runs on, a call that gets no answer need not wait for its end.
 		if (manner === "ending")
-			void this.calls.loseUnanswered(
-				belongings.process,
-				this.#world.clock,
-				() => outputLost(this),
+			void this.calls.loseUnanswered(resources.process, this.#world.clock, () =>
+				outputLost(this),
 			);
-		const outcome = this.#end.climb(belongings, this.connection, manner);
+		const target = { connection: this.connection, ...resources };
+		const outcome = this.#ladder.climb(target, manner);
 		void outcome.then(({ gone }) => {
-			if (!gone) this.#departure ??= this.#settle(belongings, undefined);
+			if (!gone) this.#departure ??= this.#settle(resources, undefined);
 		});
 	}
 
-	#processExited(belongings: WorkerBelongings, exit: ProcessExit): void {
+	#processExited(resources: WorkerResources, exit: ProcessExit): void {
 		outbox.during(() => {
-			this.#end.cause.exitedIn(this.#state);
+			this.cause.exitedIn(this.#state);
 			this.#step("process_exited");
-			this.#departure ??= this.#settle(belongings, exit);
+			this.#departure ??= this.#settle(resources, exit);
 		});
 	}
 
+	/**
+	 * Its end was seen, or will not be: ends its group and its calls, removes what was made for it, and notifies everything
+	 * that waits for it.
+	 *
+	 * @param exit `undefined` when it was sent SIGKILL and cannot die.
+	 */
 	async #settle(
-		belongings: WorkerBelongings,
+		resources: WorkerResources,
 		exit: ProcessExit | undefined,
 	): Promise<void> {
-		const own = { calls: this.calls, end: this.#end };
-		const parts = { belongings, ...own, listener: this.#listener };
-		await settleWorker(this, parts, exit, this.#world);
+		const { clock } = this.#world;
+		const { calls, cause, connection } = this;
+		const { process, output, conversation } = resources;
+		await this.#ladder.finish({ connection, ...resources });
+		const killer = cause.conclude(exit, lostParentOf(process));
+		// What it printed and answered before its end is read, or will not be.
+		await output.lastLines();
+		await calls.lastAnswers(clock, conversation);
+		noteParentLost(this, process);
+		if (this.companion !== undefined) await noteCompanionLost(this, exit);
+		outbox.during(() => {
+			calls.lose(() => workerLost(this, exit));
+			const reason = cause.reason ?? "exited";
+			this.#reportEnd(resources, { exit, reason, killer });
+			this.#listener.released(this, {
+				...{ reason, readyMs: this.readyMs },
+				...(exit === undefined && { undying: process.identity }),
+			});
+		});
+		try {
+			const deadline = { clock, ms: HANG_UP_MS };
+			const hungUp = connection?.[Symbol.asyncDispose]();
+			if (hungUp !== undefined) await withDeadline(hungUp, deadline, () => {});
+		} catch {
+			// There is nothing left that it could still harm.
+		}
 		this.#gone.resolve();
 	}
-}
 
-/** Watches a worker that became ready, and condemns it when it hangs; nothing with the heartbeat off. */
-function watchHeartbeat(
-	worker: Worker,
-	identity: ProcessIdentity,
-	connection: Connection,
-	options: ResolvedOptions["heartbeat"],
-	world: World,
-	rounds: HeartbeatRounds,
-): HeartbeatMonitor | undefined {
-	if (options === "off") return undefined;
-	return new HeartbeatMonitor({
-		ref: worker.ref,
-		identity,
-		ping: connection.ping?.bind(connection),
-		usage: connection.usage?.bind(connection),
-		options,
-		world,
-		rounds,
-		onHung: (silentMs, cause) =>
-			worker.condemn(
-				"hung",
-				cause === "idle"
-					? `it has not answered for ${Math.round(silentMs)} ms and used no processor time (heartbeat.hungAfterMs)`
-					: `it has used the processor for ${Math.round(silentMs)} ms without answering (heartbeat.busyLimitMs)`,
-			),
-	});
-}
+	/** Removes what was made for it, records its end, and reports it. */
+	#reportEnd(
+		resources: WorkerResources,
+		end: Pick<WorkerEnd, "exit" | "reason" | "killer">,
+	): void {
+		const { process, output } = resources;
+		const { lost: callsLost, lastCommand } = this.calls;
+		output.close();
+		const tail = output.tail.lines();
+		const explains = !IN_ORDER.includes(end.reason) && {
+			tail: lastCharacters(tail, TAIL_CHARACTERS),
+			lastCommand,
+		};
+		const { incarnation } = this.ref;
+		recordEnd(resources, incarnation, { ...end, ...explains }, this.#world);
+		const { clock, emit } = this.#world;
+		emit({
+			...{ type: "worker.exited", wallMs: clock.wall(), ...this.ref, ...end },
+			...{ pid: process.identity.pid, callsLost },
+			...{ lifetimeMs: this.readyMs, tail },
+		});
+	}
 
-/** Reports that a worker takes no more calls. */
-function reportRetiring(
-	{ ref }: Worker,
-	reason: RetireReason,
-	{ clock, emit }: Pick<World, "clock" | "emit">,
-): void {
-	emit({ type: "worker.retiring", wallMs: clock.wall(), ...ref, reason });
-}
+	/** Condemns it when it hangs; nothing with the heartbeat off. */
+	#watch(
+		identity: ProcessIdentity,
+		connection: Connection,
+	): HeartbeatMonitor | undefined {
+		const options = this.#options.heartbeat;
+		if (options === "off") return undefined;
+		return new HeartbeatMonitor({
+			...{ ref: this.ref, identity, options },
+			...{ world: this.#world, rounds: this.#rounds },
+			ping: connection.ping?.bind(connection),
+			usage: connection.usage?.bind(connection),
+			onHung: (silentMs, cause) =>
+				this.condemn(
+					"hung",
+					cause === "idle"
+						? `it has not answered for ${Math.round(silentMs)} ms and used no processor time (heartbeat.hungAfterMs)`
+						: `it has used the processor for ${Math.round(silentMs)} ms without answering (heartbeat.busyLimitMs)`,
+				),
+		});
+	}
 
-/** Reports that a worker is condemned. */
-function reportCondemned(
-	{ ref, cause }: Worker,
-	reason: EndReason,
-	{ clock, emit }: Pick<World, "clock" | "emit">,
-): void {
-	const wallMs = clock.wall();
-	emit({
-		type: "worker.condemned",
-		wallMs,
-		...ref,
-		reason,
-		message: cause.verdict,
-	});
+	#impossible(trigger: WorkerTrigger): SnakepitError {
+		return new SnakepitError({
+			code: "IMPOSSIBLE_TRANSITION",
+			ran: "maybe",
+			message: `Worker ${this.ref.workerId} was ${this.#state} when ${trigger} happened. This is a defect in Snakepit: please report it.`,
+		});
+	}
 }
 
 /** How a condemned worker is ended. */
@@ -415,192 +462,4 @@ export function endOfConversation(
 	// It ends in order, perhaps: it may have something left to save.
 	const manner = leaves || hasEndedOutput ? "ending" : mannerOf("broken");
 	return { reason: "broken", manner };
-}
-
-function impossibleStep(
-	{ ref, state }: Worker,
-	occurrence: WorkerOccurrence,
-): SnakepitError {
-	return new SnakepitError({
-		code: "IMPOSSIBLE_TRANSITION",
-		ran: "maybe",
-		message: `Worker ${ref.workerId} was ${state} when ${occurrence} happened. This is a defect in Snakepit: please report it.`,
-	});
-}
-
-/** The end of one worker: why, in which manner, and what caused it. */
-class WorkerStop {
-	readonly cause: EndCause = new EndCause();
-	/** For a worker that is condemned. */
-	manner: StopManner = "forced";
-	readonly #ladder: StopLadder;
-
-	constructor(ref: WorkerRef, plan: StopPlan, world: World) {
-		const { clock, emit } = world;
-		this.#ladder = new StopLadder(plan, world, {
-			signalled: (signal) => this.cause.signalled(signal, "stop_ladder"),
-			stepped: (step, sent) =>
-				emit({
-					type: "worker.stop_step",
-					wallMs: clock.wall(),
-					...ref,
-					step,
-					sent,
-				}),
-			spared: (groupId, pids) =>
-				emit({
-					type: "worker.group_spared",
-					wallMs: clock.wall(),
-					...ref,
-					groupId,
-					pids,
-				}),
-		});
-	}
-
-	/** Begins to end it; when that has begun already, kills it at once. */
-	climb(
-		belongings: WorkerBelongings,
-		connection: Connection | undefined,
-		manner: StopManner,
-	): Promise<StopOutcome> {
-		const target = { connection, ...belongings };
-		return this.#ladder.climb(target, manner);
-	}
-
-	/** Its end was seen, or will not be. Resolves to what ended it, when nothing is left of its group. */
-	async finish(
-		belongings: WorkerBelongings,
-		connection: Connection | undefined,
-		exit: ProcessExit | undefined,
-	): Promise<Killer> {
-		const target = { connection, ...belongings };
-		await this.#ladder.finish(target);
-		return this.cause.conclude(exit, lostParentOf(belongings.process));
-	}
-
-	/** Kills its group in this very turn, for the exit of the host. */
-	killNow(process: WorkerBelongings["process"] | undefined): void {
-		this.cause.presume("host_exit");
-		if (process?.signal("SIGKILL", "group") === "sent")
-			this.cause.signalled("SIGKILL", "application_cleanup");
-	}
-}
-
-/** How a worker ended. */
-interface WorkerEndFacts {
-	/** `undefined` when it was sent SIGKILL and cannot die. */
-	readonly exit: ProcessExit | undefined;
-	readonly reason: EndReason;
-	readonly killer: Killer;
-	readonly callsLost: number;
-	/** The command of the call that it ran longest at its end, or of its last one. */
-	readonly lastCommand: string | undefined;
-}
-
-/** What a worker leaves at its end. */
-interface WorkerEstate {
-	readonly belongings: WorkerBelongings;
-	readonly calls: RunningCalls;
-	readonly end: WorkerStop;
-	readonly listener: WorkerListener;
-}
-
-/**
- * Settles a worker whose end was seen, or will not be: ends its group and its calls,
- * removes what was made for it, and notifies everything that waits for it.
- */
-async function settleWorker(
-	worker: Worker,
-	{ belongings, calls, end, listener }: WorkerEstate,
-	exit: ProcessExit | undefined,
-	world: World,
-): Promise<void> {
-	const { clock } = world;
-	const { connection } = worker;
-	const killer = await end.finish(belongings, connection, exit);
-	await awaitLastOutput(belongings, calls, clock);
-	noteParentLost(worker, belongings.process);
-	if (worker.companion !== undefined) await noteCompanionLost(worker, exit);
-	outbox.during(() => {
-		calls.lose(() => workerLost(worker, exit));
-		const reason = worker.cause.reason ?? "exited";
-		const { lost: callsLost, lastCommand } = calls;
-		const facts = { exit, reason, killer, callsLost, lastCommand };
-		reportEnd(worker, belongings, facts, world);
-		listener.released(worker, {
-			...{ reason, readyMs: worker.readyMs },
-			...(exit === undefined && { undying: belongings.process.identity }),
-		});
-	});
-	await hangUp(connection, clock);
-}
-
-/** Resolves when what a dead worker printed and answered before its end was read, or will not be. */
-async function awaitLastOutput(
-	{ output, conversation }: WorkerBelongings,
-	calls: RunningCalls,
-	clock: Clock,
-): Promise<void> {
-	await output.lastLines();
-	await calls.lastAnswers(clock, conversation);
-}
-
-/** What workers say at these ends explains nothing. */
-const IN_ORDER: readonly EndReason[] = ["closed", "recycled"];
-/** Of each worker, in the ledger. */
-const TAIL_CHARACTERS = 4_096;
-
-/** Removes what was made for a worker, records its end, and reports it. */
-function reportEnd(
-	worker: Worker,
-	belongings: WorkerBelongings,
-	facts: WorkerEndFacts,
-	world: World,
-): void {
-	const { process, output } = belongings;
-	const { exit, reason, killer, callsLost, lastCommand } = facts;
-	output.close();
-	const tail = output.tail.lines();
-	recordEnd(
-		belongings,
-		worker.ref.incarnation,
-		{
-			...{ exit, reason, killer },
-			...(!IN_ORDER.includes(reason) && {
-				tail: lastCharacters(tail, TAIL_CHARACTERS),
-				lastCommand,
-			}),
-		},
-		world,
-	);
-	world.emit({
-		type: "worker.exited",
-		wallMs: world.clock.wall(),
-		...worker.ref,
-		pid: process.identity.pid,
-		exit,
-		reason,
-		killer,
-		callsLost,
-		lifetimeMs: worker.readyMs,
-		tail,
-	});
-}
-
-/** An adapter that does not close its connection must not hold up the end of a pool. */
-const HANG_UP_MS = 1_000;
-
-/** Closes a conversation whose process is gone. */
-async function hangUp(
-	connection: Connection | undefined,
-	clock: Clock,
-): Promise<void> {
-	if (connection === undefined) return;
-	try {
-		const deadline = { clock, ms: HANG_UP_MS };
-		await withDeadline(connection[Symbol.asyncDispose](), deadline, () => {});
-	} catch {
-		// There is nothing left that it could still harm.
-	}
 }

@@ -7,7 +7,7 @@ import { text } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { ListenerAddress } from "../../src/contract/launch.ts";
 import type {
-	GivenDescriptor,
+	InheritedDescriptor,
 	Launcher,
 	ProcessSpec,
 	StartedProcess,
@@ -34,7 +34,7 @@ while True:
 
 const both = { 3: "stream", 4: "stream" } as const;
 const given = (
-	descriptors: Readonly<Record<number, GivenDescriptor>>,
+	descriptors: Readonly<Record<number, InheritedDescriptor>>,
 ): Pick<ProcessSpec, "descriptors"> => ({
 	descriptors: new Map(
 		Object.entries(descriptors).map(([fd, what]) => [Number(fd), what]),

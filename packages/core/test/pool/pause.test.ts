@@ -46,7 +46,7 @@ test("calls that were prefetched come back, and run after the pause", async () =
 	let recalled = 0;
 	const { pool, clock, events, close } = await virtualPool({
 		commands,
-		prefetch: { gapMs: 0, onTakenBack: (calls) => (recalled += calls) },
+		prefetch: { gapMs: 0, onRecalled: (calls) => (recalled += calls) },
 	});
 	for (let call = 0; call < 3; call++) {
 		const quick = pool.execute("echo", 0);

@@ -78,7 +78,7 @@ test("calls that are prefetched settle once, begin at most once, and `ran: no` i
 							prefetch: {
 								gapMs,
 								answerMs,
-								onTakenBack: (calls) => (recalled += calls),
+								onRecalled: (calls) => (recalled += calls),
 							},
 						},
 						{

@@ -38,7 +38,7 @@ async function log(
 	await call;
 }
 
-describe("a record of a worker that no listener takes", () => {
+describe("a record of a worker that no listener shows", () => {
 	test("is on standard error from WARNING on, with worker, call and traceback", async () => {
 		const virtual = await open();
 		for (const level of ["debug", "info"] as const)
@@ -97,9 +97,9 @@ describe("the taker of a record", () => {
 		await virtual.close();
 	});
 
-	test("is a listener whose `takes` names its event, and not one that is given every event", async () => {
-		const takes = ["worker.logged"] as const;
-		const taking = await open({ onEvent: Object.assign(() => {}, { takes }) });
+	test("is a listener whose `shows` names its event, and not one that is given every event", async () => {
+		const shows = ["worker.logged"] as const;
+		const taking = await open({ onEvent: Object.assign(() => {}, { shows }) });
 		await log(taking);
 		expect(taking.host.echoed).toEqual([]);
 		await taking.close();

@@ -1,5 +1,4 @@
 import { beforeEach, expect, test } from "vitest";
-import { StartError } from "../../src/contract/errors.ts";
 import type {
 	Engagement,
 	Protection,
@@ -75,17 +74,6 @@ test("all of them are called with every worker, and released at the end", async 
 	]);
 });
 
-test("one that needs to know no worker is only released", async () => {
-	const release = async () => void messages.push("released");
-	await engagements.engage([
-		protection("a", { engage: async () => ({ release }) }),
-	]);
-	engagements.watch(worker("w1"));
-	engagements.unwatch("w1");
-	await engagements.release();
-	expect(messages).toEqual(["released"]);
-});
-
 test("one that cannot work is reported, and the run opens without it", async () => {
 	const unavailable = protection("a", {
 		engage: async () => {
@@ -101,20 +89,6 @@ test("one that cannot work is reported, and the run opens without it", async () 
 		},
 	]);
 	expect(messages).toEqual(["b engaged"]);
-});
-
-test("one that insists keeps the run from opening, with the reason", async () => {
-	const cause = new Error("There is no python3.");
-	const insisting = protection("a", {
-		whenUnavailable: "refuse",
-		engage: async () => {
-			throw cause;
-		},
-	});
-	const error = await engagements.engage([insisting]).catch((e) => e);
-	expect(error).toBeInstanceOf(StartError);
-	expect(error).toMatchObject({ code: "PROTECTION_UNAVAILABLE", cause });
-	expect(error.message).toContain("There is no python3.");
 });
 
 test("one that never answers holds neither the opening nor the end of a run, and is released when it comes late", async () => {

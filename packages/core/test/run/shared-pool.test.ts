@@ -182,8 +182,8 @@ test("a listener where there was none, and one that takes other events, replace 
 	const heard = await shared(load({ onEvent }));
 	expect(heard).not.toBe(silent);
 	expect(seen).toContain("pool.started");
-	const takes = ["worker.output"] as const;
-	const taking = Object.assign((_: SnakepitEvent): void => {}, { takes });
+	const shows = ["worker.output"] as const;
+	const taking = Object.assign((_: SnakepitEvent): void => {}, { shows });
 	expect(await shared(load({ onEvent: taking }))).not.toBe(heard);
 });
 

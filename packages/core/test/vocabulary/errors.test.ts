@@ -12,116 +12,31 @@ const remote = {
 };
 const cause = new Error("below");
 
+const fields = <Code extends string>(code: Code) => ({
+	...{ code, message: "m", ran: "maybe" as const, cause },
+});
+const withoutCode = { message: "m", ran: "maybe", cause } as const;
+
 /** One of each class, with the name that a log shows. */
 const made = [
+	[new errors.OptionsError(fields("INVALID_OPTION")), "OptionsError"],
+	[new errors.StartError(fields("SPAWN_FAILED")), "StartError"],
+	[new errors.RegistryError(fields("REGISTRY_FULL")), "RegistryError"],
+	[new errors.QueueError(fields("QUEUE_FULL")), "QueueError"],
+	[new errors.CallAbortedError(fields("CALL_ABORTED")), "AbortError"],
+	[new errors.CallTimeoutError(fields("CALL_TIMEOUT")), "TimeoutError"],
+	[new errors.WorkerLostError(fields("WORKER_EXITED")), "WorkerLostError"],
+	[new errors.JobError(fields("JOB_FAILED")), "JobError"],
+	[new errors.JobError(fields("JOB_ABORTED")), "AbortError"],
+	[new errors.JobError(fields("JOB_TIMEOUT")), "TimeoutError"],
 	[
-		new errors.OptionsError({
-			code: "INVALID_OPTION",
-			message: "m",
-			ran: "no",
-			cause,
-		}),
-		"OptionsError",
-	],
-	[
-		new errors.StartError({
-			code: "SPAWN_FAILED",
-			message: "m",
-			ran: "no",
-			cause,
-		}),
-		"StartError",
-	],
-	[
-		new errors.RegistryError({
-			code: "REGISTRY_FULL",
-			message: "m",
-			ran: "no",
-			cause,
-		}),
-		"RegistryError",
-	],
-	[
-		new errors.QueueError({
-			code: "QUEUE_FULL",
-			message: "m",
-			ran: "no",
-			cause,
-		}),
-		"QueueError",
-	],
-	[
-		new errors.CallAbortedError({
-			code: "CALL_ABORTED",
-			message: "m",
-			ran: "maybe",
-			cause,
-		}),
-		"AbortError",
-	],
-	[
-		new errors.CallTimeoutError({
-			code: "CALL_TIMEOUT",
-			message: "m",
-			ran: "maybe",
-			cause,
-		}),
-		"TimeoutError",
-	],
-	[
-		new errors.WorkerLostError({
-			code: "WORKER_EXITED",
-			message: "m",
-			ran: "maybe",
-			cause,
-		}),
-		"WorkerLostError",
-	],
-	...(
-		[
-			["JOB_FAILED", "JobError"],
-			["JOB_ABORTED", "AbortError"],
-			["JOB_TIMEOUT", "TimeoutError"],
-		] as const
-	).map(
-		([code, name]) =>
-			[
-				new errors.JobError({ code, message: "m", ran: "maybe", cause }),
-				name,
-			] as const,
-	),
-	[
-		new InputError({
-			code: "INVALID_ARGUMENTS",
-			message: "m",
-			ran: "no",
-			cause,
-			path: "$.a[3]",
-		}),
+		new InputError({ ...fields("INVALID_ARGUMENTS"), path: "$.a[3]" }),
 		"InputError",
 	],
+	[new ToolError({ ...withoutCode, remote }), "ToolError"],
+	[new errors.ConnectionBrokenError(withoutCode), "ConnectionBrokenError"],
 	[
-		new ToolError({
-			message: "m",
-			ran: "maybe",
-			cause,
-			remote,
-		}),
-		"ToolError",
-	],
-	[
-		new errors.ConnectionBrokenError({
-			message: "m",
-			ran: "maybe",
-			cause,
-		}),
-		"ConnectionBrokenError",
-	],
-	[
-		new errors.CloseError({
-			...{ code: "STILL_THERE", message: "m", ran: "maybe", cause },
-			stillThere: [7],
-		}),
+		new errors.CloseError({ ...fields("STILL_THERE"), stillThere: [7] }),
 		"CloseError",
 	],
 ] as const;

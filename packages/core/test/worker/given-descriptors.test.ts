@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { LaunchSpec, WorkerProcess } from "../../src/contract/launch.ts";
 import type { BoundListener, ProcessHost } from "../../src/contract/world.ts";
-import { GivenDescriptors } from "../../src/process/owned-process.ts";
+import { InheritedDescriptors } from "../../src/process/owned-process.ts";
 import { failedStart } from "./failed-start.ts";
 import {
 	type BenchSetting,
@@ -133,7 +133,7 @@ describe("the descriptors of a worker", () => {
 });
 
 test("listeners that the launcher makes are at a path in the process's directory, or at the port that it reports", async () => {
-	const given = new GivenDescriptors();
+	const given = new InheritedDescriptors();
 	await given.open(descriptors ?? [], "/run/7", "launcher");
 	expect([...given.opened.keys()]).toEqual([3, 4, 5]);
 	expect(given.address(4)).toEqual({ path: join("/run/7", "4") });

@@ -5,7 +5,7 @@ import { scriptedAdapter } from "../../src/testing/scripted-adapter.ts";
 import { virtualWorld } from "../../src/testing/virtual-pool.ts";
 import {
 	PoolProcess,
-	type PoolProcessSetting,
+	type PoolProcessDependencies,
 	poolPlace,
 } from "../../src/worker/pool-process.ts";
 
@@ -18,7 +18,7 @@ const serves: FakeProgram = async (process) => {
 function scene(program: FakeProgram) {
 	const virtual = virtualWorld();
 	virtual.host.install("companion", program);
-	const setting: PoolProcessSetting = {
+	const setting: PoolProcessDependencies = {
 		options: resolveOptions(
 			{ adapter: scriptedAdapter({}), start: { timeoutMs: 1_000 } },
 			2,

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import type { ProcessHost } from "../../src/contract/world.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
-import type { WorkerBelongings } from "../../src/worker/worker.ts";
+import type { WorkerResources } from "../../src/worker/worker.ts";
 import { dumpUnreadyStacks } from "../../src/worker/worker-output.ts";
 
 type Asked = Parameters<typeof dumpUnreadyStacks>[0];
-type Outcome = ReturnType<WorkerBelongings["process"]["signal"]>;
+type Outcome = ReturnType<WorkerResources["process"]["signal"]>;
 
 /** Asks a program that never ends; returns what was sent, and how long that took. */
 async function ask(
@@ -21,10 +21,10 @@ async function ask(
 			return outcome;
 		},
 	};
-	const belongings = { process, output: { expectStacks: () => undefined } };
+	const resources = { process, output: { expectStacks: () => undefined } };
 	await clock.advanceUntil(
 		dumpUnreadyStacks(
-			{ ...belongings, dumpSignal: "SIGQUIT" } as unknown as Asked,
+			{ ...resources, dumpSignal: "SIGQUIT" } as unknown as Asked,
 			{ clock, host: { handles: () => handles } },
 		),
 	);

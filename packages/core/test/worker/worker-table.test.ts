@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import type { Connection } from "../../src/contract/connection.ts";
 import {
 	WORKER_TABLE,
-	type WorkerOccurrence,
 	type WorkerState,
+	type WorkerTrigger,
 } from "../../src/contract/states.ts";
 import {
 	Call,
@@ -45,7 +45,7 @@ const REACH: Readonly<Record<WorkerState, () => Promise<Scene>>> = {
 	},
 };
 /** What makes each thing happen. */
-const HAPPEN: Readonly<Record<WorkerOccurrence, (scene: Scene) => void>> = {
+const HAPPEN: Readonly<Record<WorkerTrigger, (scene: Scene) => void>> = {
 	became_ready: ({ worker, process }) =>
 		void worker.becameReady(connection, process.identity, () => {}),
 	start_failed: ({ worker }) => worker.condemn("start_failed", "on purpose"),
@@ -59,33 +59,31 @@ const HAPPEN: Readonly<Record<WorkerOccurrence, (scene: Scene) => void>> = {
 const UNMAKEABLE = ["starting drained", "exited process_exited"];
 
 const cells = (Object.keys(WORKER_TABLE) as WorkerState[]).flatMap((state) =>
-	(Object.keys(WORKER_TABLE[state]) as WorkerOccurrence[]).map(
-		(occurrence) => ({
-			state,
-			occurrence,
-			step: WORKER_TABLE[state][occurrence],
-		}),
-	),
+	(Object.keys(WORKER_TABLE[state]) as WorkerTrigger[]).map((trigger) => ({
+		state,
+		trigger,
+		step: WORKER_TABLE[state][trigger],
+	})),
 );
 
 test.each(cells)(
-	"the table is what happens: $state, $occurrence",
-	async ({ state, occurrence, step }) => {
+	"the table is what happens: $state, $trigger",
+	async ({ state, trigger, step }) => {
 		const scene = await REACH[state]();
 		expect(scene.worker.state).toBe(state);
-		const happen = (): void => HAPPEN[occurrence](scene);
-		const makeable = !UNMAKEABLE.includes(`${state} ${occurrence}`);
+		const happen = (): void => HAPPEN[trigger](scene);
+		const makeable = !UNMAKEABLE.includes(`${state} ${trigger}`);
 		if (step.kind === "impossible" && makeable) {
 			expect(happen).toThrow(
 				expect.objectContaining({
 					code: "IMPOSSIBLE_TRANSITION",
 					message: expect.stringContaining(
-						`scripted-0 was ${state} when ${occurrence} happened`,
+						`scripted-0 was ${state} when ${trigger} happened`,
 					),
 				}),
 			);
 		} else happen();
-		if (occurrence === "process_exited") await scene.clock.settle();
+		if (trigger === "process_exited") await scene.clock.settle();
 		expect(scene.worker.state).toBe(step.kind === "move" ? step.to : state);
 	},
 );

@@ -4,7 +4,7 @@ import type { CallOptions, Connection } from "../../contract/connection.ts";
 import type { ErrorCode } from "../../contract/error-codes.ts";
 import type { SnakepitError } from "../../contract/errors.ts";
 import type { AttemptDetails } from "../../contract/events.ts";
-import { adoptSource, releaseSource } from "../../contract/input-source.ts";
+import { closeSource, ignoreEarlyErrors } from "../../contract/input-source.ts";
 import type { CallInstrument } from "../../contract/instrument.ts";
 import { failing } from "../../contract/thrown.ts";
 import type { ResolvedOptions } from "../../options/pool-options.ts";
@@ -181,7 +181,7 @@ class CallInput {
 
 	constructor(source: Items) {
 		this.#source = source;
-		adoptSource(source);
+		ignoreEarlyErrors(source);
 		const open = (): void => {
 			this.#opened = "yes";
 		};
@@ -203,7 +203,7 @@ class CallInput {
 
 	/** The call is over. */
 	release(): void {
-		releaseSource(this.#source);
+		closeSource(this.#source);
 	}
 
 	/** Whether items may have been taken from it. */

@@ -12,7 +12,7 @@ interface Subscription {
 	/** The types that it is called with; `undefined` for all. */
 	readonly types: ReadonlySet<SnakepitEventType> | undefined;
 	/** The types that it shows to people. */
-	readonly takes: readonly SnakepitEventType[] | undefined;
+	readonly shows: readonly SnakepitEventType[] | undefined;
 	/** Says of which calls it wants the event of their end; without one it wants all. */
 	readonly meter?: CallMeter | undefined;
 }
@@ -60,7 +60,7 @@ export class EventHub {
 		meter?: CallMeter,
 	): () => void {
 		return this.#add({
-			...{ listener, takes: listener.takes, meter },
+			...{ listener, shows: listener.shows, meter },
 			types: types && new Set(types),
 		});
 	}
@@ -83,7 +83,7 @@ export class EventHub {
 		return this.#add({
 			listener: (event) => listener(event as EventOf<Type>),
 			types: new Set([type]),
-			takes: [type],
+			shows: [type],
 		});
 	}
 
@@ -99,9 +99,9 @@ export class EventHub {
 	}
 
 	/** Whether a listener shows the events of a type to people. */
-	isTaken(type: SnakepitEventType): boolean {
-		for (const { takes } of this.#subscriptions)
-			if (takes?.includes(type)) return true;
+	isShown(type: SnakepitEventType): boolean {
+		for (const { shows } of this.#subscriptions)
+			if (shows?.includes(type)) return true;
 		return false;
 	}
 

@@ -1,4 +1,0 @@
-// A file that fails before it has a test.
-throw new Error("cannot be loaded");
-
-export {};
