@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from support.signatures import taking
 
-from snakepit_bridge import NoImage, decoder, encoder, tool, toolset
+from snakepit_bridge import ValueNotTransferable, decoder, encoder, tool, toolset
 from snakepit_bridge.testing import call_tool
 from snakepit_bridge.tools.binding import bind
 from snakepit_bridge.tools.toolbox import Toolbox, ToolsInvalid
@@ -150,6 +150,7 @@ def test_a_missing_value_of_pandas_is_refused_with_none_as_remedy() -> None:
     # Its type's name is all that is known of it.
     missing = type("NAType", (), {})()
     with pytest.raises(
-        NoImage, match=r"\$\.a\[1\] has the type .*NAType, .*send None in its place"
+        ValueNotTransferable,
+        match=r"\$\.a\[1\] has the type .*NAType, .*send None in its place",
     ):
         encode({"a": [1, missing]})

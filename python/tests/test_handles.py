@@ -28,8 +28,8 @@ from snakepit_bridge.tools.declaration import Answers
 from snakepit_bridge.tools.toolbox import Toolbox, ToolsInvalid
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
-from snakepit_bridge.values.no_image import NoImage
 from snakepit_bridge.values.reference import reference_image, token_of
+from snakepit_bridge.values.value_not_transferable import ValueNotTransferable
 
 
 def toolbox(*tools: Any) -> Toolbox:
@@ -70,7 +70,7 @@ def test_an_object_comes_back_by_its_image_and_nothing_else_does() -> None:
         decode(image, held=NO_HANDLES)
     with pytest.raises(CallRefused, match="holds no such object"):
         decode(reference_image(bytes(16), value), held=table)
-    with pytest.raises(NoImage):
+    with pytest.raises(ValueNotTransferable):
         decode(image)
 
 
@@ -89,7 +89,7 @@ def test_an_object_is_found_inside_of_other_values() -> None:
 @pytest.mark.parametrize("data", [b"", b"\x01", msgpack.packb([1, "x"])])
 def test_a_malformed_handle_is_no_value(data: bytes) -> None:
     image = msgpack.packb(msgpack.ExtType(32, data))
-    with pytest.raises(NoImage, match="handle without a token"):
+    with pytest.raises(ValueNotTransferable, match="handle without a token"):
         decode(image, held=HandleTable(1))
 
 

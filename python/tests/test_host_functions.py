@@ -172,7 +172,7 @@ def test_an_argument_that_cannot_cross_raises_in_the_tool(shared: Host) -> None:
     )
     failure = shared(source).converse().failure("asks_odd")
     assert failure.kind == pb.FAILURE_KIND_TOOL_FAILED
-    assert failure.error.type == "snakepit_bridge.NoImage"
+    assert failure.error.type == "snakepit_bridge.ValueNotTransferable"
     assert "$.a has the type object" in failure.message
 
 

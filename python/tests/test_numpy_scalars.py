@@ -12,7 +12,7 @@ import pytest
 from support.case_name import case_name
 from support.signatures import taking
 
-from snakepit_bridge import NoImage
+from snakepit_bridge import ValueNotTransferable
 from snakepit_bridge.tools.annotations.check import json_schema
 from snakepit_bridge.tools.annotations.compile import compile_annotation
 from snakepit_bridge.tools.binding import ArgumentsInvalid, bind
@@ -119,7 +119,7 @@ def test_what_is_no_such_scalar_is_refused(
     ids=case_name,
 )
 def test_a_time_outside_of_what_python_has_is_not_sent(value: object) -> None:
-    with pytest.raises(NoImage, match="send it as a numpy array"):
+    with pytest.raises(ValueNotTransferable, match="send it as a numpy array"):
         encode(value)
 
 

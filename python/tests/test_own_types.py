@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from support.signatures import taking
 
-from snakepit_bridge import NoImage, decoder, encoder
+from snakepit_bridge import ValueNotTransferable, decoder, encoder
 from snakepit_bridge.tools.annotations.check import json_schema
 from snakepit_bridge.tools.annotations.compile import compile_annotation
 from snakepit_bridge.tools.binding import ArgumentsInvalid, bind
@@ -130,7 +130,9 @@ def test_an_encoder_replaces_what_a_type_would_be_sent_as() -> None:
 
 def test_an_encoder_that_returns_its_value_is_an_error() -> None:
     encoder(Level)(lambda level: level)
-    with pytest.raises(NoImage, match=r"\$\.a was returned by its own @encoder"):
+    with pytest.raises(
+        ValueNotTransferable, match=r"\$\.a was returned by its own @encoder"
+    ):
         encode({"a": Level.LOW})
 
 

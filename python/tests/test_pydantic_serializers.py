@@ -10,7 +10,7 @@ import pydantic
 import pytest
 from pydantic import BaseModel, ConfigDict, PlainSerializer, WrapSerializer
 
-from snakepit_bridge import NoImage, decoder, encoder
+from snakepit_bridge import ValueNotTransferable, decoder, encoder
 from snakepit_bridge.tools.annotations.compile import compile_annotation
 from snakepit_bridge.typescript.type_writer import TypeWriter
 from snakepit_bridge.values.decode import decode
@@ -130,7 +130,8 @@ def test_a_secret_has_no_type_unless_a_serializer_writes_it() -> None:
     assert fields(Login) == ["hidden: unknown", "shown: string | null"]
     assert fields(Login, sent=True)[0] == "hidden: string"
     with pytest.raises(
-        NoImage, match=r"\$\.hidden has the type pydantic\.types\.SecretStr"
+        ValueNotTransferable,
+        match=r"\$\.hidden has the type pydantic\.types\.SecretStr",
     ):
         encode(Login(hidden=pydantic.SecretStr("a")))
 

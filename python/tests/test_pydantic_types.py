@@ -34,7 +34,7 @@ from support.models import (
 )
 from support.signatures import taking
 
-from snakepit_bridge import NoImage
+from snakepit_bridge import ValueNotTransferable
 from snakepit_bridge.tools.annotations.check import json_schema
 from snakepit_bridge.tools.annotations.compile import compile_annotation
 from snakepit_bridge.tools.binding import ArgumentsInvalid, bind
@@ -192,7 +192,8 @@ def test_what_pydantic_does_not_know_is_refused_when_the_tool_is_loaded() -> Non
 
 def test_a_secret_is_not_sent() -> None:
     with pytest.raises(
-        NoImage, match=r"\$\.password has the type pydantic\.types\.SecretStr"
+        ValueNotTransferable,
+        match=r"\$\.password has the type pydantic\.types\.SecretStr",
     ):
         encode(Secret(password=pydantic.SecretStr("hunter2")))
 

@@ -33,7 +33,7 @@ from support.records import (
 )
 from support.signatures import taking
 
-from snakepit_bridge import NoImage
+from snakepit_bridge import ValueNotTransferable
 from snakepit_bridge.tools.annotations.check import Unsupported, json_schema
 from snakepit_bridge.tools.annotations.compile import compile_annotation
 from snakepit_bridge.tools.binding import ArgumentsInvalid, bind
@@ -221,7 +221,9 @@ def test_types_that_cannot_cross_are_refused_when_the_tool_is_loaded() -> None:
 def test_a_record_that_contains_itself_is_an_error() -> None:
     tree = Tree("a")
     tree.children.append(tree)
-    with pytest.raises(NoImage, match=r"^\$(\.children\[0\])+ contains itself"):
+    with pytest.raises(
+        ValueNotTransferable, match=r"^\$(\.children\[0\])+ contains itself"
+    ):
         encode(tree)
 
 
@@ -231,7 +233,7 @@ def test_a_record_is_as_deep_as_an_object() -> None:
         tree = Tree("", [tree])
     # 50 records and the lists in them.
     assert decode(encode(tree))["children"]
-    with pytest.raises(NoImage, match="100 levels"):
+    with pytest.raises(ValueNotTransferable, match="100 levels"):
         encode(Tree("", [tree]))
 
 

@@ -15,7 +15,7 @@ from support.case_name import case_name
 from support.enums import Access, Colour, Found, Pair, Scale, Size
 from support.signatures import taking
 
-from snakepit_bridge import NoImage
+from snakepit_bridge import ValueNotTransferable
 from snakepit_bridge.tools.annotations.check import Unsupported
 from snakepit_bridge.tools.annotations.compile import compile_annotation
 from snakepit_bridge.tools.binding import ArgumentsInvalid, bind
@@ -124,6 +124,6 @@ def test_an_enum_of_other_values_is_refused_when_the_tool_is_loaded() -> None:
     ids=case_name,
 )
 def test_what_would_be_lost_is_refused(value: Any, problem: str) -> None:
-    with pytest.raises(NoImage) as caught:
+    with pytest.raises(ValueNotTransferable) as caught:
         encode({"v": value})
     assert str(caught.value).startswith(problem)

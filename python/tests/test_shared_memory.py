@@ -14,7 +14,7 @@ from snakepit_bridge.calls.memory.segments import ArgumentsReader
 from snakepit_bridge.calls.memory.shared_memory import AttachmentInvalid, SharedMemory
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
-from snakepit_bridge.values.no_image import NoImage
+from snakepit_bridge.values.value_not_transferable import ValueNotTransferable
 
 LARGE = bytes(range(256)) * 16
 
@@ -113,7 +113,7 @@ def test_without_shared_memory_everything_is_in_the_image(tmp_path: Path) -> Non
 
 
 def test_a_value_that_cannot_cross_leaves_no_file(tmp_path: Path) -> None:
-    with pytest.raises(NoImage, match=r"\$\[1\]"):
+    with pytest.raises(ValueNotTransferable, match=r"\$\[1\]"):
         share(memory(tmp_path), [LARGE, object()])
     assert list(tmp_path.iterdir()) == []
 
@@ -139,5 +139,5 @@ def test_a_part_must_lie_within_the_attachment(tmp_path: Path) -> None:
     attachment.size -= 1
     short = taken(shared, as_the_hosts(tmp_path, attachment))
     for attached in (short, None):
-        with pytest.raises(NoImage, match="of an attachment of"):
+        with pytest.raises(ValueNotTransferable, match="of an attachment of"):
             decode(image, attachment=attached)

@@ -11,7 +11,7 @@ from snakepit_bridge.calls.memory.segments import StreamFile
 from snakepit_bridge.calls.memory.shared_memory import SharedMemory
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
-from snakepit_bridge.values.no_image import NoImage
+from snakepit_bridge.values.value_not_transferable import ValueNotTransferable
 
 FROM_BYTES = 4096
 ROOM = 1 << 20
@@ -117,7 +117,7 @@ def test_without_a_file_there_is_no_room(tmp_path: Path) -> None:
 
 def test_a_file_that_no_frame_named_is_removed(tmp_path: Path) -> None:
     file = stream_file(tmp_path)
-    with pytest.raises(NoImage):
+    with pytest.raises(ValueNotTransferable):
         share(file, [bytes(FROM_BYTES), object()], 0)
     file.close()
     assert list(tmp_path.iterdir()) == []

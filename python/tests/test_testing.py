@@ -14,7 +14,7 @@ from snakepit_bridge import (
     CallCancelled,
     CancelReason,
     HostCallFailed,
-    NoImage,
+    ValueNotTransferable,
     current_call,
     tool,
 )
@@ -148,7 +148,7 @@ def test_a_function_that_the_host_does_not_have_is_named_beside_those_it_has() -
 def test_what_cannot_cross_to_a_host_cannot_here() -> None:
     with (
         call_context(host_functions={"answer": lambda _: None}),
-        pytest.raises(NoImage),
+        pytest.raises(ValueNotTransferable),
     ):
         ask(object())
     with (
@@ -157,7 +157,7 @@ def test_what_cannot_cross_to_a_host_cannot_here() -> None:
     ):
         ask(1)
     with (
-        pytest.raises(NoImage, match=r"\$input\[1\]"),
+        pytest.raises(ValueNotTransferable, match=r"\$input\[1\]"),
         call_context(input=[1, object()]),
     ):
         pass

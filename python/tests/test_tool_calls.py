@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from snakepit_bridge import NoImage, Result, current_call, tool
+from snakepit_bridge import Result, ValueNotTransferable, current_call, tool
 from snakepit_bridge.calls.run.run_tool import ResultNotLast
 from snakepit_bridge.testing import ArgumentsInvalid, call_tool, stream_tool
 
@@ -93,7 +93,7 @@ def test_a_stream_has_its_items_and_what_it_returns() -> None:
     [
         (lambda: call_tool(total, {"articles": 3}), ArgumentsInvalid, r"\$.articles"),
         (lambda: call_tool(total), ArgumentsInvalid, "articles"),
-        (lambda: call_tool(unsendable), NoImage, "object"),
+        (lambda: call_tool(unsendable), ValueNotTransferable, "object"),
         (lambda: call_tool(letters, ["ab"]), TypeError, "stream_tool"),
         (lambda: stream_tool(total, [["pen"]]), TypeError, "call_tool"),
         (lambda: call_tool(undecorated), TypeError, "@tool"),

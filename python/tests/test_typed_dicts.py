@@ -16,7 +16,7 @@ from snakepit_bridge.tools.annotations.check import Mismatch, ObjectCheck, json_
 from snakepit_bridge.tools.annotations.compile import Unsupported, compile_annotation
 from snakepit_bridge.tools.binding import bind
 from snakepit_bridge.tools.signature import Signature
-from snakepit_bridge.values.no_image import path_text
+from snakepit_bridge.values.value_not_transferable import path_text
 
 
 class A(TypedDict, total=False):

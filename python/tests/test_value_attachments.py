@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from snakepit_bridge import NoImage
+from snakepit_bridge import ValueNotTransferable
 from snakepit_bridge.values import extension_types as ext
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
@@ -113,13 +113,15 @@ def test_a_part_outside_the_attachment_is_refused_with_its_path(
     elif within == "table":
         part = extension(ext.TABLE, part)
     packed = image({"a": [0, part]})
-    with pytest.raises(NoImage, match="of an attachment of 4 bytes") as caught:
+    with pytest.raises(
+        ValueNotTransferable, match="of an attachment of 4 bytes"
+    ) as caught:
         decode(packed, attachment=Memory(before=b"abcd"))
     assert caught.value.path == "$.a[1]"
 
 
 def test_without_an_attachment_nothing_is_in_it() -> None:
-    with pytest.raises(NoImage, match="of an attachment of 0 bytes"):
+    with pytest.raises(ValueNotTransferable, match="of an attachment of 0 bytes"):
         decode(image(extension(ext.ATTACHED, [0, 0])))
 
 
@@ -142,7 +144,9 @@ def test_an_extension_that_has_no_image_in_it_is_refused_with_its_path(
     part: Any,
 ) -> None:
     packed = image({"a": [0, part]})
-    with pytest.raises(NoImage, match=r"is not a value image: FormatError$") as caught:
+    with pytest.raises(
+        ValueNotTransferable, match=r"is not a value image: FormatError$"
+    ) as caught:
         decode(packed, attachment=Memory())
     assert caught.value.path == "$.a[1]"
 
@@ -174,7 +178,9 @@ def test_an_array_in_an_attachment_is_a_view_that_can_be_written_to() -> None:
 )
 def test_an_array_with_other_parts_is_refused(parts: Any) -> None:
     packed = image([extension(ext.ND_ARRAY, parts)])
-    with pytest.raises(NoImage, match=r"^\$\[0\] is an array without dtype, shape"):
+    with pytest.raises(
+        ValueNotTransferable, match=r"^\$\[0\] is an array without dtype, shape"
+    ):
         decode(packed, attachment=Memory())
 
 
@@ -217,7 +223,7 @@ def test_a_table_is_read_from_the_image_or_from_the_attachment() -> None:
 )
 def test_what_is_no_table_is_refused_with_its_path(stream: Any, problem: str) -> None:
     packed = image({"a": extension(ext.TABLE, stream)})
-    with pytest.raises(NoImage, match=problem) as caught:
+    with pytest.raises(ValueNotTransferable, match=problem) as caught:
         decode(packed, attachment=Memory())
     assert caught.value.path == "$.a"
 
@@ -248,11 +254,11 @@ def test_a_reference_to_nothing_is_refused_with_its_path(
     handle: Any, problem: str
 ) -> None:
     packed = image({"a": extension(ext.HANDLE, handle)})
-    with pytest.raises(NoImage, match=problem) as caught:
+    with pytest.raises(ValueNotTransferable, match=problem) as caught:
         decode(packed, held=Objects())
     assert caught.value.path == "$.a"
 
 
 def test_a_reference_where_nothing_is_held_is_an_unknown_extension() -> None:
-    with pytest.raises(NoImage, match="of extension type 32"):
+    with pytest.raises(ValueNotTransferable, match="of extension type 32"):
         decode(reference_image(b"t1", object()))

@@ -17,7 +17,7 @@ import numpy
 import pytest
 from support.case_name import case_name
 
-from snakepit_bridge import NdArray, NoImage
+from snakepit_bridge import NdArray, ValueNotTransferable
 from snakepit_bridge.values import short
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
@@ -205,7 +205,7 @@ def test_a_relative_of_a_type_arrives_as_that_type(value: Any, arrives: Any) -> 
 def test_what_has_no_image_is_refused_with_its_path(
     value: Any, path: str, remedy: str
 ) -> None:
-    with pytest.raises(NoImage) as caught:
+    with pytest.raises(ValueNotTransferable) as caught:
         encode({"a": [0, value]})
     assert caught.value.path == path
     assert remedy in str(caught.value)
@@ -227,7 +227,7 @@ def test_a_list_of_dates_and_other_values_arrives_as_it_was(mixed: Any) -> None:
 def test_a_cycle_is_called_a_cycle() -> None:
     cycle: list[Any] = []
     cycle.append(cycle)
-    with pytest.raises(NoImage, match="contains itself"):
+    with pytest.raises(ValueNotTransferable, match="contains itself"):
         encode(cycle)
 
 
@@ -235,7 +235,7 @@ def test_101_levels_are_too_many() -> None:
     value: list[Any] = []
     for _ in range(100):
         value = [value]
-    with pytest.raises(NoImage, match="100 levels"):
+    with pytest.raises(ValueNotTransferable, match="100 levels"):
         encode(value)
 
 
@@ -254,7 +254,7 @@ def test_101_levels_are_too_many() -> None:
 def test_what_python_cannot_hold_is_refused_with_its_path(
     wire: str, path: str, problem: str
 ) -> None:
-    with pytest.raises(NoImage, match=problem) as caught:
+    with pytest.raises(ValueNotTransferable, match=problem) as caught:
         decode(bytes.fromhex(wire))
     assert caught.value.path == path
 
@@ -309,7 +309,7 @@ def test_an_nd_array_that_does_not_fit_itself_is_refused(
 def test_what_could_not_be_packed_leaves_nothing_for_the_next_value(bad: Any) -> None:
     try:
         arrived = decode(encode(bad))
-    except NoImage as error:
+    except ValueNotTransferable as error:
         assert str(error).startswith("$[1]")
     else:
         assert arrived == bad

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import snakepit_bridge.values.decode as decoding
-from snakepit_bridge import NoImage
+from snakepit_bridge import ValueNotTransferable
 from snakepit_bridge.values import extension_types as ext
 from snakepit_bridge.values.decode import decode, read_short
 from snakepit_bridge.values.encode import encode
@@ -93,21 +93,25 @@ def test_a_hundred_levels_are_read_and_one_more_is_refused_with_its_path(
     decode(nested(kind, 100))
     _, place = AROUND[kind]
     for levels in (101, 102):
-        with pytest.raises(NoImage, match="more than 100 levels deep") as caught:
+        with pytest.raises(
+            ValueNotTransferable, match="more than 100 levels deep"
+        ) as caught:
             decode(nested(kind, levels))
         assert caught.value.path == "$" + 100 * place
 
 
 def test_the_levels_of_a_key_count_too() -> None:
     decode(extension(ext.MAP, b"\x92" + nested("tuple", 99) + b"\x01"))
-    with pytest.raises(NoImage, match="more than 100 levels deep") as caught:
+    with pytest.raises(
+        ValueNotTransferable, match="more than 100 levels deep"
+    ) as caught:
         decode(extension(ext.MAP, b"\x92" + nested("tuple", 100) + b"\x01"))
     assert caught.value.path == "$<key 0>" + 99 * "[0]"
 
 
 def test_the_levels_in_a_tuple_count_without_an_extension_in_them() -> None:
     decode(extension(ext.TUPLE, 99 * b"\x91" + b"\x90"))
-    with pytest.raises(NoImage, match="more than 100 levels deep"):
+    with pytest.raises(ValueNotTransferable, match="more than 100 levels deep"):
         decode(extension(ext.TUPLE, 100 * b"\x91" + b"\x90"))
 
 
@@ -124,7 +128,9 @@ def test_plain_lists_and_maps_have_a_hundred_levels_too(
     read = decode(head + 98 * opening + b"\x91\x07")
     assert read[0] == _BEFORE[before]
     for levels in (100, 101, 1100):
-        with pytest.raises(NoImage, match="more than 100 levels deep") as caught:
+        with pytest.raises(
+            ValueNotTransferable, match="more than 100 levels deep"
+        ) as caught:
             decode(head + (levels - 1) * opening + b"\x91\x07")
         # msgpack itself stops at 1,024 levels, and does not say where.
         path = "$" if levels > 1024 else "$[1]" + 99 * place
@@ -136,7 +142,7 @@ def test_the_levels_count_where_msgpack_is_written_in_python(
 ) -> None:
     monkeypatch.setattr(decoding, "_IS_IN_C", False)
     decode(99 * b"\x91" + b"\x90")
-    with pytest.raises(NoImage, match="more than 100 levels deep"):
+    with pytest.raises(ValueNotTransferable, match="more than 100 levels deep"):
         decode(100 * b"\x91" + b"\x90")
 
 
@@ -165,7 +171,9 @@ def test_a_set_in_a_set_or_in_a_key_arrives_frozen() -> None:
 def test_what_cannot_be_frozen_is_refused_with_its_path(
     image: bytes, path: str
 ) -> None:
-    with pytest.raises(NoImage, match="which cannot be in a set") as caught:
+    with pytest.raises(
+        ValueNotTransferable, match="which cannot be in a set"
+    ) as caught:
         decode(image)
     assert caught.value.path == "$" + path
 
@@ -189,7 +197,9 @@ def test_a_part_that_is_unknown_is_refused_with_its_path(
     image: bytes, path: str
 ) -> None:
     for before, around in (("$", image), ("$[0].c", b"\x91\x81\xa1c" + image)):
-        with pytest.raises(NoImage, match="of extension type 99") as caught:
+        with pytest.raises(
+            ValueNotTransferable, match="of extension type 99"
+        ) as caught:
             decode(around)
         assert caught.value.path == before + path
 
@@ -227,7 +237,7 @@ def test_a_part_that_is_unknown_is_refused_with_its_path(
 def test_what_is_no_value_is_refused_with_its_path(
     image: bytes, path: str, problem: str
 ) -> None:
-    with pytest.raises(NoImage, match=problem) as caught:
+    with pytest.raises(ValueNotTransferable, match=problem) as caught:
         decode(image)
     assert caught.value.path == "$" + path
 
@@ -281,7 +291,7 @@ def test_a_big_integer_at_the_edge_of_a_byte(bits: int) -> None:
 def test_a_part_of_a_relative_of_a_container_has_its_path(
     value: Any, path: str
 ) -> None:
-    with pytest.raises(NoImage) as caught:
+    with pytest.raises(ValueNotTransferable) as caught:
         encode({"a": [0, value]})
     assert caught.value.path == "$.a[1]" + path
 
@@ -312,7 +322,7 @@ def test_a_cycle_of_relatives_is_called_a_cycle() -> None:
     node = Node(None)
     node.part = node
     for cycle in (row, node):
-        with pytest.raises(NoImage, match="contains itself"):
+        with pytest.raises(ValueNotTransferable, match="contains itself"):
             encode(cycle)
 
 
@@ -326,7 +336,9 @@ def test_a_cycle_of_relatives_is_called_a_cycle() -> None:
     ],
 )
 def test_what_would_be_the_same_for_the_host_is_refused(value: Any, what: str) -> None:
-    with pytest.raises(NoImage, match=f" has {what} that would be the same") as caught:
+    with pytest.raises(
+        ValueNotTransferable, match=f" has {what} that would be the same"
+    ) as caught:
         encode({"v": [value]})
     assert caught.value.path == "$.v[0]"
 
@@ -346,7 +358,9 @@ NAN, OTHER_NAN = float("nan"), -float("nan")
 def test_a_second_nan_is_refused_since_it_is_the_same_for_the_host(
     value: Any, what: str
 ) -> None:
-    with pytest.raises(NoImage, match=f" has {what} that are nan") as caught:
+    with pytest.raises(
+        ValueNotTransferable, match=f" has {what} that are nan"
+    ) as caught:
         encode({"v": [value]})
     assert caught.value.path == "$.v[0]"
 
@@ -367,7 +381,7 @@ LONG = 10**5_000
 def test_the_key_in_a_path_may_have_any_number_of_digits(
     value: Any, place: str
 ) -> None:
-    with pytest.raises(NoImage, match="plain data") as caught:
+    with pytest.raises(ValueNotTransferable, match="plain data") as caught:
         encode(value)
     assert caught.value.path == "$" + place
 
@@ -376,7 +390,9 @@ def test_an_integer_of_any_number_of_digits_is_a_key_and_an_item() -> None:
     for value in ({LONG: LONG}, {LONG, 1}, {-LONG: (LONG,)}):
         assert decode(encode(value)) == value
     twice = msgpack.packb([msgpack.unpackb(encode(LONG)), 0] * 2)
-    with pytest.raises(NoImage, match="equals another key in Python: an int of 16610"):
+    with pytest.raises(
+        ValueNotTransferable, match="equals another key in Python: an int of 16610"
+    ):
         decode(extension(ext.MAP, twice))
 
 

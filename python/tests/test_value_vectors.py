@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from support.value_vectors import FILE, VECTORS, Vector, value_of, vectors_text
 
-from snakepit_bridge import NdArray, NoImage
+from snakepit_bridge import NdArray, ValueNotTransferable
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
 
@@ -41,7 +41,7 @@ def test_a_vector_is_read_as_its_value(vector: Vector) -> None:
 
 @pytest.mark.parametrize("vector", REFUSED, ids=_name)
 def test_what_is_no_image_is_refused(vector: Vector) -> None:
-    with pytest.raises(NoImage):
+    with pytest.raises(ValueNotTransferable):
         decode(bytes.fromhex(vector.wire))
 
 

@@ -1,3 +1,4 @@
+import { StartError } from "@snakepit/core";
 import type { WorkerProcess } from "@snakepit/core/adapter";
 import type {
 	FrameChannel,
@@ -24,8 +25,8 @@ export interface Transport {
 	readonly name: string;
 	/** The extra of `snakepit-bridge` that it needs in Python. */
 	readonly extra?: string;
-	/** How many bytes of one value travel beside the frames, if there is a relay between this machine and the worker's. */
-	readonly besideBytes?: (worker: WorkerProcess) => number;
+	/** How many bytes of one value travel in the sideband, if there is a relay between this machine and the worker's. */
+	readonly sidebandBytes?: (worker: WorkerProcess) => number;
 	/** Loads its code, when the first pool of a program starts. */
 	readonly load: () => Promise<OpenChannel>;
 	/** What to do if it does not load. */
@@ -51,7 +52,7 @@ export const FRAMED: Transport = {
 /** The same on another connection, for packages that build on this one. */
 export function framedOver(
 	how: Dial,
-	more: Pick<Transport, "besideBytes"> = {},
+	more: Pick<Transport, "sidebandBytes"> = {},
 ): Transport {
 	return {
 		...more,
@@ -69,3 +70,25 @@ export const PYTHON: AdapterKind = {
 	maker: "python",
 	transport: FRAMED,
 };
+
+/**
+ * Loads the code of the adapter's transport.
+ *
+ * @throws StartError `CONNECT_FAILED` if it does not load.
+ */
+export async function loadTransport({
+	maker,
+	transport,
+}: Pick<AdapterKind, "maker" | "transport">): Promise<OpenChannel> {
+	try {
+		return await transport.load();
+	} catch (cause) {
+		const reason = cause instanceof Error ? cause.message : String(cause);
+		throw new StartError({
+			code: "CONNECT_FAILED",
+			ran: "no",
+			message: `${maker}: the packages of the transport "${transport.name}" cannot be loaded (${reason.replace(/\n.*/s, "")}).${transport.remedy ?? ""}`,
+			cause,
+		});
+	}
+}

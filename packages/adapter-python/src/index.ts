@@ -23,12 +23,11 @@ export type {
 	PythonStartError,
 	PythonStartErrorCode,
 } from "./start-error-codes.ts";
+export { PlainDate, PlainDateTime } from "./values/dates.ts";
 export { decodeValue } from "./values/decode-value.ts";
-export type { DType, DTypeData, DTypeOf } from "./values/dtype.ts";
 export { type EncodeOptions, encodeValue } from "./values/encode-value.ts";
-export { Float } from "./values/float.ts";
 export { Handle, importModule } from "./values/handle.ts";
+export type { DType, DTypeData, DTypeOf } from "./values/nd-array.ts";
 export { NdArray } from "./values/nd-array.ts";
-export { PlainDate, PlainDateTime } from "./values/plain-date.ts";
-export { Tuple } from "./values/tuple.ts";
-export type { ToolDescription } from "./worker/tool-description.ts";
+export { Float, Tuple } from "./values/python-types.ts";
+export type { ToolDescription } from "./worker/worker-facts.ts";

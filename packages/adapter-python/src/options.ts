@@ -1,7 +1,7 @@
 import type { WorkerSlot } from "@snakepit/core/adapter";
 import type { Complete } from "@snakepit/core/options";
 import type { AdapterKind } from "./adapter-kind.ts";
-import type { StreamCredit } from "./conversation/credit-window.ts";
+import type { StreamCredit } from "./conversation/chunk-stream.ts";
 import type { HostFunction } from "./conversation/host-functions.ts";
 import type { PythonEnvironment } from "./environment/python-environment.ts";
 
@@ -214,3 +214,18 @@ export const DEFAULTS: Readonly<
 	/** What is usually interesting in a running service. */
 	logLevel: "info",
 };
+
+/** The options that workers depend on. The functions of this program are left out, because loading a module again creates new ones. */
+export function comparedOptions(options: ResolvedOptions): unknown {
+	const { hostFunctions, kind, environment, ...rest } = options;
+	const { requirements, python, directory } = environment ?? {};
+	return {
+		...rest,
+		transport: kind.transport.name,
+		hostFunctions: [...hostFunctions.keys()].sort(),
+		environment:
+			requirements === undefined
+				? environment
+				: { requirements, python, directory },
+	};
+}

@@ -12,32 +12,34 @@ import {
 	type WorkerSlot,
 } from "@snakepit/core/adapter";
 import type { LayerReport } from "@snakepit/core/protection";
-import { type AdapterKind, PYTHON } from "./adapter-kind.ts";
-import { loadTransport } from "./channel/load-transport.ts";
+import { type AdapterKind, loadTransport, PYTHON } from "./adapter-kind.ts";
 import type { Conversation } from "./conversation/conversation.ts";
 import {
 	choiceNote,
 	chooseInterpreter,
 	compileNotes,
+	requireBridge,
 } from "./interpreter/choose-interpreter.ts";
-import type { Choice } from "./interpreter/interpreter.ts";
-import { requireBridge } from "./interpreter/refusals.ts";
-import { rememberedFacts } from "./interpreter/remembered-facts.ts";
 import {
+	type Choice,
 	interpreterSources,
 	namedSources,
 	searchSetting,
-} from "./interpreter/workers-interpreter.ts";
-import type { PythonOptions, ResolvedOptions } from "./options.ts";
-import { requireDirectory, requireTools } from "./required-paths.ts";
+} from "./interpreter/interpreter.ts";
+import { rememberedFacts } from "./interpreter/probe.ts";
+import {
+	comparedOptions,
+	type PythonOptions,
+	type ResolvedOptions,
+} from "./options.ts";
 import { resolveOptions } from "./resolve-options.ts";
-import { openCallNotes } from "./shared-memory/call-notes.ts";
+import { openCallNotes } from "./shared-memory/call-page.ts";
 import {
 	SharedMemory,
 	type SharingLimits,
 } from "./shared-memory/shared-memory.ts";
-import { WatchedSources } from "./watch/watched-sources.ts";
-import { comparedOptions } from "./worker/compared-options.ts";
+import { requireDirectory, requireTools } from "./tool-sources.ts";
+import { WatchedSources } from "./watch/source-watch.ts";
 import {
 	bridgeSpec,
 	type LaunchHost,
@@ -49,8 +51,10 @@ import {
 	sharedMemorySetting,
 	socketPath,
 } from "./worker/launch-spec.ts";
-import { checkReadyPayload } from "./worker/ready-payload.ts";
-import type { ToolDescription } from "./worker/tool-description.ts";
+import {
+	checkReadyPayload,
+	type ToolDescription,
+} from "./worker/worker-facts.ts";
 
 /** What `python` returns. */
 export interface PythonAdapter extends Adapter {
@@ -74,7 +78,7 @@ export interface BridgeProgram {
 		slot: WorkerSlot,
 		threads: number,
 	): Readonly<Record<string, string | null>>;
-	/** Which values travel beside frames, if there is a relay that shares memory with the worker. */
+	/** Which values travel in the sideband, if there is a relay that shares memory with the worker. */
 	sharingLimits(): SharingLimits;
 }
 
@@ -238,7 +242,7 @@ class PythonWorkers implements PythonAdapter, BridgeProgram {
 				sharedMemory === undefined
 					? SharedMemory.behindRelay(
 							this.sharingLimits(),
-							kind.transport.besideBytes?.(worker) ?? 0,
+							kind.transport.sidebandBytes?.(worker) ?? 0,
 						)
 					: SharedMemory.inDirectory(sharedMemory),
 			...openCallNotes(callPage, callsPerWorker),
@@ -280,7 +284,7 @@ class PythonWorkers implements PythonAdapter, BridgeProgram {
 		}
 		const hold = setInterval(() => {}, FOREVER_MS);
 		try {
-			const { descriptionOf } = await import("./worker/tool-description.ts");
+			const { descriptionOf } = await import("./worker/worker-facts.ts");
 			return (await conversation.describe(signal)).map(descriptionOf);
 		} finally {
 			clearInterval(hold);

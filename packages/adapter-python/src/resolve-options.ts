@@ -22,8 +22,7 @@ import {
 	type WatchOptions,
 	type WorkerEnv,
 } from "./options.ts";
-import { absolute, isPath } from "./paths.ts";
-import { isTools, resolveSources } from "./tool-sources.ts";
+import { absolute, isPath, isTools, resolveSources } from "./tool-sources.ts";
 
 /** With less, error messages do not fit. */
 const LEAST_MESSAGE_BYTES = 1024 * 1024;

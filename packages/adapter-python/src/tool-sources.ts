@@ -1,12 +1,22 @@
-import { OptionsError } from "@snakepit/core";
+import { constants } from "node:fs";
+import { basename } from "node:path";
+import { fileURLToPath } from "node:url";
+import { OptionsError, StartError } from "@snakepit/core";
+import { absolutePath, anyWorkingDirectory } from "@snakepit/core/adapter";
 import {
 	type Check,
 	checkOptions,
 	nonEmptyText,
 	optional,
 } from "@snakepit/core/options";
-import type { PythonOptions, ResolvedSource, ToolSource } from "./options.ts";
-import { absolute, isPath, isUrl } from "./paths.ts";
+import { reach, reachProblem } from "./interpreter/choose-interpreter.ts";
+import type {
+	PythonOptions,
+	ResolvedOptions,
+	ResolvedSource,
+	ToolSource,
+} from "./options.ts";
+import type { PythonStartErrorCode } from "./start-error-codes.ts";
 
 const isNames: Check = (value) =>
 	Array.isArray(value) &&
@@ -14,13 +24,6 @@ const isNames: Check = (value) =>
 	value.every((name) => nonEmptyText(name) === undefined)
 		? undefined
 		: "must be an array of at least one name of a function";
-
-export const SOURCE_CHECKS: Readonly<Record<keyof ToolSource, Check>> = {
-	module: optional(nonEmptyText),
-	path: optional(isPath),
-	file: optional(isPath),
-	expose: optional(isNames),
-};
 
 const isSource = (value: unknown): value is ToolSource =>
 	typeof value === "object" &&
@@ -98,5 +101,81 @@ function pathOfFile(maker: string): OptionsError {
 		code: "INVALID_OPTION",
 		ran: "no",
 		message: `${maker} tools: "path" says where a module is, but "file" is already a path; leave "path" out.`,
+	});
+}
+
+/** A path or a `file:` URL. */
+export const isPath: Check = (value) =>
+	isUrl(value)
+		? isFileUrl(value)
+			? undefined
+			: "must be a file: URL"
+		: nonEmptyText(value) === undefined
+			? undefined
+			: "must be a path or a file: URL";
+
+const SOURCE_CHECKS: Readonly<Record<keyof ToolSource, Check>> = {
+	module: optional(nonEmptyText),
+	path: optional(isPath),
+	file: optional(isPath),
+	expose: optional(isNames),
+};
+
+/** The path, absolute. */
+export function absolute(path: string | URL): string {
+	return isUrl(path) ? fileURLToPath(path) : absolutePath(path, "The path");
+}
+
+/** A URL, or the text of one, as `import.meta.resolve()` gives it. */
+function isUrl(value: unknown): value is string | URL {
+	return (
+		value instanceof URL ||
+		(typeof value === "string" && /^[a-z][a-z\d+.-]*:\/\//i.test(value))
+	);
+}
+
+function isFileUrl(url: string | URL): boolean {
+	try {
+		fileURLToPath(url);
+		return true;
+	} catch {
+		return false;
+	}
+}
+
+/** @throws OptionsError if the working directory does not exist, or this user may not enter it: a spawn would report the program as missing. */
+export function requireDirectory({ cwd, kind }: ResolvedOptions): void {
+	if (cwd === undefined) return;
+	const problem = reachProblem(reach(cwd, constants.X_OK));
+	if (problem === "") return;
+	throw new OptionsError({
+		code: "INVALID_OPTION",
+		ran: "no",
+		message: `${kind.maker}: ${cwd} ("cwd") cannot be the working directory: ${problem}.`,
+	});
+}
+
+/** @throws StartError `TOOLS_IMPORT_FAILED` when there is no such file, or this user may not read it. */
+export function requireTools({ tools }: ResolvedOptions): void {
+	for (const source of tools) if ("file" in source) requireFile(source.file);
+}
+
+function requireFile(file: string): void {
+	const found = reach(file);
+	if (found.kind === "reached") return;
+	if (found.kind === "forbidden") {
+		throw new StartError<PythonStartErrorCode>({
+			code: "TOOLS_IMPORT_FAILED",
+			ran: "no",
+			message: `The file ${file} (the adapter's option "tools") cannot be read: ${reachProblem(found)}. Let that user read it, or move the tools to a place that this user can read.`,
+		});
+	}
+	const module = file.endsWith(".py")
+		? ""
+		: ` For a module of Python, write { module: ${JSON.stringify(basename(file))} }.`;
+	throw new StartError<PythonStartErrorCode>({
+		code: "TOOLS_IMPORT_FAILED",
+		ran: "no",
+		message: `There is no file ${file} (the adapter's option "tools").${module} Relative paths are resolved against the working directory, ${anyWorkingDirectory()}; new URL("./tools.py", import.meta.url) is relative to the program.`,
 	});
 }

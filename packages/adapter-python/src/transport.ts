@@ -4,6 +4,7 @@ export {
 	type AdapterKind,
 	FRAMED,
 	framedOver,
+	loadTransport,
 	type OpenChannel,
 	type Transport,
 } from "./adapter-kind.ts";
@@ -11,11 +12,10 @@ export {
 	type FrameChannel,
 	type FrameListener,
 	LENT_BYTES,
+	PendingPings,
 	type WorkerAddress,
 } from "./channel/frame-channel.ts";
 export type { Dial } from "./channel/framed-channel.ts";
-export { loadTransport } from "./channel/load-transport.ts";
-export { PendingPings } from "./channel/pending-pings.ts";
 export type {
 	FrameCodec,
 	HostFrame,
@@ -23,6 +23,6 @@ export type {
 	ToolRecord,
 	WorkerFrame,
 } from "./frames/frames.ts";
-export { runProgram } from "./programs/run-program.ts";
+export { runProgram } from "./interpreter/run-program.ts";
 export { type BridgeProgram, pythonAdapter } from "./python-adapter.ts";
 export { PYTHON_CHECKS } from "./resolve-options.ts";

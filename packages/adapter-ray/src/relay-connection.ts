@@ -85,7 +85,7 @@ export const RELAYED: Transport = framedOver(
 			return Object.assign(socket, { _writev: null });
 		},
 	},
-	{ besideBytes: (worker) => relayOf(worker).relay.sharedBytes },
+	{ sidebandBytes: (worker) => relayOf(worker).relay.sharedBytes },
 );
 
 const OTHER_CERTIFICATE =

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     )
     from snakepit_bridge.tools.stream_result import Result
     from snakepit_bridge.values.nd_array import NdArray
-    from snakepit_bridge.values.no_image import NoImage
     from snakepit_bridge.values.own_types import decoder, encoder
+    from snakepit_bridge.values.value_not_transferable import ValueNotTransferable
 
 __all__ = [
     "Batch",
@@ -46,8 +46,8 @@ __all__ = [
     "InputFailed",
     "InputStream",
     "NdArray",
-    "NoImage",
     "Result",
+    "ValueNotTransferable",
     "__version__",
     "current_batch",
     "current_call",
@@ -70,7 +70,7 @@ _HOMES = {
     "InputFailed": "calls.context.input_stream",
     "InputStream": "calls.context.input_stream",
     "NdArray": "values.nd_array",
-    "NoImage": "values.no_image",
+    "ValueNotTransferable": "values.value_not_transferable",
     "Result": "tools.stream_result",
     "current_batch": "calls.context.batch_call",
     "current_call": "calls.context.call",

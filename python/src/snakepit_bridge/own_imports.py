@@ -92,7 +92,7 @@ LATE = (
     "snakepit_bridge.tools.batch",
     "snakepit_bridge.tools.annotations.handles",
     "snakepit_bridge.bridge.describe",
-    "snakepit_bridge.bridge.framed_transport.beside",
+    "snakepit_bridge.bridge.framed_transport.sideband",
     # To copy large bytes.
     "ctypes",
     "snakepit_bridge.threads.threads_left",

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from snakepit_bridge import frames
-from snakepit_bridge.bridge.framed_transport.beside import (
+from snakepit_bridge.bridge.framed_transport.frame_parser import FRAME, framed
+from snakepit_bridge.bridge.framed_transport.sideband import (
     BYTES,
     CLOSED,
     SHORTENED,
     Place,
     announced,
 )
-from snakepit_bridge.bridge.framed_transport.frame_parser import FRAME, framed
 from snakepit_bridge.cluster import conversation
 from snakepit_bridge.cluster.conversation import Direction, NodeSegments
 

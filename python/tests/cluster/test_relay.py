@@ -15,8 +15,8 @@ import pytest
 from support.certificate_authority import signed_identities
 from support.relay_host import RelayHost, wait_until_gone
 
-from snakepit_bridge.bridge.framed_transport.beside import BYTES, Place
 from snakepit_bridge.bridge.framed_transport.frame_parser import framed
+from snakepit_bridge.bridge.framed_transport.sideband import BYTES, Place
 from snakepit_bridge.cluster.certificates import own_identity
 
 pytestmark = pytest.mark.skipif(

@@ -3,11 +3,11 @@ import type { WorkerSlot } from "@snakepit/core/adapter";
 import type { RunId } from "@snakepit/core/infrastructure";
 import { expect, test } from "vitest";
 import { resolveOptions } from "../../../adapter-python/src/resolve-options.ts";
-import { launchSpec } from "../../../adapter-python/src/worker/launch-spec.ts";
 import {
 	fairThreads,
+	launchSpec,
 	threadLimits,
-} from "../../../adapter-python/src/worker/thread-limits.ts";
+} from "../../../adapter-python/src/worker/launch-spec.ts";
 import { call } from "../../../adapter-python/test/support/calls.ts";
 import { scratch } from "../../../adapter-python/test/support/fake-python.ts";
 import { startBench } from "../support/bench.ts";

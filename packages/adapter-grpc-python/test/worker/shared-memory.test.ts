@@ -9,8 +9,10 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { Attachment } from "../../../adapter-python/src/shared-memory/attachment.ts";
-import { SharedMemory } from "../../../adapter-python/src/shared-memory/shared-memory.ts";
+import {
+	Attachment,
+	SharedMemory,
+} from "../../../adapter-python/src/shared-memory/shared-memory.ts";
 import {
 	call,
 	callOptions,

@@ -29,12 +29,12 @@ export interface FrameChannel {
 	ping(sequence: number, signal: AbortSignal): Promise<PingAnswer>;
 	/** Rejects with the signal's reason when that is first. */
 	describe(signal: AbortSignal): Promise<readonly ToolRecord[]>;
-	/** For bytes beside the frames, if the worker is behind a relay. */
-	readonly beside?: BesidePort | undefined;
+	/** For sideband data, if the worker is behind a relay. */
+	readonly sideband?: SidebandPort | undefined;
 }
 
 /** Instructions to a relay for the files of the worker's attachments, in order with the frames. */
-export interface BesidePort {
+export interface SidebandPort {
 	/** Writes to the beginning of a file, and creates it if necessary. The parts are copied. */
 	send(name: string, parts: readonly Uint8Array[], size: number): void;
 	/** Frees the memory of a file beyond this many bytes. */
@@ -49,8 +49,8 @@ export interface FrameListener {
 	frame(bytes: Uint8Array, begin: number, end: number): void;
 	/** @param error absent when the worker ended the conversation in order. */
 	over(error: Error | undefined): void;
-	/** Bytes beside the next frame, if the worker is behind a relay; they belong to the listener. */
-	beside?(name: string, offset: number, bytes: Uint8Array): void;
+	/** Sideband data that precedes its frame, if the worker is behind a relay; they belong to the listener. */
+	sideband?(name: string, offset: number, bytes: Uint8Array): void;
 }
 
 /** Where a worker listens. */
@@ -62,4 +62,55 @@ export interface WorkerAddress {
 	readonly maxMessageBytes: number;
 	/** The worker itself, with the facts that it and its companion reported; absent outside a pool. */
 	readonly worker?: Pick<WorkerProcess, "slot" | "ready"> | undefined;
+}
+
+interface Pending {
+	readonly resolve: (response: PingAnswer) => void;
+	readonly reject: (error: unknown) => void;
+}
+
+/** Unanswered pings of a channel, by sequence number. */
+export class PendingPings {
+	private readonly pending = new Map<number, Pending>();
+
+	/** Resolves to the answer; rejects with the signal's reason if the signal aborts first. @param send sends the ping. */
+	ask(
+		sequence: number,
+		signal: AbortSignal,
+		send: () => void,
+	): Promise<PingAnswer> {
+		return new Promise((resolve, reject) => {
+			signal.throwIfAborted();
+			const over = (): void => {
+				this.pending.delete(sequence);
+				signal.removeEventListener("abort", abort);
+			};
+			const abort = (): void => {
+				over();
+				reject(signal.reason);
+			};
+			signal.addEventListener("abort", abort);
+			this.pending.set(sequence, {
+				resolve: (response) => {
+					over();
+					resolve(response);
+				},
+				reject: (error) => {
+					over();
+					reject(error);
+				},
+			});
+			send();
+		});
+	}
+
+	/** An answer came; one to a ping that was aborted is dropped. */
+	answered(response: PingAnswer): void {
+		this.pending.get(response.sequence)?.resolve(response);
+	}
+
+	/** No answer will come. */
+	fail(error: Error): void {
+		for (const { reject } of [...this.pending.values()]) reject(error);
+	}
 }

@@ -9,24 +9,24 @@ import {
 	type WorkerSignal,
 } from "../frames/frame-codec.ts";
 import type { FrameCodec, PingAnswer, ToolRecord } from "../frames/frames.ts";
-import { besideHead, readBeside } from "./beside.ts";
-import type {
-	BesidePort,
-	FrameChannel,
-	FrameListener,
-	WorkerAddress,
+import {
+	type FrameChannel,
+	type FrameListener,
+	LENT_BYTES,
+	PendingPings,
+	type SidebandPort,
+	type WorkerAddress,
 } from "./frame-channel.ts";
 import {
 	BYTES,
 	CLOSED,
 	FRAME,
-	FrameCutter,
+	MessageCutter,
 	type MessageListener,
 	SHORTENED,
 	SIGNAL,
-} from "./frame-cutter.ts";
-import { FrameWriter } from "./frame-writer.ts";
-import { PendingPings } from "./pending-pings.ts";
+} from "./message-cutter.ts";
+import { MessageWriter } from "./message-writer.ts";
 
 /** Room for the fields around a value: the worker measures only the value. */
 const RECEIVE_MARGIN_BYTES = 65_536;
@@ -62,7 +62,7 @@ export interface Dial {
 	readonly connected: "connect" | "secureConnect";
 	/** @param onread how its socket reads. */
 	readonly dial: (address: WorkerAddress, onread: OnReadOpts) => Socket;
-	/** Whether a relay answers, which accepts bytes beside the frames. */
+	/** Whether a relay answers, which accepts sideband data. */
 	readonly isRelayed?: true;
 }
 
@@ -109,8 +109,8 @@ export async function openFramedChannel(
 class FramedChannel implements FrameChannel {
 	private readonly socket: Socket;
 	private readonly listener: FrameListener;
-	private readonly writer: FrameWriter;
-	private readonly cutter: FrameCutter;
+	private readonly writer: MessageWriter;
+	private readonly cutter: MessageCutter;
 	private readonly pings = new PendingPings();
 	/** Answered in order. */
 	private readonly descriptions: Question<readonly ToolRecord[]>[] = [];
@@ -118,7 +118,7 @@ class FramedChannel implements FrameChannel {
 	private readonly welcomed: Promise<void>;
 
 	readonly codec: FrameCodec = MESSAGE_PACK;
-	readonly beside: BesidePort | undefined;
+	readonly sideband: SidebandPort | undefined;
 
 	constructor(
 		socket: Socket,
@@ -128,16 +128,16 @@ class FramedChannel implements FrameChannel {
 	) {
 		this.socket = socket;
 		this.listener = listener;
-		this.writer = new FrameWriter(socket);
+		this.writer = new MessageWriter(socket);
 		const { promise, resolve, reject } = Promise.withResolvers<void>();
 		this.welcomed = promise;
 		this.state = { kind: "greeting", welcome: { resolve, reject } };
-		this.cutter = new FrameCutter(
+		this.cutter = new MessageCutter(
 			address.maxMessageBytes + RECEIVE_MARGIN_BYTES,
 			this.received,
 			isRelayed ? BYTES : SIGNAL,
 		);
-		this.beside = isRelayed && this.besidePort();
+		this.sideband = isRelayed && this.sidebandPort();
 		socket.on("error", (error) => this.conclude(error));
 		socket.on("close", () =>
 			this.conclude(new Error("the connection ended without a goodbye")),
@@ -206,7 +206,7 @@ class FramedChannel implements FrameChannel {
 			this.writer.write(SIGNAL, encodeSignal(signal));
 	}
 
-	private besidePort(): BesidePort {
+	private sidebandPort(): SidebandPort {
 		const write = (
 			kind: number,
 			name: string,
@@ -214,7 +214,7 @@ class FramedChannel implements FrameChannel {
 			parts: readonly Uint8Array[] = [],
 		): void => {
 			if (this.state.kind !== "open") return;
-			const head = besideHead({ name, offset: 0, size });
+			const head = sidebandHead({ name, offset: 0, size });
 			if (parts.length === 0) this.writer.write(kind, head);
 			else this.writer.writeParts(kind, head, parts, size);
 		};
@@ -227,8 +227,8 @@ class FramedChannel implements FrameChannel {
 
 	private readonly received: MessageListener = (kind, bytes, begin, end) => {
 		if (kind === BYTES) {
-			const { place, bytes: content } = readBeside(bytes, begin, end);
-			this.listener.beside?.(place.name, place.offset, content);
+			const { place, bytes: content } = readSideband(bytes, begin, end);
+			this.listener.sideband?.(place.name, place.offset, content);
 		} else if (kind !== FRAME) this.signalled(decodeSignal(bytes, begin, end));
 		else if (this.state.kind === "greeting")
 			throw new Error("a frame arrived before the worker took the token");
@@ -293,4 +293,48 @@ class FramedChannel implements FrameChannel {
 		this.descriptions.length = 0;
 		if (state.kind === "open") report();
 	}
+}
+
+/** Sideband data has a name, an offset and a size before its bytes. */
+const BESIDE_HEAD_BYTES = 64;
+const OFFSET_AT = 24;
+const SIZE_AT = 32;
+
+/** A part of a file of the worker's attachments. */
+interface Place {
+	readonly name: string;
+	readonly offset: number;
+	readonly size: number;
+}
+
+/** 64 bytes long, so that the following bytes are aligned for numbers of every size. */
+export function sidebandHead({ name, offset, size }: Place): Buffer {
+	const head = Buffer.alloc(BESIDE_HEAD_BYTES);
+	head.write(name, "latin1");
+	head.writeBigUInt64BE(BigInt(offset), OFFSET_AT);
+	head.writeBigUInt64BE(BigInt(size), SIZE_AT);
+	return head;
+}
+
+/** Reads a sideband message, from `begin` to `end`. @throws Error if it is not one. */
+export function readSideband(
+	message: Uint8Array,
+	begin: number,
+	end: number,
+): { readonly place: Place; readonly bytes: Uint8Array } {
+	if (end - begin < BESIDE_HEAD_BYTES)
+		throw new Error(
+			`${end - begin} bytes of sideband data, too few to name their file`,
+		);
+	const view = Buffer.from(message.buffer, message.byteOffset, end);
+	const name = view.toString("latin1", begin, begin + OFFSET_AT);
+	const bytes = message.subarray(begin + BESIDE_HEAD_BYTES, end);
+	return {
+		place: {
+			name: name.replace(/\0+$/, ""),
+			offset: Number(view.readBigUInt64BE(begin + OFFSET_AT)),
+			size: Number(view.readBigUInt64BE(begin + SIZE_AT)),
+		},
+		bytes: end - begin > LENT_BYTES ? bytes : new Uint8Array(bytes),
+	};
 }

@@ -4,17 +4,17 @@ import type { FrameCodec } from "../frames/frames.ts";
 import { argumentsIn, CallEnvelope, wholeMs } from "../frames/packed-frames.ts";
 import type {
 	AttachmentSink,
-	ValueImage,
-} from "../shared-memory/attachment.ts";
-import type { CallMemory } from "../shared-memory/call-memory.ts";
-import type { SharedMemory } from "../shared-memory/shared-memory.ts";
+	CallMemory,
+	EncodedValue,
+	SharedMemory,
+} from "../shared-memory/shared-memory.ts";
 import {
 	type Envelope,
 	encodeLentValue,
 	NO_VALUE,
 } from "../values/encode-value.ts";
-import { describe } from "../values/no-image.ts";
-import type { StreamCredit } from "./credit-window.ts";
+import { describe } from "../values/value-not-transferable.ts";
+import type { StreamCredit } from "./chunk-stream.ts";
 
 /** Arguments of a call, and the room that its frame has for them. */
 interface GivenArguments {
@@ -123,10 +123,10 @@ export function callFrame(
 		envelope,
 		isShared: shared !== undefined,
 	};
-	const { image, memory } =
+	const { encoded, memory } =
 		shared === undefined
 			? {
-					image: { value: encodeArguments(given) } as ValueImage,
+					encoded: { value: encodeArguments(given) } as EncodedValue,
 					memory: undefined,
 				}
 			: shared.encodeArguments(
@@ -135,15 +135,16 @@ export function callFrame(
 					credit === undefined ? "result" : "stream",
 				);
 	if (envelope !== undefined && memory === undefined) {
-		envelope.writeHead(image.value, calls.lastCall + 1);
-		return { frame: image.value, memory };
+		envelope.writeHead(encoded.value, calls.lastCall + 1);
+		return { frame: encoded.value, memory };
 	}
 	const frame = codec.encode({
 		kind: "call",
 		callId: calls.lastCall + 1,
 		tool: command,
-		arguments: envelope === undefined ? image.value : argumentsIn(image.value),
-		attachment: image.attachment,
+		arguments:
+			envelope === undefined ? encoded.value : argumentsIn(encoded.value),
+		attachment: encoded.attachment,
 		resultSegment: memory?.resultSegment ?? "",
 		segmentsGone: shared === undefined ? [] : [...shared.segments.gone],
 		timeoutMs: options.timeoutMs === undefined ? 0 : wholeMs(options.timeoutMs),

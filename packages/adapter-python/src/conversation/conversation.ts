@@ -1,14 +1,14 @@
 import type { SnakepitError } from "@snakepit/core";
-import type {
-	CallOptions,
-	Cancellation,
-	Connection,
-	PingReply,
-	WorkerLogRecord,
-	WorkerProcess,
-	WorkerSlot,
+import {
+	abortable,
+	type CallOptions,
+	type Cancellation,
+	type Connection,
+	type PingReply,
+	type WorkerLogRecord,
+	type WorkerProcess,
+	type WorkerSlot,
 } from "@snakepit/core/adapter";
-import { abortable } from "@snakepit/core/adapter";
 import type { FrameChannel, FrameListener } from "../channel/frame-channel.ts";
 import type {
 	HostFrame,
@@ -17,15 +17,15 @@ import type {
 	WorkerFrame,
 } from "../frames/frames.ts";
 import { callOfResult, isPackedResult } from "../frames/packed-frames.ts";
-import type { ValueImage } from "../shared-memory/attachment.ts";
-import type { BegunMarks } from "../shared-memory/begun-marks.ts";
-import type { CallMemory } from "../shared-memory/call-memory.ts";
-import type { CallPage } from "../shared-memory/call-page.ts";
-import type { SharedMemory } from "../shared-memory/shared-memory.ts";
+import type { BegunMarks, CallPage } from "../shared-memory/call-page.ts";
+import type {
+	CallMemory,
+	EncodedValue,
+	SharedMemory,
+} from "../shared-memory/shared-memory.ts";
+import { abortedBefore, conversationBroken } from "./call-errors.ts";
 import { callFrame, messageTooLarge } from "./call-frame.ts";
-import { ChunkStream } from "./chunk-stream.ts";
-import type { StreamCredit } from "./credit-window.ts";
-import { abortedBefore, conversationBroken } from "./failure-error.ts";
+import { ChunkStream, type StreamCredit } from "./chunk-stream.ts";
 import { type HostFunction, HostFunctions } from "./host-functions.ts";
 import { type CallAnswers, OngoingCall } from "./ongoing-call.ts";
 import { PrefetchedCalls } from "./prefetched-calls.ts";
@@ -98,8 +98,8 @@ export class Conversation implements Connection, FrameListener {
 	attach(channel: FrameChannel): void {
 		this.channel = channel;
 		const { sharedMemory } = this.setting;
-		if (channel.beside !== undefined)
-			sharedMemory?.store.attach?.(channel.beside);
+		if (channel.sideband !== undefined)
+			sharedMemory?.store.attach?.(channel.sideband);
 	}
 
 	execute(
@@ -170,7 +170,7 @@ export class Conversation implements Connection, FrameListener {
 		else this.decoded(bytes, begin, end);
 	}
 
-	beside(name: string, offset: number, bytes: Uint8Array): void {
+	sideband(name: string, offset: number, bytes: Uint8Array): void {
 		this.setting.sharedMemory?.store.arrived?.(name, offset, bytes);
 	}
 
@@ -210,8 +210,8 @@ export class Conversation implements Connection, FrameListener {
 		return this.setting.sharedMemory?.call(command);
 	}
 
-	/** Removes data beside a value that will not be read. */
-	discard({ attachment }: ValueImage): void {
+	/** Removes the attachment of a value that will not be read. */
+	discard({ attachment }: EncodedValue): void {
 		if (attachment !== undefined)
 			this.setting.sharedMemory?.discard(attachment);
 	}

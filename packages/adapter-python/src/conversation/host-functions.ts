@@ -2,7 +2,7 @@ import { InputError } from "@snakepit/core";
 import type { HostCallFrame, HostFrame } from "../frames/frames.ts";
 import { decodeValue } from "../values/decode-value.ts";
 import { encodeValue } from "../values/encode-value.ts";
-import { boundedText, thrownMessage } from "./failure-error.ts";
+import { boundedText, thrownMessage } from "./call-errors.ts";
 import type { OngoingCall } from "./ongoing-call.ts";
 
 /** How many host functions may run for one call. A bridge lets further ones wait in the worker. */
@@ -91,11 +91,11 @@ export class HostFunctions {
 						),
 			);
 			// A function that returns nothing answers null: undefined cannot be sent.
-			const image = imageOfResult(value === undefined ? null : value);
+			const encoded = encodedResult(value === undefined ? null : value);
 			answer = {
 				kind: "hostResult",
 				hostCallId: request.hostCallId,
-				value: image,
+				value: encoded,
 			};
 		} catch (error) {
 			call.hostError = { error };
@@ -151,7 +151,7 @@ function tooMany(): Error {
 }
 
 /** @throws InputError whose message says that it is about the result: the tool has sent an argument, too. */
-function imageOfResult(value: unknown): Uint8Array {
+function encodedResult(value: unknown): Uint8Array {
 	try {
 		return encodeValue(value);
 	} catch (cause) {

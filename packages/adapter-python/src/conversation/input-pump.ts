@@ -1,8 +1,8 @@
 import { InputError, type SnakepitError } from "@snakepit/core";
 import { encodeValue } from "../values/encode-value.ts";
+import { thrownText } from "./call-errors.ts";
+import { countedBytes } from "./chunk-stream.ts";
 import type { Conversation } from "./conversation.ts";
-import { thrownText } from "./failure-error.ts";
-import { InputWindow } from "./input-window.ts";
 
 /** What a pump needs of the conversation. */
 type InputLine = Pick<Conversation, "send" | "drained">;
@@ -108,12 +108,12 @@ export class InputPump {
 
 	private sendItem(item: unknown): void {
 		const root = `$input[${this.sent++}]`;
-		const image = encodeValue(item, { root });
+		const encoded = encodeValue(item, { root });
 		this.line.send(
-			{ kind: "input", callId: this.callNumber, value: image },
+			{ kind: "input", callId: this.callNumber, value: encoded },
 			root,
 		);
-		this.window.take(image.byteLength);
+		this.window.take(encoded.byteLength);
 	}
 }
 
@@ -135,4 +135,38 @@ function iteratorOf(
 		message:
 			"The input of a call must be iterable, synchronously or asynchronously.",
 	});
+}
+
+/** More items than the worker allows may be in transit while all of them together have fewer bytes than this. */
+const SMALL_BYTES = 64 * 1024;
+
+/** How far the items of an input may be ahead of the tool that reads them. */
+export class InputWindow {
+	/** The sizes of the items in transit, in order. */
+	private readonly out: number[] = [];
+	private outBytes = 0;
+	/** How many items may be in transit, whatever their size; the worker's first grant. */
+	private items = 0;
+
+	/** The first grant opens the window; each later one says how many more items the tool has read. */
+	grant(items: number): void {
+		if (this.items === 0) {
+			this.items = items;
+			return;
+		}
+		for (const bytes of this.out.splice(0, items)) this.outBytes -= bytes;
+	}
+
+	/** Whether one more item may be sent. */
+	get isOpen(): boolean {
+		if (this.items === 0) return false;
+		return this.out.length < this.items || this.outBytes < SMALL_BYTES;
+	}
+
+	/** An item of this many bytes was sent. */
+	take(bytes: number): void {
+		const counted = countedBytes(bytes);
+		this.out.push(counted);
+		this.outBytes += counted;
+	}
 }

@@ -20,16 +20,15 @@ import {
 	RESULT_HEAD_BYTES,
 	ranMs,
 } from "../frames/packed-frames.ts";
-import { bytesOf, type ValueImage } from "../shared-memory/attachment.ts";
-import type { CallMemory } from "../shared-memory/call-memory.ts";
-import { decodeReceived, decodeValue } from "../values/decode-value.ts";
-import { releaseUnclaimed, releaseUnread } from "../values/unclaimed-handle.ts";
-import type { Conversation } from "./conversation.ts";
 import {
-	callAborted,
-	errorOfFailure,
-	type FailedCall,
-} from "./failure-error.ts";
+	bytesOf,
+	type CallMemory,
+	type EncodedValue,
+} from "../shared-memory/shared-memory.ts";
+import { decodeReceived, decodeValue } from "../values/decode-value.ts";
+import { releaseUnclaimed, releaseUnread } from "../values/handle.ts";
+import { callAborted, errorOfFailure, type FailedCall } from "./call-errors.ts";
+import type { Conversation } from "./conversation.ts";
 import { InputPump } from "./input-pump.ts";
 
 /** Where a call's answers go. Of the two ends, exactly one is called once. */
@@ -227,13 +226,13 @@ export class OngoingCall {
 
 	/** Delivers the answer. An answer that cannot be read fails only this call, not the conversation. */
 	private answer(
-		image: ValueImage,
+		encoded: EncodedValue,
 		argumentsFree: boolean,
 		kind: "result" | "chunk",
 	): void {
 		let value: unknown;
 		try {
-			value = this.decoded(image, kind, argumentsFree);
+			value = this.decoded(encoded, kind, argumentsFree);
 		} catch (error) {
 			this.fail(error as SnakepitError, argumentsFree);
 			return;
@@ -242,10 +241,10 @@ export class OngoingCall {
 	}
 
 	/** Nobody takes this value. */
-	private drop(image: ValueImage): void {
-		if (image.attachment === undefined)
-			releaseUnread(image.value, this.options.session);
-		else this.conversation.discard(image);
+	private drop(encoded: EncodedValue): void {
+		if (encoded.attachment === undefined)
+			releaseUnread(encoded.value, this.options.session);
+		else this.conversation.discard(encoded);
 	}
 
 	private succeed(value: unknown, argumentsFree: boolean): void {
@@ -259,7 +258,7 @@ export class OngoingCall {
 
 	/** @throws InputError `VALUE_NOT_TRANSFERABLE` when it is no value. */
 	private decoded(
-		{ value, attachment }: ValueImage,
+		{ value, attachment }: EncodedValue,
 		kind: "result" | "chunk",
 		argumentsFree: boolean,
 	): unknown {

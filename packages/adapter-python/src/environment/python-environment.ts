@@ -1,7 +1,10 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { createHash } from "node:crypto";
+import { existsSync, lstatSync, readFileSync, statSync } from "node:fs";
+import { homedir, tmpdir, userInfo } from "node:os";
+import { join, resolve } from "node:path";
 import { StartError } from "@snakepit/core";
 import { anyWorkingDirectory } from "@snakepit/core/adapter";
+import { makeDirectories } from "@snakepit/core/infrastructure";
 import {
 	type Check,
 	checkOptions,
@@ -10,7 +13,7 @@ import {
 	optional,
 } from "@snakepit/core/options";
 import { chooseInterpreter } from "../interpreter/choose-interpreter.ts";
-import type { Choice } from "../interpreter/interpreter.ts";
+import type { Choice, InterpreterFacts } from "../interpreter/interpreter.ts";
 import {
 	namedSource,
 	pythonOf,
@@ -20,13 +23,149 @@ import type {
 	PythonStartError,
 	PythonStartErrorCode,
 } from "../start-error-codes.ts";
+import { fittingBridge } from "../worker/worker-facts.ts";
 import { build } from "./builder.ts";
-import {
-	environmentKey,
-	installArguments,
-	readRequirement,
-} from "./environment-key.ts";
-import { environmentsDirectory } from "./environments-directory.ts";
+
+/**
+ * The directory that holds the environments: the given one; otherwise in the user's cache; or, if the home directory
+ * cannot be written, in the temporary directory.
+ *
+ * @throws Error if it cannot be created, or another user could put programs into it.
+ */
+function environmentsDirectory(
+	given: string | undefined,
+	env: Readonly<Record<string, string | undefined>>,
+): string {
+	if (given !== undefined) return made(given);
+	try {
+		return cacheDirectory("environments", env);
+	} catch {
+		return made(join(tmpdir(), `snakepit-environments-${userInfo().uid}`));
+	}
+}
+
+/**
+ * A directory of the user's cache.
+ *
+ * @throws Error if it cannot be created, or another user could write to it.
+ */
+export function cacheDirectory(
+	name: "environments" | "interpreters",
+	env: Readonly<Record<string, string | undefined>>,
+): string {
+	const cache = env["XDG_CACHE_HOME"] || join(homedir(), ".cache");
+	return made(join(cache, "snakepit", name));
+}
+
+function made(directory: string): string {
+	makeDirectories(directory, 0o700);
+	const facts = lstatSync(directory);
+	// Its content is executed: no other user may write to it.
+	if (
+		!facts.isDirectory() ||
+		facts.uid !== userInfo().uid ||
+		(facts.mode & 0o022) !== 0
+	) {
+		throw new Error(
+			`${directory} must be a directory of this user that no other user can write to`,
+		);
+	}
+	return directory;
+}
+
+/** Changes when environments are created in a new way. */
+const FORMAT = 1;
+
+/** The kind of a requirement for pip. */
+export type Requirement =
+	/** As pip reads it. */
+	| { readonly kind: "named"; readonly text: string }
+	/** A directory with a project: installed editable, so that its current code is used. */
+	| {
+			readonly kind: "directory";
+			readonly path: string;
+			/** `[grpc]` of `../python[grpc]`, or empty. */
+			readonly extras: string;
+			readonly metadata: string;
+	  };
+
+const METADATA_FILES = ["pyproject.toml", "setup.cfg", "setup.py"] as const;
+
+/** The part before the extras, and the extras. */
+const EXTRAS = /^(.*?)(\[[^[\]]*\])$/;
+
+/** Tells directories from requirements that pip looks up. */
+export function readRequirement(text: string): Requirement {
+	const [, directory = text, extras = ""] = EXTRAS.exec(text) ?? [];
+	if (!isDirectory(directory))
+		return { kind: "named", text: releaseRequirement(text) };
+	// The files that determine its dependencies; its code does not change the environment.
+	const metadata = METADATA_FILES.map((file) =>
+		textOf(join(directory, file)),
+	).join("\0");
+	return { kind: "directory", path: resolve(directory), extras, metadata };
+}
+
+/** Names an environment by its content: 16 hexadecimal digits. */
+export function environmentKey(
+	requirements: readonly Requirement[],
+	interpreter: Pick<InterpreterFacts, "executable" | "version">,
+): string {
+	const texts = requirements
+		.map((requirement) => JSON.stringify(requirement))
+		.sort();
+	const { executable, version } = interpreter;
+	return createHash("sha256")
+		.update(
+			JSON.stringify([
+				FORMAT,
+				texts,
+				executable,
+				version,
+				process.platform,
+				process.arch,
+			]),
+		)
+		.digest("hex")
+		.slice(0, 16);
+}
+
+/** The arguments of `pip install`. */
+export function installArguments(
+	requirements: readonly Requirement[],
+): readonly string[] {
+	return requirements.flatMap((requirement) =>
+		requirement.kind === "named"
+			? [requirement.text]
+			: ["--editable", `${requirement.path}${requirement.extras}`],
+	);
+}
+
+function isDirectory(path: string): boolean {
+	return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+function textOf(path: string): string {
+	try {
+		return readFileSync(path, "utf8");
+	} catch {
+		return "";
+	}
+}
+
+/** The bridge by its name alone, perhaps with extras. Source: PyPA's dependency specifiers. */
+const BARE = /^\s*snakepit[-_.]+bridge\s*(\[[^\]]*\])?\s*$/i;
+
+/**
+ * What to install for a requirement. The bridge without a version becomes the version that belongs to this package, so
+ * an update of this package creates a new environment. Other requirements do not change.
+ */
+function releaseRequirement(text: string): string {
+	const found = BARE.exec(text);
+	if (found === null) return text;
+	const [name = "", version = ""] = fittingBridge().split("==");
+	return `${name}${found[1] ?? ""}==${version}`;
+}
 
 /** What a virtual environment contains, and where it is. */
 export interface PythonEnvironmentOptions {
@@ -75,7 +214,7 @@ export interface MadeEnvironment {
 }
 
 /** Defaults, with their reasons. */
-export const ENVIRONMENT_DEFAULTS = {
+const ENVIRONMENT_DEFAULTS = {
 	buildTimeoutMs: {
 		value: 900_000,
 		reason:
@@ -85,7 +224,7 @@ export const ENVIRONMENT_DEFAULTS = {
 /** Lines of pip's output in an error. */
 const SHOWN_LINES = 20;
 
-export const ENVIRONMENT_CHECKS: Readonly<
+const ENVIRONMENT_CHECKS: Readonly<
 	Record<keyof PythonEnvironmentOptions, Check>
 > = {
 	requirements: (value) =>

@@ -1,4 +1,4 @@
-import type { AttachmentName } from "../shared-memory/attachment.ts";
+import type { AttachmentName } from "../shared-memory/shared-memory.ts";
 import { decodeValue } from "../values/decode-value.ts";
 import { encodeValue } from "../values/encode-value.ts";
 import type {

@@ -1,4 +1,4 @@
-import type { AttachmentName } from "../shared-memory/attachment.ts";
+import type { AttachmentName } from "../shared-memory/shared-memory.ts";
 
 /**
  * The frames between a host and a worker, as plain records (docs/bridge-protocol.md, section 3).

@@ -1,6 +1,6 @@
 import { type CallOptions, NOT_SAMPLED } from "@snakepit/core/adapter";
 import type { Envelope } from "../values/encode-value.ts";
-import type { ImageWriter } from "../values/image-writer.ts";
+import type { MessagePackWriter } from "../values/message-pack-writer.ts";
 import { CALL, RESULT } from "./frame-codec.ts";
 
 /**
@@ -64,7 +64,7 @@ export class CallEnvelope implements Envelope {
 		return new CallEnvelope(tool, fields, entries);
 	}
 
-	writeEnd(writer: ImageWriter): void {
+	writeEnd(writer: MessagePackWriter): void {
 		writer.text(this.#tool.toWellFormed());
 		if (this.#entries === 0) return;
 		const { timeoutMs, sessionId, traceContext } = this.#fields;

@@ -1,12 +1,15 @@
 import type { LayerReport } from "@snakepit/core/protection";
 import type { ResolvedOptions } from "../options.ts";
-import { runProgram } from "../programs/run-program.ts";
-import { choiceNote, chooseInterpreter } from "./choose-interpreter.ts";
+import {
+	choiceNote,
+	chooseInterpreter,
+	requireBridge,
+} from "./choose-interpreter.ts";
 import type {
 	InterpreterSource,
 	SearchSetting,
 } from "./interpreter-sources.ts";
-import { requireBridge } from "./refusals.ts";
+import { runProgram } from "./run-program.ts";
 
 /** Python only reads a few directories, so only a slow disk can delay it. */
 const LOOK_TIMEOUT_MS = 20_000;

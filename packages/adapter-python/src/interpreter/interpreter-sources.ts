@@ -1,8 +1,13 @@
 import { constants, lstatSync, realpathSync, statSync } from "node:fs";
 import { delimiter, dirname, join, resolve } from "node:path";
-import { runProgram } from "../programs/run-program.ts";
-import { findProgram } from "./find-program.ts";
-import { currentUser, type Reach, reach, reachProblem } from "./reach.ts";
+import {
+	currentUser,
+	type Reach,
+	reach,
+	reachProblem,
+} from "./choose-interpreter.ts";
+import { findProgram } from "./interpreter.ts";
+import { runProgram } from "./run-program.ts";
 
 /** An interpreter to try, or why there is none here. */
 export type Lead =

@@ -1,4 +1,16 @@
-import type { WrapperChanges } from "./wrapper-changes.ts";
+import { constants, statSync } from "node:fs";
+import { delimiter, resolve } from "node:path";
+import { anyWorkingDirectory, workingDirectory } from "@snakepit/core/adapter";
+import { requireBridgeAmong } from "../environment/builder.ts";
+import type { ResolvedOptions } from "../options.ts";
+import { reach } from "./choose-interpreter.ts";
+import {
+	type InterpreterSource,
+	namedSource,
+	type SearchSetting,
+	usualSources,
+} from "./interpreter-sources.ts";
+import type { WrapperChanges } from "./probe.ts";
 
 /** A Python that can run the bridge. */
 export interface Interpreter {
@@ -47,4 +59,83 @@ export function isTooOld(version: Interpreter["version"]): boolean {
 		major < OLDEST_PYTHON[0] ||
 		(major === OLDEST_PYTHON[0] && minor < OLDEST_PYTHON[1])
 	);
+}
+
+/** A program in PATH, or why there is none. */
+type FoundProgram =
+	| { readonly kind: "found"; readonly path: string }
+	| { readonly kind: "none"; readonly why: string };
+
+/** Finds a program as the system would: the first file of that name in PATH that this user may execute. */
+export function findProgram(
+	name: string,
+	path: string | undefined,
+	cwd: string,
+): FoundProgram {
+	const closed: string[] = [];
+	for (const directory of (path ?? "").split(delimiter)) {
+		// An empty entry is the working directory.
+		const candidate = resolve(cwd, directory, name);
+		const found = reach(candidate, constants.X_OK);
+		if (found.kind === "forbidden") closed.push(candidate);
+		if (found.kind === "reached" && statSync(found.path).isFile())
+			return { kind: "found", path: candidate };
+	}
+	const tried =
+		closed.length === 0
+			? ""
+			: `, as this user may not run ${closed.join(", ")}`;
+	return {
+		kind: "none",
+		why:
+			path === undefined
+				? `${name} was not found, because PATH is not set`
+				: `${name} is not in PATH (${path})${tried}`,
+	};
+}
+
+/** Finds the interpreter of an adapter's workers, and creates its environment. */
+export async function interpreterSources(
+	options: ResolvedOptions,
+	setting: SearchSetting,
+	signal: AbortSignal,
+): Promise<readonly InterpreterSource[]> {
+	const { environment } = options;
+	if (environment === undefined) return namedSources(options, setting);
+	requireBridgeAmong(environment.requirements, setting.env);
+	const made = await environment.make(signal);
+	const how = made.reused ? "made earlier" : "just made";
+	const why = `it is the environment ${made.directory}, ${how}`;
+	return [namedSource(made.python, why, setting)];
+}
+
+/** The same for an adapter without its own environment. */
+export function namedSources(
+	{ python, tools, toolPath }: ResolvedOptions,
+	setting: SearchSetting,
+): readonly InterpreterSource[] {
+	if (python === undefined) {
+		const files = tools.flatMap((each) => ("file" in each ? [each.file] : []));
+		return usualSources(setting, [...files, ...toolPath]);
+	}
+	const why = `the adapter's option "python" names it`;
+	return [namedSource(python, why, setting)];
+}
+
+/** The environment may depend on the slot, which is not known yet: put what Python needs to find the bridge into the environment of the host. */
+export function searchSetting({
+	env,
+	cwd,
+	python,
+}: ResolvedOptions): SearchSetting {
+	return {
+		env: typeof env === "function" ? process.env : { ...process.env, ...env },
+		cwd:
+			cwd ??
+			(python?.startsWith("/")
+				? anyWorkingDirectory()
+				: workingDirectory(
+						'The search for a Python (without the option "python")',
+					)),
+	};
 }

@@ -1,5 +1,5 @@
-import type { BesidePort } from "../channel/frame-channel.ts";
-import type { Segment, SegmentStore } from "./segment.ts";
+import type { SidebandPort } from "../channel/frame-channel.ts";
+import type { Segment, SegmentStore } from "./segments.ts";
 
 /** The data that a relay has sent of one file, directly before the frame that names it. */
 interface Arrived {
@@ -13,11 +13,11 @@ interface Arrived {
  * frames. Writing sends the bytes; the bytes to read have arrived just before the frame.
  */
 export class RelayedSegments implements SegmentStore {
-	#port: BesidePort | undefined;
+	#port: SidebandPort | undefined;
 	#arrived: Arrived | undefined;
 
 	/** Sends on this channel from now on. */
-	attach(port: BesidePort): void {
+	attach(port: SidebandPort): void {
 		this.#port = port;
 	}
 
@@ -54,7 +54,7 @@ export class RelayedSegments implements SegmentStore {
 		return arrived.bytes;
 	}
 
-	get port(): BesidePort {
+	get port(): SidebandPort {
 		if (this.#port !== undefined) return this.#port;
 		throw new Error("there is no connection");
 	}

@@ -3,7 +3,7 @@ import nodeModule from "node:module";
 import { pathToFileURL } from "node:url";
 import { InputError } from "@snakepit/core";
 import { anyWorkingDirectory } from "@snakepit/core/adapter";
-import { NoImage } from "./no-image.ts";
+import { ValueNotTransferable } from "./value-not-transferable.ts";
 
 interface Kind {
 	readonly prototype: object;
@@ -28,7 +28,7 @@ export function isArrow(value: object): boolean {
 /**
  * Returns the stream of Arrow's IPC format for a table or a record batch.
  *
- * @throws NoImage when the copy of apache-arrow that it is from is not found.
+ * @throws ValueNotTransferable when the copy of apache-arrow that it is from is not found.
  */
 export function bytesOfTable(value: object): Uint8Array {
 	// Another copy would write only columns of its own types correctly.
@@ -37,7 +37,7 @@ export function bytesOfTable(value: object): Uint8Array {
 		if (isOf(arrow.RecordBatch, value))
 			return arrow.tableToIPC(new arrow.Table([value]), "stream");
 	}
-	throw new NoImage(
+	throw new ValueNotTransferable(
 		"is a table of another copy of apache-arrow than @snakepit/adapter-python uses; install only one copy, or send tableToIPC(table) as bytes",
 	);
 }

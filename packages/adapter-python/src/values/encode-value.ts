@@ -1,24 +1,203 @@
-import { isMap, isSet } from "node:util/types";
+import {
+	isArrayBuffer,
+	isDate,
+	isMap,
+	isSet,
+	isUint8Array,
+} from "node:util/types";
 import { LENT_BYTES } from "../channel/frame-channel.ts";
-import type { AttachmentSink } from "../shared-memory/attachment.ts";
-import { encodeBigInteger, encodeLeaf, encodeNumber } from "./encode-leaf.ts";
-import { EXTENSION, MAX_DEPTH } from "./extension-types.ts";
+import type { AttachmentSink } from "../shared-memory/shared-memory.ts";
+import { bytesOfTable, isArrow } from "./arrow-table.ts";
+import {
+	areDateTimes,
+	encodeDateTime,
+	encodeDateTimes,
+	PlainDate,
+	PlainDateTime,
+} from "./dates.ts";
+import {
+	EXTENSION,
+	FIRST_INSTANT_MS,
+	LAST_INSTANT_MS,
+	MAX_DEPTH,
+} from "./extensions.ts";
+import { Handle } from "./handle.ts";
 import {
 	EXTENSION_GUESS,
-	ImageWriter,
-	SMALL_IMAGE_BYTES,
-} from "./image-writer.ts";
-import { areDateTimes, encodeDateTimes } from "./moments.ts";
-import { describe, NoImage, propertyPlace, remedyFor } from "./no-image.ts";
-import { Tuple } from "./tuple.ts";
+	MessagePackWriter,
+	SMALL_VALUE_BYTES,
+} from "./message-pack-writer.ts";
+import { dtypeOf, NdArray } from "./nd-array.ts";
+import { Float, Tuple } from "./python-types.ts";
+import {
+	describe,
+	propertyPlace,
+	remedyFor,
+	ValueNotTransferable,
+} from "./value-not-transferable.ts";
 
-/** How `encodeValue` writes an image. */
+// Functions, not a class: an encoder is created for each value and needs no second object.
+
+function encodeNumber(writer: MessagePackWriter, value: number): void {
+	if (Number.isSafeInteger(value) && !Object.is(value, -0))
+		writer.integer(value);
+	else writer.float(value);
+}
+
+function encodeBigInteger(writer: MessagePackWriter, value: bigint): void {
+	if (value >= Number.MIN_SAFE_INTEGER && value <= Number.MAX_SAFE_INTEGER)
+		writer.integer(Number(value));
+	else if (value >= LEAST_LONG && value <= MOST_LONG) writer.longInteger(value);
+	else {
+		const bytes = bigIntegerBytes(value);
+		writer.extension(EXTENSION.bigInteger, bytes.length, () =>
+			writer.raw(bytes),
+		);
+	}
+}
+
+/**
+ * Writes an object that contains no other values; returns false if the value is not one.
+ *
+ * @param attachment takes large parts; without it, everything is in the encoding.
+ */
+function encodeLeaf(
+	writer: MessagePackWriter,
+	value: object,
+	attachment: AttachmentSink | undefined,
+): boolean {
+	// Not `instanceof`: a value may be of another realm, as that of `node:vm`, in which Jest runs tests.
+	if (isUint8Array(value)) encodeBinary(writer, value, attachment);
+	else if (isArrayBuffer(value))
+		encodeBinary(writer, new Uint8Array(value), attachment);
+	else if (ArrayBuffer.isView(value)) {
+		if (dtypeOf(value) === undefined) {
+			throw new ValueNotTransferable(
+				`is ${describe(value)}, which cannot be sent to Python; send a Uint8Array or an NdArray`,
+			);
+		}
+		encodeNdArray(writer, NdArray.from(value), attachment);
+	} else if (isDate(value)) encodeInstant(writer, value);
+	else if (value instanceof Float) writer.float(value.value);
+	else if (value instanceof PlainDate)
+		encodeText(writer, EXTENSION.date, value.toString());
+	else if (value instanceof PlainDateTime) encodeDateTime(writer, value);
+	else if (value instanceof NdArray) encodeNdArray(writer, value, attachment);
+	else if (isArrow(value)) encodeTable(writer, value, attachment);
+	else if (value instanceof Handle) encodeHandle(writer, value);
+	else return false;
+	return true;
+}
+
+function encodeHandle(
+	writer: MessagePackWriter,
+	{ token, type }: Handle,
+): void {
+	writer.extension(EXTENSION.handle, EXTENSION_GUESS, () => {
+		writer.arrayHeader(2);
+		writer.binary(token);
+		writer.text(type);
+	});
+}
+
+function encodeNdArray(
+	writer: MessagePackWriter,
+	value: NdArray,
+	attachment: AttachmentSink | undefined,
+): void {
+	const bytes = value.bytes();
+	const offset = attachment?.take(bytes);
+	const inside = offset === undefined ? bytes.byteLength : 0;
+	writer.extension(EXTENSION.ndArray, inside + EXTENSION_GUESS, () => {
+		writer.arrayHeader(3);
+		writer.text(value.dtype);
+		writer.arrayHeader(value.shape.length);
+		for (const extent of value.shape) writer.integer(extent);
+		writeBytes(writer, bytes, offset);
+	});
+}
+
+function encodeTable(
+	writer: MessagePackWriter,
+	value: object,
+	attachment: AttachmentSink | undefined,
+): void {
+	const bytes = bytesOfTable(value);
+	const offset = attachment?.take(bytes);
+	const inside = offset === undefined ? bytes.byteLength : 0;
+	writer.extension(EXTENSION.table, inside + EXTENSION_GUESS, () =>
+		writeBytes(writer, bytes, offset),
+	);
+}
+
+function encodeBinary(
+	writer: MessagePackWriter,
+	bytes: Uint8Array,
+	attachment: AttachmentSink | undefined,
+): void {
+	writeBytes(writer, bytes, attachment?.take(bytes));
+}
+
+/** @param offset where they are in the attachment; `undefined` writes them into the encoding. */
+function writeBytes(
+	writer: MessagePackWriter,
+	bytes: Uint8Array,
+	offset: number | undefined,
+): void {
+	if (offset === undefined) {
+		writer.binary(bytes);
+		return;
+	}
+	writer.extension(EXTENSION.attached, EXTENSION_GUESS, () => {
+		writer.arrayHeader(2);
+		writer.integer(offset);
+		writer.integer(bytes.byteLength);
+	});
+}
+
+function encodeInstant(writer: MessagePackWriter, value: Date): void {
+	const ms = value.getTime();
+	if (Number.isNaN(ms))
+		throw new ValueNotTransferable("is an invalid Date; send null instead");
+	if (ms < FIRST_INSTANT_MS || ms > LAST_INSTANT_MS) {
+		throw new ValueNotTransferable(
+			`is ${value.toISOString()}, which is outside the years 1 to 9999 of Python's datetime`,
+		);
+	}
+	const seconds = Math.floor(ms / 1000);
+	writer.timestamp(seconds, (ms - seconds * 1000) * 1_000_000);
+}
+
+/** Writes ASCII text as the content of an extension. */
+function encodeText(
+	writer: MessagePackWriter,
+	type: number,
+	text: string,
+): void {
+	const bytes = Buffer.from(text, "latin1");
+	writer.extension(type, bytes.length, () => writer.raw(bytes));
+}
+
+/** The range of MessagePack's own integers. */
+const LEAST_LONG = -(2n ** 63n);
+const MOST_LONG = 2n ** 64n - 1n;
+
+/** Returns the shortest two's complement, big-endian. */
+function bigIntegerBytes(value: bigint): Uint8Array {
+	// A negative number has as many bits as its complement; one more is for the sign.
+	const bits = (value < 0n ? ~value : value).toString(2).length + 1;
+	const size = Math.ceil(bits / 8);
+	const hex = BigInt.asUintN(size * 8, value).toString(16);
+	return Buffer.from(hex.padStart(size * 2, "0"), "hex");
+}
+
+/** How `encodeValue` writes an encoding. */
 export interface EncodeOptions {
-	/** A longer image throws `MESSAGE_TOO_LARGE`; by default there is no limit. */
+	/** A longer encoding throws `MESSAGE_TOO_LARGE`; by default there is no limit. */
 	readonly maxBytes?: number | undefined;
 	/** What paths in errors begin with; `$` by default. */
 	readonly root?: string | undefined;
-	/** Receives large parts; without it, everything stays in the image. */
+	/** Receives large parts; without it, everything stays in the encoding. */
 	readonly attachment?: AttachmentSink | undefined;
 }
 
@@ -27,14 +206,14 @@ export interface Envelope {
 	/** How many bytes (fewer than 512) precede the value. The last 4 of them are its size; the caller writes the others. */
 	readonly headBytes: number;
 	/** Writes what follows the value. */
-	writeEnd(writer: ImageWriter): void;
+	writeEnd(writer: MessagePackWriter): void;
 }
 
 /** In an envelope, no value: no bytes. */
 export const NO_VALUE: unique symbol = Symbol("no value");
 
 /**
- * Writes a value as its image (docs/values.md).
+ * Writes a value as its encoding (docs/values.md).
  *
  * @throws InputError `VALUE_NOT_TRANSFERABLE` with the path of what cannot be sent, `MESSAGE_TOO_LARGE` past `maxBytes`.
  */
@@ -42,42 +221,42 @@ export function encodeValue(
 	value: unknown,
 	options: EncodeOptions = {},
 ): Uint8Array {
-	return new Encoder(Buffer.allocUnsafe(SMALL_IMAGE_BYTES)).image(
+	return new Encoder(Buffer.allocUnsafe(SMALL_VALUE_BYTES)).encode(
 		value,
 		options,
 	);
 }
 
-/** The same. The next image may overwrite its result, if that has no more than {@link LENT_BYTES}. */
+/** The same. The next encoding may overwrite its result, if that has no more than {@link LENT_BYTES}. */
 export function encodeLentValue(
 	value: unknown,
 	options: EncodeOptions,
 	envelope?: Envelope,
 ): Uint8Array {
 	const encoder =
-		lentEncoder ?? new Encoder(Buffer.allocUnsafe(SMALL_IMAGE_BYTES));
-	if (encoder !== lentEncoder) return encoder.image(value, options, envelope);
+		lentEncoder ?? new Encoder(Buffer.allocUnsafe(SMALL_VALUE_BYTES));
+	if (encoder !== lentEncoder) return encoder.encode(value, options, envelope);
 	lentEncoder = undefined;
 	try {
-		return encoder.image(value, options, envelope);
+		return encoder.encode(value, options, envelope);
 	} finally {
 		lentEncoder = encoder;
 	}
 }
 
-/** Writes images, one after the other. */
+/** Writes encodings, one after the other. */
 class Encoder {
-	private readonly writer: ImageWriter;
+	private readonly writer: MessagePackWriter;
 	/** The containers around the value at hand. */
 	private readonly ancestors: object[] = [];
 	private attachment: AttachmentSink | undefined;
 
-	/** @param into where each image begins. */
+	/** @param into where each encoding begins. */
 	constructor(into: Buffer) {
-		this.writer = new ImageWriter(into);
+		this.writer = new MessagePackWriter(into);
 	}
 
-	image(
+	encode(
 		value: unknown,
 		options: EncodeOptions,
 		envelope?: Envelope,
@@ -97,7 +276,7 @@ class Encoder {
 		} catch (error) {
 			this.ancestors.length = 0;
 			this.writer.finish();
-			throw NoImage.of(error).toInputError(options.root ?? "$");
+			throw ValueNotTransferable.of(error).toInputError(options.root ?? "$");
 		}
 		return this.writer.finish();
 	}
@@ -121,11 +300,11 @@ class Encoder {
 				else this.object(value);
 				break;
 			case "undefined":
-				throw new NoImage(
+				throw new ValueNotTransferable(
 					"is undefined, which is allowed only as a property of an object; send null",
 				);
 			default:
-				throw new NoImage(
+				throw new ValueNotTransferable(
 					`is ${describe(value)}, which cannot be sent to another process; send plain data`,
 				);
 		}
@@ -139,7 +318,7 @@ class Encoder {
 			prototype === Object.prototype || prototype === Array.prototype;
 		if (!isUsual && encodeLeaf(this.writer, value, this.attachment)) return;
 		if (this.ancestors.length >= MAX_DEPTH) {
-			throw new NoImage(
+			throw new ValueNotTransferable(
 				this.ancestors.includes(value)
 					? "contains itself; send a value without cycles"
 					: `is more than ${MAX_DEPTH} levels deep; send a flatter value`,
@@ -158,7 +337,7 @@ class Encoder {
 		else if (isSet(value)) this.listInside(EXTENSION.set, [...value]);
 		else if (isPlain(prototype)) this.plainObject(value);
 		else
-			throw new NoImage(
+			throw new ValueNotTransferable(
 				`is ${describe(value)}, which cannot be sent to Python; ${remedyFor(value)}`,
 			);
 		this.ancestors.pop();
@@ -175,14 +354,14 @@ class Encoder {
 			for (; i < items.length; i++) {
 				const item = items[i];
 				if (item === undefined && !(i in items)) {
-					throw new NoImage(
+					throw new ValueNotTransferable(
 						"is a hole in a sparse array; send null, or an object with the indexes as keys",
 					);
 				}
 				this.value(item);
 			}
 		} catch (error) {
-			throw NoImage.of(error).within(`[${i}]`);
+			throw ValueNotTransferable.of(error).within(`[${i}]`);
 		}
 	}
 
@@ -191,7 +370,7 @@ class Encoder {
 			Object.prototype.propertyIsEnumerable.call(value, key),
 		);
 		if (symbol !== undefined)
-			throw new NoImage(
+			throw new ValueNotTransferable(
 				`has the key ${String(symbol)}, which is a symbol and cannot be sent`,
 			);
 		const keys: string[] = [];
@@ -230,7 +409,7 @@ class Encoder {
 				this.value(items[i]);
 			}
 		} catch (error) {
-			throw NoImage.of(error).within(propertyPlace(keys[i] ?? ""));
+			throw ValueNotTransferable.of(error).within(propertyPlace(keys[i] ?? ""));
 		}
 	}
 
@@ -248,7 +427,7 @@ class Encoder {
 						typeof key === "object" ? `<value ${index}>` : `[${keyText(key)}]`;
 					this.value(items[index]);
 				} catch (error) {
-					throw NoImage.of(error).within(place);
+					throw ValueNotTransferable.of(error).within(place);
 				}
 			}
 		});
@@ -259,7 +438,7 @@ function propertyOf(value: object, key: string): unknown {
 	try {
 		return (value as Record<string, unknown>)[key];
 	} catch (error) {
-		throw NoImage.of(error).within(propertyPlace(key));
+		throw ValueNotTransferable.of(error).within(propertyPlace(key));
 	}
 }
 
@@ -276,7 +455,7 @@ function isPlain(prototype: unknown): boolean {
 	);
 }
 
-/** `undefined` while it writes an image: a getter of the value may start writing another one. */
+/** `undefined` while it writes an encoding: a getter of the value may start writing another one. */
 let lentEncoder: Encoder | undefined = new Encoder(
 	Buffer.allocUnsafeSlow(LENT_BYTES),
 );

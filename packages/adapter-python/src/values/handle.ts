@@ -4,16 +4,67 @@ import {
 	type CallLimits,
 	type CallSession,
 } from "@snakepit/core/adapter";
-import type {
-	Anything,
-	Given,
-	GivenTo,
-	ItemOf,
-	KeptOf,
-	MethodOf,
-	Named,
-	ReturnOf,
-} from "./handle-types.ts";
+import { decodeValue } from "./decode-value.ts";
+import type { MessagePackReader } from "./message-pack-reader.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: what is not described can be anything, and each caller knows what.
+type Anything = any;
+
+type IsAny<T> = 0 extends 1 & T ? true : false;
+type Method = (...args: Anything) => unknown;
+
+/** The names of the methods of the object behind a handle. */
+type MethodOf<T> = {
+	[Name in keyof T & string]: T[Name] extends Method ? Name : never;
+}[keyof T & string];
+
+type ParametersOf<T, Name extends keyof T> =
+	IsAny<T> extends true
+		? readonly unknown[]
+		: T[Name] extends Method
+			? Readonly<Parameters<T[Name]>>
+			: never;
+
+/** The arguments after a method's name: positional ones, and those by name. */
+type GivenTo<T, Name extends keyof T> =
+	readonly [] extends ParametersOf<T, Name>
+		? [args?: ParametersOf<T, Name>, named?: Named, limits?: CallLimits]
+		:
+				| [args: ParametersOf<T, Name>, named?: Named, limits?: CallLimits]
+				// Arguments by name are checked only in Python.
+				| [args: readonly unknown[], named: Named, limits?: CallLimits];
+/** The same of any method. */
+type Given = readonly [
+	args?: readonly unknown[] | undefined,
+	named?: Named | undefined,
+	limits?: CallLimits | undefined,
+];
+/** Arguments by name. */
+type Named = Readonly<Record<string, unknown>>;
+
+/** What a method returns. */
+type ReturnOf<T, Name extends keyof T> =
+	IsAny<T> extends true
+		? Anything
+		: T[Name] extends Method
+			? ReturnType<T[Name]>
+			: never;
+
+/** The same, kept in the worker. */
+type KeptOf<Result> =
+	IsAny<Result> extends true
+		? Handle
+		: Result extends Handle<unknown>
+			? Result
+			: Handle<Result>;
+
+/** The types of an iteration and of an index. */
+type ItemOf<T> =
+	IsAny<T> extends true
+		? Anything
+		: T extends Iterable<infer Item>
+			? Item
+			: Anything;
 
 /** What ends every object of a session: then there is nothing left to release. */
 const RELEASED_BY: readonly string[] = [
@@ -223,4 +274,36 @@ function requireStrict(
 		ran,
 		message: `Session "${id}" may move to another worker, which does not have its objects. Open it with pool.session({ affinity: "strict" }).`,
 	});
+}
+
+/** Reads the handle in an extension: a token, and the name of the object's class. */
+export function readHandle(
+	reader: MessagePackReader,
+	[token, type]: readonly unknown[],
+	session: CallSession | undefined,
+): Handle {
+	return token instanceof Uint8Array && typeof type === "string"
+		? new Handle(token, type, session)
+		: reader.fail("a handle without a token and a type");
+}
+
+/** Releases the object of a handle that no caller gets, because its call was cancelled. Other values need nothing. */
+export function releaseUnclaimed(value: unknown): void {
+	// If this fails, the end of the session releases it.
+	if (value instanceof Handle) value.release().catch(() => {});
+}
+
+/** The same for a value that was not read. */
+export function releaseUnread(
+	encoded: Uint8Array,
+	session: CallSession | undefined,
+): void {
+	if (session?.affinity !== "strict" || encoded.length === 0) return;
+	try {
+		releaseUnclaimed(
+			decodeValue(encoded, undefined, 0, encoded.length, session),
+		);
+	} catch {
+		// It is not a value, and it is not needed.
+	}
 }

@@ -1,5 +1,7 @@
 import { type FSWatcher, type Stats, statSync, watch } from "node:fs";
 import { basename, dirname, join, sep } from "node:path";
+import type { ReloadablePool } from "@snakepit/core/adapter";
+import type { ResolvedOptions } from "../options.ts";
 
 /** A watched directory; `missing` if it does not exist, so that its parent is watched. */
 interface Watched {
@@ -17,7 +19,7 @@ interface Look {
  * Reports files that change, by watching their directories: an editor that renames a new file, or a checkout that
  * replaces a directory, does not change a watched file itself. It does not keep the program running.
  */
-export class SourceWatch {
+class SourceWatch {
 	/** Whether new directories, and Python files beside the known ones, are also reported. */
 	strangers: "ignored" | "reported" = "ignored";
 	readonly #onChange: (file: string) => void;
@@ -153,4 +155,108 @@ function statOf(path: string): Stats | undefined {
 	} catch {
 		return undefined;
 	}
+}
+
+/** The source files that the workers of an adapter have loaded, and the pools that are reloaded when one changes. */
+export class WatchedSources {
+	readonly #parent: "kept" | "renewed";
+	/** Each with the time after which it was loaded, in milliseconds since the Unix epoch. */
+	readonly #files = new Map<string, number>();
+	readonly #reloaders = new Set<Reloader>();
+
+	constructor({ preload }: Pick<ResolvedOptions, "preload">) {
+		const imports =
+			typeof preload === "object" &&
+			(preload.tools === "imported" || preload.modules.length > 0);
+		this.#parent = imports ? "renewed" : "kept";
+	}
+
+	/** A worker has loaded files. */
+	readonly note = (files: readonly string[], sinceMs: number): void => {
+		for (const file of files) this.#files.set(file, sinceMs);
+		for (const reloader of this.#reloaders) reloader.add(files, sinceMs);
+	};
+
+	/** Reloads the pool from now on; returns a function that stops this. */
+	watch(pool: ReloadablePool): () => void {
+		const reloader = new Reloader(pool, this.#parent);
+		this.#reloaders.add(reloader);
+		for (const [file, sinceMs] of this.#files) reloader.add([file], sinceMs);
+		return () => {
+			this.#reloaders.delete(reloader);
+			reloader.close();
+		};
+	}
+}
+
+/** An editor, a formatter or a checkout changes several files, or one file several times, within a shorter time. */
+const SETTLE_MS = 50;
+/** The names of files in Python's tracebacks and syntax errors. */
+const NAMED = /^\s*File "([^"\n]+\.py)", line \d+/gm;
+/** Files of Python itself and of packages do not change while tools are written. */
+const INSTALLED = /\/(site-packages|dist-packages|lib\/python3[^/]*)\//;
+
+/** Reloads one pool when its source files have changed and nothing has changed for a moment. */
+class Reloader {
+	readonly #pool: ReloadablePool;
+	readonly #parent: "kept" | "renewed";
+	readonly #watch: SourceWatch;
+	readonly #changed = new Set<string>();
+	#settling: { cancel(): void } | undefined;
+	#phase: "waiting" | "reloading" | "closed" = "waiting";
+
+	constructor(pool: ReloadablePool, parent: "kept" | "renewed") {
+		this.#pool = pool;
+		this.#parent = parent;
+		this.#watch = new SourceWatch((file) => {
+			this.#changed.add(file);
+			this.#settle();
+		});
+	}
+
+	/** A worker loaded these files after a moment, in milliseconds since the Unix epoch. */
+	add(files: readonly string[], sinceMs: number): void {
+		if (this.#phase === "closed") return;
+		for (const file of files) this.#watch.add(file, sinceMs);
+	}
+
+	close(): void {
+		this.#phase = "closed";
+		this.#settling?.cancel();
+		this.#watch.close();
+	}
+
+	#settle(): void {
+		// Changes during a reload are loaded by another reload after it.
+		if (this.#phase !== "waiting") return;
+		this.#settling?.cancel();
+		this.#settling = this.#pool.after(SETTLE_MS, () => void this.#reload());
+	}
+
+	async #reload(): Promise<void> {
+		this.#phase = "reloading";
+		const files = [...this.#changed].sort();
+		this.#changed.clear();
+		const begunMs = Date.now();
+		const error = await this.#pool.reload(files, this.#parent);
+		if (this.#isClosed()) return;
+		this.#phase = "waiting";
+		// The file that could not be loaded may be unknown to the workers, or may not exist yet.
+		this.#watch.strangers = error === undefined ? "ignored" : "reported";
+		for (const file of filesNamedIn(error?.message ?? ""))
+			this.#watch.add(file, begunMs);
+		if (this.#changed.size > 0) this.#settle();
+	}
+
+	#isClosed(): boolean {
+		return this.#phase === "closed";
+	}
+}
+
+/** The files of the user's own in a traceback. */
+function filesNamedIn(text: string): readonly string[] {
+	const files = [...text.matchAll(NAMED)].map(([, file = ""]) => file);
+	return [...new Set(files)].filter(
+		(file) => file.startsWith("/") && !INSTALLED.test(file),
+	);
 }

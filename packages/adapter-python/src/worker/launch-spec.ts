@@ -7,17 +7,21 @@ import type {
 	WorkerSlot,
 } from "@snakepit/core/adapter";
 import type { Interpreter } from "../interpreter/interpreter.ts";
-import { missedChanges } from "../interpreter/wrapper-changes.ts";
-import { DEFAULTS, type ResolvedOptions, type WorkerEnv } from "../options.ts";
+import { missedChanges } from "../interpreter/probe.ts";
+import {
+	BRIDGE_ALONE,
+	DEFAULTS,
+	type ResolvedOptions,
+	type ResolvedPreload,
+	type WorkerEnv,
+} from "../options.ts";
 import { isEnv } from "../resolve-options.ts";
 import type {
 	SharedMemorySetting,
 	SharingLimits,
 } from "../shared-memory/shared-memory.ts";
 import type { PythonStartErrorCode } from "../start-error-codes.ts";
-import { preloadChoice } from "./preload-choice.ts";
-import { HOST_PACKAGE, PROTOCOL } from "./same-release.ts";
-import { fairThreads, threadLimits } from "./thread-limits.ts";
+import { HOST_PACKAGE, PROTOCOL } from "./worker-facts.ts";
 
 /** A worker warns if it gets no ping for this long: ten of core's intervals. */
 const SILENCE_WARN_MS = 30_000;
@@ -237,7 +241,7 @@ function commonPayload(
 	};
 }
 
-/** Which values travel beside frames to another machine: over a network, they are messages and have the limit of messages. */
+/** Which values travel in the sideband to another machine: over a network, they are messages and have the limit of messages. */
 export function relayedLimits(maxMessageBytes: number): SharingLimits {
 	const { fromBytes } = DEFAULTS.sharedMemory;
 	return { fromBytes, limitBytes: maxMessageBytes };
@@ -270,4 +274,57 @@ function envOf(slot: WorkerSlot, { env, kind }: ResolvedOptions): WorkerEnv {
 		ran: "no",
 		message: `${kind.maker}: what "env" returned for slot ${slot.workerId} is not an object with string values.`,
 	});
+}
+
+/** Read by OpenMP, OpenBLAS, MKL, BLIS, NumExpr and Apple's Accelerate. All but the last fall back on OpenMP's. */
+const OPENMP = "OMP_NUM_THREADS";
+const FALLING_BACK = [
+	"OPENBLAS_NUM_THREADS",
+	"MKL_NUM_THREADS",
+	"BLIS_NUM_THREADS",
+	"NUMEXPR_NUM_THREADS",
+] as const;
+const OTHERS = ["VECLIB_MAXIMUM_THREADS"] as const;
+
+/** Threads for each worker, so that all slots together do not use more than the cores. */
+export function fairThreads(parallelism: number, slots: number): number {
+	return Math.max(1, Math.floor(parallelism / slots));
+}
+
+/**
+ * The variables that limit the threads of numerical libraries, except those that the user has set, or that would
+ * override one of the user's.
+ */
+export function threadLimits(
+	threads: number,
+	userEnv: Readonly<Record<string, string | undefined>>,
+): Record<string, string> {
+	const ours =
+		userEnv[OPENMP] === undefined
+			? [OPENMP, ...FALLING_BACK, ...OTHERS]
+			: OTHERS;
+	return Object.fromEntries(
+		ours
+			.filter((name) => userEnv[name] === undefined)
+			.map((name) => [name, String(threads)]),
+	);
+}
+
+/** With fewer workers, the parent costs more than it saves. */
+const LEAST_WORKERS = 4;
+
+/** What the preloaded parent of a pool imports, if it has one. */
+export function preloadChoice(
+	{ preload, env }: Pick<ResolvedOptions, "preload" | "env">,
+	workers: number,
+	platform: NodeJS.Platform,
+): ResolvedPreload | "off" {
+	if (preload !== "auto") return preload;
+	// A worker's own variables may be meant for its interpreter or linker, which read them only when a program is
+	// executed.
+	const isFor =
+		platform === "linux" &&
+		workers >= LEAST_WORKERS &&
+		typeof env !== "function";
+	return isFor ? BRIDGE_ALONE : "off";
 }

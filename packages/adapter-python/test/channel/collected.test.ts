@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Collected } from "../../src/channel/collected.ts";
+import { Collected } from "../../src/channel/message-cutter.ts";
 
 const KB = 1024;
 

@@ -3,11 +3,11 @@ import { expect, test } from "vitest";
 import { LENT_BYTES } from "../../src/channel/frame-channel.ts";
 import {
 	FRAME,
-	FrameCutter,
 	HEADER_BYTES,
+	MessageCutter,
 	SIGNAL,
 	writeHeader,
-} from "../../src/channel/frame-cutter.ts";
+} from "../../src/channel/message-cutter.ts";
 
 const LIMIT = 1000;
 
@@ -35,7 +35,7 @@ test("messages arrive whole and in order, however they are cut", () => {
 				sent.map(([kind, body]) => message(kind, body)),
 			);
 			const heard: [number, Uint8Array][] = [];
-			const cutter = new FrameCutter(LIMIT, (kind, chunk, begin, end) =>
+			const cutter = new MessageCutter(LIMIT, (kind, chunk, begin, end) =>
 				heard.push([kind, Uint8Array.from(chunk.subarray(begin, end))]),
 			);
 			for (let at = 0; at < bytes.length; ) {
@@ -58,7 +58,7 @@ test("a frame that is not lent keeps its content when the buffer is written over
 			const bodies = sent.map((size, i) => new Uint8Array(size).fill(i + 1));
 			const bytes = Buffer.concat(bodies.map((body) => message(FRAME, body)));
 			const heard: Uint8Array[] = [];
-			const cutter = new FrameCutter(1_000_000, (_, chunk, begin, end) => {
+			const cutter = new MessageCutter(1_000_000, (_, chunk, begin, end) => {
 				const body = chunk.subarray(begin, end);
 				heard.push(body.length > LENT_BYTES ? body : Buffer.from(body));
 			});
@@ -81,7 +81,7 @@ test("a frame that is not lent keeps its content when the buffer is written over
 test("a large message has memory of its own, of its size", () => {
 	const chunk = message(FRAME, new Uint8Array(70_000));
 	let bytes = 0;
-	new FrameCutter(100_000, (_, { buffer }) => {
+	new MessageCutter(100_000, (_, { buffer }) => {
 		bytes = buffer.byteLength;
 	}).take(chunk);
 	expect(bytes).toBe(70_000);
@@ -93,7 +93,7 @@ test.each([
 	{ bytes: header(2, 0), says: /of the unknown kind 2/ },
 	{ bytes: Buffer.from("HTTP/1.1 400"), says: /of the unknown kind 72/ },
 ])("what is no message is refused by its header: $says", ({ bytes, says }) => {
-	const cutter = new FrameCutter(LIMIT, () => {
+	const cutter = new MessageCutter(LIMIT, () => {
 		throw new TypeError("there is nothing to hear");
 	});
 	expect(() => cutter.take(bytes)).toThrow(says);

@@ -1,8 +1,8 @@
 import { Writable } from "node:stream";
 import { expect, test } from "vitest";
 import { LENT_BYTES } from "../../src/channel/frame-channel.ts";
-import { FRAME } from "../../src/channel/frame-cutter.ts";
-import { FrameWriter } from "../../src/channel/frame-writer.ts";
+import { FRAME } from "../../src/channel/message-cutter.ts";
+import { MessageWriter } from "../../src/channel/message-writer.ts";
 
 /** What is written, piece by piece, in the turn in which it is written. */
 function outlet(): { readonly socket: Writable; readonly written: Buffer[] } {
@@ -22,7 +22,7 @@ const turn = (): Promise<void> =>
 
 test("what is written in one turn leaves together, when the turn is over", async () => {
 	const { socket, written } = outlet();
-	const writer = new FrameWriter(socket as never);
+	const writer = new MessageWriter(socket as never);
 	for (const byte of [1, 2, 3]) writer.write(FRAME, Buffer.of(byte));
 	expect(written).toEqual([]);
 	await turn();
@@ -33,7 +33,7 @@ test("what is written in one turn leaves together, when the turn is over", async
 
 test("what is flushed leaves now, in order, and once", async () => {
 	const { socket, written } = outlet();
-	const writer = new FrameWriter(socket as never);
+	const writer = new MessageWriter(socket as never);
 	writer.write(FRAME, Buffer.of(1));
 	writer.flush();
 	expect(written).toEqual([Buffer.of(0, 0, 0, 0, 1, 1)]);
@@ -53,7 +53,7 @@ test("what the socket could not write yet is not written over", async () => {
 			finish.push(done);
 		},
 	});
-	const writer = new FrameWriter(socket as never);
+	const writer = new MessageWriter(socket as never);
 	for (let byte = 1; byte <= 3; byte++)
 		writer.write(FRAME, Buffer.of(byte), "now");
 	while (finish.length > 0) {
@@ -68,7 +68,7 @@ test("what the socket could not write yet is not written over", async () => {
 test("whatever their sizes, messages leave in order, and none is written over before it has left", async () => {
 	const sizes = [0, 16_384, 16_385, 5, 60_000, 16_384, 16_384, 16_384, 16_384];
 	const { socket, written } = outlet();
-	const writer = new FrameWriter(socket as never);
+	const writer = new MessageWriter(socket as never);
 	for (const [i, size] of sizes.entries()) {
 		const body = Buffer.alloc(size, i + 1);
 		writer.write(FRAME, body);

@@ -4,16 +4,16 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { FrameChannel } from "../../src/channel/frame-channel.ts";
 import {
-	FRAME,
-	FrameCutter,
-	HEADER_BYTES,
-	SIGNAL,
-	writeHeader,
-} from "../../src/channel/frame-cutter.ts";
-import {
 	type Dial,
 	openFramedChannel,
 } from "../../src/channel/framed-channel.ts";
+import {
+	FRAME,
+	HEADER_BYTES,
+	MessageCutter,
+	SIGNAL,
+	writeHeader,
+} from "../../src/channel/message-cutter.ts";
 import type { HostSignal } from "../../src/frames/frame-codec.ts";
 import { encodeValue } from "../../src/index.ts";
 import { failureOf } from "../support/calls.ts";
@@ -50,7 +50,7 @@ async function listen(): Promise<FakeServer> {
 	});
 	server.on("connection", (socket) => {
 		onTestFinished(() => void socket.destroy());
-		const cutter = new FrameCutter(2 ** 20, (kind, bytes, begin, end) => {
+		const cutter = new MessageCutter(2 ** 20, (kind, bytes, begin, end) => {
 			const body = Buffer.from(bytes.subarray(begin, end));
 			heard.push(kind === SIGNAL ? decodeHostSignal(body) : body);
 		});

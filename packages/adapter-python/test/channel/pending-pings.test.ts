@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
-import { PendingPings } from "../../src/channel/pending-pings.ts";
+import { PendingPings } from "../../src/channel/frame-channel.ts";
 import type { PingAnswer } from "../../src/frames/frames.ts";
 import { failureOf } from "../support/calls.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { InputWindow } from "../../src/conversation/input-window.ts";
+import { InputWindow } from "../../src/conversation/input-pump.ts";
 
 test("nothing is sent before the first grant", () => {
 	const window = new InputWindow();

@@ -8,9 +8,11 @@ import {
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { encodeValue } from "../../src/index.ts";
-import { Attachment } from "../../src/shared-memory/attachment.ts";
-import { SharedDirectory } from "../../src/shared-memory/segment.ts";
-import { SharedMemory } from "../../src/shared-memory/shared-memory.ts";
+import { SharedDirectory } from "../../src/shared-memory/segments.ts";
+import {
+	Attachment,
+	SharedMemory,
+} from "../../src/shared-memory/shared-memory.ts";
 import { call, failureOf, streamOf } from "../support/calls.ts";
 import { endOf, FakeWorker } from "../support/fake-worker.ts";
 

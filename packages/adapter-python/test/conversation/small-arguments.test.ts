@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isSmall } from "../../src/conversation/small-arguments.ts";
+import { isSmall } from "../../src/conversation/prefetched-calls.ts";
 import { NdArray } from "../../src/values/nd-array.ts";
 
 const small = new NdArray("float32", [4, 384], new Float32Array(4 * 384));

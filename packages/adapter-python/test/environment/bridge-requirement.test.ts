@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { createPool } from "@snakepit/core";
 import { expect, test } from "vitest";
-import { requireBridgeAmong } from "../../src/environment/bridge-requirement.ts";
+import { requireBridgeAmong } from "../../src/environment/builder.ts";
 import {
 	type PythonEnvironment,
 	python as pythonAdapter,

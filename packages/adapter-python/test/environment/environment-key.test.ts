@@ -3,7 +3,7 @@ import {
 	environmentKey,
 	installArguments,
 	readRequirement,
-} from "../../src/environment/environment-key.ts";
+} from "../../src/environment/python-environment.ts";
 import { VERSION } from "../../src/gen/version.ts";
 import { bench, writeProject } from "../support/environments.ts";
 

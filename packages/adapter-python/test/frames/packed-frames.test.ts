@@ -17,7 +17,7 @@ import { FakeWorker } from "../support/fake-worker.ts";
 /** A result in the layout that docs/bridge-protocol.md has. */
 function packedResult(
 	callId: number,
-	image: Uint8Array,
+	encoded: Uint8Array,
 	beganUs = 0,
 ): Uint8Array {
 	const head = Buffer.from(
@@ -26,13 +26,26 @@ function packedResult(
 	);
 	head.writeUInt32BE(callId, 3);
 	head.writeUInt32BE(beganUs, 8);
-	head.writeUInt32BE(image.length, 18);
-	return Buffer.concat([head, image]);
+	head.writeUInt32BE(encoded.length, 18);
+	return Buffer.concat([head, encoded]);
 }
 
 /** The same of a call, from its number to the size of its arguments. */
-function callHead(mark: number, image: Uint8Array): Buffer {
-	return Buffer.from([mark, 1, 0xce, 0, 0, 0, 1, 0xc6, 0, 0, 0, image.length]);
+function callHead(mark: number, encoded: Uint8Array): Buffer {
+	return Buffer.from([
+		mark,
+		1,
+		0xce,
+		0,
+		0,
+		0,
+		1,
+		0xc6,
+		0,
+		0,
+		0,
+		encoded.length,
+	]);
 }
 
 test("docs/bridge-protocol.md shows a usual call and its result as they are", async () => {
@@ -57,9 +70,9 @@ test("docs/bridge-protocol.md shows a usual call and its result as they are", as
 test("a call that has nothing but its arguments has one layout, and so may its result", async () => {
 	const worker = new FakeWorker();
 	const answer = call(worker.conversation, "echo", ["x"]);
-	const image = Buffer.from(encodeValue(["x"]));
+	const encoded = Buffer.from(encodeValue(["x"]));
 	expect(worker.frames).toEqual([
-		Buffer.concat([callHead(0x94, image), image, encodeValue("echo")]),
+		Buffer.concat([callHead(0x94, encoded), encoded, encodeValue("echo")]),
 	]);
 	worker.frame(packedResult(1, encodeValue({ y: [1, "é"] })));
 	expect(await answer).toEqual({ y: [1, "é"] });
@@ -112,10 +125,10 @@ test("a call of which no trace is recorded says so, and in headers where it is u
 		value: true,
 	} as const) as CallOptions["traceContext"];
 	void call(worker.conversation, "echo", ["x"], { traceContext });
-	const image = Buffer.from(encodeValue(["x"]));
+	const encoded = Buffer.from(encodeValue(["x"]));
 	expect(worker.frames).toEqual([
 		Buffer.concat([
-			...[callHead(0x95, image), image, encodeValue("echo")],
+			...[callHead(0x95, encoded), encoded, encodeValue("echo")],
 			encodeValue({ unrecorded: true }),
 		]),
 	]);
@@ -219,7 +232,7 @@ test("a value whose getter makes another call leaves both calls whole", async ()
 	expect(
 		worker
 			.all("call")
-			.map(({ tool, arguments: image }) => [tool, decodeValue(image)]),
+			.map(({ tool, arguments: encoded }) => [tool, decodeValue(encoded)]),
 	).toEqual([
 		["inner", ["y".repeat(700)]],
 		["outer", { before: long, made: 1, after: long }],

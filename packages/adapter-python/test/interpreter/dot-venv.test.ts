@@ -9,8 +9,8 @@ import {
 import { dirname, join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { chooseInterpreter } from "../../src/interpreter/choose-interpreter.ts";
+import { namedSources } from "../../src/interpreter/interpreter.ts";
 import { usualSources } from "../../src/interpreter/interpreter-sources.ts";
-import { namedSources } from "../../src/interpreter/workers-interpreter.ts";
 import { resolveOptions } from "../../src/resolve-options.ts";
 import { fakePython, programThatRuns } from "../support/fake-python.ts";
 import { machine } from "../support/machine.ts";

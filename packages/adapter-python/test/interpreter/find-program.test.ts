@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { findProgram } from "../../src/interpreter/find-program.ts";
+import { findProgram } from "../../src/interpreter/interpreter.ts";
 import { programThatPrints, scratch } from "../support/fake-python.ts";
 
 test("the first file of PATH that may be executed, also behind a link and in the working directory", () => {

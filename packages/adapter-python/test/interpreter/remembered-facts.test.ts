@@ -11,13 +11,15 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { cacheDirectory } from "../../src/environment/environments-directory.ts";
+import { cacheDirectory } from "../../src/environment/python-environment.ts";
 import { VERSION } from "../../src/gen/version.ts";
 import { chooseInterpreter } from "../../src/interpreter/choose-interpreter.ts";
 import type { InterpreterFacts } from "../../src/interpreter/interpreter.ts";
 import { namedSource } from "../../src/interpreter/interpreter-sources.ts";
-import { probeInterpreter } from "../../src/interpreter/probe.ts";
-import { RememberedFacts } from "../../src/interpreter/remembered-facts.ts";
+import {
+	probeInterpreter,
+	RememberedFacts,
+} from "../../src/interpreter/probe.ts";
 import { scratch } from "../support/fake-python.ts";
 import { PYTHON } from "../support/pythons.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { runProgram } from "../../src/programs/run-program.ts";
+import { runProgram } from "../../src/interpreter/run-program.ts";
 import { failureOf } from "../support/calls.ts";
 
 const setting = {

@@ -7,9 +7,11 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { chooseInterpreter } from "../../src/interpreter/choose-interpreter.ts";
+import {
+	chooseInterpreter,
+	requireBridge,
+} from "../../src/interpreter/choose-interpreter.ts";
 import { namedSource } from "../../src/interpreter/interpreter-sources.ts";
-import { requireBridge } from "../../src/interpreter/refusals.ts";
 import { failureOf } from "../support/calls.ts";
 import { fakePython, programThatPrints } from "../support/fake-python.ts";
 import { machine } from "../support/machine.ts";

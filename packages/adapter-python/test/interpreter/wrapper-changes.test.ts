@@ -3,7 +3,7 @@ import {
 	isWrapper,
 	missedChanges,
 	wrapperChanges,
-} from "../../src/interpreter/wrapper-changes.ts";
+} from "../../src/interpreter/probe.ts";
 import { programThatPrints, scratch } from "../support/fake-python.ts";
 
 const given = { PATH: "/bin", GONE: "1", SAME: "2", GPU: "0" };

@@ -12,7 +12,7 @@ import type {
 	SharedMemoryOptions,
 } from "../../src/options.ts";
 import { resolveOptions } from "../../src/resolve-options.ts";
-import { preloadChoice } from "../../src/worker/preload-choice.ts";
+import { preloadChoice } from "../../src/worker/launch-spec.ts";
 
 test.each<[string, unknown, RegExp]>([
 	["UNKNOWN_OPTION", { tools: "a.py", pythn: "x" }, /"pythn".*"python"/],

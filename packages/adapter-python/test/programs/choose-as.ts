@@ -2,9 +2,11 @@
 
 import { execFileSync } from "node:child_process";
 import { python } from "../../src/index.ts";
-import { chooseInterpreter } from "../../src/interpreter/choose-interpreter.ts";
+import {
+	chooseInterpreter,
+	requireBridge,
+} from "../../src/interpreter/choose-interpreter.ts";
 import { usualSources } from "../../src/interpreter/interpreter-sources.ts";
-import { requireBridge } from "../../src/interpreter/refusals.ts";
 
 const [uid = "", setting = "{}", tools = "", limit] = process.argv.slice(2);
 // All that this program needs is loaded: from here on it reads what that user may.

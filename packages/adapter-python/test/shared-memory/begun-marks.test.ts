@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { BegunMarks } from "../../src/shared-memory/begun-marks.ts";
+import { BegunMarks } from "../../src/shared-memory/call-page.ts";
 import { scratch } from "../support/fake-python.ts";
 
 /** The page of a worker that noted these numbers. */

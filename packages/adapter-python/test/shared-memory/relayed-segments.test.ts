@@ -34,14 +34,14 @@ test("arguments are sent, and their file is used for a result and for the next a
 			},
 			"result",
 		);
-	const { image, memory: call } = encode(200);
-	expect(image.attachment).toEqual({ name: "h1", size: 200, offset: 0 });
+	const { encoded, memory: call } = encode(200);
+	expect(encoded.attachment).toEqual({ name: "h1", size: 200, offset: 0 });
 	const bytes = new Uint8Array(150).fill(7);
 	store.arrived("h1", 0, bytes);
 	// Nothing is copied.
 	expect(call?.result({ name: "h1", size: 150, offset: 0 }, true)).toBe(bytes);
 	call?.close(true);
-	expect(encode(120).image.attachment?.name).toBe("h1");
+	expect(encode(120).encoded.attachment?.name).toBe("h1");
 	expect(told).toEqual(["h1 = 1 part, 200 bytes", "h1 = 1 part, 120 bytes"]);
 });
 

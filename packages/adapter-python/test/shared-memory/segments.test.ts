@@ -1,10 +1,11 @@
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { expect, onTestFinished, test } from "vitest";
 import {
+	bestFit,
 	type Segment,
+	Segments,
 	SharedDirectory,
-} from "../../src/shared-memory/segment.ts";
-import { bestFit, Segments } from "../../src/shared-memory/segments.ts";
+} from "../../src/shared-memory/segments.ts";
 
 const KEPT = { count: 3, bytes: 10_000, ms: 5000 };
 

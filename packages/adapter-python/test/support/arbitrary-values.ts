@@ -6,7 +6,7 @@ import {
 	PlainDateTime,
 	Tuple,
 } from "../../src/index.ts";
-import { DTYPES } from "../../src/values/dtype.ts";
+import { DTYPES } from "../../src/values/nd-array.ts";
 
 /** Text that UTF-8 can carry. */
 const text = () => fc.string({ unit: "binary" });

@@ -19,8 +19,10 @@ import type {
 	WorkerFrame,
 } from "../../src/frames/frames.ts";
 import { encodeValue } from "../../src/index.ts";
-import type { BegunMarks } from "../../src/shared-memory/begun-marks.ts";
-import type { CallPage } from "../../src/shared-memory/call-page.ts";
+import type {
+	BegunMarks,
+	CallPage,
+} from "../../src/shared-memory/call-page.ts";
 import type { SharedMemory } from "../../src/shared-memory/shared-memory.ts";
 import {
 	decodeHostFrame,

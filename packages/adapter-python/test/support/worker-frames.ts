@@ -7,7 +7,7 @@ import type {
 	WorkerFrame,
 } from "../../src/frames/frames.ts";
 import { decodeValue, encodeValue } from "../../src/index.ts";
-import type { AttachmentName } from "../../src/shared-memory/attachment.ts";
+import type { AttachmentName } from "../../src/shared-memory/shared-memory.ts";
 
 /** The worker's side of frames as MessagePack (docs/bridge-protocol.md, section 3). */
 

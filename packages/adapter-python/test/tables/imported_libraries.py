@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
-from snakepit_bridge.values.no_image import NoImage
+from snakepit_bridge.values.value_not_transferable import ValueNotTransferable
 
 
 def imported() -> list[str]:
@@ -16,7 +16,7 @@ def imported() -> list[str]:
 decode(encode([1, {"a": (2.5, {3})}, datetime(2024, 1, 1), timedelta(1), b"x"]))
 try:
     encode(object())
-except NoImage:
+except ValueNotTransferable:
     print(imported())
 other = (
     "import sys, pandas; from snakepit_bridge.values.encode import encode;"

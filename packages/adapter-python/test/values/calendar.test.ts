@@ -1,7 +1,11 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { dayAfter, daysTo } from "../../src/values/calendar.ts";
-import { dateTimeAfter, secondsOf } from "../../src/values/plain-date.ts";
+import {
+	dateTimeAfter,
+	dayAfter,
+	daysTo,
+	secondsOf,
+} from "../../src/values/dates.ts";
 
 const FIRST_DAY = -719_162;
 const LAST_DAY = 2_932_896;

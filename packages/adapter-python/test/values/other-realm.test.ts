@@ -1,6 +1,6 @@
 import { createContext, runInContext, runInThisContext } from "node:vm";
 import { expect, test } from "vitest";
-import { isSmall } from "../../src/conversation/small-arguments.ts";
+import { isSmall } from "../../src/conversation/prefetched-calls.ts";
 import { decodeValue, encodeValue, NdArray } from "../../src/index.ts";
 
 // As in a test that runs in Jest.
@@ -29,9 +29,9 @@ test.each(SOURCES)("%s of another realm is sent as one of this", (source) => {
 	const theirs: object = runInContext(source, realm);
 	const ours: object = runInThisContext(source);
 	expect(Object.getPrototypeOf(theirs)).not.toBe(Object.getPrototypeOf(ours));
-	const image = encodeValue([theirs]);
-	expect(Buffer.from(image)).toEqual(Buffer.from(encodeValue([ours])));
-	expect(decodeValue(image)).toEqual(decodeValue(encodeValue([ours])));
+	const encoded = encodeValue([theirs]);
+	expect(Buffer.from(encoded)).toEqual(Buffer.from(encodeValue([ours])));
+	expect(decodeValue(encoded)).toEqual(decodeValue(encodeValue([ours])));
 });
 
 test("bytes of another realm become an array of numbers", () => {

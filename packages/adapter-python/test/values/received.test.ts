@@ -12,9 +12,9 @@ function message(head: number): Uint8Array {
 		array: new NdArray("float64", [2, 10_000], numbers),
 		after: [1, "x"],
 	};
-	const image = encodeValue(value);
-	const bytes = Buffer.allocUnsafeSlow(head + image.length);
-	bytes.set(image, head);
+	const encoded = encodeValue(value);
+	const bytes = Buffer.allocUnsafeSlow(head + encoded.length);
+	bytes.set(encoded, head);
 	return bytes;
 }
 

@@ -47,7 +47,7 @@ test("a value whose own code throws while it is read is refused with its path, a
 	expect(refusal({ a: revoked.proxy }).path).toBe("$.a");
 });
 
-describe("a value without image is named by its path", () => {
+describe("a value without encoding is named by its path", () => {
 	test.each<[string, unknown, string, RegExp]>([
 		["undefined", undefined, "$", /undefined/],
 		["undefined in an array", { a: [1, undefined] }, "$.a[1]", /send null/],

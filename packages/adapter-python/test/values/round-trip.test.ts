@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { decodeValue, encodeValue, NdArray } from "../../src/index.ts";
 import { anyValue, jsonValue } from "../support/arbitrary-values.ts";
 
-test("every value that has an image comes back as it was", {
+test("every value that has an encoding comes back as it was", {
 	timeout: 120_000,
 }, () => {
 	fc.assert(
@@ -36,7 +36,7 @@ test("any bytes are a value or a clear error, never anything else", () => {
 	);
 });
 
-test("damage to an image is a value or a clear error, never anything else", () => {
+test("damage to an encoding is a value or a clear error, never anything else", () => {
 	const damaged = fc
 		.tuple(anyValue(), fc.nat(), fc.nat(255))
 		.map(([value, place, byte]) => {
@@ -80,7 +80,7 @@ test("levels that announce the same bytes again are refused before memory is tak
 	expect(process.memoryUsage().heapUsed - before).toBeLessThan(100_000_000);
 });
 
-test("no image is deeper than the reader goes", () => {
+test("no encoding is deeper than the reader goes", () => {
 	const bytes = new Uint8Array(100_000).fill(0x91);
 	expect(() => decodeValue(bytes)).toThrow(/levels/);
 	const extensions = Buffer.concat(
@@ -130,8 +130,8 @@ test.each([
 	(_, type, head, problem) => {
 		const value = type === 5 ? Buffer.from([1]) : Buffer.alloc(0);
 		const content = [Buffer.from(head), nan, value, otherNan, value];
-		const image = extension(type, Buffer.concat(content));
-		expect(() => decodeValue(image)).toThrow(problem);
+		const encoded = extension(type, Buffer.concat(content));
+		expect(() => decodeValue(encoded)).toThrow(problem);
 	},
 );
 
@@ -139,20 +139,20 @@ test.each([
 	["lists", [0x91]],
 	["maps", [0x81, 0xa1, 0x61]],
 ])("a hundred levels of %s are read, and one more is refused", (_, opening) => {
-	const image = (levels: number, inner: Uint8Array) =>
+	const encoded = (levels: number, inner: Uint8Array) =>
 		Buffer.concat([
 			...Array.from({ length: levels }, () => Buffer.from(opening)),
 			inner,
 		]);
 	// An array of numbers is no level, and neither is a part of an attachment.
 	for (const inner of [null, new NdArray("int8", [1], Int8Array.of(1))])
-		expect(() => decodeValue(image(100, encodeValue(inner)))).not.toThrow();
+		expect(() => decodeValue(encoded(100, encodeValue(inner)))).not.toThrow();
 	const attached = Buffer.from("c70309920001", "hex");
 	expect(() =>
-		decodeValue(image(100, attached), Uint8Array.of(7)),
+		decodeValue(encoded(100, attached), Uint8Array.of(7)),
 	).not.toThrow();
 	for (const levels of [101, 102, 2_000])
-		expect(() => decodeValue(image(levels, encodeValue(null)))).toThrow(
+		expect(() => decodeValue(encoded(levels, encodeValue(null)))).toThrow(
 			expect.objectContaining({
 				code: "VALUE_NOT_TRANSFERABLE",
 				message: expect.stringContaining("more than 100 levels"),
@@ -167,15 +167,15 @@ test("the order of a map is kept, and that of an object is JavaScript's", () => 
 		["9", 3],
 		["a", 4],
 	];
-	const image = encodeValue(new Map(pairs));
+	const encoded = encodeValue(new Map(pairs));
 	// It is sent in this order, which Python keeps.
 	const content = pairs.map(([key, item]) =>
 		Buffer.concat([theirEncode(key), theirEncode(item)]),
 	);
-	expect(Buffer.from(image)).toEqual(
+	expect(Buffer.from(encoded)).toEqual(
 		Buffer.concat([Buffer.of(0x84), ...content]),
 	);
-	expect(Object.keys(decodeValue(image) as object)).toEqual([
+	expect(Object.keys(decodeValue(encoded) as object)).toEqual([
 		"9",
 		"10",
 		"b",

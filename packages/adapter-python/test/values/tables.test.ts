@@ -3,7 +3,7 @@ import { InputError } from "@snakepit/core";
 import { Table, tableFromArrays, tableToIPC } from "apache-arrow";
 import { expect, onTestFinished, test } from "vitest";
 import { decodeValue, encodeValue } from "../../src/index.ts";
-import { Attachment } from "../../src/shared-memory/attachment.ts";
+import { Attachment } from "../../src/shared-memory/shared-memory.ts";
 
 const require = createRequire(import.meta.url);
 const columns = { n: new Int32Array([1, 2, 3]), word: ["a", "b", "a"] };
@@ -27,9 +27,9 @@ test("a record batch arrives as a table", () => {
 test("a large table lies in the attachment, and is read there", () => {
 	const many = { n: new Float64Array(100_000).fill(0.5) };
 	const sink = new Attachment(1024);
-	const image = encodeValue([1, tableFromArrays(many)], { attachment: sink });
-	expect(image.length).toBeLessThan(100);
-	const [, table] = decodeValue(image, Buffer.concat(sink.parts)) as Table[];
+	const encoded = encodeValue([1, tableFromArrays(many)], { attachment: sink });
+	expect(encoded.length).toBeLessThan(100);
+	const [, table] = decodeValue(encoded, Buffer.concat(sink.parts)) as Table[];
 	expect(table?.getChild("n")?.toArray()).toEqual(many.n);
 });
 
@@ -55,7 +55,7 @@ test("a table of an unknown copy is refused with the remedy", () => {
 });
 
 test("without apache-arrow a table is an error that says what to install", () => {
-	const image = encodeValue(tableFromArrays(columns));
+	const encoded = encodeValue(tableFromArrays(columns));
 	const loader = Module as unknown as {
 		_resolveFilename(name: string, ...rest: unknown[]): string;
 	};
@@ -67,7 +67,7 @@ test("without apache-arrow a table is an error that says what to install", () =>
 	onTestFinished(() => {
 		loader._resolveFilename = resolve;
 	});
-	expect(() => decodeValue(image)).toThrow(
+	expect(() => decodeValue(encoded)).toThrow(
 		expect.objectContaining({
 			code: "VALUE_NOT_TRANSFERABLE",
 			message: expect.stringContaining("npm install apache-arrow"),
@@ -78,12 +78,12 @@ test("without apache-arrow a table is an error that says what to install", () =>
 test("bytes that are no table are an error", () => {
 	const ipc = tableToIPC(tableFromArrays(columns));
 	for (const bytes of [new Uint8Array([1, 2, 3]), ipc.slice(0, 150)]) {
-		const image = Buffer.concat([
+		const encoded = Buffer.concat([
 			Buffer.from([0xc7, 0, 2]),
 			encodeValue(bytes),
 		]);
-		image[1] = image.length - 3;
-		expect(() => decodeValue(image)).toThrow(InputError);
+		encoded[1] = encoded.length - 3;
+		expect(() => decodeValue(encoded)).toThrow(InputError);
 	}
 	expect(() => decodeValue(new Uint8Array([0xd4, 2, 1]))).toThrow(InputError);
 });

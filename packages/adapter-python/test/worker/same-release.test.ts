@@ -6,7 +6,7 @@ import {
 	fittingBridge,
 	isSameRelease,
 	releaseMismatch,
-} from "../../src/worker/same-release.ts";
+} from "../../src/worker/worker-facts.ts";
 
 test.each([
 	["0.7.0", "0.0.0", false],

@@ -18,7 +18,7 @@ from snakepit_bridge.calls.context.call import (
 from snakepit_bridge.calls.run.running_call import RunningCall
 from snakepit_bridge.failures.failure import not_transferable
 from snakepit_bridge.tools.tool import Tool
-from snakepit_bridge.values.no_image import NoImage
+from snakepit_bridge.values.value_not_transferable import ValueNotTransferable
 
 if TYPE_CHECKING:
     from snakepit_bridge.calls.context.input_stream import InputStream
@@ -46,7 +46,9 @@ def memory_of(frame: frames.Call, shared: SharedMemory | None) -> CallMemory | N
             return shared.call(frame)
         raise AttachmentInvalid("an attachment came, and none was agreed")
     except AttachmentInvalid as error:
-        raise not_transferable("arguments", NoImage("$", str(error))) from None
+        raise not_transferable(
+            "arguments", ValueNotTransferable("$", str(error))
+        ) from None
 
 
 def running_call(

@@ -41,9 +41,9 @@ from snakepit_bridge.tools.toolbox import Toolbox
 from snakepit_bridge.values.encode import encode
 from snakepit_bridge.values.json_forms import array_of_json, table_of_json
 from snakepit_bridge.values.nd_array import NdArray
-from snakepit_bridge.values.no_image import has_digits
 from snakepit_bridge.values.numpy_image import array_parts, imported_numpy
 from snakepit_bridge.values.tables import is_table, table_as
+from snakepit_bridge.values.value_not_transferable import has_digits
 
 __all__ = ["call_command", "from_json", "local_call", "to_json"]
 
@@ -152,7 +152,7 @@ def local_call(tool: Tool, items: Iterable[Any] | None, timeout: float | None) -
         timeout: seconds until its deadline; None for none.
 
     Raises:
-        NoImage: an item cannot cross.
+        ValueNotTransferable: an item cannot cross.
     """
     cancellation = Cancellation()
     if items is None:

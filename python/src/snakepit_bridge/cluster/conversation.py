@@ -21,8 +21,13 @@ from collections import deque
 from collections.abc import Callable
 from typing import TypeVar
 
-from snakepit_bridge.bridge.framed_transport.beside import BYTES, HEAD, SHORTENED, Place
 from snakepit_bridge.bridge.framed_transport.frame_parser import HEADER, SIGNAL
+from snakepit_bridge.bridge.framed_transport.sideband import (
+    BYTES,
+    HEAD,
+    SHORTENED,
+    Place,
+)
 from snakepit_bridge.cluster.hosted_worker import SHARE_OF_FREE, SHARED_MEMORY
 
 __all__ = [

@@ -8,7 +8,7 @@ import sys
 from snakepit_bridge.boot import exit_status
 from snakepit_bridge.frames import Failure, FailureCode, PythonError
 from snakepit_bridge.tools.binding import ArgumentsInvalid
-from snakepit_bridge.values.no_image import NoImage
+from snakepit_bridge.values.value_not_transferable import ValueNotTransferable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def end_worker() -> NoReturn:
         os._exit(exit_status.FAILED)
 
 
-def not_transferable(what: str, error: NoImage) -> CallRefused:
+def not_transferable(what: str, error: ValueNotTransferable) -> CallRefused:
     """Returns the refusal of a value that cannot cross: the arguments, a result or a
     chunk of a call."""
     kind = FailureCode.VALUE_NOT_TRANSFERABLE

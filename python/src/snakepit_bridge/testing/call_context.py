@@ -22,7 +22,7 @@ from snakepit_bridge.calls.context.input_stream import InputStream
 from snakepit_bridge.calls.context.progress_reports import checked_report
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
-from snakepit_bridge.values.no_image import NoImage
+from snakepit_bridge.values.value_not_transferable import ValueNotTransferable
 
 __all__ = ["HostFunction", "LocalCall", "batch_context", "call_context", "current"]
 
@@ -94,7 +94,7 @@ def call_context(
         input: the items of the caller's stream.
         host_functions: the functions of the host, by name. Each gets one argument
             and returns the answer. Both are converted as for a real host, so a value
-            that cannot be sent raises `NoImage`. If the function raises, the tool
+            that cannot be sent raises `ValueNotTransferable`. If the function raises, the tool
             gets a `HostCallFailed` whose code is the error's attribute `code`, or
             else the name of its type.
         trace_context: headers of the caller.
@@ -103,7 +103,7 @@ def call_context(
         The call, which `current_call()` returns meanwhile.
 
     Raises:
-        NoImage: an item of the input cannot be sent.
+        ValueNotTransferable: an item of the input cannot be sent.
     """
     cancellation = Cancellation()
     # Which of the two the tool is, is seen where it matters.
@@ -150,7 +150,7 @@ class _Host:
             return 1
         try:
             reply.result(encode(function(decode(argument))))
-        except NoImage as error:
+        except ValueNotTransferable as error:
             reply.failure("VALUE_NOT_TRANSFERABLE", str(error))
         except Exception as error:  # noqa: BLE001 - as the host does
             code = getattr(error, "code", None)

@@ -60,7 +60,7 @@ def call_tool(
 
     Raises:
         ArgumentsInvalid: the arguments do not fit.
-        NoImage: an argument, an item or the answer cannot be sent.
+        ValueNotTransferable: an argument, an item or the answer cannot be sent.
         TypeError: the tool streams.
 
     Whatever the tool raises is raised here, too.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from snakepit_bridge.own_imports import standard
 from snakepit_bridge.tools.annotations.check import Mismatch, type_name
 from snakepit_bridge.tools.signature import Signature
-from snakepit_bridge.values.no_image import key_place, path_text
+from snakepit_bridge.values.value_not_transferable import key_place, path_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -37,7 +37,7 @@ from snakepit_bridge.tools.function_shape import (
 )
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
-from snakepit_bridge.values.no_image import Path, has_digits, key_place
+from snakepit_bridge.values.value_not_transferable import Path, has_digits, key_place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

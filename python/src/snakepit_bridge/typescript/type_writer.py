@@ -34,7 +34,7 @@ from snakepit_bridge.tools.annotations.leaves import (
     ScalarCheck,
 )
 from snakepit_bridge.tools.annotations.standard import EnumCheck, WrittenCheck
-from snakepit_bridge.values.no_image import has_digits
+from snakepit_bridge.values.value_not_transferable import has_digits
 
 __all__ = [
     "IMPORTED",

@@ -15,14 +15,14 @@ from snakepit_bridge.values.moments import (
     read_date_time,
     read_date_times,
 )
-from snakepit_bridge.values.no_image import (
+from snakepit_bridge.values.numpy_image import revive_array
+from snakepit_bridge.values.value_not_transferable import (
     Path,
     Refused,
     entry_place,
     key_place,
     shown,
 )
-from snakepit_bridge.values.numpy_image import revive_array
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def decode(
         held: what holds the objects that it refers to.
 
     Raises:
-        NoImage: the bytes are not an image, or have a part that Python cannot hold.
+        ValueNotTransferable: the bytes are not an image, or have a part that Python cannot hold.
     """
     if image and (value := read_short(image)) is not None:
         return value

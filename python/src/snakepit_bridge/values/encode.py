@@ -16,13 +16,18 @@ import msgpack
 from snakepit_bridge.values import extension_types as ext
 from snakepit_bridge.values import moments
 from snakepit_bridge.values.nd_array import NdArray
-from snakepit_bridge.values.no_image import Path, Refused, entry_place, key_place
 from snakepit_bridge.values.numpy_image import (
     bytes_of_table,
     numpy_scalar,
     parts_of_array,
 )
 from snakepit_bridge.values.short import pack_short
+from snakepit_bridge.values.value_not_transferable import (
+    Path,
+    Refused,
+    entry_place,
+    key_place,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +72,7 @@ def encode(
         attachment: takes large parts; without it everything is in the image.
 
     Raises:
-        NoImage: the value, or a part of it, cannot cross.
+        ValueNotTransferable: the value, or a part of it, cannot cross.
     """
     if (packed := pack_short(value)) is not None:
         return packed

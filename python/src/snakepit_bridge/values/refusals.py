@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from snakepit_bridge.values.no_image import Path, Refused
+from snakepit_bridge.values.value_not_transferable import Path, Refused
 
 __all__ = ["LIST_OF_ARROW", "no_image"]
 

@@ -3,7 +3,12 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from snakepit_bridge.values.no_image import Path, Refused, entry_place, key_place
+from snakepit_bridge.values.value_not_transferable import (
+    Path,
+    Refused,
+    entry_place,
+    key_place,
+)
 
 __all__ = ["find_unwritable"]
 

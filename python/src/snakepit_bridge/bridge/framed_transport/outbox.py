@@ -124,7 +124,7 @@ class FramedOutbox:
         if not self.announces:
             return message
         # Few workers have a relay, and each import makes every start slower.
-        from snakepit_bridge.bridge.framed_transport.beside import BYTES, announced
+        from snakepit_bridge.bridge.framed_transport.sideband import BYTES, announced
 
         place = announced(frame)
         return message if place is None else framed(BYTES, place.head()) + message

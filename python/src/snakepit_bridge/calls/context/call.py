@@ -308,7 +308,7 @@ class Call:
 
         Raises:
             HostCallFailed: it failed, or there is no such function.
-            NoImage: the argument cannot cross.
+            ValueNotTransferable: the argument cannot cross.
             CallCancelled: the call was cancelled.
             RuntimeError: in an asynchronous tool, whose event loop this would
                 block; use `host_async`.
@@ -348,7 +348,7 @@ class Call:
 
         Raises:
             HostCallFailed: it failed, or there is no such function.
-            NoImage: the argument cannot cross.
+            ValueNotTransferable: the argument cannot cross.
             CallCancelled: the caller of this call of a batch has left.
         """
         from snakepit_bridge.calls.context.host_calls import Reply

@@ -9,7 +9,7 @@ from typing import Any
 from snakepit_bridge.calls.cancel.cancellation import Cancellation, Wakeup
 from snakepit_bridge.tools.annotations.check import AnyCheck, Check, Mismatch
 from snakepit_bridge.values.decode import decode
-from snakepit_bridge.values.no_image import path_text
+from snakepit_bridge.values.value_not_transferable import path_text
 
 __all__ = ["INPUT_WINDOW", "InputFailed", "InputInvalid", "InputStream"]
 

@@ -33,7 +33,7 @@ def run_locally(
 
     Raises:
         ArgumentsInvalid: the arguments do not fit.
-        NoImage: an argument, an item or an answer cannot cross.
+        ValueNotTransferable: an argument, an item or an answer cannot cross.
         ResultNotLast: an item follows the `Result`.
     """
     positional, keywords = bind(tool.signature, decode(encode(given)))

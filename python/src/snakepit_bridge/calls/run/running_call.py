@@ -24,8 +24,8 @@ from snakepit_bridge.tools.declaration import Answers
 from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import Attachment, encode
-from snakepit_bridge.values.no_image import NoImage
 from snakepit_bridge.values.short import pack_short
+from snakepit_bridge.values.value_not_transferable import ValueNotTransferable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ class RunningCall:
         try:
             attached = None if self._memory is None else self._memory.reader()
             return decode(arguments, "$", attached, self._handles)
-        except NoImage as error:
+        except ValueNotTransferable as error:
             raise not_transferable("arguments", error) from None
 
     @property
@@ -283,7 +283,7 @@ class RunningCall:
                     image = encode(value, attachment=memory.small(self.credit is None))
                 except LargePart:
                     image, attachment = self._share(memory, value)
-        except NoImage as error:
+        except ValueNotTransferable as error:
             if what == "result":
                 self._await(value)
             if not (self.tool.answers is _EITHER and self.call.handles.are_given):

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from snakepit_bridge.own_imports import standard
-from snakepit_bridge.values.no_image import Path, key_place
+from snakepit_bridge.values.value_not_transferable import Path, key_place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from snakepit_bridge.tools.annotations.check import (
 )
 from snakepit_bridge.tools.annotations.records import record_check
 from snakepit_bridge.tools.annotations.standard import standard_check
-from snakepit_bridge.values.no_image import Path
 from snakepit_bridge.values.own_types import DECODERS, ENCODERS
+from snakepit_bridge.values.value_not_transferable import Path
 
 __all__ = ["DecodedCheck", "class_check", "own_check"]
 

@@ -21,7 +21,7 @@ from snakepit_bridge.tools.annotations.check import (
 )
 from snakepit_bridge.tools.annotations.containers import ConditionUnmet, UnionCheck
 from snakepit_bridge.tools.annotations.leaves import SCALARS
-from snakepit_bridge.values.no_image import Path, has_digits, shown
+from snakepit_bridge.values.value_not_transferable import Path, has_digits, shown
 
 __all__ = [
     "BOUNDS",

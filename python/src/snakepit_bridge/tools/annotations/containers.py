@@ -15,7 +15,7 @@ from snakepit_bridge.tools.annotations.check import (
     SchemaDefinitions,
 )
 from snakepit_bridge.tools.annotations.leaves import FloatCheck
-from snakepit_bridge.values.no_image import Path, key_place
+from snakepit_bridge.values.value_not_transferable import Path, key_place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from snakepit_bridge.tools.annotations.check import Check, Mismatch, Within, typ
 from snakepit_bridge.tools.annotations.classes import DecodedCheck
 from snakepit_bridge.tools.annotations.leaves import ArrayCheck
 from snakepit_bridge.tools.annotations.standard import WrittenCheck
-from snakepit_bridge.values.no_image import Path, shown
 from snakepit_bridge.values.numpy_image import imported_numpy
 from snakepit_bridge.values.tables import TABLES, is_table, table_as
+from snakepit_bridge.values.value_not_transferable import Path, shown
 
 __all__ = ["TableCheck", "TensorCheck", "library_check", "scalar_check"]
 

@@ -24,7 +24,7 @@ from snakepit_bridge.tools.annotations.check import (
 )
 from snakepit_bridge.tools.annotations.containers import UnionCheck
 from snakepit_bridge.tools.annotations.generics import place_of
-from snakepit_bridge.values.no_image import Path, key_place, path_text
+from snakepit_bridge.values.value_not_transferable import Path, key_place, path_text
 
 __all__ = [
     "ModelCheck",

@@ -23,7 +23,7 @@ from snakepit_bridge.tools.annotations.generics import (
     field_hints,
     place_of,
 )
-from snakepit_bridge.values.no_image import Path
+from snakepit_bridge.values.value_not_transferable import Path
 
 __all__ = ["RecordCheck", "record_check"]
 

@@ -20,7 +20,7 @@ from snakepit_bridge.tools.annotations.containers import ConditionUnmet
 from snakepit_bridge.tools.annotations.leaves import one_of
 from snakepit_bridge.tools.annotations.moment_texts import FORMS, read_time
 from snakepit_bridge.values.durations import read_duration
-from snakepit_bridge.values.no_image import Path, key_place, shown
+from snakepit_bridge.values.value_not_transferable import Path, key_place, shown
 
 __all__ = ["EnumCheck", "WrittenCheck", "standard_check"]
 

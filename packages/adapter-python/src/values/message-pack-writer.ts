@@ -1,8 +1,8 @@
-import { EXTENSION } from "./extension-types.ts";
-import { NoImage } from "./no-image.ts";
+import { EXTENSION } from "./extensions.ts";
+import { ValueNotTransferable } from "./value-not-transferable.ts";
 
-/** The size of most images. */
-export const SMALL_IMAGE_BYTES = 512;
+/** The size of most encodings. */
+export const SMALL_VALUE_BYTES = 512;
 const TWO_TO_32 = 2 ** 32;
 /** Up to this length, a loop is faster than a call into the runtime. */
 const SHORT_TEXT = 31;
@@ -11,23 +11,23 @@ const SHORT_TEXT = 31;
 export const EXTENSION_GUESS = 64;
 
 /** MessagePack's formats, written into a buffer that grows up to a limit. */
-export class ImageWriter {
+export class MessagePackWriter {
 	private readonly into: Buffer;
 	private bytes: Buffer;
 	private length = 0;
 	private limit = 0;
 
-	/** @param into where each image begins; a longer one has another buffer. */
+	/** @param into where each encoding begins; a longer one has another buffer. */
 	constructor(into: Buffer) {
 		this.into = into;
 		this.bytes = into;
 	}
 
 	/**
-	 * Begins an image.
+	 * Begins an encoding.
 	 *
-	 * @param limit more bytes than this throw a {@link NoImage} `MESSAGE_TOO_LARGE`.
-	 * @param headBytes of room before the image.
+	 * @param limit more bytes than this throw a {@link ValueNotTransferable} `MESSAGE_TOO_LARGE`.
+	 * @param headBytes of room before the encoding.
 	 */
 	begin(limit: number, headBytes: number): void {
 		this.limit = limit;
@@ -39,12 +39,12 @@ export class ImageWriter {
 		this.bytes.writeUInt32BE(this.length - headBytes, headBytes - 4);
 	}
 
-	/** Ends the image, even if it is incomplete. */
+	/** Ends the encoding, even if it is incomplete. */
 	finish(): Uint8Array {
-		const image = this.bytes.subarray(0, this.length);
+		const encoded = this.bytes.subarray(0, this.length);
 		// A large one is not kept here.
 		this.bytes = this.into;
-		return image;
+		return encoded;
 	}
 
 	nil(): void {
@@ -115,7 +115,7 @@ export class ImageWriter {
 		const size = Buffer.byteLength(value, "utf8");
 		// If it has as many bytes as characters, it is ASCII.
 		if (size !== value.length && !value.isWellFormed()) {
-			throw new NoImage(
+			throw new ValueNotTransferable(
 				"is text with a lone surrogate, which no encoding can represent; repair it with toWellFormed(), or send bytes",
 			);
 		}
@@ -211,7 +211,7 @@ export class ImageWriter {
 		const needed = this.length + size;
 		if (needed <= this.bytes.length) return;
 		if (needed > this.limit) {
-			throw new NoImage(
+			throw new ValueNotTransferable(
 				`The value has more than ${this.limit} bytes, the limit of one message`,
 				"MESSAGE_TOO_LARGE",
 			);

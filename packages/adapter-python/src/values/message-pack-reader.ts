@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
 
-/** Bytes that are not a value image: what is wrong, and where. */
-export class MalformedImage extends Error {
-	override readonly name = "MalformedImage";
+/** Bytes that are not a encoded value: what is wrong, and where. */
+export class MalformedValue extends Error {
+	override readonly name = "MalformedValue";
 }
 
 /** From this size on, bytes may be views of the message instead of copies; smaller ones may lie in Node's shared pool. */
@@ -18,7 +18,7 @@ const KEY_SLOTS = 64;
 const NO_BYTES = Buffer.alloc(0);
 
 /** Reads the parts of MessagePack formats, never past the end. */
-export class ImageReader {
+export class MessagePackReader {
 	/** The nanoseconds of the timestamp that was read last. */
 	nanoseconds = 0;
 	#bytes: Buffer = NO_BYTES;
@@ -35,7 +35,7 @@ export class ImageReader {
 	#unclaimed = 0;
 
 	/**
-	 * Begins an image.
+	 * Begins an encoding.
 	 *
 	 * @param begin of the value within the bytes; it ends before `end`.
 	 * @param use `"read once"`: bytes that were read may be overwritten.
@@ -72,7 +72,7 @@ export class ImageReader {
 		this.#keys = undefined;
 	}
 
-	/** Drops an image that could not be read, before the next one begins. */
+	/** Drops an encoding that could not be read, before the next one begins. */
 	release(): void {
 		this.#bytes = NO_BYTES;
 		this.#floats = undefined;
@@ -84,7 +84,7 @@ export class ImageReader {
 	}
 
 	fail(problem: string): never {
-		throw new MalformedImage(
+		throw new MalformedValue(
 			`The value is malformed at byte ${this.#position - this.#begin} of ${this.#size}: ${problem}.`,
 		);
 	}

@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 // Not that of the global, which fake timers of a test replace.
 import { nextTick } from "node:process";
 import { LENT_BYTES } from "./frame-channel.ts";
-import { HEADER_BYTES, writeHeader } from "./frame-cutter.ts";
+import { HEADER_BYTES, writeHeader } from "./message-cutter.ts";
 
 /** Room for many small messages and one of the largest messages that are copied. */
 const BUFFER_BYTES = 64 * 1024;
@@ -21,7 +21,7 @@ type Outlet = Pick<
  * a single one does not wait, and a hundred cost one write. Small ones are collected in one buffer, which is reused
  * when the kernel has the data.
  */
-export class FrameWriter {
+export class MessageWriter {
 	private readonly socket: Outlet;
 	private buffer: Buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
 	/** The collected bytes are from `begin` to `end`. */

@@ -1,8 +1,15 @@
 import { Writable } from "node:stream";
 import { expect, test } from "vitest";
-import { besideHead, readBeside } from "../../src/channel/beside.ts";
-import { BYTES, FRAME, FrameCutter } from "../../src/channel/frame-cutter.ts";
-import { FrameWriter } from "../../src/channel/frame-writer.ts";
+import {
+	readSideband,
+	sidebandHead,
+} from "../../src/channel/framed-channel.ts";
+import {
+	BYTES,
+	FRAME,
+	MessageCutter,
+} from "../../src/channel/message-cutter.ts";
+import { MessageWriter } from "../../src/channel/message-writer.ts";
 
 test.each([0, 1, 100, 70_000, 3_000_000])(
 	"%i bytes beside a frame arrive before it, aligned for numbers",
@@ -15,22 +22,22 @@ test.each([0, 1, 100, 70_000, 3_000_000])(
 				done();
 			},
 		});
-		const writer = new FrameWriter(socket as never);
+		const writer = new MessageWriter(socket as never);
 		const parts = [new Uint8Array(size).fill(7)];
-		writer.writeParts(BYTES, besideHead(place), parts, size);
+		writer.writeParts(BYTES, sidebandHead(place), parts, size);
 		// They were copied.
 		parts[0]?.fill(8);
 		writer.write(FRAME, Buffer.of(1), "now");
 
 		const got: unknown[] = [];
-		const cutter = new FrameCutter(
+		const cutter = new MessageCutter(
 			4_000_000,
 			(kind, bytes, begin, end) => {
 				if (kind === FRAME) {
 					got.push("a frame");
 					return;
 				}
-				const message = readBeside(bytes, begin, end);
+				const message = readSideband(bytes, begin, end);
 				got.push(message.place, message.bytes.length);
 				expect(message.bytes.byteOffset % 8).toBe(0);
 				expect(message.bytes.every((byte) => byte === 7)).toBe(true);
@@ -43,12 +50,12 @@ test.each([0, 1, 100, 70_000, 3_000_000])(
 );
 
 test("a worker of this machine sends nothing beside frames", () => {
-	const cutter = new FrameCutter(1000, () => {});
+	const cutter = new MessageCutter(1000, () => {});
 	expect(() => cutter.take(Buffer.of(BYTES, 0, 0, 0, 64))).toThrow(
 		"a message of the unknown kind 2 arrived",
 	);
 });
 
 test("what is shorter than its head is an error", () => {
-	expect(() => readBeside(new Uint8Array(63), 0, 63)).toThrow("63 bytes");
+	expect(() => readSideband(new Uint8Array(63), 0, 63)).toThrow("63 bytes");
 });

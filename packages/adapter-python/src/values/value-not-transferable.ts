@@ -2,8 +2,8 @@ import { InputError } from "@snakepit/core";
 import { type InputErrorCode, messageOf } from "@snakepit/core/adapter";
 
 /** A value, or a part of it, that cannot be sent. The path grows while the error passes the containers around it. */
-export class NoImage extends Error {
-	override readonly name = "NoImage";
+export class ValueNotTransferable extends Error {
+	override readonly name = "ValueNotTransferable";
 	readonly code: InputErrorCode;
 	private path = "";
 
@@ -21,10 +21,10 @@ export class NoImage extends Error {
 	}
 
 	/** Converts an error that was thrown while a value was read, for example by a getter or a proxy. */
-	static of(thrown: unknown): NoImage {
-		if (thrown instanceof NoImage) return thrown;
+	static of(thrown: unknown): ValueNotTransferable {
+		if (thrown instanceof ValueNotTransferable) return thrown;
 		const problem = `cannot be read: ${messageOf(thrown)}`;
-		return new NoImage(problem, "VALUE_NOT_TRANSFERABLE", thrown);
+		return new ValueNotTransferable(problem, "VALUE_NOT_TRANSFERABLE", thrown);
 	}
 
 	/** Adds the place in the container at hand to the front of the path. */

@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
 __all__ = [
-    "NoImage",
     "Path",
     "Refused",
+    "ValueNotTransferable",
     "entry_place",
     "has_digits",
     "key_place",
@@ -33,7 +33,7 @@ else:
 Path: TypeAlias = "tuple[Path, str | int] | None"
 
 
-class NoImage(TypeError):
+class ValueNotTransferable(TypeError):
     """A value, or a part of it, cannot cross between the languages.
 
     Attributes:
@@ -48,16 +48,16 @@ class NoImage(TypeError):
 
 
 class Refused(Exception):
-    """A `NoImage` on its way out, before its path is written as text."""
+    """A `ValueNotTransferable` on its way out, before its path is written as text."""
 
     def __init__(self, path: Path, problem: str) -> None:
         super().__init__(problem)
         self.path = path
         self.problem = problem
 
-    def to_error(self, root: str) -> NoImage:
+    def to_error(self, root: str) -> ValueNotTransferable:
         """Returns the error for callers."""
-        return NoImage(path_text(self.path, root), self.problem)
+        return ValueNotTransferable(path_text(self.path, root), self.problem)
 
 
 def path_text(path: Path, root: str = "$") -> str:

@@ -1,4 +1,4 @@
-/** The extension types of the value image (docs/values.md). */
+/** The extension types of the encoded value (docs/values.md). */
 export const EXTENSION = {
 	/** -1, MessagePack's own timestamp. */
 	instant: 0xff,
