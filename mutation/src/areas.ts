@@ -1,3 +1,6 @@
+import { globSync } from "node:fs";
+import { basename } from "node:path";
+
 /** A part of core whose code is changed, and the tests that should notice: globs from the root of the repository. */
 export interface Area {
 	readonly name: string;
@@ -51,16 +54,25 @@ export const LEFT_OUT: readonly string[] = [
 /** Names the area of the Python side. */
 export const PYTHON = "python";
 
-/** Files of the Python side that only decide, and their own tests: globs from `python`. */
-export const PYTHON_FILES: Readonly<Record<string, string>> = {
-	"src/**/binding.py": "tests/test_{arguments,binding}.py",
-	"src/**/call_page.py": "tests/test_call_page.py",
-	"src/**/credit.py": "tests/test_credit.py",
-	"src/**/forking/protocol.py": "tests/preload/test_fork_requests.py",
-	"src/**/function_shape.py": "tests/test_function_shape.py",
-	"src/**/host_frames.py": "tests/test_host_frames.py",
-	"src/**/plain_intake.py": "tests/test_plain_intake.py",
-	"src/**/plain_run.py": "tests/test_plain_run.py",
-	"src/**/turns.py": "tests/test_turns.py",
-	"src/**/values/{decode,encode}.py": "tests/test_{own_types,value_*}.py",
-};
+/** Folders of the Python side in which most files only decide. */
+const PYTHON_FOLDERS = "src/snakepit_bridge/{calls,tools,values}/**/*.py";
+
+/** The files of these folders that have tests of their own, by their names. @param cwd the folder `python`. */
+export function pythonFiles(
+	cwd: string,
+): ReadonlyMap<string, readonly string[]> {
+	return new Map(
+		globSync(PYTHON_FOLDERS, { cwd })
+			.map((file): [string, string[]] => [
+				file,
+				globSync(
+					[
+						`tests/**/test_${basename(file, ".py")}.py`,
+						...(file.includes("/values/") ? ["tests/test_value_*.py"] : []),
+					],
+					{ cwd },
+				),
+			])
+			.filter(([, tests]) => tests.length > 0),
+	);
+}

@@ -1,9 +1,9 @@
 import { spawnSync } from "node:child_process";
-import { appendFileSync, globSync, readFileSync, symlinkSync } from "node:fs";
+import { appendFileSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { environment } from "../../scripts/python-environment.ts";
 import { must } from "../../scripts/run.ts";
-import { PYTHON, PYTHON_FILES } from "./areas.ts";
+import { PYTHON, pythonFiles } from "./areas.ts";
 import type { FileScore } from "./main.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -64,28 +64,21 @@ do_not_mutate_patterns = ["^ *raise ", "^ *f?\\"[^\\"]*\\"$"]
 	});
 }
 
-/** @throws Error for a file that is not among those of `areas.ts`. */
+/** @throws Error for a file that has no tests of its own. */
 function chosenFiles(
 	cwd: string,
 	named: readonly string[],
 ): { readonly files: readonly string[]; readonly tests: readonly string[] } {
-	const known = Object.entries(PYTHON_FILES).flatMap(([pattern, tests]) => {
-		const files = globSync(pattern, { cwd });
-		if (files.length === 0) throw new Error(`There is no ${pattern}.`);
-		return files.map((file) => ({ file, tests: globSync(tests, { cwd }) }));
-	});
+	const known = pythonFiles(cwd);
 	const wanted = named.map((file) => file.replace(/^python\//, ""));
-	const chosen = known.filter(
-		({ file }) => wanted.length === 0 || wanted.includes(file),
-	);
-	if (wanted.length > chosen.length)
+	const unknown = wanted.find((file) => !known.has(file));
+	if (unknown !== undefined)
 		throw new Error(
-			`Not all of ${wanted.join(", ")} are in mutation/src/areas.ts: ${known.map(({ file }) => file).join(", ")}.`,
+			`${unknown} is not one of ${[...known.keys()].join(", ")}.`,
 		);
-	return {
-		files: chosen.map(({ file }) => file),
-		tests: [...new Set(chosen.flatMap(({ tests }) => tests))],
-	};
+	const files = wanted.length > 0 ? wanted : [...known.keys()];
+	const tests = files.flatMap((file) => known.get(file) ?? []);
+	return { files, tests: [...new Set(tests)] };
 }
 
 function exitCodes(
