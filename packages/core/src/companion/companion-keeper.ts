@@ -11,7 +11,11 @@ import {
 	type PoolProcessDependencies,
 	poolPlace,
 } from "../worker/pool-process.ts";
-import { backoffMs, HOPELESS_FAILURES, PROVEN_MS } from "../worker/restarts.ts";
+import {
+	backoffMs,
+	MOST_FAILED_STARTS,
+	PROVEN_MS,
+} from "../worker/restarts.ts";
 import { asStartError, notSpawned } from "../worker/worker-errors.ts";
 import type { Companions, TiedCompanion } from "../worker/worker-ties.ts";
 import { RunningCompanion } from "./running-companion.ts";
@@ -213,7 +217,7 @@ export class CompanionKeeper implements Companions {
 				reason: error.message,
 				failures,
 			});
-			if (failures >= HOPELESS_FAILURES) this.#failWaiting(error);
+			if (failures >= MOST_FAILED_STARTS) this.#failWaiting(error);
 		});
 	}
 

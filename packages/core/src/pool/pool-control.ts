@@ -1,8 +1,5 @@
-import type { Clock } from "../contract/clock.ts";
 import { OptionsError } from "../contract/errors.ts";
-import type { SnakepitEvent } from "../contract/events.ts";
 import type { CloseManner } from "../contract/states.ts";
-import type { ProcessHost } from "../contract/world.ts";
 import {
 	type Check,
 	checkOptions,
@@ -14,10 +11,8 @@ import {
 import { SIZE_DEFAULTS } from "../options/pool-options.ts";
 import { outbox } from "../outbox.ts";
 import { poolClosed } from "./calls/call-errors.ts";
-import type { Calls } from "./calls/calls.ts";
+import type { PoolInternals } from "./pool-internals.ts";
 import type { PoolLife } from "./pool-life.ts";
-import type { PoolSize } from "./workers/sizing.ts";
-import type { WorkerSet } from "./workers/worker-set.ts";
 
 /** Who controls a pool. */
 export interface ControlOptions {
@@ -51,38 +46,29 @@ const SIZE_CHECKS: Readonly<Record<keyof NewSize, Check>> = {
 	max: optional(SIZE_DEFAULTS.max.check),
 };
 
-interface PoolControlSetting {
-	readonly pool: string;
-	readonly clock: Clock;
-	readonly host: ProcessHost;
-	readonly size: Readonly<PoolSize>;
-	readonly emit: (event: SnakepitEvent) => void;
-	readonly calls: Calls;
-	readonly workerSet: WorkerSet;
-	readonly life: PoolLife;
-}
-
 /** Changes a pool that is open. Each change is an event that says who asked for it. */
 export class PoolControl {
-	readonly #setting: PoolControlSetting;
+	readonly #internals: PoolInternals;
+	readonly #life: PoolLife;
 
-	constructor(setting: PoolControlSetting) {
-		this.#setting = setting;
+	constructor(internals: PoolInternals, life: PoolLife) {
+		this.#internals = internals;
+		this.#life = life;
 	}
 
 	async recycle(target: string, options: ReplaceOptions): Promise<void> {
 		const at = "pool.recycle";
 		checkOptions(at, options, REPLACE_CHECKS);
-		const { emit, workerSet } = this.#setting;
-		const { replacements } = workerSet;
+		const { hub, workerSet } = this.#internals;
+		const { replacer } = workerSet;
 		const { manner = CONTROL_DEFAULTS.manner } = options;
 		const about = this.#begin(at, options);
-		const slot = target === "all" ? undefined : replacements.slotOf(target);
+		const slot = target === "all" ? undefined : replacer.slotOf(target);
 		const recycled = outbox.during(() => {
-			emit({ type: "pool.recycle_requested", ...about, target, manner });
+			hub.emit({ type: "pool.recycle_requested", ...about, target, manner });
 			return slot === undefined
-				? replacements.recycleAll(manner, about.by)
-				: replacements.recycle(slot, manner, about.by);
+				? replacer.recycleAll(manner, about.by)
+				: replacer.recycle(slot, manner, about.by);
 		});
 		await this.#whileOpen(at, recycled);
 	}
@@ -90,40 +76,40 @@ export class PoolControl {
 	async restart(workerId: string, options: ControlOptions): Promise<void> {
 		const at = "pool.restart";
 		checkOptions(at, options, CONTROL_CHECKS);
-		const { emit, workerSet } = this.#setting;
-		const { replacements } = workerSet;
+		const { hub, workerSet } = this.#internals;
+		const { replacer } = workerSet;
 		const about = this.#begin(at, options);
-		const slot = replacements.slotOf(workerId);
+		const slot = replacer.slotOf(workerId);
 		const restarted = outbox.during(() => {
-			emit({ type: "pool.restart_requested", ...about, workerId });
-			return replacements.restart(slot, about.by);
+			hub.emit({ type: "pool.restart_requested", ...about, workerId });
+			return replacer.restart(slot, about.by);
 		});
 		await this.#whileOpen(at, restarted);
 	}
 
 	pause(options: ControlOptions): void {
 		checkOptions("pool.pause", options, CONTROL_CHECKS);
-		const { calls, emit } = this.#setting;
+		const { calls, hub } = this.#internals;
 		const about = this.#begin("pool.pause", options);
 		if (calls.placement.isPaused) return;
 		outbox.during(() => {
 			calls.pause();
 			const { waiting } = calls.placement;
 			const { running } = calls.outstanding;
-			emit({ type: "pool.paused", ...about, waiting, running });
+			hub.emit({ type: "pool.paused", ...about, waiting, running });
 		});
 	}
 
 	resume(options: ControlOptions): void {
 		checkOptions("pool.resume", options, CONTROL_CHECKS);
 		this.#begin("pool.resume", options);
-		this.#setting.life.resume(options.by ?? CONTROL_DEFAULTS.by);
+		this.#life.resume(options.by ?? CONTROL_DEFAULTS.by);
 	}
 
 	resize(asked: NewSize, options: ControlOptions): void {
 		checkOptions("pool.resize", asked, SIZE_CHECKS);
 		checkOptions("pool.resize", options, CONTROL_CHECKS);
-		const { size, emit, workerSet } = this.#setting;
+		const { size, hub, workerSet } = this.#internals;
 		const about = this.#begin("pool.resize", options);
 		const { min = size.min, max = size.max } = asked;
 		if (min > max)
@@ -135,25 +121,25 @@ export class PoolControl {
 		if (min === size.min && max === size.max) return;
 		const before = { ...size };
 		outbox.during(() => {
-			emit({ type: "pool.resized", ...about, min, max, before });
+			hub.emit({ type: "pool.resized", ...about, min, max, before });
 			workerSet.resize({ min, max });
 		});
 	}
 
 	/** @throws QueueError `POOL_CLOSED`. */
 	#begin(at: string, { by = CONTROL_DEFAULTS.by }: ControlOptions) {
-		const { pool, clock, life } = this.#setting;
-		if (life.isClosing) throw poolClosed(pool, at);
-		return { wallMs: clock.wall(), pool, by };
+		const { options, world } = this.#internals;
+		if (this.#life.isClosing) throw poolClosed(options.name, at);
+		return { wallMs: world.clock.wall(), pool: options.name, by };
 	}
 
 	async #whileOpen(at: string, change: Promise<void>): Promise<void> {
-		const { pool, life, host } = this.#setting;
+		const { options, world } = this.#internals;
 		// Nothing else may hold the program open until it is done.
-		const endHold = host.keepAlive();
+		const endHold = world.host.keepAlive();
 		const [outcome] = await Promise.allSettled([change]);
 		endHold();
-		if (life.isClosing) throw poolClosed(pool, at);
+		if (this.#life.isClosing) throw poolClosed(options.name, at);
 		if (outcome.status === "rejected") throw outcome.reason;
 	}
 }

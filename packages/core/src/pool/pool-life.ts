@@ -1,30 +1,9 @@
-import type { SnakepitEvent } from "../contract/events.ts";
 import type { Afterwards, CloseManner } from "../contract/states.ts";
 import { asError } from "../contract/thrown.ts";
-import type { World } from "../contract/world.ts";
-import type { ResolvedOptions } from "../options/pool-options.ts";
 import { outbox } from "../outbox.ts";
 import { stillThere } from "../process/process-end.ts";
 import { closedWhileOpening, cutByClose } from "./calls/call-errors.ts";
-import type { Calls } from "./calls/calls.ts";
-import type { SessionTable } from "./placement/session-table.ts";
-import type { PoolCompanion } from "./pool-setting.ts";
-import type { WorkerSet } from "./workers/worker-set.ts";
-
-export interface PoolLifeSetting {
-	readonly pool: string;
-	readonly options: ResolvedOptions;
-	readonly world: World;
-	readonly emit: (event: SnakepitEvent) => void;
-	readonly workerSet: WorkerSet;
-	readonly calls: Calls;
-	readonly sessions: SessionTable;
-	readonly companion: PoolCompanion | undefined;
-	/** A preloaded parent that starts is not waited for any more. */
-	readonly abandonParent: (() => void) | undefined;
-	/** Called once when everything is gone. */
-	readonly release: () => Promise<void>;
-}
+import type { PoolInternals } from "./pool-internals.ts";
 
 type LifeState =
 	| { readonly kind: "starting" }
@@ -33,7 +12,7 @@ type LifeState =
 
 /** The beginning and the end of one pool, in order and once. */
 export class PoolLife {
-	readonly #setting: PoolLifeSetting;
+	readonly #internals: PoolInternals;
 	#state: LifeState = { kind: "starting" };
 	#afterwards: Afterwards = "goes_on";
 	#endWatch: () => void = () => {};
@@ -42,8 +21,8 @@ export class PoolLife {
 	/** Aborted when the pool is closed. */
 	readonly #preparing = new AbortController();
 
-	constructor(setting: PoolLifeSetting) {
-		this.#setting = setting;
+	constructor(internals: PoolInternals) {
+		this.#internals = internals;
 	}
 
 	get phase(): LifeState["kind"] {
@@ -56,8 +35,10 @@ export class PoolLife {
 
 	/** Prepares the adapter and starts the minimum of workers; ends everything again when that fails. */
 	async open(): Promise<void> {
-		const { pool, options, world, emit } = this.#setting;
-		const { workerSet, companion, calls } = this.#setting;
+		const { options, world, hub } = this.#internals;
+		const { emit } = hub;
+		const pool = options.name;
+		const { workerSet, companion, calls } = this.#internals;
 		const { adapter } = options;
 		const { clock } = world;
 		const about = { pool, adapter: adapter.name };
@@ -76,7 +57,7 @@ export class PoolLife {
 			await workerSet.open();
 			if (this.isClosing) throw closedWhileOpening(pool);
 			// Before a listener is notified that it is open, and may close it.
-			this.#endWatch = adapter.watch?.(workerSet.reloads) ?? this.#endWatch;
+			this.#endWatch = adapter.watch?.(workerSet.replacer) ?? this.#endWatch;
 		} catch (error) {
 			const shown = asError(error);
 			const wallMs = clock.wall();
@@ -113,7 +94,7 @@ export class PoolLife {
 		drainMs: number | undefined,
 		afterwards: Afterwards,
 	): Promise<void> {
-		const { options, workerSet, companion, calls } = this.#setting;
+		const { options, workerSet, companion, calls } = this.#internals;
 		if (afterwards === "dies") {
 			this.#afterwards = "dies";
 			calls.die();
@@ -143,19 +124,22 @@ export class PoolLife {
 
 	/** Sends calls to workers again. Does nothing when they are sent. */
 	resume(by: string): void {
-		const { pool, world, emit, calls } = this.#setting;
+		const { options, world, hub, calls } = this.#internals;
 		if (!calls.placement.isPaused) return;
 		outbox.during(() => {
 			// Before the calls that it lets run.
-			emit({ type: "pool.resumed", wallMs: world.clock.wall(), pool, by });
+			hub.emit({
+				...{ type: "pool.resumed", wallMs: world.clock.wall() },
+				...{ pool: options.name, by },
+			});
 			calls.resume();
 		});
 	}
 
 	/** Kills every worker in this very turn. For the exit of the host; `close` is for everything else. */
 	killNow(): void {
-		this.#setting.workerSet.killNow();
-		this.#setting.companion?.killNow();
+		this.#internals.workerSet.killNow();
+		this.#internals.companion?.killNow();
 	}
 
 	/** @param events a pool that was never started has no end to report. */
@@ -164,10 +148,11 @@ export class PoolLife {
 		drainMs: number,
 		events: "reported" | "silent",
 	): Promise<void> {
-		const { pool, world, workerSet, companion } = this.#setting;
-		const { calls, sessions, release } = this.#setting;
+		const { options, world, workerSet, companion } = this.#internals;
+		const pool = options.name;
+		const { calls, sessions, release } = this.#internals;
 		const { clock, host } = world;
-		const emit = events === "reported" ? this.#setting.emit : () => {};
+		const emit = events === "reported" ? this.#internals.hub.emit : () => {};
 		const begunMs = clock.now();
 		const endHold = host.keepAlive();
 		try {
@@ -186,7 +171,7 @@ export class PoolLife {
 				);
 				this.resume("close");
 				sessions.endAll();
-				this.#setting.abandonParent?.();
+				this.#internals.abandonParent?.();
 				return workerSet.close(cutShort > 0 ? "forced" : this.#manner);
 			});
 			const survivors = await ended;

@@ -32,10 +32,11 @@ import {
 	type ControlOptions,
 	checkCloseOptions,
 	type NewSize,
+	PoolControl,
 	type ReplaceOptions,
 } from "./pool-control.ts";
-import type { PoolParts } from "./pool-parts.ts";
-import type { PoolSetting } from "./pool-setting.ts";
+import type { PoolInternals } from "./pool-internals.ts";
+import type { PoolLife } from "./pool-life.ts";
 import {
 	CallMap,
 	checkMap,
@@ -45,24 +46,26 @@ import {
 import { type CallStream, callStream } from "./work/call-stream.ts";
 import type { LeaseOptions, LeaseTask } from "./work/lease.ts";
 
-/** A pool as its users hold it; {@link OwnedPool} opens it and ends it with the program. */
+/** A pool as its users hold it; the run opens it, and ends it with the program. */
 export class WorkerPool implements Pool {
 	readonly name: string;
 	readonly runId: RunId;
 	readonly cleanupReport: CleanupReport;
 	readonly registry: RegistryView;
-	readonly #setting: PoolSetting;
-	readonly #parts: PoolParts;
+	readonly #internals: PoolInternals;
+	readonly #life: PoolLife;
+	readonly #control: PoolControl;
 	#sessionsMade = 0;
 
-	constructor(setting: PoolSetting, parts: PoolParts) {
-		const { options, world } = setting;
-		this.#setting = setting;
+	constructor(internals: PoolInternals, life: PoolLife) {
+		const { options, world } = internals;
+		this.#internals = internals;
+		this.#life = life;
+		this.#control = new PoolControl(internals, life);
 		this.name = options.name;
 		this.runId = world.registry.runId;
-		this.cleanupReport = setting.cleanupReport;
+		this.cleanupReport = internals.cleanupReport;
 		this.registry = world.registry;
-		this.#parts = parts;
 	}
 
 	execute(
@@ -70,7 +73,7 @@ export class WorkerPool implements Pool {
 		args?: unknown,
 		options?: ExecuteOptions,
 	): Promise<unknown> {
-		return this.#parts.calls.execute(command, args, options);
+		return this.#internals.calls.execute(command, args, options);
 	}
 
 	stream(
@@ -79,14 +82,14 @@ export class WorkerPool implements Pool {
 		options: ExecuteOptions = {},
 	): CallStream<unknown> {
 		checkExecuteOptions("pool.stream", options);
-		return callStream(this.#parts.calls, command, args, options, undefined);
+		return callStream(this.#internals.calls, command, args, options, undefined);
 	}
 
 	use<Result>(
 		task: LeaseTask<unknown, Result>,
 		options: LeaseOptions = {},
 	): Promise<Result> {
-		return this.#parts.calls.lease(task, options);
+		return this.#internals.calls.lease(task, options);
 	}
 
 	map(
@@ -95,8 +98,8 @@ export class WorkerPool implements Pool {
 		options: MapOptions = {},
 	): AsyncIterableIterator<unknown, undefined> {
 		checkMap(items, options);
-		const { calls, size } = this.#parts;
-		const { callsPerWorker } = this.#setting.options;
+		const { calls, size } = this.#internals;
+		const { callsPerWorker } = this.#internals.options;
 		const { prefetch } = calls.placement;
 		// A tool may turn out to be quick, or slow, in the middle of a map.
 		const concurrency = (): number =>
@@ -111,8 +114,8 @@ export class WorkerPool implements Pool {
 
 	session(options: SessionOptions = {}): PoolSession {
 		checkSessionOptions(options);
-		const { life, calls, sessions } = this.#parts;
-		if (life.isClosing && !calls.isDying)
+		const { calls, sessions } = this.#internals;
+		if (this.#life.isClosing && !calls.isDying)
 			throw poolClosed(this.name, "pool.session");
 		const session = sessions.open(
 			options.id ?? `s${++this.#sessionsMade}`,
@@ -130,7 +133,7 @@ export class WorkerPool implements Pool {
 		typeOrListener: Type | SnakepitListener,
 		listener?: (event: EventOf<Type>) => void,
 	): () => void {
-		const { hub } = this.#setting;
+		const { hub } = this.#internals;
 		if (typeof typeOrListener === "function")
 			return hub.subscribe(typeOrListener);
 		checkEventType("pool.on", typeOrListener);
@@ -145,11 +148,11 @@ export class WorkerPool implements Pool {
 	}
 
 	workers(): readonly WorkerView[] {
-		return this.#parts.workerSet.workers().map(viewOf);
+		return this.#internals.workerSet.workers().map(viewOf);
 	}
 
 	statistics(): PoolStatistics {
-		const { statistics, calls, sessions, workerSet, size } = this.#parts;
+		const { statistics, calls, sessions, workerSet, size } = this.#internals;
 		return statistics.view({
 			size: { ...size },
 			dispatch: calls.placement.isPaused ? "paused" : "running",
@@ -158,17 +161,17 @@ export class WorkerPool implements Pool {
 			sessions: sessions.size,
 			restarts: workerSet.restarts,
 			workers: workerSet.workers(),
-			registry: this.#setting.world.registry.statistics(),
-			audit: this.#setting.audit(),
+			registry: this.#internals.world.registry.statistics(),
+			audit: this.#internals.audit(),
 		});
 	}
 
 	async ping(workerId: string): Promise<number | undefined> {
-		const worker = this.#parts.workerSet
+		const worker = this.#internals.workerSet
 			.workers()
 			.find((each) => each.ref.workerId === workerId && each.state === "ready");
 		// Nothing else may hold the program open until the answer is there.
-		const endHold = this.#setting.world.host.keepAlive();
+		const endHold = this.#internals.world.host.keepAlive();
 		try {
 			return await worker?.heartbeat?.forcePing();
 		} finally {
@@ -177,28 +180,28 @@ export class WorkerPool implements Pool {
 	}
 
 	recycle(workerId: string, options: ReplaceOptions = {}): Promise<void> {
-		return this.#parts.control.recycle(workerId, options);
+		return this.#control.recycle(workerId, options);
 	}
 
 	restart(workerId: string, options: ControlOptions = {}): Promise<void> {
-		return this.#parts.control.restart(workerId, options);
+		return this.#control.restart(workerId, options);
 	}
 
 	pause(options: ControlOptions = {}): void {
-		this.#parts.control.pause(options);
+		this.#control.pause(options);
 	}
 
 	resume(options: ControlOptions = {}): void {
-		this.#parts.control.resume(options);
+		this.#control.resume(options);
 	}
 
 	resize(size: NewSize, options: ControlOptions = {}): void {
-		this.#parts.control.resize(size, options);
+		this.#control.resize(size, options);
 	}
 
 	close(options: CloseOptions = {}): Promise<void> {
 		checkCloseOptions("pool.close", options);
-		return this.#parts.life.close(
+		return this.#life.close(
 			options.manner ?? CLOSE_DEFAULTS.manner,
 			options.drainMs,
 		);

@@ -10,7 +10,7 @@ import type { JobOptions } from "../job/job-options.ts";
 import { Jobs } from "../job/jobs.ts";
 import type { PoolOptions, ResolvedOptions } from "../options/pool-options.ts";
 import { systemClock } from "../os/system-clock.ts";
-import { makePool, type OwnedPool } from "../pool/make-pool.ts";
+import { makePool, type PoolOfRun } from "../pool/make-pool.ts";
 import { EventHub } from "../pool/observe/event-hub.ts";
 import { Instrumentation } from "../pool/observe/instrumentation.ts";
 import { DISPATCHES_AT_ONCE } from "../pool/placement/dispatch-pace.ts";
@@ -57,7 +57,7 @@ export function preparePool(pool: CheckedPool): PreparedPool {
 }
 
 /** A pool of a run, for the end of the run or of the program. */
-interface Member extends Pick<OwnedPool["life"], "close" | "killNow"> {
+interface Member extends Pick<PoolOfRun["life"], "close" | "killNow"> {
 	flush(): Promise<void>;
 }
 
@@ -170,7 +170,7 @@ export class OpenedRun implements Run {
 			elsewhere.map(({ runId }) => runId),
 		);
 		const world: World = { ...cold, source: preloaded ?? source };
-		const { pool, life, visible } = makePool({
+		const { pool, life, endpoint } = makePool({
 			...{ options, world, hub, instrumentation, cleanupReport },
 			dispatchesAtOnce: DISPATCHES_AT_ONCE,
 			runDirectories: {
@@ -206,7 +206,7 @@ export class OpenedRun implements Run {
 			flush: async () => instrumentation?.flush(),
 		};
 		this.#pools.add(member);
-		const hide = this.#started.control.add(visible);
+		const hide = this.#started.control.add(endpoint);
 		await life.open();
 		return pool;
 	}

@@ -20,7 +20,7 @@ import {
 	listenForControl,
 } from "../os/control-listener.ts";
 import { loadLate } from "../os/load-late.ts";
-import type { VisiblePool } from "../pool/observe/controlled-pool.ts";
+import type { ControlEndpoint } from "../pool/observe/control-endpoint.ts";
 import type { EventHub } from "../pool/observe/event-hub.ts";
 
 export interface RunControlDependencies {
@@ -44,7 +44,7 @@ const loadServer = loadLate(() => import("@snakepit/control/server"));
 /** A run for those who look at it from another process, and act on it. */
 export class RunControl implements ControlledRun {
 	readonly #setting: RunControlDependencies;
-	readonly #pools = new Set<VisiblePool>();
+	readonly #pools = new Set<ControlEndpoint>();
 	/** Of clients that want events or logs: they follow pools that are made later, too. */
 	readonly #followers = new Set<Follower>();
 	readonly #token: string;
@@ -103,14 +103,14 @@ export class RunControl implements ControlledRun {
 	}
 
 	/** Shows a pool until the returned function is called. */
-	add(pool: VisiblePool): () => void {
+	add(pool: ControlEndpoint): () => void {
 		this.#pools.add(pool);
 		for (const follower of this.#followers) follower.follow(pool);
 		return () => void this.#pools.delete(pool);
 	}
 
 	/** By name: of two that have the same, as while a shared pool is replaced, the later one. */
-	#named(): ReadonlyMap<string, VisiblePool> {
+	#named(): ReadonlyMap<string, ControlEndpoint> {
 		return new Map([...this.#pools].map((pool) => [pool.name, pool]));
 	}
 
@@ -199,7 +199,7 @@ class Follower {
 		this.#ends.push(hub.subscribe(this.#listener, RUN_TYPES));
 	}
 
-	follow(pool: VisiblePool): void {
+	follow(pool: ControlEndpoint): void {
 		this.#ends.push(pool.subscribe(this.#listener, this.#types, this.#meter));
 	}
 

@@ -2,7 +2,7 @@ import type { Random } from "../contract/clock.ts";
 import type { World } from "../contract/world.ts";
 import type { PoolOptions } from "../options/pool-options.ts";
 import { resolveOptions } from "../options/resolve-pool-options.ts";
-import { makePool, type OwnedPool } from "../pool/make-pool.ts";
+import { makePool, type PoolOfRun } from "../pool/make-pool.ts";
 import { EventHub } from "../pool/observe/event-hub.ts";
 import { Instrumentation } from "../pool/observe/instrumentation.ts";
 import { DISPATCHES_AT_ONCE } from "../pool/placement/dispatch-pace.ts";
@@ -37,9 +37,9 @@ export interface VirtualPoolBench<Tools extends ToolMap = UntypedTools>
 	readonly clock: VirtualClock;
 	readonly events: EventRecorder;
 	/** Opens it, and ends it with the program, as its run does. */
-	readonly life: OwnedPool["life"];
+	readonly life: PoolOfRun["life"];
 	/** As those see it who look at its run from another process. */
-	readonly visible: OwnedPool["visible"];
+	readonly endpoint: PoolOfRun["endpoint"];
 	readonly adapter: ScriptedAdapter;
 }
 
@@ -72,7 +72,7 @@ export function closedVirtualPool<Tools extends ToolMap = UntypedTools>(
 		virtual.clock.wall.bind(virtual.clock),
 	);
 	const world = { ...virtual.world, emit: hub.emit };
-	const { pool, life, visible } = makePool({
+	const { pool, life, endpoint } = makePool({
 		options,
 		world,
 		hub,
@@ -109,7 +109,7 @@ export function closedVirtualPool<Tools extends ToolMap = UntypedTools>(
 		...virtual,
 		pool,
 		life,
-		visible,
+		endpoint,
 		adapter,
 		close: async (closing) => {
 			const closed = pool.close(closing);

@@ -1,7 +1,7 @@
 /** A worker or a companion that was ready this long has proved itself: its end is no crash loop. */
 export const PROVEN_MS = 10_000;
 /** Without a worker or a companion, calls wait for so many failed starts in a row, and not for ever. */
-export const HOPELESS_FAILURES = 3;
+export const MOST_FAILED_STARTS = 3;
 
 /**
  * How long to wait before a slot is started again.

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { CommandDescription } from "../../src/adapter.ts";
-import { CallShapes } from "../../src/pool/observe/controlled-pool.ts";
+import { CallShapes } from "../../src/pool/observe/control-endpoint.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 
 const { signal } = new AbortController();

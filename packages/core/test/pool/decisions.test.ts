@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { DurationHistogram } from "../../src/pool/observe/statistics.ts";
 import { CapacityIndex } from "../../src/pool/placement/capacity-index.ts";
-import { judgeWear } from "../../src/pool/workers/recycler.ts";
+import { judgeWear } from "../../src/pool/workers/replacer.ts";
 import { workersToStart } from "../../src/pool/workers/sizing.ts";
 
 const NO_LIMITS = {

@@ -22,22 +22,22 @@ function leave(...calls: readonly Promise<unknown>[]): void {
 
 describe("what another process sees of a pool", () => {
 	test("is its phase: starting, open, paused, closing", async () => {
-		const { pool, life, visible, clock, close } = closedVirtualPool({
+		const { pool, life, endpoint, clock, close } = closedVirtualPool({
 			commands,
 		});
-		expect(visible.look().phase).toBe("starting");
+		expect(endpoint.look().phase).toBe("starting");
 		await Promise.all([life.open(), clock.advance(0)]);
-		expect(visible.look().phase).toBe("open");
+		expect(endpoint.look().phase).toBe("open");
 		pool.pause();
-		expect(visible.look().phase).toBe("paused");
+		expect(endpoint.look().phase).toBe("paused");
 		leave(pool.execute("hang"));
 		const closed = close();
-		expect(visible.look().phase).toBe("closing");
+		expect(endpoint.look().phase).toBe("closing");
 		await closed;
 	});
 
 	test("is what it is, and how its calls ended", async () => {
-		const { pool, visible, clock, close } = await virtualPool(
+		const { pool, endpoint, clock, close } = await virtualPool(
 			{ commands, name: "shop" },
 			{ name: "till", size: { min: 1, max: 2 }, callsPerWorker: 3 },
 		);
@@ -51,7 +51,7 @@ describe("what another process sees of a pool", () => {
 		leave(pool.execute("crash"));
 		await clock.advance(1_000);
 		leave(pool.execute("hang"));
-		expect(visible.look()).toMatchObject({
+		expect(endpoint.look()).toMatchObject({
 			pool: "till",
 			adapter: "shop",
 			size: { min: 1, max: 2 },
@@ -70,7 +70,7 @@ describe("what another process sees of a pool", () => {
 			},
 		});
 		session.close();
-		expect(visible.look().sessions).toBe(0);
+		expect(endpoint.look().sessions).toBe(0);
 		await close({ manner: "forced" });
 	});
 });
@@ -78,7 +78,7 @@ describe("what another process sees of a pool", () => {
 describe("what another process sees of a worker", () => {
 	test("is each of its calls, the oldest first, with its session and the attempts before", async () => {
 		let crashes = 1;
-		const { pool, visible, clock, close } = await virtualPool(
+		const { pool, endpoint, clock, close } = await virtualPool(
 			{
 				commands: {
 					...commands,
@@ -94,7 +94,7 @@ describe("what another process sees of a worker", () => {
 		await clock.advance(200);
 		leave(pool.session({ id: "ann" }).execute("hang"));
 		await clock.advance(50);
-		const [worker] = visible.look().workers;
+		const [worker] = endpoint.look().workers;
 		expect(worker?.running).toMatchObject([
 			{
 				command: "sometimes",
@@ -127,13 +127,13 @@ describe("what another process sees of a worker", () => {
 	});
 
 	test("is a call that is cancelled and has not finished", async () => {
-		const { pool, visible, clock, close } = await virtualPool({ commands });
+		const { pool, endpoint, clock, close } = await virtualPool({ commands });
 		const call = outcome(
 			pool.execute("hangIgnoringAbort", 1, { timeoutMs: 100 }),
 		);
 		await clock.advance(150);
 		expect(await call).toMatchObject({ code: "CALL_TIMEOUT" });
-		expect(visible.look().workers).toMatchObject([
+		expect(endpoint.look().workers).toMatchObject([
 			{
 				running: [
 					{ command: "hangIgnoringAbort", cancelled: true, forMs: 150 },
@@ -144,18 +144,18 @@ describe("what another process sees of a worker", () => {
 	});
 
 	test("is a hundred of its calls at most", async () => {
-		const { pool, visible, close } = await virtualPool(
+		const { pool, endpoint, close } = await virtualPool(
 			{ commands },
 			{ callsPerWorker: 150 },
 		);
 		for (let n = 0; n < 150; n++) leave(pool.execute("hang"));
-		expect(visible.look().calls.running).toBe(150);
-		expect(visible.look().workers[0]?.running).toHaveLength(100);
+		expect(endpoint.look().calls.running).toBe(150);
+		expect(endpoint.look().workers[0]?.running).toHaveLength(100);
 		await close({ manner: "forced" });
 	});
 
 	test("is what is left until it is recycled, and null for a limit that is not set", async () => {
-		const { pool, visible, clock, close } = await virtualPool(
+		const { pool, endpoint, clock, close } = await virtualPool(
 			{ commands },
 			{
 				recycle: {
@@ -167,7 +167,7 @@ describe("what another process sees of a worker", () => {
 		);
 		await pool.execute("echo", 1);
 		await clock.advance(10_000);
-		expect(visible.look().workers).toMatchObject([
+		expect(endpoint.look().workers).toMatchObject([
 			{
 				callsTaken: 1,
 				recycle: {
@@ -179,20 +179,20 @@ describe("what another process sees of a worker", () => {
 		]);
 		await close();
 		const limitless = await virtualPool({ commands });
-		expect(limitless.visible.look().workers).toMatchObject([
+		expect(limitless.endpoint.look().workers).toMatchObject([
 			{ recycle: { inMs: null, inCalls: null, aboveResidentBytes: null } },
 		]);
 		await limitless.close();
 	});
 
 	test("is never less than nothing of a limit that has passed", async () => {
-		const { pool, visible, clock, close } = await virtualPool(
+		const { pool, endpoint, clock, close } = await virtualPool(
 			{ commands },
 			{ recycle: { afterMs: 1_000 } },
 		);
 		leave(pool.execute("hang"));
 		await clock.advance(60_000);
-		const [old] = visible.look().workers;
+		const [old] = endpoint.look().workers;
 		expect(old).toMatchObject({ state: "draining", recycle: { inMs: 0 } });
 		await close({ manner: "forced" });
 	});
@@ -202,10 +202,10 @@ describe("what another process sees of a worker", () => {
 			{ commands, connect: ({ process }) => process.sleep(500) },
 			{ size: 20 },
 		);
-		const { visible, life, clock } = scene;
+		const { endpoint, life, clock } = scene;
 		const opened = life.open();
 		await clock.advance(100);
-		const starting = visible.look().workers;
+		const starting = endpoint.look().workers;
 		expect(starting[0]).toMatchObject({
 			state: "starting",
 			pid: expect.any(Number),
@@ -217,7 +217,7 @@ describe("what another process sees of a worker", () => {
 			running: [],
 		});
 		await clock.advanceUntil(opened);
-		expect(visible.look().workers[0]).toMatchObject({
+		expect(endpoint.look().workers[0]).toMatchObject({
 			state: "ready",
 			place: null,
 			heartbeat: null,
@@ -231,12 +231,12 @@ describe("what another process sees of a worker", () => {
 			{ commands },
 			{ heartbeat: { intervalMs: 1_000 } },
 		);
-		const { adapter, life, clock, visible } = scene;
+		const { adapter, life, clock, endpoint } = scene;
 		const place = { name: "far", address: "10.0.0.2" };
 		overConnections(adapter, () => ({ place }));
 		await Promise.all([life.open(), clock.advance(0)]);
 		await clock.advance(3_000);
-		expect(visible.look().workers).toMatchObject([
+		expect(endpoint.look().workers).toMatchObject([
 			{ place, heartbeat: expect.objectContaining({}) },
 		]);
 		await scene.close();
@@ -245,11 +245,11 @@ describe("what another process sees of a worker", () => {
 
 describe("what another process sees of a queue", () => {
 	test("is its length and limit, how long the oldest call has waited, and which calls they are", async () => {
-		const { pool, visible, clock, close } = await virtualPool(
+		const { pool, endpoint, clock, close } = await virtualPool(
 			{ commands },
 			{ queue: { limit: 10 } },
 		);
-		expect(visible.look().queue).toEqual({
+		expect(endpoint.look().queue).toEqual({
 			waiting: 0,
 			limit: 10,
 			counted: 0,
@@ -267,7 +267,7 @@ describe("what another process sees of a queue", () => {
 			pool.execute("fail", 1, { priority: 1 }),
 		);
 		await clock.advance(50);
-		expect(visible.look().queue).toEqual({
+		expect(endpoint.look().queue).toEqual({
 			waiting: 3,
 			limit: 10,
 			counted: 3,
@@ -286,12 +286,12 @@ describe("what another process sees of a queue", () => {
 	});
 
 	test("is a hundred commands and priorities at most, and every call that waits", async () => {
-		const { pool, visible, close } = await virtualPool({ commands });
+		const { pool, endpoint, close } = await virtualPool({ commands });
 		pool.pause();
 		for (let n = 0; n < 150; n++)
 			leave(pool.execute(`command-${n}`, 1, { priority: n }));
 		leave(pool.execute("command-149", 1, { priority: 149 }));
-		const { waiting, byPriority, byCommand } = visible.look().queue;
+		const { waiting, byPriority, byCommand } = endpoint.look().queue;
 		expect(waiting).toBe(151);
 		expect(byPriority).toHaveLength(100);
 		expect(byPriority[0]).toEqual({ priority: 149, waiting: 2 });
@@ -302,13 +302,13 @@ describe("what another process sees of a queue", () => {
 	});
 
 	test("counts the calls that were prefetched, which wait in a worker", async () => {
-		const { pool, visible, close } = await virtualPool({
+		const { pool, endpoint, close } = await virtualPool({
 			commands,
 			prefetch: { gapMs: 0 },
 		});
 		for (let n = 0; n < 20; n++) await pool.execute("echo", n);
 		const calls = Array.from({ length: 5 }, (_, n) => pool.execute("echo", n));
-		const { queue, workers } = visible.look();
+		const { queue, workers } = endpoint.look();
 		expect(queue).toMatchObject({
 			waiting: 4,
 			counted: 4,

@@ -34,8 +34,8 @@ function poolNamed(name: string): Promise<VirtualPool> {
 test("who looks at a run sees what it is, and every pool that it has", async () => {
 	const { control, runId } = visibleRun();
 	const [till, store] = [await poolNamed("till"), await poolNamed("store")];
-	control.add(till.visible);
-	const hide = control.add(store.visible);
+	control.add(till.endpoint);
+	const hide = control.add(store.endpoint);
 	expect(control.look()).toMatchObject({
 		...{ runId, pid: expect.any(Number), program: "shop", dataDir: "/data" },
 		startedAtMs: expect.any(Number),
@@ -45,7 +45,7 @@ test("who looks at a run sees what it is, and every pool that it has", async () 
 		versions: { node: "24.0.0", snakepit: "1.0.0" },
 		pools: [{ pool: "till" }, { pool: "store" }],
 	});
-	expect(control.pool("store")).toBe(store.visible);
+	expect(control.pool("store")).toBe(store.endpoint);
 	hide();
 	expect(control.look().pools).toMatchObject([{ pool: "till" }]);
 	expect(control.pool("store")).toBeUndefined();
@@ -56,11 +56,11 @@ test("who looks at a run sees what it is, and every pool that it has", async () 
 test("of two pools with one name, as while a shared one is replaced, the later one is seen", async () => {
 	const { control } = visibleRun();
 	const [old, young] = [await poolNamed("till"), await poolNamed("till")];
-	control.add(old.visible);
-	control.add(young.visible);
+	control.add(old.endpoint);
+	control.add(young.endpoint);
 	young.pool.pause();
 	expect(control.look().pools).toMatchObject([{ phase: "paused" }]);
-	expect(control.pool("till")).toBe(young.visible);
+	expect(control.pool("till")).toBe(young.endpoint);
 	await old.close();
 	await young.close();
 });
@@ -68,7 +68,7 @@ test("of two pools with one name, as while a shared one is replaced, the later o
 test("what the workers of all pools use is known by their incarnation", async () => {
 	const { control } = visibleRun();
 	const till = await poolNamed("till");
-	control.add(till.visible);
+	control.add(till.endpoint);
 	Object.assign(till.adapter.workers[0]?.process ?? {}, { residentBytes: 7 });
 	const incarnation = till.pool.workers()[0]?.incarnation ?? "";
 	expect([...control.usage()]).toMatchObject([
@@ -80,12 +80,12 @@ test("what the workers of all pools use is known by their incarnation", async ()
 test("a follower gets the events of the run and of every pool, also of one that is made later, until it leaves", async () => {
 	const { control, hub } = visibleRun();
 	const [early, late] = [await poolNamed("early"), await poolNamed("late")];
-	control.add(early.visible);
+	control.add(early.endpoint);
 	const heard: unknown[] = [];
 	const leave = control.subscribe("events", (event) => {
 		heard.push("pool" in event ? [event.type, event["pool"]] : [event.type]);
 	});
-	control.add(late.visible);
+	control.add(late.endpoint);
 	const all = (): void => {
 		early.pool.pause();
 		late.pool.resize({ max: 3 });
@@ -100,7 +100,7 @@ test("a follower gets the events of the run and of every pool, also of one that 
 	leave();
 	all();
 	const later = await poolNamed("later");
-	control.add(later.visible);
+	control.add(later.endpoint);
 	later.pool.pause();
 	expect(heard).toHaveLength(3);
 	for (const each of [early, late, later]) await each.close();
@@ -109,7 +109,7 @@ test("a follower gets the events of the run and of every pool, also of one that 
 test("a follower of the logs gets what workers print, and nothing else", async () => {
 	const { control, hub } = visibleRun();
 	const till = await poolNamed("till");
-	control.add(till.visible);
+	control.add(till.endpoint);
 	const heard: string[] = [];
 	control.subscribe("logs", ({ type }) => heard.push(type));
 	till.pool.pause();

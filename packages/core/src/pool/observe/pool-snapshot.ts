@@ -6,8 +6,8 @@ import type {
 import type { ResolvedOptions } from "../../options/pool-options.ts";
 import type { Worker } from "../../worker/worker.ts";
 import type { Call } from "../calls/call.ts";
-import type { PoolParts } from "../pool-parts.ts";
-import type { PoolSetting } from "../pool-setting.ts";
+import type { PoolInternals } from "../pool-internals.ts";
+import type { PoolLife } from "../pool-life.ts";
 import { viewOf } from "./statistics.ts";
 
 /** So many calls are looked at: a queue may be long, and this is read twice a second. */
@@ -16,15 +16,17 @@ const MOST_SHOWN = 100;
 
 /** A pool at one moment, as people see it who look at the run from another process. */
 export function poolSnapshot(
-	{ options, world }: PoolSetting,
-	{ calls, life, sessions, size, statistics, workerSet }: PoolParts,
+	internals: PoolInternals,
+	{ phase }: Pick<PoolLife, "phase">,
 ): PoolSnapshot {
+	const { options, world, calls, sessions, size } = internals;
+	const { statistics, workerSet } = internals;
 	const nowMs = world.clock.now();
 	const { outstanding, placement } = calls;
 	return {
 		pool: options.name,
 		adapter: options.adapter.name,
-		phase: life.phase === "open" && placement.isPaused ? "paused" : life.phase,
+		phase: phase === "open" && placement.isPaused ? "paused" : phase,
 		size: { ...size },
 		callsPerWorker: options.callsPerWorker,
 		workers: workerSet

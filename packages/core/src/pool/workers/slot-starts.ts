@@ -1,6 +1,5 @@
-import type { Clock, Timer } from "../../contract/clock.ts";
+import type { Timer } from "../../contract/clock.ts";
 import { StartError } from "../../contract/errors.ts";
-import type { SnakepitEvent } from "../../contract/events.ts";
 import type { EndReason } from "../../contract/process-registry.ts";
 import { counted } from "../../contract/text.ts";
 import type { World } from "../../contract/world.ts";
@@ -9,29 +8,33 @@ import { outbox } from "../../outbox.ts";
 import {
 	backoffMs,
 	FULL_BUDGET,
-	HOPELESS_FAILURES,
+	MOST_FAILED_STARTS,
 	type RestartBudget,
 	spendRestart,
 } from "../../worker/restarts.ts";
 import type { Worker } from "../../worker/worker.ts";
 import { asStartError } from "../../worker/worker-errors.ts";
 import type { WorkerStarter } from "../../worker/worker-starter.ts";
+import type { Calls } from "../calls/calls.ts";
 import { isStarting, type Slot, type SlotTable } from "./slot-table.ts";
 
-interface SlotStartsSetting {
-	readonly options: ResolvedOptions["start"];
+/** Where the workers of the slots come from. */
+export interface SlotOwner {
+	/** Makes a worker for a slot, without a process yet. */
+	addWorker(slot: Slot): Worker;
+	/** A worker that never had a process is gone. */
+	removeWorker(worker: Worker): void;
+	/** Starts what is missing. */
+	fill(): void;
+}
+
+interface SlotStartsDependencies {
+	readonly options: Pick<ResolvedOptions, "name" | "start">;
 	readonly world: Pick<World, "clock" | "random" | "emit">;
 	readonly starter: WorkerStarter;
 	readonly slots: SlotTable;
-	readonly governor: RestartGovernor;
-	/** Makes a worker for a slot, without a process yet. */
-	readonly hire: (slot: Slot) => Worker;
-	/** A worker that never had a process is gone. */
-	readonly dismiss: (worker: Worker) => void;
-	/** There is no worker, and none can be started. */
-	readonly onHopeless: (error: StartError) => void;
-	/** A start has failed: something may be missing. */
-	readonly onFailed: () => void;
+	readonly owner: SlotOwner;
+	readonly calls: Pick<Calls, "failWaiting">;
 }
 
 /** Ends of starts that say nothing about the program. */
@@ -43,13 +46,17 @@ const NO_FAILURES: readonly (EndReason | undefined)[] = [
 
 /** Starts of workers on their slots: at once, after a pause, or when the budget allows one again. */
 export class SlotStarts {
-	readonly #setting: SlotStartsSetting;
+	readonly #dependencies: SlotStartsDependencies;
 	readonly #underWay = new Set<Promise<void>>();
 	readonly #latest = new Map<Slot, Promise<void>>();
 	#failuresInARow = 0;
+	#budget: RestartBudget = FULL_BUDGET;
+	#restarts = 0;
+	/** Runs until the spent budget allows a restart again. */
+	#budgetTimer: Timer | undefined;
 
-	constructor(setting: SlotStartsSetting) {
-		this.#setting = setting;
+	constructor(dependencies: SlotStartsDependencies) {
+		this.#dependencies = dependencies;
 	}
 
 	/** The latest start on a slot while it is under way. Rejects with its error. */
@@ -83,7 +90,7 @@ export class SlotStarts {
 				const cause =
 					state.kind === "starting" ? state.worker.cause : undefined;
 				if (!NO_FAILURES.includes(cause?.reason) || !isWanted()) throw error;
-				if (!this.#setting.slots.hasRoomOn(slot)) return;
+				if (!this.#dependencies.slots.hasRoomOn(slot)) return;
 			}
 		}
 	}
@@ -102,18 +109,18 @@ export class SlotStarts {
 
 	/** Starts an empty slot again: at once, after a pause, or when the budget allows. */
 	refill(slot: Slot): void {
-		const { options, world, slots, governor, onHopeless } = this.#setting;
+		const { options, world, slots, calls } = this.#dependencies;
 		if (slot.failures > 0) {
-			const refused = governor.take();
+			const refused = this.#takeRestart();
 			if (refused !== undefined) {
-				if (slots.taken === 0) onHopeless(refused);
+				if (slots.taken === 0) calls.failWaiting(refused);
 				return;
 			}
 		}
 		const pauseMs = backoffMs(
 			slot.failures,
-			options.backoffMs,
-			options.maxBackoffMs,
+			options.start.backoffMs,
+			options.start.maxBackoffMs,
 			world.random.fraction(),
 		);
 		if (pauseMs === 0) {
@@ -132,19 +139,19 @@ export class SlotStarts {
 	endPause(slot: Slot): void {
 		if (slot.state.kind !== "backing_off") return;
 		slot.state.timer.cancel();
-		this.#setting.slots.put(slot, { kind: "empty" });
+		this.#dependencies.slots.put(slot, { kind: "empty" });
 	}
 
 	/** A worker could not be started. Resolves when it is gone and that is reported. */
 	async failed(slot: Slot, worker: Worker, error: StartError): Promise<void> {
-		const { world, slots, dismiss, onHopeless, onFailed } = this.#setting;
+		const { world, slots, owner, calls } = this.#dependencies;
 		const isFailure = error.code !== "START_WITHDRAWN";
 		if (isFailure) {
 			slot.failures++;
 			this.#failuresInARow++;
 		}
 		if (worker.pid === undefined) {
-			dismiss(worker);
+			owner.removeWorker(worker);
 			worker.neverSpawned();
 		}
 		await worker.gone;
@@ -157,9 +164,9 @@ export class SlotStarts {
 				error,
 			});
 			const isEmpty = slots.count("occupied") === 0;
-			if (isFailure && isEmpty && this.#failuresInARow >= HOPELESS_FAILURES)
-				onHopeless(error);
-			onFailed();
+			if (isFailure && isEmpty && this.#failuresInARow >= MOST_FAILED_STARTS)
+				calls.failWaiting(error);
+			owner.fill();
 		});
 	}
 
@@ -167,7 +174,7 @@ export class SlotStarts {
 	succeeded(slot: Slot, worker: Worker): void {
 		this.#failuresInARow = 0;
 		if (isStarting(slot, worker))
-			this.#setting.slots.put(slot, {
+			this.#dependencies.slots.put(slot, {
 				kind: "occupied",
 				worker,
 				successor: undefined,
@@ -175,8 +182,8 @@ export class SlotStarts {
 	}
 
 	async #bring(slot: Slot): Promise<void> {
-		const { hire, slots, starter } = this.#setting;
-		const worker = hire(slot);
+		const { owner, slots, starter } = this.#dependencies;
+		const worker = owner.addWorker(slot);
 		slots.put(slot, { kind: "starting", worker });
 		try {
 			await starter.start(worker, slot.failures + 1, slot.previous);
@@ -185,37 +192,32 @@ export class SlotStarts {
 			throw error;
 		}
 	}
-}
 
-interface RestartGovernorSetting {
-	readonly pool: string;
-	readonly options: ResolvedOptions["start"];
-	readonly clock: Clock;
-	readonly emit: (event: SnakepitEvent) => void;
-	/** The budget was spent, and allows a restart again. */
-	readonly onAllowance: () => void;
-}
+	// The budget of restarts:
 
-/** Allows restarts within the budget, and reports when there are none left. */
-export class RestartGovernor {
-	readonly #setting: RestartGovernorSetting;
-	#budget: RestartBudget = FULL_BUDGET;
-	#granted = 0;
-	#timer: Timer | undefined;
-
-	constructor(setting: RestartGovernorSetting) {
-		this.#setting = setting;
+	/** How many restarts after a failure were granted in all. */
+	get restarts(): number {
+		return this.#restarts;
 	}
 
-	/** How many restarts were granted in all. */
-	get granted(): number {
-		return this.#granted;
+	/** Grants the whole budget again. */
+	renewBudget(): void {
+		this.#budget = FULL_BUDGET;
+		this.stop();
+	}
+
+	/** Waits for the budget no longer. */
+	stop(): void {
+		this.#budgetTimer?.cancel();
+		this.#budgetTimer = undefined;
 	}
 
 	/** Takes one restart; returns why not when there is none left. */
-	take(): StartError | undefined {
-		const { clock, options, emit, pool } = this.#setting;
-		const { maxRestarts, restartWindowMs } = options;
+	#takeRestart(): StartError | undefined {
+		const { options, owner, world } = this.#dependencies;
+		const { clock, emit } = world;
+		const pool = options.name;
+		const { maxRestarts, restartWindowMs } = options.start;
 		const verdict = spendRestart(
 			this.#budget,
 			clock.now(),
@@ -224,13 +226,13 @@ export class RestartGovernor {
 		);
 		this.#budget = verdict.budget;
 		if (verdict.kind === "granted") {
-			this.#granted++;
+			this.#restarts++;
 			return undefined;
 		}
-		if (this.#timer === undefined) {
-			this.#timer = clock.after(verdict.retryInMs, () => {
-				this.#timer = undefined;
-				this.#setting.onAllowance();
+		if (this.#budgetTimer === undefined) {
+			this.#budgetTimer = clock.after(verdict.retryInMs, () => {
+				this.#budgetTimer = undefined;
+				owner.fill();
 			});
 			emit({
 				type: "pool.restart_budget_spent",
@@ -245,16 +247,5 @@ export class RestartGovernor {
 			ran: "no",
 			message: `Pool ${pool} has no workers left: they were restarted ${counted(maxRestarts, "time", "times")} within ${restartWindowMs} ms (start.maxRestarts) and ended again. The next try is in ${Math.ceil(verdict.retryInMs)} ms.`,
 		});
-	}
-
-	/** Grants the whole budget again. */
-	clear(): void {
-		this.#budget = FULL_BUDGET;
-		this.stop();
-	}
-
-	stop(): void {
-		this.#timer?.cancel();
-		this.#timer = undefined;
 	}
 }

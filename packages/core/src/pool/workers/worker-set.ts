@@ -16,16 +16,14 @@ import {
 import type { WorkerStarter } from "../../worker/worker-starter.ts";
 import type { Calls } from "../calls/calls.ts";
 import type { SessionTable } from "../placement/session-table.ts";
-import { Recycler } from "./recycler.ts";
-import { Reloads } from "./reloads.ts";
-import { Replacements } from "./replacements.ts";
+import { Replacer } from "./replacer.ts";
 import {
 	type PoolSize,
 	surplusWorkers,
 	type WorkerUse,
 	workersToStart,
 } from "./sizing.ts";
-import { RestartGovernor, SlotStarts } from "./slot-starts.ts";
+import { type SlotOwner, SlotStarts } from "./slot-starts.ts";
 import {
 	failuresAfter,
 	type RunDirectories,
@@ -35,9 +33,8 @@ import {
 	stateLeftBy,
 	workerSlotFor,
 } from "./slot-table.ts";
-import { ReplacedWorkers, Succession } from "./succession.ts";
 
-export interface WorkerSetSetting {
+interface WorkerSetDependencies {
 	readonly options: ResolvedOptions;
 	readonly size: PoolSize;
 	readonly world: World;
@@ -55,87 +52,27 @@ export interface WorkerSetSetting {
  * The workers of one pool: as many as there should be, each on its slot, worn
  * ones replaced, dead ones started again within the budget.
  */
-export class WorkerSet implements WorkerListener {
-	/** Requested replacements. */
-	readonly replacements: Replacements;
-	/** Those that a change of the program asks for. */
-	readonly reloads: Reloads;
-	readonly #setting: WorkerSetSetting;
+export class WorkerSet implements WorkerListener, SlotOwner {
+	readonly replacer: Replacer;
+	readonly #dependencies: WorkerSetDependencies;
 	readonly #slots: SlotTable;
 	readonly #workers = new Set<Worker>();
 	readonly #starts: SlotStarts;
 	readonly #sweep: OrphanSweep;
 	/** Workers that SIGKILL did not end. */
 	readonly #undying: Undying[] = [];
-	readonly #governor: RestartGovernor;
-	readonly #recycler: Recycler;
-	readonly #replaced: ReplacedWorkers;
-	readonly #succession: Succession;
 	readonly #rounds: HeartbeatRounds;
 	#phase: "opening" | "open" | "closing" = "opening";
 
-	constructor(setting: WorkerSetSetting) {
-		this.#setting = setting;
-		const { options, size, world } = setting;
+	constructor(dependencies: WorkerSetDependencies) {
+		this.#dependencies = dependencies;
+		const { size, world } = dependencies;
 		this.#sweep = new OrphanSweep(world);
-		this.#governor = new RestartGovernor({
-			pool: options.name,
-			options: options.start,
-			clock: world.clock,
-			emit: world.emit,
-			onAllowance: () => this.fill(),
-		});
-		this.#recycler = new Recycler({
-			options,
-			size,
-			clock: world.clock,
-			host: world.host,
-			workers: () => this.workers(),
-			sessions: setting.sessions,
-			onWorn: (worker, reason) => {
-				if (this.#phase === "open") this.#succession.begin(worker, reason);
-			},
-			onLook: () => this.retireUnneeded(),
-		});
-		this.#replaced = new ReplacedWorkers(setting.sessions, setting.calls);
 		this.#rounds = new HeartbeatRounds(world.clock);
 		this.#slots = new SlotTable(size.max);
-		const parts = {
-			slots: this.#slots,
-			starter: setting.starter,
-			hire: (slot: Slot) => this.#hire(slot),
-		};
-		this.#starts = new SlotStarts({
-			...{ ...parts, world, governor: this.#governor },
-			options: options.start,
-			dismiss: (worker) => this.#dismiss(worker),
-			onHopeless: (error) => setting.calls.failWaiting(error),
-			onFailed: () => this.fill(),
-		});
-		this.#succession = new Succession({
-			...{ ...parts, world, options: options.start },
-			order: options.recycle.order,
-			...{ starts: this.#starts, replaced: this.#replaced },
-		});
-		const replacing = {
-			pool: options.name,
-			slots: this.#slots,
-			starts: this.#starts,
-			succession: this.#succession,
-			governor: this.#governor,
-			isOpen: () => this.#phase === "open",
-		};
-		const { clock, host, emit } = world;
-		const { renewParent } = setting;
-		this.reloads = new Reloads({
-			...{ ...replacing, size, clock, host, emit, renewParent },
-		});
-		this.replacements = new Replacements({
-			...replacing,
-			workersOf: ({ index }) =>
-				this.workers().filter(({ slot }) => slot.index === index),
-			fill: () => this.fill(),
-		});
+		const parts = { ...dependencies, slots: this.#slots, owner: this };
+		this.#starts = new SlotStarts(parts);
+		this.replacer = new Replacer({ ...parts, starts: this.#starts });
 	}
 
 	/** Every worker that is not gone. */
@@ -144,25 +81,29 @@ export class WorkerSet implements WorkerListener {
 	}
 	/** How many workers were started again after a failure. */
 	get restarts(): number {
-		return this.#governor.granted;
+		return this.#starts.restarts;
 	}
 
 	/**
-	 * Starts the minimum. One that cannot be started is the caller's to know, not
-	 * to be tried again.
+	 * Starts the minimum. A failed start is reported, not retried.
 	 *
 	 * @throws StartError of the first worker that failed; the others go on until `close`.
 	 */
 	async open(): Promise<void> {
-		const slots = this.#slots.all.slice(0, this.#setting.size.min);
+		const slots = this.#slots.all.slice(0, this.#dependencies.size.min);
 		if (this.#phase === "closing") return;
 		await Promise.all(
 			slots.map((slot) => this.#starts.open(slot, () => !this.#isClosing())),
 		);
 		if (this.#isClosing()) return;
 		this.#phase = "open";
-		this.#recycler.watch();
+		this.replacer.watch();
 		this.fill();
+	}
+
+	/** Whether workers are started and replaced. */
+	get isOpen(): boolean {
+		return this.#phase === "open";
 	}
 
 	#isClosing(): boolean {
@@ -176,7 +117,7 @@ export class WorkerSet implements WorkerListener {
 	}
 
 	#fill(): void {
-		const { options, size, calls } = this.#setting;
+		const { options, size, calls } = this.#dependencies;
 		let missing = workersToStart({
 			...size,
 			occupied: this.#slots.taken,
@@ -193,14 +134,9 @@ export class WorkerSet implements WorkerListener {
 		}
 	}
 
-	/** Retires workers that are replaced, and that no session needs any more. */
-	retireUnneeded(): void {
-		this.#replaced.retireUnneeded();
-	}
-
 	/** Has as many workers from now on: starts what is missing, and retires what is too much. */
 	resize(size: Readonly<PoolSize>): void {
-		Object.assign(this.#setting.size, size);
+		Object.assign(this.#dependencies.size, size);
 		this.#slots.resize(size.max);
 		this.#retireSurplus();
 		this.fill();
@@ -214,7 +150,7 @@ export class WorkerSet implements WorkerListener {
 		for (const { state } of surplusWorkers(staying, this.#slots.max)) {
 			if (state.kind !== "starting" && state.kind !== "occupied") continue;
 			if (state.kind === "occupied") state.successor?.retire("resized");
-			this.#replaced.add(state.worker, "resized");
+			this.replacer.retire(state.worker, "resized");
 		}
 	}
 
@@ -224,9 +160,9 @@ export class WorkerSet implements WorkerListener {
 			return state.worker.state === "starting" ? "starting" : undefined;
 		if (state.kind !== "occupied") return undefined;
 		const { worker } = state;
-		if (worker.state !== "ready" || this.#replaced.has(worker))
+		if (worker.state !== "ready" || this.replacer.isReplaced(worker))
 			return undefined;
-		if (this.#setting.sessions.needs(worker.ref.incarnation))
+		if (this.#dependencies.sessions.needs(worker.ref.incarnation))
 			return "in_session";
 		return worker.calls.attempts.length > 0 ? "busy" : "idle";
 	}
@@ -234,8 +170,8 @@ export class WorkerSet implements WorkerListener {
 	/** Ends every worker, gently or at once. Resolves when all are gone, and what they left, to what of it cannot die. A second call hurries those that are left. */
 	async close(manner: "gentle" | "forced"): Promise<readonly Survivor[]> {
 		this.#phase = "closing";
-		this.#recycler.stop();
-		this.#governor.stop();
+		this.replacer.stop();
+		this.#starts.stop();
 		for (const slot of [...this.#slots.all]) this.#starts.endPause(slot);
 		const workers = this.workers();
 		outbox.during(() => {
@@ -248,7 +184,7 @@ export class WorkerSet implements WorkerListener {
 		// A start ends with its worker, and may wait for its last words a little longer.
 		await this.#starts.over();
 		const strays = await this.#sweep.settle();
-		const { host } = this.#setting.world;
+		const { host } = this.#dependencies.world;
 		return [...survivorsOf(this.#undying, host), ...strays];
 	}
 
@@ -264,18 +200,21 @@ export class WorkerSet implements WorkerListener {
 		const slot = this.#slots.at(worker.slot.index);
 		if (slot === undefined) return;
 		this.#starts.succeeded(slot, worker);
-		this.#succession.succeeded(slot, worker);
+		this.replacer.succeeded(slot, worker);
 	}
 
 	capacityOffered(worker: Worker): void {
-		this.#setting.calls.serve(worker);
+		this.#dependencies.calls.serve(worker);
 		const { taken, cancelledInRow } = worker.calls;
-		if (taken >= this.#setting.options.recycle.afterCalls || cancelledInRow > 0)
-			this.#recycler.judge(worker);
+		if (
+			taken >= this.#dependencies.options.recycle.afterCalls ||
+			cancelledInRow > 0
+		)
+			this.replacer.judge(worker);
 	}
 
 	capacityWithdrawn(worker: Worker): void {
-		this.#setting.calls.withdraw(worker);
+		this.#dependencies.calls.withdraw(worker);
 	}
 
 	released(worker: Worker, ending: WorkerEnding): void {
@@ -283,10 +222,10 @@ export class WorkerSet implements WorkerListener {
 		const { workerId } = worker.ref;
 		if (undying !== undefined)
 			this.#undying.push({ identity: undying, workerId });
-		const { calls, sessions } = this.#setting;
+		const { calls, sessions } = this.#dependencies;
 		const { incarnation } = worker.ref;
 		const slot = this.#slots.at(worker.slot.index);
-		this.#dismiss(worker);
+		this.removeWorker(worker);
 		// A worker that is replaced may outlive its slot.
 		const left =
 			slot === undefined ? undefined : this.#leave(slot, worker, ending);
@@ -310,8 +249,8 @@ export class WorkerSet implements WorkerListener {
 	}
 
 	/** Makes a worker for a slot, without a process yet. */
-	#hire(slot: Slot): Worker {
-		const { options, world, runDirectories } = this.#setting;
+	addWorker(slot: Slot): Worker {
+		const { options, world, runDirectories } = this.#dependencies;
 		const { registry } = world;
 		const workerSlot = workerSlotFor(
 			slot.index,
@@ -326,9 +265,10 @@ export class WorkerSet implements WorkerListener {
 		return worker;
 	}
 
-	#dismiss(worker: Worker): void {
+	/** It is gone. */
+	removeWorker(worker: Worker): void {
 		this.#workers.delete(worker);
-		this.#replaced.forget(worker);
+		this.replacer.forget(worker);
 		this.#sweep.noteEnded(worker.ref.incarnation);
 	}
 }

@@ -15,8 +15,8 @@ import type {
 } from "../../contract/events.ts";
 import type { WorkerUsage } from "../../contract/instrument.ts";
 import type { Pool } from "../pool.ts";
-import type { PoolParts } from "../pool-parts.ts";
-import type { PoolSetting } from "../pool-setting.ts";
+import type { PoolInternals } from "../pool-internals.ts";
+import type { PoolLife } from "../pool-life.ts";
 import { poolSnapshot } from "./pool-snapshot.ts";
 import { workersUsage } from "./statistics.ts";
 
@@ -24,7 +24,7 @@ import { workersUsage } from "./statistics.ts";
 const STREAM_ITEMS = 1_000;
 
 /** What a client sends, if it is right. */
-interface Given {
+interface ActOptions {
 	readonly worker: string;
 	readonly manner: "gentle" | "forced" | undefined;
 	readonly min: number | undefined;
@@ -33,57 +33,38 @@ interface Given {
 }
 
 /** A pool for those who look at its run from another process. */
-export interface VisiblePool extends ControlledPool {
+export class ControlEndpoint implements ControlledPool {
 	readonly name: string;
-	look(): PoolSnapshot;
-	usage(): readonly WorkerUsage[];
+	readonly #pool: Pool;
+	readonly #internals: PoolInternals;
+	readonly #life: PoolLife;
+	readonly #shapes: CallShapes;
+
+	constructor(pool: Pool, internals: PoolInternals, life: PoolLife) {
+		this.name = pool.name;
+		this.#pool = pool;
+		this.#internals = internals;
+		this.#life = life;
+		const { options, world } = internals;
+		this.#shapes = new CallShapes(options.adapter, world.clock);
+	}
+
+	look(): PoolSnapshot {
+		return poolSnapshot(this.#internals, this.#life);
+	}
+
+	usage(): readonly WorkerUsage[] {
+		const { workerSet, world } = this.#internals;
+		return workersUsage(workerSet.workers(), world.host);
+	}
+
 	/** Returns the function that ends the subscription. */
 	subscribe(
 		listener: SnakepitListener,
 		types: readonly SnakepitEventType[],
 		meter: CallMeter | undefined,
-	): () => void;
-}
-
-export function visiblePool(
-	pool: Pool,
-	setting: PoolSetting,
-	parts: PoolParts,
-): VisiblePool {
-	return new LookedAtPool(pool, setting, parts);
-}
-
-class LookedAtPool implements VisiblePool {
-	readonly name: string;
-	readonly #pool: Pool;
-	readonly #setting: PoolSetting;
-	readonly #parts: PoolParts;
-	readonly #shapes: CallShapes;
-
-	constructor(pool: Pool, setting: PoolSetting, parts: PoolParts) {
-		this.name = pool.name;
-		this.#pool = pool;
-		this.#setting = setting;
-		this.#parts = parts;
-		const { options, world } = setting;
-		this.#shapes = new CallShapes(options.adapter, world.clock);
-	}
-
-	look(): PoolSnapshot {
-		return poolSnapshot(this.#setting, this.#parts);
-	}
-
-	usage(): readonly WorkerUsage[] {
-		const { workerSet } = this.#parts;
-		return workersUsage(workerSet.workers(), this.#setting.world.host);
-	}
-
-	subscribe(
-		listener: SnakepitListener,
-		types: readonly SnakepitEventType[],
-		meter: CallMeter | undefined,
 	): () => void {
-		return this.#setting.hub.subscribe(listener, types, meter);
+		return this.#internals.hub.subscribe(listener, types, meter);
 	}
 
 	async act(
@@ -92,7 +73,7 @@ class LookedAtPool implements VisiblePool {
 		by: string,
 	): Promise<void> {
 		// The pool checks what the client sent, as it checks what anybody gives.
-		const { worker, manner, min, max, drainMs } = parameters as Given;
+		const { worker, manner, min, max, drainMs } = parameters as ActOptions;
 		switch (act) {
 			case "recycle":
 				return await this.#pool.recycle(worker, { manner, by });
@@ -150,7 +131,7 @@ class LookedAtPool implements VisiblePool {
 	}
 
 	tools(signal: AbortSignal): Promise<readonly ToolSnapshot[]> | undefined {
-		const { adapter } = this.#setting.options;
+		const { adapter } = this.#internals.options;
 		return adapter.describe?.(signal).then((commands) =>
 			commands.map(
 				({ name, description, argumentsSchema, shape, batchMax }) => ({

@@ -19,16 +19,16 @@ function given(command: string, args?: unknown, timeoutMs?: number) {
 }
 
 test("a client recycles, restarts, pauses, resumes and resizes a pool in its name", async () => {
-	const { visible, clock, events, close } = await virtualPool({ commands });
+	const { endpoint, clock, events, close } = await virtualPool({ commands });
 	await clock.advanceUntil(
-		visible.act("recycle", { worker: "scripted-0", manner: "forced" }, "ann"),
+		endpoint.act("recycle", { worker: "scripted-0", manner: "forced" }, "ann"),
 	);
 	await clock.advanceUntil(
-		visible.act("restart", { worker: "scripted-0" }, "bob"),
+		endpoint.act("restart", { worker: "scripted-0" }, "bob"),
 	);
-	await visible.act("pause", {}, "cleo");
-	await visible.act("resume", {}, "dan");
-	await visible.act("resize", { min: 2, max: 3 }, "eve");
+	await endpoint.act("pause", {}, "cleo");
+	await endpoint.act("resume", {}, "dan");
+	await endpoint.act("resize", { min: 2, max: 3 }, "eve");
 	expect(events.of("pool.recycle_requested")).toMatchObject([
 		{ target: "scripted-0", manner: "forced", by: "ann" },
 	]);
@@ -40,14 +40,14 @@ test("a client recycles, restarts, pauses, resumes and resizes a pool in its nam
 	expect(events.of("pool.resized")).toMatchObject([
 		{ min: 2, max: 3, by: "eve" },
 	]);
-	expect(visible.look().size).toEqual({ min: 2, max: 3 });
+	expect(endpoint.look().size).toEqual({ min: 2, max: 3 });
 	await close();
 });
 
 test("a client that drains a pool gives its calls as long as it says", async () => {
-	const { pool, visible, clock } = await virtualPool({ commands });
+	const { pool, endpoint, clock } = await virtualPool({ commands });
 	const call = outcome(pool.execute("hang"));
-	const drained = visible.act("drain", { drainMs: 700 }, "ann");
+	const drained = endpoint.act("drain", { drainMs: 700 }, "ann");
 	await clock.advance(699);
 	expect(pool.statistics().calls.running).toBe(1);
 	await clock.advanceUntil(drained);
@@ -56,9 +56,9 @@ test("a client that drains a pool gives its calls as long as it says", async () 
 });
 
 test("a client that kills a pool ends its calls and workers at once", async () => {
-	const { pool, visible, clock, host } = await virtualPool({ commands });
+	const { pool, endpoint, clock, host } = await virtualPool({ commands });
 	const call = outcome(pool.execute("hang"));
-	const killed = visible.act("kill", {}, "ann");
+	const killed = endpoint.act("kill", {}, "ann");
 	await clock.advance(1_000);
 	await killed;
 	expect(await call).toMatchObject({ kind: "error" });
@@ -66,30 +66,30 @@ test("a client that kills a pool ends its calls and workers at once", async () =
 });
 
 test("a client that sends what no pool takes is told so", async () => {
-	const { visible, close } = await virtualPool({ commands });
-	await expect(visible.act("resize", { min: -1 }, "ann")).rejects.toMatchObject(
-		{ code: "INVALID_OPTION" },
-	);
+	const { endpoint, close } = await virtualPool({ commands });
 	await expect(
-		visible.act("recycle", { worker: "nobody" }, "ann"),
+		endpoint.act("resize", { min: -1 }, "ann"),
+	).rejects.toMatchObject({ code: "INVALID_OPTION" });
+	await expect(
+		endpoint.act("recycle", { worker: "nobody" }, "ann"),
 	).rejects.toMatchObject({ code: "WORKER_NOT_FOUND" });
 	await close();
 });
 
 test("a client's call is answered once or with the items of its stream, whichever it is", async () => {
-	const { visible, close } = await virtualPool({ commands });
-	expect(await visible.call(given("echo", 7))).toBe(7);
-	expect(visible.look().calls).toMatchObject({ accepted: 1, failed: 0 });
+	const { endpoint, close } = await virtualPool({ commands });
+	expect(await endpoint.call(given("echo", 7))).toBe(7);
+	expect(endpoint.look().calls).toMatchObject({ accepted: 1, failed: 0 });
 	// Refused at first, and known from then on.
-	expect(await visible.call(given("count", 3))).toEqual([0, 1, 2]);
-	expect(visible.look().calls).toMatchObject({ accepted: 3, failed: 1 });
-	expect(await visible.call(given("count", 2))).toEqual([0, 1]);
-	expect(visible.look().calls).toMatchObject({ accepted: 4, failed: 1 });
+	expect(await endpoint.call(given("count", 3))).toEqual([0, 1, 2]);
+	expect(endpoint.look().calls).toMatchObject({ accepted: 3, failed: 1 });
+	expect(await endpoint.call(given("count", 2))).toEqual([0, 1]);
+	expect(endpoint.look().calls).toMatchObject({ accepted: 4, failed: 1 });
 	await close();
 });
 
 test("a client's call of a command that is described is made in the way it answers", async () => {
-	const { visible, adapter, close } = await virtualPool({ commands });
+	const { endpoint, adapter, close } = await virtualPool({ commands });
 	Object.assign(adapter, {
 		describe: async () =>
 			(["echo", "count"] as const).map((name) => ({
@@ -97,39 +97,43 @@ test("a client's call of a command that is described is made in the way it answe
 				shape: name === "echo" ? "unary" : "stream",
 			})),
 	} satisfies Pick<Adapter, "describe">);
-	expect(await visible.call(given("count", 2))).toEqual([0, 1]);
-	expect(await visible.call(given("echo", 7))).toBe(7);
-	expect(visible.look().calls).toMatchObject({ accepted: 2, failed: 0 });
+	expect(await endpoint.call(given("count", 2))).toEqual([0, 1]);
+	expect(await endpoint.call(given("echo", 7))).toBe(7);
+	expect(endpoint.look().calls).toMatchObject({ accepted: 2, failed: 0 });
 	await close();
 });
 
 test("a client's call of a command that has become another one is made the other way", async () => {
 	let isStream = true;
-	const { visible, close } = await virtualPool({
+	const { endpoint, close } = await virtualPool({
 		commands: {
 			what: (call) => (isStream ? scripts.count(call) : scripts.echo(call)),
 		},
 	});
-	expect(await visible.call(given("what", 1))).toEqual([0]);
+	expect(await endpoint.call(given("what", 1))).toEqual([0]);
 	isStream = false;
-	expect(await visible.call(given("what", 1))).toBe(1);
+	expect(await endpoint.call(given("what", 1))).toBe(1);
 	await close();
 });
 
 test("a client's call that fails is made once, and its error is the client's", async () => {
-	const { visible, clock, close } = await virtualPool({ commands });
-	await expect(visible.call(given("fail", "no tea"))).rejects.toThrow("no tea");
-	expect(visible.look().calls.accepted).toBe(1);
-	const late = outcome(visible.call(given("hang", 1, 500)));
+	const { endpoint, clock, close } = await virtualPool({ commands });
+	await expect(endpoint.call(given("fail", "no tea"))).rejects.toThrow(
+		"no tea",
+	);
+	expect(endpoint.look().calls.accepted).toBe(1);
+	const late = outcome(endpoint.call(given("hang", 1, 500)));
 	await clock.advance(500);
 	expect(await late).toMatchObject({ code: "CALL_TIMEOUT" });
 	await close();
 });
 
 test("a client that leaves ends its call", async () => {
-	const { visible, clock, close } = await virtualPool({ commands });
+	const { endpoint, clock, close } = await virtualPool({ commands });
 	const gone = new AbortController();
-	const call = outcome(visible.call({ ...given("hang"), signal: gone.signal }));
+	const call = outcome(
+		endpoint.call({ ...given("hang"), signal: gone.signal }),
+	);
 	await clock.advance(10);
 	gone.abort();
 	expect(await call).toMatchObject({ code: "CALL_ABORTED" });
@@ -138,20 +142,20 @@ test("a client that leaves ends its call", async () => {
 
 test("a client gets a thousand items of a stream, and the rest is not made", async () => {
 	let made = 0;
-	const { visible, close } = await virtualPool({
+	const { endpoint, close } = await virtualPool({
 		commands: {
 			endless: async function* () {
 				for (;;) yield made++;
 			},
 		},
 	});
-	expect(await visible.call(given("endless"))).toHaveLength(1_000);
+	expect(await endpoint.call(given("endless"))).toHaveLength(1_000);
 	expect(made).toBeLessThan(1_100);
 	await close();
 });
 
 test("what a stream returns is the last item that a client gets", async () => {
-	const { visible, close } = await virtualPool({
+	const { endpoint, close } = await virtualPool({
 		commands: {
 			counted: async function* () {
 				yield "one";
@@ -159,13 +163,13 @@ test("what a stream returns is the last item that a client gets", async () => {
 			},
 		},
 	});
-	expect(await visible.call(given("counted"))).toEqual(["one", { items: 1 }]);
+	expect(await endpoint.call(given("counted"))).toEqual(["one", { items: 1 }]);
 	await close();
 });
 
 test("a client sees the tools of a pool without what is for Snakepit alone", async () => {
-	const { visible, adapter, close } = await virtualPool({ commands });
-	expect(visible.tools(signal)).toBeUndefined();
+	const { endpoint, adapter, close } = await virtualPool({ commands });
+	expect(endpoint.tools(signal)).toBeUndefined();
 	const described: CommandDescription = {
 		name: "echo",
 		description: "Says it again.",
@@ -176,14 +180,14 @@ test("a client sees the tools of a pool without what is for Snakepit alone", asy
 	Object.assign(adapter, {
 		describe: async () => [{ ...described, handler: "secret" }],
 	} satisfies Pick<Adapter, "describe">);
-	expect(await visible.tools(signal)).toEqual([described]);
+	expect(await endpoint.tools(signal)).toEqual([described]);
 	await close();
 });
 
 test("a client that follows a pool gets the events it names, until it leaves", async () => {
-	const { pool, visible, close } = await virtualPool({ commands });
+	const { pool, endpoint, close } = await virtualPool({ commands });
 	const types: string[] = [];
-	const leave = visible.subscribe(
+	const leave = endpoint.subscribe(
 		({ type }) => types.push(type),
 		["pool.paused", "pool.resumed"],
 		undefined,
@@ -199,7 +203,7 @@ test("a client that follows a pool gets the events it names, until it leaves", a
 
 test("what a worker uses is that of its whole group, or what its adapter measured; nothing is said of one without", async () => {
 	const scene = await virtualPool({ commands }, { size: 3 });
-	const { visible, adapter, clock, close, pool } = scene;
+	const { endpoint, adapter, clock, close, pool } = scene;
 	const [first, second, third] = adapter.workers;
 	if (first === undefined || second === undefined || third === undefined)
 		throw new Error("three workers were asked for");
@@ -207,7 +211,7 @@ test("what a worker uses is that of its whole group, or what its adapter measure
 	Object.assign(first.process, { residentBytes: 100, cpuTimeMs: 7 });
 	Object.assign(child, { residentBytes: 20, cpuTimeMs: 3 });
 	Object.assign(third.process, { readable: false });
-	expect(visible.usage()).toMatchObject([
+	expect(endpoint.usage()).toMatchObject([
 		{ workerId: "scripted-0", residentBytes: 120, cpuTimeMs: 10 },
 		{ workerId: "scripted-1", residentBytes: 16 * 2 ** 20, cpuTimeMs: 0 },
 	]);
@@ -216,7 +220,7 @@ test("what a worker uses is that of its whole group, or what its adapter measure
 		usage: () => ({ residentBytes: 5, cpuTimeMs: 6 }),
 	}));
 	await clock.advanceUntil(pool.restart("scripted-1"));
-	expect(visible.usage()).toContainEqual(
+	expect(endpoint.usage()).toContainEqual(
 		expect.objectContaining({
 			workerId: "scripted-1",
 			residentBytes: 5,

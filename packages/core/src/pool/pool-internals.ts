@@ -5,9 +5,14 @@ import type { CloseManner } from "../contract/states.ts";
 import type { World } from "../contract/world.ts";
 import type { ResolvedOptions } from "../options/pool-options.ts";
 import type { WorkerStarter } from "../worker/worker-starter.ts";
+import type { Calls } from "./calls/calls.ts";
 import type { EventHub } from "./observe/event-hub.ts";
 import type { Instrumentation } from "./observe/instrumentation.ts";
+import type { StatisticsKeeper } from "./observe/statistics.ts";
+import type { SessionTable } from "./placement/session-table.ts";
+import type { PoolSize } from "./workers/sizing.ts";
 import type { RunDirectories } from "./workers/slot-table.ts";
+import type { WorkerSet } from "./workers/worker-set.ts";
 
 /** What the life of a pool does with its companion; see companion/. */
 export interface PoolCompanion {
@@ -20,7 +25,7 @@ export interface PoolCompanion {
 }
 
 /** What a pool is made of; see run/opened-run.ts for the real one. */
-export interface PoolSetting {
+export interface PoolDependencies {
 	readonly options: ResolvedOptions;
 	readonly world: World;
 	readonly hub: EventHub;
@@ -42,4 +47,14 @@ export interface PoolSetting {
 	readonly companion?: PoolCompanion | undefined;
 	/** Called once when everything is gone. */
 	readonly release: () => Promise<void>;
+}
+
+/** What a pool works with; see make-pool.ts. */
+export interface PoolInternals extends PoolDependencies {
+	readonly statistics: StatisticsKeeper;
+	readonly sessions: SessionTable;
+	readonly calls: Calls;
+	readonly workerSet: WorkerSet;
+	/** As it is now. */
+	readonly size: Readonly<PoolSize>;
 }
