@@ -214,7 +214,7 @@ export interface MadeEnvironment {
 }
 
 /** Defaults, with their reasons. */
-const ENVIRONMENT_DEFAULTS = {
+export const ENVIRONMENT_DEFAULTS = {
 	buildTimeoutMs: {
 		value: 900_000,
 		reason:
@@ -224,7 +224,7 @@ const ENVIRONMENT_DEFAULTS = {
 /** Lines of pip's output in an error. */
 const SHOWN_LINES = 20;
 
-const ENVIRONMENT_CHECKS: Readonly<
+export const ENVIRONMENT_CHECKS: Readonly<
 	Record<keyof PythonEnvironmentOptions, Check>
 > = {
 	requirements: (value) =>
