@@ -3,13 +3,12 @@ import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import type { Adapter } from "../../src/contract/adapter.ts";
 import type { LayerReport, Protection } from "../../src/contract/protection.ts";
+import { doctor, formatDoctorReport } from "../../src/inspect/doctor.ts";
 import {
-	doctor,
 	exitHooks,
-	formatDoctorReport,
 	inspectLedger,
 	lifeline,
-} from "../../src/inspect/doctor.ts";
+} from "../../src/inspect/layers.ts";
 import type { Sqlite } from "../../src/registry/sqlite.ts";
 import { sqlite, start } from "../cleanup/bench.ts";
 import { craftRun, deadOwner, workerRow } from "../cleanup/crafted-run.ts";
