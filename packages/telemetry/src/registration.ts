@@ -157,7 +157,7 @@ const KEY = /^opentelemetry\.js\.api\.\d+$/;
  * Returns what is registered in this program, whether or not this package's own copy
  * of the API can use it; `undefined` if nothing is.
  */
-export function registeredApi(): RegisteredApi | undefined {
+function registeredApi(): RegisteredApi | undefined {
 	for (const key of Object.getOwnPropertySymbols(globalThis)) {
 		if (!KEY.test(key.description ?? "")) continue;
 		const api = (globalThis as { [key]?: RegisteredApi })[key];

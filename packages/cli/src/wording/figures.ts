@@ -84,3 +84,8 @@ export function plainStart(text: string, characters: number): string {
 	const missing = text.length - characters;
 	return missing > 0 ? `${start} … (${whole(missing)} more characters)` : start;
 }
+
+/** A value of a closed set, as text for people. */
+export function words(value: unknown): string {
+	return String(value).replaceAll("_", " ");
+}

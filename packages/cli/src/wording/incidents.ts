@@ -1,6 +1,6 @@
 import type { ControlledEvent } from "@snakepit/control";
 import type { EventOf, SnakepitEventType } from "@snakepit/core";
-import { counted, duration } from "./figures.ts";
+import { counted, duration, words } from "./figures.ts";
 
 /** How good or bad an incident is; on the page, each tone has a colour. */
 export type Tone = "good" | "active" | "quiet" | "warn" | "bad";
@@ -187,10 +187,6 @@ export function exitWords(exit: Exit | undefined): string {
 
 function ofTarget({ target }: EventOf<"control.requested">): string {
 	return target ? ` of ${target}` : "";
-}
-
-function words(value: unknown): string {
-	return String(value).replaceAll("_", " ");
 }
 
 function messageOf(error: unknown): string {

@@ -1,6 +1,6 @@
 import type { ControlledEvent } from "@snakepit/control";
 import type { RunHistory } from "@snakepit/core/inspect";
-import { counted, duration } from "./figures.ts";
+import { counted, duration, words } from "./figures.ts";
 import {
 	exitWords,
 	IN_ORDER,
@@ -13,7 +13,7 @@ import {
 const JOBS = "(jobs)";
 
 /** The state of a run, in a word and a sentence. */
-export interface RunEnd {
+interface RunEnd {
 	readonly word: string;
 	readonly tone: Tone;
 	readonly detail: string | undefined;
@@ -125,8 +125,4 @@ function workerEntry(
 function isDoneJob({ pool, end }: RunHistory["workers"][number]): boolean {
 	if (pool !== JOBS || end?.reason !== "exited") return false;
 	return end.exit?.kind === "code" && end.exit.code === 0;
-}
-
-function words(value: string): string {
-	return value.replaceAll("_", " ");
 }

@@ -9,7 +9,7 @@ import {
 import { eventSource, runPath } from "./requests.ts";
 import type { Store } from "./store.ts";
 
-export interface LogWish extends LogFilter {
+interface LogWish extends LogFilter {
 	readonly runId: string;
 }
 

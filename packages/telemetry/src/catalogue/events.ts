@@ -687,7 +687,7 @@ function whatFollows({
 }
 
 /** Reads an attribute of an event; `undefined` if this one has none. */
-export type ReadAttribute = (event: SnakepitEvent) => Value | undefined;
+type ReadAttribute = (event: SnakepitEvent) => Value | undefined;
 
 /** How an event of core is exported. */
 export interface EventExport extends ExportParts<SnakepitEvent> {

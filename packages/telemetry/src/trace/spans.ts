@@ -31,7 +31,7 @@ import {
 } from "../catalogue/spans.ts";
 import type { Drops, Limits } from "../limits.ts";
 
-export type SpanAttributes = {
+type SpanAttributes = {
 	readonly [Name in AttributeName]?: string | number | boolean | undefined;
 };
 

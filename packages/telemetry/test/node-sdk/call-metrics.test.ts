@@ -86,8 +86,8 @@ test("the calls ended in every way", () => {
 	);
 });
 
-test("the last OTLP export, after both pools were closed, has the count, sum and buckets of every series", () => {
-	const last = told.otlp.at(-1) ?? [];
+test("the last export of totals, after both pools were closed, has the count, sum and buckets of every series", () => {
+	const last = told.totals.at(-1) ?? [];
 	expect(exportedLines(last)).toEqual(linesOf(told.settled));
 	const durations = last.filter(({ name }) => name.includes("call.duration"));
 	for (const {

@@ -1,7 +1,4 @@
-import { once } from "node:events";
-import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { OTLPMetricExporter } from "@opentelemetry/exporter-metrics-otlp-http";
+import type { ServerResponse } from "node:http";
 import { PrometheusExporter } from "@opentelemetry/exporter-prometheus";
 import {
 	AggregationTemporality,
@@ -33,8 +30,8 @@ export interface Export {
 	readonly settled: readonly EventOf<"call.settled">[];
 	/** Of the reader that wants deltas, by export. */
 	readonly deltas: readonly (readonly ExportedHistogram[])[];
-	/** Of the one that sends OTLP as JSON. */
-	readonly otlp: readonly (readonly ExportedHistogram[])[];
+	/** Of the one that wants totals. */
+	readonly totals: readonly (readonly ExportedHistogram[])[];
 	/** Of the one that Prometheus scrapes. */
 	readonly exposed: string;
 }
@@ -45,68 +42,12 @@ export interface Export {
 const [, , dataDir = ""] = process.argv;
 const never = { exportIntervalMillis: 3_600_000 };
 
-/** Takes OTLP as JSON. */
-const otlp: ExportedHistogram[][] = [];
-const receiver = createServer(async (request, response) => {
-	let body = "";
-	for await (const chunk of request.setEncoding("utf8")) body += chunk;
-	otlp.push(histogramsOf(JSON.parse(body)));
-	response.end("{}");
-}).listen(0, "127.0.0.1");
-await once(receiver, "listening");
-const { port } = receiver.address() as AddressInfo;
-
-/** The part of OTLP that is read here. */
-interface Otlp {
-	readonly resourceMetrics: readonly {
-		readonly scopeMetrics: readonly {
-			readonly metrics: readonly {
-				readonly name: string;
-				readonly unit: string;
-				readonly histogram?: {
-					readonly aggregationTemporality: number;
-					readonly dataPoints: readonly {
-						readonly attributes: readonly {
-							readonly key: string;
-							readonly value: { readonly stringValue: string };
-						}[];
-						readonly startTimeUnixNano: string;
-						readonly timeUnixNano: string;
-						readonly count: number;
-						readonly sum: number;
-						readonly bucketCounts: readonly number[];
-						readonly explicitBounds: readonly number[];
-					}[];
-				};
-			}[];
-		}[];
-	}[];
-}
-
-function histogramsOf({ resourceMetrics }: Otlp): ExportedHistogram[] {
-	return resourceMetrics
-		.flatMap(({ scopeMetrics }) => scopeMetrics)
-		.flatMap(({ metrics }) => metrics)
-		.flatMap(({ name, unit, histogram }) =>
-			(histogram?.dataPoints ?? []).map((point) => ({
-				...{ name, unit, count: point.count, sum: point.sum },
-				isDelta: histogram?.aggregationTemporality === 1,
-				attributes: Object.fromEntries(
-					point.attributes.map(({ key, value }) => [key, value.stringValue]),
-				),
-				buckets: point.bucketCounts.map(Number),
-				boundaries: point.explicitBounds,
-				startMs: Number(point.startTimeUnixNano) / 1e6,
-				endMs: Number(point.timeUnixNano) / 1e6,
-			})),
-		);
-}
-
 const prometheus = new PrometheusExporter({
 	preventServerStart: true,
 	metricProducers: [callMetrics()],
 });
 const delta = new InMemoryMetricExporter(AggregationTemporality.DELTA);
+const totals = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
 const deltaReader = new PeriodicExportingMetricReader({
 	...never,
 	exporter: delta,
@@ -121,9 +62,7 @@ const sdk = new NodeSDK({
 		deltaReader,
 		new PeriodicExportingMetricReader({
 			...never,
-			exporter: new OTLPMetricExporter({
-				url: `http://127.0.0.1:${port}/v1/metrics`,
-			}),
+			exporter: totals,
 			metricProducers: [callMetrics()],
 		}),
 	],
@@ -162,26 +101,31 @@ const exposed = await new Promise<string>((resolve) =>
 	),
 );
 await sdk.shutdown();
-receiver.close();
 
-const deltas = delta.getMetrics().map(({ scopeMetrics }) =>
-	scopeMetrics
-		.flatMap(({ metrics }) => metrics)
-		.flatMap(({ descriptor, dataPoints, aggregationTemporality }) =>
-			dataPoints.flatMap(({ attributes, value, startTime, endTime }) =>
-				typeof value === "object" && "buckets" in value
-					? {
-							...{ name: descriptor.name, unit: descriptor.unit, attributes },
-							...{ count: value.count, sum: value.sum ?? Number.NaN },
-							isDelta: aggregationTemporality === AggregationTemporality.DELTA,
-							buckets: value.buckets.counts,
-							boundaries: value.buckets.boundaries,
-							startMs: startTime[0] * 1e3 + startTime[1] / 1e6,
-							endMs: endTime[0] * 1e3 + endTime[1] / 1e6,
-						}
-					: [],
+const exportsOf = (exporter: InMemoryMetricExporter) =>
+	exporter.getMetrics().map(({ scopeMetrics }) =>
+		scopeMetrics
+			.flatMap(({ metrics }) => metrics)
+			.flatMap(({ descriptor, dataPoints, aggregationTemporality }) =>
+				dataPoints.flatMap(({ attributes, value, startTime, endTime }) =>
+					typeof value === "object" && "buckets" in value
+						? {
+								...{ name: descriptor.name, unit: descriptor.unit, attributes },
+								...{ count: value.count, sum: value.sum ?? Number.NaN },
+								isDelta:
+									aggregationTemporality === AggregationTemporality.DELTA,
+								buckets: value.buckets.counts,
+								boundaries: value.buckets.boundaries,
+								startMs: startTime[0] * 1e3 + startTime[1] / 1e6,
+								endMs: endTime[0] * 1e3 + endTime[1] / 1e6,
+							}
+						: [],
+				),
 			),
-		),
-);
-const told: Export = { settled, deltas, otlp, exposed };
+	);
+const told: Export = {
+	...{ settled, exposed },
+	deltas: exportsOf(delta),
+	totals: exportsOf(totals),
+};
 console.log(JSON.stringify(told));
