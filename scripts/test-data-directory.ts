@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll } from "vitest";
+import { afterAll, onTestFinished } from "vitest";
 
 let directory: string | undefined;
 
@@ -15,3 +15,10 @@ afterAll(() => {
 	if (directory !== undefined) rmSync(directory, { recursive: true });
 	directory = undefined;
 });
+
+/** An empty directory, removed when the test is finished. */
+export function temporaryDirectory(): string {
+	const path = mkdtempSync(join(tmpdir(), "snakepit-test-"));
+	onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+	return path;
+}

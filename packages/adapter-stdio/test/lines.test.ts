@@ -1,11 +1,11 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { createPool, type SnakepitEvent } from "@snakepit/core";
 import { adapterContract, startForReal } from "@snakepit/core/testing";
-import { describe, expect, onTestFinished, test } from "vitest";
-import { dataDirectory } from "../../../scripts/test-data-directory.ts";
+import { describe, expect, test } from "vitest";
+import {
+	dataDirectory,
+	temporaryDirectory,
+} from "../../../scripts/test-data-directory.ts";
 import { type LinesOptions, lines } from "../src/index.ts";
 
 /** Answers each line with its words in reverse order; has a habit for each of some words. */
@@ -126,8 +126,7 @@ test("an answer without a line break at its end ends at the prompt behind it", a
 });
 
 test("with a terminator a call may have several lines, as those of git cat-file", async () => {
-	const directory = mkdtempSync(join(tmpdir(), "snakepit-lines-"));
-	onTestFinished(() => rmSync(directory, { recursive: true }));
+	const directory = temporaryDirectory();
 	const git = (...words: string[]) =>
 		execFileSync("git", ["-C", directory, ...words], {
 			input: "one\ntwo\n",

@@ -1,16 +1,10 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import {
-	existsSync,
-	mkdtempSync,
-	openSync,
-	rmSync,
-	writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, openSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { developmentPython } from "../../../../scripts/python-environment.ts";
+import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
 import { inFlags } from "../../src/command/failures.ts";
 import { fitted, table } from "../../src/command/output.ts";
 import { SNAKEPIT_IN_NODE } from "../run/started.ts";
@@ -42,8 +36,7 @@ test.each([
 ])(
 	"a Python that %s makes unusable is explained without options of the API",
 	(variable, value, says) => {
-		const place = mkdtempSync(join(tmpdir(), "snakepit-flags-"));
-		onTestFinished(() => rmSync(place, { recursive: true }));
+		const place = temporaryDirectory();
 		writeFileSync(join(place, "tools.py"), "");
 		const { status, stderr } = spawnSync(
 			program,

@@ -1,16 +1,9 @@
 import { spawnSync } from "node:child_process";
-import {
-	mkdirSync,
-	mkdtempSync,
-	readdirSync,
-	rmSync,
-	symlinkSync,
-	writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { LayerReport } from "@snakepit/core/protection";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
 
 const COMMAND = join(import.meta.dirname, "../../src/command/snakepit.ts");
 
@@ -28,12 +21,6 @@ function doctor(
 			env: { ...process.env, NODE_OPTIONS: "--no-warnings", ...env },
 		},
 	);
-}
-
-function temporaryDirectory(): string {
-	const path = mkdtempSync(join(tmpdir(), "snakepit-test-"));
-	onTestFinished(() => rmSync(path, { recursive: true, force: true }));
-	return path;
 }
 
 function statuses(stdout: string): Readonly<Record<string, string>> {

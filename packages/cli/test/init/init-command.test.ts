@@ -3,7 +3,6 @@ import { once } from "node:events";
 import {
 	existsSync,
 	mkdirSync,
-	mkdtempSync,
 	readdirSync,
 	readFileSync,
 	rmSync,
@@ -11,13 +10,13 @@ import {
 	writeFileSync,
 } from "node:fs";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { expect, onTestFinished, test } from "vitest";
 import { developmentPython } from "../../../../scripts/python-environment.ts";
+import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
 import { rows } from "../../../../scripts/test-effort.ts";
 import { VERSION } from "../../src/gen/version.ts";
 import {
@@ -38,12 +37,6 @@ const FILES = [
 	...["tools.py", "tools.ts", "tsconfig.json"],
 ];
 
-function place(): string {
-	const path = mkdtempSync(join(tmpdir(), "snakepit-cli-"));
-	onTestFinished(() => rmSync(path, { recursive: true, force: true }));
-	return path;
-}
-
 function init(cwd: string, ...args: readonly string[]) {
 	const { status, stdout, stderr } = spawnSync(
 		program,
@@ -55,7 +48,7 @@ function init(cwd: string, ...args: readonly string[]) {
 
 /** A new project, with the packages of this repository as they would be installed. */
 function project(template: TemplateName): string {
-	const cwd = place();
+	const cwd = temporaryDirectory();
 	const made = init(cwd, "My Project", "--template", template);
 	expect(made.status, made.stderr).toBe(0);
 	const folder = join(cwd, "My Project");
@@ -228,7 +221,7 @@ test(
 );
 
 test("a folder that is not empty is left as it is", () => {
-	const cwd = place();
+	const cwd = temporaryDirectory();
 	writeFileSync(join(cwd, "tools.py"), "mine");
 	const { status, stdout, stderr } = init(cwd);
 	expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
@@ -242,7 +235,7 @@ test("a folder that is not empty is left as it is", () => {
 });
 
 test("an unknown template is a usage error", () => {
-	const { status, stderr } = init(place(), "--template", "react");
+	const { status, stderr } = init(temporaryDirectory(), "--template", "react");
 	expect(status).toBe(2);
 	expect(stderr).toContain("plain, express, mcp");
 });
@@ -264,7 +257,7 @@ test("the packages that templates ask for are those that they are tried with", (
 test.each(["init folder", "types tools.py", "types module"])(
 	"in a working directory that was removed, `snakepit %s` says what to do",
 	(command) => {
-		const cwd = place();
+		const cwd = temporaryDirectory();
 		const { status, stderr } = spawnSync(
 			"sh",
 			[

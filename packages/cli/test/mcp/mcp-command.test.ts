@@ -2,20 +2,18 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
 	chmodSync,
-	mkdtempSync,
 	readFileSync,
-	rmSync,
 	statSync,
 	symlinkSync,
 	writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { expect, onTestFinished, test } from "vitest";
+import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
 import { run, SNAKEPIT_IN_NODE } from "../run/started.ts";
 
 const TOOLS = join(
@@ -26,12 +24,6 @@ const PYTHON = join(import.meta.dirname, "../../../../python/.venv/bin/python");
 
 /** Each starts Node, and that starts Python. */
 const DEADLINE_MS = 120_000;
-
-function place(): string {
-	const path = mkdtempSync(join(tmpdir(), "snakepit-cli-"));
-	onTestFinished(() => rmSync(path, { recursive: true, force: true }));
-	return path;
-}
 
 function mcp(dataDir: string, ...args: readonly string[]) {
 	return [
@@ -44,7 +36,7 @@ function mcp(dataDir: string, ...args: readonly string[]) {
 test(
 	"snakepit mcp serves a file of tools, also below snakepit run",
 	async () => {
-		const [command, ...args] = run(mcp(place(), "--name", "mine"));
+		const [command, ...args] = run(mcp(temporaryDirectory(), "--name", "mine"));
 		const client = new Client({ name: "test", version: "1" });
 		const faults: Error[] = [];
 		client.onerror = (error) => faults.push(error);
@@ -66,9 +58,9 @@ test(
 );
 
 test("snakepit mcp --http creates a token that only this user can read, and serves every client that sends it", async () => {
-	const file = join(place(), "token");
+	const file = join(temporaryDirectory(), "token");
 	const [program = "", ...args] = mcp(
-		place(),
+		temporaryDirectory(),
 		"--http",
 		"0",
 		"--token-file",
@@ -124,7 +116,7 @@ function refused(...args: readonly string[]): string {
 	const [program, ...before] = SNAKEPIT_IN_NODE;
 	const { status, stdout, stderr } = spawnSync(
 		program,
-		[...before, "mcp", ...args, "--data-dir", place()],
+		[...before, "mcp", ...args, "--data-dir", temporaryDirectory()],
 		{ encoding: "utf8" },
 	);
 	expect({ status, stdout }, stderr).toEqual({ status: 1, stdout: "" });
@@ -143,13 +135,13 @@ test(
 		expect(refused(TOOLS, "--python", "/absent/python")).toMatch(
 			/--python names it.*set --python to another Python\./s,
 		);
-		const python = join(place(), "python");
+		const python = join(temporaryDirectory(), "python");
 		// What it answers when it is asked about itself: an interpreter that has no bridge.
 		symlinkSync("/usr/bin/python3", python);
 		expect(refused(TOOLS, "--python", python)).toMatch(
 			/has no snakepit_bridge.*or set --python to another Python\./s,
 		);
-		const token = join(place(), "token");
+		const token = join(temporaryDirectory(), "token");
 		writeFileSync(token, "short", { mode: 0o600 });
 		expect(
 			refused(TOOLS, "--python", PYTHON, "--http", "0", "--token-file", token),

@@ -1,20 +1,14 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
 import { SNAKEPIT_IN_NODE } from "../run/started.ts";
 
 /** Each looks at many programs, one after the other. */
 const DEADLINE_MS = 120_000;
 const HOST = join(import.meta.dirname, "host.ts");
-
-function place(): string {
-	const path = mkdtempSync(join(tmpdir(), "snakepit-cli-"));
-	onTestFinished(() => rmSync(path, { recursive: true, force: true }));
-	return path;
-}
 
 async function hostIn(dataDir: string, size: number): Promise<ChildProcess> {
 	const host = spawn(
@@ -53,7 +47,7 @@ function outcome(args: readonly string[]) {
 test(
 	"where nothing ever ran, that is said, and nothing is made",
 	() => {
-		const dataDir = join(place(), "absent");
+		const dataDir = join(temporaryDirectory(), "absent");
 		const look = (command: string) => outcome([command, "--data-dir", dataDir]);
 		const stderr = `snakepit: there is no directory ${dataDir}.\n`;
 		expect(look("ps")).toEqual({
@@ -74,7 +68,7 @@ test(
 test(
 	"ps begins with a verdict, and lists the workers of the runs that live",
 	async () => {
-		const dataDir = place();
+		const dataDir = temporaryDirectory();
 		const host = await hostIn(dataDir, 2);
 		const { status, stdout } = snakepit(dataDir, "ps");
 		expect(status).toBe(0);
@@ -108,7 +102,7 @@ test(
 test(
 	"a host that was killed is dead and an incident at once, and also when another program has cleaned up after it",
 	async () => {
-		const dataDir = place();
+		const dataDir = temporaryDirectory();
 		await ended(await hostIn(dataDir, 1), "SIGKILL");
 		expect(snakepit(dataDir, "ps").stdout).toContain("dead");
 		expect(snakepit(dataDir, "history").stdout).toMatch(
@@ -145,7 +139,7 @@ test(
 test(
 	"one run can be asked for, by how its id begins; one that is not there is said",
 	async () => {
-		const dataDir = place();
+		const dataDir = temporaryDirectory();
 		await ended(await hostIn(dataDir, 1), "SIGKILL");
 		const before = JSON.parse(snakepit(dataDir, "history", "--json").stdout);
 		const host = await hostIn(dataDir, 1);

@@ -1,9 +1,9 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
 import { SNAKEPIT_IN_NODE } from "../run/started.ts";
 
 const DEADLINE_MS = 120_000;
@@ -39,8 +39,7 @@ function heavy(listing: string, args: readonly string[]): readonly string[] {
 test(
 	"ps loads no HTTP, a command that attaches loads no fetch, and no command loads what only others need",
 	async () => {
-		const place = mkdtempSync(join(tmpdir(), "snakepit-cli-"));
-		onTestFinished(() => rmSync(place, { recursive: true, force: true }));
+		const place = temporaryDirectory();
 		const listing = join(place, "listing.mjs");
 		writeFileSync(listing, LISTING);
 		const host = spawn(

@@ -1,17 +1,10 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import {
-	copyFileSync,
-	mkdtempSync,
-	readFileSync,
-	renameSync,
-	rmSync,
-	writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { developmentPython } from "../../../../scripts/python-environment.ts";
+import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
 import { SNAKEPIT_IN_NODE } from "../run/started.ts";
 
 const DEADLINE_MS = 120_000;
@@ -20,8 +13,7 @@ const [program, ...before] = SNAKEPIT_IN_NODE;
 
 /** A directory with the tools of a new project. */
 function place(): string {
-	const path = mkdtempSync(join(tmpdir(), "snakepit-cli-"));
-	onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+	const path = temporaryDirectory();
 	copyFileSync(join(TEMPLATES, "tools.py"), join(path, "tools.py"));
 	return path;
 }

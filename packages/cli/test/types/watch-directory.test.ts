@@ -1,30 +1,18 @@
-import {
-	mkdirSync,
-	mkdtempSync,
-	rmdirSync,
-	rmSync,
-	writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
 import { pythonChanges } from "../../src/types/write-types.ts";
 
-function place(): string {
-	const path = mkdtempSync(join(tmpdir(), "snakepit-watch-"));
-	onTestFinished(() => rmSync(path, { recursive: true, force: true }));
-	return path;
-}
-
 test("a directory that cannot be watched is an error at once, which says what to do", () => {
-	const missing = join(place(), "missing");
-	expect(() => pythonChanges([place(), missing])).toThrow(
+	const missing = join(temporaryDirectory(), "missing");
+	expect(() => pythonChanges([temporaryDirectory(), missing])).toThrow(
 		/missing cannot be watched: ENOENT.*Create it/,
 	);
 });
 
 test("a directory that is removed ends the watch with an error", async () => {
-	const directory = join(place(), "tools");
+	const directory = join(temporaryDirectory(), "tools");
 	mkdirSync(directory);
 	const changes = pythonChanges([directory]);
 	rmdirSync(directory);
@@ -34,7 +22,7 @@ test("a directory that is removed ends the watch with an error", async () => {
 });
 
 test("a change before anyone waits for it counts", async () => {
-	const directory = place();
+	const directory = temporaryDirectory();
 	const changes = pythonChanges([directory]);
 	writeFileSync(join(directory, "tools.py"), "");
 	expect(await changes.next()).toEqual({ done: false, value: undefined });

@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { expect, onTestFinished, test } from "vitest";
+import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
 
 interface Ending {
 	readonly exit: readonly unknown[];
@@ -17,8 +16,7 @@ interface Ending {
 
 /** Runs the program until it ends, and sends it SIGTERM once it is ready. */
 async function ending(habit: string): Promise<Ending> {
-	const dataDir = mkdtempSync(join(tmpdir(), "snakepit-test-"));
-	onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+	const dataDir = temporaryDirectory();
 	const child: ChildProcess = spawn(
 		process.execPath,
 		[

@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
 import { isThorough } from "../../../../scripts/test-effort.ts";
 import { METRICS, type MetricName, prometheusName } from "../../src/index.ts";
 import { hasProgram, PrometheusServer } from "../support/prometheus-server.ts";
@@ -20,12 +19,6 @@ const ONLY_IN_TROUBLE: readonly MetricName[] = [
 	"snakepit.protection.last_activation",
 	"snakepit.telemetry.dropped",
 ];
-
-function temporaryDirectory(): string {
-	const path = mkdtempSync(join(tmpdir(), "snakepit-live-"));
-	onTestFinished(() => rmSync(path, { recursive: true, force: true }));
-	return path;
-}
 
 test.skipIf(!hasProgram("prometheus"))(
 	"a host is killed: Prometheus reads the next start's metrics, and the alert for what it left fires",

@@ -1,10 +1,8 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { createPool, type RunOptions } from "@snakepit/core";
 import { EventRecorder } from "@snakepit/core/testing";
 import { watchdog } from "@snakepit/watchdog";
-import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
 import { EVENTS, telemetry } from "../../src/index.ts";
 import { MemorySdk, milliseconds, unregister } from "../support/memory-sdk.ts";
 import { allGone, startHost } from "./host.ts";
@@ -15,12 +13,6 @@ beforeEach(() => {
 	sdk = new MemorySdk().register();
 });
 afterEach(unregister);
-
-function temporaryDirectory(): string {
-	const path = mkdtempSync(join(tmpdir(), "snakepit-live-"));
-	onTestFinished(() => rmSync(path, { recursive: true, force: true }));
-	return path;
-}
 
 /** The events of protections in their order, and how long after `sinceMs` they happened. */
 function exported(): readonly (readonly [string, number])[] {

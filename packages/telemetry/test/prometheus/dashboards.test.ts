@@ -1,7 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
 import { METRICS, type MetricName, prometheusName } from "../../src/index.ts";
 import { hasProgram, promtool } from "../support/prometheus-server.ts";
 
@@ -66,8 +66,7 @@ describe.each(["exporter", "otlp"] as const)(
 		test.skipIf(!hasProgram("promtool"))(
 			"has only expressions that Prometheus can parse",
 			async () => {
-				const directory = mkdtempSync(join(tmpdir(), "snakepit-dashboard-"));
-				onTestFinished(() => rmSync(directory, { recursive: true }));
+				const directory = temporaryDirectory();
 				const file = join(directory, "rules.json");
 				const rules = expressions.map((expr, index) => ({
 					record: `panel:${index}`,

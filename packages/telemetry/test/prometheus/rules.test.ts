@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
 import {
 	type MetricName,
 	type NamingScheme,
@@ -103,8 +103,7 @@ async function firingOf(
 	series: readonly Series[],
 	atMinutes: number,
 ): Promise<number> {
-	const directory = mkdtempSync(join(tmpdir(), "snakepit-rules-"));
-	onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+	const directory = temporaryDirectory();
 	const file = join(directory, "test.json");
 	const expr = `count(ALERTS{alertname="${alert}", alertstate="firing"}) or vector(0)`;
 	for (const value of [0, 1]) {

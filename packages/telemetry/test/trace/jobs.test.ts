@@ -1,9 +1,7 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { SpanStatusCode, trace } from "@opentelemetry/api";
 import { openRun } from "@snakepit/core";
-import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
 import { traceJobs } from "../../src/index.ts";
 import { MemorySdk, tree, unregister } from "../support/memory-sdk.ts";
 
@@ -14,8 +12,7 @@ beforeEach(() => {
 afterEach(unregister);
 
 test("each job of a run without a pool has a span, below the span of its creator", async () => {
-	const dataDir = mkdtempSync(join(tmpdir(), "snakepit-test-"));
-	onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+	const dataDir = temporaryDirectory();
 	const run = await openRun({ dataDir, onEvent: traceJobs() });
 	await trace.getTracer("test").startActiveSpan("import", async (span) => {
 		await run.job(["true"]).result();
