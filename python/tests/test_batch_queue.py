@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from snakepit_bridge.calls.run.batches import FEW, BatchQueue, wait_s
-from snakepit_bridge.calls.run.call_state import CallState
+from snakepit_bridge.calls.run.running_call import CallState
 from snakepit_bridge.tools.batch import Batch
 
 

@@ -16,8 +16,7 @@ from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
 from snakepit_bridge.calls.cancel.cancellation import Cancellation
 from snakepit_bridge.calls.context.host_calls import HostCallFailed, Reply
 from snakepit_bridge.calls.memory.call_page import CallPage
-from snakepit_bridge.calls.run.call_sink import TerminalFrame
-from snakepit_bridge.calls.run.call_state import CallState
+from snakepit_bridge.calls.run.running_call import CallState, TerminalFrame
 from snakepit_bridge.frames import End, Log, WorkerFrame
 
 

@@ -10,8 +10,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from types import SimpleNamespace
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -23,15 +22,12 @@ from snakepit_bridge.calls.cancel.cancel_signal import (
     listen_for_cancel_signal,
     send_cancel_signal,
 )
-from snakepit_bridge.calls.cancel.cancellation import Cancellation
-from snakepit_bridge.calls.context.call import Call
 from snakepit_bridge.calls.context.input_stream import InputStream
 from snakepit_bridge.calls.memory.call_page import BegunMarks, CallPage
 from snakepit_bridge.calls.memory.shared_memory import SharedMemory
-from snakepit_bridge.calls.run.call_sink import TerminalFrame
 from snakepit_bridge.calls.run.run_tool import run_function
-from snakepit_bridge.calls.run.runner import Runner, run_in_thread
-from snakepit_bridge.calls.run.running_call import RunningCall
+from snakepit_bridge.calls.run.running_call import RunningCall, TerminalFrame
+from snakepit_bridge.calls.run.tool_threads import run_in_thread
 from snakepit_bridge.failures import failure
 from snakepit_bridge.frames import Failure, Result, WorkerFrame
 from snakepit_bridge.telemetry.tracing import Tracing
@@ -52,6 +48,9 @@ class Settled:
     tracing: Tracing | None = None
     page: CallPage | BegunMarks | None = None
 
+    def withdraw(self, _running: RunningCall) -> bool:
+        return True
+
     def __init__(self) -> None:
         self.kinds: list[type] = []
 
@@ -70,18 +69,12 @@ def spin(seconds: float) -> str:
     return "done"
 
 
-async def rest() -> None: ...
-
-
 def make(seconds: float, sink: Settled) -> RunningCall:
-    cancellation = Cancellation()
-    no_host: Any = None
-    call = Call(1, "spin", no_host, cancellation, is_async=False)
-    call._input = InputStream(cancellation)
     tool = Tool("spin", spin, ToolMark(None, NO_INPUT))
-    arguments = encode([seconds])
-    running = RunningCall(tool, call, cancellation, arguments, sink)
-    running.context = contextvars.copy_context()
+    no_host: Any = sink
+    running = RunningCall.of(1, tool, encode([seconds]), no_host)
+    call = running.expand(None, None)
+    call._input = InputStream(running.cancellation)
     return running
 
 
@@ -101,22 +94,6 @@ def test_a_call_that_is_cancelled_while_it_waits_does_not_begin(
     monkeypatch.setattr("snakepit_bridge.calls.run.running_call.cancelled", cancelled)
     running.cancel(CancelReason.CALLER)
     assert (began, sink.kinds) == ([False], [Failure])
-
-
-def test_an_asynchronous_call_cancelled_before_the_loop_takes_it_is_over() -> None:
-    """Other calls may wait behind it for the same turn of the loop."""
-    for_loop: list[Callable[[], None]] = []
-    main: Any = SimpleNamespace(submit_to_loop=for_loop.append)
-    table: Any = SimpleNamespace(page=None)
-    runner = Runner(main, 1, table)
-    sink = Settled()
-    running = make(0, sink)
-    running.tool = Tool("rest", rest, ToolMark(None, NO_INPUT))
-    runner.submit(running)
-    running.cancel(CancelReason.CALLER)
-    (take_up,) = for_loop
-    take_up()
-    assert sink.kinds == [Failure]
 
 
 @pytest.fixture
@@ -159,7 +136,7 @@ def test_a_signal_at_the_end_of_a_call_never_escapes_it() -> None:
         canceller.start()
         # An escape would end the test here, in whatever line it hits.
         running.begin()
-        frame = running.context.run(run_function, running)
+        frame = contextvars.copy_context().run(run_function, running, 0)
         over.set()
         canceller.join()
         kinds.add(type(frame))
@@ -183,9 +160,7 @@ def test_an_interrupt_at_the_end_of_a_call_never_escapes_its_thread() -> None:
         sink = Settled()
         running = make(0.0003, sink)
         escaped: list[BaseException] = []
-        thread = threading.Thread(
-            target=catching, args=(run_in_thread, running, escaped)
-        )
+        thread = threading.Thread(target=catching, args=(running, escaped))
         thread.start()
         spin(chance.uniform(0, 0.0008))
         running.cancel(CancelReason.CALLER)
@@ -196,13 +171,13 @@ def test_an_interrupt_at_the_end_of_a_call_never_escapes_its_thread() -> None:
         assert len(sink.kinds) == 1
 
 
-def catching(
-    run: Callable[[RunningCall], None],
-    running: RunningCall,
-    escaped: list[BaseException],
-) -> None:
+def unexpected(*_: object) -> None:
+    raise AssertionError
+
+
+def catching(running: RunningCall, escaped: list[BaseException]) -> None:
     try:
-        run(running)
+        run_in_thread(running, contextvars.copy_context(), unexpected)
     except BaseException as error:  # noqa: BLE001 - that is what the test looks for
         escaped.append(error)
 

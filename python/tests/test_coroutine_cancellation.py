@@ -32,9 +32,15 @@ def test_one_that_waits_does_not_begin(bench: CoroutineBench) -> None:
 
 def test_one_that_is_cancelled_as_it_begins_does_not_run(bench: CoroutineBench) -> None:
     call, _ = bench.begin(1, 2)
-    call.is_wanted = False
-    call.was_cancelled = True
-    call.cancellation.request(CancelReason.DEADLINE)
+    begins = bench.page.begins
+
+    def begins_and_is_cancelled(number: int) -> bool:
+        if number == 1:
+            call.cancel(CancelReason.DEADLINE)
+        return begins(number)
+
+    bench.page.begins = begins_and_is_cancelled  # type: ignore[method-assign]
+    bench.table.page = bench.page
     bench.run_all()
     assert list(bench.tasks) == [2]
     bench.outbox.send_added()

@@ -12,8 +12,11 @@ import pytest
 
 from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
 from snakepit_bridge.calls.cancel.cancellation import CallCancelled, Cancellation
+from snakepit_bridge.calls.cancel.thread_interrupt import (
+    InterruptibleThread,
+    gil_is_enabled,
+)
 from snakepit_bridge.calls.cancel.trampoline import invoke
-from snakepit_bridge.calls.run.tool_threads import InterruptibleThread, gil_is_enabled
 
 
 def how_it_ends(*, gil: bool, monkeypatch: pytest.MonkeyPatch) -> str:

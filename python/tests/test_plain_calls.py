@@ -18,7 +18,7 @@ from snakepit_bridge.bridge.framed_transport.frame_parser import FRAME, framed
 from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
 from snakepit_bridge.calls.cancel.cancellation import Cancellation
 from snakepit_bridge.calls.context.call import Call
-from snakepit_bridge.calls.run.plain_call import PlainCall
+from snakepit_bridge.calls.run.running_call import RunningCall
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
 
@@ -166,15 +166,15 @@ def test_a_result_that_cannot_cross_fails(
 
 
 def test_whoever_asks_first_all_find_the_same_call_and_cancellation() -> None:
-    tool: Any = SimpleNamespace(name="add", is_async=False)
+    tool: Any = SimpleNamespace(name="add", is_async=False, is_plain=True)
     table: Any = None
     for number in range(200):
-        plain = PlainCall.of(number, tool, b"", table)
+        plain = RunningCall.of(number, tool, b"", table)
         together = threading.Barrier(4)
         found: list[tuple[Call, Cancellation]] = []
 
         def look(
-            plain: PlainCall = plain,
+            plain: RunningCall = plain,
             together: threading.Barrier = together,
             found: list[tuple[Call, Cancellation]] = found,
         ) -> None:

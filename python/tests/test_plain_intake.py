@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import msgpack
 import pytest
+from support.call_bench import Bench
 from support.packed_frames import packed_call
-from support.plain_bench import Bench
 
-from snakepit_bridge.bridge.frame_codec import packed_name
 from snakepit_bridge.bridge.framed_transport.frame_parser import (
     FRAME,
     HEADER,
@@ -20,7 +18,6 @@ from snakepit_bridge.bridge.framed_transport.frame_parser import (
     framed,
 )
 from snakepit_bridge.bridge.plain_intake import PlainIntake
-from snakepit_bridge.calls.run.plain_call import PlainCall
 from snakepit_bridge.values.decode import decode
 
 
@@ -83,15 +80,7 @@ def test_a_call_that_was_taken_is_one_of_the_conversation(bench: Bench) -> None:
     bench.intake.take(call_frame(1, "see") + call_frame(2, "takes"))
     assert [*bench.table.running.values()] == [*bench.waiting]
     assert all(call.sink is bench.table for call in bench.waiting)
-    assert all(call.is_wanted for call in bench.waiting)
-
-
-def test_a_call_that_is_added_waits_for_its_turn(bench: Bench) -> None:
-    sink: Any = bench.table
-    call = PlainCall.of(1, bench.tools[packed_name("see")][0], b"\x90", sink)
-    bench.intake.add(call)
-    assert bench.table.running == {1: call}
-    assert [*bench.waiting] == [call]
+    assert all(call.is_usual for call in bench.waiting)
 
 
 def test_a_call_may_have_no_arguments_and_be_as_long_as_a_message(
@@ -101,8 +90,7 @@ def test_a_call_may_have_no_arguments_and_be_as_long_as_a_message(
     data = b"".join(framed(FRAME, call) for call in calls)
     bench.table.max_message_bytes = len(data)
     bench.intake = PlainIntake(bench.table, bench.tools)
-    queue: Any = SimpleNamespace(waiting=bench.waiting, look=lambda: None)
-    bench.intake.begin(queue)
+    bench.intake.begin(bench.queue)
     assert bench.intake.take(data) == len(data)
     assert bench.run() == [[1, 2]]
 

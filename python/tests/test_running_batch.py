@@ -11,6 +11,7 @@ from snakepit_bridge import CallCancelled, CancelReason
 from snakepit_bridge.calls.cancel.cancellation import Cancellation
 from snakepit_bridge.calls.context.batch_call import BatchCall
 from snakepit_bridge.calls.run.batches import RunningBatch
+from snakepit_bridge.failures.failure import cancelled
 from snakepit_bridge.frames import Failure, FailureCode
 
 
@@ -21,7 +22,6 @@ class Caller:
         self.number = number
         self.call = SimpleNamespace(call_id=number, tool="together", deadline=deadline)
         self.cancellation = Cancellation()
-        self.context = copy_context()
         self.interrupt: Callable[[], None] = lambda: None
         self.began = False
         self.settled: list[Any] = []
@@ -29,9 +29,15 @@ class Caller:
     def begin(self) -> bool:
         return True
 
-    def enter(self, _batch: object) -> tuple[tuple[int], dict[str, Any]]:
+    def enter(self, _ns: int, _batch: object) -> tuple[tuple[int], dict[str, Any]]:
         self.began = True
+        self.cancellation.raise_if_requested()
         return (self.call.call_id,), {}
+
+    def failed(self, error: BaseException) -> object:
+        reason = self.cancellation.reason
+        assert reason is not None
+        return cancelled(self.number, reason, error, began=self.began)
 
     def result(self, value: object) -> object:
         return value
@@ -107,12 +113,12 @@ def test_a_caller_that_leaves_while_the_batch_begins_is_not_in_the_list() -> Non
     first, second, _ = bench.callers
     enter = second.enter
 
-    def leave_meanwhile(_batch: object) -> tuple[tuple[int], dict[str, Any]]:
+    def leave_meanwhile(*about: Any) -> tuple[tuple[int], dict[str, Any]]:
         first.leave()
         second.leave()
-        return enter(_batch)
+        return enter(*about)
 
-    second.enter = leave_meanwhile  # type: ignore[method-assign]
+    second.enter = leave_meanwhile  # type: ignore[method-assign, assignment]
     assert bench.batch.begin()
     assert bench.batch.take_items() == [1, 3]
     assert bench.settled == [[], ["left"], []]

@@ -14,8 +14,8 @@ from support.effort import THOROUGH
 from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
 from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
 from snakepit_bridge.calls.cancel.cancellation import CallCancelled, Cancellation
+from snakepit_bridge.calls.cancel.thread_interrupt import InterruptibleThread
 from snakepit_bridge.calls.cancel.trampoline import invoke
-from snakepit_bridge.calls.run.tool_threads import InterruptibleThread
 from snakepit_bridge.values.decode import decode
 
 BOTH_TRANSPORTS_IN_CHECK = True

@@ -11,11 +11,9 @@ from typing import Any
 
 from snakepit_bridge import tool
 from snakepit_bridge.bridge.frame_codec import packed_name
-from snakepit_bridge.calls.run.coroutine_call import CoroutineCall
-from snakepit_bridge.calls.run.coroutines import Coroutines
-from snakepit_bridge.calls.run.plain_call import PlainCall
+from snakepit_bridge.calls.run.tasks import TaskCall, Tasks
 from snakepit_bridge.values.encode import encode
-from support.plain_bench import Bench
+from support.call_bench import Bench
 
 __all__ = ["SEEN", "CoroutineBench"]
 
@@ -41,10 +39,9 @@ class CoroutineBench(Bench):
         main: Any = SimpleNamespace(
             loop=self.loop, gathering=self.gathering, submit_to_loop=self._in_loop
         )
-        self.table.withdraw = self.withdraw
         ended = self._run_ended if one_at_a_time else None
         table: Any = self.table
-        self.coroutines = Coroutines(
+        self.coroutines = Tasks(
             main, copy_context(), table, self.waiting, ended, lambda: self.now_ns
         )
         self.outbox.held = True
@@ -70,7 +67,7 @@ class CoroutineBench(Bench):
         tool_ = self.tools[packed_name("runs")][0]
         calls = []
         for number in numbers:
-            call = CoroutineCall.of(number, tool_, encode([number]), sink)
+            call: Any = TaskCall.of(number, tool_, encode([number]), sink)
             self.table.running[number] = call
             self.waiting.append(call)
             calls.append(call)
@@ -104,5 +101,5 @@ class CoroutineBench(Bench):
 
     def _run_ended(self) -> None:
         self.ended += 1
-        if self.waiting and type(self.waiting[0]) is not PlainCall:
+        if self.waiting and self.waiting[0].tool.is_async:
             self.coroutines.start()

@@ -10,8 +10,7 @@ from snakepit_bridge import frames
 from snakepit_bridge.boot import forked_copy
 from snakepit_bridge.bridge.transport import Outbox
 from snakepit_bridge.calls.memory.call_page import CallPage
-from snakepit_bridge.calls.run.call_state import CallState
-from snakepit_bridge.calls.run.running_call import RunningCall
+from snakepit_bridge.calls.run.running_call import CallState, RunningCall
 from snakepit_bridge.failures.failure import end_worker
 from snakepit_bridge.threads.bridge_loop import Notice, call_soon
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from snakepit_bridge.calls.context.host_calls import Reply
     from snakepit_bridge.calls.memory.call_page import BegunMarks
     from snakepit_bridge.calls.memory.shared_memory import SharedMemory
-    from snakepit_bridge.calls.run.call_sink import TerminalFrame
+    from snakepit_bridge.calls.run.running_call import TerminalFrame
     from snakepit_bridge.frames import WorkerFrame
     from snakepit_bridge.telemetry.tracing import Tracing
     from snakepit_bridge.threads.bridge_loop import Loop
@@ -63,8 +62,9 @@ class CallTable:
         self.page = page
         # Called with each call that is over, in whichever thread that happens.
         self.on_over: Callable[[RunningCall], None] | None = None
-        # Takes a call from those that wait for their turn.
-        self.withdraw: Callable[[RunningCall], bool] = lambda _: False
+        # Takes a call out of the queue in which it waits, if it is in one; returns False
+        # if it has left the queue.
+        self.withdraw: Callable[[RunningCall], bool] = lambda _: True
         self.outbox = outbox
         self._keep = page.keep if isinstance(page, CallPage) else None
         self.replies: dict[int, tuple[int, Reply]] = {}

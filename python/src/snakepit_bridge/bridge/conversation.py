@@ -10,7 +10,6 @@ from snakepit_bridge.bridge.call_table import CallTable
 from snakepit_bridge.bridge.frame_codec import (
     Options,
     PackedCall,
-    deadline,
     decode_frame,
     packed_call,
     packed_name,
@@ -21,15 +20,7 @@ from snakepit_bridge.bridge.plain_intake import (
     set_simple_options,
 )
 from snakepit_bridge.bridge_log import logger
-from snakepit_bridge.calls.cancel.cancellation import Cancellation
-from snakepit_bridge.calls.context.call import (
-    NOT_SAMPLED,
-    Call,
-    NoHandles,
-    Sessions,
-    caller_headers,
-)
-from snakepit_bridge.calls.run.plain_call import PlainCall
+from snakepit_bridge.calls.context.call import NoHandles, Sessions
 from snakepit_bridge.calls.run.runner import Runner
 from snakepit_bridge.calls.run.running_call import RunningCall
 from snakepit_bridge.failures.failure import CallRefused, refused
@@ -134,12 +125,10 @@ class Conversation:
         self.tools = tools
         self._packed_tools.update(_packed_tools(tools))
         for name, tool in self._packed_tools.items():
-            kind = self._runner.plain_kind(tool)
-            if kind is not None:
-                self._plain_tools[name] = (tool, kind)
-        queue = self._runner.plain_queue
-        if queue is not None:
-            self._intake.begin(queue)
+            queue = self._runner.intake_queue_of(tool)
+            if tool.is_plain and queue is not None:
+                self._plain_tools[name] = (tool, self._runner.kind_of(tool))
+                self._intake.begin(queue)
 
     def _packed_call(self, packed: PackedCall) -> bool:
         """Begins a usual call; returns False if it is to be refused as any call."""
@@ -148,26 +137,16 @@ class Conversation:
         tool = self._packed_tools.get(name)
         if tool is None or call_id in calls.running:
             return False
-        if name in self._plain_tools:
-            _, kind = self._plain_tools[name]
-            plain = kind.of(call_id, tool, arguments, calls)
-            if options is not None:
-                self._add_to_plain(options, plain)
-            self._intake.add(plain)
-            return True
-        cancellation = Cancellation()
-        call = Call(call_id, tool.name, calls, cancellation, tool.is_async)
-        running = RunningCall(tool, call, cancellation, arguments, calls)
-        running.is_compact = True
+        running = self._runner.kind_of(tool).of(call_id, tool, arguments, calls)
         if options is not None:
-            self._add(options, call)
+            self._add(options, running)
         calls.running[call_id] = running
         self._runner.submit(running)
         return True
 
     def _call(self, frame: frames.Call, *, is_compact: bool) -> None:
         # Most calls are packed, so this is not loaded at the start.
-        from snakepit_bridge.bridge.full_call import memory_of, running_call
+        from snakepit_bridge.bridge.full_call import memory_of, running_call, tool_of
 
         calls = self.calls
         if frame.call_id in calls.running:
@@ -178,7 +157,10 @@ class Conversation:
             memory = memory_of(frame, calls.shared_memory)
             if self._leaving:
                 raise CallRefused(frames.FailureCode.LEAVING, "the worker is leaving")
-            running = running_call(frame, memory, self.tools, self._sessions, calls)
+            tool = tool_of(frame, self.tools)
+            running = running_call(
+                frame, tool, self._runner.kind_of(tool), memory, self._sessions, calls
+            )
             running.is_compact = is_compact and memory is None
         except CallRefused as refusal:
             answer = refused(frame.call_id, refusal, began=False)
@@ -189,23 +171,15 @@ class Conversation:
         calls.running[frame.call_id] = running
         self._runner.submit(running)
 
-    def _add(self, options: Options, call: Call) -> None:
+    def _add(self, options: Options, running: RunningCall) -> None:
+        # The tool's view of it is created on first use, if that is possible.
+        set_simple_options(running, options)
         session = options.get("session_id")
-        call.session = self._sessions.shared(session)
-        if options.get("may_hold"):
-            call.handles = self._sessions.handles(session)
-        call.deadline = deadline(options.get("timeout_ms"))
-        if options.get("unrecorded"):
-            call.trace_context = caller_headers(NOT_SAMPLED)
-        elif "trace_context" in options:
-            call.trace_context = options["trace_context"]
-
-    def _add_to_plain(self, options: Options, plain: PlainCall) -> None:
-        # Its view is created on first use, if that is possible.
-        set_simple_options(plain, options)
-        if options.get("session_id"):
-            plain.in_session = True
-            self._add(options, plain.call)
+        if session:
+            running.in_session = True
+            running.call.session = self._sessions.shared(session)
+            if options.get("may_hold"):
+                running.call.handles = self._sessions.handles(session)
 
     def _cancel(self, frame: frames.Cancel) -> None:
         # Few calls are cancelled, and each import makes every start slower.

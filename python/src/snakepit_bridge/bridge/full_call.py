@@ -11,7 +11,6 @@ from snakepit_bridge.bridge.frame_codec import deadline
 from snakepit_bridge.calls.cancel.cancellation import Cancellation
 from snakepit_bridge.calls.context.call import (
     NOT_SAMPLED,
-    Call,
     Sessions,
     caller_headers,
 )
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from snakepit_bridge.calls.memory.shared_memory import SharedMemory
     from snakepit_bridge.calls.run.credit import Credit
 
-__all__ = ["memory_of", "running_call"]
+__all__ = ["memory_of", "running_call", "tool_of"]
 
 
 def memory_of(frame: frames.Call, shared: SharedMemory | None) -> CallMemory | None:
@@ -51,14 +50,8 @@ def memory_of(frame: frames.Call, shared: SharedMemory | None) -> CallMemory | N
         ) from None
 
 
-def running_call(
-    frame: frames.Call,
-    memory: CallMemory | None,
-    tools: Mapping[str, Tool],
-    sessions: Sessions,
-    calls: CallTable,
-) -> RunningCall:
-    """Returns the call, which has not begun.
+def tool_of(frame: frames.Call, tools: Mapping[str, Tool]) -> Tool:
+    """Returns what a call is of.
 
     Raises:
         CallRefused: there is no such tool, or it is none of this shape.
@@ -70,14 +63,30 @@ def running_call(
 
         raise not_found(frame.tool, tools)
     streams = frame.stream_credit is not None
-    has_input = frame.has_input
     is_other = streams != tool.streams and not tool.is_open
-    if is_other or (has_input and tool.input is None):
+    if is_other or (frame.has_input and tool.input is None):
         from snakepit_bridge.bridge.refused_calls import wrong_shape
 
         raise wrong_shape(tool, streams)
-    cancellation = Cancellation()
-    call = Call(frame.call_id, tool.name, calls, cancellation, tool.is_async)
+    return tool
+
+
+def running_call(
+    frame: frames.Call,
+    tool: Tool,
+    kind: type[RunningCall],
+    memory: CallMemory | None,
+    sessions: Sessions,
+    calls: CallTable,
+) -> RunningCall:
+    """Returns the call, which has not begun."""
+    running = kind.of(frame.call_id, tool, frame.arguments, calls)
+    credit = (
+        _credit_of(frame.stream_credit, frame.stream_bytes)
+        if frame.stream_credit is not None
+        else None
+    )
+    call = running.expand(memory, credit)
     call.session = sessions.shared(frame.session_id)
     if frame.may_hold:
         call.handles = sessions.handles(frame.session_id)
@@ -86,16 +95,11 @@ def running_call(
         call.trace_context = caller_headers(NOT_SAMPLED)
     elif frame.trace_context is not None:
         call.trace_context = frame.trace_context
-    if has_input:
-        call._input = _input_stream(frame, tool, cancellation, calls)
+    if frame.has_input:
+        call._input = _input_stream(frame, tool, running.cancellation, calls)
     if frame.wants_progress:
         call._progress = _progress(frame, calls)
-    credit = (
-        _credit_of(frame.stream_credit, frame.stream_bytes)
-        if frame.stream_credit is not None
-        else None
-    )
-    return RunningCall(tool, call, cancellation, frame.arguments, calls, memory, credit)
+    return running
 
 
 # Few workers need the modules that these load.

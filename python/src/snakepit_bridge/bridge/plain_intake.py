@@ -16,7 +16,7 @@ from snakepit_bridge.bridge.frame_codec import (
     text_end,
 )
 from snakepit_bridge.calls.context.call import NOT_SAMPLED
-from snakepit_bridge.calls.run.plain_call import PlainCall
+from snakepit_bridge.calls.run.running_call import RunningCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from typing import Any, Protocol, TypeAlias
 
     from snakepit_bridge.bridge.call_table import CallTable
-    from snakepit_bridge.calls.run.running_call import RunningCall
     from snakepit_bridge.tools.tool import Tool
 
     class PlainQueue(Protocol):
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["PlainIntake", "PlainTools", "set_simple_options"]
 
 # By packed name, with what makes a call of it.
-PlainTools: TypeAlias = "dict[bytes, tuple[Tool, type[PlainCall]]]"
+PlainTools: TypeAlias = "dict[bytes, tuple[Tool, type[RunningCall]]]"
 
 # A message of the framed transport and the call in it, up to its arguments: kind and
 # length; the first bytes of the call; number and length, each after the mark of its format.
@@ -68,12 +67,6 @@ class PlainIntake:
         """Adds calls to a queue; before there is a tool."""
         self._append = queue.waiting.append
         self._look = queue.look
-
-    def add(self, plain: PlainCall) -> None:
-        """Adds one."""
-        self._running[plain.number] = plain
-        self._append(plain)
-        self._look()
 
     def take(self, data: bytes) -> int:
         """Takes the plain calls at the beginning of what was read.
@@ -128,14 +121,14 @@ class PlainIntake:
                 break
             if found is None or number in running:
                 break
-            # What `PlainCall.of` does.
+            # What `RunningCall.of` does.
             tool, make = found
             plain = make()
             plain.number = number
             plain.tool = tool
             plain.arguments = data[arguments_at:name_at]
             plain.sink = calls
-            plain.is_wanted = True
+            plain.is_usual = True
             if options is not None:
                 # What `set_simple_options` does.
                 timeout_ms = options.get("timeout_ms")
@@ -151,7 +144,7 @@ class PlainIntake:
         return at
 
 
-def set_simple_options(plain: PlainCall, options: dict[str, Any]) -> None:
+def set_simple_options(plain: RunningCall, options: dict[str, Any]) -> None:
     """Sets what a call has besides its arguments, without its session."""
     if "timeout_ms" in options:
         plain.deadline = deadline(options["timeout_ms"])

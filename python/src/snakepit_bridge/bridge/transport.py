@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from snakepit_bridge.boot.launch_message import Launch
     from snakepit_bridge.bridge.conversation import Conversation
-    from snakepit_bridge.calls.run.call_sink import TerminalFrame
+    from snakepit_bridge.calls.run.running_call import TerminalFrame
     from snakepit_bridge.frames import Log, WorkerFrame
     from snakepit_bridge.threads.bridge_loop import Loop
 else:

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
-    from snakepit_bridge.calls.run.call_sink import TerminalFrame
+    from snakepit_bridge.calls.run.running_call import TerminalFrame
 
 __all__ = [
     "CallRefused",
     "cancelled",
     "end_worker",
     "failure_of",
+    "recalled",
     "refused",
-    "taken_back",
     "too_large",
 ]
 
@@ -78,7 +78,7 @@ def cancelled(
     return _frame(call_id, FailureCode.CANCELLED, message, began, error)
 
 
-def taken_back(call_id: int) -> TerminalFrame:
+def recalled(call_id: int) -> TerminalFrame:
     """Returns the frame for a call that the host took back before it began."""
     message = "the host took the call back before it began"
     return _frame(call_id, FailureCode.RECALLED, message, False)

@@ -17,7 +17,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from snakepit_bridge._version import __version__
 from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
 from snakepit_bridge.calls.context.call import CURRENT, NOT_SAMPLED, Call
-from snakepit_bridge.calls.run.call_sink import TerminalFrame
+from snakepit_bridge.calls.run.running_call import TerminalFrame
 from snakepit_bridge.frames import Failure, FailureCode
 from snakepit_bridge.telemetry import names, sdk
 from snakepit_bridge.telemetry.tracing import ToolSpan

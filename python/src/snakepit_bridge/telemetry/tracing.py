@@ -11,7 +11,7 @@ from snakepit_bridge.calls.context.call import Call
 from snakepit_bridge.tools.tool import Tool
 
 if TYPE_CHECKING:
-    from snakepit_bridge.calls.run.call_sink import TerminalFrame
+    from snakepit_bridge.calls.run.running_call import TerminalFrame
 
 __all__ = ["ToolSpan", "Tracing"]
 

@@ -20,7 +20,7 @@ from snakepit_bridge.threads.bridge_loop import Notice, call_soon
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from snakepit_bridge.calls.run.call_sink import TerminalFrame
+    from snakepit_bridge.calls.run.running_call import TerminalFrame
     from snakepit_bridge.frames import Log, WorkerFrame
     from snakepit_bridge.threads.bridge_loop import Loop
 

@@ -14,7 +14,7 @@ from snakepit_bridge.calls.run.compact_result import HEADER_BYTES
 
 if TYPE_CHECKING:
     from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
-    from snakepit_bridge.calls.run.call_sink import TerminalFrame
+    from snakepit_bridge.calls.run.running_call import TerminalFrame
     from snakepit_bridge.frames import Log, WorkerFrame
 
 __all__ = ["GrpcOutbox"]

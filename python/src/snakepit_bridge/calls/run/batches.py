@@ -1,4 +1,6 @@
-"""The calls of one tool that wait for their batch."""
+"""Runs the calls of a tool that its function takes together, in a worker that takes
+several calls at once.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +8,18 @@ import functools
 import threading
 from collections.abc import Callable
 from contextvars import Context
-from time import monotonic
+from time import monotonic, perf_counter_ns
 from typing import Any, Protocol
 
 from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
 from snakepit_bridge.calls.cancel.cancel_signal import task_interrupt
 from snakepit_bridge.calls.cancel.cancellation import CallCancelled, Cancellation
+from snakepit_bridge.calls.cancel.thread_interrupt import InterruptibleThread
 from snakepit_bridge.calls.cancel.trampoline import drive, invoke
 from snakepit_bridge.calls.context.batch_call import BatchCall
 from snakepit_bridge.calls.context.call import CURRENT
-from snakepit_bridge.calls.run.call_sink import TerminalFrame
-from snakepit_bridge.calls.run.call_state import CallState
-from snakepit_bridge.calls.run.run_tool import failure_frame
-from snakepit_bridge.calls.run.running_call import RunningCall
-from snakepit_bridge.calls.run.tool_threads import InterruptibleThread, ToolThreads
+from snakepit_bridge.calls.run.running_call import CallState, RunningCall, TerminalFrame
+from snakepit_bridge.calls.run.tool_threads import ToolThreads
 from snakepit_bridge.failures.failure import cancelled, failure_of
 from snakepit_bridge.telemetry.tracing import ToolSpan, Tracing
 from snakepit_bridge.threads.main_thread import MainThread
@@ -211,16 +211,18 @@ class RunningBatch:
         if all were cancelled before, or no arguments fit.
         """
         begun = [running for running in self.calls if self._begins(running)]
+        # Before the span of the batch is in it.
+        of_calls = self._context.copy()
         if self._tracing is not None and begun:
             self._span = self._context.run(
                 self._tracing.begin_batch, self.tool, [each.call for each in begun]
             )
         for running in begun:
             try:
-                positional, keywords = running.context.run(running.enter, self._span)
-                running.cancellation.raise_if_requested()
+                enter = functools.partial(running.enter, perf_counter_ns(), self._span)
+                positional, keywords = of_calls.copy().run(enter)
             except BaseException as error:  # noqa: BLE001 - it ends one call only
-                running.settle(failure_frame(running, error))
+                running.settle(running.failed(error))
                 continue
             self._items += (*positional, *keywords.values())
             self._order.append(running)
@@ -263,7 +265,7 @@ class RunningBatch:
         """Ends the calls with the exception of the function."""
         self._end_span(error)
         for running in self._order:
-            self._settle(running, functools.partial(failure_frame, running, error))
+            self._settle(running, functools.partial(running.failed, error))
 
     def _settle(self, running: RunningCall, frame: Callable[[], TerminalFrame]) -> None:
         if self._under_way.pop(running.number, None) is not None:
@@ -305,7 +307,7 @@ def _answer_frame(running: RunningCall, answer: object) -> TerminalFrame:
             raise answer
         return running.result(answer)
     except BaseException as error:  # noqa: BLE001 - it ends one call only
-        return failure_frame(running, error)
+        return running.failed(error)
 
 
 class BatchTable(Protocol):

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from time import perf_counter_ns
 
 from snakepit_bridge.bridge_log import logger
 from snakepit_bridge.calls.cancel.trampoline import drive, invoke
-from snakepit_bridge.calls.run.running_call import GoesOn, RunningCall
-from snakepit_bridge.failures.failure import cancelled, failure_of
+from snakepit_bridge.calls.run.running_call import AwaitLater, RunningCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from snakepit_bridge.calls.run.call_sink import TerminalFrame
     from snakepit_bridge.calls.run.credit import Credit
+    from snakepit_bridge.calls.run.running_call import TerminalFrame
 
 __all__ = [
     "GeneratorRun",
     "ResultNotLast",
+    "await_later",
     "expect_end",
-    "failure_frame",
-    "go_on",
     "run_async_generator",
     "run_coroutine",
     "run_function",
@@ -30,29 +29,20 @@ __all__ = [
 _CLOSE_FAILED = "the generator of %s failed while it was closed"
 
 
-def run_function(running: RunningCall) -> TerminalFrame | GoesOn:
+def run_function(
+    running: RunningCall, begun_ns: int, *, in_queue: bool = False
+) -> TerminalFrame | AwaitLater:
     """Runs a tool that returns, and returns the call's terminal frame."""
     try:
-        positional, keywords = running.enter()
-        running.cancellation.raise_if_requested()
+        positional, keywords = running.enter(begun_ns, in_queue=in_queue)
         value = invoke(running.tool.function, *positional, **keywords)
         running.shield()
         return running.result(value)
-    except GoesOn as goes_on:
-        return goes_on
+    except AwaitLater as later:
+        return later
     except BaseException as error:  # noqa: BLE001 - sys.exit() ends the call only
         running.shield()
-        return failure_frame(running, error)
-
-
-def failure_frame(running: RunningCall, error: BaseException) -> TerminalFrame:
-    """Returns the terminal frame of a call whose tool raised."""
-    call_id = running.number
-    reason = running.cancellation.reason
-    if reason is not None:
-        # Whatever a cancelled tool raises, the reason is its cancellation.
-        return cancelled(call_id, reason, error, began=running.began)
-    return failure_of(call_id, error, began=running.began)
+        return running.failed(error)
 
 
 class GeneratorRun:
@@ -67,7 +57,7 @@ class GeneratorRun:
 
     def advance(
         self, pause: Callable[[Callable[[], bool]], bool]
-    ) -> TerminalFrame | GoesOn | None:
+    ) -> TerminalFrame | AwaitLater | None:
         """Advances as far as the credit goes.
 
         Args:
@@ -98,23 +88,23 @@ class GeneratorRun:
                 running.send_chunk(value)
             running.shield()
             return running.end(returned)
-        except GoesOn as goes_on:
+        except AwaitLater as later:
             running.shield()
-            return goes_on
+            return later
         except BaseException as error:  # noqa: BLE001 - sys.exit() ends the call only
             running.shield()
-            frame = failure_frame(running, error)
+            frame = running.failed(error)
             self._close()
             return frame
 
     def _start(self) -> Iterator[Any] | None:
         """Calls the tool; returns None if it has made a result, and no stream."""
         tool = self._running.tool
-        positional, keywords = self._running.enter()
+        positional, keywords = self._running.enter(perf_counter_ns())
         made = invoke(tool.function, *positional, **keywords)
         if tool.is_open and not hasattr(made, "__next__"):
             if hasattr(made, "__anext__") or hasattr(made, "__await__"):
-                raise GoesOn(made)
+                raise AwaitLater(made)
             self._made = made
             return None
         iterator: Iterator[Any] = iter(made)
@@ -130,17 +120,18 @@ class GeneratorRun:
             logger(__name__).exception(_CLOSE_FAILED, self._running.tool.name)
 
 
-async def run_coroutine(running: RunningCall) -> TerminalFrame:
+async def run_coroutine(running: RunningCall, begun_ns: int) -> TerminalFrame:
     """Runs a tool that returns, and returns the call's terminal frame."""
     try:
-        positional, keywords = running.enter()
-        made = invoke(running.tool.function, *positional, **keywords)
-        return running.result(await drive(made))
+        positional, keywords = running.enter(begun_ns, in_queue=True)
+        coroutine = invoke(running.tool.function, *positional, **keywords)
+        # A coroutine's own value is not awaited again.
+        return running.result(await drive(coroutine))
     except BaseException as error:  # noqa: BLE001 - sys.exit() ends the call only
-        return failure_frame(running, error)
+        return running.failed(error)
 
 
-async def go_on(running: RunningCall, made: Any) -> TerminalFrame:
+async def await_later(running: RunningCall, made: Any) -> TerminalFrame:
     """Awaits what a tool has made, and returns the call's terminal frame."""
     credit = running.credit
     try:
@@ -151,7 +142,7 @@ async def go_on(running: RunningCall, made: Any) -> TerminalFrame:
         if not hasattr(made, "__anext__"):
             return running.end(made)
     except BaseException as error:  # noqa: BLE001 - sys.exit() ends the call only
-        return failure_frame(running, error)
+        return running.failed(error)
     return await run_async_generator(running, credit, made)
 
 
@@ -168,7 +159,7 @@ async def run_async_generator(
     generator: AsyncIterator[Any] | None = None
     try:
         if made is None:
-            positional, keywords = running.enter()
+            positional, keywords = running.enter(perf_counter_ns(), in_queue=True)
             made = invoke(running.tool.function, *positional, **keywords)
         generator = aiter(made)
         while True:
@@ -182,7 +173,7 @@ async def run_async_generator(
                 return running.end(value.value)
             running.send_chunk(value)
     except BaseException as error:  # noqa: BLE001 - sys.exit() ends the call only
-        frame = failure_frame(running, error)
+        frame = running.failed(error)
     await _close(running, generator)
     return frame
 

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from contextvars import Context
-from time import perf_counter_ns
 
+from snakepit_bridge.calls.cancel.cancel_signal import send_cancel_signal
 from snakepit_bridge.calls.cancel.cancellation import Cancellation
-from snakepit_bridge.calls.context.call import CURRENT, Call, NoHandles
+from snakepit_bridge.calls.context.call import (
+    CURRENT,
+    NO_HANDLES,
+    Call,
+    NoHandles,
+    caller_headers,
+)
 from snakepit_bridge.calls.memory.shared_memory import LargePart, SharedMemory
-from snakepit_bridge.calls.run.call_state import CallState
 from snakepit_bridge.calls.run.compact_result import compact_result, ran_us, wrapped_us
 from snakepit_bridge.failures.failure import (
     cancelled,
+    failure_of,
     not_transferable,
-    taken_back,
+    recalled,
     too_large,
 )
 from snakepit_bridge.frames import Chunk, End, Result
@@ -29,139 +34,242 @@ from snakepit_bridge.values.value_not_transferable import ValueNotTransferable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Protocol, TypeAlias
 
     from snakepit_bridge import frames
     from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
+    from snakepit_bridge.calls.context.host_calls import CallHost
+    from snakepit_bridge.calls.memory.call_page import BegunMarks, CallPage
     from snakepit_bridge.calls.memory.segments import CallMemory, StreamFile
-    from snakepit_bridge.calls.run.call_sink import CallSink, TerminalFrame
     from snakepit_bridge.calls.run.credit import Credit
-    from snakepit_bridge.telemetry.tracing import ToolSpan
+    from snakepit_bridge.telemetry.tracing import ToolSpan, Tracing
 
-__all__ = ["FRAME_ROOM", "GoesOn", "RunningCall", "nothing"]
+    class CallSink(CallHost, Protocol):
+        """Where the frames of calls go. Its methods may be called in any thread."""
 
+        max_message_bytes: int
+        shared_memory: SharedMemory | None
+        tracing: Tracing | None
+        page: CallPage | BegunMarks | None
+        # Whether a call that waits is out of its queue now, so that it does not begin.
+        withdraw: Callable[[RunningCall], bool]
+
+        def send(self, frame: frames.WorkerFrame) -> None:
+            """Sends a frame."""
+
+        def settle(self, call_id: int, frame: TerminalFrame) -> None:
+            """Sends the terminal frame of a call, and forgets the call."""
+
+
+__all__ = [
+    "FRAME_ROOM",
+    "AwaitLater",
+    "CallState",
+    "RunningCall",
+    "TerminalFrame",
+    "nothing",
+]
+
+# Bytes are those of `compact_result`.
+TerminalFrame: TypeAlias = "Result | End | frames.Failure | bytes"
 # The most bytes around a value in its frame.
 FRAME_ROOM = 64
-# Held while a call begins or is cancelled. One lock for all calls costs less than one
-# for each.
+# Held while a call of a thread or batch begins, or any is cancelled. One lock for all calls
+# costs less than one for each.
 _LOCK = threading.Lock()
+
+
+class CallState:
+    """The states of a call, in order. Only `RUNNING` may be left out, by a call that
+    is cancelled while it waits. No `enum`, as `Answers`."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return f"<CallState: {self._name}>"
+
+    WAITING: CallState
+    RUNNING: CallState
+    ENDED: CallState
+
+
+CallState.WAITING = CallState("waiting")
+CallState.RUNNING = CallState("running")
+CallState.ENDED = CallState("ended")
+
 # A global is found faster than an attribute of a class.
 _WAITING, _RUNNING, _ENDED = CallState.WAITING, CallState.RUNNING, CallState.ENDED
 _REFERENCE, _EITHER = Answers.REFERENCE, Answers.EITHER
 
 
-class GoesOn(Exception):
-    """A tool that is no coroutine has made what must be awaited: the call goes on in the
-    event loop.
+class AwaitLater(Exception):
+    """A tool that is no coroutine has returned what must be awaited: the call continues
+    in the event loop.
 
     Attributes:
-        made: an awaitable, or an asynchronous iterator.
+        awaitable: an awaitable, or an asynchronous iterator.
     """
 
-    def __init__(self, made: Any) -> None:
-        super().__init__("the call goes on")
-        self.made = made
+    def __init__(self, awaitable: Any) -> None:
+        super().__init__("the call continues in the event loop")
+        self.awaitable = awaitable
 
 
 def nothing() -> None: ...
 
 
+class _MadeWhenAsked:
+    """An attribute that is created on first use, from any thread and in a signal
+    handler: all uses get the same object.
+    """
+
+    def __init__(self, name: str, make: Callable[[Any], Any]) -> None:
+        self._name = name
+        self._make = make
+
+    def __get__(self, of: Any, _kind: type) -> Any:
+        # One step of the interpreter. From then on, attribute access finds that object
+        # first.
+        return vars(of).setdefault(self._name, self._make(of))
+
+
+def _main_thread_cancellation() -> Cancellation:
+    cancellation = Cancellation()
+    cancellation.by_signal = True
+    return cancellation
+
+
 class RunningCall:
-    """One call inside the bridge.
+    """One call inside the bridge, which runs in the main thread; `TaskCall` runs in a
+    task. The tool's view of it and its cancellation are created on first use: most
+    calls need neither.
 
     Attributes:
         tool: what is called.
         number: that of the call, for this worker.
+        arguments: as the host sent them.
+        sink: where its answer goes.
         call: the tool's view of the call.
         cancellation: that of the call.
+        deadline: see `Call.deadline`.
+        traceparent: that of its caller, or `NOT_SAMPLED`; None where there is none.
+        in_session: whether it belongs to a session.
         credit: how many chunks the host wants; None where it wants one result.
         interrupt: interrupts the tool's code; set by the code that runs the tool.
         shield: keeps interrupts from the code that follows the tool's; set likewise.
-        context: the context variables that the tool runs with; set when it starts.
         state: the phase of the call.
         began: whether user code may have begun.
+        is_usual: whether the short way of `SerialQueue` and `Tasks` can run it: it came
+            in a compact frame, returns a value, and was not cancelled.
         is_compact: whether the host asked for a compact result, if it can be one.
-        is_coroutine: whether `Coroutines` runs it.
         was_cancelled: whether `cancellation` has been requested, or is about to be.
     """
 
+    number: int
+    tool: Tool
+    arguments: bytes
+    sink: CallSink
+    call = _MadeWhenAsked("call", lambda running: running._make_call())
+    cancellation = _MadeWhenAsked("cancellation", lambda _: _main_thread_cancellation())
     # Attributes of the class until they change: few calls change many of them.
-    context: Context
+    deadline: float | None = None
+    traceparent: str | None = None
+    in_session = False
     credit: Credit | None = None
-    interrupt: Callable[[], None] = staticmethod(nothing)
+    interrupt: Callable[[], None] = staticmethod(send_cancel_signal)
     shield: Callable[[], None] = staticmethod(nothing)
     state: CallState = _WAITING
     began = False
-    _begun_ns = 0
-    is_compact = False
-    is_coroutine = False
+    is_usual = False
+    is_compact = True
     was_cancelled = False
+    _is_expanded = False
+    _begun_ns = 0
     _memory: CallMemory | None = None
     _span: ToolSpan | None = None
     _stream_file: StreamFile | None = None
 
-    def __init__(
-        self,
-        tool: Tool,
-        call: Call,
-        cancellation: Cancellation,
-        arguments: bytes,
-        sink: CallSink,
-        memory: CallMemory | None = None,
-        credit: Credit | None = None,
-    ) -> None:
-        self.tool = tool
-        self.number = call.call_id
-        self.call = call
-        self.cancellation = cancellation
-        self.arguments = arguments
-        self.sink = sink
+    if TYPE_CHECKING:
+
+        def __init__(self) -> None: ...
+    else:
+        # In C: a Python constructor would take longer than setting the attributes.
+        __init__ = object.__init__
+
+    @classmethod
+    def of(
+        cls, number: int, tool: Tool, arguments: bytes, sink: CallSink
+    ) -> RunningCall:
+        """Returns the call of a compact frame."""
+        running = cls()
+        running.number = number
+        running.tool = tool
+        running.arguments = arguments
+        running.sink = sink
+        running.is_usual = tool.is_plain
+        return running
+
+    def expand(self, memory: CallMemory | None, credit: Credit | None) -> Call:
+        """Makes it the call of a frame that is not compact; returns the tool's view of
+        it, before any tool sees it."""
+        self.is_usual = self.is_compact = False
+        self.in_session = self._is_expanded = True
         if memory is not None:
             self._memory = memory
         if credit is not None:
             self.credit = credit
-            cancellation.watch(credit.wakeup)
+            self.cancellation.watch(credit.wakeup)
+        view: Call = self.call
+        return view
 
     def begin(self) -> bool:
         """Returns whether to run the call; it may already be cancelled, or the host may
-        have taken it back.
+        have recalled it.
         """
-        page = self.sink.page
-        call_id = self.number
-        if page is not None:
-            page.announce(call_id)
         with _LOCK:
             if self.state is not _WAITING:
                 return False
-            if page is None or page.may_begin(call_id):
-                self.state = _RUNNING
-                self._begun_ns = perf_counter_ns()
-                return True
-            self.state = _ENDED
-        self._end(taken_back(call_id))
+            self.state = _RUNNING
+        page = self.sink.page
+        if page is None or page.begins(self.number):
+            return True
+        self.settle(recalled(self.number))
         return False
 
-    def enter(self, batch: ToolSpan | None = None) -> Arguments:
+    def enter(
+        self, begun_ns: int, batch: ToolSpan | None = None, *, in_queue: bool = False
+    ) -> Arguments:
         """Makes the current context the call's own; returns what to call the tool with.
 
-        Must be called once, after `begin`, in a copy of `context` or in `context`
-        itself. `batch` is the span of the batch in which the call runs.
+        Must be called once, after `begin`.
+
+        Args:
+            begun_ns: when it began, on the clock of `perf_counter_ns`.
+            batch: the span of the batch in which the call runs.
+            in_queue: whether the context is one of `context_for`.
 
         Raises:
+            CallCancelled: it was cancelled.
             CallRefused: the arguments cannot be decoded, or no handle can be given.
             ArgumentsInvalid: they do not fit the tool.
         """
+        self._begun_ns = begun_ns
         CURRENT.set(self)
         tracing = self.sink.tracing
-        if tracing is not None:
+        if tracing is not None and not (
+            in_queue and not self._is_expanded and tracing.is_idle(self.traceparent)
+        ):
             self._span = tracing.begin(self.tool, self.call, batch)
         if self.tool.answers is _REFERENCE:
             self.call.handles.require()
-        arguments = bind(self.tool.signature, self._given())
+        arguments = bind(self.tool.signature, self._decoded_arguments())
         self.began = True
+        if self.was_cancelled:
+            self.cancellation.raise_if_requested()
         return arguments
 
-    def _given(self) -> object:
+    def _decoded_arguments(self) -> object:
         """Returns the arguments as the host gave them, once."""
         arguments, self.arguments = self.arguments, b""
         if not arguments:
@@ -175,21 +283,58 @@ class RunningCall:
     @property
     def _handles(self) -> NoHandles:
         """The objects of the call's session."""
-        return self.call.handles
+        return self.call.handles if self.in_session else NO_HANDLES
+
+    def _make_call(self) -> Call:
+        name, host = self.tool.name, self.sink
+        is_async = self.tool.is_async
+        call = Call(self.number, name, host, self.cancellation, is_async)
+        call.deadline = self.deadline
+        if self.traceparent is not None:
+            call.trace_context = caller_headers(self.traceparent)
+        return call
 
     def cancel(self, reason: CancelReason) -> None:
         """Cancels the call, in the bridge's thread. A waiting call ends here. A running
         one must be interrupted until it ends.
         """
+        self.is_usual = False
         with _LOCK:
             self.was_cancelled = True
             self.cancellation.request(reason)
-            waits = self.state is _WAITING
+            # In a queue, who removes a call from it decides whether it begins.
+            waits = self.state is _WAITING and self.sink.withdraw(self)
             if waits:
                 # It will not begin, so its arguments are not read.
                 self.state = _ENDED
         if waits:
             self._end(cancelled(self.number, reason, began=False))
+
+    def failed(self, error: BaseException) -> TerminalFrame:
+        """Returns the terminal frame for what the tool raised; in the call's context."""
+        reason = self.cancellation.reason
+        if reason is not None:
+            # Whatever a cancelled tool raises, the reason is its cancellation.
+            return cancelled(self.number, reason, error, began=self.began)
+        return failure_of(self.number, error, began=self.began)
+
+    def answer_with(self, value: object, begun_ns: int) -> TerminalFrame | AwaitLater:
+        """Returns the frame with a result that is not short; in the call's context,
+        because it may run the tools' encoders.
+        """
+        self._begun_ns = begun_ns
+        self.began = True
+        try:
+            return self.result(value)
+        except AwaitLater as later:
+            return later
+        except BaseException as error:  # noqa: BLE001 - sys.exit() ends the call only
+            return self.failed(error)
+
+    @property
+    def must_settle(self) -> bool:
+        """Whether something belongs to it that must be ended with it."""
+        return self._span is not None or self._is_expanded
 
     def settle(self, frame: TerminalFrame) -> None:
         """Ends a call that began, with its terminal frame; only the first one counts.
@@ -200,21 +345,21 @@ class RunningCall:
 
     def _end(self, frame: TerminalFrame) -> None:
         try:
-            self._let_go(frame)
+            self._drop_parts(frame)
         finally:
             self.sink.settle(self.number, frame)
 
-    def _let_go(self, frame: TerminalFrame) -> None:
+    def _drop_parts(self, frame: TerminalFrame) -> None:
         if self._stream_file is not None:
             self._stream_file.close()
-        if self.call._progress is not None:
-            self.call._progress.end()
+        view: Call | None = vars(self).get("call")
+        if view is not None and view._progress is not None:
+            view._progress.end()
         memory, self._memory = self._memory, None
         if memory is not None and not isinstance(frame, bytes):
             memory.end(frame)
-        # Both refer to this call, which would be a reference cycle.
+        # It refers to this call, which would be a reference cycle.
         self.interrupt = nothing
-        self.__dict__.pop("context", None)
         span, self._span = self._span, None
         if span is not None:
             ended = None if isinstance(frame, bytes) else frame
@@ -225,7 +370,7 @@ class RunningCall:
 
         Raises:
             CallRefused: it cannot cross.
-            GoesOn: it must be awaited first.
+            AwaitLater: it must be awaited first.
         """
         if self.tool.may_await:
             self._await(value)
@@ -259,10 +404,10 @@ class RunningCall:
         return End(self.number, *self._encoded(value, "result"))
 
     def _await(self, value: object) -> None:
-        """Raises `GoesOn` if a tool returned what must be awaited."""
+        """Raises `AwaitLater` if a tool returned what must be awaited."""
         tool = self.tool
         if tool.awaits and not self.call._is_async and hasattr(value, "__await__"):
-            raise GoesOn(value)
+            raise AwaitLater(value)
 
     def _encoded(
         self, value: object, what: str

@@ -1,21 +1,20 @@
-"""Plain calls that run one after the other, without a process."""
+"""Calls that run one after the other, with the main thread played by the test."""
 
 from __future__ import annotations
 
 import struct
 from contextvars import Context
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from support.plain_bench import SEEN, Bench
+from support.call_bench import SEEN, Bench
 
 from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
 from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
 from snakepit_bridge.calls.context.call import NOT_SAMPLED
 from snakepit_bridge.calls.context.host_calls import Reply
-from snakepit_bridge.calls.run.call_state import CallState
+from snakepit_bridge.calls.run.running_call import CallState
 from snakepit_bridge.frames import Progress
 from snakepit_bridge.values.decode import decode
 
@@ -44,7 +43,7 @@ def test_a_call_begins_when_the_one_before_it_ends(bench: Bench) -> None:
         bench.submit(number, "takes", [us])
     # What is unusual about a call is done by the call itself.
     bench.submit(4, "takes", [2])
-    bench.waiting[-1].is_wanted = False
+    bench.waiting[-1].is_usual = False
     bench.submit(5, "other")
     bench.submit(6, "takes", [1])
     bench.run()
@@ -58,19 +57,19 @@ def test_a_call_that_made_an_awaitable_goes_on_alone_in_its_own_context(
 ) -> None:
     for number, name in enumerate(["see", "promise", "see"], 1):
         bench.submit(number, name)
-    plain = bench.waiting[1]
-    first = bench.waiting.popleft()
-    assert bench.plain_run.run(first, bench.waiting) is plain
+    call = bench.waiting[1]
     # The answer of the call before it does not wait for its end; the next one has not begun.
-    assert bench.sent() == [[1]]
-    assert [call.number for call in bench.waiting] == [3]
-    ((running, context, made),) = bench.going_on
-    assert running is plain
-    assert plain.state is CallState.RUNNING
+    assert bench.run() == [[1]]
+    assert [each.number for each in bench.waiting] == [3]
+    ((running, context, awaitable),) = bench.going_on
+    assert running is call
+    assert call.state is CallState.RUNNING
     assert context.get(SEEN) == 7
-    made.close()
-    assert bench.plain_run.run(bench.waiting.popleft(), bench.waiting) is None
-    assert bench.sent() == [[1], [3]]
+    awaitable.close()
+    bench.queue.look()
+    assert bench.run() == [[1]]
+    call.settle(call.failed(ValueError()))
+    assert bench.run() == [[1], [2], [3]]
 
 
 def test_a_call_that_may_have_run_a_loop_is_followed_up_before_the_next_begins(
@@ -213,11 +212,15 @@ def test_what_was_taken_back_or_withdrawn_does_not_begin(bench: Bench) -> None:
 def test_a_call_that_is_cancelled_as_it_begins_fails_and_does_not_run(
     bench: Bench,
 ) -> None:
-    bench.submit(1, "takes", [1])
-    call = bench.waiting.popleft()
-    call.cancel(CancelReason.DEADLINE)
-    assert call.state is CallState.WAITING
-    bench.plain_run.run(call, bench.waiting)
+    call = bench.submit(1, "takes", [1])
+    begins = bench.page.begins
+
+    def begins_and_is_cancelled(number: int) -> bool:
+        call.cancel(CancelReason.DEADLINE)
+        return begins(number)
+
+    bench.begins_by(begins_and_is_cancelled)
+    bench.run()
     assert bench.frames()[1].kind == pb.FAILURE_KIND_CANCELLED
     assert bench.now_ns == 5_000_000
 
@@ -235,12 +238,56 @@ def test_errors_and_other_values_answer_as_any_call(bench: Bench) -> None:
     assert invalid == (pb.FAILURE_KIND_INVALID_ARGUMENTS, False)
 
 
-def test_another_kind_of_call_is_left_to_whoever_runs_it(bench: Bench) -> None:
+def test_coroutines_begin_in_the_loop_and_functions_outside_of_it(bench: Bench) -> None:
+    main = bench.main
     bench.submit(1, "takes", [1])
-    other: Any = SimpleNamespace()
-    bench.waiting.append(other)
+    coroutine = bench.submit(2, "waits")
+    bench.submit(3, "takes", [1])
+    assert (len(main.work), main.for_loop) == (1, [])
     assert bench.run() == [[1]]
-    assert list(bench.waiting) == [other]
+    main.for_loop.pop()()
+    assert bench.tasks_started == 1
+    # Whatever comes, nothing begins until it is over.
+    bench.waiting.remove(coroutine)
+    bench.submit(4, "takes", [1])
+    assert bench.run() == [[1]]
+    bench.queue.tasks_ended()
+    assert bench.run() == [[1], [3, 4]]
+
+
+def test_a_function_that_is_first_after_a_cancel_begins_outside_of_the_loop(
+    bench: Bench,
+) -> None:
+    bench.submit(1, "waits")
+    bench.submit(2, "takes", [1])
+    bench.waiting.popleft()
+    bench.main.for_loop.pop()()
+    assert bench.tasks_started == 0
+    assert bench.run() == [[2]]
+
+
+def test_a_call_that_comes_while_another_one_runs_is_seen_without_another_look(
+    bench: Bench,
+) -> None:
+    late: list[int] = []
+
+    def comes_late() -> None:
+        bench.submit(2, "takes", [1])
+        late.append(len(bench.main.work))
+
+    bench.meanwhile = comes_late
+    bench.submit(1, "other")
+    assert bench.run() == [[1, 2]]
+    assert late == [0]
+
+
+def test_the_end_of_a_call_that_is_not_its_turn_begins_nothing(bench: Bench) -> None:
+    bench.submit(1, "promise")
+    waiting = bench.submit(2, "takes", [1])
+    bench.run()
+    bench.queue.over(waiting)
+    assert bench.run() == []
+    bench.going_on[0][2].close()
 
 
 def test_a_handler_that_raises_in_the_bridge_ends_one_call_only(bench: Bench) -> None:
@@ -250,11 +297,10 @@ def test_a_handler_that_raises_in_the_bridge_ends_one_call_only(bench: Bench) ->
     def interrupted(_: int) -> bool:
         raise KeyboardInterrupt
 
-    begins = bench.page.begins
-    bench.page.begins = interrupted  # type: ignore[method-assign, assignment]
+    bench.begins_by(interrupted)
     with pytest.raises(KeyboardInterrupt):
         bench.run()
-    bench.page.begins = begins  # type: ignore[method-assign]
+    bench.begins_by(bench.page.begins)
     bench.run()
     frames = bench.frames()
     assert frames[1].error.type == "KeyboardInterrupt"

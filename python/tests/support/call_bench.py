@@ -1,4 +1,4 @@
-"""A worker's parts that plain calls need, without a process."""
+"""A worker's parts that calls need, with the main thread played by the test."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from snakepit_bridge.bridge.framed_transport.frame_parser import FRAME, framed
 from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.plain_intake import PlainIntake
 from snakepit_bridge.calls.memory.call_page import CallPage
-from snakepit_bridge.calls.run.call_sink import TerminalFrame
-from snakepit_bridge.calls.run.plain_call import PlainCall
-from snakepit_bridge.calls.run.plain_run import PlainRun
+from snakepit_bridge.calls.run.running_call import RunningCall, TerminalFrame
+from snakepit_bridge.calls.run.serial_queue import SerialQueue
 from snakepit_bridge.frames import Log, WorkerFrame
 from snakepit_bridge.tools.toolbox import Toolbox
 from snakepit_bridge.values.encode import encode
@@ -69,8 +68,25 @@ class Outbox:
         return True
 
 
+class MainThread:
+    """Does what it was asked to when the test says so."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.one_at_a_time = False
+        self.gathering: Any = SimpleNamespace(progress=0, hold=bench.hold)
+        self.work: list[Callable[[], None]] = []
+        self.for_loop: list[Callable[[], None]] = []
+        self.submit = self.work.append
+        self.submit_to_loop = self.for_loop.append
+        self.keep_loop_current = bench.after_loop
+
+    def run(self) -> None:
+        while self.work:
+            self.work.pop(0)()
+
+
 class Bench:
-    """A worker's parts that plain calls need."""
+    """A worker's parts that calls need."""
 
     def __init__(self, path: Path) -> None:
         self.now_ns = 5_000_000
@@ -78,32 +94,33 @@ class Bench:
         self.after_loops: list[list[int]] = []
         # The calls that were given to the loop, with their contexts and awaitables.
         self.going_on: list[Any] = []
-        self.waiting: deque[Any] = deque()
+        # How often tasks were started.
+        self.tasks_started = 0
         self.outbox = Outbox()
         self.page = CallPage(str(path / "page"))
         self.table = CallTable(self.outbox, 1 << 16, page=self.page)
-        self.table.withdraw = self.withdraw
         table: Any = self.table
-        context = copy_context()
-        gathering: Any = SimpleNamespace(progress=0, hold=self.hold)
-        self.gathering = gathering
-        self.plain_run = PlainRun(
-            context,
+        self.main = MainThread(self)
+        main: Any = self.main
+        self.gathering = main.gathering
+        self.queue = SerialQueue(
+            main,
+            copy_context(),
             table,
-            gathering,
-            self.after_loop,
             lambda *going_on: self.going_on.append(going_on),
+            self.start_tasks,
             lambda: self.now_ns,
         )
+        self.waiting: deque[Any] = self.queue.waiting
+        self.table.withdraw = self.queue.withdraw
         box = Toolbox()
         module: Any = SimpleNamespace(**self.functions(), __name__="tools")
         box.add(module, None)
         self.tools = {
-            packed_name(name): (each, PlainCall) for name, each in box.tools.items()
+            packed_name(name): (each, RunningCall) for name, each in box.tools.items()
         }
-        queue: Any = SimpleNamespace(waiting=self.waiting, look=lambda: None)
         self.intake = PlainIntake(self.table, self.tools)
-        self.intake.begin(queue)
+        self.intake.begin(self.queue)
         # Whether another thread sends what is held back for too long.
         self.is_watched = False
         self.meanwhile: Callable[[], None] = lambda: None
@@ -136,7 +153,10 @@ class Bench:
             SEEN.set(7)
             return later()
 
-        tools = {f.__name__: f for f in (takes, see, fail, other, promise)}
+        @tool
+        async def waits() -> None: ...
+
+        tools = {f.__name__: f for f in (takes, see, fail, other, promise, waits)}
         for each in tools.values():
             each.__module__ = "tools"
         return tools
@@ -147,28 +167,30 @@ class Bench:
     def hold(self) -> None:
         self.outbox.held = self.is_watched = True
 
+    def begins_by(self, begins: Callable[[int], bool]) -> None:
+        """Replaces how calls are announced."""
+        running, _, *others = self.queue._parts
+        self.queue._parts = (running, begins, *others)  # type: ignore[assignment]
+
     def release(self) -> None:
         """What the bridge's thread does when the main thread is blocked."""
         self.outbox.held = self.is_watched = False
         self.outbox.send_added()
 
-    def withdraw(self, call: Any) -> bool:
-        try:
-            self.waiting.remove(call)
-        except ValueError:
-            return False
-        return True
+    def start_tasks(self) -> None:
+        self.tasks_started += 1
 
-    def submit(self, number: int, name: str, arguments: Any = None) -> None:
-        image = b"" if arguments is None else encode(arguments)
+    def submit(self, number: int, name: str, arguments: Any = None) -> Any:
+        encoding = b"" if arguments is None else encode(arguments)
         sink: Any = self.table
-        call = PlainCall.of(number, self.tools[packed_name(name)][0], image, sink)
+        call = RunningCall.of(number, self.tools[packed_name(name)][0], encoding, sink)
         self.table.running[number] = call
-        self.waiting.append(call)
+        self.queue.submit(call)
+        return call
 
     def run(self) -> list[list[Any]]:
         """Returns the numbers of the answers that left together."""
-        self.plain_run.run(self.waiting.popleft(), self.waiting)
+        self.main.run()
         return self.sent()
 
     def sent(self) -> list[list[Any]]:
