@@ -20,10 +20,10 @@ def logger(name: str) -> logging.Logger:
     tenth of a worker's start, and most workers never log anything.
     """
     try:
-        made: logging.Logger = _logging.getLogger(name)
+        log: logging.Logger = _logging.getLogger(name)
     except Exception:  # noqa: BLE001 - it cannot be imported: the environment is gone
         return _Stderr(name)  # type: ignore[return-value]
-    return made
+    return log
 
 
 class _Stderr:

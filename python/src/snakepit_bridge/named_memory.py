@@ -64,10 +64,10 @@ class Record:
     def created(self, name: str, prefix: str) -> None:
         """Adds one."""
         name = prefix + name.lstrip("/")
-        found = os.lstat(f"{PLACE}/{name}")
-        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
+        prefixes = os.lstat(f"{PLACE}/{name}")
+        if not stat.S_ISREG(prefixes.st_mode) or prefixes.st_uid != os.geteuid():
             return
-        self._live[name] = f"{name} {found.st_dev} {found.st_ino}"
+        self._live[name] = f"{name} {prefixes.st_dev} {prefixes.st_ino}"
         self._write(f"+ {self._live[name]}\n")
 
     def removed(self, name: str, prefix: str) -> None:

@@ -61,7 +61,7 @@ def run_worker(arguments: list[str], tied: Callable[[], None] = lambda: None) ->
 
 def run_started(
     command: str,
-    what: str,
+    program: str,
     arguments: list[str],
     run: Callable[[ControlChannel, str], int],
 ) -> int:
@@ -80,7 +80,7 @@ def run_started(
         channel = ControlChannel()
     except OSError:
         sys.stderr.write(
-            f"{what} is started by a Snakepit host, which talks to it over file "
+            f"{program} is started by a Snakepit host, which talks to it over file "
             "descriptor 3.\nA wrapper must run Python with exec, or keep "
             "descriptor 3 open for it.\nTo try one tool alone: "
             "python -m snakepit_bridge call FILE_OR_MODULE TOOL\n"

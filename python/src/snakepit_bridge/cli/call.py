@@ -183,9 +183,9 @@ def _call(options: argparse.Namespace, results: TextIO) -> None:
         toolbox = load_target([options.target], main)
         try:
             tool = _find(toolbox, options.tool)
-            given = _arguments(tool, options.json, options.pairs)
+            arguments = _arguments(tool, options.json, options.pairs)
             with _input(options.input) as items:
-                _run(tool, given, items, main, options.timeout, results)
+                _run(tool, arguments, items, main, options.timeout, results)
         finally:
             failed = toolbox.shut_down(lambda hook: main.complete(hook()))
         for error in failed:
@@ -245,18 +245,18 @@ def _find(toolbox: Toolbox, name: str) -> Tool:
 
 def _arguments(tool: Tool, text: str | None, pairs: list[str]) -> Any:
     try:
-        given = {} if text is None else from_json(text)
+        values = {} if text is None else from_json(text)
     except ValueError as error:
         raise CommandFailed(WRONG_CALL, f"--json: {error}") from None
-    if pairs and not isinstance(given, dict):
+    if pairs and not isinstance(values, dict):
         problem = "NAME=VALUE can be combined only with an object in --json"
         raise CommandFailed(WRONG_CALL, problem)
     for pair in pairs:
         name, separator, value = pair.partition("=")
         if not separator:
             raise CommandFailed(WRONG_CALL, f"not NAME=VALUE: {pair}")
-        given[name] = _pair_value(tool, name, value)
-    return given
+        values[name] = _pair_value(tool, name, value)
+    return values
 
 
 def _pair_value(tool: Tool, name: str, text: str) -> Any:
@@ -305,7 +305,7 @@ def _items(lines: Iterable[str]) -> Iterator[Any]:
 
 def _run(
     tool: Tool,
-    given: Any,
+    arguments: Any,
     items: Iterator[Any] | None,
     main: MainThread,
     timeout: float | None,
@@ -313,7 +313,7 @@ def _run(
 ) -> None:
     try:
         call = local_call(tool, items, timeout)
-        run = run_locally(tool, given, call, main.loop.run_until_complete)
+        run = run_locally(tool, arguments, call, main.loop.run_until_complete)
         while True:
             try:
                 value = next(run)

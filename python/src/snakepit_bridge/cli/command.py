@@ -140,14 +140,14 @@ class _Refused(Exception):
 def _mode(path: str) -> int | None:
     """Returns the permissions of a file that may be replaced; None if there is none."""
     try:
-        found = os.stat(path)
+        mode = os.stat(path)
     except FileNotFoundError:
         return None
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(mode.st_mode):
         raise _Refused("it exists and is not a regular file")
     with contextlib.suppress(OSError):
         # `/dev/stdout` leads there, too: standard output is turned to it by now.
-        if os.path.samestat(os.fstat(2), found):
+        if os.path.samestat(os.fstat(2), mode):
             raise _Refused("standard error is written to it")
     for name, module in list(sys.modules.items()):
         # Not `module.__file__`: a module that loads itself late would do so now.
@@ -155,9 +155,9 @@ def _mode(path: str) -> int | None:
         if not isinstance(source, str):
             continue
         with contextlib.suppress(OSError, ValueError):
-            if os.path.samestat(os.stat(source), found):
+            if os.path.samestat(os.stat(source), mode):
                 raise _Refused(f"it is the source of {name}, which is loaded")
-    return found.st_mode & 0o777
+    return mode.st_mode & 0o777
 
 
 def _replace(path: str, text: str, mode: int | None) -> None:

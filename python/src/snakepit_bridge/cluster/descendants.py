@@ -33,23 +33,23 @@ def become_subreaper() -> bool:
 
 def children_of(pid: int) -> list[int]:
     """Returns the direct children, zombies too; none for a process that is gone."""
-    found: list[int] = []
+    children: list[int] = []
     try:
         for task in os.listdir(f"/proc/{pid}/task"):
             with open(f"/proc/{pid}/task/{task}/children") as file:
-                found += [int(word) for word in file.read().split()]
+                children += [int(word) for word in file.read().split()]
     except OSError:
         if not os.path.exists("/proc/self/task"):
             raise
-    return found
+    return children
 
 
 def descendants_of(pid: int) -> list[int]:
     """Returns all descendants, parents before their children."""
-    found = children_of(pid)
-    for child in found:
-        found += children_of(child)
-    return found
+    descendants = children_of(pid)
+    for child in descendants:
+        descendants += children_of(child)
+    return descendants
 
 
 def kill_descendants(collect: Callable[[], bool] | None = None) -> None:

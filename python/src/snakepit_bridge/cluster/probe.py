@@ -90,14 +90,14 @@ async def _probe_all(gateway: Gateway) -> bool:
     are_sound = True
     for node in nodes:
         try:
-            found = await asyncio.wait_for(_probe(gateway, node), 2 * NODE_S)
+            results = await asyncio.wait_for(_probe(gateway, node), 2 * NODE_S)
         except StartFailed as failure:
-            found = {"problem": f"{failure.code}: {failure.message}"}
+            results = {"problem": f"{failure.code}: {failure.message}"}
         except Exception as error:  # noqa: BLE001 - Ray raises whatever it meets
-            found = {"problem": f"{type(error).__name__}: {error}"}
-        are_sound = are_sound and "problem" not in found
+            results = {"problem": f"{type(error).__name__}: {error}"}
+        are_sound = are_sound and "problem" not in results
         print(
-            json.dumps({"name": node.name, "address": node.address, **found}),
+            json.dumps({"name": node.name, "address": node.address, **results}),
             flush=True,
         )
     return are_sound
@@ -132,7 +132,7 @@ async def _probe(gateway: Gateway, node: Node) -> dict[str, Any]:
     await asyncio.wrap_future(actor.end.remote().future())
     for each in (actor, witness):
         gateway.cluster.kill(each)
-    found = {"python": ready["python"], "lifeline": ready["lifeline"]}
+    result = {"python": ready["python"], "lifeline": ready["lifeline"]}
     if after is None:
-        return {**found, "problem": f"process {pid} outlived its gateway"}
-    return {**found, "endedWithinMs": round(after * 1000)}
+        return {**result, "problem": f"process {pid} outlived its gateway"}
+    return {**result, "endedWithinMs": round(after * 1000)}

@@ -147,18 +147,18 @@ class RayCluster:
         self._ray = ray = _import_ray()
         self.version: str = ray.__version__
         self.address = _find(launch.address)
-        given = launch.runtime_env
-        if "working_dir" in given:
+        options = launch.runtime_env
+        if "working_dir" in options:
             raise StartFailed(
                 "LAUNCH_INVALID",
                 "runtimeEnv.working_dir is what this adapter itself sends: the directories "
                 "of the tools. Use toolPath for more of them.",
             )
-        refuse_unknown(given, ray)
+        refuse_unknown(options, ray)
         runtime_env = {
-            **{name: value for name, value in given.items() if name != "excludes"},
+            **{name: value for name, value in options.items() if name != "excludes"},
             "working_dir": archive,
-            "env_vars": {**given.get("env_vars", {}), **SETTINGS},
+            "env_vars": {**options.get("env_vars", {}), **SETTINGS},
         }
         try:
             ray.init(
@@ -264,10 +264,10 @@ def _import_ray() -> Any:
     return ray
 
 
-def refuse_unknown(given: dict[str, Any], ray: Any) -> None:
+def refuse_unknown(names: dict[str, Any], ray: Any) -> None:
     """Ray itself ignores a field that it does not know."""
     known = {*ray.runtime_env.RuntimeEnv.known_fields, "excludes"}
-    for name in sorted(given.keys() - known):
+    for name in sorted(names.keys() - known):
         near = difflib.get_close_matches(name, known, n=1)
         raise StartFailed(
             "LAUNCH_INVALID",
@@ -283,20 +283,20 @@ def _find(address: str) -> str:
     from ray._private import services
 
     try:
-        found = services.canonicalize_bootstrap_address(address)
-        host, port = found.rsplit(":", 1)
+        nodes = services.canonicalize_bootstrap_address(address)
+        host, port = nodes.rsplit(":", 1)
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_S).close()
     except Exception as error:  # noqa: BLE001 - so many ways to have no cluster
         raise _unreachable(address, f"{type(error).__name__}: {error}") from None
-    check_token(found)
+    check_token(nodes)
     if not services.find_node_ids():
         raise _unreachable(
-            found,
+            nodes,
             "this machine is not a node of the cluster, and the gateway must run on one",
-            f"join it here, with `ray start --address={found} --num-cpus=0` if no worker "
+            f"join it here, with `ray start --address={nodes} --num-cpus=0` if no worker "
             "shall run on this machine",
         )
-    return str(found)
+    return str(nodes)
 
 
 def check_token(address: str) -> None:

@@ -98,13 +98,13 @@ class Sources:
         raise AssertionError(path)
 
     def _files(self, root: str) -> Iterator[str]:
-        seen = set()
+        visited = set()
         for directory, names, files in os.walk(root, followlinks=True):
-            if (real := os.path.realpath(directory)) in seen:
+            if (real := os.path.realpath(directory)) in visited:
                 # A link to a directory around it.
                 names.clear()
                 continue
-            seen.add(real)
+            visited.add(real)
             names[:] = sorted(
                 name for name in names if self._is_wanted(root, directory, name)
             )

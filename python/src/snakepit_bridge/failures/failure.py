@@ -122,18 +122,18 @@ def end_worker() -> NoReturn:
         os._exit(exit_status.FAILED)
 
 
-def not_transferable(what: str, error: ValueNotTransferable) -> CallRefused:
+def not_transferable(role: str, error: ValueNotTransferable) -> CallRefused:
     """Returns the refusal of a value that cannot cross: the arguments, a result or a
     chunk of a call."""
     kind = FailureCode.VALUE_NOT_TRANSFERABLE
-    return CallRefused(kind, f"its {what}: {error}", error.path)
+    return CallRefused(kind, f"its {role}: {error}", error.path)
 
 
-def too_large(what: str, size: int, limit: int) -> CallRefused:
+def too_large(subject: str, size: int, limit: int) -> CallRefused:
     """Returns the refusal of a value that no message can hold."""
     return CallRefused(
         FailureCode.RESULT_TOO_LARGE,
-        f"{what} has {size} bytes, the limit of one message is {limit}; send a stream "
+        f"{subject} has {size} bytes, the limit of one message is {limit}; send a stream "
         "of smaller chunks, or raise maxMessageBytes",
     )
 

@@ -69,16 +69,16 @@ _TRACEBACK, _CAUSE, _CONTEXT, _IS_SUPPRESSED = (
 def python_error(error: BaseException) -> PythonError:
     """Returns the image of an exception with its causes."""
     images = [_image(error, MAX_TEXT, whole=True)]
-    seen = {id(error)}
+    reported = {id(error)}
     room = MAX_ERROR - _size(images[0])
     cause = _cause(error)
-    while cause is not None and id(cause) not in seen and len(images) <= MAX_CAUSES:
+    while cause is not None and id(cause) not in reported and len(images) <= MAX_CAUSES:
         image = _image(cause, MAX_TEXT_OF_CAUSE, whole=False)
         room -= _size(image)
         if room < 0:
             break
         images.append(image)
-        seen.add(id(cause))
+        reported.add(id(cause))
         cause = _cause(cause)
     while len(images) > 1:
         last = images.pop()

@@ -99,8 +99,8 @@ class About:
 
     __slots__ = ("id", "what")
 
-    def __init__(self, what: str, id: int) -> None:
-        self.what = what
+    def __init__(self, request: str, id: int) -> None:
+        self.what = request
         self.id = id
 
 

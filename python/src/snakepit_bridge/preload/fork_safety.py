@@ -141,8 +141,8 @@ def _with_fate(facts: Facts, wanted: str) -> list[str]:
     return [
         _said(file.target, file.owner, why)
         for file in facts.files
-        for what, why in [fate(file)]
-        if what == wanted
+        for problem, why in [fate(file)]
+        if problem == wanted
     ]
 
 

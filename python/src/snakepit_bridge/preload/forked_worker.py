@@ -143,8 +143,8 @@ def _forget_exit_handlers() -> None:
         finalizer.atexit = False
         # Not even if the tool drops it: the directory is the parent's. Other finalizers
         # stay, because caches depend on them.
-        found = finalizer.peek()
-        if found is not None and found[1] == remove:
+        handlers = finalizer.peek()
+        if handlers is not None and handlers[1] == remove:
             finalizer.detach()
     # Otherwise, the worker's own finalizers would not run at its exit.
     weakref.finalize._registered_with_atexit = False  # type: ignore[attr-defined]

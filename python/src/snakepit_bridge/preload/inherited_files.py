@@ -246,13 +246,13 @@ def _trackers() -> Iterator[int]:
 
 def _shared_mappings() -> frozenset[int]:
     """The inodes of files that are mapped into memory, and shared."""
-    found = set()
+    mappings = set()
     with open("/proc/self/maps") as maps:
         for line in maps:
             _range, permissions, _offset, _device, inode, *_path = line.split()
             if permissions.endswith(_MMAP_SHARED) and inode != "0":
-                found.add(int(inode))
-    return frozenset(found)
+                mappings.add(int(inode))
+    return frozenset(mappings)
 
 
 def _numbers_of_file_objects() -> frozenset[int]:
@@ -287,21 +287,21 @@ def _holder_of(held: object) -> str:
         if type(getattr(module, "__dict__", None)) is dict
     }
     frontier: list[object] = [held]
-    seen = {id(held), id(frontier), id(modules)}
+    visited = {id(held), id(frontier), id(modules)}
     for _ in range(_DEPTH):
         referrers = gc.get_referrers(*frontier)
         # Also the local variables of this search refer to what it found.
-        seen |= {id(frontier), id(referrers)}
+        visited |= {id(frontier), id(referrers)}
         wanted = {id(each) for each in frontier}
-        found = [each for each in referrers if id(each) not in seen]
-        for each in found:
+        holder = [each for each in referrers if id(each) not in visited]
+        for each in holder:
             name = modules.get(id(each))
             if name is not None and isinstance(each, dict):
                 for variable, value in each.items():
                     if id(value) in wanted:
                         return f"{name}.{variable}"
-        frontier = [each for each in found if type(each).__name__ != "frame"]
-        seen |= {id(each) for each in frontier}
+        frontier = [each for each in holder if type(each).__name__ != "frame"]
+        visited |= {id(each) for each in frontier}
         if not frontier:
             break
     return ""

@@ -56,9 +56,9 @@ def callers_context(carrier: Mapping[str, str], current: Context) -> Context:
 def unrecorded_context(base: contextvars.Context) -> contextvars.Context:
     """Returns one for all such calls, with the variables of another: to make one for each
     takes longer than a small tool runs."""
-    made = base.copy()
-    made.run(_attach)
-    return made
+    unrecorded = base.copy()
+    unrecorded.run(_attach)
+    return unrecorded
 
 
 def _attach() -> None:
@@ -316,10 +316,10 @@ _said: set[str] = set()
 _saying = threading.Lock()
 
 
-def _say_once(what: str) -> None:
+def _say_once(problem: str) -> None:
     """Logs the exception being handled only once: if one call fails, all do."""
     with _saying:
-        if what in _said:
+        if problem in _said:
             return
-        _said.add(what)
-    _logger.exception("%s; this is logged once, and no call is affected", what)
+        _said.add(problem)
+    _logger.exception("%s; this is logged once, and no call is affected", problem)

@@ -130,8 +130,8 @@ def _configure_sdk(incarnation: str) -> None:
     configurator: Any = Configurator
     options: dict[str, Any] = {}
     if not os.environ.get("OTEL_CONFIG_FILE"):
-        given = os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
-        if names.SERVICE_INSTANCE_ID not in given:
+        variables = os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
+        if names.SERVICE_INSTANCE_ID not in variables:
             options["resource_attributes"] = {names.SERVICE_INSTANCE_ID: incarnation}
     configurator().configure(**options)
 

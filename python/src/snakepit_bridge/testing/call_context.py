@@ -38,9 +38,9 @@ class LocalCall(Call):
         reports: every progress report of the tool, as fraction and message.
     """
 
-    def __init__(self, *args: Any, **given: Any) -> None:
+    def __init__(self, *args: Any, **keywords: Any) -> None:
         """Called by `call_context`."""
-        super().__init__(*args, **given)
+        super().__init__(*args, **keywords)
         self.reports: list[tuple[float | None, str]] = []
 
     def progress(self, fraction: float | None, message: str = "") -> None:
@@ -199,10 +199,10 @@ def batch_context(
         The calls, which `current_batch()` returns meanwhile. Each may have a session,
         and is cancelled by itself.
     """
-    made: list[LocalCall] = []
+    contexts: list[LocalCall] = []
     for number in range(1, calls + 1):
         with call_context(tool, timeout=timeout, host_functions=host_functions) as call:
             call.call_id = number
-            made.append(call)
-    with current(BatchCall(made, Cancellation(), is_async=False)):
-        yield tuple(made)
+            contexts.append(call)
+    with current(BatchCall(contexts, Cancellation(), is_async=False)):
+        yield tuple(contexts)

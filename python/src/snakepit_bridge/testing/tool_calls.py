@@ -67,7 +67,7 @@ def call_tool(
     """
     tool = tool_of(function)
     refuse_streams(tool)
-    made = _run_alone(
+    returned = _run_alone(
         tool,
         arguments,
         session=session,
@@ -76,8 +76,8 @@ def call_tool(
         host_functions=host_functions,
         trace_context=trace_context,
     )
-    with contextlib.closing(made):
-        return next(made)
+    with contextlib.closing(returned):
+        return next(returned)
 
 
 def stream_tool(
@@ -256,8 +256,8 @@ class LoadedTools:
         """
         tool = self._find(name)
         refuse_streams(tool)
-        with contextlib.closing(self._run(tool, arguments, context)) as made:
-            return next(made)
+        with contextlib.closing(self._run(tool, arguments, context)) as returned:
+            return next(returned)
 
     def stream(
         self,

@@ -131,10 +131,10 @@ class Gathering:
                 LEAST_PATIENCE_S, self._look, self.progress
             )
 
-    def _look(self, seen: int) -> None:
+    def _look(self, progress: int) -> None:
         # Cleared first: a main thread that still finds a timer here has made progress.
         self._timer = None
-        if self.progress == seen:
+        if self.progress == progress:
             # The main thread is idle or blocked. Either way no timer is left
             # after this, so the rest of its turn is sent frame by frame.
             self.release()

@@ -258,11 +258,11 @@ class MainThread:
         self._stopping = True
         self._wake()
 
-    def complete(self, made: Any) -> None:
+    def complete(self, returned: Any) -> None:
         """Awaits what a hook returned, if it can be awaited."""
-        if not isinstance(made, Awaitable):
+        if not isinstance(returned, Awaitable):
             return
-        task = self.loop.create_task(_awaited(made))
+        task = self.loop.create_task(_awaited(returned))
         task.add_done_callback(lambda _: self.loop.stop())
         # Not run_until_complete: a hook may have left a stop of its own.
         while not task.done():
@@ -366,5 +366,5 @@ def _nothing() -> None:
     """Only wakes the loop."""
 
 
-async def _awaited(made: Awaitable[object]) -> None:
-    await made
+async def _awaited(awaitable: Awaitable[object]) -> None:
+    await awaitable

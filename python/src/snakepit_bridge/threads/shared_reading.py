@@ -186,11 +186,11 @@ class SharedReading:
             self._selector.unshare()
             self._loop.call_later(self._patience, self._look_again, progress)
 
-    def _look_again(self, seen: int) -> None:
+    def _look_again(self, progress: int) -> None:
         if not self._descriptors:
             return
-        if self._main.gathering.progress == seen:
-            self._stuck_at = seen
+        if self._main.gathering.progress == progress:
+            self._stuck_at = progress
             self._patience = LEAST_PATIENCE_S
             self._read()
         else:

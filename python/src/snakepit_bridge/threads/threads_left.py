@@ -31,13 +31,13 @@ def _name_them() -> None:
 
 
 def _text(names: list[str]) -> str:
-    what, start, end = (
+    subject, start, end = (
         ("a thread", "Start it", "end it")
         if len(names) == 1
         else (f"{len(names)} threads", "Start them", "end them")
     )
     return (
-        f"This worker cannot exit, because its tools started {what}: "
+        f"This worker cannot exit, because its tools started {subject}: "
         f"{', '.join(names)}. {start} with daemon=True, or {end} in an "
         "@on_shutdown hook. Otherwise the host has to kill each worker "
         "(stop.killAfterMs).\n"

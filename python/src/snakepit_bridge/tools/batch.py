@@ -108,14 +108,14 @@ def each_signature(function: Callable[..., Any]) -> Signature:
     return Signature(function, each)
 
 
-def _element(what: str, annotation: Any) -> Any:
+def _element(subject: str, annotation: Any) -> Any:
     """Returns what a list of this annotation has in it."""
     if annotation is Any:
         return Any
     origin = typing.get_origin(annotation) or annotation
     if origin not in _LISTS:
         raise SignatureInvalid(
-            f"{what} of a batch is a list with an element for each call, as "
+            f"{subject} of a batch is a list with an element for each call, as "
             f"`list[str]`, not {annotation!r}"
         )
     return (*typing.get_args(annotation), Any)[0]

@@ -35,7 +35,7 @@ class ArgumentsInvalid(Exception):
 Arguments: TypeAlias = "tuple[list[Any], dict[str, Any]]"
 
 
-def bind(signature: Signature, given: Any) -> Arguments:
+def bind(signature: Signature, arguments: Any) -> Arguments:
     """Returns what to call a tool's function with.
 
     Args:
@@ -47,29 +47,29 @@ def bind(signature: Signature, given: Any) -> Arguments:
         ArgumentsInvalid: they do not fit.
     """
     try:
-        if type(given) is list and signature.passes(given):
-            return given, {}
-        if given is None:
-            given = {}
-        if isinstance(given, dict):
-            if signature.passes_named(given):
-                return [], given
-            return _bind_keywords(signature, given)
-        if isinstance(given, (list, tuple)):
-            return _bind_positional(signature, given)
+        if type(arguments) is list and signature.passes(arguments):
+            return arguments, {}
+        if arguments is None:
+            arguments = {}
+        if isinstance(arguments, dict):
+            if signature.passes_named(arguments):
+                return [], arguments
+            return _bind_keywords(signature, arguments)
+        if isinstance(arguments, (list, tuple)):
+            return _bind_positional(signature, arguments)
     except Mismatch as mismatch:
         raise ArgumentsInvalid(path_text(mismatch.path), str(mismatch)) from None
     except RecursionError:
         raise ArgumentsInvalid("$", "nested too deeply for this tool") from None
     raise ArgumentsInvalid(
         "$",
-        f"arguments are a map of names to values, or a list; got {type_name(given)}",
+        f"arguments are a map of names to values, or a list; got {type_name(arguments)}",
     )
 
 
-def _bind_keywords(signature: Signature, given: dict[Any, Any]) -> Arguments:
+def _bind_keywords(signature: Signature, arguments: dict[Any, Any]) -> Arguments:
     keywords: dict[str, Any] = {}
-    for name, value in given.items():
+    for name, value in arguments.items():
         check = signature.named.get(name, signature.other)
         if check is None or not isinstance(name, str):
             raise _unexpected(signature, name)
@@ -105,10 +105,10 @@ def _move_positional(signature: Signature, keywords: dict[str, Any]) -> Argument
 
 
 def _bind_positional(
-    signature: Signature, given: list[Any] | tuple[Any, ...]
+    signature: Signature, arguments: list[Any] | tuple[Any, ...]
 ) -> Arguments:
     positional: list[Any] = []
-    for i, value in enumerate(given):
+    for i, value in enumerate(arguments):
         if i < len(signature.positional):
             _, check, path = signature.positional[i]
         elif signature.rest is not None:
@@ -117,10 +117,10 @@ def _bind_positional(
             most = len(signature.positional)
             raise ArgumentsInvalid(
                 f"$[{i}]",
-                f"at most {most} positional arguments, got {len(given)}",
+                f"at most {most} positional arguments, got {len(arguments)}",
             )
         positional.append(check.check(value, path))
-    given_names = {name for name, _, _ in signature.positional[: len(given)]}
+    given_names = {name for name, _, _ in signature.positional[: len(arguments)]}
     for name in signature.required:
         if name not in given_names:
             raise _missing(signature, name)

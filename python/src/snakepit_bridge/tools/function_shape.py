@@ -67,9 +67,9 @@ def parameters_of(function: Callable[..., Any]) -> list[Parameter]:
         ValueError: they are not known, as for some builtins.
     """
     if isinstance(function, MethodType) and _is_ordinary(function.__func__):
-        found = _parameters(function.__func__)
-        if found and found[0].kind <= POSITIONAL:
-            return found[1:]
+        parameters = _parameters(function.__func__)
+        if parameters and parameters[0].kind <= POSITIONAL:
+            return parameters[1:]
     if _is_ordinary(function):
         return _parameters(function)
     return [
@@ -89,7 +89,7 @@ def _parameters(function: Any) -> list[Parameter]:
     names = code.co_varnames
     defaults = function.__defaults__ or ()
     required = by_position - len(defaults)
-    found = [
+    parameters = [
         Parameter(
             name,
             POSITIONAL_ONLY if i < code.co_posonlyargcount else POSITIONAL,
@@ -98,16 +98,16 @@ def _parameters(function: Any) -> list[Parameter]:
         for i, name in enumerate(names[:by_position])
     ]
     if code.co_flags & _HAS_REST:
-        found.append(Parameter(names[end], REST))
+        parameters.append(Parameter(names[end], REST))
         end += 1
     by_name = function.__kwdefaults__ or {}
-    found += [
+    parameters += [
         Parameter(name, KEYWORD_ONLY, by_name.get(name, NO_DEFAULT))
         for name in names[by_position : by_position + code.co_kwonlyargcount]
     ]
     if code.co_flags & _HAS_OTHER:
-        found.append(Parameter(names[end], OTHER))
-    return found
+        parameters.append(Parameter(names[end], OTHER))
+    return parameters
 
 
 def unwrapped(function: Any) -> Any:

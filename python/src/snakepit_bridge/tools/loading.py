@@ -194,23 +194,23 @@ class _Neighbours:
             if module is None:
                 if name not in elsewhere:
                     continue
-                found = _origin(name, sys.path)
+                names = _origin(name, sys.path)
             else:
-                found = _file_of(module)
-            if found is None or self._is_beside(found):
+                names = _file_of(module)
+            if names is None or self._is_beside(names):
                 continue
             own = _origin(name, self.directories)
-            if own is not None and not _is_same(own, found):
-                mistaken[name] = (own, found)
+            if own is not None and not _is_same(own, names):
+                mistaken[name] = (own, names)
         if not mistaken:
             return None
         # Few programs get here.
 
         for name in sorted(imports_of(self.path, self.directories)):
             if name in mistaken:
-                own, found = mistaken[name]
+                own, names = mistaken[name]
                 return (
-                    f"{self.path} imports {name}, which in this worker is {found} and "
+                    f"{self.path} imports {name}, which in this worker is {names} and "
                     f"not {own}: the tools of a worker share their modules. Rename one "
                     "of the two, or make the directory a package and name the tools as "
                     "its module: { module, path }"

@@ -165,25 +165,25 @@ class Signature:
             }
         )
 
-    def passes(self, given: list[Any]) -> bool:
+    def passes(self, arguments: list[Any]) -> bool:
         """Returns whether positional arguments need no look at each, for which their
         types are enough."""
-        exact = self._exact.get(len(given))
+        exact = self._exact.get(len(arguments))
         if exact is None:
             return False
         for i, types in exact:
-            if type(given[i]) not in types:
+            if type(arguments[i]) not in types:
                 return False
         return True
 
-    def passes_named(self, given: dict[Any, Any]) -> bool:
+    def passes_named(self, arguments: dict[Any, Any]) -> bool:
         """Returns the same about arguments that are given by name."""
         exact_named = self._exact_named
-        for name, value in given.items():
+        for name, value in arguments.items():
             exact = exact_named.get(name, _NO_TYPE)
             if exact is not None and type(value) not in exact:
                 return False
-        return given.keys() >= self._needed
+        return arguments.keys() >= self._needed
 
     def _exact_types(self) -> dict[int, list[tuple[int, frozenset[type]]]]:
         """Returns, for each number of positional arguments that can be enough, which of
@@ -399,8 +399,8 @@ def _described(annotation: Any) -> Check:
         return AnyCheck()
 
 
-def _compiled(what: str, annotation: Any) -> Check:
+def _compiled(subject: str, annotation: Any) -> Check:
     try:
         return compile_annotation(annotation)
     except Unsupported as error:
-        raise SignatureInvalid(f"{what}: {error}") from None
+        raise SignatureInvalid(f"{subject}: {error}") from None

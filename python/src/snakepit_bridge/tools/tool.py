@@ -160,8 +160,8 @@ def _kind(
     called = callee(function)
     if says_what_it_is(called):
         return _own_kind(called) or _promised(signature) or ToolKind.FUNCTION, None
-    found = (_own_kind(each) for each in implementations(called))
-    inside = next(filter(None, found), ToolKind.FUNCTION)
+    kinds = (_own_kind(each) for each in implementations(called))
+    inside = next(filter(None, kinds), ToolKind.FUNCTION)
     if mark.batch is not None:
         # Where a batch runs is decided before its call.
         return inside, None

@@ -70,8 +70,8 @@ def mark_of(item: object) -> Any:
 
 def marked(module: ModuleType) -> list[tuple[object, Any]]:
     """Returns the objects behind the names of a module, each once, with its mark."""
-    found: dict[int, object] = {id(item): item for item in vars(module).values()}
-    return [(item, mark_of(item)) for item in found.values()]
+    members: dict[int, object] = {id(item): item for item in vars(module).values()}
+    return [(item, mark_of(item)) for item in members.values()]
 
 
 def listed(module: ModuleType) -> Iterator[tuple[object, Mark]]:
@@ -126,13 +126,13 @@ def methods(cls: type) -> Iterator[tuple[str, Mark]]:
     named `setup` and `teardown` are hooks, unless a decorator says what they are. Methods
     without a decorator that the class inherits from another module are neither.
     """
-    found = [
+    members = [
         (name, mark)
         for name in member_names(cls.__mro__)
         if (mark := mark_of(getattr(cls, name, None))) is not None
     ]
-    yield from found
-    all_public = not any(isinstance(mark, ToolMark) for _, mark in found)
+    yield from members
+    all_public = not any(isinstance(mark, ToolMark) for _, mark in members)
     own = [base for base in cls.__mro__ if base.__module__ == cls.__module__]
     for name in member_names(own):
         item = getattr(cls, name, None)
@@ -218,11 +218,11 @@ class Toolbox:
         self._check_names()
         yield from self._start()
         for cls, prefix in self._toolsets:
-            made: list[object] = []
-            yield functools.partial(self._make, cls, made)
+            hook: list[object] = []
+            yield functools.partial(self._make, cls, hook)
             for name, mark in methods(cls):
                 declared = _attribute_of_class(cls, name)
-                method = bound_dispatch(getattr(made[0], name), declared)
+                method = bound_dispatch(getattr(hook[0], name), declared)
                 self._add(method, mark, prefix)
             yield from self._start()
 

@@ -124,15 +124,15 @@ def name(text: str) -> str:
 def labels(texts: Sequence[str]) -> list[str]:
     """Returns labels of a tuple's items, or names of parameters, each another; they
     cannot be quoted."""
-    found: list[str] = []
+    names: list[str] = []
     for i, text in enumerate(texts):
         label = f"{text}_" if text in _RESERVED else text
-        if not _IDENTIFIER.fullmatch(text) or label in found:
+        if not _IDENTIFIER.fullmatch(text) or label in names:
             label = f"_{i}"
-        while label in found or (label != text and label in texts):
+        while label in names or (label != text and label in texts):
             label = f"_{label}"
-        found.append(label)
-    return found
+        names.append(label)
+    return names
 
 
 def type_name(text: str) -> str:
@@ -556,13 +556,13 @@ def object_types(taken: TypeWriter, answered: TypeWriter) -> list[str]:
 
 def _reached(writer: TypeWriter) -> dict[Any, _Written]:
     """Returns the object types that were written, and those in them."""
-    found: dict[Any, _Written] = {}
+    reached: dict[Any, _Written] = {}
     waiting = list(writer.objects.items())
     for kind, check in waiting:
-        if kind not in found:
+        if kind not in reached:
             part = writer.another()
             fields = part.fields(check)
-            found[kind] = _Written(
+            reached[kind] = _Written(
                 name=plain_name(check),
                 documentation=check.documentation,
                 fields=fields,
@@ -571,7 +571,7 @@ def _reached(writer: TypeWriter) -> dict[Any, _Written]:
                 within=frozenset(part.objects),
             )
             waiting += part.objects.items()
-    return found
+    return reached
 
 
 def _lines(name: str, written: _Written) -> Iterator[str]:
@@ -588,12 +588,12 @@ def _lines(name: str, written: _Written) -> Iterator[str]:
 
 def conditions(checks: Iterable[tuple[str, Check]]) -> str:
     """Returns a paragraph with the Python types that have constraints; it may be empty."""
-    found = [
+    texts = [
         f"`{name}: {check.expected}`"
         for name, check in checks
         if _is_constrained(check)
     ]
-    return f"Constraints: {', '.join(found)}." if found else ""
+    return f"Constraints: {', '.join(texts)}." if texts else ""
 
 
 def _is_constrained(check: Check) -> bool:

@@ -125,13 +125,13 @@ _MOST_LOOKS = 2000
 _sent = 0
 
 
-def negated(function: Callable[..., object], *given: object) -> Any:
+def negated(function: Callable[..., object], *arguments: object) -> Any:
     """Returns an object whose negative calls a function in C.
 
     Python looks at signals, and changes threads, after each function that is called, but
     not after an operator.
     """
-    call = functools.partial(function, *given)
+    call = functools.partial(function, *arguments)
     return type("Negated", (), {"__neg__": staticmethod(call)})()
 
 
@@ -253,21 +253,21 @@ def _waits(frame: FrameType, module: str, interrupts: bool) -> bool:
         return True
     if name != "wait":
         return False
-    given: Any = frame.f_locals
+    variables: Any = frame.f_locals
     # In a thread, it is raised when the wait is over. One without a limit may only be
     # over when it is notified, and nothing else would hear of that.
-    if not interrupts and given.get("timeout") is None:
+    if not interrupts and variables.get("timeout") is None:
         return False
     # That of a condition. Until it is notified, it is in the list of those that wait.
     # Whoever notifies holds the condition's lock, as this function does before and
     # after it waits.
-    if given.get("gotit", True) or sys.exc_info()[1] is not None:
+    if variables.get("gotit", True) or sys.exc_info()[1] is not None:
         return False
-    condition = given["self"]
+    condition = variables["self"]
     lock = condition._lock
     if type(lock) not in (LockType, RLock) or condition._is_owned():
         return False
-    if given["waiter"] not in condition._waiters or not lock.acquire(False):
+    if variables["waiter"] not in condition._waiters or not lock.acquire(False):
         return False
     lock.release()
     return True
@@ -283,11 +283,11 @@ def _is_called_back(frame: FrameType) -> bool:
     if not named and not code.co_flags & _HAS_REST:
         return False
     local = frame.f_locals
-    given = [local.get(name) for name in code.co_varnames[:named]]
+    arguments = [local.get(name) for name in code.co_varnames[:named]]
     if code.co_flags & _HAS_REST:
         others = local.get(code.co_varnames[rest])
-        given += others[:1] if type(others) is tuple else ()
-    return any(isinstance(one, ReferenceType) and one() is None for one in given)
+        arguments += others[:1] if type(others) is tuple else ()
+    return any(isinstance(one, ReferenceType) and one() is None for one in arguments)
 
 
 # A function with `*rest`.

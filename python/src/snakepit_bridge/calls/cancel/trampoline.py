@@ -36,24 +36,24 @@ def invoke(function: Callable[..., Any], /, *positional: Any, **keywords: Any) -
             forked_copy.end()
 
 
-def invoke_for(call: Any, function: Callable[..., Any], given: list[Any], /) -> Any:
+def invoke_for(call: Any, function: Callable[..., Any], arguments: list[Any], /) -> Any:
     """Calls user code for a call, with what a list gives; the current context becomes
     the call's own."""
     CURRENT.set(call)
     try:
-        return function(*given)
+        return function(*arguments)
     finally:
         if forked_copy.this_is_one:
             forked_copy.end()
 
 
 def invoke_by_name_for(
-    call: Any, function: Callable[..., Any], given: dict[str, Any], /
+    call: Any, function: Callable[..., Any], arguments: dict[str, Any], /
 ) -> Any:
     """Does the same with what a dict gives."""
     CURRENT.set(call)
     try:
-        return function(**given)
+        return function(**arguments)
     finally:
         if forked_copy.this_is_one:
             forked_copy.end()
@@ -69,25 +69,25 @@ async def drive(awaitable: Awaitable[Any]) -> Any:
 
 
 async def drive_for(
-    call: Any, function: Callable[..., Any], given: list[Any], /
+    call: Any, function: Callable[..., Any], arguments: list[Any], /
 ) -> Any:
     """Awaits user code for a call, with what a list gives; the current context becomes
     the call's own."""
     CURRENT.set(call)
     try:
-        return await function(*given)
+        return await function(*arguments)
     finally:
         if forked_copy.this_is_one:
             forked_copy.end()
 
 
 async def drive_by_name_for(
-    call: Any, function: Callable[..., Any], given: dict[str, Any], /
+    call: Any, function: Callable[..., Any], arguments: dict[str, Any], /
 ) -> Any:
     """Does the same with what a dict gives."""
     CURRENT.set(call)
     try:
-        return await function(**given)
+        return await function(**arguments)
     finally:
         if forked_copy.this_is_one:
             forked_copy.end()

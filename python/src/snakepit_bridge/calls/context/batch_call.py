@@ -94,7 +94,7 @@ def _refusal() -> RuntimeError:
 def batch_of_one(together: Callable[..., Any], is_async: bool) -> Callable[..., Any]:
     """Returns a function that runs one call, with its one argument."""
 
-    def made(positional: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    def returned(positional: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         current = CURRENT.get(None)
         if current is not None:
             # Everything that follows in this context belongs to the call.
@@ -103,10 +103,10 @@ def batch_of_one(together: Callable[..., Any], is_async: bool) -> Callable[..., 
         return invoke(together, [*positional, *keywords.values()])
 
     def run(*positional: Any, **keywords: Any) -> Any:
-        return _only(made(positional, keywords))
+        return _only(returned(positional, keywords))
 
     async def run_async(*positional: Any, **keywords: Any) -> Any:
-        awaitable: Awaitable[Any] = made(positional, keywords)
+        awaitable: Awaitable[Any] = returned(positional, keywords)
         return _only(await drive(awaitable))
 
     return run_async if is_async else run

@@ -93,8 +93,8 @@ def _large_copy() -> Callable[[mmap.mmap, int, int], bytes] | None:
         size = end - begin
         # Its content may be set while nothing else refers to it.
         # Source: Python/C API, PyBytes_FromStringAndSize and PyBytes_AsString.
-        made: bytes = new_bytes(None, size)
-        address = address_of(made)
+        copied: bytes = new_bytes(None, size)
+        address = address_of(copied)
         first = -(-address // mmap.PAGESIZE) * mmap.PAGESIZE
         behind = (address + size) // mmap.PAGESIZE * mmap.PAGESIZE
         # If this is refused, the memory has pages of the usual size.
@@ -102,7 +102,7 @@ def _large_copy() -> Callable[[mmap.mmap, int, int], bytes] | None:
         # While this exists, the mapping cannot be closed.
         source = ctypes.c_char.from_buffer(mapping, begin)
         ctypes.memmove(address, ctypes.addressof(source), size)
-        return made
+        return copied
 
     return copy
 

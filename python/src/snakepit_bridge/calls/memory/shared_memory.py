@@ -172,11 +172,11 @@ class SharedMemory:
 
         If there is no room for them, the image has everything.
         """
-        image, made = self.share_in_new_segment(encode)
-        if made is None:
+        image, segment = self.share_in_new_segment(encode)
+        if segment is None:
             return image, None
-        attachment = frames.Attachment(made.name, made.size)
-        made.close()
+        attachment = frames.Attachment(segment.name, segment.size)
+        segment.close()
         return image, attachment
 
     def share_in(
@@ -210,7 +210,7 @@ class SharedMemory:
         parts = AttachmentParts(file, self._from_bytes, self._limit_bytes)
         try:
             image = encode(parts)
-            made = file.detach() if parts.size > 0 else None
+            segment = file.detach() if parts.size > 0 else None
         except NoRoom:
             file.remove()
             return encode(None), None
@@ -219,7 +219,7 @@ class SharedMemory:
             raise
         finally:
             file.close()
-        return image, None if made is None else Segment(name, made)
+        return image, None if segment is None else Segment(name, segment)
 
     def stream_file(self) -> StreamFile:
         """Returns a file for the chunks of one stream."""

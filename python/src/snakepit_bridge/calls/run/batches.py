@@ -382,8 +382,8 @@ class Batches:
 async def _run_task(batch: RunningBatch, over: Callable[[], None]) -> None:
     try:
         try:
-            made = invoke(batch.tool.together, batch.take_items())
-            answers = batch_answers(await drive(made), batch.size)
+            awaitable = invoke(batch.tool.together, batch.take_items())
+            answers = batch_answers(await drive(awaitable), batch.size)
         except BaseException as error:  # noqa: BLE001 - sys.exit() ends the calls only
             batch.fail(error)
         else:

@@ -18,7 +18,7 @@ __all__ = ["run_locally"]
 
 
 def run_locally(
-    tool: Tool, given: Any, call: Call, complete: Callable[[Any], Any]
+    tool: Tool, arguments: Any, call: Call, complete: Callable[[Any], Any]
 ) -> Generator[Any, None, Any]:
     """Runs a tool; yields its result or its chunks, as they would arrive.
 
@@ -36,17 +36,17 @@ def run_locally(
         ValueNotTransferable: an argument, an item or an answer cannot cross.
         ResultNotLast: an item follows the `Result`.
     """
-    positional, keywords = bind(tool.signature, decode(encode(given)))
+    positional, keywords = bind(tool.signature, decode(encode(arguments)))
     CURRENT.set(GivenCall(call))
-    made = invoke(tool.function, *positional, **keywords)
-    kind = _kind_of(tool, made)
+    returned = invoke(tool.function, *positional, **keywords)
+    kind = _kind_of(tool, returned)
     if kind is ToolKind.COROUTINE:
         call._is_async = True
-        yield _crossed(complete(drive(made)))
+        yield _crossed(complete(drive(returned)))
     elif kind is ToolKind.FUNCTION:
-        yield _crossed(made)
+        yield _crossed(returned)
     elif kind is ToolKind.GENERATOR:
-        steps = iter(made)
+        steps = iter(returned)
         try:
             while True:
                 try:
@@ -58,7 +58,7 @@ def run_locally(
             if close is not None:
                 close()
     else:
-        generator = aiter(made)
+        generator = aiter(returned)
         while True:
             try:
                 value = complete(drive(anext(generator)))
@@ -71,14 +71,14 @@ def run_locally(
     return None
 
 
-def _kind_of(tool: Tool, made: Any) -> ToolKind:
+def _kind_of(tool: Tool, returned: Any) -> ToolKind:
     """Returns how a call goes on that has made this."""
     if tool.kind is ToolKind.FUNCTION:
-        if tool.awaits and hasattr(made, "__await__"):
+        if tool.awaits and hasattr(returned, "__await__"):
             return ToolKind.COROUTINE
-        if tool.is_open and hasattr(made, "__anext__"):
+        if tool.is_open and hasattr(returned, "__anext__"):
             return ToolKind.ASYNC_GENERATOR
-        if tool.is_open and hasattr(made, "__next__"):
+        if tool.is_open and hasattr(returned, "__next__"):
             return ToolKind.GENERATOR
     return tool.kind
 

@@ -71,11 +71,11 @@ class GeneratorRun:
         wanted = running.cancellation.or_requested(self._credit.available)
         try:
             if self._generator is None:
-                made = self._start()
-                if made is None:
+                iterator = self._start()
+                if iterator is None:
                     running.shield()
                     return running.end(self._made)
-                self._generator = made
+                self._generator = iterator
             while True:
                 if not wanted() and not pause(wanted):
                     return None
@@ -101,13 +101,13 @@ class GeneratorRun:
         """Calls the tool; returns None if it has made a result, and no stream."""
         tool = self._running.tool
         positional, keywords = self._running.enter(perf_counter_ns())
-        made = invoke(tool.function, *positional, **keywords)
-        if tool.is_open and not hasattr(made, "__next__"):
-            if hasattr(made, "__anext__") or hasattr(made, "__await__"):
-                raise AwaitLater(made)
-            self._made = made
+        returned = invoke(tool.function, *positional, **keywords)
+        if tool.is_open and not hasattr(returned, "__next__"):
+            if hasattr(returned, "__anext__") or hasattr(returned, "__await__"):
+                raise AwaitLater(returned)
+            self._made = returned
             return None
-        iterator: Iterator[Any] = iter(made)
+        iterator: Iterator[Any] = iter(returned)
         return iterator
 
     def _close(self) -> None:
@@ -131,23 +131,23 @@ async def run_coroutine(running: RunningCall, begun_ns: int) -> TerminalFrame:
         return running.failed(error)
 
 
-async def await_later(running: RunningCall, made: Any) -> TerminalFrame:
+async def await_later(running: RunningCall, returned: Any) -> TerminalFrame:
     """Awaits what a tool has made, and returns the call's terminal frame."""
     credit = running.credit
     try:
-        if hasattr(made, "__await__"):
-            made = await drive(made)
+        if hasattr(returned, "__await__"):
+            returned = await drive(returned)
         if credit is None:
-            return running.result(made)
-        if not hasattr(made, "__anext__"):
-            return running.end(made)
+            return running.result(returned)
+        if not hasattr(returned, "__anext__"):
+            return running.end(returned)
     except BaseException as error:  # noqa: BLE001 - sys.exit() ends the call only
         return running.failed(error)
-    return await run_async_generator(running, credit, made)
+    return await run_async_generator(running, credit, returned)
 
 
 async def run_async_generator(
-    running: RunningCall, credit: Credit, made: Any = None
+    running: RunningCall, credit: Credit, returned: Any = None
 ) -> TerminalFrame:
     """Runs a tool that yields, and returns the call's terminal frame.
 
@@ -158,10 +158,10 @@ async def run_async_generator(
 
     generator: AsyncIterator[Any] | None = None
     try:
-        if made is None:
+        if returned is None:
             positional, keywords = running.enter(perf_counter_ns(), in_queue=True)
-            made = invoke(running.tool.function, *positional, **keywords)
-        generator = aiter(made)
+            returned = invoke(running.tool.function, *positional, **keywords)
+        generator = aiter(returned)
         while True:
             await credit.wakeup.wait_async(credit.available)
             try:

@@ -410,7 +410,7 @@ class RunningCall:
             raise AwaitLater(value)
 
     def _encoded(
-        self, value: object, what: str
+        self, value: object, role: str
     ) -> tuple[bytes, frames.Attachment | None]:
         """Returns the image of a value, and its attachment."""
         memory = self.sink.shared_memory
@@ -429,10 +429,10 @@ class RunningCall:
                 except LargePart:
                     image, attachment = self._share(memory, value)
         except ValueNotTransferable as error:
-            if what == "result":
+            if role == "result":
                 self._await(value)
             if not (self.tool.answers is _EITHER and self.call.handles.are_given):
-                raise not_transferable(what, error) from None
+                raise not_transferable(role, error) from None
             image = self.call.handles.image(value)
         limit = self.sink.max_message_bytes
         if len(image) + FRAME_ROOM > limit:
@@ -441,7 +441,7 @@ class RunningCall:
                     memory.discard(attachment.name)
                 elif self._memory is not None:
                     self._memory.take_back()
-            raise too_large(f"the {what} of {self.tool.name}", len(image), limit)
+            raise too_large(f"the {role} of {self.tool.name}", len(image), limit)
         return image, attachment
 
     def _share(

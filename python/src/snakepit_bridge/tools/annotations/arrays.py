@@ -37,13 +37,13 @@ def array_check(arguments: tuple[Any, ...]) -> ArrayCheck:
     if Any in scalars:
         return ArrayCheck(None, _shapes(shape))
     for scalar in scalars:
-        found = _names_of(scalar)
-        if not found:
+        parts = _names_of(scalar)
+        if not parts:
             raise Unsupported(
                 f"no array of {_word(scalar)} can cross; it can be of "
                 f"{', '.join(ITEM_SIZES)}"
             )
-        dtypes += [name for name in found if name not in dtypes]
+        dtypes += [name for name in parts if name not in dtypes]
         words.append(_word(scalar))
     word = " | ".join(dict.fromkeys(words))
     every = len(dtypes) == len(ITEM_SIZES)
@@ -97,7 +97,7 @@ def _names_of(scalar: type) -> list[str]:
     """Returns the dtypes whose scalars are of a class, or of one below it."""
     numpy = imported_numpy()
     scalar = getattr(numpy, _OF_PYTHON.get(scalar, ""), scalar)
-    found = [
+    names = [
         name
         for name in ITEM_SIZES
         if issubclass(kind := numpy.dtype(name).type, scalar)
@@ -107,11 +107,11 @@ def _names_of(scalar: type) -> list[str]:
             or scalar in (numpy.timedelta64, numpy.generic)
         )
     ]
-    if not found and scalar in numpy.sctypeDict.values():
+    if not names and scalar in numpy.sctypeDict.values():
         # A class of its own for a dtype that has another one, such as `longlong`.
         name = numpy.dtype(scalar).name
-        found = [name] if name in ITEM_SIZES else []
-    return found
+        names = [name] if name in ITEM_SIZES else []
+    return names
 
 
 def _word(scalar: Any) -> str:
@@ -121,7 +121,7 @@ def _word(scalar: Any) -> str:
 
 def _shapes(annotation: Any) -> list[tuple[int | None, ...]] | None:
     """Returns the shapes that pass, with None where any extent does; None for all."""
-    found: list[tuple[int | None, ...]] = []
+    shapes: list[tuple[int | None, ...]] = []
     for shape in _members(annotation):
         extents = typing.get_args(shape)
         origin = typing.get_origin(shape) or shape
@@ -131,8 +131,8 @@ def _shapes(annotation: Any) -> list[tuple[int | None, ...]] | None:
             return None
         if any(_is_unpacked(extent) for extent in extents):
             return None
-        found += _products(extents if extents != ((),) else ())
-    return found
+        shapes += _products(extents if extents != ((),) else ())
+    return shapes
 
 
 def _is_unpacked(extent: Any) -> bool:

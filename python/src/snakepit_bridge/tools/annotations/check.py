@@ -301,10 +301,10 @@ class ObjectCheck(NamedCheck):
                 raise Mismatch(path, f"{self.expected} (keys: {keys})", place)
             check, exact, place = known
             if type(item) not in exact:
-                made = check.check(item, (path, place))
-                if made is not item:
+                fields = check.check(item, (path, place))
+                if fields is not item:
                     checked = dict(value) if checked is None else checked
-                    checked[key] = made
+                    checked[key] = fields
         if not self.required <= value.keys():
             missing = next(k for k in self.items if k in self.required - value.keys())
             expected = self.items[missing].expected

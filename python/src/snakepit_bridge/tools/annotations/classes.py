@@ -63,8 +63,8 @@ def own_check(kind: type, within: Within) -> Check | None:
         Unsupported: no value that can cross is what the decoder takes.
     """
     if within.answered:
-        found = (ENCODERS[base] for base in kind.__mro__ if base in ENCODERS)
-        encode = next(found, None)
+        decoder = (ENCODERS[base] for base in kind.__mro__ if base in ENCODERS)
+        encode = next(decoder, None)
         if encode is None or (within.in_model and _is_taken_apart(kind)):
             return None
         return within.part(_hints(encode).get("return", Any))

@@ -48,14 +48,14 @@ def _check_items(values: Sequence[Any], item: Check, path: Path) -> list[Any] | 
     return checked if changed else None
 
 
-def _hashed(check: Check, given: Any, checked: Any, path: Path) -> Any:
+def _hashed(check: Check, value: Any, checked: Any, path: Path) -> Any:
     """Returns the checked value, unless it became a list, which cannot be in a set or
     be a key.
     """
     try:
         hash(checked)
     except TypeError:
-        raise check.mismatch(given, path) from None
+        raise check.mismatch(value, path) from None
     return checked
 
 
@@ -188,17 +188,17 @@ class SetCheck(Check):
         if type(value) is not set and type(value) is not frozenset:
             raise self.mismatch(value, path)
         kind: Any = self._kind or type(value)
-        given = list(value)
-        checked = _check_items(given, self.item, path)
+        values = list(value)
+        checked = _check_items(values, self.item, path)
         if checked is None:
             return value if kind is type(value) else kind(value)
-        made = kind(
+        items = kind(
             _hashed(self.item, before, item, (path, i))
-            for i, (before, item) in enumerate(zip(given, checked, strict=True))
+            for i, (before, item) in enumerate(zip(values, checked, strict=True))
         )
-        if len(made) < len(given):
+        if len(items) < len(values):
             raise Mismatch(path, self.expected, "items that would become equal")
-        return made
+        return items
 
     def schema(self, definitions: SchemaDefinitions) -> Schema:
         items = self.item.schema(definitions)
@@ -266,7 +266,7 @@ class UnionCheck(Check):
         is_first = self._can_branch and OUTCOMES.known is None
         if is_first:
             OUTCOMES.known = {}
-        made: list[Any] = []
+        items: list[Any] = []
         inside: Mismatch | None = None
         unmet: Mismatch | None = None
         try:
@@ -283,10 +283,10 @@ class UnionCheck(Check):
                     continue
                 if checked is value:
                     return value
-                made.append(checked)
-            if made:
-                alike = (one for one in made if type(one) is type(value))
-                return next(alike, made[0])
+                items.append(checked)
+            if items:
+                alike = (one for one in items if type(one) is type(value))
+                return next(alike, items[0])
             if unmet is not None and inside is None:
                 raise ConditionUnmet(path, self.expected, unmet.got)
             raise inside or self.mismatch(value, path)

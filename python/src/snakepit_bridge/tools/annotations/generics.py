@@ -33,45 +33,45 @@ def field_hints(kind: Any, arguments: tuple[Any, ...]) -> dict[str, Any]:
         NameError: an annotation names what cannot be found.
     """
     hints = typing.get_type_hints(kind, include_extras=True)
-    given = _given(kind, arguments)
-    if not any(given.values()):
+    types = _given(kind, arguments)
+    if not any(types.values()):
         return hints
-    owners = list(given)
+    owners = list(types)
     if hasattr(kind, "__required_keys__"):
         # The annotations of a `TypedDict` are also those that it inherits.
         owners.reverse()
     own = {owner: inspect.get_annotations(owner) for owner in owners}
     for name, hint in hints.items():
         owner = next((owner for owner in owners if name in own[owner]), kind)
-        hints[name] = _filled(hint, given[owner])
+        hints[name] = _filled(hint, types[owner])
     return hints
 
 
 def _given(kind: Any, arguments: tuple[Any, ...]) -> dict[Any, _Given]:
     """Returns what is given for the type parameters of a class, and of each above it."""
     parameters = getattr(kind, "__parameters__", ())
-    given = dict(zip(parameters, arguments, strict=False))
+    types = dict(zip(parameters, arguments, strict=False))
     if any(type(each).__name__ == "TypeVarTuple" for each in parameters):
         # Which of the arguments are its own is not said: it stands for any.
-        given = {}
-    found: dict[Any, _Given] = {kind: given}
+        types = {}
+    found: dict[Any, _Given] = {kind: types}
     for base in vars(kind).get("__orig_bases__", kind.__bases__):
         origin = typing.get_origin(base) or base
         if isinstance(origin, type) and origin is not object:
-            filled = [_filled(argument, given) for argument in typing.get_args(base)]
+            filled = [_filled(argument, types) for argument in typing.get_args(base)]
             for owner, above in _given(origin, tuple(filled)).items():
                 found.setdefault(owner, above)
     return found
 
 
-def _filled(hint: Any, given: _Given) -> Any:
+def _filled(hint: Any, types: _Given) -> Any:
     """Returns an annotation with types in the place of type parameters."""
     if isinstance(hint, typing.TypeVar):
-        return given.get(hint, hint)
+        return types.get(hint, hint)
     parameters = () if isinstance(hint, type) else getattr(hint, "__parameters__", ())
-    if not given or not parameters:
+    if not types or not parameters:
         return hint
-    return hint[tuple(given.get(parameter, parameter) for parameter in parameters)]
+    return hint[tuple(types.get(parameter, parameter) for parameter in parameters)]
 
 
 # An alias can contain itself with other parameters each time, endlessly.
@@ -105,14 +105,14 @@ def alias_check(annotation: Any, alias: Any, value: Any, within: Within) -> Chec
 
 def _is_endless(alias: AliasCheck) -> bool:
     """Returns whether an alias leads to itself before any value is examined."""
-    waiting, seen = [alias.target], set[Check]()
+    waiting, visited = [alias.target], set[Check]()
     while waiting:
         check = waiting.pop()
         if check is alias:
             return True
-        if check in seen:
+        if check in visited:
             continue
-        seen.add(check)
+        visited.add(check)
         if isinstance(check, AliasCheck):
             waiting.append(check.target)
         elif isinstance(check, (UnionCheck, ConstrainedCheck)):

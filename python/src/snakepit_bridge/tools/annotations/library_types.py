@@ -56,14 +56,14 @@ def _maker(kind: Any) -> Any:
             value = value.astimezone(timezone.utc).replace(tzinfo=None)
         numpy = imported_numpy()
         with numpy.errstate(over="ignore"):
-            made = kind(value)
+            scalar = kind(value)
         # A large integer or duration would silently become another one.
         exact = type(value) in (int, timedelta)
-        is_other = made.item() != value if exact else False
-        if is_other or (type(value) is float and math.isinf(made) > math.isinf(value)):
+        is_other = scalar.item() != value if exact else False
+        if is_other or (type(value) is float and math.isinf(scalar) > math.isinf(value)):
             written = value if isinstance(value, timedelta) else shown(value)
             raise ValueError(f"{written} is outside its range")
-        return made
+        return scalar
 
     return make
 

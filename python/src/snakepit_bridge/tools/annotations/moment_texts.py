@@ -44,9 +44,9 @@ def _read_date(text: str) -> date:
 def _read_datetime(text: str) -> datetime:
     """Reads a date and time; one with a zone is in UTC, as all that arrive."""
     day, _, clock = text.partition("T")
-    found = datetime.combine(_read_date(day), read_time(clock))
+    moment = datetime.combine(_read_date(day), read_time(clock))
     try:
-        return found if found.tzinfo is None else found.astimezone(timezone.utc)
+        return moment if moment.tzinfo is None else moment.astimezone(timezone.utc)
     except OverflowError as error:
         raise ValueError("outside of the years 1 to 9999") from error
 

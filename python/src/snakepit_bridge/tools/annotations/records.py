@@ -70,8 +70,8 @@ class RecordCheck(ObjectCheck):
             )
             raise Mismatch(path, self.expected, problem, problem) from None
 
-    def _renamed(self, given: dict[str, Any]) -> dict[str, Any]:
-        pairs = ((self.keywords.get(name, name), item) for name, item in given.items())
+    def _renamed(self, names: dict[str, Any]) -> dict[str, Any]:
+        pairs = ((self.keywords.get(name, name), item) for name, item in names.items())
         return {keyword: item for keyword, item in pairs if keyword is not None}
 
 
