@@ -54,7 +54,7 @@ def test_the_hints_of_a_function_are_those_of_typing(function: Any) -> None:
 
 @pytest.mark.parametrize("function", [Shop.sell, Shop().sell, text, bare])
 def test_ordinary_hints_are_resolved_here(function: Any) -> None:
-    assert compile._plain_hints(function) is not None
+    assert compile._builtin_hints(function) is not None
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)

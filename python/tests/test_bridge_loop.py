@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from snakepit_bridge.threads.bridge_loop import BridgeLoop, Loop, Notice
+from snakepit_bridge.threads.bridge_loop import BridgeLoop, Loop, LoopWakeup
 
 DEADLINE_S = 30.0
 
@@ -35,11 +35,11 @@ def run(loop: Loop, until: Callable[[], bool]) -> None:
     """Runs the loop until something is so, which a callback changes."""
 
     async def wait() -> None:
-        notice = Notice(loop)
+        notice = LoopWakeup(loop)
         look(notice)
         assert await notice.wait(until, DEADLINE_S)
 
-    def look(notice: Notice) -> None:
+    def look(notice: LoopWakeup) -> None:
         notice.notify()
         if not until():
             loop.call_later(0.001, look, notice)
@@ -64,7 +64,7 @@ def test_another_thread_wakes_it(loop: BridgeLoop) -> None:
         threads.append(threading.get_ident())
 
     async def wait() -> None:
-        notice = Notice(loop)
+        notice = LoopWakeup(loop)
 
         def wake() -> None:
             loop.call_soon_threadsafe(note)
@@ -146,14 +146,14 @@ def test_a_closed_loop_takes_nothing() -> None:
     loop.close()
     with pytest.raises(RuntimeError, match="closed"):
         loop.call_soon_threadsafe(lambda: None)
-    Notice(loop).notify()
+    LoopWakeup(loop).notify()
 
 
 def test_a_wait_ends_when_it_is_so_or_after_its_time(either: Loop) -> None:
     found: list[bool] = []
 
     async def wait() -> None:
-        notice = Notice(either)
+        notice = LoopWakeup(either)
         found.append(await notice.wait(lambda: False, 0.01))
         found.append(await notice.wait(lambda: True, 0))
         asked: list[int] = []
@@ -172,10 +172,10 @@ def test_a_wait_ends_when_it_is_so_or_after_its_time(either: Loop) -> None:
 
 def test_tasks_run_beside_each_other(either: Loop) -> None:
     ran: list[str] = []
-    notice = Notice(either)
+    notice = LoopWakeup(either)
 
     async def beside() -> None:
-        await Notice(either).wait(lambda: False, 0.001)
+        await LoopWakeup(either).wait(lambda: False, 0.001)
         ran.append("beside")
         notice.notify()
 

@@ -45,7 +45,7 @@ def test_calls_that_do_not_suspend_have_their_own_task_and_share_a_turn(
     assert values(bench) == {1: 1, 2: 2, 3: 3}
     assert bench.sent() == [[1, 2, 3]]
     assert len(set(bench.tasks.values())) == 3
-    assert (bench.table.running, bench.gathering.progress) == ({}, 3)
+    assert (bench.table.running, bench.coalescer.progress) == ({}, 3)
     assert bench.ended == 1
 
 

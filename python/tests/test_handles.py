@@ -62,7 +62,7 @@ def rows() -> Iterator[Handle[sqlite3.Row]]:
 def test_an_object_comes_back_by_its_image_and_nothing_else_does() -> None:
     table, other = HandleTable(9), HandleTable(9)
     value = object()
-    image = table.image(value)
+    image = table.reference_to(value)
     assert decode(image, held=table) is value
     with pytest.raises(CallRefused, match="from another session"):
         decode(image, held=other)
@@ -81,7 +81,7 @@ def token_in(image: bytes) -> bytes:
 def test_an_object_is_found_inside_of_other_values() -> None:
     table = HandleTable(9)
     held: list[int] = [1]
-    data = msgpack.unpackb(table.image(held))
+    data = msgpack.unpackb(table.reference_to(held))
     image = msgpack.packb({"a": [1, data]})
     assert decode(image, held=table)["a"][1] is held
 
@@ -95,14 +95,14 @@ def test_a_malformed_handle_is_no_value(data: bytes) -> None:
 
 def test_a_released_object_is_gone_and_makes_room() -> None:
     table = HandleTable(1)
-    token = token_in(table.image("first"))
+    token = token_in(table.reference_to("first"))
     with pytest.raises(CallRefused, match=r"holds 1 objects \(handles.limit\)"):
-        table.image("second")
+        table.reference_to("second")
     table.release(token)
     table.release(token)
     with pytest.raises(CallRefused, match="was released"):
         table.resolve(token)
-    assert table.resolve(token_in(table.image("second"))) == "second"
+    assert table.resolve(token_in(table.reference_to("second"))) == "second"
 
 
 def test_an_annotation_makes_a_result_a_handle() -> None:
@@ -195,7 +195,7 @@ def session() -> Iterator[tuple[Callable[..., Any], Callable[[Any], Any]]]:
         return each.function(*positional, **keywords)
 
     def held(value: Any) -> Any:
-        table.image(value)
+        table.reference_to(value)
         return value
 
     with call_context("a_tool") as running:
@@ -239,7 +239,7 @@ def test_a_value_cannot_be_awaited_either() -> None:
 def test_an_object_is_held_until_its_last_handle_is_released() -> None:
     table = HandleTable(9)
     value: list[int] = [1]
-    tokens = [token_in(table.image(value)) for _ in range(2)]
+    tokens = [token_in(table.reference_to(value)) for _ in range(2)]
     assert not table.holds([1])
     for token in tokens:
         assert table.holds(value)

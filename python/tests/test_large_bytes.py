@@ -147,7 +147,7 @@ def test_without_the_needed_functions_bytes_are_sliced(
     else:
         monkeypatch.delattr(mmap, "MADV_HUGEPAGE", raising=False)
     assert copy_bytes(mapping, 64, 64 + SIZE) == mapping[64 : 64 + SIZE]
-    assert large_bytes._Copy.large is large_bytes._plain_copy
+    assert large_bytes._Copy.large is large_bytes._slice_copy
 
 
 @pytest.mark.usefixtures("fresh")

@@ -45,7 +45,7 @@ def begun() -> tuple[MainThread, Outbox]:
     """Returns a main thread with many calls, which no other thread watches."""
     outbox = Outbox()
     main = MainThread()
-    main.gathering.begin(outbox, closed_loop(), lambda: True)
+    main.coalescer.begin(outbox, closed_loop(), lambda: True)
     return main, outbox
 
 
@@ -142,7 +142,7 @@ def test_answers_leave_although_a_signal_handler_raised_as_they_were_sent(
 ) -> None:
     main, outbox = begun()
     seen = answer_and_look(main, outbox)
-    release = main.gathering.release
+    release = main.coalescer.release
 
     def interrupted() -> None:
         if sys._getframe(1).f_code.co_name == "_turn":
@@ -150,7 +150,7 @@ def test_answers_leave_although_a_signal_handler_raised_as_they_were_sent(
             raise KeyboardInterrupt
         release()
 
-    monkeypatch.setattr(main.gathering, "release", interrupted)
+    monkeypatch.setattr(main.coalescer, "release", interrupted)
     run(main)
     assert seen == [(False, [1])]
 
@@ -177,7 +177,7 @@ def test_calls_that_are_read_together_are_answered_together() -> None:
 
     def answer(frame: int) -> None:
         outbox.put(frame)
-        seen.append((main.gathering.progress, list(outbox.sent)))
+        seen.append((main.coalescer.progress, list(outbox.sent)))
 
     main.submit(lambda: answer(1))
     main.submit(lambda: answer(2))

@@ -166,7 +166,7 @@ def test_a_result_that_cannot_cross_fails(
 
 
 def test_whoever_asks_first_all_find_the_same_call_and_cancellation() -> None:
-    tool: Any = SimpleNamespace(name="add", is_async=False, is_plain=True)
+    tool: Any = SimpleNamespace(name="add", is_async=False, is_usual=True)
     table: Any = None
     for number in range(200):
         plain = RunningCall.of(number, tool, b"", table)

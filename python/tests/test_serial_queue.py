@@ -28,7 +28,7 @@ def test_answers_leave_together_but_none_waits_for_long(bench: Bench) -> None:
     for number, us in enumerate((100, 150, 1, 1, 251, 1), 1):
         bench.submit(number, "takes", [us])
     assert bench.run() == [[1, 2, 3], [4, 5], [6]]
-    assert bench.gathering.progress == 6
+    assert bench.coalescer.progress == 6
     assert bench.table.running == {}
 
 

@@ -73,7 +73,7 @@ class MainThread:
 
     def __init__(self, bench: Bench) -> None:
         self.one_at_a_time = False
-        self.gathering: Any = SimpleNamespace(progress=0, hold=bench.hold)
+        self.coalescer: Any = SimpleNamespace(progress=0, hold=bench.hold)
         self.work: list[Callable[[], None]] = []
         self.for_loop: list[Callable[[], None]] = []
         self.submit = self.work.append
@@ -102,7 +102,7 @@ class Bench:
         table: Any = self.table
         self.main = MainThread(self)
         main: Any = self.main
-        self.gathering = main.gathering
+        self.coalescer = main.coalescer
         self.queue = SerialQueue(
             main,
             copy_context(),

@@ -37,7 +37,7 @@ class CoroutineBench(Bench):
         if not one_at_a_time:
             self.table.page = None
         main: Any = SimpleNamespace(
-            loop=self.loop, gathering=self.gathering, submit_to_loop=self._in_loop
+            loop=self.loop, coalescer=self.coalescer, submit_to_loop=self._in_loop
         )
         ended = self._run_ended if one_at_a_time else None
         table: Any = self.table

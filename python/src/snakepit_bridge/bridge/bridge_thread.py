@@ -20,7 +20,7 @@ from snakepit_bridge.bridge_log import logger
 from snakepit_bridge.calls.memory.call_page import CallPage
 from snakepit_bridge.calls.run.runner import Runner
 from snakepit_bridge.own_imports import standard
-from snakepit_bridge.threads.bridge_loop import Notice, call_soon
+from snakepit_bridge.threads.bridge_loop import LoopWakeup, call_soon
 from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.tools.toolbox import Toolbox
 
@@ -126,7 +126,7 @@ class BridgeThread:
         self._leaving: object = None
         self._broken = False
         self._is_closing = False
-        self._changed = Notice(self._loop)
+        self._changed = LoopWakeup(self._loop)
         self._listening = threading.Event()
         self._failure: StartFailed | None = None
         self._signals = SignalListener(
@@ -246,5 +246,5 @@ class BridgeThread:
         if self._broken:
             # Most likely the host died. Then the lifeline is about to kill this process
             # and its group; if the worker left first, the group would stay behind.
-            await Notice(self._loop).wait(lambda: False, LIFELINE_S)
+            await LoopWakeup(self._loop).wait(lambda: False, LIFELINE_S)
         self._main.stop()

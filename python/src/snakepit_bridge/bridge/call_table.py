@@ -12,7 +12,7 @@ from snakepit_bridge.bridge.transport import Outbox
 from snakepit_bridge.calls.memory.call_page import CallPage
 from snakepit_bridge.calls.run.running_call import CallState, RunningCall
 from snakepit_bridge.failures.failure import end_worker
-from snakepit_bridge.threads.bridge_loop import Notice, call_soon
+from snakepit_bridge.threads.bridge_loop import LoopWakeup, call_soon
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class CallTable:
         """Waits until no call is left; returns whether that happened in time."""
         if self._loop is None:
             return not self.running
-        settled = Notice(self._loop)
+        settled = LoopWakeup(self._loop)
         self.after_each_call(settled.notify)
         return await settled.wait(lambda: not self.running, timeout)
 

@@ -126,7 +126,7 @@ class Conversation:
         self._packed_tools.update(_packed_tools(tools))
         for name, tool in self._packed_tools.items():
             queue = self._runner.intake_queue_of(tool)
-            if tool.is_plain and queue is not None:
+            if tool.is_usual and queue is not None:
                 self._plain_tools[name] = (tool, self._runner.kind_of(tool))
                 self._intake.begin(queue)
 

@@ -49,8 +49,8 @@ __all__ = ["call_command", "from_json", "local_call", "to_json"]
 
 
 def to_json(value: Any) -> str:
-    """Returns one line of JSON for a value that has an image."""
-    return json.dumps(_plain(value), ensure_ascii=False, allow_nan=False)
+    """Returns one line of JSON for a value that has an encoding."""
+    return json.dumps(_json_form(value), ensure_ascii=False, allow_nan=False)
 
 
 def from_json(text: str) -> Any:
@@ -62,37 +62,39 @@ def from_json(text: str) -> Any:
     return _value(json.loads(text))
 
 
-def _plain(value: Any) -> Any:
+def _json_form(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return {"$float": str(value)}
     if isinstance(value, int) and not has_digits(value):
         return {"$int": hex(value)}
     if isinstance(value, (bytes, NdArray)):
-        return _plain_binary(value)
+        return _json_binary(value)
     if isinstance(value, datetime):
         return {"$datetime": value.isoformat()}
     if isinstance(value, date):
         return {"$date": value.isoformat()}
     if isinstance(value, list):
-        return [_plain(item) for item in value]
+        return [_json_form(item) for item in value]
     if isinstance(value, tuple):
-        return {"$tuple": [_plain(item) for item in value]}
+        return {"$tuple": [_json_form(item) for item in value]}
     if isinstance(value, (set, frozenset)):
-        return {"$set": [_plain(item) for item in value]}
+        return {"$set": [_json_form(item) for item in value]}
     if isinstance(value, dict):
         if all(isinstance(key, str) for key in value):
-            return {key: _plain(item) for key, item in value.items()}
-        return {"$map": [[_plain(k), _plain(item)] for k, item in value.items()]}
+            return {key: _json_form(item) for key, item in value.items()}
+        return {
+            "$map": [[_json_form(k), _json_form(item)] for k, item in value.items()]
+        }
     numpy = imported_numpy()
     if numpy is not None and isinstance(value, numpy.ndarray):
-        return _plain_binary(NdArray(*array_parts(value)))
+        return _json_binary(NdArray(*array_parts(value)))
     if is_table(value):
         rows = table_as(value, "pyarrow", "Table").to_pylist()  # type: ignore[attr-defined]
-        return {"$table": _plain(rows)}
+        return {"$table": _json_form(rows)}
     return value
 
 
-def _plain_binary(value: bytes | NdArray) -> Any:
+def _json_binary(value: bytes | NdArray) -> Any:
     if isinstance(value, bytes):
         return {"$bytes": base64.b64encode(value).decode()}
     data = base64.b64encode(value.data).decode()
@@ -100,20 +102,20 @@ def _plain_binary(value: bytes | NdArray) -> Any:
     return {"$ndarray": parts}
 
 
-def _value(plain: Any) -> Any:
-    if isinstance(plain, list):
-        return [_value(item) for item in plain]
-    if not isinstance(plain, dict):
-        return plain
-    if len(plain) == 1:
-        ((key, content),) = plain.items()
+def _value(data: Any) -> Any:
+    if isinstance(data, list):
+        return [_value(item) for item in data]
+    if not isinstance(data, dict):
+        return data
+    if len(data) == 1:
+        ((key, content),) = data.items()
         read = _TAGS.get(key)
         if read is not None:
             try:
                 return read(content)
             except (TypeError, KeyError, ValueError) as error:
                 raise ValueError(f"{key}: {error}") from None
-    return {key: _value(item) for key, item in plain.items()}
+    return {key: _value(item) for key, item in data.items()}
 
 
 _TAGS: dict[str, Any] = {

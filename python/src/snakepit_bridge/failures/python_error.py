@@ -67,23 +67,25 @@ _TRACEBACK, _CAUSE, _CONTEXT, _IS_SUPPRESSED = (
 
 
 def python_error(error: BaseException) -> PythonError:
-    """Returns the image of an exception with its causes."""
-    images = [_image(error, MAX_TEXT, whole=True)]
+    """Returns the encoding of an exception with its causes."""
+    records = [_image(error, MAX_TEXT, whole=True)]
     reported = {id(error)}
-    room = MAX_ERROR - _size(images[0])
+    room = MAX_ERROR - _size(records[0])
     cause = _cause(error)
-    while cause is not None and id(cause) not in reported and len(images) <= MAX_CAUSES:
-        image = _image(cause, MAX_TEXT_OF_CAUSE, whole=False)
-        room -= _size(image)
+    while (
+        cause is not None and id(cause) not in reported and len(records) <= MAX_CAUSES
+    ):
+        encoding = _image(cause, MAX_TEXT_OF_CAUSE, whole=False)
+        room -= _size(encoding)
         if room < 0:
             break
-        images.append(image)
+        records.append(encoding)
         reported.add(id(cause))
         cause = _cause(cause)
-    while len(images) > 1:
-        last = images.pop()
-        images[-1].cause = last
-    return images[0]
+    while len(records) > 1:
+        last = records.pop()
+        records[-1].cause = last
+    return records[0]
 
 
 def error_type(error: BaseException) -> str:

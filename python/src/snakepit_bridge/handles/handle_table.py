@@ -43,8 +43,8 @@ class HandleTable(NoHandles):
                 "release some, or raise the limit",
             )
 
-    def image(self, value: object) -> bytes:
-        """Holds an object; returns the image that refers to it.
+    def reference_to(self, value: object) -> bytes:
+        """Holds an object; returns the encoding that refers to it.
 
         Raises:
             CallRefused: it is full.

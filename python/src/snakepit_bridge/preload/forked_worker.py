@@ -43,7 +43,7 @@ def take_environment(env: Mapping[bytes, bytes]) -> None:
         pass  # The run is the same, and the worker is found by its record.
 
 
-def image(env: Mapping[bytes, bytes], room: int) -> bytes:
+def environment_block(env: Mapping[bytes, bytes], room: int) -> bytes:
     """Returns an environment as it is in memory, cut or padded to the room there is."""
     names = [name for name in _FIRST if name in env]
     names += [name for name in env if name not in _FIRST]
@@ -62,7 +62,7 @@ def _show(env: Mapping[bytes, bytes]) -> None:
     start, end = int(fields[_ENV_START]), int(fields[_ENV_END])
     # Nothing points into it any more, since every variable was just set again.
     if 0 < start < end:
-        ctypes.memmove(start, image(env, end - start), end - start)
+        ctypes.memmove(start, environment_block(env, end - start), end - start)
 
 
 _COMMAND = [b"-m", b"snakepit_bridge", b"worker", b"--run-id"]

@@ -14,7 +14,7 @@ from snakepit_bridge.calls.context.batch_call import BatchCall
 from snakepit_bridge.calls.context.call import (
     CURRENT,
     Call,
-    GivenCall,
+    PresetCall,
     refuse_to_block_the_loop,
 )
 from snakepit_bridge.calls.context.host_calls import Reply
@@ -124,7 +124,7 @@ def call_context(
 @contextmanager
 def current(call: Call) -> Iterator[None]:
     """Makes a call current meanwhile."""
-    token = CURRENT.set(GivenCall(call))
+    token = CURRENT.set(PresetCall(call))
     try:
         yield
     finally:

@@ -20,7 +20,15 @@ if TYPE_CHECKING:
 else:
     Protocol = object
 
-__all__ = ["Alarm", "BridgeLoop", "Loop", "Notice", "Timer", "Waited", "call_soon"]
+__all__ = [
+    "BridgeLoop",
+    "Loop",
+    "LoopWakeup",
+    "SelectorWaker",
+    "Timer",
+    "Waited",
+    "call_soon",
+]
 
 
 class Timer(Protocol):
@@ -105,7 +113,7 @@ def call_soon(loop: Loop, callback: Callable[[], object]) -> None:
         pass
 
 
-class Alarm:
+class SelectorWaker:
     """Makes a selector return; from any thread, and from a signal handler."""
 
     def __init__(self, selector: selectors.BaseSelector) -> None:
@@ -120,7 +128,7 @@ class Alarm:
         """The descriptor that is readable after `ring`."""
         return self._reader.fileno()
 
-    def ring(self) -> None:
+    def wake(self) -> None:
         """Wakes the thread; does nothing after `close`."""
         try:
             self._writer.send(b"\0")
@@ -128,7 +136,7 @@ class Alarm:
             # There are enough bytes already, or it is closed.
             pass
 
-    def silence(self) -> None:
+    def clear(self) -> None:
         """Takes back every ring so far; in the thread that waits."""
         try:
             self._reader.recv(4096)
@@ -142,7 +150,7 @@ class Alarm:
         self._writer.close()
 
 
-class Notice:
+class LoopWakeup:
     """Lets one coroutine of a loop wait until a condition is true."""
 
     def __init__(self, loop: Loop) -> None:
@@ -248,7 +256,7 @@ class BridgeLoop:
     def __init__(self, selector: selectors.BaseSelector) -> None:
         """Waits with this selector, and closes it."""
         self._selector = selector
-        self._alarm = Alarm(selector)
+        self._waker = SelectorWaker(selector)
         self._is_closed = False
         self._due: deque[_Callback] = deque()
         # Few, so that the next one is found by looking at all.
@@ -269,7 +277,7 @@ class BridgeLoop:
         if self._is_closed:
             raise RuntimeError("the loop is closed")
         self._due.append(_Callback(callback, args))
-        self._alarm.ring()
+        self._waker.wake()
 
     def call_later(
         self, delay: float, callback: Callable[..., object], *args: Any
@@ -332,7 +340,7 @@ class BridgeLoop:
     def close(self) -> None:
         """Closes the loop and its selector."""
         self._is_closed = True
-        self._alarm.close()
+        self._waker.close()
         self._selector.close()
 
     def _turn(self) -> None:
@@ -342,8 +350,8 @@ class BridgeLoop:
         if timeout is None and timers:
             timeout = max(0.0, min(timer.when for timer in timers) - self.time())
         for key, events in self._selector.select(timeout):
-            if key.fd == self._alarm.descriptor:
-                self._alarm.silence()
+            if key.fd == self._waker.descriptor:
+                self._waker.clear()
             for event, callback in self._watched.get(key.fd, {}).items():
                 if events & event:
                     self._due.append(callback)

@@ -17,9 +17,9 @@ from contextlib import suppress
 
 from snakepit_bridge.bridge_log import logger
 from snakepit_bridge.own_imports import isolated, loaded, spare_descriptors
-from snakepit_bridge.threads.bridge_loop import Alarm
-from snakepit_bridge.threads.gathering import Gathering
+from snakepit_bridge.threads.bridge_loop import SelectorWaker
 from snakepit_bridge.threads.shared_reading import SharedSelector
+from snakepit_bridge.threads.write_coalescer import WriteCoalescer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class _TurnSelector(SharedSelector):
             # A tool or a hook runs the loop.
             return super().select(timeout)
         main._is_idle = main._wants_turn = False
-        main.gathering.end_turn(main.one_at_a_time and timeout == 0)
+        main.coalescer.end_turn(main.one_at_a_time and timeout == 0)
         # Looked at here, since sending over gRPC also reads.
         has_work = main._work or main._stopping
         if (main._waits_in_loop and not has_work) or _is_within_turn():
@@ -109,7 +109,7 @@ class _TurnSelector(SharedSelector):
                 ready = super().select(chores.wait(timeout))
                 if not ready and main._is_free():
                     main._do_chore(chores)
-            main.gathering.begin_turn()
+            main.coalescer.begin_turn()
             return ready
         # Each turn lets the loop do something, however much work there is.
         if has_work and main._has_turned:
@@ -120,7 +120,7 @@ class _TurnSelector(SharedSelector):
             main._idle_until = None if timeout is None else time.monotonic() + timeout
             main._is_idle = True
             raise _TurnOver
-        main.gathering.begin_turn()
+        main.coalescer.begin_turn()
         return ready
 
 
@@ -140,13 +140,13 @@ class MainThread:
 
     Attributes:
         selector: what the thread waits with; shares the host's descriptors.
-        gathering: holds the frames of one turn together.
+        coalescer: holds the frames of one turn together.
         one_at_a_time: whether a call begins when the one before is over, and not sooner.
     """
 
     def __init__(self) -> None:
         """Must be called in the main thread."""
-        self.gathering = Gathering()
+        self.coalescer = WriteCoalescer()
         self.selector = _TurnSelector(self)
         self.one_at_a_time = False
         self._is_turning = False
@@ -160,7 +160,7 @@ class MainThread:
         # event wakes it.
         self._idle_until: float | None = None
         # Until there is a loop, whose own descriptor wakes this thread.
-        self._alarm = Alarm(self.selector)
+        self._waker = SelectorWaker(self.selector)
         self._tool_loop: ToolLoop | None = None
         # Whether a turn of the loop may have something to do.
         self._wants_turn = False
@@ -180,7 +180,7 @@ class MainThread:
             from snakepit_bridge.threads.tool_loop import ToolLoop
 
             self._tool_loop = ToolLoop(self.selector, self._want_turn)
-            self._alarm.close()
+            self._waker.close()
             self._want_turn()
         return self._tool_loop
 
@@ -227,7 +227,7 @@ class MainThread:
             except (SystemExit, KeyboardInterrupt):
                 # From a signal handler, anywhere in this thread; calls catch theirs.
                 logger(__name__).exception("a signal's handler tried to end the worker")
-                self.gathering.outbox.held = False
+                self.coalescer.outbox.held = False
                 self._wants_turn = self._tool_loop is not None
 
     def submit(self, work: Callable[[], None]) -> None:
@@ -272,7 +272,7 @@ class MainThread:
     def close(self) -> None:
         """Cancels the remaining tasks of the loop, and closes it and the selector."""
         if self._tool_loop is None:
-            self._alarm.close()
+            self._waker.close()
             self.selector.close()
             return
         self.complete(self.loop.end_tasks())
@@ -286,7 +286,7 @@ class MainThread:
         # checks.
         loop = self._tool_loop
         if loop is None:
-            self._alarm.ring()
+            self._waker.wake()
         else:
             loop.call_soon_threadsafe(_nothing)
 
@@ -295,7 +295,7 @@ class MainThread:
 
     def _do_chore(self, chores: _Chores) -> None:
         # Whoever waits for this thread sees that it is not stuck.
-        self.gathering.progress += 1
+        self.coalescer.progress += 1
         if not chores.step():
             self._chores = None
 
@@ -318,26 +318,26 @@ class MainThread:
             self._is_idle = False
         finally:
             self._is_turning = False
-            self.gathering.release()
+            self.coalescer.release()
         if not self._is_idle:
             # It was stopped by work or by user code.
             self._wants_turn = True
 
     def _do_work(self) -> None:
         work = self._work
-        gathering = self.gathering
+        coalescer = self.coalescer
         while work and not self._stopping:
             item = work.popleft()
             if work and not self.one_at_a_time:
-                gathering.hold()
+                coalescer.hold()
             else:
-                gathering.outbox.held = False
+                coalescer.outbox.held = False
             item()
-            gathering.progress += 1
+            coalescer.progress += 1
         # Also sends frames that a tool left for the bridge's thread.
-        outbox = gathering.outbox
+        outbox = coalescer.outbox
         if outbox.held:
-            gathering.release()
+            coalescer.release()
         else:
             outbox.flush()
 
@@ -351,12 +351,12 @@ class MainThread:
                 timeout = chores.wait(timeout)
             if self.selector.wait(timeout):
                 if self._tool_loop is None:
-                    self._alarm.silence()
+                    self._waker.clear()
                 else:
                     self._wants_turn = True
             if chores is not None and not self._work:
                 self._do_chore(chores)
-        self.gathering.progress += 1
+        self.coalescer.progress += 1
 
 
 _TURN = MainThread._turn.__code__

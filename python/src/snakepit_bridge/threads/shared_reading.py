@@ -7,7 +7,7 @@ import select
 import selectors
 from collections.abc import Callable, Collection
 
-from snakepit_bridge.threads.gathering import LEAST_PATIENCE_S
+from snakepit_bridge.threads.write_coalescer import LEAST_PATIENCE_S
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ class SharedReading:
                 self._loop.remove_reader(descriptor)
 
     def _unread(self) -> None:
-        progress = self._main.gathering.progress
+        progress = self._main.coalescer.progress
         if progress == self._stuck_at:
             self._read()
         elif self._loop is not None:
@@ -189,7 +189,7 @@ class SharedReading:
     def _look_again(self, progress: int) -> None:
         if not self._descriptors:
             return
-        if self._main.gathering.progress == progress:
+        if self._main.coalescer.progress == progress:
             self._stuck_at = progress
             self._patience = LEAST_PATIENCE_S
             self._read()

@@ -270,7 +270,7 @@ class Signature:
         if required:
             self.required.append(name)
         else:
-            # Some have no image or no JSON, and an encoder may raise anything.
+            # Some have no encoding or no JSON, and an encoder may raise anything.
             with contextlib.suppress(Exception):
                 default = decode(encode(default))
                 _check_json(default)

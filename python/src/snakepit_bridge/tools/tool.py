@@ -78,7 +78,7 @@ class Tool:
         together: the function that runs a batch.
         input: the check of an item of its input stream; None if it has none.
         answers: how what it returns reaches the host.
-        is_plain: whether it is a function, or a coroutine that is no batch, which returns
+        is_usual: whether it is a function, or a coroutine that is no batch, which returns
             a value.
         description: its docstring.
     """
@@ -111,7 +111,7 @@ class Tool:
         self.awaits = not name.startswith(self.RESERVED) and (
             self.may_await or self.answers is not Answers.REFERENCE
         )
-        self.is_plain = (
+        self.is_usual = (
             not self.streams
             and not (self.is_async and self.batch is not None)
             and self.answers is not Answers.REFERENCE

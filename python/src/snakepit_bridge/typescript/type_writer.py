@@ -41,6 +41,7 @@ __all__ = [
     "TAKEN",
     "HeldTypes",
     "TypeWriter",
+    "base_name",
     "comment",
     "conditions",
     "labels",
@@ -49,7 +50,6 @@ __all__ = [
     "object_names",
     "object_type",
     "object_types",
-    "plain_name",
     "type_name",
     "union",
 ]
@@ -401,7 +401,7 @@ class TypeWriter:
                 return [f"{kind}<{self.written(check.item, hashed=True)}>"]
             case ObjectCheck():
                 self.objects.setdefault(check.kind, check)
-                return [self.name_of(check.kind, plain_name(check))]
+                return [self.name_of(check.kind, base_name(check))]
             case DictCheck():
                 return self._dict(check)
             case _:
@@ -464,7 +464,7 @@ class TypeWriter:
         return objects if text == keys else [*objects, f"Map<{key}, {item}>"]
 
 
-def plain_name(check: ObjectCheck) -> str:
+def base_name(check: ObjectCheck) -> str:
     """Returns the name of an object type: `PageOfUser` for `Page[User]`."""
     return type_name(check.expected)
 
@@ -563,7 +563,7 @@ def _reached(writer: TypeWriter) -> dict[Any, _Written]:
             part = writer.another()
             fields = part.fields(check)
             reached[kind] = _Written(
-                name=plain_name(check),
+                name=base_name(check),
                 documentation=check.documentation,
                 fields=fields,
                 conditions=conditions(check.items.items()),

@@ -135,7 +135,7 @@ def _fits(image: bytes) -> bool:
     """Returns whether an image has no more levels than are allowed, apart from those in
     its extensions.
 
-    False also where msgpack cannot say. It has a limit of its own, which cannot be set. Within so many lists that only as
+    False also where msgpack cannot say. It has a limit of its own, which cannot be set. AnnotationContext so many lists that only as
     many levels are left, its C code looks for us: that takes a tenth of the time that
     reading the values takes.
     """

@@ -16,7 +16,7 @@ from snakepit_bridge.bridge.framed_transport.frame_parser import (
     framed,
 )
 from snakepit_bridge.bridge.transport import LogLimit
-from snakepit_bridge.threads.bridge_loop import Notice, call_soon
+from snakepit_bridge.threads.bridge_loop import LoopWakeup, call_soon
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -237,7 +237,7 @@ class FramedOutbox:
         """
         if self._loop is None:
             return
-        drained = Notice(self._loop)
+        drained = LoopWakeup(self._loop)
         self._on_drained = drained.notify
         self.flush()
         await drained.wait(

@@ -59,7 +59,7 @@ class FramedParts:
         """Returns what listens on the socket."""
         self.outbox.announces = launch.is_relayed
         running = conversation.calls.running
-        self.main.gathering.begin(self.outbox, loop, lambda: len(running) > 1)
+        self.main.coalescer.begin(self.outbox, loop, lambda: len(running) > 1)
         return FramedTransport(
             launch, loop, conversation, self.outbox, on_host_left, self._reading
         )

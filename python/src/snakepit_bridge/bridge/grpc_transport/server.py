@@ -61,7 +61,7 @@ class GrpcParts:
         """Returns the gRPC server."""
         running = conversation.calls.running
         # Also for a single call: gRPC's loop is stepped between two turns of the tools'.
-        self.main.gathering.begin(self.outbox, loop, lambda: len(running) > 0)
+        self.main.coalescer.begin(self.outbox, loop, lambda: len(running) > 0)
         stepped = SteppedLoop(loop, self._reading)
         # The host would wait for lost frames, so the conversation ends.
         stepped.on_interrupted = lambda: on_host_left(True)

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from snakepit_bridge.calls.cancel.cancellation import Cancellation
 from snakepit_bridge.calls.cancel.trampoline import drive, invoke
-from snakepit_bridge.calls.context.call import CURRENT, Call, GivenCall, current_call
+from snakepit_bridge.calls.context.call import CURRENT, Call, PresetCall, current_call
 from snakepit_bridge.calls.context.input_stream import InputStream
 from snakepit_bridge.tools.batch import batch_answers
 
@@ -99,7 +99,7 @@ def batch_of_one(together: Callable[..., Any], is_async: bool) -> Callable[..., 
         if current is not None:
             # Everything that follows in this context belongs to the call.
             batch = BatchCall([current.call], current.cancellation, is_async)
-            CURRENT.set(GivenCall(batch))
+            CURRENT.set(PresetCall(batch))
         return invoke(together, [*positional, *keywords.values()])
 
     def run(*positional: Any, **keywords: Any) -> Any:

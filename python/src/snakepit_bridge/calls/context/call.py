@@ -33,8 +33,8 @@ __all__ = [
     "NO_HANDLES",
     "Call",
     "CurrentCall",
-    "GivenCall",
     "NoHandles",
+    "PresetCall",
     "Sessions",
     "caller_headers",
     "current_call",
@@ -59,8 +59,8 @@ class NoHandles:
         """
         raise _no_handles()
 
-    def image(self, value: object) -> bytes:
-        """Holds an object; returns the image that refers to it.
+    def reference_to(self, value: object) -> bytes:
+        """Holds an object; returns the encoding that refers to it.
 
         Raises:
             CallRefused: it cannot be held.
@@ -420,7 +420,7 @@ def refuse_to_block_the_loop() -> None:
         )
 
 
-class GivenCall:
+class PresetCall:
     """See `CurrentCall`."""
 
     def __init__(self, call: Call) -> None:

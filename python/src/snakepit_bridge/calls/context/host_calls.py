@@ -39,9 +39,9 @@ class Reply:
         self.wakeup = Wakeup()
         self._given: bytes | HostCallFailed | None = None
 
-    def result(self, image: bytes) -> None:
-        """Sets the image of what the function returned."""
-        self._given = image
+    def result(self, encoding: bytes) -> None:
+        """Sets the encoding of what the function returned."""
+        self._given = encoding
         self.wakeup.notify()
 
     def failure(self, code: str, message: str) -> None:

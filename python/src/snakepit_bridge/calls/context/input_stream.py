@@ -87,9 +87,9 @@ class InputStream:
             raise StopAsyncIteration
         return self._take()
 
-    def put(self, image: bytes) -> None:
+    def put(self, encoding: bytes) -> None:
         """Adds an item; in the thread that reads."""
-        self._items.append(image)
+        self._items.append(encoding)
         self._wakeup.notify()
 
     def end(self, error: str) -> None:
@@ -102,14 +102,14 @@ class InputStream:
         return bool(self._items) or self._ended
 
     def _take(self) -> Any:
-        image = self._items.popleft()
+        encoding = self._items.popleft()
         index = self._read
         self._read += 1
         if self._grant is not None and self._read % (INPUT_WINDOW // 2) == 0:
             self._grant(INPUT_WINDOW // 2)
         root = f"$input[{index}]"
         try:
-            return self._check.check(decode(image, root), None)
+            return self._check.check(decode(encoding, root), None)
         except Mismatch as mismatch:
             path = path_text(mismatch.path, root)
             raise InputInvalid(path, str(mismatch)) from None

@@ -56,7 +56,7 @@ def copy_bytes(mapping: mmap.mmap, begin: int, end: int) -> bytes:
     if end - begin < LARGE_BYTES or not 0 <= begin <= end <= len(mapping):
         return mapping[begin:end]
     if _Copy.large is None:
-        _Copy.large = _large_copy() or _plain_copy
+        _Copy.large = _large_copy() or _slice_copy
     return _Copy.large(mapping, begin, end)
 
 
@@ -68,7 +68,7 @@ class _Copy:
     large: Callable[[mmap.mmap, int, int], bytes] | None = None
 
 
-def _plain_copy(mapping: mmap.mmap, begin: int, end: int) -> bytes:
+def _slice_copy(mapping: mmap.mmap, begin: int, end: int) -> bytes:
     return mapping[begin:end]
 
 
@@ -233,7 +233,7 @@ class CallMemory:
     ) -> tuple[bytes, frames.Attachment | None]:
         """Encodes the result, with its large parts in a segment.
 
-        If there is no room for them, the image has everything.
+        If there is no room for them, the encoding has everything.
         """
         segment = self._result
         if self._arguments is not None and self._arguments_are_free():
@@ -242,10 +242,10 @@ class CallMemory:
             segment = self._arguments
         if segment is not None:
             return self._shared.share_in(segment, encode)
-        image, self._made = self._shared.share_in_new_segment(encode)
+        encoding, self._made = self._shared.share_in_new_segment(encode)
         if self._made is None:
-            return image, None
-        return image, frames.Attachment(self._made.name, self._made.size)
+            return encoding, None
+        return encoding, frames.Attachment(self._made.name, self._made.size)
 
     def take_back(self) -> None:
         """Withdraws the result that was shared last: it is not sent."""
@@ -470,12 +470,12 @@ class StreamFile:
         """Encodes a chunk with its large parts in the file.
 
         Args:
-            encode: writes the image.
+            encode: writes the encoding.
             sent: how many chunks of the stream were sent before it.
             arrived: how many of those the host has taken.
 
         Returns:
-            The image and the attachment, or None if there is no room.
+            The encoding and the attachment, or None if there is no room.
         """
         while self._out and self._out[0][0] < arrived:
             self._free.append(self._out.popleft()[1])
@@ -486,15 +486,15 @@ class StreamFile:
         begin = room * CHUNK_ROOM
         parts = AttachmentParts(self._file, self._from_bytes, self._limit_bytes, begin)
         try:
-            image = encode(parts)
+            encoding = encode(parts)
         except NoRoom:
             return None
         if parts.size == 0:
-            return image, None
+            return encoding, None
         self._free.pop()
         self._out.append((sent, room))
         self._is_announced = True
-        return image, frames.Attachment(self._name, parts.size, begin)
+        return encoding, frames.Attachment(self._name, parts.size, begin)
 
     def close(self) -> None:
         """Closes the file; the host removes it, if a frame has named it."""

@@ -44,7 +44,7 @@ class LargePart(Exception):
 
 
 class SmallParts:
-    """An `Attachment` that takes nothing: small parts stay in the image."""
+    """An `Attachment` that takes nothing: small parts stay in the encoding."""
 
     def __init__(self, from_bytes: int) -> None:
         """Parts from this size on are large."""
@@ -170,14 +170,14 @@ class SharedMemory:
     ) -> tuple[bytes, frames.Attachment | None]:
         """Encodes a value with its large parts in a file that is read once.
 
-        If there is no room for them, the image has everything.
+        If there is no room for them, the encoding has everything.
         """
-        image, segment = self.share_in_new_segment(encode)
+        encoding, segment = self.share_in_new_segment(encode)
         if segment is None:
-            return image, None
+            return encoding, None
         attachment = frames.Attachment(segment.name, segment.size)
         segment.close()
-        return image, attachment
+        return encoding, attachment
 
     def share_in(
         self, segment: Segment, encode: Callable[[Attachment | None], bytes]
@@ -187,12 +187,12 @@ class SharedMemory:
 
         parts = AttachmentParts(segment, self._from_bytes, self._limit_bytes)
         try:
-            image = encode(parts)
+            encoding = encode(parts)
         except NoRoom:
             return encode(None), None
         if parts.size == 0:
-            return image, None
-        return image, frames.Attachment(segment.name, parts.size)
+            return encoding, None
+        return encoding, frames.Attachment(segment.name, parts.size)
 
     def share_in_new_segment(
         self, encode: Callable[[Attachment | None], bytes]
@@ -209,7 +209,7 @@ class SharedMemory:
         file = SharedFile(os.path.join(self._directory, name))
         parts = AttachmentParts(file, self._from_bytes, self._limit_bytes)
         try:
-            image = encode(parts)
+            encoding = encode(parts)
             segment = file.detach() if parts.size > 0 else None
         except NoRoom:
             file.remove()
@@ -219,7 +219,7 @@ class SharedMemory:
             raise
         finally:
             file.close()
-        return image, None if segment is None else Segment(name, segment)
+        return encoding, None if segment is None else Segment(name, segment)
 
     def stream_file(self) -> StreamFile:
         """Returns a file for the chunks of one stream."""

@@ -27,13 +27,13 @@ _HEAD_BYTES = 22
 _MOST_US = (1 << 32) - 1
 
 
-def pack_result(call_id: int, begun_us: int, ran_us: int, image: bytes) -> bytes:
+def pack_result(call_id: int, begun_us: int, ran_us: int, encoding: bytes) -> bytes:
     """Returns the frame with the result of a call that began at that time, on the clock
     of `perf_counter_ns`: all processes of the machine share it. It is preceded by the
     header of the framed transport, which another transport leaves out."""
     if ran_us > _MOST_US:  # noqa: PLR1730 - `min` takes longer than the rest
         ran_us = _MOST_US
-    size = len(image)
+    size = len(encoding)
     return (
         _pack_head(
             _FRAME,
@@ -48,14 +48,14 @@ def pack_result(call_id: int, begun_us: int, ran_us: int, image: bytes) -> bytes
             _BIN_32,
             size,
         )
-        + image
+        + encoding
     )
 
 
-def compact_result(call_id: int, begun_ns: int, image: bytes) -> bytes:
+def compact_result(call_id: int, begun_ns: int, encoding: bytes) -> bytes:
     """Returns the same for a call that ends now."""
     ran = (perf_counter_ns() - begun_ns) // 1000
-    return pack_result(call_id, begun_ns // 1000, ran, image)
+    return pack_result(call_id, begun_ns // 1000, ran, encoding)
 
 
 def ran_us(begun_ns: int) -> int:

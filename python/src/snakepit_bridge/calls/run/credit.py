@@ -8,7 +8,7 @@ from snakepit_bridge.calls.cancel.cancellation import Wakeup
 
 __all__ = ["LEAST_COUNTED_BYTES", "Credit"]
 
-# A chunk counts for at least this much, because an object costs more than its image.
+# A chunk counts for at least this much, because an object costs more than its encoding.
 LEAST_COUNTED_BYTES = 256
 
 

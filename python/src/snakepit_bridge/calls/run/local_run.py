@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 from snakepit_bridge.calls.cancel.trampoline import drive, invoke
-from snakepit_bridge.calls.context.call import CURRENT, Call, GivenCall
+from snakepit_bridge.calls.context.call import CURRENT, Call, PresetCall
 from snakepit_bridge.calls.run.run_tool import expect_end
 from snakepit_bridge.tools.binding import bind
 from snakepit_bridge.tools.stream_result import Result
@@ -37,7 +37,7 @@ def run_locally(
         ResultNotLast: an item follows the `Result`.
     """
     positional, keywords = bind(tool.signature, decode(encode(arguments)))
-    CURRENT.set(GivenCall(call))
+    CURRENT.set(PresetCall(call))
     returned = invoke(tool.function, *positional, **keywords)
     kind = _kind_of(tool, returned)
     if kind is ToolKind.COROUTINE:

@@ -207,7 +207,7 @@ class RunningCall:
         running.tool = tool
         running.arguments = arguments
         running.sink = sink
-        running.is_usual = tool.is_plain
+        running.is_usual = tool.is_usual
         return running
 
     def expand(self, memory: CallMemory | None, credit: Credit | None) -> Call:
@@ -374,11 +374,13 @@ class RunningCall:
         """
         if self.tool.may_await:
             self._await(value)
-        image, attachment = self._encoded(value, "result")
+        encoding, attachment = self._encoded(value, "result")
         if attachment is None and self.is_compact:
-            return compact_result(self.number, self._begun_ns, image)
+            return compact_result(self.number, self._begun_ns, encoding)
         began_us = wrapped_us(self._begun_ns)
-        return Result(self.number, began_us, ran_us(self._begun_ns), image, attachment)
+        return Result(
+            self.number, began_us, ran_us(self._begun_ns), encoding, attachment
+        )
 
     def send_chunk(self, value: object) -> None:
         """Sends a chunk.
@@ -386,12 +388,12 @@ class RunningCall:
         Raises:
             CallRefused: it cannot cross.
         """
-        image, attachment = self._encoded(value, "chunk")
+        encoding, attachment = self._encoded(value, "chunk")
         if self.credit is not None:
             # Taken first, so that only allowed chunks are sent.
             attached = 0 if attachment is None else attachment.size
-            self.credit.take(len(image) + attached)
-        self.sink.send(Chunk(self.number, image, attachment))
+            self.credit.take(len(encoding) + attached)
+        self.sink.send(Chunk(self.number, encoding, attachment))
 
     def end(self, value: object = None) -> End:
         """Returns the frame that ends a stream, with what the tool returned.
@@ -412,37 +414,39 @@ class RunningCall:
     def _encoded(
         self, value: object, role: str
     ) -> tuple[bytes, frames.Attachment | None]:
-        """Returns the image of a value, and its attachment."""
+        """Returns the encoding of a value, and its attachment."""
         memory = self.sink.shared_memory
         attachment = None
         try:
             if self.tool.answers is _REFERENCE and value is not None:
-                image = self.call.handles.image(value)
+                encoding = self.call.handles.reference_to(value)
             elif memory is None:
-                image = encode(value)
+                encoding = encode(value)
             elif (short := pack_short(value)) is not None:
-                image = short  # No part of it could be shared.
+                encoding = short  # No part of it could be shared.
             else:
                 try:
                     # Most values have no large part, and need none of what shares it.
-                    image = encode(value, attachment=memory.small(self.credit is None))
+                    encoding = encode(
+                        value, attachment=memory.small(self.credit is None)
+                    )
                 except LargePart:
-                    image, attachment = self._share(memory, value)
+                    encoding, attachment = self._share(memory, value)
         except ValueNotTransferable as error:
             if role == "result":
                 self._await(value)
             if not (self.tool.answers is _EITHER and self.call.handles.are_given):
                 raise not_transferable(role, error) from None
-            image = self.call.handles.image(value)
+            encoding = self.call.handles.reference_to(value)
         limit = self.sink.max_message_bytes
-        if len(image) + FRAME_ROOM > limit:
+        if len(encoding) + FRAME_ROOM > limit:
             if memory is not None and attachment is not None:
                 if self.credit is not None:
                     memory.discard(attachment.name)
                 elif self._memory is not None:
                     self._memory.take_back()
-            raise too_large(f"the {role} of {self.tool.name}", len(image), limit)
-        return image, attachment
+            raise too_large(f"the {role} of {self.tool.name}", len(encoding), limit)
+        return encoding, attachment
 
     def _share(
         self, memory: SharedMemory, value: object

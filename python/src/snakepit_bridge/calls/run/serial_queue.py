@@ -29,8 +29,8 @@ from snakepit_bridge.calls.run.running_call import (
     RunningCall,
 )
 from snakepit_bridge.failures.failure import recalled
-from snakepit_bridge.threads.gathering import MOST_HELD_NS
 from snakepit_bridge.threads.main_thread import MainThread
+from snakepit_bridge.threads.write_coalescer import MOST_HELD_NS
 from snakepit_bridge.values.decode import read_short
 from snakepit_bridge.values.short import pack_short
 
@@ -110,7 +110,7 @@ class SerialQueue:
             now_ns: the clock.
         """
         self._main = main
-        self._coalescer = main.gathering
+        self._coalescer = main.coalescer
         self._context = context
         self._table = table
         self._most_bytes = table.max_message_bytes - FRAME_ROOM

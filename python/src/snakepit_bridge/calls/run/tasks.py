@@ -23,7 +23,7 @@ from snakepit_bridge.calls.memory.call_page import CallPage
 from snakepit_bridge.calls.run.compact_result import pack_result
 from snakepit_bridge.calls.run.run_tool import run_async_generator, run_coroutine
 from snakepit_bridge.calls.run.running_call import FRAME_ROOM, CallState, RunningCall
-from snakepit_bridge.threads.gathering import MOST_HELD_NS
+from snakepit_bridge.threads.write_coalescer import MOST_HELD_NS
 from snakepit_bridge.values.decode import read_short
 from snakepit_bridge.values.short import pack_short
 
@@ -117,7 +117,7 @@ class Tasks:
             now_ns: the clock.
         """
         self.main = main
-        self.coalescer = main.gathering
+        self.coalescer = main.coalescer
         self.context = context
         self.table = table
         self.waiting: deque[RunningCall] = deque() if waiting is None else waiting

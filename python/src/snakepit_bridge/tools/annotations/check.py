@@ -21,6 +21,7 @@ __all__ = [
     "OUTCOMES",
     "REJECTIONS",
     "AliasCheck",
+    "AnnotationContext",
     "AnyCheck",
     "Check",
     "Mismatch",
@@ -29,7 +30,6 @@ __all__ = [
     "Schema",
     "SchemaDefinitions",
     "Unsupported",
-    "Within",
     "json_schema",
     "type_name",
 ]
@@ -115,7 +115,7 @@ class AnyCheck(Check):
         return {}
 
 
-class Within:
+class AnnotationContext:
     """Where an annotation occurs.
 
     Attributes:
@@ -143,7 +143,7 @@ class Within:
 
     def __init__(
         self,
-        compile: Callable[[Any, Within], Check],
+        compile: Callable[[Any, AnnotationContext], Check],
         aliases: tuple[Any, ...],
         made: dict[Any, Check],
         applied: bool,
@@ -159,10 +159,10 @@ class Within:
         self.owner = owner
         self.in_model = in_model
 
-    def replace(self, **changes: Any) -> Within:
+    def replace(self, **changes: Any) -> AnnotationContext:
         """Returns a copy with other values."""
         values = {name: getattr(self, name) for name in self.__slots__}
-        return Within(**{**values, **changes})
+        return AnnotationContext(**{**values, **changes})
 
     def part(self, annotation: Any) -> Check:
         """Returns the check of a part; in a description, an unknown part is any value.

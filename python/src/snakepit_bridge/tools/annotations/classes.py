@@ -11,11 +11,11 @@ from typing import Any
 
 from snakepit_bridge.tools.annotations.check import (
     REJECTIONS,
+    AnnotationContext,
     Check,
     Mismatch,
     Schema,
     SchemaDefinitions,
-    Within,
     type_name,
 )
 from snakepit_bridge.tools.annotations.records import record_check
@@ -55,7 +55,7 @@ class DecodedCheck(Check):
         return self.parts[0].schema(definitions)
 
 
-def own_check(kind: type, within: Within) -> Check | None:
+def own_check(kind: type, within: AnnotationContext) -> Check | None:
     """Returns the check of a type with a decoder, or the description of one with an
     encoder; None where the program has none for it, or pydantic does not use it.
 
@@ -96,7 +96,7 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def class_check(
-    kind: type, arguments: tuple[Any, ...], annotation: Any, within: Within
+    kind: type, arguments: tuple[Any, ...], annotation: Any, within: AnnotationContext
 ) -> Check | None:
     """Returns the check of a class; None where it is not known what it is sent as.
 
@@ -119,7 +119,9 @@ def class_check(
     )
 
 
-def _model_check(kind: type, annotation: Any, within: Within) -> Check | None:
+def _model_check(
+    kind: type, annotation: Any, within: AnnotationContext
+) -> Check | None:
     # Only a program that uses pydantic has models.
     if "pydantic" not in sys.modules:
         return None
@@ -128,7 +130,7 @@ def _model_check(kind: type, annotation: Any, within: Within) -> Check | None:
     return model_check(kind, annotation, within)
 
 
-def _scalar_check(kind: type, within: Within) -> Check | None:
+def _scalar_check(kind: type, within: AnnotationContext) -> Check | None:
     if "numpy" not in sys.modules:
         return None
     from snakepit_bridge.tools.annotations.library_types import scalar_check
@@ -136,7 +138,7 @@ def _scalar_check(kind: type, within: Within) -> Check | None:
     return scalar_check(kind, within)
 
 
-def _library_check(kind: type, within: Within) -> Check | None:
+def _library_check(kind: type, within: AnnotationContext) -> Check | None:
     arrives = (kind.__module__.partition(".")[0], kind.__name__) == ("pyarrow", "Table")
     if within.in_model and not within.answered and not arrives:
         # pydantic takes only instances: the input of a validator is not known.

@@ -14,7 +14,12 @@ from collections.abc import Iterator
 from types import FunctionType, GenericAlias, MethodType, UnionType
 
 from snakepit_bridge.own_imports import loaded, standard
-from snakepit_bridge.tools.annotations.check import AnyCheck, Check, Unsupported, Within
+from snakepit_bridge.tools.annotations.check import (
+    AnnotationContext,
+    AnyCheck,
+    Check,
+    Unsupported,
+)
 from snakepit_bridge.tools.annotations.containers import (
     DictCheck,
     RestTupleCheck,
@@ -29,7 +34,7 @@ from snakepit_bridge.tools.annotations.leaves import (
     FloatCheck,
     LiteralCheck,
     NdArrayCheck,
-    plain_literal,
+    builtin_literal,
 )
 from snakepit_bridge.values.nd_array import NdArray
 
@@ -96,13 +101,13 @@ def hints_of(function: Any) -> dict[str, Any]:
     Raises:
         Exception: a name cannot be resolved, and what else comes of evaluating text.
     """
-    plain = _plain_hints(function)
+    plain = _builtin_hints(function)
     if plain is not None:
         return plain
     return typing.get_type_hints(function, include_extras=True)
 
 
-def _plain_hints(function: Any) -> dict[str, Any] | None:
+def _builtin_hints(function: Any) -> dict[str, Any] | None:
     """Returns the same if no annotation needs `typing`; None if one may need it."""
     if type(function) is MethodType:
         function = function.__func__
@@ -120,7 +125,7 @@ def _plain_hints(function: Any) -> dict[str, Any] | None:
         }
     except Exception:  # noqa: BLE001 - `typing` says what is wrong with it
         return None
-    return hints if all(map(_is_plain, hints.values())) else None
+    return hints if all(map(_is_builtin, hints.values())) else None
 
 
 def _resolved(annotation: Any, names: dict[str, Any]) -> Any:
@@ -129,9 +134,9 @@ def _resolved(annotation: Any, names: dict[str, Any]) -> Any:
     return type(None) if annotation is None else annotation
 
 
-def _is_plain(annotation: Any) -> bool:
+def _is_builtin(annotation: Any) -> bool:
     if type(annotation) is GenericAlias or isinstance(annotation, UnionType):
-        return all(map(_is_plain, annotation.__args__))
+        return all(map(_is_builtin, annotation.__args__))
     if isinstance(annotation, GenericAlias):
         # Of `Callable[[int], str]`, `typing` makes other parts than Python has.
         return False
@@ -185,10 +190,12 @@ def compile_annotation(annotation: Any, *, answered: bool = False) -> Check:
         Unsupported: no value that can cross has this type, or its metadata has a
             constraint that cannot be checked.
     """
-    return _compile(annotation, Within(_compile, (), {}, not answered, answered))
+    return _compile(
+        annotation, AnnotationContext(_compile, (), {}, not answered, answered)
+    )
 
 
-def _compile(annotation: Any, within: Within) -> Check:
+def _compile(annotation: Any, within: AnnotationContext) -> Check:
     try:
         simple = _SIMPLE.get(annotation)
     except TypeError:  # not hashable
@@ -226,7 +233,7 @@ def _meant(annotation: Any) -> Any:
 
 
 def _generic(
-    origin: Any, arguments: tuple[Any, ...], annotation: Any, within: Within
+    origin: Any, arguments: tuple[Any, ...], annotation: Any, within: AnnotationContext
 ) -> Check:
     if hasattr(annotation, "__metadata__"):
         return _annotated(annotation, arguments[0], within)
@@ -271,10 +278,10 @@ def _generic(
 
 
 def _is_literal(value: object) -> bool:
-    return type(plain_literal(value)) in _LITERALS
+    return type(builtin_literal(value)) in _LITERALS
 
 
-def _annotated(annotation: Any, inner: Any, within: Within) -> Check:
+def _annotated(annotation: Any, inner: Any, within: AnnotationContext) -> Check:
     # Four modules that few tools need.
     from snakepit_bridge.tools.annotations.constraints import (
         Uncheckable,
@@ -320,7 +327,9 @@ def _annotated(annotation: Any, inner: Any, within: Within) -> Check:
     return check
 
 
-def _union(annotation: Any, arguments: tuple[Any, ...], within: Within) -> Check:
+def _union(
+    annotation: Any, arguments: tuple[Any, ...], within: AnnotationContext
+) -> Check:
     # A module that not all tools need.
     from snakepit_bridge.tools.annotations.containers import UnionCheck
 
@@ -333,17 +342,17 @@ def _union(annotation: Any, arguments: tuple[Any, ...], within: Within) -> Check
     return UnionCheck([_compile(member, within) for member in arguments])
 
 
-def _by_pydantic(annotation: Any, inner: Any, within: Within) -> Check:
+def _by_pydantic(annotation: Any, inner: Any, within: AnnotationContext) -> Check:
     from snakepit_bridge.tools.annotations.models import validated
 
     return validated(annotation, inner, within)
 
 
-def _part(arguments: tuple[Any, ...], index: int, within: Within) -> Check:
+def _part(arguments: tuple[Any, ...], index: int, within: AnnotationContext) -> Check:
     return _compile(arguments[index], within) if arguments else AnyCheck()
 
 
-def _tuple(arguments: tuple[Any, ...], within: Within) -> Check:
+def _tuple(arguments: tuple[Any, ...], within: AnnotationContext) -> Check:
     if len(arguments) == 2 and arguments[1] is Ellipsis:
         return SequenceCheck(_compile(arguments[0], within), "tuple")
     # Of `tuple[()]`, Python 3.10 has one argument and later ones have none.
@@ -353,7 +362,7 @@ def _tuple(arguments: tuple[Any, ...], within: Within) -> Check:
     return TupleCheck([_compile(part, within) for part in parts])
 
 
-def _rest_tuple(parts: tuple[Any, ...], within: Within) -> Check:
+def _rest_tuple(parts: tuple[Any, ...], within: AnnotationContext) -> Check:
     """Returns the check of a tuple with the items of others in it."""
     before: list[Check] = []
     after: list[Check] = []
@@ -391,7 +400,7 @@ def _spliced(parts: tuple[Any, ...]) -> Iterator[Any]:
             yield from _spliced(inner)
 
 
-def _alias(annotation: Any, alias: Any, value: Any, within: Within) -> Check:
+def _alias(annotation: Any, alias: Any, value: Any, within: AnnotationContext) -> Check:
     # A module that few tools need.
     from snakepit_bridge.tools.annotations.generics import alias_check
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from snakepit_bridge.tools.annotations.check import (
     AliasCheck,
+    AnnotationContext,
     Check,
     Unsupported,
-    Within,
 )
 from snakepit_bridge.tools.annotations.constraints import ConstrainedCheck
 from snakepit_bridge.tools.annotations.containers import UnionCheck
@@ -78,7 +78,9 @@ def _filled(hint: Any, types: _Given) -> Any:
 GENERIC_LEVELS = 8
 
 
-def alias_check(annotation: Any, alias: Any, value: Any, within: Within) -> Check:
+def alias_check(
+    annotation: Any, alias: Any, value: Any, within: AnnotationContext
+) -> Check:
     """Compiles an alias, and its parameters where it is generic.
 
     Raises: Unsupported: it stands for itself, or for a type that no value that can be

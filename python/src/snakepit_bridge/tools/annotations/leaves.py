@@ -29,8 +29,8 @@ __all__ = [
     "MomentCheck",
     "NdArrayCheck",
     "ScalarCheck",
+    "builtin_literal",
     "one_of",
-    "plain_literal",
 ]
 
 
@@ -131,7 +131,7 @@ class BytesCheck(Check):
         return {"type": "string", "contentEncoding": "base64"}
 
 
-def plain_literal(value: Any) -> Any:
+def builtin_literal(value: Any) -> Any:
     """Returns what is sent for a value of a `Literal`: of an enum's member its value."""
     enum = loaded("enum")
     return value.value if enum is not None and isinstance(value, enum.Enum) else value
@@ -146,7 +146,7 @@ class LiteralCheck(Check):
 
     def __init__(self, values: tuple[Any, ...]) -> None:
         self.samples = values
-        self.values = [plain_literal(value) for value in values]
+        self.values = [builtin_literal(value) for value in values]
         self.expected = "one of " + ", ".join(map(shown, self.values))
 
     def check(self, value: Any, path: Path) -> Any:

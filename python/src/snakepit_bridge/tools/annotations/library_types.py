@@ -9,7 +9,12 @@ from collections.abc import Callable
 from datetime import date, datetime, timedelta, timezone
 from typing import Any
 
-from snakepit_bridge.tools.annotations.check import Check, Mismatch, Within, type_name
+from snakepit_bridge.tools.annotations.check import (
+    AnnotationContext,
+    Check,
+    Mismatch,
+    type_name,
+)
 from snakepit_bridge.tools.annotations.classes import DecodedCheck
 from snakepit_bridge.tools.annotations.leaves import ArrayCheck
 from snakepit_bridge.tools.annotations.standard import WrittenCheck
@@ -34,7 +39,7 @@ _SENT: dict[str, tuple[Any, str]] = {
 }
 
 
-def scalar_check(kind: type, within: Within) -> Check | None:
+def scalar_check(kind: type, within: AnnotationContext) -> Check | None:
     """Returns the check of a class of numpy's scalars; None for any other class."""
     numpy = imported_numpy()
     if numpy is None or not issubclass(kind, numpy.generic):
@@ -60,7 +65,9 @@ def _maker(kind: Any) -> Any:
         # A large integer or duration would silently become another one.
         exact = type(value) in (int, timedelta)
         is_other = scalar.item() != value if exact else False
-        if is_other or (type(value) is float and math.isinf(scalar) > math.isinf(value)):
+        if is_other or (
+            type(value) is float and math.isinf(scalar) > math.isinf(value)
+        ):
             written = value if isinstance(value, timedelta) else shown(value)
             raise ValueError(f"{written} is outside its range")
         return scalar

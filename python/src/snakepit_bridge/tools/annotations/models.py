@@ -13,6 +13,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticUndefined
 
 from snakepit_bridge.tools.annotations.check import (
+    AnnotationContext,
     AnyCheck,
     Check,
     Mismatch,
@@ -20,7 +21,6 @@ from snakepit_bridge.tools.annotations.check import (
     Schema,
     SchemaDefinitions,
     Unsupported,
-    Within,
 )
 from snakepit_bridge.tools.annotations.containers import UnionCheck
 from snakepit_bridge.tools.annotations.generics import place_of
@@ -99,7 +99,9 @@ class _Schema(GenerateJsonSchema):
 class ModelCheck(Check):
     """An annotation that pydantic applies, through a `TypeAdapter`."""
 
-    def __init__(self, annotation: Any, expected: str, within: Within) -> None:
+    def __init__(
+        self, annotation: Any, expected: str, within: AnnotationContext
+    ) -> None:
         try:
             self._adapter: Any = pydantic.TypeAdapter(annotation)
         except Exception as error:
@@ -144,7 +146,7 @@ class ModelCheck(Check):
         return definitions.included(schema)
 
 
-def model_check(kind: Any, annotation: Any, within: Within) -> Check | None:
+def model_check(kind: Any, annotation: Any, within: AnnotationContext) -> Check | None:
     """Returns the check of a class that pydantic knows; None if it does not.
 
     Raises:
@@ -164,7 +166,7 @@ def model_check(kind: Any, annotation: Any, within: Within) -> Check | None:
     return within.made[place]
 
 
-def validated(annotation: Any, inner: Any, within: Within) -> Check:
+def validated(annotation: Any, inner: Any, within: AnnotationContext) -> Check:
     """Returns the check of any annotation that pydantic is to apply.
 
     Args:
@@ -189,13 +191,13 @@ def validated(annotation: Any, inner: Any, within: Within) -> Check:
     return check
 
 
-def _describing(within: Within) -> Within:
+def _describing(within: AnnotationContext) -> AnnotationContext:
     model: Any = within.made.setdefault(_Descriptions, _Descriptions())  # type: ignore[arg-type]
     # A result is written by its type: only what is in a model is pydantic's.
     return within.replace(applied=False, model=model, in_model=not within.answered)
 
 
-def _in_model(within: Within) -> Within:
+def _in_model(within: AnnotationContext) -> AnnotationContext:
     """Returns the same place inside a model, where other descriptions hold."""
     model: Any = within.made.setdefault(_in_model, _Descriptions())  # type: ignore[arg-type]
     return within.replace(model=model, in_model=True)
@@ -213,7 +215,7 @@ class _Property(NamedTuple):
     required: bool
 
 
-def _described(kind: Any, annotation: Any, within: Within) -> Check:
+def _described(kind: Any, annotation: Any, within: AnnotationContext) -> Check:
     if not within.in_model:
         within = _in_model(within)
     place = place_of(annotation)
@@ -276,7 +278,7 @@ def _whole(field: Any) -> Any:
     return Annotated[parts] if field.metadata else field.annotation
 
 
-def _by_schema(kind: Any, within: Within) -> Check:
+def _by_schema(kind: Any, within: AnnotationContext) -> Check:
     """Returns the check that describes a type without fields, such as a kind of text."""
     from snakepit_bridge.tools.annotations.compile import compile_annotation
 

@@ -10,12 +10,12 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from snakepit_bridge.tools.annotations.check import (
     REJECTIONS,
+    AnnotationContext,
     AnyCheck,
     Check,
     Mismatch,
     ObjectCheck,
     Unsupported,
-    Within,
 )
 from snakepit_bridge.tools.annotations.containers import TupleCheck
 from snakepit_bridge.tools.annotations.generics import (
@@ -76,7 +76,7 @@ class RecordCheck(ObjectCheck):
 
 
 def record_check(
-    kind: Any, arguments: tuple[Any, ...], annotation: Any, within: Within
+    kind: Any, arguments: tuple[Any, ...], annotation: Any, within: AnnotationContext
 ) -> Check | None:
     """Returns the check of a class that consists of fields; None for other classes.
 

@@ -13,7 +13,7 @@ from unittest.mock import Mock
 import pytest
 from conftest import Host
 
-from snakepit_bridge.threads.gathering import MOST_HELD_NS, Gathering
+from snakepit_bridge.threads.write_coalescer import MOST_HELD_NS, WriteCoalescer
 
 BOTH_TRANSPORTS_IN_CHECK = True
 
@@ -119,27 +119,27 @@ class _Outbox:
         self.flushed.set()
 
 
-def next_turn(gathering: Gathering, *, follows_at_once: bool = False) -> None:
-    gathering.end_turn(follows_at_once)
-    gathering.begin_turn()
+def next_turn(coalescer: WriteCoalescer, *, follows_at_once: bool = False) -> None:
+    coalescer.end_turn(follows_at_once)
+    coalescer.begin_turn()
 
 
 def test_frames_wait_for_turns_that_follow_at_once_but_not_for_long() -> None:
     now_ns = 0
     outbox = _Outbox()
-    gathering = Gathering(lambda: now_ns)
-    gathering.begin(outbox, _ManualLoop().as_loop(), lambda: True)
-    next_turn(gathering)
+    coalescer = WriteCoalescer(lambda: now_ns)
+    coalescer.begin(outbox, _ManualLoop().as_loop(), lambda: True)
+    next_turn(coalescer)
     flushes = outbox.flushes
     now_ns = MOST_HELD_NS
-    next_turn(gathering, follows_at_once=True)
+    next_turn(coalescer, follows_at_once=True)
     assert outbox.held
     assert outbox.flushes == flushes
     now_ns += 1
-    next_turn(gathering, follows_at_once=True)
+    next_turn(coalescer, follows_at_once=True)
     assert outbox.flushes == flushes + 1
     # The thread is about to wait: nothing waits with it.
-    next_turn(gathering)
+    next_turn(coalescer)
     assert outbox.flushes == flushes + 2
 
 
@@ -147,22 +147,22 @@ def test_a_turn_holds_frames_back_while_several_calls_are_under_way() -> None:
     loop = _ManualLoop()
     outbox = _Outbox()
     calls = [1]
-    gathering = Gathering()
-    next_turn(gathering)
-    gathering.begin(outbox, loop.as_loop(), lambda: len(calls) > 1)
-    next_turn(gathering)
+    coalescer = WriteCoalescer()
+    next_turn(coalescer)
+    coalescer.begin(outbox, loop.as_loop(), lambda: len(calls) > 1)
+    next_turn(coalescer)
     held: bool = outbox.held
     assert not held
     calls.append(2)
-    next_turn(gathering)
+    next_turn(coalescer)
     held = outbox.held
     assert held
     assert len(loop.timers) == 1
     assert outbox.flushes == 2
-    gathering.release()
+    coalescer.release()
     assert not outbox.held
     assert outbox.flushes == 3
-    assert gathering.progress == 6
+    assert coalescer.progress == 6
 
 
 @pytest.fixture
@@ -180,11 +180,11 @@ def test_frames_that_are_held_back_leave_when_the_main_thread_stands_still(
     loop: asyncio.AbstractEventLoop,
 ) -> None:
     outbox = _Outbox()
-    gathering = Gathering()
-    gathering.begin(outbox, loop, lambda: True)
+    coalescer = WriteCoalescer()
+    coalescer.begin(outbox, loop, lambda: True)
     for _ in range(2):
         outbox.flushed.clear()
-        gathering.hold()
+        coalescer.hold()
         assert outbox.flushed.wait(30)
         # No timer is left for frames that come later in the same turn.
         assert not outbox.held
@@ -212,10 +212,10 @@ class _ManualLoop:
 def test_a_main_thread_that_made_progress_is_watched_further() -> None:
     loop = _ManualLoop()
     outbox = _Outbox()
-    gathering = Gathering()
-    gathering.begin(outbox, loop.as_loop(), lambda: True)
-    next_turn(gathering)
-    next_turn(gathering)
+    coalescer = WriteCoalescer()
+    coalescer.begin(outbox, loop.as_loop(), lambda: True)
+    next_turn(coalescer)
+    next_turn(coalescer)
     (look,) = loop.timers
     look()
     held: bool = outbox.held
@@ -232,13 +232,13 @@ def test_a_main_thread_that_is_interrupted_as_the_watch_begins_is_watched_later(
         pass
 
     outbox = _Outbox()
-    gathering = Gathering()
-    gathering.begin(outbox, loop, lambda: True)
+    coalescer = WriteCoalescer()
+    coalescer.begin(outbox, loop, lambda: True)
     with monkeypatch.context() as patch:
         # As by a signal handler.
         interrupted = Mock(side_effect=Interrupted)
         patch.setattr(loop, "call_soon_threadsafe", interrupted)
         with pytest.raises(Interrupted):
-            gathering.hold()
-    gathering.hold()
+            coalescer.hold()
+    coalescer.hold()
     assert outbox.flushed.wait(30)

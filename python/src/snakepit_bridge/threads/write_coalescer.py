@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 else:
     Protocol = object
 
-__all__ = ["LEAST_PATIENCE_S", "MOST_HELD_NS", "Gathering", "HoldingOutbox"]
+__all__ = ["LEAST_PATIENCE_S", "MOST_HELD_NS", "HoldingOutbox", "WriteCoalescer"]
 
 # The main thread may be busy with one thing for this long before the bridge's thread
 # acts in its place.
@@ -51,7 +51,7 @@ class _NoOutbox:
         """Sends nothing."""
 
 
-class Gathering:
+class WriteCoalescer:
     """Holds back frames of the main thread, and makes sure that they are sent in time.
 
     Attributes:
