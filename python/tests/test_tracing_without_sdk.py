@@ -74,13 +74,8 @@ sys.meta_path.insert(0, NotInstalled())
 BROKEN = """
 import sys
 
-class Broken:
-    def find_spec(self, name, path=None, target=None):
-        if name == "opentelemetry.baggage":
-            raise RuntimeError("a broken installation")
-        return None
-
-sys.meta_path.insert(0, Broken())
+# A part of it that cannot be imported.
+sys.modules["opentelemetry.baggage"] = None
 """
 
 
@@ -161,7 +156,7 @@ def test_an_installation_that_is_broken_is_told_and_done_without(
     conversation.call("imported", trace_context=CONTEXT)
     warning = conversation.logs.get(timeout=30)
     assert warning.level == 30
-    assert "a broken installation" in warning.message
+    assert "opentelemetry.baggage" in warning.message
     assert carried(conversation) == (PARENT_ID, {})
     assert conversation.logs.empty()
 
