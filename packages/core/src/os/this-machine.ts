@@ -54,13 +54,15 @@ const NEEDED: readonly (readonly [
  * A pool starts programs, loads SQLite, listens on Unix sockets and reads the process table. Without a permission each of
  * these fails in its own way, some of them after the run has been opened.
  *
+ * @param permission `undefined` without the permission model: everything is permitted.
  * @param flags those that this Node knows: before 25, the network needs no permission.
  * @throws StartError `PERMISSION_MISSING`.
  */
 export function assertPermitted(
-	permission: PermissionModel,
+	permission: PermissionModel | undefined,
 	flags: ReadonlySet<string>,
 ): void {
+	if (permission === undefined) return;
 	const missing = NEEDED.filter(
 		([flag, scope, path]) => flags.has(flag) && !permission.has(scope, path),
 	).map(([flag, , path]) => (path === undefined ? flag : `${flag}=${path}`));

@@ -5,7 +5,11 @@ import { dirname, join } from "node:path";
 import type BetterSqlite3 from "better-sqlite3";
 import { RegistryError, StartError } from "../contract/errors.ts";
 import { loadLate } from "../os/load-late.ts";
-import { ownExecutable, thisExecution } from "../os/this-program.ts";
+import {
+	type Execution,
+	ownExecutable,
+	thisExecution,
+} from "../os/this-program.ts";
 import type { Ledger } from "./ledger.ts";
 import { sqliteUnusable } from "./sqlite-unusable.ts";
 
@@ -54,16 +58,23 @@ export interface SqliteModules {
 
 const installed: SqliteModules = {
 	nodeVersion: process.versions.node,
-	load: loadInstalled,
+	load: () => loadInstalled(thisExecution(), importInstalled),
 };
 
-async function loadInstalled(): Promise<typeof BetterSqlite3> {
-	const execution = thisExecution();
+async function importInstalled(): Promise<typeof BetterSqlite3> {
+	return (await import("better-sqlite3")).default;
+}
+
+/** Loads the package from where a program that is executed like this has it. */
+export async function loadInstalled(
+	execution: Execution,
+	importPackage: () => Promise<typeof BetterSqlite3>,
+): Promise<typeof BetterSqlite3> {
 	const own = ownExecutable(execution);
 	// In a single executable application of Node, an import is looked for from the working directory, or nowhere.
 	if (own !== undefined && execution.isSea) return loadBeside(own);
 	try {
-		return (await import("better-sqlite3")).default;
+		return await importPackage();
 	} catch (error) {
 		if (own === undefined) throw error;
 		return loadBeside(own);

@@ -77,8 +77,7 @@ async function join(
 	assertPlatform(process.platform);
 	// Its type says that it is always there.
 	const permission: PermissionModel | undefined = process.permission;
-	if (permission !== undefined)
-		assertPermitted(permission, process.allowedNodeEnvironmentFlags);
+	assertPermitted(permission, process.allowedNodeEnvironmentFlags);
 	const sqlite = await loadSqlite();
 	const host = thisMachine();
 	const state = openStateDirectory(given.dataDir, host.self.machineId);

@@ -26,6 +26,8 @@ export interface OwnDirectoriesParts {
 	readonly living: () => readonly WorkerRecord[];
 	/** Records that it is elsewhere. */
 	readonly moved: (directory: string) => void;
+	/** Makes the directory in shared memory, where there is some. */
+	readonly createShared?: typeof createSharedDirectory;
 }
 
 type Kind = "runtime" | "shared_memory";
@@ -38,6 +40,7 @@ export class OwnDirectories {
 	readonly #parts: OwnDirectoriesParts;
 	#directory: string;
 	#shared: string | undefined;
+	readonly #createShared: typeof createSharedDirectory;
 	/** Without shared memory at the beginning there will be none. */
 	readonly #hasShared: boolean;
 	/** Earlier ones, in which workers may still have files. */
@@ -48,7 +51,8 @@ export class OwnDirectories {
 	constructor(parts: OwnDirectoriesParts) {
 		this.#parts = parts;
 		this.#directory = parts.directory;
-		this.#shared = createSharedDirectory(parts.directory);
+		this.#createShared = parts.createShared ?? createSharedDirectory;
+		this.#shared = this.#createShared(parts.directory);
 		this.#hasShared = this.#shared !== undefined;
 	}
 
@@ -69,11 +73,17 @@ export class OwnDirectories {
 		return this.#shared;
 	}
 
-	/** What to remove when the run has ended. @param which those that its record may not name, or every one. */
-	all(which: "every" | "later"): readonly string[] {
+	/**
+	 * What to remove when the run has ended.
+	 *
+	 * @param over whether its record goes, too; otherwise, that needs the first one as evidence of what to remove.
+	 * @param isUsed whether processes of it may live.
+	 */
+	removable(over: boolean, isUsed: boolean): readonly string[] {
+		if (!over && isUsed) return [];
 		const { name, directory } = this.#parts;
 		return [this.#directory, ...this.#former]
-			.filter((path) => which === "every" || path !== directory)
+			.filter((path) => over || path !== directory)
 			.flatMap((path) => directoriesOf(path, name.runId));
 	}
 
@@ -96,7 +106,7 @@ export class OwnDirectories {
 
 	#renewShared(lost: string, path: string): void {
 		const how = lossOf(lost);
-		this.#shared = createSharedDirectory(this.#directory);
+		this.#shared = this.#createShared(this.#directory);
 		if (this.#shared !== undefined) this.#refill(path);
 		// Otherwise it only follows the other one.
 		if (how === undefined) return;

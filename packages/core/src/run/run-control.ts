@@ -39,7 +39,9 @@ export interface RunControlDependencies {
 }
 
 /** Most programs are never looked at: the first connection loads the server. */
-const loadServer = loadLate(() => import("@snakepit/control/server"));
+const loadServer: () => Promise<
+	Pick<typeof import("@snakepit/control/server"), "serveControl">
+> = loadLate(() => import("@snakepit/control/server"));
 
 /** A run for those who look at it from another process, and act on it. */
 export class RunControl implements ControlledRun {
@@ -51,9 +53,15 @@ export class RunControl implements ControlledRun {
 	#closed = false;
 	#listener: ControlListener | undefined;
 	#server: Promise<ControlServer> | undefined;
+	readonly #loadServer: typeof loadServer;
 
-	constructor(setting: RunControlDependencies) {
+	/** @param load loads the server. */
+	constructor(
+		setting: RunControlDependencies,
+		load: typeof loadServer = loadServer,
+	) {
 		this.#setting = setting;
+		this.#loadServer = load;
 		this.#token = setting.random.token();
 	}
 
@@ -164,7 +172,7 @@ export class RunControl implements ControlledRun {
 
 	#accept(socket: Socket): void {
 		const { clock, scopes } = this.#setting;
-		this.#server ??= loadServer().then(({ serveControl }) =>
+		this.#server ??= this.#loadServer().then(({ serveControl }) =>
 			serveControl({ run: this, clock, scopes, token: this.#token }),
 		);
 		this.#server.then(

@@ -137,10 +137,8 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 			ended: (incarnation) => engagements.unwatch(incarnation),
 		},
 		release: (over) => {
-			// What is not over needs its directory as evidence of what to remove.
 			const isUsed = registry.living().length > 0;
-			if (over || !isUsed)
-				host.remove(directories.all(over ? "every" : "later"));
+			host.remove(directories.removable(over, isUsed));
 			if (over) directory.retire(name);
 			files.release(over ? "removed" : "kept");
 		},
@@ -260,7 +258,7 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 }
 
 /** What carries the run's marker when all its workers have ended was killed: resolves when it is gone, to what is not. */
-async function endStrays({
+export async function endStrays({
 	runId,
 	host,
 	clock,
@@ -268,7 +266,7 @@ async function endStrays({
 	emit,
 }: Pick<StartRunParts, "host" | "clock" | "emit"> & {
 	readonly runId: RunId;
-	readonly killer: ProcessKiller;
+	readonly killer: Pick<ProcessKiller, "end">;
 }): Promise<readonly Survivor[]> {
 	const results = await killer.end(
 		() =>

@@ -3,9 +3,11 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { build } from "esbuild";
 import { expect, test } from "vitest";
+import { thisExecution } from "../../src/os/this-program.ts";
 import {
 	isAtLeast,
 	loadBeside,
+	loadInstalled,
 	loadSqlite,
 	type SqliteModules,
 } from "../../src/registry/sqlite.ts";
@@ -61,8 +63,35 @@ test("a SQLite that may corrupt a ledger is refused, a current one is not", asyn
 test("beside an executable that contains the program, the native module is loaded from there and from nowhere else", () => {
 	const core = join(import.meta.dirname, "../..");
 	expect(loadBeside(join(core, "app"))).toBe(Database);
-	expect(() => loadBeside("/nowhere/app")).toThrow(
-		"Cannot find module 'better-sqlite3/package.json'",
+	// What runs these tests may have set NODE_PATH, where Node looks everywhere.
+	const { NODE_PATH: _, ...env } = process.env;
+	const module = join(core, "src/registry/sqlite.ts");
+	const program = `import { loadBeside } from ${JSON.stringify(module)}; loadBeside("/nowhere/app");`;
+	const { stderr, status } = spawnSync(
+		process.execPath,
+		["--conditions=snakepit-source", "--input-type=module", "-e", program],
+		{ encoding: "utf8", env },
+	);
+	expect(stderr).toContain("Cannot find module 'better-sqlite3/package.json'");
+	expect(status).toBe(1);
+});
+
+test("a program imports the native module; an executable that contains it takes the one beside itself where an import finds none", async () => {
+	const app = join(import.meta.dirname, "../../app");
+	const program = { ...thisExecution(), execPath: app };
+	const bundled = { name: "bundled" } as unknown as typeof Database;
+	const [found, missing] = [
+		async () => bundled,
+		() => Promise.reject(new Error("no such package")),
+	];
+	expect(await loadInstalled(program, found)).toBe(bundled);
+	await expect(loadInstalled(program, missing)).rejects.toThrow("no such");
+	const compiled = { ...program, isCompiled: true };
+	expect(await loadInstalled(compiled, found)).toBe(bundled);
+	expect(await loadInstalled(compiled, missing)).toBe(Database);
+	// There, an import may find what is in the working directory.
+	expect(await loadInstalled({ ...program, isSea: true }, found)).toBe(
+		Database,
 	);
 });
 

@@ -1,8 +1,14 @@
-import { expect, test } from "vitest";
+import { once } from "node:events";
+import { readdirSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { join } from "node:path";
+import type { ControlScope } from "@snakepit/control/server";
+import { expect, onTestFinished, test } from "vitest";
 import { EventHub } from "../../src/pool/observe/event-hub.ts";
 import { RunControl } from "../../src/run/run-control.ts";
 import { virtualWorld } from "../../src/testing/virtual-pool.ts";
 import { type EventRecorder, scripts } from "../../src/testing.ts";
+import { temporaryDirectory } from "../cleanup/hosts.ts";
 import { type VirtualPool, virtualPool } from "../pool/virtual-pool.ts";
 
 const commands = { echo: scripts.echo };
@@ -126,4 +132,61 @@ test("what a client asks for is an event of the run", () => {
 	expect(events.of("control.requested")).toMatchObject([
 		{ runId, pool: "till", act: "pause", by: "ann" },
 	]);
+});
+
+test("where the server cannot be loaded, a client is cut off, and the next one gets it", async () => {
+	const { clock, random, registry } = virtualWorld();
+	const runDirectory = temporaryDirectory();
+	const [accepted, closed] = [Promise.withResolvers<Socket>(), { times: 0 }];
+	let loads = 0;
+	const control = new RunControl(
+		{
+			...{ hub: new EventHub(), clock, random, dataDir: "/data", runDirectory },
+			protections: () => [],
+			record: () => registry.record,
+			program: { name: "shop", node: "24.0.0", snakepit: "1.0.0" },
+			scopes: ["read"],
+		},
+		async () => {
+			if (++loads === 1) throw new Error("out of descriptors");
+			const server = {
+				accept: accepted.resolve,
+				close: () => void closed.times++,
+			};
+			return { serveControl: () => server } as never;
+		},
+	);
+	await control.listen();
+	const client = (): Socket => {
+		const socket = connect(join(runDirectory, "control.sock"));
+		onTestFinished(() => void socket.destroy());
+		return socket.resume();
+	};
+	await once(client(), "close");
+	client();
+	const socket = await accepted.promise;
+	onTestFinished(() => void socket.destroy());
+	expect(loads).toBe(2);
+	control.close();
+	await expect.poll(() => closed.times).toBe(1);
+});
+
+test("a run that is open to nobody does not listen, nor does one that has ended meanwhile", async () => {
+	const { clock, random, registry } = virtualWorld();
+	const runDirectory = temporaryDirectory();
+	const control = (scopes: readonly ControlScope[]) =>
+		new RunControl({
+			...{ hub: new EventHub(), clock, random, dataDir: "/data", runDirectory },
+			...{ protections: () => [], record: () => registry.record, scopes },
+			program: { name: "shop", node: "24.0.0", snakepit: "1.0.0" },
+		});
+	const closed = control([]);
+	await closed.listen();
+	closed.lookAfter();
+	expect(readdirSync(runDirectory)).toEqual([]);
+	const ended = control(["read"]);
+	const listening = ended.listen();
+	ended.close();
+	await listening;
+	await expect.poll(() => readdirSync(runDirectory)).toEqual([]);
 });
