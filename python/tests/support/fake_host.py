@@ -62,7 +62,8 @@ class FakeHost:
                 "callsPerWorker": 1,
                 "maxMessageBytes": 64 << 20,
                 "startTimeoutMs": 30000,
-                "silenceWarnMs": 30000,
+                # It sends no pings.
+                "silenceWarnMs": 0,
                 "logLevel": 20,
                 **payload,
             },
