@@ -64,6 +64,7 @@ export const ledger: readonly ChaosCase[] = [
 		[
 			{
 				name: `${HOSTS} hosts, killed with all their protections, ${STEPS} kills or starts a round`,
+				perRound: STEPS,
 				selected: BOTH,
 				round: killAndStart,
 			},
