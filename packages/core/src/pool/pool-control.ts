@@ -136,9 +136,9 @@ export class PoolControl {
 	async #whileOpen(at: string, change: Promise<void>): Promise<void> {
 		const { options, world } = this.#internals;
 		// Nothing else may hold the program open until it is done.
-		const endHold = world.host.keepAlive();
+		const releaseHost = world.host.keepAlive();
 		const [outcome] = await Promise.allSettled([change]);
-		endHold();
+		releaseHost();
 		if (this.#life.isClosing) throw poolClosed(options.name, at);
 		if (outcome.status === "rejected") throw outcome.reason;
 	}

@@ -43,7 +43,7 @@ export class PoolLife {
 		const { clock } = world;
 		const about = { pool, adapter: adapter.name };
 		const begunMs = clock.now();
-		const endHold = world.host.keepAlive();
+		const releaseHost = world.host.keepAlive();
 		try {
 			await adapter.prepare?.(this.#preparing.signal);
 			if (this.isClosing) throw closedWhileOpening(pool);
@@ -65,10 +65,10 @@ export class PoolLife {
 			if (this.#state.kind === "closing") await this.#state.closed;
 			// What is left is reported by event; why it did not open is what is thrown.
 			else await this.close("forced").catch(() => {});
-			if (this.#afterwards === "dies") await forever(endHold);
+			if (this.#afterwards === "dies") await forever(releaseHost);
 			throw error;
 		} finally {
-			endHold();
+			releaseHost();
 		}
 		this.#state = { kind: "open" };
 		emit({
@@ -154,7 +154,7 @@ export class PoolLife {
 		const { clock, host } = world;
 		const emit = events === "reported" ? this.#internals.hub.emit : () => {};
 		const begunMs = clock.now();
-		const endHold = host.keepAlive();
+		const releaseHost = host.keepAlive();
 		try {
 			calls.close();
 			emit({ type: "pool.closing", wallMs: clock.wall(), pool, drainMs });
@@ -187,13 +187,13 @@ export class PoolLife {
 			await release();
 			if (survivors.length > 0) throw stillThere(`The pool ${pool}`, survivors);
 		} finally {
-			endHold();
+			releaseHost();
 		}
 	}
 }
 
 /** A program that ends by a signal must not end by an error first. */
-async function forever(endHold: () => void): Promise<never> {
-	endHold();
+async function forever(releaseHost: () => void): Promise<never> {
+	releaseHost();
 	return await new Promise<never>(() => {});
 }

@@ -171,11 +171,11 @@ export class WorkerPool implements Pool {
 			.workers()
 			.find((each) => each.ref.workerId === workerId && each.state === "ready");
 		// Nothing else may hold the program open until the answer is there.
-		const endHold = this.#internals.world.host.keepAlive();
+		const releaseHost = this.#internals.world.host.keepAlive();
 		try {
 			return await worker?.heartbeat?.forcePing();
 		} finally {
-			endHold();
+			releaseHost();
 		}
 	}
 

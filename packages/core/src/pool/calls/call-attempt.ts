@@ -244,11 +244,12 @@ export class CallAttempt
 
 	/** What a prefetched call reports shows that it has begun. */
 	#report(trigger: CallTrigger<Worker>): void {
-		if (this.isOver) return;
 		const { call } = this;
+		const { state } = call;
+		if (state.attempt !== this || state.kind === "failing") return;
 		outbox.enter();
 		try {
-			if (call.state.kind === "prefetched" && trigger !== NOT_BEGUN)
+			if (state.kind === "prefetched" && trigger !== NOT_BEGUN)
 				this.#listener.advance(call, BEGAN);
 			if (trigger !== BEGAN) this.#listener.advance(call, trigger);
 		} finally {

@@ -8,7 +8,19 @@ import {
 } from "../../contract/errors.ts";
 import type { CloseManner } from "../../contract/states.ts";
 import { counted } from "../../contract/text.ts";
-import type { Call } from "./call.ts";
+
+/** What errors tell of a call; a `Call` has it. */
+interface DescribedCall {
+	readonly callId: string;
+	readonly command: string;
+	readonly work: { readonly shape: "unary" | "stream" | "lease" };
+	readonly state: { readonly kind: string };
+	readonly attempts: number;
+	readonly retried: readonly unknown[] | undefined;
+	readonly queueTimeoutMs: number;
+	readonly acceptedMs: number;
+	readonly deadlineMs: number | undefined;
+}
 
 export function queueFull(
 	pool: string,
@@ -23,7 +35,7 @@ export function queueFull(
 }
 
 /** There is no worker, and none could be started. Each call gets an error of its own. */
-export function noWorker(error: StartError, call: Call): StartError {
+export function noWorker(error: StartError, call: DescribedCall): StartError {
 	return new StartError({
 		code: error.code,
 		ran: ranOf(call),
@@ -37,7 +49,7 @@ export function named({
 	callId,
 	command,
 	work,
-}: Pick<Call, "callId" | "command" | "work">): string {
+}: Pick<DescribedCall, "callId" | "command" | "work">): string {
 	return work.shape === "lease"
 		? `lease ${callId}`
 		: `call ${callId} (${command})`;
@@ -48,7 +60,7 @@ function begin(sentence: string): string {
 }
 
 /** What a call does: it is … */
-function doing({ state }: Pick<Call, "state">): string {
+function doing({ state }: Pick<DescribedCall, "state">): string {
 	switch (state.kind) {
 		case "running":
 		case "unanswerable":
@@ -61,13 +73,13 @@ function doing({ state }: Pick<Call, "state">): string {
 	}
 }
 
-function ranOf(call: Pick<Call, "attempts">): Ran {
+function ranOf(call: Pick<DescribedCall, "attempts">): Ran {
 	return call.attempts > 0 ? "maybe" : "no";
 }
 
 export function queueTimedOut(
 	pool: string,
-	call: Call,
+	call: DescribedCall,
 	waiting: number,
 ): QueueError {
 	return new QueueError({
@@ -98,7 +110,7 @@ export function closedWhileOpening(pool: string): QueueError {
 /** Of a call that was there when its pool was closed. */
 export function cutByClose(
 	pool: string,
-	call: Pick<Call, "command" | "attempts" | "state" | "work">,
+	call: Pick<DescribedCall, "command" | "attempts" | "state" | "work">,
 	drainMs: number,
 	manner: CloseManner,
 ): QueueError {
@@ -117,7 +129,7 @@ export function cutByClose(
 
 export function timedOut(
 	pool: string,
-	call: Call,
+	call: DescribedCall,
 	nowMs: number,
 ): CallTimeoutError {
 	// The timer may ring a little early: nothing passes before its time.
@@ -131,7 +143,7 @@ export function timedOut(
 
 export function aborted(
 	pool: string,
-	call: Call,
+	call: DescribedCall,
 	reason: unknown,
 ): CallAbortedError {
 	return new CallAbortedError({
@@ -180,7 +192,7 @@ export function asBegun(error: SnakepitError): SnakepitError {
 /** The error of a call that was made again, with its `attempts`; that of any other call as it is. */
 export function afterAttempts(
 	error: SnakepitError,
-	{ retried, attempts }: Pick<Call, "retried" | "attempts">,
+	{ retried, attempts }: Pick<DescribedCall, "retried" | "attempts">,
 ): SnakepitError {
 	if (retried === undefined) return error;
 	const message = `After ${attempts} ${attempts === 1 ? "attempt" : "attempts"}: ${error.message}`;
@@ -193,7 +205,7 @@ export function ofItem(error: unknown, item: number): unknown {
 	return changed(error, { item, message: `Item ${item}: ${error.message}` });
 }
 
-/** Another error that is as this one but for what is given. */
+/** A copy of an error with some fields changed. */
 function changed(
 	error: SnakepitError,
 	changes: Partial<

@@ -230,7 +230,7 @@ interface Answered {
 /** What a call does on a connection that is more than `execute`. */
 export interface LongWork extends Answered {
 	readonly shape: "stream" | "lease";
-	/** Resolves to the answer when the worker is done with the call. An adapter may also throw at once, or answer with no promise. */
+	/** Resolves to the answer when the worker is done with the call. An adapter may also throw synchronously, or answer with no promise. */
 	run(
 		connection: Connection,
 		command: string,

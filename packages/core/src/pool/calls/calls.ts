@@ -292,7 +292,11 @@ export class Calls implements AttemptListener {
 	// The machine:
 
 	/** Takes a call to its next state, and then carries out what that causes, which may take it further. */
-	advance(call: Call, trigger: Trigger, nowMs: number = this.now()): void {
+	advance(
+		call: Call,
+		trigger: Trigger,
+		nowMs: number = this.#dependencies.clock.now(),
+	): void {
 		const step = stepCall(call, trigger);
 		if (step === undefined) return;
 		const before = call.state;

@@ -44,15 +44,14 @@ export class OutstandingCalls {
 	}
 
 	attemptOver(): void {
-		this.running--;
-		if (this.#calls.size === 0) this.#releaseIfIdle();
+		if (--this.running === 0 && this.#calls.size === 0) this.#release();
 	}
 
 	settled(call: Call): void {
 		this.#calls.remove(call);
 		if (this.#calls.size > 0) return;
 		this.#onEmpty?.();
-		this.#releaseIfIdle();
+		if (this.running === 0) this.#release();
 	}
 
 	/** Resolves when there is no call any more, or when the time is over. */
@@ -89,8 +88,7 @@ export class OutstandingCalls {
 	}
 
 	/** Lets the program end when no caller waits and no worker is busy with a call, also a cancelled one. */
-	#releaseIfIdle(): void {
-		if (this.#calls.size > 0 || this.running > 0) return;
+	#release(): void {
 		this.#releaseHost?.();
 		this.#releaseHost = undefined;
 	}

@@ -14,7 +14,7 @@ type State =
 	  }
 	| { readonly kind: "over" };
 
-/** Delivers the reports of one call to its caller, the first at once, and then at most one for each interval. */
+/** Delivers the reports of one call to its caller: the first immediately, then at most one per interval. */
 export class ProgressReports {
 	readonly #clock: Clock;
 	readonly #deliver: (progress: CallProgress) => void;
@@ -26,7 +26,7 @@ export class ProgressReports {
 		this.#deliver = deliver;
 	}
 
-	/** Resolves when another report would be delivered at once; never when there will be none. */
+	/** Resolves when another report would be delivered immediately; never when there will be none. */
 	report(progress: CallProgress): Promise<void> {
 		if (this.#state.kind === "ready") this.#deliverNow(progress);
 		else if (this.#state.kind === "resting") this.#state.newest = progress;

@@ -23,7 +23,7 @@ interface CallReportsDependencies {
 }
 
 /**
- * What is reported of each call, within the transition that it reports: to statistics and instruments at once, and to
+ * What is reported of each call, within the transition that it reports: to statistics and instruments immediately, and to
  * listeners when the transition is complete. What instruments do in the middle of it is reported after it.
  */
 export class CallReports {

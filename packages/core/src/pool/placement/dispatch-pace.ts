@@ -8,8 +8,8 @@ import type { Clock } from "../../contract/clock.ts";
 export const DISPATCHES_AT_ONCE = 32;
 
 /**
- * The pace at which workers that finish together get calls that waited: so many at once,
- * the others in the next turns of the event loop, in the order in which they came.
+ * The pace at which workers that finish together get calls that waited: a limited number in each turn of the event
+ * loop, in the order in which they came.
  *
  * The count continues over turns: to know where one begins would cost every call more
  * than it costs one in so many to wait for the next.

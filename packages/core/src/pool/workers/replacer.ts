@@ -435,7 +435,7 @@ export class Replacer implements ReloadablePool {
 		if (!owner.isOpen) return undefined;
 		const begunMs = clock.now();
 		// Nothing else may hold the program open until it is done.
-		const endHold = host.keepAlive();
+		const releaseHost = host.keepAlive();
 		const about = (): {
 			wallMs: number;
 			pool: string;
@@ -454,7 +454,7 @@ export class Replacer implements ReloadablePool {
 			if (owner.isOpen) emit({ type: "pool.reload_failed", ...about(), error });
 			return error;
 		} finally {
-			endHold();
+			releaseHost();
 		}
 	}
 

@@ -44,7 +44,7 @@ const NO_FAILURES: readonly (EndReason | undefined)[] = [
 	"recycled",
 ];
 
-/** Starts of workers on their slots: at once, after a pause, or when the budget allows one again. */
+/** Starts workers on their slots, immediately, after a pause, or when the budget allows it again. */
 export class SlotStarts {
 	readonly #dependencies: SlotStartsDependencies;
 	readonly #underWay = new Set<Promise<void>>();
@@ -107,7 +107,7 @@ export class SlotStarts {
 		start.then(forget, forget);
 	}
 
-	/** Starts an empty slot again: at once, after a pause, or when the budget allows. */
+	/** Starts an empty slot again: immediately, after a pause, or when the budget allows it. */
 	refill(slot: Slot): void {
 		const { options, world, slots, calls } = this.#dependencies;
 		if (slot.failures > 0) {

@@ -167,7 +167,7 @@ export class WorkerSet implements WorkerListener, SlotOwner {
 		return worker.calls.attempts.length > 0 ? "busy" : "idle";
 	}
 
-	/** Ends every worker, gently or at once. Resolves when all are gone, and what they left, to what of it cannot die. A second call hurries those that are left. */
+	/** Ends every worker. Resolves when all are gone, with the processes that could not be ended. A second call hurries those that are left. */
 	async close(manner: "gentle" | "forced"): Promise<readonly Survivor[]> {
 		this.#phase = "closing";
 		this.replacer.stop();
