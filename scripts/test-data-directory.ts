@@ -1,20 +1,22 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, onTestFinished } from "vitest";
+import { onTestFinished } from "vitest";
 
 let directory: string | undefined;
 
-/** A data directory for the tests of one file, removed after them. */
+/** The data directory of the file of tests that runs; removed after it. */
 export function dataDirectory(): string {
 	directory ??= mkdtempSync(join(tmpdir(), "snakepit-test-"));
 	return directory;
 }
 
-afterAll(() => {
-	if (directory !== undefined) rmSync(directory, { recursive: true });
+/** Called after each file: all files of a process share the modules. */
+export function removeDataDirectory(): void {
+	if (directory !== undefined)
+		rmSync(directory, { recursive: true, force: true, maxRetries: 3 });
 	directory = undefined;
-});
+}
 
 /** An empty directory, removed when the test is finished. */
 export function temporaryDirectory(): string {
