@@ -9,7 +9,7 @@ import { awaitLaunch, checkedLaunch } from "../worker/adapter-answers.ts";
 import {
 	PoolProcess,
 	type PoolProcessDependencies,
-	poolPlace,
+	poolProcessSlot,
 } from "../worker/pool-process.ts";
 import {
 	backoffMs,
@@ -128,7 +128,7 @@ export class CompanionKeeper implements Companions {
 		const begunMs = clock.now();
 		const restarts = this.#started;
 		const place = {
-			...poolPlace(this.#setting, "companion"),
+			...poolProcessSlot(this.#setting, "companion"),
 			runsElsewhere: restarts === 0 ? this.#runsElsewhere : [],
 		};
 		let own: PoolProcess;

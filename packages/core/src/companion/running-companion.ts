@@ -1,6 +1,6 @@
 import type { Clock } from "../contract/clock.ts";
 import type { ProcessExit } from "../contract/identity.ts";
-import type { PoolPlace, SlotCompanion } from "../contract/launch.ts";
+import type { PoolProcessSlot, SlotCompanion } from "../contract/launch.ts";
 import type { CloseManner } from "../contract/states.ts";
 import type { ProcessHost } from "../contract/world.ts";
 import { resolvesWithin } from "../deadline.ts";
@@ -21,7 +21,7 @@ export class RunningCompanion implements TiedCompanion {
 
 	constructor(
 		own: PoolProcess,
-		{ incarnation, directory }: PoolPlace,
+		{ incarnation, directory }: PoolProcessSlot,
 		{ clock, host }: { readonly clock: Clock; readonly host: ProcessHost },
 	) {
 		const { pid, ready } = own;

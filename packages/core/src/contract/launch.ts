@@ -120,7 +120,7 @@ export interface WorkerLogRecord {
 }
 
 /** The place of a process of a pool that is not a worker. */
-export type PoolPlace = Pick<
+export type PoolProcessSlot = Pick<
 	WorkerSlot,
 	| "pool"
 	| "slots"
@@ -133,7 +133,7 @@ export type PoolPlace = Pick<
 >;
 
 /** The place of a companion; its `workerId` is `pool-companion`. */
-export interface CompanionPlace extends PoolPlace {
+export interface CompanionPlace extends PoolProcessSlot {
 	/** Runs of other machines, which the cleanup left alone. A cluster may know them, see `Adapter.located`. */
 	readonly runsElsewhere: readonly RunId[];
 }
@@ -150,7 +150,7 @@ export interface SlotCompanion {
 }
 
 /** The place of a preloaded parent; its `workerId` is `pool-preload`. */
-export interface PreloadPlace extends PoolPlace {
+export interface PreloadPlace extends PoolProcessSlot {
 	/** The socket where the parent accepts the connections that become its workers' descriptors. */
 	readonly forkSocket: string;
 	/** The only process that may connect there. */

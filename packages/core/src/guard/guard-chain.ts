@@ -24,7 +24,7 @@ const END_LIMIT_MS = 5_000;
 /** Guards whose outermost one has ended end within milliseconds. */
 const OWN_END_MS = 1_000;
 /** SIGKILL takes effect at once: what is still there then cannot die. */
-const KILL_PATIENCE_MS = 5_000;
+const KILL_LIMIT_MS = 5_000;
 const FIRST_PAUSE_MS = 2;
 const LONGEST_PAUSE_MS = 50;
 /** How often a chain is looked at: a guard that is stopped reports no end of a worker, and could not kill. */
@@ -198,7 +198,7 @@ export class GuardChain {
 		const tree = this.#tree;
 		if (tree === undefined || tree.wake() === "free") return;
 		const { clock } = this.#context;
-		const until = clock.now() + KILL_PATIENCE_MS;
+		const until = clock.now() + KILL_LIMIT_MS;
 		while (tree.kill().length > 0 && clock.now() < until) pause(1);
 	}
 
@@ -213,9 +213,9 @@ export class GuardChain {
 	/**
 	 * Ends what is left of it, the guards after everything below them.
 	 *
-	 * @param patienceMs how long they have to do it themselves.
+	 * @param limitMs how long they have to do it themselves.
 	 */
-	async #clear(patienceMs: number): Promise<readonly ProcessIdentity[]> {
+	async #clear(limitMs: number): Promise<readonly ProcessIdentity[]> {
 		const tree = this.#tree;
 		if (tree === undefined) return [];
 		const { clock } = this.#context;
@@ -223,9 +223,9 @@ export class GuardChain {
 		for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs *= 2) {
 			const elapsedMs = clock.now() - begunMs;
 			tree.wake();
-			const left = elapsedMs < patienceMs ? tree.guards() : tree.kill();
+			const left = elapsedMs < limitMs ? tree.guards() : tree.kill();
 			if (left.length === 0) return [];
-			if (elapsedMs >= patienceMs + KILL_PATIENCE_MS) return left;
+			if (elapsedMs >= limitMs + KILL_LIMIT_MS) return left;
 			const ms = Math.min(pauseMs, LONGEST_PAUSE_MS);
 			await pause(clock, ms);
 		}

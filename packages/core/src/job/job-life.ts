@@ -23,7 +23,7 @@ import {
 import {
 	type InheritedEnvironment,
 	type OwnedProcess,
-	type ProcessPlace,
+	type ProcessSlot,
 	recordEnd,
 	startOwned,
 } from "../process/owned-process.ts";
@@ -35,7 +35,7 @@ import {
 import { StopLadder } from "../process/stop-ladder.ts";
 import type { JobInput, ResolvedJob } from "./job-options.ts";
 import { type JobEnd, type JobStop, verdictOf } from "./job-verdict.ts";
-import type { JobQueue, QueuePlace } from "./jobs.ts";
+import type { JobQueue, QueueEntry } from "./jobs.ts";
 
 /** How a job that succeeded has ended. */
 export interface JobResult {
@@ -68,8 +68,8 @@ export class JobLife {
 	/** How it ended. Rejects with JobError, or with StartError or RegistryError when it could not be started. */
 	readonly result: Promise<JobResult>;
 	readonly #job: ResolvedJob;
-	readonly #setting: JobDependencies;
-	readonly #place: Omit<ProcessPlace, "directory">;
+	readonly #dependencies: JobDependencies;
+	readonly #place: Omit<ProcessSlot, "directory">;
 	readonly #over = Promise.withResolvers<void>();
 	readonly #result = Promise.withResolvers<JobResult>();
 	/** Resolves when it is to end: it need not wait for its turn. */
@@ -82,10 +82,10 @@ export class JobLife {
 	/** Whether its caller gets its result: not in a program that dies of a signal. */
 	#answer: "given" | "withheld" = "given";
 
-	constructor(job: ResolvedJob, setting: JobDependencies) {
+	constructor(job: ResolvedJob, dependencies: JobDependencies) {
 		this.#job = job;
-		this.#setting = setting;
-		const incarnation = setting.world.registry.nextIncarnation();
+		this.#dependencies = dependencies;
+		const incarnation = dependencies.world.registry.nextIncarnation();
 		this.ref = { jobId: incarnation, program: job.spec.executable };
 		const workerId = `job-${numberOf(incarnation)}`;
 		this.#place = { incarnation, workerId, pool: JOBS };
@@ -105,11 +105,11 @@ export class JobLife {
 
 	/** Waits for its turn and runs. Resolves when it is over. Never rejects. */
 	async live(): Promise<void> {
-		const { world, queue } = this.#setting;
+		const { world, queue } = this.#dependencies;
 		const { clock, host, emit } = world;
-		let place: QueuePlace;
+		let entry: QueueEntry;
 		try {
-			place = queue.enter();
+			entry = queue.enter();
 		} catch (error) {
 			this.refuse(error as Error);
 			return;
@@ -124,12 +124,12 @@ export class JobLife {
 			this.stop({ kind: "aborted", reason: signal?.reason });
 		signal?.addEventListener("abort", abort);
 		if (signal?.aborted === true) abort();
-		await Promise.race([place.turn, this.#stopped.promise]);
+		await Promise.race([entry.turn, this.#stopped.promise]);
 		const owned = await this.#start();
 		if (owned === undefined) this.#settle(undefined, "none");
-		else await this.#run(owned, clock.now() - acceptedMs, place);
+		else await this.#run(owned, clock.now() - acceptedMs, entry);
 		signal?.removeEventListener("abort", abort);
-		place.leave();
+		entry.leave();
 		release();
 	}
 
@@ -180,12 +180,12 @@ export class JobLife {
 		};
 		try {
 			assertWanted();
-			const { world, runDirectory } = this.#setting;
+			const { world, runDirectory } = this.#dependencies;
 			const directory = join(runDirectory, numberOf(this.#place.incarnation));
 			return await startOwned(
 				this.#job.spec,
 				{ ...this.#place, directory },
-				this.#setting,
+				this.#dependencies,
 				world,
 				assertWanted,
 			);
@@ -198,10 +198,10 @@ export class JobLife {
 	async #run(
 		owned: OwnedProcess,
 		waitedMs: number,
-		place: QueuePlace,
+		entry: QueueEntry,
 	): Promise<void> {
 		const { process } = owned;
-		const { world, sweep } = this.#setting;
+		const { world, sweep } = this.#dependencies;
 		const { clock } = world;
 		const { incarnation } = this.#place;
 		const running = new JobProcess(owned, this.#job, world);
@@ -234,7 +234,7 @@ export class JobLife {
 		const reason = this.#reason();
 		recordEnd(owned, incarnation, { exit, reason, killer }, world);
 		sweep.noteEnded(incarnation);
-		place.leave();
+		entry.leave();
 		if (exit !== undefined) await this.output.finish(clock);
 		this.#settle(exit, killer);
 	}
@@ -253,7 +253,7 @@ export class JobLife {
 		const running = this.#process;
 		const { okCodes } = this.#job;
 		const process = running === undefined ? "" : `, pid ${running.pid}`;
-		const now = this.#setting.world.clock.now();
+		const now = this.#dependencies.world.clock.now();
 		return {
 			name: `Job ${jobId} (${program}${process})`,
 			...{ pid: running?.pid, exit, stop: this.#stop, okCodes },
@@ -271,7 +271,7 @@ export class JobLife {
 		this.#end = end;
 		const { ranMs, stderrTail } = end;
 		const { outcome, error } = verdictOf(end);
-		const { clock, emit } = this.#setting.world;
+		const { clock, emit } = this.#dependencies.world;
 		emit({
 			type: "job.settled",
 			wallMs: clock.wall(),

@@ -16,7 +16,7 @@ export interface JobStatistics extends Readonly<Record<CallOutcome, number>> {
 
 /** The jobs of one share in a run. */
 export class Jobs {
-	readonly #setting: JobDependencies;
+	readonly #dependencies: JobDependencies;
 	readonly #lives = new Set<JobLife>();
 	readonly #outcomes: Record<CallOutcome, number> = {
 		succeeded: 0,
@@ -26,17 +26,17 @@ export class Jobs {
 	};
 	#closed: Promise<void> | undefined;
 
-	constructor(setting: Omit<JobDependencies, "sweep">) {
-		const { world } = setting;
+	constructor(dependencies: Omit<JobDependencies, "sweep">) {
+		const { world } = dependencies;
 		const emit: typeof world.emit = (event) => {
 			if (event.type === "job.settled") this.#outcomes[event.outcome]++;
 			world.emit(event);
 		};
-		this.#setting = {
-			...setting,
+		this.#dependencies = {
+			...dependencies,
 			// Where it is at that moment.
 			get runDirectory() {
-				return setting.runDirectory;
+				return dependencies.runDirectory;
 			},
 			world: { ...world, emit },
 			sweep: new OrphanSweep(world),
@@ -46,7 +46,7 @@ export class Jobs {
 	/** @throws OptionsError; everything else is an error of the job. */
 	job(command: readonly string[], options: JobOptions = {}): Job {
 		const resolved = resolveJob("run.job", command, options);
-		const life = new JobLife(resolved, this.#setting);
+		const life = new JobLife(resolved, this.#dependencies);
 		if (this.#closed === undefined) {
 			this.#lives.add(life);
 			void life.live();
@@ -91,7 +91,7 @@ export class Jobs {
 		drainMs: number,
 		afterwards: Afterwards,
 	): Promise<void> {
-		const { world, sweep } = this.#setting;
+		const { world, sweep } = this.#dependencies;
 		const { clock } = world;
 		const over = this.#over();
 		if (manner === "gentle" && afterwards === "goes_on")
@@ -107,7 +107,7 @@ export class Jobs {
 	async #endWithin(ms: number): Promise<void> {
 		this.#stopAll("gentle");
 		const over = this.#over();
-		if (!(await resolvesWithin(over, ms, this.#setting.world.clock)))
+		if (!(await resolvesWithin(over, ms, this.#dependencies.world.clock)))
 			this.#stopAll("forced");
 	}
 
@@ -134,8 +134,8 @@ export interface QueueLimits {
 	readonly queueLimit: number;
 }
 
-/** A job's place in the queue, from its acceptance to its end. */
-export interface QueuePlace {
+/** A job in the queue, from its acceptance to its end. */
+export interface QueueEntry {
 	/** Resolves when the job may run. */
 	readonly turn: Promise<void>;
 	/** The job has ended, or does not want to run any more. Calling it again does nothing. */
@@ -162,7 +162,7 @@ export class JobQueue {
 	}
 
 	/** @throws JobError `JOB_QUEUE_FULL`. */
-	enter(): QueuePlace {
+	enter(): QueueEntry {
 		const { concurrency, queueLimit } = this.#limits;
 		if (this.#running < concurrency) {
 			this.#running++;

@@ -16,7 +16,7 @@ import { inheritedRights } from "../os/inherited-rights.ts";
 import {
 	PoolProcess,
 	type PoolProcessDependencies,
-	poolPlace,
+	poolProcessSlot,
 } from "../worker/pool-process.ts";
 
 /** A parent that is lost again and again is of no use: from then on workers start by themselves. */
@@ -34,10 +34,10 @@ type Parent = PreloadedParent | undefined;
 /** The preloaded source of a pool; `undefined` where its adapter has none. */
 export function preloadedSource(
 	adapter: Adapter,
-	setting: PoolProcessDependencies,
+	dependencies: PoolProcessDependencies,
 ): PreloadedSource | undefined {
 	if (adapter.preload === undefined) return undefined;
-	return new PreloadedSource(setting, adapter.preload.bind(adapter));
+	return new PreloadedSource(dependencies, adapter.preload.bind(adapter));
 }
 
 /**
@@ -47,7 +47,7 @@ export function preloadedSource(
  */
 export class PreloadedSource implements ProcessSource {
 	readonly name = "preload";
-	readonly #setting: PoolProcessDependencies;
+	readonly #dependencies: PoolProcessDependencies;
 	readonly #preload: (place: PreloadPlace) => LaunchSpec | undefined;
 	#state: State = { step: "preloads", serving: undefined };
 	#begun = 0;
@@ -62,10 +62,10 @@ export class PreloadedSource implements ProcessSource {
 
 	/** @param preload how the adapter describes its parent; nothing where its workers start by themselves. */
 	constructor(
-		setting: PoolProcessDependencies,
+		dependencies: PoolProcessDependencies,
 		preload: (place: PreloadPlace) => LaunchSpec | undefined,
 	) {
-		this.#setting = setting;
+		this.#dependencies = dependencies;
 		this.#preload = preload;
 	}
 
@@ -73,7 +73,7 @@ export class PreloadedSource implements ProcessSource {
 		spec: ProcessSpec,
 		record: (identity: ProcessIdentity) => void,
 	): Promise<StartedProcess> {
-		const { host, source } = this.#setting.world;
+		const { host, source } = this.#dependencies.world;
 		// The steps of a start are events of sockets that hold nothing open themselves.
 		const release = host.keepAlive();
 		try {
@@ -107,7 +107,7 @@ export class PreloadedSource implements ProcessSource {
 			new StartError({
 				code: "START_WITHDRAWN",
 				ran: "no",
-				message: `The preloaded parent of pool ${this.#setting.options.name} was not waited for, because its pool is closing.`,
+				message: `The preloaded parent of pool ${this.#dependencies.options.name} was not waited for, because its pool is closing.`,
 			}),
 		);
 	}
@@ -144,7 +144,7 @@ export class PreloadedSource implements ProcessSource {
 		} catch (error) {
 			this.#count(parent, -1);
 			if (known.identity !== undefined || !parent.isLost) throw error;
-			return await this.#setting.world.source.start(spec, record);
+			return await this.#dependencies.world.source.start(spec, record);
 		}
 	}
 
@@ -184,7 +184,7 @@ export class PreloadedSource implements ProcessSource {
 
 	/** Starts a parent; `undefined` where there cannot be one. */
 	async #begin(): Promise<Parent> {
-		const { options, world } = this.#setting;
+		const { options, world } = this.#dependencies;
 		const { clock, emit } = world;
 		const place = this.#place();
 		const restarts = this.#begun++;
@@ -198,7 +198,7 @@ export class PreloadedSource implements ProcessSource {
 			}
 			assertPlatform(world.host.platform);
 			const parent = await PreloadedParent.start(
-				this.#setting,
+				this.#dependencies,
 				place,
 				spec,
 				() => this.#lost(renewals),
@@ -221,16 +221,16 @@ export class PreloadedSource implements ProcessSource {
 	}
 
 	#place(): PreloadPlace {
-		const place = poolPlace(this.#setting, "preload");
+		const place = poolProcessSlot(this.#dependencies, "preload");
 		return {
 			...place,
 			forkSocket: join(place.directory, "f"),
-			hostPid: this.#setting.world.host.self.pid,
+			hostPid: this.#dependencies.world.host.self.pid,
 		};
 	}
 
 	#watch(parent: PreloadedParent): void {
-		const { options, world } = this.#setting;
+		const { options, world } = this.#dependencies;
 		this.#living.add(parent);
 		void parent.ended.then((exit) => {
 			this.#living.delete(parent);
@@ -265,7 +265,7 @@ export class PreloadedSource implements ProcessSource {
 	#refused(error: unknown, renewals: number): void {
 		if (this.#starting.signal.aborted || renewals !== this.#renewals) return;
 		this.#goCold(renewals);
-		const { options, world } = this.#setting;
+		const { options, world } = this.#dependencies;
 		const code: ErrorCode =
 			error instanceof SnakepitError ? error.code : "PRELOAD_FAILED";
 		world.emit({
@@ -337,7 +337,7 @@ class PreloadedParent {
 	 * @throws StartError saying why it cannot be; nothing is left then.
 	 */
 	static async start(
-		setting: PoolProcessDependencies,
+		dependencies: PoolProcessDependencies,
 		place: PreloadPlace,
 		spec: LaunchSpec,
 		lost: () => void,
@@ -345,9 +345,9 @@ class PreloadedParent {
 	): Promise<PreloadedParent> {
 		const rights = inheritedRights();
 		const own = await PoolProcess.start(
-			...([setting, place, spec, "preloaded parent", signal] as const),
+			...([dependencies, place, spec, "preloaded parent", signal] as const),
 		);
-		return new PreloadedParent(own, place, setting, rights, lost);
+		return new PreloadedParent(own, place, dependencies, rights, lost);
 	}
 
 	get pid(): number {

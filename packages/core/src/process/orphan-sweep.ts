@@ -15,7 +15,7 @@ const GATHER_MS = 1_000;
 /** A scan that found something is followed by another, this often at most: what is killed may have forked meanwhile. */
 const MAX_ROUNDS = 10;
 /** A killed process is gone within milliseconds; only one that cannot die takes so long. */
-const PATIENCE_MS = 5_000;
+const SWEEP_LIMIT_MS = 5_000;
 const FIRST_PAUSE_MS = 1;
 const LONGEST_PAUSE_MS = 50;
 
@@ -64,7 +64,7 @@ export class OrphanSweep {
 		const begunMs = clock.now();
 		for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs *= 2) {
 			const left = this.#living();
-			if (left.length === 0 || clock.now() - begunMs >= PATIENCE_MS)
+			if (left.length === 0 || clock.now() - begunMs >= SWEEP_LIMIT_MS)
 				return left.map(({ pid }) => ({ pid, name: "what a worker left" }));
 			const ms = Math.min(pauseMs, LONGEST_PAUSE_MS);
 			await pause(clock, ms);
@@ -74,9 +74,10 @@ export class OrphanSweep {
 	#living(): readonly ProcessIdentity[] {
 		const { host } = this.#world;
 		this.#killed = this.#killed.filter((identity) => {
-			const seen = host.observe(identity.pid);
+			const observation = host.observe(identity.pid);
 			return (
-				seen === "unknown" || (seen !== "gone" && isSameProcess(seen, identity))
+				observation === "unknown" ||
+				(observation !== "gone" && isSameProcess(observation, identity))
 			);
 		});
 		return this.#killed;

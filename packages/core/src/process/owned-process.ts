@@ -19,7 +19,7 @@ import type {
 } from "../contract/world.ts";
 
 /** Which process it is in the ledger, and its private directories. */
-export interface ProcessPlace
+export interface ProcessSlot
 	extends Pick<WorkerSlot, "incarnation" | "workerId" | "pool" | "directory"> {
 	/** Whether the caller has made `directory`, and removes it if there is no process. */
 	readonly hasDirectory?: boolean | undefined;
@@ -48,8 +48,8 @@ export interface OwnedProcess {
  */
 export async function startOwned(
 	spec: LaunchSpec,
-	place: ProcessPlace,
-	setting: InheritedEnvironment,
+	place: ProcessSlot,
+	environment: InheritedEnvironment,
 	{ registry, host, source }: Pick<World, "registry" | "host" | "source">,
 	assertWanted: () => void,
 ): Promise<OwnedProcess> {
@@ -61,14 +61,14 @@ export async function startOwned(
 		...{ incarnation, workerId, pool, files },
 		fingerprint: fingerprint(spec),
 	});
-	const made: string[] = [];
+	const paths: string[] = [];
 	const descriptors = new InheritedDescriptors();
 	let lifeline: Lifeline | undefined;
 	try {
 		for (const path of files) {
 			if (path === directory && place.hasDirectory === true) continue;
 			host.createDirectory(path);
-			made.push(path);
+			paths.push(path);
 		}
 		lifeline = await listenFor(spec, directory, host);
 		const { launcher } = lifeline ?? {};
@@ -76,7 +76,7 @@ export async function startOwned(
 		await descriptors.open(spec.descriptors ?? [], directory, maker);
 		assertWanted();
 		const process = await source.start(
-			processSpec(spec, place, setting, {
+			processSpec(spec, place, environment, {
 				launcher,
 				descriptors: descriptors.opened,
 			}),
@@ -91,7 +91,7 @@ export async function startOwned(
 	} catch (error) {
 		descriptors.close();
 		lifeline?.listener.close();
-		host.remove(made);
+		host.remove(paths);
 		registry.end(incarnation, {
 			exit: undefined,
 			reason: "start_failed",

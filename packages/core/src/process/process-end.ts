@@ -87,9 +87,10 @@ export function survivorsOf(
 			identity?.machineId === host.self.machineId &&
 			identity.pidNamespace === host.self.pidNamespace;
 		if (!isHere) return [];
-		const seen = host.observe(identity.pid);
+		const observation = host.observe(identity.pid);
 		const lives =
-			seen === "unknown" || (seen !== "gone" && isSameProcess(seen, identity));
+			observation === "unknown" ||
+			(observation !== "gone" && isSameProcess(observation, identity));
 		return lives ? [{ pid: identity.pid, name: nameOf(workerId) }] : [];
 	});
 }

@@ -72,7 +72,7 @@ export const OWN_END_MS = 100;
 const FIRST_LOOK_MS = 5;
 const LONGEST_LOOK_MS = 100;
 /** SIGKILL takes effect immediately, except in uninterruptible sleep, which is reported and not waited for. */
-export const KILL_PATIENCE_MS = 5_000;
+export const KILL_LIMIT_MS = 5_000;
 
 /**
  * Ends one process and its group: leave, then the signal of the plan, then SIGKILL, then a last look at the group; all
@@ -169,7 +169,7 @@ export class StopLadder {
 		)
 			return this.#gone(target);
 		this.#listener.stepped("kill", send("SIGKILL", "group"));
-		const gone = await resolvesWithin(process.exited, KILL_PATIENCE_MS, clock);
+		const gone = await resolvesWithin(process.exited, KILL_LIMIT_MS, clock);
 		this.#sweep(target);
 		return { gone };
 	}

@@ -65,11 +65,11 @@ export async function sharedPool<
 			current.adapter.adopt?.(options.adapter);
 		return (await current.pool) as Pool<Tools, Client>;
 	}
-	const made = Promise.withResolvers<Pool>();
+	const created = Promise.withResolvers<Pool>();
 	const shared: Shared = {
 		compared,
 		adapter: options.adapter,
-		pool: made.promise,
+		pool: created.promise,
 		onEvent: options.onEvent,
 		before: current,
 		state: "wanted",
@@ -86,12 +86,12 @@ export async function sharedPool<
 		const pool = await successor(name, options, shared);
 		shared.before = undefined;
 		pool.on("pool.closing", forget);
-		made.resolve(pool);
+		created.resolve(pool);
 	} catch (error) {
 		forget();
-		made.reject(error);
+		created.reject(error);
 	}
-	return (await made.promise) as Pool<Tools, Client>;
+	return (await created.promise) as Pool<Tools, Client>;
 }
 
 /** The last one before this that was not given up: those between them could not be made. */

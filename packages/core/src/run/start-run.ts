@@ -283,8 +283,8 @@ export async function endStrays({
 		const wallMs = clock.wall();
 		const about = { wallMs, ofRun: runId, pid };
 		if (fate === "ended_on_term" || fate === "killed") {
-			const found = { program: undefined, foundBy: "marker" } as const;
-			emit({ type: "orphan.reaped", ...about, ...found, how: fate });
+			const facts = { program: undefined, foundBy: "marker" } as const;
+			emit({ type: "orphan.reaped", ...about, ...facts, how: fate });
 			return [];
 		}
 		emit({ type: "orphan.spared", ...about, reason: spareReason(fate) });
@@ -413,7 +413,7 @@ export class Engagements {
  * each processor it has taken more than half a second. Only one that cannot die makes
  * the exit wait so long.
  */
-const PATIENCE_MS = 2_000;
+const EXIT_LIMIT_MS = 2_000;
 const PAUSE_MS = 1;
 
 interface ExitParts {
@@ -433,7 +433,7 @@ export function recordExit({ registry, host, clock, pause }: ExitParts): void {
 	const begunAt = clock.now();
 	let strays = killMarked(host, registry.runId);
 	let isLastLook = registry.living().length === 0;
-	while (clock.now() - begunAt < PATIENCE_MS) {
+	while (clock.now() - begunAt < EXIT_LIMIT_MS) {
 		const areGone = recordGone(registry, host);
 		if (areGone && strays === 0 && isLastLook) break;
 		if (strays > 0 || !areGone) pause(PAUSE_MS);
@@ -464,9 +464,9 @@ function recordGone(registry: ProcessRegistry, host: ProcessHost): boolean {
 
 /** Kills whatever carries the marker of the run; returns how many were found. */
 function killMarked(host: ProcessHost, runId: RunId): number {
-	const found = host
+	const strays = host
 		.marked()
 		.filter(({ marker }) => isMarkerOf(marker, runId, host.self));
-	for (const { identity } of found) host.signal(identity, "SIGKILL");
-	return found.length;
+	for (const { identity } of strays) host.signal(identity, "SIGKILL");
+	return strays.length;
 }

@@ -193,8 +193,8 @@ function hangingCases(
 			"a ping is answered, also while calls run",
 			async ({ connection, execute, soon, usable }) => {
 				if (!connection.ping) return;
-				const patience = new AbortController().signal;
-				await soon("ping", connection.ping(patience));
+				const signal = new AbortController().signal;
+				await soon("ping", connection.ping(signal));
 				const abort = new AbortController();
 				const call = failureOf(
 					"aborted call",
@@ -202,7 +202,7 @@ function hangingCases(
 				);
 				const { callsRunning } = await soon(
 					"ping during a call",
-					connection.ping(patience),
+					connection.ping(signal),
 				);
 				assert.ok(
 					Number.isInteger(callsRunning) && callsRunning >= 0,

@@ -87,12 +87,12 @@ function numberTaken(at: string, fd: number): OptionsError {
  * @throws TypeError naming what it lacks.
  */
 export function checkedConnection(connection: unknown): Connection {
-	const given = (connection ?? {}) as Partial<Connection>;
-	if (aFunction(given.execute) !== undefined)
+	const candidate = (connection ?? {}) as Partial<Connection>;
+	if (aFunction(candidate.execute) !== undefined)
 		throw new TypeError(
 			"connect() must resolve to a Connection, but its value has no execute().",
 		);
-	if (aFunction(given[Symbol.asyncDispose]) !== undefined)
+	if (aFunction(candidate[Symbol.asyncDispose]) !== undefined)
 		throw new TypeError(
 			"connect() must resolve to a Connection, but its value has no [Symbol.asyncDispose]().",
 		);

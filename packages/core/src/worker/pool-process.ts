@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Clock } from "../contract/clock.ts";
 import { StartError } from "../contract/errors.ts";
 import type { ProcessExit } from "../contract/identity.ts";
-import type { LaunchSpec, PoolPlace } from "../contract/launch.ts";
+import type { LaunchSpec, PoolProcessSlot } from "../contract/launch.ts";
 import type { StartedProcess, World } from "../contract/world.ts";
 import { resolvesWithin, withDeadline } from "../deadline.ts";
 import type { ResolvedOptions } from "../options/pool-options.ts";
@@ -14,7 +14,7 @@ import {
 	startOwned,
 } from "../process/owned-process.ts";
 import { killerOf, type SentSignal } from "../process/process-end.ts";
-import { KILL_PATIENCE_MS } from "../process/stop-ladder.ts";
+import { KILL_LIMIT_MS } from "../process/stop-ladder.ts";
 import { formatLaunchMessage, shakeHands } from "./control-channel.ts";
 import { isTimeout, withLastLines } from "./worker-errors.ts";
 import { dumpUnreadyStacks, WorkerOutput } from "./worker-output.ts";
@@ -34,8 +34,8 @@ export interface PoolProcessDependencies extends InheritedEnvironment {
 export class PoolProcess {
 	/** What the program sent in its ready line; `undefined` without a control channel. */
 	readonly ready: unknown;
-	readonly #setting: PoolProcessDependencies;
-	readonly #place: PoolPlace;
+	readonly #dependencies: PoolProcessDependencies;
+	readonly #place: PoolProcessSlot;
 	readonly #owned: OwnedProcess;
 	readonly #output: WorkerOutput;
 	readonly #sent: SentSignal[] = [];
@@ -44,13 +44,13 @@ export class PoolProcess {
 	#isLeft = false;
 
 	private constructor(
-		setting: PoolProcessDependencies,
-		place: PoolPlace,
+		dependencies: PoolProcessDependencies,
+		place: PoolProcessSlot,
 		owned: OwnedProcess,
 		output: WorkerOutput,
 		ready: unknown,
 	) {
-		this.#setting = setting;
+		this.#dependencies = dependencies;
 		this.#place = place;
 		this.#owned = owned;
 		this.#output = output;
@@ -65,23 +65,23 @@ export class PoolProcess {
 	 * @throws StartError saying why it cannot be; nothing is left then.
 	 */
 	static async start(
-		setting: PoolProcessDependencies,
-		place: PoolPlace,
+		dependencies: PoolProcessDependencies,
+		place: PoolProcessSlot,
 		spec: LaunchSpec,
 		what: string,
 		signal: AbortSignal,
 	): Promise<PoolProcess> {
-		const { options, world } = setting;
+		const { options, world } = dependencies;
 		const { incarnation, workerId, pool } = place;
-		const owned = await startOwned(spec, place, setting, world, () =>
+		const owned = await startOwned(spec, place, dependencies, world, () =>
 			signal.throwIfAborted(),
 		);
 		const { process } = owned;
 		const ref = { pool, workerId, incarnation };
 		const output = new WorkerOutput(process, true, ref, options.output, world);
 		try {
-			const said = await ready(setting, place, spec, what, owned, signal);
-			return new PoolProcess(setting, place, owned, output, said);
+			const said = await ready(dependencies, place, spec, what, owned, signal);
+			return new PoolProcess(dependencies, place, owned, output, said);
 		} catch (error) {
 			if (isTimeout(error)) {
 				const { dumpSignal } = spec;
@@ -120,7 +120,7 @@ export class PoolProcess {
 	 * @param first what ends with it, before anything else.
 	 */
 	async whenEnded(first: (exit: ProcessExit) => void): Promise<ProcessExit> {
-		const { world } = this.#setting;
+		const { world } = this.#dependencies;
 		const { incarnation } = this.#place;
 		const exit = await this.process.exited;
 		first(exit);
@@ -148,7 +148,7 @@ export class PoolProcess {
 		ended: Promise<unknown>,
 	): Promise<void> {
 		const { process } = this;
-		const { world } = this.#setting;
+		const { world } = this.#dependencies;
 		this.#how = "released";
 		ask();
 		if (!(await resolvesWithin(process.exited, limitMs, world.clock))) {
@@ -167,7 +167,7 @@ export class PoolProcess {
 		const end = { exit: undefined, reason: "closed", killer: "none" } as const;
 		recordEnd(
 			...([this.#owned, this.#place.incarnation, end] as const),
-			this.#setting.world,
+			this.#dependencies.world,
 		);
 		this.#output.close();
 	}
@@ -187,15 +187,15 @@ async function exitAfterKill(
 	process: StartedProcess,
 	clock: Clock,
 ): Promise<ProcessExit | undefined> {
-	const gone = await resolvesWithin(process.exited, KILL_PATIENCE_MS, clock);
+	const gone = await resolvesWithin(process.exited, KILL_LIMIT_MS, clock);
 	return gone ? await process.exited : undefined;
 }
 
 /** Where the next one of a kind is: beside the slots of its pool. */
-export function poolPlace(
+export function poolProcessSlot(
 	{ options, world: { registry }, runDirectory }: PoolProcessDependencies,
 	kind: "preload" | "companion",
-): PoolPlace {
+): PoolProcessSlot {
 	const incarnation = registry.nextIncarnation();
 	const name = incarnation.slice(incarnation.lastIndexOf("-") + 1);
 	return {
@@ -213,7 +213,7 @@ export function poolPlace(
 /** Launch message and ready line, within the time of a start. */
 async function ready(
 	{ options, world }: PoolProcessDependencies,
-	place: PoolPlace,
+	place: PoolProcessSlot,
 	spec: LaunchSpec,
 	what: string,
 	{ process, lifeline }: OwnedProcess,

@@ -148,8 +148,8 @@ export class AwaitedLines {
 		// Without the state that a global expression keeps between two texts.
 		const pattern = new RegExp(match.source, match.flags.replace(/[gy]/g, ""));
 		for (const line of this.#kept ?? []) {
-			const found = line.from === from ? pattern.exec(line.text) : null;
-			if (found !== null) return found;
+			const result = line.from === from ? pattern.exec(line.text) : null;
+			if (result !== null) return result;
 		}
 		const missing = (): Error =>
 			new Error(`its ${from} ended before a line that matches ${match}`);
@@ -159,9 +159,9 @@ export class AwaitedLines {
 		const awaited: Awaited = {
 			from,
 			take: (text) => {
-				const found = pattern.exec(text);
-				if (found !== null) resolve(found);
-				return found !== null;
+				const result = pattern.exec(text);
+				if (result !== null) resolve(result);
+				return result !== null;
 			},
 			end: () => reject(missing()),
 		};

@@ -54,10 +54,10 @@ interface StarterDependencies extends InheritedEnvironment {
 
 /** Starts workers: an owned process, launch message and ready line, connection. */
 export class WorkerStarter {
-	readonly #setting: StarterDependencies;
+	readonly #dependencies: StarterDependencies;
 
-	constructor(setting: StarterDependencies) {
-		this.#setting = setting;
+	constructor(dependencies: StarterDependencies) {
+		this.#dependencies = dependencies;
 	}
 
 	/**
@@ -73,7 +73,7 @@ export class WorkerStarter {
 		attempt: number,
 		replaces: string | undefined,
 	): Promise<void> {
-		const leave = await this.#setting.gate.enter();
+		const leave = await this.#dependencies.gate.enter();
 		try {
 			await this.#sequence(worker, attempt, replaces);
 		} finally {
@@ -86,7 +86,7 @@ export class WorkerStarter {
 		attempt: number,
 		replaces: string | undefined,
 	): Promise<void> {
-		const { world } = this.#setting;
+		const { world } = this.#dependencies;
 		const { clock, emit } = world;
 		emit({
 			type: "worker.starting",
@@ -102,11 +102,11 @@ export class WorkerStarter {
 		const resources = this.#attach(worker, spec, owned);
 		const { process, output } = resources;
 		try {
-			this.#setting.adapter.spawned?.();
+			this.#dependencies.adapter.spawned?.();
 			const { ready, connection, launchedMs } = await raceToReady(
 				worker,
 				process,
-				this.#setting.options.start.timeoutMs,
+				this.#dependencies.options.start.timeoutMs,
 				clock,
 				(signal) => this.#connect(worker, spec, resources, signal),
 			);
@@ -145,7 +145,7 @@ export class WorkerStarter {
 
 	/** Ties a worker to the companion of its pool, where that has one; waits for that. */
 	async #join(worker: Worker): Promise<void> {
-		const { companions } = this.#setting;
+		const { companions } = this.#dependencies;
 		if (companions === undefined) return;
 		try {
 			tie(worker, await companions.running(worker.startAbort.signal));
@@ -162,15 +162,15 @@ export class WorkerStarter {
 		const assertWanted = (): void => {
 			if (worker.state !== "starting") throw withdrawn(worker);
 		};
-		const { adapter, options, world } = this.#setting;
+		const { adapter, options, world } = this.#dependencies;
 		const { directory } = worker.slot;
-		const made: string[] = [];
+		const directories: string[] = [];
 		try {
 			assertWanted();
 			// The adapter may write a file there for the program. A host that is killed now leaves it to whoever removes the
 			// directory of its run.
 			world.host.createDirectory(directory);
-			made.push(directory);
+			directories.push(directory);
 			const answer = adapter.launch(worker.slot, worker.startAbort.signal);
 			const spec = checkedLaunch(
 				adapter.name,
@@ -186,13 +186,13 @@ export class WorkerStarter {
 			const owned = await startOwned(
 				spec,
 				{ ...worker.slot, hasDirectory: true },
-				this.#setting,
+				this.#dependencies,
 				world,
 				assertWanted,
 			);
 			return { spec, owned };
 		} catch (error) {
-			world.host.remove(made);
+			world.host.remove(directories);
 			worker.startAbort.abort(error);
 			noteForkLost(worker, error);
 			throw notSpawned(error, worker);
@@ -204,7 +204,7 @@ export class WorkerStarter {
 		spec: LaunchSpec,
 		owned: OwnedProcess,
 	): WorkerResources {
-		const { world, options } = this.#setting;
+		const { world, options } = this.#dependencies;
 		const { process } = owned;
 		const output = new WorkerOutput(
 			process,
@@ -245,7 +245,7 @@ export class WorkerStarter {
 		resources: WorkerResources,
 		signal: AbortSignal,
 	): Promise<Handshake> {
-		const { adapter, world } = this.#setting;
+		const { adapter, world } = this.#dependencies;
 		const { slot } = worker;
 		const token = world.random.token();
 		const { process, lifeline, descriptors } = resources;

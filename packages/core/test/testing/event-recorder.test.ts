@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import type { SnakepitEvent } from "../../src/contract/events.ts";
-import type { RunId } from "../../src/contract/identity.ts";
 import { EventRecorder } from "../../src/testing.ts";
 
 const worker = { pool: "p", workerId: "p-0", incarnation: "r-1", wallMs: 0 };
@@ -93,89 +92,25 @@ describe("waiting", () => {
 });
 
 describe("what lasts has one start and exactly one end", () => {
-	const pairs: readonly (readonly [SnakepitEvent, SnakepitEvent])[] = [
-		[
-			{ type: "worker.spawned", ...worker, pid: 1, source: "fake" },
-			{
-				type: "worker.exited",
-				...worker,
-				pid: 1,
-				exit: undefined,
-				reason: "vanished",
-				killer: "none",
-				callsLost: 0,
-				lifetimeMs: 1,
-				tail: [],
-			},
-		],
-		[accepted, settled],
-		[starting, startFailed],
-		[
-			{
-				type: "run.started",
-				wallMs: 0,
-				runId: "0000000" as RunId,
-				dataDir: "/d",
-			},
-			{ type: "run.ended", wallMs: 0, runId: "0000000" as RunId, clean: true },
-		],
-		[
-			{ type: "cleanup.started", wallMs: 0, runId: "0000000" as RunId },
-			{
-				type: "cleanup.finished",
-				wallMs: 0,
-				runId: "0000000" as RunId,
-				durationMs: 1,
-				deadRuns: 0,
-				found: 0,
-				killed: 0,
-				spared: 0,
-			},
-		],
-		[
-			{
-				type: "pool.started",
-				wallMs: 0,
-				pool: "p",
-				adapter: "a",
-				workers: 1,
-				durationMs: 1,
-			},
-			{ type: "pool.closed", wallMs: 0, pool: "p", durationMs: 1, cutShort: 0 },
-		],
-		[
-			{ type: "call.dispatched", ...worker, ...call, attempt: 1, waitedMs: 0 },
-			{ type: "call.released", ...worker, ...call, attempt: 1, ranMs: 0 },
-		],
-		[
-			{ type: "session.started", wallMs: 0, pool: "p", sessionId: "s" },
-			{
-				type: "session.ended",
-				wallMs: 0,
-				pool: "p",
-				sessionId: "s",
-				reason: "closed",
-			},
-		],
+	const pairs = [
+		{ start: accepted, end: settled },
+		{ start: starting, end: startFailed },
 	];
 
-	test.each(pairs.map(([start, end]) => ({ type: start.type, start, end })))(
-		"$type and its end",
-		({ start, end }) => {
-			recorded(start, end).assertPaired();
-			recorded(start, end, start, end).assertPaired();
-			expect(() => recorded(start).assertPaired()).toThrow(
-				`${start.type} without ${end.type.split(".")[0]}.`,
-			);
-			expect(() => recorded(end).assertPaired()).toThrow(
-				`${end.type} without ${start.type}`,
-			);
-			expect(() => recorded(start, end, end).assertPaired()).toThrow(
-				"a second end",
-			);
-			expect(() => recorded(start, start, end).assertPaired()).toThrow(
-				`${start.type} twice`,
-			);
-		},
-	);
+	test.each(pairs)("$start.type and its end", ({ start, end }) => {
+		recorded(start, end).assertPaired();
+		recorded(start, end, start, end).assertPaired();
+		expect(() => recorded(start).assertPaired()).toThrow(
+			`${start.type} without ${end.type.split(".")[0]}.`,
+		);
+		expect(() => recorded(end).assertPaired()).toThrow(
+			`${end.type} without ${start.type}`,
+		);
+		expect(() => recorded(start, end, end).assertPaired()).toThrow(
+			"a second end",
+		);
+		expect(() => recorded(start, start, end).assertPaired()).toThrow(
+			`${start.type} twice`,
+		);
+	});
 });

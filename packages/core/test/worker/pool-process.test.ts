@@ -6,7 +6,7 @@ import { virtualWorld } from "../../src/testing/virtual-pool.ts";
 import {
 	PoolProcess,
 	type PoolProcessDependencies,
-	poolPlace,
+	poolProcessSlot,
 } from "../../src/worker/pool-process.ts";
 
 /** One that gets ready, and does nothing more. */
@@ -27,7 +27,7 @@ function scene(program: FakeProgram) {
 		runDirectory: "/run",
 		...{ marker: "the-marker", environment: {} },
 	};
-	const place = poolPlace(setting, "companion");
+	const place = poolProcessSlot(setting, "companion");
 	const start = () =>
 		PoolProcess.start(
 			...([setting, place] as const),
