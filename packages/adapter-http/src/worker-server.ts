@@ -8,6 +8,7 @@ import {
 } from "node:http";
 import { connect, type NetConnectOpts } from "node:net";
 import { type Duplex, Readable } from "node:stream";
+import { clearTimeout, setImmediate, setTimeout } from "node:timers";
 import { SnakepitError, ToolError } from "@snakepit/core";
 import {
 	ConnectionBrokenError,
@@ -239,8 +240,8 @@ function responseTo(request: ClientRequest): Promise<IncomingMessage> {
 /** Servers close idle connections after 2 s or more: an older connection may be closed just when a request is sent. */
 const IDLE_MS = 1_000;
 const OPTIONS: AgentOptions = { keepAlive: true, timeout: IDLE_MS };
-/** A server that closes a connection after its response does so immediately: one that was idle for this long is kept. */
-const KEPT_MS = 100;
+/** A server that closes a connection after its response does so immediately, or as soon as a busy machine lets it: one that was idle for this long is kept. */
+const KEPT_MS = 500;
 
 /** Options of a request: which connection it takes. */
 interface ConnectionChoice {
@@ -258,8 +259,8 @@ interface ConnectionChoice {
  */
 class ServerAgent extends Agent {
 	readonly #check: () => void;
-	/** When each kept connection became idle, of `performance.now()`. */
-	readonly #idle = new Map<Duplex, number>();
+	/** The kept connections that are idle, with what tells that they were for long. */
+	readonly #idle = new Map<Duplex, NodeJS.Timeout>();
 	readonly #known = new WeakSet<Duplex>();
 	#server: "unknown" | "keeps" | "closes" = "unknown";
 	#own = 0;
@@ -273,13 +274,7 @@ class ServerAgent extends Agent {
 
 	/** @param isRepeatable whether the request may be sent again where its connection was closed meanwhile. */
 	choose(isRepeatable: boolean): ConnectionChoice {
-		if (isRepeatable) return {};
-		if (this.#server === "unknown") {
-			const before = performance.now() - KEPT_MS;
-			for (const since of this.#idle.values())
-				if (since < before) this.#server = "keeps";
-		}
-		if (this.#server === "keeps") return {};
+		if (isRepeatable || this.#server === "keeps") return {};
 		// Kept for a while where it may tell what the server does.
 		return {
 			own: ++this.#own,
@@ -287,7 +282,7 @@ class ServerAgent extends Agent {
 		};
 	}
 
-	/** A request on a kept connection was answered. */
+	/** A request on a kept connection was answered, or one was idle for long. */
 	kept(): void {
 		if (this.#server === "unknown") this.#server = "keeps";
 	}
@@ -326,17 +321,27 @@ class ServerAgent extends Agent {
 		// It returns whether the socket is kept, which its type does not say.
 		const isKept = Boolean(super.keepSocketAlive(socket));
 		if (!isKept) return false;
-		this.#idle.set(socket, performance.now());
+		// After what has arrived was read: this program may have had no time for it.
+		const isLong = (): void => {
+			if (this.#idle.has(socket)) this.kept();
+		};
+		const timer = setTimeout(() => setImmediate(isLong), KEPT_MS);
+		this.#idle.set(socket, timer.unref());
 		socket.once("end", this.#ended);
 		if (!this.#known.has(socket))
-			socket.once("close", () => this.#idle.delete(socket));
+			socket.once("close", () => this.#forget(socket));
 		this.#known.add(socket);
 		return true;
 	}
 
 	override reuseSocket(socket: Duplex, request: ClientRequest): void {
-		this.#idle.delete(socket);
+		this.#forget(socket);
 		socket.off("end", this.#ended);
 		super.reuseSocket(socket, request);
+	}
+
+	#forget(socket: Duplex): void {
+		clearTimeout(this.#idle.get(socket));
+		this.#idle.delete(socket);
 	}
 }
