@@ -44,6 +44,8 @@ REASONS = {
         "what another thread does can be seen",
         "test_free_threading.py",
     ),
+    # `ident` is there before Python knows the thread by it (3.10).
+    "_started": ("a thread that has just been started", "test_threads_cancellation.py"),
     # `cancelling` is new in Python 3.11, and is also above 0 after a `CancelledError`.
     "_must_cancel": ("a task that cancels itself", "test_coroutine_cancellation.py"),
     # A loop inside of another loop, whose thread reads meanwhile.

@@ -110,7 +110,7 @@ def _starts_a_thread(frame: FrameType | None) -> bool:
     while frame is not None:
         if frame.f_code is _START:
             started = frame.f_locals["self"]
-            return started.ident is None
+            return not started._started.is_set()
         frame = frame.f_back
     return False
 
