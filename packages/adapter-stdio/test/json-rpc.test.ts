@@ -59,7 +59,6 @@ const commands: ContractCommands = {
 		produced: async ({ execute }) => Number(await execute("produced", {})),
 	},
 	silent: { command: "wait", args: {} },
-	strayLine: { command: "garble", args: {}, result: "went on" },
 	// Its answer is longer than a message may be.
 	breakConversation: { command: "echo", args: ["x".repeat(300_000)] },
 };
@@ -70,6 +69,7 @@ describe("jsonRpc() with a program in Perl keeps the adapter contract", () => {
 		start: (adapter) => startForReal(adapter),
 		commands: {
 			...commands,
+			strayLine: { command: "garble", args: {}, result: "went on" },
 			endOutput: { command: "mute", args: {} },
 			lastAnswer: { command: "finish", args: [long], result: [long] },
 			leaveSlowly: { command: "linger", args: {} },
@@ -87,7 +87,11 @@ describe.runIf(hasRuby)(
 			start: (adapter) => startForReal(adapter, { callsPerWorker: 4 }),
 			callsPerWorker: 4,
 			withinMs: 25_000,
-			commands,
+			// A line that is no header breaks the conversation.
+			commands: {
+				...commands,
+				breakConversation: { command: "garble", args: {} },
+			},
 		});
 		test.each(
 			rows(contract, ({ title }) =>
