@@ -4,7 +4,6 @@ import { root } from "./run.ts";
 
 /** How the Python workers of all tests are made that do not choose themselves. */
 export interface TestWorkers {
-	readonly transport?: "framed";
 	readonly preload?: "tools";
 }
 
@@ -13,9 +12,7 @@ export const TEST_WORKERS = "SNAKEPIT_TEST_WORKERS";
 
 const WAYS: Readonly<Record<string, TestWorkers>> = {
 	"": {},
-	framed: { transport: "framed" },
 	preloaded: { preload: "tools" },
-	"framed+preloaded": { transport: "framed", preload: "tools" },
 };
 
 /** What the environment chooses. @throws Error when it is none of the ways. */

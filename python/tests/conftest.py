@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
@@ -43,12 +42,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def transport() -> str:
-    """What the workers of a test speak, where nothing is said about it.
-
-    In `test` what users get who say nothing about it; in `check` gRPC.
+    """What the workers of a test speak, where nothing is said about it: what users get who
+    say nothing about it.
     """
-    chosen = os.environ.get("SNAKEPIT_TEST_WORKERS", "").split("+")
-    return "grpc" if THOROUGH and "framed" not in chosen else "framed"
+    return "framed"
 
 
 def tools_path(tools: str, directory: Path, number: int) -> Path:

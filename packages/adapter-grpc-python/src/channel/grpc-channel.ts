@@ -95,7 +95,8 @@ class GrpcChannel implements FrameChannel {
 		};
 		const deliver = (frame: Uint8Array): void => {
 			if (frame[0] === PING_TAG) this.pinged(frame);
-			else if (this.stream === stream) listener.frame(frame, 0, frame.length);
+			else if (this.stream === stream)
+				listener.frame(frame, 0, frame.length, PROTOBUF);
 		};
 		stream.on("data", (message: Uint8Array) => {
 			try {

@@ -45,8 +45,8 @@ export interface SidebandPort {
 
 /** Called by a channel: with frames, then once when it is over. */
 export interface FrameListener {
-	/** The frame is the bytes from `begin` to `end`. */
-	frame(bytes: Uint8Array, begin: number, end: number): void;
+	/** The frame is the bytes from `begin` to `end`. The first one may come before the channel is open. */
+	frame(bytes: Uint8Array, begin: number, end: number, codec: FrameCodec): void;
 	/** @param error absent when the worker ended the conversation in order. */
 	over(error: Error | undefined): void;
 	/** Sideband data that precedes its frame, if the worker is behind a relay; they belong to the listener. */

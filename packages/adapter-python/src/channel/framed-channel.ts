@@ -233,7 +233,8 @@ class FramedChannel implements FrameChannel {
 		else if (this.state.kind === "greeting")
 			throw new Error("a frame arrived before the worker took the token");
 		// The listener is not called after the end.
-		else if (this.state.kind === "open") this.listener.frame(bytes, begin, end);
+		else if (this.state.kind === "open")
+			this.listener.frame(bytes, begin, end, MESSAGE_PACK);
 	};
 
 	private signalled(signal: WorkerSignal | undefined): void {

@@ -10,7 +10,9 @@ import {
 	type WorkerSlot,
 } from "@snakepit/core/adapter";
 import type { FrameChannel, FrameListener } from "../channel/frame-channel.ts";
+import { MESSAGE_PACK } from "../frames/frame-codec.ts";
 import type {
+	FrameCodec,
 	HostFrame,
 	LogFrame,
 	ToolRecord,
@@ -87,7 +89,7 @@ export class Conversation implements Connection, FrameListener {
 				callPage,
 				this.calls,
 				(command) => sharedMemory?.resultBytes.has(command) === true,
-				(answer) => this.frame(answer, 0, answer.length),
+				(answer) => this.frame(answer, 0, answer.length, MESSAGE_PACK),
 			);
 		this.hostFunctions = new HostFunctions(hostFunctions, (message, what) =>
 			this.send(message, what),
@@ -161,13 +163,18 @@ export class Conversation implements Connection, FrameListener {
 
 	// What the channel reports:
 
-	frame(bytes: Uint8Array, begin: number, end: number): void {
+	frame(
+		bytes: Uint8Array,
+		begin: number,
+		end: number,
+		codec: FrameCodec,
+	): void {
 		// A frame about a call that is over crossed with its end, and is dropped.
 		if (isPackedResult(bytes, begin, end))
 			this.calls
 				.get(callOfResult(bytes, begin))
 				?.packedResult(bytes, begin, end);
-		else this.decoded(bytes, begin, end);
+		else this.decoded(bytes, begin, end, codec);
 	}
 
 	sideband(name: string, offset: number, bytes: Uint8Array): void {
@@ -278,10 +285,15 @@ export class Conversation implements Connection, FrameListener {
 		return call;
 	}
 
-	private decoded(bytes: Uint8Array, begin: number, end: number): void {
+	private decoded(
+		bytes: Uint8Array,
+		begin: number,
+		end: number,
+		codec: FrameCodec,
+	): void {
 		let frame: WorkerFrame;
 		try {
-			frame = (this.channel as FrameChannel).codec.decode(bytes, begin, end);
+			frame = codec.decode(bytes, begin, end);
 		} catch (error) {
 			this.break(`a malformed frame of ${end - begin} bytes arrived`, error);
 			return;

@@ -15,6 +15,7 @@ import {
 	writeHeader,
 } from "../../src/channel/message-cutter.ts";
 import type { HostSignal } from "../../src/frames/frame-codec.ts";
+import type { WorkerFrame } from "../../src/frames/frames.ts";
 import { encodeValue } from "../../src/index.ts";
 import { failureOf } from "../support/calls.ts";
 import { scratch } from "../support/fake-python.ts";
@@ -32,6 +33,8 @@ interface FakeServer {
 	readonly socket: Promise<Socket>;
 	readonly heard: (HostSignal | Uint8Array)[];
 	readonly over: Promise<Error | undefined>;
+	/** What the channel has passed on. */
+	readonly frames: WorkerFrame[];
 	/** @param signal its number, and its fields. */
 	say(...signal: unknown[]): Promise<void>;
 	write(kind: number, body: Uint8Array): Promise<void>;
@@ -45,6 +48,7 @@ async function listen(): Promise<FakeServer> {
 	const accepted = Promise.withResolvers<Socket>();
 	const over = Promise.withResolvers<Error | undefined>();
 	const heard: FakeServer["heard"] = [];
+	const frames: WorkerFrame[] = [];
 	onTestFinished(async () => {
 		server.close();
 	});
@@ -66,13 +70,18 @@ async function listen(): Promise<FakeServer> {
 	return {
 		socket: accepted.promise,
 		heard,
+		frames,
 		over: over.promise,
 		write,
 		say: (...signal) => write(SIGNAL, encodeValue(signal)),
 		open: (signal = never, how) =>
 			openFramedChannel(
 				{ socket: path, token: "secret", maxMessageBytes: 1024 },
-				{ frame: () => {}, over: over.resolve },
+				{
+					frame: (bytes, begin, end, codec) =>
+						frames.push(codec.decode(bytes, begin, end)),
+					over: over.resolve,
+				},
 				signal,
 				how,
 			),
@@ -95,6 +104,31 @@ async function opened(
 test("the token is said first, and the channel is open with the welcome", async () => {
 	const { heard } = await opened();
 	expect(heard).toEqual([{ kind: "hello", token: "secret" }]);
+});
+
+test("a frame that arrives together with the welcome is read, although the channel is not open yet", async () => {
+	const server = await listen();
+	const opening = server.open();
+	const socket = await server.socket;
+	while (server.heard.length === 0) await once(socket, "data");
+	const parts = [
+		[SIGNAL, encodeValue([WELCOME])],
+		[FRAME, encodeValue([10, ["/a.py"], 5])],
+	] as const;
+	socket.write(
+		Buffer.concat(
+			parts.flatMap(([kind, body]) => {
+				const head = new Uint8Array(HEADER_BYTES);
+				writeHeader(head, 0, kind, body.length);
+				return [head, body];
+			}),
+		),
+	);
+	const channel = await opening;
+	onTestFinished(() => channel.close());
+	expect(server.frames).toEqual([
+		{ kind: "sources", files: ["/a.py"], sinceUs: 5 },
+	]);
 });
 
 test("a worker that does not take the token says why", async () => {

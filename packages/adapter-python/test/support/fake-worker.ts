@@ -92,7 +92,7 @@ export class FakeWorker implements FrameChannel {
 	/** A frame arrives in bytes that are written over afterwards. */
 	frame(frame: Uint8Array): void {
 		const bytes = Buffer.concat([Buffer.alloc(3), frame, Buffer.alloc(2)]);
-		this.conversation.frame(bytes, 3, 3 + frame.length);
+		this.conversation.frame(bytes, 3, 3 + frame.length, this.codec);
 		if (frame.length <= LENT_BYTES) bytes.fill(0xff);
 	}
 

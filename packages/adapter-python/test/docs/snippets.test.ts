@@ -1,0 +1,272 @@
+import { execFile, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import type { Readable } from "node:stream";
+import { text as textOf } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import {
+	afterAll,
+	beforeAll,
+	describe,
+	expect,
+	onTestFinished,
+	test,
+} from "vitest";
+import { isThorough, rows } from "../../../../scripts/test-effort.ts";
+import { PYTHON } from "../support/pythons.ts";
+
+const root = fileURLToPath(new URL("../../../..", import.meta.url));
+const own = fileURLToPath(
+	new URL("../../../adapter-grpc-python", import.meta.url),
+);
+
+const TSC = join(root, "node_modules/.bin/tsc");
+const COMPILER = {
+	extends: "../../../tsconfig.base.json",
+	compilerOptions: {
+		noEmit: true,
+		customConditions: ["snakepit-source"],
+		declaration: false,
+		declarationMap: false,
+		isolatedDeclarations: false,
+	},
+};
+/** What a page says to type before its programs can run. */
+const MAKES_TYPES = /^python (-m snakepit_bridge types .*)$/gm;
+
+/** A fenced block whose first line names its file is part of a program. */
+const BLOCK =
+	/^```(?:ts|py)(?: packed)?\n(?:\/\/|#) (\S+\.(?:ts|py))\n(.*?)^```$/gms;
+
+const PAGES = rows(
+	[
+		"README.md",
+		"docs/quickstart.md",
+		"docs/calling.md",
+		"docs/existing-code.md",
+		"docs/operating.md",
+		"docs/development.md",
+		"packages/adapter-python/README.md",
+		"packages/adapter-grpc-python/README.md",
+	],
+	(page) => page === "README.md" || page === "docs/quickstart.md",
+);
+
+// Compiled at once, for most of what the compiler reads is the same for all.
+describe("the programs", () => {
+	const directories = new Map<string, string>();
+	beforeAll(async () => {
+		for (const page of PAGES) {
+			const directory = newDirectory(page);
+			directories.set(page, directory);
+			const pageText = readFileSync(join(root, page), "utf8");
+			for (const [, name = "", text = ""] of pageText.matchAll(BLOCK))
+				writeFileSync(join(directory, name), text);
+			for (const [, words = ""] of pageText.matchAll(MAKES_TYPES))
+				await promisify(execFile)(PYTHON, words.split(" "), { cwd: directory });
+		}
+	});
+	afterAll(() => {
+		for (const directory of directories.values()) remove(directory);
+	});
+
+	test.runIf(isThorough())(
+		"on these pages compile",
+		{ timeout: 120_000 },
+		() => {
+			const all = newDirectory("pages");
+			onTestFinished(() => remove(all));
+			const programs = PAGES.flatMap((page) =>
+				programsOf(page).map(([, name = ""]) =>
+					join(directories.get(page) ?? "", name),
+				),
+			);
+			expect(programs.length).toBeGreaterThanOrEqual(PAGES.length);
+			expectToCompile(all, programs);
+		},
+	);
+
+	test.each(PAGES)(
+		"in %s run and print what their comments say",
+		{ timeout: 120_000 },
+		async (page) => {
+			const programs = programsOf(page);
+			expect(programs.length).toBeGreaterThan(0);
+			for (const [, name = "", text = ""] of programs) {
+				const { stdout } = await promisify(execFile)(
+					process.execPath,
+					["--conditions=snakepit-source", name],
+					{
+						cwd: directories.get(page),
+						env: { ...process.env, VIRTUAL_ENV: join(root, "python/.venv") },
+					},
+				);
+				const words = stdout.split(/\s+/).join(" ");
+				const promised = [
+					...text.matchAll(/console\.log\(.*\); \/\/ (.*)$/gm),
+				].map(([, comment]) => comment ?? "");
+				for (const comment of promised) expect(words).toContain(comment);
+			}
+		},
+	);
+});
+
+const REPORTS_AFTER_3_S = `import time
+
+from snakepit_bridge import tool
+
+
+@tool
+def report() -> str:
+    print("begun")
+    time.sleep(3)
+    return "reported"
+`;
+
+const AROUND_A_SERVER = (server: string): string => `
+import { createPool } from "@snakepit/core";
+import { python } from "@snakepit/adapter-python";
+
+const adapter = python({ python: ${JSON.stringify(PYTHON)}, tools: "tools.py" });
+const requests = setInterval(() => {}, 60_000);
+const lastRequest = async () => {
+	console.log(await pool.execute("last"));
+	clearInterval(requests);
+};
+${server}
+process.kill(process.pid, "SIGTERM");
+`;
+
+test("the server in packages/core/README.md answers its last request after SIGTERM, and ends", {
+	timeout: 120_000,
+}, async () => {
+	const page = "packages/core/README.md";
+	const directory = snippetDirectory(page);
+	const [, server] =
+		/^```ts\n([^`]*"ignore".*?)^```$/ms.exec(
+			readFileSync(join(root, page), "utf8"),
+		) ?? [];
+	writeFileSync(join(directory, "server.ts"), AROUND_A_SERVER(server ?? ""));
+	writeFileSync(
+		join(directory, "tools.py"),
+		"from snakepit_bridge import tool\n\n\n@tool\ndef last() -> str:\n    return 'answered'\n",
+	);
+	const program = spawn(
+		process.execPath,
+		["--conditions=snakepit-source", "server.ts"],
+		{
+			cwd: directory,
+			env: { ...process.env, XDG_STATE_HOME: directory },
+			stdio: ["ignore", "pipe", "inherit"],
+		},
+	);
+	onTestFinished(() => void program.kill("SIGKILL"));
+	const ended = new Promise((resolve) =>
+		program.once("exit", (code, signal) => resolve({ code, signal })),
+	);
+	expect(await textOf(program.stdout)).toContain("answered");
+	expect(await ended).toEqual({ code: 0, signal: null });
+});
+
+test.runIf(isThorough())(
+	"the server in docs/deployment.md answers a request that takes longer than 2 s after SIGTERM, and ends",
+	{
+		timeout: 120_000,
+	},
+	async () => {
+		const page = "docs/deployment.md";
+		const directory = snippetDirectory(page);
+		const text = readFileSync(join(root, page), "utf8");
+		const [[, name = "", code = ""] = []] = [...text.matchAll(BLOCK)];
+		writeFileSync(join(directory, name), code);
+		writeFileSync(join(directory, "tools.py"), REPORTS_AFTER_3_S);
+		expectToCompile(directory, [name]);
+		const program = spawn(
+			process.execPath,
+			["--conditions=snakepit-source", name],
+			{
+				cwd: directory,
+				env: {
+					...process.env,
+					VIRTUAL_ENV: join(root, "python/.venv"),
+					XDG_STATE_HOME: directory,
+				},
+				stdio: ["ignore", "pipe", "pipe"],
+			},
+		);
+		onTestFinished(() => void program.kill("SIGKILL"));
+		const ended = new Promise((resolve) =>
+			program.once("exit", (code, signal) => resolve({ code, signal })),
+		);
+		const [port] = await once(program.stdout, "data");
+		const answer = fetch(`http://127.0.0.1:${String(port).trim()}`);
+		await untilPrinted(program.stderr, "begun");
+		program.kill("SIGTERM");
+		expect(await (await answer).text()).toBe("reported");
+		expect(await ended).toEqual({ code: 0, signal: null });
+	},
+);
+
+test("the tests in packages/core/README.md pass", {
+	timeout: 60_000,
+}, async () => {
+	const page = "packages/core/README.md";
+	const directory = snippetDirectory(page);
+	const text = readFileSync(join(root, page), "utf8");
+	const [[, name = "", code = ""] = []] = [...text.matchAll(BLOCK)];
+	expect(name).toBe("report.test.ts");
+	writeFileSync(join(directory, name), code);
+	const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+	const { stdout } = await promisify(execFile)(
+		process.execPath,
+		["--conditions=snakepit-source", "--test", "--test-reporter=tap", name],
+		{ cwd: directory, env },
+	);
+	expect(stdout).toMatch(/^# pass 2$/m);
+});
+
+function expectToCompile(directory: string, files: readonly string[]): void {
+	writeFileSync(
+		join(directory, "tsconfig.json"),
+		JSON.stringify({ ...COMPILER, files }),
+	);
+	const compiled = spawnSync(TSC, ["-p", directory], { encoding: "utf8" });
+	expect(compiled.stdout).toBe("");
+	expect(compiled.status).toBe(0);
+}
+
+async function untilPrinted(output: Readable, text: string): Promise<void> {
+	let printed = "";
+	for await (const chunk of output.iterator({ destroyOnReturn: false })) {
+		printed += String(chunk);
+		if (printed.includes(text)) return;
+	}
+	throw new Error(`The output ended without "${text}": ${printed}`);
+}
+
+/** The blocks of a page that are TypeScript. */
+function programsOf(page: string): readonly RegExpExecArray[] {
+	const text = readFileSync(join(root, page), "utf8");
+	return [...text.matchAll(BLOCK)].filter(([, name]) => name?.endsWith(".ts"));
+}
+
+/** Inside the package, so that imports resolve as a user's would. */
+function newDirectory(page: string): string {
+	const directory = join(own, `.snippets-${basename(page)}-${page.length}`);
+	remove(directory);
+	mkdirSync(directory);
+	return directory;
+}
+
+/** A new directory that goes with the test. */
+function snippetDirectory(page: string): string {
+	const directory = newDirectory(page);
+	onTestFinished(() => remove(directory));
+	return directory;
+}
+
+function remove(directory: string): void {
+	rmSync(directory, { recursive: true, force: true });
+}

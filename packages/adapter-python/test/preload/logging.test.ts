@@ -1,0 +1,55 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createPool } from "@snakepit/core";
+import { EventRecorder } from "@snakepit/core/testing";
+import { expect, onTestFinished, test } from "vitest";
+import { python } from "../../src/index.ts";
+import { PYTHON } from "../support/pythons.ts";
+
+const TOOLS = `
+import logging
+from logging import basicConfig
+from snakepit_bridge import tool
+
+logging.getLogger().setLevel(logging.ERROR)
+
+@tool
+def logs() -> None:
+    logging.getLogger("shop").warning("too quiet for the tools")
+    logging.getLogger("shop").error("sold out")
+
+@tool
+def configures() -> int:
+    basicConfig(format="by the tools: %(message)s")
+    return len(logging.getLogger().handlers)
+`;
+
+test.each([
+	["started", "off"],
+	["forked from a preloaded parent", "tools"],
+	["forked from a parent that imports the bridge", "bridge"],
+] as const)(
+	"what tools set up of logging at their import holds in workers that are %s",
+	async (_, preload) => {
+		const place = mkdtempSync(join(tmpdir(), "snakepit-preload-"));
+		onTestFinished(() => rmSync(place, { recursive: true, force: true }));
+		const tools = join(place, "shop.py");
+		writeFileSync(tools, TOOLS);
+		const events = new EventRecorder();
+		const pool = await createPool({
+			adapter: python({ python: PYTHON, tools, preload }),
+			size: 1,
+			dataDir: join(place, "ledger"),
+			output: { echo: "none" },
+			onEvent: events.record,
+		});
+		onTestFinished(() => pool.close({ drainMs: 0 }));
+		await pool.execute("logs");
+		expect(
+			events.of("worker.logged").map(({ record }) => record.message),
+		).toEqual(["sold out"]);
+		// The bridge's own, and that of the tools.
+		expect(await pool.execute("configures")).toBe(2);
+	},
+);

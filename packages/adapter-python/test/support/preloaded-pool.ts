@@ -1,0 +1,96 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+	createPool,
+	type Pool,
+	type PoolOptions,
+	type SnakepitEvent,
+} from "@snakepit/core";
+import { EventRecorder } from "@snakepit/core/testing";
+import { onTestFinished } from "vitest";
+import { type PythonOptions, python } from "../../src/index.ts";
+import { PYTHON, toolsFile } from "./pythons.ts";
+
+/** What a worker says about itself. */
+export interface Facts {
+	readonly pid: number;
+	readonly importedIn: number;
+	readonly startedIn: number;
+	readonly session: number;
+	readonly shown: Readonly<Record<string, string>>;
+	readonly slot: string;
+	readonly threads: string;
+	readonly kept: string;
+	readonly chance: readonly number[];
+}
+
+/** One for a test; removed when the test is finished. */
+export function directory(): string {
+	const path = mkdtempSync(join(tmpdir(), "snakepit-preload-"));
+	onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+	return path;
+}
+
+/** A pool of workers that are forked from a parent with the tools; closed when the test is finished. */
+export async function openPreloaded(
+	options: Partial<PythonOptions> = {},
+	size = 2,
+	start: PoolOptions["start"] = {},
+): Promise<{ readonly pool: Pool; readonly events: EventRecorder }> {
+	const events = new EventRecorder();
+	const dataDir = directory();
+	const pool = await createPool({
+		adapter: python({
+			python: PYTHON,
+			tools: toolsFile("preloaded.py"),
+			preload: "tools",
+			...options,
+		}),
+		size,
+		dataDir,
+		start,
+		output: { echo: "none" },
+		onEvent: events.record,
+	});
+	onTestFinished(() => pool.close({ drainMs: 0 }));
+	return { pool, events };
+}
+
+/** Tools of one test's own. */
+export function toolsOf(source: string): string {
+	const path = join(directory(), "tools_of_a_test.py");
+	writeFileSync(
+		path,
+		`${source}\nfrom snakepit_bridge import tool\n@tool\ndef one() -> int:\n    return 1\n`,
+	);
+	return path;
+}
+
+/** Both workers say their facts: a strict session each. */
+export async function factsOfAll(
+	pool: Pool,
+	size = 2,
+): Promise<readonly Facts[]> {
+	const found = new Map<number, Facts>();
+	while (found.size < size) {
+		const facts = await Promise.all(
+			Array.from({ length: size }, () => pool.execute("facts")),
+		);
+		for (const each of facts as Facts[]) found.set(each.pid, each);
+	}
+	return [...found.values()];
+}
+
+/** The next event of a type. */
+export function next<Type extends SnakepitEvent["type"]>(
+	pool: Pool,
+	type: Type,
+): Promise<SnakepitEvent & { readonly type: Type }> {
+	return new Promise((resolve) => {
+		const stop = pool.on(type, (event) => {
+			stop();
+			resolve(event as SnakepitEvent & { readonly type: Type });
+		});
+	});
+}
