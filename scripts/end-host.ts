@@ -7,7 +7,7 @@ import {
 	judgeGroup,
 	type ProcessIdentity,
 } from "../packages/core/src/contract/identity.ts";
-import type { CensusHost } from "../packages/core/src/os/census.ts";
+import type { CensusHost } from "../packages/core/src/os/descendants.ts";
 import { TEST, testMark } from "./test-mark.ts";
 
 type Machine = Pick<CensusHost, "facts" | "members" | "signal" | "signalGroup">;

@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
-import { LinuxProc } from "../packages/core/src/os/linux-proc.ts";
-import type { TableEntry } from "../packages/core/src/os/process-table.ts";
+import {
+	LinuxProc,
+	type TableEntry,
+} from "../packages/core/src/os/process-table.ts";
 import { PYTHON_TEST, TEST, TEST_RUN } from "./test-mark.ts";
 
 /** A process that outlived the tests which started it. */

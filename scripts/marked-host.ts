@@ -3,8 +3,10 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
-import { LinuxProc } from "../packages/core/src/os/linux-proc.ts";
-import type { TableEntry } from "../packages/core/src/os/process-table.ts";
+import {
+	LinuxProc,
+	type TableEntry,
+} from "../packages/core/src/os/process-table.ts";
 
 /** The variable by which everything that a marked host starts is found. The host lets its workers inherit it. */
 export const MARK = "SNAKEPIT_MARKED_HOST";

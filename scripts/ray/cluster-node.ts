@@ -3,8 +3,10 @@ import { once } from "node:events";
 import { readlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { LinuxProc } from "../../packages/core/src/os/linux-proc.ts";
-import type { TableEntry } from "../../packages/core/src/os/process-table.ts";
+import {
+	LinuxProc,
+	type TableEntry,
+} from "../../packages/core/src/os/process-table.ts";
 
 const PROGRAM = join(import.meta.dirname, "node.py");
 const MARK = "SNAKEPIT_TEST_NODE";

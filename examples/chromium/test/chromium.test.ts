@@ -4,8 +4,10 @@ import { promisify } from "node:util";
 import { createPool } from "@snakepit/core";
 import { adapterContract, startForReal } from "@snakepit/core/testing";
 import { describe, expect, test } from "vitest";
-import { LinuxProc } from "../../../packages/core/src/os/linux-proc.ts";
-import type { TableEntry } from "../../../packages/core/src/os/process-table.ts";
+import {
+	LinuxProc,
+	type TableEntry,
+} from "../../../packages/core/src/os/process-table.ts";
 import { markedHost } from "../../../scripts/marked-host.ts";
 import { isThorough } from "../../../scripts/test-effort.ts";
 import { chromium } from "../src/chromium-adapter.ts";

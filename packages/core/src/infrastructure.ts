@@ -53,19 +53,17 @@ export type {
 	StartedProcess,
 	World,
 } from "./contract/world.ts";
-export type { Census, CensusHost } from "./os/census.ts";
-export { requireToSpawn } from "./os/free-descriptors.ts";
-export { makeDirectories } from "./os/make-directories.ts";
+export type { Census, CensusHost } from "./os/descendants.ts";
+export { requireToSpawn } from "./os/descriptors.ts";
 export {
 	endIfCopy,
 	NODE_ONLY_VARIABLE,
 	NOT_NODE_STATUS,
 } from "./os/node-only.ts";
-export { isRunDirectory } from "./os/private-directory.ts";
-export { type ProcessCondition, SystemProcessHost } from "./os/process-host.ts";
+export { isRunDirectory, makeDirectories } from "./os/private-directory.ts";
 export { spawnFailed } from "./os/spawn-failure.ts";
-export { systemClock } from "./os/system-clock.ts";
-export { systemRandom } from "./os/system-random.ts";
+export { systemClock, systemRandom } from "./os/system-clock.ts";
+export { type ProcessCondition, SystemProcessHost } from "./os/this-machine.ts";
 export {
 	type Execution,
 	ownExecutable,

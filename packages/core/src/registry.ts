@@ -5,13 +5,13 @@ export {
 	type DeadRunsReport,
 	type ReapOptions,
 	reapDeadRuns,
-} from "./cleanup/reap-dead-runs.ts";
+} from "./cleanup/reaper.ts";
 export {
 	type RunSettlement,
 	type SettledRun,
 	type SettleRunParts,
 	settleRun,
-} from "./cleanup/settle-run.ts";
+} from "./cleanup/run-claim.ts";
 export type {
 	EndReason,
 	Killer,
@@ -23,5 +23,5 @@ export type {
 	WorkerRecord,
 	WorkerStatus,
 } from "./contract/process-registry.ts";
-export type { Incident } from "./registry/incident.ts";
+export type { Incident } from "./registry/incidents.ts";
 export type { RunInfrastructure } from "./run/run.ts";

@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { endHost } from "../../../../scripts/end-host.ts";
 import { removeDirectory } from "../../../../scripts/remove-directory.ts";
 import { PYTHON } from "../../../adapter-python/test/support/pythons.ts";
-import { SystemProcessHost } from "../../../core/src/os/process-host.ts";
+import { SystemProcessHost } from "../../../core/src/os/this-machine.ts";
 
 /** A program with Python workers, in a process of its own. */
 export interface LookedAtHost {

@@ -5,7 +5,7 @@ import {
 	type RunId,
 } from "../contract/identity.ts";
 import { pause } from "../deadline.ts";
-import type { CensusHost } from "../os/census.ts";
+import type { CensusHost } from "../os/descendants.ts";
 import { GuardTree } from "../os/guard-tree.ts";
 import {
 	type DeadRun,

@@ -8,7 +8,7 @@ import {
 } from "../contract/identity.ts";
 import type { WorkerRecord } from "../contract/process-registry.ts";
 import type { ProcessFacts } from "../contract/world.ts";
-import type { Census, CensusHost } from "../os/census.ts";
+import type { Census, CensusHost } from "../os/descendants.ts";
 
 /** An orphan, with its identity. */
 export interface Orphan extends FoundOrphan {

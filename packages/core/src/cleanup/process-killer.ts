@@ -1,7 +1,7 @@
 import type { Clock } from "../contract/clock.ts";
 import { isSameProcess, type ProcessIdentity } from "../contract/identity.ts";
 import { pause } from "../deadline.ts";
-import type { CensusHost } from "../os/census.ts";
+import type { CensusHost } from "../os/descendants.ts";
 
 /** A process that shall end. */
 export interface KillTarget {

@@ -1,10 +1,40 @@
-import type { CleanupStrategy } from "../contract/cleanup-strategy.ts";
-import type { SnakepitEvent } from "../contract/events.ts";
-import type { RunId } from "../contract/identity.ts";
-import type { CensusHost } from "../os/census.ts";
+import type {
+	CleanupStrategy,
+	FoundOrphan,
+} from "../contract/cleanup-strategy.ts";
+import type { Clock } from "../contract/clock.ts";
+import type { SnakepitEvent, SparedReason } from "../contract/events.ts";
+import {
+	type Observation,
+	type ProcessIdentity,
+	processKey,
+	type RunId,
+} from "../contract/identity.ts";
+import type { MarkedProcess, ProcessHost } from "../contract/world.ts";
+import { withDeadline } from "../deadline.ts";
+import {
+	type Check,
+	checkOptions,
+	nonEmptyText,
+	optional,
+} from "../options/check.ts";
+import type { CensusHost } from "../os/descendants.ts";
+import {
+	findStateDirectory,
+	openStateDirectory,
+} from "../os/state-directory.ts";
+import { systemClock } from "../os/system-clock.ts";
+import { thisMachine } from "../os/this-machine.ts";
+import type { Incident } from "../registry/incidents.ts";
+import { LedgerDirectory } from "../registry/ledger-directory.ts";
 import { removeFreeLock } from "../registry/run-lock.ts";
-import { formatRunName, ownerKey, type RunName } from "../registry/run-name.ts";
-import { type ClaimOutcome, claimRun } from "./claim-run.ts";
+import {
+	formatRunName,
+	ownerKey,
+	type RunName,
+	runNameOf,
+} from "../registry/run-name.ts";
+import { loadSqlite } from "../registry/sqlite.ts";
 import type {
 	CleanupReport,
 	ReapedOrphan,
@@ -12,13 +42,21 @@ import type {
 	SparedRun,
 } from "./cleanup-report.ts";
 import { endOrphans } from "./end-orphans.ts";
-import { UnrecordedClaim } from "./marker-claim.ts";
-import type { SparedProcess } from "./orphan-search.ts";
-import type { KillLimits, ProcessKiller } from "./process-killer.ts";
-import { type ClaimParts, type RunClaim, runOfClaimant } from "./run-claim.ts";
-import { type ReapedProcess, settle } from "./settlement.ts";
-import { strategyGate } from "./strategy-gate.ts";
-import { findUnrecordedRuns } from "./unrecorded-runs.ts";
+import type { DeadRun, Orphan, SparedProcess } from "./orphan-search.ts";
+import { type KillLimits, ProcessKiller } from "./process-killer.ts";
+import {
+	type ClaimOutcome,
+	type ClaimParts,
+	claimRun,
+	judgeOwner,
+	ownerOf,
+	ownership,
+	type ReapedProcess,
+	type RunClaim,
+	runOfClaimant,
+	settle,
+	UnrecordedClaim,
+} from "./run-claim.ts";
 
 export interface ReaperParts extends ClaimParts {
 	readonly host: CensusHost;
@@ -179,4 +217,204 @@ function sender({
 	emit,
 }: ReaperParts): (event: Untimed<SnakepitEvent>) => void {
 	return (event) => emit({ wallMs: clock.wall(), ...event } as SnakepitEvent);
+}
+
+/** Which dead runs to clean up after. */
+export interface ReapOptions {
+	/** Where the ledger is; by default, in the user's state directory. */
+	readonly dataDir?: string | undefined;
+	/** Only this run; by default, every dead one. */
+	readonly run?: string | undefined;
+}
+
+/** What was found, ended and left alone, and what protections had done before. */
+export interface DeadRunsReport extends CleanupReport {
+	/** What watchdogs and guards had noted of these runs, and no start had reported yet. */
+	readonly incidents: readonly Incident[];
+}
+
+const REAP_CHECKS: Readonly<Record<keyof ReapOptions, Check>> = {
+	dataDir: optional(nonEmptyText),
+	run: optional(nonEmptyText),
+};
+
+/**
+ * Cleans up after dead runs as the start of a program does, without a run of its own: ends what they left, records how
+ * they ended, and moves them to the history. Runs that may live are left alone.
+ *
+ * @throws OptionsError; StartError `PLATFORM_UNSUPPORTED`, `NODE_TOO_OLD` or `OUT_OF_DESCRIPTORS`; RegistryError when the
+ *   ledger cannot be used.
+ */
+export async function reapDeadRuns(
+	options: ReapOptions = {},
+): Promise<DeadRunsReport> {
+	checkOptions("reapDeadRuns", options, REAP_CHECKS);
+	const host = thisMachine();
+	const sqlite = await loadSqlite();
+	const { machineId, pid } = host.self;
+	const { dataDir } = options;
+	// Where nothing ever ran, nothing is made.
+	if (findStateDirectory(dataDir, machineId) === undefined) return NOTHING;
+	const { path } = openStateDirectory(dataDir, machineId);
+	const incidents: Incident[] = [];
+	// The clock's timers keep no program open, and a command has nothing else to do.
+	const endHold = host.keepAlive();
+	try {
+		const report = await reap({
+			...{ sqlite, host, clock: systemClock, strategy: undefined },
+			directory: new LedgerDirectory(path),
+			killer: new ProcessKiller(host, systemClock),
+			claimant: {
+				...{ kind: "command", pid },
+				report: (incident) => incidents.push(incident),
+			},
+			only: options.run as RunId | undefined,
+			emit: () => {},
+		});
+		return { ...report, incidents };
+	} finally {
+		endHold();
+	}
+}
+
+const NOTHING: DeadRunsReport = {
+	...{ deadRuns: [], found: 0, reaped: [], sparedProcesses: [] },
+	...{ sparedRuns: [], setAside: [], incidents: [], durationMs: 0 },
+};
+
+/** A dead run that is known by the markers of its processes alone. */
+export interface UnrecordedRun {
+	readonly name: RunName;
+	readonly dead: DeadRun;
+}
+
+export interface UnrecordedRuns {
+	readonly dead: readonly UnrecordedRun[];
+	/** Processes whose owner cannot be judged from here. */
+	readonly spared: readonly SparedProcess[];
+}
+
+export interface UnrecordedSearch {
+	readonly marked: readonly MarkedProcess[];
+	/** Names the data directory in which this start cleans up. */
+	readonly directoryKey: string;
+	readonly self: ProcessIdentity;
+	/** Whether the record of a run decides already what becomes of it. */
+	readonly isKnown: (name: RunName) => boolean;
+	readonly observe: (pid: number) => Observation;
+}
+
+/** Reasons to spare a process without a record that are worth an event: a living owner takes care of its own. */
+const REPORTED: ReadonlySet<SparedReason> = new Set([
+	"other_pid_namespace",
+	"identity_unknown",
+]);
+
+/**
+ * Finds the runs of one data directory that left processes and no record that
+ * could be used: their files were removed, or cannot be read or locked. The
+ * marker names the owner; one that is provably gone has left orphans.
+ */
+export function findUnrecordedRuns({
+	marked,
+	directoryKey,
+	self,
+	isKnown,
+	observe,
+}: UnrecordedSearch): UnrecordedRuns {
+	const dead = new Map<string, UnrecordedRun>();
+	const spared: SparedProcess[] = [];
+	for (const { marker, identity } of marked) {
+		if (marker.directoryKey !== directoryKey) continue;
+		const owner = ownerOf(marker, self);
+		const name = runNameOf(marker.runId, owner);
+		const key = formatRunName(name);
+		if (dead.has(key) || isKnown(name)) continue;
+		const verdict = judgeOwner(owner, self, observe(owner.pid));
+		if (verdict === "dead") {
+			const owns = ownership(name, self, directoryKey);
+			dead.set(key, {
+				name,
+				dead: { ofRun: marker.runId, owns, workers: [] },
+			});
+			continue;
+		}
+		// A process that lives carries no true marker of another boot.
+		if (verdict === "dead_with_its_boot" || !REPORTED.has(verdict.spared))
+			continue;
+		const { pid } = identity;
+		spared.push({ ofRun: marker.runId, pid, reason: verdict.spared });
+	}
+	return { dead: [...dead.values()], spared };
+}
+
+/** Longer than a service needs to answer a question. Nothing else of the program has started meanwhile. */
+const ANSWER_MS = 10_000;
+
+interface StrategyGateParts {
+	readonly strategy: CleanupStrategy | undefined;
+	readonly host: Pick<ProcessHost, "keepAlive">;
+	readonly clock: Clock;
+	readonly emit: (event: SnakepitEvent) => void;
+}
+
+/**
+ * Asks the user's strategy once about each orphan, and returns whether the orphan is ended. One that throws is
+ * reported, and the orphan is ended. One that does not answer in time is reported and not asked again: what it has not
+ * decided is spared, because a kill cannot be undone.
+ */
+function strategyGate({
+	strategy,
+	host,
+	clock,
+	emit,
+}: StrategyGateParts): (orphan: Orphan) => Promise<boolean> {
+	if (strategy === undefined) return async () => true;
+	const answers = new Map<string, boolean>();
+	let silent = false;
+	const report = (error: unknown): void =>
+		emit({
+			type: "listener.threw",
+			wallMs: clock.wall(),
+			of: "cleanup",
+			error,
+		});
+	const ask = async (orphan: FoundOrphan): Promise<boolean> => {
+		// The timer does not, and a promise that never settles does not either.
+		const release = host.keepAlive();
+		try {
+			const answer = await withDeadline(
+				Promise.resolve(strategy(orphan)),
+				{ clock, ms: ANSWER_MS, counts: "running" },
+				() => "late" as const,
+			);
+			if (answer !== "late") return answer !== "spare";
+			silent = true;
+			report(noAnswer(orphan));
+			return false;
+		} catch (error) {
+			report(error);
+			return true;
+		} finally {
+			release();
+		}
+	};
+	return async (orphan) => {
+		const { ofRun, pid, foundBy, incarnation, fingerprint } = orphan;
+		const key = processKey(orphan.identity);
+		const answer =
+			answers.get(key) ??
+			(!silent &&
+				(await ask({ ofRun, pid, foundBy, incarnation, fingerprint })));
+		answers.set(key, answer);
+		return answer;
+	};
+}
+
+function noAnswer({ pid, ofRun }: FoundOrphan): Error {
+	return new Error(
+		`cleanup was asked about process ${pid} of the dead run ${ofRun} and did not answer within ${ANSWER_MS / 1000} s. ` +
+			"That process, and those that it was not asked about yet, are spared; the next start asks again. " +
+			'Return "reap" or "spare" sooner, for example with a deadline of your own.',
+	);
 }

@@ -1,21 +1,22 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { ProcessExit } from "../contract/identity.ts";
 import {
 	GUARD_VARIABLE,
 	INCARNATION_VARIABLE,
 	MARKER_VARIABLE,
+	type ProcessExit,
 	type ProcessIdentity,
 } from "../contract/identity.ts";
-import type { ProtectionContext } from "../contract/protection.ts";
+import type { LayerReport, ProtectionContext } from "../contract/protection.ts";
 import type { ProcessSpec, StartedProcess } from "../contract/world.ts";
 import { afterRunning, pause, withDeadline } from "../deadline.ts";
-import type { CensusHost } from "../os/census.ts";
-import type { Answer } from "../os/fork/answer.ts";
+import type { CensusHost } from "../os/descendants.ts";
 import { ForkLine } from "../os/fork/fork-line.ts";
+import type { Answer } from "../os/fork/request.ts";
+import { VERSION } from "../os/gen/version.ts";
 import { GuardTree } from "../os/guard-tree.ts";
-import { removePath } from "../os/remove-path.ts";
+import { removePath } from "../os/private-directory.ts";
 
 /** A chain starts in a few milliseconds; this is for a very busy machine. */
 const READY_LIMIT_MS = 20_000;
@@ -292,4 +293,141 @@ function refusal(child: ChildProcess): Promise<Error> {
 	return new Promise((resolve) => {
 		child.once("error", resolve);
 	});
+}
+
+const INSPECTION_LIMIT_MS = 10_000;
+
+/** Why there can be no guard here, and what would help. */
+export class GuardUnavailable extends Error {
+	override readonly name = "GuardUnavailable";
+	readonly reason: string;
+	readonly remedy: string;
+
+	constructor(reason: string, remedy: string) {
+		super(`${reason} ${remedy}`);
+		this.reason = reason;
+		this.remedy = remedy;
+	}
+}
+
+/** Whether a guard exists for this system at all: if not, its absence is not reported. */
+export function hasGuard(platform: string, arch: string): boolean {
+	return platform === "linux" && (arch === "x64" || arch === "arm64");
+}
+
+/**
+ * The guard's program: the native binary, whose first argument is `guard`.
+ *
+ * @throws GuardUnavailable when there is none for this system, or it is not installed.
+ */
+export function guardProgram(
+	binary: string | undefined,
+	{ platform, arch }: { platform: string; arch: string } = process,
+): string {
+	if (!hasGuard(platform, arch))
+		throw new GuardUnavailable(
+			`The guard is a program for Linux on x64 and arm64; this is ${platform} on ${arch}.`,
+			"Use the watchdog, which works here.",
+		);
+	if (binary !== undefined) return binary;
+	const name = `@snakepit/native-linux-${arch}`;
+	throw new GuardUnavailable(
+		`The guard's package ${name} was not found, or this user may not execute its files.`,
+		`Run npm install ${name}@${VERSION} where the program runs: it is an optional dependency of @snakepit/core, so npm --omit=optional skips it, and a bundle does not contain it.`,
+	);
+}
+
+/**
+ * Has the guard inspect this machine.
+ *
+ * @throws GuardUnavailable when none can work.
+ */
+export async function inspectGuard(program: string): Promise<void> {
+	const reason = await new Promise<string | undefined>((resolve) => {
+		const options = { timeout: INSPECTION_LIMIT_MS, maxBuffer: 65_536 };
+		execFile(program, ["guard", "--inspect"], options, (error, stdout) =>
+			resolve(error === null ? undefined : stdout.trim() || error.message),
+		);
+	});
+	if (reason !== undefined)
+		throw new GuardUnavailable(
+			`The guard cannot work on this system: ${reason}.`,
+			"Mount /proc, and allow prctl(PR_SET_CHILD_SUBREAPER) in the container's filter of system calls.",
+		);
+}
+
+/** How the guards of a run have fared, as far as it matters for the next one. */
+export interface GuardHealth {
+	/** Chains in a row that could not be started, or were lost soon. */
+	readonly failures: number;
+	/** Before this moment of the monotonic clock none is tried. */
+	readonly againMs: number;
+}
+
+export const HEALTHY: GuardHealth = { failures: 0, againMs: 0 };
+
+/** A chain that lived this long has proved that one can work here. */
+const PROVEN_MS = 10_000;
+/** So many in a row, and something here ends guards. */
+const TOO_MANY = 3;
+const PAUSE_MS = 60_000;
+
+/** A chain could not be started (`livedMs` is 0), or was lost. */
+export function afterLoss(
+	before: GuardHealth,
+	livedMs: number,
+	nowMs: number,
+): GuardHealth {
+	const failures = livedMs >= PROVEN_MS ? 1 : before.failures + 1;
+	return {
+		failures,
+		againMs: failures < TOO_MANY ? nowMs : nowMs + PAUSE_MS,
+	};
+}
+
+export function mayBeTried({ againMs }: GuardHealth, nowMs: number): boolean {
+	return nowMs >= againMs;
+}
+
+const BY_SIGNAL =
+	"was killed by a signal from a person, another program, or the kernel when memory ran out (dmesg shows that)";
+
+/** By exit status of the outer guard. Source: native/src/guard/exit-status.h. */
+const LOSSES: Readonly<Record<number, string>> = {
+	64: "it wrongly concluded that this program was dead",
+	65: "one of its inner processes failed, or did not answer in time",
+	66: "it received an invalid request",
+	67: `its inner process, which forks the workers, ${BY_SIGNAL}`,
+	68: `its middle process ${BY_SIGNAL}`,
+	70: "its outer process failed",
+};
+
+/** Which of the three processes of a chain was lost, and how, as a part of a sentence. */
+export function describeLoss(exit: ProcessExit): string {
+	return exit.kind === "signal"
+		? `its outer process ${BY_SIGNAL.replace("a signal", exit.signal)}`
+		: (LOSSES[exit.code] ?? `its outer process ended with status ${exit.code}`);
+}
+
+/** Whether a run on this machine has a guard, as the doctor reports it. */
+export async function guardLayer(
+	binary: string | undefined,
+): Promise<LayerReport> {
+	const layer = "guard";
+	try {
+		const program = guardProgram(binary);
+		await inspectGuard(program);
+		return {
+			layer,
+			status: "available",
+			detail: `every run has a guard, unless it is opened with guard: "off"; when this program dies, the guard kills every descendant of its workers, even one that left its group and session and carries no marker; if three guards in a row are lost within 10 s of their start, workers start without a guard for a minute, and standard error says so (${program})`,
+		};
+	} catch (error) {
+		if (!(error instanceof GuardUnavailable)) throw error;
+		return {
+			...{ layer, status: "unavailable" },
+			detail: `${error.reason} Without a guard, a descendant that left its worker's group survives until the next start, or longer if it cleared its environment.`,
+			remedy: error.remedy,
+		};
+	}
 }

@@ -6,22 +6,20 @@ import type {
 	ProcessSpec,
 	StartedProcess,
 } from "../contract/world.ts";
-import { canBeGiven } from "../os/fork/descriptors.ts";
+import { canBeGiven } from "../os/descriptors.ts";
 import { inheritedRights } from "../os/inherited-rights.ts";
 import { spawnFailed } from "../os/spawn-failure.ts";
 import {
+	afterLoss,
+	describeLoss,
 	GuardChain,
 	type GuardContext,
-	HIGHEST_DESCRIPTOR,
-} from "./guard-chain.ts";
-import {
-	afterLoss,
 	type GuardHealth,
+	GuardUnavailable,
 	HEALTHY,
+	HIGHEST_DESCRIPTOR,
 	mayBeTried,
-} from "./guard-health.ts";
-import { describeLoss } from "./guard-loss.ts";
-import { GuardUnavailable } from "./guard-program.ts";
+} from "./guard-chain.ts";
 
 /**
  * Starts workers below a guard; a chain that is lost is replaced at the next start.

@@ -1,6 +1,10 @@
 import { StartError } from "../contract/errors.ts";
-import type { GuardContext } from "./guard-chain.ts";
-import { GuardUnavailable, guardProgram, hasGuard } from "./guard-program.ts";
+import {
+	type GuardContext,
+	GuardUnavailable,
+	guardProgram,
+	hasGuard,
+} from "./guard-chain.ts";
 import { GuardSource } from "./guard-source.ts";
 
 /**

@@ -1,6 +1,9 @@
 import { existsSync, realpathSync } from "node:fs";
-import { judgeOwner } from "../cleanup/run-owner.ts";
-import { creditProtections, endOfGone } from "../cleanup/settlement.ts";
+import {
+	creditProtections,
+	endOfGone,
+	judgeOwner,
+} from "../cleanup/run-claim.ts";
 import { compareIdentity, drawnAt } from "../contract/identity.ts";
 import type { RunRecord, WorkerRecord } from "../contract/process-registry.ts";
 import type { ProcessHost } from "../contract/world.ts";
@@ -17,14 +20,16 @@ import { isRunDirectory } from "../os/private-directory.ts";
 import { findStateDirectory } from "../os/state-directory.ts";
 import { systemClock } from "../os/system-clock.ts";
 import { assertPlatform, thisMachine } from "../os/this-machine.ts";
-import type { HostIncident } from "../registry/host-incident.ts";
-import type { Incident } from "../registry/incident.ts";
-import { readIncidentFiles } from "../registry/incident-files.ts";
-import { isWorker } from "../registry/is-worker.ts";
+import { type RunContent, readRunFile } from "../registry/history.ts";
+import {
+	type HostIncident,
+	type Incident,
+	readIncidentFiles,
+} from "../registry/incidents.ts";
 import { LedgerDirectory } from "../registry/ledger-directory.ts";
-import { type RunContent, readRunFile } from "../registry/read-run-file.ts";
 import { ownerKey, type RunName, runPath } from "../registry/run-name.ts";
 import { loadSqlite, type Sqlite } from "../registry/sqlite.ts";
+import { isWorker } from "../registry/workers.ts";
 import { HISTORY_DEFAULTS } from "../run/run-options.ts";
 import { type OwnRegistry, ownRegistry } from "../run/shared-run.ts";
 

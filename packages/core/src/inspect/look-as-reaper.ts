@@ -1,11 +1,11 @@
 // Apart from what is exported, whose types must not lead to the ledger's: packages do not depend on Drizzle's types.
 import type { SparedRun } from "../cleanup/cleanup-report.ts";
 import { findOrphans } from "../cleanup/orphan-search.ts";
-import { judgeOwner, ownership } from "../cleanup/run-owner.ts";
-import { findUnrecordedRuns } from "../cleanup/unrecorded-runs.ts";
-import type { CensusHost } from "../os/census.ts";
+import { findUnrecordedRuns } from "../cleanup/reaper.ts";
+import { judgeOwner, ownership } from "../cleanup/run-claim.ts";
+import type { CensusHost } from "../os/descendants.ts";
+import { readRunFile } from "../registry/history.ts";
 import type { LedgerDirectory } from "../registry/ledger-directory.ts";
-import { readRunFile } from "../registry/read-run-file.ts";
 import { formatRunName, ownerKey, runPath } from "../registry/run-name.ts";
 import type { Sqlite } from "../registry/sqlite.ts";
 import type { FoundDeadRun, LivingRun, ReaperFindings } from "./dead-runs.ts";

@@ -1,6 +1,6 @@
 import { isSameProcess, type ProcessIdentity } from "../contract/identity.ts";
 import type { ProcessFacts } from "../contract/world.ts";
-import type { CensusHost } from "./census.ts";
+import type { CensusHost } from "./descendants.ts";
 
 type TreeHost = Pick<
 	CensusHost,

@@ -1,4 +1,4 @@
-import { describedRefusal } from "./system-refusal.ts";
+import { describedRefusal } from "./spawn-failure.ts";
 
 /** More than loading code has open at the same time. */
 const ENOUGH = 8;

@@ -19,10 +19,9 @@ import type {
 	SignalTarget,
 	StartedProcess,
 } from "../contract/world.ts";
-import { requireToSpawn } from "./free-descriptors.ts";
-import { givenStreams } from "./given-streams.ts";
+import { givenStreams, requireToSpawn } from "./descriptors.ts";
 import { channelNumber, channelOf, commandOf } from "./launcher.ts";
-import { sendSignal } from "./send-signal.ts";
+import { sendSignal } from "./process-group.ts";
 import { spawnFailed, unidentified } from "./spawn-failure.ts";
 
 /** What the source asks of the process table. */

@@ -4,13 +4,50 @@ import {
 	mkdtempSync,
 	readdirSync,
 	realpathSync,
+	rmSync,
 	type Stats,
+	statSync,
+	unlinkSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { StartError } from "../contract/errors.ts";
 import type { RunId } from "../contract/identity.ts";
-import { unwritableRemedy } from "./system-refusal.ts";
+import { absolutePath } from "../contract/working-directory.ts";
+import { unwritableRemedy } from "./spawn-failure.ts";
+
+/**
+ * Makes a directory and those above it that are not there, all with `mode`;
+ * one that is there already is left as it is.
+ *
+ * Not `mkdirSync` with `recursive`: that tries for ever, and the program with
+ * it, where the directory above is there and the file system says "no such
+ * file" all the same, as `/proc` does and automounted ones may.
+ *
+ * @throws StartError `WORKING_DIRECTORY_GONE`, or Error the system's, such as `ENOENT`, `EACCES`, `ENOTDIR`, `EROFS`.
+ */
+export function makeDirectories(path: string, mode: number): void {
+	const missing: string[] = [];
+	let place = absolutePath(path, "The directory");
+	while (!isDirectory(place) && place !== dirname(place)) {
+		missing.unshift(place);
+		place = dirname(place);
+	}
+	for (const directory of missing) make(directory, mode);
+}
+
+function make(directory: string, mode: number): void {
+	try {
+		mkdirSync(directory, { mode });
+	} catch (error) {
+		// Another program may have made it since.
+		if (!isDirectory(directory)) throw error;
+	}
+}
+
+function isDirectory(path: string): boolean {
+	return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
 
 /** Socket paths must be shorter, in bytes: macOS has the smallest field. Source: unix(4), sys/un.h. */
 export const SOCKET_PATH_LIMIT = 104;
@@ -285,4 +322,20 @@ export function isRunDirectory(path: string, runId: RunId): boolean {
 	if (!basename(path).startsWith(`snakepit-${runId}-`)) return false;
 	const stats = lookAt(path);
 	return stats !== undefined && complaintAbout(stats, "private") === undefined;
+}
+
+/** Returns whether nothing is there any more. To remove a directory takes a descriptor, to remove a file takes none. */
+export function removePath(path: string): boolean {
+	try {
+		unlinkSync(path);
+		return true;
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code === "ENOENT") return true;
+	}
+	try {
+		rmSync(path, { recursive: true, force: true });
+		return true;
+	} catch {
+		return false;
+	}
 }

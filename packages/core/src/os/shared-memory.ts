@@ -1,4 +1,10 @@
-import { mkdirSync } from "node:fs";
+import {
+	lstatSync,
+	mkdirSync,
+	readdirSync,
+	readFileSync,
+	unlinkSync,
+} from "node:fs";
 import { basename, join } from "node:path";
 import type { RunId } from "../contract/identity.ts";
 import { findRunDirectories, isRunDirectory } from "./private-directory.ts";
@@ -48,4 +54,91 @@ export function directoriesOfDead(
 ): readonly string[] {
 	const places = [runDirectory, ...findRunDirectories(runId, ownerKey)];
 	return [...new Set(places)].flatMap((path) => directoriesOf(path, runId));
+}
+
+/** Where Linux keeps what is named in memory. Source: shm_overview(7), sem_overview(7). */
+const PLACE = "/dev/shm";
+/** One for each process of a worker that has named something; see docs/bridge-protocol.md, section 9. */
+const RECORD = /^names-[1-9][0-9]{0,9}$/;
+/** No path, nor a way out of the place. */
+const LINE = /^([+-]) ([^/\s]{1,255}) (\d{1,20}|\*) (\d{1,20}|\*)$/;
+
+/** A file, not only its name: another program may have the name by now. */
+interface Named {
+	readonly name: string;
+	readonly device: string;
+	readonly inode: string;
+}
+
+/**
+ * Removes the shared memory and the semaphores that the processes of a dead worker named and left: Python's
+ * `multiprocessing` has a process that does so, and it is killed with the worker. Each is removed only if it is the very
+ * file that was created there, and this user's.
+ *
+ * @param directory that of the worker, or of its run. Must be private: what can be written there is believed.
+ */
+export function removeNamedMemory(directory: string): void {
+	for (const named of leftIn(recordsIn(directory))) remove(named);
+}
+
+/** The records in a directory and in those in it. */
+function recordsIn(directory: string): readonly string[] {
+	const own = entriesOf(directory);
+	const inner = own
+		.filter((entry) => entry.isDirectory())
+		.flatMap(({ name }) => {
+			const path = join(directory, name);
+			return entriesOf(path).map((entry) => ({ path, entry }));
+		});
+	return [...own.map((entry) => ({ path: directory, entry })), ...inner]
+		.filter(({ entry }) => entry.isFile() && RECORD.test(entry.name))
+		.map(({ path, entry }) => join(path, entry.name));
+}
+
+function entriesOf(path: string) {
+	try {
+		return readdirSync(path, { withFileTypes: true });
+	} catch {
+		return []; // It is a file, or gone.
+	}
+}
+
+/** What the records have as created and not as removed. */
+function leftIn(paths: readonly string[]): readonly Named[] {
+	const created = new Map<string, Named>();
+	const removed = new Set<string>();
+	for (const path of paths)
+		for (const line of textOf(path).split("\n")) {
+			const [, sign, name = "", device = "", inode = ""] =
+				LINE.exec(line) ?? [];
+			const key = `${name} ${device} ${inode}`;
+			if (sign === "+") created.set(key, { name, device, inode });
+			else if (sign === "-") removed.add(key);
+		}
+	return [...created].flatMap(([key, named]) =>
+		removed.has(key) || removed.has(`${named.name} * *`) ? [] : named,
+	);
+}
+
+function textOf(path: string): string {
+	try {
+		return readFileSync(path, "utf8");
+	} catch {
+		return "";
+	}
+}
+
+function remove({ name, device, inode }: Named): void {
+	const path = join(PLACE, name);
+	try {
+		const stats = lstatSync(path, { bigint: true });
+		const isIt =
+			stats.isFile() &&
+			`${stats.dev}` === device &&
+			`${stats.ino}` === inode &&
+			stats.uid === BigInt(process.getuid?.() ?? -1);
+		if (isIt) unlinkSync(path);
+	} catch {
+		// It is gone, or somebody else may remove it.
+	}
 }

@@ -2,9 +2,8 @@ import { accessSync, constants, lstatSync, type Stats } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { RegistryError } from "../contract/errors.ts";
-import { makeDirectories } from "./make-directories.ts";
-import { complaintAbout } from "./private-directory.ts";
-import { unwritableRemedy } from "./system-refusal.ts";
+import { complaintAbout, makeDirectories } from "./private-directory.ts";
+import { unwritableRemedy } from "./spawn-failure.ts";
 
 /** Where the ledger of this user on this machine is. */
 export interface StateDirectory {

@@ -1,8 +1,10 @@
-// Not those of the globals, which fake timers of a test replace: real processes take their time.
+import { randomBytes } from "node:crypto";
 import { performance } from "node:perf_hooks";
 import { clearTimeout, setImmediate, setTimeout } from "node:timers";
-import type { Clock, Timer } from "../contract/clock.ts";
+import type { Clock, Random, Timer } from "../contract/clock.ts";
 import { outbox } from "../outbox.ts";
+
+// Not those of the globals, which fake timers of a test replace: real processes take their time.
 
 /** The clocks of this machine; its timers never hold the program open. */
 export const systemClock: Clock = {
@@ -23,3 +25,9 @@ const sleeper = new Int32Array(new SharedArrayBuffer(4));
 export function pauseSync(ms: number): void {
 	Atomics.wait(sleeper, 0, 0, ms);
 }
+
+/** Chance from the operating system: nothing that follows from it can be guessed. */
+export const systemRandom: Random = {
+	fraction: () => randomBytes(6).readUIntBE(0, 6) / 2 ** 48,
+	token: () => randomBytes(32).toString("hex"),
+};

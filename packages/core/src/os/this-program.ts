@@ -1,8 +1,14 @@
-// Not `createRequire` by name: webpack would resolve what it is given when it builds.
 import nodeModule from "node:module";
+import { constants } from "node:os";
 import { basename, isAbsolute } from "node:path";
+import type { Writable } from "node:stream";
+import { setInterval } from "node:timers";
+import { isMainThread } from "node:worker_threads";
 import type { HostProgram } from "../contract/process-registry.ts";
+import { terminalText } from "../contract/text.ts";
 import { VERSION } from "./gen/version.ts";
+
+// Not `createRequire` by name: webpack would resolve what it is given when it builds.
 
 const MOST_ARGUMENTS = 64;
 const MOST_CHARACTERS = 1_000;
@@ -119,4 +125,138 @@ export function packagePlaces(
 		(place) =>
 			place !== undefined && (place.startsWith("file:") || isAbsolute(place)),
 	) as string[];
+}
+
+/** Holds the program open while at least one holder has not released it. */
+export class KeepAlive {
+	#holders = 0;
+	/** Made once: every call into an idle pool begins a hold. */
+	readonly #timer = setInterval(() => {}, 2 ** 30).unref();
+
+	/** Returns the function that releases the hold; calling it again does nothing. */
+	readonly hold = (): (() => void) => {
+		if (++this.#holders === 1) this.#timer.ref();
+		let holding = true;
+		return () => {
+			if (!holding) return;
+			holding = false;
+			if (--this.#holders === 0) this.#timer.unref();
+		};
+	};
+}
+
+/** What may wait for a reader of standard error. */
+const MAX_WAITING_BYTES = 1_048_576;
+
+/**
+ * Shows lines to people, and nothing that their terminal would carry out. When they are not read as fast as they come, some are
+ * dropped and counted instead of filling the memory.
+ */
+export class Echo {
+	readonly #out: Writable;
+	#dropped = 0;
+
+	constructor(out: Writable) {
+		this.#out = out;
+	}
+
+	line(text: string): void {
+		if (this.#out.writableLength > MAX_WAITING_BYTES) {
+			this.#dropped++;
+			return;
+		}
+		if (this.#dropped > 0) {
+			this.#write(
+				`[snakepit] ${this.#dropped} lines are missing here: they arrived faster than this output is read\n`,
+			);
+			this.#dropped = 0;
+		}
+		this.#write(`${terminalText(text)}\n`);
+	}
+
+	/** If the reader is gone, the program continues, as it does after `console.error`. */
+	#write(text: string): void {
+		this.#out.write(text, (error) => {
+			const isUnheard = this.#out.listenerCount("error") === 0;
+			if (error && isUnheard) this.#out.once("error", () => {});
+		});
+	}
+}
+
+/** What the system and the runtime report to this program about its own end. */
+export interface ProcessEvents {
+	/** Signals only arrive in the main thread. */
+	readonly mainThread: boolean;
+	/**
+	 * Listens for a signal before everybody who listens already, so that those who
+	 * listen once are still counted; returns the function that stops it.
+	 */
+	onSignal(signal: NodeJS.Signals, listener: () => void): () => void;
+	/**
+	 * How many listeners for a signal there are beside the one of `onSignal`, without
+	 * those of the library signal-exit: where they are alone they send the signal again.
+	 */
+	otherListeners(signal: NodeJS.Signals): number;
+	/** Listens for the end: only synchronous work is done after it. */
+	onExit(listener: () => void): () => void;
+	/** Listens for the moment when nothing is left to do; work begun there goes on. */
+	onBeforeExit(listener: () => void): () => void;
+	/** Ends this very process by a signal, whatever listens to it. */
+	endBy(signal: NodeJS.Signals): void;
+	/** Writes a warning of this process, which appears on standard error by default. */
+	warn(message: string): void;
+}
+
+export const processEvents: ProcessEvents = {
+	mainThread: isMainThread,
+	onSignal(signal, listener) {
+		process.prependListener(signal, listener);
+		return () => {
+			process.off(signal, listener);
+		};
+	},
+	otherListeners: (signal) =>
+		Math.max(0, process.listenerCount(signal) - 1 - deferringListeners()),
+	onExit: (listener) => listen("exit", listener),
+	onBeforeExit: (listener) => listen("beforeExit", listener),
+	endBy(signal): void {
+		// The first process of a container is not ended by a signal that it does not handle. Source: kill(2), pid_namespaces(7).
+		if (process.pid === 1) process.exit(128 + constants.signals[signal]);
+		// Those of signal-exit alone run their users' exit hooks and send the signal again.
+		if (process.listenerCount(signal) > deferringListeners())
+			process.removeAllListeners(signal);
+		process.kill(process.pid, signal);
+	},
+	warn: (message) =>
+		process.emitWarning(message, {
+			type: "SnakepitWarning",
+			code: "SNAKEPIT_SIGNAL_GRACE",
+		}),
+};
+
+/** What signal-exit keeps for all its copies: how many of them listen. */
+interface SignalExitEmitter {
+	readonly count?: unknown;
+}
+
+/** How many listeners signal-exit has for each signal. Source: signal-exit 3 and 4, `load()`. */
+function deferringListeners(): number {
+	const { __signal_exit_emitter__: third } = process as {
+		readonly __signal_exit_emitter__?: SignalExitEmitter;
+	};
+	const fourth = (globalThis as { [FOURTH]?: SignalExitEmitter })[FOURTH];
+	return countOf(third) + countOf(fourth);
+}
+
+const FOURTH = Symbol.for("signal-exit emitter");
+
+function countOf(emitter: SignalExitEmitter | undefined): number {
+	return typeof emitter?.count === "number" ? emitter.count : 0;
+}
+
+function listen(event: string, listener: () => void): () => void {
+	process.on(event, listener);
+	return () => {
+		process.off(event, listener);
+	};
 }

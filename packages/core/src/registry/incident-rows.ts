@@ -5,8 +5,12 @@ import type {
 } from "drizzle-orm/sqlite-core";
 import { asc, eq, integer, real, sqliteTable, text } from "#drizzle";
 import type { RunId } from "../contract/identity.ts";
-import { type HostIncident, parseHostIncident } from "./host-incident.ts";
-import { type Incident, parseIncident } from "./incident.ts";
+import {
+	type HostIncident,
+	type Incident,
+	parseHostIncident,
+	parseIncident,
+} from "./incidents.ts";
 
 export type LedgerDatabase = Statements<
 	"sync",

@@ -11,8 +11,7 @@ import {
 } from "node:fs";
 import { join, resolve } from "node:path";
 import { RegistryError } from "../contract/errors.ts";
-import { makeDirectories } from "../os/make-directories.ts";
-import { complaintAbout } from "../os/private-directory.ts";
+import { complaintAbout, makeDirectories } from "../os/private-directory.ts";
 import { ledgerFailure } from "./ledger-failure.ts";
 import { parseRunFile, type RunName, runPath } from "./run-name.ts";
 import { BESIDE } from "./sqlite.ts";

@@ -6,7 +6,7 @@ import {
 	DESCRIPTORS_REMEDY,
 	outOfDescriptors,
 	unwritableRemedy,
-} from "../os/system-refusal.ts";
+} from "../os/spawn-failure.ts";
 
 /** What happened and what to do, for each way in which a ledger fails. */
 const FAILURES: Readonly<

@@ -31,13 +31,13 @@ import type {
 import type { RunState } from "../contract/states.ts";
 import { MIGRATIONS } from "./gen/migrations.ts";
 import { IncidentRows, type LedgerDatabase } from "./incident-rows.ts";
-import { BESIDE_WORKERS } from "./is-worker.ts";
 import {
+	BESIDE_WORKERS,
 	columnsOfEnd,
 	endOf,
 	nullToUndefined,
 	undefinedToNull,
-} from "./row-values.ts";
+} from "./workers.ts";
 
 const runTable = sqliteTable("runs", {
 	runId: text("run_id").primaryKey(),

@@ -15,15 +15,18 @@ import type {
 } from "../contract/process-registry.ts";
 import { nextRunState, type RunState } from "../contract/states.ts";
 import { outbox } from "../outbox.ts";
-import { CommitTimes } from "./commit-times.ts";
-import { type HostIncident, isHostIncident } from "./host-incident.ts";
+import {
+	type HostIncident,
+	isHostIncident,
+	NotedIncidents,
+} from "./incidents.ts";
 import type { StoredRun } from "./ledger.ts";
 import { ledgerFailure } from "./ledger-failure.ts";
-import { NotedIncidents } from "./noted-incidents.ts";
 import type { OwnFiles } from "./own-files.ts";
 import type { Outlives, RunFile } from "./run-file.ts";
-import * as life from "./worker-life.ts";
-import { WorkerRows } from "./worker-rows.ts";
+import { CommitTimes } from "./sqlite.ts";
+import * as life from "./workers.ts";
+import { WorkerRows } from "./workers.ts";
 
 export interface SqliteRegistryParts {
 	readonly clock: Clock;

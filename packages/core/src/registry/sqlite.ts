@@ -1,9 +1,10 @@
 import { lstatSync } from "node:fs";
-// Not `createRequire` by name: webpack would resolve what it is given when it builds.
 import nodeModule from "node:module";
 import { dirname, join } from "node:path";
 import type BetterSqlite3 from "better-sqlite3";
 import { RegistryError, StartError } from "../contract/errors.ts";
+import type { RegistryStatistics } from "../contract/process-registry.ts";
+import { messageOf } from "../contract/thrown.ts";
 import { loadLate } from "../os/load-late.ts";
 import {
 	type Execution,
@@ -11,7 +12,8 @@ import {
 	thisExecution,
 } from "../os/this-program.ts";
 import type { Ledger } from "./ledger.ts";
-import { sqliteUnusable } from "./sqlite-unusable.ts";
+
+// Not `createRequire` by name: webpack would resolve what it is given when it builds.
 
 /** SQLite, loaded and found fit. */
 export interface Sqlite {
@@ -29,7 +31,7 @@ export interface Sqlite {
 	copy(connection: SqliteConnection): SqliteConnection;
 }
 
-export interface SqliteOpenOptions {
+interface SqliteOpenOptions {
 	readonly readonly: boolean;
 	/** How long a statement may block this event loop waiting for another's lock. */
 	readonly busyTimeoutMs: number;
@@ -190,4 +192,79 @@ export function isAtLeast(version: string, minimum: string): boolean {
 		if (difference !== 0) return difference > 0;
 	}
 	return true;
+}
+
+/** Where its package is: a binary that is missing there is no bundler's doing. */
+const OWN_PACKAGE = /[\\/]node_modules[\\/]better-sqlite3[\\/]/;
+/** What its JavaScript, or a bundler's, throws when it runs in a file that is not its own. */
+const OUT_OF_PLACE =
+	/dynamic(ally)? require|\b(require|module|__dirname|__filename) is not defined|better_sqlite3\.node|bindings/i;
+const NOT_FOUND = /^Cannot find (module|package) '(better-sqlite3)/;
+
+const OUTSIDE = [
+	'esbuild, Rollup and Rolldown: external: ["better-sqlite3"]',
+	'webpack: externals: { "better-sqlite3": "commonjs better-sqlite3" }',
+	'Vite: ssr: { external: ["better-sqlite3"] }',
+	'Next.js: serverExternalPackages: ["better-sqlite3"]',
+].join("; ");
+
+/**
+ * Says why the native module of SQLite does not load, by what its loading threw:
+ * it is not there, it was bundled, or it does not fit this system.
+ */
+export function sqliteUnusable(
+	cause: unknown,
+	executable: string | undefined = ownExecutable(),
+): RegistryError {
+	const thrown = firstLine(cause);
+	return new RegistryError({
+		code: "REGISTRY_UNSUPPORTED",
+		ran: "no",
+		message: wordsFor(thrown, executable),
+		cause,
+	});
+}
+
+function wordsFor(thrown: string, executable: string | undefined): string {
+	if (NOT_FOUND.test(thrown) && executable !== undefined)
+		return `The ledger's native module better-sqlite3 is not installed beside this program (${thrown}). ${executable} contains the program, but not that module. Copy the package to ${join(dirname(executable), "node_modules", "better-sqlite3")}.`;
+	if (NOT_FOUND.test(thrown))
+		return `The ledger's native module better-sqlite3 is not installed where this program runs (${thrown}). A bundle does not contain it. Run npm install better-sqlite3 next to the program, or copy it there with its node_modules.`;
+	if (OUT_OF_PLACE.test(thrown) && !OWN_PACKAGE.test(thrown))
+		return `The ledger's native module better-sqlite3 was bundled, but its binary cannot be bundled (${thrown}). Keep it outside of the bundle, and install it where the program runs. ${OUTSIDE}.`;
+	return `The ledger's native module better-sqlite3 does not load on this system (${process.platform}-${process.arch}: ${thrown}). It contains binaries for Linux (glibc 2.34 or newer, or musl) and macOS, on x64 and arm64: install it again on this system instead of copying node_modules; on an unsupported system, build it in its folder (npm run build-release).`;
+}
+
+/** Without the list of the modules that required it. */
+function firstLine(error: unknown): string {
+	const text = messageOf(error);
+	return text.replace(/\n.*/s, "");
+}
+
+/** How many commits there were, and how long the event loop waited for them. */
+export class CommitTimes {
+	#commits = 0;
+	#ms = 0;
+	#longestMs = 0;
+
+	get statistics(): Pick<
+		RegistryStatistics,
+		"commits" | "commitMs" | "longestCommitMs"
+	> {
+		return {
+			commits: this.#commits,
+			commitMs: this.#ms,
+			longestCommitMs: this.#longestMs,
+		};
+	}
+
+	/** One took so long, whether it succeeded or not. */
+	tried(tookMs: number): void {
+		this.#ms += tookMs;
+		this.#longestMs = Math.max(this.#longestMs, tookMs);
+	}
+
+	succeeded(): void {
+		this.#commits++;
+	}
 }

@@ -1,9 +1,12 @@
 import type { Clock, Timer } from "../contract/clock.ts";
 import type { Afterwards } from "../contract/states.ts";
 import { resolvesWithin } from "../deadline.ts";
-import { KeepAlive } from "../os/keep-alive.ts";
-import { type ProcessEvents, processEvents } from "../os/process-events.ts";
 import { systemClock } from "../os/system-clock.ts";
+import {
+	KeepAlive,
+	type ProcessEvents,
+	processEvents,
+} from "../os/this-program.ts";
 import { outbox } from "../outbox.ts";
 
 /** Something that must not outlive the program. */

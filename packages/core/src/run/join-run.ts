@@ -10,8 +10,7 @@ import {
 } from "../job/job-options.ts";
 import { checkOptions } from "../options/check.ts";
 import { openStateDirectory } from "../os/state-directory.ts";
-import { systemClock } from "../os/system-clock.ts";
-import { systemRandom } from "../os/system-random.ts";
+import { systemClock, systemRandom } from "../os/system-clock.ts";
 import {
 	assertPermitted,
 	assertPlatform,
@@ -23,9 +22,9 @@ import type { Pool } from "../pool/pool.ts";
 import { loadSqlite } from "../registry/sqlite.ts";
 import { OpenedRun, preparePool } from "./opened-run.ts";
 import type { Run } from "./run.ts";
-import type { CheckedPool } from "./run-options.ts";
 import {
 	assertAgrees,
+	type CheckedPool,
 	type ResolvedRunOptions,
 	RUN_CHECKS,
 	type RunOptions,

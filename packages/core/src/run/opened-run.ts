@@ -1,5 +1,5 @@
 import type { CleanupReport } from "../cleanup/cleanup-report.ts";
-import { companionKeeper } from "../companion/companion-keeper.ts";
+import { companionKeeper } from "../companion/companion.ts";
 import { StartError } from "../contract/errors.ts";
 import type { SnakepitEvent } from "../contract/events.ts";
 import type { RunId } from "../contract/identity.ts";
@@ -22,7 +22,7 @@ import {
 } from "../pool/pool-control.ts";
 import type { ToolMap, UntypedTools } from "../pool/tools.ts";
 import { preloadedSource } from "../preload/preloaded-source.ts";
-import { POOL_INCIDENTS } from "../registry/host-incident.ts";
+import { POOL_INCIDENTS } from "../registry/incidents.ts";
 import { StartGate, WorkerStarter } from "../worker/worker-starter.ts";
 import { applicationCleanup } from "./application-cleanup.ts";
 import type { Run, RunInfrastructure, RunStatistics } from "./run.ts";

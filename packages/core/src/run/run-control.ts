@@ -15,10 +15,7 @@ import type { SnakepitEvent } from "../contract/events.ts";
 import type { HostProgram, RunRecord } from "../contract/process-registry.ts";
 import { messageOf } from "../contract/thrown.ts";
 import { LOG_TYPES, POOL_TYPES, RUN_TYPES } from "../options/event-types.ts";
-import {
-	type ControlListener,
-	listenForControl,
-} from "../os/control-listener.ts";
+import { type ControlListener, listenForControl } from "../os/listeners.ts";
 import { loadLate } from "../os/load-late.ts";
 import type { ControlEndpoint } from "../pool/observe/control-endpoint.ts";
 import type { EventHub } from "../pool/observe/event-hub.ts";

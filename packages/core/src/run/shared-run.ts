@@ -1,7 +1,7 @@
 import type { SnakepitEvent } from "../contract/events.ts";
 import type { ProcessRegistry } from "../contract/process-registry.ts";
 import type { ProcessHost } from "../contract/world.ts";
-import type { HostIncident } from "../registry/host-incident.ts";
+import type { HostIncident } from "../registry/incidents.ts";
 import type { ResolvedRunOptions } from "./run-options.ts";
 import type { StartedRun } from "./start-run.ts";
 

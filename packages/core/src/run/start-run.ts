@@ -1,9 +1,11 @@
 import { Auditor } from "../audit/auditor.ts";
-import type { CleanupReport } from "../cleanup/cleanup-report.ts";
-import { leftoversLine } from "../cleanup/leftovers-line.ts";
+import {
+	type CleanupReport,
+	leftoversLine,
+} from "../cleanup/cleanup-report.ts";
 import { type KillLimits, ProcessKiller } from "../cleanup/process-killer.ts";
 import { reap } from "../cleanup/reaper.ts";
-import { spareReason } from "../cleanup/settlement.ts";
+import { spareReason } from "../cleanup/run-claim.ts";
 import type { Clock, Random } from "../contract/clock.ts";
 import { StartError } from "../contract/errors.ts";
 import type { SnakepitEvent } from "../contract/events.ts";
@@ -26,7 +28,7 @@ import { withDeadline } from "../deadline.ts";
 import type { GuardContext } from "../guard/guard-chain.ts";
 import type { GuardSource } from "../guard/guard-source.ts";
 import { JobQueue } from "../job/jobs.ts";
-import type { CensusHost } from "../os/census.ts";
+import type { CensusHost } from "../os/descendants.ts";
 import { loadLate } from "../os/load-late.ts";
 import { createRunDirectory } from "../os/private-directory.ts";
 import { pauseSync } from "../os/system-clock.ts";
@@ -39,8 +41,8 @@ import {
 } from "../process/process-end.ts";
 import { boundHistory } from "../registry/history.ts";
 import { LedgerDirectory } from "../registry/ledger-directory.ts";
-import { openNewRun } from "../registry/new-run.ts";
 import { OwnFiles } from "../registry/own-files.ts";
+import { openNewRun } from "../registry/run-file.ts";
 import type { Sqlite } from "../registry/sqlite.ts";
 import { SqliteRegistry } from "../registry/sqlite-registry.ts";
 import { applicationCleanup } from "./application-cleanup.ts";

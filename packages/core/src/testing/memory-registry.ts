@@ -23,7 +23,7 @@ import {
 	located,
 	reserved,
 	runOver,
-} from "../registry/worker-life.ts";
+} from "../registry/workers.ts";
 
 export interface MemoryRegistryOptions {
 	readonly clock: Clock;

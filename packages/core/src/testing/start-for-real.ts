@@ -4,7 +4,7 @@ import { join } from "node:path";
 import {
 	type CompanionKeeper,
 	companionKeeper,
-} from "../companion/companion-keeper.ts";
+} from "../companion/companion.ts";
 import type { Adapter } from "../contract/adapter.ts";
 import type { Connection } from "../contract/connection.ts";
 import { formatMarker, markerOf } from "../contract/identity.ts";

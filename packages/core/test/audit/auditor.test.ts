@@ -15,7 +15,7 @@ import {
 	MARKER_VARIABLE,
 	markerOf,
 } from "../../src/contract/identity.ts";
-import type { CensusHost } from "../../src/os/census.ts";
+import type { CensusHost } from "../../src/os/descendants.ts";
 import type { FakeProcess } from "../../src/testing/fake-process.ts";
 import {
 	type VirtualWorld,

@@ -5,7 +5,7 @@ import {
 	keyOf,
 	type Stray,
 	unaccounted,
-} from "../../src/audit/strays.ts";
+} from "../../src/audit/auditor.ts";
 import {
 	formatMarker,
 	markerOf,

@@ -12,7 +12,7 @@ import {
 	type RunId,
 } from "../../src/contract/identity.ts";
 import type { StartedProcess } from "../../src/contract/world.ts";
-import type { CensusHost } from "../../src/os/census.ts";
+import type { CensusHost } from "../../src/os/descendants.ts";
 import { systemClock } from "../../src/os/system-clock.ts";
 import { LedgerDirectory } from "../../src/registry/ledger-directory.ts";
 import { loadSqlite, type Sqlite } from "../../src/registry/sqlite.ts";

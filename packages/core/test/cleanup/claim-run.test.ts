@@ -10,10 +10,9 @@ import {
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, onTestFinished, test } from "vitest";
-import { type ClaimOutcome, claimRun } from "../../src/cleanup/claim-run.ts";
-import { readRunFile } from "../../src/registry/read-run-file.ts";
-import type { RunLock } from "../../src/registry/run-lock.ts";
-import { takeLock } from "../../src/registry/run-lock.ts";
+import { type ClaimOutcome, claimRun } from "../../src/cleanup/run-claim.ts";
+import { readRunFile } from "../../src/registry/history.ts";
+import { type RunLock, takeLock } from "../../src/registry/run-lock.ts";
 import { runPath } from "../../src/registry/run-name.ts";
 import { readFor } from "../registry/reading-program.ts";
 import { blindTo, CLAIMANT, reaperBench, sqlite, start } from "./bench.ts";

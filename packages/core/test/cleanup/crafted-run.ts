@@ -15,7 +15,7 @@ import {
 	runPath,
 } from "../../src/registry/run-name.ts";
 import { loadSqlite } from "../../src/registry/sqlite.ts";
-import { reserved } from "../../src/registry/worker-life.ts";
+import { reserved } from "../../src/registry/workers.ts";
 import { machine } from "./hosts.ts";
 
 /** A run as a dead host would have left it, with whatever is wrong with it. */

@@ -9,7 +9,7 @@ import { endGroup, endHost } from "../../../../scripts/end-host.ts";
 import { removeDirectory } from "../../../../scripts/remove-directory.ts";
 import type { CleanupReport } from "../../src/cleanup/cleanup-report.ts";
 import type { ProcessIdentity, RunId } from "../../src/contract/identity.ts";
-import { SystemProcessHost } from "../../src/os/process-host.ts";
+import { SystemProcessHost } from "../../src/os/this-machine.ts";
 
 /** The orders of a host program at its start. */
 export interface HostOrder {

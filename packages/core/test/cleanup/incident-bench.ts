@@ -1,15 +1,16 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { type ClaimOutcome, claimRun } from "../../src/cleanup/claim-run.ts";
-import type { RunClaim } from "../../src/cleanup/run-claim.ts";
-import type {
-	ReapedProcess,
-	Settlement,
-} from "../../src/cleanup/settlement.ts";
+import {
+	type ClaimOutcome,
+	claimRun,
+	type ReapedProcess,
+	type RunClaim,
+	type Settlement,
+} from "../../src/cleanup/run-claim.ts";
 import type { ProcessIdentity, RunId } from "../../src/contract/identity.ts";
-import type { Incident } from "../../src/registry/incident.ts";
-import { readRunFile } from "../../src/registry/read-run-file.ts";
+import { readRunFile } from "../../src/registry/history.ts";
+import type { Incident } from "../../src/registry/incidents.ts";
 import { runPath } from "../../src/registry/run-name.ts";
 import { type reaperBench, sqlite } from "./bench.ts";
 import {

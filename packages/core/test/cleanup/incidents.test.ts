@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { claimRun } from "../../src/cleanup/claim-run.ts";
 import { reap } from "../../src/cleanup/reaper.ts";
-import { readRunFile } from "../../src/registry/read-run-file.ts";
+import { claimRun } from "../../src/cleanup/run-claim.ts";
+import { readRunFile } from "../../src/registry/history.ts";
 import { RunFile } from "../../src/registry/run-file.ts";
 import { type RunLock, takeLock } from "../../src/registry/run-lock.ts";
 import { CLAIMANT, reaperBench, sqlite } from "./bench.ts";

@@ -1,7 +1,9 @@
 import { spawnSync } from "node:child_process";
 import { expect, onTestFinished, test, vi } from "vitest";
-import type { ReapedOrphan } from "../../src/cleanup/cleanup-report.ts";
-import { leftoversLine } from "../../src/cleanup/leftovers-line.ts";
+import {
+	leftoversLine,
+	type ReapedOrphan,
+} from "../../src/cleanup/cleanup-report.ts";
 import type { SnakepitListener } from "../../src/contract/events.ts";
 import type { RunId } from "../../src/contract/identity.ts";
 import { thisMachine } from "../../src/os/this-machine.ts";

@@ -10,7 +10,7 @@ import {
 	type RunId,
 } from "../../src/contract/identity.ts";
 import type { MarkedProcess, ProcessFacts } from "../../src/contract/world.ts";
-import type { Census, CensusHost } from "../../src/os/census.ts";
+import type { Census, CensusHost } from "../../src/os/descendants.ts";
 import { workerRow } from "./crafted-run.ts";
 
 const RUN = "abcdefg" as RunId;

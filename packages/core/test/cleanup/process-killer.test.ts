@@ -3,7 +3,7 @@ import {
 	type KillTarget,
 	ProcessKiller,
 } from "../../src/cleanup/process-killer.ts";
-import type { CensusHost } from "../../src/os/census.ts";
+import type { CensusHost } from "../../src/os/descendants.ts";
 import { systemClock } from "../../src/os/system-clock.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { blindTo, seenAs, start } from "./bench.ts";

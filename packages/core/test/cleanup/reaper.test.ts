@@ -13,7 +13,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { reap } from "../../src/cleanup/reaper.ts";
 import type { FoundOrphan } from "../../src/contract/cleanup-strategy.ts";
 import type { RunId } from "../../src/contract/identity.ts";
-import { readRunFile } from "../../src/registry/read-run-file.ts";
+import { readRunFile } from "../../src/registry/history.ts";
 import { type RunLock, takeLock } from "../../src/registry/run-lock.ts";
 import { ownerKey, runNameOf, runPath } from "../../src/registry/run-name.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { readHistory } from "../../src/inspect/history.ts";
 import { directoriesOf } from "../../src/os/shared-memory.ts";
-import { readRunFile } from "../../src/registry/read-run-file.ts";
+import { readRunFile } from "../../src/registry/history.ts";
 import { RunLock, takeLock } from "../../src/registry/run-lock.ts";
 import { runNameOf, runPath } from "../../src/registry/run-name.ts";
 import { sqlite } from "./bench.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { judgeOwner } from "../../src/cleanup/run-owner.ts";
+import { judgeOwner } from "../../src/cleanup/run-claim.ts";
 import type { ProcessIdentity } from "../../src/contract/identity.ts";
 
 const self: ProcessIdentity = {

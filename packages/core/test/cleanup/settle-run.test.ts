@@ -7,10 +7,10 @@ import {
 	type RunSettlement,
 	type SettledRun,
 	settleRun,
-} from "../../src/cleanup/settle-run.ts";
+} from "../../src/cleanup/run-claim.ts";
 import type { RunId } from "../../src/contract/identity.ts";
 import { systemClock } from "../../src/os/system-clock.ts";
-import type { Incident } from "../../src/registry/incident.ts";
+import type { Incident } from "../../src/registry/incidents.ts";
 import { reaperBench, seenAs, start } from "./bench.ts";
 import { craftRun, deadOwner, workerRow } from "./crafted-run.ts";
 import { isAlive, machine } from "./hosts.ts";

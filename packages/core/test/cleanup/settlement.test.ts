@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import type { Orphan } from "../../src/cleanup/orphan-search.ts";
 import type { Fate } from "../../src/cleanup/process-killer.ts";
-import { creditProtections, settle } from "../../src/cleanup/settlement.ts";
+import { creditProtections, settle } from "../../src/cleanup/run-claim.ts";
 import type { RunId } from "../../src/contract/identity.ts";
-import type { Incident } from "../../src/registry/incident.ts";
+import type { Incident } from "../../src/registry/incidents.ts";
 import { deadOwner, workerRow } from "./crafted-run.ts";
 
 const RUN = "abcdefg" as RunId;

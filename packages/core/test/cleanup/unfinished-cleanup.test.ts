@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { expect, test } from "vitest";
-import { claimRun } from "../../src/cleanup/claim-run.ts";
 import { reap } from "../../src/cleanup/reaper.ts";
-import type { Incident } from "../../src/registry/incident.ts";
+import { claimRun } from "../../src/cleanup/run-claim.ts";
+import type { Incident } from "../../src/registry/incidents.ts";
 import { reaperBench } from "./bench.ts";
 import { deadOwner } from "./crafted-run.ts";
 import {

@@ -3,7 +3,7 @@ import {
 	findUnrecordedRuns,
 	type UnrecordedRuns,
 	type UnrecordedSearch,
-} from "../../src/cleanup/unrecorded-runs.ts";
+} from "../../src/cleanup/reaper.ts";
 import {
 	markerOf,
 	type ProcessIdentity,

@@ -4,7 +4,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { attach } from "@snakepit/control";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { listenForControl } from "../../src/os/control-listener.ts";
+import { listenForControl } from "../../src/os/listeners.ts";
 import { EventHub } from "../../src/pool/observe/event-hub.ts";
 import { openRun } from "../../src/run/open-run.ts";
 import { RunControl } from "../../src/run/run-control.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { describeLoss } from "../../src/guard/guard-loss.ts";
+import { describeLoss } from "../../src/guard/guard-chain.ts";
 
 test.each([
 	[65, "one of its inner processes failed, or did not answer in time"],

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { guardLayer } from "../../src/guard/guard-layer.ts";
 import {
 	GuardUnavailable,
+	guardLayer,
 	guardProgram,
 	inspectGuard,
-} from "../../src/guard/guard-program.ts";
-import { nativeBinary } from "../../src/os/native-binary.ts";
+} from "../../src/guard/guard-chain.ts";
+import { nativeBinary } from "../../src/os/launcher.ts";
 
 test.runIf(process.platform === "linux")(
 	"on this machine a guard can work",

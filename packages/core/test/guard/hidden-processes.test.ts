@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { testMark } from "../../../../scripts/test-mark.ts";
 import { SystemProcessHost } from "../../src/infrastructure.ts";
-import { nativeBinary } from "../../src/os/native-binary.ts";
+import { nativeBinary } from "../../src/os/launcher.ts";
 import { eventually } from "../cleanup/hosts.ts";
 
 /**

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { doctor } from "../../src/inspect/doctor.ts";
 import { examine } from "../../src/inspect/layers.ts";
-import type { CensusHost } from "../../src/os/census.ts";
+import type { CensusHost } from "../../src/os/descendants.ts";
 import { sqlite } from "../cleanup/bench.ts";
 import { craftRun, deadOwner } from "../cleanup/crafted-run.ts";
 import { machine, temporaryDirectory } from "../cleanup/hosts.ts";

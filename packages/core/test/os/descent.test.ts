@@ -1,8 +1,11 @@
 import { expect, test } from "vitest";
 import type { Marker, RunId } from "../../src/contract/identity.ts";
-import { Descent } from "../../src/os/descent.ts";
-import { carriesRun } from "../../src/os/linux-proc.ts";
-import type { ProcessTable, TableEntry } from "../../src/os/process-table.ts";
+import { Descent } from "../../src/os/descendants.ts";
+import {
+	carriesRun,
+	type ProcessTable,
+	type TableEntry,
+} from "../../src/os/process-table.ts";
 
 const RUN = "abc1234" as RunId;
 const HOST = 50;

@@ -1,6 +1,6 @@
 import { Writable } from "node:stream";
 import { expect, test } from "vitest";
-import { Echo } from "../../src/os/echo.ts";
+import { Echo } from "../../src/os/this-program.ts";
 
 test("lines that are not read are dropped and counted, and the count is printed when reading continues", async () => {
 	const read: string[] = [];

@@ -1,15 +1,13 @@
 import { constants } from "node:os";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseAnswer } from "../../src/os/fork/answer.ts";
 import {
+	encodeRequest,
 	FrameError,
 	FrameReader,
 	MAX_ANSWER_BYTES,
-} from "../../src/os/fork/frame-reader.ts";
-import {
-	encodeRequest,
 	MAX_REQUEST_BYTES,
+	parseAnswer,
 	type Request,
 } from "../../src/os/fork/request.ts";
 

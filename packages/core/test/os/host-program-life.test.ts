@@ -2,9 +2,12 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { debuggerAttached } from "../../src/os/debugger.ts";
-import { readMachineId } from "../../src/os/machine-id.ts";
-import { pauseSync, systemClock } from "../../src/os/system-clock.ts";
-import { systemRandom } from "../../src/os/system-random.ts";
+import {
+	pauseSync,
+	systemClock,
+	systemRandom,
+} from "../../src/os/system-clock.ts";
+import { readMachineId } from "../../src/os/this-machine.ts";
 
 const OS = join(import.meta.dirname, "../../src/os");
 

@@ -6,7 +6,7 @@ import type {
 	ProcessSpec,
 	StartedProcess,
 } from "../../src/contract/world.ts";
-import { nativeBinary } from "../../src/os/native-binary.ts";
+import { nativeBinary } from "../../src/os/launcher.ts";
 import { machine, temporaryDirectory } from "../cleanup/hosts.ts";
 
 /** What all programs have in common. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { ProcessSpec } from "../../src/contract/world.ts";
-import { nativeBinary } from "../../src/os/native-binary.ts";
+import { nativeBinary } from "../../src/os/launcher.ts";
 import {
 	eventually,
 	isAlive,

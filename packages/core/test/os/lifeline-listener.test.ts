@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, statSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { listenLifeline } from "../../src/os/lifeline-listener.ts";
+import { listenLifeline } from "../../src/os/listeners.ts";
 import { temporaryDirectory } from "../cleanup/hosts.ts";
 
 test("a connection receives nothing, whatever it sends, until the listener closes", async () => {

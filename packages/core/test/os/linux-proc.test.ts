@@ -11,8 +11,8 @@ import {
 	parseStat,
 	parseThread,
 	requireOwnProc,
-} from "../../src/os/linux-proc.ts";
-import type { TableEntry } from "../../src/os/process-table.ts";
+	type TableEntry,
+} from "../../src/os/process-table.ts";
 import { eventually, machine, temporaryDirectory } from "../cleanup/hosts.ts";
 
 const UNITS = { pageBytes: 4096, ticksPerSecond: 100 };

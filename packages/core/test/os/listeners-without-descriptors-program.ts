@@ -1,6 +1,6 @@
 /** Uses up its descriptors, makes a listener, and prints why that is impossible. */
 import { openSync } from "node:fs";
-import { bindListener } from "../../src/os/bound-listener.ts";
+import { bindListener } from "../../src/os/listeners.ts";
 
 const held: number[] = [];
 try {

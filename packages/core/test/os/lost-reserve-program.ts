@@ -1,6 +1,6 @@
 /** Loses its reserve to what opens a file meanwhile, and prints what it could look at before and after one was closed. */
 import { closeSync, openSync, readdirSync } from "node:fs";
-import { DescriptorReserve } from "../../src/os/descriptor-reserve.ts";
+import { DescriptorReserve } from "../../src/os/descriptors.ts";
 
 const open = () => openSync("/dev/null", "r");
 const reserve = new DescriptorReserve();

@@ -8,7 +8,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { makeDirectories } from "../../src/os/make-directories.ts";
+import { makeDirectories } from "../../src/os/private-directory.ts";
 import { temporaryDirectory } from "../cleanup/hosts.ts";
 
 function codeOf(action: () => unknown): unknown {

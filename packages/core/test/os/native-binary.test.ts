@@ -10,7 +10,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished, test } from "vitest";
-import { nativeBinary, rememberedBinary } from "../../src/os/native-binary.ts";
+import { nativeBinary, rememberedBinary } from "../../src/os/launcher.ts";
 
 test.runIf(process.platform === "linux")(
 	"the native binary for this machine is found and runs",

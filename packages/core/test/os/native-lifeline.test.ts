@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { nativeBinary } from "../../src/os/native-binary.ts";
+import { nativeBinary } from "../../src/os/launcher.ts";
 import { machine, temporaryDirectory } from "../cleanup/hosts.ts";
 import { launcher, plain, start } from "./launcher-bench.ts";
 

@@ -9,7 +9,7 @@ import type {
 	StartedProcess,
 } from "../../src/contract/world.ts";
 import { NodeProcessSource } from "../../src/os/node-process-source.ts";
-import { sendSignal } from "../../src/os/send-signal.ts";
+import { sendSignal } from "../../src/os/process-group.ts";
 import { start } from "../cleanup/bench.ts";
 import { deadOwner } from "../cleanup/crafted-run.ts";
 import {

@@ -1,6 +1,6 @@
 /** Uses up its descriptors, looks at the process table, and prints what it saw. */
 import { openSync } from "node:fs";
-import { LinuxProc } from "../../src/os/linux-proc.ts";
+import { LinuxProc } from "../../src/os/process-table.ts";
 
 const table = new LinuxProc();
 const looks = () => {

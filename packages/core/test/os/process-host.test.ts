@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, onTestFinished, test } from "vitest";
-import { SystemProcessHost } from "../../src/os/process-host.ts";
+import { SystemProcessHost } from "../../src/os/this-machine.ts";
 
 const machine = new SystemProcessHost();
 

@@ -6,7 +6,7 @@ import {
 	parsePsLine,
 	parsePsThread,
 	variablesIn,
-} from "../../src/os/ps-process-table.ts";
+} from "../../src/os/process-table.ts";
 
 test("a line of ps is read, whatever the program's name is", () => {
 	expect(

@@ -10,11 +10,11 @@ import {
 import { basename, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { RunId } from "../../src/contract/identity.ts";
-import { removeNamedMemory } from "../../src/os/named-memory.ts";
 import { createRunDirectory } from "../../src/os/private-directory.ts";
 import {
 	createSharedDirectory,
 	directoriesOf,
+	removeNamedMemory,
 	sharedDirectoryOf,
 } from "../../src/os/shared-memory.ts";
 import { temporaryDirectory } from "../cleanup/hosts.ts";

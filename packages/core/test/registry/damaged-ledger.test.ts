@@ -11,7 +11,7 @@ import Database from "better-sqlite3";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { SnakepitEvent } from "../../src/contract/events.ts";
 import { directoriesOf } from "../../src/os/shared-memory.ts";
-import type { Incident } from "../../src/registry/incident.ts";
+import type { Incident } from "../../src/registry/incidents.ts";
 import { openRun } from "../../src/run/open-run.ts";
 import type { Run } from "../../src/run/run.ts";
 import { start } from "../cleanup/bench.ts";

@@ -13,7 +13,7 @@ import {
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { rows } from "../../../../scripts/test-effort.ts";
-import { readRunFile } from "../../src/registry/read-run-file.ts";
+import { readRunFile } from "../../src/registry/history.ts";
 import { takeLock } from "../../src/registry/run-lock.ts";
 import {
 	parseRunFile,

@@ -1,9 +1,8 @@
 import { expect, onTestFinished, test } from "vitest";
 import { thisProgram } from "../../src/os/this-program.ts";
 import { LedgerDirectory } from "../../src/registry/ledger-directory.ts";
-import { openNewRun } from "../../src/registry/new-run.ts";
-import type { RunFile } from "../../src/registry/run-file.ts";
-import { reserved } from "../../src/registry/worker-life.ts";
+import { openNewRun, type RunFile } from "../../src/registry/run-file.ts";
+import { reserved } from "../../src/registry/workers.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { SeededRandom } from "../../src/testing/virtual-pool.ts";
 import { sqlite } from "../cleanup/bench.ts";

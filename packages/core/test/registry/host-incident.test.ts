@@ -3,7 +3,7 @@ import type { SnakepitEvent } from "../../src/contract/events.ts";
 import {
 	isHostIncident,
 	parseHostIncident,
-} from "../../src/registry/host-incident.ts";
+} from "../../src/registry/incidents.ts";
 
 const hung: SnakepitEvent = {
 	type: "heartbeat.hung",

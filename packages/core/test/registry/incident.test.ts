@@ -4,16 +4,14 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { RunId } from "../../src/contract/identity.ts";
 import {
+	INCIDENT_FILE_LIMIT_BYTES,
+	INCIDENT_FILES_LIMIT,
 	INCIDENT_LIMIT_BYTES,
 	type Incident,
 	type Naming,
 	parseIncident,
-} from "../../src/registry/incident.ts";
-import {
-	INCIDENT_FILE_LIMIT_BYTES,
-	INCIDENT_FILES_LIMIT,
 	readIncidentFiles,
-} from "../../src/registry/incident-files.ts";
+} from "../../src/registry/incidents.ts";
 import { temporaryDirectory } from "../cleanup/hosts.ts";
 
 const RUN = "abcdefg" as RunId;

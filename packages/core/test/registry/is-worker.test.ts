@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isWorker } from "../../src/registry/is-worker.ts";
+import { isWorker } from "../../src/registry/workers.ts";
 
 test("the preloaded parent and the companion of a pool are none of its workers, whatever its name is", () => {
 	const of = (pool: string, workerId: string): boolean =>

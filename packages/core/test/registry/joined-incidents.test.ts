@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import type { RunId } from "../../src/contract/identity.ts";
-import type { Incident } from "../../src/registry/incident.ts";
 import {
 	countKilled,
+	type Incident,
 	joinIncidents,
-} from "../../src/registry/joined-incidents.ts";
+} from "../../src/registry/incidents.ts";
 
 type Killed = Extract<Incident, { type: "protection.process_killed" }>;
 

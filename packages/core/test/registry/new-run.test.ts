@@ -4,7 +4,7 @@ import type { Random } from "../../src/contract/clock.ts";
 import { generateRunId } from "../../src/contract/identity.ts";
 import { thisProgram } from "../../src/os/this-program.ts";
 import { LedgerDirectory } from "../../src/registry/ledger-directory.ts";
-import { type NewRunParts, openNewRun } from "../../src/registry/new-run.ts";
+import { type NewRunParts, openNewRun } from "../../src/registry/run-file.ts";
 import { runNameOf, runPath } from "../../src/registry/run-name.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { sqlite } from "../cleanup/bench.ts";

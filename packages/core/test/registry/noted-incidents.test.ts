@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import {
 	HOST_INCIDENTS_LIMIT,
 	type HostIncident,
-} from "../../src/registry/host-incident.ts";
+} from "../../src/registry/incidents.ts";
 import { Bench } from "./sqlite-registry-bench.ts";
 
 function unavailable(reason: string): HostIncident {

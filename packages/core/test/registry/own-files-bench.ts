@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { thisProgram } from "../../src/os/this-program.ts";
+import { readRunFile } from "../../src/registry/history.ts";
 import { LedgerDirectory } from "../../src/registry/ledger-directory.ts";
-import { type NewRun, openNewRun } from "../../src/registry/new-run.ts";
 import { OwnFiles } from "../../src/registry/own-files.ts";
-import { readRunFile } from "../../src/registry/read-run-file.ts";
+import { type NewRun, openNewRun } from "../../src/registry/run-file.ts";
 import { runPath } from "../../src/registry/run-name.ts";
 import { SqliteRegistry } from "../../src/registry/sqlite-registry.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";

@@ -3,10 +3,7 @@ import type {
 	Observation,
 	ProcessIdentity,
 } from "../../src/contract/identity.ts";
-import {
-	decideVanished,
-	Reconciliation,
-} from "../../src/registry/reconciliation.ts";
+import { decideVanished, Reconciliation } from "../../src/registry/history.ts";
 import { MemoryRegistry } from "../../src/testing/memory-registry.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { SeededRandom } from "../../src/testing/virtual-pool.ts";

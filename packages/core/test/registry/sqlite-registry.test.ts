@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { RegistryError } from "../../src/contract/errors.ts";
 import { RunFile } from "../../src/registry/run-file.ts";
-import { ENDED_KEPT } from "../../src/registry/worker-rows.ts";
+import { ENDED_KEPT } from "../../src/registry/workers.ts";
 import { deadOwner } from "../cleanup/crafted-run.ts";
 import { Bench } from "./sqlite-registry-bench.ts";
 

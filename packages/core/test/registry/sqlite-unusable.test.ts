@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sqliteUnusable } from "../../src/registry/sqlite-unusable.ts";
+import { sqliteUnusable } from "../../src/registry/sqlite.ts";
 
 const INSTALL = "npm install better-sqlite3";
 const OUTSIDE = 'external: ["better-sqlite3"]';

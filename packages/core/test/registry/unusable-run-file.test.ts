@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { readRunFile } from "../../src/registry/read-run-file.ts";
+import { readRunFile } from "../../src/registry/history.ts";
 import { RunFile, SCHEMA_VERSION } from "../../src/registry/run-file.ts";
 import { sqlite } from "../cleanup/bench.ts";
 import type { CraftedRun } from "../cleanup/crafted-run.ts";

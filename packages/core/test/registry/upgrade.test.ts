@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { readRunFile } from "../../src/registry/read-run-file.ts";
+import { readRunFile } from "../../src/registry/history.ts";
 import { RunFile, SCHEMA_VERSION } from "../../src/registry/run-file.ts";
 import { sqlite } from "../cleanup/bench.ts";
 import {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { WorkerStatus } from "../../src/contract/process-registry.ts";
-import { ENDED_KEPT, WorkerRows } from "../../src/registry/worker-rows.ts";
+import { ENDED_KEPT, WorkerRows } from "../../src/registry/workers.ts";
 import { workerRow } from "../cleanup/crafted-run.ts";
 
 function put(rows: WorkerRows, n: number, status: WorkerStatus): string {

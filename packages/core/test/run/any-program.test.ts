@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { endGroup, endHost } from "../../../../scripts/end-host.ts";
 import { rows } from "../../../../scripts/test-effort.ts";
 import type { LaunchSpec } from "../../src/contract/launch.ts";
-import { SystemProcessHost } from "../../src/os/process-host.ts";
+import { SystemProcessHost } from "../../src/os/this-machine.ts";
 import { eventually, machine, temporaryDirectory } from "../cleanup/hosts.ts";
 
 const shell = (script: string): LaunchSpec => ({

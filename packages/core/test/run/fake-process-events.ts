@@ -1,4 +1,4 @@
-import type { ProcessEvents } from "../../src/os/process-events.ts";
+import type { ProcessEvents } from "../../src/os/this-program.ts";
 
 type Listener = () => void;
 

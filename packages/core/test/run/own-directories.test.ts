@@ -2,8 +2,10 @@ import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { RunId } from "../../src/contract/identity.ts";
-import { createRunDirectory } from "../../src/os/private-directory.ts";
-import { removePath } from "../../src/os/remove-path.ts";
+import {
+	createRunDirectory,
+	removePath,
+} from "../../src/os/private-directory.ts";
 import {
 	createSharedDirectory,
 	sharedDirectoryOf,

@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { expect, onTestFinished, test } from "vitest";
 import { endGroup } from "../../../../scripts/end-host.ts";
 import { rows } from "../../../../scripts/test-effort.ts";
-import { readRunFile } from "../../src/registry/read-run-file.ts";
+import { readRunFile } from "../../src/registry/history.ts";
 import { parseRunFile } from "../../src/registry/run-name.ts";
 import { sqlite } from "../cleanup/bench.ts";
 import { isAlive, machine, temporaryDirectory } from "../cleanup/hosts.ts";

@@ -19,7 +19,7 @@ test("whatever reads the state of a process also asks for its threads", () => {
 	});
 	expect(readers.sort()).toEqual([
 		"native/src/guard/process-table.c",
-		"packages/core/src/os/linux-proc.ts",
+		"packages/core/src/os/process-table.ts",
 		"python/src/snakepit_bridge/boot/lifeline.py",
 	]);
 	for (const file of readers)

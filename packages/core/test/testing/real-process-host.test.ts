@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, test } from "vitest";
-import { SystemProcessHost } from "../../src/os/process-host.ts";
+import { SystemProcessHost } from "../../src/os/this-machine.ts";
 import { NODE_PROGRAMS } from "./node-programs.ts";
 import { processHostContract } from "./process-host-contract/process-host-contract.ts";
 

@@ -11,12 +11,17 @@ import type {
 	StartedProcess,
 } from "../../contract/world.ts";
 import { afterRunning } from "../../deadline.ts";
+import { canBeGiven } from "../descriptors.ts";
 import { descriptorsUnsupported, spawnFailed } from "../spawn-failure.ts";
-import { type Answer, type AnswerOf, parseAnswer } from "./answer.ts";
-import { canBeGiven } from "./descriptors.ts";
 import { Fork } from "./fork.ts";
-import { FrameReader } from "./frame-reader.ts";
-import { encodeRequest, type Request } from "./request.ts";
+import {
+	type Answer,
+	type AnswerOf,
+	encodeRequest,
+	FrameReader,
+	parseAnswer,
+	type Request,
+} from "./request.ts";
 
 /** Each has up to eight connections on their way at once, and an old kernel lets 128 wait. */
 const STARTS_AT_ONCE = 16;

@@ -1,4 +1,6 @@
+import { statSync } from "node:fs";
 import { constants } from "node:os";
+import { isAbsolute } from "node:path";
 import type { Clock } from "../../contract/clock.ts";
 import { ForkLost } from "../../contract/errors.ts";
 import type { ProcessExit, ProcessIdentity } from "../../contract/identity.ts";
@@ -8,16 +10,14 @@ import type {
 	ProcessSpec,
 	StartedProcess,
 } from "../../contract/world.ts";
+import { connectedDescriptors, DescriptorConnections } from "../descriptors.ts";
 import { commandOf } from "../launcher.ts";
 import { spawnFailed, systemError, unidentified } from "../spawn-failure.ts";
-import type { AnswerOf } from "./answer.ts";
-import { connectedDescriptors, DescriptorConnections } from "./descriptors.ts";
 import { ForkedProcess } from "./forked-process.ts";
-import type { Request } from "./request.ts";
-import { workingDirectory } from "./working-directory.ts";
+import type { AnswerOf, Request } from "./request.ts";
 
 /** What a fork needs of its line. */
-export interface ForkContext {
+interface ForkContext {
 	readonly socketPath: string;
 	/** The name of the process source. */
 	readonly source: string;
@@ -226,4 +226,22 @@ function text(value: string): string {
 			`${JSON.stringify(value.slice(0, 80))} contains a NUL character, which no program can be given`,
 		);
 	return value.toWellFormed();
+}
+
+/** Where a program begins: what forks it has a directory of its own, so that it needs a path. */
+function workingDirectory(cwd: string | undefined): string {
+	if (cwd !== undefined && isAbsolute(cwd)) return cwd;
+	return cwd === undefined ? ownDirectory() : `${ownDirectory()}/${cwd}`;
+}
+
+/** A directory that was removed, or replaced at its path, is still this program's; then only the system names it. */
+function ownDirectory(): string {
+	try {
+		const path = process.cwd(); // As Node remembers it.
+		const [there, here] = [statSync(path), statSync(".")];
+		if (there.dev === here.dev && there.ino === here.ino) return path;
+	} catch {
+		// Removed.
+	}
+	return `/proc/${process.pid}/cwd`;
 }

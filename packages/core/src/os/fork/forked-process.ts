@@ -1,8 +1,8 @@
 import type { Duplex, Readable, Writable } from "node:stream";
 import type { Clock } from "../../contract/clock.ts";
-import type { ProcessExit } from "../../contract/identity.ts";
 import {
 	isSameProcess,
+	type ProcessExit,
 	type ProcessIdentity,
 } from "../../contract/identity.ts";
 import type {
@@ -13,7 +13,7 @@ import type {
 	SignalTarget,
 	StartedProcess,
 } from "../../contract/world.ts";
-import { givenStreams } from "../given-streams.ts";
+import { givenStreams } from "../descriptors.ts";
 import { channelNumber, channelOf } from "../launcher.ts";
 
 /** Between two looks at a process that is stuck in the kernel. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { RegistryError, SnakepitError } from "../../../src/contract/errors.ts";
 import type { WorkerEnd } from "../../../src/contract/process-registry.ts";
-import { reserved } from "../../../src/registry/worker-life.ts";
+import { reserved } from "../../../src/registry/workers.ts";
 import type { ContractCase } from "../../../src/testing/contract-case.ts";
 import {
 	CLOSED,

@@ -1,0 +1,386 @@
+import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { join } from "node:path";
+import type { EventOf, SnakepitEvent } from "../contract/events.ts";
+import { processKey, type RunId } from "../contract/identity.ts";
+import type { WorkerRecord } from "../contract/process-registry.ts";
+import { fileNamesIn } from "./ledger-directory.ts";
+
+/**
+ * What a protection saw and did while no host lived. It is kept in the run's
+ * file until the next start reports it, with the time at which it happened.
+ */
+export type Incident = EventOf<
+	| "protection.host_death_detected"
+	| "protection.process_killed"
+	| "protection.run_settled"
+>;
+
+/** Distinguishes a process of a run from every other one, even later. */
+interface ProcessKey {
+	readonly pid: number;
+	readonly startTime: string;
+}
+
+/**
+ * Returns which worker a process was, or descends from.
+ *
+ * @param line the process, and what it hung on where that was written down, the nearest first.
+ * @param written the name that a protection gave it, which knows only the processes that it forked itself.
+ */
+export type Naming = (
+	line: readonly ProcessKey[],
+	written: string | undefined,
+) => string | undefined;
+
+/** A longer one is not an incident of ours. */
+export const INCIDENT_LIMIT_BYTES = 4_096;
+
+const PROTECTION_NAME = /^[a-z][a-z0-9-]{0,39}$/;
+const INCARNATION = /^[0-9a-z]{7}-[0-9]{1,15}$/;
+const START_TIME = /^[\x20-\x7e]{1,64}$/;
+const FOUND_BY = ["reported", "ledger", "group", "marker", "descent"] as const;
+const SIGNALS = ["SIGTERM", "SIGKILL"] as const;
+
+/**
+ * Reads one incident of the run `ofRun` from JSON; `undefined` when `text` is
+ * not exactly that. What is not known is left out.
+ *
+ * @param naming returns which worker it was; by default as it is written.
+ */
+export function parseIncident(
+	text: string,
+	ofRun: RunId,
+	naming: Naming = (_line, written) => written,
+): Incident | undefined {
+	if (Buffer.byteLength(text) > INCIDENT_LIMIT_BYTES) return undefined;
+	const fields = parseObject(text);
+	if (fields === undefined) return undefined;
+	const { type, wallMs, protection } = fields;
+	if (!isAmount(wallMs) || !isName(protection)) return undefined;
+	if (fields["ofRun"] !== ofRun) return undefined;
+	const common = { wallMs, protection, ofRun };
+	switch (type) {
+		case "protection.host_death_detected": {
+			const { pid, detectionMs } = fields;
+			if (pid !== undefined && !isCount(pid)) return undefined;
+			if (detectionMs !== undefined && !isAmount(detectionMs)) return undefined;
+			return { type, ...common, pid, detectionMs };
+		}
+		case "protection.process_killed":
+			return killed(fields, common, naming);
+		case "protection.run_settled": {
+			const { killed, durationMs } = fields;
+			if (!isCount(killed) || !isAmount(durationMs)) return undefined;
+			return { type, ...common, killed, durationMs };
+		}
+		default:
+			return undefined;
+	}
+}
+
+function killed(
+	fields: Readonly<Record<string, unknown>>,
+	common: Pick<Incident, "wallMs" | "protection" | "ofRun">,
+	naming: Naming,
+): Incident | undefined {
+	const { pid, startTime, incarnation, below, foundBy, signal } = fields;
+	const how = FOUND_BY.find((word) => word === foundBy);
+	if (!isCount(pid) || how === undefined) return undefined;
+	const sent = SIGNALS.find((word) => word === signal);
+	if (signal !== undefined && sent === undefined) return undefined;
+	const isKnown = typeof incarnation === "string";
+	if (isKnown && !INCARNATION.test(incarnation)) return undefined;
+	if (startTime !== undefined && !isStartTime(startTime)) return undefined;
+	const above: readonly unknown[] = Array.isArray(below) ? below : [];
+	const line = [fields, ...above].filter(isProcessKey);
+	return {
+		type: "protection.process_killed",
+		...common,
+		pid,
+		startTime,
+		incarnation: naming(line, isKnown ? incarnation : undefined),
+		foundBy: how,
+		signal: sent,
+	};
+}
+
+function parseObject(
+	text: string,
+): Readonly<Record<string, unknown>> | undefined {
+	try {
+		const value: unknown = JSON.parse(text);
+		return typeof value === "object" && value !== null
+			? (value as Readonly<Record<string, unknown>>)
+			: undefined;
+	} catch {
+		return undefined;
+	}
+}
+
+function isProcessKey(value: unknown): value is ProcessKey {
+	if (typeof value !== "object" || value === null) return false;
+	const { pid, startTime } = value as Readonly<Record<string, unknown>>;
+	return isCount(pid) && isStartTime(startTime);
+}
+
+function isStartTime(value: unknown): value is string {
+	return typeof value === "string" && START_TIME.test(value);
+}
+
+function isName(value: unknown): value is string {
+	return typeof value === "string" && PROTECTION_NAME.test(value);
+}
+
+function isAmount(value: unknown): value is number {
+	return typeof value === "number" && Number.isFinite(value) && value >= 0;
+}
+
+function isCount(value: unknown): value is number {
+	return isAmount(value) && Number.isSafeInteger(value);
+}
+
+const TYPES = [
+	"heartbeat.hung",
+	"pool.restart_budget_spent",
+	"audit.stray_found",
+	"audit.stray_killed",
+	"audit.stray_spared",
+	"protection.ended",
+	"protection.unavailable",
+] as const;
+
+/** What went wrong while the host of a run lived. It reported it as an event, too. */
+export type HostIncident = EventOf<(typeof TYPES)[number]>;
+
+/** More of one run are not recorded: what goes wrong so often is known by then. */
+export const HOST_INCIDENTS_LIMIT = 200;
+
+/** Those of a pool, and not of its run. */
+export const POOL_INCIDENTS: readonly HostIncident["type"][] = [
+	"heartbeat.hung",
+	"pool.restart_budget_spent",
+];
+
+/** Whether an event is an incident. The end of a protection is one where it was lost. */
+export function isHostIncident(event: SnakepitEvent): event is HostIncident {
+	return event.type === "protection.ended"
+		? event.how === "lost"
+		: isType(event.type);
+}
+
+/** Reads one from the ledger; `undefined` when `text` is none. */
+export function parseHostIncident(text: string): HostIncident | undefined {
+	try {
+		const event: unknown = JSON.parse(text);
+		if (typeof event !== "object" || event === null) return undefined;
+		const { type, wallMs } = event as Partial<SnakepitEvent>;
+		return isType(type) && typeof wallMs === "number"
+			? (event as HostIncident)
+			: undefined;
+	} catch {
+		return undefined;
+	}
+}
+
+function isType(type: unknown): type is HostIncident["type"] {
+	return (TYPES as readonly unknown[]).includes(type);
+}
+
+/** A protection without a database writes its incidents into such a file of the run's directory, one line of JSON each. */
+const FILE_NAME = /^incidents\.([a-z][a-z0-9-]{0,39})\.jsonl$/;
+/** Of each file; some thousands of incidents. */
+export const INCIDENT_FILE_LIMIT_BYTES = 1_048_576;
+/** More protections than a run could have. */
+export const INCIDENT_FILES_LIMIT = 8;
+
+/**
+ * Reads the incidents that protections left in a run's directory, and leaves
+ * out whatever is not one: anything of this user's could have written there.
+ *
+ * @param workers those of the run, by which processes are named; read once, when there is something to name.
+ */
+export function readIncidentFiles(
+	runDirectory: string,
+	ofRun: RunId,
+	workers: () => readonly RecordedProcess[],
+): readonly Incident[] {
+	const naming = recordedNames(workers);
+	const incidents = fileNamesIn(runDirectory)
+		.filter((fileName) => FILE_NAME.test(fileName))
+		.slice(0, INCIDENT_FILES_LIMIT)
+		.flatMap((fileName) => {
+			const protection = FILE_NAME.exec(fileName)?.[1];
+			return beginningOf(join(runDirectory, fileName))
+				.split("\n")
+				.flatMap((line) => parseIncident(line, ofRun, naming) ?? [])
+				.filter((incident) => incident.protection === protection);
+		});
+	return joinIncidents(incidents);
+}
+
+type RecordedProcess = Pick<WorkerRecord, "incarnation" | "identity">;
+
+/**
+ * Names processes by the record: the nearest recorded one on the line is the
+ * worker that it was, or descends from.
+ *
+ * A guard knows only the processes that it forked itself. Where one of them is a
+ * preloaded parent, other workers descend from it, so the name that a guard wrote
+ * counts for that process alone, and not for its descendants.
+ */
+export function recordedNames(
+	workers: () => readonly RecordedProcess[],
+): Naming {
+	let names: ReadonlyMap<string, string> | undefined;
+	return (line, written) => {
+		names ??= new Map(
+			workers().flatMap(({ incarnation, identity }) =>
+				identity === undefined ? [] : [[processKey(identity), incarnation]],
+			),
+		);
+		for (const process of line) {
+			const name = names.get(processKey(process));
+			if (name !== undefined) return name;
+		}
+		return line.length > 1 ? undefined : written;
+	};
+}
+
+/** Empty for what is not a plain file of this user. */
+function beginningOf(path: string): string {
+	let descriptor: number | undefined;
+	try {
+		// A pipe would block, a link could lead anywhere.
+		const flags =
+			constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+		descriptor = openSync(path, flags);
+		const stats = fstatSync(descriptor);
+		if (!stats.isFile() || stats.uid !== process.getuid?.()) return "";
+		const bytes = Buffer.alloc(Math.min(stats.size, INCIDENT_FILE_LIMIT_BYTES));
+		const length = readSync(descriptor, bytes, 0, bytes.length, 0);
+		return bytes.toString("utf8", 0, length);
+	} catch {
+		return "";
+	} finally {
+		if (descriptor !== undefined) closeSync(descriptor);
+	}
+}
+
+/** What went wrong in this run, in memory, and what of it is in its file. */
+export class NotedIncidents {
+	readonly #all: HostIncident[] = [];
+	#written = 0;
+
+	get all(): readonly HostIncident[] {
+		return this.#all;
+	}
+
+	get unwritten(): readonly HostIncident[] {
+		return this.#all.slice(this.#written);
+	}
+
+	/** Returns false when there are too many already. */
+	add(incident: HostIncident): boolean {
+		if (this.#all.length >= HOST_INCIDENTS_LIMIT) return false;
+		this.#all.push(incident);
+		return true;
+	}
+
+	/** All of them are in the file now. */
+	written(): void {
+		this.#written = this.#all.length;
+	}
+
+	/** The file has lost everything. */
+	rewrite(): void {
+		this.#written = 0;
+	}
+}
+
+type Killed = Extract<Incident, { type: "protection.process_killed" }>;
+/** What identifies a killed process; older guards did not write its start time. */
+export type KilledProcess = Pick<Killed, "pid" | "startTime">;
+
+/**
+ * Joins what several protections, or several processes of one, wrote about the
+ * same death: they work side by side, and each writes what it did. Each
+ * protection detects the death once, a process is killed once, by the first that
+ * reports it, and a protection has settled the run when its last process has.
+ *
+ * @param reported processes whose end is reported without these incidents.
+ */
+export function joinIncidents(
+	incidents: readonly Incident[],
+	reported: readonly KilledProcess[] = [],
+): readonly Incident[] {
+	const inOrder = incidents.toSorted((a, b) => a.wallMs - b.wallMs);
+	const known = new Set(reported.map(keyOf));
+	const killed = onceEach(inOrder).filter((each) => !known.has(keyOf(each)));
+	const others = [...new Set(inOrder.map(({ protection }) => protection))]
+		.map((name) => ({
+			own: inOrder.filter(({ protection }) => protection === name),
+			remaining: killed.filter(({ protection }) => protection === name).length,
+		}))
+		.flatMap(({ own, remaining }) => [
+			...own.filter(isDeath).slice(0, 1),
+			...settledOnce(own, remaining),
+		]);
+	return [...others, ...killed].sort((a, b) => a.wallMs - b.wallMs);
+}
+
+/** How many of these processes are not reported otherwise. */
+export function countKilled(
+	incidents: readonly Incident[],
+	reported: readonly KilledProcess[],
+): number {
+	const known = new Set(reported.map(keyOf));
+	return incidents.filter(
+		(incident) => isKilled(incident) && !known.has(keyOf(incident)),
+	).length;
+}
+
+/** The first report about each process, with the name that any of them has. */
+function onceEach(inOrder: readonly Incident[]): readonly Killed[] {
+	const killed = new Map<string, Killed>();
+	for (const incident of inOrder.filter(isKilled)) {
+		const first = killed.get(keyOf(incident)) ?? incident;
+		const incarnation = first.incarnation ?? incident.incarnation;
+		killed.set(keyOf(incident), { ...first, incarnation });
+	}
+	return [...killed.values()];
+}
+
+/**
+ * @param own what one protection wrote.
+ * @param remaining how many of its processes no other incident reports.
+ */
+function settledOnce(
+	own: readonly Incident[],
+	remaining: number,
+): readonly Incident[] {
+	const all = own.filter(isSettled);
+	const last = all.at(-1);
+	if (last === undefined) return [];
+	const named = onceEach(own).length;
+	// Where there were very many, not all are named: those are not known from elsewhere either.
+	const most = Math.max(named, ...all.map(({ killed }) => killed));
+	return [{ ...last, killed: most - named + remaining }];
+}
+
+export function isKilled(incident: Incident): incident is Killed {
+	return incident.type === "protection.process_killed";
+}
+
+function isDeath({ type }: Incident): boolean {
+	return type === "protection.host_death_detected";
+}
+
+function isSettled(
+	incident: Incident,
+): incident is Extract<Incident, { type: "protection.run_settled" }> {
+	return incident.type === "protection.run_settled";
+}
+
+function keyOf({ pid, startTime }: KilledProcess): string {
+	return `${pid} ${startTime}`;
+}
