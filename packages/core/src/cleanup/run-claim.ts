@@ -19,6 +19,7 @@ import type { CensusHost } from "../os/descendants.ts";
 import { findRunDirectories, isRunDirectory } from "../os/private-directory.ts";
 import { directoriesOf, directoriesOfDead } from "../os/shared-memory.ts";
 import { type RunContent, readRunFile } from "../registry/history.ts";
+import { readIncidentFiles } from "../registry/incident-files.ts";
 import {
 	countKilled,
 	type HostIncident,
@@ -26,7 +27,6 @@ import {
 	isKilled,
 	joinIncidents,
 	type KilledProcess,
-	readIncidentFiles,
 } from "../registry/incidents.ts";
 import type { StoredRun } from "../registry/ledger.ts";
 import { LedgerDirectory } from "../registry/ledger-directory.ts";

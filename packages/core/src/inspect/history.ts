@@ -21,11 +21,8 @@ import { findStateDirectory } from "../os/state-directory.ts";
 import { systemClock } from "../os/system-clock.ts";
 import { assertPlatform, thisMachine } from "../os/this-machine.ts";
 import { type RunContent, readRunFile } from "../registry/history.ts";
-import {
-	type HostIncident,
-	type Incident,
-	readIncidentFiles,
-} from "../registry/incidents.ts";
+import { readIncidentFiles } from "../registry/incident-files.ts";
+import type { HostIncident, Incident } from "../registry/incidents.ts";
 import { LedgerDirectory } from "../registry/ledger-directory.ts";
 import { ownerKey, type RunName, runPath } from "../registry/run-name.ts";
 import { loadSqlite, type Sqlite } from "../registry/sqlite.ts";

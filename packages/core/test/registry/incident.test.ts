@@ -6,11 +6,13 @@ import type { RunId } from "../../src/contract/identity.ts";
 import {
 	INCIDENT_FILE_LIMIT_BYTES,
 	INCIDENT_FILES_LIMIT,
+	readIncidentFiles,
+} from "../../src/registry/incident-files.ts";
+import {
 	INCIDENT_LIMIT_BYTES,
 	type Incident,
 	type Naming,
 	parseIncident,
-	readIncidentFiles,
 } from "../../src/registry/incidents.ts";
 import { temporaryDirectory } from "../cleanup/hosts.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { recordedNames } from "../../src/registry/incidents.ts";
+import { recordedNames } from "../../src/registry/incident-files.ts";
 import { deadOwner, workerRow } from "../cleanup/crafted-run.ts";
 
 const RUN = "abcdefg";
