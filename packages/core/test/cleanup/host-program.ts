@@ -20,7 +20,7 @@ const run = await openRun({
 	// What a host leaves that had no guard.
 	guard: "off",
 	onEvent: Object.assign((event: unknown) => void events.push(event), {
-		takes: ["orphan.reaped" as const],
+		shows: ["orphan.reaped" as const],
 	}),
 });
 const { registry, host } = run.infrastructure;

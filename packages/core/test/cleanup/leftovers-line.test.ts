@@ -83,7 +83,7 @@ test("it writes nothing when a listener shows it", async () => {
 	const echo = vi.spyOn(thisMachine(), "echo").mockImplementation(() => {});
 	onTestFinished(() => echo.mockRestore());
 	const onEvent: SnakepitListener = Object.assign(() => {}, {
-		takes: ["orphan.reaped" as const],
+		shows: ["orphan.reaped" as const],
 	});
 	const run = await openRun({ dataDir: await withLeftovers(), onEvent });
 	expect(run.cleanupReport.reaped).toHaveLength(1);
