@@ -26,7 +26,7 @@ function run(script: string, ...flags: readonly string[]): string {
 
 test("neither a worker, nor its pipes, nor a lifeline, nor a timer keeps the program running", () => {
 	const printed = run(`
-		import { SystemProcessHost } from "${OS}/process-host.ts";
+		import { SystemProcessHost } from "${OS}/this-machine.ts";
 		import { systemClock } from "${OS}/system-clock.ts";
 		import { mkdtempSync, rmSync } from "node:fs";
 		const host = new SystemProcessHost();
@@ -53,7 +53,7 @@ test("neither a worker, nor its pipes, nor a lifeline, nor a timer keeps the pro
 
 test("the program stays open until the last holder releases it", () => {
 	const printed = run(`
-		import { KeepAlive } from "${OS}/keep-alive.ts";
+		import { KeepAlive } from "${OS}/this-program.ts";
 		import { systemClock } from "${OS}/system-clock.ts";
 		const alive = new KeepAlive();
 		const [a, b] = [alive.hold(), alive.hold()];
@@ -99,7 +99,7 @@ test("the machine has the same name in every program, and it is not the confiden
 	expect(id).toMatch(/^[0-9a-f]{16}$/);
 	expect(
 		run(
-			`import { readMachineId } from "${OS}/machine-id.ts"; console.log(readMachineId());`,
+			`import { readMachineId } from "${OS}/this-machine.ts"; console.log(readMachineId());`,
 		),
 	).toBe(`${id}\n`);
 	const { stdout } = spawnSync("cat", ["/etc/machine-id"], {
