@@ -44,6 +44,7 @@ __all__ = [
 ]
 
 _CALL_KIND = 1
+_CHUNK = 2
 # The first bytes of a call: an array of 4 or 5 items, and the kind.
 CALL = 0x9400 | _CALL_KIND
 CALL_WITH_OPTIONS = 0x9500 | _CALL_KIND
@@ -53,7 +54,7 @@ _BIN_32 = 0xC6
 _HEAD = struct.Struct(">HBIBI")
 _HEAD_BYTES = _HEAD.size
 _unpack_head = _HEAD.unpack_from
-_unpackb = msgpack.unpackb
+_packb, _unpackb = msgpack.packb, msgpack.unpackb
 _FIX_TEXT, _MOST_FIX_TEXT, _TEXT_8 = 0xA0, 0xBF, 0xD9
 # The most items of a list, and the deepest nesting of one in a frame.
 _MOST_ITEMS = 1 << 16
@@ -94,7 +95,7 @@ _HOST_FRAMES: dict[int, tuple[Any, tuple[type, ...]]] = {
 }
 _WORKER_FRAMES: dict[type, int] = {
     frames.Result: 1,
-    frames.Chunk: 2,
+    frames.Chunk: _CHUNK,
     frames.End: 3,
     frames.Failure: 4,
     frames.InputCredit: 5,
@@ -218,6 +219,10 @@ def decode_frame(data: bytes) -> HostFrame | None:
 
 def encode_frame(frame: WorkerFrame) -> bytes:
     """Returns a frame of the worker."""
+    if type(frame) is frames.Chunk and frame.attachment is None:
+        # Streams have many.
+        packed: bytes = _packb([_CHUNK, frame.call_id, frame.value, None])
+        return packed
     return _pack([_WORKER_FRAMES[type(frame)], *frame.values()])
 
 
