@@ -12,7 +12,8 @@ import type { CloseManner } from "../contract/states.ts";
 import type { ProcessHost } from "../contract/world.ts";
 import { abortable, pause, resolvesWithin } from "../deadline.ts";
 import { outbox } from "../outbox.ts";
-import { awaitLaunch, checkedLaunch } from "../worker/adapter-answers.ts";
+import { awaitLaunch, checkedLaunch } from "../worker/adapter-checks.ts";
+import type { Companions, TiedCompanion } from "../worker/companion-loss.ts";
 import {
 	PoolProcess,
 	type PoolProcessDependencies,
@@ -24,7 +25,6 @@ import {
 	PROVEN_MS,
 } from "../worker/restarts.ts";
 import { asStartError, notSpawned } from "../worker/worker-errors.ts";
-import type { Companions, TiedCompanion } from "../worker/worker-ties.ts";
 
 type Describe = (
 	place: CompanionPlace,

@@ -12,7 +12,7 @@ import {
 	examine,
 	inspectAdapter,
 	inspectInstrument,
-} from "./layers.ts";
+} from "./doctor-layers.ts";
 
 /** What is examined. */
 export interface DoctorOptions {

@@ -18,9 +18,9 @@ import {
 	preloadedSource,
 } from "../preload/preloaded-source.ts";
 import type { RunOptions } from "../run/run-options.ts";
+import type { Companions } from "../worker/companion-loss.ts";
 import { Worker } from "../worker/worker.ts";
 import { StartGate, WorkerStarter } from "../worker/worker-starter.ts";
-import type { Companions } from "../worker/worker-ties.ts";
 import type { ContractWorker } from "./adapter-contract.ts";
 import { EventRecorder } from "./event-recorder.ts";
 

@@ -18,7 +18,14 @@ import {
 	awaitLaunch,
 	checkedConnection,
 	checkedLaunch,
-} from "./adapter-answers.ts";
+} from "./adapter-checks.ts";
+import {
+	type Companions,
+	noteCompanionLost,
+	noteForkLost,
+	noteParentLost,
+	tie,
+} from "./companion-loss.ts";
 import { formatLaunchMessage, shakeHands } from "./control-channel.ts";
 import type { Worker, WorkerResources } from "./worker.ts";
 import {
@@ -34,13 +41,6 @@ import {
 	dumpUnreadyStacks,
 	WorkerOutput,
 } from "./worker-output.ts";
-import {
-	type Companions,
-	noteCompanionLost,
-	noteForkLost,
-	noteParentLost,
-	tie,
-} from "./worker-ties.ts";
 
 /** What every start of a pool has in common. */
 interface StarterDependencies extends InheritedEnvironment {

@@ -22,15 +22,15 @@ import { lastCharacters } from "../process/output.ts";
 import { type OwnedProcess, recordEnd } from "../process/owned-process.ts";
 import { lostParentOf } from "../process/process-end.ts";
 import { StopLadder, type StopManner } from "../process/stop-ladder.ts";
-import { EndCause, endReasonOf } from "./end-cause.ts";
-import { type Attempt, RunningCalls } from "./running-calls.ts";
-import { outputLost, withdrawn, workerLost } from "./worker-errors.ts";
-import type { ConversationOutput, WorkerOutput } from "./worker-output.ts";
 import {
 	noteCompanionLost,
 	noteParentLost,
 	type TiedCompanion,
-} from "./worker-ties.ts";
+} from "./companion-loss.ts";
+import { EndCause, endReasonOf } from "./end-cause.ts";
+import { type Attempt, RunningCalls } from "./running-calls.ts";
+import { outputLost, withdrawn, workerLost } from "./worker-errors.ts";
+import type { ConversationOutput, WorkerOutput } from "./worker-output.ts";
 
 /** What a worker reports to its pool. */
 export interface WorkerListener {

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { doctor } from "../../src/inspect/doctor.ts";
-import { examine } from "../../src/inspect/layers.ts";
+import { examine } from "../../src/inspect/doctor-layers.ts";
 import type { CensusHost } from "../../src/os/descendants.ts";
 import { sqlite } from "../cleanup/bench.ts";
 import { craftRun, deadOwner } from "../cleanup/crafted-run.ts";

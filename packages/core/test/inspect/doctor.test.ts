@@ -8,7 +8,7 @@ import {
 	exitHooks,
 	inspectLedger,
 	lifeline,
-} from "../../src/inspect/layers.ts";
+} from "../../src/inspect/doctor-layers.ts";
 import type { Sqlite } from "../../src/registry/sqlite.ts";
 import { sqlite, start } from "../cleanup/bench.ts";
 import { craftRun, deadOwner, workerRow } from "../cleanup/crafted-run.ts";

@@ -4,7 +4,7 @@ import { createPool } from "../../src/index.ts";
 import {
 	checkedConnection,
 	checkedLaunch,
-} from "../../src/worker/adapter-answers.ts";
+} from "../../src/worker/adapter-checks.ts";
 import { temporaryDirectory } from "../cleanup/hosts.ts";
 
 const program = { executable: "sleep", args: ["1000"] };

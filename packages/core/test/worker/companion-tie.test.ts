@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import type { ProcessExit } from "../../src/contract/identity.ts";
-import { EndCause } from "../../src/worker/end-cause.ts";
-import type { Worker } from "../../src/worker/worker.ts";
 import {
 	noteCompanionLost,
 	type TiedCompanion,
 	tie,
-} from "../../src/worker/worker-ties.ts";
+} from "../../src/worker/companion-loss.ts";
+import { EndCause } from "../../src/worker/end-cause.ts";
+import type { Worker } from "../../src/worker/worker.ts";
 import { readyScene } from "./worker-scenes.ts";
 
 const LOST: ProcessExit = { kind: "code", code: 70 };

@@ -1,7 +1,10 @@
 import { expect, test } from "vitest";
 import { ForkLost } from "../../src/contract/errors.ts";
+import {
+	noteForkLost,
+	noteParentLost,
+} from "../../src/worker/companion-loss.ts";
 import { EndCause } from "../../src/worker/end-cause.ts";
-import { noteForkLost, noteParentLost } from "../../src/worker/worker-ties.ts";
 
 test.each([
 	["preload", "the preloaded parent that had forked it was lost"],
