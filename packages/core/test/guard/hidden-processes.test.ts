@@ -1,4 +1,9 @@
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import {
+	type ChildProcess,
+	execFileSync,
+	spawn,
+	spawnSync,
+} from "node:child_process";
 import {
 	mkdirSync,
 	mkdtempSync,
@@ -8,6 +13,7 @@ import {
 	rmdirSync,
 	rmSync,
 } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -199,11 +205,14 @@ test.runIf(isPermitted)(
 test.runIf(isPermitted)(
 	"where /proc hides them, snakepit run still kills what its command leaves",
 	async () => {
+		const end = join(dataDirOfTest(), "end");
+		execFileSync("mkfifo", [end]);
 		const run = startHidden(
 			...[nativeBinary() ?? "", "run", "--grace", "100ms", "--", "sh", "-c"],
-			`(trap "" TERM; ${HIDES}) & read x < /dev/null; sleep 1`,
+			`(trap "" TERM; ${HIDES}) & read x < ${end}`,
 		);
 		await run.says("hidden");
+		await writeFile(end, "\n");
 		await run.says("over");
 		await eventually("the end of all", () => run.inside().length === 0);
 	},
