@@ -1,9 +1,9 @@
 #include <string.h>
 
-#include "complain.h"
 #include "exit-status.h"
 #include "guard/guard.h"
-#include "launch.h"
+#include "lifeline.h"
+#include "report-error.h"
 #include "run/run.h"
 
 int main(int argc, char **argv)
@@ -14,6 +14,6 @@ int main(int argc, char **argv)
 		return guard_main(argc - 2, argv + 2);
 	if (argc >= 2 && strcmp(argv[1], "run") == 0)
 		return run(argc - 2, argv + 2);
-	complain("usage: snakepit-native lifeline|guard|run ...", NULL, 0);
+	report_error("usage: snakepit-native lifeline|guard|run ...", NULL, 0);
 	return WRONG_USAGE;
 }

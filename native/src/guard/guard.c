@@ -2,18 +2,43 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "arming.h"
-#include "exit-status.h"
-#include "host-link.h"
-#include "inner.h"
-#include "outer.h"
+#include "process-control.h"
 #include "process-table.h"
 #include "requests.h"
-#include "wakeup.h"
+
+/* Run ids are short. What is written with them must need no escape. */
+static bool is_run_id(const char *text)
+{
+	size_t length = strlen(text);
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+	return length > 0 && length <= 64 && strspn(text, allowed) == length;
+}
+
+/* Parses `--socket PATH --incidents PATH --run-id ID`, in any order; false if they have another form. */
+static bool parse_guard_arguments(int count, char *const arguments[], struct setting *setting)
+{
+	*setting = (struct setting){.host = getppid()};
+	if (count != 6)
+		return false;
+	for (int i = 0; i < count; i += 2) {
+		const char **field = NULL;
+		if (strcmp(arguments[i], "--socket") == 0)
+			field = &setting->socket;
+		else if (strcmp(arguments[i], "--incidents") == 0)
+			field = &setting->incidents;
+		else if (strcmp(arguments[i], "--run-id") == 0)
+			field = &setting->run_id;
+		if (field == NULL || *field != NULL)
+			return false;
+		*field = arguments[i + 1];
+	}
+	return is_run_id(setting->run_id);
+}
 
 static const char usage[] =
 	"usage: guard --inspect | --socket PATH --incidents PATH --run-id ID\n"
@@ -46,7 +71,7 @@ static int fail(const char *what)
 /* Runs a guard and, in a child, those further in; returns the exit status.
  *
  * outer  How many outer guards there are from here on. */
-static int run_guards(const struct setting *setting, int outer, struct twins above)
+static int run_guards(const struct setting *setting, int outer, struct guard_pair above)
 {
 	/* The setting is not inherited by a fork. The inner guards check whether it works. */
 	become_subreaper();
@@ -98,7 +123,7 @@ int guard_main(int count, char *const arguments[])
 	if (count == 1 && strcmp(arguments[0], "--inspect") == 0)
 		return inspect();
 	struct setting setting;
-	if (!parse_setting(count, arguments, &setting) || !has_connections()) {
+	if (!parse_guard_arguments(count, arguments, &setting) || !has_connections()) {
 		fputs(usage, stderr);
 		return STATUS_UNAVAILABLE;
 	}
@@ -108,5 +133,5 @@ int guard_main(int count, char *const arguments[])
 	know_pids();
 	if (!watch_host(setting.host))
 		return STATUS_HOST_GONE;
-	return run_guards(&setting, OUTER_GUARDS, (struct twins){0});
+	return run_guards(&setting, OUTER_GUARDS, (struct guard_pair){0});
 }

@@ -3,8 +3,8 @@
 
 #include <stdbool.h>
 
+#include "guard.h"
 #include "kill-order.h"
-#include "setting.h"
 
 /* The guard's record of what it did while no host lived; the next start of a program reports it.
  *

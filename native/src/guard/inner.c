@@ -1,14 +1,13 @@
-#include "inner.h"
+#include "guard.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "arming.h"
 #include "incidents.h"
 #include "killing.h"
-#include "wakeup.h"
+#include "process-control.h"
 #include "workers.h"
 
 /* Static, since a process has one of each. */
@@ -39,16 +38,16 @@ static struct pollfd *watch_for(int descriptor, short events)
 	return &watch.entries[watch.count++];
 }
 
-static bool happened(const struct pollfd *waiting)
+static bool is_ready(const struct pollfd *waiting)
 {
 	return waiting != NULL && waiting->revents != 0;
 }
 
-static void wait_for_events(const struct twins *above, int wakeup)
+static void wait_for_events(const struct guard_pair *above, int wakeup)
 {
 	watch.alarms = watch.count = poll_alarms(above, watch.entries);
 	watch.host = watch_for(host.connection,
-		(takes_requests(&host) ? POLLIN : 0) | (host.unsent_bytes > 0 ? POLLOUT : 0));
+		(accepts_requests(&host) ? POLLIN : 0) | (host.unsent_bytes > 0 ? POLLOUT : 0));
 	watch.children = watch_for(wakeup, POLLIN);
 	watch.listener = watch_for(accepts(&reception) ? reception.listener : -1, POLLIN);
 	for (int i = 0; i < MAX_UNANNOUNCED; i++)
@@ -85,7 +84,7 @@ static int serve_request(char *body, size_t length)
 static int serve_host(void)
 {
 	flush_answers(&host);
-	while (takes_requests(&host)) {
+	while (accepts_requests(&host)) {
 		char *body;
 		size_t length;
 		switch (receive_frame(&host, &body, &length)) {
@@ -110,26 +109,26 @@ static void serve_connections(void)
 {
 	for (int i = 0; i < MAX_UNANNOUNCED; i++) {
 		struct arrival arrival;
-		if (happened(watch.connections[i]) && read_header(&reception, i, &arrival))
+		if (is_ready(watch.connections[i]) && read_header(&reception, i, &arrival))
 			worker_arrival(&workers, &arrival);
 	}
-	if (happened(watch.listener))
+	if (is_ready(watch.listener))
 		accept_connection(&reception);
 }
 
-static int serve(const struct twins *above, int wakeup)
+static int serve(const struct guard_pair *above, int wakeup)
 {
 	wait_for_events(above, wakeup);
 	enum alarm alarm = read_alarms(above, watch.entries);
 	if (alarm != ALARM_NONE)
-		return alarm == ALARM_HOST_GONE ? STATUS_HOST_GONE : STATUS_TWIN_GONE;
+		return alarm == ALARM_HOST_GONE ? STATUS_HOST_GONE : STATUS_GUARD_GONE;
 	read_reports(&workers);
-	if (happened(watch.children)) {
+	if (is_ready(watch.children)) {
 		clear_wakeup(wakeup);
 		collect_ended(&workers);
 	}
 	serve_connections();
-	return happened(watch.host) ? serve_host() : STATUS_NONE;
+	return is_ready(watch.host) ? serve_host() : STATUS_NONE;
 }
 
 static void killed(const struct step *step, void *context)
@@ -161,7 +160,7 @@ static int fail(const char *what)
 	return STATUS_FAILED;
 }
 
-int run_inner_guard(const struct setting *setting, const struct twins *above)
+int run_inner_guard(const struct setting *setting, const struct guard_pair *above)
 {
 	open_host_link(&host, PROTOCOL);
 	open_incidents(setting);

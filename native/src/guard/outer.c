@@ -1,19 +1,17 @@
-#include "outer.h"
+#include "guard.h"
 
 #include <stddef.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "exit-status.h"
 #include "incidents.h"
 #include "killing.h"
-#include "wakeup.h"
+#include "process-control.h"
 
 /* The inner guard knows the workers, and two guards that kill at once only compete for the processor.
  * If the inner one is stopped or stuck, it does not finish in this time. Each guard further out waits
  * longer by the same amount. */
-enum { PATIENCE_MS = 100 };
+enum { INNER_LIMIT_MS = 100 };
 /* Exit statuses are from 0 to 255. */
 enum { STILL_RUNS = -1, WAS_KILLED = 256 };
 
@@ -25,9 +23,9 @@ static void note_host_death(void)
 
 /* Returns the next guard's exit status, `WAS_KILLED`, or `STILL_RUNS` if it does not end in this
  * time. */
-static int status_of(pid_t inner, int wakeup, int patience_ms)
+static int status_of(pid_t inner, int wakeup, int limit_ms)
 {
-	long long until = now_ms() + patience_ms;
+	long long until = now_ms() + limit_ms;
 	for (;;) {
 		clear_wakeup(wakeup);
 		int status;
@@ -42,9 +40,9 @@ static int status_of(pid_t inner, int wakeup, int patience_ms)
 
 /* Returns whether the guards further in end in this time, now that they have nothing left to do: each
  * of them records best what it did. */
-static bool is_alone(const struct home *home, int wakeup, int patience_ms)
+static bool is_alone(const struct home *home, int wakeup, int limit_ms)
 {
-	long long until = now_ms() + patience_ms;
+	long long until = now_ms() + limit_ms;
 	while (!reap_all(home)) {
 		long long left = until - now_ms();
 		if (left <= 0)
@@ -69,17 +67,17 @@ static int loss_of(int inner_status, int below)
 	if (host_death_is_recorded())
 		return STATUS_HOST_GONE;
 	if (inner_status != WAS_KILLED)
-		return STATUS_TWIN_GONE;
+		return STATUS_GUARD_GONE;
 	return below == 1 ? STATUS_INNER_LOST : STATUS_MIDDLE_LOST;
 }
 
 static int leave(int inner_status, int wakeup, int below)
 {
 	struct home home = own_home();
-	int patience_ms = PATIENCE_MS * below;
+	int limit_ms = INNER_LIMIT_MS * below;
 	note_host_death();
 	kill_until_none(wakeup, WHOM_WORKERS, &home, killed, &home);
-	if (!is_alone(&home, wakeup, patience_ms))
+	if (!is_alone(&home, wakeup, limit_ms))
 		kill_until_none(wakeup, WHOM_ALL, &home, killed, &home);
 	if (inner_status != STILL_RUNS && inner_status != WAS_KILLED && inner_status != STATUS_FAILED)
 		return inner_status;
@@ -88,7 +86,7 @@ static int leave(int inner_status, int wakeup, int below)
 	return loss_of(inner_status, below);
 }
 
-int run_outer_guard(const struct setting *setting, pid_t inner, int wakeup, const struct twins *above,
+int run_outer_guard(const struct setting *setting, pid_t inner, int wakeup, const struct guard_pair *above,
 	int below)
 {
 	open_incidents(setting);
@@ -96,12 +94,12 @@ int run_outer_guard(const struct setting *setting, pid_t inner, int wakeup, cons
 		struct pollfd waiting[MAX_ALARMS + 1];
 		int count = poll_alarms(above, waiting);
 		waiting[count] = (struct pollfd){.fd = wakeup, .events = POLLIN};
-		if (wait_for(waiting, count + 1, alarm_patience()) < 0)
+		if (wait_for(waiting, count + 1, alarm_interval_ms()) < 0)
 			continue;
 		bool is_over = read_alarms(above, waiting) != ALARM_NONE;
 		if (is_over)
 			note_host_death();
-		int status = status_of(inner, wakeup, is_over ? PATIENCE_MS * below : 0);
+		int status = status_of(inner, wakeup, is_over ? INNER_LIMIT_MS * below : 0);
 		if (status != STILL_RUNS || is_over)
 			return leave(status, wakeup, below);
 	}

@@ -5,6 +5,10 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+/* Calls `found` with each entry of a directory whose name is a positive number, until it returns
+ * false. Allocates nothing, as `opendir` would. A directory that cannot be read has no entries. */
+void for_each_number(const char *path, bool (*found)(long number, void *context), void *context);
+
 /* The descendants of a process, from /proc. A process that ends between two reads is left out. Nothing here allocates
  * memory. */
 

@@ -3,21 +3,102 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../complain.h"
+#include "../execute.h"
 #include "../exit-status.h"
-#include "../guard/arming.h"
-#include "../guard/clock.h"
 #include "../guard/killing.h"
-#include "../guard/wakeup.h"
-#include "descriptors.h"
-#include "link.h"
+#include "../guard/process-control.h"
+#include "../report-error.h"
+
+bool know_parent(struct parent *parent)
+{
+	parent->pid = getppid();
+	/* Linux 5.3. 0 is a parent outside of this pid namespace, which nothing can refer to. */
+	parent->reference =
+		parent->pid > 0 ? above_standard((int)syscall(SYS_pidfd_open, parent->pid, 0)) : -1;
+	/* It is still the parent, so it was not reaped, and the reference is not to a later owner of its pid. */
+	return getppid() == parent->pid;
+}
+
+bool parent_has_ended(const struct parent *parent, bool is_child)
+{
+	struct pollfd end = {.fd = parent->reference, .events = POLLIN};
+	if (parent->reference >= 0 && poll(&end, 1, 0) > 0)
+		return true;
+	return is_child && getppid() != parent->pid;
+}
+
+void signal_parent(const struct parent *parent, int number)
+{
+	if (parent->reference >= 0)
+		syscall(SYS_pidfd_send_signal, parent->reference, number, NULL, 0);
+	else if (getppid() == parent->pid)
+		kill(parent->pid, number);
+}
+
+bool open_link(int ends[2])
+{
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
+		return false;
+	ends[0] = above_standard(ends[0]);
+	ends[1] = above_standard(ends[1]);
+	return ends[0] >= 0 && ends[1] >= 0;
+}
+
+void send_message(int end, enum word word, int number)
+{
+	struct message message = {.word = word, .number = number};
+	while (send(end, &message, sizeof message, MSG_NOSIGNAL) < 0 && errno == EINTR)
+		continue;
+}
+
+enum received receive_message(int end, struct message *message)
+{
+	ssize_t length = recv(end, message, sizeof *message, 0);
+	if (length == sizeof *message)
+		return RECEIVED_MESSAGE;
+	if (length < 0 && (errno == EAGAIN || errno == EINTR))
+		return RECEIVED_NONE;
+	return RECEIVED_END;
+}
+
+bool take_origin(struct origin *origin)
+{
+	origin->home = own_home();
+	sigset_t all;
+	sigfillset(&all);
+	/* An ignored SIGCHLD would leave no children to wait for. */
+	struct sigaction by_default = {.sa_handler = SIG_DFL};
+	return sigaction(SIGCHLD, &by_default, &origin->at_child_end) == 0 &&
+		sigprocmask(SIG_SETMASK, &all, &origin->blocked) == 0;
+}
+
+/* Becomes the command in a child of the supervisor. Never returns: if the command cannot be executed, it writes the
+ * reason to standard error and exits with the status that a shell would use. */
+static _Noreturn void become_command(const struct origin *origin, pid_t supervisor, char **command)
+{
+	/* In force after the exec, unless the program has another user's rights. */
+	if (!die_with_parent(supervisor)) {
+		report_error("the kernel does not kill the command with its parent", NULL, errno);
+		_exit(RUN_FAILED);
+	}
+	sigaction(SIGCHLD, &origin->at_child_end, NULL);
+	/* Node ignores these two, and executed this program. */
+	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
+	sigprocmask(SIG_SETMASK, &origin->blocked, NULL);
+	const char *name = command[0];
+	int error = execute(command);
+	report_error("cannot execute", name, error);
+	_exit(error == ENOENT ? NOT_FOUND : NOT_EXECUTABLE);
+}
 
 enum { NEVER = -1 };
 
@@ -35,7 +116,7 @@ struct supervisor {
 	/* The command's standard input, while its end matters and was not seen yet; otherwise -1. */
 	int input;
 	/* When to end a command whose input has ended, or `NEVER`. */
-	long long patience;
+	long long input_deadline;
 	/* When to kill the processes that are left, or `NEVER`. */
 	long long deadline;
 };
@@ -46,7 +127,7 @@ static void report(const struct supervisor *self, const char *format, int number
 	if (!self->request->verbose)
 		return;
 	snprintf(line, sizeof line, format, number);
-	mention(line, NULL, 0);
+	report_error_in_time(line, NULL, 0);
 }
 
 static bool is_ending(const struct supervisor *self)
@@ -145,9 +226,9 @@ static void watch_input(struct supervisor *self)
 	if (self->input >= 0 && poll(&input, 1, 0) > 0) {
 		close(self->input);
 		self->input = -1;
-		self->patience = now_ms() + self->request->grace_ms;
+		self->input_deadline = now_ms() + self->request->grace_ms;
 	}
-	if (self->patience != NEVER && now_ms() >= self->patience)
+	if (self->input_deadline != NEVER && now_ms() >= self->input_deadline)
 		begin_ending(self, "standard input has ended: SIGTERM was sent to %d processes");
 }
 
@@ -166,7 +247,7 @@ static void wait_for_change(const struct supervisor *self)
 		{.fd = is_ending(self) ? -1 : self->parent->reference, .events = POLLIN},
 		{.fd = self->input, .events = POLLRDHUP},
 	};
-	long long next = is_ending(self) ? self->deadline : self->patience;
+	long long next = is_ending(self) ? self->deadline : self->input_deadline;
 	int timeout = -1;
 	if (next != NEVER) {
 		long long left = next - now_ms();
@@ -205,7 +286,7 @@ static int serve(struct supervisor *self)
 
 static int fail(int link, const char *what)
 {
-	complain(what, NULL, errno);
+	report_error(what, NULL, errno);
 	send_message(link, WORD_EXITED, RUN_FAILED);
 	return RUN_FAILED;
 }
@@ -220,7 +301,7 @@ int supervise(const struct request *request, const struct origin *origin, const 
 		.link = link,
 		.wakeup = above_standard(open_wakeup()),
 		.input = request->with_input ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : -1,
-		.patience = NEVER,
+		.input_deadline = NEVER,
 		.deadline = NEVER,
 	};
 	/* If the front ends while this process is stopped, this process continues. */

@@ -82,7 +82,7 @@ static void answers_wait_while_the_host_does_not_read(void)
 {
 	struct host_link link = linked();
 	int sent = 0;
-	for (; takes_requests(&link); sent++)
+	for (; accepts_requests(&link); sent++)
 		send_answer(&link, "{\"type\":\"running\",\"id\":%d}", sent);
 	CHECK(sent > 100 && link.unsent_bytes >= MAX_WAITING_BYTES);
 	char all[1 << 20];

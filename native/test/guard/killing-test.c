@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../src/guard/arming.h"
-#include "../../src/guard/wakeup.h"
+#include "../../src/guard/process-control.h"
+#include "../../src/guard/process-control.h"
 #include "../check.h"
 
 /* Ends what a failed check would leave: it dies with its parent. */

@@ -19,7 +19,7 @@ from support.process_table import look
 
 Guard = Callable[[], GuardHost]
 
-# As native/src/guard/exit-status.h has them.
+# As native/src/guard/guard.h has them.
 HOST_GONE, INNER_LOST, MIDDLE_LOST = 64, 67, 68
 
 GUARDS = ("outer", "middle", "inner")

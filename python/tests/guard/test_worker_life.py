@@ -17,7 +17,7 @@ from support.process_table import look
 
 Guard = Callable[[], GuardHost]
 
-# As native/src/guard/exit-status.h has them.
+# As native/src/guard/guard.h has them.
 ENDED, PROTOCOL_BROKEN = 0, 66
 
 

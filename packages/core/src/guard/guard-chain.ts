@@ -392,7 +392,7 @@ export function mayBeTried({ againMs }: GuardHealth, nowMs: number): boolean {
 const BY_SIGNAL =
 	"was killed by a signal from a person, another program, or the kernel when memory ran out (dmesg shows that)";
 
-/** By exit status of the outer guard. Source: native/src/guard/exit-status.h. */
+/** By exit status of the outer guard. Source: native/src/guard/guard.h. */
 const LOSSES: Readonly<Record<number, string>> = {
 	64: "it wrongly concluded that this program was dead",
 	65: "one of its inner processes failed, or did not answer in time",

@@ -1,4 +1,4 @@
-#include "complain.h"
+#include "report-error.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 
 enum { MOST_PARTS = 7 };
 /* How long a line waits for its reader. */
-enum { PATIENCE_MS = 100 };
+enum { WRITE_LIMIT_MS = 100 };
 
 static void add(struct iovec *parts, int *count, const char *text)
 {
@@ -37,7 +37,7 @@ static int parts_of(struct iovec parts[MOST_PARTS], const char *what, const char
 	return count;
 }
 
-void complain(const char *what, const char *subject, int error)
+void report_error(const char *what, const char *subject, int error)
 {
 	struct iovec parts[MOST_PARTS];
 	int before = errno;
@@ -76,14 +76,14 @@ static void write_at_once(struct iovec parts[], int count)
 	(void)written;
 }
 
-void mention(const char *what, const char *subject, int error)
+void report_error_in_time(const char *what, const char *subject, int error)
 {
 	struct iovec parts[MOST_PARTS];
 	struct pollfd room = { .fd = STDERR_FILENO, .events = POLLOUT };
 	int before = errno;
 	int count = parts_of(parts, what, subject, error);
 
-	if (poll(&room, 1, PATIENCE_MS) > 0 && (room.revents & POLLOUT) != 0)
+	if (poll(&room, 1, WRITE_LIMIT_MS) > 0 && (room.revents & POLLOUT) != 0)
 		write_at_once(parts, count);
 	errno = before;
 }
