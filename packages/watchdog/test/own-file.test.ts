@@ -6,7 +6,7 @@ import { type Execution, thisExecution } from "@snakepit/core/infrastructure";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { removeDirectory } from "../../../scripts/remove-directory.ts";
 import { VERSION } from "../src/gen/version.ts";
-import { ownFile } from "../src/own-file.ts";
+import { ownFile } from "../src/watchdog/watchdog-process.ts";
 
 // Not one that a build makes: NODE_PATH may lead to the package of this workspace.
 const FILE = "dist/program-of-a-test.js";
@@ -44,7 +44,7 @@ describe("a file of the package is found", () => {
 			[`${INSTALLED}/package.json`]: ours,
 			[`${INSTALLED}/${FILE}`]: "",
 		});
-		const module = url(`${INSTALLED}/dist/own-file.js`);
+		const module = url(`${INSTALLED}/dist/watchdog/watchdog-process.js`);
 		expect(ownFile(FILE, module, runs(undefined))).toBe(
 			path(`${INSTALLED}/${FILE}`),
 		);

@@ -65,7 +65,6 @@ const KNOW_THEIR_PLACE: readonly string[] = [
 	"packages/core/src/os/launcher.ts",
 	"packages/core/src/registry/drizzle.ts",
 	"packages/core/src/registry/sqlite.ts",
-	"packages/watchdog/src/own-file.ts",
 	"packages/watchdog/src/watchdog/program.ts",
 	"packages/watchdog/src/watchdog/watchdog-process.ts",
 ];

@@ -10,7 +10,7 @@ const MAY_NAME_IT: readonly string[] = [
 	// Says whether it is Node.
 	"packages/core/src/os/this-program.ts",
 	// Proves that something is Node, and starts it.
-	"packages/watchdog/src/watchdog/node-executable.ts",
+	"packages/watchdog/src/watchdog/watchdog-process.ts",
 ];
 
 test("nothing in a package starts this program's executable as Node, unless it is proven to be Node", () => {

@@ -9,15 +9,95 @@ import {
 	isSameProcess,
 	type KillLimits,
 	type KillResult,
+	type Orphan,
+	type ProcessFacts,
 	type ProcessIdentity,
 	ProcessKiller,
+	processKey,
 	type SystemProcessHost,
 } from "@snakepit/core/infrastructure";
 import type { Incident, SettledRun } from "@snakepit/core/registry";
-import { type Doomed, firstLook } from "./first-look.ts";
-import type { ListedRun } from "./watch-list.ts";
+import type { ListedRun, ListedWorker } from "./message.ts";
 
-export interface HostDeathParts {
+/** A process of a dead run, and how the watchdog found it. */
+interface Doomed extends Orphan {
+	readonly knownBy: KnownBy;
+	/** When it was found, in milliseconds since the Unix epoch. */
+	readonly wallMs: number;
+	readonly wholeGroup?: number | undefined;
+}
+
+type KnownBy = Extract<
+	Incident,
+	{ readonly type: "protection.process_killed" }
+>["foundBy"];
+
+interface FirstLookParts {
+	readonly host: Pick<SystemProcessHost, "facts" | "descendants">;
+	readonly clock: Pick<Clock, "wall">;
+}
+
+/**
+ * Finds the reported workers of a dead run and their descendants, before anything is killed: a process whose parent has
+ * died no longer shows where it descends from.
+ *
+ * A guard may kill the same processes meanwhile, and a worker may end between two looks. So each process is recorded
+ * under its nearest ancestor that is a worker: workers can also descend from the preloaded parent.
+ */
+export function firstLook(
+	run: ListedRun,
+	{ host, clock }: FirstLookParts,
+): readonly Doomed[] {
+	const workers = new Map<string, ListedWorker>();
+	for (const worker of run.workers.values())
+		workers.set(processKey(worker.identity), worker);
+	const found = new Map<string, Doomed>();
+
+	const add = (
+		{ identity, groupId }: Pick<ProcessFacts, "identity" | "groupId">,
+		worker: ListedWorker,
+	): void => {
+		const isWorker = isSameProcess(identity, worker.identity);
+		const ownGroup = groupId === worker.groupId;
+		found.set(processKey(identity), {
+			ofRun: run.runId,
+			pid: identity.pid,
+			identity,
+			groupId,
+			incarnation: worker.incarnation,
+			fingerprint: undefined,
+			foundBy: ownGroup ? "group" : "marker",
+			ownGroup,
+			wholeGroup: ownGroup ? worker.groupId : undefined,
+			knownBy: isWorker ? "reported" : ownGroup ? "group" : "descent",
+			wallMs: clock.wall(),
+		});
+	};
+	const workerOf = (identity: ProcessIdentity): ListedWorker | undefined => {
+		const key = processKey(identity);
+		const incarnation = found.get(key)?.incarnation ?? "";
+		return workers.get(key) ?? run.workers.get(incarnation);
+	};
+
+	for (const worker of run.workers.values()) {
+		const facts = host.facts(worker.identity.pid);
+		// Another process now has its pid, or its parent has not reaped it yet.
+		if (
+			facts === undefined ||
+			!isSameProcess(facts.identity, worker.identity) ||
+			facts.condition === "zombie"
+		)
+			continue;
+		add(facts, worker);
+		// Parents come before their children.
+		for (const each of host.descendants(worker.identity))
+			if (!found.has(processKey(each.identity)))
+				add(each, workerOf(each.identity) ?? workerOf(each.parent) ?? worker);
+	}
+	return [...found.values()];
+}
+
+interface HostDeathParts {
 	readonly host: SystemProcessHost;
 	readonly clock: Clock;
 	readonly runs: readonly ListedRun[];
@@ -26,7 +106,7 @@ export interface HostDeathParts {
 }
 
 /** Counted after the grace: a process that is still there is in uninterruptible sleep, and the next start checks again. */
-const PATIENCE_MS = 10_000;
+const KILL_LIMIT_MS = 10_000;
 /**
  * Counted after the last process is gone: a process that the host forked in its last instant carries the marker only
  * after it has executed its program.
@@ -77,14 +157,14 @@ export class HostDeath {
 		}
 	}
 
-	/** Finds the reported workers and their descendants; kills them at once if there is no grace. */
+	/** Finds the reported workers and their descendants; kills them now if there is no grace. */
 	#first(run: ListedRun): readonly Doomed[] {
 		const doomed = firstLook(run, this.#parts);
-		if (run.graceMs === 0) this.#killAtOnce(doomed);
+		if (run.graceMs === 0) this.#killNow(doomed);
 		return doomed;
 	}
 
-	#killAtOnce(doomed: readonly Doomed[]): void {
+	#killNow(doomed: readonly Doomed[]): void {
 		const { host } = this.#parts;
 		for (const { identity, wholeGroup, knownBy } of doomed)
 			if (knownBy === "reported" && wholeGroup !== undefined)
@@ -232,5 +312,5 @@ function deadRun(run: ListedRun): DeadRun {
 }
 
 function limitsOf({ graceMs }: ListedRun): KillLimits {
-	return { graceMs, deadlineMs: graceMs + PATIENCE_MS };
+	return { graceMs, deadlineMs: graceMs + KILL_LIMIT_MS };
 }

@@ -5,7 +5,7 @@ import {
 } from "@snakepit/core/infrastructure";
 
 /** One run of the host, as its watchdog knows it. */
-export interface WatchedRun {
+interface WatchedRun {
 	readonly runId: RunId;
 	readonly owner: ProcessIdentity;
 	/** The value of the marker variable of its workers. */
@@ -185,5 +185,54 @@ export class MessageReader {
 		}
 		this.#rest = Buffer.alloc(0);
 		this.#overlong = true;
+	}
+}
+
+/** A worker that the host has reported. */
+export interface ListedWorker {
+	readonly incarnation: string;
+	readonly identity: ProcessIdentity;
+	readonly groupId: number;
+}
+
+export interface ListedRun extends WatchedRun {
+	readonly workers: ReadonlyMap<string, ListedWorker>;
+}
+
+/** The runs of the host and their workers. */
+export class WatchList {
+	readonly #runs = new Map<
+		RunId,
+		WatchedRun & { readonly workers: Map<string, ListedWorker> }
+	>();
+
+	get runs(): readonly ListedRun[] {
+		return [...this.#runs.values()];
+	}
+
+	/** Applies a message; ignores one of an unknown run. */
+	apply(message: HostMessage): void {
+		const { type, runId } = message;
+		const run = this.#runs.get(runId);
+		switch (type) {
+			case "run": {
+				const { type: _, ...facts } = message;
+				this.#runs.set(runId, {
+					...facts,
+					workers: run?.workers ?? new Map(),
+				});
+				return;
+			}
+			case "watch": {
+				const { incarnation, identity, groupId } = message;
+				run?.workers.set(incarnation, { incarnation, identity, groupId });
+				return;
+			}
+			case "unwatch":
+				run?.workers.delete(message.incarnation);
+				return;
+			case "farewell":
+				this.#runs.delete(runId);
+		}
 	}
 }

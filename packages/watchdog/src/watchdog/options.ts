@@ -65,15 +65,16 @@ export const WATCHDOG_CHECKS: Readonly<Record<keyof WatchdogOptions, Check>> = {
 
 /** @throws OptionsError naming the option that is wrong. */
 export function resolveWatchdogOptions(
-	given: WatchdogOptions,
+	options: WatchdogOptions,
 ): ResolvedWatchdogOptions {
-	checkOptions("watchdog", given, WATCHDOG_CHECKS);
+	checkOptions("watchdog", options, WATCHDOG_CHECKS);
 	const { graceMs, checkIntervalMs, whenUnavailable } = WATCHDOG_DEFAULTS;
 	return {
-		graceMs: given.graceMs ?? (graceMs.value as number),
-		checkIntervalMs: given.checkIntervalMs ?? (checkIntervalMs.value as number),
-		node: given.node,
+		graceMs: options.graceMs ?? (graceMs.value as number),
+		checkIntervalMs:
+			options.checkIntervalMs ?? (checkIntervalMs.value as number),
+		node: options.node,
 		whenUnavailable:
-			given.whenUnavailable ?? (whenUnavailable.value as "start" | "refuse"),
+			options.whenUnavailable ?? (whenUnavailable.value as "start" | "refuse"),
 	};
 }

@@ -7,8 +7,7 @@ import {
 } from "@snakepit/core/infrastructure";
 import { HostDeath } from "./host-death.ts";
 import { type HostEvidence, judgeHost } from "./judge-host.ts";
-import { MessageReader, READY } from "./message.ts";
-import { WatchList } from "./watch-list.ts";
+import { MessageReader, READY, WatchList } from "./message.ts";
 
 const PIPE = 3;
 /** The delay before the first check after the pipe was closed; it doubles each time, up to the check interval. */
@@ -32,7 +31,7 @@ const list = new WatchList();
 const reader = new MessageReader();
 const pipe = new Socket({ fd: PIPE, readable: true, writable: true });
 pipe.on("data", (chunk: Buffer) => {
-	for (const message of reader.push(chunk)) list.take(message);
+	for (const message of reader.push(chunk)) list.apply(message);
 });
 // If a host dies with unread data, the kernel resets the connection. That also means its end.
 pipe.on("error", () => {});

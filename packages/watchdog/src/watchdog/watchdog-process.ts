@@ -1,16 +1,252 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
-import type { Socket } from "node:net";
-import type { ProcessExit } from "@snakepit/core/infrastructure";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import {
+	accessSync,
+	closeSync,
+	constants,
+	existsSync,
+	openSync,
+	readdirSync,
+	readFileSync,
+	statSync,
+} from "node:fs";
+// Not `createRequire` by name: webpack would resolve its argument when it builds.
+import nodeModule from "node:module";
+import type { Socket } from "node:net";
+import { delimiter, dirname, isAbsolute, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import {
+	type Execution,
 	NODE_ONLY_VARIABLE,
 	NOT_NODE_STATUS,
+	ownExecutable,
+	type ProcessExit,
 	type ProcessIdentity,
+	packagePlaces,
 	requireToSpawn,
 	SystemProcessHost,
+	thisExecution,
 } from "@snakepit/core/infrastructure";
-import { ownFile, ProtectionUnavailable } from "../own-file.ts";
+import { VERSION } from "../gen/version.ts";
 import { READY } from "./message.ts";
+
+const NAME = "@snakepit/watchdog";
+
+/** Why a protection cannot work here, and what would help. */
+export class ProtectionUnavailable extends Error {
+	override readonly name = "ProtectionUnavailable";
+	readonly reason: string;
+	readonly remedy: string;
+
+	constructor(reason: string, remedy: string) {
+		super(`${reason} ${remedy}`);
+		this.reason = reason;
+		this.remedy = remedy;
+	}
+}
+
+/**
+ * Finds a file of this package that is started as a program. A bundle does not contain
+ * it: there it is taken from the package of exactly this version that is installed where
+ * the bundle or the program runs.
+ *
+ * @param file its path in the package.
+ * @throws ProtectionUnavailable when it is not found.
+ */
+export function ownFile(
+	file: string,
+	/** The URL of this module; `undefined` in a bundle that is CommonJS. */
+	module: string | undefined = import.meta.url,
+	execution: Execution = thisExecution(),
+): string {
+	const places = packagePlaces(module, execution);
+	const path = packageRoots(module, places)
+		.map((root) => join(root, file))
+		.find((candidate) => existsSync(candidate));
+	if (path !== undefined) return path;
+	const own = ownExecutable(execution);
+	const beside =
+		own === undefined
+			? "where the program runs"
+			: `in ${dirname(own)}, beside the executable that contains the program`;
+	const from = new Set(places.map((place) => fileOf(place) ?? place));
+	throw new ProtectionUnavailable(
+		`This program needs the file ${file} of the package ${NAME} ${VERSION}. A bundle does not contain it, and the package was not found from ${[...from].join(" nor from ") || "here"}.`,
+		`Run npm install ${NAME}@${VERSION} ${beside}. A tool that copies only traced files, such as Next.js with "standalone", must be configured to copy this package and its dependencies.`,
+	);
+}
+
+/** The directories of this package, in exactly this version. */
+function packageRoots(
+	module: string | undefined,
+	places: readonly string[],
+): readonly string[] {
+	const own = fileOf(module);
+	// This module is in `src/watchdog` or `dist/watchdog` of the package.
+	const around = own === undefined ? [] : [join(dirname(own), "../..")];
+	return [...around, ...places.flatMap(installedFrom)].filter(isThisPackage);
+}
+
+function fileOf(module: string | undefined): string | undefined {
+	return module?.startsWith("file:") ? fileURLToPath(module) : undefined;
+}
+
+function installedFrom(place: string): readonly string[] {
+	try {
+		const { resolve } = nodeModule.createRequire(place);
+		return [dirname(resolve(`${NAME}/package.json`))];
+	} catch {
+		return []; // Not installed there.
+	}
+}
+
+function isThisPackage(root: string): boolean {
+	try {
+		const text = readFileSync(join(root, "package.json"), "utf8");
+		const { name, version } = JSON.parse(text);
+		return name === NAME && version === VERSION;
+	} catch {
+		return false;
+	}
+}
+
+/** What decides which Node is started; given in tests. */
+interface NodeSearch {
+	/** The option `node`. */
+	readonly named: string | undefined;
+	readonly execution: Execution;
+	/** The variable PATH. */
+	readonly path: string | undefined;
+}
+
+/** A Node that is not ready to answer after this time is not used. */
+const PROOF_LIMIT_MS = 10_000;
+/** The native module of the ledger needs it. */
+const OLDEST_MAJOR = 22;
+/** Printed by the candidate itself: `node` in PATH may be a script that starts one. */
+const PROOF =
+	"JSON.stringify({ execPath: process.execPath, versions: process.versions })";
+
+/**
+ * The path of a Node that can run a file. That is the one which runs this program, if Node runs it from a file; else it
+ * is a Node that has proven to be one by its answer.
+ *
+ * @throws ProtectionUnavailable with the candidates that are none.
+ */
+export async function findNode(
+	{ named, execution, path }: NodeSearch,
+	limitMs: number = PROOF_LIMIT_MS,
+): Promise<string> {
+	if (named !== undefined) {
+		const proof = await prove(named, limitMs);
+		if ("execPath" in proof) return proof.execPath;
+		throw new ProtectionUnavailable(
+			`The watchdog's option "node" is ${named}. It ${proof.isNot}.`,
+			`Name the executable of a Node ${OLDEST_MAJOR} or newer.`,
+		);
+	}
+	if (isNode(execution)) return execution.execPath;
+	const refused: string[] = [];
+	for (const candidate of candidates(path, execution.execPath)) {
+		const proof = await prove(candidate, limitMs);
+		if ("execPath" in proof) return proof.execPath;
+		refused.push(`${candidate} ${proof.isNot}`);
+	}
+	throw new ProtectionUnavailable(
+		`The watchdog is a program for Node. ${whatItIs(execution)}, and no Node was found in PATH${refused.length === 0 ? "" : ` (${refused.join("; ")})`}.`,
+		`Install Node ${OLDEST_MAJOR} or newer where the program runs, or name one: watchdog({ node: "/path/to/node" }).`,
+	);
+}
+
+/** What decides which Node this program uses. */
+export function nodeSearch(named: string | undefined): NodeSearch {
+	return { named, execution: thisExecution(), path: process.env["PATH"] };
+}
+
+/** Whether the executable of this program, given a file, runs that file. */
+function isNode(execution: Execution): boolean {
+	return execution.runtime === "Node" && ownExecutable(execution) === undefined;
+}
+
+function whatItIs(execution: Execution): string {
+	const { execPath, runtime } = execution;
+	return ownExecutable(execution) === undefined
+		? `This program is run by ${runtime}`
+		: `${execPath} is this program itself`;
+}
+
+/** What PATH has as `node`, each file once, but for this very program. A relative directory may be anybody's. */
+function* candidates(path = "", own: string): Generator<string> {
+	const seen = new Set([fileNumber(own)]);
+	for (const directory of path.split(delimiter).filter(isAbsolute)) {
+		const candidate = join(directory, "node");
+		const number = fileNumber(candidate);
+		if (number === undefined || seen.has(number)) continue;
+		seen.add(number);
+		yield candidate;
+	}
+}
+
+/** Tells an executable file from others, whatever its names; `undefined` if it is none. */
+function fileNumber(path: string): string | undefined {
+	try {
+		accessSync(path, constants.X_OK);
+		const { dev, ino } = statSync(path);
+		return `${dev}:${ino}`;
+	} catch {
+		return undefined;
+	}
+}
+
+type Proof = { readonly execPath: string } | { readonly isNot: string };
+
+/** Has a candidate evaluate an expression, within a limit. If it is a copy of this program instead, it ends at once. */
+async function prove(candidate: string, limitMs: number): Promise<Proof> {
+	requireToSpawn(1);
+	const { NODE_OPTIONS: _, ...env } = process.env;
+	const output = await new Promise<string | Error>((resolve) => {
+		execFile(
+			candidate,
+			["-p", PROOF],
+			{
+				cwd: "/",
+				env: { ...env, [NODE_ONLY_VARIABLE]: "-p" },
+				timeout: limitMs,
+				killSignal: "SIGKILL",
+				maxBuffer: 65_536,
+			},
+			(error, stdout) => resolve(error ?? stdout),
+		);
+	});
+	return output instanceof Error
+		? failedProof(output, limitMs)
+		: parseProof(output);
+}
+
+function failedProof(
+	error: Error & { code?: unknown; killed?: boolean },
+	limitMs: number,
+): Proof {
+	if (error.killed === true)
+		return { isNot: `did not answer within ${limitMs / 1000} s` };
+	if (error.code === NOT_NODE_STATUS)
+		return { isNot: "is not Node, but a copy of this program" };
+	return { isNot: `is not Node (it ended with ${error.code ?? "a signal"})` };
+}
+
+function parseProof(output: string): Proof {
+	try {
+		const { execPath, versions } = JSON.parse(output);
+		for (const other of ["bun", "deno", "electron", "nw"])
+			if (other in versions) return { isNot: `is not Node, but ${other}` };
+		if (!(Number.parseInt(versions.node, 10) >= OLDEST_MAJOR))
+			return { isNot: `is Node ${versions.node}` };
+		if (typeof execPath === "string" && isAbsolute(execPath))
+			return { execPath };
+	} catch {
+		// Not what Node prints.
+	}
+	return { isNot: "is not Node: it did not evaluate an expression" };
+}
 
 /** A watchdog process, as its host sees it. */
 export interface WatchdogProcess {
@@ -23,7 +259,7 @@ export interface WatchdogProcess {
 	send(line: string): void;
 	/** Closes the pipe: with nothing left to protect, the watchdog ends. */
 	end(): void;
-	/** Ends it at once. */
+	/** Kills it. */
 	kill(): void;
 }
 
@@ -66,7 +302,7 @@ export function startWatchdog(node: string): WatchdogProcess {
 			cwd: "/",
 			// That `node` is Node is known; if it is this program all the same, it ends instead of starting another one.
 			env: { ...reducedEnvironment(process.env), [NODE_ONLY_VARIABLE]: file },
-			stdio: descriptors(inherited(), nothing),
+			stdio: descriptors(inheritedDescriptors(), nothing),
 		});
 	} finally {
 		closeSync(nothing);
@@ -121,7 +357,9 @@ class StartedWatchdog implements WatchdogProcess {
 						`${node} is not Node, but a copy of this program.`,
 						'Name a Node that runs the watchdog: watchdog({ node: "/path/to/node" }).',
 					);
-				throw new Error(`The watchdog process ended at once, ${shown(exit)}.`);
+				throw new Error(
+					`The watchdog process ended at once, ${exitText(exit)}.`,
+				);
 			}),
 		]);
 		this.ready.catch(() => {});
@@ -178,7 +416,7 @@ function exitOf(child: ChildProcess): Promise<ProcessExit> {
 	});
 }
 
-function shown(exit: ProcessExit): string {
+function exitText(exit: ProcessExit): string {
 	return exit.kind === "code" ? `with code ${exit.code}` : `by ${exit.signal}`;
 }
 
@@ -204,7 +442,7 @@ function descriptors(
 }
 
 /** Descriptors that this process has inherited and would pass on: a reader that waits for their end would also wait for the watchdog. */
-function inherited(): readonly number[] {
+function inheritedDescriptors(): readonly number[] {
 	try {
 		return readdirSync("/proc/self/fdinfo")
 			.map(Number)

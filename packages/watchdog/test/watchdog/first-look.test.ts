@@ -1,7 +1,7 @@
 import { type RunId, SystemProcessHost } from "@snakepit/core/infrastructure";
 import { expect, test } from "vitest";
-import { firstLook } from "../../src/watchdog/first-look.ts";
-import type { ListedRun, ListedWorker } from "../../src/watchdog/watch-list.ts";
+import { firstLook } from "../../src/watchdog/host-death.ts";
+import type { ListedRun, ListedWorker } from "../../src/watchdog/message.ts";
 
 type Table = NonNullable<ConstructorParameters<typeof SystemProcessHost>[0]>;
 

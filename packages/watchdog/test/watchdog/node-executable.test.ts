@@ -12,8 +12,10 @@ import { delimiter, dirname, join, relative } from "node:path";
 import { type Execution, thisExecution } from "@snakepit/core/infrastructure";
 import { expect, onTestFinished, test } from "vitest";
 import { removeDirectory } from "../../../../scripts/remove-directory.ts";
-import { findNode } from "../../src/watchdog/node-executable.ts";
-import { startWatchdog } from "../../src/watchdog/watchdog-process.ts";
+import {
+	findNode,
+	startWatchdog,
+} from "../../src/watchdog/watchdog-process.ts";
 
 /** A program that starts itself again if that is what its executable does. */
 const COPY = join(import.meta.dirname, "copied-program.ts");

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type WatchdogOptions, watchdog } from "../../src/index.ts";
 import { resolveWatchdogOptions } from "../../src/watchdog/options.ts";
-import { restartDelay } from "../../src/watchdog/watchdog-keeper.ts";
+import { restartDelay } from "../../src/watchdog/watchdog.ts";
 
 /** Every option by its name: the compiler checks that they may be undefined. */
 type LeftOut<Options> = { readonly [Name in keyof Options]-?: undefined };

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import type { HostMessage } from "../../src/watchdog/message.ts";
-import { WatchList } from "../../src/watchdog/watch-list.ts";
+import { type HostMessage, WatchList } from "../../src/watchdog/message.ts";
 
 type Run = HostMessage["runId"];
 const identity = {
@@ -38,18 +37,18 @@ test("workers belong to their run until they end, a run to the host until its fa
 		watch("bbbbbbb", "b-1"),
 		watch("ccccccc", "c-1"),
 	])
-		list.take(message);
-	list.take({
+		list.apply(message);
+	list.apply({
 		type: "unwatch",
 		runId: "aaaaaaa" as Run,
 		incarnation: "a-1",
 	});
-	list.take({ type: "unwatch", runId: "ccccccc" as Run, incarnation: "c-1" });
+	list.apply({ type: "unwatch", runId: "ccccccc" as Run, incarnation: "c-1" });
 	// Sent again, as after a restart: nothing is lost.
-	list.take(run("aaaaaaa"));
+	list.apply(run("aaaaaaa"));
 	const seen = (): readonly string[] =>
 		list.runs.map(({ runId, workers }) => `${runId} ${[...workers.keys()]}`);
 	expect(seen()).toEqual(["aaaaaaa a-2", "bbbbbbb b-1"]);
-	list.take({ type: "farewell", runId: "aaaaaaa" as Run });
+	list.apply({ type: "farewell", runId: "aaaaaaa" as Run });
 	expect(seen()).toEqual(["bbbbbbb b-1"]);
 });

@@ -6,7 +6,7 @@ import {
 	virtualWorld,
 } from "../../../core/src/testing/virtual-pool.ts";
 import { resolveWatchdogOptions } from "../../src/watchdog/options.ts";
-import { WatchdogKeeper } from "../../src/watchdog/watchdog-keeper.ts";
+import { WatchdogKeeper } from "../../src/watchdog/watchdog.ts";
 import type { WatchdogProcess } from "../../src/watchdog/watchdog-process.ts";
 
 const OPTIONS = resolveWatchdogOptions({});
