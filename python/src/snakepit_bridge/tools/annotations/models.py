@@ -192,15 +192,15 @@ def validated(annotation: Any, inner: Any, within: AnnotationContext) -> Check:
 
 
 def _describing(within: AnnotationContext) -> AnnotationContext:
-    model: Any = within.made.setdefault(_Descriptions, _Descriptions())  # type: ignore[arg-type]
+    made: Any = within.made.setdefault(_Descriptions, _Descriptions())  # type: ignore[arg-type]
     # A result is written by its type: only what is in a model is pydantic's.
-    return within.replace(applied=False, model=model, in_model=not within.answered)
+    return within.replace(applied=False, made=made, in_model=not within.answered)
 
 
 def _in_model(within: AnnotationContext) -> AnnotationContext:
     """Returns the same place inside a model, where other descriptions hold."""
-    model: Any = within.made.setdefault(_in_model, _Descriptions())  # type: ignore[arg-type]
-    return within.replace(model=model, in_model=True)
+    made: Any = within.made.setdefault(_in_model, _Descriptions())  # type: ignore[arg-type]
+    return within.replace(made=made, in_model=True)
 
 
 def _place(loc: tuple[int | str, ...], path: Path) -> Path:
