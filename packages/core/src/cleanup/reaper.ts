@@ -233,7 +233,7 @@ export interface DeadRunsReport extends CleanupReport {
 	readonly incidents: readonly Incident[];
 }
 
-const REAP_CHECKS: Readonly<Record<keyof ReapOptions, Check>> = {
+export const REAP_CHECKS: Readonly<Record<keyof ReapOptions, Check>> = {
 	dataDir: optional(nonEmptyText),
 	run: optional(nonEmptyText),
 };
