@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import sys
 import threading
 from typing import Any
 
@@ -266,13 +267,16 @@ def test_a_thread_that_starts_another_is_interrupted_when_that_runs(
     other = threading.Thread(target=interrupt)
     other.start()
     itself = InterruptibleThread(cancellation)
-    really_start = threading._start_new_thread  # type: ignore[attr-defined]
+    name = "_start_joinable_thread"
+    if sys.version_info < (3, 13):
+        name = "_start_new_thread"
+    start_in_c = getattr(threading, name)
 
-    def begin(*given: Any) -> Any:
+    def begin(*positional: Any, **keywords: Any) -> Any:
         asked.put(itself)
         answered.get(timeout=30)
         begun.append("begins")
-        return really_start(*given)
+        return start_in_c(*positional, **keywords)
 
     def tool() -> None:
         started = threading.Thread(target=begun.append, args=["runs"])
@@ -282,7 +286,7 @@ def test_a_thread_that_starts_another_is_interrupted_when_that_runs(
         answered.get(timeout=30)
         begun.append("goes on")
 
-    monkeypatch.setattr(threading, "_start_new_thread", begin)
+    monkeypatch.setattr(threading, name, begin)
     with pytest.raises(CallCancelled):
         invoke(tool)
     itself.disarm()

@@ -96,8 +96,11 @@ _WAIT = frozenset(
 
 
 def is_call(instruction: str) -> bool:
-    """Returns whether an instruction of this name calls; Python looks at signals then."""
-    return "CALL" in instruction and "INTRINSIC" not in instruction
+    """Returns whether an instruction of this name calls; Python looks at signals then.
+    Those of `sys.monitoring` are never in `co_code`.
+    """
+    others = ("INTRINSIC", "INSTRUMENTED")
+    return "CALL" in instruction and not any(each in instruction for each in others)
 
 
 # Of the versions that exist, since importing them takes longer than this module.
