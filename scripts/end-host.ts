@@ -7,10 +7,13 @@ import {
 	judgeGroup,
 	type ProcessIdentity,
 } from "../packages/core/src/contract/identity.ts";
-import type { CensusHost } from "../packages/core/src/os/descendants.ts";
+import type { SnapshotHost } from "../packages/core/src/os/descendants.ts";
 import { TEST, testMark } from "./test-mark.ts";
 
-type Machine = Pick<CensusHost, "facts" | "members" | "signal" | "signalGroup">;
+type Machine = Pick<
+	SnapshotHost,
+	"facts" | "members" | "signal" | "signalGroup"
+>;
 
 /**
  * Ends a process that a test started and the group that it leads.
@@ -35,7 +38,7 @@ export function endGroup(
 			isOfThisTest(identity.pid),
 	);
 	if (verdict.whose === "ours")
-		machine.signalGroup(pid, verdict.witness.identity, "SIGKILL");
+		machine.signalGroup(pid, verdict.prover.identity, "SIGKILL");
 	machine.signal(leader, "SIGKILL");
 }
 
@@ -64,7 +67,7 @@ const DEADLINE_MS = 60_000;
  * @param self the host, observed after its start; why it could not be, where that failed.
  */
 export async function endHost(
-	machine: CensusHost,
+	machine: SnapshotHost,
 	child: ChildProcess,
 	self: ProcessIdentity | string,
 ): Promise<void> {
@@ -89,7 +92,7 @@ export async function endHost(
 }
 
 function startedBy(
-	machine: CensusHost,
+	machine: SnapshotHost,
 	self: ProcessIdentity,
 ): readonly ProcessIdentity[] {
 	return machine

@@ -56,12 +56,12 @@ export async function reportLeftovers(
 	// What is listed may fork before it is killed.
 	for (let look = 0; left.length > 0 && look < MOST_LOOKS; look++) {
 		for (const each of left) {
-			console.error(shownLeftover(each));
+			console.error(leftoverText(each));
 			endLeftover(each);
 		}
 		left = await leftoversOf(run, KILLED_MS, isRunner);
 	}
-	for (const each of left) console.error(`still there: ${shownLeftover(each)}`);
+	for (const each of left) console.error(`still there: ${leftoverText(each)}`);
 	return 1;
 }
 
@@ -109,7 +109,7 @@ export function endLeftover({ pid, startTime }: Leftover): void {
 }
 
 /** What a person needs to find the test, one line for each. */
-export function shownLeftover({
+export function leftoverText({
 	pid,
 	groupId,
 	command,
@@ -119,9 +119,9 @@ export function shownLeftover({
 }
 
 /** What every process with the mark of a run does at the moment, for the end of a run that hangs. */
-export function shownRun(run: string): string {
+export function runText(run: string): string {
 	return look(run, nothingElse)
-		.map((each) => `${shownLeftover(each)}\n  ${stateOf(each.pid)}\n`)
+		.map((each) => `${leftoverText(each)}\n  ${stateOf(each.pid)}\n`)
 		.join("");
 }
 

@@ -14,7 +14,7 @@ import {
 	failedTests,
 	type TestedFile,
 } from "./failed-tests.ts";
-import { leftoversAreSeen, reportLeftovers, shownRun } from "./leftovers.ts";
+import { leftoversAreSeen, reportLeftovers, runText } from "./leftovers.ts";
 import { developmentPython, makeBeside } from "./python-environment.ts";
 import { clusterEnvironment } from "./ray/python.ts";
 import { must, root, runBeside, runQuietly, takeNoArguments } from "./run.ts";
@@ -110,7 +110,7 @@ const vitestEnding = await runBeside(
 		);
 		if (existsSync(runningTests))
 			console.error(readFileSync(runningTests, "utf8"));
-		if (leftoversAreSeen) console.error(shownRun(runOf("vitest")));
+		if (leftoversAreSeen) console.error(runText(runOf("vitest")));
 	},
 );
 const vitestStatus =

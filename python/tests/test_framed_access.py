@@ -185,7 +185,7 @@ PATIENT = """
     from snakepit_bridge import tool
     from snakepit_bridge.bridge.framed_transport import reception
 
-    reception.PATIENCE_S = {seconds}
+    reception.DEADLINE_S = {seconds}
 
     @tool
     def nothing() -> None:

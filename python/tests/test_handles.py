@@ -62,35 +62,35 @@ def rows() -> Iterator[Handle[sqlite3.Row]]:
 def test_an_object_comes_back_by_its_image_and_nothing_else_does() -> None:
     table, other = HandleTable(9), HandleTable(9)
     value = object()
-    image = table.reference_to(value)
-    assert decode(image, held=table) is value
+    encoding = table.reference_to(value)
+    assert decode(encoding, held=table) is value
     with pytest.raises(CallRefused, match="from another session"):
-        decode(image, held=other)
+        decode(encoding, held=other)
     with pytest.raises(CallRefused, match="in the session that the handle is from"):
-        decode(image, held=NO_HANDLES)
+        decode(encoding, held=NO_HANDLES)
     with pytest.raises(CallRefused, match="holds no such object"):
         decode(reference_image(bytes(16), value), held=table)
     with pytest.raises(ValueNotTransferable):
-        decode(image)
+        decode(encoding)
 
 
-def token_in(image: bytes) -> bytes:
-    return token_of(msgpack.unpackb(image).data)
+def token_in(encoding: bytes) -> bytes:
+    return token_of(msgpack.unpackb(encoding).data)
 
 
 def test_an_object_is_found_inside_of_other_values() -> None:
     table = HandleTable(9)
     held: list[int] = [1]
     data = msgpack.unpackb(table.reference_to(held))
-    image = msgpack.packb({"a": [1, data]})
-    assert decode(image, held=table)["a"][1] is held
+    encoding = msgpack.packb({"a": [1, data]})
+    assert decode(encoding, held=table)["a"][1] is held
 
 
 @pytest.mark.parametrize("data", [b"", b"\x01", msgpack.packb([1, "x"])])
 def test_a_malformed_handle_is_no_value(data: bytes) -> None:
-    image = msgpack.packb(msgpack.ExtType(32, data))
+    encoding = msgpack.packb(msgpack.ExtType(32, data))
     with pytest.raises(ValueNotTransferable, match="handle without a token"):
-        decode(image, held=HandleTable(1))
+        decode(encoding, held=HandleTable(1))
 
 
 def test_a_released_object_is_gone_and_makes_room() -> None:

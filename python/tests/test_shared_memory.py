@@ -46,11 +46,11 @@ def taken(shared: SharedMemory, attachment: frames.Attachment) -> ArgumentsReade
 
 def crossed(directory: Path, value: object) -> Any:
     shared = memory(directory)
-    image, attachment = share(shared, value)
+    encoding, attachment = share(shared, value)
     assert attachment is not None
-    assert len(image) < 200
+    assert len(encoding) < 200
     reader = taken(shared, as_the_hosts(directory, attachment))
-    return decode(image, attachment=reader)
+    return decode(encoding, attachment=reader)
 
 
 def test_bytes_and_arrays_arrive_unchanged(tmp_path: Path) -> None:
@@ -78,13 +78,13 @@ def test_bytes_and_arrays_arrive_unchanged(tmp_path: Path) -> None:
 )
 def test_every_layout_crosses_in_c_order(tmp_path: Path, array: Any) -> None:
     shared = memory(tmp_path)
-    image, attachment = share(shared, array)
+    encoding, attachment = share(shared, array)
     if array.size == 0:
         assert attachment is None
         return
     assert attachment is not None
     reader = taken(shared, as_the_hosts(tmp_path, attachment))
-    arrived = decode(image, attachment=reader)
+    arrived = decode(encoding, attachment=reader)
     assert arrived.dtype == array.dtype.newbyteorder("=")
     numpy.testing.assert_array_equal(arrived, array)
 
@@ -100,16 +100,16 @@ def test_an_array_is_the_shared_memory_itself_and_can_be_written_to(
 
 
 def test_values_beyond_the_limit_are_in_the_image(tmp_path: Path) -> None:
-    image, attachment = share(memory(tmp_path, limit_bytes=5000), [LARGE, LARGE])
+    encoding, attachment = share(memory(tmp_path, limit_bytes=5000), [LARGE, LARGE])
     assert attachment is None
-    assert decode(image) == [LARGE, LARGE]
+    assert decode(encoding) == [LARGE, LARGE]
     assert list(tmp_path.iterdir()) == []
 
 
 def test_without_shared_memory_everything_is_in_the_image(tmp_path: Path) -> None:
-    image, attachment = share(memory(tmp_path / "missing"), LARGE)
+    encoding, attachment = share(memory(tmp_path / "missing"), LARGE)
     assert attachment is None
-    assert decode(image) == LARGE
+    assert decode(encoding) == LARGE
 
 
 def test_a_value_that_cannot_cross_leaves_no_file(tmp_path: Path) -> None:
@@ -134,10 +134,10 @@ def test_only_files_of_the_host_are_accepted(tmp_path: Path) -> None:
 
 def test_a_part_must_lie_within_the_attachment(tmp_path: Path) -> None:
     shared = memory(tmp_path)
-    image, attachment = share(shared, LARGE)
+    encoding, attachment = share(shared, LARGE)
     assert attachment is not None
     attachment.size -= 1
     short = taken(shared, as_the_hosts(tmp_path, attachment))
     for attached in (short, None):
         with pytest.raises(ValueNotTransferable, match="of an attachment of"):
-            decode(image, attachment=attached)
+            decode(encoding, attachment=attached)

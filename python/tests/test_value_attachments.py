@@ -45,14 +45,14 @@ class Memory:
         return memoryview(self.bytes[begin:end])
 
 
-def image(value: Any) -> bytes:
+def encoding(value: Any) -> bytes:
     """Returns what MessagePack itself makes of a value."""
     packed: bytes = msgpack.packb(value)
     return packed
 
 
 def extension(code: int, value: Any) -> msgpack.ExtType:
-    return msgpack.ExtType(code, image(value))
+    return msgpack.ExtType(code, encoding(value))
 
 
 LARGE = (
@@ -85,9 +85,9 @@ def test_an_image_has_the_place_and_the_size_of_what_is_in_the_attachment() -> N
     memory = Memory(least=2)
     packed = encode([b"ab", b"c", memoryview(b"d-e-f-")[::2]], attachment=memory)
     expected = [extension(ext.ATTACHED, [7, 2]), b"c", extension(ext.ATTACHED, [9, 3])]
-    assert packed == image(expected)
+    assert packed == encoding(expected)
     assert bytes(memory.bytes) == b"before!abdef"
-    assert encode([memoryview(b"d-e-f-")[::2]]) == image([b"def"])
+    assert encode([memoryview(b"d-e-f-")[::2]]) == encoding([b"def"])
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_an_image_has_the_place_and_the_size_of_what_is_in_the_attachment() -> N
 )
 def test_a_part_is_where_the_image_says(place: list[int], found: bytes) -> None:
     memory = Memory(before=b"abcd")
-    packed = image([extension(ext.ATTACHED, place)])
+    packed = encoding([extension(ext.ATTACHED, place)])
     assert decode(packed, attachment=memory) == [found]
 
 
@@ -112,7 +112,7 @@ def test_a_part_outside_the_attachment_is_refused_with_its_path(
         part = extension(ext.ND_ARRAY, ["int8", [1], part])
     elif within == "table":
         part = extension(ext.TABLE, part)
-    packed = image({"a": [0, part]})
+    packed = encoding({"a": [0, part]})
     with pytest.raises(
         ValueNotTransferable, match="of an attachment of 4 bytes"
     ) as caught:
@@ -122,7 +122,7 @@ def test_a_part_outside_the_attachment_is_refused_with_its_path(
 
 def test_without_an_attachment_nothing_is_in_it() -> None:
     with pytest.raises(ValueNotTransferable, match="of an attachment of 0 bytes"):
-        decode(image(extension(ext.ATTACHED, [0, 0])))
+        decode(encoding(extension(ext.ATTACHED, [0, 0])))
 
 
 NO_IMAGE = msgpack.ExtType(ext.ATTACHED, b"\xc1")
@@ -143,9 +143,9 @@ NO_IMAGE = msgpack.ExtType(ext.ATTACHED, b"\xc1")
 def test_an_extension_that_has_no_image_in_it_is_refused_with_its_path(
     part: Any,
 ) -> None:
-    packed = image({"a": [0, part]})
+    packed = encoding({"a": [0, part]})
     with pytest.raises(
-        ValueNotTransferable, match=r"is not a value image: FormatError$"
+        ValueNotTransferable, match=r"is not a value encoding: FormatError$"
     ) as caught:
         decode(packed, attachment=Memory())
     assert caught.value.path == "$.a[1]"
@@ -156,7 +156,7 @@ def test_an_array_in_an_attachment_is_a_view_that_can_be_written_to() -> None:
     array = numpy.arange(6, dtype="int16").reshape(2, 3)
     packed = encode(array, attachment=memory)
     part = extension(ext.ATTACHED, [7, 12])
-    assert packed == image(extension(ext.ND_ARRAY, ["int16", [2, 3], part]))
+    assert packed == encoding(extension(ext.ND_ARRAY, ["int16", [2, 3], part]))
     back = decode(packed, attachment=memory)
     back[0, 0] = 9
     assert back.tolist() == [[9, 1, 2], [3, 4, 5]]
@@ -177,7 +177,7 @@ def test_an_array_in_an_attachment_is_a_view_that_can_be_written_to() -> None:
     ],
 )
 def test_an_array_with_other_parts_is_refused(parts: Any) -> None:
-    packed = image([extension(ext.ND_ARRAY, parts)])
+    packed = encoding([extension(ext.ND_ARRAY, parts)])
     with pytest.raises(
         ValueNotTransferable, match=r"^\$\[0\] is an array without dtype, shape"
     ):
@@ -206,7 +206,7 @@ def test_a_table_is_read_from_the_image_or_from_the_attachment() -> None:
         extension(ext.TABLE, extension(ext.ATTACHED, [1, 3])),
     ]
     memory = Memory(before=b"abcde")
-    assert decode(image(tables), attachment=memory) == [
+    assert decode(encoding(tables), attachment=memory) == [
         ("table", b"rows"),
         ("table", b"bcd"),
     ]
@@ -222,7 +222,7 @@ def test_a_table_is_read_from_the_image_or_from_the_attachment() -> None:
     ],
 )
 def test_what_is_no_table_is_refused_with_its_path(stream: Any, problem: str) -> None:
-    packed = image({"a": extension(ext.TABLE, stream)})
+    packed = encoding({"a": extension(ext.TABLE, stream)})
     with pytest.raises(ValueNotTransferable, match=problem) as caught:
         decode(packed, attachment=Memory())
     assert caught.value.path == "$.a"
@@ -238,7 +238,7 @@ class Objects:
 def test_a_reference_is_the_object_that_is_held() -> None:
     tuple_of_one = extension(ext.TUPLE, [1])
     handle = msgpack.unpackb(reference_image(b"t1", object()))
-    packed = image([handle, tuple_of_one])
+    packed = encoding([handle, tuple_of_one])
     assert decode(packed, held=Objects()) == [("object", b"t1"), (1,)]
 
 
@@ -253,7 +253,7 @@ def test_a_reference_is_the_object_that_is_held() -> None:
 def test_a_reference_to_nothing_is_refused_with_its_path(
     handle: Any, problem: str
 ) -> None:
-    packed = image({"a": extension(ext.HANDLE, handle)})
+    packed = encoding({"a": extension(ext.HANDLE, handle)})
     with pytest.raises(ValueNotTransferable, match=problem) as caught:
         decode(packed, held=Objects())
     assert caught.value.path == "$.a"

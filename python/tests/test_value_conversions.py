@@ -1,4 +1,4 @@
-"""What arrives where the image has no such type, and what cannot be sent at all."""
+"""What arrives where the encoding has no such type, and what cannot be sent at all."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def extension(code: int, data: bytes) -> bytes:
 
 
 UNKNOWN = extension(99, b"\0")
-# Around the image of one value: a list, a map, a tuple, and the value of a map of others.
+# Around the encoding of one value: a list, a map, a tuple, and the value of a map of others.
 AROUND: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "list": (lambda inner: b"\x91" + inner, "[0]"),
     "dict": (lambda inner: b"\x81\xa1a" + inner, ".a"),
@@ -78,12 +78,12 @@ AROUND: dict[str, tuple[Callable[[bytes], bytes], str]] = {
 
 
 def nested(kind: str, levels: int) -> bytes:
-    """Returns the image of so many containers within each other, the last an empty tuple."""
+    """Returns the encoding of so many containers within each other, the last an empty tuple."""
     around, _ = AROUND[kind]
-    image = extension(ext.TUPLE, b"\x90")
+    encoding = extension(ext.TUPLE, b"\x90")
     for _ in range(levels - 1):
-        image = around(image)
-    return image
+        encoding = around(encoding)
+    return encoding
 
 
 @pytest.mark.parametrize("kind", AROUND)
@@ -159,7 +159,7 @@ def test_a_set_in_a_set_or_in_a_key_arrives_frozen() -> None:
 
 
 @pytest.mark.parametrize(
-    ("image", "path"),
+    ("encoding", "path"),
     [
         (extension(ext.SET, b"\x92\x01" + extension(ext.TUPLE, b"\x91\x90")), "[1]"),
         (
@@ -169,17 +169,17 @@ def test_a_set_in_a_set_or_in_a_key_arrives_frozen() -> None:
     ],
 )
 def test_what_cannot_be_frozen_is_refused_with_its_path(
-    image: bytes, path: str
+    encoding: bytes, path: str
 ) -> None:
     with pytest.raises(
         ValueNotTransferable, match="which cannot be in a set"
     ) as caught:
-        decode(image)
+        decode(encoding)
     assert caught.value.path == "$" + path
 
 
 @pytest.mark.parametrize(
-    ("image", "path"),
+    ("encoding", "path"),
     [
         (b"\x92\x00" + UNKNOWN, "[1]"),
         (b"\x81\xa3b c" + UNKNOWN, '["b c"]'),
@@ -194,9 +194,9 @@ def test_what_cannot_be_frozen_is_refused_with_its_path(
     ],
 )
 def test_a_part_that_is_unknown_is_refused_with_its_path(
-    image: bytes, path: str
+    encoding: bytes, path: str
 ) -> None:
-    for before, around in (("$", image), ("$[0].c", b"\x91\x81\xa1c" + image)):
+    for before, around in (("$", encoding), ("$[0].c", b"\x91\x81\xa1c" + encoding)):
         with pytest.raises(
             ValueNotTransferable, match="of extension type 99"
         ) as caught:
@@ -205,10 +205,10 @@ def test_a_part_that_is_unknown_is_refused_with_its_path(
 
 
 @pytest.mark.parametrize(
-    ("image", "path", "problem"),
+    ("encoding", "path", "problem"),
     [
-        (b"\xc1", "", "is not a value image: FormatError$"),
-        (b"\x81\x01\x02", "", "is not a value image: ValueError int"),
+        (b"\xc1", "", "is not a value encoding: FormatError$"),
+        (b"\x81\x01\x02", "", "is not a value encoding: ValueError int"),
         (extension(ext.TUPLE, b"\xa1a"), "", "should hold an array"),
         (extension(ext.MAP, b"\x91\x00"), "", "whose last key has no value"),
         (
@@ -235,10 +235,10 @@ def test_a_part_that_is_unknown_is_refused_with_its_path(
     ],
 )
 def test_what_is_no_value_is_refused_with_its_path(
-    image: bytes, path: str, problem: str
+    encoding: bytes, path: str, problem: str
 ) -> None:
     with pytest.raises(ValueNotTransferable, match=problem) as caught:
-        decode(image)
+        decode(encoding)
     assert caught.value.path == "$" + path
 
 

@@ -100,9 +100,9 @@ def test_an_instant_of_any_zone_is_the_same_instant_in_utc(value: datetime) -> N
 
 @SINGLE_VALUES
 @given(st.binary())
-def test_bytes_of_any_kind_are_read_or_refused(image: bytes) -> None:
+def test_bytes_of_any_kind_are_read_or_refused(encoding: bytes) -> None:
     try:
-        value = decode(image)
+        value = decode(encoding)
     except ValueNotTransferable:
         return
     assert same(decode(encode(value)), value)

@@ -130,11 +130,11 @@ export class Calls {
 		isRight: (value: unknown, tag: string) => boolean,
 		particular: Particular = {},
 	): Promise<void> {
-		const { call, impatience } = this.#prepare(tool, particular);
+		const { call, abandon } = this.#prepare(tool, particular);
 		const before = this.#chance.of(0.1);
-		if (before) impatience();
+		if (before) abandon();
 		const over = this.execute(call, args, isRight);
-		if (!before) impatience();
+		if (!before) abandon();
 		await over.catch(() => {});
 	}
 
@@ -166,7 +166,7 @@ export class Calls {
 		expected: (index: number, tag: string) => unknown,
 		particular: Particular = {},
 	): Promise<void> {
-		const { call, impatience } = this.#prepare(tool, particular);
+		const { call, abandon } = this.#prepare(tool, particular);
 		const { tag, options, session } = call;
 		const take = (value: unknown): void => {
 			if (value !== expected(call.taken, tag))
@@ -184,7 +184,7 @@ export class Calls {
 					{ tag, ...args },
 					options,
 				);
-				return this.#consume(call, stream, items, take, impatience);
+				return this.#consume(call, stream, items, take, abandon);
 			},
 			() => call.outcome === "left" || call.taken === items,
 		).catch(() => {});
@@ -337,7 +337,7 @@ export class Calls {
 		stream: AsyncIterableIterator<unknown>,
 		items: number,
 		take: (value: unknown) => void,
-		impatience: () => void,
+		abandon: () => void,
 	): Promise<void> {
 		const chance = this.#chance;
 		const style = chance.pick(["loop", "loop", "slow", "several", "forgets"]);
@@ -346,7 +346,7 @@ export class Calls {
 			: chance.below(items + 1);
 		if (wanted === 0 && chance.of(0.3)) return await this.#leave(call, stream);
 		const first = this.#noted(call, () => stream.next());
-		impatience();
+		abandon();
 		if (style === "several") await this.#readSeveral(call, stream, first, take);
 		else {
 			const step = await first;
@@ -405,7 +405,7 @@ export class Calls {
 	#prepare(
 		tool: string,
 		{ mayFail, hangs, input, session }: Particular,
-	): { readonly call: CallRecord; readonly impatience: () => void } {
+	): { readonly call: CallRecord; readonly abandon: () => void } {
 		const chance = this.#chance;
 		const abort = new AbortController();
 		const aborts = chance.of(hangs === "yes" ? 0.6 : 0.3);
@@ -420,14 +420,14 @@ export class Calls {
 			...(chance.of(0.3) ? { retry: { attempts: 2 + chance.below(2) } } : {}),
 		};
 		const giveUp = (): void => abort.abort(new Error("on purpose"));
-		const impatience = (): void => {
+		const abandon = (): void => {
 			if (!aborts) return;
 			const afterMs = chance.pick([0, 0, 1, 5, 30, 150, 400]);
 			if (afterMs > 0) setTimeout(giveUp, afterMs);
 			else if (chance.of(0.5)) giveUp();
 			else setImmediate(giveUp);
 		};
-		return { call: this.make(tool, options, mayFail, session), impatience };
+		return { call: this.make(tool, options, mayFail, session), abandon };
 	}
 }
 

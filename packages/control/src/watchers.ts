@@ -39,7 +39,7 @@ export class Watchers {
 	#following: Following | undefined;
 	/** Whether the call that has just ended is shown. */
 	#isShown = true;
-	#shownCalls = 0;
+	#reportedCalls = 0;
 	#callsLeftOut = 0;
 
 	constructor(run: ControlledRun, clock: ControlClock) {
@@ -105,7 +105,7 @@ export class Watchers {
 			callsLeftOut: isFirst ? 0 : this.#callsLeftOut,
 		};
 		if (!isFirst) {
-			this.#shownCalls = 0;
+			this.#reportedCalls = 0;
 			this.#callsLeftOut = 0;
 		}
 		return recordOf("state", tick);
@@ -114,9 +114,9 @@ export class Watchers {
 	readonly #callEnded: CallMeter = (pool, command, outcome, totalMs) => {
 		this.#throughput.add(pool, command, outcome, totalMs);
 		const isFailed = outcome !== "succeeded";
-		this.#isShown = isFailed || this.#shownCalls < CALLS_A_TICK;
+		this.#isShown = isFailed || this.#reportedCalls < CALLS_A_TICK;
 		if (!this.#isShown) this.#callsLeftOut++;
-		else if (!isFailed) this.#shownCalls++;
+		else if (!isFailed) this.#reportedCalls++;
 		return this.#isShown;
 	};
 

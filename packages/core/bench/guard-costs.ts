@@ -61,10 +61,10 @@ async function withRun(
 			startedMs = event.durationMs;
 		},
 	});
-	const letGo = run.infrastructure.host.keepAlive();
+	const release = run.infrastructure.host.keepAlive();
 	await action(run.infrastructure.source, outer, startedMs);
 	await run.close();
-	letGo();
+	release();
 	rmSync(dataDir, { recursive: true });
 }
 

@@ -53,7 +53,7 @@ export type {
 	StartedProcess,
 	World,
 } from "./contract/world.ts";
-export type { Census, CensusHost } from "./os/descendants.ts";
+export type { ProcessSnapshot, SnapshotHost } from "./os/descendants.ts";
 export { requireToSpawn } from "./os/descriptors.ts";
 export {
 	endIfCopy,

@@ -10,11 +10,11 @@ from types import SimpleNamespace
 from typing import Any
 
 from snakepit_bridge import current_call, tool
+from snakepit_bridge.bridge.call_intake import CallIntake
 from snakepit_bridge.bridge.call_table import CallTable
 from snakepit_bridge.bridge.frame_codec import encode_frame, packed_name
 from snakepit_bridge.bridge.framed_transport.frame_parser import FRAME, framed
 from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
-from snakepit_bridge.bridge.plain_intake import PlainIntake
 from snakepit_bridge.calls.memory.call_page import CallPage
 from snakepit_bridge.calls.run.running_call import RunningCall, TerminalFrame
 from snakepit_bridge.calls.run.serial_queue import SerialQueue
@@ -119,7 +119,7 @@ class Bench:
         self.tools = {
             packed_name(name): (each, RunningCall) for name, each in box.tools.items()
         }
-        self.intake = PlainIntake(self.table, self.tools)
+        self.intake = CallIntake(self.table, self.tools)
         self.intake.begin(self.queue)
         # Whether another thread sends what is held back for too long.
         self.is_watched = False

@@ -247,7 +247,7 @@ export function encodeLentValue(
 /** Writes encodings, one after the other. */
 class Encoder {
 	private readonly writer: MessagePackWriter;
-	/** The containers around the value at hand. */
+	/** The containers around the current value. */
 	private readonly ancestors: object[] = [];
 	private attachment: AttachmentSink | undefined;
 

@@ -27,7 +27,7 @@ export class ValueNotTransferable extends Error {
 		return new ValueNotTransferable(problem, "VALUE_NOT_TRANSFERABLE", thrown);
 	}
 
-	/** Adds the place in the container at hand to the front of the path. */
+	/** Adds the position in the current container to the front of the path. */
 	within(place: string): this {
 		this.path = place + this.path;
 		return this;

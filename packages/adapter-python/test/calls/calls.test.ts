@@ -250,7 +250,7 @@ test("a ping is answered while a tool blocks, and says how many calls run", asyn
 
 test("a ping gives up with its signal", async () => {
 	const { connection } = await worker();
-	const reason = new Error("no patience");
+	const reason = new Error("time limit");
 	const signal = AbortSignal.abort(reason);
 	expect(await failureOf(connection.ping?.(signal) ?? Promise.resolve())).toBe(
 		reason,

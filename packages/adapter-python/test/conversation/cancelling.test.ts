@@ -145,11 +145,11 @@ test("large chunks are granted by their number alone", async () => {
 
 test("leaving waits for the worker's end, and gives up with its signal", async () => {
 	const worker = new FakeWorker();
-	const patience = new AbortController();
-	const left = failureOf(worker.conversation.leave(patience.signal));
+	const deadline = new AbortController();
+	const left = failureOf(worker.conversation.leave(deadline.signal));
 	expect(worker.ended).toBe(true);
-	patience.abort(new Error("no patience"));
-	expect(await left).toMatchObject({ message: "no patience" });
+	deadline.abort(new Error("time limit"));
+	expect(await left).toMatchObject({ message: "time limit" });
 	const again = worker.conversation.leave(new AbortController().signal);
 	worker.hangUp();
 	await again;

@@ -8,7 +8,7 @@ import { scratch } from "../support/fake-python.ts";
 import { FakeWorker } from "../support/fake-worker.ts";
 
 /** A worker that calls wait in; `begins` notes in its page which call it began last. */
-function workerAhead() {
+function prefetchingWorker() {
 	const path = join(scratch(), "calls");
 	writeFileSync(path, Buffer.alloc(4096), { mode: 0o600 });
 	const file = openSync(path, "r+");
@@ -27,7 +27,7 @@ function workerAhead() {
 }
 
 test("calls behind one whose answer has come already are taken back", async () => {
-	const { worker, answers, begins, prefetch } = workerAhead();
+	const { worker, answers, begins, prefetch } = prefetchingWorker();
 	begins(3);
 	// In one turn, as from one chunk: nothing has been told yet that they are over.
 	worker.result(1, "a");
@@ -39,7 +39,7 @@ test("calls behind one whose answer has come already are taken back", async () =
 });
 
 test("a call is taken back with those behind it, but not those before it", async () => {
-	const { worker, answers, begins, prefetch } = workerAhead();
+	const { worker, answers, begins, prefetch } = prefetchingWorker();
 	begins(1);
 	expect(prefetch?.recall("c")).toEqual(new Set(["c", "d"]));
 	for (const [number, value] of [
@@ -51,7 +51,7 @@ test("a call is taken back with those behind it, but not those before it", async
 });
 
 test("after the end of the conversation those that had not begun are known", async () => {
-	const { worker, answers, begins, prefetch } = workerAhead();
+	const { worker, answers, begins, prefetch } = prefetchingWorker();
 	begins(2);
 	worker.hangUp(new Error("gone"));
 	expect(prefetch?.recall("b")).toEqual(new Set(["c", "d"]));

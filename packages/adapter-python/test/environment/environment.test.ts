@@ -129,7 +129,7 @@ test("an abort ends the builder", { timeout: 120_000 }, async () => {
 	const { options } = bench();
 	const abort = new AbortController();
 	const failure = failureOf(pythonEnvironment(options).make(abort.signal));
-	const reason = new Error("no patience");
+	const reason = new Error("time limit");
 	abort.abort(reason);
 	expect(await failure).toBe(reason);
 });

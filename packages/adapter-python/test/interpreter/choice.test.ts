@@ -101,7 +101,7 @@ test("an abort ends the search", async () => {
 	const { bin, env, cwd } = machine();
 	programThatPrints(join(bin, "python3"), "$(sleep 600)");
 	const setting = { env, cwd };
-	const reason = new Error("no patience");
+	const reason = new Error("time limit");
 	const choice = chooseInterpreter(
 		usualSources(setting),
 		setting,

@@ -39,7 +39,7 @@ test("a program that takes too long is ended, and says so", async () => {
 test("an abort ends a program", async () => {
 	const abort = new AbortController();
 	const failure = failureOf(shell("exec sleep 600", { signal: abort.signal }));
-	const reason = new Error("no patience");
+	const reason = new Error("time limit");
 	abort.abort(reason);
 	expect(await failure).toBe(reason);
 });

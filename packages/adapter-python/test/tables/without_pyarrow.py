@@ -23,9 +23,9 @@ def show(action: Callable[[], object]) -> None:
 
 check = library_check(pandas.DataFrame)
 assert check is not None
-image = encode(polars.DataFrame({"a": [1]}))
-show(lambda: decode(image))
-show(lambda: check.check(decode(image), None))
+encoding = encode(polars.DataFrame({"a": [1]}))
+show(lambda: decode(encoding))
+show(lambda: check.check(decode(encoding), None))
 show(lambda: encode(pandas.DataFrame({"a": [1]})))
 sys.modules["polars"] = None  # type: ignore[assignment]
-show(lambda: decode(image))
+show(lambda: decode(encoding))

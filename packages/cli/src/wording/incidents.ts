@@ -6,7 +6,7 @@ import { counted, duration, words } from "./figures.ts";
 export type Tone = "good" | "active" | "quiet" | "warn" | "bad";
 
 /** One event that is shown to people. */
-export interface ShownIncident {
+export interface IncidentText {
 	/** Its position in the order in which the page received events. */
 	readonly number: number;
 	readonly wallMs: number;
@@ -138,7 +138,7 @@ const WORDS: {
 export function incidentOf(
 	event: ControlledEvent,
 	number: number,
-): ShownIncident | undefined {
+): IncidentText | undefined {
 	if (!Object.hasOwn(WORDS, event.type)) return undefined;
 	// The table has the words of the event's own type.
 	const wordsOf: ((event: never) => Words | undefined) | undefined =

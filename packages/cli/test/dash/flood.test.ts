@@ -3,7 +3,7 @@ import { attach } from "@snakepit/control";
 import { expect, onTestFinished, test } from "vitest";
 import { isThorough } from "../../../../scripts/test-effort.ts";
 import { builtPage, dashboardOf } from "./dashboards.ts";
-import { lookedAtHost } from "./looked-at-host.ts";
+import { inspectedHost } from "./inspected-host.ts";
 import { hasChromium, startChromium, WHY_SKIPPED } from "./opened-page.ts";
 
 const PER_SECOND = 10_000;
@@ -17,7 +17,7 @@ test.skipIf(!hasChromium || !isThorough())(
 		const [page, browser, host] = await Promise.all([
 			builtPage(),
 			startChromium(),
-			lookedAtHost(["read", "logs", "call"]),
+			inspectedHost(["read", "logs", "call"]),
 		]);
 		onTestFinished(() => host.end());
 		onTestFinished(() => browser.close());

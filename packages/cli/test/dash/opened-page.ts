@@ -10,7 +10,7 @@ import { afterAll, beforeAll } from "vitest";
 import type { PageFiles } from "../../src/dash/dash.ts";
 import type { DashServer } from "../../src/dash/dash-server.ts";
 import { builtPage, dashboardOf } from "./dashboards.ts";
-import { type LookedAtHost, lookedAtHost } from "./looked-at-host.ts";
+import { type InspectedHost, inspectedHost } from "./inspected-host.ts";
 
 /** How long a test waits for what it looks for. */
 export const DEADLINE_MS = 40_000;
@@ -18,7 +18,7 @@ export const DEADLINE_MS = 40_000;
 interface OpenedPage {
 	readonly files: PageFiles;
 	readonly browser: Browser;
-	readonly host: LookedAtHost;
+	readonly host: InspectedHost;
 	readonly server: DashServer;
 	readonly page: Page;
 	show(view: string): Promise<unknown>;
@@ -42,7 +42,7 @@ export function openedPage({ pool, page, open }: Setting): OpenedPage {
 		[opened.files, opened.browser, opened.host] = await Promise.all([
 			builtPage(),
 			startChromium(),
-			lookedAtHost(["read", "logs", "act", "call"], pool),
+			inspectedHost(["read", "logs", "act", "call"], pool),
 		]);
 		opened.server = await dashboardOf(opened.host.dataDir, opened.files);
 		opened.page = await opened.browser.newPage(page);

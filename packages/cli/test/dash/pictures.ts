@@ -8,7 +8,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { attach } from "@snakepit/control";
 import type { Page } from "playwright-core";
 import { builtPage, dashboardOf } from "./dashboards.ts";
-import { lookedAtHost } from "./looked-at-host.ts";
+import { inspectedHost } from "./inspected-host.ts";
 import { startChromium } from "./opened-page.ts";
 
 /** Of whoever makes the pictures: nobody else's business. */
@@ -20,7 +20,7 @@ const EVERY_MS = 200;
 const DEADLINE_MS = 60_000;
 
 mkdirSync(directory, { recursive: true });
-const host = await lookedAtHost(["read", "logs", "act", "call"], {
+const host = await inspectedHost(["read", "logs", "act", "call"], {
 	...{ size: 4, callsPerWorker: 1, recycle: { afterCalls: 5_000 } },
 });
 const browser = await startChromium();

@@ -7,7 +7,7 @@ import {
 	type ControlledHost,
 	controlledHost,
 } from "../../../core/test/control/controlled-host.ts";
-import { lookedAtHost } from "../dash/looked-at-host.ts";
+import { inspectedHost } from "../dash/inspected-host.ts";
 import { SNAKEPIT_IN_NODE } from "../run/started.ts";
 
 const SNAKEPIT = [
@@ -196,7 +196,7 @@ describe("of a living run", () => {
 });
 
 test("a tool that streams is called as such: its items are printed, and no call has failed", async () => {
-	const host = await lookedAtHost(["read", "call"], { size: 1 });
+	const host = await inspectedHost(["read", "call"], { size: 1 });
 	onTestFinished(() => host.end());
 	const [program, ...before] = SNAKEPIT_IN_NODE;
 	const call = (...args: readonly string[]) => {

@@ -1,7 +1,7 @@
 import type { ControlledEvent, ServedTick, Verdict } from "@snakepit/control";
 import type { ListedRun } from "../../src/dash/dash.ts";
 import type { PageUpdate } from "../../src/dash/run-routes.ts";
-import { incidentOf, type ShownIncident } from "../../src/wording/incidents.ts";
+import { type IncidentText, incidentOf } from "../../src/wording/incidents.ts";
 import { type Bin, withSample } from "./chart-data.ts";
 import { type SettledCall, settledCall } from "./settled-calls.ts";
 
@@ -27,7 +27,7 @@ export interface RunView {
 	/** Latest first. */
 	readonly calls: readonly SettledCall[];
 	/** Latest first. */
-	readonly incidents: readonly ShownIncident[];
+	readonly incidents: readonly IncidentText[];
 	/** How many events this page lost, because it was too slow. */
 	readonly lost: number;
 	readonly events: number;

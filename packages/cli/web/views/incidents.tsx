@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { plainStart, timeOfDay, whole } from "../../src/wording/figures.ts";
-import type { ShownIncident } from "../../src/wording/incidents.ts";
+import type { IncidentText } from "../../src/wording/incidents.ts";
 import { fragmentOf } from "../model/addresses.ts";
 import type { RunView } from "../model/page-state.ts";
 
@@ -44,7 +44,7 @@ export function IncidentsView({ run }: { readonly run: RunView }) {
 function Incident({
 	incident: { wallMs, tone, text, type, lines, workerId },
 }: {
-	readonly incident: ShownIncident;
+	readonly incident: IncidentText;
 }) {
 	return (
 		<li data-tone={tone}>

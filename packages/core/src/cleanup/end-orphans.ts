@@ -5,7 +5,7 @@ import {
 	type RunId,
 } from "../contract/identity.ts";
 import { pause } from "../deadline.ts";
-import type { CensusHost } from "../os/descendants.ts";
+import type { SnapshotHost } from "../os/descendants.ts";
 import { GuardTree } from "../os/guard-tree.ts";
 import {
 	type DeadRun,
@@ -21,7 +21,7 @@ import type {
 } from "./process-killer.ts";
 
 export interface EndOrphansParts {
-	readonly host: CensusHost;
+	readonly host: SnapshotHost;
 	readonly killer: ProcessKiller;
 	readonly clock: Clock;
 }
@@ -61,12 +61,12 @@ export async function endOrphans(
 	// Spared ones too: a group is recognised by any member that was seen before.
 	const known: Orphan[] = [];
 	const find = async (): Promise<OrphanTarget[]> => {
-		const census = host.census();
+		const snapshot = host.snapshot();
 		const targets: OrphanTarget[] = [];
 		const heldGroups = new Set<number>();
 		spared = [];
 		for (const dead of runs) {
-			const found = findOrphans(dead, census, known, (...number) =>
+			const found = findOrphans(dead, snapshot, known, (...number) =>
 				host.holdsNumber(...number),
 			);
 			spared.push(...found.spared);
@@ -104,11 +104,11 @@ export async function endOrphans(
 
 /** The guards of dead runs that still live after some time in which they could have ended by themselves. */
 async function idleGuards(
-	host: CensusHost,
+	host: SnapshotHost,
 	clock: Clock,
 	runs: readonly DeadRun[],
 ): Promise<ReadonlyMap<DeadRun, GuardTree>> {
-	const { guards } = host.census();
+	const { guards } = host.snapshot();
 	const trees = new Map<DeadRun, GuardTree>();
 	for (const dead of runs) {
 		const own = guards.filter(({ marker }) => dead.owns(marker));

@@ -8,7 +8,7 @@ import {
 } from "../contract/identity.ts";
 import type { WorkerRecord } from "../contract/process-registry.ts";
 import type { ProcessFacts } from "../contract/world.ts";
-import type { Census, CensusHost } from "../os/descendants.ts";
+import type { ProcessSnapshot, SnapshotHost } from "../os/descendants.ts";
 
 /** An orphan, with its identity. */
 export interface Orphan extends FoundOrphan {
@@ -52,15 +52,15 @@ export interface SearchResult {
  * {@link judgeGroup}. A member is proven from the last look (`known`), or by its
  * marker. Where none is, all members are spared.
  *
- * @param holdsNumber asked of the process that proves a group, see {@link CensusHost.holdsNumber}.
+ * @param holdsNumber asked of the process that proves a group, see {@link SnapshotHost.holdsNumber}.
  */
 export function findOrphans(
 	run: DeadRun,
-	census: Seen,
+	snapshot: Seen,
 	known: readonly Orphan[],
-	holdsNumber: CensusHost["holdsNumber"],
+	holdsNumber: SnapshotHost["holdsNumber"],
 ): SearchResult {
-	const marked = census.marked.filter(({ marker }) => run.owns(marker));
+	const marked = snapshot.marked.filter(({ marker }) => run.owns(marker));
 	const proven = [...known, ...marked].map(({ identity }) => identity);
 	const orphans = new Map<number, Orphan>();
 	const spared: SparedProcess[] = [];
@@ -76,7 +76,7 @@ export function findOrphans(
 	for (const worker of run.workers) {
 		const { identity, incarnation, fingerprint } = worker;
 		if (identity === undefined) continue;
-		const leader = census.processes.find((process) =>
+		const leader = snapshot.processes.find((process) =>
 			isSameProcess(process.identity, identity),
 		);
 		const facts = { incarnation, fingerprint };
@@ -84,13 +84,13 @@ export function findOrphans(
 			const ownGroup = leader.groupId === worker.groupId;
 			add(leader, { ...facts, foundBy: "ledger", ownGroup });
 		}
-		const members = census.processes.filter(
+		const members = snapshot.processes.filter(
 			(process) =>
 				process.groupId === worker.groupId &&
 				process.condition === "alive" &&
 				process !== leader,
 		);
-		const ours = isLedBy(identity, census, proven, holdsNumber);
+		const ours = isLedBy(identity, snapshot, proven, holdsNumber);
 		for (const member of members) {
 			if (ours) add(member, { ...facts, foundBy: "group", ownGroup: true });
 			else if (!isAmong(proven, member.identity))
@@ -114,14 +114,14 @@ export function findOrphans(
 }
 
 /** The guards of a run are ended after everything else: see `endOrphans`. */
-type Seen = Omit<Census, "guards">;
+type Seen = Omit<ProcessSnapshot, "guards">;
 
 /** Whether the group with a worker's number is that worker's. */
 function isLedBy(
 	leader: ProcessIdentity,
 	{ processes }: Seen,
 	proven: readonly ProcessIdentity[],
-	holdsNumber: CensusHost["holdsNumber"],
+	holdsNumber: SnapshotHost["holdsNumber"],
 ): boolean {
 	const groupId = leader.pid;
 	const verdict = judgeGroup(
@@ -132,9 +132,9 @@ function isLedBy(
 		),
 		({ identity }) => isAmong(proven, identity),
 	);
-	// Checked after the census, which takes some time: until then, the number belonged to no other process.
+	// Checked after the snapshot, which takes some time: until then, the number belonged to no other process.
 	return (
-		verdict.whose === "ours" && holdsNumber(groupId, verdict.witness.identity)
+		verdict.whose === "ours" && holdsNumber(groupId, verdict.prover.identity)
 	);
 }
 

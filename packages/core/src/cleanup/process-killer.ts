@@ -1,7 +1,7 @@
 import type { Clock } from "../contract/clock.ts";
 import { isSameProcess, type ProcessIdentity } from "../contract/identity.ts";
 import { pause } from "../deadline.ts";
-import type { CensusHost } from "../os/descendants.ts";
+import type { SnapshotHost } from "../os/descendants.ts";
 
 /** A process that shall end. */
 export interface KillTarget {
@@ -55,11 +55,11 @@ const LONGEST_WAIT_MS = 250;
  * ancestors are never signalled.
  */
 export class ProcessKiller {
-	readonly #host: CensusHost;
+	readonly #host: SnapshotHost;
 	readonly #clock: Clock;
 	readonly #protected: ReadonlySet<number>;
 
-	constructor(host: CensusHost, clock: Clock) {
+	constructor(host: SnapshotHost, clock: Clock) {
 		this.#host = host;
 		this.#clock = clock;
 		this.#protected = new Set([host.self.pid, ...host.ancestors()]);

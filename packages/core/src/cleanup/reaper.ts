@@ -18,7 +18,7 @@ import {
 	nonEmptyText,
 	optional,
 } from "../options/check.ts";
-import type { CensusHost } from "../os/descendants.ts";
+import type { SnapshotHost } from "../os/descendants.ts";
 import {
 	findStateDirectory,
 	openStateDirectory,
@@ -59,7 +59,7 @@ import {
 } from "./run-claim.ts";
 
 export interface ReaperParts extends ClaimParts {
-	readonly host: CensusHost;
+	readonly host: SnapshotHost;
 	readonly killer: ProcessKiller;
 	readonly strategy: CleanupStrategy | undefined;
 	/** Only this run; every dead one when left out. */
@@ -91,7 +91,7 @@ export async function reap(parts: ReaperParts): Promise<CleanupReport> {
 	const { claims: recorded, sparedRuns, known } = claimAll(parts);
 	for (const { runId, reason } of sparedRuns)
 		send({ type: "run.spared", ofRun: runId, reason });
-	const { marked, guards } = parts.host.census();
+	const { marked, guards } = parts.host.snapshot();
 	const unrecorded = findUnrecordedRuns({
 		marked: [...marked, ...guards],
 		directoryKey: parts.directory.key,
@@ -258,7 +258,7 @@ export async function reapDeadRuns(
 	const { path } = openStateDirectory(dataDir, machineId);
 	const incidents: Incident[] = [];
 	// The clock's timers keep no program open, and a command has nothing else to do.
-	const endHold = host.keepAlive();
+	const release = host.keepAlive();
 	try {
 		const report = await reap({
 			...{ sqlite, host, clock: systemClock, strategy: undefined },
@@ -273,7 +273,7 @@ export async function reapDeadRuns(
 		});
 		return { ...report, incidents };
 	} finally {
-		endHold();
+		release();
 	}
 }
 

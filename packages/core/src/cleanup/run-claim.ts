@@ -15,7 +15,7 @@ import type {
 	WorkerRecord,
 } from "../contract/process-registry.ts";
 import type { ProcessHost } from "../contract/world.ts";
-import type { CensusHost } from "../os/descendants.ts";
+import type { SnapshotHost } from "../os/descendants.ts";
 import { findRunDirectories, isRunDirectory } from "../os/private-directory.ts";
 import { directoriesOf, directoriesOfDead } from "../os/shared-memory.ts";
 import { type RunContent, readRunFile } from "../registry/history.ts";
@@ -75,11 +75,11 @@ export interface RunClaim {
 	/**
 	 * Records what became of the run, removes its files, and releases it.
 	 *
-	 * @param witnessed what the claimant itself saw while no host lived.
+	 * @param observed what the claimant itself saw while no host lived.
 	 */
 	settle(
 		settlement: Settlement,
-		witnessed?: readonly Incident[],
+		observed?: readonly Incident[],
 	): {
 		/** Whether nothing is left to do for a later start. */
 		readonly over: boolean;
@@ -185,12 +185,12 @@ class LedgerClaim implements RunClaim {
 
 	settle(
 		settlement: Settlement,
-		witnessed: readonly Incident[] = [],
+		observed: readonly Incident[] = [],
 	): { readonly over: boolean } {
 		const { directory, host, claimant } = this.#parts;
 		const { directory: runDirectory, runId } = this.#run;
 		const { complete } = settlement;
-		const over = this.#record(settlement, witnessed) && complete;
+		const over = this.#record(settlement, observed) && complete;
 		// The evidence is removed after it is recorded.
 		const { ownerKey } = this.#name;
 		if (over) host.remove(directoriesOfDead(runDirectory, runId, ownerKey));
@@ -232,7 +232,7 @@ class LedgerClaim implements RunClaim {
 	/** Returns whether it could be written. */
 	#record(
 		{ complete, reaped, ends }: Settlement,
-		witnessed: readonly Incident[],
+		observed: readonly Incident[],
 	): boolean {
 		const { clock, claimant } = this.#parts;
 		const endedAt = clock.wall();
@@ -240,10 +240,10 @@ class LedgerClaim implements RunClaim {
 		try {
 			// A protection may write there as long as something of the run lives.
 			const left = complete ? this.#leftBehind() : [];
-			const seen = [...witnessed, ...left];
+			const seen = [...observed, ...left];
 			const incidents = joinIncidents(seen, [
 				...(seen.length === 0 ? [] : this.#endedBefore()),
-				// A watchdog's are among `witnessed`; a reaper reports them itself.
+				// A watchdog's are among `observed`; a reaper reports them itself.
 				...(claimant.kind === "watchdog" ? [] : ended),
 			]);
 			const run: StoredRun = {
@@ -579,7 +579,7 @@ export interface SettleRunParts {
 	readonly runId: RunId;
 	/** The host that is dead. */
 	readonly owner: ProcessIdentity;
-	readonly host: CensusHost;
+	readonly host: SnapshotHost;
 	readonly killer: ProcessKiller;
 	readonly clock: Clock;
 	readonly limits: KillLimits;
@@ -589,7 +589,7 @@ export interface SettleRunParts {
 	 * Returns what the next start is to report. Called once, when
 	 * everything that could be ended is ended and before the run is settled.
 	 */
-	readonly witness: (end: SettledRun) => readonly Incident[];
+	readonly incidents: (end: SettledRun) => readonly Incident[];
 }
 
 /** What was ended of a run, and what had to be left. */
@@ -646,7 +646,7 @@ export async function settleRun(parts: SettleRunParts): Promise<RunSettlement> {
 	});
 	const { reaped } = settlement;
 	const end: SettledRun = { reaped, spared: settlement.spared };
-	const { over } = claim.settle(settlement, parts.witness(end));
+	const { over } = claim.settle(settlement, parts.incidents(end));
 	return { kind: over ? "settled" : "unfinished", ...end };
 }
 

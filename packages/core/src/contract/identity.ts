@@ -112,7 +112,7 @@ export function generateRunId(wallMs: number, random: Random): RunId {
  * When a run id was drawn, in milliseconds since the Unix epoch and to the
  * second: the last such moment before `nowMs`, since the time part repeats.
  */
-export function drawnAt(runId: RunId, nowMs: number): number {
+export function generatedAt(runId: RunId, nowMs: number): number {
 	const now = Math.floor(nowMs / 1000);
 	const part = Number.parseInt(runId.slice(0, TIME_DIGITS), 36);
 	const sinceThen = (now - part) % TIME_CYCLE;
@@ -230,8 +230,8 @@ interface GroupHolder {
 
 /** Whose group has a number now. */
 export type GroupVerdict<Holder extends GroupHolder> =
-	/** The group of the leader that is asked about: `witness` proves it, and is read again before a signal is sent. */
-	| { readonly whose: "ours"; readonly witness: Holder }
+	/** The group of the leader that is asked about: `prover` proves it, and is read again before a signal is sent. */
+	| { readonly whose: "ours"; readonly prover: Holder }
 	/** Another process has the leader's pid: the number was given away, and no member is ours. */
 	| { readonly whose: "anothers" }
 	/** The leader is gone, and nothing proves that one of the others belonged to it. */
@@ -259,9 +259,9 @@ export function judgeGroup<Holder extends GroupHolder>(
 	const atItsPid = holders.find(({ identity }) => identity.pid === leader.pid);
 	if (atItsPid !== undefined)
 		return isSameProcess(atItsPid.identity, leader)
-			? { whose: "ours", witness: atItsPid }
+			? { whose: "ours", prover: atItsPid }
 			: { whose: "anothers" };
-	const witness = holders.find(isProven);
-	if (witness !== undefined) return { whose: "ours", witness };
+	const prover = holders.find(isProven);
+	if (prover !== undefined) return { whose: "ours", prover };
 	return { whose: holders.length === 0 ? "nobodys" : "unknown" };
 }

@@ -11,7 +11,7 @@ import {
 import type { LayerReport, ProtectionContext } from "../contract/protection.ts";
 import type { ProcessSpec, StartedProcess } from "../contract/world.ts";
 import { afterRunning, pause, withDeadline } from "../deadline.ts";
-import type { CensusHost } from "../os/descendants.ts";
+import type { SnapshotHost } from "../os/descendants.ts";
 import { ForkLine } from "../os/fork/fork-line.ts";
 import type { Answer } from "../os/fork/request.ts";
 import { VERSION } from "../os/gen/version.ts";
@@ -35,7 +35,7 @@ const HELD_LOOKS = 3;
 
 /** What a chain is made with. */
 export interface GuardContext extends ProtectionContext {
-	readonly host: CensusHost;
+	readonly host: SnapshotHost;
 }
 
 /** Of those that a worker can be given. */

@@ -6,7 +6,7 @@ import type {
 	ProcessSpec,
 	StartedProcess,
 } from "../contract/world.ts";
-import { canBeGiven } from "../os/descriptors.ts";
+import { canBeInherited } from "../os/descriptors.ts";
 import { inheritedRights } from "../os/inherited-rights.ts";
 import { spawnFailed } from "../os/spawn-failure.ts";
 import {
@@ -57,7 +57,7 @@ export class GuardSource implements ProcessSource {
 		try {
 			await this.#chain(inheritedRights());
 		} catch (error) {
-			if (this.#mode === "auto") return; // The event has said it.
+			if (this.#mode === "auto") return; // Already reported as an event.
 			throw new GuardUnavailable(
 				(error as Error).message,
 				"`doctor` examines it.",
@@ -70,11 +70,11 @@ export class GuardSource implements ProcessSource {
 		record: (identity: ProcessIdentity) => void,
 	): Promise<StartedProcess> {
 		// The events of a start come from sockets that do not keep the program alive.
-		const letGo = this.#context.host.keepAlive();
+		const release = this.#context.host.keepAlive();
 		try {
 			return await this.#fork(spec, record);
 		} finally {
-			letGo();
+			release();
 		}
 	}
 
@@ -255,5 +255,5 @@ export class GuardSource implements ProcessSource {
 /** Whether a guard can give the program what it is to find open; this program's terminal is not among that. */
 function canHave(spec: ProcessSpec): boolean {
 	const wantsTerminal = spec.stdin === "terminal" && isatty(0);
-	return !wantsTerminal && canBeGiven(spec, HIGHEST_DESCRIPTOR);
+	return !wantsTerminal && canBeInherited(spec, HIGHEST_DESCRIPTOR);
 }

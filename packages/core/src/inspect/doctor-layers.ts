@@ -15,7 +15,7 @@ import { counted } from "../contract/text.ts";
 import { asError } from "../contract/thrown.ts";
 import { absolutePath } from "../contract/working-directory.ts";
 import { guardLayer } from "../guard/guard-chain.ts";
-import type { CensusHost } from "../os/descendants.ts";
+import type { SnapshotHost } from "../os/descendants.ts";
 import { nativeBinary } from "../os/launcher.ts";
 import { placeForRunDirectories } from "../os/private-directory.ts";
 import { hidesProcesses } from "../os/process-table.ts";
@@ -30,7 +30,7 @@ import { lookAsReaper, NOTHING_FOUND } from "./look-as-reaper.ts";
 
 /** Reports the state of every layer, of a machine and a database that may not be usable. */
 export async function examine(
-	machine: CensusHost | Error,
+	machine: SnapshotHost | Error,
 	sqlite: Sqlite | Error,
 	dataDir: string | undefined,
 	protections: readonly Protection[],
@@ -95,12 +95,12 @@ export function lifeline(
 	};
 }
 
-function processTable(machine: CensusHost | Error): LayerReport {
+function processTable(machine: SnapshotHost | Error): LayerReport {
 	const layer = "process table";
 	if (machine instanceof Error) return unavailable(layer, machine);
-	const census = attempt(() => machine.census());
-	if (census instanceof Error) return unavailable(layer, census);
-	const visible = `${counted(census.processes.length, "process is", "processes are")} visible, ${census.marked.length} of them with a Snakepit marker`;
+	const snapshot = attempt(() => machine.snapshot());
+	if (snapshot instanceof Error) return unavailable(layer, snapshot);
+	const visible = `${counted(snapshot.processes.length, "process is", "processes are")} visible, ${snapshot.marked.length} of them with a Snakepit marker`;
 	const report = { layer, status: "active", detail: visible } as const;
 	if (!hidesProcesses()) return report;
 	return {
@@ -113,7 +113,7 @@ function processTable(machine: CensusHost | Error): LayerReport {
 
 function ledgerAndReaper(
 	sqlite: Sqlite | Error,
-	host: CensusHost | undefined,
+	host: SnapshotHost | undefined,
 	dataDir: string | undefined,
 ): readonly LayerReport[] {
 	if (sqlite instanceof Error)
@@ -134,7 +134,7 @@ function ledgerAndReaper(
 	];
 }
 
-function auditor(host: CensusHost | undefined): LayerReport {
+function auditor(host: SnapshotHost | undefined): LayerReport {
 	if (host === undefined) return withoutTable("auditor");
 	return {
 		layer: "auditor",
@@ -222,26 +222,25 @@ export function inspectLedger(
 			detail: "does not exist yet; the first pool creates it",
 		};
 	const nearest = nearestExisting(absolutePath(dataDir, "The directory"));
-	const complaint = complaintAboutMaking(nearest);
-	return complaint === undefined
+	const problem = creationProblem(nearest);
+	return problem === undefined
 		? {
 				layer: LAYER,
 				status: "available",
 				detail: `does not exist yet; the first pool creates it in ${dataDir}`,
 			}
-		: unusable(`${dataDir} cannot be created: ${complaint}`);
+		: unusable(`${dataDir} cannot be created: ${problem}`);
 }
 
 function inspectExisting(sqlite: Sqlite, path: string): LayerReport {
-	const complaint =
-		complaintAboutWriting(path) ?? complaintAboutLocks(sqlite, path);
-	return complaint === undefined
+	const problem = writeProblem(path) ?? lockProblem(sqlite, path);
+	return problem === undefined
 		? {
 				layer: LAYER,
 				status: "active",
 				detail: `every worker is recorded in ${path} before it starts`,
 			}
-		: unusable(complaint);
+		: unusable(problem);
 }
 
 function unusable(detail: string): LayerReport {
@@ -252,7 +251,7 @@ function nearestExisting(path: string): string {
 	return existsSync(path) ? path : nearestExisting(dirname(path));
 }
 
-function complaintAboutWriting(path: string): string | undefined {
+function writeProblem(path: string): string | undefined {
 	try {
 		accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
 		return undefined;
@@ -262,7 +261,7 @@ function complaintAboutWriting(path: string): string | undefined {
 }
 
 /** Makes and removes a directory in it: permissions alone do not show whether that is possible. */
-function complaintAboutMaking(path: string): string | undefined {
+function creationProblem(path: string): string | undefined {
 	try {
 		rmdirSync(mkdtempSync(join(path, ".doctor-")));
 		return undefined;
@@ -272,7 +271,7 @@ function complaintAboutMaking(path: string): string | undefined {
 }
 
 /** Checks in a temporary directory whether a lock is exclusive. */
-function complaintAboutLocks(sqlite: Sqlite, path: string): string | undefined {
+function lockProblem(sqlite: Sqlite, path: string): string | undefined {
 	let probe: string | undefined;
 	try {
 		probe = mkdtempSync(join(path, ".doctor-"));

@@ -4,7 +4,7 @@ import {
 	endOfGone,
 	judgeOwner,
 } from "../cleanup/run-claim.ts";
-import { compareIdentity, drawnAt } from "../contract/identity.ts";
+import { compareIdentity, generatedAt } from "../contract/identity.ts";
 import type { RunRecord, WorkerRecord } from "../contract/process-registry.ts";
 import type { ProcessHost } from "../contract/world.ts";
 import {
@@ -119,7 +119,7 @@ function bySecond(
 	const nowMs = systemClock.wall();
 	const ended = only === "living" ? [] : directory.endedRuns();
 	const names = [...directory.openRuns(), ...ended];
-	const groups = Map.groupBy(names, ({ runId }) => drawnAt(runId, nowMs));
+	const groups = Map.groupBy(names, ({ runId }) => generatedAt(runId, nowMs));
 	return [...groups].sort(([a], [b]) => b - a).map(([, names]) => names);
 }
 

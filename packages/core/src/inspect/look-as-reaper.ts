@@ -3,7 +3,7 @@ import type { SparedRun } from "../cleanup/cleanup-report.ts";
 import { findOrphans } from "../cleanup/orphan-search.ts";
 import { findUnrecordedRuns } from "../cleanup/reaper.ts";
 import { judgeOwner, ownership } from "../cleanup/run-claim.ts";
-import type { CensusHost } from "../os/descendants.ts";
+import type { SnapshotHost } from "../os/descendants.ts";
 import { readRunFile } from "../registry/history.ts";
 import type { LedgerDirectory } from "../registry/ledger-directory.ts";
 import { formatRunName, ownerKey, runPath } from "../registry/run-name.ts";
@@ -18,14 +18,14 @@ export const NOTHING_FOUND: ReaperFindings = {
 export function lookAsReaper(
 	sqlite: Sqlite,
 	directory: LedgerDirectory,
-	host: CensusHost,
+	host: SnapshotHost,
 ): ReaperFindings {
 	const living: LivingRun[] = [];
 	const dead: FoundDeadRun[] = [];
 	const unclear: SparedRun[] = [];
-	const census = host.census();
+	const snapshot = host.snapshot();
 	const leftBy = (run: Parameters<typeof findOrphans>[0]) =>
-		findOrphans(run, census, [], (...number) => host.holdsNumber(...number));
+		findOrphans(run, snapshot, [], (...number) => host.holdsNumber(...number));
 	const known = new Set<string>();
 	for (const name of directory.openRuns()) {
 		const { runId } = name;
@@ -55,7 +55,7 @@ export function lookAsReaper(
 		dead.push({ runId, program, ...leftBy({ ofRun: runId, owns, workers }) });
 	}
 	const unrecorded = findUnrecordedRuns({
-		marked: census.marked,
+		marked: snapshot.marked,
 		directoryKey: directory.key,
 		self: host.self,
 		isKnown: (name) => known.has(formatRunName(name)),

@@ -453,7 +453,7 @@ function checked(piece: unknown): string | Uint8Array {
 }
 
 /** How much is read before the caller asks for it. */
-const AHEAD_BYTES = 65_536;
+const READ_AHEAD_BYTES = 65_536;
 
 /**
  * The standard output of one job, kept until it is read or discarded. Reads as much
@@ -476,7 +476,8 @@ class JobOutput {
 			if (this.#use === "discarded") return;
 			this.#chunks.push(chunk);
 			this.#bytes += chunk.length;
-			if (this.#bytes >= AHEAD_BYTES && this.#state === "open") stdout.pause();
+			if (this.#bytes >= READ_AHEAD_BYTES && this.#state === "open")
+				stdout.pause();
 			this.#wake?.();
 		});
 		stdout.on("error", () => {}); // What was read before is all that there is.
@@ -519,7 +520,7 @@ class JobOutput {
 		}
 		const chunk = this.#chunks.shift();
 		this.#bytes -= chunk?.length ?? 0;
-		if (this.#bytes < AHEAD_BYTES) this.#stdout?.resume();
+		if (this.#bytes < READ_AHEAD_BYTES) this.#stdout?.resume();
 		return chunk;
 	}
 }

@@ -182,7 +182,7 @@ export class Descent {
 }
 
 /** One look at everything that runs here. */
-export interface Census {
+export interface ProcessSnapshot {
 	/** Zombies included. */
 	readonly processes: readonly ProcessFacts[];
 	/** The living ones that carry a marker, this process excluded. */
@@ -192,8 +192,8 @@ export interface Census {
 }
 
 /** A host that can also end processes which are not its children. */
-export interface CensusHost extends ProcessHost {
-	census(): Census;
+export interface SnapshotHost extends ProcessHost {
+	snapshot(): ProcessSnapshot;
 	/** The living descendants of a process, parents before children; see {@link descendantsOf}. */
 	descendants(ancestor: ProcessIdentity): readonly Descendant[];
 	/** Whether a process was stopped by a signal, or by what traces it. */

@@ -77,7 +77,7 @@ export function requireToSpawn(pipes: number): void {
 }
 
 /** This end of each stream that a program was given. @param at the connection to one of its descriptors. */
-export function givenStreams(
+export function inheritedStreams(
 	{ descriptors }: ProcessSpec,
 	at: (fd: number) => Duplex | undefined,
 ): ReadonlyMap<number, Duplex> {
@@ -103,7 +103,7 @@ export function connectedDescriptors(spec: ProcessSpec): readonly number[] {
 }
 
 /** A connection can become any low descriptor of a worker; a listener of this program cannot reach it. */
-export function canBeGiven(spec: ProcessSpec, highest: number): boolean {
+export function canBeInherited(spec: ProcessSpec, highest: number): boolean {
 	const given = [...(spec.descriptors?.values() ?? [])];
 	return (
 		given.every((each) => each === "stream" || !("fd" in each)) &&

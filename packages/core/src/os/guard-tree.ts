@@ -1,9 +1,9 @@
 import { isSameProcess, type ProcessIdentity } from "../contract/identity.ts";
 import type { ProcessFacts } from "../contract/world.ts";
-import type { CensusHost } from "./descendants.ts";
+import type { SnapshotHost } from "./descendants.ts";
 
 type TreeHost = Pick<
-	CensusHost,
+	SnapshotHost,
 	"descendants" | "halted" | "observe" | "signal"
 >;
 

@@ -19,7 +19,7 @@ import type {
 	SignalTarget,
 	StartedProcess,
 } from "../contract/world.ts";
-import { givenStreams, requireToSpawn } from "./descriptors.ts";
+import { inheritedStreams, requireToSpawn } from "./descriptors.ts";
 import { channelNumber, channelOf, commandOf } from "./launcher.ts";
 import { sendSignal } from "./process-group.ts";
 import { spawnFailed, unidentified } from "./spawn-failure.ts";
@@ -94,7 +94,7 @@ class NodeChild implements StartedProcess {
 		);
 		this.control = control;
 		this.executed = executed;
-		this.streams = givenStreams(spec, (fd) => streamAt(child, fd));
+		this.streams = inheritedStreams(spec, (fd) => streamAt(child, fd));
 		this.#group = group;
 		// The end of an output is read before libuv reaps in the same turn: what the leader
 		// started is proven, however many others are reaped before its own exit is reported.

@@ -96,8 +96,8 @@ function makeFresh(base: string, prefix: string): string {
 
 /** @throws StartError `RUNTIME_DIRECTORY_UNSAFE`. */
 function assertPrivate(path: string): void {
-	const complaint = complaintAbout(lstatSync(path), "private");
-	if (complaint !== undefined) throw unsafe(path, complaint);
+	const problem = ownershipProblem(lstatSync(path), "private");
+	if (problem !== undefined) throw unsafe(path, problem);
 }
 
 /** What became of a private directory of a living run. */
@@ -119,7 +119,7 @@ export function lossOf(path: string): DirectoryLoss | undefined {
 	}
 	if (stats === undefined) return "removed";
 	if (stats.uid !== process.getuid?.()) return "other_user";
-	return complaintAbout(stats, "private") === undefined
+	return ownershipProblem(stats, "private") === undefined
 		? undefined
 		: "replaced";
 }
@@ -245,9 +245,9 @@ function baseDirectories(
 	const runtime = env["XDG_RUNTIME_DIR"];
 	const stats = runtime?.startsWith("/") ? lookAt(runtime) : undefined;
 	if (runtime !== undefined && stats !== undefined) {
-		const complaint = complaintAbout(stats, "not_writable_by_others");
-		if (complaint === undefined) bases.push(runtime);
-		else if (ofAnother === "refused") throw unsafe(runtime, complaint);
+		const problem = ownershipProblem(stats, "not_writable_by_others");
+		if (problem === undefined) bases.push(runtime);
+		else if (ofAnother === "refused") throw unsafe(runtime, problem);
 	}
 	for (const temporary of [tmpdir(), "/tmp"]) {
 		const stats = lookAt(temporary);
@@ -282,7 +282,7 @@ function lookAt(path: string): Stats | undefined {
  * `"own"`: it is this user's. `"private"`: no other user may enter. `"not_writable_by_others"`: no other user
  * may exchange what is in it.
  */
-export function complaintAbout(
+export function ownershipProblem(
 	stats: Stats,
 	wanted: "own" | "private" | "not_writable_by_others",
 	uid: number = process.getuid?.() ?? -1,
@@ -299,11 +299,11 @@ export function complaintAbout(
 	return undefined;
 }
 
-function unsafe(path: string, complaint: string): StartError {
+function unsafe(path: string, problem: string): StartError {
 	return new StartError({
 		code: "RUNTIME_DIRECTORY_UNSAFE",
 		ran: "no",
-		message: `The runtime directory ${path} ${complaint}. Sockets are created only where no other user can replace them: set XDG_RUNTIME_DIR, or TMPDIR where that is not set, to a directory of your own with mode 0700.`,
+		message: `The runtime directory ${path} ${problem}. Sockets are created only where no other user can replace them: set XDG_RUNTIME_DIR, or TMPDIR where that is not set, to a directory of your own with mode 0700.`,
 	});
 }
 
@@ -321,7 +321,9 @@ function unwritable(path: string, error: NodeJS.ErrnoException): StartError {
 export function isRunDirectory(path: string, runId: RunId): boolean {
 	if (!basename(path).startsWith(`snakepit-${runId}-`)) return false;
 	const stats = lookAt(path);
-	return stats !== undefined && complaintAbout(stats, "private") === undefined;
+	return (
+		stats !== undefined && ownershipProblem(stats, "private") === undefined
+	);
 }
 
 /** Returns whether nothing is there any more. To remove a directory takes a descriptor, to remove a file takes none. */

@@ -77,7 +77,7 @@ export interface GroupSystem {
 	send(number: number, signal: NodeJS.Signals): SignalOutcome;
 }
 
-/** The witness of a look can end before the look does. */
+/** The prover of a look can end before the look does. */
 const LOOKS = 5;
 
 /** A look costs two small reads for each worker: with 100 of them, a thousandth of the time. */
@@ -179,7 +179,7 @@ export class ProcessGroup implements OwnGroup {
 			if (verdict.whose !== "ours")
 				return verdict.whose === "unknown" ? "unknown" : "gone";
 			// Held from before the look to after it: everything seen in it is ours.
-			if (this.#holdsStill(verdict.witness)) {
+			if (this.#holdsStill(verdict.prover)) {
 				this.#known = holders.map(({ identity }) => identity);
 				return "ours";
 			}

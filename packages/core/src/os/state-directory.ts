@@ -2,7 +2,7 @@ import { accessSync, constants, lstatSync, type Stats } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { RegistryError } from "../contract/errors.ts";
-import { complaintAbout, makeDirectories } from "./private-directory.ts";
+import { makeDirectories, ownershipProblem } from "./private-directory.ts";
 import { unwritableRemedy } from "./spawn-failure.ts";
 
 /** Where the ledger of this user on this machine is. */
@@ -30,19 +30,19 @@ export function openStateDirectory(
 ): StateDirectory {
 	if (dataDir !== undefined) {
 		// The caller is responsible for what it names; what is made in it is private in any case.
-		const complaint = makeWritable(dataDir);
-		if (complaint !== undefined) throw unwritable(dataDir, complaint);
+		const problem = makeWritable(dataDir);
+		if (problem !== undefined) throw unwritable(dataDir, problem);
 		return { path: dataDir, relocated: undefined };
 	}
 	const home = placeAtHome(env);
 	const path = join(home.path, "snakepit", machineId);
-	const complaint = home.complaint ?? makePrivate(path);
-	if (complaint === undefined) return { path, relocated: undefined };
+	const problem = home.problem ?? makePrivate(path);
+	if (problem === undefined) return { path, relocated: undefined };
 	const temporary = temporaryPlace(machineId);
 	const personal = dirname(temporary);
 	const trouble = makePrivate(personal) ?? makePrivate(temporary);
 	if (trouble !== undefined) throw unwritable(personal, trouble);
-	return { path: temporary, relocated: `${home.path} ${complaint}` };
+	return { path: temporary, relocated: `${home.path} ${problem}` };
 }
 
 /**
@@ -57,7 +57,7 @@ export function findStateDirectory(
 	if (dataDir !== undefined) return readable(dataDir);
 	const home = placeAtHome(env);
 	const usual = join(home.path, "snakepit", machineId);
-	if (home.complaint === undefined) {
+	if (home.problem === undefined) {
 		if (isReadable(usual)) return usual;
 		// The next start makes it there: one in the temporary place is another's.
 		if (canBeMade(usual)) return undefined;
@@ -96,7 +96,7 @@ function temporaryPlace(machineId: string): string {
 /** Another user's home is left alone: `sudo` may keep the caller's, and files of root would lock them out. */
 function placeAtHome(env: NodeJS.ProcessEnv): {
 	readonly path: string;
-	readonly complaint: string | undefined;
+	readonly problem: string | undefined;
 } {
 	const state = env["XDG_STATE_HOME"];
 	const home = env["HOME"];
@@ -105,12 +105,12 @@ function placeAtHome(env: NodeJS.ProcessEnv): {
 		: home?.startsWith("/")
 			? [join(home, ".local/state"), home]
 			: ["HOME", undefined];
-	if (owner === undefined) return { path, complaint: "is not set" };
+	if (owner === undefined) return { path, problem: "is not set" };
 	const stats = statsOf(owner);
-	if (stats === undefined) return { path, complaint: "cannot be found" };
+	if (stats === undefined) return { path, problem: "cannot be found" };
 	if (stats.uid !== process.getuid?.())
-		return { path, complaint: `belongs to user ${stats.uid}` };
-	return { path, complaint: undefined };
+		return { path, problem: `belongs to user ${stats.uid}` };
+	return { path, problem: undefined };
 }
 
 /** The directory itself, or the one above it that there is. */
@@ -134,7 +134,7 @@ function makeWritable(path: string): string | undefined {
 function makePrivate(path: string): string | undefined {
 	return (
 		makeWritable(path) ??
-		complaintAbout(lstatSync(path), "not_writable_by_others")
+		ownershipProblem(lstatSync(path), "not_writable_by_others")
 	);
 }
 
@@ -146,12 +146,12 @@ function statsOf(path: string): Stats | undefined {
 	}
 }
 
-function unwritable(path: string, complaint: string): RegistryError {
+function unwritable(path: string, problem: string): RegistryError {
 	return new RegistryError({
-		code: /\b(ENOSPC|EDQUOT)\b/.test(complaint)
+		code: /\b(ENOSPC|EDQUOT)\b/.test(problem)
 			? "REGISTRY_FULL"
 			: "REGISTRY_UNWRITABLE",
 		ran: "no",
-		message: `The ledger of processes cannot be kept in ${path}: it ${complaint.replace(/\.$/, "")}. Fix that, or set dataDir to a directory of your own.`,
+		message: `The ledger of processes cannot be kept in ${path}: it ${problem.replace(/\.$/, "")}. Fix that, or set dataDir to a directory of your own.`,
 	});
 }

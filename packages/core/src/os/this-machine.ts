@@ -24,11 +24,11 @@ import type {
 } from "../contract/world.ts";
 import { debuggerAttached } from "./debugger.ts";
 import {
-	type Census,
-	type CensusHost,
 	type Descendant,
 	Descent,
 	descendantsOf,
+	type ProcessSnapshot,
+	type SnapshotHost,
 } from "./descendants.ts";
 import { rememberedBinary } from "./launcher.ts";
 import { bindListener, listenLifeline } from "./listeners.ts";
@@ -175,7 +175,7 @@ function platformUuid(): string | undefined {
 export type ProcessCondition = "alive" | "exiting" | "gone" | "unknown";
 
 /** This machine, as this process sees it. */
-export class SystemProcessHost implements CensusHost {
+export class SystemProcessHost implements SnapshotHost {
 	readonly source: ProcessSource;
 	readonly self: ProcessIdentity;
 	readonly platform: NodeJS.Platform = process.platform;
@@ -282,7 +282,7 @@ export class SystemProcessHost implements CensusHost {
 	}
 
 	marked(): readonly MarkedProcess[] {
-		return this.census().marked;
+		return this.snapshot().marked;
 	}
 
 	holdsNumber(groupId: number, member: ProcessIdentity): boolean {
@@ -294,7 +294,7 @@ export class SystemProcessHost implements CensusHost {
 		);
 	}
 
-	census(): Census {
+	snapshot(): ProcessSnapshot {
 		const entries = this.#table.entries();
 		return {
 			processes: entries.map((entry) => this.#facts(entry)),
@@ -376,7 +376,7 @@ export class SystemProcessHost implements CensusHost {
 
 	#markedAmong(
 		entries: readonly TableEntry[],
-	): Pick<Census, "marked" | "guards"> {
+	): Pick<ProcessSnapshot, "marked" | "guards"> {
 		const marked: MarkedProcess[] = [];
 		const guards: MarkedProcess[] = [];
 		let ancestors: readonly number[] | undefined;

@@ -36,7 +36,7 @@ export function readLines(
 		reported = true;
 		onLine(line.shown);
 	};
-	const reportDrawn = (): void => {
+	const reportRedrawn = (): void => {
 		redraw = undefined;
 		if (line.shown.text !== "") report();
 	};
@@ -56,7 +56,7 @@ export function readLines(
 			line = new TerminalLine(maxLineBytes);
 			reported = false;
 		} else if (line.isRedrawn && !reported)
-			redraw ??= clock.after(REDRAW_MS, reportDrawn);
+			redraw ??= clock.after(REDRAW_MS, reportRedrawn);
 	};
 
 	/** The lines of the chunk that is being reported; the last one is not complete. */

@@ -53,7 +53,7 @@ export type StopManner =
 	/** Let it write its stacks, which explain a hang, and kill. */
 	| "dumped"
 	/** Its conversation broke: most often because it is dying by itself, which explains more. Kill if it is not. */
-	| "patient"
+	| "waiting"
 	/** It ended its conversation in order and may have work to finish: it is not asked to leave, and has the same time. */
 	| "ending"
 	/** Kill. */
@@ -164,7 +164,7 @@ export class StopLadder {
 			await resolvesWithin(process.exited, DUMP_MS, clock, hurry);
 		}
 		if (
-			manner === "patient" &&
+			manner === "waiting" &&
 			(await resolvesWithin(process.exited, OWN_END_MS, clock, hurry))
 		)
 			return this.#gone(target);

@@ -2,7 +2,12 @@ import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { processKey, type RunId } from "../contract/identity.ts";
 import type { WorkerRecord } from "../contract/process-registry.ts";
-import { type Incident, joinIncidents, type Naming, parseIncident } from "./incidents.ts";
+import {
+	type Incident,
+	joinIncidents,
+	type Naming,
+	parseIncident,
+} from "./incidents.ts";
 import { fileNamesIn } from "./ledger-directory.ts";
 
 /** A protection without a database writes its incidents into such a file of the run's directory, one line of JSON each. */

@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { join, resolve } from "node:path";
 import { RegistryError } from "../contract/errors.ts";
-import { complaintAbout, makeDirectories } from "../os/private-directory.ts";
+import { makeDirectories, ownershipProblem } from "../os/private-directory.ts";
 import { ledgerFailure } from "./ledger-failure.ts";
 import { parseRunFile, type RunName, runPath } from "./run-name.ts";
 import { BESIDE } from "./sqlite.ts";
@@ -81,7 +81,7 @@ export class LedgerDirectory {
 	}
 
 	/** Whether another process's run has this id, living or ended. */
-	isTaken(name: RunName): boolean {
+	isInUse(name: RunName): boolean {
 		const others = [
 			...namesIn(this.runs, "db"),
 			...namesIn(this.runs, "lock"),
@@ -158,12 +158,12 @@ function keyOf(path: string): string {
 /** Who can write here could make us signal processes of their choice. */
 function makePrivate(directory: string): void {
 	const stats = lstatSync(directory);
-	const complaint = complaintAbout(stats, "own");
-	if (complaint !== undefined)
+	const problem = ownershipProblem(stats, "own");
+	if (problem !== undefined)
 		throw new RegistryError({
 			code: "REGISTRY_UNWRITABLE",
 			ran: "no",
-			message: `The ledger's folder ${directory} ${complaint}. Remove it, or set dataDir to another directory.`,
+			message: `The ledger's folder ${directory} ${problem}. Remove it, or set dataDir to another directory.`,
 		});
 	// A copy or a checkout may have opened it.
 	if ((stats.mode & 0o077) !== 0) chmodSync(directory, stats.mode & 0o700);

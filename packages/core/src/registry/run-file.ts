@@ -364,7 +364,7 @@ function drawRun({ sqlite, directory, owner, clock, random }: NewRunParts): {
 		try {
 			const lock = createLock(sqlite, path);
 			if (!(lock instanceof RunLock)) continue;
-			if (!directory.isTaken(name)) return { name, lock };
+			if (!directory.isInUse(name)) return { name, lock };
 			lock.release("removed");
 		} catch (error) {
 			throw ledgerFailure(error, path);

@@ -224,8 +224,8 @@ export function assertAgrees(
 		throw conflict(
 			at,
 			"protections",
-			shown(protections),
-			shown(open.protections),
+			protectionNames(protections),
+			protectionNames(open.protections),
 			dataDir,
 		);
 }
@@ -264,7 +264,7 @@ function isSameProtection(one: Protection, other: Protection): boolean {
 	);
 }
 
-function shown(protections: readonly Protection[]): string {
+function protectionNames(protections: readonly Protection[]): string {
 	const each = protections.map(
 		({ name, settings = {} }) => `${name}(${JSON.stringify(settings)})`,
 	);

@@ -28,7 +28,7 @@ import { withDeadline } from "../deadline.ts";
 import type { GuardContext } from "../guard/guard-chain.ts";
 import type { GuardSource } from "../guard/guard-source.ts";
 import { JobQueue } from "../job/jobs.ts";
-import type { CensusHost } from "../os/descendants.ts";
+import type { SnapshotHost } from "../os/descendants.ts";
 import { loadLate } from "../os/load-late.ts";
 import { createRunDirectory } from "../os/private-directory.ts";
 import { pauseSync } from "../os/system-clock.ts";
@@ -58,7 +58,7 @@ const loadGuard = loadLate(() => import("../guard/open-guard.ts"));
 
 interface StartRunParts {
 	readonly sqlite: Sqlite;
-	readonly host: CensusHost;
+	readonly host: SnapshotHost;
 	readonly clock: Clock;
 	readonly random: Random;
 	/** Where the ledger is. */

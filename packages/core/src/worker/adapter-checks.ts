@@ -64,13 +64,13 @@ export function checkedLaunch(
 	for (const descriptor of descriptors) {
 		checkOptions(`${at} descriptors`, descriptor, DESCRIPTOR_CHECKS);
 		const { fd } = descriptor;
-		if (taken.has(fd)) throw numberTaken(at, fd);
+		if (taken.has(fd)) throw numberInUse(at, fd);
 		taken.add(fd);
 	}
 	return spec as LaunchSpec;
 }
 
-function numberTaken(at: string, fd: number): OptionsError {
+function numberInUse(at: string, fd: number): OptionsError {
 	const taken =
 		fd === CONTROL ? "the control channel, or another one," : "another one";
 	return new OptionsError({

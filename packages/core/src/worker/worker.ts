@@ -161,7 +161,7 @@ export class Worker {
 		return this.#state !== "ready" || stdout?.hasEnded === true;
 	}
 	/** Whether it takes new calls. With a cancelled call that has not ended it may be ended soon, with all that it runs. */
-	get takesCalls(): boolean {
+	get acceptsCalls(): boolean {
 		const { stdout } = this.#resources?.conversation ?? {};
 		return (
 			this.#state === "ready" &&
@@ -171,7 +171,7 @@ export class Worker {
 	}
 	get hasCapacity(): boolean {
 		const running = this.calls.attempts.length;
-		return running < this.slot.callsPerWorker && this.takesCalls;
+		return running < this.slot.callsPerWorker && this.acceptsCalls;
 	}
 	/** What it prints; `undefined` before its spawn. */
 	get output(): WorkerOutput | undefined {
@@ -447,7 +447,7 @@ export class Worker {
 /** How a condemned worker is ended. */
 export function mannerOf(reason: EndReason | undefined): StopManner {
 	if (reason === "hung") return "dumped";
-	return reason === "broken" ? "patient" : "forced";
+	return reason === "broken" ? "waiting" : "forced";
 }
 
 /** What the end of its conversation means for a worker. */

@@ -23,9 +23,9 @@ async function acquire(
 		...(audit && { audit }),
 		onEvent: emit,
 	});
-	const letGo = run.infrastructure.host.keepAlive();
+	const release = run.infrastructure.host.keepAlive();
 	onTestFinished(async () => {
-		letGo();
+		release();
 		await run.close();
 	});
 	return run;

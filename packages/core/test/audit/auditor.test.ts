@@ -15,7 +15,7 @@ import {
 	MARKER_VARIABLE,
 	markerOf,
 } from "../../src/contract/identity.ts";
-import type { CensusHost } from "../../src/os/descendants.ts";
+import type { SnapshotHost } from "../../src/os/descendants.ts";
 import type { FakeProcess } from "../../src/testing/fake-process.ts";
 import {
 	type VirtualWorld,
@@ -44,8 +44,8 @@ function scene(
 ): Scene {
 	const virtual = virtualWorld();
 	const { host, clock, registry, events } = virtual;
-	const census: CensusHost = Object.assign(host, {
-		census: () => ({ processes: [], marked: host.marked(), guards: [] }),
+	const snapshot: SnapshotHost = Object.assign(host, {
+		snapshot: () => ({ processes: [], marked: host.marked(), guards: [] }),
 		descendants: () => [],
 		halted: () => "no" as const,
 		ancestors: () => [],
@@ -58,7 +58,7 @@ function scene(
 		marker,
 		host,
 		clock,
-		killer: new ProcessKiller(census, clock),
+		killer: new ProcessKiller(snapshot, clock),
 		rule: { intervalMs: INTERVAL_MS, strays },
 		emit: events.record,
 		...fields,

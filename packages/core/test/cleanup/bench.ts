@@ -12,7 +12,7 @@ import {
 	type RunId,
 } from "../../src/contract/identity.ts";
 import type { StartedProcess } from "../../src/contract/world.ts";
-import type { CensusHost } from "../../src/os/descendants.ts";
+import type { SnapshotHost } from "../../src/os/descendants.ts";
 import { systemClock } from "../../src/os/system-clock.ts";
 import { LedgerDirectory } from "../../src/registry/ledger-directory.ts";
 import { loadSqlite, type Sqlite } from "../../src/registry/sqlite.ts";
@@ -46,15 +46,15 @@ export function reaperBench(
 }
 
 /** The real machine, seen differently. */
-export function seenAs(fields: Partial<CensusHost>): CensusHost {
-	const other = Object.create(machine) as CensusHost;
+export function seenAs(fields: Partial<SnapshotHost>): SnapshotHost {
+	const other = Object.create(machine) as SnapshotHost;
 	// Private fields are the real one's: its methods are called on it.
 	for (const name of [
 		"observe",
 		"facts",
 		"members",
 		"marked",
-		"census",
+		"snapshot",
 		"ancestors",
 		"descendants",
 		"halted",
@@ -73,7 +73,7 @@ export function seenAs(fields: Partial<CensusHost>): CensusHost {
 }
 
 /** A host that cannot read one process. */
-export function blindTo(identity: Pick<ProcessIdentity, "pid">): CensusHost {
+export function blindTo(identity: Pick<ProcessIdentity, "pid">): SnapshotHost {
 	return seenAs({
 		observe: (pid: number): Observation =>
 			pid === identity.pid ? "unknown" : machine.observe(pid),
@@ -109,9 +109,9 @@ export async function start(
 	const { identity } = process_;
 	let known: readonly ProcessIdentity[] = [];
 	onTestFinished(() => endGroup(machine, identity, known));
-	const letGo = machine.keepAlive();
+	const release = machine.keepAlive();
 	await new Promise((resolve) => process_.stdout.once("data", resolve));
-	letGo();
+	release();
 	// A test may end the leader, and a child without a mark is known only from here.
 	known = machine.members(identity.pid).map((member) => member.identity);
 	return process_;

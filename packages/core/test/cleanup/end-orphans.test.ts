@@ -38,7 +38,7 @@ async function endedBelow({
 	});
 	const marker = markerOf(RUN, deadOwner(), "d");
 	const host = seenAs({
-		census: () => ({
+		snapshot: () => ({
 			...{ processes: [], marked: [] },
 			guards: [{ ...facts(GUARD), marker, incarnation: undefined, name: "g" }],
 		}),

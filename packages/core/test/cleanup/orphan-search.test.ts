@@ -10,7 +10,10 @@ import {
 	type RunId,
 } from "../../src/contract/identity.ts";
 import type { MarkedProcess, ProcessFacts } from "../../src/contract/world.ts";
-import type { Census, CensusHost } from "../../src/os/descendants.ts";
+import type {
+	ProcessSnapshot,
+	SnapshotHost,
+} from "../../src/os/descendants.ts";
 import { workerRow } from "./crafted-run.ts";
 
 const RUN = "abcdefg" as RunId;
@@ -52,11 +55,11 @@ const dead: DeadRun = {
 
 /** Pids by how they were found, and those that were spared. */
 function found(
-	census: Omit<Census, "guards">,
+	snapshot: Omit<ProcessSnapshot, "guards">,
 	known: readonly Orphan[] = [],
-	holdsNumber: CensusHost["holdsNumber"] = () => true,
+	holdsNumber: SnapshotHost["holdsNumber"] = () => true,
 ): object {
-	const { orphans, spared } = findOrphans(dead, census, known, holdsNumber);
+	const { orphans, spared } = findOrphans(dead, snapshot, known, holdsNumber);
 	return {
 		...Object.fromEntries(
 			orphans.map(({ pid, foundBy, ownGroup }) => [
@@ -133,14 +136,10 @@ test.each([
 	["marked member", process_(12, 10), [mark(process_(12, 10))]],
 ])(
 	"a %s that gave the number away while everybody was listed proves nobody beside itself",
-	(_what, witness, marked) => {
-		const { pid } = witness.identity;
+	(_what, prover, marked) => {
+		const { pid } = prover.identity;
 		expect(
-			found(
-				{ processes: [witness, process_(11, 10)], marked },
-				[],
-				() => false,
-			),
+			found({ processes: [prover, process_(11, 10)], marked }, [], () => false),
 		).toEqual({
 			[pid]: pid === 10 ? "ledger, own group" : "marker",
 			spared: ["11 identity_unknown"],
@@ -158,12 +157,12 @@ test("a worker that was found in another group than recorded does not vouch for 
 test("what carries the marker is found anywhere, and returned with the row that it descends from", () => {
 	const reserved = process_(20, 20);
 	const unknown = process_(21, 21);
-	const census = {
+	const snapshot = {
 		processes: [reserved, unknown],
 		marked: [mark(reserved, `${RUN}-2`), mark(unknown)],
 	};
-	expect(found(census)).toEqual({ 20: "marker", 21: "marker", spared: [] });
-	expect(findOrphans(dead, census, [], () => true).orphans).toMatchObject([
+	expect(found(snapshot)).toEqual({ 20: "marker", 21: "marker", spared: [] });
+	expect(findOrphans(dead, snapshot, [], () => true).orphans).toMatchObject([
 		{ incarnation: `${RUN}-2`, fingerprint: "sleep#0123" },
 		{ incarnation: undefined, fingerprint: undefined },
 	]);

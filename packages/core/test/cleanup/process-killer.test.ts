@@ -3,7 +3,7 @@ import {
 	type KillTarget,
 	ProcessKiller,
 } from "../../src/cleanup/process-killer.ts";
-import type { CensusHost } from "../../src/os/descendants.ts";
+import type { SnapshotHost } from "../../src/os/descendants.ts";
 import { systemClock } from "../../src/os/system-clock.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { blindTo, seenAs, start } from "./bench.ts";
@@ -23,9 +23,9 @@ async function fates(
 	by: ProcessKiller = killer,
 	limits = LIMITS,
 ): Promise<readonly string[]> {
-	const letGo = machine.keepAlive();
+	const release = machine.keepAlive();
 	const results = await by.end(find, limits);
-	letGo();
+	release();
 	return results.map(({ fate }) => fate);
 }
 
@@ -176,7 +176,7 @@ test("one that cannot die is reported at the deadline, and never waited for long
 	// Nothing here can make a process uninterruptible: the host reports that it lives.
 	const stuck = deadOwner();
 	const signals: string[] = [];
-	const host: CensusHost = seenAs({
+	const host: SnapshotHost = seenAs({
 		observe: () => stuck,
 		signal: (_, signal) => {
 			signals.push(signal);

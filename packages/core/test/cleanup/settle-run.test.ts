@@ -30,7 +30,7 @@ function settleAsWatchdog(
 		killer: new ProcessKiller(machine, systemClock),
 		clock: systemClock,
 		limits: LIMITS,
-		witness: () => [],
+		incidents: () => [],
 		...fields,
 	});
 }
@@ -43,7 +43,7 @@ test("a watchdog ends its dead host's workers and whatever carries their marker,
 	]);
 	const { runId } = crafted.name;
 	const stray = await start("sleeps.sh", crafted.marker, `${runId}-9`);
-	const witnessed: SettledRun[] = [];
+	const observed: SettledRun[] = [];
 	const settled: Incident = {
 		type: "protection.run_settled",
 		wallMs: 5,
@@ -53,15 +53,15 @@ test("a watchdog ends its dead host's workers and whatever carries their marker,
 		durationMs: 9,
 	};
 	const outcome = await settleAsWatchdog(bench.dataDir, runId, {
-		witness: (end) => {
-			witnessed.push(end);
+		incidents: (end) => {
+			observed.push(end);
 			return [settled];
 		},
 	});
 	expect(outcome).toMatchObject({ kind: "settled", spared: [] });
-	expect(witnessed).toMatchObject([{ spared: [] }]);
+	expect(observed).toMatchObject([{ spared: [] }]);
 	expect(
-		witnessed[0]?.reaped.map(({ foundBy, incarnation }) => [
+		observed[0]?.reaped.map(({ foundBy, incarnation }) => [
 			foundBy,
 			incarnation,
 		]),

@@ -32,7 +32,7 @@ export interface CompanionBench {
 }
 
 /** A start of two programs, on a busy machine. */
-const PATIENCE_MS = 30_000;
+const TIME_LIMIT_MS = 30_000;
 
 /** @param dataDir of its ledger. */
 export async function companionBench(
@@ -65,7 +65,7 @@ export async function companionBench(
 			}),
 		has: (habit) => writeFileSync(join(habits, habit), ""),
 		hasNoMore: (habit) => rmSync(join(habits, habit)),
-		next: (type, fits) => events.next(type, fits, PATIENCE_MS),
+		next: (type, fits) => events.next(type, fits, TIME_LIMIT_MS),
 		signal: (signal) => {
 			const started = events.of("companion.started").at(-1);
 			// Pid 0 would be the group of this very program.

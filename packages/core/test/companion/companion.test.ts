@@ -142,17 +142,17 @@ test("a lost one that cannot be started anew is tried again; after three failure
 	const pool = await open();
 	has("refuses");
 	const third = next("companion.unavailable", ({ failures }) => failures === 3);
-	const patient = third.then(() => pool.execute("pid"));
+	const surviving = third.then(() => pool.execute("pid"));
 	signal("SIGKILL");
 	await next("worker.exited");
-	const impatient = pool.execute("pid");
+	const failing = pool.execute("pid");
 	expect(await third).toMatchObject({ pool: "p", code: "NO_COMPANY" });
-	await expect(impatient).rejects.toMatchObject({
+	await expect(failing).rejects.toMatchObject({
 		code: "NO_COMPANY",
 		ran: "no",
 	});
 	hasNoMore("refuses");
-	expect(isAlive((await patient) as number)).toBe(true);
+	expect(isAlive((await surviving) as number)).toBe(true);
 	await pool.close();
 	events.assertPaired();
 });

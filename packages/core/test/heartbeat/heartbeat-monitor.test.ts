@@ -134,9 +134,9 @@ describe("a worker that hangs", () => {
 	});
 
 	test("is not judged to hang for missed pings alone, nor for an old answer alone", async () => {
-		const impatient = monitorScene(neverAnswers, { hungAfterMs: 60_000 });
-		await impatient.clock.advance(59_999);
-		expect(impatient.hung).toEqual([]);
+		const other = monitorScene(neverAnswers, { hungAfterMs: 60_000 });
+		await other.clock.advance(59_999);
+		expect(other.hung).toEqual([]);
 		const forgiving = monitorScene(neverAnswers, { missedPings: 20 });
 		await forgiving.clock.advance(40_000);
 		expect(forgiving.hung).toEqual([]);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { doctor } from "../../src/inspect/doctor.ts";
 import { examine } from "../../src/inspect/doctor-layers.ts";
-import type { CensusHost } from "../../src/os/descendants.ts";
+import type { SnapshotHost } from "../../src/os/descendants.ts";
 import { sqlite } from "../cleanup/bench.ts";
 import { craftRun, deadOwner } from "../cleanup/crafted-run.ts";
 import { machine, temporaryDirectory } from "../cleanup/hosts.ts";
@@ -15,7 +15,7 @@ import { layer, protection } from "./doctor-bench.ts";
 const unreadable = new Error("/proc cannot be read");
 
 /** This machine, but for what is given. */
-function machineWith(other: Partial<CensusHost>): CensusHost {
+function machineWith(other: Partial<SnapshotHost>): SnapshotHost {
 	return new Proxy(machine, {
 		get: (host, name) => {
 			const own = Reflect.get(other, name) ?? Reflect.get(host, name, host);
@@ -29,7 +29,7 @@ test.each([
 	{
 		when: "it cannot be read",
 		machine: machineWith({
-			census: () => {
+			snapshot: () => {
 				throw unreadable;
 			},
 		}),

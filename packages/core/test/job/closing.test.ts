@@ -67,10 +67,10 @@ describe("when a run is closed", () => {
 
 	test("by force while one is being spawned, it is killed as soon as there is a process", async () => {
 		const { jobs, clock, outcomes, host } = started(stubborn, 1);
-		const letGo = host.holdSpawns();
+		const release = host.holdSpawns();
 		await clock.settle();
 		const closed = jobs.close("forced");
-		letGo();
+		release();
 		await clock.advanceUntil(closed);
 		expect(await outcomes).toEqual(["JOB_RUN_CLOSED"]);
 		expect(host.living()).toEqual([]);

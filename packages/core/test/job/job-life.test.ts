@@ -192,12 +192,12 @@ describe("its end", () => {
 
 	test("while it is being spawned comes as soon as there is a process", async () => {
 		const bench = virtualJobs(idle);
-		const letGo = bench.host.holdSpawns();
+		const release = bench.host.holdSpawns();
 		const abort = new AbortController();
 		const result = bench.job({ signal: abort.signal }).result();
 		await bench.clock.settle();
 		abort.abort();
-		letGo();
+		release();
 		expect(await bench.outcomeOf(result)).toMatchObject({
 			exit: { kind: "signal", signal: "SIGTERM" },
 		});

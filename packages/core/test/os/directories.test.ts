@@ -15,10 +15,10 @@ import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import type { RunId } from "../../src/contract/identity.ts";
 import {
-	complaintAbout,
 	createRunDirectory,
 	findRunDirectories,
 	isRunDirectory,
+	ownershipProblem,
 	SOCKET_PATH_LIMIT,
 } from "../../src/os/private-directory.ts";
 import {
@@ -123,16 +123,16 @@ test("the sticky bit keeps others from exchanging what is in an open directory",
 		return lstatSync(path);
 	};
 	expect(
-		complaintAbout(stats(0o1777), "not_writable_by_others"),
+		ownershipProblem(stats(0o1777), "not_writable_by_others"),
 	).toBeUndefined();
-	expect(complaintAbout(stats(0o777), "not_writable_by_others")).toContain(
+	expect(ownershipProblem(stats(0o777), "not_writable_by_others")).toContain(
 		"written by others",
 	);
-	expect(complaintAbout(stats(0o750), "private")).toContain(
+	expect(ownershipProblem(stats(0o750), "private")).toContain(
 		"entered by others",
 	);
-	expect(complaintAbout(stats(0o700), "private")).toBeUndefined();
-	expect(complaintAbout(stats(0o700), "private", 4711)).toContain(
+	expect(ownershipProblem(stats(0o700), "private")).toBeUndefined();
+	expect(ownershipProblem(stats(0o700), "private", 4711)).toContain(
 		"belongs to user",
 	);
 });
@@ -222,11 +222,11 @@ test("a reader finds the ledger where a writer made it, and makes nothing", () =
 	const usual = openStateDirectory(undefined, "machine", env).path;
 	expect([find(), find(undefined, {})]).toEqual([usual, relocated]);
 	expect([find(home), find(join(home, "nothing"))]).toEqual([home, undefined]);
-	const hopeless = temporaryDirectory();
-	writeFileSync(join(hopeless, ".local"), "not a directory");
-	expect(find(undefined, { HOME: hopeless })).toBe(relocated);
+	const unusable = temporaryDirectory();
+	writeFileSync(join(unusable, ".local"), "not a directory");
+	expect(find(undefined, { HOME: unusable })).toBe(relocated);
 	expect(
-		openStateDirectory(undefined, "machine", { HOME: hopeless }).path,
+		openStateDirectory(undefined, "machine", { HOME: unusable }).path,
 	).toBe(relocated);
 });
 

@@ -226,7 +226,7 @@ test("what proves a group must still hold the number when every process was look
 	expect(scene.sent).toEqual([]);
 });
 
-test("a witness that ends during a look is replaced by another", () => {
+test("a prover that ends during a look is replaced by another", () => {
 	const scene = new Scene();
 	scene.environments[11] = ENV;
 	scene.environments[12] = ENV;

@@ -5,7 +5,7 @@ import { closedVirtualPool, outcome, virtualPool } from "./virtual-pool.ts";
 const HOUR_MS = 60 * 60 * 1_000;
 const commands = { work: scripts.work };
 /** Each of them would end something within a second, were the worker not debugged. */
-const impatient = {
+const shortHeartbeat = {
 	size: 4,
 	callsPerWorker: 2,
 	start: { timeoutMs: 1_000 },
@@ -24,7 +24,7 @@ test("calls of a debugged worker that stops for long pass no deadline, one after
 			// All threads of a worker stop at a breakpoint.
 			ping: () => new Promise(() => {}),
 		},
-		impatient,
+		shortHeartbeat,
 	);
 	const { pool, clock, events, close } = scene;
 	const options = { timeoutMs: 5, queueTimeoutMs: 5 };
@@ -44,7 +44,7 @@ test("a debugged worker may stop in its start, after a cancel and in its end", a
 			boot: (process) => process.sleep(HOUR_MS),
 			leave: () => new Promise(() => {}),
 		},
-		impatient,
+		shortHeartbeat,
 	);
 	const { pool, clock, life, events } = scene;
 	await clock.advanceUntil(life.open());

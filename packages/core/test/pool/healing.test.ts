@@ -145,15 +145,15 @@ test("with no worker at all, calls wait for three failed starts in a row, whatev
 	}
 	expect(events.of("worker.start_failed")).toHaveLength(4);
 	await close();
-	const hopeless = await virtualPool(
+	const unusable = await virtualPool(
 		{ commands, connect: connectFails("no model") },
 		{ size: { min: 0, max: 1 } },
 	);
-	const call = outcome(hopeless.pool.execute("echo", 1));
-	await hopeless.clock.advanceUntil(call);
+	const call = outcome(unusable.pool.execute("echo", 1));
+	await unusable.clock.advanceUntil(call);
 	expect(await call).toMatchObject({ code: "CONNECT_FAILED", ran: "no" });
-	expect(hopeless.events.of("worker.start_failed")).toHaveLength(3);
-	await hopeless.close();
+	expect(unusable.events.of("worker.start_failed")).toHaveLength(3);
+	await unusable.close();
 });
 
 test("a pool whose first worker cannot start rejects with its reason and leaves nothing", async () => {

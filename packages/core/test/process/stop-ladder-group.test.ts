@@ -41,7 +41,7 @@ describe("the group", () => {
 		const { ladder, target, process, host, rungs } = await ladderScene({
 			program: leavesAChild,
 		});
-		const climbed = ladder.climb(target, "patient");
+		const climbed = ladder.climb(target, "waiting");
 		process.exit(1);
 		expect(await climbed).toEqual({ gone: true });
 		expect(rungs()).toEqual(["sweep 1"]);

@@ -132,7 +132,7 @@ test("a worker that is about to end has half of the time before it is sent a sig
 
 describe("by force", () => {
 	test("only a hung worker is made to write its stacks", async () => {
-		for (const manner of ["forced", "patient"] as const) {
+		for (const manner of ["forced", "waiting"] as const) {
 			const { climb, process } = await ladderScene({ dumpSignal: "SIGUSR1" });
 			await climb(manner);
 			expect(process.received).toEqual(["SIGKILL"]);
@@ -165,13 +165,13 @@ describe("by force", () => {
 
 	test("one whose conversation broke may be dying: it is killed a tenth of a second later, unless it was", async () => {
 		const alive = await ladderScene();
-		expect(await alive.climb("patient")).toEqual({
+		expect(await alive.climb("waiting")).toEqual({
 			gone: true,
 			tookMs: 100,
 		});
 		expect(alive.rungs()).toEqual(["kill 1"]);
 		const dying = await ladderScene({ program: (self) => self.sleep(99) });
-		expect(await dying.climb("patient")).toEqual({
+		expect(await dying.climb("waiting")).toEqual({
 			gone: true,
 			tookMs: 99,
 		});
@@ -180,7 +180,7 @@ describe("by force", () => {
 
 	test.each([
 		["hung", "dumped"],
-		["broken", "patient"],
+		["broken", "waiting"],
 		["stuck", "forced"],
 		["closed", "forced"],
 		[undefined, "forced"],

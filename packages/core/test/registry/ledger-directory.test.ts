@@ -62,7 +62,7 @@ test("when they are removed meanwhile nothing is listed", () => {
 		directory.endedRuns(),
 		directory.strayLocks(0, 0),
 	]).toEqual([[], [], []]);
-	expect(directory.isTaken(name)).toBe(false);
+	expect(directory.isInUse(name)).toBe(false);
 });
 
 test("only runs are listed, whatever other files exist", async () => {
@@ -97,11 +97,11 @@ test("a directory has the same key before it is made, through a link to it, and 
 
 test("a run id is taken by any other process's run, and not by one's own name", () => {
 	const directory = new LedgerDirectory(temporaryDirectory());
-	expect(directory.isTaken(name)).toBe(false);
+	expect(directory.isInUse(name)).toBe(false);
 	writeFileSync(runPath(directory.runs, name, "lock"), "");
-	expect(directory.isTaken(name)).toBe(false);
-	expect(directory.isTaken(runNameOf(name.runId, machine.self))).toBe(true);
-	expect(directory.isTaken(runNameOf("other00" as RunId, machine.self))).toBe(
+	expect(directory.isInUse(name)).toBe(false);
+	expect(directory.isInUse(runNameOf(name.runId, machine.self))).toBe(true);
+	expect(directory.isInUse(runNameOf("other00" as RunId, machine.self))).toBe(
 		false,
 	);
 });

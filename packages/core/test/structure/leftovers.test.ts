@@ -7,8 +7,8 @@ import {
 	leftoverOf,
 	leftoversAreSeen,
 	leftoversOf,
-	shownLeftover,
-	shownRun,
+	leftoverText,
+	runText,
 } from "../../../../scripts/leftovers.ts";
 import { TEST, TEST_RUN, testMark } from "../../../../scripts/test-mark.ts";
 import type { TableEntry } from "../../src/os/process-table.ts";
@@ -87,7 +87,7 @@ test.runIf(leftoversAreSeen)(
 
 		const left = await leftoversOf(run, 0);
 		expect(left).toMatchObject([{ pid: ours.pid, command: "sleep 1000" }]);
-		expect(left.map(shownLeftover)).toEqual([
+		expect(left.map(leftoverText)).toEqual([
 			expect.stringContaining(`: sleep 1000\n  begun in ${process.env[TEST]}`),
 		]);
 		for (const each of left) {
@@ -124,7 +124,7 @@ test.runIf(leftoversAreSeen)(
 		onTestFinished(() => void child.kill("SIGKILL"));
 		await once(child, "spawn");
 		child.kill("SIGSTOP");
-		await expect.poll(() => shownRun(run)).toContain("T (stopped)");
-		expect(shownRun(run)).toContain(`pid ${child.pid}, group`);
+		await expect.poll(() => runText(run)).toContain("T (stopped)");
+		expect(runText(run)).toContain(`pid ${child.pid}, group`);
 	},
 );

@@ -24,7 +24,7 @@ function whose(
 test("a leader with its start time proves its group, dead or alive", () => {
 	expect(judgeGroup(LEADER, [process_(11), process_(10)], nothing)).toEqual({
 		whose: "ours",
-		witness: process_(10),
+		prover: process_(10),
 	});
 });
 
@@ -37,7 +37,7 @@ test("without a leader one proven member proves all, and without one nothing is 
 	const holders = [process_(11), process_(12)];
 	expect(
 		judgeGroup(LEADER, holders, ({ identity }) => identity.pid === 12),
-	).toEqual({ whose: "ours", witness: process_(12) });
+	).toEqual({ whose: "ours", prover: process_(12) });
 	expect(whose(holders, nothing)).toBe("unknown");
 });
 

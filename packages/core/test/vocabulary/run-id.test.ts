@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Random } from "../../src/contract/clock.ts";
 import {
-	drawnAt,
+	generatedAt,
 	generateRunId,
 	isRunId,
 } from "../../src/contract/identity.ts";
@@ -98,9 +98,9 @@ test("a run id contains when it was drawn, to the second, also across the cycle 
 	const CYCLE_MS = 36 ** 5 * 1000;
 	for (const drawn of [1_700_000_000_000, CYCLE_MS * 29 - 1000, CYCLE_MS * 29])
 		for (const laterMs of [0, 1000, 86_400_000, CYCLE_MS - 86_401_000])
-			expect(drawnAt(generateRunId(drawn, random), drawn + laterMs)).toBe(
+			expect(generatedAt(generateRunId(drawn, random), drawn + laterMs)).toBe(
 				Math.floor(drawn / 1000) * 1000,
 			);
 	const ahead = generateRunId(1_700_000_060_000, random);
-	expect(drawnAt(ahead, 1_700_000_000_000)).toBe(1_700_000_000_000);
+	expect(generatedAt(ahead, 1_700_000_000_000)).toBe(1_700_000_000_000);
 });

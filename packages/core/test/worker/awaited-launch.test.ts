@@ -104,7 +104,7 @@ describe.each([
 				return answer.promise;
 			}),
 		);
-		const worker = bench.hire();
+		const worker = bench.addWorker();
 		const started = bench.start(worker);
 		await bench.clock.settle();
 		stop(worker);
@@ -126,7 +126,7 @@ test("a launch that stops its own worker has no process", async () => {
 			return program;
 		}),
 	);
-	const worker = bench.hire();
+	const worker = bench.addWorker();
 	expect(await bench.start(worker)).toMatchObject({ code: "START_WITHDRAWN" });
 	expect(bench.host.started).toEqual([]);
 });

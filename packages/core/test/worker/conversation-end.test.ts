@@ -236,8 +236,8 @@ test("a conversation that ends is followed by an end in order only where the wor
 		endOfConversation(...given).manner;
 	expect(manner("draining", "exited", false)).toBe("ending");
 	expect(manner("ready", undefined, true)).toBe("ending");
-	expect(manner("draining", "recycled", false)).toBe("patient");
-	expect(manner("ready", "exited", false)).toBe("patient");
+	expect(manner("draining", "recycled", false)).toBe("waiting");
+	expect(manner("ready", "exited", false)).toBe("waiting");
 	expect(endOfConversation("starting", undefined, true)).toEqual({
 		reason: "start_failed",
 		manner: "forced",

@@ -36,7 +36,7 @@ function race(
 	steps: (signal: AbortSignal) => Promise<Handshake>,
 ): Promise<Handshake | StartError> {
 	return raceToReady(
-		bench.hire(),
+		bench.addWorker(),
 		started,
 		TIMEOUT_MS,
 		bench.clock,
@@ -119,7 +119,7 @@ describe("the deadline", () => {
 	});
 
 	test("says what was awaited, and which line does not belong to the protocol", async () => {
-		const worker = bench.hire();
+		const worker = bench.addWorker();
 		worker.startReport = {
 			awaits: 'the answer to "initialize"',
 			stray: "Welcome!",

@@ -30,7 +30,7 @@ export interface WorkerBench extends VirtualWorld {
 	readonly reported: readonly ListenerCall[];
 	readonly endings: readonly WorkerEnding[];
 	/** A worker without a process yet. */
-	hire(): Worker;
+	addWorker(): Worker;
 	/** Starts a worker, and says what came of it. Time has to pass in the meantime. */
 	start(
 		worker: Worker,
@@ -96,10 +96,10 @@ export function workerBench(
 	});
 	const reported: ListenerCall[] = [];
 	const endings: WorkerEnding[] = [];
-	let hired = 0;
+	let added = 0;
 
-	const hire = (): Worker => {
-		const index = hired++;
+	const addWorker = (): Worker => {
+		const index = added++;
 		const incarnation = registry.nextIncarnation();
 		return new Worker(
 			{
@@ -142,10 +142,10 @@ export function workerBench(
 		options,
 		reported,
 		endings,
-		hire,
+		addWorker,
 		start,
 		ready: async () => {
-			const worker = hire();
+			const worker = addWorker();
 			const outcome = await clock.advanceUntil(start(worker));
 			if (outcome !== "ready") throw outcome;
 			return [worker, host.started.at(-1) as FakeProcess];

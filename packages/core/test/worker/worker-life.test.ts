@@ -45,8 +45,8 @@ describe("a worker's room for calls", () => {
 
 describe("before there is a process", () => {
 	test("a worker has no pid, no group, no lines, and was ready for no time", async () => {
-		const { hire } = workerBench();
-		const worker = hire();
+		const { addWorker } = workerBench();
+		const worker = addWorker();
 		expect(worker).toMatchObject({
 			state: "starting",
 			pid: undefined,
@@ -91,7 +91,7 @@ describe("a worker that is ready", () => {
 			{},
 			{ onOffered: (offered) => offered.retire("calls") },
 		);
-		const worker = bench.hire();
+		const worker = bench.addWorker();
 		expect(await bench.clock.advanceUntil(bench.start(worker))).toBe("ready");
 		await bench.clock.advanceUntil(worker.gone);
 		expect(bench.endings).toMatchObject([{ reason: "recycled" }]);

@@ -93,9 +93,9 @@ test("standard output that belongs to the adapter's conversation is not touched"
 		ownsStdout: false,
 	});
 	process.write("an answer");
-	process.write("a complaint", "stderr");
+	process.write("a problem", "stderr");
 	await clock.settle();
-	expect(lines()).toEqual([["stderr", "a complaint"]]);
+	expect(lines()).toEqual([["stderr", "a problem"]]);
 	output.close();
 	expect(String(started.stdout.read())).toBe("an answer\n");
 });

@@ -53,7 +53,7 @@ export async function startingScene(
 	script: ScriptedAdapterOptions = {},
 ): Promise<Scene> {
 	const bench = workerBench({ ...script, connect: neverConnects });
-	const worker = bench.hire();
+	const worker = bench.addWorker();
 	void bench.start(worker);
 	await bench.clock.settle();
 	return { ...bench, worker, process: bench.host.started[0] as FakeProcess };

@@ -228,7 +228,7 @@ describe("with a process", () => {
 				return connectFails("wrong number")();
 			},
 		});
-		const started = bench.start(bench.hire());
+		const started = bench.start(bench.addWorker());
 		expect(await bench.clock.advanceUntil(started)).toMatchObject({
 			code: "CONNECT_FAILED",
 		});
@@ -257,7 +257,7 @@ describe("with a process", () => {
 				}),
 			},
 		);
-		const started = bench.start(bench.hire());
+		const started = bench.start(bench.addWorker());
 		await bench.clock.advance(60_200);
 		expect(await started).toMatchObject({ code: "START_TIMEOUT" });
 		expect(connected).toEqual([]);

@@ -52,7 +52,7 @@ describe("a program that hangs before it is ready", () => {
 				await process.ignore("SIGUSR1").idle();
 			},
 		});
-		const worker = bench.hire();
+		const worker = bench.addWorker();
 		const started = bench.start(worker);
 		await bench.clock.advance(60_100);
 		expect(bench.host.started[0]?.received).toEqual(["SIGUSR1"]);

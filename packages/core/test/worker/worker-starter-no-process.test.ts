@@ -124,7 +124,7 @@ describe("without a process", () => {
 
 	test("a directory that was there before is not removed with the failed start", async () => {
 		const bench = workerBench();
-		const worker = bench.hire();
+		const worker = bench.addWorker();
 		bench.host.createDirectory(worker.slot.directory);
 		expect(await bench.clock.advanceUntil(bench.start(worker))).toMatchObject({
 			code: "SPAWN_FAILED",

@@ -21,7 +21,7 @@ const manners: readonly [string, (worker: Worker) => void][] = [
 describe.each(manners)("stopped %s", (_manner, stop) => {
 	test("before its start began, a worker starts nothing", async () => {
 		const bench = workerBench();
-		const worker = bench.hire();
+		const worker = bench.addWorker();
 		stop(worker);
 		expect(await bench.clock.advanceUntil(bench.start(worker))).toMatchObject(
 			closing,
@@ -39,8 +39,8 @@ describe.each(manners)("stopped %s", (_manner, stop) => {
 			{},
 			{ startsAtOnce: 1 },
 		);
-		const first = bench.hire();
-		const second = bench.hire();
+		const first = bench.addWorker();
+		const second = bench.addWorker();
 		const outcomes = [bench.start(first), bench.start(second)];
 		await bench.clock.settle();
 		stop(second);
@@ -73,7 +73,7 @@ describe.each(manners)("stopped %s", (_manner, stop) => {
 				}),
 			},
 		);
-		const worker = bench.hire();
+		const worker = bench.addWorker();
 		const started = bench.start(worker);
 		await bench.clock.settle();
 		stop(worker);
@@ -89,7 +89,7 @@ describe.each(manners)("stopped %s", (_manner, stop) => {
 	test("while it is spawned, a worker is ended as soon as there is a process", async () => {
 		const bench = workerBench(speaksControl);
 		const spawn = bench.host.holdSpawns();
-		const worker = bench.hire();
+		const worker = bench.addWorker();
 		const started = bench.start(worker);
 		await bench.clock.settle();
 		stop(worker);
@@ -102,7 +102,7 @@ describe.each(manners)("stopped %s", (_manner, stop) => {
 			...speaksControl,
 			boot: (process) => process.idle(),
 		});
-		const worker = bench.hire();
+		const worker = bench.addWorker();
 		const started = bench.start(worker);
 		await bench.clock.settle();
 		stop(worker);
@@ -117,7 +117,7 @@ describe.each(manners)("stopped %s", (_manner, stop) => {
 				return neverConnects();
 			},
 		});
-		const worker = bench.hire();
+		const worker = bench.addWorker();
 		const started = bench.start(worker);
 		await bench.clock.settle();
 		stop(worker);
@@ -133,7 +133,7 @@ describe.each(manners)("stopped %s", (_manner, stop) => {
 				return connect.promise;
 			},
 		});
-		const worker = bench.hire();
+		const worker = bench.addWorker();
 		const started = bench.start(worker);
 		await bench.clock.settle();
 		stop(worker);

@@ -11,10 +11,10 @@ import {
 import { type BenchSetting, workerBench } from "./worker-bench.ts";
 
 /** Notes every step of a start in the order in which it is done. */
-function witnessed(): { order: string[]; setting: BenchSetting } {
+function observedStart(): { order: string[]; setting: BenchSetting } {
 	const order: string[] = [];
 	const note = (step: string): void => void order.push(step);
-	const witness = (world: World): World => {
+	const observe = (world: World): World => {
 		const registry = new Proxy(world.registry, {
 			get: (target, name) => {
 				const value = Reflect.get(target, name, target);
@@ -60,7 +60,7 @@ function witnessed(): { order: string[]; setting: BenchSetting } {
 	return {
 		order,
 		setting: {
-			world: witness,
+			world: observe,
 			wrap: (adapter) => ({
 				...adapter,
 				launch: (slot, signal) => {
@@ -79,7 +79,7 @@ function witnessed(): { order: string[]; setting: BenchSetting } {
 
 describe("a start", () => {
 	test("reserves before there is a process, records it in the turn of its spawn, and only then speaks to it", async () => {
-		const { order, setting } = witnessed();
+		const { order, setting } = observedStart();
 		const bench = workerBench({ launchPayload: { tools: "x" } }, {}, setting);
 		await bench.ready();
 		expect(order).toEqual([
@@ -111,7 +111,7 @@ describe("a start", () => {
 				}),
 			},
 		);
-		const outcome = bench.start(bench.hire());
+		const outcome = bench.start(bench.addWorker());
 		await bench.clock.advance(60_000);
 		expect(await outcome).toMatchObject({
 			name: "StartError",
@@ -136,7 +136,7 @@ describe("a start", () => {
 				}),
 			},
 		);
-		const outcome = bench.start(bench.hire());
+		const outcome = bench.start(bench.addWorker());
 		await bench.clock.advance(60_000);
 		expect(await outcome).toMatchObject({
 			name: "StartError",
@@ -147,7 +147,7 @@ describe("a start", () => {
 	});
 
 	test("of a program that does not use Snakepit opens no lifeline and no control channel", async () => {
-		const { order, setting } = witnessed();
+		const { order, setting } = observedStart();
 		const bench = workerBench({}, {}, setting);
 		const [worker, process] = await bench.ready();
 		expect(order).not.toContain("lifeline");
@@ -214,7 +214,7 @@ describe("a start", () => {
 			process.control?.write('{"ready":{"tools":["x"]}}\n');
 			await process.idle();
 		});
-		const worker = bench.hire();
+		const worker = bench.addWorker();
 		void bench.start(worker);
 		await bench.clock.settle();
 		expect(received).toEqual([
@@ -239,7 +239,7 @@ describe("a start", () => {
 			connect: (worker) => worker.process.sleep(40),
 		});
 		const spawn = bench.host.holdSpawns();
-		const started = bench.start(bench.hire(), 3, "an-earlier-one");
+		const started = bench.start(bench.addWorker(), 3, "an-earlier-one");
 		await bench.clock.advance(5);
 		spawn();
 		expect(await bench.clock.advanceUntil(started)).toBe("ready");
@@ -333,7 +333,7 @@ describe("starts at the same time", () => {
 			{},
 			{ startsAtOnce: 2 },
 		);
-		const outcomes = [1, 2, 3, 4, 5].map(() => bench.start(bench.hire()));
+		const outcomes = [1, 2, 3, 4, 5].map(() => bench.start(bench.addWorker()));
 		await bench.clock.advance(299);
 		expect(bench.events.of("worker.starting")).toHaveLength(5);
 		expect(await bench.clock.advanceUntil(Promise.all(outcomes))).toMatchObject(

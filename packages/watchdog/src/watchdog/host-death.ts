@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
 import {
-	type Census,
 	type Clock,
 	type DeadRun,
 	findOrphans,
@@ -13,6 +12,7 @@ import {
 	type ProcessFacts,
 	type ProcessIdentity,
 	ProcessKiller,
+	type ProcessSnapshot,
 	processKey,
 	type SystemProcessHost,
 } from "@snakepit/core/infrastructure";
@@ -182,7 +182,7 @@ export class HostDeath {
 		const known: Doomed[] = [...doomed];
 		const dead = deadRun(run);
 		return this.#killer.end<Doomed>(() => {
-			const found = this.#search(dead, host.census(), known);
+			const found = this.#search(dead, host.snapshot(), known);
 			known.push(...found);
 			return known;
 		}, limitsOf(run));
@@ -191,12 +191,12 @@ export class HostDeath {
 	/** Finds further processes. */
 	#search(
 		dead: DeadRun,
-		census: Census,
+		snapshot: ProcessSnapshot,
 		known: readonly Doomed[],
 	): readonly Doomed[] {
 		const wallMs = this.#parts.clock.wall();
 		const { host } = this.#parts;
-		const { orphans } = findOrphans(dead, census, known, (...number) =>
+		const { orphans } = findOrphans(dead, snapshot, known, (...number) =>
 			host.holdsNumber(...number),
 		);
 		return orphans
@@ -240,7 +240,7 @@ export class HostDeath {
 					owner,
 					limits: limitsOf(run),
 					ended,
-					witness: (end) => this.#incidents(run, ended, end, durationMs),
+					incidents: (end) => this.#incidents(run, ended, end, durationMs),
 				})
 			: { kind: "over" };
 		if (outcome.kind === "over" && isRunDirectory(runDirectory, runId))

@@ -6,6 +6,11 @@ import time
 from collections.abc import Callable, Mapping
 
 from snakepit_bridge import frames
+from snakepit_bridge.bridge.call_intake import (
+    CallIntake,
+    IntakeTools,
+    set_simple_options,
+)
 from snakepit_bridge.bridge.call_table import CallTable
 from snakepit_bridge.bridge.frame_codec import (
     Options,
@@ -13,11 +18,6 @@ from snakepit_bridge.bridge.frame_codec import (
     decode_frame,
     packed_call,
     packed_name,
-)
-from snakepit_bridge.bridge.plain_intake import (
-    PlainIntake,
-    PlainTools,
-    set_simple_options,
 )
 from snakepit_bridge.bridge_log import logger
 from snakepit_bridge.calls.context.call import NoHandles, Sessions
@@ -43,7 +43,7 @@ class Conversation:
         tools: the worker's tools, by name.
         calls: the calls under way.
         last_ping: when the last ping came, on the clock of `time.monotonic()`.
-        receive_plain: see `PlainIntake.take`.
+        take_calls: see `CallIntake.take`.
     """
 
     def __init__(
@@ -53,11 +53,11 @@ class Conversation:
         self.last_ping = time.monotonic()
         self._runner = runner
         # By packed name, those that a packed call can be of now, and of these those that
-        # are plain, with what makes a call of it.
+        # are read so, with what makes a call of it.
         self._packed_tools: dict[bytes, Tool] = {}
-        self._plain_tools: PlainTools = {}
-        self._intake = PlainIntake(calls, self._plain_tools)
-        self.receive_plain = self._intake.take
+        self._intake_tools: IntakeTools = {}
+        self._intake = CallIntake(calls, self._intake_tools)
+        self.take_calls = self._intake.take
         self._set_tools(tools)
         self._sessions = Sessions()
         self._leaving = False
@@ -119,7 +119,7 @@ class Conversation:
         """Refuses calls from now on."""
         self._leaving = True
         self._packed_tools.clear()
-        self._plain_tools.clear()
+        self._intake_tools.clear()
 
     def _set_tools(self, tools: Mapping[str, Tool]) -> None:
         self.tools = tools
@@ -127,7 +127,7 @@ class Conversation:
         for name, tool in self._packed_tools.items():
             queue = self._runner.intake_queue_of(tool)
             if tool.is_usual and queue is not None:
-                self._plain_tools[name] = (tool, self._runner.kind_of(tool))
+                self._intake_tools[name] = (tool, self._runner.kind_of(tool))
                 self._intake.begin(queue)
 
     def _packed_call(self, packed: PackedCall) -> bool:

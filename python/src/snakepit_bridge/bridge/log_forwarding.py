@@ -105,7 +105,7 @@ class LogForwarder(logging.Handler):
         super().__init__(logs.level)
         self._logs = logs
         self._outbox = logs.outbox
-        self._is_patient = True
+        self._waits = True
 
     def wait_until_idle(self) -> None:
         """Waits until no record is being put into the outbox."""
@@ -133,14 +133,14 @@ class LogForwarder(logging.Handler):
             self._write(record, logging.WARNING, handled)
             handled, is_shown = True, False
         if self._outbox.logs_waiting == 0:
-            self._is_patient = True
+            self._waits = True
         taken = self._outbox.put_log(_frame(record, self._logs.tracing, handled))
         if not is_shown:
             return
         if not taken:
             self._write(record, logging.WARNING, handled)
-        elif threading.get_ident() != bridge and self._is_patient:
-            self._is_patient = self._wait_until_sent()
+        elif threading.get_ident() != bridge and self._waits:
+            self._waits = self._wait_until_sent()
 
     def _wait_until_sent(self) -> bool:
         """Waits a moment until all records are sent; returns whether they are. Reason:

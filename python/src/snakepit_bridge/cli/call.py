@@ -41,7 +41,7 @@ from snakepit_bridge.tools.toolbox import Toolbox
 from snakepit_bridge.values.encode import encode
 from snakepit_bridge.values.json_forms import array_of_json, table_of_json
 from snakepit_bridge.values.nd_array import NdArray
-from snakepit_bridge.values.numpy_image import array_parts, imported_numpy
+from snakepit_bridge.values.numpy_values import array_parts, imported_numpy
 from snakepit_bridge.values.tables import is_table, table_as
 from snakepit_bridge.values.value_not_transferable import has_digits
 

@@ -20,7 +20,7 @@ __all__ = ["Children", "Usage", "usage_of_descendants"]
 
 PR_SET_CHILD_SUBREAPER = 36
 # The kernel frees the memory of a killed process before the process becomes a zombie.
-PATIENCE_MS = 50
+POLL_MS = 50
 
 
 def become_subreaper() -> bool:
@@ -108,7 +108,7 @@ def _wait_for_a_child() -> None:
         for pid in children_of(os.getpid()):
             with contextlib.suppress(OSError):
                 poller.register(stack.enter_context(_pidfd(pid)), select.POLLIN)
-        poller.poll(PATIENCE_MS)
+        poller.poll(POLL_MS)
 
 
 @contextlib.contextmanager

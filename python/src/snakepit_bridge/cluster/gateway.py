@@ -40,7 +40,7 @@ MOST_WAITING = 4 << 20
 RELAY_END_S = 3.0
 # The share of the start limit after which the reason is searched, while the host still
 # waits.
-PATIENCE = 0.9
+START_SHARE = 0.9
 
 
 class GatewaySlot:
@@ -134,7 +134,7 @@ class GatewaySlot:
             raise StartFailed("RESOURCES_UNAVAILABLE", never, describe(asked, nodes))
         self._actor = await asyncio.to_thread(gateway.new_actor)
         started = asyncio.wrap_future(self._actor.start.remote(gateway.setup).future())
-        limit = gateway.launch.start_timeout_ms * PATIENCE / 1000
+        limit = gateway.launch.start_timeout_ms * START_SHARE / 1000
         try:
             facts: dict[str, Any] = await asyncio.wait_for(started, limit)
         except asyncio.TimeoutError:

@@ -92,8 +92,8 @@ def failure_of(call_id: int, error: BaseException, *, began: bool) -> TerminalFr
     try:
         return _failure_of(call_id, error, began)
     except BaseException as second:  # noqa: BLE001 - code of the exception, no memory
-        return _plain(
-            call_id, FailureCode.TOOL_FAILED, _plain_summary(error), began, second
+        return _text_failure(
+            call_id, FailureCode.TOOL_FAILED, _text_summary(error), began, second
         )
 
 
@@ -149,7 +149,7 @@ def _frame(
     try:
         return _full_frame(call_id, kind, message, began, error, path)
     except BaseException as second:  # noqa: BLE001 - as above
-        return _plain(call_id, kind, message, began, second)
+        return _text_failure(call_id, kind, message, began, second)
 
 
 def _full_frame(
@@ -178,7 +178,7 @@ def _full_frame(
     )
 
 
-def _plain(
+def _text_failure(
     call_id: int, kind: str, message: str, began: bool, second: BaseException
 ) -> TerminalFrame:
     """Returns a frame that needs no module: a call always gets an answer."""
@@ -194,7 +194,7 @@ def _plain(
         end_worker()
 
 
-def _plain_summary(error: BaseException) -> str:
+def _text_summary(error: BaseException) -> str:
     """Returns type and text of an exception, as far as they can be had."""
     name = _name_of(error)
     try:

@@ -31,7 +31,7 @@ _BAGGAGE = W3CBaggagePropagator()
 
 # The headers that nearly every call carries: the propagators take about twice as long
 # to read them.
-_PLAIN = re.compile("00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
+_TRACEPARENT = re.compile("00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
 _FLAGS = [trace.TraceFlags(flags) for flags in range(256)]
 
 
@@ -39,11 +39,11 @@ def callers_context(carrier: Mapping[str, str], current: Context) -> Context:
     """Returns `current` with the caller's span and baggage, if the carrier has any. The
     result is that of OpenTelemetry's own propagators, but faster.
     """
-    plain = _PLAIN.fullmatch(carrier.get("traceparent", ""))
-    if plain is None or "tracestate" in carrier:
+    match = _TRACEPARENT.fullmatch(carrier.get("traceparent", ""))
+    if match is None or "tracestate" in carrier:
         current = _TRACE_CONTEXT.extract(carrier, current)
     else:
-        trace_id, span_id, flags = plain.groups()
+        trace_id, span_id, flags = match.groups()
         caller = trace.SpanContext(
             int(trace_id, 16), int(span_id, 16), True, _FLAGS[int(flags, 16)]
         )

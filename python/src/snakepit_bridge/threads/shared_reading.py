@@ -7,7 +7,7 @@ import select
 import selectors
 from collections.abc import Callable, Collection
 
-from snakepit_bridge.threads.write_coalescer import LEAST_PATIENCE_S
+from snakepit_bridge.threads.write_coalescer import SHORTEST_WAIT_S
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class SharedSelector(_Selector):
 
 
 # The main thread is checked less often while it makes progress under load.
-MOST_PATIENCE_S = 0.004
+LONGEST_WAIT_S = 0.004
 
 
 class SharedReading:
@@ -141,7 +141,7 @@ class SharedReading:
         self._loop: Loop | None = None
         self._descriptors: Collection[int] = ()
         self._read: Callable[[], None] = lambda: None
-        self._patience = LEAST_PATIENCE_S
+        self._wait_s = SHORTEST_WAIT_S
         self._stuck_at = -1
 
     def bridge_loop(self) -> Loop:
@@ -184,16 +184,16 @@ class SharedReading:
             self._read()
         elif self._loop is not None:
             self._selector.unshare()
-            self._loop.call_later(self._patience, self._look_again, progress)
+            self._loop.call_later(self._wait_s, self._look_again, progress)
 
     def _look_again(self, progress: int) -> None:
         if not self._descriptors:
             return
         if self._main.coalescer.progress == progress:
             self._stuck_at = progress
-            self._patience = LEAST_PATIENCE_S
+            self._wait_s = SHORTEST_WAIT_S
             self._read()
         else:
-            self._patience = min(2 * self._patience, MOST_PATIENCE_S)
+            self._wait_s = min(2 * self._wait_s, LONGEST_WAIT_S)
         if self._descriptors:
             self._selector.share(self._descriptors, self._unread)

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 else:
     Protocol = object
 
-__all__ = ["LEAST_PATIENCE_S", "MOST_HELD_NS", "HoldingOutbox", "WriteCoalescer"]
+__all__ = ["MOST_HELD_NS", "SHORTEST_WAIT_S", "HoldingOutbox", "WriteCoalescer"]
 
 # The main thread may be busy with one thing for this long before the bridge's thread
 # acts in its place.
-LEAST_PATIENCE_S = 0.001
+SHORTEST_WAIT_S = 0.001
 # In a worker that runs one call at a time, answers wait for the next ones no longer
 # than this, unless one call takes longer.
 MOST_HELD_NS = 250_000
@@ -81,7 +81,7 @@ class WriteCoalescer:
         Args:
             outbox: where the frames are held back.
             loop: the loop of the bridge's thread, which sends frames that the main
-                thread holds back for longer than `LEAST_PATIENCE_S`.
+                thread holds back for longer than `SHORTEST_WAIT_S`.
             wants_to_hold: whether the answers of the next turn are sent together.
         """
         self._loop = loop
@@ -128,7 +128,7 @@ class WriteCoalescer:
     def _watch(self) -> None:
         if self._loop is not None:
             self._timer = self._loop.call_later(
-                LEAST_PATIENCE_S, self._look, self.progress
+                SHORTEST_WAIT_S, self._look, self.progress
             )
 
     def _look(self, progress: int) -> None:

@@ -117,8 +117,8 @@ _RESERVED = frozenset(
 def name(text: str) -> str:
     """Returns the name of a property or method."""
     # `new(): …` is what a constructor looks like.
-    plain = _IDENTIFIER.fullmatch(text) and text != "new"
-    return text if plain else literal(text)
+    is_identifier = _IDENTIFIER.fullmatch(text) and text != "new"
+    return text if is_identifier else literal(text)
 
 
 def labels(texts: Sequence[str]) -> list[str]:

@@ -1,1 +1,1 @@
-"""Values and their image, as docs/values.md describes it."""
+"""Values and their encoding, as docs/values.md describes it."""

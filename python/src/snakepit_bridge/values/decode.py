@@ -1,4 +1,4 @@
-"""Values from their image."""
+"""Values from their encoding."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from snakepit_bridge.values.moments import (
     read_date_time,
     read_date_times,
 )
-from snakepit_bridge.values.numpy_image import revive_array
+from snakepit_bridge.values.numpy_values import revive_array
 from snakepit_bridge.values.value_not_transferable import (
     Path,
     Refused,
@@ -33,12 +33,12 @@ else:
 __all__ = ["Attached", "Held", "decode", "read_short"]
 
 _SIMPLE = frozenset({type(None), bool, int, float, str, bytes, date, datetime})
-# A shorter image is first read as if it had no extensions, because few have any.
+# A shorter encoding is first read as if it had no extensions, because few have any.
 _SHORT = 4 << 10
 # For msgpack: an instant as its own class, which has no bounds.
 _TO_TIMESTAMP = 0
 _CONTAINERS = frozenset({list, dict})
-# As many parts are looked at sooner than the bytes of the image.
+# As many parts are looked at sooner than the bytes of the encoding.
 _FEW = 64
 # A list of one item, and all bytes with which neither a list nor a map begins.
 _ONE_ITEM = b"\x91"
@@ -62,62 +62,66 @@ class Attached(Protocol):
 
 
 class Held(Protocol):
-    """Where the objects are that an image only refers to."""
+    """Where the objects are that an encoding only refers to."""
 
     def resolve(self, token: bytes) -> object:
         """Returns the object of a token, or raises."""
 
 
 def decode(
-    image: bytes,
+    encoding: bytes,
     root: str = "$",
     attachment: Attached | None = None,
     held: Held | None = None,
 ) -> Any:
-    """Returns the value of an image. Never runs code that the image brings.
+    """Returns the value of an encoding. Never runs code that the encoding brings.
 
     Args:
-        image: the bytes.
+        encoding: the bytes.
         root: the beginning of the paths in errors.
         attachment: what holds its large parts; arrays are views of it.
         held: what holds the objects that it refers to.
 
     Raises:
-        ValueNotTransferable: the bytes are not an image, or have a part that Python cannot hold.
+        ValueNotTransferable: the bytes are not an encoding, or have a part that Python cannot hold.
     """
-    if image and (value := read_short(image)) is not None:
+    if encoding and (value := read_short(encoding)) is not None:
         return value
     try:
-        value, has_extensions = _unpack(image, None)
+        value, has_extensions = _unpack(encoding, None)
         if has_extensions:
             return _Decoder(attachment, held).revive(value, None, 1)
-        if _may_be_deep(image, value) and not _fits(image):
+        if _may_be_deep(encoding, value) and not _fits(encoding):
             _refuse_depth(value, None, 1)
         return value
     except Refused as refused:
         raise refused.to_error(root) from None
 
 
-def read_short(image: bytes) -> Any:
-    """Returns the value of an image, an empty dict if there is none; None if only
+def read_short(encoding: bytes) -> Any:
+    """Returns the value of an encoding, an empty dict if there is none; None if only
     `decode` can read it."""
-    if not image:
+    if not encoding:
         return {}
-    if len(image) >= _SHORT:
+    if len(encoding) >= _SHORT:
         return None
     try:
         # Keys are checked by default.
-        value = msgpack.unpackb(image, ext_hook=_leaf, timestamp=TO_DATETIME)
+        value = msgpack.unpackb(encoding, ext_hook=_leaf, timestamp=TO_DATETIME)
     except Exception:  # noqa: BLE001 - `decode` finds out what it is
         return None
-    if len(image) > ext.MAX_DEPTH and _may_be_deep(image, value) and not _fits(image):
+    if (
+        len(encoding) > ext.MAX_DEPTH
+        and _may_be_deep(encoding, value)
+        and not _fits(encoding)
+    ):
         return None
     return value
 
 
-def _may_be_deep(image: bytes, value: Any) -> bool:
+def _may_be_deep(encoding: bytes, value: Any) -> bool:
     """Returns whether a value, without a look into its parts, may have too many levels:
-    it has containers in it, and its image as many bytes with which one may begin. Text
+    it has containers in it, and its encoding as many bytes with which one may begin. Text
     and numbers may have such bytes, too."""
     if type(value) is dict:
         value = value.values()
@@ -126,13 +130,13 @@ def _may_be_deep(image: bytes, value: Any) -> bool:
     if len(value) <= _FEW and _CONTAINERS.isdisjoint(map(type, value)):
         return False
     return (
-        len(image) >= _SHORT
-        or len(image.translate(None, _NO_BEGINNINGS)) > ext.MAX_DEPTH
+        len(encoding) >= _SHORT
+        or len(encoding.translate(None, _NO_BEGINNINGS)) > ext.MAX_DEPTH
     )
 
 
-def _fits(image: bytes) -> bool:
-    """Returns whether an image has no more levels than are allowed, apart from those in
+def _fits(encoding: bytes) -> bool:
+    """Returns whether an encoding has no more levels than are allowed, apart from those in
     its extensions.
 
     False also where msgpack cannot say. It has a limit of its own, which cannot be set. AnnotationContext so many lists that only as
@@ -144,10 +148,10 @@ def _fits(image: bytes) -> bool:
         return False
     if _around is None:
         _around = _ONE_ITEM * (_levels_of_msgpack() - ext.MAX_DEPTH)
-    return _skips(_around, image)
+    return _skips(_around, encoding)
 
 
-# What is around an image so that it may have as many levels as are allowed.
+# What is around an encoding so that it may have as many levels as are allowed.
 _around: bytes | None = None
 # Elsewhere, msgpack is written in Python and has no such limit.
 _IS_IN_C = msgpack.Unpacker.__module__ == "msgpack._cmsgpack"
@@ -164,10 +168,10 @@ def _levels_of_msgpack() -> int:
     return least
 
 
-def _skips(before: bytes, image: bytes) -> bool:
+def _skips(before: bytes, encoding: bytes) -> bool:
     unpacker = msgpack.Unpacker(max_buffer_size=0)
     unpacker.feed(before)
-    unpacker.feed(image)
+    unpacker.feed(encoding)
     try:
         unpacker.skip()
     except msgpack.StackError:
@@ -206,7 +210,7 @@ def _leaf(code: int, data: bytes) -> Any:
     return _LEAVES[code](data)
 
 
-def _unpack(image: bytes, path: Path) -> tuple[Any, bool]:
+def _unpack(encoding: bytes, path: Path) -> tuple[Any, bool]:
     """Returns a value with most of its extensions as they are, and if there are any."""
     extensions = False
 
@@ -222,7 +226,7 @@ def _unpack(image: bytes, path: Path) -> tuple[Any, bool]:
 
     def unpack(timestamp: int) -> Any:
         return msgpack.unpackb(
-            image, ext_hook=read, strict_map_key=True, timestamp=timestamp
+            encoding, ext_hook=read, strict_map_key=True, timestamp=timestamp
         )
 
     try:
@@ -233,7 +237,7 @@ def _unpack(image: bytes, path: Path) -> tuple[Any, bool]:
     except msgpack.StackError:
         raise Refused(path, f"is more than {ext.MAX_DEPTH} levels deep") from None
     except Exception as error:  # noqa: BLE001 - msgpack has several of its own
-        problem = f"is not a value image: {type(error).__name__} {error}".rstrip()
+        problem = f"is not a value encoding: {type(error).__name__} {error}".rstrip()
         raise Refused(path, problem) from None
 
 

@@ -1,4 +1,4 @@
-"""Values to their image.
+"""Values to their encoding.
 
 Containers are checked in Python, one step for each and none for numbers and texts,
 and values that MessagePack has no type for are replaced by extensions. msgpack's C
@@ -16,7 +16,7 @@ import msgpack
 from snakepit_bridge.values import extension_types as ext
 from snakepit_bridge.values import moments
 from snakepit_bridge.values.nd_array import NdArray
-from snakepit_bridge.values.numpy_image import (
+from snakepit_bridge.values.numpy_values import (
     bytes_of_table,
     numpy_scalar,
     parts_of_array,
@@ -35,41 +35,41 @@ if TYPE_CHECKING:
 else:
     Protocol = object
 
-__all__ = ["FORMS", "Attachment", "PlainForm", "encode"]
+__all__ = ["FORMS", "Attachment", "BuiltinForm", "encode"]
 
-PlainForm: TypeAlias = "Callable[[Any], object]"
-_PLAIN = frozenset({type(None), bool, int, float, str, bytes, date, datetime})
+BuiltinForm: TypeAlias = "Callable[[Any], object]"
+_BUILTINS = frozenset({type(None), bool, int, float, str, bytes, date, datetime})
 # With an attachment, the size of bytes matters.
-_PLAIN_BUT_BYTES = _PLAIN - {bytes}
+_BUILTINS_BUT_BYTES = _BUILTINS - {bytes}
 _TEXT = frozenset({str})
 # Instances of their subclasses are sent as they are, and may compare in their own way.
 _COMPARED = (str, int, float)
 
 
 # By type: the function that makes plain data of a value; None if the value has its own
-# image.
-FORMS: dict[type, PlainForm | None] = {}
+# encoding.
+FORMS: dict[type, BuiltinForm | None] = {}
 
 
 class Attachment(Protocol):
-    """Where an encoder puts bytes that are too large to be part of the image."""
+    """Where an encoder puts bytes that are too large to be part of the encoding."""
 
     def take(self, data: Any) -> int | None:
         """Takes an object with a contiguous buffer.
 
-        Returns where it is in the attachment; None if it belongs into the image.
+        Returns where it is in the attachment; None if it belongs into the encoding.
         """
 
 
 def encode(
     value: object, root: str = "$", attachment: Attachment | None = None
 ) -> bytes:
-    """Returns the image of a value.
+    """Returns the encoding of a value.
 
     Args:
         value: what is to cross.
         root: the beginning of the paths in errors.
-        attachment: takes large parts; without it everything is in the image.
+        attachment: takes large parts; without it everything is in the encoding.
 
     Raises:
         ValueNotTransferable: the value, or a part of it, cannot cross.
@@ -78,19 +78,19 @@ def encode(
         return packed
     kind = type(value)
     try:
-        image = (
+        encoding = (
             value
-            if kind in _PLAIN_BUT_BYTES
-            else _Encoder(attachment).image(value, None, ())
+            if kind in _BUILTINS_BUT_BYTES
+            else _Encoder(attachment).encoding(value, None, ())
         )
-        return _pack_or_refuse(image, None)
+        return _pack_or_refuse(encoding, None)
     except Refused as refused:
         raise refused.to_error(root) from None
 
 
-def _pack(image: object) -> bytes:
+def _pack(encoding: object) -> bytes:
     packed: bytes = msgpack.packb(
-        image, strict_types=True, use_bin_type=True, datetime=True, default=_extended
+        encoding, strict_types=True, use_bin_type=True, datetime=True, default=_extended
     )
     return packed
 
@@ -115,11 +115,11 @@ class _Encoder:
 
     def __init__(self, attachment: Attachment | None) -> None:
         self._attachment = attachment
-        self._plain = _PLAIN if attachment is None else _PLAIN_BUT_BYTES
+        self._builtins = _BUILTINS if attachment is None else _BUILTINS_BUT_BYTES
 
-    def image(self, value: object, path: Path, ancestors: tuple[object, ...]) -> Any:
+    def encoding(self, value: object, path: Path, ancestors: tuple[object, ...]) -> Any:
         kind = type(value)
-        if kind in self._plain:
+        if kind in self._builtins:
             return value
         if kind is list:
             items = self._items(value, path, ancestors)  # type: ignore[arg-type]
@@ -133,9 +133,11 @@ class _Encoder:
         self, items: Sequence[object], path: Path, ancestors: tuple[object, ...]
     ) -> list[Any]:
         ancestors = _enter(items, path, ancestors)
-        if self._plain.issuperset(map(type, items)):
+        if self._builtins.issuperset(map(type, items)):
             return items if type(items) is list else list(items)
-        return [self.image(item, (path, i), ancestors) for i, item in enumerate(items)]
+        return [
+            self.encoding(item, (path, i), ancestors) for i, item in enumerate(items)
+        ]
 
     def _mapping(
         self,
@@ -146,18 +148,18 @@ class _Encoder:
     ) -> Any:
         ancestors = _enter(entries if origin is None else origin, path, ancestors)
         if not _TEXT.issuperset(map(type, entries)) or "__proto__" in entries:
-            keys = [_plain_key(key) for key in entries]
+            keys = [_builtin_key(key) for key in entries]
             if not _TEXT.issuperset(map(type, keys)) or "__proto__" in keys:
                 return self._other_map(entries, path, ancestors)
             _check_distinct(keys, path, "keys")
             entries = dict(zip(keys, entries.values(), strict=True))
-        plain = self._plain
-        if plain.issuperset(map(type, entries.values())):
+        builtins = self._builtins
+        if builtins.issuperset(map(type, entries.values())):
             return entries if type(entries) is dict else dict(entries)
         return {
             key: item
-            if type(item) in plain
-            else self.image(item, (path, key_place(key)), ancestors)
+            if type(item) in builtins
+            else self.encoding(item, (path, key_place(key)), ancestors)
             for key, item in entries.items()
         }
 
@@ -166,8 +168,8 @@ class _Encoder:
     ) -> Any:
         flat: list[Any] = []
         for i, (key, item) in enumerate(entries.items()):
-            flat.append(self.image(key, (path, f"<key {i}>"), ancestors))
-            flat.append(self.image(item, (path, entry_place(i, key)), ancestors))
+            flat.append(self.encoding(key, (path, f"<key {i}>"), ancestors))
+            flat.append(self.encoding(item, (path, entry_place(i, key)), ancestors))
         _check_different(entries, flat[::2], path, "keys")
         return _extension(ext.MAP, flat, path)
 
@@ -179,7 +181,7 @@ class _Encoder:
             return self._formed(form(value), value, path, ancestors)
         if isinstance(value, datetime):
             if value != value:  # noqa: PLR0124 - so is pandas.NaT
-                raise _no_image(value, path)
+                raise _not_transferable(value, path)
             return moments.plain_datetime(value)
         if isinstance(value, NdArray):
             return self._array(value.dtype, list(value.shape), value.data)
@@ -194,7 +196,7 @@ class _Encoder:
         except ValueError as error:
             raise Refused(path, str(error)) from None
         if scalar is not None:
-            return self.image(scalar, path, ancestors)
+            return self.encoding(scalar, path, ancestors)
         if isinstance(value, date):
             return _extended(value)
         if isinstance(value, (bytes, bytearray, memoryview)):
@@ -207,22 +209,22 @@ class _Encoder:
         return self._subclass(value, path, ancestors)
 
     def _formed(
-        self, plain: object, value: object, path: Path, ancestors: tuple[object, ...]
+        self, form: object, value: object, path: Path, ancestors: tuple[object, ...]
     ) -> Any:
-        if plain is value:
+        if form is value:
             raise Refused(
                 path, "was returned by its own @encoder; return another value"
             )
-        if type(plain) is dict:
-            return self._mapping(plain, path, ancestors, value)
-        return self.image(plain, path, ancestors)
+        if type(form) is dict:
+            return self._mapping(form, path, ancestors, value)
+        return self.encoding(form, path, ancestors)
 
     def _set(
         self, items: list[object], path: Path, ancestors: tuple[object, ...]
     ) -> Any:
-        images = self._items(items, path, ancestors)
-        _check_different(items, images, path, "items")
-        return _extension(ext.SET, images, path)
+        encodings = self._items(items, path, ancestors)
+        _check_different(items, encodings, path, "items")
+        return _extension(ext.SET, encodings, path)
 
     def _subclass(
         self, value: object, path: Path, ancestors: tuple[object, ...]
@@ -238,7 +240,7 @@ class _Encoder:
             return self._items(value, path, ancestors)
         if isinstance(value, dict):
             return self._mapping(value, path, ancestors)
-        raise _no_image(value, path)
+        raise _not_transferable(value, path)
 
     def _array(self, dtype: str, shape: list[int], data: memoryview | bytes) -> Any:
         return msgpack.ExtType(ext.ND_ARRAY, _pack([dtype, shape, self._bytes(data)]))
@@ -251,16 +253,16 @@ class _Encoder:
             if offset is not None:
                 size = memoryview(data).nbytes
                 return msgpack.ExtType(ext.ATTACHED, _pack([offset, size]))
-        # msgpack copies it, into the image.
+        # msgpack copies it, into the encoding.
         is_whole = isinstance(data, memoryview) and data.c_contiguous
         return data if is_whole else bytes(data)
 
 
-def _form_of(kind: type) -> PlainForm | None:
+def _form_of(kind: type) -> BuiltinForm | None:
     try:
         return FORMS[kind]
     except KeyError:
-        from snakepit_bridge.values.plain_form import find_form
+        from snakepit_bridge.values.builtin_form import find_form
 
     # A program may make classes all the time.
     if len(FORMS) >= 1000:
@@ -269,7 +271,7 @@ def _form_of(kind: type) -> PlainForm | None:
     return form
 
 
-def _plain_key(key: object) -> object:
+def _builtin_key(key: object) -> object:
     """Converts a key that is an instance of a subclass, or is sent as text, to plain
     text.
     """
@@ -279,22 +281,22 @@ def _plain_key(key: object) -> object:
 
 
 def _check_different(
-    values: Collection[object], images: list[Any], path: Path, what: str
+    values: Collection[object], encodings: list[Any], path: Path, what: str
 ) -> None:
     """Raises if keys, or items of a set, would be equal in JavaScript."""
     # Of what is a key, only nan differs from itself, and not in JavaScript.
-    if float in set(map(type, images)) and sum(map(ne, images, images)) > 1:
+    if float in set(map(type, encodings)) and sum(map(ne, encodings, encodings)) > 1:
         raise Refused(path, f"has {what} that are nan, which is one for the host")
     kinds = set(map(type, values))
     if any(
         issubclass(kind, _COMPARED) or _form_of(kind) is not None
-        for kind in kinds - _PLAIN
+        for kind in kinds - _BUILTINS
     ):
-        _check_distinct([_pack(image) for image in images], path, what)
+        _check_distinct([_pack(encoding) for encoding in encodings], path, what)
 
 
-def _check_distinct(images: list[Any], path: Path, what: str) -> None:
-    if len(set(images)) < len(images):
+def _check_distinct(encodings: list[Any], path: Path, what: str) -> None:
+    if len(set(encodings)) < len(encodings):
         raise Refused(path, f"has {what} that would be the same for the host")
 
 
@@ -302,15 +304,15 @@ def _extension(code: int, items: list[Any], path: Path) -> Any:
     return msgpack.ExtType(code, _pack_or_refuse(items, path, code == ext.MAP))
 
 
-def _pack_or_refuse(image: object, path: Path, is_map: bool = False) -> bytes:
+def _pack_or_refuse(encoding: object, path: Path, is_map: bool = False) -> bytes:
     try:
-        return _pack(image)
+        return _pack(encoding)
     except (UnicodeEncodeError, TypeError):
         # A module that few values need.
         from snakepit_bridge.values.unwritable import find_unwritable
 
-        refused = find_unwritable(image, path, is_map)
-        raise refused or TypeError(f"msgpack cannot write {image!r:.80}") from None
+        refused = find_unwritable(encoding, path, is_map)
+        raise refused or TypeError(f"msgpack cannot write {encoding!r:.80}") from None
 
 
 def _enter(
@@ -325,7 +327,7 @@ def _enter(
     )
 
 
-def _no_image(value: object, path: Path) -> Refused:
-    from snakepit_bridge.values.refusals import no_image
+def _not_transferable(value: object, path: Path) -> Refused:
+    from snakepit_bridge.values.refusals import not_transferable
 
-    return no_image(value, path)
+    return not_transferable(value, path)

@@ -1,4 +1,4 @@
-"""The MessagePack extension types of the value image, and its limits."""
+"""The MessagePack extension types of the value encoding, and its limits."""
 
 # An instant is MessagePack's own timestamp, which is extension -1.
 BIG_INTEGER = 1
@@ -14,5 +14,5 @@ DATE_TIMES = 10
 # Far from the others: it is not a value, but refers to an object.
 HANDLE = 32
 
-# More nested containers than this have no image; the other language has the same limit.
+# More nested containers than this have no encoding; the other language has the same limit.
 MAX_DEPTH = 100

@@ -6,7 +6,7 @@ import base64
 import struct
 from typing import Any
 
-from snakepit_bridge.values.numpy_image import revive_array
+from snakepit_bridge.values.numpy_values import revive_array
 from snakepit_bridge.values.tables import table_of_rows
 
 __all__ = ["array_of_json", "table_of_json"]

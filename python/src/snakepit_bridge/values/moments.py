@@ -1,4 +1,4 @@
-"""Instants, dates, and dates with a time, as the image writes them."""
+"""Instants, dates, and dates with a time, as the encoding writes them."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from datetime import date, datetime
 from typing import Any, TypeVar
 
 from snakepit_bridge.own_imports import standard
-from snakepit_bridge.values.encode import FORMS, PlainForm
+from snakepit_bridge.values.encode import FORMS, BuiltinForm
 
 __all__ = [
     "DECODERS",
@@ -24,7 +24,7 @@ else:
     inspect = standard("inspect")
 
 # By the type: the functions under `encoder`, and those under `decoder`.
-ENCODERS: dict[type, PlainForm] = {}
+ENCODERS: dict[type, BuiltinForm] = {}
 DECODERS: dict[Any, Callable[[Any], Any]] = {}
 # By "encoder" or "decoder" and the type: the load of the module that has the function.
 _LOADS: dict[tuple[str, Any], object] = {}

@@ -1,4 +1,4 @@
-"""The image of an object that is not sent: the host's token for it, and its type."""
+"""The encoding of an object that is not sent: the host's token for it, and its type."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ __all__ = ["reference_image", "token_of"]
 
 
 def reference_image(token: bytes, value: object) -> bytes:
-    """Returns the image of an object that a session holds under a token."""
+    """Returns the encoding of an object that a session holds under a token."""
     kind = type(value)
     name = f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
     # A Python name may contain characters that text cannot.
     name = name.encode("utf-8", "backslashreplace").decode()
     data: bytes = msgpack.packb([token, name], use_bin_type=True)
-    image: bytes = msgpack.packb(msgpack.ExtType(ext.HANDLE, data))
-    return image
+    encoding: bytes = msgpack.packb(msgpack.ExtType(ext.HANDLE, data))
+    return encoding
 
 
 def token_of(data: bytes) -> bytes:
-    """Returns the token of such an image.
+    """Returns the token of such an encoding.
 
     Raises:
         ValueError: it has none.

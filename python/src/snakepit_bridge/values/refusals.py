@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from snakepit_bridge.values.value_not_transferable import Path, Refused
 
-__all__ = ["LIST_OF_ARROW", "no_image"]
+__all__ = ["LIST_OF_ARROW", "not_transferable"]
 
 # What to do with a column of pyarrow's.
 LIST_OF_ARROW = (
@@ -15,7 +15,7 @@ LIST_OF_ARROW = (
 _OF_SCALARS = {"f": "float()", "V": ".item()"}
 
 
-def no_image(value: object, path: Path) -> Refused:
+def not_transferable(value: object, path: Path) -> Refused:
     """Returns the error about a value of a type that cannot be sent."""
     kind = type(value)
     name = kind.__qualname__

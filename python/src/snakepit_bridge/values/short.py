@@ -43,13 +43,13 @@ _packers = _Packers()
 
 
 def pack_short(value: object) -> bytes | None:
-    """Returns the image of None, a truth value, a number, a text, an instant or a few
+    """Returns the encoding of None, a truth value, a number, a text, an instant or a few
     bytes, or of lists and dicts of these; None if it is another value, or msgpack cannot
     write it."""
     if type(value) is str:
         if len(value) > _LONGEST_TEXT:
             return None
-    elif not _is_plain(value, _MOST_LEVELS):
+    elif not _has_short_form(value, _MOST_LEVELS):
         return None
     try:
         packed: bytes = _packers.pack(value)
@@ -60,8 +60,8 @@ def pack_short(value: object) -> bytes | None:
     return packed
 
 
-def _is_plain(value: Any, levels: int) -> bool:
-    """Returns whether all parts are plain, if there are no more levels of them."""
+def _has_short_form(value: Any, levels: int) -> bool:
+    """Returns whether all parts have a short form, if there are no more levels of them."""
     kind = type(value)
     if kind is dict:
         # JavaScript has another use for that key.
@@ -72,4 +72,4 @@ def _is_plain(value: Any, levels: int) -> bool:
         return kind in _PLAIN or (kind is bytes and len(value) < _LEAST_SHARED_BYTES)
     if _PLAIN.issuperset(map(type, value)):
         return True
-    return levels > 1 and all(_is_plain(part, levels - 1) for part in value)
+    return levels > 1 and all(_has_short_form(part, levels - 1) for part in value)

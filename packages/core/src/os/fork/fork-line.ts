@@ -11,7 +11,7 @@ import type {
 	StartedProcess,
 } from "../../contract/world.ts";
 import { afterRunning } from "../../deadline.ts";
-import { canBeGiven } from "../descriptors.ts";
+import { canBeInherited } from "../descriptors.ts";
 import { descriptorsUnsupported, spawnFailed } from "../spawn-failure.ts";
 import { Fork } from "./fork.ts";
 import {
@@ -90,7 +90,7 @@ export class ForkLine {
 		record: (identity: ProcessIdentity) => void,
 	): Promise<StartedProcess> {
 		const { source, highestDescriptor } = this.#setting;
-		if (!canBeGiven(spec, highestDescriptor))
+		if (!canBeInherited(spec, highestDescriptor))
 			throw descriptorsUnsupported(spec, source, highestDescriptor);
 		await this.#turn();
 		try {

@@ -13,7 +13,7 @@ import type {
 	SignalTarget,
 	StartedProcess,
 } from "../../contract/world.ts";
-import { givenStreams } from "../descriptors.ts";
+import { inheritedStreams } from "../descriptors.ts";
 import { channelNumber, channelOf } from "../launcher.ts";
 
 /** Between two looks at a process that is stuck in the kernel. */
@@ -57,7 +57,7 @@ export class ForkedProcess implements StartedProcess {
 			spec,
 			at(channelNumber(spec) ?? Number.NaN),
 		);
-		this.streams = givenStreams(spec, at);
+		this.streams = inheritedStreams(spec, at);
 		this.control = control;
 		this.executed = executed;
 		this.source = source;

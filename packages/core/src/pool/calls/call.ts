@@ -108,7 +108,7 @@ export interface FailedAttempt extends AttemptDetails {
 }
 
 /** What a caller gives of a call. */
-interface GivenCall {
+interface CallParts {
 	readonly command: string;
 	readonly args: unknown;
 	readonly options: ExecuteOptions | undefined;
@@ -119,7 +119,7 @@ interface GivenCall {
 
 /** A call as it is accepted: what its caller leaves out is as the pool has it. */
 export function newCall(
-	{ command, args, options = NO_OPTIONS, work, session, context }: GivenCall,
+	{ command, args, options = NO_OPTIONS, work, session, context }: CallParts,
 	sequence: number,
 	nowMs: number,
 	{

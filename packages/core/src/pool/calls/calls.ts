@@ -190,8 +190,8 @@ export class Calls implements AttemptListener {
 	}
 
 	/** Whether one more call would not be refused for want of room: one to a closed pool is refused for that. */
-	get takesOneMore(): boolean {
-		return this.#phase !== "open" || this.placement.takesOneMore;
+	get acceptsOneMore(): boolean {
+		return this.#phase !== "open" || this.placement.acceptsOneMore;
 	}
 
 	/** The consumer of a stream left before its end. */

@@ -146,7 +146,7 @@ export class ControlEndpoint implements ControlledPool {
 type CallShape = "unary" | "stream";
 
 /** A worker that is busy in one long step may not answer sooner than its call ends. */
-const PATIENCE_MS = 2_000;
+const TIME_LIMIT_MS = 2_000;
 
 /** How the commands of a pool answer, as its adapter describes them. It is asked about a command once. */
 export class CallShapes {
@@ -174,10 +174,10 @@ export class CallShapes {
 	}
 
 	async #ask(signal: AbortSignal): Promise<void> {
-		const patience = new AbortController();
-		const timer = this.#clock.after(PATIENCE_MS, () => patience.abort());
+		const deadline = new AbortController();
+		const timer = this.#clock.after(TIME_LIMIT_MS, () => deadline.abort());
 		try {
-			const either = AbortSignal.any([signal, patience.signal]);
+			const either = AbortSignal.any([signal, deadline.signal]);
 			const commands = await this.#adapter.describe?.(either);
 			for (const { name, shape } of commands ?? [])
 				if (shape !== undefined) this.#known.set(name, shape);

@@ -44,7 +44,7 @@ export class Placement {
 		this.prefetch = new PrefetchWindows(
 			options.recycle.afterCalls,
 			(worker) =>
-				worker.takesCalls &&
+				worker.acceptsCalls &&
 				worker.slot.callsPerWorker === 1 &&
 				!this.#reserved.has(worker),
 		);
@@ -194,7 +194,7 @@ export class Placement {
 	}
 
 	/** Whether one more call, without a session, would not be refused for want of room. */
-	get takesOneMore(): boolean {
+	get acceptsOneMore(): boolean {
 		if (this.#capacity.size > 0 || this.#hasRoom()) return true;
 		if (this.#dispatch === "paused") return false;
 		// Nothing can wait, and there is no worker: one comes without a call only where some are always there.

@@ -206,7 +206,7 @@ export class CallMap implements AsyncIterableIterator<unknown, undefined> {
 				return;
 			}
 			const index = this.#taken++;
-			while (this.#isRunning() && !this.#calls.takesOneMore)
+			while (this.#isRunning() && !this.#calls.acceptsOneMore)
 				await this.#calls.placement.roomChanged();
 			if (this.#isRunning()) this.#call(index, item.value);
 		}

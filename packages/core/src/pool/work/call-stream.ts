@@ -108,7 +108,7 @@ class StreamWork implements LongWork {
 	readonly #demands: Demand[] = [];
 	#end: StreamEnd | undefined;
 	/** The consumer's iteration has returned the end. */
-	#endTaken = false;
+	#endRequested = false;
 	#begun = false;
 	#result: PromiseWithResolvers<unknown> | undefined;
 	/** Wakes the pump. */
@@ -200,8 +200,8 @@ class StreamWork implements LongWork {
 
 	/** The first step after the items has the result or the error; afterwards the stream is over, as iterators are. */
 	#takeEnd(end: StreamEnd): Promise<Step> {
-		const first = !this.#endTaken;
-		this.#endTaken = true;
+		const first = !this.#endRequested;
+		this.#endRequested = true;
 		if (!first) return Promise.resolve(OVER);
 		return end.kind === "done"
 			? Promise.resolve({ done: true, value: end.result })

@@ -30,7 +30,7 @@ export interface Slot {
 }
 
 /** Whether a worker holds the slot or is on its way to it. */
-function isTaken(slot: Slot): boolean {
+function isInUse(slot: Slot): boolean {
 	return slot.state.kind === "starting" || slot.state.kind === "occupied";
 }
 
@@ -123,7 +123,7 @@ export class SlotTable {
 
 	/** How many are not free. */
 	get taken(): number {
-		return this.#slots.filter(isTaken).length;
+		return this.#slots.filter(isInUse).length;
 	}
 
 	count(kind: SlotState["kind"]): number {

@@ -23,7 +23,7 @@ from snakepit_bridge.bridge.framed_transport.frame_parser import (
     Malformed,
     framed,
 )
-from snakepit_bridge.bridge.patience import Patience
+from snakepit_bridge.bridge.run_time_deadline import RunTimeDeadline
 from snakepit_bridge.frames import Undecodable
 
 TYPE_CHECKING = False
@@ -38,7 +38,7 @@ __all__ = ["Reception"]
 MAX_MESSAGE = 4 << 10
 # The time to send the token, or to ask for the health. Time in which this process was
 # suspended does not count: then the host was suspended as well.
-PATIENCE_S = 5.0
+DEADLINE_S = 5.0
 # A further connection replaces the one that has been silent for longest.
 MOST_GUESTS = 16
 # How long no connection is accepted after one could not be.
@@ -94,7 +94,7 @@ class Reception:
     def close(self) -> None:
         """Stops listening, and closes the connections that are not admitted."""
         for guest in list(self._guests.values()):
-            guest.dismiss()
+            guest.drop()
         if self._listener is not None:
             self._loop.remove_reader(self._listener.fileno())
             self._listener.close()
@@ -120,7 +120,7 @@ class Reception:
         connection = socket.socket(fileno=descriptor)
         connection.setblocking(False)
         if len(self._guests) >= MOST_GUESTS:
-            next(iter(self._guests.values())).dismiss()
+            next(iter(self._guests.values())).drop()
         guest = _Guest(self, connection)
         self._guests[connection.fileno()] = guest
 
@@ -147,27 +147,27 @@ class _Guest:
         self._connection = connection
         self._parser = FrameParser(MAX_MESSAGE)
         loop = reception._loop
-        self._patience = Patience(loop, PATIENCE_S, self.dismiss)
+        self._deadline = RunTimeDeadline(loop, DEADLINE_S, self.drop)
         loop.add_reader(connection.fileno(), self._read)
 
     def send(self, signal: bytes) -> None:
         """Sends a signal; closes if the other end does not read."""
         if not _send(self._connection, signal):
-            self.dismiss()
+            self.drop()
 
     def refuse(self, reason: str, message: str) -> None:
         """Sends the reason, and closes."""
         _send_bye(self._connection, reason, message)
-        self.dismiss()
+        self.drop()
 
-    def dismiss(self) -> None:
+    def drop(self) -> None:
         """Closes."""
         if self._connection.fileno() >= 0:
             self.release().close()
 
     def release(self) -> socket.socket:
         """Returns the connection, which the caller takes over."""
-        self._patience.cancel()
+        self._deadline.cancel()
         self._reception._loop.remove_reader(self._connection.fileno())
         self._reception._guests.pop(self._connection.fileno(), None)
         return self._connection
@@ -180,7 +180,7 @@ class _Guest:
         except OSError:
             data = b""
         if not data:
-            self.dismiss()
+            self.drop()
             return
         try:
             self._parsed(self._parser.feed(data))

@@ -79,7 +79,7 @@ class FramedTransport:
     ) -> None:
         self._loop = loop
         self._conversation = conversation
-        self._receive_plain = conversation.receive_plain
+        self._take_calls = conversation.take_calls
         self._outbox = outbox
         self._on_host_left = on_host_left
         self._reading = reading
@@ -185,7 +185,7 @@ class FramedTransport:
         size = len(data)
         at = 0
         if size and not self._parser.is_within:
-            at = self._receive_plain(data)
+            at = self._take_calls(data)
         if at < size:
             self._receive(data[at:] if at else data)
         elif not size:

@@ -10,7 +10,7 @@ from typing import Any
 from snakepit_bridge.tools.annotations.check import Unsupported
 from snakepit_bridge.tools.annotations.leaves import ArrayCheck
 from snakepit_bridge.values.nd_array import ITEM_SIZES
-from snakepit_bridge.values.numpy_image import imported_numpy
+from snakepit_bridge.values.numpy_values import imported_numpy
 
 __all__ = ["array_check"]
 

@@ -101,9 +101,9 @@ def hints_of(function: Any) -> dict[str, Any]:
     Raises:
         Exception: a name cannot be resolved, and what else comes of evaluating text.
     """
-    plain = _builtin_hints(function)
-    if plain is not None:
-        return plain
+    hints = _builtin_hints(function)
+    if hints is not None:
+        return hints
     return typing.get_type_hints(function, include_extras=True)
 
 

@@ -164,8 +164,8 @@ class Pattern(Constraint):
         return self._pattern.search(value) is not None
 
     def keywords(self, schema: Schema) -> Schema:
-        plain = self._pattern.flags == re.UNICODE
-        return {"pattern": self._pattern.pattern} if plain else {}
+        is_default = self._pattern.flags == re.UNICODE
+        return {"pattern": self._pattern.pattern} if is_default else {}
 
 
 class Finite(Constraint):

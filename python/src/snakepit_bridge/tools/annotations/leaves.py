@@ -13,7 +13,7 @@ from snakepit_bridge.tools.annotations.check import (
     type_name,
 )
 from snakepit_bridge.values.nd_array import NdArray
-from snakepit_bridge.values.numpy_image import array_parts, imported_numpy
+from snakepit_bridge.values.numpy_values import array_parts, imported_numpy
 from snakepit_bridge.values.value_not_transferable import Path, has_digits, shown
 
 TYPE_CHECKING = False

@@ -18,7 +18,7 @@ from snakepit_bridge.tools.annotations.check import (
 from snakepit_bridge.tools.annotations.classes import DecodedCheck
 from snakepit_bridge.tools.annotations.leaves import ArrayCheck
 from snakepit_bridge.tools.annotations.standard import WrittenCheck
-from snakepit_bridge.values.numpy_image import imported_numpy
+from snakepit_bridge.values.numpy_values import imported_numpy
 from snakepit_bridge.values.tables import TABLES, is_table, table_as
 from snakepit_bridge.values.value_not_transferable import Path, shown
 

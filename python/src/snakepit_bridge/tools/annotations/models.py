@@ -289,7 +289,7 @@ def _by_schema(kind: Any, within: AnnotationContext) -> Check:
         schema = pydantic.TypeAdapter(kind).json_schema(schema_generator=_Schema)
     except (pydantic.PydanticUserError, pydantic_core.SchemaError):
         return AnyCheck()
-    plain = _BY_FORMAT.get(schema.get("format", "")) or _BY_TYPE.get(
+    annotation = _BY_FORMAT.get(schema.get("format", "")) or _BY_TYPE.get(
         schema.get("type", "")
     )
-    return AnyCheck() if plain is None else compile_annotation(plain)
+    return AnyCheck() if annotation is None else compile_annotation(annotation)

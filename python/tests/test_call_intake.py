@@ -1,4 +1,4 @@
-"""Plain calls, from the bytes that they come in."""
+"""Calls, from the bytes that they come in."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import pytest
 from support.call_bench import Bench
 from support.packed_frames import packed_call
 
+from snakepit_bridge.bridge.call_intake import CallIntake
 from snakepit_bridge.bridge.framed_transport.frame_parser import (
     FRAME,
     HEADER,
     SIGNAL,
     framed,
 )
-from snakepit_bridge.bridge.plain_intake import PlainIntake
 from snakepit_bridge.values.decode import decode
 
 
@@ -64,7 +64,7 @@ def broken(*, at: int, to: int) -> bytes:
         b"",
     ],
 )
-def test_plain_calls_are_taken_up_to_the_first_other_message(
+def test_calls_are_taken_up_to_the_first_other_message(
     bench: Bench, other: bytes
 ) -> None:
     plain = call_frame(1, "see") + call_frame(2, "takes")
@@ -89,7 +89,7 @@ def test_a_call_may_have_no_arguments_and_be_as_long_as_a_message(
     calls = [packed_call(1, "see"), packed_call(2, "see", timeout_ms=60_000)]
     data = b"".join(framed(FRAME, call) for call in calls)
     bench.table.max_message_bytes = len(data)
-    bench.intake = PlainIntake(bench.table, bench.tools)
+    bench.intake = CallIntake(bench.table, bench.tools)
     bench.intake.begin(bench.queue)
     assert bench.intake.take(data) == len(data)
     assert bench.run() == [[1, 2]]
@@ -97,12 +97,12 @@ def test_a_call_may_have_no_arguments_and_be_as_long_as_a_message(
 
 def test_what_may_be_too_large_is_left_to_who_cuts_messages(bench: Bench) -> None:
     bench.table.max_message_bytes = 40
-    bench.intake = PlainIntake(bench.table, bench.tools)
+    bench.intake = CallIntake(bench.table, bench.tools)
     assert bench.intake.take(call_frame(1, "see") * 3) == 0
     assert not bench.waiting
 
 
-def test_a_call_with_a_deadline_or_a_trace_is_as_plain(bench: Bench) -> None:
+def test_a_call_with_a_deadline_or_a_trace_is_taken_too(bench: Bench) -> None:
     before = time.monotonic()
     trace = {"traceparent": "00-" + "a" * 32 + "-" + "b" * 16 + "-00"}
     data = (

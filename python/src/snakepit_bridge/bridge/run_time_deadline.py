@@ -9,13 +9,13 @@ if TYPE_CHECKING:
     from snakepit_bridge.threads.bridge_loop import Loop
 
 
-__all__ = ["Patience"]
+__all__ = ["RunTimeDeadline"]
 
 # If a timer is this late, the process itself was stopped or suspended.
 STANDSTILL_S = 0.5
 
 
-class Patience:
+class RunTimeDeadline:
     """Calls `action` after a number of seconds in which this process ran.
 
     Messages that arrived while the process was stopped are read before more time is

@@ -10,7 +10,7 @@ import { PYTHON } from "../../../adapter-python/test/support/pythons.ts";
 import { SystemProcessHost } from "../../../core/src/os/this-machine.ts";
 
 /** A program with Python workers, in a process of its own. */
-export interface LookedAtHost {
+export interface InspectedHost {
 	readonly dataDir: string;
 	readonly runId: string;
 	/** Has it make a call, or some. */
@@ -23,10 +23,10 @@ export interface LookedAtHost {
 const machine = new SystemProcessHost();
 
 /** @param pool options of its pool. */
-export async function lookedAtHost(
+export async function inspectedHost(
 	scopes: readonly string[],
 	pool: Readonly<Record<string, unknown>> = {},
-): Promise<LookedAtHost> {
+): Promise<InspectedHost> {
 	const dataDir = mkdtempSync(join(tmpdir(), "snakepit-test-"));
 	const setting = {
 		...{ tools: join(import.meta.dirname, "tools.py"), executable: PYTHON },

@@ -1,6 +1,6 @@
-"""Reads plain calls of the framed transport, many at once. While calls are prefetched,
-most frames are such calls. They are cut and read in one step, without the checks that
-other frames need.
+"""Reads calls of the framed transport, many in one step. While calls are prefetched,
+most frames are such calls. They are cut and read without the checks that other frames
+need.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from snakepit_bridge.bridge.call_table import CallTable
     from snakepit_bridge.tools.tool import Tool
 
-    class PlainQueue(Protocol):
-        """Where plain calls begin."""
+    class IntakeQueue(Protocol):
+        """Where these calls begin."""
 
         @property
         def waiting(self) -> deque[RunningCall]:
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
             """Has them begin."""
 
 
-__all__ = ["PlainIntake", "PlainTools", "set_simple_options"]
+__all__ = ["CallIntake", "IntakeTools", "set_simple_options"]
 
 # By packed name, with what makes a call of it.
-PlainTools: TypeAlias = "dict[bytes, tuple[Tool, type[RunningCall]]]"
+IntakeTools: TypeAlias = "dict[bytes, tuple[Tool, type[RunningCall]]]"
 
 # A message of the framed transport and the call in it, up to its arguments: kind and
 # length; the first bytes of the call; number and length, each after the mark of its format.
@@ -53,23 +53,23 @@ _BIN_32 = 0xC6
 _BEFORE = 5
 
 
-class PlainIntake:
-    """Makes the plain calls of a conversation."""
+class CallIntake:
+    """Makes the calls of a conversation."""
 
-    def __init__(self, calls: CallTable, tools: PlainTools) -> None:
+    def __init__(self, calls: CallTable, tools: IntakeTools) -> None:
         """Makes calls of `tools`, which may change."""
         self._calls = calls
         self._running = calls.running
         self._most_bytes = calls.max_message_bytes
         self._find = tools.get
 
-    def begin(self, queue: PlainQueue) -> None:
+    def begin(self, queue: IntakeQueue) -> None:
         """Adds calls to a queue; before there is a tool."""
         self._append = queue.waiting.append
         self._look = queue.look
 
     def take(self, data: bytes) -> int:
-        """Takes the plain calls at the beginning of what was read.
+        """Takes the calls at the beginning of what was read.
 
         Args:
             data: it, from the beginning of a message.
@@ -123,32 +123,32 @@ class PlainIntake:
                 break
             # What `RunningCall.of` does.
             tool, make = found
-            plain = make()
-            plain.number = number
-            plain.tool = tool
-            plain.arguments = data[arguments_at:name_at]
-            plain.sink = calls
-            plain.is_usual = True
+            call = make()
+            call.number = number
+            call.tool = tool
+            call.arguments = data[arguments_at:name_at]
+            call.sink = calls
+            call.is_usual = True
             if options is not None:
                 # What `set_simple_options` does.
                 timeout_ms = options.get("timeout_ms")
                 if timeout_ms:
-                    plain.deadline = monotonic() + timeout_ms / 1000
+                    call.deadline = monotonic() + timeout_ms / 1000
                 if "unrecorded" in options or "trace_context" in options:
-                    set_simple_options(plain, options)
-            running[number] = plain
-            self._append(plain)
+                    set_simple_options(call, options)
+            running[number] = call
+            self._append(call)
             at = end
         if at:
             self._look()
         return at
 
 
-def set_simple_options(plain: RunningCall, options: dict[str, Any]) -> None:
+def set_simple_options(call: RunningCall, options: dict[str, Any]) -> None:
     """Sets what a call has besides its arguments, without its session."""
     if "timeout_ms" in options:
-        plain.deadline = deadline(options["timeout_ms"])
+        call.deadline = deadline(options["timeout_ms"])
     if options.get("unrecorded"):
-        plain.traceparent = NOT_SAMPLED
+        call.traceparent = NOT_SAMPLED
     elif "trace_context" in options:
-        plain.traceparent = options["trace_context"]["traceparent"]
+        call.traceparent = options["trace_context"]["traceparent"]

@@ -35,7 +35,7 @@ def parts_of_array(value: object) -> tuple[str, list[int], memoryview] | None:
     """Returns dtype, shape and elements of an array or a tensor; None if it is neither.
 
     Raises:
-        ValueError: its elements have no image, or are not in the memory of the processor.
+        ValueError: its elements have no encoding, or are not in the memory of the processor.
     """
     numpy = imported_numpy()
     if numpy is not None and isinstance(value, numpy.ndarray):
@@ -68,7 +68,7 @@ def array_parts(
     """Returns dtype, shape and elements (C order, little-endian) of an array.
 
     Raises:
-        ValueError: its elements have no image.
+        ValueError: its elements have no encoding.
     """
     numpy = imported_numpy()
     if isinstance(array, numpy.ma.MaskedArray):

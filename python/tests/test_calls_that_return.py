@@ -169,25 +169,25 @@ def test_whoever_asks_first_all_find_the_same_call_and_cancellation() -> None:
     tool: Any = SimpleNamespace(name="add", is_async=False, is_usual=True)
     table: Any = None
     for number in range(200):
-        plain = RunningCall.of(number, tool, b"", table)
+        running = RunningCall.of(number, tool, b"", table)
         together = threading.Barrier(4)
         found: list[tuple[Call, Cancellation]] = []
 
         def look(
-            plain: RunningCall = plain,
+            running: RunningCall = running,
             together: threading.Barrier = together,
             found: list[tuple[Call, Cancellation]] = found,
         ) -> None:
             together.wait(10)
-            found.append((plain.call, plain.cancellation))
+            found.append((running.call, running.cancellation))
 
         threads = [threading.Thread(target=look) for _ in range(4)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        assert {id(call) for call, _ in found} == {id(plain.call)}
+        assert {id(call) for call, _ in found} == {id(running.call)}
         assert {id(cancellation) for _, cancellation in found} == {
-            id(plain.call._cancellation)
+            id(running.call._cancellation)
         }
-        assert (plain.call.call_id, plain.cancellation.by_signal) == (number, True)
+        assert (running.call.call_id, running.cancellation.by_signal) == (number, True)

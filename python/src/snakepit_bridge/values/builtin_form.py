@@ -1,4 +1,4 @@
-"""The plain data that is sent instead of values for which the image has no type.
+"""The plain data that is sent instead of values for which the encoding has no type.
 
 By the run-time type: nothing is imported that the program does not use itself.
 """
@@ -12,7 +12,7 @@ from datetime import date, datetime
 from typing import Any
 
 from snakepit_bridge.values.durations import duration_text
-from snakepit_bridge.values.encode import PlainForm
+from snakepit_bridge.values.encode import BuiltinForm
 from snakepit_bridge.values.own_types import ENCODERS
 
 __all__ = ["find_form"]
@@ -26,7 +26,7 @@ def _range(value: range) -> object:
     return {"start": value.start, "stop": value.stop, "step": value.step}
 
 
-_FORMS: dict[str, PlainForm] = {
+_FORMS: dict[str, BuiltinForm] = {
     "builtins.complex": _complex,
     "builtins.range": _range,
     "collections.deque": list,
@@ -47,7 +47,7 @@ _FORMS: dict[str, PlainForm] = {
 _BUILTINS = (dict, list, str, int, float, bytes, bytearray, set, frozenset, date)
 
 
-def find_form(kind: type) -> PlainForm | None:
+def find_form(kind: type) -> BuiltinForm | None:
     """Returns the function that makes plain data of a type's instances; None if there
     is none.
     """
@@ -62,7 +62,7 @@ def find_form(kind: type) -> PlainForm | None:
     return None if issubclass(kind, (*_BUILTINS, datetime)) else _of_fields(kind)
 
 
-def _of_fields(kind: type) -> PlainForm | None:
+def _of_fields(kind: type) -> BuiltinForm | None:
     """Returns what makes an object of a record's fields."""
     if hasattr(kind, "__pydantic_fields__"):
         return _of_model(kind)
@@ -86,7 +86,7 @@ def _of_fields(kind: type) -> PlainForm | None:
     return None
 
 
-def _of_model(kind: Any) -> PlainForm:
+def _of_model(kind: Any) -> BuiltinForm:
     write = kind.__pydantic_serializer__.to_python
 
     def form(value: Any) -> object:
@@ -95,7 +95,7 @@ def _of_model(kind: Any) -> PlainForm:
     return form
 
 
-def _of_struct(kind: Any) -> PlainForm:
+def _of_struct(kind: Any) -> BuiltinForm:
     attributes = _of_attributes(kind.__struct_fields__, kind.__struct_encode_fields__)
     unset = sys.modules["msgspec"].UNSET
     config = kind.__struct_config__

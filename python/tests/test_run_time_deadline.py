@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from snakepit_bridge.bridge.patience import Patience
+from snakepit_bridge.bridge.run_time_deadline import RunTimeDeadline
 
 
 class Timer:
@@ -60,7 +60,7 @@ def acts_at(seconds: float, stall_after: float, stalled: float) -> float:
     time = VirtualTimers()
     began = time.time()
     acted: list[float] = []
-    Patience(time.as_loop(), seconds, lambda: acted.append(time.time() - began))
+    RunTimeDeadline(time.as_loop(), seconds, lambda: acted.append(time.time() - began))
     time.run(stall_after)
     time.stall(stalled)
     time.run(1_000)
@@ -90,8 +90,8 @@ def test_a_short_delay_counts() -> None:
 def test_a_cancelled_deadline_does_nothing() -> None:
     time = VirtualTimers()
     acted: list[bool] = []
-    patience = Patience(time.as_loop(), 5, lambda: acted.append(True))
+    deadline = RunTimeDeadline(time.as_loop(), 5, lambda: acted.append(True))
     time.run(2)
-    patience.cancel()
+    deadline.cancel()
     time.run(10)
     assert acted == []
