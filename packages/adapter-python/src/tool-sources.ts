@@ -161,13 +161,13 @@ export function requireTools({ tools }: ResolvedOptions): void {
 }
 
 function requireFile(file: string): void {
-	const found = reach(file);
-	if (found.kind === "reached") return;
-	if (found.kind === "forbidden") {
+	const result = reach(file);
+	if (result.kind === "reached") return;
+	if (result.kind === "forbidden") {
 		throw new StartError<PythonStartErrorCode>({
 			code: "TOOLS_IMPORT_FAILED",
 			ran: "no",
-			message: `The file ${file} (the adapter's option "tools") cannot be read: ${reachProblem(found)}. Let that user read it, or move the tools to a place that this user can read.`,
+			message: `The file ${file} (the adapter's option "tools") cannot be read: ${reachProblem(result)}. Let that user read it, or move the tools to a place that this user can read.`,
 		});
 	}
 	const module = file.endsWith(".py")

@@ -80,7 +80,7 @@ export interface JsonRpcOptions extends StdioOptions {
 		| undefined;
 	/**
 	 * When a worker has finished a cancelled request. `"answered"`: when the program answers it, as language servers do;
-	 * if it does not in time, the worker is replaced. `"at_once"`: at once; the program never answers it and takes other
+	 * if it does not in time, the worker is replaced. `"at_once"`: immediately; the program never answers it and takes other
 	 * requests. `"unknown"`: the program never answers it, so the worker takes no more calls and is replaced.
 	 * @default "answered"
 	 */

@@ -447,7 +447,7 @@ class ToolDescription(Record):
         takes_input: whether it reads an input stream.
         arguments_schema_json: JSON Schema 2020-12.
         result_schema_json: the same of the result, or of a chunk.
-        batch_max: how many calls its function takes at once; None where each call is by
+        batch_max: how many calls its function takes at a time; None where each call is by
             itself.
     """
 

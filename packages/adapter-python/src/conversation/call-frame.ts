@@ -55,10 +55,10 @@ function encodeArguments(
 		);
 	} catch (error) {
 		if (!(error instanceof InputError)) throw error;
-		const what = `The arguments of "${command}"`;
+		const subject = `The arguments of "${command}"`;
 		if (error.code === "MESSAGE_TOO_LARGE")
 			throw messageTooLarge(
-				what,
+				subject,
 				maxBytes,
 				undefined,
 				isShared ? NOT_SHARED : "",
@@ -68,7 +68,7 @@ function encodeArguments(
 			code,
 			ran,
 			path,
-			message: `${what}: ${error.message}`,
+			message: `${subject}: ${error.message}`,
 		});
 	}
 }

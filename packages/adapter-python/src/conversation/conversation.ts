@@ -40,7 +40,7 @@ export interface ConversationProcess
 
 /** The settings of a conversation. */
 export interface ConversationOptions {
-	/** How many calls the worker takes at once. */
+	/** How many calls the worker takes at a time. */
 	readonly callsAtOnce: number;
 	readonly maxMessageBytes: number;
 	readonly streamCredit: StreamCredit;

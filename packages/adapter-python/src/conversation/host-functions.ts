@@ -180,10 +180,10 @@ function failureOf(hostCallId: number, error: unknown): HostFrame {
 function codeOf(error: unknown): string {
 	try {
 		const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
-		const found = [code, name].find((each) => typeof each === "string");
-		return found === undefined
+		const text = [code, name].find((each) => typeof each === "string");
+		return text === undefined
 			? "Error"
-			: boundedText((found as string).slice(0, MOST_OF_CODE));
+			: boundedText((text as string).slice(0, MOST_OF_CODE));
 	} catch {
 		// Its own code threw.
 		return "Error";

@@ -161,10 +161,10 @@ const BARE = /^\s*snakepit[-_.]+bridge\s*(\[[^\]]*\])?\s*$/i;
  * an update of this package creates a new environment. Other requirements do not change.
  */
 function releaseRequirement(text: string): string {
-	const found = BARE.exec(text);
-	if (found === null) return text;
+	const match = BARE.exec(text);
+	if (match === null) return text;
 	const [name = "", version = ""] = fittingBridge().split("==");
-	return `${name}${found[1] ?? ""}==${version}`;
+	return `${name}${match[1] ?? ""}==${version}`;
 }
 
 /** What a virtual environment contains, and where it is. */
@@ -274,17 +274,17 @@ export function pythonEnvironment(
 			const base = await chooseInterpreter(sources, setting, signal);
 			const requirements = texts.map(readRequirement);
 			const key = environmentKey(requirements, base);
-			const place = join(parentDirectory(directory), key);
-			const made = { python: pythonOf(place), directory: place, key };
-			if (isComplete(place)) return { ...made, reused: true };
+			const location = join(parentDirectory(directory), key);
+			const result = { python: pythonOf(location), directory: location, key };
+			if (isComplete(location)) return { ...result, reused: true };
 			const order = {
-				directory: place,
+				directory: location,
 				install: installArguments(requirements),
 			};
 			const outcome = await build(base.program, order, buildTimeoutMs, signal);
 			if (outcome.kind === "failed")
 				throw buildFailed(base, texts, outcome.problem, outcome.output);
-			return { ...made, reused: !outcome.made };
+			return { ...result, reused: !outcome.made };
 		},
 	});
 }

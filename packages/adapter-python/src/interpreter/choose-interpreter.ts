@@ -118,13 +118,13 @@ function otherPython(
 	return `its Python uses the packages of ${prefix} instead${problem === "" ? ` (${configuration} can be read; is PYTHONHOME set?)` : `, because ${problem}`}`;
 }
 
-/** PYTHONHOME, if the Python uses the packages of that place; that of a virtual environment uses its own. */
+/** PYTHONHOME, if the Python uses the packages of that location; that of a virtual environment uses its own. */
 function usedHome(
 	home: string | undefined,
 	{ prefix }: Pick<InterpreterFacts, "prefix">,
 ): string | undefined {
-	const [place = ""] = (home ?? "").split(delimiter);
-	return place !== "" && isSame(prefix, place) ? home : undefined;
+	const [location = ""] = (home ?? "").split(delimiter);
+	return location !== "" && isSame(prefix, location) ? home : undefined;
 }
 
 function isSame(path: string, other: string): boolean {
@@ -188,23 +188,25 @@ function withoutPath(path: string): string {
 function remedies({
 	reason,
 	fault,
-	place = "",
+	location = "",
 	environment,
 }: UnusableLead): readonly string[] {
 	if (fault === "not_executable")
-		return [`Make it executable (chmod +x ${place})`];
+		return [`Make it executable (chmod +x ${location})`];
 	if (fault === "directory")
-		return [`Name the program in it (for an environment: ${place}/bin/python)`];
+		return [
+			`Name the program in it (for an environment: ${location}/bin/python)`,
+		];
 	if (fault === "forbidden") {
 		const isWithin =
-			environment !== undefined && `${place}/`.startsWith(`${environment}/`);
+			environment !== undefined && `${location}/`.startsWith(`${environment}/`);
 		return isWithin
 			? [
 					`Let its owner open it (chmod -R a+rX ${environment})`,
 					"create one where this user may read",
 				]
 			: [
-					`Move the environment and its Python to a path that this user may enter, not below ${place}`,
+					`Move the environment and its Python to a path that this user may enter, not below ${location}`,
 				];
 	}
 	if (environment === undefined)

@@ -22,16 +22,16 @@ import json, os
 from importlib.util import cache_from_source, find_spec
 kept = []
 for source in [find_spec("snakepit_bridge").origin, *sys.argv[1:]]:
-    compiled = place = cache_from_source(source)
-    while not os.path.isdir(place):
-        place = os.path.dirname(place)
+    compiled = location = cache_from_source(source)
+    while not os.path.isdir(location):
+        location = os.path.dirname(location)
     why = None
     if not os.path.exists(source) or os.path.exists(compiled):
         pass
     elif sys.dont_write_bytecode:
         why = "PYTHONDONTWRITEBYTECODE is set"
-    elif not os.access(place, os.W_OK):
-        why = "this user may not write to " + place
+    elif not os.access(location, os.W_OK):
+        why = "this user may not write to " + location
     if why is not None:
         kept.append([os.path.dirname(source), why])
 print(json.dumps(kept))

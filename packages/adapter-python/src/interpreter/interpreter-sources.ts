@@ -32,7 +32,7 @@ export interface UnusableLead {
 	/** The virtual environment to which it would belong. */
 	readonly environment: string | undefined;
 	/** The directory or file that this user cannot access, or that is not a program. */
-	readonly place?: string | undefined;
+	readonly location?: string | undefined;
 }
 
 /** An interpreter that may be there. */
@@ -67,13 +67,13 @@ export function namedSource(
 ): InterpreterSource {
 	return async () => {
 		if (program.includes("/")) return pathLead(program, reason, undefined);
-		const found = findProgram(program, env["PATH"], cwd);
-		return found.kind === "found"
-			? named(found.path, reason)
+		const result = findProgram(program, env["PATH"], cwd);
+		return result.kind === "found"
+			? named(result.path, reason)
 			: {
 					kind: "unusable",
 					reason,
-					problem: found.why,
+					problem: result.why,
 					fault: "missing",
 					environment: undefined,
 				};
@@ -106,10 +106,10 @@ export function systemSources(
 	return [
 		(signal) => uvPython(setting, signal, trusted),
 		async () => {
-			const found = findProgram("python3", setting.env["PATH"], setting.cwd);
-			return found.kind === "none"
-				? { kind: "nothing", why: found.why }
-				: offered(found.path, "it is python3 in PATH");
+			const result = findProgram("python3", setting.env["PATH"], setting.cwd);
+			return result.kind === "none"
+				? { kind: "nothing", why: result.why }
+				: offered(result.path, "it is python3 in PATH");
 		},
 	];
 }
@@ -146,10 +146,10 @@ function nearestDotVenv(
 		) {
 			seen.add(directory);
 			const environment = join(directory, ".venv");
-			const what = judgeDotVenv(environment);
+			const verdict = judgeDotVenv(environment);
 			const stranger =
-				what === "environment" ? trusted.strangerIn(environment) : undefined;
-			if (what === "environment" && stranger === undefined) {
+				verdict === "environment" ? trusted.strangerIn(environment) : undefined;
+			if (verdict === "environment" && stranger === undefined) {
 				const above = start === cwd ? "" : ", found from the tools upward";
 				return environmentLead(
 					environment,
@@ -160,7 +160,7 @@ function nearestDotVenv(
 				others.push(
 					`; ${environment} is ignored: ${stranger} (to use it, set "python" or VIRTUAL_ENV)`,
 				);
-			else if (what !== "none") others.push(`; ${environment} ${what}`);
+			else if (verdict !== "none") others.push(`; ${environment} ${verdict}`);
 		}
 	}
 	return {
@@ -296,27 +296,31 @@ function pathLead(
 	reason: string,
 	environment: string | undefined,
 ): Lead {
-	const found = reach(program, constants.X_OK);
-	const noProgram = noProgramAt(found);
+	const result = reach(program, constants.X_OK);
+	const noProgram = noProgramAt(result);
 	if (noProgram !== undefined)
 		return { kind: "unusable", reason, environment, ...noProgram };
-	return found.kind === "reached"
+	return result.kind === "reached"
 		? { ...named(program, reason), environment }
-		: unreached(found, reason, environment);
+		: unreached(result, reason, environment);
 }
 
 /** Why a path does not lead to a program, whatever this user's rights are. */
 function noProgramAt(
 	found: Reach,
-): Pick<UnusableLead, "fault" | "problem" | "place"> | undefined {
+): Pick<UnusableLead, "fault" | "problem" | "location"> | undefined {
 	if (found.kind === "missing") return undefined;
-	const place = found.kind === "reached" ? found.path : found.at;
-	const facts = statSync(place, { throwIfNoEntry: false });
+	const location = found.kind === "reached" ? found.path : found.at;
+	const facts = statSync(location, { throwIfNoEntry: false });
 	if (found.kind === "reached" && facts?.isDirectory())
-		return { fault: "directory", problem: `${place} is a directory`, place };
+		return {
+			fault: "directory",
+			problem: `${location} is a directory`,
+			location,
+		};
 	if (facts?.isFile() && (facts.mode & 0o111) === 0) {
-		const problem = `${place} is not executable for anybody`;
-		return { fault: "not_executable", problem, place };
+		const problem = `${location} is not executable for anybody`;
+		return { fault: "not_executable", problem, location };
 	}
 	return undefined;
 }
@@ -328,8 +332,8 @@ function unreached(
 ): UnusableLead {
 	const { kind: fault } = found;
 	const problem = reachProblem(found);
-	const place = fault === "forbidden" ? found.at : undefined;
-	return { kind: "unusable", reason, problem, fault, place, environment };
+	const location = fault === "forbidden" ? found.at : undefined;
+	return { kind: "unusable", reason, problem, fault, location, environment };
 }
 
 /**

@@ -76,9 +76,9 @@ export function findProgram(
 	for (const directory of (path ?? "").split(delimiter)) {
 		// An empty entry is the working directory.
 		const candidate = resolve(cwd, directory, name);
-		const found = reach(candidate, constants.X_OK);
-		if (found.kind === "forbidden") closed.push(candidate);
-		if (found.kind === "reached" && statSync(found.path).isFile())
+		const result = reach(candidate, constants.X_OK);
+		if (result.kind === "forbidden") closed.push(candidate);
+		if (result.kind === "reached" && statSync(result.path).isFile())
 			return { kind: "found", path: candidate };
 	}
 	const tried =
@@ -103,10 +103,10 @@ export async function interpreterSources(
 	const { environment } = options;
 	if (environment === undefined) return namedSources(options, setting);
 	requireBridgeAmong(environment.requirements, setting.env);
-	const made = await environment.make(signal);
-	const how = made.reused ? "made earlier" : "just made";
-	const why = `it is the environment ${made.directory}, ${how}`;
-	return [namedSource(made.python, why, setting)];
+	const result = await environment.make(signal);
+	const how = result.reused ? "made earlier" : "just made";
+	const why = `it is the environment ${result.directory}, ${how}`;
+	return [namedSource(result.python, why, setting)];
 }
 
 /** The same for an adapter without its own environment. */

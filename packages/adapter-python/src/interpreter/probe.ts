@@ -75,15 +75,15 @@ try:
         bridge = found.group(1) if found else "unknown"
         compiled = os.path.dirname(cache_from_source(spec.origin))
         watched += [spec.origin, os.path.join(os.path.dirname(spec.origin), "_version.py"), compiled]
-        place = compiled
-        while not os.path.isdir(place):
-            place = os.path.dirname(place)
+        location = compiled
+        while not os.path.isdir(location):
+            location = os.path.dirname(location)
         if os.path.exists(cache_from_source(spec.origin)):
             pass
         elif sys.dont_write_bytecode:
             uncompiled = "PYTHONDONTWRITEBYTECODE is set"
-        elif not os.access(place, os.W_OK):
-            uncompiled = "this user may not write to " + place
+        elif not os.access(location, os.W_OK):
+            uncompiled = "this user may not write to " + location
 except Exception:
     pass
 print(json.dumps({
@@ -177,7 +177,7 @@ export class RememberedFacts {
 				return undefined;
 			const { facts, seen } = JSON.parse(readFileSync(path, "utf8")) as Memory;
 			const isSame = Object.entries(seen).every(
-				([place, stamp]) => stampOf(place) === stamp,
+				([location, stamp]) => stampOf(location) === stamp,
 			);
 			return isSame ? facts : undefined;
 		} catch {
@@ -198,10 +198,13 @@ export class RememberedFacts {
 	): void {
 		// A program without this list did not answer our question.
 		if (facts.watched.length === 0) return;
-		const places = [program, ...facts.watched];
-		if (places.some((place) => changedMs(place) > askedMs - SETTLED_MS)) return;
+		const locations = [program, ...facts.watched];
+		if (
+			locations.some((location) => changedMs(location) > askedMs - SETTLED_MS)
+		)
+			return;
 		const seen = Object.fromEntries(
-			places.map((place) => [place, stampOf(place)]),
+			locations.map((location) => [location, stampOf(location)]),
 		);
 		// Only needed for wrappers, which are not remembered.
 		const memory: Memory = { facts: { ...facts, environment: {} }, seen };
@@ -230,9 +233,9 @@ export class RememberedFacts {
 }
 
 /** Changes with content, rights and identity; of a directory, with what it lists. */
-function stampOf(place: string): string {
+function stampOf(location: string): string {
 	try {
-		const { dev, ino, ctimeNs, size } = statSync(place, { bigint: true });
+		const { dev, ino, ctimeNs, size } = statSync(location, { bigint: true });
 		return [dev, ino, ctimeNs, size].join(":");
 	} catch (error) {
 		return String((error as NodeJS.ErrnoException).code);
@@ -240,9 +243,9 @@ function stampOf(place: string): string {
 }
 
 /** When it changed; a file that cannot be inspected may change at any time. */
-function changedMs(place: string): number {
+function changedMs(location: string): number {
 	try {
-		return statSync(place, { throwIfNoEntry: false })?.ctimeMs ?? 0;
+		return statSync(location, { throwIfNoEntry: false })?.ctimeMs ?? 0;
 	} catch {
 		return Number.POSITIVE_INFINITY;
 	}
@@ -294,12 +297,12 @@ export function wrapperChanges(
 	const names = new Set([...Object.keys(given), ...Object.keys(seen)]);
 	const changes = [...names].flatMap((name) => {
 		const before = given[name];
-		const made = seen[name];
+		const stored = seen[name];
 		// The two languages read bytes that are not UTF-8 differently.
-		const isText = made === undefined || made.isWellFormed();
-		return before === made || !isText || THEIR_OWN.has(name)
+		const isText = stored === undefined || stored.isWellFormed();
+		return before === stored || !isText || THEIR_OWN.has(name)
 			? []
-			: [[name, { given: before, made }] as const];
+			: [[name, { given: before, made: stored }] as const];
 	});
 	return new Map(changes);
 }

@@ -137,7 +137,7 @@ const FIRST_MARK = 1;
 const MARKS = PAGE_WORDS - FIRST_MARK;
 
 /**
- * A page of shared memory in which a worker that takes several calls at once notes which of them it began
+ * A page of shared memory in which a worker that takes several calls at a time notes which of them it began
  * (python/src/snakepit_bridge/calls/memory/call_page.py).
  */
 export class BegunMarks {

@@ -122,7 +122,7 @@ export class CallMemory {
 	}
 
 	/**
-	 * Reads the large parts of a chunk. They are copied at once: the worker writes over
+	 * Reads the large parts of a chunk. They are copied immediately: the worker writes over
 	 * them when it has credit for another chunk.
 	 *
 	 * @throws Error when there is no such file, or it is not as announced.

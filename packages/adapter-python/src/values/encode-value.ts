@@ -31,7 +31,7 @@ import { dtypeOf, NdArray } from "./nd-array.ts";
 import { Float, Tuple } from "./python-types.ts";
 import {
 	describe,
-	propertyPlace,
+	propertyPosition,
 	remedyFor,
 	ValueNotTransferable,
 } from "./value-not-transferable.ts";
@@ -409,7 +409,9 @@ class Encoder {
 				this.value(items[i]);
 			}
 		} catch (error) {
-			throw ValueNotTransferable.of(error).within(propertyPlace(keys[i] ?? ""));
+			throw ValueNotTransferable.of(error).within(
+				propertyPosition(keys[i] ?? ""),
+			);
 		}
 	}
 
@@ -420,14 +422,14 @@ class Encoder {
 		this.writer.extension(EXTENSION.map, EXTENSION_GUESS, () => {
 			this.writer.arrayHeader(keys.length * 2);
 			for (const [index, key] of keys.entries()) {
-				let place = `<key ${index}>`;
+				let position = `<key ${index}>`;
 				try {
 					this.value(key);
-					place =
+					position =
 						typeof key === "object" ? `<value ${index}>` : `[${keyText(key)}]`;
 					this.value(items[index]);
 				} catch (error) {
-					throw ValueNotTransferable.of(error).within(place);
+					throw ValueNotTransferable.of(error).within(position);
 				}
 			}
 		});
@@ -438,7 +440,7 @@ function propertyOf(value: object, key: string): unknown {
 	try {
 		return (value as Record<string, unknown>)[key];
 	} catch (error) {
-		throw ValueNotTransferable.of(error).within(propertyPlace(key));
+		throw ValueNotTransferable.of(error).within(propertyPosition(key));
 	}
 }
 

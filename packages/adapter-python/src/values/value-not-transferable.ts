@@ -28,8 +28,8 @@ export class ValueNotTransferable extends Error {
 	}
 
 	/** Adds the position in the current container to the front of the path. */
-	within(place: string): this {
-		this.path = place + this.path;
+	within(position: string): this {
+		this.path = position + this.path;
 		return this;
 	}
 
@@ -49,8 +49,8 @@ export class ValueNotTransferable extends Error {
 	}
 }
 
-/** The place of a property, in the notation of a program. */
-export function propertyPlace(key: string): string {
+/** The position of a property, in the notation of a program. */
+export function propertyPosition(key: string): string {
 	return /^[A-Za-z_$][\w$]*$/.test(key)
 		? `.${key}`
 		: `[${JSON.stringify(key)}]`;

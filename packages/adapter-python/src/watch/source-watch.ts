@@ -134,9 +134,9 @@ function end(watcher: FSWatcher | "missing" | undefined): void {
 }
 
 function lookAt(file: string): Look {
-	const found = statOf(file);
-	if (found === undefined) return { stamp: "absent", mtimeMs: undefined };
-	const { ino, size, mtimeMs } = found;
+	const stats = statOf(file);
+	if (stats === undefined) return { stamp: "absent", mtimeMs: undefined };
+	const { ino, size, mtimeMs } = stats;
 	return { stamp: `${ino} ${size} ${mtimeMs}`, mtimeMs };
 }
 

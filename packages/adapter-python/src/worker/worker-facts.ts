@@ -17,9 +17,9 @@ const RELEASE = /^(\d+)\.(\d+)/;
 
 /** The part of a version that must be the same in all packages: `0.3` of `0.3.1`, `2` of `2.4.0`. */
 function releaseOf(version: string): string | undefined {
-	const found = RELEASE.exec(version);
-	if (found === null) return undefined;
-	const [release, major = ""] = found;
+	const match = RELEASE.exec(version);
+	if (match === null) return undefined;
+	const [release, major = ""] = match;
 	return major === "0" ? release : major;
 }
 
@@ -131,7 +131,7 @@ export interface ToolDescription {
 	readonly description: string;
 	/** One result for `execute`, or chunks for `stream`. */
 	readonly shape: "unary" | "stream";
-	/** How many calls its function takes at once; absent where each call is by itself. */
+	/** How many calls its function takes at a time; absent where each call is by itself. */
 	readonly batchMax?: number | undefined;
 	/** Whether it reads an input stream. */
 	readonly takesInput: boolean;

@@ -66,12 +66,12 @@ export async function endOrphans(
 		const heldGroups = new Set<number>();
 		spared = [];
 		for (const dead of runs) {
-			const found = findOrphans(dead, snapshot, known, (...number) =>
+			const result = findOrphans(dead, snapshot, known, (...number) =>
 				host.holdsNumber(...number),
 			);
-			spared.push(...found.spared);
-			const below = belowGuards(dead, trees.get(dead), found.orphans);
-			const orphans = [...found.orphans, ...below];
+			spared.push(...result.spared);
+			const below = belowGuards(dead, trees.get(dead), result.orphans);
+			const orphans = [...result.orphans, ...below];
 			known.push(...orphans);
 			for (const orphan of orphans) {
 				if (await admits(orphan)) {

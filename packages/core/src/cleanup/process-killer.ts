@@ -30,7 +30,7 @@ export interface KillResult<Target extends KillTarget> {
 
 /** One clock for the whole ladder, in milliseconds from the end of the first look: how long that takes is not the processes' fault. */
 export interface KillLimits {
-	/** From SIGTERM to SIGKILL; 0 kills at once. */
+	/** From SIGTERM to SIGKILL; 0 kills immediately. */
 	readonly graceMs: number;
 	readonly deadlineMs: number;
 }
@@ -161,10 +161,11 @@ export class ProcessKiller {
 	#isOpen(progress: Progress<KillTarget>): boolean {
 		if (progress.fate !== undefined) return false;
 		const { identity } = progress.target;
-		const seen = this.#host.observe(identity.pid);
+		const observation = this.#host.observe(identity.pid);
 		// What cannot be read is not gone.
-		if (seen === "unknown") return true;
-		if (seen !== "gone" && isSameProcess(seen, identity)) return true;
+		if (observation === "unknown") return true;
+		if (observation !== "gone" && isSameProcess(observation, identity))
+			return true;
 		progress.fate = progress.killed ? "killed" : "ended_on_term";
 		return false;
 	}

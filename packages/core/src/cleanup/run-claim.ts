@@ -303,8 +303,11 @@ export type ClaimOutcome =
  */
 export function claimRun(parts: ClaimParts, name: RunName): ClaimOutcome {
 	const { directory, host, sqlite } = parts;
-	const seen = host.observe(name.ownerPid);
-	if (typeof seen !== "string" && ownerKey(seen) === name.ownerKey)
+	const observation = host.observe(name.ownerPid);
+	if (
+		typeof observation !== "string" &&
+		ownerKey(observation) === name.ownerKey
+	)
 		return spared("owner_alive");
 	const path = runPath(directory.runs, name, "db");
 	const lockPath = runPath(directory.runs, name, "lock");
@@ -368,8 +371,8 @@ function claimReadable(
 			finish(parts, name, run);
 			return { kind: "over" };
 		}
-		const seen = host.observe(run.owner.pid);
-		const verdict = judgeOwner(run.owner, host.self, seen);
+		const observation = host.observe(run.owner.pid);
+		const verdict = judgeOwner(run.owner, host.self, observation);
 		if (typeof verdict === "object") return spared(verdict.spared);
 		const mayLive = verdict === "dead";
 		return claimed(new LedgerClaim(parts, name, lock, run, workers, mayLive));
@@ -631,7 +634,7 @@ export async function settleRun(parts: SettleRunParts): Promise<RunSettlement> {
 	if (outcome.kind !== "claimed") return outcome;
 	const { claim } = outcome;
 	const { dead, mayLive } = claim;
-	const found = await endOrphans(
+	const result = await endOrphans(
 		{ host, killer, clock },
 		mayLive ? [dead] : [],
 		{
@@ -639,8 +642,8 @@ export async function settleRun(parts: SettleRunParts): Promise<RunSettlement> {
 			admits: async () => true,
 		},
 	);
-	const { spared } = found;
-	const results = [...ended, ...found.results];
+	const { spared } = result;
+	const results = [...ended, ...result.results];
 	const settlement = settle(runId, dead.workers, results, spared, {
 		killer: "protection",
 	});

@@ -26,7 +26,7 @@ export interface WorkerSlot {
 	readonly directory: string;
 	/** The same in shared memory, for large values; `undefined` if the system has none. */
 	readonly sharedDirectory: string | undefined;
-	/** How many calls may run at once. */
+	/** How many calls may run concurrently. */
 	readonly callsPerWorker: number;
 	/** How long the start may take, in milliseconds. */
 	readonly startTimeoutMs: number;

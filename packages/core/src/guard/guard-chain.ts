@@ -20,11 +20,11 @@ import { removePath } from "../os/private-directory.ts";
 
 /** A chain starts in a few milliseconds; this is for a very busy machine. */
 const READY_LIMIT_MS = 20_000;
-/** What is left at the end of a run is killed at once. A process stuck in the kernel is not waited for. */
+/** What is left at the end of a run is killed immediately. A process stuck in the kernel is not waited for. */
 const END_LIMIT_MS = 5_000;
 /** Guards whose outermost one has ended end within milliseconds. */
 const OWN_END_MS = 1_000;
-/** SIGKILL takes effect at once: what is still there then cannot die. */
+/** SIGKILL takes effect immediately: what is still there then cannot die. */
 const KILL_LIMIT_MS = 5_000;
 const FIRST_PAUSE_MS = 2;
 const LONGEST_PAUSE_MS = 50;
@@ -71,8 +71,8 @@ export class GuardChain {
 		this.#context = context;
 		this.pid = child.pid ?? 0;
 		// In the turn of its spawn, before Node can have reaped it.
-		const seen = context.host.observe(this.pid);
-		this.#identity = typeof seen === "string" ? undefined : seen;
+		const observation = context.host.observe(this.pid);
+		this.#identity = typeof observation === "string" ? undefined : observation;
 		this.#socketPath = socketPath;
 		const lifeline = child.stdio[4] as Duplex;
 		this.ended = this.#ended.promise;

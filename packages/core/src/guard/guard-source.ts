@@ -134,7 +134,7 @@ export class GuardSource implements ProcessSource {
 		const serving = this.#serving.get(rights);
 		const chain = await (serving ?? this.#serve(rights));
 		if (chain.isReachable) return chain;
-		// Of several starts that see it at once, the first one asks for another.
+		// Of several starts that see it together, the first one asks for another.
 		return await (this.#serving.get(rights) === serving
 			? this.#serve(rights)
 			: this.#chain(rights));

@@ -60,6 +60,8 @@ export interface ReaperFindings {
  * @throws StartError `PLATFORM_UNSUPPORTED` or `OUT_OF_DESCRIPTORS`.
  */
 export function isAlive(identity: ProcessIdentity): boolean {
-	const found = thisMachine().observe(identity.pid);
-	return typeof found !== "string" && isSameProcess(found, identity);
+	const observation = thisMachine().observe(identity.pid);
+	return (
+		typeof observation !== "string" && isSameProcess(observation, identity)
+	);
 }

@@ -193,8 +193,8 @@ function abandonedRun(
 ): Found | undefined {
 	const { run, workers } = content;
 	if (run.state === "terminated") return undefined;
-	const seen = host.observe(run.owner.pid);
-	const verdict = judgeOwner(run.owner, host.self, seen);
+	const observation = host.observe(run.owner.pid);
+	const verdict = judgeOwner(run.owner, host.self, observation);
 	if (typeof verdict === "object") return undefined;
 	const boot = verdict === "dead" ? "same" : "other";
 	const isGone = ({ identity, status }: WorkerRecord): boolean =>

@@ -29,8 +29,11 @@ export function lookAsReaper(
 	const known = new Set<string>();
 	for (const name of directory.openRuns()) {
 		const { runId } = name;
-		const seen = host.observe(name.ownerPid);
-		if (typeof seen !== "string" && ownerKey(seen) === name.ownerKey) {
+		const observation = host.observe(name.ownerPid);
+		if (
+			typeof observation !== "string" &&
+			ownerKey(observation) === name.ownerKey
+		) {
 			living.push({ runId, pid: name.ownerPid });
 			known.add(formatRunName(name));
 			continue;
@@ -43,7 +46,7 @@ export function lookAsReaper(
 		}
 		known.add(formatRunName(name));
 		const { run, workers } = content;
-		const verdict = judgeOwner(run.owner, host.self, seen);
+		const verdict = judgeOwner(run.owner, host.self, observation);
 		if (typeof verdict === "object") {
 			unclear.push({ runId, reason: verdict.spared });
 			continue;

@@ -25,7 +25,7 @@ export interface PoolOptions<Client = unknown> {
 	readonly name?: string | undefined;
 	/** How many workers there are. A number `n`, 1 or more, means `{ min: n, max: n }`. */
 	readonly size?: number | SizeOptions | undefined;
-	/** How many calls one worker may run at once. @default 1 */
+	/** How many calls one worker may run concurrently. @default 1 */
 	readonly callsPerWorker?: number | undefined;
 	/** The start of a worker, and of the next one when it fails. */
 	readonly start?: StartOptions | undefined;

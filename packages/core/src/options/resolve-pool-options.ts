@@ -76,7 +76,7 @@ const isPoolName: Check = (value) =>
 		? undefined
 		: `must be ${NAME_IS}`;
 
-/** How many calls a worker runs at once; the other options that are in no group have no default here. */
+/** How many calls a worker runs concurrently; the other options that are in no group have no default here. */
 export const CALLS_PER_WORKER: Default<number> = {
 	value: 1,
 	check: wholeNumber(1, 10_000),

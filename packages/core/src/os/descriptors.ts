@@ -104,9 +104,9 @@ export function connectedDescriptors(spec: ProcessSpec): readonly number[] {
 
 /** A connection can become any low descriptor of a worker; a listener of this program cannot reach it. */
 export function canBeInherited(spec: ProcessSpec, highest: number): boolean {
-	const given = [...(spec.descriptors?.values() ?? [])];
+	const descriptors = [...(spec.descriptors?.values() ?? [])];
 	return (
-		given.every((each) => each === "stream" || !("fd" in each)) &&
+		descriptors.every((each) => each === "stream" || !("fd" in each)) &&
 		Math.max(...connectedDescriptors(spec)) <= highest
 	);
 }

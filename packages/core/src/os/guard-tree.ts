@@ -39,9 +39,10 @@ export class GuardTree {
 	/** Those that live. */
 	guards(): readonly ProcessIdentity[] {
 		this.#guards = this.#guards.filter((guard) => {
-			const seen = this.#host.observe(guard.pid);
+			const observation = this.#host.observe(guard.pid);
 			return (
-				seen === "unknown" || (seen !== "gone" && isSameProcess(seen, guard))
+				observation === "unknown" ||
+				(observation !== "gone" && isSameProcess(observation, guard))
 			);
 		});
 		return this.#guards;

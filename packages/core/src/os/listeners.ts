@@ -125,7 +125,7 @@ export async function listenLifeline(path: string): Promise<LifelineListener> {
 // The names are those that clients look for; the code that has them is loaded by the first connection.
 const socketName: typeof SOCKET_NAME = "control.sock";
 const recordName: typeof RECORD_NAME = "control.json";
-/** More clients at once are refused: they must not use up our descriptors. */
+/** More concurrent clients are refused: they must not use up our descriptors. */
 const MAX_CONTROL_CLIENTS = 16;
 
 /** Where clients of a run connect. */

@@ -3,7 +3,7 @@
 
 /** In the environment of what is started as Node: the file that it may run, and nothing else. */
 export const NODE_ONLY_VARIABLE = "SNAKEPIT_NODE_ONLY";
-/** With this status a copy of the program ends at once. */
+/** With this status a copy of the program ends immediately. */
 export const NOT_NODE_STATUS = 87;
 
 /**

@@ -155,9 +155,9 @@ export class ProcessGroup implements OwnGroup {
 	}
 
 	#seeLeader(): "held" | "gone" | "unknown" {
-		const seen = this.#system.holder(this.id);
-		if (typeof seen === "string") return seen;
-		return isSameProcess(seen.identity, this.#leader) ? "held" : "gone";
+		const holder = this.#system.holder(this.id);
+		if (typeof holder === "string") return holder;
+		return isSameProcess(holder.identity, this.#leader) ? "held" : "gone";
 	}
 
 	#proveMembers(): "ours" | "unknown" | "gone" {
@@ -197,11 +197,11 @@ export class ProcessGroup implements OwnGroup {
 	}
 
 	#holdsStill({ identity }: NumberHolder): boolean {
-		const seen = this.#system.holder(identity.pid);
+		const holder = this.#system.holder(identity.pid);
 		return (
-			typeof seen !== "string" &&
-			isSameProcess(seen.identity, identity) &&
-			(seen.groupId === this.id || identity.pid === this.id)
+			typeof holder !== "string" &&
+			isSameProcess(holder.identity, identity) &&
+			(holder.groupId === this.id || identity.pid === this.id)
 		);
 	}
 
@@ -223,10 +223,11 @@ export class ProcessGroup implements OwnGroup {
 
 	#isMarked(pid: number): boolean {
 		const names = [MARKER_VARIABLE, INCARNATION_VARIABLE];
-		const seen = this.#system.environment(pid, names);
+		const environment = this.#system.environment(pid, names);
 		return names.every(
 			(name) =>
-				this.#env[name] !== undefined && seen.get(name) === this.#env[name],
+				this.#env[name] !== undefined &&
+				environment.get(name) === this.#env[name],
 		);
 	}
 }

@@ -253,8 +253,9 @@ export class SystemProcessHost implements SnapshotHost {
 	): "yes" | "no" | "unknown" {
 		const answer = this.#table.handles(identity.pid, constants.signals[signal]);
 		// Looked at afterwards: what was read is of this process, or of none.
-		const seen = this.observe(identity.pid);
-		const isSame = typeof seen !== "string" && isSameProcess(seen, identity);
+		const observation = this.observe(identity.pid);
+		const isSame =
+			typeof observation !== "string" && isSameProcess(observation, identity);
 		return isSame ? answer : "unknown";
 	}
 
@@ -334,9 +335,10 @@ export class SystemProcessHost implements SnapshotHost {
 	}
 
 	signal(identity: ProcessIdentity, signal: NodeJS.Signals): SignalOutcome {
-		const seen = this.observe(identity.pid);
-		if (seen === "unknown") return "refused";
-		if (seen === "gone" || !isSameProcess(seen, identity)) return "gone";
+		const observation = this.observe(identity.pid);
+		if (observation === "unknown") return "refused";
+		if (observation === "gone" || !isSameProcess(observation, identity))
+			return "gone";
 		return sendSignal(identity.pid, signal);
 	}
 
@@ -345,10 +347,10 @@ export class SystemProcessHost implements SnapshotHost {
 		member: ProcessIdentity,
 		signal: NodeJS.Signals,
 	): SignalOutcome {
-		const seen = this.#table.entry(member.pid);
+		const entry = this.#table.entry(member.pid);
 		if (
-			typeof seen === "string" ||
-			!isSameProcess(this.#identity(seen), member)
+			typeof entry === "string" ||
+			!isSameProcess(this.#identity(entry), member)
 		)
 			return "gone";
 		return this.holdsNumber(groupId, member)

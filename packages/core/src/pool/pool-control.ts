@@ -148,7 +148,7 @@ export class PoolControl {
 export interface CloseOptions {
 	/** How long running and waiting calls may still take; `stop.drainMs` by default. A later close can shorten that. */
 	readonly drainMs?: number | undefined;
-	/** `"gentle"` lets calls end and asks workers to leave, `"forced"` kills at once. @default "gentle" */
+	/** `"gentle"` lets calls end and asks workers to leave, `"forced"` kills immediately. @default "gentle" */
 	readonly manner?: CloseManner | undefined;
 }
 

@@ -122,7 +122,7 @@ export interface Pool<Tools extends ToolMap = UntypedTools, Client = unknown>
 	 * calls are cancelled and have no result, the input is closed, and the error's `item` says which item failed. Leaving
 	 * the loop also cancels running calls and closes the input.
 	 *
-	 * @throws OptionsError at once; while you iterate, the errors of `execute`, what the input throws, and CallAbortedError
+	 * @throws OptionsError immediately; while you iterate, the errors of `execute`, what the input throws, and CallAbortedError
 	 *   when `signal` aborts.
 	 */
 	map<Command extends keyof Tools & AnswerCommandOf<Tools>>(
@@ -174,7 +174,7 @@ export interface Pool<Tools extends ToolMap = UntypedTools, Client = unknown>
 	): Promise<void>;
 
 	/**
-	 * Kills one worker and starts a new one at once, with a full restart budget for the pool (`start.maxRestarts`), even if
+	 * Kills one worker and starts a new one with a full restart budget for the pool (`start.maxRestarts`), even if
 	 * the budget was used up. Its calls fail with WorkerLostError `WORKER_REPLACED`, or are retried if they have `retry`.
 	 * Resolves when the new worker is ready. If a restart is already under way, waits for it.
 	 *
@@ -203,7 +203,7 @@ export interface Pool<Tools extends ToolMap = UntypedTools, Client = unknown>
 
 	/**
 	 * Closes the pool: accepts no more calls, waits up to the drain time for waiting and running calls, and stops every
-	 * worker. Idempotent. Resolves when no process of the pool is left. A second call with `manner: "forced"` kills at once
+	 * worker. Idempotent. Resolves when no process of the pool is left. A second call with `manner: "forced"` kills immediately
 	 * what the first still waits for.
 	 *
 	 * @throws CloseError `STILL_THERE`, which names processes that could not be ended: see its remedy.

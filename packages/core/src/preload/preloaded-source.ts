@@ -166,7 +166,7 @@ export class PreloadedSource implements ProcessSource {
 		if (serving !== undefined) {
 			const parent = await serving;
 			if (parent?.isOfUse !== false) return parent;
-			// Of several starts that see it at once, the first one asks for another.
+			// Of several starts that see it together, the first one asks for another.
 			if (this.#isServing(serving)) this.renew();
 			return await this.#parent();
 		}

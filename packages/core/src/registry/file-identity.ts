@@ -27,7 +27,9 @@ export function identityAt(path: string): FileIdentity | undefined {
 }
 
 export function fateOf(path: string, made: FileIdentity): FileFate {
-	const seen = identityAt(path);
-	if (seen === undefined) return "removed";
-	return seen.ino === made.ino && seen.dev === made.dev ? "there" : "replaced";
+	const identity = identityAt(path);
+	if (identity === undefined) return "removed";
+	return identity.ino === made.ino && identity.dev === made.dev
+		? "there"
+		: "replaced";
 }

@@ -84,8 +84,8 @@ function codeOf(
 	// SQLite keeps the system's reason to itself.
 	if (systemCode.startsWith("SQLITE_CANTOPEN") && lacksDescriptors())
 		return "REGISTRY_OUT_OF_DESCRIPTORS";
-	const found = CODES.find(([pattern]) => pattern.test(systemCode));
-	return found?.[1] ?? "REGISTRY_UNWRITABLE";
+	const entry = CODES.find(([pattern]) => pattern.test(systemCode));
+	return entry?.[1] ?? "REGISTRY_UNWRITABLE";
 }
 
 /** The `code` of an error or of what caused it; Drizzle wraps. */

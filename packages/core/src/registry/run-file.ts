@@ -88,9 +88,9 @@ export class RunFile {
 	 */
 	static create(sqlite: Sqlite, path: string, run: StoredRun): RunFile {
 		try {
-			const made = makeFile(path, imageOf(sqlite, run));
+			const result = makeFile(path, imageOf(sqlite, run));
 			const connection = connect(sqlite, path, READERS_TIMEOUT_MS);
-			const file = new RunFile(path, made, connection, READERS_TIMEOUT_MS);
+			const file = new RunFile(path, result, connection, READERS_TIMEOUT_MS);
 			try {
 				shareFile(connection);
 			} catch (error) {
@@ -127,8 +127,8 @@ export class RunFile {
 		try {
 			shareFile(connection);
 			if (versionOf(connection) < SCHEMA_VERSION) upgrade(connection);
-			const made = { identity: identityOf(path) };
-			return new RunFile(path, made, connection, busyTimeoutMs);
+			const result = { identity: identityOf(path) };
+			return new RunFile(path, result, connection, busyTimeoutMs);
 		} catch (error) {
 			connection.client.close();
 			throw error;

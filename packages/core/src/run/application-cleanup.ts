@@ -129,7 +129,7 @@ interface ApplicationCleanupParts {
  * SIGHUP, an uncaught error, `process.exit()` and when nothing is left to do.
  *
  * After the first signal all participants close in order; after the second they
- * are killed at once. Then the signal is sent again without a handler, so that
+ * are killed immediately. Then the signal is sent again without a handler, so that
  * the program ends by it. A program that listens to the signal itself, be it
  * once, has a grace first, in which everything stays open (`answerSignal`). With
  * no participant there is no handler.

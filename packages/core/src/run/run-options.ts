@@ -61,7 +61,7 @@ export interface RunOptions {
 	readonly onSignal?: "end" | "ignore" | undefined;
 	/**
 	 * How long a program that listens to SIGINT or SIGTERM may take to exit after the signal. Its pools stay open
-	 * meanwhile. If runs of one program differ, the longest time counts. A second signal ends the program at once.
+	 * meanwhile. If runs of one program differ, the longest time counts. A second signal ends the program immediately.
 	 * @default 35 000 ms
 	 */
 	readonly signalGraceMs?: number | undefined;

@@ -182,8 +182,8 @@ export class HostDeath {
 		const known: Doomed[] = [...doomed];
 		const dead = deadRun(run);
 		return this.#killer.end<Doomed>(() => {
-			const found = this.#search(dead, host.snapshot(), known);
-			known.push(...found);
+			const result = this.#search(dead, host.snapshot(), known);
+			known.push(...result);
 			return known;
 		}, limitsOf(run));
 	}

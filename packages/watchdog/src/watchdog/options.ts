@@ -10,7 +10,7 @@ import {
 
 /** Options of a watchdog. */
 export interface WatchdogOptions {
-	/** Time from SIGTERM to SIGKILL after the host's death; 0 kills at once. @default 0 ms */
+	/** Time from SIGTERM to SIGKILL after the host's death; 0 kills immediately. @default 0 ms */
 	readonly graceMs?: number | undefined;
 	/**
 	 * How often to check the host if its pipe was closed by mistake, or is held by a copy of the host that native code has

@@ -343,8 +343,8 @@ class StartedWatchdog implements WatchdogProcess {
 	constructor(child: ChildProcess, node: string) {
 		this.#pipe = child.stdio[3] as Socket;
 		this.pid = child.pid ?? 0;
-		const seen = this.#machine.observe(this.pid);
-		this.#identity = typeof seen === "string" ? undefined : seen;
+		const observation = this.#machine.observe(this.pid);
+		this.#identity = typeof observation === "string" ? undefined : observation;
 		// `exited` reports its end.
 		this.#pipe.on("error", () => {});
 		this.exited = exitOf(child);

@@ -228,7 +228,7 @@ HEADER = struct.Struct(">IB")
 _PEER = struct.Struct("iII")
 _OURS = frozenset(DESCRIPTORS.values())
 _FULL = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
-# Connections without a header; the host sends the header at once.
+# Connections without a header; the host sends the header immediately.
 _MAX_UNANNOUNCED = 256
 # A nonblocking connect fails if the backlog is full. The system may limit it further
 # (net.core.somaxconn: 128 on old kernels), which the host has to respect.

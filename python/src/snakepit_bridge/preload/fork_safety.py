@@ -192,7 +192,7 @@ def _native_threads() -> list[str]:
 
 
 def _fork_once() -> None:
-    """Forks a child that ends at once: some libraries end their threads before a fork."""
+    """Forks a child that ends immediately: some libraries end their threads before a fork."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()

@@ -134,7 +134,7 @@ def current(call: Call) -> Iterator[None]:
 
 
 class _Host:
-    """Answers at once, in the thread that asks."""
+    """Answers immediately, in the thread that asks."""
 
     def __init__(self, functions: Mapping[str, HostFunction]) -> None:
         self._functions = functions

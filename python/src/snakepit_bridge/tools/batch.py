@@ -1,4 +1,4 @@
-"""Tools whose function runs several calls at once."""
+"""Tools whose function runs several calls at a time."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _LATER = ("Awaitable", "Coroutine")
 
 
 class Batch:
-    """Lets a tool run several calls at once: `@tool(batch=Batch(max=32))`.
+    """Lets a tool run several calls at a time: `@tool(batch=Batch(max=32))`.
 
     The function takes one list, with the argument of each call, and returns a list of
-    the same length, with the answer of each. A worker gets several calls at once only
+    the same length, with the answer of each. A worker gets several calls at a time only
     if the pool's `callsPerWorker` is above 1. The best value is the same as `max`.
 
     Attributes:

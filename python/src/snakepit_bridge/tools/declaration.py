@@ -129,7 +129,7 @@ def tool(  # noqa: F811
         name: what the host calls it; the function's own name by default.
         takes_input: the type of an item of the input stream that the tool
             reads from `current_call().input`; without it there is none.
-        batch: how many calls the function takes at once, as one list; without
+        batch: how many calls the function takes at a time, as one list; without
             it, one call.
 
     Raises:

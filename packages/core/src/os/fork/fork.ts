@@ -149,19 +149,19 @@ export class Fork {
 	}
 
 	#held(pid: number): void {
-		const seen = this.#line.host.observe(pid);
-		if (typeof seen === "string") {
+		const observation = this.#line.host.observe(pid);
+		if (typeof observation === "string") {
 			this.#fail(unidentified(pid, this.#spec));
 			return;
 		}
-		const group = this.#line.host.ownGroup(seen, this.#spec);
+		const group = this.#line.host.ownGroup(observation, this.#spec);
 		try {
-			this.#record(seen);
+			this.#record(observation);
 		} catch (error) {
 			this.#fail(error);
 			return;
 		}
-		this.#state = { step: "released", identity: seen, group };
+		this.#state = { step: "released", identity: observation, group };
 		this.#line.send({ type: "go", id: this.#id });
 	}
 

@@ -82,11 +82,11 @@ export class ForkedProcess implements StartedProcess {
 		this.#isParentLost = true;
 		this.#group.signal("SIGKILL");
 		const look = (pauseMs: number): void => {
-			const seen = this.#host.observe(this.identity.pid);
+			const observation = this.#host.observe(this.identity.pid);
 			// Unreadable is not gone.
 			if (
-				seen === "unknown" ||
-				(seen !== "gone" && isSameProcess(seen, this.identity))
+				observation === "unknown" ||
+				(observation !== "gone" && isSameProcess(observation, this.identity))
 			) {
 				clock.after(pauseMs, () => look(Math.min(2 * pauseMs, LAST_PAUSE_MS)));
 				return;

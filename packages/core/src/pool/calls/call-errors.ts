@@ -115,7 +115,7 @@ export function cutByClose(
 	manner: CloseManner,
 ): QueueError {
 	const { command, work } = call;
-	const what = work.shape === "lease" ? "a lease" : `"${command}"`;
+	const subject = work.shape === "lease" ? "a lease" : `"${command}"`;
 	const why =
 		manner === "forced"
 			? `${doing(call)}: it was closed by force, which waits for no call`
@@ -123,7 +123,7 @@ export function cutByClose(
 	return new QueueError({
 		code: "POOL_CLOSED",
 		ran: ranOf(call),
-		message: `Pool ${pool} was closed while ${what} was ${why}.`,
+		message: `Pool ${pool} was closed while ${subject} was ${why}.`,
 	});
 }
 

@@ -49,7 +49,7 @@ const isRetry: Check = (value) => {
 
 /** Settings of one call. */
 export interface ExecuteOptions {
-	/** Ends the call: its promise rejects at once, and the tool is cancelled. */
+	/** Ends the call: its promise rejects immediately, and the tool is cancelled. */
 	readonly signal?: AbortSignal | undefined;
 	/** Deadline, including the time in the queue; by default `calls.timeoutMs`. */
 	readonly timeoutMs?: number | undefined;

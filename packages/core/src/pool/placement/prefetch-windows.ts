@@ -260,7 +260,7 @@ export function isQuick(recentMs: RecentMs): boolean {
  * How many items of a map may be in a pool at once.
  *
  * @param workers how many there may be.
- * @param capacity how many calls they may run at once.
+ * @param capacity how many calls they may run concurrently.
  */
 export function mapConcurrency(
 	workers: number,

@@ -24,7 +24,7 @@ export interface Session {
 	calls: CallSession | undefined;
 }
 
-/** How many may be open at once: more have probably been forgotten. */
+/** How many may be open together: more have probably been forgotten. */
 const MOST_SESSIONS = 10_000;
 
 /** The sessions of one pool. */

@@ -43,7 +43,7 @@ DEADLINE_S = 5.0
 MOST_GUESTS = 16
 # How long no connection is accepted after one could not be.
 PAUSE_S = 0.2
-# With more pending connections, a connect fails at once.
+# With more pending connections, a connect fails.
 BACKLOG = 128
 
 

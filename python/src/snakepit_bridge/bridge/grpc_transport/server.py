@@ -31,7 +31,7 @@ MAX_METADATA = 16 << 10
 NEVER_MS = (1 << 31) - 1
 # By default gRPC ends a connection whose other end does not answer its pings or its
 # settings for a minute. But a host that is stopped, suspended or held by a debugger for
-# longer is still alive; when it dies, the kernel ends the connection at once.
+# longer is still alive; when it dies, the kernel ends the connection immediately.
 HOST_SILENCE = {
     "grpc.http2.ping_timeout_ms": NEVER_MS,
     "grpc.http2.settings_timeout": NEVER_MS,

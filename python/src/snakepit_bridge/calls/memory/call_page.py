@@ -174,7 +174,7 @@ _MARKS = PAGE_SIZE // 8 - _FIRST
 
 
 class BegunMarks:
-    """The page of a worker that takes several calls at once.
+    """The page of a worker that takes several calls at a time.
 
     The host writes the first word: when it is not 0, the conversation is over and no
     further call begins. The worker writes the others: it stores the number of a call in

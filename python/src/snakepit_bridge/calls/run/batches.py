@@ -1,5 +1,5 @@
 """Runs the calls of a tool that its function takes together, in a worker that takes
-several calls at once.
+several calls at a time.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def _nothing() -> None:
 class RunningBatch:
     """One batch.
 
-    A caller that leaves while others wait gets its answer at once, and the function
+    A caller that leaves while others wait gets its answer immediately, and the function
     continues. When the last one leaves, the function is interrupted, as that of a
     single call, and the call ends when the function has: so the host notices a batch
     that hangs.

@@ -1,4 +1,4 @@
-"""Threads for synchronous tools, in a worker that runs several calls at once."""
+"""Threads for synchronous tools, in a worker that runs several calls at a time."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _run_blocking(running: RunningCall) -> TerminalFrame | AwaitLater | None:
 
 
 class ToolThreads:
-    """As many threads as calls may run at once; each is started when it is needed."""
+    """As many threads as calls may run concurrently; each is started when it is needed."""
 
     def __init__(self, most: int, run: Callable[[Callable[[], None]], None]) -> None:
         """Has at most `most` threads, which do work by `run`."""
