@@ -96,7 +96,7 @@ def test_arguments_that_cannot_be_decoded_fail_only_their_call(shared: Host) -> 
     conversation.send(call=pb.Call(call_id=77, tool="greet", arguments=b"\xc1"))
     failure = conversation.terminal(77).failure
     assert failure.kind == pb.FAILURE_KIND_VALUE_NOT_TRANSFERABLE
-    assert failure.message.startswith("its arguments: $ is not a value image")
+    assert failure.message.startswith("its arguments: $ is not a value encoding")
     assert conversation.call("greet", ["Ada"]) == "Hello Ada!"
 
 
