@@ -30,7 +30,7 @@ def begin(page: CallPage, number: int) -> bool:
     return page.may_begin(number)
 
 
-def test_every_call_begins_where_none_was_taken_back(path: str) -> None:
+def test_every_call_begins_where_none_was_recalled(path: str) -> None:
     page = CallPage(path)
     assert [begin(page, number) for number in (1, 2, 3)] == [True] * 3
     assert page.begun == 3
@@ -43,7 +43,7 @@ def test_calls_up_to_the_floor_do_not_begin_except_the_one_that_runs(path: str) 
     assert began == [5, 10, 11]
 
 
-def test_the_call_at_the_floor_is_taken_back_when_none_runs(path: str) -> None:
+def test_the_call_at_the_floor_is_recalled_when_none_runs(path: str) -> None:
     page = CallPage(path)
     take(path, floor=9, distance=0)
     assert not begin(page, 9)
@@ -51,7 +51,7 @@ def test_the_call_at_the_floor_is_taken_back_when_none_runs(path: str) -> None:
     assert begin(page, 10)
 
 
-def test_what_was_taken_back_before_stays_so(path: str) -> None:
+def test_what_was_recalled_before_stays_so(path: str) -> None:
     page = CallPage(path)
     take(path, floor=9, distance=4)
     # The host took back more before this worker came to the first ones.

@@ -276,7 +276,7 @@ def test_arguments_are_checked_and_named_ones_given(bench: CoroutineBench) -> No
     assert invalid == (pb.FAILURE_KIND_INVALID_ARGUMENTS, False)
 
 
-def test_what_was_taken_back_does_not_begin(bench: CoroutineBench) -> None:
+def test_what_was_recalled_does_not_begin(bench: CoroutineBench) -> None:
     bench.begin(1, 2, 3)
     memoryview(bench.page._page).cast("Q")[1] = 2 * 64 + 1
     bench.run_all()

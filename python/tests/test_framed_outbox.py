@@ -310,7 +310,7 @@ def test_a_connection_that_cannot_be_written_to_is_shut_down() -> None:
     assert not outbox._waiting
 
 
-class Witness:
+class WatchedSocket:
     """A socket that notes how many records wait while it is written to."""
 
     def __init__(self, outbox: FramedOutbox, connection: socket.socket) -> None:
@@ -329,12 +329,12 @@ class Witness:
 def test_a_record_waits_until_it_is_written(outbox: FramedOutbox) -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        witness = Witness(outbox, ours)
-        outbox.open(cast("socket.socket", witness))
-        witness.waiting.clear()
+        watched = WatchedSocket(outbox, ours)
+        outbox.open(cast("socket.socket", watched))
+        watched.waiting.clear()
         outbox.put_log(Log(0, "", 20, "one", 0))
         outbox.put_log(Log(0, "", 20, "two", 0))
         outbox.flush()
-        assert witness.waiting == [2]
+        assert watched.waiting == [2]
         assert outbox.logs_waiting == 0
         outbox.close()

@@ -28,7 +28,7 @@ from support.effort import THOROUGH
 WITHIN_S = 1.0
 
 
-class Witness:
+class WorkerWithHost:
     """A host in a process of its own, and the pipe that its worker holds."""
 
     def __init__(self, **wanted: Any) -> None:
@@ -64,11 +64,11 @@ class Witness:
 
 
 @pytest.fixture
-def witness() -> Iterator[Any]:
-    made: list[Witness] = []
+def started() -> Iterator[Any]:
+    made: list[WorkerWithHost] = []
 
-    def make(**wanted: Any) -> Witness:
-        made.append(Witness(**wanted))
+    def make(**wanted: Any) -> WorkerWithHost:
+        made.append(WorkerWithHost(**wanted))
         return made[-1]
 
     yield make
@@ -82,42 +82,42 @@ needs_kernel = pytest.mark.skipif(not KERNEL, reason="only Linux can signal by i
 
 
 @pytest.mark.parametrize("during", BUSY)
-def test_a_worker_and_its_children_die_with_the_host(witness: Any, during: str) -> None:
-    one = witness(during=during)
+def test_a_worker_and_its_children_die_with_the_host(started: Any, during: str) -> None:
+    one = started(during=during)
     assert not one.all_dead(within=0)
     one.kill_host()
     assert one.all_dead()
 
 
 @needs_kernel
-def test_a_worker_dies_with_the_host_while_c_code_holds_the_gil(witness: Any) -> None:
-    one = witness(during="holds_the_gil")
+def test_a_worker_dies_with_the_host_while_c_code_holds_the_gil(started: Any) -> None:
+    one = started(during="holds_the_gil")
     one.kill_host()
     assert one.all_dead()
 
 
 @needs_kernel
 @pytest.mark.parametrize("during", BUSY)
-def test_a_stopped_worker_dies_with_the_host(witness: Any, during: str) -> None:
-    one = witness(during=during, stopped=True)
+def test_a_stopped_worker_dies_with_the_host(started: Any, during: str) -> None:
+    one = started(during=during, stopped=True)
     one.kill_host()
     assert one.all_dead()
 
 
-def test_a_worker_dies_with_the_host_at_any_moment_of_its_start(witness: Any) -> None:
+def test_a_worker_dies_with_the_host_at_any_moment_of_its_start(started: Any) -> None:
     chance = random.Random(4)
     for _ in range(12 if THOROUGH else 6):
-        one = witness(during="start", after=chance.uniform(0, 0.25))
+        one = started(during="start", after=chance.uniform(0, 0.25))
         one.kill_host()
         assert one.all_dead()
 
 
 def test_a_worker_dies_with_the_host_while_its_tools_are_imported(
-    witness: Any, tmp_path: Path
+    started: Any, tmp_path: Path
 ) -> None:
     tools = tmp_path / "slow_to_import.py"
     tools.write_text("import sys, time\nsys.stderr.write('x')\ntime.sleep(600)\n")
-    one = witness(during="start", after=0.3, tools=str(tools))
+    one = started(during="start", after=0.3, tools=str(tools))
     assert not one.all_dead(within=0)
     one.kill_host()
     assert one.all_dead()
@@ -135,8 +135,8 @@ REFUSED = (
 
 
 @pytest.mark.parametrize("during", BUSY)
-def test_a_thread_watches_if_the_kernel_refuses(witness: Any, during: str) -> None:
-    one = witness(during=during, program=["-u", "-c", REFUSED])
+def test_a_thread_watches_if_the_kernel_refuses(started: Any, during: str) -> None:
+    one = started(during=during, program=["-u", "-c", REFUSED])
     one.kill_host()
     assert one.all_dead()
 

@@ -194,7 +194,7 @@ def test_what_a_call_sends_does_not_wait_with_the_answers_before_it(
     assert bench.run() == [[1, 2], [2, 3]]
 
 
-def test_what_was_taken_back_or_withdrawn_does_not_begin(bench: Bench) -> None:
+def test_what_was_recalled_or_withdrawn_does_not_begin(bench: Bench) -> None:
     for number in range(1, 5):
         bench.submit(number, "takes", [number])
     # The host takes back 2 and lets 1 run; 3 is cancelled.

@@ -51,7 +51,7 @@ export interface ConversationOptions {
 		| undefined;
 	/** How large values are handed over; `undefined` if they are sent as messages. */
 	readonly sharedMemory: SharedMemory | undefined;
-	/** Where the worker notes which call it began last; `undefined` if no call is sent ahead. */
+	/** Where the worker notes which call it began last; `undefined` if no call is prefetched. */
 	readonly callPage: CallPage | undefined;
 	/** Where a worker of several calls notes which of them it began; `undefined` without shared memory. */
 	readonly begunMarks: BegunMarks | undefined;

@@ -202,7 +202,7 @@ export class OngoingCall {
 		});
 	}
 
-	/** The call was taken back before it began. */
+	/** The call was recalled before it began. */
 	recalled(): void {
 		if (this.finish(false)) this.answers.resolve(RECALLED);
 	}

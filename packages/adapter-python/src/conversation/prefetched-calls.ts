@@ -76,7 +76,7 @@ function idsOf(calls: readonly OngoingCall[]): ReadonlySet<string> {
 	return new Set(calls.map(({ options }) => options.callId));
 }
 
-/** About the bytes of a small frame. A call that is taken back is encoded again. */
+/** About the bytes of a small frame. A call that is recalled is encoded again. */
 const MOST = LENT_BYTES;
 /** The size of a value besides its text or bytes. */
 const EACH = 8;

@@ -34,7 +34,7 @@ const ANSWERS_BYTES = 4096 - ANSWERS_AT;
 const ROUND = 65_536n;
 /** How often the kept answers are read again while the worker writes them. The worker is then about to send something. */
 const MOST_READS = 3;
-/** The number of the call that stays is less than this below the last one that is taken back. */
+/** The number of the call that stays is less than this below the last one that is recalled. */
 const REACH = 64;
 
 /**
@@ -60,7 +60,7 @@ export class CallPage {
 	 * Takes back all calls up to `last` but for `kept`, which counts as running; at most 63 below it.
 	 *
 	 * @returns the number of the call that began last: those above it, up to `last`, have not begun and never will. One
-	 * that is not above it, and does not run, is answered as taken back. `undefined` when nothing is certain.
+	 * that is not above it, and does not run, is answered as recalled. `undefined` when nothing is certain.
 	 */
 	recall(kept: number | undefined, last: number): number | undefined {
 		const distance = kept === undefined ? 0 : last - kept;

@@ -88,7 +88,7 @@ export type RunContent =
 /**
  * Reads a run file, also one of an older version; never throws. It changes
  * nothing but what a writer that was killed in the middle of a commit has left
- * half done: that is taken back first.
+ * half done: that is undone first.
  */
 export function readRunFile(
 	sqlite: Sqlite,

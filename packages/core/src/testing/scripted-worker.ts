@@ -121,7 +121,7 @@ function wordsOf(exit: ProcessExit): string {
 
 /** How a scripted worker prefetches calls. */
 export interface ScriptedPrefetch {
-	/** From the note that a call begins to the look whether it was taken back. */
+	/** From the note that a call begins to the look whether it was recalled. */
 	readonly gapMs: number;
 	/** From the end of a call to the moment when the host has its answer; the worker begins the next one meanwhile. */
 	readonly answerMs?: number | undefined;

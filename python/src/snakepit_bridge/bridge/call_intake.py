@@ -99,7 +99,7 @@ class CallIntake:
             ):
                 break
             if start == CALL:
-                found = find(data[name_at:end])
+                entry = find(data[name_at:end])
                 options = None
             elif start == CALL_WITH_OPTIONS:
                 mark = data[name_at]
@@ -111,7 +111,7 @@ class CallIntake:
                 )
                 if not 0 < name_end < end:
                     break
-                found = find(data[name_at:name_end])
+                entry = find(data[name_at:name_end])
                 options = packed_options(data[name_end:end])
                 # A call of a session is set up by the code for other frames, which also
                 # reports what is wrong with one.
@@ -119,10 +119,10 @@ class CallIntake:
                     break
             else:
                 break
-            if found is None or number in running:
+            if entry is None or number in running:
                 break
             # What `RunningCall.of` does.
-            tool, make = found
+            tool, make = entry
             call = make()
             call.number = number
             call.tool = tool

@@ -31,7 +31,7 @@ NOTHING = Resources({"CPU": 0, "GPU": 0})
 TOOLS = "snakepit_bridge.cluster.probe_tools"
 
 
-class Witness:
+class ExitWatcher:
     """An actor that inspects the processes of its node."""
 
     def gone_after(self, pid: int, within_s: float) -> float | None:
@@ -106,7 +106,7 @@ async def _probe_all(gateway: Gateway) -> bool:
 async def _probe(gateway: Gateway, node: Node) -> dict[str, Any]:
     """Starts a worker that leaves a daemon, ends its connection, and looks for the daemon."""
     place = {"node": node.id}
-    witness = gateway.cluster.actor(Witness, NOTHING, place)
+    exit_watcher = gateway.cluster.actor(ExitWatcher, NOTHING, place)
     actor = gateway.cluster.actor(RelayActor, NOTHING, place)
     facts = await asyncio.wrap_future(actor.start.remote(gateway.setup).future())
     if "failed" in facts:
@@ -128,9 +128,11 @@ async def _probe(gateway: Gateway, node: Node) -> dict[str, Any]:
     relay.close()
     if pid is None or ready is None:
         return {"problem": "its worker ended before it was ready"}
-    after = await asyncio.wrap_future(witness.gone_after.remote(pid, NODE_S).future())
+    after = await asyncio.wrap_future(
+        exit_watcher.gone_after.remote(pid, NODE_S).future()
+    )
     await asyncio.wrap_future(actor.end.remote().future())
-    for each in (actor, witness):
+    for each in (actor, exit_watcher):
         gateway.cluster.kill(each)
     result = {"python": ready["python"], "lifeline": ready["lifeline"]}
     if after is None:

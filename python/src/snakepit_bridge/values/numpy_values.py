@@ -116,15 +116,15 @@ def _time_scalar(value: Any) -> date | timedelta | None:
     whole_days = is_instant and unit in ("Y", "M", "W", "D")
     if unit == "generic" or (not is_instant and unit in ("Y", "M")):
         return None
-    made = value.astype(f"{value.dtype.kind}8[{'D' if whole_days else 'us'}]")
+    converted = value.astype(f"{value.dtype.kind}8[{'D' if whole_days else 'us'}]")
     # numpy does not report that 64 bits of a finer unit cannot hold the value of a
     # coarser one.
     is_finer = unit in ("ns", "ps", "fs", "as")
-    if not is_finer and made.astype(value.dtype) != value:
+    if not is_finer and converted.astype(value.dtype) != value:
         return None
-    found = made.item()
+    item = converted.item()
     # A number if it is outside Python's range.
-    return found if isinstance(found, (date, timedelta)) else None
+    return item if isinstance(item, (date, timedelta)) else None
 
 
 def revive_array(dtype: str, shape: list[int], data: bytes | memoryview) -> object:

@@ -246,7 +246,7 @@ function afterFailure(
 	{ error, byCaller, nowMs, fraction }: JudgedFailure,
 ): CallStep {
 	const { attempts, begun, retry, session, deadlineMs } = call;
-	// What was delivered or read already cannot be taken back.
+	// What was delivered or read already cannot be undone.
 	const isSpent = call.work.begun || call.input?.opened === "yes";
 	const isRepeatable =
 		error.ran === "no"
