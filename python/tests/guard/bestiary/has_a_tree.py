@@ -14,17 +14,23 @@ def main() -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         os.write(write_end, b"%d\n" % os.getpid())
         wait_for_ever()
+    # The child's pid is read before there is a daemon: their order is known to tests.
+    child = read_pid(read_end)
     if os.fork() == 0:
         os.setsid()
         if os.fork() == 0:
             become_daemon(write_end)
         os._exit(0)
     os.wait()
-    pids = b""
-    while pids.count(b"\n") < 2:
-        pids += os.read(read_end, 100)
-    print(os.getpid(), *map(int, pids.split()), flush=True)
+    print(os.getpid(), child, read_pid(read_end), flush=True)
     wait_for_ever()
+
+
+def read_pid(read_end: int) -> int:
+    line = b""
+    while not line.endswith(b"\n"):
+        line += os.read(read_end, 1)
+    return int(line)
 
 
 def become_daemon(write_end: int) -> None:
