@@ -11,7 +11,7 @@ export {
 	type SettledRun,
 	type SettleRunParts,
 	settleRun,
-} from "./cleanup/run-claim.ts";
+} from "./cleanup/settle-run.ts";
 export type {
 	EndReason,
 	Killer,

@@ -1,7 +1,7 @@
 import type { FoundBy } from "../contract/cleanup-strategy.ts";
 import type { SparedReason } from "../contract/events.ts";
 import type { RunId } from "../contract/identity.ts";
-import type { SparedProcess } from "./orphan-search.ts";
+import type { Orphan, SparedProcess } from "./orphan-search.ts";
 
 /** What the start of a run found of dead ones, what it ended, and what it left alone and why. */
 export interface CleanupReport {
@@ -62,3 +62,7 @@ function partOf([ofRun, orphans]: [RunId, readonly ReapedOrphan[]]): string {
 function counted(processes: number): string {
 	return processes === 1 ? "1 process" : `${processes} processes`;
 }
+
+/** A process of a dead run that was ended, with its identity. */
+export type ReapedProcess = Omit<ReapedOrphan, "program"> &
+	Pick<Orphan, "identity" | "incarnation">;

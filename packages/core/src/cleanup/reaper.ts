@@ -38,6 +38,7 @@ import { loadSqlite } from "../registry/sqlite.ts";
 import type {
 	CleanupReport,
 	ReapedOrphan,
+	ReapedProcess,
 	SetAsideFile,
 	SparedRun,
 } from "./cleanup-report.ts";
@@ -51,7 +52,6 @@ import {
 	judgeOwner,
 	ownerOf,
 	ownership,
-	type ReapedProcess,
 	type RunClaim,
 	runOfClaimant,
 	settle,

@@ -15,7 +15,6 @@ import type {
 	WorkerRecord,
 } from "../contract/process-registry.ts";
 import type { ProcessHost } from "../contract/world.ts";
-import type { SnapshotHost } from "../os/descendants.ts";
 import { findRunDirectories, isRunDirectory } from "../os/private-directory.ts";
 import { directoriesOf, directoriesOfDead } from "../os/shared-memory.ts";
 import { type RunContent, readRunFile } from "../registry/history.ts";
@@ -29,7 +28,7 @@ import {
 	type KilledProcess,
 } from "../registry/incidents.ts";
 import type { StoredRun } from "../registry/ledger.ts";
-import { LedgerDirectory } from "../registry/ledger-directory.ts";
+import type { LedgerDirectory } from "../registry/ledger-directory.ts";
 import { READERS_TIMEOUT_MS, RunFile } from "../registry/run-file.ts";
 import {
 	mendLock,
@@ -38,27 +37,20 @@ import {
 	restoreLock,
 	takeLock,
 } from "../registry/run-lock.ts";
-import {
-	ownerKey,
-	type RunName,
-	runNameOf,
-	runPath,
-} from "../registry/run-name.ts";
-import { loadSqlite, type Sqlite } from "../registry/sqlite.ts";
-import type { ReapedOrphan, SetAsideFile } from "./cleanup-report.ts";
-import { endOrphans } from "./end-orphans.ts";
+import { ownerKey, type RunName, runPath } from "../registry/run-name.ts";
+import type { Sqlite } from "../registry/sqlite.ts";
+import type {
+	ReapedOrphan,
+	ReapedProcess,
+	SetAsideFile,
+} from "./cleanup-report.ts";
 import type {
 	DeadRun,
 	Orphan,
 	SoughtWorker,
 	SparedProcess,
 } from "./orphan-search.ts";
-import type {
-	Fate,
-	KillLimits,
-	KillResult,
-	ProcessKiller,
-} from "./process-killer.ts";
+import type { Fate, KillResult } from "./process-killer.ts";
 import type { UnrecordedRun } from "./reaper.ts";
 
 /**
@@ -576,86 +568,6 @@ function removeDirectories(
 		host.remove(directoriesOf(path, runId));
 	}
 }
-
-export interface SettleRunParts {
-	readonly dataDir: string;
-	readonly runId: RunId;
-	/** The host that is dead. */
-	readonly owner: ProcessIdentity;
-	readonly host: SnapshotHost;
-	readonly killer: ProcessKiller;
-	readonly clock: Clock;
-	readonly limits: KillLimits;
-	/** What was ended before the run was claimed; nothing when left out. */
-	readonly ended?: readonly KillResult<Orphan>[];
-	/**
-	 * Returns what the next start is to report. Called once, when
-	 * everything that could be ended is ended and before the run is settled.
-	 */
-	readonly incidents: (end: SettledRun) => readonly Incident[];
-}
-
-/** What was ended of a run, and what had to be left. */
-export interface SettledRun {
-	readonly reaped: readonly ReapedProcess[];
-	readonly spared: readonly SparedProcess[];
-}
-
-/** What became of the run. */
-export type RunSettlement =
-	/** Its end is recorded, and the next start reports it. */
-	| ({ readonly kind: "settled" } & SettledRun)
-	/** Something of it is left, or its end could not be written: the next start looks again. */
-	| ({ readonly kind: "unfinished" } & SettledRun)
-	/** It was not claimed: its owner may live, or something else cleans up. Nothing was done. */
-	| { readonly kind: "spared"; readonly reason: SparedReason }
-	/** It is over already. */
-	| { readonly kind: "over" };
-
-/**
- * Cleans up after one dead run in the name of its watchdog: claims it, ends
- * what is left of it until nothing is, and records its end and what was seen.
- *
- * @throws RegistryError or StartError when the ledger cannot be used at all.
- */
-export async function settleRun(parts: SettleRunParts): Promise<RunSettlement> {
-	const { runId, owner, host, killer, clock, limits, ended = [] } = parts;
-	const sqlite = await loadSqlite();
-	const outcome = claimRun(
-		{
-			sqlite,
-			directory: new LedgerDirectory(parts.dataDir),
-			host,
-			clock,
-			claimant: { kind: "watchdog", runId },
-		},
-		runNameOf(runId, owner),
-	);
-	if (outcome.kind !== "claimed") return outcome;
-	const { claim } = outcome;
-	const { dead, mayLive } = claim;
-	const result = await endOrphans(
-		{ host, killer, clock },
-		mayLive ? [dead] : [],
-		{
-			limits,
-			admits: async () => true,
-		},
-	);
-	const { spared } = result;
-	const results = [...ended, ...result.results];
-	const settlement = settle(runId, dead.workers, results, spared, {
-		killer: "protection",
-	});
-	const { reaped } = settlement;
-	const end: SettledRun = { reaped, spared: settlement.spared };
-	const { over } = claim.settle(settlement, parts.incidents(end));
-	return { kind: over ? "settled" : "unfinished", ...end };
-}
-
-/** A process of a dead run that was ended, with its identity. */
-export type ReapedProcess = Omit<ReapedOrphan, "program"> &
-	Pick<Orphan, "identity" | "incarnation">;
 
 /** What is known of one dead run after its processes were ended. */
 export interface Settlement {

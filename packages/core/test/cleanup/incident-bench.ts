@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
+import type { ReapedProcess } from "../../src/cleanup/cleanup-report.ts";
 import {
 	type ClaimOutcome,
 	claimRun,
-	type ReapedProcess,
 	type RunClaim,
 	type Settlement,
 } from "../../src/cleanup/run-claim.ts";

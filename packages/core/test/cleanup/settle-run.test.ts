@@ -7,7 +7,7 @@ import {
 	type RunSettlement,
 	type SettledRun,
 	settleRun,
-} from "../../src/cleanup/run-claim.ts";
+} from "../../src/cleanup/settle-run.ts";
 import type { RunId } from "../../src/contract/identity.ts";
 import { systemClock } from "../../src/os/system-clock.ts";
 import type { Incident } from "../../src/registry/incidents.ts";
