@@ -1,3 +1,4 @@
+import { type Duplex, finished } from "node:stream";
 import type { Adapter } from "../contract/adapter.ts";
 import type { Clock } from "../contract/clock.ts";
 import type { Connection } from "../contract/connection.ts";
@@ -6,7 +7,7 @@ import type { ProcessExit } from "../contract/identity.ts";
 import type { LaunchSpec, WorkerProcess } from "../contract/launch.ts";
 import { messageOf } from "../contract/thrown.ts";
 import type { StartedProcess, World } from "../contract/world.ts";
-import { withDeadline } from "../deadline.ts";
+import { resolvesWithin, withDeadline } from "../deadline.ts";
 import type { ResolvedOptions } from "../options/pool-options.ts";
 import { outbox } from "../outbox.ts";
 import {
@@ -341,7 +342,7 @@ export async function raceToReady(
 	steps: (signal: AbortSignal) => Promise<Handshake>,
 ): Promise<Handshake> {
 	const { startAbort } = worker;
-	const end = ended(worker, process);
+	const end = ended(worker, process, clock);
 	end.catch(() => {}); // Handled also when it lost the race.
 	const going = steps(startAbort.signal);
 	try {
@@ -373,13 +374,27 @@ export async function raceToReady(
 }
 
 /** Rejects when the process has ended, with the best reason that there is. */
-async function ended(worker: Worker, process: StartedProcess): Promise<never> {
+async function ended(
+	worker: Worker,
+	process: StartedProcess,
+	clock: Clock,
+): Promise<never> {
 	// A process that cannot be killed is waited for no longer than its worker.
 	const gone = worker.gone.then(() => undefined);
 	const exit = await Promise.race([process.exited, gone]);
 	if (exit === undefined) throw withdrawn(worker);
 	await process.executed;
+	// Its exit may be seen before its last line, which says why: that is read first.
+	if (process.control !== undefined)
+		await resolvesWithin(endOf(process.control), EXIT_LIMIT_MS, clock);
 	throw exitedEarly(worker, exit);
+}
+
+/** Resolves when everything that came on a channel has been read, or the channel is broken. */
+function endOf(channel: Duplex): Promise<void> {
+	return new Promise((resolve) => {
+		finished(channel, { writable: false }, () => resolve());
+	});
 }
 
 /** What a program or its adapter says of a failed start explains more than an exit. */
