@@ -5,7 +5,7 @@ export {
 	type DeadRunsReport,
 	type ReapOptions,
 	reapDeadRuns,
-} from "./cleanup/reaper.ts";
+} from "./cleanup/reap-dead-runs.ts";
 export {
 	type RunSettlement,
 	type SettledRun,

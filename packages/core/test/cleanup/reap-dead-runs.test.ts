@@ -1,7 +1,8 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { reap, reapDeadRuns } from "../../src/cleanup/reaper.ts";
+import { reapDeadRuns } from "../../src/cleanup/reap-dead-runs.ts";
+import { reap } from "../../src/cleanup/reaper.ts";
 import { findDeadRuns } from "../../src/inspect/dead-runs.ts";
 import { readHistory } from "../../src/inspect/history.ts";
 import { reaperBench, start } from "./bench.ts";
