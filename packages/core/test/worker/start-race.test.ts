@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { PassThrough } from "node:stream";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Connection } from "../../src/contract/connection.ts";
 import { StartError } from "../../src/contract/errors.ts";
@@ -186,6 +188,32 @@ describe("an exit", () => {
 			expect(bench.clock.pending()).toBe(0);
 		},
 	);
+
+	test("that is seen before the refusal in the control channel was read does not hide it", async () => {
+		const control = new PassThrough();
+		const refusal = new StartError({
+			code: "WORKER_REFUSED",
+			ran: "no",
+			message: "its hook failed",
+		});
+		const { exited, executed } = started;
+		const outcome = raceToReady(
+			bench.addWorker(),
+			{ exited, executed, control } as unknown as StartedProcess,
+			TIMEOUT_MS,
+			bench.clock,
+			async () => {
+				await once(control, "end");
+				throw refusal;
+			},
+		).catch((error) => error);
+		process.exit(70);
+		await bench.clock.settle();
+		control.end();
+		control.resume();
+		expect(await outcome).toBe(refusal);
+		expect(bench.clock.pending()).toBe(0);
+	});
 
 	test.each([
 		["a control channel that closed", channelClosed()],
