@@ -224,7 +224,7 @@ export function heapBytes(): HeapBytes {
 export function collectGarbage(): void {
 	if (globalThis.gc === undefined)
 		throw new TypeError("start Node with --expose-gc");
-	// What a finalizer lets go of is collected by the next one.
+	// A second collection frees what finalizers released in the first.
 	globalThis.gc();
 	globalThis.gc();
 }

@@ -208,7 +208,7 @@ export class InheritedDescriptors {
 
 	/**
 	 * @param directory the process's own.
-	 * @param maker who makes listeners: the launcher, where there is one, because it can whoever forks the process.
+	 * @param maker who makes listeners: the launcher, where there is one, since it can do so below every process source.
 	 * @throws StartError when a listener cannot be made; close those that were.
 	 */
 	async open(

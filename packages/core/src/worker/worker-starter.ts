@@ -168,8 +168,7 @@ export class WorkerStarter {
 		const directories: string[] = [];
 		try {
 			assertWanted();
-			// The adapter may write a file there for the program. A host that is killed now leaves it to whoever removes the
-			// directory of its run.
+			// The adapter may write files there. If the host is killed now, the clean-up of its run removes them.
 			world.host.createDirectory(directory);
 			directories.push(directory);
 			const answer = adapter.launch(worker.slot, worker.startAbort.signal);

@@ -14,7 +14,7 @@ test("pools are for Linux and macOS; elsewhere starting one is a clear error", (
 	expect(() => assertPlatform("aix")).toThrow(StartError);
 });
 
-test("a program is told which permissions pools need and it lacks, of those that its Node knows", () => {
+test("a program is told which of the permissions that pools need are missing, as far as its Node knows them", () => {
 	const flags = new Set([
 		...["--allow-child-process", "--allow-addons"],
 		...["--allow-fs-read", "--allow-fs-write"],

@@ -57,7 +57,7 @@ class Attachment(Protocol):
     def take(self, data: Any) -> int | None:
         """Takes an object with a contiguous buffer.
 
-        Returns where it is in the attachment; None if it belongs into the encoding.
+        Returns where it is in the attachment; None if it stays in the encoding.
         """
 
 

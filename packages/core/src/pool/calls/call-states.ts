@@ -88,7 +88,7 @@ export type CallEffect =
 	| "leave_queue"
 	| "seek_worker"
 	| "start_pause"
-	/** Its worker is told that the caller is gone, and has a grace to finish. */
+	/** The cancel is sent to its worker, which has `calls.cancelGraceMs` to finish. */
 	| "cancel"
 	/** The attempt is over. */
 	| "release"

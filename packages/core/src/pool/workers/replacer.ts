@@ -255,7 +255,7 @@ export class Replacer implements ReloadablePool {
 
 	// Workers that leave when no session needs them:
 
-	/** Whether another worker has its slot, or nobody is to have it. */
+	/** Whether its slot has another worker or is being removed. */
 	isReplaced(worker: Worker): boolean {
 		return this.#needed.has(worker);
 	}
