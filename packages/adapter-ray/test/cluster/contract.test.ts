@@ -1,8 +1,4 @@
-import {
-	adapterContract,
-	type ContractCommands,
-	startForReal,
-} from "@snakepit/core/testing";
+import { adapterContract, startForReal } from "@snakepit/core/testing";
 import { beforeAll, describe, test } from "vitest";
 import type { Cluster } from "../../../../scripts/ray/cluster.ts";
 import {
@@ -10,40 +6,10 @@ import {
 	needsCluster,
 	sharedCluster,
 } from "../../../../scripts/ray/test-cluster.ts";
+import { BLOCKING } from "../../../adapter-python/test/support/contract-commands.ts";
 import { toolsFile } from "../../../adapter-python/test/support/pythons.ts";
 import { rayPython } from "../../src/index.ts";
 import { START_MS } from "./ray-pool.ts";
-
-const commands: ContractCommands = {
-	echo: { command: "echo", args: { value: [1, "x"] }, result: [1, "x"] },
-	hang: { command: "hang", args: {} },
-	silent: { command: "silent", args: {} },
-	fail: { command: "fail", args: {} },
-	count: {
-		command: "count_and_total",
-		args: { below: 3 },
-		items: [0, 1, 2],
-		result: { total: 3 },
-	},
-	report: {
-		command: "report",
-		args: {},
-		reports: [
-			{ fraction: 0.5, message: "half" },
-			{ fraction: undefined, message: "" },
-			{ fraction: 1, message: "whole" },
-		],
-		result: "reported",
-	},
-	strayLine: { command: "say", args: { text: "aloud" }, result: "aloud" },
-	leaveSlowly: { command: "linger", args: { seconds: 0.3 } },
-	endless: {
-		command: "endless",
-		args: {},
-		window: (64 * 1024) / 256,
-		produced: async ({ execute }) => Number(await execute("how_many_produced")),
-	},
-};
 
 describe.skipIf(!hasClusterInCheck)(
 	`workers on a cluster keep the adapter contract${needsCluster}`,
@@ -61,7 +27,7 @@ describe.skipIf(!hasClusterInCheck)(
 				}),
 			start: (adapter) =>
 				startForReal(adapter, { start: { timeoutMs: START_MS } }),
-			commands,
+			commands: BLOCKING,
 			withinMs: 60_000,
 		});
 		test.each(cases)("$title", { timeout: START_MS }, ({ run }) => run());
