@@ -138,8 +138,14 @@ export class NdArray<D extends DType = DType> {
 		data: ArrayBufferView | ArrayBuffer,
 	) {
 		if (!isDType(dtype)) {
+			// Not checked by a compiler in JavaScript: it may be the elements themselves.
+			const name: unknown = dtype;
+			const subject =
+				typeof name === "string"
+					? JSON.stringify(name.slice(0, 40))
+					: `a value of type ${typeof name}`;
 			throw new RangeError(
-				`unknown dtype ${JSON.stringify(dtype)}; known: ${Object.keys(DTYPES).join(", ")}`,
+				`new NdArray(dtype, shape, data): the dtype is ${subject}; known: ${Object.keys(DTYPES).join(", ")}`,
 			);
 		}
 		const layout = DTYPES[dtype];

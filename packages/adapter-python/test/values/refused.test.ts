@@ -171,4 +171,9 @@ test("wrappers refuse what they cannot be", () => {
 	expect(
 		() => new NdArray("float128" as "float64", [0], new Uint8Array()),
 	).toThrow(/dtype/);
+	// In JavaScript the arguments may be in another order; the message is short then, too.
+	const elements = new Float64Array(10_000) as never;
+	expect(() => new NdArray(elements, [10_000], "float64" as never)).toThrow(
+		/^new NdArray\(dtype, shape, data\): the dtype is a value of type object; known: bool.{0,400}$/,
+	);
 });

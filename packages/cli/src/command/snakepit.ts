@@ -6,10 +6,19 @@ import module from "node:module";
 import { homedir } from "node:os";
 import { join } from "node:path";
 
+/** As `engines` of package.json. */
+const OLDEST_NODE = 22;
+
 const args = process.argv.slice(2);
 if (args[0] === "run") {
 	const { run } = await import("../run/run.ts");
 	run(args.slice(1));
+} else if (Number.parseInt(process.version.slice(1), 10) < OLDEST_NODE) {
+	// Code that is loaded from here on uses what older ones lack, and would fail with a TypeError.
+	process.stderr.write(
+		`snakepit: this is Node ${process.version}, and this command needs Node ${OLDEST_NODE} or newer. Run it with one: npx -p node@${OLDEST_NODE} snakepit ${args[0] ?? ""}\n`,
+	);
+	process.exitCode = 1;
 } else {
 	keepCompiled();
 	const { main } = await import("./main.ts");

@@ -104,3 +104,17 @@ test("a table has columns of the width that they need", () => {
 		]),
 	).toEqual([...["A     B", "long", "x     yy"]]);
 });
+
+test("in a Node that is too old the command says so, and which one it needs", () => {
+	const older =
+		"data:text/javascript,Object.defineProperty(process,'version',{value:'v20.20.2'})";
+	const { status, stderr } = spawnSync(
+		program as string,
+		[`--import=${older}`, ...before, "ps"],
+		{ encoding: "utf8" },
+	);
+	expect(stderr).toMatch(
+		/^snakepit: this is Node v20\.20\.2, and this command needs Node 22 or newer\./,
+	);
+	expect(status).toBe(1);
+});
