@@ -116,8 +116,9 @@ The tables show the median of all runs, with the minimum and the maximum. **limi
 is what you would write without a pool. Compare rows within a case: absolute figures depend on the machine. How each
 case is measured: [bench](../bench/README.md), from whose [results](../bench/results) this page is generated.
 
-The rows of asynchronous tools are from before each asynchronous call had a task of its own. Such a call costs more
-since: [decision 0040](decisions/0040-one-task-for-many-coroutines.md) has the figures.
+The rows of asynchronous tools, except those of "Small calls, many at a time", are from before each asynchronous call
+had a task of its own. Such a call costs more since: [decision
+0040](decisions/0040-one-task-for-many-coroutines.md) has the figures.
 
 ${usual}; ${pairs(versions)}.
 
