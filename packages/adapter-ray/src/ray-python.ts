@@ -128,7 +128,7 @@ class RayWorkers implements RayPythonAdapter {
 		const { id, name, address } = node;
 		const connection = await this.inner.connect(worker, signal);
 		return Object.assign(connection, {
-			place: { name, address, pid },
+			location: { name, address, pid },
 			usage: () => usage.latest,
 			facts: { node: id, ray: gatewayOf(worker).ray },
 		});

@@ -91,7 +91,7 @@ export interface WorkerSnapshot {
 		readonly missedInARow: number;
 	} | null;
 	/** The machine that it runs on, where that is another one. */
-	readonly place: {
+	readonly location: {
 		readonly name: string;
 		readonly address: string;
 		readonly pid?: number | undefined;

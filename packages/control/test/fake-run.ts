@@ -37,7 +37,7 @@ export function workerSnapshot(
 		workerId: "demo-0",
 		incarnation: "abcdefg-1",
 		pid: 4_242,
-		place: null,
+		location: null,
 		state: "ready",
 		readyMs: 1_000,
 		callsTaken: 3,

@@ -16,7 +16,7 @@ export type {
 	LocatedRun,
 	MeasuredRun,
 	RemoteUsage,
-	WorkerPlace,
+	WorkerLocation,
 } from "./contract/connection.ts";
 export {
 	type Connection,

@@ -32,8 +32,8 @@ test.skipIf(!hasClusterInCheck)(
 			expect(events.of("run.spared")).toHaveLength(2);
 			return events.of("run.located").map(({ wallMs: _, ...said }) => said);
 		};
-		const place = { name: expect.any(String), address: "127.0.0.2" };
-		const said = { type: "run.located", ofRun: runId, place };
+		const location = { name: expect.any(String), address: "127.0.0.2" };
+		const said = { type: "run.located", ofRun: runId, location };
 		expect(await located()).toEqual([{ ...said, owner: "alive" }]);
 		await other.pool.close({ drainMs: 0 });
 		expect(await located()).toEqual([{ ...said, owner: "gone" }]);

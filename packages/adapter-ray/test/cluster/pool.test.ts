@@ -61,10 +61,10 @@ test.skipIf(!hasCluster)(
 		expect(pid).not.toBe(worker?.pid);
 		expect(traced).toBe("away");
 		expect(worker).toMatchObject({
-			place: { address: expect.stringMatching(/^127\.0\.0\.\d+$/) },
+			location: { address: expect.stringMatching(/^127\.0\.0\.\d+$/) },
 			facts: { ray: expect.stringMatching(/^\d+\.\d+/) },
 		});
-		expect(events.of("worker.ready")).toMatchObject([{ place: worker?.place }]);
+		expect(events.of("worker.ready")).toMatchObject([{ location: worker?.location }]);
 
 		const bytes = new Uint8Array(8 * 1024 * 1024).map((_, at) => at % 251);
 		const large = (await pool.execute("echo", { value: bytes })) as Uint8Array;
@@ -98,7 +98,7 @@ test.skipIf(!hasCluster)(
 		expect(events.of("registry.degraded")).toEqual([]);
 		const [run] = await Array.fromAsync(readHistory({ dataDir }));
 		expect(run?.workers).toContainEqual(
-			expect.objectContaining({ place: worker?.place, status: "ended" }),
+			expect.objectContaining({ location: worker?.location, status: "ended" }),
 		);
 	},
 );
@@ -125,7 +125,7 @@ test.skipIf(!hasCluster)(
 		await third;
 		const addresses = events
 			.of("worker.ready")
-			.map(({ place }) => place?.address);
+			.map(({ location }) => location?.address);
 		expect(new Set(addresses).size).toBe(3);
 		stop.abort();
 		expect(await Promise.all(calls)).toEqual(Array(3).fill("CALL_ABORTED"));

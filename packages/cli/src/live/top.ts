@@ -142,10 +142,10 @@ function workerRow(worker: WorkerSnapshot): readonly string[] {
 			: "";
 	const processors = usage?.processors ?? null;
 	return [
-		// An older program does not report a place.
-		placed(worker.workerId, worker.place),
+		// An older program does not report a location.
+		placed(worker.workerId, worker.location),
 		`${worker.state}${silent}`,
-		String(worker.place?.pid ?? worker.pid ?? "-"),
+		String(worker.location?.pid ?? worker.pid ?? "-"),
 		usage === null ? "-" : bytes(usage.residentBytes),
 		processors === null ? "-" : `${(processors * 100).toFixed(0)} %`,
 		String(worker.callsTaken),

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import type { WorkerPlace } from "@snakepit/core/adapter";
+import type { WorkerLocation } from "@snakepit/core/adapter";
 import type { HistoryOptions, RunHistory } from "@snakepit/core/inspect";
 import type { Command } from "commander";
 import { CommandFailed } from "../command/failures.ts";
@@ -90,8 +90,8 @@ function psRows(run: RunStatus): readonly (readonly string[])[] {
 		...workers.map((worker) => [
 			runId,
 			worker.pool,
-			placed(worker.workerId, worker.place),
-			String(worker.place?.pid ?? worker.pid ?? ""),
+			placed(worker.workerId, worker.location),
+			String(worker.location?.pid ?? worker.pid ?? ""),
 			worker.condition,
 			duration(now - worker.startedAt),
 		]),
@@ -166,7 +166,7 @@ interface WorkerStatus {
 	readonly pool: string;
 	readonly pid: number | undefined;
 	/** The machine that it runs on, where that is another one, and its pid there. */
-	readonly place: WorkerPlace | undefined;
+	readonly location: WorkerLocation | undefined;
 	readonly startedAt: number;
 	/** `left`: it lives, and its host does not. */
 	readonly condition: "starting" | "lives" | "left" | "ended";
@@ -200,7 +200,7 @@ export function runStatus(run: RunHistory, isAlive: IsAlive): RunStatus {
 			workerId,
 			pool,
 			pid: identity?.pid,
-			place: worker.place,
+			location: worker.location,
 			startedAt: worker.activatedAt ?? worker.reservedAt,
 			condition: lives
 				? condition === "lives"

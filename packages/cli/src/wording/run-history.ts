@@ -95,9 +95,9 @@ function workerEntry(
 	worker: RunHistory["workers"][number],
 	runState: RunHistory["state"],
 ): HistoryEntry {
-	const { incarnation, workerId, identity, place } = worker;
+	const { incarnation, workerId, identity, location } = worker;
 	const { endedAt, end, status } = worker;
-	const on = place === undefined ? "" : ` on ${place.name}`;
+	const on = location === undefined ? "" : ` on ${location.name}`;
 	const who = `${workerId}${on} (pid ${identity?.pid ?? "unknown"})`;
 	if (end === undefined)
 		return {

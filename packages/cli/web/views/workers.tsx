@@ -132,10 +132,10 @@ function WorkerRow({
 				<a href={fragmentOf("logs", { worker: workerId })} title="Its logs">
 					{workerId}
 				</a>
-				{worker.place && (
+				{worker.location && (
 					<small>
 						{" "}
-						on {worker.place.name} ({worker.place.address})
+						on {worker.location.name} ({worker.location.address})
 					</small>
 				)}
 			</th>

@@ -24,7 +24,7 @@ export interface Connection<Client = unknown> extends AsyncDisposable {
 	/** What the worker reported about itself, such as its version and capabilities. Shown in its `WorkerView`. */
 	readonly facts?: Readonly<Record<string, unknown>> | undefined;
 	/** The machine on which the worker runs, if that is not this one. Shown in its `WorkerView`, and recorded in the ledger. */
-	readonly place?: WorkerPlace | undefined;
+	readonly location?: WorkerLocation | undefined;
 	/**
 	 * For a worker on another machine: the latest measurement of what it uses there; `undefined` before the first one. Its
 	 * processor time shows whether a silent worker is busy; its memory counts for `recycle.aboveResidentBytes`.
@@ -185,7 +185,7 @@ export interface CallProgress {
 export const NOT_SAMPLED: unique symbol = Symbol.for("snakepit.not-sampled");
 
 /** The machine on which a worker runs, if that is not its host's. */
-export interface WorkerPlace {
+export interface WorkerLocation {
 	/** Its name in the cluster, for people. */
 	readonly name: string;
 	readonly address: string;
@@ -197,7 +197,7 @@ export interface WorkerPlace {
 export interface LocatedRun {
 	readonly runId: RunId;
 	/** The machine of its host. */
-	readonly place: WorkerPlace;
+	readonly location: WorkerLocation;
 	/** `"gone"`: no process of the run is in the cluster any more. */
 	readonly owner: "alive" | "gone";
 }

@@ -1,4 +1,4 @@
-import type { WorkerPlace } from "./connection.ts";
+import type { WorkerLocation } from "./connection.ts";
 import type { ErrorCode, Ran } from "./error-codes.ts";
 import type { RemoteError } from "./errors.ts";
 import type { ProcessExit, RunId } from "./identity.ts";
@@ -77,7 +77,7 @@ type RunEvent =
 			/** Of a spared run of another machine: the pool's cluster knows on which machine its host is, and whether it is alive. */
 			readonly type: "run.located";
 			readonly ofRun: RunId;
-			readonly place: WorkerPlace;
+			readonly location: WorkerLocation;
 			/** `"gone"`: nothing of it takes part in the cluster any more. Its processes are ended by the next start on its own machine. */
 			readonly owner: "alive" | "gone";
 	  }
@@ -465,7 +465,7 @@ type WorkerEvent =
 			/** What the program reported about itself. */
 			readonly ready: unknown;
 			/** The machine that it runs on, where that is another one. */
-			readonly place?: WorkerPlace | undefined;
+			readonly location?: WorkerLocation | undefined;
 	  })
 	| (WorkerRef & {
 			/** The worker could not be made ready. */

@@ -1,4 +1,4 @@
-import type { WorkerPlace } from "./connection.ts";
+import type { WorkerLocation } from "./connection.ts";
 import type { ProcessExit, ProcessIdentity, RunId } from "./identity.ts";
 import type { RunState } from "./states.ts";
 
@@ -77,7 +77,7 @@ export interface WorkerRecord extends Reservation {
 	/** Whether it ends when its host does, whatever it is; `undefined` while only reserved, and in ledgers of earlier versions. */
 	readonly lifeline: HasLifeline | undefined;
 	/** The machine that it runs on, where that is another one: the process above is its stand-in here. */
-	readonly place: WorkerPlace | undefined;
+	readonly location: WorkerLocation | undefined;
 	readonly reservedAt: number;
 	readonly activatedAt: number | undefined;
 	readonly endedAt: number | undefined;
@@ -165,7 +165,7 @@ export interface ProcessRegistry {
 		lifeline?: HasLifeline,
 	): void;
 	/** Records on which other machine it runs, once that is known. */
-	locate(incarnation: string, place: WorkerPlace): void;
+	locate(incarnation: string, location: WorkerLocation): void;
 	/** Records the end. Harmless when it is recorded already. */
 	end(incarnation: string, end: WorkerEnd): void;
 	/** One step of the run's life; see `RUN_TRANSITIONS`. */

@@ -16,7 +16,7 @@ import {
 	sqliteTable,
 	text,
 } from "#drizzle";
-import type { WorkerPlace } from "../contract/connection.ts";
+import type { WorkerLocation } from "../contract/connection.ts";
 import type { ProcessIdentity, RunId } from "../contract/identity.ts";
 import type {
 	EndReason,
@@ -82,7 +82,7 @@ const workerTable = sqliteTable("workers", {
 	killer: text("killer").$type<Killer>(),
 	tail: text("tail", { mode: "json" }).$type<readonly string[]>(),
 	lastCommand: text("last_command"),
-	place: text("place", { mode: "json" }).$type<WorkerPlace>(),
+	location: text("location", { mode: "json" }).$type<WorkerLocation>(),
 });
 
 /** For drizzle-kit, which generates the migrations from them. */
@@ -162,13 +162,13 @@ export class Ledger {
 
 	/** Writes one worker's row. */
 	writeWorker(worker: WorkerRecord, ordinal: number, marker: string): void {
-		const { end, identity, place, files, ...rest } = worker;
+		const { end, identity, location, files, ...rest } = worker;
 		const { tail, ...columns } = columnsOfEnd(end);
 		this.#workerRow ??= rowOf(this.#client, workerTable);
 		this.#workerRow.run({
 			...undefinedToNull(rest),
 			identity: identity ? JSON.stringify(identity) : null,
-			place: place ? JSON.stringify(place) : null,
+			location: location ? JSON.stringify(location) : null,
 			files: JSON.stringify(files),
 			ordinal,
 			marker,

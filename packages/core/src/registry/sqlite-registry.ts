@@ -1,5 +1,5 @@
 import type { Clock } from "../contract/clock.ts";
-import type { WorkerPlace } from "../contract/connection.ts";
+import type { WorkerLocation } from "../contract/connection.ts";
 import type { RegistryError } from "../contract/errors.ts";
 import type { SnakepitEvent } from "../contract/events.ts";
 import type { ProcessIdentity, RunId } from "../contract/identity.ts";
@@ -105,8 +105,8 @@ export class SqliteRegistry implements ProcessRegistry {
 		this.#parts.listener.activated({ incarnation, identity, groupId });
 	}
 
-	locate(incarnation: string, place: WorkerPlace): void {
-		this.#rows.put(life.located(this.lookup(incarnation), incarnation, place));
+	locate(incarnation: string, location: WorkerLocation): void {
+		this.#rows.put(life.located(this.lookup(incarnation), incarnation, location));
 		this.#writeThrough();
 	}
 

@@ -1,4 +1,4 @@
-import type { WorkerPlace } from "../contract/connection.ts";
+import type { WorkerLocation } from "../contract/connection.ts";
 import { SnakepitError, StartError } from "../contract/errors.ts";
 import type { ProcessIdentity, RunId } from "../contract/identity.ts";
 import type {
@@ -126,7 +126,7 @@ export function reserved(
 		identity: undefined,
 		groupId: undefined,
 		lifeline: undefined,
-		place: undefined,
+		location: undefined,
 		reservedAt,
 		activatedAt: undefined,
 		endedAt: undefined,
@@ -153,10 +153,10 @@ export function activated(
 export function located(
 	row: WorkerRecord | undefined,
 	incarnation: string,
-	place: WorkerPlace,
+	location: WorkerLocation,
 ): WorkerRecord {
 	if (row === undefined) throw impossible(incarnation, "is unknown");
-	return { ...row, place };
+	return { ...row, location };
 }
 
 /** Returns `undefined` where the end is recorded already. */

@@ -1,5 +1,5 @@
 import type { Clock, Random } from "../contract/clock.ts";
-import type { WorkerPlace } from "../contract/connection.ts";
+import type { WorkerLocation } from "../contract/connection.ts";
 import { RegistryError } from "../contract/errors.ts";
 import type { SnakepitEvent } from "../contract/events.ts";
 import {
@@ -95,8 +95,8 @@ export class MemoryRegistry implements ProcessRegistry {
 		this.#put(activated(row, incarnation, identity, groupId, lifeline, at));
 	}
 
-	locate(incarnation: string, place: WorkerPlace): void {
-		this.#put(located(this.lookup(incarnation), incarnation, place));
+	locate(incarnation: string, location: WorkerLocation): void {
+		this.#put(located(this.lookup(incarnation), incarnation, location));
 	}
 
 	end(incarnation: string, end: WorkerEnd): void {

@@ -113,9 +113,9 @@ export class WorkerStarter {
 			);
 			output.awaited.started();
 			const readyMs = clock.now();
-			const { place } = connection;
-			if (place !== undefined)
-				world.registry.locate(worker.ref.incarnation, place);
+			const { location } = connection;
+			if (location !== undefined)
+				world.registry.locate(worker.ref.incarnation, location);
 			const inTime = worker.becameReady(connection, process.identity, () =>
 				emit({
 					type: "worker.ready",
@@ -129,7 +129,7 @@ export class WorkerStarter {
 						connectMs: readyMs - launchedMs,
 					},
 					ready,
-					place,
+					location,
 				}),
 			);
 			if (!inTime) throw await notInTime(worker, process);

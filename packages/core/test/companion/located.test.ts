@@ -9,7 +9,7 @@ test("the first companion of a pool is asked where the hosts of other machines a
 	const { name } = await craftRun(dataDir, deadOwner({ machineId: "another" }));
 	const { events, adapter, open, next, signal } = await companionBench(dataDir);
 	const asked: CompanionPlace["runsElsewhere"][] = [];
-	const place = { name: "gpu-7", address: "10.0.0.7" };
+	const location = { name: "gpu-7", address: "10.0.0.7" };
 	await open({
 		adapter: {
 			...adapter,
@@ -19,7 +19,7 @@ test("the first companion of a pool is asked where the hosts of other machines a
 			},
 			located: ({ ready }) => {
 				expect(ready).toEqual({ secret: 42 });
-				return [{ runId: name.runId, place, owner: "alive" }];
+				return [{ runId: name.runId, location, owner: "alive" }];
 			},
 		},
 	});
@@ -28,6 +28,6 @@ test("the first companion of a pool is asked where the hosts of other machines a
 	await again;
 	expect(asked).toEqual([[name.runId], []]);
 	expect(events.of("run.located")).toMatchObject([
-		{ ofRun: name.runId, place, owner: "alive" },
+		{ ofRun: name.runId, location, owner: "alive" },
 	]);
 });

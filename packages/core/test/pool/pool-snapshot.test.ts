@@ -219,7 +219,7 @@ describe("what another process sees of a worker", () => {
 		await clock.advanceUntil(opened);
 		expect(endpoint.look().workers[0]).toMatchObject({
 			state: "ready",
-			place: null,
+			location: null,
 			heartbeat: null,
 			usage: null,
 		});
@@ -232,12 +232,12 @@ describe("what another process sees of a worker", () => {
 			{ heartbeat: { intervalMs: 1_000 } },
 		);
 		const { adapter, life, clock, endpoint } = scene;
-		const place = { name: "far", address: "10.0.0.2" };
-		overConnections(adapter, () => ({ place }));
+		const location = { name: "far", address: "10.0.0.2" };
+		overConnections(adapter, () => ({ location }));
 		await Promise.all([life.open(), clock.advance(0)]);
 		await clock.advance(3_000);
 		expect(endpoint.look().workers).toMatchObject([
-			{ place, heartbeat: expect.objectContaining({}) },
+			{ location, heartbeat: expect.objectContaining({}) },
 		]);
 		await scene.close();
 	});

@@ -7,7 +7,7 @@ import {
 	type VirtualPool,
 } from "./virtual-pool.ts";
 
-const PLACE = { name: "rack-7", address: "10.0.0.7" };
+const LOCATION = { name: "rack-7", address: "10.0.0.7" };
 
 /** A pool whose workers run on another machine: the processes here do nothing and use nothing. */
 async function remotePool(
@@ -18,20 +18,20 @@ async function remotePool(
 		{ commands: { echo: (args) => args }, ping: () => new Promise(() => {}) },
 		options,
 	);
-	overConnections(made.adapter, () => ({ place: PLACE, usage }));
+	overConnections(made.adapter, () => ({ location: LOCATION, usage }));
 	await Promise.all([made.life.open(), made.clock.advance(0)]);
 	return made;
 }
 
-test("the place of a worker is in its view, in the event of its start and in the ledger", async () => {
+test("the location of a worker is in its view, in the event of its start and in the ledger", async () => {
 	const { pool, registry, events, close } = await remotePool(
 		() => undefined,
 		{},
 	);
-	expect(pool.workers()).toMatchObject([{ place: PLACE }]);
-	expect(events.of("worker.ready")).toMatchObject([{ place: PLACE }]);
+	expect(pool.workers()).toMatchObject([{ location: LOCATION }]);
+	expect(events.of("worker.ready")).toMatchObject([{ location: LOCATION }]);
 	await close();
-	expect(registry.list()).toMatchObject([{ place: PLACE, status: "ended" }]);
+	expect(registry.list()).toMatchObject([{ location: LOCATION, status: "ended" }]);
 });
 
 test("it is recycled by the memory that it uses there", async () => {

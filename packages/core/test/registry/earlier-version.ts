@@ -4,8 +4,9 @@ import Database from "better-sqlite3";
 
 const MIGRATIONS = join(import.meta.dirname, "../../migrations");
 
-/** What each migration after the first added, taken away again. */
-const UNDO: Readonly<Record<1 | 2 | 3, string>> = {
+/** What each migration after the first changed, undone. */
+const UNDO: Readonly<Record<1 | 2 | 3 | 4, string>> = {
+	4: "alter table workers rename column location to place;",
 	3: "alter table workers drop column place;",
 	2: `
 		alter table runs drop column program;
@@ -20,9 +21,9 @@ const UNDO: Readonly<Record<1 | 2 | 3, string>> = {
 };
 
 /** Makes a run file what an earlier version wrote: with its migrations only. */
-export function toVersion(version: 1 | 2, path: string): void {
+export function toVersion(version: 1 | 2 | 4, path: string): void {
 	const database = new Database(path);
-	const added = ([3, 2, 1] as const).filter((each) => each >= version);
+	const added = ([4, 3, 2, 1] as const).filter((each) => each >= version);
 	database.exec(`
 		${added.map((each) => UNDO[each]).join("")}
 		delete from __drizzle_migrations where created_at > ${journal()[version - 1]?.when};

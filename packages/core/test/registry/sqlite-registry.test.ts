@@ -16,9 +16,9 @@ test("every change is on disk when the call returns", async () => {
 	expect(bench.read()).toMatchObject({
 		workers: [{ status: "active", identity: deadOwner(), groupId: 9 }],
 	});
-	const place = { name: "rack-7", address: "10.0.0.7" };
-	registry.locate(incarnation, place);
-	expect(bench.read()).toMatchObject({ workers: [{ place }] });
+	const location = { name: "rack-7", address: "10.0.0.7" };
+	registry.locate(incarnation, location);
+	expect(bench.read()).toMatchObject({ workers: [{ location }] });
 	registry.end(incarnation, {
 		exit: undefined,
 		reason: "closed",
@@ -27,7 +27,7 @@ test("every change is on disk when the call returns", async () => {
 	registry.transition("cleaning_stale");
 	expect(bench.read()).toMatchObject({
 		run: { state: "cleaning_stale" },
-		workers: [{ status: "ended", place }],
+		workers: [{ status: "ended", location }],
 	});
 	expect(registry.statistics()).toMatchObject({ commits: 5, unwritten: 0 });
 });

@@ -15,7 +15,7 @@ import { temporaryDirectory } from "../cleanup/hosts.ts";
 import { toVersion } from "./earlier-version.ts";
 
 /** A run file as an earlier version wrote it: with its migrations only. */
-async function craftedBy(version: 1 | 2): Promise<CraftedRun> {
+async function craftedBy(version: 1 | 2 | 4): Promise<CraftedRun> {
 	const run = await craftRun(
 		temporaryDirectory(),
 		deadOwner(),
@@ -59,6 +59,22 @@ test("a run of version 2 is read without loss and without changing it, and writt
 	file.close("goes_on");
 	expect(read()).toMatchObject(expected);
 	expect(tablesOf(path)).toMatchObject({ version: SCHEMA_VERSION });
+});
+
+test("the location of a worker on another machine is read from a file in which its column had another name", async () => {
+	const { path, name } = await craftedBy(4);
+	const location = { name: "rack-7", address: "10.0.0.7" };
+	const writer = new Database(path);
+	writer
+		.prepare("update workers set place = ?")
+		.run(JSON.stringify(location));
+	writer.close();
+	const before = readFileSync(path);
+	const expected = { kind: "readable", workers: [{ location }] };
+	expect(readRunFile(sqlite, path, name)).toMatchObject(expected);
+	expect(readFileSync(path).equals(before)).toBe(true);
+	RunFile.open(sqlite, path).close("goes_on");
+	expect(readRunFile(sqlite, path, name)).toMatchObject(expected);
 });
 
 /** The statements that made the tables of a file, as SQLite keeps them. */

@@ -221,8 +221,8 @@ const TABLE: {
 	},
 	"run.located": {
 		severity: "info",
-		line: ({ ofRun, place, owner }) =>
-			`the node of run ${ofRun} is ${place.name} (${place.address}), its owner is ${owner}`,
+		line: ({ ofRun, location, owner }) =>
+			`the node of run ${ofRun} is ${location.name} (${location.address}), its owner is ${owner}`,
 		fields: ["ofRun", "owner"],
 	},
 	"pool.started": {

@@ -42,7 +42,7 @@ def namespace_of(run_id: str) -> str:
 def located(
     runs: list[str], drivers: list[Driver], names: dict[str, str]
 ) -> list[dict[str, object]]:
-    """Returns `runId`, `place` and `owner` of the runs that have or had a driver.
+    """Returns `runId`, `location` and `owner` of the runs that have or had a driver.
 
     A gateway ends with the host of its run.
 
@@ -61,7 +61,7 @@ def located(
         found.append(
             {
                 "runId": run,
-                "place": {"name": names.get(address, address), "address": address},
+                "location": {"name": names.get(address, address), "address": address},
                 "owner": "alive" if living else "gone",
             }
         )
@@ -187,7 +187,7 @@ class RayCluster:
         ]
 
     def located(self, runs: list[str]) -> list[dict[str, object]]:
-        """Returns `runId`, `place` and `owner` of the runs that the cluster knows.
+        """Returns `runId`, `location` and `owner` of the runs that the cluster knows.
 
         A gateway is a driver in a namespace of its run, and ends with the run's host.
         """

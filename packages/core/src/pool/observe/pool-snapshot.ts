@@ -59,7 +59,7 @@ function workerSnapshot(
 	return {
 		...view,
 		pid: pid ?? null,
-		place: view.place ?? null,
+		location: view.location ?? null,
 		// In the order in which they began.
 		running: running
 			.slice(0, MOST_SHOWN)

@@ -1,6 +1,6 @@
 import { createHistogram } from "node:perf_hooks";
 import type { AuditStatistics } from "../../audit/auditor.ts";
-import type { RemoteUsage, WorkerPlace } from "../../contract/connection.ts";
+import type { RemoteUsage, WorkerLocation } from "../../contract/connection.ts";
 import type { CallOutcome } from "../../contract/events.ts";
 import type { WorkerUsage } from "../../contract/instrument.ts";
 import type { RegistryStatistics } from "../../contract/process-registry.ts";
@@ -23,7 +23,7 @@ export interface WorkerView {
 	/** `undefined` before it is ready, and without heartbeat. */
 	readonly heartbeat: HeartbeatStatistics | undefined;
 	/** The machine that it runs on, if that is not this one. */
-	readonly place: WorkerPlace | undefined;
+	readonly location: WorkerLocation | undefined;
 	/** What its adapter reports about it, such as versions and capabilities; may be empty. */
 	readonly facts: Readonly<Record<string, unknown>>;
 }
@@ -63,7 +63,7 @@ export function viewOf(worker: Worker): WorkerView {
 		callsTaken: worker.calls.taken,
 		readyMs: worker.readyMs,
 		heartbeat: worker.heartbeat?.statistics(),
-		place: worker.connection?.place,
+		location: worker.connection?.location,
 		facts: worker.connection?.facts ?? {},
 	};
 }

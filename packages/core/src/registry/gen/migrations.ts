@@ -46,5 +46,13 @@ export const MIGRATIONS: readonly Migration[] = [
 		"bps": true,
 		"folderMillis": 1795493331547,
 		"hash": "dc49a6fad75d5ec4e7f6ca54ae1615959d2d204a78c2a32c7df2e0b903ae17bc"
+	},
+	{
+		"sql": [
+			"ALTER TABLE `workers` RENAME COLUMN \"place\" TO \"location\";"
+		],
+		"bps": true,
+		"folderMillis": 1795901305986,
+		"hash": "253db31094a78a1011abd13bf066ea4190d56b73315a9d080a598cf12abdc9e1"
 	}
 ];

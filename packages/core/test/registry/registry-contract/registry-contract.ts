@@ -89,18 +89,18 @@ function recordCases(onBench: RegistryCase): readonly ContractCase[] {
 			},
 		),
 		onBench(
-			"the place of a worker on another machine is kept beside its process",
+			"the location of a worker on another machine is kept beside its process",
 			({ registry, owner }) => {
 				const { incarnation } = reserve(registry);
 				registry.activate(incarnation, owner, owner.pid);
-				assert.equal(registry.lookup(incarnation)?.place, undefined);
-				const place = { name: "rack-7", address: "10.0.0.7" };
-				registry.locate(incarnation, place);
+				assert.equal(registry.lookup(incarnation)?.location, undefined);
+				const location = { name: "rack-7", address: "10.0.0.7" };
+				registry.locate(incarnation, location);
 				const row = registry.lookup(incarnation);
-				assert.deepEqual([row?.place, row?.identity], [place, owner]);
+				assert.deepEqual([row?.location, row?.identity], [location, owner]);
 				registry.end(incarnation, CLOSED);
-				assert.deepEqual(registry.lookup(incarnation)?.place, place);
-				assert.throws(() => registry.locate("nobody", place), {
+				assert.deepEqual(registry.lookup(incarnation)?.location, location);
+				assert.throws(() => registry.locate("nobody", location), {
 					code: "IMPOSSIBLE_TRANSITION",
 				});
 			},

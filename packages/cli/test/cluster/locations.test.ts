@@ -40,11 +40,11 @@ test.skipIf(!hasCluster)(
 			const all = [...before, ...args, "--data-dir", dataDir];
 			return (await promisify(execFile)(program, all)).stdout;
 		};
-		const nodes = pool.workers().map(({ place }) => place);
-		expect(new Set(nodes.map((place) => place?.address)).size).toBe(2);
+		const nodes = pool.workers().map(({ location }) => location);
+		expect(new Set(nodes.map((location) => location?.address)).size).toBe(2);
 		const [one] = nodes;
 		const name = one?.name;
-		const addresses = nodes.map((place) => place?.address ?? "");
+		const addresses = nodes.map((location) => location?.address ?? "");
 		const pids = await Promise.all(
 			Array.from({ length: 8 }, () => pool.execute("pid")),
 		);
@@ -59,7 +59,7 @@ test.skipIf(!hasCluster)(
 					),
 				);
 		// Those of the workers, and not of their stand-ins.
-		expect(nodes.map((place) => place?.pid)).toEqual(
+		expect(nodes.map((location) => location?.pid)).toEqual(
 			expect.arrayContaining([...new Set(pids)]),
 		);
 
@@ -84,7 +84,7 @@ test.skipIf(!hasCluster)(
 		const workers = run?.workers.filter(({ workerId }) =>
 			/-\d$/.test(workerId),
 		);
-		expect(workers?.map(({ place }) => place)).toEqual(nodes);
+		expect(workers?.map(({ location }) => location)).toEqual(nodes);
 		expect(await snakepit("ps", "--all")).not.toContain("lives ");
 		expect(await snakepit("history")).toMatch(/ 2 +ended in order$/m);
 	},

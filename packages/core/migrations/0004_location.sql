@@ -1,0 +1,1 @@
+ALTER TABLE `workers` RENAME COLUMN "place" TO "location";
