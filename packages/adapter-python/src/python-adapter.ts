@@ -6,7 +6,7 @@ import {
 	type Connection,
 	ConnectionBrokenError,
 	type LaunchSpec,
-	type PreloadPlace,
+	type PreloadSlot,
 	type ReloadablePool,
 	type WorkerProcess,
 	type WorkerSlot,
@@ -44,7 +44,7 @@ import {
 	bridgeSpec,
 	type LaunchHost,
 	launchSpec,
-	type ProgramPlace,
+	type ProgramSlot,
 	preloadSpec,
 	relayedLimits,
 	remoteEnv,
@@ -72,7 +72,7 @@ export interface BridgeProgram {
 	 * What to execute for a program of the bridge, without the variables of workers. It gets the payload of workers, and
 	 * refuses it with the same codes.
 	 */
-	program(command: string, place: ProgramPlace): LaunchSpec;
+	program(command: string, slot: ProgramSlot): LaunchSpec;
 	/** The variables of one worker, limits of its threads included; `null` removes one. */
 	workerEnv(
 		slot: WorkerSlot,
@@ -201,9 +201,9 @@ class PythonWorkers implements PythonAdapter, BridgeProgram {
 		return launchSpec(slot, this.chosen(), this.options, this.host());
 	}
 
-	program(command: string, place: ProgramPlace): LaunchSpec {
+	program(command: string, slot: ProgramSlot): LaunchSpec {
 		const host = this.host();
-		return bridgeSpec(command, place, this.chosen(), this.options, host);
+		return bridgeSpec(command, slot, this.chosen(), this.options, host);
 	}
 
 	workerEnv(
@@ -217,8 +217,8 @@ class PythonWorkers implements PythonAdapter, BridgeProgram {
 		return relayedLimits(this.options.maxMessageBytes);
 	}
 
-	preload(place: PreloadPlace): LaunchSpec | undefined {
-		return preloadSpec(place, this.chosen(), this.options, this.host());
+	preload(slot: PreloadSlot): LaunchSpec | undefined {
+		return preloadSpec(slot, this.chosen(), this.options, this.host());
 	}
 
 	async connect(

@@ -6,11 +6,11 @@ import {
 } from "@snakepit/adapter-python/transport";
 import type {
 	Adapter,
-	CompanionPlace,
+	CompanionSlot,
 	Connection,
 	LaunchSpec,
 	LocatedRun,
-	SlotCompanion,
+	WorkerCompanion,
 	WorkerProcess,
 	WorkerSlot,
 } from "@snakepit/core/adapter";
@@ -92,17 +92,17 @@ class RayWorkers implements RayPythonAdapter {
 		return await inspectCluster(this.name, this.python, this.cluster.address);
 	}
 
-	companion(place: CompanionPlace): LaunchSpec {
+	companion(slot: CompanionSlot): LaunchSpec {
 		const { cluster } = this;
-		return this.program("gateway", place, {
+		return this.program("gateway", slot, {
 			...cluster,
-			socket: gatewaySocket(place),
-			pool: place.pool,
-			runsElsewhere: place.runsElsewhere,
+			socket: gatewaySocket(slot),
+			pool: slot.pool,
+			runsElsewhere: slot.runsElsewhere,
 		});
 	}
 
-	located({ ready }: SlotCompanion): readonly LocatedRun[] {
+	located({ ready }: WorkerCompanion): readonly LocatedRun[] {
 		return (ready as GatewayFacts).located;
 	}
 
@@ -137,10 +137,10 @@ class RayWorkers implements RayPythonAdapter {
 	/** The command that runs a program of the bridge's cluster package. */
 	private program(
 		command: "gateway" | "stand-in",
-		place: CompanionPlace | WorkerSlot,
+		slot: CompanionSlot | WorkerSlot,
 		payload: object,
 	): LaunchSpec {
-		const spec = this.inner.program(command, place);
+		const spec = this.inner.program(command, slot);
 		return {
 			...spec,
 			refusalCodes: [...(spec.refusalCodes ?? []), ...RAY_REFUSAL_CODES],
@@ -151,7 +151,7 @@ class RayWorkers implements RayPythonAdapter {
 
 /** The socket on which the gateway accepts the stand-ins of its pool; the name is one letter, because the length of a socket's path is limited. */
 function gatewaySocket(
-	place: Pick<CompanionPlace, "directory"> | undefined,
+	slot: Pick<CompanionSlot, "directory"> | undefined,
 ): string {
-	return join(place?.directory ?? "", "g");
+	return join(slot?.directory ?? "", "g");
 }

@@ -32,12 +32,12 @@ export {
 	callAborted,
 } from "./contract/errors.ts";
 export type {
-	CompanionPlace,
+	CompanionSlot,
 	LaunchDescriptor,
 	LaunchSpec,
 	ListenerAddress,
-	PreloadPlace,
-	SlotCompanion,
+	PreloadSlot,
+	WorkerCompanion,
 	StartReport,
 	WorkerLogRecord,
 	WorkerProcess,

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { OptionsError } from "@snakepit/core";
 import type {
 	LaunchSpec,
-	PreloadPlace,
+	PreloadSlot,
 	StartErrorCode,
 	WorkerSlot,
 } from "@snakepit/core/adapter";
@@ -109,32 +109,32 @@ export function launchSpec(
 
 /** What to execute as the preloaded parent of a pool, if it has one: with the variables of its workers, except those that differ between slots. */
 export function preloadSpec(
-	place: PreloadPlace,
+	slot: PreloadSlot,
 	interpreter: Interpreter,
 	options: ResolvedOptions,
 	host: LaunchHost,
 ): LaunchSpec | undefined {
-	const choice = preloadChoice(options, place.slots, host.platform);
+	const choice = preloadChoice(options, slot.slots, host.platform);
 	if (choice === "off") return undefined;
 	return {
-		...programSpec("preload", place, interpreter, options, {
+		...programSpec("preload", slot, interpreter, options, {
 			host,
 			userEnv: typeof options.env === "function" ? {} : options.env,
 		}),
 		dumpSignal: DUMP_SIGNAL,
 		refusalCodes: REFUSAL_CODES,
 		launchPayload: {
-			...commonPayload(place, options),
-			socket: place.forkSocket,
-			hostPid: place.hostPid,
+			...commonPayload(slot, options),
+			socket: slot.forkSocket,
+			hostPid: slot.hostPid,
 			modules: choice.modules,
 			importTools: choice.tools === "imported",
 		},
 	};
 }
 
-/** Where a program of the bridge is. */
-export type ProgramPlace = Pick<
+/** The slot of any program of the bridge. */
+export type ProgramSlot = Pick<
 	WorkerSlot,
 	"slots" | "runId" | "callsPerWorker" | "startTimeoutMs"
 >;
@@ -142,16 +142,16 @@ export type ProgramPlace = Pick<
 /** What to execute for a program of the bridge that is not a worker; it gets the same payload as workers. */
 export function bridgeSpec(
 	command: string,
-	place: ProgramPlace,
+	slot: ProgramSlot,
 	interpreter: Interpreter,
 	options: ResolvedOptions,
 	host: LaunchHost,
 ): LaunchSpec {
 	return {
-		...programSpec(command, place, interpreter, options, { host, userEnv: {} }),
+		...programSpec(command, slot, interpreter, options, { host, userEnv: {} }),
 		dumpSignal: DUMP_SIGNAL,
 		refusalCodes: REFUSAL_CODES,
-		launchPayload: commonPayload(place, options),
+		launchPayload: commonPayload(slot, options),
 	};
 }
 

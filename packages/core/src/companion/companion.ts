@@ -3,10 +3,10 @@ import type { Clock } from "../contract/clock.ts";
 import { StartError } from "../contract/errors.ts";
 import type { ProcessExit, RunId } from "../contract/identity.ts";
 import type {
-	CompanionPlace,
+	CompanionSlot,
 	LaunchSpec,
 	PoolProcessSlot,
-	SlotCompanion,
+	WorkerCompanion,
 } from "../contract/launch.ts";
 import type { CloseManner } from "../contract/states.ts";
 import type { ProcessHost } from "../contract/world.ts";
@@ -27,7 +27,7 @@ import {
 import { asStartError, notSpawned } from "../worker/worker-errors.ts";
 
 type Describe = (
-	place: CompanionPlace,
+	slot: CompanionSlot,
 	signal: AbortSignal,
 ) => LaunchSpec | Promise<LaunchSpec>;
 
@@ -133,23 +133,23 @@ export class CompanionKeeper implements Companions {
 		const { clock, emit } = world;
 		const begunMs = clock.now();
 		const restarts = this.#started;
-		const place = {
+		const slot = {
 			...poolProcessSlot(this.#setting, "companion"),
 			runsElsewhere: restarts === 0 ? this.#runsElsewhere : [],
 		};
 		let own: PoolProcess;
 		try {
-			const spec = await this.#specFor(place);
+			const spec = await this.#specFor(slot);
 			own = await PoolProcess.start(
-				...([this.#setting, place, spec, "companion"] as const),
+				...([this.#setting, slot, spec, "companion"] as const),
 				this.#closing.signal,
 			);
 		} catch (error) {
-			throw notSpawned(error, { slot: place });
+			throw notSpawned(error, { slot });
 		}
 		this.#started++;
 		const readyMs = clock.now();
-		const companion = new RunningCompanion(own, place, world);
+		const companion = new RunningCompanion(own, slot, world);
 		this.#latest = companion;
 		const about = { pool: options.name, pid: own.pid };
 		outbox.during(() => {
@@ -170,17 +170,17 @@ export class CompanionKeeper implements Companions {
 		return companion;
 	}
 
-	async #specFor(place: CompanionPlace): Promise<LaunchSpec> {
+	async #specFor(slot: CompanionSlot): Promise<LaunchSpec> {
 		const { options, world } = this.#setting;
 		const startAbort = new AbortController();
 		const closed = (): void => startAbort.abort(this.#closing.signal.reason);
 		if (this.#closing.signal.aborted) closed();
 		this.#closing.signal.addEventListener("abort", closed);
 		try {
-			const answer = this.#describe(place, startAbort.signal);
+			const answer = this.#describe(slot, startAbort.signal);
 			const spec = await awaitLaunch(
 				Promise.resolve(answer),
-				{ startAbort, slot: place },
+				{ startAbort, slot },
 				options.start.timeoutMs,
 				world.clock,
 				"companion",
@@ -241,7 +241,7 @@ export class CompanionKeeper implements Companions {
 
 /** A companion that was ready, until nothing of it is left. */
 class RunningCompanion implements TiedCompanion {
-	readonly facts: SlotCompanion;
+	readonly facts: WorkerCompanion;
 	/** Resolves when nothing of it is left. Never rejects. */
 	readonly ended: Promise<ProcessExit>;
 	readonly #own: PoolProcess;

@@ -1,9 +1,9 @@
 import type { Connection, LocatedRun } from "./connection.ts";
 import type {
-	CompanionPlace,
+	CompanionSlot,
 	LaunchSpec,
-	PreloadPlace,
-	SlotCompanion,
+	PreloadSlot,
+	WorkerCompanion,
 	WorkerProcess,
 	WorkerSlot,
 } from "./launch.ts";
@@ -67,7 +67,7 @@ export interface Adapter<Client = unknown> {
 	 * forks each worker that {@link launch} describes (docs/bridge-protocol.md, section 6). If it is absent or returns
 	 * `undefined`, each worker is started separately. It must be pure: it is called for every start of a parent.
 	 */
-	preload?(place: PreloadPlace): LaunchSpec | undefined;
+	preload?(slot: PreloadSlot): LaunchSpec | undefined;
 	/**
 	 * Returns what to execute as the companion of a pool: one process that its workers need, such as the client of a
 	 * cluster. The pool starts it before the workers, records it as it records them, and ends it after them. If it is lost,
@@ -77,11 +77,11 @@ export interface Adapter<Client = unknown> {
 	 * @param signal aborts when the pool closes meanwhile.
 	 */
 	companion?(
-		place: CompanionPlace,
+		slot: CompanionSlot,
 		signal: AbortSignal,
 	): LaunchSpec | Promise<LaunchSpec>;
 	/** What the first companion of a pool found out about `runsElsewhere`, without runs that its cluster does not know. */
-	located?(companion: SlotCompanion): readonly LocatedRun[];
+	located?(companion: WorkerCompanion): readonly LocatedRun[];
 	/**
 	 * Connects to the worker; resolves when it can take calls. The signal aborts if the start takes too long or the
 	 * process ends.

@@ -3,7 +3,7 @@ import type { ProcessExit, RunId } from "./identity.ts";
 
 // What an adapter sees of one worker.
 
-/** A worker's place in the pool. After a worker, the next incarnation uses its slot. */
+/** A worker's position in the pool. After a worker, the next incarnation uses its slot. */
 export interface WorkerSlot {
 	/** The name of the pool. */
 	readonly pool: string;
@@ -31,7 +31,7 @@ export interface WorkerSlot {
 	/** How long the start may take, in milliseconds. */
 	readonly startTimeoutMs: number;
 	/** The current companion of the pool, if its adapter has one. */
-	readonly companion?: SlotCompanion | undefined;
+	readonly companion?: WorkerCompanion | undefined;
 }
 
 /** The worker's process, as its adapter sees it. */
@@ -119,7 +119,7 @@ export interface WorkerLogRecord {
 	readonly spanId?: string | undefined;
 }
 
-/** The place of a process of a pool that is not a worker. */
+/** The slot of a process of a pool that is not a worker. */
 export type PoolProcessSlot = Pick<
 	WorkerSlot,
 	| "pool"
@@ -132,14 +132,14 @@ export type PoolProcessSlot = Pick<
 	| "startTimeoutMs"
 >;
 
-/** The place of a companion; its `workerId` is `pool-companion`. */
-export interface CompanionPlace extends PoolProcessSlot {
+/** The slot of a companion; its `workerId` is `pool-companion`. */
+export interface CompanionSlot extends PoolProcessSlot {
 	/** Runs of other machines, which the cleanup left alone. A cluster may know them, see `Adapter.located`. */
 	readonly runsElsewhere: readonly RunId[];
 }
 
 /** The companion that a worker was started with. */
-export interface SlotCompanion {
+export interface WorkerCompanion {
 	/** The name of this one process; it is never used again. */
 	readonly incarnation: string;
 	/** Its private directory, for the sockets that its workers use. */
@@ -149,8 +149,8 @@ export interface SlotCompanion {
 	readonly ready: unknown;
 }
 
-/** The place of a preloaded parent; its `workerId` is `pool-preload`. */
-export interface PreloadPlace extends PoolProcessSlot {
+/** The slot of a preloaded parent; its `workerId` is `pool-preload`. */
+export interface PreloadSlot extends PoolProcessSlot {
 	/** The socket where the parent accepts the connections that become its workers' descriptors. */
 	readonly forkSocket: string;
 	/** The only process that may connect there. */

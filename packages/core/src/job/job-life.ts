@@ -69,7 +69,7 @@ export class JobLife {
 	readonly result: Promise<JobResult>;
 	readonly #job: ResolvedJob;
 	readonly #dependencies: JobDependencies;
-	readonly #place: Omit<ProcessSlot, "directory">;
+	readonly #slot: Omit<ProcessSlot, "directory">;
 	readonly #over = Promise.withResolvers<void>();
 	readonly #result = Promise.withResolvers<JobResult>();
 	/** Resolves when it is to end: it need not wait for its turn. */
@@ -88,7 +88,7 @@ export class JobLife {
 		const incarnation = dependencies.world.registry.nextIncarnation();
 		this.ref = { jobId: incarnation, program: job.spec.executable };
 		const workerId = `job-${numberOf(incarnation)}`;
-		this.#place = { incarnation, workerId, pool: JOBS };
+		this.#slot = { incarnation, workerId, pool: JOBS };
 		this.over = this.#over.promise;
 		this.result = this.#result.promise;
 		ignoreEarlyErrors(job.input);
@@ -181,10 +181,10 @@ export class JobLife {
 		try {
 			assertWanted();
 			const { world, runDirectory } = this.#dependencies;
-			const directory = join(runDirectory, numberOf(this.#place.incarnation));
+			const directory = join(runDirectory, numberOf(this.#slot.incarnation));
 			return await startOwned(
 				this.#job.spec,
-				{ ...this.#place, directory },
+				{ ...this.#slot, directory },
 				this.#dependencies,
 				world,
 				assertWanted,
@@ -203,7 +203,7 @@ export class JobLife {
 		const { process } = owned;
 		const { world, sweep } = this.#dependencies;
 		const { clock } = world;
-		const { incarnation } = this.#place;
+		const { incarnation } = this.#slot;
 		const running = new JobProcess(owned, this.#job, world);
 		// From now on a stop ends the process itself.
 		const wasStopped = this.#stop !== undefined;

@@ -4,7 +4,7 @@ import type { Adapter } from "../contract/adapter.ts";
 import type { ErrorCode } from "../contract/error-codes.ts";
 import { SnakepitError, StartError } from "../contract/errors.ts";
 import type { ProcessExit, ProcessIdentity } from "../contract/identity.ts";
-import type { LaunchSpec, PreloadPlace } from "../contract/launch.ts";
+import type { LaunchSpec, PreloadSlot } from "../contract/launch.ts";
 import { messageOf } from "../contract/thrown.ts";
 import type {
 	ProcessSource,
@@ -48,7 +48,7 @@ export function preloadedSource(
 export class PreloadedSource implements ProcessSource {
 	readonly name = "preload";
 	readonly #dependencies: PoolProcessDependencies;
-	readonly #preload: (place: PreloadPlace) => LaunchSpec | undefined;
+	readonly #preload: (slot: PreloadSlot) => LaunchSpec | undefined;
 	#state: State = { step: "preloads", serving: undefined };
 	#begun = 0;
 	#losses = 0;
@@ -63,7 +63,7 @@ export class PreloadedSource implements ProcessSource {
 	/** @param preload how the adapter describes its parent; nothing where its workers start by themselves. */
 	constructor(
 		dependencies: PoolProcessDependencies,
-		preload: (place: PreloadPlace) => LaunchSpec | undefined,
+		preload: (slot: PreloadSlot) => LaunchSpec | undefined,
 	) {
 		this.#dependencies = dependencies;
 		this.#preload = preload;
@@ -186,12 +186,12 @@ export class PreloadedSource implements ProcessSource {
 	async #begin(): Promise<Parent> {
 		const { options, world } = this.#dependencies;
 		const { clock, emit } = world;
-		const place = this.#place();
+		const slot = this.#slot();
 		const restarts = this.#begun++;
 		const renewals = this.#renewals;
 		const begunMs = clock.now();
 		try {
-			const spec = this.#preload(place);
+			const spec = this.#preload(slot);
 			if (spec === undefined) {
 				this.#goCold(renewals);
 				return undefined;
@@ -199,7 +199,7 @@ export class PreloadedSource implements ProcessSource {
 			assertPlatform(world.host.platform);
 			const parent = await PreloadedParent.start(
 				this.#dependencies,
-				place,
+				slot,
 				spec,
 				() => this.#lost(renewals),
 				this.#starting.signal,
@@ -220,11 +220,11 @@ export class PreloadedSource implements ProcessSource {
 		}
 	}
 
-	#place(): PreloadPlace {
-		const place = poolProcessSlot(this.#dependencies, "preload");
+	#slot(): PreloadSlot {
+		const slot = poolProcessSlot(this.#dependencies, "preload");
 		return {
-			...place,
-			forkSocket: join(place.directory, "f"),
+			...slot,
+			forkSocket: join(slot.directory, "f"),
 			hostPid: this.#dependencies.world.host.self.pid,
 		};
 	}
@@ -305,7 +305,7 @@ class PreloadedParent {
 
 	private constructor(
 		own: PoolProcess,
-		{ forkSocket }: PreloadPlace,
+		{ forkSocket }: PreloadSlot,
 		{ world: { host, clock } }: PoolProcessDependencies,
 		rights: string,
 		lost: () => void,
@@ -332,22 +332,22 @@ class PreloadedParent {
 	/**
 	 * Starts one, and resolves when workers can be forked.
 	 *
-	 * @param spec what to execute at this place.
+	 * @param spec what to execute in this slot.
 	 * @param lost called once, when it can fork no more workers.
 	 * @throws StartError saying why it cannot be; nothing is left then.
 	 */
 	static async start(
 		dependencies: PoolProcessDependencies,
-		place: PreloadPlace,
+		slot: PreloadSlot,
 		spec: LaunchSpec,
 		lost: () => void,
 		signal: AbortSignal,
 	): Promise<PreloadedParent> {
 		const rights = inheritedRights();
 		const own = await PoolProcess.start(
-			...([dependencies, place, spec, "preloaded parent", signal] as const),
+			...([dependencies, slot, spec, "preloaded parent", signal] as const),
 		);
-		return new PreloadedParent(own, place, dependencies, rights, lost);
+		return new PreloadedParent(own, slot, dependencies, rights, lost);
 	}
 
 	get pid(): number {

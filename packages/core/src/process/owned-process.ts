@@ -48,12 +48,12 @@ export interface OwnedProcess {
  */
 export async function startOwned(
 	spec: LaunchSpec,
-	place: ProcessSlot,
+	slot: ProcessSlot,
 	environment: InheritedEnvironment,
 	{ registry, host, source }: Pick<World, "registry" | "host" | "source">,
 	assertWanted: () => void,
 ): Promise<OwnedProcess> {
-	const { incarnation, workerId, pool, directory, sharedDirectory } = place;
+	const { incarnation, workerId, pool, directory, sharedDirectory } = slot;
 	const files = [directory, sharedDirectory].filter(
 		(path) => path !== undefined,
 	);
@@ -66,7 +66,7 @@ export async function startOwned(
 	let lifeline: Lifeline | undefined;
 	try {
 		for (const path of files) {
-			if (path === directory && place.hasDirectory === true) continue;
+			if (path === directory && slot.hasDirectory === true) continue;
 			host.createDirectory(path);
 			paths.push(path);
 		}
@@ -76,7 +76,7 @@ export async function startOwned(
 		await descriptors.open(spec.descriptors ?? [], directory, maker);
 		assertWanted();
 		const process = await source.start(
-			processSpec(spec, place, environment, {
+			processSpec(spec, slot, environment, {
 				launcher,
 				descriptors: descriptors.opened,
 			}),

@@ -1,13 +1,13 @@
 import { ForkLost } from "../contract/errors.ts";
 import type { ProcessExit } from "../contract/identity.ts";
-import type { SlotCompanion } from "../contract/launch.ts";
+import type { WorkerCompanion } from "../contract/launch.ts";
 import type { StartedProcess } from "../contract/world.ts";
 import { describeExit } from "../process/process-end.ts";
 import type { Worker } from "./worker.ts";
 
 /** A companion that was ready, as its workers see it. */
 export interface TiedCompanion {
-	readonly facts: SlotCompanion;
+	readonly facts: WorkerCompanion;
 	/** Calls `action` once, when its end is seen. Returns what takes that back. */
 	whenGone(action: (exit: ProcessExit) => void): () => void;
 	/** How it ended, if its end is seen within the time; `undefined` immediately if it is not ending. */

@@ -35,7 +35,7 @@ export class PoolProcess {
 	/** What the program sent in its ready line; `undefined` without a control channel. */
 	readonly ready: unknown;
 	readonly #dependencies: PoolProcessDependencies;
-	readonly #place: PoolProcessSlot;
+	readonly #slot: PoolProcessSlot;
 	readonly #owned: OwnedProcess;
 	readonly #output: WorkerOutput;
 	readonly #sent: SentSignal[] = [];
@@ -45,13 +45,13 @@ export class PoolProcess {
 
 	private constructor(
 		dependencies: PoolProcessDependencies,
-		place: PoolProcessSlot,
+		slot: PoolProcessSlot,
 		owned: OwnedProcess,
 		output: WorkerOutput,
 		ready: unknown,
 	) {
 		this.#dependencies = dependencies;
-		this.#place = place;
+		this.#slot = slot;
 		this.#owned = owned;
 		this.#output = output;
 		this.ready = ready;
@@ -60,28 +60,28 @@ export class PoolProcess {
 	/**
 	 * Starts one, and resolves when it is ready.
 	 *
-	 * @param spec what to execute at this place.
+	 * @param spec what to execute in this slot.
 	 * @param what it is, for people.
 	 * @throws StartError saying why it cannot be; nothing is left then.
 	 */
 	static async start(
 		dependencies: PoolProcessDependencies,
-		place: PoolProcessSlot,
+		slot: PoolProcessSlot,
 		spec: LaunchSpec,
 		what: string,
 		signal: AbortSignal,
 	): Promise<PoolProcess> {
 		const { options, world } = dependencies;
-		const { incarnation, workerId, pool } = place;
-		const owned = await startOwned(spec, place, dependencies, world, () =>
+		const { incarnation, workerId, pool } = slot;
+		const owned = await startOwned(spec, slot, dependencies, world, () =>
 			signal.throwIfAborted(),
 		);
 		const { process } = owned;
 		const ref = { pool, workerId, incarnation };
 		const output = new WorkerOutput(process, true, ref, options.output, world);
 		try {
-			const said = await ready(dependencies, place, spec, what, owned, signal);
-			return new PoolProcess(dependencies, place, owned, output, said);
+			const said = await ready(dependencies, slot, spec, what, owned, signal);
+			return new PoolProcess(dependencies, slot, owned, output, said);
 		} catch (error) {
 			if (isTimeout(error)) {
 				const { dumpSignal } = spec;
@@ -121,7 +121,7 @@ export class PoolProcess {
 	 */
 	async whenEnded(first: (exit: ProcessExit) => void): Promise<ProcessExit> {
 		const { world } = this.#dependencies;
-		const { incarnation } = this.#place;
+		const { incarnation } = this.#slot;
 		const exit = await this.process.exited;
 		first(exit);
 		// Its run may be over by now.
@@ -166,7 +166,7 @@ export class PoolProcess {
 		this.#isLeft = true;
 		const end = { exit: undefined, reason: "closed", killer: "none" } as const;
 		recordEnd(
-			...([this.#owned, this.#place.incarnation, end] as const),
+			...([this.#owned, this.#slot.incarnation, end] as const),
 			this.#dependencies.world,
 		);
 		this.#output.close();
@@ -213,14 +213,14 @@ export function poolProcessSlot(
 /** Launch message and ready line, within the time of a start. */
 async function ready(
 	{ options, world }: PoolProcessDependencies,
-	place: PoolProcessSlot,
+	slot: PoolProcessSlot,
 	spec: LaunchSpec,
 	what: string,
 	{ process, lifeline }: OwnedProcess,
 	signal: AbortSignal,
 ): Promise<unknown> {
 	const { clock, random } = world;
-	const { workerId } = place;
+	const { workerId } = slot;
 	const { timeoutMs } = options.start;
 	// A source that is another process takes its time between the record and this.
 	signal.throwIfAborted();
@@ -229,7 +229,7 @@ async function ready(
 			`${workerId} has no control channel: its launch needs a launchPayload.`,
 		);
 	const message = formatLaunchMessage(
-		place,
+		slot,
 		lifeline.path,
 		random.token(),
 		spec.launchPayload,

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Adapter } from "../../src/contract/adapter.ts";
 import type {
-	CompanionPlace,
+	CompanionSlot,
 	LaunchSpec,
 	WorkerSlot,
 } from "../../src/contract/launch.ts";
@@ -10,7 +10,7 @@ const PROGRAMS = join(import.meta.dirname, "../bestiary");
 
 /** Workers that need a companion; `habits` is a directory of the test, see keeps-company.cjs. */
 export function accompaniedAdapter(habits: string): Adapter & {
-	readonly companion: (place: CompanionPlace) => LaunchSpec;
+	readonly companion: (slot: CompanionSlot) => LaunchSpec;
 	/** Of every worker that was connected, in order. */
 	readonly slots: readonly WorkerSlot[];
 } {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { CompanionPlace } from "../../src/contract/launch.ts";
+import type { CompanionSlot } from "../../src/contract/launch.ts";
 import { craftRun, deadOwner } from "../cleanup/crafted-run.ts";
 import { temporaryDirectory } from "../cleanup/hosts.ts";
 import { companionBench } from "./companion-bench.ts";
@@ -8,7 +8,7 @@ test("the first companion of a pool is asked where the hosts of other machines a
 	const dataDir = temporaryDirectory();
 	const { name } = await craftRun(dataDir, deadOwner({ machineId: "another" }));
 	const { events, adapter, open, next, signal } = await companionBench(dataDir);
-	const asked: CompanionPlace["runsElsewhere"][] = [];
+	const asked: CompanionSlot["runsElsewhere"][] = [];
 	const location = { name: "gpu-7", address: "10.0.0.7" };
 	await open({
 		adapter: {

@@ -27,10 +27,10 @@ function scene(program: FakeProgram) {
 		runDirectory: "/run",
 		...{ marker: "the-marker", environment: {} },
 	};
-	const place = poolProcessSlot(setting, "companion");
+	const slot = poolProcessSlot(setting, "companion");
 	const start = () =>
 		PoolProcess.start(
-			...([setting, place] as const),
+			...([setting, slot] as const),
 			{ executable: "companion", launchPayload: {} },
 			"companion",
 			new AbortController().signal,
