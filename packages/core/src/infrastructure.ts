@@ -67,6 +67,6 @@ export { type ProcessCondition, SystemProcessHost } from "./os/this-machine.ts";
 export {
 	type Execution,
 	ownExecutable,
-	packagePlaces,
+	packageOrigins,
 	thisExecution,
 } from "./os/this-program.ts";

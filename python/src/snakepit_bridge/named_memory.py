@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["keep_record"]
 
-PLACE = "/dev/shm"
+SHARED_MEMORY = "/dev/shm"
 # Of one file, before what it does not need any more is left out.
 MOST_BYTES = 64 * 1024
 # The class that creates one, and the prefix of its file.
@@ -64,7 +64,7 @@ class Record:
     def created(self, name: str, prefix: str) -> None:
         """Adds one."""
         name = prefix + name.lstrip("/")
-        prefixes = os.lstat(f"{PLACE}/{name}")
+        prefixes = os.lstat(f"{SHARED_MEMORY}/{name}")
         if not stat.S_ISREG(prefixes.st_mode) or prefixes.st_uid != os.geteuid():
             return
         self._live[name] = f"{name} {prefixes.st_dev} {prefixes.st_ino}"

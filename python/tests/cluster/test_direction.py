@@ -15,7 +15,7 @@ from snakepit_bridge.bridge.framed_transport.sideband import (
     BYTES,
     CLOSED,
     SHORTENED,
-    Place,
+    SegmentPart,
     announced,
 )
 from snakepit_bridge.cluster import conversation
@@ -80,7 +80,7 @@ def between(tmp_path: Path) -> Iterator[Between]:
 
 def beside(kind: int, name: str, data: bytes = b"", offset: int = 0) -> bytes:
     """Returns a message of the host."""
-    return framed(kind, Place(name, offset, len(data)).head() + data)
+    return framed(kind, SegmentPart(name, offset, len(data)).head() + data)
 
 
 @pytest.mark.parametrize("step", [1, 7, 1 << 20])
@@ -98,10 +98,10 @@ def test_bytes_of_the_worker_come_before_their_frame(
     between: Between, step: int
 ) -> None:
     (between.directory / "s1").write_bytes(b"-" * 64 + CONTENT)
-    place = Place("s1", 64, len(CONTENT))
-    data = FRAME_BEFORE + framed(BYTES, place.head()) + FRAME_AFTER
+    part = SegmentPart("s1", 64, len(CONTENT))
+    data = FRAME_BEFORE + framed(BYTES, part.head()) + FRAME_AFTER
     came = between.from_worker(data, step)
-    whole = framed(BYTES, place.head() + CONTENT)
+    whole = framed(BYTES, part.head() + CONTENT)
     assert came == FRAME_BEFORE + whole + FRAME_AFTER
     # As a host on one machine does.
     assert os.listdir(between.directory) == []
@@ -114,7 +114,7 @@ def test_a_file_is_written_over_shortened_and_forgotten(between: Between) -> Non
         os.unlink(file.name)
         between.from_host(beside(BYTES, "h1", b"new"))
         assert file.read() == b"new" + CONTENT[3:]
-        between.from_host(framed(SHORTENED, Place("h1", 0, 2).head()))
+        between.from_host(framed(SHORTENED, SegmentPart("h1", 0, 2).head()))
         assert os.fstat(file.fileno()).st_size == 2
         between.from_host(beside(BYTES, "h1", CONTENT))
         file.seek(0)
@@ -128,9 +128,9 @@ def test_a_file_is_written_over_shortened_and_forgotten(between: Between) -> Non
 def test_what_the_worker_does_not_have_arrives_as_nothing(between: Between) -> None:
     (between.directory / "w2").write_bytes(b"short")
     for name in ("w1", "w2"):
-        place = Place(name, 0, 100)
-        came = between.from_worker(framed(BYTES, place.head()) + FRAME_AFTER)
-        assert came == framed(BYTES, place.head()) + FRAME_AFTER
+        part = SegmentPart(name, 0, 100)
+        came = between.from_worker(framed(BYTES, part.head()) + FRAME_AFTER)
+        assert came == framed(BYTES, part.head()) + FRAME_AFTER
 
 
 def test_a_value_without_room_is_dropped_and_the_frames_around_it_pass(
@@ -154,7 +154,7 @@ def test_only_a_frame_with_an_attachment_is_announced() -> None:
         frames.Chunk(1, b"", attachment),
         frames.End(1, b"", attachment),
     ):
-        assert announced(frame) == Place("w1", 64, 5)
+        assert announced(frame) == SegmentPart("w1", 64, 5)
     assert announced(frames.Result(1, 0, 0, b"1")) is None
     assert announced(frames.Log(0, "", 0, "", 0)) is None
 

@@ -16,7 +16,7 @@ from support.certificate_authority import signed_identities
 from support.relay_host import RelayHost, wait_until_gone
 
 from snakepit_bridge.bridge.framed_transport.frame_parser import framed
-from snakepit_bridge.bridge.framed_transport.sideband import BYTES, Place
+from snakepit_bridge.bridge.framed_transport.sideband import BYTES, SegmentPart
 from snakepit_bridge.cluster.certificates import own_identity
 
 pytestmark = pytest.mark.skipif(
@@ -294,7 +294,7 @@ def test_shared_memory_is_free_whichever_process_is_killed(
     worker = conversation.call("pid")
     # On its way to the worker: it has a name, which nobody has removed.
     value = bytes(1 << 20)
-    message = framed(BYTES, Place("h1", 0, len(value)).head() + value)
+    message = framed(BYTES, SegmentPart("h1", 0, len(value)).head() + value)
     conversation.connection.socket.sendall(message)
     assert conversation.call("pid") == worker
     [path] = open_files(relay.relay_pid, "/dev/shm/")

@@ -227,8 +227,8 @@ class FramedChannel implements FrameChannel {
 
 	private readonly received: MessageListener = (kind, bytes, begin, end) => {
 		if (kind === BYTES) {
-			const { place, bytes: content } = readSideband(bytes, begin, end);
-			this.listener.sideband?.(place.name, place.offset, content);
+			const { part, bytes: content } = readSideband(bytes, begin, end);
+			this.listener.sideband?.(part.name, part.offset, content);
 		} else if (kind !== FRAME) this.signalled(decodeSignal(bytes, begin, end));
 		else if (this.state.kind === "greeting")
 			throw new Error("a frame arrived before the worker took the token");
@@ -297,20 +297,20 @@ class FramedChannel implements FrameChannel {
 }
 
 /** Sideband data has a name, an offset and a size before its bytes. */
-const BESIDE_HEAD_BYTES = 64;
+const SIDEBAND_HEAD_BYTES = 64;
 const OFFSET_AT = 24;
 const SIZE_AT = 32;
 
 /** A part of a file of the worker's attachments. */
-interface Place {
+interface SegmentPart {
 	readonly name: string;
 	readonly offset: number;
 	readonly size: number;
 }
 
 /** 64 bytes long, so that the following bytes are aligned for numbers of every size. */
-export function sidebandHead({ name, offset, size }: Place): Buffer {
-	const head = Buffer.alloc(BESIDE_HEAD_BYTES);
+export function sidebandHead({ name, offset, size }: SegmentPart): Buffer {
+	const head = Buffer.alloc(SIDEBAND_HEAD_BYTES);
 	head.write(name, "latin1");
 	head.writeBigUInt64BE(BigInt(offset), OFFSET_AT);
 	head.writeBigUInt64BE(BigInt(size), SIZE_AT);
@@ -322,16 +322,16 @@ export function readSideband(
 	message: Uint8Array,
 	begin: number,
 	end: number,
-): { readonly place: Place; readonly bytes: Uint8Array } {
-	if (end - begin < BESIDE_HEAD_BYTES)
+): { readonly part: SegmentPart; readonly bytes: Uint8Array } {
+	if (end - begin < SIDEBAND_HEAD_BYTES)
 		throw new Error(
 			`${end - begin} bytes of sideband data, too few to name their file`,
 		);
 	const view = Buffer.from(message.buffer, message.byteOffset, end);
 	const name = view.toString("latin1", begin, begin + OFFSET_AT);
-	const bytes = message.subarray(begin + BESIDE_HEAD_BYTES, end);
+	const bytes = message.subarray(begin + SIDEBAND_HEAD_BYTES, end);
 	return {
-		place: {
+		part: {
 			name: name.replace(/\0+$/, ""),
 			offset: Number(view.readBigUInt64BE(begin + OFFSET_AT)),
 			size: Number(view.readBigUInt64BE(begin + SIZE_AT)),

@@ -14,7 +14,7 @@ import { MessageWriter } from "../../src/channel/message-writer.ts";
 test.each([0, 1, 100, 70_000, 3_000_000])(
 	"%i bytes beside a frame arrive before it, aligned for numbers",
 	(size) => {
-		const place = { name: "h12", offset: 1_048_576, size };
+		const part = { name: "h12", offset: 1_048_576, size };
 		const written: Buffer[] = [];
 		const socket = new Writable({
 			write: (piece: Buffer, _encoding, done) => {
@@ -24,7 +24,7 @@ test.each([0, 1, 100, 70_000, 3_000_000])(
 		});
 		const writer = new MessageWriter(socket as never);
 		const parts = [new Uint8Array(size).fill(7)];
-		writer.writeParts(BYTES, sidebandHead(place), parts, size);
+		writer.writeParts(BYTES, sidebandHead(part), parts, size);
 		// They were copied.
 		parts[0]?.fill(8);
 		writer.write(FRAME, Buffer.of(1), "now");
@@ -38,14 +38,14 @@ test.each([0, 1, 100, 70_000, 3_000_000])(
 					return;
 				}
 				const message = readSideband(bytes, begin, end);
-				got.push(message.place, message.bytes.length);
+				got.push(message.part, message.bytes.length);
 				expect(message.bytes.byteOffset % 8).toBe(0);
 				expect(message.bytes.every((byte) => byte === 7)).toBe(true);
 			},
 			BYTES,
 		);
 		for (const piece of written) cutter.take(piece);
-		expect(got).toEqual([place, size, "a frame"]);
+		expect(got).toEqual([part, size, "a frame"]);
 	},
 );
 

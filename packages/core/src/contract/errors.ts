@@ -283,16 +283,16 @@ export class ToolError extends SnakepitError<"TOOL_FAILED"> {
 	}
 
 	override toJSON(): object {
-		return { ...super.toJSON(), remote: withoutPlaces(this.remote) };
+		return { ...super.toJSON(), remote: withoutTracebacks(this.remote) };
 	}
 }
 
-function withoutPlaces({ cause, ...remote }: RemoteError): RemoteError {
+function withoutTracebacks({ cause, ...remote }: RemoteError): RemoteError {
 	return {
 		...remote,
 		traceback: undefined,
 		frames: undefined,
-		cause: cause && withoutPlaces(cause),
+		cause: cause && withoutTracebacks(cause),
 	};
 }
 

@@ -17,7 +17,7 @@ import { absolutePath } from "../contract/working-directory.ts";
 import { guardLayer } from "../guard/guard-chain.ts";
 import type { SnapshotHost } from "../os/descendants.ts";
 import { nativeBinary } from "../os/launcher.ts";
-import { placeForRunDirectories } from "../os/private-directory.ts";
+import { runDirectoryBase } from "../os/private-directory.ts";
 import { hidesProcesses } from "../os/process-table.ts";
 import { findStateDirectory } from "../os/state-directory.ts";
 import { processEvents } from "../os/this-program.ts";
@@ -74,10 +74,10 @@ export function lifeline(
 	platform: NodeJS.Platform,
 	binary: string | undefined,
 ): LayerReport {
-	const place = attempt(() => placeForRunDirectories());
-	if (place instanceof Error) return unavailable("lifeline", place);
+	const base = attempt(() => runDirectoryBase());
+	if (base instanceof Error) return unavailable("lifeline", base);
 	const report = { layer: "lifeline", status: "available" } as const;
-	const sockets = `sockets are in ${place}`;
+	const sockets = `sockets are in ${base}`;
 	if (platform !== "linux")
 		return {
 			...report,

@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
 import { StartError } from "../contract/errors.ts";
 import type { ProcessSpec, StartedProcess } from "../contract/world.ts";
 import { spawnFailed, systemError } from "./spawn-failure.ts";
-import { packagePlaces } from "./this-program.ts";
+import { packageOrigins } from "./this-program.ts";
 
 // Not `createRequire` by name: webpack would resolve what it is given when it builds.
 
@@ -14,7 +14,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
 };
 
 /** For what system, and from where. */
-interface NativePlace {
+interface NativeLookup {
 	readonly platform: string;
 	readonly architecture: string;
 	/** Files and URLs of modules whose `node_modules` are searched, in this order. */
@@ -28,8 +28,8 @@ interface NativePlace {
 export function nativeBinary({
 	platform = process.platform,
 	architecture = process.arch,
-	from = packagePlaces(import.meta.url),
-}: Partial<NativePlace> = {}): string | undefined {
+	from = packageOrigins(import.meta.url),
+}: Partial<NativeLookup> = {}): string | undefined {
 	const name = PACKAGES[`${platform}-${architecture}`];
 	if (name === undefined) return undefined;
 	for (const module of from) {

@@ -80,7 +80,7 @@ export function createRunDirectory(
 	ownerKey: string,
 	env: NodeJS.ProcessEnv = process.env,
 ): string {
-	return makeFresh(placeForRunDirectories(env), prefixOf(runId, ownerKey));
+	return makeFresh(runDirectoryBase(env), prefixOf(runId, ownerKey));
 }
 
 function makeFresh(base: string, prefix: string): string {
@@ -137,7 +137,7 @@ export function renewRunDirectory(
 	ownerKey: string,
 	env: NodeJS.ProcessEnv = process.env,
 ): string {
-	const bases = placesForRunDirectories(env, "left_out");
+	const bases = runDirectoryBases(env, "left_out");
 	const before = dirname(lost);
 	// Where it was, if it still may be there.
 	const ordered = bases.includes(before)
@@ -182,10 +182,10 @@ export function createPrivateDirectory(path: string): void {
  *
  * @throws StartError as {@link createRunDirectory}.
  */
-export function placeForRunDirectories(
+export function runDirectoryBase(
 	env: NodeJS.ProcessEnv = process.env,
 ): string {
-	const [base] = placesForRunDirectories(env, "refused");
+	const [base] = runDirectoryBases(env, "refused");
 	if (base === undefined)
 		throw new StartError({
 			code: "SOCKET_PATH_TOO_LONG",
@@ -196,7 +196,7 @@ export function placeForRunDirectories(
 }
 
 /** @param ofAnother what becomes of an `XDG_RUNTIME_DIR` in which others could exchange it. */
-function placesForRunDirectories(
+function runDirectoryBases(
 	env: NodeJS.ProcessEnv,
 	ofAnother: "refused" | "left_out",
 ): readonly string[] {

@@ -9,7 +9,7 @@ import { basename, join } from "node:path";
 import type { RunId } from "../contract/identity.ts";
 import { findRunDirectories, isRunDirectory } from "./private-directory.ts";
 
-/** Where Linux keeps files in memory that any process may map. Source: shm_overview(7). */
+/** Where Linux keeps files in memory, also those with a name. Source: shm_overview(7), sem_overview(7). */
 const SHARED_MEMORY = "/dev/shm";
 
 /**
@@ -52,15 +52,13 @@ export function directoriesOfDead(
 	runId: RunId,
 	ownerKey: string,
 ): readonly string[] {
-	const places = [runDirectory, ...findRunDirectories(runId, ownerKey)];
-	return [...new Set(places)].flatMap((path) => directoriesOf(path, runId));
+	const directories = [runDirectory, ...findRunDirectories(runId, ownerKey)];
+	return [...new Set(directories)].flatMap((path) => directoriesOf(path, runId));
 }
 
-/** Where Linux keeps what is named in memory. Source: shm_overview(7), sem_overview(7). */
-const PLACE = "/dev/shm";
 /** One for each process of a worker that has named something; see docs/bridge-protocol.md, section 9. */
 const RECORD = /^names-[1-9][0-9]{0,9}$/;
-/** No path, nor a way out of the place. */
+/** No path, nor a way out of the directory. */
 const LINE = /^([+-]) ([^/\s]{1,255}) (\d{1,20}|\*) (\d{1,20}|\*)$/;
 
 /** A file, not only its name: another program may have the name by now. */
@@ -129,7 +127,7 @@ function textOf(path: string): string {
 }
 
 function remove({ name, device, inode }: Named): void {
-	const path = join(PLACE, name);
+	const path = join(SHARED_MEMORY, name);
 	try {
 		const stats = lstatSync(path, { bigint: true });
 		const isIt =

@@ -34,11 +34,11 @@ export function openStateDirectory(
 		if (problem !== undefined) throw unwritable(dataDir, problem);
 		return { path: dataDir, relocated: undefined };
 	}
-	const home = placeAtHome(env);
+	const home = stateHome(env);
 	const path = join(home.path, "snakepit", machineId);
 	const problem = home.problem ?? makePrivate(path);
 	if (problem === undefined) return { path, relocated: undefined };
-	const temporary = temporaryPlace(machineId);
+	const temporary = temporaryStateDirectory(machineId);
 	const personal = dirname(temporary);
 	const trouble = makePrivate(personal) ?? makePrivate(temporary);
 	if (trouble !== undefined) throw unwritable(personal, trouble);
@@ -55,14 +55,14 @@ export function findStateDirectory(
 	env: NodeJS.ProcessEnv = process.env,
 ): string | undefined {
 	if (dataDir !== undefined) return readable(dataDir);
-	const home = placeAtHome(env);
+	const home = stateHome(env);
 	const usual = join(home.path, "snakepit", machineId);
 	if (home.problem === undefined) {
 		if (isReadable(usual)) return usual;
-		// The next start makes it there: one in the temporary place is another's.
+		// The next start makes it there: one in the temporary directory is another's.
 		if (canBeMade(usual)) return undefined;
 	}
-	return readable(temporaryPlace(machineId));
+	return readable(temporaryStateDirectory(machineId));
 }
 
 function readable(path: string): string | undefined {
@@ -89,12 +89,12 @@ function isReadable(path: string): boolean {
 }
 
 /** Under a directory of this user's own. */
-function temporaryPlace(machineId: string): string {
+function temporaryStateDirectory(machineId: string): string {
 	return join(tmpdir(), `snakepit-${process.getuid?.() ?? 0}`, machineId);
 }
 
 /** Another user's home is left alone: `sudo` may keep the caller's, and files of root would lock them out. */
-function placeAtHome(env: NodeJS.ProcessEnv): {
+function stateHome(env: NodeJS.ProcessEnv): {
 	readonly path: string;
 	readonly problem: string | undefined;
 } {

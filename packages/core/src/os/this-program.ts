@@ -114,7 +114,7 @@ export function ownExecutable(
  *
  * @param module the URL of the module that asks; a bundle that is CommonJS has none.
  */
-export function packagePlaces(
+export function packageOrigins(
 	module: string | undefined,
 	execution: Execution = thisExecution(),
 ): readonly string[] {
@@ -122,8 +122,8 @@ export function packagePlaces(
 	const { main } = execution;
 	if (own !== undefined) return [own];
 	return [module, main].filter(
-		(place) =>
-			place !== undefined && (place.startsWith("file:") || isAbsolute(place)),
+		(origin) =>
+			origin !== undefined && (origin.startsWith("file:") || isAbsolute(origin)),
 	) as string[];
 }
 

@@ -21,7 +21,7 @@ import {
 	ownExecutable,
 	type ProcessExit,
 	type ProcessIdentity,
-	packagePlaces,
+	packageOrigins,
 	requireToSpawn,
 	SystemProcessHost,
 	thisExecution,
@@ -58,8 +58,8 @@ export function ownFile(
 	module: string | undefined = import.meta.url,
 	execution: Execution = thisExecution(),
 ): string {
-	const places = packagePlaces(module, execution);
-	const path = packageRoots(module, places)
+	const origins = packageOrigins(module, execution);
+	const path = packageRoots(module, origins)
 		.map((root) => join(root, file))
 		.find((candidate) => existsSync(candidate));
 	if (path !== undefined) return path;
@@ -68,7 +68,7 @@ export function ownFile(
 		own === undefined
 			? "where the program runs"
 			: `in ${dirname(own)}, beside the executable that contains the program`;
-	const from = new Set(places.map((place) => fileOf(place) ?? place));
+	const from = new Set(origins.map((origin) => fileOf(origin) ?? origin));
 	throw new ProtectionUnavailable(
 		`This program needs the file ${file} of the package ${NAME} ${VERSION}. A bundle does not contain it, and the package was not found from ${[...from].join(" nor from ") || "here"}.`,
 		`Run npm install ${NAME}@${VERSION} ${beside}. A tool that copies only traced files, such as Next.js with "standalone", must be configured to copy this package and its dependencies.`,
@@ -78,21 +78,21 @@ export function ownFile(
 /** The directories of this package, in exactly this version. */
 function packageRoots(
 	module: string | undefined,
-	places: readonly string[],
+	origins: readonly string[],
 ): readonly string[] {
 	const own = fileOf(module);
 	// This module is in `src/watchdog` or `dist/watchdog` of the package.
 	const around = own === undefined ? [] : [join(dirname(own), "../..")];
-	return [...around, ...places.flatMap(installedFrom)].filter(isThisPackage);
+	return [...around, ...origins.flatMap(installedFrom)].filter(isThisPackage);
 }
 
 function fileOf(module: string | undefined): string | undefined {
 	return module?.startsWith("file:") ? fileURLToPath(module) : undefined;
 }
 
-function installedFrom(place: string): readonly string[] {
+function installedFrom(origin: string): readonly string[] {
 	try {
-		const { resolve } = nodeModule.createRequire(place);
+		const { resolve } = nodeModule.createRequire(origin);
 		return [dirname(resolve(`${NAME}/package.json`))];
 	} catch {
 		return []; // Not installed there.

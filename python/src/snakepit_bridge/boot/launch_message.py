@@ -29,7 +29,7 @@ class ToolSource:
         self.expose = None if expose is None else [str(name) for name in expose]
 
     @property
-    def place(self) -> str:
+    def origin(self) -> str:
         """The module or the file."""
         return self.module or self.file or ""
 

@@ -219,8 +219,8 @@ def _check_readable(name: str, spec: ModuleSpec | None) -> None:
         raise ModuleNotFoundError(f"No module named {name!r}")
     # Python turns a directory that it may not read into an empty package.
     if not spec.has_location:
-        places = ", ".join(spec.submodule_search_locations or ())
-        raise ImportError(f"{name} has no code that can be read ({places})")
+        paths = ", ".join(spec.submodule_search_locations or ())
+        raise ImportError(f"{name} has no code that can be read ({paths})")
 
 
 def _report(channel: ControlChannel, failure: StartFailed) -> None:

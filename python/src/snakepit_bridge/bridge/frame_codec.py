@@ -234,8 +234,8 @@ def _call(values: list[Any]) -> frames.Call:
     known = {name: value for name, value in options.items() if name in _TYPES}
     _check_options(known)
     if "attachment" in known:
-        place = _checked(known["attachment"], (str, int, int))
-        known["attachment"] = frames.Attachment(*place)
+        attachment = _checked(known["attachment"], (str, int, int))
+        known["attachment"] = frames.Attachment(*attachment)
     return frames.Call(call_id, arguments, tool, **known)
 
 

@@ -178,15 +178,15 @@ def _load_tools(launch: Launch) -> Toolbox:
             if source.module is not None:
                 module = load_module(source.module)
             else:
-                module = load_file(source.place)
+                module = load_file(source.origin)
             toolbox.add(module, source.expose)
         except (NoSource, ToolsInvalid) as error:
             raise StartFailed(
                 "TOOLS_IMPORT_FAILED",
-                f"the tools cannot be imported from {source.place}: {error}",
+                f"the tools cannot be imported from {source.origin}: {error}",
             ) from error
         except BaseException as error:  # sys.exit() at import must not end the worker
-            what = f"the tools cannot be imported from {source.place}"
+            what = f"the tools cannot be imported from {source.origin}"
             raise _failed("TOOLS_IMPORT_FAILED", what, error) from error
     return toolbox
 

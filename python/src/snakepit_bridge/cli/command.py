@@ -234,13 +234,13 @@ def _reported(target: str) -> Iterator[None]:
 
 
 def _add(toolbox: Toolbox, target: str) -> None:
-    place, colon, names = target.rpartition(":")
-    place = place if colon else target
-    if place.endswith(".py") or os.sep in place:
-        module = load_file(place)
+    origin, colon, names = target.rpartition(":")
+    origin = origin if colon else target
+    if origin.endswith(".py") or os.sep in origin:
+        module = load_file(origin)
     else:
         sys.path.insert(0, os.getcwd())
-        module = load_module(place)
+        module = load_module(origin)
     toolbox.add(module, names.split(",") if colon else None)
 
 

@@ -26,7 +26,7 @@ from snakepit_bridge.bridge.framed_transport.sideband import (
     BYTES,
     HEAD,
     SHORTENED,
-    Place,
+    SegmentPart,
 )
 from snakepit_bridge.cluster.hosted_worker import SHARE_OF_FREE, SHARED_MEMORY
 
@@ -102,30 +102,30 @@ class NodeSegments:
         self._no_room = no_room
         self._segments: dict[str, _Segment] = {}
 
-    def room(self, place: Place) -> memoryview | None:
-        """Returns the place for bytes of the host; None if there is no room for
+    def room(self, part: SegmentPart) -> memoryview | None:
+        """Returns the memory for bytes of the host; None if there is no room for
         them.
         """
         try:
-            segment = self._segments.get(place.name)
+            segment = self._segments.get(part.name)
             if segment is None:
-                path = self._path(place.name)
+                path = self._path(part.name)
                 segment = _Segment(os.open(path, _MADE, 0o600))
-                self._segments[place.name] = segment
-            return segment.grown(place.offset, place.offset + place.size)
+                self._segments[part.name] = segment
+            return segment.grown(part.offset, part.offset + part.size)
         except OSError:
             # The worker must not find incomplete data either.
-            self.close(place.name)
+            self.close(part.name)
             self._no_room(
-                f"{SHARED_MEMORY} of this node has no room for {place.size} bytes"
+                f"{SHARED_MEMORY} of this node has no room for {part.size} bytes"
             )
             return None
 
-    def content(self, place: Place) -> memoryview:
+    def content(self, part: SegmentPart) -> memoryview:
         """Returns bytes of the worker; none if they are not where it says."""
         try:
-            segment = self._segments.get(place.name) or self._received(place.name)
-            return segment.view(place.offset, place.offset + place.size)
+            segment = self._segments.get(part.name) or self._received(part.name)
+            return segment.view(part.offset, part.offset + part.size)
         except OSError:
             return memoryview(b"")
 
@@ -338,8 +338,8 @@ class Direction:
                 break
             self._pass(begin, at)
             at = head + HEAD
-            place = Place.read(self._buffer[head:at])
-            begin = at = self._beside(self._segments, kind, place, at)
+            part = SegmentPart.read(self._buffer[head:at])
+            begin = at = self._sideband(self._segments, kind, part, at)
         self._pass(begin, at)
         self._begin = at
 
@@ -347,22 +347,22 @@ class Direction:
         if begin < end:
             self._outgoing.append(self._buffer[begin:end])
 
-    def _beside(self, segments: NodeSegments, kind: int, place: Place, at: int) -> int:
+    def _sideband(self, segments: NodeSegments, kind: int, part: SegmentPart, at: int) -> int:
         """Carries out a message beside the frames; returns where the next one
         begins.
         """
         if self._source is self._worker:
-            content = segments.content(place)
-            head = HEADER.pack(BYTES, HEAD + len(content)) + place.head()
+            content = segments.content(part)
+            head = HEADER.pack(BYTES, HEAD + len(content)) + part.head()
             self._outgoing.append(memoryview(head))
             if content:
                 self._outgoing.append(content)
         elif kind == BYTES:
-            return self._take(segments.room(place), place.size, at)
+            return self._take(segments.room(part), part.size, at)
         elif kind == SHORTENED:
-            segments.shorten(place.name, place.size)
+            segments.shorten(part.name, part.size)
         else:
-            segments.close(place.name)
+            segments.close(part.name)
         return at
 
     def _take(self, room: memoryview | None, size: int, at: int) -> int:

@@ -105,9 +105,9 @@ async def _probe_all(gateway: Gateway) -> bool:
 
 async def _probe(gateway: Gateway, node: Node) -> dict[str, Any]:
     """Starts a worker that leaves a daemon, ends its connection, and looks for the daemon."""
-    place = {"node": node.id}
-    exit_watcher = gateway.cluster.actor(ExitWatcher, NOTHING, place)
-    actor = gateway.cluster.actor(RelayActor, NOTHING, place)
+    options = {"node": node.id}
+    exit_watcher = gateway.cluster.actor(ExitWatcher, NOTHING, options)
+    actor = gateway.cluster.actor(RelayActor, NOTHING, options)
     facts = await asyncio.wrap_future(actor.start.remote(gateway.setup).future())
     if "failed" in facts:
         raise StartFailed(**facts["failed"])

@@ -55,11 +55,11 @@ class Sources:
         paths = [os.path.abspath(path) for path in tool_path]
         self._roots = _outermost([*map(os.path.dirname, files), *paths])
         self.tools = [
-            {**each, "file": self._place(each["file"])} if "file" in each else each
+            {**each, "file": self._archive_path(each["file"])} if "file" in each else each
             for each in tools
         ]
-        self.tool_path = [self._place(path) for path in paths]
-        self.directory = os.path.dirname(self._place(files[0])) if files else ""
+        self.tool_path = [self._archive_path(path) for path in paths]
+        self.directory = os.path.dirname(self._archive_path(files[0])) if files else ""
 
     def mapped(self, launch: dict[str, Any]) -> dict[str, Any]:
         """Returns the launch message of a worker with paths in the archive."""
@@ -86,9 +86,9 @@ class Sources:
                     size += os.path.getsize(file)
                     if size > MOST_BYTES:
                         raise self._too_large()
-                    _add(out, file, self._place(file))
+                    _add(out, file, self._archive_path(file))
 
-    def _place(self, path: str) -> str:
+    def _archive_path(self, path: str) -> str:
         """Returns the path in the archive."""
         path = os.path.abspath(path)
         for number, root in enumerate(self._roots):
@@ -145,8 +145,8 @@ def _outermost(directories: list[str]) -> list[str]:
     return found
 
 
-def _add(archive: zipfile.ZipFile, file: str, place: str) -> None:
-    info = zipfile.ZipInfo(place, ALWAYS)
+def _add(archive: zipfile.ZipFile, file: str, path: str) -> None:
+    info = zipfile.ZipInfo(path, ALWAYS)
     info.external_attr = (os.stat(file).st_mode & 0o777) << 16
     info.compress_type = zipfile.ZIP_DEFLATED
     with open(file, "rb") as source:

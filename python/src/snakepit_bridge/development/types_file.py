@@ -39,7 +39,7 @@ def keep_types(path: str, sources: Sequence[ToolSource], tools: Iterable[Tool]) 
 
 def _target(source: ToolSource) -> str:
     names = "" if source.expose is None else f":{','.join(source.expose)}"
-    return f"{source.place}{names}"
+    return f"{source.origin}{names}"
 
 
 def _read(path: str) -> str:

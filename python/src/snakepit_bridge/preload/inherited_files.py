@@ -202,7 +202,7 @@ def open_again(group: list[OpenFile]) -> None:
     # By the descriptor: the name may be gone, or be that of another file.
     own = os.open(f"/proc/self/fd/{number}", flags | os.O_CLOEXEC | os.O_NOCTTY)
     try:
-        # Before the first one is replaced; directories have a place, too.
+        # Before the first one is replaced; directories have an offset, too.
         os.lseek(own, os.lseek(number, 0, os.SEEK_CUR), os.SEEK_SET)
         for file in group:
             os.dup2(own, file.number, inheritable=os.get_inheritable(file.number))
@@ -225,14 +225,14 @@ def _is_copy(one: OpenFile, other: OpenFile) -> bool:
         return False
     if not stat.S_ISREG(one.mode):
         return False
-    place = os.lseek(one.number, 0, os.SEEK_CUR)
-    if os.lseek(other.number, 0, os.SEEK_CUR) != place:
+    offset = os.lseek(one.number, 0, os.SEEK_CUR)
+    if os.lseek(other.number, 0, os.SEEK_CUR) != offset:
         return False
     try:
-        os.lseek(one.number, place + 1, os.SEEK_SET)
-        return os.lseek(other.number, 0, os.SEEK_CUR) == place + 1
+        os.lseek(one.number, offset + 1, os.SEEK_SET)
+        return os.lseek(other.number, 0, os.SEEK_CUR) == offset + 1
     finally:
-        os.lseek(one.number, place, os.SEEK_SET)
+        os.lseek(one.number, offset, os.SEEK_SET)
 
 
 def _trackers() -> Iterator[int]:

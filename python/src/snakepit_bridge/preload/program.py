@@ -97,8 +97,8 @@ def preload(
             if source.module is not None:
                 _import(source.module)
             else:
-                _import(source.place, keep_file)
-            imported(source.module or source.place)
+                _import(source.origin, keep_file)
+            imported(source.module or source.origin)
 
 
 def _import(name: str, by: Callable[[str], object] = importlib.import_module) -> None:

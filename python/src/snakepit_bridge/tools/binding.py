@@ -5,7 +5,7 @@ from __future__ import annotations
 from snakepit_bridge.own_imports import standard
 from snakepit_bridge.tools.annotations.check import Mismatch, type_name
 from snakepit_bridge.tools.signature import Signature
-from snakepit_bridge.values.value_not_transferable import key_place, path_text
+from snakepit_bridge.values.value_not_transferable import key_part, path_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _bind_keywords(signature: Signature, arguments: dict[Any, Any]) -> Arguments
             raise _unexpected(signature, name)
         passes = type(value) in check.exact
         keywords[name] = (
-            value if passes else check.check(value, (None, key_place(name)))
+            value if passes else check.check(value, (None, key_part(name)))
         )
     for name in signature.required:
         if name not in keywords:
@@ -158,5 +158,5 @@ def _unexpected(signature: Signature, name: object) -> ArgumentsInvalid:
     near = difflib.get_close_matches(name, signature.named, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     takes = f"takes {', '.join(signature.named)}" if signature.named else "takes none"
-    path = f"${key_place(name)}"
+    path = f"${key_part(name)}"
     return ArgumentsInvalid(path, f"unexpected argument{hint} ({takes})")

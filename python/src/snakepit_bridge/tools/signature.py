@@ -37,7 +37,7 @@ from snakepit_bridge.tools.function_shape import (
 )
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
-from snakepit_bridge.values.value_not_transferable import Path, has_digits, key_place
+from snakepit_bridge.values.value_not_transferable import Path, has_digits, key_part
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -188,8 +188,8 @@ class Signature:
     def _exact_types(self) -> dict[int, list[tuple[int, frozenset[type]]]]:
         """Returns, for each number of positional arguments that can be enough, which of
         them need to have which types to pass as they are."""
-        places = {name: i for i, (name, _, _) in enumerate(self.positional)}
-        if not places.keys() >= {*self.required, *self.filled}:
+        positions = {name: i for i, (name, _, _) in enumerate(self.positional)}
+        if not positions.keys() >= {*self.required, *self.filled}:
             return {}
         exact = [
             (i, check.exact)
@@ -197,7 +197,7 @@ class Signature:
             if type(check) is not AnyCheck
         ]
         most = len(self.positional)
-        least = max([self.required_positional, *(places[n] + 1 for n in self.filled)])
+        least = max([self.required_positional, *(positions[n] + 1 for n in self.filled)])
         return {
             count: [pair for pair in exact if pair[0] < count]
             for count in range(least, most + 1)
@@ -261,7 +261,7 @@ class Signature:
                 self.other = check
             return
         if parameter.kind != KEYWORD_ONLY:
-            self.positional.append((name, check, (None, key_place(name))))
+            self.positional.append((name, check, (None, key_part(name))))
             if required:
                 self.required_positional = len(self.positional)
         self.named[name] = check

@@ -332,10 +332,10 @@ class Toolbox:
                     name = prefix + (mark.name or _name(function))
                     other = known.setdefault(name, (i, function))
                     if other != (i, function):
-                        places = self._place(*other), self._place(i, function)
-                        raise _same_name(name, *places)
+                        origins = self._origin(*other), self._origin(i, function)
+                        raise _same_name(name, *origins)
 
-    def _place(self, toolset: int, function: Any) -> str:
+    def _origin(self, toolset: int, function: Any) -> str:
         """Names a function, and the toolset of a method, which may be inherited."""
         if toolset < 0:
             return qualified_name(function)

@@ -263,13 +263,13 @@ def _forms(signature: Signature, taken: TypeWriter) -> list[list[str]]:
         named = labels([*(key for key, _, _ in signature.positional), "rest"])
         # Of these, one with a default may come before one without.
         least = signature.required_positional
-        by_place = [
+        positional = [
             f"{named[i]}{'' if i < least else '?'}: {taken.written(check)}"
             for i, (_, check, _) in enumerate(signature.positional)
         ]
         if signature.rest is not None:
-            by_place.append(f"...{named[-1]}: Array<{taken.written(signature.rest)}>")
-        forms.append(_form("readonly [", by_place, ",", "]"))
+            positional.append(f"...{named[-1]}: Array<{taken.written(signature.rest)}>")
+        forms.append(_form("readonly [", positional, ",", "]"))
     return forms
 
 

@@ -442,8 +442,8 @@ class TypeWriter:
             return f"Tuple<{' | '.join(parts) or 'never'}>"
         written = list(map(self.written, check.parts))
         if isinstance(check, RestTupleCheck):
-            place = len(check.before)
-            written[place] = f"...Array<{written[place]}>"
+            index = len(check.before)
+            written[index] = f"...Array<{written[index]}>"
         items = ", ".join(written)
         return f"readonly [{items}]" if self._sent else f"[{items}]"
 

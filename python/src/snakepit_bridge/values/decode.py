@@ -19,8 +19,8 @@ from snakepit_bridge.values.numpy_values import revive_array
 from snakepit_bridge.values.value_not_transferable import (
     Path,
     Refused,
-    entry_place,
-    key_place,
+    entry_part,
+    key_part,
     shown,
 )
 
@@ -190,7 +190,7 @@ def _refuse_depth(value: Any, path: Path, depth: int) -> None:
         _check_depth(path, depth)
         for key, item in value.items():
             if type(item) in (list, dict):
-                _refuse_depth(item, (path, key_place(str(key))), depth + 1)
+                _refuse_depth(item, (path, key_part(str(key))), depth + 1)
 
 
 def _big_integer(data: bytes) -> int:
@@ -276,8 +276,8 @@ class _Decoder:
                     if type(item) not in _SIMPLE:
                         if type(key) is not str:  # msgpack takes bytes for text
                             raise Refused(path, "has a key that is not text")
-                        place = (path, key_place(key))
-                        value[key] = self.revive(item, place, depth + 1)
+                        item_path = (path, key_part(key))
+                        value[key] = self.revive(item, item_path, depth + 1)
         elif type(value) is msgpack.ExtType:
             return self._extension(value.code, value.data, path, depth, is_hashed)
         elif type(value) is msgpack.Timestamp:
@@ -328,15 +328,15 @@ class _Decoder:
             raise Refused(path, "is a map whose last key has no value")
         entries: dict[Any, Any] = {}
         for i in range(0, len(flat), 2):
-            place = (path, f"<key {i // 2}>")
-            key = self.revive(flat[i], place, depth + 1, is_hashed=True)
-            item = self.revive(flat[i + 1], (path, entry_place(i // 2, key)), depth + 1)
+            key_path = (path, f"<key {i // 2}>")
+            key = self.revive(flat[i], key_path, depth + 1, is_hashed=True)
+            item = self.revive(flat[i + 1], (path, entry_part(i // 2, key)), depth + 1)
             try:
                 known = key in entries
             except TypeError:
-                raise Refused(place, _unhashable(key, "a key of a dict")) from None
+                raise Refused(key_path, _unhashable(key, "a key of a dict")) from None
             if known:
-                raise Refused(place, f"equals another key in Python: {shown(key):.40}")
+                raise Refused(key_path, f"equals another key in Python: {shown(key):.40}")
             entries[key] = item
         return entries
 
@@ -370,20 +370,20 @@ class _Decoder:
         return revive_table(stream)
 
     def _attached(self, data: bytes, path: Path) -> tuple[Attached, int, int]:
-        place, _ = _unpack(data, path)
+        bounds, _ = _unpack(data, path)
         attachment = self._attachment
         available = 0 if attachment is None else attachment.size
         if (
             attachment is None
-            or type(place) is not list
-            or [type(part) for part in place] != [int, int]
-            or min(place) < 0
-            or sum(place) > available
+            or type(bounds) is not list
+            or [type(part) for part in bounds] != [int, int]
+            or min(bounds) < 0
+            or sum(bounds) > available
         ):
             raise ValueError(
-                f"is a part {place!r:.60} of an attachment of {available} bytes"
+                f"is a part {bounds!r:.60} of an attachment of {available} bytes"
             )
-        return attachment, place[0], sum(place)
+        return attachment, bounds[0], sum(bounds)
 
 
 def _check_depth(path: Path, depth: int) -> None:

@@ -25,8 +25,8 @@ from snakepit_bridge.values.short import pack_short
 from snakepit_bridge.values.value_not_transferable import (
     Path,
     Refused,
-    entry_place,
-    key_place,
+    entry_part,
+    key_part,
 )
 
 TYPE_CHECKING = False
@@ -159,7 +159,7 @@ class _Encoder:
         return {
             key: item
             if type(item) in builtins
-            else self.encoding(item, (path, key_place(key)), ancestors)
+            else self.encoding(item, (path, key_part(key)), ancestors)
             for key, item in entries.items()
         }
 
@@ -169,7 +169,7 @@ class _Encoder:
         flat: list[Any] = []
         for i, (key, item) in enumerate(entries.items()):
             flat.append(self.encoding(key, (path, f"<key {i}>"), ancestors))
-            flat.append(self.encoding(item, (path, entry_place(i, key)), ancestors))
+            flat.append(self.encoding(item, (path, entry_part(i, key)), ancestors))
         _check_different(entries, flat[::2], path, "keys")
         return _extension(ext.MAP, flat, path)
 

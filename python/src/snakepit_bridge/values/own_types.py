@@ -100,7 +100,7 @@ def _admit(what: str, kind: Any, known: Any, function: Any) -> None:
     """Refuses a second function for a type, unless its module is loaded again."""
     load = getattr(function, "__globals__", {}).get("__spec__")
     known_load = _LOADS.get((what, kind))
-    if known is not None and _place(known) != _place(function):
+    if known is not None and _origin(known) != _origin(function):
         # A cell of a notebook that runs again is in another file.
         is_again = _module(known) == _module(function) and (
             known_load is not load or _file(known) != _file(function)
@@ -108,7 +108,7 @@ def _admit(what: str, kind: Any, known: Any, function: Any) -> None:
         if not is_again:
             raise TypeError(
                 f"{kind.__qualname__} has two functions under @{what}: "
-                f"{_place(known)} and {_place(function)}; remove one of them"
+                f"{_origin(known)} and {_origin(function)}; remove one of them"
             )
     _LOADS[what, kind] = load
 
@@ -122,7 +122,7 @@ def _file(function: Any) -> str | None:
     return code and code.co_filename
 
 
-def _place(function: Any) -> str:
+def _origin(function: Any) -> str:
     name = getattr(function, "__qualname__", type(function).__qualname__)
     code = getattr(function, "__code__", None)
     where = f" ({code.co_filename}:{code.co_firstlineno})" if code else ""

@@ -6,8 +6,8 @@ from datetime import datetime
 from snakepit_bridge.values.value_not_transferable import (
     Path,
     Refused,
-    entry_place,
-    key_place,
+    entry_part,
+    key_part,
 )
 
 __all__ = ["find_unwritable"]
@@ -52,11 +52,11 @@ def _parts(value: object, path: Path, is_map: bool) -> Iterable[tuple[object, Pa
     if isinstance(value, list) and is_map:
         for i, (key, item) in enumerate(zip(value[::2], value[1::2], strict=True)):
             yield key, (path, f"<key {i}>")
-            yield item, (path, entry_place(i, key))
+            yield item, (path, entry_part(i, key))
     elif isinstance(value, list):
         for i, item in enumerate(value):
             yield item, (path, i)
     elif isinstance(value, dict):
         for key, item in value.items():
-            yield key, (path, key_place(key))
-            yield item, (path, key_place(key))
+            yield key, (path, key_part(key))
+            yield item, (path, key_part(key))

@@ -12,9 +12,9 @@ __all__ = [
     "Path",
     "Refused",
     "ValueNotTransferable",
-    "entry_place",
+    "entry_part",
     "has_digits",
-    "key_place",
+    "key_part",
     "path_text",
     "shown",
 ]
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 else:
     json = standard("json")
 
-# The places from the root to a value, innermost first: building it costs nothing until
+# The parts from the root to a value, innermost first: building it costs nothing until
 # an error needs it.
 Path: TypeAlias = "tuple[Path, str | int] | None"
 
@@ -62,21 +62,21 @@ class Refused(Exception):
 
 def path_text(path: Path, root: str = "$") -> str:
     """Writes a path in the notation of a program."""
-    places: list[str] = []
+    parts: list[str] = []
     while path is not None:
-        path, place = path
-        places.append(f"[{place}]" if isinstance(place, int) else place)
-    return root + "".join(reversed(places))
+        path, part = path
+        parts.append(f"[{part}]" if isinstance(part, int) else part)
+    return root + "".join(reversed(parts))
 
 
-def key_place(key: str) -> str:
-    """Returns the place of a text key in its map."""
+def key_part(key: str) -> str:
+    """Returns the part of a text key in its map."""
     is_identifier = key.isascii() and key.replace("$", "_").isidentifier()
     return f".{key}" if is_identifier else f"[{_json(key)}]"
 
 
-def entry_place(index: int, key: object) -> str:
-    """Returns the place of the value of any key, at `index` in its map."""
+def entry_part(index: int, key: object) -> str:
+    """Returns the part of the value of any key, at `index` in its map."""
     if isinstance(key, str):
         return f"[{_json(key)}]"
     if key is None or isinstance(key, (bool, float)) or has_digits(key):

@@ -126,8 +126,8 @@ class FramedOutbox:
         # Few workers have a relay, and each import makes every start slower.
         from snakepit_bridge.bridge.framed_transport.sideband import BYTES, announced
 
-        place = announced(frame)
-        return message if place is None else framed(BYTES, place.head()) + message
+        part = announced(frame)
+        return message if part is None else framed(BYTES, part.head()) + message
 
     @property
     def logs_waiting(self) -> int:

@@ -15,18 +15,18 @@ from snakepit_bridge.frames import Chunk, End, Result
 if TYPE_CHECKING:
     from snakepit_bridge.frames import WorkerFrame
 
-__all__ = ["BYTES", "CLOSED", "HEAD", "SHORTENED", "Place", "announced"]
+__all__ = ["BYTES", "CLOSED", "HEAD", "SHORTENED", "SegmentPart", "announced"]
 
 # Kinds of messages: bytes of an attachment, and the host's action on a file of them.
 BYTES = 2
 SHORTENED = 3
 CLOSED = 4
 # Name, offset and size. 64 bytes: what follows is aligned for numbers of every size.
-_PLACE = struct.Struct(">24sQQ24x")
-HEAD = _PLACE.size
+_PART = struct.Struct(">24sQQ24x")
+HEAD = _PART.size
 
 
-class Place(NamedTuple):
+class SegmentPart(NamedTuple):
     """A part of a file of attachments."""
 
     name: str
@@ -34,19 +34,19 @@ class Place(NamedTuple):
     size: int
 
     @classmethod
-    def read(cls, data: memoryview) -> Place:
+    def read(cls, data: memoryview) -> SegmentPart:
         """Reads the head of a message; raises `ValueError` if it is none."""
-        name, offset, size = _PLACE.unpack_from(data)
+        name, offset, size = _PART.unpack_from(data)
         return cls(name.rstrip(b"\0").decode("ascii"), offset, size)
 
     def head(self) -> bytes:
         """Returns the head of a message."""
-        return _PLACE.pack(self.name.encode("ascii"), self.offset, self.size)
+        return _PART.pack(self.name.encode("ascii"), self.offset, self.size)
 
 
-def announced(frame: WorkerFrame) -> Place | None:
+def announced(frame: WorkerFrame) -> SegmentPart | None:
     """Returns where the attachment of a frame is, if it has one."""
     if not isinstance(frame, (Result, Chunk, End)) or frame.attachment is None:
         return None
     attachment = frame.attachment
-    return Place(attachment.name, attachment.offset, attachment.size)
+    return SegmentPart(attachment.name, attachment.offset, attachment.size)

@@ -188,11 +188,11 @@ def _on_signal(_signal: int, frame: FrameType | None) -> None:
         return
     if cancellation.may_clean_up() and is_cleaning_up(sys.exc_info()[1]):
         return
-    place = (id(frame), frame.f_lasti)
+    position = (id(frame), frame.f_lasti)
     last = cancellation.last_look
     is_sent = last is None or last[0] != _sent
     # Otherwise, the handler would have been called elsewhere meanwhile.
-    is_blocked = is_sent and last is not None and last[1] == place
+    is_blocked = is_sent and last is not None and last[1] == position
     verdict = judge(frame, interrupts=True, is_blocked=is_blocked)
     if verdict == "now":
         cancellation.leave_alone()
@@ -201,7 +201,7 @@ def _on_signal(_signal: int, frame: FrameType | None) -> None:
     if verdict == "never" or cancellation.looks > _MOST_LOOKS:
         cancellation.last_look = None
         return
-    cancellation.last_look = (_sent, place)
+    cancellation.last_look = (_sent, position)
     # At the very end: otherwise, the handler would be called inside of the handler.
     -_AGAIN  # noqa: B018 - that is an operation
 

@@ -62,7 +62,7 @@ class InterruptibleThread:
             frame = sys._current_frames().get(self._ident)
             if not self._armed or frame is None:
                 return True
-            place = frame.f_lasti
+            position = frame.f_lasti
             verdict = judge(frame, interrupts=False)
             if verdict != "now" or _starts_a_thread(frame):
                 return verdict == "never"
@@ -76,7 +76,7 @@ class InterruptibleThread:
             )
             # The thread may have run meanwhile. It cannot between these two: Python
             # changes threads after a call and at the end of a loop.
-            if frame.f_lasti == place:
+            if frame.f_lasti == position:
                 -raising  # noqa: B018 - that is an operation
                 return True
             return False

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from snakepit_bridge.own_imports import standard
-from snakepit_bridge.values.value_not_transferable import Path, key_place
+from snakepit_bridge.values.value_not_transferable import Path, key_part
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -226,18 +226,18 @@ class NamedCheck(Check):
         if known is None or type(value) not in (dict, list) or not value:
             return self.look(value, path)
         # A value lives as long as its container, so no other value has its id.
-        place = (id(self), id(value))
-        if place not in known:
+        key = (id(self), id(value))
+        if key not in known:
             try:
-                known[place] = self.look(value, path)
+                known[key] = self.look(value, path)
             except Mismatch as mismatch:
                 inside = None if mismatch.path is path else mismatch.path
                 # Not the raised exception, which keeps references to the frames that it
                 # passed.
-                known[place] = Mismatch(
+                known[key] = Mismatch(
                     inside, mismatch.expected, mismatch.got, mismatch.problem
                 )
-        outcome = known[place]
+        outcome = known[key]
         if type(outcome) is not Mismatch:
             return outcome
         where = path if outcome.path is None else outcome.path
@@ -272,7 +272,7 @@ class ObjectCheck(NamedCheck):
         self.expected = expected
         self.items: Mapping[str, Check] = {}
         self.required: frozenset[str] = frozenset()
-        # Of each property: its check, the types that need none, and its place.
+        # Of each property: its check, the types that need none, and its part of a path.
         self._known: dict[str, tuple[Check, frozenset[type], str]] = {}
         # Not `__doc__`: a class without a docstring inherits that of its base.
         own = getattr(kind, "__origin__", kind)
@@ -286,7 +286,7 @@ class ObjectCheck(NamedCheck):
         self.items = items
         self.required = frozenset(required)
         self._known = {
-            key: (check, check.exact, key_place(key)) for key, check in items.items()
+            key: (check, check.exact, key_part(key)) for key, check in items.items()
         }
 
     def look(self, value: Any, path: Path) -> Any:
@@ -297,18 +297,18 @@ class ObjectCheck(NamedCheck):
             known = self._known.get(key)
             if known is None:
                 keys = ", ".join(self.items)
-                place = f"the key {key!r:.80}"
-                raise Mismatch(path, f"{self.expected} (keys: {keys})", place)
-            check, exact, place = known
+                got = f"the key {key!r:.80}"
+                raise Mismatch(path, f"{self.expected} (keys: {keys})", got)
+            check, exact, part = known
             if type(item) not in exact:
-                fields = check.check(item, (path, place))
+                fields = check.check(item, (path, part))
                 if fields is not item:
                     checked = dict(value) if checked is None else checked
                     checked[key] = fields
         if not self.required <= value.keys():
             missing = next(k for k in self.items if k in self.required - value.keys())
             expected = self.items[missing].expected
-            raise Mismatch((path, key_place(missing)), expected, "nothing")
+            raise Mismatch((path, key_part(missing)), expected, "nothing")
         return value if checked is None else checked
 
     def definition(self, definitions: SchemaDefinitions) -> Schema:

@@ -15,7 +15,7 @@ from snakepit_bridge.tools.annotations.check import (
     SchemaDefinitions,
 )
 from snakepit_bridge.tools.annotations.leaves import FloatCheck
-from snakepit_bridge.values.value_not_transferable import Path, key_place
+from snakepit_bridge.values.value_not_transferable import Path, key_part
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -226,10 +226,10 @@ class DictCheck(Check):
         checked: dict[Any, Any] = {}
         same = True
         for i, (key, item) in enumerate(value.items()):
-            place = key_place(key) if isinstance(key, str) else f"<value {i}>"
+            part = key_part(key) if isinstance(key, str) else f"<value {i}>"
             key_path = (path, f"<key {i}>")
             checked_key = self.key.check(key, key_path)
-            checked_item = self.item.check(item, (path, place))
+            checked_item = self.item.check(item, (path, part))
             same = same and checked_key is key and checked_item is item
             checked[_hashed(self.key, key, checked_key, key_path)] = checked_item
         if len(checked) < len(value):

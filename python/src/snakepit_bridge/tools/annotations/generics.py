@@ -16,7 +16,7 @@ from snakepit_bridge.tools.annotations.check import (
 from snakepit_bridge.tools.annotations.constraints import ConstrainedCheck
 from snakepit_bridge.tools.annotations.containers import UnionCheck
 
-__all__ = ["GENERIC_LEVELS", "alias_check", "field_hints", "place_of"]
+__all__ = ["GENERIC_LEVELS", "alias_check", "field_hints", "cache_key"]
 
 
 _Given = Mapping[Any, Any]
@@ -86,22 +86,22 @@ def alias_check(
     Raises: Unsupported: it stands for itself, or for a type that no value that can be
     sent has.
     """
-    place = place_of(annotation)
-    if place in within.made:
-        return within.made[place]
+    key = cache_key(annotation)
+    if key in within.made:
+        return within.made[key]
     if within.aliases.count(alias) >= GENERIC_LEVELS:
         raise Unsupported(
             f"the alias {alias.__name__} contains itself with other parameters "
             f"each time, {GENERIC_LEVELS} levels deep"
         )
-    check = AliasCheck(alias.__name__, place)
-    within.made[place] = check
+    check = AliasCheck(alias.__name__, key)
+    within.made[key] = check
     inside = within.replace(aliases=(*within.aliases, alias))
     check.target = within.compile(value, inside)
     if _is_endless(check):
         raise Unsupported(f"the alias {alias.__name__} stands for itself")
     # Parts that were compiled meanwhile have the check of the alias.
-    within.made[place] = check.target
+    within.made[key] = check.target
     return check.target
 
 
@@ -136,8 +136,8 @@ class _Identity:
         return isinstance(other, _Identity) and self._annotation is other._annotation
 
 
-def place_of(annotation: Any) -> Any:
-    """Returns what stands for an annotation as a key."""
+def cache_key(annotation: Any) -> Any:
+    """Returns what stands for an annotation in a dict of what was compiled."""
     try:
         hash(annotation)
     except TypeError:  # because of its metadata

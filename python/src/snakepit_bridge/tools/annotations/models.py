@@ -23,8 +23,8 @@ from snakepit_bridge.tools.annotations.check import (
     Unsupported,
 )
 from snakepit_bridge.tools.annotations.containers import UnionCheck
-from snakepit_bridge.tools.annotations.generics import place_of
-from snakepit_bridge.values.value_not_transferable import Path, key_place, path_text
+from snakepit_bridge.tools.annotations.generics import cache_key
+from snakepit_bridge.values.value_not_transferable import Path, key_part, path_text
 
 __all__ = [
     "ModelCheck",
@@ -130,10 +130,10 @@ class ModelCheck(Check):
         )
         problem = first["msg"]
         for other in others[: _MOST_ERRORS - 1]:
-            problem += f"; {path_text(_place(other['loc'], path))}: {other['msg']}"
+            problem += f"; {path_text(_path(other['loc'], path))}: {other['msg']}"
         if len(others) >= _MOST_ERRORS:
             problem += f"; and {len(others) + 1 - _MOST_ERRORS} more"
-        where = _place(first["loc"], path)
+        where = _path(first["loc"], path)
         return Mismatch(where, self.expected, first["msg"], problem)
 
     def schema(self, definitions: SchemaDefinitions) -> Schema:
@@ -158,12 +158,12 @@ def model_check(kind: Any, annotation: Any, within: AnnotationContext) -> Check 
         return None
     if isinstance(within.made, _Descriptions):
         return _described(kind, annotation, within)
-    place = place_of(annotation)
-    if place not in within.made:
+    key = cache_key(annotation)
+    if key not in within.made:
         check = ModelCheck(annotation, kind.__name__, within)
-        within.made[place] = check
+        within.made[key] = check
         check.described_by(_described(kind, annotation, _describing(within)))
-    return within.made[place]
+    return within.made[key]
 
 
 def validated(annotation: Any, inner: Any, within: AnnotationContext) -> Check:
@@ -203,9 +203,9 @@ def _in_model(within: AnnotationContext) -> AnnotationContext:
     return within.replace(made=made, in_model=True)
 
 
-def _place(loc: tuple[int | str, ...], path: Path) -> Path:
+def _path(loc: tuple[int | str, ...], path: Path) -> Path:
     for part in loc:
-        path = (path, part if isinstance(part, int) else key_place(part))
+        path = (path, part if isinstance(part, int) else key_part(part))
     return path
 
 
@@ -218,26 +218,26 @@ class _Property(NamedTuple):
 def _described(kind: Any, annotation: Any, within: AnnotationContext) -> Check:
     if not within.in_model:
         within = _in_model(within)
-    place = place_of(annotation)
-    if place in within.made:
-        return within.made[place]
+    key = cache_key(annotation)
+    if key in within.made:
+        return within.made[key]
     fields = getattr(kind, "__pydantic_fields__", None)
     if fields is None:
         return _by_schema(kind, within)
     if within.answered and (written := model_annotation(kind)) is not kind:
-        within.made[place] = AnyCheck()
-        within.made[place] = within.part(written)
-        return within.made[place]
+        within.made[key] = AnyCheck()
+        within.made[key] = within.part(written)
+        return within.made[key]
     if issubclass(kind, pydantic.RootModel):
         # A model that contains itself is any value inside.
-        within.made[place] = AnyCheck()
+        within.made[key] = AnyCheck()
         root = _whole(fields["root"])
         if within.answered:
             root = field_annotation(kind, "root", root)
-        within.made[place] = within.part(root)
-        return within.made[place]
+        within.made[key] = within.part(root)
+        return within.made[key]
     check = ObjectCheck(kind, kind.__name__)
-    within.made[place] = check
+    within.made[key] = check
     properties = list(_answered(kind) if within.answered else _taken(kind))
     inside = within.replace(owner=annotation)
     check.complete(

@@ -21,7 +21,7 @@ from snakepit_bridge.tools.annotations.containers import TupleCheck
 from snakepit_bridge.tools.annotations.generics import (
     GENERIC_LEVELS,
     field_hints,
-    place_of,
+    cache_key,
 )
 from snakepit_bridge.values.value_not_transferable import Path
 
@@ -96,9 +96,9 @@ def record_check(
     if read in (_of_attrs, _of_struct) and within.in_model and not within.answered:
         # pydantic takes only instances: the input of a validator is not known.
         return AnyCheck()
-    place = place_of(annotation)
-    if place in within.made:
-        return within.made[place]
+    key = cache_key(annotation)
+    if key in within.made:
+        return within.made[key]
     if within.aliases.count(kind) >= GENERIC_LEVELS:
         raise Unsupported(
             f"{kind.__name__} contains itself with other parameters each time, "
@@ -113,17 +113,17 @@ def record_check(
         ) from error
     if read is _of_named_tuple and within.in_model and within.answered:
         # pydantic writes a plain tuple. One that contains itself is any value inside.
-        within.made[place] = AnyCheck()
+        within.made[key] = AnyCheck()
         parts = [within.part(field.annotation) for field in fields]
-        within.made[place] = TupleCheck(parts)
-        return within.made[place]
+        within.made[key] = TupleCheck(parts)
+        return within.made[key]
     name = _name(kind, arguments)
     if read is _of_typed_dict:
         check = ObjectCheck(annotation, name)
     else:
         check = RecordCheck(annotation, name)
         check.keywords = {f.name: f.keyword for f in fields if f.name != f.keyword}
-    within.made[place] = check
+    within.made[key] = check
     aliases = (*within.aliases, kind) if arguments else within.aliases
     inside = within.replace(aliases=aliases, owner=annotation)
     check.complete(

@@ -20,7 +20,7 @@ from snakepit_bridge.tools.annotations.containers import ConditionUnmet
 from snakepit_bridge.tools.annotations.leaves import one_of
 from snakepit_bridge.tools.annotations.moment_texts import FORMS, read_time
 from snakepit_bridge.values.durations import read_duration
-from snakepit_bridge.values.value_not_transferable import Path, key_place, shown
+from snakepit_bridge.values.value_not_transferable import Path, key_part, shown
 
 __all__ = ["EnumCheck", "WrittenCheck", "standard_check"]
 
@@ -200,7 +200,7 @@ def _parts(
     for name, part in value.items():
         if type(part) not in kinds:
             kind = " or ".join(kind.__name__ for kind in kinds)
-            raise Mismatch((path, key_place(name)), kind, type_name(part))
+            raise Mismatch((path, key_part(name)), kind, type_name(part))
     return value
 
 
