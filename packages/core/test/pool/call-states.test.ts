@@ -66,7 +66,7 @@ const TRIGGERS: Readonly<Record<string, CallTrigger<string>>> = {
 	full_and_stranded: { kind: "no_worker", queue: "full", process: "gone" },
 	began: { kind: "began" },
 	recalled: { kind: "recalled" },
-	not_begun: { kind: "not_begun" },
+	recall_confirmed: { kind: "recall_confirmed" },
 	answered: { kind: "answered", answer: 1 },
 	failed: { kind: "failed", error: given },
 	broke: { kind: "broke" },
@@ -86,13 +86,13 @@ waiting full_and_stranded -> settled: leave_queue settle queue_full
 waiting given_up -> settled: leave_queue settle
 prefetched began -> running: begin
 prefetched recalled -> waiting: count_recall
-prefetched not_begun -> waiting: count_recall seek_worker
-running not_begun -> waiting: release seek_worker free_worker
+prefetched recall_confirmed -> waiting: count_recall seek_worker
+running recall_confirmed -> waiting: release seek_worker free_worker
 running answered -> settled: release settle free_worker
 running failed -> failing: release judge free_worker
 running broke -> unanswerable:
 running given_up -> cancelling: cancel settle
-unanswerable not_begun -> waiting: release seek_worker free_worker
+unanswerable recall_confirmed -> waiting: release seek_worker free_worker
 unanswerable answered -> settled: release settle free_worker
 unanswerable failed -> failing: release judge free_worker
 unanswerable given_up -> cancelling: settle
@@ -100,7 +100,7 @@ failing judged -> waiting: report_retry seek_worker
 failing given_up -> settled: settle
 pausing paused_enough -> waiting: seek_worker
 pausing given_up -> settled: settle
-cancelling not_begun -> settled: release free_worker
+cancelling recall_confirmed -> settled: release free_worker
 cancelling answered -> settled: release free_worker
 cancelling failed -> settled: release free_worker
 `;

@@ -32,7 +32,7 @@ export interface AttemptListener {
 }
 
 const BEGAN = { kind: "began" } as const;
-const NOT_BEGUN = { kind: "not_begun" } as const;
+const RECALL_CONFIRMED = { kind: "recall_confirmed" } as const;
 const BROKE = { kind: "broke" } as const;
 
 /** One call on one worker, until the worker is done with it or gone. Its state is that of its call. */
@@ -177,7 +177,7 @@ export class CallAttempt
 			(result: unknown) =>
 				this.#report(
 					result === RECALLED
-						? NOT_BEGUN
+						? RECALL_CONFIRMED
 						: { kind: "answered", answer: result },
 				),
 			(error: unknown) => this.#failed(translate(error, this)),
@@ -249,7 +249,7 @@ export class CallAttempt
 		if (state.attempt !== this || state.kind === "failing") return;
 		outbox.enter();
 		try {
-			if (state.kind === "prefetched" && trigger !== NOT_BEGUN)
+			if (state.kind === "prefetched" && trigger !== RECALL_CONFIRMED)
 				this.#listener.advance(call, BEGAN);
 			if (trigger !== BEGAN) this.#listener.advance(call, trigger);
 		} finally {

@@ -35,8 +35,8 @@ export type CallTrigger<Worker> =
 	| { readonly kind: "began" }
 	/** The host has recalled it, with others of its worker: it seeks a worker when all of them are back. */
 	| { readonly kind: "recalled" }
-	/** Its worker did not begin it, and never will. */
-	| { readonly kind: "not_begun" }
+	/** Its worker shows that it did not begin the call, and never will. */
+	| { readonly kind: "recall_confirmed" }
 	| { readonly kind: "answered"; readonly answer: unknown }
 	| { readonly kind: "failed"; readonly error: SnakepitError }
 	/** The connection to its worker broke. */
@@ -159,7 +159,7 @@ const WAITING: Row = {
 };
 
 const RUNNING: Row = {
-	not_begun: {
+	recall_confirmed: {
 		to: "waiting",
 		effects: ["release", "seek_worker", "free_worker"],
 	},
@@ -186,7 +186,7 @@ const STEPS: Readonly<Record<CallStateKind, Row>> = {
 	prefetched: {
 		began: { to: "running", effects: ["begin"] },
 		recalled: { to: "waiting", effects: ["count_recall"] },
-		not_begun: { to: "waiting", effects: ["count_recall", "seek_worker"] },
+		recall_confirmed: { to: "waiting", effects: ["count_recall", "seek_worker"] },
 	},
 	running: RUNNING,
 	unanswerable: {
@@ -203,7 +203,7 @@ const STEPS: Readonly<Record<CallStateKind, Row>> = {
 		paused_enough: { to: "waiting", effects: ["seek_worker"] },
 		given_up: GIVEN_UP,
 	},
-	cancelling: { not_begun: FINISHED, answered: FINISHED, failed: FINISHED },
+	cancelling: { recall_confirmed: FINISHED, answered: FINISHED, failed: FINISHED },
 	settled: {},
 };
 

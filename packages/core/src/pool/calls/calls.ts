@@ -485,7 +485,7 @@ export class Calls implements AttemptListener {
 			worker.calls.cancelled--;
 		}
 		let ranMs = 0;
-		if (trigger.kind === "not_begun" && call.state.kind === "waiting")
+		if (trigger.kind === "recall_confirmed" && call.state.kind === "waiting")
 			call.attempts--;
 		else {
 			worker.calls.note(
@@ -656,7 +656,7 @@ function conductOf(
 	trigger: Trigger,
 	grace: Timer | undefined,
 ): Conduct {
-	if (trigger.kind === "not_begun") return "unknown";
+	if (trigger.kind === "recall_confirmed") return "unknown";
 	if (trigger.kind !== "failed" || call.work.begun) return "answered";
 	return grace !== undefined && trigger.error.ran !== "no"
 		? "cancelled"
