@@ -80,11 +80,11 @@ export interface JsonRpcOptions extends StdioOptions {
 		| undefined;
 	/**
 	 * When a worker has finished a cancelled request. `"answered"`: when the program answers it, as language servers do;
-	 * if it does not in time, the worker is replaced. `"at_once"`: immediately; the program never answers it and takes other
+	 * if it does not in time, the worker is replaced. `"immediately"`: the program never answers it and takes other
 	 * requests. `"unknown"`: the program never answers it, so the worker takes no more calls and is replaced.
 	 * @default "answered"
 	 */
-	readonly cancelled?: "answered" | "at_once" | "unknown" | undefined;
+	readonly cancelled?: "answered" | "immediately" | "unknown" | undefined;
 	/** How the program reports partial results, for `pool.stream`; without it, `pool.stream` is not available. */
 	readonly progress?: JsonRpcProgress | undefined;
 	/** Asks the program to end before its standard input is closed, for example with the protocol's `shutdown`. */
@@ -106,7 +106,7 @@ export const JSON_RPC_CHECKS: Readonly<Record<keyof JsonRpcOptions, Check>> = {
 			? undefined
 			: aFunction(value) && 'must be a function or "none"',
 	),
-	cancelled: optional(oneOf("answered", "at_once", "unknown")),
+	cancelled: optional(oneOf("answered", "immediately", "unknown")),
 	progress: optional(anObject),
 	leave: optional(aFunction),
 };

@@ -267,7 +267,7 @@ describe("a pool of it", () => {
 	});
 
 	test.each([
-		["at_once", "free", 1],
+		["immediately", "free", 1],
 		["unknown", "replaced", 2],
 	] as const)(
 		"with a program that never answers what was cancelled, %s means that its worker is %s",
