@@ -390,7 +390,7 @@ def runs_together(conversation: Conversation) -> None:
 
 
 def holds(conversation: Conversation) -> None:
-    call = conversation.begin("made", session_id="held", may_hold=True)
+    call = conversation.begin("made", session_id="held", allows_handles=True)
     assert conversation.terminal(call).HasField("result")
     conversation.send(session_end=pb.SessionEnd(session_id="held"))
 

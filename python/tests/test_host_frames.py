@@ -45,7 +45,7 @@ def test_a_usual_call_is_read_as_it_was_written(
 @pytest.mark.parametrize("timeout_ms", [None, 1, 86_400_000])
 @pytest.mark.parametrize("session_id", [None, "s", "é" * 255])
 @pytest.mark.parametrize("trace_context", [None, TRACE])
-@pytest.mark.parametrize("more", [{}, {"may_hold": True}, {"unrecorded": True}])
+@pytest.mark.parametrize("more", [{}, {"allows_handles": True}, {"unrecorded": True}])
 def test_a_usual_call_has_a_timeout_a_session_and_a_traceparent(
     timeout_ms: int | None,
     session_id: str | None,
@@ -111,7 +111,7 @@ def test_what_a_later_version_adds_is_left_out() -> None:
         frames.HostResult(5, b"\xc0"),
         frames.HostFailure(5, "Error", "no"),
         frames.SessionEnd("s"),
-        frames.ProgressTaken((1 << 64) - 1),
+        frames.ProgressCredit((1 << 64) - 1),
     ],
 )
 def test_the_other_frames_are_read_as_they_were_written(frame: HostFrame) -> None:
@@ -136,7 +136,7 @@ OTHERS = [
     frames.HostResult,
     frames.HostFailure,
     frames.SessionEnd,
-    frames.ProgressTaken,
+    frames.ProgressCredit,
 ]
 
 

@@ -162,12 +162,12 @@ def test_the_newest_report_follows_when_the_host_has_taken_one(shared: Host) -> 
     assert _report(first.progress) == (0.01, "step 1")
     asked = conversation.receive()
     assert asked.HasField("host_call")
-    taken = pb.ProgressTaken(call_id=call_id)
-    conversation.send(progress_taken=taken)
+    taken = pb.ProgressCredit(call_id=call_id)
+    conversation.send(progress_credit=taken)
     newest = conversation.receive()
     assert _report(newest.progress) == (1.0, "step 100")
     # Taken while there is no newer one: the next is sent at once.
-    conversation.send(progress_taken=taken)
+    conversation.send(progress_credit=taken)
     answer = pb.HostResult(host_call_id=asked.host_call.host_call_id, value=b"\xa1!")
     conversation.send(host_result=answer)
     assert _all(conversation, call_id) == [(1.0, "!"), "result"]

@@ -142,7 +142,7 @@ def test_it_must_not_block_the_loop(shared: Host, calls_per_worker: int) -> None
 
 def test_what_an_object_stays_in_the_worker_for_is_awaited_first(start: Host) -> None:
     conversation = start(TOOLS, handles={"imports": [], "limit": 9}).converse()
-    call_id = conversation.begin("held", session_id="s", may_hold=True)
+    call_id = conversation.begin("held", session_id="s", allows_handles=True)
     result = conversation.terminal(call_id).result
     assert b"dict" in result.value
 

@@ -39,7 +39,7 @@ __all__ = [
     "InputEnd",
     "Log",
     "Progress",
-    "ProgressTaken",
+    "ProgressCredit",
     "PythonError",
     "Record",
     "Result",
@@ -147,7 +147,7 @@ class Call(Record):
         result_segment: a segment for the large parts of the result; empty: none.
         segments_gone: segments that the host has closed.
         wants_progress: whether reports of progress are wanted.
-        may_hold: whether calls of this session may hold objects in this worker.
+        allows_handles: whether calls of this session may hold objects in this worker.
         unrecorded: no trace of this call is recorded.
     """
 
@@ -164,7 +164,7 @@ class Call(Record):
     result_segment: str = ""
     segments_gone: Sequence[str] = ()
     wants_progress: bool = False
-    may_hold: bool = False
+    allows_handles: bool = False
     unrecorded: bool = False
 
 
@@ -230,7 +230,7 @@ class SessionEnd(Record):
 
 
 @_record
-class ProgressTaken(Record):
+class ProgressCredit(Record):
     """The host wants another report of progress."""
 
     call_id: int
@@ -410,7 +410,7 @@ class Log(Record):
 
 @_record
 class Progress(Record):
-    """How far a call is; the next report is sent after a `ProgressTaken`.
+    """How far a call is; the next report is sent after a `ProgressCredit`.
 
     Attributes:
         call_id: that of the call.
@@ -462,7 +462,7 @@ class ToolDescription(Record):
 
 HostFrame: TypeAlias = (
     "Call | Cancel | Credit | Input | InputEnd | HostResult | HostFailure | SessionEnd "
-    "| ProgressTaken"
+    "| ProgressCredit"
 )
 WorkerFrame: TypeAlias = (
     "Result | Chunk | End | Failure | InputCredit | HostCall | HostCallCancel | Log "

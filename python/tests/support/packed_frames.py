@@ -21,7 +21,7 @@ HOST_FRAMES = {
     frames.HostResult: 6,
     frames.HostFailure: 7,
     frames.SessionEnd: 8,
-    frames.ProgressTaken: 9,
+    frames.ProgressCredit: 9,
 }
 WORKER_FRAMES: dict[int, type[Any]] = {
     1: frames.Result,

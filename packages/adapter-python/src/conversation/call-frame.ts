@@ -155,7 +155,7 @@ export function callFrame(
 		streamBytes: credit?.smallBytes ?? 0,
 		hasInput: options.input !== undefined,
 		wantsProgress: options.onProgress !== undefined,
-		mayHold: options.session?.affinity === "strict",
+		allowsHandles: options.session?.affinity === "strict",
 	});
 	return { frame, memory };
 }

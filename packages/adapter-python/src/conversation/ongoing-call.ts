@@ -196,7 +196,7 @@ export class OngoingCall {
 		void onProgress({ fraction, message }).then(() => {
 			if (this.state.kind === "running")
 				this.conversation.send(
-					{ kind: "progressTaken", callId: this.number },
+					{ kind: "progressCredit", callId: this.number },
 					"the receipt of a report",
 				);
 		});

@@ -55,7 +55,7 @@ function partsOf(frame: HostFrame): readonly unknown[] {
 			return [7, frame.hostCallId, frame.code, frame.message];
 		case "sessionEnd":
 			return [8, frame.sessionId.toWellFormed()];
-		case "progressTaken":
+		case "progressCredit":
 			return [9, frame.callId];
 	}
 }
@@ -79,7 +79,7 @@ function callOptions(frame: CallFrame): Readonly<Record<string, unknown>> {
 		result_segment: frame.resultSegment || undefined,
 		segments_gone: segmentsGone.length === 0 ? undefined : segmentsGone,
 		wants_progress: frame.wantsProgress || undefined,
-		may_hold: frame.mayHold || undefined,
+		allows_handles: frame.allowsHandles || undefined,
 	};
 }
 

@@ -33,7 +33,7 @@ export interface CallFrame {
 	readonly segmentsGone: readonly string[];
 	readonly wantsProgress: boolean;
 	/** Whether calls of this session may hold objects in this worker. */
-	readonly mayHold: boolean;
+	readonly allowsHandles: boolean;
 }
 
 /** Why a call is cancelled. */
@@ -78,7 +78,7 @@ export type HostFrame =
 	  }
 	| { readonly kind: "sessionEnd"; readonly sessionId: string }
 	/** Another report of progress is wanted. */
-	| { readonly kind: "progressTaken"; readonly callId: number };
+	| { readonly kind: "progressCredit"; readonly callId: number };
 
 /** The result of a call. */
 export interface ResultFrame {

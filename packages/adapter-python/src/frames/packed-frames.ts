@@ -54,7 +54,7 @@ export class CallEnvelope implements Envelope {
 		if (input !== undefined || onProgress !== undefined) return undefined;
 		if (number > HIGHEST_NUMBER) return undefined;
 		let entries = timeoutMs === undefined ? 0 : 1;
-		if (sessionId !== undefined) entries += mayHold(fields) ? 2 : 1;
+		if (sessionId !== undefined) entries += allowsHandles(fields) ? 2 : 1;
 		if (traceContext[NOT_SAMPLED])
 			return new CallEnvelope(tool, fields, entries + 1);
 		for (const name in traceContext) {
@@ -76,8 +76,8 @@ export class CallEnvelope implements Envelope {
 		if (sessionId !== undefined) {
 			writer.text("session_id");
 			writer.text(sessionId.toWellFormed());
-			if (mayHold(this.#fields)) {
-				writer.text("may_hold");
+			if (allowsHandles(this.#fields)) {
+				writer.text("allows_handles");
 				writer.boolean(true);
 			}
 		}
@@ -105,7 +105,7 @@ export class CallEnvelope implements Envelope {
 	}
 }
 
-function mayHold({ session }: CallFields): boolean {
+function allowsHandles({ session }: CallFields): boolean {
 	return session?.affinity === "strict";
 }
 

@@ -26,7 +26,7 @@ function reportingCall(worker: FakeWorker, signal?: AbortSignal) {
 }
 
 const receipts = ({ heard }: FakeWorker): readonly HostFrame[] =>
-	heard.filter(({ kind }) => kind === "progressTaken");
+	heard.filter(({ kind }) => kind === "progressCredit");
 
 test("a call asks for reports, and asks for the next one when the last was taken", async () => {
 	const worker = new FakeWorker();

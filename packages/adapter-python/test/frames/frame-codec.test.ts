@@ -100,7 +100,7 @@ test.each<HostFrame>([
 	{ kind: "hostResult", hostCallId: 9, value: bytes },
 	{ kind: "hostFailure", hostCallId: 9, code: "Error", message: "no" },
 	{ kind: "sessionEnd", sessionId: "s" },
-	{ kind: "progressTaken", callId: 1 },
+	{ kind: "progressCredit", callId: 1 },
 ])("$kind is written as the worker reads it", (frame) => {
 	expect(decodeHostFrame(MESSAGE_PACK.encode(frame))).toEqual(frame);
 });
@@ -121,7 +121,7 @@ test("a call is written with what it has, and no more", () => {
 		resultSegment: "",
 		segmentsGone: [],
 		wantsProgress: false,
-		mayHold: false,
+		allowsHandles: false,
 	};
 	expect(MESSAGE_PACK.encode(call)).toEqual(
 		encodeValue([1, 7, bytes, "echo", { stream_credit: 0 }]),
@@ -137,7 +137,7 @@ test("a call is written with what it has, and no more", () => {
 		resultSegment: "h2",
 		segmentsGone: ["h3"],
 		wantsProgress: true,
-		mayHold: true,
+		allowsHandles: true,
 	};
 	expect(decodeHostFrame(MESSAGE_PACK.encode(all))).toMatchObject(all);
 });

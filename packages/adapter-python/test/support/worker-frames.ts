@@ -20,7 +20,7 @@ const KINDS = [
 	"hostResult",
 	"hostFailure",
 	"sessionEnd",
-	"progressTaken",
+	"progressCredit",
 ] as const;
 
 const FIELDS = {
@@ -31,7 +31,7 @@ const FIELDS = {
 	hostResult: ["hostCallId", "value"],
 	hostFailure: ["hostCallId", "code", "message"],
 	sessionEnd: ["sessionId"],
-	progressTaken: ["callId"],
+	progressCredit: ["callId"],
 } as const;
 
 /** What a test reads of a call. */
@@ -66,7 +66,7 @@ function callOf([callId, args, tool, options = {}]: unknown[]): HeardCall {
 		resultSegment: given["result_segment"] ?? "",
 		segmentsGone: given["segments_gone"] ?? [],
 		wantsProgress: given["wants_progress"] ?? false,
-		mayHold: given["may_hold"] ?? false,
+		allowsHandles: given["allows_handles"] ?? false,
 		unrecorded: given["unrecorded"] ?? false,
 	} as HeardCall;
 }

@@ -69,7 +69,7 @@ class Conversation:
             frames.HostResult: self._host_result,
             frames.HostFailure: self._host_failure,
             frames.SessionEnd: self._session_end,
-            frames.ProgressTaken: self._progress_taken,
+            frames.ProgressCredit: self._progress_credit,
         }
 
     def allow_handles(
@@ -178,7 +178,7 @@ class Conversation:
         if session:
             running.in_session = True
             running.call.session = self._sessions.shared(session)
-            if options.get("may_hold"):
+            if options.get("allows_handles"):
                 running.call.handles = self._sessions.handles(session)
 
     def _cancel(self, frame: frames.Cancel) -> None:
@@ -217,7 +217,7 @@ class Conversation:
         if reply is not None:
             reply.failure(frame.code, frame.message)
 
-    def _progress_taken(self, frame: frames.ProgressTaken) -> None:
+    def _progress_credit(self, frame: frames.ProgressCredit) -> None:
         running = self.calls.running.get(frame.call_id)
         if running is not None and running.call._progress is not None:
             running.call._progress.taken()

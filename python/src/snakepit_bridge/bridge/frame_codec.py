@@ -69,7 +69,7 @@ _USUAL: dict[str, Any] = {
     "timeout_ms": int,
     "session_id": str,
     "trace_context": dict,
-    "may_hold": bool,
+    "allows_handles": bool,
     "unrecorded": bool,
 }
 _TYPES: dict[str, Any] = {
@@ -91,7 +91,7 @@ _HOST_FRAMES: dict[int, tuple[Any, tuple[type, ...]]] = {
     6: (frames.HostResult, (int, bytes)),
     7: (frames.HostFailure, (int, str, str)),
     8: (frames.SessionEnd, (str,)),
-    9: (frames.ProgressTaken, (int,)),
+    9: (frames.ProgressCredit, (int,)),
 }
 _WORKER_FRAMES: dict[type, int] = {
     frames.Result: 1,

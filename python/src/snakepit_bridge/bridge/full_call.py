@@ -88,7 +88,7 @@ def running_call(
     )
     call = running.expand(memory, credit)
     call.session = sessions.shared(frame.session_id)
-    if frame.may_hold:
+    if frame.allows_handles:
         call.handles = sessions.handles(frame.session_id)
     call.deadline = deadline(frame.timeout_ms)
     if frame.unrecorded:

@@ -32,7 +32,7 @@ _OF_HOST: dict[str, type[Any]] = {
     "host_result": frames.HostResult,
     "host_failure": frames.HostFailure,
     "session_end": frames.SessionEnd,
-    "progress_taken": frames.ProgressTaken,
+    "progress_credit": frames.ProgressCredit,
 }
 # Fields of frames that the messages do not have.
 _NOT_SENT = frozenset({"began_us"})
@@ -94,7 +94,7 @@ def _call(call: pb.Call) -> frames.Call:
         result_segment=call.result_segment,
         segments_gone=call.segments_gone,
         wants_progress=call.wants_progress,
-        may_hold=call.may_hold,
+        allows_handles=call.allows_handles,
     )
 
 
