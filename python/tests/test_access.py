@@ -209,7 +209,7 @@ def test_the_tools_are_described_with_their_schemas(shared: Host) -> None:
     assert tools["greet"].description == "Greets somebody."
     assert tools["greet"].shape == pb.TOOL_SHAPE_UNARY
     assert tools["count_later"].shape == pb.TOOL_SHAPE_STREAM
-    assert not tools["greet"].takes_input
+    assert not tools["greet"].reads_input
     schema = json.loads(tools["greet"].arguments_schema_json)
     jsonschema.Draft202012Validator.check_schema(schema)
     assert schema["required"] == ["name"]

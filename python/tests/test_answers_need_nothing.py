@@ -157,7 +157,7 @@ def fails_while_closed():
     finally:
         {}["closed"]
 
-@tool(takes_input=int)
+@tool(input=int)
 def total() -> int:
     return sum(current_call().input)
 
@@ -335,7 +335,7 @@ def fails_while_closed(conversation: Conversation) -> None:
     assert conversation.terminal(call).failure.kind == pb.FAILURE_KIND_CANCELLED
 
 
-def takes_input(conversation: Conversation) -> None:
+def reads_input(conversation: Conversation) -> None:
     call = conversation.begin("total", has_input=True)
     assert conversation.receive().input_credit.chunks > 2
     for number in (1, 2):
@@ -419,7 +419,7 @@ KINDS: dict[str, Callable[[Conversation], None]] = {
     "a stream of a coroutine": streams("counts_async"),
     "a stream of a large chunk": streams_large_chunk,
     "a failure while a stream is closed": fails_while_closed,
-    "an input stream": takes_input,
+    "an input stream": reads_input,
     "a call of the host": asks("asks"),
     "a call of the host by a coroutine": asks("asks_async"),
     "progress": reports,

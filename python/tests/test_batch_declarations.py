@@ -44,8 +44,8 @@ def unannotated(texts): ...  # type: ignore[no-untyped-def]
 def anything(texts: Any) -> Any: ...
 
 
-def batch_tool(function: Callable[..., Any], takes_input: object = NO_INPUT) -> Tool:
-    return Tool("f", function, ToolMark("f", takes_input, Batch(max=8)))
+def batch_tool(function: Callable[..., Any], item: object = NO_INPUT) -> Tool:
+    return Tool("f", function, ToolMark("f", item, Batch(max=8)))
 
 
 TEXT = "args: { texts: string } | readonly [texts: string]"
@@ -110,7 +110,7 @@ def test_what_takes_no_list_is_refused(
 
 def test_a_batch_reads_no_input_stream() -> None:
     with pytest.raises(SignatureInvalid, match="nor read an input stream"):
-        batch_tool(texts, takes_input=int)
+        batch_tool(texts, item=int)
 
 
 def test_the_description_says_how_many_calls_run_together() -> None:

@@ -88,7 +88,7 @@ def test_a_tool_without_input_is_not_called_with_an_input_stream(shared: Host) -
     conversation = shared("greeter").converse()
     failure = conversation.failure("greet", ["Ada"], has_input=True)
     assert failure.kind == pb.FAILURE_KIND_WRONG_SHAPE
-    assert "takes_input" in failure.message
+    assert "@tool(input=" in failure.message
 
 
 def test_arguments_that_cannot_be_decoded_fail_only_their_call(shared: Host) -> None:

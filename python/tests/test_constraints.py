@@ -176,7 +176,7 @@ def test_the_value_that_is_checked_is_the_one_that_the_tool_gets() -> None:
 
 
 def test_items_of_an_input_stream_are_checked() -> None:
-    @tool(takes_input=Annotated[int, at.Gt(0)])
+    @tool(input=Annotated[int, at.Gt(0)])
     def total() -> int:
         return 0
 

@@ -39,7 +39,7 @@ PROVIDER = """
     def fails() -> None:
         raise ValueError("on purpose")
 
-    @tool(takes_input=int)
+    @tool(input=int)
     def waits() -> None:
         sys.stderr.write("begun\\n")
         next(current_call().input)

@@ -16,29 +16,29 @@ INPUT = """
     from collections.abc import AsyncIterator, Iterator
     from snakepit_bridge import InputFailed, current_call, tool
 
-    @tool(takes_input=float)
+    @tool(input=float)
     def total() -> float:
         return sum(current_call().input)
 
-    @tool(takes_input=float)
+    @tool(input=float)
     async def total_later() -> float:
         return sum([number async for number in current_call().input])
 
-    @tool(takes_input=int)
+    @tool(input=int)
     def doubled() -> Iterator[int]:
         for number in current_call().input:
             yield 2 * number
 
-    @tool(takes_input=int)
+    @tool(input=int)
     async def doubled_later() -> AsyncIterator[int]:
         async for number in current_call().input:
             yield 2 * number
 
-    @tool(takes_input=int)
+    @tool(input=int)
     def never_reads() -> None:
         return None
 
-    @tool(takes_input=int)
+    @tool(input=int)
     async def blocks() -> list[int]:
         return list(current_call().input)
 """

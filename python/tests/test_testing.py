@@ -39,7 +39,7 @@ async def ask_async(question: object) -> Any:
     return await current_call().host_async("answer", question)
 
 
-@tool(takes_input=int)
+@tool(input=int)
 def doubled() -> Iterator[int]:
     for number in current_call().input:
         yield 2 * number

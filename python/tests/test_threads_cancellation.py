@@ -58,7 +58,7 @@ TOOLS = (
         current_call().logger.info("begun")
         return current_call().host("never")
 
-    @tool(takes_input=int)
+    @tool(input=int)
     def waits_for_input() -> int:
         current_call().logger.info("begun")
         return sum(current_call().input)

@@ -47,7 +47,7 @@ TOOLS = (
     def ask(question: int) -> Any:
         return current_call().host("question", question)
 
-    @tool(takes_input=int)
+    @tool(input=int)
     def add_up() -> int:
         arrive()
         return sum(current_call().input)

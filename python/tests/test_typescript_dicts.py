@@ -53,8 +53,8 @@ def word_of_another_module() -> Any:
     return Word
 
 
-def written(*functions: Callable[..., Any], takes_input: object = NO_INPUT) -> str:
-    mark = ToolMark(None, takes_input)
+def written(*functions: Callable[..., Any], item: object = NO_INPUT) -> str:
+    mark = ToolMark(None, item)
     return tools_module([Tool(f.__name__, f, mark) for f in functions], "make")
 
 
@@ -177,7 +177,7 @@ def test_many_that_name_each_other_take_no_more_than_their_keys() -> None:
 def test_an_input_item_is_exported_with_what_it_names() -> None:
     def f() -> None: ...
 
-    module = written(f, takes_input=Odd)
+    module = written(f, item=Odd)
     assert "Reads an input stream of `Odd`." in module
     assert f"  size?: {FLOAT} | undefined;" in types(module)
     assert "import type { Float } from" in module

@@ -23,9 +23,9 @@ FLOAT = "number | bigint | Float"
 
 
 def described(
-    function: Callable[..., Any], named: str = "f", takes_input: object = NO_INPUT
+    function: Callable[..., Any], named: str = "f", item: object = NO_INPUT
 ) -> Tool:
-    return Tool(named, function, ToolMark(named, takes_input))
+    return Tool(named, function, ToolMark(named, item))
 
 
 def method(tool: Tool) -> str:
@@ -162,7 +162,7 @@ def test_a_generator_is_a_stream_and_an_input_stream_is_told() -> None:
         """Says it."""
         yield ""
 
-    assert method(described(function, takes_input=float)) == (
+    assert method(described(function, item=float)) == (
         "/**\n * Says it.\n *\n"
         f" * Reads an input stream of `{FLOAT}`.\n */\n"
         "f(): AsyncIterable<string>;"
@@ -221,7 +221,7 @@ def test_a_module_imports_what_its_types_name_and_nothing_else() -> None:
     def named_alike(choice: Literal["Tuple", "NdArray"]) -> list[tuple[date, ...]]:
         return []
 
-    assert tools_module([described(nothing, takes_input=float)], "make f") == (
+    assert tools_module([described(nothing, item=float)], "make f") == (
         "// Made by `make f`.\n\n"
         "/** What each tool takes, and what it returns if it keeps to its"
         " annotations. */\n"

@@ -33,7 +33,7 @@ def double_all(numbers: list[int]) -> list[int]:
     return [2 * number for number in numbers]
 
 
-@tool(takes_input=int)
+@tool(input=int)
 def double_each() -> Iterator[int]:
     for number in current_call().input:
         yield 2 * number

@@ -253,7 +253,7 @@ def count_and_fail(tag: str, items: int) -> Iterator[int]:
     raise ValueError(tag)
 
 
-@tool(takes_input=int)
+@tool(input=int)
 def collect(tag: str, most: int, pause: float) -> list[int]:
     note("B", tag)
     got: list[int] = []
@@ -266,7 +266,7 @@ def collect(tag: str, most: int, pause: float) -> list[int]:
     return got
 
 
-@tool(takes_input=int)
+@tool(input=int)
 async def collect_async(tag: str, most: int, pause: float) -> list[int]:
     note("B", tag)
     got: list[int] = []
@@ -279,7 +279,7 @@ async def collect_async(tag: str, most: int, pause: float) -> list[int]:
     return got
 
 
-@tool(takes_input=int)
+@tool(input=int)
 def relay(tag: str, pause: float) -> Iterator[int]:
     note("B", tag)
     for number in current_call().input:
@@ -288,7 +288,7 @@ def relay(tag: str, pause: float) -> Iterator[int]:
         yield number
 
 
-@tool(takes_input=int)
+@tool(input=int)
 async def relay_async(tag: str, pause: float) -> AsyncIterator[int]:
     note("B", tag)
     async for number in current_call().input:
@@ -373,7 +373,7 @@ def ask_in_clean_up(tag: str, seconds: float) -> str:
     return tag
 
 
-@tool(takes_input=int)
+@tool(input=int)
 async def ask_and_relay(tag: str, pause: float) -> AsyncIterator[int]:
     note("B", tag)
     async for number in current_call().input:

@@ -444,7 +444,7 @@ class ToolDescription(Record):
         name: that of the tool.
         description: its docstring.
         shape: `UNARY` for one result, `STREAM` for chunks.
-        takes_input: whether it reads an input stream.
+        reads_input: whether it reads an input stream.
         arguments_schema_json: JSON Schema 2020-12.
         result_schema_json: the same of the result, or of a chunk.
         batch_max: how many calls its function takes at a time; None where each call is by
@@ -454,7 +454,7 @@ class ToolDescription(Record):
     name: str
     description: str
     shape: str
-    takes_input: bool
+    reads_input: bool
     arguments_schema_json: str
     result_schema_json: str
     batch_max: int | None = None

@@ -74,7 +74,7 @@ def fails() -> None:
 def odd() -> Any:
     return [object()]
 
-@tool(takes_input=float)
+@tool(input=float)
 def total() -> float:
     return sum(current_call().input)
 

@@ -32,7 +32,7 @@ export function toolServer(
 ): Server {
 	const offered = new Map(
 		tools
-			.filter(({ takesInput }) => !takesInput)
+			.filter(({ readsInput }) => !readsInput)
 			.map((tool) => [tool.name, tool]),
 	);
 	const server = new Server(

@@ -13,7 +13,7 @@ export interface ServedTool {
 	/** One result, or chunks. */
 	readonly shape: "unary" | "stream";
 	/** Whether it reads an input stream: MCP has none, so it is not offered. */
-	readonly takesInput: boolean;
+	readonly readsInput: boolean;
 	/** JSON Schema of the arguments, by name. */
 	readonly argumentsSchema: unknown;
 }

@@ -238,13 +238,13 @@ export function decodeSignal(
 }
 
 function toolOf(value: unknown): ToolRecord {
-	const [name, description, shape, takesInput, args, result, batchMax] =
+	const [name, description, shape, readsInput, args, result, batchMax] =
 		list(value);
 	return {
 		name: text(name),
 		description: text(description),
 		shape: shape === "STREAM" ? "STREAM" : "UNARY",
-		takesInput: boolean(takesInput),
+		readsInput: boolean(readsInput),
 		argumentsSchemaJson: text(args),
 		resultSchemaJson: text(result),
 		batchMax: optional(batchMax, number),

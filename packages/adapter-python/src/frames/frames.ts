@@ -238,7 +238,7 @@ export interface ToolRecord {
 	readonly name: string;
 	readonly description: string;
 	readonly shape: "UNARY" | "STREAM";
-	readonly takesInput: boolean;
+	readonly readsInput: boolean;
 	readonly argumentsSchemaJson: string;
 	readonly resultSchemaJson: string;
 	readonly batchMax: number | undefined;

@@ -134,7 +134,7 @@ export interface ToolDescription {
 	/** How many calls its function takes at a time; absent where each call is by itself. */
 	readonly batchMax?: number | undefined;
 	/** Whether it reads an input stream. */
-	readonly takesInput: boolean;
+	readonly readsInput: boolean;
 	/** JSON Schema 2020-12 of the arguments, by name. */
 	readonly argumentsSchema: unknown;
 	/** JSON Schema 2020-12 of the result, or of a chunk. */
@@ -148,7 +148,7 @@ export function descriptionOf(tool: ToolRecord): ToolDescription {
 		description: tool.description,
 		shape: tool.shape === "STREAM" ? "stream" : "unary",
 		batchMax: tool.batchMax,
-		takesInput: tool.takesInput,
+		readsInput: tool.readsInput,
 		argumentsSchema: JSON.parse(tool.argumentsSchemaJson),
 		resultSchema: JSON.parse(tool.resultSchemaJson),
 	};

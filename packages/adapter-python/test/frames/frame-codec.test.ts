@@ -207,7 +207,7 @@ test("signals of the worker are read, and those of a later version are none", ()
 				name: "f",
 				description: "Does it.",
 				shape: "STREAM",
-				takesInput: false,
+				readsInput: false,
 				argumentsSchemaJson: "{}",
 				resultSchemaJson: "{}",
 				batchMax: undefined,

@@ -169,7 +169,7 @@ test("a running worker says what its tools are", async () => {
 	const tools = await adapter.describe();
 	expect(tools.find(({ name }) => name === "add")).toMatchObject({
 		shape: "unary",
-		takesInput: false,
+		readsInput: false,
 		argumentsSchema: {
 			properties: { a: { type: "integer" } },
 			required: ["a"],
@@ -178,7 +178,7 @@ test("a running worker says what its tools are", async () => {
 	});
 	expect(tools.find(({ name }) => name === "doubled")).toMatchObject({
 		shape: "stream",
-		takesInput: true,
+		readsInput: true,
 	});
 	await pool.close();
 	expect(await failureOf(adapter.describe())).toMatchObject({

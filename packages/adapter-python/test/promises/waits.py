@@ -79,7 +79,7 @@ async def block_the_loop() -> None:
             time.sleep(0.01)  # noqa: ASYNC251 - it heeds no cancel
 
 
-@tool(takes_input=int)
+@tool(input=int)
 async def collect() -> list[int]:
     return [number async for number in current_call().input]
 

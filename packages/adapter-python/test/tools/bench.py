@@ -142,23 +142,23 @@ def fail_after(chunks: int) -> Iterator[int]:
     raise ValueError("no more pictures")
 
 
-@tool(takes_input=Any)
+@tool(input=Any)
 def collect() -> list[Any]:
     return list(current_call().input)
 
 
-@tool(takes_input=int)
+@tool(input=int)
 def doubled() -> Iterator[int]:
     for item in current_call().input:
         yield item * 2
 
 
-@tool(takes_input=int)
+@tool(input=int)
 def first_input() -> int:
     return next(current_call().input)
 
 
-@tool(takes_input=Any)
+@tool(input=Any)
 def ignore_input() -> str:
     time.sleep(600)
     return "never"

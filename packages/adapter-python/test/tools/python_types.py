@@ -177,7 +177,7 @@ def boxes(count: int) -> Iterator[Box]:
         yield Box(Corner(number, 0.5), Colour.RED, {Colour.GREEN: Size.LARGE})
 
 
-@tool(takes_input=Shape)
+@tool(input=Shape)
 def edges() -> Decimal:
     return sum((shape.outer_edge for shape in current_call().input), Decimal())
 

@@ -236,7 +236,7 @@ async def count_later(below: int) -> AsyncIterator[int]:
         yield number
 
 
-@tool(takes_input=float)
+@tool(input=float)
 def running_sum() -> Iterator[float]:
     """Adds up."""
     total = 0.0

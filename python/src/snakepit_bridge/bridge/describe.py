@@ -26,7 +26,7 @@ def _tool(tool: Tool) -> ToolDescription:
         name=tool.name,
         description=tool.description,
         shape="STREAM" if tool.streams else "UNARY",
-        takes_input=tool.input is not None,
+        reads_input=tool.input is not None,
         arguments_schema_json=json.dumps(tool.signature.schema()),
         result_schema_json=json.dumps(json_schema(tool.signature.result)),
         batch_max=None if tool.batch is None else tool.batch.max,

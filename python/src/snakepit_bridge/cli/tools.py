@@ -69,7 +69,7 @@ def _described(tool: Tool) -> dict[str, Any]:
         "description": tool.description,
         "streams": tool.streams,
         "batchMax": None if tool.batch is None else tool.batch.max,
-        "takesInput": tool.input is not None,
+        "readsInput": tool.input is not None,
         "input": None if tool.input is None else json_schema(tool.input),
         "arguments": tool.signature.schema(),
         "result": json_schema(tool.signature.result),

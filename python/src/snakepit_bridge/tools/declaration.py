@@ -63,7 +63,7 @@ class ToolMark:
     def __init__(
         self,
         name: str | None,
-        takes_input: object,
+        input: object,
         batch: Batch | None = None,
         *,
         foreign: bool = False,
@@ -75,7 +75,7 @@ class ToolMark:
         # None: as its annotation says.
         self.answers = answers
         # The type of an input item; `NO_INPUT` where there is no input stream.
-        self.takes_input = takes_input
+        self.input = input
         self.batch = batch
 
 
@@ -107,7 +107,7 @@ def tool(function: _Function, /) -> _Function: ...
 def tool(  # noqa: F811
     *,
     name: str | None = None,
-    takes_input: object = NO_INPUT,
+    input: object = NO_INPUT,
     batch: Batch | None = None,
 ) -> Callable[[_Function], _Function]: ...
 def tool(  # noqa: F811
@@ -115,7 +115,7 @@ def tool(  # noqa: F811
     /,
     *,
     name: str | None = None,
-    takes_input: object = NO_INPUT,
+    input: object = NO_INPUT,
     batch: Batch | None = None,
 ) -> Callable[..., Any]:
     """Makes a function, or a method of a `toolset`, callable from the host.
@@ -127,7 +127,7 @@ def tool(  # noqa: F811
     Args:
         function: what to decorate, when used bare: `@tool`.
         name: what the host calls it; the function's own name by default.
-        takes_input: the type of an item of the input stream that the tool
+        input: the type of an item of the input stream that the tool
             reads from `current_call().input`; without it there is none.
         batch: how many calls the function takes at a time, as one list; without
             it, one call.
@@ -139,7 +139,7 @@ def tool(  # noqa: F811
         _check_batch(batch)
 
     def mark(target: _Function) -> _Function:
-        return _marked(target, ToolMark(name, takes_input, batch), "tool")
+        return _marked(target, ToolMark(name, input, batch), "tool")
 
     return mark if function is None else mark(function)
 

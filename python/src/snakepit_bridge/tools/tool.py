@@ -206,9 +206,9 @@ def _has_reference(check: Check) -> bool:
 
 
 def _input(mark: ToolMark) -> Check | None:
-    if mark.takes_input is NO_INPUT:
+    if mark.input is NO_INPUT:
         return None
     try:
-        return compile_annotation(mark.takes_input)
+        return compile_annotation(mark.input)
     except Unsupported as error:
-        raise SignatureInvalid(f"takes_input: {error}") from None
+        raise SignatureInvalid(f"input: {error}") from None
