@@ -37,6 +37,6 @@ def wrong_shape(tool: Tool, streams: bool) -> CallRefused:
     elif streams and not tool.streams:
         problem = "answers with one result; call it with execute()"
     else:
-        problem = "takes no input stream; declare it as @tool(input=...)"
+        problem = "reads no input stream; declare it as @tool(input=...)"
     message = f"the tool {tool.name!r} {problem}"
     return CallRefused(FailureCode.WRONG_SHAPE, message)
