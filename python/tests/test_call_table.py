@@ -146,5 +146,5 @@ def test_a_host_call_fails_if_its_call_ends_while_it_is_sent() -> None:
 
     asyncio.run(ask())
     with pytest.raises(HostCallFailed, match="its call is over"):
-        assert reply.given()
+        assert reply.is_answered()
         reply.value()

@@ -115,8 +115,8 @@ export class HostFunctions {
 		request: HostCallFrame,
 		signal: AbortSignal,
 	): unknown {
-		const found = this.functions.get(request.function);
-		if (found === undefined) {
+		const hostFunction = this.functions.get(request.function);
+		if (hostFunction === undefined) {
 			const known = [...this.functions.keys()].join(", ") || "none";
 			throw Object.assign(
 				new Error(
@@ -127,7 +127,7 @@ export class HostFunctions {
 		}
 		const argument =
 			request.argument.length === 0 ? undefined : decodeValue(request.argument);
-		return found(argument, { callId: call.options.callId, signal });
+		return hostFunction(argument, { callId: call.options.callId, signal });
 	}
 
 	private end(hostCallId: number, why: string): void {

@@ -109,19 +109,19 @@ function readOutcome(
 	ending: string,
 ): BuildOutcome {
 	const line = stdout.trimEnd().split("\n").at(-1) ?? "";
-	let said: Record<string, unknown> = {};
+	let report: Record<string, unknown> = {};
 	try {
-		said = JSON.parse(line) as Record<string, unknown>;
+		report = JSON.parse(line) as Record<string, unknown>;
 	} catch {
 		// It ended before it could report.
 	}
-	if (typeof said["made"] === "boolean")
-		return { kind: "complete", made: said["made"] };
-	if (typeof said["failed"] === "string") {
+	if (typeof report["made"] === "boolean")
+		return { kind: "complete", made: report["made"] };
+	if (typeof report["failed"] === "string") {
 		return {
 			kind: "failed",
-			problem: `${said["failed"]} … ended with ${String(said["code"])}`,
-			output: String(said["output"]),
+			problem: `${report["failed"]} … ended with ${String(report["code"])}`,
+			output: String(report["output"]),
 		};
 	}
 	return {

@@ -33,14 +33,14 @@ import { build } from "./builder.ts";
  * @throws Error if it cannot be created, or another user could put programs into it.
  */
 function environmentsDirectory(
-	given: string | undefined,
+	directory: string | undefined,
 	env: Readonly<Record<string, string | undefined>>,
 ): string {
-	if (given !== undefined) return made(given);
+	if (directory !== undefined) return ownDirectory(directory);
 	try {
 		return cacheDirectory("environments", env);
 	} catch {
-		return made(join(tmpdir(), `snakepit-environments-${userInfo().uid}`));
+		return ownDirectory(join(tmpdir(), `snakepit-environments-${userInfo().uid}`));
 	}
 }
 
@@ -54,10 +54,10 @@ export function cacheDirectory(
 	env: Readonly<Record<string, string | undefined>>,
 ): string {
 	const cache = env["XDG_CACHE_HOME"] || join(homedir(), ".cache");
-	return made(join(cache, "snakepit", name));
+	return ownDirectory(join(cache, "snakepit", name));
 }
 
-function made(directory: string): string {
+function ownDirectory(directory: string): string {
 	makeDirectories(directory, 0o700);
 	const facts = lstatSync(directory);
 	// Its content is executed: no other user may write to it.

@@ -316,16 +316,16 @@ export function reach(path: string, wanted: number = constants.R_OK): Reach {
 }
 
 /** Says in a few words why a path cannot be used; empty if it can. */
-export function reachProblem(found: Reach): string {
-	switch (found.kind) {
+export function reachProblem(reach: Reach): string {
+	switch (reach.kind) {
 		case "reached":
 			return "";
 		case "missing":
-			return found.at === found.path
-				? `there is no ${found.path}`
-				: `there is no ${found.path} (${found.at} does not exist)`;
+			return reach.at === reach.path
+				? `there is no ${reach.path}`
+				: `there is no ${reach.path} (${reach.at} does not exist)`;
 		case "forbidden":
-			return `${currentUser()} has no access to ${found.at}`;
+			return `${currentUser()} has no access to ${reach.at}`;
 	}
 }
 

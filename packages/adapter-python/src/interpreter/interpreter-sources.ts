@@ -134,17 +134,17 @@ function nearestDotVenv(
 	ofTools: readonly string[],
 	trusted: Trusted,
 ): Lead {
-	const seen = new Set<string>();
+	const visited = new Set<string>();
 	const searched: string[] = [];
 	const others: string[] = [];
 	for (const start of [cwd, ...ofTools]) {
-		if (!seen.has(start)) searched.push(start);
+		if (!visited.has(start)) searched.push(start);
 		for (
 			let directory = start;
-			!seen.has(directory);
+			!visited.has(directory);
 			directory = dirname(directory)
 		) {
-			seen.add(directory);
+			visited.add(directory);
 			const environment = join(directory, ".venv");
 			const verdict = judgeDotVenv(environment);
 			const stranger =
@@ -307,12 +307,12 @@ function pathLead(
 
 /** Why a path does not lead to a program, whatever this user's rights are. */
 function noProgramAt(
-	found: Reach,
+	reach: Reach,
 ): Pick<UnusableLead, "fault" | "problem" | "location"> | undefined {
-	if (found.kind === "missing") return undefined;
-	const location = found.kind === "reached" ? found.path : found.at;
+	if (reach.kind === "missing") return undefined;
+	const location = reach.kind === "reached" ? reach.path : reach.at;
 	const facts = statSync(location, { throwIfNoEntry: false });
-	if (found.kind === "reached" && facts?.isDirectory())
+	if (reach.kind === "reached" && facts?.isDirectory())
 		return {
 			fault: "directory",
 			problem: `${location} is a directory`,
@@ -326,13 +326,13 @@ function noProgramAt(
 }
 
 function unreached(
-	found: Exclude<Reach, { readonly kind: "reached" }>,
+	reach: Exclude<Reach, { readonly kind: "reached" }>,
 	reason: string,
 	environment: string | undefined,
 ): UnusableLead {
-	const { kind: fault } = found;
-	const problem = reachProblem(found);
-	const location = fault === "forbidden" ? found.at : undefined;
+	const { kind: fault } = reach;
+	const problem = reachProblem(reach);
+	const location = fault === "forbidden" ? reach.at : undefined;
 	return { kind: "unusable", reason, problem, fault, location, environment };
 }
 
@@ -355,13 +355,13 @@ async function uvPython(
 		});
 		if (done.kind === "missing")
 			return { kind: "nothing", why: "uv is not in PATH" };
-		const found =
+		const executable =
 			done.kind === "ended" && done.code === 0 ? done.stdout.trim() : "";
-		if (found === "") {
+		if (executable === "") {
 			const failed = `uv python find failed: ${done.problem}`;
 			return { kind: "nothing", why: [...ignored, failed].join("; ") };
 		}
-		const program = resolve(cwd, found);
+		const program = resolve(cwd, executable);
 		const stranger = trusted.strangerBehind(program, env["PATH"]);
 		if (stranger === undefined)
 			return offered(

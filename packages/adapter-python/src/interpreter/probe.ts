@@ -119,7 +119,7 @@ function readFacts(program: string, stdout: string): InterpreterFacts | string {
 	// Start-up files of a site may print, too: the last line is ours.
 	const line = stdout.trimEnd().split("\n").at(-1) ?? "";
 	try {
-		const said = JSON.parse(line) as {
+		const answer = JSON.parse(line) as {
 			readonly version: readonly [number, number, number];
 			readonly executable: string | null;
 			readonly prefix: string;
@@ -129,16 +129,16 @@ function readFacts(program: string, stdout: string): InterpreterFacts | string {
 			readonly watched?: readonly string[];
 			readonly environment: Readonly<Record<string, string>>;
 		};
-		const [major, minor, patch] = said.version;
+		const [major, minor, patch] = answer.version;
 		return {
-			executable: said.executable || program,
+			executable: answer.executable || program,
 			version: [major, minor, patch],
-			prefix: said.prefix,
-			bridge: said.bridge ?? undefined,
-			unreadable: said.unreadable,
-			uncompiled: said.uncompiled ?? undefined,
-			watched: said.watched ?? [],
-			environment: said.environment,
+			prefix: answer.prefix,
+			bridge: answer.bridge ?? undefined,
+			unreadable: answer.unreadable,
+			uncompiled: answer.uncompiled ?? undefined,
+			watched: answer.watched ?? [],
+			environment: answer.environment,
 		};
 	} catch {
 		return `${program}: it does not answer like Python: ${JSON.stringify(line.slice(0, 100))}`;
@@ -155,7 +155,7 @@ const MOST_BYTES = 256 * 1024;
 interface Memory {
 	readonly facts: InterpreterFacts;
 	/** The dependencies of the facts: identity and last change of each file and directory. */
-	readonly seen: Readonly<Record<string, string>>;
+	readonly stamps: Readonly<Record<string, string>>;
 }
 
 /** The reports of interpreters to earlier programs of this user, valid while none of their dependencies has changed. */
@@ -175,8 +175,8 @@ export class RememberedFacts {
 			const isOurs = file.isFile() && file.uid === userInfo().uid;
 			if (!isOurs || (file.mode & 0o077) !== 0 || file.size > MOST_BYTES)
 				return undefined;
-			const { facts, seen } = JSON.parse(readFileSync(path, "utf8")) as Memory;
-			const isSame = Object.entries(seen).every(
+			const { facts, stamps } = JSON.parse(readFileSync(path, "utf8")) as Memory;
+			const isSame = Object.entries(stamps).every(
 				([location, stamp]) => stampOf(location) === stamp,
 			);
 			return isSame ? facts : undefined;
@@ -203,11 +203,11 @@ export class RememberedFacts {
 			locations.some((location) => changedMs(location) > askedMs - SETTLED_MS)
 		)
 			return;
-		const seen = Object.fromEntries(
+		const stamps = Object.fromEntries(
 			locations.map((location) => [location, stampOf(location)]),
 		);
 		// Only needed for wrappers, which are not remembered.
-		const memory: Memory = { facts: { ...facts, environment: {} }, seen };
+		const memory: Memory = { facts: { ...facts, environment: {} }, stamps };
 		const path = this.#path(program, setting);
 		const part = `${path}.${process.pid}`;
 		try {
@@ -264,8 +264,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** One variable that a wrapper sets, changes or removes; `undefined` stands for a missing one. */
 interface WrapperChange {
-	readonly given: string | undefined;
-	readonly made: string | undefined;
+	readonly before: string | undefined;
+	readonly after: string | undefined;
 }
 
 /** The changes of a wrapper to the environment, by the names of variables. */
@@ -291,18 +291,18 @@ export function isWrapper(program: string, executable: string): boolean {
 
 /** Compares the environment that a program got with the one that the Python behind it saw. */
 export function wrapperChanges(
-	given: Environment,
-	seen: Environment,
+	started: Environment,
+	observed: Environment,
 ): WrapperChanges {
-	const names = new Set([...Object.keys(given), ...Object.keys(seen)]);
+	const names = new Set([...Object.keys(started), ...Object.keys(observed)]);
 	const changes = [...names].flatMap((name) => {
-		const before = given[name];
-		const stored = seen[name];
+		const before = started[name];
+		const stored = observed[name];
 		// The two languages read bytes that are not UTF-8 differently.
 		const isText = stored === undefined || stored.isWellFormed();
 		return before === stored || !isText || THEIR_OWN.has(name)
 			? []
-			: [[name, { given: before, made: stored }] as const];
+			: [[name, { before, after: stored }] as const];
 	});
 	return new Map(changes);
 }
@@ -317,7 +317,7 @@ export function missedChanges(
 ): Environment {
 	return Object.fromEntries(
 		[...changes]
-			.filter(([name, { given }]) => environment[name] === given)
-			.map(([name, { made }]) => [name, made]),
+			.filter(([name, { before }]) => environment[name] === before)
+			.map(([name, { after }]) => [name, after]),
 	);
 }

@@ -86,12 +86,12 @@ export class CompanionKeeper implements Companions {
 		this.#failWaiting = failWaiting;
 		const { facts } = await this.#follow(this.#start());
 		const { clock, emit } = this.#setting.world;
-		for (const { runId, ...found } of this.#adapter.located?.(facts) ?? [])
+		for (const { runId, ...owner } of this.#adapter.located?.(facts) ?? [])
 			emit({
 				type: "run.located",
 				wallMs: clock.wall(),
 				ofRun: runId,
-				...found,
+				...owner,
 			});
 	}
 

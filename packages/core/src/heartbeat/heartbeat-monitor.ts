@@ -321,7 +321,7 @@ interface Round {
 export class HeartbeatRounds {
 	readonly #clock: Clock;
 	readonly #rounds = new Set<Round>();
-	#made = 0;
+	#begun = 0;
 
 	constructor(clock: Clock) {
 		this.#clock = clock;
@@ -349,7 +349,7 @@ export class HeartbeatRounds {
 	#begin(intervalMs: number): Round {
 		const round = { intervalMs, beats: new Set<Beat>(), timer: undefined };
 		this.#rounds.add(round);
-		const early = (this.#made++ * APART) % 1;
+		const early = (this.#begun++ * APART) % 1;
 		this.#schedule(round, intervalMs * (1 - early));
 		return round;
 	}

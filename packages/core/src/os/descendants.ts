@@ -31,21 +31,21 @@ export function descendantsOf(
 	table: Table,
 	factsOf: FactsOf,
 ): readonly Descendant[] {
-	const found: Descendant[] = [];
-	const seen = new Set([ancestor.pid]);
+	const descendants: Descendant[] = [];
+	const visited = new Set([ancestor.pid]);
 	const open = [ancestor];
 	for (let next = open.shift(); next !== undefined; next = open.shift()) {
 		const children = childrenOf(next, table, factsOf).filter(
-			({ identity }) => !seen.has(identity.pid),
+			({ identity }) => !visited.has(identity.pid),
 		);
 		for (const child of children) {
-			if (seen.size > DESCENDANTS_LIMIT) return found;
-			seen.add(child.identity.pid);
-			found.push(child);
+			if (visited.size > DESCENDANTS_LIMIT) return descendants;
+			visited.add(child.identity.pid);
+			descendants.push(child);
 			open.push(child.identity);
 		}
 	}
-	return found;
+	return descendants;
 }
 
 /** The living children of a process; none when it has ended meanwhile. */
@@ -61,9 +61,9 @@ function childrenOf(
 		return entry.condition === "zombie" ? [] : [{ ...factsOf(entry), parent }];
 	});
 	// Checked afterwards: until then, the parent's number belonged to no other process.
-	const seen = table.entry(parent.pid);
+	const latest = table.entry(parent.pid);
 	const isSame =
-		typeof seen !== "string" && isSameProcess(factsOf(seen).identity, parent);
+		typeof latest !== "string" && isSameProcess(factsOf(latest).identity, parent);
 	return isSame ? children : [];
 }
 
@@ -146,8 +146,8 @@ export class Descent {
 		isOlder: (entry: TableEntry) => boolean,
 	): boolean {
 		let child = entry;
-		for (const seen = new Set<number>(); !seen.has(child.pid); ) {
-			seen.add(child.pid);
+		for (const visited = new Set<number>(); !visited.has(child.pid); ) {
+			visited.add(child.pid);
 			const parent = this.#table.entry(child.parentPid);
 			if (typeof parent === "string" || parent.pid <= INIT) return false;
 			if (parent.pid === marker.hostPid) return false;

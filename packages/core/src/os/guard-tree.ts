@@ -61,12 +61,12 @@ export class GuardTree {
 	/** Everything that lives below the guards, ancestors first. */
 	below(): readonly ProcessFacts[] {
 		const guards = this.guards();
-		const found = new Map<number, ProcessFacts>();
+		const processes = new Map<number, ProcessFacts>();
 		for (const guard of guards)
 			for (const each of this.#host.descendants(guard))
 				if (!guards.some((other) => isSameProcess(other, each.identity)))
-					found.set(each.identity.pid, each);
-		return [...found.values()];
+					processes.set(each.identity.pid, each);
+		return [...processes.values()];
 	}
 
 	/** Kills what is below the guards, or, where nothing is any more, the guards. Returns what of both lives. */

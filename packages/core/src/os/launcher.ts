@@ -47,10 +47,10 @@ export function nativeBinary({
 
 /** Looks for it once, which takes a millisecond, and from then on whether it is still there. */
 export function rememberedBinary(): () => string | undefined {
-	let found: { readonly path: string | undefined } | undefined;
+	let lookup: { readonly path: string | undefined } | undefined;
 	return () => {
-		found ??= { path: nativeBinary() };
-		const { path } = found;
+		lookup ??= { path: nativeBinary() };
+		const { path } = lookup;
 		return path !== undefined && isExecutable(path) ? path : undefined;
 	};
 }

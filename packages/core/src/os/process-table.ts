@@ -147,34 +147,34 @@ export class LinuxProc implements ProcessTable {
 	}
 
 	#everyEntry(): readonly TableEntry[] {
-		const found: TableEntry[] = [];
+		const entries: TableEntry[] = [];
 		for (const name of readdirSync("/proc")) {
 			if (!/^[0-9]/.test(name)) continue;
 			try {
 				const text = readFileSync(`/proc/${name}/stat`, "utf8");
 				const entry = this.#entry(text);
-				if (entry !== undefined) found.push(entry);
+				if (entry !== undefined) entries.push(entry);
 			} catch (error) {
 				// Otherwise it ended while the list was read.
 				if (outOfDescriptors(error)) throw error;
 			}
 		}
-		return found;
+		return entries;
 	}
 
 	threads(pid: number): readonly ThreadFacts[] {
-		const found: ThreadFacts[] = [];
+		const threads: ThreadFacts[] = [];
 		for (const task of this.#tasks(pid)) {
 			try {
 				const path = `/proc/${pid}/task/${task}/stat`;
 				const text = this.#reserve.use(() => readFileSync(path, "latin1"));
 				const thread = parseThread(text, this.#units);
-				if (thread !== undefined) found.push(thread);
+				if (thread !== undefined) threads.push(thread);
 			} catch {
 				// It ended while the list was read.
 			}
 		}
-		return found;
+		return threads;
 	}
 
 	#tasks(pid: number): readonly string[] {
@@ -186,36 +186,36 @@ export class LinuxProc implements ProcessTable {
 	}
 
 	children(pid: number): readonly number[] {
-		const found: number[] = [];
+		const children: number[] = [];
 		try {
 			const tasks = this.#reserve.use(() => readdirSync(`/proc/${pid}/task`));
 			for (const task of tasks) {
 				const path = `/proc/${pid}/task/${task}/children`;
 				const text = this.#reserve.use(() => readFileSync(path, "latin1"));
 				const pids = text.split(" ").map(Number);
-				found.push(...pids.filter((child) => child > 0));
+				children.push(...pids.filter((child) => child > 0));
 			}
 		} catch {
 			// It has ended, or this kernel does not list children.
 		}
-		return found;
+		return children;
 	}
 
 	environment(
 		pid: number,
 		variables: readonly string[],
 	): ReadonlyMap<string, string> {
-		const found = new Map<string, string>();
+		const values = new Map<string, string>();
 		try {
 			const text = this.#environment(pid);
 			for (const variable of variables) {
 				const value = environmentValue(text, variable);
-				if (value !== undefined) found.set(variable, value);
+				if (value !== undefined) values.set(variable, value);
 			}
 		} catch {
 			// Another user's, privileged, or gone.
 		}
-		return found;
+		return values;
 	}
 
 	carries(pid: number, runId: RunId): "yes" | "no" | "unknown" {
@@ -609,14 +609,14 @@ export function variablesIn(
 	text: string,
 	variables: readonly string[],
 ): ReadonlyMap<string, string> {
-	const found = new Map<string, string>();
+	const values = new Map<string, string>();
 	for (const word of text.split(/\s+/)) {
 		const equals = word.indexOf("=");
 		const variable = word.slice(0, equals);
 		if (equals > 0 && variables.includes(variable))
-			found.set(variable, word.slice(equals + 1));
+			values.set(variable, word.slice(equals + 1));
 	}
-	return found;
+	return values;
 }
 
 function output(command: string, args: readonly string[]): string {

@@ -139,7 +139,7 @@ export async function startWorker(
 	const { world } = options;
 	const brokenBy: Error[] = [];
 	let isLeaving = false;
-	let made:
+	let connected:
 		| { readonly connection: Connection; readonly process: WorkerProcess }
 		| undefined;
 	const observed: Adapter = {
@@ -157,7 +157,7 @@ export async function startWorker(
 				},
 			};
 			const connection = await adapter.connect(watched, signal);
-			made = { connection, process: watched };
+			connected = { connection, process: watched };
 			// The worker does not know of the calls of a test: in a pool, it hangs up after their answers were read.
 			return Object.create(connection, {
 				[Symbol.asyncDispose]: {
@@ -221,14 +221,14 @@ export async function startWorker(
 		companions: options.companions,
 	});
 	await starter.start(worker, 1, undefined);
-	if (!made)
+	if (!connected)
 		throw new TypeError(`${adapter.name} became ready without a connection.`);
 	return {
-		...made,
+		...connected,
 		brokenBy,
 		leave: (signal) => {
 			isLeaving = true;
-			return made?.connection.leave?.(signal) ?? Promise.resolve();
+			return connected?.connection.leave?.(signal) ?? Promise.resolve();
 		},
 		kill: () => worker.killNow(),
 		stop: async () => {

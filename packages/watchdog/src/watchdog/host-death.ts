@@ -51,7 +51,7 @@ export function firstLook(
 	const workers = new Map<string, ListedWorker>();
 	for (const worker of run.workers.values())
 		workers.set(processKey(worker.identity), worker);
-	const found = new Map<string, Doomed>();
+	const doomed = new Map<string, Doomed>();
 
 	const add = (
 		{ identity, groupId }: Pick<ProcessFacts, "identity" | "groupId">,
@@ -59,7 +59,7 @@ export function firstLook(
 	): void => {
 		const isWorker = isSameProcess(identity, worker.identity);
 		const ownGroup = groupId === worker.groupId;
-		found.set(processKey(identity), {
+		doomed.set(processKey(identity), {
 			ofRun: run.runId,
 			pid: identity.pid,
 			identity,
@@ -75,7 +75,7 @@ export function firstLook(
 	};
 	const workerOf = (identity: ProcessIdentity): ListedWorker | undefined => {
 		const key = processKey(identity);
-		const incarnation = found.get(key)?.incarnation ?? "";
+		const incarnation = doomed.get(key)?.incarnation ?? "";
 		return workers.get(key) ?? run.workers.get(incarnation);
 	};
 
@@ -91,10 +91,10 @@ export function firstLook(
 		add(facts, worker);
 		// Parents come before their children.
 		for (const each of host.descendants(worker.identity))
-			if (!found.has(processKey(each.identity)))
+			if (!doomed.has(processKey(each.identity)))
 				add(each, workerOf(each.identity) ?? workerOf(each.parent) ?? worker);
 	}
-	return [...found.values()];
+	return [...doomed.values()];
 }
 
 interface HostDeathParts {

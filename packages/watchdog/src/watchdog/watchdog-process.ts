@@ -176,12 +176,12 @@ function whatItIs(execution: Execution): string {
 
 /** What PATH has as `node`, each file once, but for this very program. A relative directory may be anybody's. */
 function* candidates(path = "", own: string): Generator<string> {
-	const seen = new Set([fileNumber(own)]);
+	const tried = new Set([fileNumber(own)]);
 	for (const directory of path.split(delimiter).filter(isAbsolute)) {
 		const candidate = join(directory, "node");
 		const number = fileNumber(candidate);
-		if (number === undefined || seen.has(number)) continue;
-		seen.add(number);
+		if (number === undefined || tried.has(number)) continue;
+		tried.add(number);
 		yield candidate;
 	}
 }

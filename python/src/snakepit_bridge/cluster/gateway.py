@@ -127,11 +127,11 @@ class GatewaySlot:
             StartFailed: no node can run the worker.
         """
         gateway = self._gateway
-        asked = gateway.launch.resources.amounts
+        amounts = gateway.launch.resources.amounts
         nodes = await asyncio.to_thread(gateway.cluster.nodes)
-        never = missing_everywhere(asked, nodes)
+        never = missing_everywhere(amounts, nodes)
         if never is not None:
-            raise StartFailed("RESOURCES_UNAVAILABLE", never, describe(asked, nodes))
+            raise StartFailed("RESOURCES_UNAVAILABLE", never, describe(amounts, nodes))
         self._actor = await asyncio.to_thread(gateway.new_actor)
         started = asyncio.wrap_future(self._actor.start.remote(gateway.setup).future())
         limit = gateway.launch.start_timeout_ms * START_SHARE / 1000
@@ -139,7 +139,7 @@ class GatewaySlot:
             facts: dict[str, Any] = await asyncio.wait_for(started, limit)
         except asyncio.TimeoutError:
             nodes = await asyncio.to_thread(gateway.cluster.nodes)
-            raise _not_placed(asked, nodes, limit) from None
+            raise _not_placed(amounts, nodes, limit) from None
         except Exception as error:  # noqa: BLE001 - Ray raises whatever it meets
             raise start_failure(error) from None
         if "failed" in facts:
@@ -162,21 +162,21 @@ class GatewaySlot:
 
 
 def _not_placed(
-    asked: dict[str, float], nodes: list[Any], after_s: float
+    amounts: dict[str, float], nodes: list[Any], after_s: float
 ) -> StartFailed:
-    missing = missing_now(asked, nodes)
+    missing = missing_now(amounts, nodes)
     if missing is not None:
         return StartFailed(
             "RESOURCES_UNAVAILABLE",
             f"{missing}; waited {after_s:g} s",
-            describe(asked, nodes),
+            describe(amounts, nodes),
         )
     return StartFailed(
         "CLUSTER_UNREACHABLE",
         f"Ray did not start the worker's actor within {after_s:g} s, although a node has "
         "the resources",
         "Ray may still install what runtimeEnv lists: raise start.timeoutMs.\n"
-        + describe(asked, nodes),
+        + describe(amounts, nodes),
     )
 
 

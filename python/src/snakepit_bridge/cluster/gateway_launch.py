@@ -57,14 +57,14 @@ class GatewayLaunch(Launch):
         self.pool = _text(payload, "pool")
         runs = payload.get("runsElsewhere")
         self.runs_elsewhere = list(map(str, runs if isinstance(runs, list) else []))
-        asked = _object(payload, "resources")
+        amounts = _object(payload, "resources")
         self.resources = Resources(
             {
-                "CPU": _number(asked.get("CPU", 1), "resources.CPU"),
-                "GPU": _number(asked.get("GPU", 0), "resources.GPU"),
+                "CPU": _number(amounts.get("CPU", 1), "resources.CPU"),
+                "GPU": _number(amounts.get("GPU", 0), "resources.GPU"),
                 **{
                     name: _number(amount, f"resources.custom.{name}")
-                    for name, amount in _object(asked, "custom").items()
+                    for name, amount in _object(amounts, "custom").items()
                 },
             }
         )

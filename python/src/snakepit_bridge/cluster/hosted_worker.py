@@ -80,9 +80,9 @@ def local_message(
         directories: Of the worker.
         sources: Where the host's sources are on this node.
     """
-    given = message["payload"]
-    assert isinstance(given, dict)
-    payload = {name: value for name, value in given.items() if name not in LOCAL_FIELDS}
+    original = message["payload"]
+    assert isinstance(original, dict)
+    payload = {name: value for name, value in original.items() if name not in LOCAL_FIELDS}
     payload["transport"] = "framed"
     payload["socket"] = os.path.join(directories.private, "s")
     shared = payload.pop("sharedMemory", None)

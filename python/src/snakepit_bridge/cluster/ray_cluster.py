@@ -51,21 +51,21 @@ def located(
         drivers: The oldest first.
         names: Of the living nodes, by address.
     """
-    found: list[dict[str, object]] = []
+    located_runs: list[dict[str, object]] = []
     for run in runs:
         own = [each for each in drivers if each.namespace == namespace_of(run)]
         if not own:
             continue
         living = [each for each in own if not each.is_dead and each.address in names]
         address = (living or own)[-1].address
-        found.append(
+        located_runs.append(
             {
                 "runId": run,
                 "location": {"name": names.get(address, address), "address": address},
                 "owner": "alive" if living else "gone",
             }
         )
-    return found
+    return located_runs
 
 
 class Node(NamedTuple):

@@ -62,8 +62,8 @@ class RelayConnection:
                 opened.append(await asyncio.wait_for(_open(relay, context), ANSWER_S))
                 if name == "control":
                     incoming = messages(opened[0][0])
-                told = await asyncio.wait_for(anext(incoming, None), ANSWER_S)
-                if told != {"admitted": name}:
+                answer = await asyncio.wait_for(anext(incoming, None), ANSWER_S)
+                if answer != {"admitted": name}:
                     raise ConnectionError("it was closed")
         except (OSError, asyncio.TimeoutError) as error:
             for _, writer in opened:

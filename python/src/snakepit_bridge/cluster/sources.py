@@ -138,11 +138,11 @@ class Sources:
 
 def _outermost(directories: list[str]) -> list[str]:
     """Returns those that are not inside another one, each once."""
-    found: list[str] = []
+    outermost: list[str] = []
     for directory in sorted(set(directories)):
-        if not any(directory.startswith(os.path.join(root, "")) for root in found):
-            found.append(directory)
-    return found
+        if not any(directory.startswith(os.path.join(root, "")) for root in outermost):
+            outermost.append(directory)
+    return outermost
 
 
 def _add(archive: zipfile.ZipFile, file: str, path: str) -> None:

@@ -186,10 +186,10 @@ def _text_failure(
         try:
             text = f"{message[:_PLAIN_CHARACTERS]} (no more can be reported of it: "
             text += f"{_name_of(second)})"
-            said = text.encode("utf-8", "backslashreplace").decode()
+            summary = text.encode("utf-8", "backslashreplace").decode()
         except BaseException:  # noqa: BLE001 - no memory
-            said = _NOTHING_TO_SAY
-        return Failure(call_id, kind, said, began)
+            summary = _NOTHING_TO_SAY
+        return Failure(call_id, kind, summary, began)
     except MemoryError:
         end_worker()
 

@@ -167,14 +167,14 @@ def sqlite_connections() -> list[tuple[str, str]]:
     connections = getattr(sqlite3, "Connection", None)
     if sqlite3 is None or connections is None:
         return []
-    found = []
+    databases = []
     for held in _objects_of(connections):
         with contextlib.suppress(sqlite3.Error):  # It is closed.
             cursor = sqlite3.Cursor(held)
             cursor.row_factory = None
             rows = cursor.execute("PRAGMA database_list").fetchall()
-            found += [(path, _holder_of(held)) for _, _, path in rows if path]
-    return found
+            databases += [(path, _holder_of(held)) for _, _, path in rows if path]
+    return databases
 
 
 def same_descriptions(files: Iterable[OpenFile]) -> list[list[OpenFile]]:

@@ -126,9 +126,9 @@ def run_tool(
         complete: runs a coroutine to its end, each time in the same loop.
         context: what `call_context` takes.
     """
-    given = {} if arguments is None else arguments
+    arguments = {} if arguments is None else arguments
     with call_context(tool.name, **context) as call:
-        return (yield from run_locally(tool, given, call, complete))
+        return (yield from run_locally(tool, arguments, call, complete))
 
 
 def _run_alone(

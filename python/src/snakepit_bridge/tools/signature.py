@@ -346,9 +346,9 @@ def has_own_result(function: Callable[..., Any]) -> bool:
     own = _innermost(function)
     if not hasattr(own, "__wrapped__"):
         return False
-    said = getattr(own, "__annotations__", {})
-    copied = getattr(unwrapped(own), "__annotations__", {})
-    return "return" in said and said.get("return") != copied.get("return")
+    annotations = getattr(own, "__annotations__", {})
+    inner = getattr(unwrapped(own), "__annotations__", {})
+    return "return" in annotations and annotations.get("return") != inner.get("return")
 
 
 def _innermost(function: Any) -> Any:

@@ -141,10 +141,10 @@ def type_name(text: str) -> str:
     It is never a keyword, as these begin with a small letter.
     """
     # Of `typing.List[list]`, a reader needs only `list`.
-    said = re.sub(r"\b\w+\.", "", text)
+    words = re.sub(r"\b\w+\.", "", text)
     for sign, word in (("[", " of "), (",", " and "), ("|", " or "), ("]", " ")):
-        said = said.replace(sign, word)
-    capital = "".join(word[0].upper() + word[1:] for word in said.split())
+        words = words.replace(sign, word)
+    capital = "".join(word[0].upper() + word[1:] for word in words.split())
     safe = "".join(c if _is_of_names(c) else "_" for c in capital)
     return safe if safe and not safe[0].isdigit() else f"_{safe}"
 
@@ -544,13 +544,13 @@ def object_types(taken: TypeWriter, answered: TypeWriter) -> list[str]:
     sent, got = _reached(taken), _reached(answered)
     types: dict[str, list[str]] = {}
     for kind in {**sent, **got}:
-        for writer, found in ((taken, sent), (answered, got)):
-            if kind not in found:
+        for writer, written in ((taken, sent), (answered, got)):
+            if kind not in written:
                 continue
-            name = writer.name_of(kind, found[kind].name)
+            name = writer.name_of(kind, written[kind].name)
             if name not in types:
-                writer.imports |= found[kind].imports
-                types[name] = list(_lines(name, found[kind]))
+                writer.imports |= written[kind].imports
+                types[name] = list(_lines(name, written[kind]))
     return [line for lines in types.values() for line in ["", *lines]]
 
 

@@ -395,24 +395,24 @@ def _set(
     items: list[Any], path: Path, kind: type[set[Any] | frozenset[Any]]
 ) -> set[Any] | frozenset[Any]:
     try:
-        made = kind(items)
-        if len(made) == len(items):
-            return made
+        result = kind(items)
+        if len(result) == len(items):
+            return result
     except TypeError:
         pass
     # Some item is wrong: find out which.
-    found: set[Any] = set()
+    distinct: set[Any] = set()
     for i, item in enumerate(items):
         try:
             # Not `in`: a set can look for another set, and yet not hold it.
             hash(item)
         except TypeError:
             raise Refused((path, i), _unhashable(item, "in a set")) from None
-        if item in found:
+        if item in distinct:
             problem = f"equals another item in Python: {shown(item):.40}"
             raise Refused((path, i), problem)
-        found.add(item)
-    return kind(found)
+        distinct.add(item)
+    return kind(distinct)
 
 
 def _unhashable(value: object, where: str) -> str:

@@ -89,8 +89,8 @@ class Services:
     def _has_token(self, context: Any) -> bool:
         for key, value in context.invocation_metadata() or ():
             if key == TOKEN_KEY:
-                given = value.encode() if isinstance(value, str) else value
-                return hmac.compare_digest(given, self._token)
+                token = value.encode() if isinstance(value, str) else value
+                return hmac.compare_digest(token, self._token)
         return False
 
     async def _converse(self, _requests: Any, context: Any) -> None:

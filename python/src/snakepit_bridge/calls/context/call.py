@@ -328,13 +328,13 @@ class Call:
             number = self._host.send_host_call(self.call_id, reply, encode(argument))
             cancellation.watch(reply.wakeup)
             try:
-                reply.wakeup.wait(cancellation.or_requested(reply.given))
-                if not reply.given() or reply.is_call_over():
+                reply.wakeup.wait(cancellation.or_requested(reply.is_answered))
+                if not reply.is_answered() or reply.is_call_over():
                     cancellation.raise_if_requested()
                 return reply.value()
             finally:
                 cancellation.forget(reply.wakeup)
-                if not reply.given():
+                if not reply.is_answered():
                     self._host.drop_host_call(number)
         finally:
             slots.give_back()
@@ -360,12 +360,12 @@ class Call:
             reply = Reply(function)
             number = self._host.send_host_call(self.call_id, reply, encode(argument))
             try:
-                await reply.wakeup.wait_async(reply.given)
+                await reply.wakeup.wait_async(reply.is_answered)
                 if reply.is_call_over():
                     self._cancellation.raise_if_requested()
                 return reply.value()
             finally:
-                if not reply.given():
+                if not reply.is_answered():
                     self._host.drop_host_call(number)
         finally:
             slots.give_back()

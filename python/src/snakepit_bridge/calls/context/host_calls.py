@@ -37,36 +37,36 @@ class Reply:
     def __init__(self, function: str) -> None:
         self.function = function
         self.wakeup = Wakeup()
-        self._given: bytes | HostCallFailed | None = None
+        self._answer: bytes | HostCallFailed | None = None
 
     def result(self, encoding: bytes) -> None:
         """Sets the encoding of what the function returned."""
-        self._given = encoding
+        self._answer = encoding
         self.wakeup.notify()
 
     def failure(self, code: str, message: str) -> None:
         """Sets the function's failure."""
-        self._given = HostCallFailed(self.function, code, message)
+        self._answer = HostCallFailed(self.function, code, message)
         self.wakeup.notify()
 
     def call_over(self) -> None:
         """Notes that the call ended first, so that there is no answer."""
         self.failure(CALL_OVER, "its call is over")
 
-    def given(self) -> bool:
+    def is_answered(self) -> bool:
         """Returns whether there is an answer."""
-        return self._given is not None
+        return self._answer is not None
 
     def is_call_over(self) -> bool:
         """Returns whether the call ended first."""
-        return isinstance(self._given, HostCallFailed) and self._given.code == CALL_OVER
+        return isinstance(self._answer, HostCallFailed) and self._answer.code == CALL_OVER
 
     def value(self) -> Any:
         """Returns the answer's value, or raises its failure."""
-        if isinstance(self._given, HostCallFailed):
-            raise self._given
-        assert self._given is not None
-        return decode(self._given)
+        if isinstance(self._answer, HostCallFailed):
+            raise self._answer
+        assert self._answer is not None
+        return decode(self._answer)
 
 
 class HostCallSlots:

@@ -192,7 +192,7 @@ class CallMemory:
     __slots__ = (
         "_arguments",
         "_forks",
-        "_made",
+        "_new",
         "_mapping",
         "_result",
         "_shared",
@@ -218,7 +218,7 @@ class CallMemory:
         self._arguments = arguments
         self._size = size
         self._result = result
-        self._made: Segment | None = None
+        self._new: Segment | None = None
         self._mapping: weakref.ref[mmap.mmap] | None = None
         self._forks = 0
 
@@ -242,17 +242,17 @@ class CallMemory:
             segment = self._arguments
         if segment is not None:
             return self._shared.share_in(segment, encode)
-        encoding, self._made = self._shared.share_in_new_segment(encode)
-        if self._made is None:
+        encoding, self._new = self._shared.share_in_new_segment(encode)
+        if self._new is None:
             return encoding, None
-        return encoding, frames.Attachment(self._made.name, self._made.size)
+        return encoding, frames.Attachment(self._new.name, self._new.size)
 
     def take_back(self) -> None:
         """Withdraws the result that was shared last: it is not sent."""
-        if self._made is not None:
-            self._shared.discard(self._made.name)
-            self._made.close()
-            self._made = None
+        if self._new is not None:
+            self._shared.discard(self._new.name)
+            self._new.close()
+            self._new = None
 
     def end(self, frame: frames.Result | frames.End | frames.Failure) -> None:
         """Returns the segments, and marks in the terminal frame which are free."""
@@ -262,7 +262,7 @@ class CallMemory:
                 self._shared.keep(self._arguments)
             else:
                 self._arguments.close()
-        for segment in (self._result, self._made):
+        for segment in (self._result, self._new):
             if segment is not None:
                 self._shared.keep(segment)
 

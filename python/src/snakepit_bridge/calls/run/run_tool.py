@@ -52,8 +52,8 @@ class GeneratorRun:
         self._running = running
         self._credit = credit
         self._generator: Iterator[Any] | None = None
-        # What the tool has made instead of a stream.
-        self._made: Any = None
+        # What the tool has returned instead of a stream.
+        self._returned: Any = None
 
     def advance(
         self, pause: Callable[[Callable[[], bool]], bool]
@@ -74,7 +74,7 @@ class GeneratorRun:
                 iterator = self._start()
                 if iterator is None:
                     running.shield()
-                    return running.end(self._made)
+                    return running.end(self._returned)
                 self._generator = iterator
             while True:
                 if not wanted() and not pause(wanted):
@@ -105,7 +105,7 @@ class GeneratorRun:
         if tool.is_open and not hasattr(returned, "__next__"):
             if hasattr(returned, "__anext__") or hasattr(returned, "__await__"):
                 raise AwaitLater(returned)
-            self._made = returned
+            self._returned = returned
             return None
         iterator: Iterator[Any] = iter(returned)
         return iterator

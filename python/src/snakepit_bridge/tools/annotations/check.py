@@ -121,7 +121,7 @@ class AnnotationContext:
     Attributes:
         compile: returns the check of an annotation that occurs there.
         aliases: the aliases around it.
-        made: the checks of the types with a name so far: one that contains itself is the
+        compiled: the checks of the types with a name so far: one that contains itself is the
             same check again.
         applied: whether values will be checked.
         answered: whether it is what a tool returns.
@@ -136,8 +136,8 @@ class AnnotationContext:
         "answered",
         "applied",
         "compile",
+        "compiled",
         "in_model",
-        "made",
         "owner",
     )
 
@@ -145,7 +145,7 @@ class AnnotationContext:
         self,
         compile: Callable[[Any, AnnotationContext], Check],
         aliases: tuple[Any, ...],
-        made: dict[Any, Check],
+        compiled: dict[Any, Check],
         applied: bool,
         answered: bool,
         owner: Any = None,
@@ -153,7 +153,7 @@ class AnnotationContext:
     ) -> None:
         self.compile = compile
         self.aliases = aliases
-        self.made = made
+        self.compiled = compiled
         self.applied = applied
         self.answered = answered
         self.owner = owner

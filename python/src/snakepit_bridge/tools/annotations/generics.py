@@ -54,14 +54,14 @@ def _given(kind: Any, arguments: tuple[Any, ...]) -> dict[Any, _Given]:
     if any(type(each).__name__ == "TypeVarTuple" for each in parameters):
         # Which of the arguments are its own is not said: it stands for any.
         types = {}
-    found: dict[Any, _Given] = {kind: types}
+    types_of: dict[Any, _Given] = {kind: types}
     for base in vars(kind).get("__orig_bases__", kind.__bases__):
         origin = typing.get_origin(base) or base
         if isinstance(origin, type) and origin is not object:
             filled = [_filled(argument, types) for argument in typing.get_args(base)]
             for owner, above in _given(origin, tuple(filled)).items():
-                found.setdefault(owner, above)
-    return found
+                types_of.setdefault(owner, above)
+    return types_of
 
 
 def _filled(hint: Any, types: _Given) -> Any:
@@ -87,21 +87,21 @@ def alias_check(
     sent has.
     """
     key = cache_key(annotation)
-    if key in within.made:
-        return within.made[key]
+    if key in within.compiled:
+        return within.compiled[key]
     if within.aliases.count(alias) >= GENERIC_LEVELS:
         raise Unsupported(
             f"the alias {alias.__name__} contains itself with other parameters "
             f"each time, {GENERIC_LEVELS} levels deep"
         )
     check = AliasCheck(alias.__name__, key)
-    within.made[key] = check
+    within.compiled[key] = check
     inside = within.replace(aliases=(*within.aliases, alias))
     check.target = within.compile(value, inside)
     if _is_endless(check):
         raise Unsupported(f"the alias {alias.__name__} stands for itself")
     # Parts that were compiled meanwhile have the check of the alias.
-    within.made[key] = check.target
+    within.compiled[key] = check.target
     return check.target
 
 

@@ -156,14 +156,14 @@ def model_check(kind: Any, annotation: Any, within: AnnotationContext) -> Check 
     hooks = ("__get_pydantic_core_schema__", "__pydantic_validator__")
     if not any(hasattr(kind, hook) for hook in hooks):
         return None
-    if isinstance(within.made, _Descriptions):
+    if isinstance(within.compiled, _Descriptions):
         return _described(kind, annotation, within)
     key = cache_key(annotation)
-    if key not in within.made:
+    if key not in within.compiled:
         check = ModelCheck(annotation, kind.__name__, within)
-        within.made[key] = check
+        within.compiled[key] = check
         check.described_by(_described(kind, annotation, _describing(within)))
-    return within.made[key]
+    return within.compiled[key]
 
 
 def validated(annotation: Any, inner: Any, within: AnnotationContext) -> Check:
@@ -177,7 +177,7 @@ def validated(annotation: Any, inner: Any, within: AnnotationContext) -> Check:
     Raises:
         Unsupported: pydantic cannot validate it.
     """
-    is_description = isinstance(within.made, _Descriptions)
+    is_description = isinstance(within.compiled, _Descriptions)
     inside = within if is_description else _describing(within)
     if inner is None:
         members = typing.get_args(annotation)
@@ -192,15 +192,15 @@ def validated(annotation: Any, inner: Any, within: AnnotationContext) -> Check:
 
 
 def _describing(within: AnnotationContext) -> AnnotationContext:
-    made: Any = within.made.setdefault(_Descriptions, _Descriptions())  # type: ignore[arg-type]
+    descriptions: Any = within.compiled.setdefault(_Descriptions, _Descriptions())  # type: ignore[arg-type]
     # A result is written by its type: only what is in a model is pydantic's.
-    return within.replace(applied=False, made=made, in_model=not within.answered)
+    return within.replace(applied=False, compiled=descriptions, in_model=not within.answered)
 
 
 def _in_model(within: AnnotationContext) -> AnnotationContext:
     """Returns the same place inside a model, where other descriptions hold."""
-    made: Any = within.made.setdefault(_in_model, _Descriptions())  # type: ignore[arg-type]
-    return within.replace(made=made, in_model=True)
+    descriptions: Any = within.compiled.setdefault(_in_model, _Descriptions())  # type: ignore[arg-type]
+    return within.replace(compiled=descriptions, in_model=True)
 
 
 def _path(loc: tuple[int | str, ...], path: Path) -> Path:
@@ -219,25 +219,25 @@ def _described(kind: Any, annotation: Any, within: AnnotationContext) -> Check:
     if not within.in_model:
         within = _in_model(within)
     key = cache_key(annotation)
-    if key in within.made:
-        return within.made[key]
+    if key in within.compiled:
+        return within.compiled[key]
     fields = getattr(kind, "__pydantic_fields__", None)
     if fields is None:
         return _by_schema(kind, within)
     if within.answered and (written := model_annotation(kind)) is not kind:
-        within.made[key] = AnyCheck()
-        within.made[key] = within.part(written)
-        return within.made[key]
+        within.compiled[key] = AnyCheck()
+        within.compiled[key] = within.part(written)
+        return within.compiled[key]
     if issubclass(kind, pydantic.RootModel):
         # A model that contains itself is any value inside.
-        within.made[key] = AnyCheck()
+        within.compiled[key] = AnyCheck()
         root = _whole(fields["root"])
         if within.answered:
             root = field_annotation(kind, "root", root)
-        within.made[key] = within.part(root)
-        return within.made[key]
+        within.compiled[key] = within.part(root)
+        return within.compiled[key]
     check = ObjectCheck(kind, kind.__name__)
-    within.made[key] = check
+    within.compiled[key] = check
     properties = list(_answered(kind) if within.answered else _taken(kind))
     inside = within.replace(owner=annotation)
     check.complete(

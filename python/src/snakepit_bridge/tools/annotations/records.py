@@ -97,8 +97,8 @@ def record_check(
         # pydantic takes only instances: the input of a validator is not known.
         return AnyCheck()
     key = cache_key(annotation)
-    if key in within.made:
-        return within.made[key]
+    if key in within.compiled:
+        return within.compiled[key]
     if within.aliases.count(kind) >= GENERIC_LEVELS:
         raise Unsupported(
             f"{kind.__name__} contains itself with other parameters each time, "
@@ -113,17 +113,17 @@ def record_check(
         ) from error
     if read is _of_named_tuple and within.in_model and within.answered:
         # pydantic writes a plain tuple. One that contains itself is any value inside.
-        within.made[key] = AnyCheck()
+        within.compiled[key] = AnyCheck()
         parts = [within.part(field.annotation) for field in fields]
-        within.made[key] = TupleCheck(parts)
-        return within.made[key]
+        within.compiled[key] = TupleCheck(parts)
+        return within.compiled[key]
     name = _name(kind, arguments)
     if read is _of_typed_dict:
         check = ObjectCheck(annotation, name)
     else:
         check = RecordCheck(annotation, name)
         check.keywords = {f.name: f.keyword for f in fields if f.name != f.keyword}
-    within.made[key] = check
+    within.compiled[key] = check
     aliases = (*within.aliases, kind) if arguments else within.aliases
     inside = within.replace(aliases=aliases, owner=annotation)
     check.complete(
@@ -149,10 +149,10 @@ def _reader(kind: Any) -> Any:
 
 
 def _of_typed_dict(kind: Any, hints: _Hints, answered: bool) -> Iterator[_Field]:
-    said: dict[Any, bool] = {"Required": True, "NotRequired": False}
+    required_by: dict[Any, bool] = {"Required": True, "NotRequired": False}
     for name, hint in hints.items():
         wrapper = getattr(typing.get_origin(hint), "_name", "")
-        required = said.get(wrapper, name in kind.__required_keys__)
+        required = required_by.get(wrapper, name in kind.__required_keys__)
         yield _Field(name, name, hint, required)
 
 
