@@ -647,7 +647,9 @@ type CallEvent =
 	| (CallRef &
 			WorkerRef & {
 				/**
-				 * An attempt begins on a worker. For a prefetched call, this is when the previous answer has arrived.
+				 * An attempt begins on a worker, as far as the host knows. For a prefetched call, this is when the previous
+				 * answer has arrived. If it turns out that the worker did not begin it, the attempt is released with `ranMs: 0`,
+				 * and the call is dispatched again with the same `attempt`.
 				 */
 				readonly type: "call.dispatched";
 				readonly attempt: number;
@@ -655,7 +657,7 @@ type CallEvent =
 			})
 	| (CallRef &
 			WorkerRef & {
-				/** The attempt has ended and its place on the worker is free. */
+				/** The attempt has ended, or did not begin, and its slot on the worker is free. */
 				readonly type: "call.released";
 				readonly attempt: number;
 				readonly ranMs: number;

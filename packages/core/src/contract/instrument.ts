@@ -57,7 +57,7 @@ export interface PoolInstrument {
 export interface CallMeasures {
 	/** An attempt begins. */
 	dispatched(command: string, waitedMs: number): void;
-	/** An attempt has ended, and its place on the worker is free. */
+	/** An attempt has ended, and its slot on the worker is free. Not called for one that its worker did not begin. */
 	released(command: string, ranMs: number): void;
 	/** The caller has the call's result or error. @param code of its error. */
 	settled(
@@ -145,7 +145,12 @@ export interface AttemptInstrument {
 	readonly backCall: BackCallWrapper;
 	/** Nobody waits for it any more: the worker is asked to end it. */
 	cancelled(reason: SnakepitError): void;
-	/** The slot is free, or the worker is gone. @param ran as measured in the worker, if it was. */
+	/**
+	 * The slot is free, or the worker is gone. An attempt that its worker did not begin has neither `error` nor `ran`, and
+	 * another one with its number follows.
+	 *
+	 * @param ran as measured in the worker, if it was.
+	 */
 	released(error: SnakepitError | undefined, ran: CommandRun | undefined): void;
 }
 

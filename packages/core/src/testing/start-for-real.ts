@@ -220,7 +220,14 @@ export async function startWorker(
 		environment: options.environment ?? process.env,
 		companions: options.companions,
 	});
-	await starter.start(worker, 1, undefined);
+	try {
+		await starter.start(worker, 1, undefined);
+	} catch (error) {
+		if (worker.pid === undefined) worker.neverSpawned();
+		// What could not be started is condemned, and gone before its directory is.
+		await worker.gone;
+		throw error;
+	}
 	if (!connected)
 		throw new TypeError(`${adapter.name} became ready without a connection.`);
 	return {

@@ -89,7 +89,15 @@ test("a call that its worker gave back, because it did not begin it, is made aga
 	await Promise.all([life.open(), clock.advance(0)]);
 	expect(await clock.advanceUntil(pool.execute("echo", 7))).toBe(7);
 	expect(given).toBe(2);
+	expect(events.of("call.dispatched").map(({ attempt }) => attempt)).toEqual([
+		1, 1,
+	]);
+	expect(events.of("call.released")).toMatchObject([
+		{ attempt: 1, ranMs: 0 },
+		{ attempt: 1 },
+	]);
 	expect(events.of("call.settled")).toMatchObject([{ attempts: 1 }]);
+	expect(pool.statistics().run.count).toBe(1);
 	await close();
 	events.assertPaired();
 });

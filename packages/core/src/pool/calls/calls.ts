@@ -484,10 +484,11 @@ export class Calls implements AttemptListener {
 			grace.cancel();
 			worker.calls.cancelled--;
 		}
-		let ranMs = 0;
-		if (trigger.kind === "recall_confirmed" && call.state.kind === "waiting")
-			call.attempts--;
-		else {
+		let ranMs: number | undefined;
+		if (trigger.kind === "recall_confirmed") {
+			// It is made again, which is no other attempt; of one that was given up there is nothing to repeat.
+			if (call.state.kind === "waiting") call.attempts--;
+		} else {
 			worker.calls.note(
 				trigger.kind === "answered"
 					? "answered"
@@ -656,7 +657,6 @@ function conductOf(
 	trigger: Trigger,
 	grace: Timer | undefined,
 ): Conduct {
-	if (trigger.kind === "recall_confirmed") return "unknown";
 	if (trigger.kind !== "failed" || call.work.begun) return "answered";
 	return grace !== undefined && trigger.error.ran !== "no"
 		? "cancelled"

@@ -81,16 +81,22 @@ export class CallReports {
 		});
 	}
 
-	/** The worker's slot is free, or the worker is gone. */
+	/**
+	 * The worker's slot is free, or the worker is gone.
+	 *
+	 * @param ranMs `undefined` if the worker did not begin the attempt: then it is no run to be measured.
+	 */
 	released(
 		attempt: CallAttempt,
 		error: SnakepitError | undefined,
-		ranMs: number,
+		ranMs: number | undefined,
 	): void {
 		const { call, instrument, number, worker } = attempt;
 		const { clock, hub, statistics, instrumentation } = this.#dependencies;
-		statistics.run.record(ranMs);
-		instrumentation?.released(call.command, ranMs);
+		if (ranMs !== undefined) {
+			statistics.run.record(ranMs);
+			instrumentation?.released(call.command, ranMs);
+		}
 		if (hub.wanted.released)
 			hub.emit({
 				...worker.ref,
@@ -99,7 +105,7 @@ export class CallReports {
 				callId: call.callId,
 				command: call.command,
 				attempt: number,
-				ranMs,
+				ranMs: ranMs ?? 0,
 			});
 		instrument?.released(error, attempt.ran);
 	}
