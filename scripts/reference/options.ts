@@ -145,12 +145,6 @@ async function readType(
 		own === undefined
 			? await sharedDefaults(file, heading)
 			: entriesOf(own, `${as}_DEFAULTS`, await exportsOf(own));
-	if (name === "PoolOptions") {
-		const more = fileOf("const CALLS_PER_WORKER") ?? "";
-		defaults["callsPerWorker"] = (await exportsOf(more))[
-			"CALLS_PER_WORKER"
-		] as Default;
-	}
 	const checks = fileOf(`const ${as}_CHECKS`);
 	return {
 		...{ heading, name, file, meaning: project.commentOf(symbol).meaning },

@@ -140,6 +140,16 @@ export const SIZE_DEFAULTS: Defaults<SizeOptions, "max"> = {
 	},
 };
 
+/** The other options that are in no group have no default here. */
+export const POOL_DEFAULTS: Defaults<Pick<PoolOptions, "callsPerWorker">> = {
+	callsPerWorker: {
+		value: 1,
+		check: wholeNumber(1, 10_000),
+		reason:
+			"most tools hold the interpreter's lock and are not written for concurrent calls",
+	},
+};
+
 /** The start of a worker. */
 export interface StartOptions {
 	/** From spawn to ready. @default 60 000 ms (1 min) */

@@ -11,13 +11,14 @@ import {
 	show,
 	wholeNumber,
 } from "./check.ts";
-import { type Default, resolveGroup } from "./groups.ts";
+import { resolveGroup } from "./groups.ts";
 import {
 	CALLS_DEFAULTS,
 	HEARTBEAT_DEFAULTS,
 	type HeartbeatOptions,
 	type ObserveOptions,
 	OUTPUT_DEFAULTS,
+	POOL_DEFAULTS,
 	type PoolOptions,
 	QUEUE_DEFAULTS,
 	RECYCLE_DEFAULTS,
@@ -76,20 +77,12 @@ const isPoolName: Check = (value) =>
 		? undefined
 		: `must be ${NAME_IS}`;
 
-/** How many calls a worker runs concurrently; the other options that are in no group have no default here. */
-export const CALLS_PER_WORKER: Default<number> = {
-	value: 1,
-	check: wholeNumber(1, 10_000),
-	reason:
-		"most tools hold the interpreter's lock and are not written for concurrent calls",
-};
-
 /** What is in a group is checked by the rows of the group. */
 export const POOL_CHECKS: Readonly<Record<keyof PoolOptions, Check>> = {
 	adapter: isAdapter,
 	name: optional(isPoolName),
 	size: optional(isSize),
-	callsPerWorker: optional(CALLS_PER_WORKER.check),
+	callsPerWorker: optional(POOL_DEFAULTS.callsPerWorker.check),
 	start: anything,
 	queue: anything,
 	calls: anything,
@@ -122,7 +115,7 @@ export function resolveOptions(
 		adapter: given.adapter,
 		name: given.name ?? freeName(given.adapter.name),
 		size: resolveSize(at, given.size, processors),
-		callsPerWorker: given.callsPerWorker ?? CALLS_PER_WORKER.value,
+		callsPerWorker: given.callsPerWorker ?? POOL_DEFAULTS.callsPerWorker.value,
 		start: startOf(resolveGroup(at, "start", given.start, START_DEFAULTS)),
 		queue: resolveGroup(at, "queue", given.queue, QUEUE_DEFAULTS),
 		calls: resolveGroup(at, "calls", given.calls, CALLS_DEFAULTS),

@@ -2,10 +2,7 @@ import { expect, test } from "vitest";
 import type { Default } from "../../src/options/groups.ts";
 import type { PoolOptions } from "../../src/options/pool-options.ts";
 import * as poolGroups from "../../src/options/pool-options.ts";
-import {
-	CALLS_PER_WORKER,
-	resolveOptions,
-} from "../../src/options/resolve-pool-options.ts";
+import { resolveOptions } from "../../src/options/resolve-pool-options.ts";
 import {
 	AUDIT_DEFAULTS,
 	HISTORY_DEFAULTS,
@@ -49,7 +46,6 @@ test("every default passes its own check, means that there is no bound, or is le
 		HISTORY_DEFAULTS,
 		JOBS_DEFAULTS,
 		RUN_DEFAULTS,
-		{ callsPerWorker: CALLS_PER_WORKER },
 	];
 	const rows = groups.flatMap((group) =>
 		Object.values<Default<unknown>>(group),
