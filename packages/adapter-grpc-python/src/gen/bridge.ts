@@ -97,7 +97,7 @@ export interface HostFrame {
     /** A message costs more than a small frame: these save some. */
     { $case: "ping"; value: PingRequest }
     | { $case: "batch"; value: HostFrames }
-    | { $case: "progressTaken"; value: ProgressTaken }
+    | { $case: "progressCredit"; value: ProgressCredit }
     | undefined;
 }
 
@@ -167,7 +167,7 @@ export interface Call {
   /** The caller wants reports of progress. Without it the worker sends none. */
   wantsProgress: boolean;
   /** The session stays with this worker: its calls may hold objects here. */
-  mayHold: boolean;
+  allowsHandles: boolean;
 }
 
 export interface Call_TraceContextEntry {
@@ -215,7 +215,7 @@ export interface HostFailure {
 }
 
 /** The host wants another report of progress. */
-export interface ProgressTaken {
+export interface ProgressCredit {
   callId: number;
 }
 
@@ -291,7 +291,7 @@ export interface End {
 
 /**
  * How far a call is. Only one is out at a time: the next is sent after a
- * `ProgressTaken`, or right before the terminal frame.
+ * `ProgressCredit`, or right before the terminal frame.
  */
 export interface Progress {
   callId: number;
@@ -413,7 +413,7 @@ export interface Tool {
   name: string;
   description: string;
   shape: ToolShape;
-  takesInput: boolean;
+  readsInput: boolean;
   /** JSON Schema 2020-12, as JSON text. */
   argumentsSchemaJson: string;
   resultSchemaJson: string;
@@ -458,8 +458,8 @@ export const HostFrame: MessageFns<HostFrame> = {
       case "batch":
         HostFrames.encode(message.frame.value, writer.uint32(82).fork()).join();
         break;
-      case "progressTaken":
-        ProgressTaken.encode(message.frame.value, writer.uint32(90).fork()).join();
+      case "progressCredit":
+        ProgressCredit.encode(message.frame.value, writer.uint32(90).fork()).join();
         break;
     }
     return writer;
@@ -563,7 +563,7 @@ export const HostFrame: MessageFns<HostFrame> = {
               break;
             }
 
-            message.frame = { $case: "progressTaken", value: ProgressTaken.decode(reader, reader.uint32()) };
+            message.frame = { $case: "progressCredit", value: ProgressCredit.decode(reader, reader.uint32()) };
             continue;
           }
         }
@@ -708,7 +708,7 @@ function createBaseCall(): Call {
     resultSegment: "",
     segmentsGone: [],
     wantsProgress: false,
-    mayHold: false,
+    allowsHandles: false,
   };
 }
 
@@ -753,8 +753,8 @@ export const Call: MessageFns<Call> = {
     if (message.wantsProgress !== false) {
       writer.uint32(104).bool(message.wantsProgress);
     }
-    if (message.mayHold !== false) {
-      writer.uint32(112).bool(message.mayHold);
+    if (message.allowsHandles !== false) {
+      writer.uint32(112).bool(message.allowsHandles);
     }
     return writer;
   },
@@ -884,7 +884,7 @@ export const Call: MessageFns<Call> = {
               break;
             }
 
-            message.mayHold = reader.bool();
+            message.allowsHandles = reader.bool();
             continue;
           }
         }
@@ -1310,19 +1310,19 @@ export const HostFailure: MessageFns<HostFailure> = {
   },
 };
 
-function createBaseProgressTaken(): ProgressTaken {
+function createBaseProgressCredit(): ProgressCredit {
   return { callId: 0 };
 }
 
-export const ProgressTaken: MessageFns<ProgressTaken> = {
-  encode(message: ProgressTaken, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+export const ProgressCredit: MessageFns<ProgressCredit> = {
+  encode(message: ProgressCredit, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.callId !== 0) {
       writer.uint32(8).uint64(message.callId);
     }
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): ProgressTaken {
+  decode(input: BinaryReader | Uint8Array, length?: number): ProgressCredit {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -1331,7 +1331,7 @@ export const ProgressTaken: MessageFns<ProgressTaken> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseProgressTaken();
+      const message = createBaseProgressCredit();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -2822,7 +2822,7 @@ function createBaseTool(): Tool {
     name: "",
     description: "",
     shape: 0,
-    takesInput: false,
+    readsInput: false,
     argumentsSchemaJson: "",
     resultSchemaJson: "",
     batchMax: undefined,
@@ -2840,8 +2840,8 @@ export const Tool: MessageFns<Tool> = {
     if (message.shape !== 0) {
       writer.uint32(24).int32(message.shape);
     }
-    if (message.takesInput !== false) {
-      writer.uint32(32).bool(message.takesInput);
+    if (message.readsInput !== false) {
+      writer.uint32(32).bool(message.readsInput);
     }
     if (message.argumentsSchemaJson !== "") {
       writer.uint32(42).string(message.argumentsSchemaJson);
@@ -2897,7 +2897,7 @@ export const Tool: MessageFns<Tool> = {
               break;
             }
 
-            message.takesInput = reader.bool();
+            message.readsInput = reader.bool();
             continue;
           }
           case 5: {

@@ -40,7 +40,9 @@ function environmentsDirectory(
 	try {
 		return cacheDirectory("environments", env);
 	} catch {
-		return ownDirectory(join(tmpdir(), `snakepit-environments-${userInfo().uid}`));
+		return ownDirectory(
+			join(tmpdir(), `snakepit-environments-${userInfo().uid}`),
+		);
 	}
 }
 

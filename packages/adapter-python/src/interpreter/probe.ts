@@ -175,7 +175,9 @@ export class RememberedFacts {
 			const isOurs = file.isFile() && file.uid === userInfo().uid;
 			if (!isOurs || (file.mode & 0o077) !== 0 || file.size > MOST_BYTES)
 				return undefined;
-			const { facts, stamps } = JSON.parse(readFileSync(path, "utf8")) as Memory;
+			const { facts, stamps } = JSON.parse(
+				readFileSync(path, "utf8"),
+			) as Memory;
 			const isSame = Object.entries(stamps).every(
 				([location, stamp]) => stampOf(location) === stamp,
 			);

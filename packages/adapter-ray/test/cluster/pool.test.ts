@@ -64,7 +64,9 @@ test.skipIf(!hasCluster)(
 			location: { address: expect.stringMatching(/^127\.0\.0\.\d+$/) },
 			facts: { ray: expect.stringMatching(/^\d+\.\d+/) },
 		});
-		expect(events.of("worker.ready")).toMatchObject([{ location: worker?.location }]);
+		expect(events.of("worker.ready")).toMatchObject([
+			{ location: worker?.location },
+		]);
 
 		const bytes = new Uint8Array(8 * 1024 * 1024).map((_, at) => at % 251);
 		const large = (await pool.execute("echo", { value: bytes })) as Uint8Array;

@@ -71,9 +71,14 @@ export function dayAndTime(wallMs: number): string {
 /** A worker, and the machine that it runs on, if that is another one. Machines may have the same name. */
 export function placed(
 	workerId: string,
-	location: { readonly name: string; readonly address: string } | null | undefined,
+	location:
+		| { readonly name: string; readonly address: string }
+		| null
+		| undefined,
 ): string {
-	return location ? `${workerId} on ${location.name} (${location.address})` : workerId;
+	return location
+		? `${workerId} on ${location.name} (${location.address})`
+		: workerId;
 }
 
 export { plainText };

@@ -63,7 +63,8 @@ function childrenOf(
 	// Checked afterwards: until then, the parent's number belonged to no other process.
 	const latest = table.entry(parent.pid);
 	const isSame =
-		typeof latest !== "string" && isSameProcess(factsOf(latest).identity, parent);
+		typeof latest !== "string" &&
+		isSameProcess(factsOf(latest).identity, parent);
 	return isSame ? children : [];
 }
 

@@ -182,9 +182,7 @@ export function createPrivateDirectory(path: string): void {
  *
  * @throws StartError as {@link createRunDirectory}.
  */
-export function runDirectoryBase(
-	env: NodeJS.ProcessEnv = process.env,
-): string {
+export function runDirectoryBase(env: NodeJS.ProcessEnv = process.env): string {
 	const [base] = runDirectoryBases(env, "refused");
 	if (base === undefined)
 		throw new StartError({

@@ -53,7 +53,9 @@ export function directoriesOfDead(
 	ownerKey: string,
 ): readonly string[] {
 	const directories = [runDirectory, ...findRunDirectories(runId, ownerKey)];
-	return [...new Set(directories)].flatMap((path) => directoriesOf(path, runId));
+	return [...new Set(directories)].flatMap((path) =>
+		directoriesOf(path, runId),
+	);
 }
 
 /** One for each process of a worker that has named something; see docs/bridge-protocol.md, section 9. */

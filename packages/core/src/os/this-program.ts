@@ -123,7 +123,8 @@ export function packageOrigins(
 	if (own !== undefined) return [own];
 	return [module, main].filter(
 		(origin) =>
-			origin !== undefined && (origin.startsWith("file:") || isAbsolute(origin)),
+			origin !== undefined &&
+			(origin.startsWith("file:") || isAbsolute(origin)),
 	) as string[];
 }
 

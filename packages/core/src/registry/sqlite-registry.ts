@@ -106,7 +106,9 @@ export class SqliteRegistry implements ProcessRegistry {
 	}
 
 	locate(incarnation: string, location: WorkerLocation): void {
-		this.#rows.put(life.located(this.lookup(incarnation), incarnation, location));
+		this.#rows.put(
+			life.located(this.lookup(incarnation), incarnation, location),
+		);
 		this.#writeThrough();
 	}
 

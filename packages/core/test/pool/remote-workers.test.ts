@@ -31,7 +31,9 @@ test("the location of a worker is in its view, in the event of its start and in 
 	expect(pool.workers()).toMatchObject([{ location: LOCATION }]);
 	expect(events.of("worker.ready")).toMatchObject([{ location: LOCATION }]);
 	await close();
-	expect(registry.list()).toMatchObject([{ location: LOCATION, status: "ended" }]);
+	expect(registry.list()).toMatchObject([
+		{ location: LOCATION, status: "ended" },
+	]);
 });
 
 test("it is recycled by the memory that it uses there", async () => {

@@ -65,9 +65,7 @@ test("the location of a worker on another machine is read from a file in which i
 	const { path, name } = await craftedBy(4);
 	const location = { name: "rack-7", address: "10.0.0.7" };
 	const writer = new Database(path);
-	writer
-		.prepare("update workers set place = ?")
-		.run(JSON.stringify(location));
+	writer.prepare("update workers set place = ?").run(JSON.stringify(location));
 	writer.close();
 	const before = readFileSync(path);
 	const expected = { kind: "readable", workers: [{ location }] };

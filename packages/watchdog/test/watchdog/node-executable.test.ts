@@ -86,7 +86,13 @@ test("an executable that is the program itself is not started as Node: the first
 		scriptIn(directory, "hangs", "exec sleep 1000"),
 		copyOfAProgram(directory),
 	];
-	const path = [directory, link, relative(process.cwd(), planted), "", ...refused];
+	const path = [
+		directory,
+		link,
+		relative(process.cwd(), planted),
+		"",
+		...refused,
+	];
 	const none = findNode(
 		{ named: undefined, execution, path: path.join(delimiter) },
 		// The copy of a program is a Node that starts, on a machine that may be busy.

@@ -347,7 +347,9 @@ class Direction:
         if begin < end:
             self._outgoing.append(self._buffer[begin:end])
 
-    def _sideband(self, segments: NodeSegments, kind: int, part: SegmentPart, at: int) -> int:
+    def _sideband(
+        self, segments: NodeSegments, kind: int, part: SegmentPart, at: int
+    ) -> int:
         """Carries out a message beside the frames; returns where the next one
         begins.
         """

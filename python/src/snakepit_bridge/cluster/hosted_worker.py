@@ -82,7 +82,9 @@ def local_message(
     """
     original = message["payload"]
     assert isinstance(original, dict)
-    payload = {name: value for name, value in original.items() if name not in LOCAL_FIELDS}
+    payload = {
+        name: value for name, value in original.items() if name not in LOCAL_FIELDS
+    }
     payload["transport"] = "framed"
     payload["socket"] = os.path.join(directories.private, "s")
     shared = payload.pop("sharedMemory", None)

@@ -55,7 +55,9 @@ class Sources:
         paths = [os.path.abspath(path) for path in tool_path]
         self._roots = _outermost([*map(os.path.dirname, files), *paths])
         self.tools = [
-            {**each, "file": self._archive_path(each["file"])} if "file" in each else each
+            {**each, "file": self._archive_path(each["file"])}
+            if "file" in each
+            else each
             for each in tools
         ]
         self.tool_path = [self._archive_path(path) for path in paths]

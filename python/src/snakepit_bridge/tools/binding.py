@@ -74,9 +74,7 @@ def _bind_keywords(signature: Signature, arguments: dict[Any, Any]) -> Arguments
         if check is None or not isinstance(name, str):
             raise _unexpected(signature, name)
         passes = type(value) in check.exact
-        keywords[name] = (
-            value if passes else check.check(value, (None, key_part(name)))
-        )
+        keywords[name] = value if passes else check.check(value, (None, key_part(name)))
     for name in signature.required:
         if name not in keywords:
             raise _missing(signature, name)

@@ -197,7 +197,9 @@ class Signature:
             if type(check) is not AnyCheck
         ]
         most = len(self.positional)
-        least = max([self.required_positional, *(positions[n] + 1 for n in self.filled)])
+        least = max(
+            [self.required_positional, *(positions[n] + 1 for n in self.filled)]
+        )
         return {
             count: [pair for pair in exact if pair[0] < count]
             for count in range(least, most + 1)

@@ -336,7 +336,9 @@ class _Decoder:
             except TypeError:
                 raise Refused(key_path, _unhashable(key, "a key of a dict")) from None
             if known:
-                raise Refused(key_path, f"equals another key in Python: {shown(key):.40}")
+                raise Refused(
+                    key_path, f"equals another key in Python: {shown(key):.40}"
+                )
             entries[key] = item
         return entries
 

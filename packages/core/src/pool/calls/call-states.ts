@@ -186,7 +186,10 @@ const STEPS: Readonly<Record<CallStateKind, Row>> = {
 	prefetched: {
 		began: { to: "running", effects: ["begin"] },
 		recalled: { to: "waiting", effects: ["count_recall"] },
-		recall_confirmed: { to: "waiting", effects: ["count_recall", "seek_worker"] },
+		recall_confirmed: {
+			to: "waiting",
+			effects: ["count_recall", "seek_worker"],
+		},
 	},
 	running: RUNNING,
 	unanswerable: {
@@ -203,7 +206,11 @@ const STEPS: Readonly<Record<CallStateKind, Row>> = {
 		paused_enough: { to: "waiting", effects: ["seek_worker"] },
 		given_up: GIVEN_UP,
 	},
-	cancelling: { recall_confirmed: FINISHED, answered: FINISHED, failed: FINISHED },
+	cancelling: {
+		recall_confirmed: FINISHED,
+		answered: FINISHED,
+		failed: FINISHED,
+	},
 	settled: {},
 };
 

@@ -59,7 +59,9 @@ class Reply:
 
     def is_call_over(self) -> bool:
         """Returns whether the call ended first."""
-        return isinstance(self._answer, HostCallFailed) and self._answer.code == CALL_OVER
+        return (
+            isinstance(self._answer, HostCallFailed) and self._answer.code == CALL_OVER
+        )
 
     def value(self) -> Any:
         """Returns the answer's value, or raises its failure."""

@@ -192,8 +192,8 @@ class CallMemory:
     __slots__ = (
         "_arguments",
         "_forks",
-        "_new",
         "_mapping",
+        "_new",
         "_result",
         "_shared",
         "_size",

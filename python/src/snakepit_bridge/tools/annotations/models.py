@@ -194,7 +194,9 @@ def validated(annotation: Any, inner: Any, within: AnnotationContext) -> Check:
 def _describing(within: AnnotationContext) -> AnnotationContext:
     descriptions: Any = within.compiled.setdefault(_Descriptions, _Descriptions())  # type: ignore[arg-type]
     # A result is written by its type: only what is in a model is pydantic's.
-    return within.replace(applied=False, compiled=descriptions, in_model=not within.answered)
+    return within.replace(
+        applied=False, compiled=descriptions, in_model=not within.answered
+    )
 
 
 def _in_model(within: AnnotationContext) -> AnnotationContext:

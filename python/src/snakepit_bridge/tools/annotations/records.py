@@ -20,8 +20,8 @@ from snakepit_bridge.tools.annotations.check import (
 from snakepit_bridge.tools.annotations.containers import TupleCheck
 from snakepit_bridge.tools.annotations.generics import (
     GENERIC_LEVELS,
-    field_hints,
     cache_key,
+    field_hints,
 )
 from snakepit_bridge.values.value_not_transferable import Path
 

@@ -55,7 +55,7 @@ TOOL_SHAPE_UNARY: ToolShape
 TOOL_SHAPE_STREAM: ToolShape
 
 class HostFrame(_message.Message):
-    __slots__ = ("call", "cancel", "credit", "input", "input_end", "host_result", "host_failure", "session_end", "ping", "batch", "progress_taken")
+    __slots__ = ("call", "cancel", "credit", "input", "input_end", "host_result", "host_failure", "session_end", "ping", "batch", "progress_credit")
     CALL_FIELD_NUMBER: _ClassVar[int]
     CANCEL_FIELD_NUMBER: _ClassVar[int]
     CREDIT_FIELD_NUMBER: _ClassVar[int]
@@ -66,7 +66,7 @@ class HostFrame(_message.Message):
     SESSION_END_FIELD_NUMBER: _ClassVar[int]
     PING_FIELD_NUMBER: _ClassVar[int]
     BATCH_FIELD_NUMBER: _ClassVar[int]
-    PROGRESS_TAKEN_FIELD_NUMBER: _ClassVar[int]
+    PROGRESS_CREDIT_FIELD_NUMBER: _ClassVar[int]
     call: Call
     cancel: Cancel
     credit: Credit
@@ -77,8 +77,8 @@ class HostFrame(_message.Message):
     session_end: SessionEnd
     ping: PingRequest
     batch: HostFrames
-    progress_taken: ProgressTaken
-    def __init__(self, call: _Optional[_Union[Call, _Mapping]] = ..., cancel: _Optional[_Union[Cancel, _Mapping]] = ..., credit: _Optional[_Union[Credit, _Mapping]] = ..., input: _Optional[_Union[Input, _Mapping]] = ..., input_end: _Optional[_Union[InputEnd, _Mapping]] = ..., host_result: _Optional[_Union[HostResult, _Mapping]] = ..., host_failure: _Optional[_Union[HostFailure, _Mapping]] = ..., session_end: _Optional[_Union[SessionEnd, _Mapping]] = ..., ping: _Optional[_Union[PingRequest, _Mapping]] = ..., batch: _Optional[_Union[HostFrames, _Mapping]] = ..., progress_taken: _Optional[_Union[ProgressTaken, _Mapping]] = ...) -> None: ...
+    progress_credit: ProgressCredit
+    def __init__(self, call: _Optional[_Union[Call, _Mapping]] = ..., cancel: _Optional[_Union[Cancel, _Mapping]] = ..., credit: _Optional[_Union[Credit, _Mapping]] = ..., input: _Optional[_Union[Input, _Mapping]] = ..., input_end: _Optional[_Union[InputEnd, _Mapping]] = ..., host_result: _Optional[_Union[HostResult, _Mapping]] = ..., host_failure: _Optional[_Union[HostFailure, _Mapping]] = ..., session_end: _Optional[_Union[SessionEnd, _Mapping]] = ..., ping: _Optional[_Union[PingRequest, _Mapping]] = ..., batch: _Optional[_Union[HostFrames, _Mapping]] = ..., progress_credit: _Optional[_Union[ProgressCredit, _Mapping]] = ...) -> None: ...
 
 class HostFrames(_message.Message):
     __slots__ = ("frames",)
@@ -97,7 +97,7 @@ class Attachment(_message.Message):
     def __init__(self, name: _Optional[str] = ..., size: _Optional[int] = ..., offset: _Optional[int] = ...) -> None: ...
 
 class Call(_message.Message):
-    __slots__ = ("call_id", "tool", "arguments", "timeout_ms", "session_id", "trace_context", "stream_credit", "has_input", "attachment", "stream_bytes", "result_segment", "segments_gone", "wants_progress", "may_hold")
+    __slots__ = ("call_id", "tool", "arguments", "timeout_ms", "session_id", "trace_context", "stream_credit", "has_input", "attachment", "stream_bytes", "result_segment", "segments_gone", "wants_progress", "allows_handles")
     class TraceContextEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -118,7 +118,7 @@ class Call(_message.Message):
     RESULT_SEGMENT_FIELD_NUMBER: _ClassVar[int]
     SEGMENTS_GONE_FIELD_NUMBER: _ClassVar[int]
     WANTS_PROGRESS_FIELD_NUMBER: _ClassVar[int]
-    MAY_HOLD_FIELD_NUMBER: _ClassVar[int]
+    ALLOWS_HANDLES_FIELD_NUMBER: _ClassVar[int]
     call_id: int
     tool: str
     arguments: bytes
@@ -132,8 +132,8 @@ class Call(_message.Message):
     result_segment: str
     segments_gone: _containers.RepeatedScalarFieldContainer[str]
     wants_progress: bool
-    may_hold: bool
-    def __init__(self, call_id: _Optional[int] = ..., tool: _Optional[str] = ..., arguments: _Optional[bytes] = ..., timeout_ms: _Optional[int] = ..., session_id: _Optional[str] = ..., trace_context: _Optional[_Mapping[str, str]] = ..., stream_credit: _Optional[int] = ..., has_input: bool = ..., attachment: _Optional[_Union[Attachment, _Mapping]] = ..., stream_bytes: _Optional[int] = ..., result_segment: _Optional[str] = ..., segments_gone: _Optional[_Iterable[str]] = ..., wants_progress: bool = ..., may_hold: bool = ...) -> None: ...
+    allows_handles: bool
+    def __init__(self, call_id: _Optional[int] = ..., tool: _Optional[str] = ..., arguments: _Optional[bytes] = ..., timeout_ms: _Optional[int] = ..., session_id: _Optional[str] = ..., trace_context: _Optional[_Mapping[str, str]] = ..., stream_credit: _Optional[int] = ..., has_input: bool = ..., attachment: _Optional[_Union[Attachment, _Mapping]] = ..., stream_bytes: _Optional[int] = ..., result_segment: _Optional[str] = ..., segments_gone: _Optional[_Iterable[str]] = ..., wants_progress: bool = ..., allows_handles: bool = ...) -> None: ...
 
 class Cancel(_message.Message):
     __slots__ = ("call_id", "reason")
@@ -185,7 +185,7 @@ class HostFailure(_message.Message):
     message: str
     def __init__(self, host_call_id: _Optional[int] = ..., code: _Optional[str] = ..., message: _Optional[str] = ...) -> None: ...
 
-class ProgressTaken(_message.Message):
+class ProgressCredit(_message.Message):
     __slots__ = ("call_id",)
     CALL_ID_FIELD_NUMBER: _ClassVar[int]
     call_id: int
@@ -409,19 +409,19 @@ class DescribeResponse(_message.Message):
     def __init__(self, tools: _Optional[_Iterable[_Union[Tool, _Mapping]]] = ..., bridge_version: _Optional[str] = ..., python_version: _Optional[str] = ...) -> None: ...
 
 class Tool(_message.Message):
-    __slots__ = ("name", "description", "shape", "takes_input", "arguments_schema_json", "result_schema_json", "batch_max")
+    __slots__ = ("name", "description", "shape", "reads_input", "arguments_schema_json", "result_schema_json", "batch_max")
     NAME_FIELD_NUMBER: _ClassVar[int]
     DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
     SHAPE_FIELD_NUMBER: _ClassVar[int]
-    TAKES_INPUT_FIELD_NUMBER: _ClassVar[int]
+    READS_INPUT_FIELD_NUMBER: _ClassVar[int]
     ARGUMENTS_SCHEMA_JSON_FIELD_NUMBER: _ClassVar[int]
     RESULT_SCHEMA_JSON_FIELD_NUMBER: _ClassVar[int]
     BATCH_MAX_FIELD_NUMBER: _ClassVar[int]
     name: str
     description: str
     shape: ToolShape
-    takes_input: bool
+    reads_input: bool
     arguments_schema_json: str
     result_schema_json: str
     batch_max: int
-    def __init__(self, name: _Optional[str] = ..., description: _Optional[str] = ..., shape: _Optional[_Union[ToolShape, str]] = ..., takes_input: bool = ..., arguments_schema_json: _Optional[str] = ..., result_schema_json: _Optional[str] = ..., batch_max: _Optional[int] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., description: _Optional[str] = ..., shape: _Optional[_Union[ToolShape, str]] = ..., reads_input: bool = ..., arguments_schema_json: _Optional[str] = ..., result_schema_json: _Optional[str] = ..., batch_max: _Optional[int] = ...) -> None: ...
