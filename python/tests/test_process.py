@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from conftest import TOOLS, Host
 
 from snakepit_bridge import __version__
+from snakepit_bridge.values.decode import decode
 
 FORKS = """
     import multiprocessing
@@ -135,6 +139,12 @@ DUMPS = """
         time.sleep(600)
 
     @tool
+    def reads_in_c(path: str) -> int:
+        descriptor = os.open(path, os.O_RDONLY)
+        os.write(2, b"begun")
+        return ctypes.CDLL(None).read(descriptor, ctypes.create_string_buffer(1), 1)
+
+    @tool
     def child_by_dump_signal() -> list[int]:
         ends = []
         for number in (signal.SIGUSR1, signal.SIGQUIT):
@@ -164,6 +174,44 @@ def test_the_dump_signal_writes_every_stack_also_while_a_tool_waits(
     worker.wait_for_stderr("begun")
     worker.signal(signal.SIGUSR1)
     worker.wait_for_stderr("in sleeps")
+
+
+def test_the_stacks_that_were_asked_for_are_between_two_lines_that_name_the_threads(
+    start: Host,
+) -> None:
+    worker = start(DUMPS)
+    worker.converse().begin("sleeps")
+    worker.wait_for_stderr("begun")
+    worker.signal(signal.SIGUSR1)
+    worker.wait_for_stderr("\nsnakepit stacks end\n")
+    _, _, begun = worker.stderr().partition("snakepit stacks begin ")
+    names, *stacks = begun.split("\n")
+    named = re.findall(r"(0x[0-9a-f]+)='([^']*)'", names)
+    assert "MainThread" in [name for _, name in named]
+    written = [
+        int(match[0], 16)
+        for line in stacks
+        if (match := re.findall(r"hread (0x[0-9a-f]+) .*call first\):$", line))
+    ]
+    assert {int(thread, 16) for thread, _ in named} <= set(written)
+
+
+def test_a_system_call_of_code_in_c_goes_on_after_a_dump(
+    start: Host, tmp_path: Path
+) -> None:
+    # Such code often takes EINTR for a failure.
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    worker = start(DUMPS)
+    conversation = worker.converse()
+    call = conversation.begin("reads_in_c", [str(fifo)])
+    with fifo.open("wb", buffering=0) as writer:
+        worker.wait_for_stderr("begun")
+        worker.signal(signal.SIGUSR1)
+        worker.wait_for_stderr("in reads_in_c")
+        worker.wait_for_stderr("snakepit stacks end")
+        writer.write(b"x")
+        assert decode(conversation.terminal(call).result.value) == 1
 
 
 def test_a_child_that_a_tool_forks_has_the_dump_signals_as_the_system_has_them(

@@ -5,15 +5,12 @@ import type { FoundRun } from "./attach.ts";
 import type {
 	ControlledEvent,
 	PoolAct,
+	StacksSnapshot,
 	ToolSnapshot,
 } from "./controlled-run.ts";
+import type { LogFilter, LogLine } from "./log-stream.ts";
 import { http } from "./node-http.ts";
-import type {
-	LogFilter,
-	LogLine,
-	ServedState,
-	ServedTick,
-} from "./watchers.ts";
+import type { ServedState, ServedTick } from "./watchers.ts";
 
 /** Codes of {@link ControlError} that the client creates; the others come from the server and from core. */
 export type ControlErrorCode =
@@ -113,9 +110,11 @@ export type RunUpdate =
 
 /** What a stream of logs brings. */
 export type LogUpdate =
-	/** The first: every line from now on is sent. */
-	| { readonly kind: "following" }
+	/** So many lines before the first of those that follow are not kept any more. */
+	| { readonly kind: "dropped"; readonly lines: number }
 	| { readonly kind: "line"; readonly line: LogLine }
+	/** Those before this were printed before the request; every line from now on is sent. */
+	| { readonly kind: "following" }
 	| { readonly kind: "lost"; readonly records: number };
 
 export interface RunCall {
@@ -172,14 +171,17 @@ export class ControlClient implements Disposable {
 		}
 	}
 
-	/** What workers print and log from now on, until the run ends or the loop is left. */
+	/**
+	 * What workers print and log from now on, until the run ends or the loop is left. With `tail` or `sinceMs`, the lines
+	 * that were printed before come first; with `follow: false` nothing else does.
+	 */
 	async *logs(
 		filter: Partial<LogFilter> = {},
 		signal?: AbortSignal,
 	): AsyncGenerator<LogUpdate, void> {
 		const query = new URLSearchParams();
 		for (const [name, value] of Object.entries(filter))
-			if (value !== undefined) query.set(name, value);
+			if (value !== undefined) query.set(name, String(value));
 		// Silence is normal here: workers may print nothing for hours.
 		for await (const { name, data } of this.#stream(
 			`/v1/logs?${query}`,
@@ -188,8 +190,20 @@ export class ControlClient implements Disposable {
 		)) {
 			if (name === "line") yield { kind: "line", line: data as LogLine };
 			else if (name === "following") yield { kind: "following" };
+			else if (name === "dropped")
+				yield { kind: "dropped", lines: (data as { lines: number }).lines };
 			else if (name === "lost") yield lost(data);
 		}
+	}
+
+	/**
+	 * Has a worker write the stacks of its threads to its standard error, and go on; returns them. Of a worker whose adapter
+	 * names no signal for that, as for most programs that are not Python, they cannot be had: `NOT_OFFERED`.
+	 */
+	async stacks(pool: string, worker: string): Promise<StacksSnapshot> {
+		const path = `/v1/pools/${encodeURIComponent(pool)}/stacks`;
+		const { by } = this.#parameters;
+		return (await this.#json("POST", path, { worker, by })) as StacksSnapshot;
 	}
 
 	/** The commands of a pool's workers; `undefined` when its adapter does not know them. */

@@ -20,10 +20,11 @@ import {
 	REQUEST_MS,
 	STREAMS,
 } from "./limits.ts";
+import { type LogFilter, streamLogs } from "./log-stream.ts";
 import { http } from "./node-http.ts";
 import { RecordStream } from "./record-stream.ts";
 import { isSameSecret, readObject } from "./request-body.ts";
-import { followLogs, type LogFilter, Watchers } from "./watchers.ts";
+import { Watchers } from "./watchers.ts";
 
 export interface ControlServerParameters {
 	readonly run: ControlledRun;
@@ -157,11 +158,9 @@ class HttpControlServer implements ControlServer {
 				this.#stream(response, (stream) => this.#watchers.add(stream));
 				break;
 			case "logs":
-				this.#stream(response, (stream) => {
-					const end = followLogs(run, route.filter, stream);
-					stream.push("following", {});
-					return end;
-				});
+				this.#stream(response, (stream) =>
+					streamLogs(run, route.filter, stream),
+				);
 				break;
 			default: {
 				const { status, body } = await answerPoolRequest(
@@ -242,6 +241,7 @@ type Route =
 			readonly filter: LogFilter;
 	  }
 	| { readonly kind: "tools"; readonly scope: "read"; readonly pool: string }
+	| { readonly kind: "stacks"; readonly scope: "logs"; readonly pool: string }
 	| {
 			readonly kind: "act";
 			readonly scope: "act";
@@ -276,6 +276,9 @@ function routeOf(method: string, url: string): Route | Refusal {
 			worker: query("worker"),
 			pool: query("pool"),
 			call: query("call"),
+			sinceMs: countOf(query("sinceMs")),
+			tail: countOf(query("tail")),
+			follow: query("follow") !== "false",
 		};
 		return { kind: "logs", scope: "logs", filter };
 	}
@@ -285,11 +288,20 @@ function routeOf(method: string, url: string): Route | Refusal {
 			? { kind: "tools", scope: "read", pool: name }
 			: wrongMethod(method, url, "GET");
 	const act = POOL_ACTS.find((each) => each === action);
-	if (act === undefined && action !== "call") return notFound(url);
+	if (act === undefined && action !== "call" && action !== "stacks")
+		return notFound(url);
 	if (method !== "POST") return wrongMethod(method, url, "POST");
+	if (action === "stacks") return { kind: "stacks", scope: "logs", pool: name };
 	return act === undefined
 		? { kind: "call", scope: "call", pool: name }
 		: { kind: "act", scope: "act", pool: name, act };
+}
+
+/** A number from 0 of a query; anything else counts as left out. */
+function countOf(text: string | undefined): number | undefined {
+	return text !== undefined && /^\d{1,15}$/.test(text)
+		? Number(text)
+		: undefined;
 }
 
 /** Refuses a request whose scope the program does not allow. */
@@ -387,6 +399,16 @@ async function carryOut(
 		run.record({ pool: route.pool, act: route.act, target, by });
 		await pool.act(route.act, rest, by);
 		return { status: 200, body: { done: route.act } };
+	}
+	if (route.kind === "stacks") {
+		const worker = shortText(rest["worker"]);
+		if (worker === undefined)
+			return failed(
+				400,
+				invalid("worker", "the id of a worker", rest["worker"]),
+			);
+		run.record({ pool: route.pool, act: "stacks", target: worker, by });
+		return { status: 200, body: await pool.stacks(worker) };
 	}
 	const { command, args, timeoutMs } = rest;
 	if (typeof command !== "string" || command === "")

@@ -163,10 +163,19 @@ export interface ControlledRun {
 		listener: (event: ControlledEvent) => void,
 		meter?: CallMeter,
 	): () => void;
+	/** What workers printed and logged last: those events of `"logs"` that are kept, oldest first. */
+	backlog(): LogBacklog;
 	/** `undefined` when there is none of that name. */
 	pool(name: string): ControlledPool | undefined;
 	/** Records who asked for what, as an event of the run. */
 	record(request: RecordedRequest): void;
+}
+
+/** The last lines of every worker, as many as are kept. */
+export interface LogBacklog {
+	readonly events: readonly ControlledEvent[];
+	/** How many lines of each worker are not kept any more; those of which none is missing are left out. */
+	readonly dropped: ReadonlyMap<string, number>;
 }
 
 /** Counts a call that has ended, and returns whether its event is wanted. */
@@ -228,6 +237,27 @@ export interface ControlledPool {
 	call(call: CallParameters): Promise<unknown>;
 	/** The commands of its workers; `undefined` when the adapter does not know them. */
 	tools(signal: AbortSignal): Promise<readonly ToolSnapshot[]> | undefined;
+	/** Has a worker write the stacks of its threads, and go on. @param worker its id, or its incarnation. */
+	stacks(worker: string): Promise<StacksSnapshot>;
+}
+
+/** Where the threads of a worker are. */
+export interface StacksSnapshot {
+	readonly pool: string;
+	readonly workerId: string;
+	readonly incarnation: string;
+	readonly pid: number | null;
+	/** Milliseconds since the Unix epoch. */
+	readonly wallMs: number;
+	/**
+	 * `"asked"`: the program wrote them itself, at a moment when nothing changed them. `"forced"`: nothing in the program
+	 * reacted, so the handler of a signal wrote them.
+	 */
+	readonly how: "asked" | "forced";
+	/** As the program wrote them. */
+	readonly lines: readonly string[];
+	/** What it ran at that moment. */
+	readonly running: readonly RunningCall[];
 }
 
 export interface ActParameters {

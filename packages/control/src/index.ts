@@ -20,6 +20,7 @@ export type {
 	QueueSnapshot,
 	RunningCall,
 	RunSnapshot,
+	StacksSnapshot,
 	UsageSnapshot,
 	WorkerSnapshot,
 } from "./controlled-run.ts";
@@ -32,6 +33,7 @@ export {
 	SCOPES,
 	type ToolSnapshot,
 } from "./controlled-run.ts";
+export type { LogFilter, LogLine } from "./log-stream.ts";
 export type { CommandThroughput } from "./throughput.ts";
 export {
 	addCounts,
@@ -41,9 +43,4 @@ export {
 	quantileMs,
 } from "./throughput.ts";
 export { type Verdict, verdict, whyWaiting } from "./verdict.ts";
-export type {
-	LogFilter,
-	LogLine,
-	ServedState,
-	ServedTick,
-} from "./watchers.ts";
+export type { ServedState, ServedTick } from "./watchers.ts";

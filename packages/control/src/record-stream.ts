@@ -2,6 +2,9 @@ import type { ServerResponse } from "node:http";
 import type { ControlClock } from "./controlled-run.ts";
 import { FLUSH_MS, PENDING_CHARACTERS, PENDING_RECORDS } from "./limits.ts";
 
+/** So much is written at a time of what a client is to get in full. */
+const PART_CHARACTERS = 64 << 10;
+
 /**
  * Server-sent events to one client. Records are written in groups. A client that reads too slowly loses those that do
  * not fit into the buffer, and then gets `lost` with their number.
@@ -9,10 +12,14 @@ import { FLUSH_MS, PENDING_CHARACTERS, PENDING_RECORDS } from "./limits.ts";
 export class RecordStream {
 	readonly #response: ServerResponse;
 	readonly #clock: ControlClock;
+	/** Records that are written before the pending ones, a part at a time: a slow client loses none of them. */
+	#first: Iterator<string> | undefined;
 	#pending: string[] = [];
 	#characters = 0;
 	#lost = 0;
 	#state: "idle" | "scheduled" | "blocked" | "ended" = "idle";
+	/** `"last"`: it ends when everything is written. */
+	#more: "expected" | "last" = "expected";
 
 	constructor(response: ServerResponse, clock: ControlClock) {
 		this.#response = response;
@@ -26,12 +33,18 @@ export class RecordStream {
 		response.on("drain", () => {
 			if (this.#state !== "blocked") return;
 			this.#state = "idle";
-			this.#schedule();
+			this.#flush();
 		});
 		response.on("close", () => {
 			this.#state = "ended";
 			this.#pending = [];
 		});
+	}
+
+	/** Writes records before all others, as fast as the client reads them. */
+	pushFirst(records: Iterable<string>): void {
+		this.#first = records[Symbol.iterator]();
+		this.#flush();
 	}
 
 	/** Adds a record that a slow client may lose. */
@@ -57,11 +70,10 @@ export class RecordStream {
 		this.#flush();
 	}
 
-	/** Writes the pending records, and ends the stream. */
+	/** Writes what there is, as fast as the client reads it, and ends the stream. */
 	end(): void {
-		if (this.#state === "ended") return;
-		this.#response.end(this.#take());
-		this.#state = "ended";
+		this.#more = "last";
+		this.#flush();
 	}
 
 	#schedule(): void {
@@ -74,9 +86,30 @@ export class RecordStream {
 	#flush(): void {
 		if (this.#state === "ended" || this.#state === "blocked") return;
 		this.#state = "idle";
+		for (let text = this.#takeFirst(); text !== ""; text = this.#takeFirst()) {
+			if (this.#response.write(text)) continue;
+			this.#state = "blocked";
+			return;
+		}
+		if (this.#more === "last") {
+			this.#response.end(this.#take());
+			this.#state = "ended";
+			return;
+		}
 		if (this.#pending.length === 0 && this.#lost === 0) return;
 		const wentOut = this.#response.write(this.#take());
 		this.#state = wentOut ? "idle" : "blocked";
+	}
+
+	/** A part of the first records; empty when all are written. */
+	#takeFirst(): string {
+		let text = "";
+		while (this.#first !== undefined && text.length < PART_CHARACTERS) {
+			const { done, value } = this.#first.next();
+			if (done === true) this.#first = undefined;
+			else text += value;
+		}
+		return text;
 	}
 
 	#take(): string {

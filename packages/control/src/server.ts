@@ -12,6 +12,7 @@ export type {
 	QueueSnapshot,
 	RunningCall,
 	RunSnapshot,
+	StacksSnapshot,
 	UsageSnapshot,
 	WorkerSnapshot,
 } from "./controlled-run.ts";
@@ -25,6 +26,7 @@ export {
 	type ControlledRun,
 	type ControlScope,
 	DEFAULT_SCOPES,
+	type LogBacklog,
 	POOL_ACTS,
 	type PoolAct,
 	type RecordedRequest,

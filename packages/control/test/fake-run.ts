@@ -13,6 +13,7 @@ import type {
 	ControlledPool,
 	ControlledRun,
 	ControlScope,
+	LogBacklog,
 	PoolSnapshot,
 	RecordedRequest,
 	RunSnapshot,
@@ -95,7 +96,13 @@ export class FakeRun implements ControlledRun {
 		act: async () => {},
 		call: async ({ command, args }) => ({ command, args }),
 		tools: () => undefined,
+		stacks: async (worker) => ({
+			...{ pool: "demo", workerId: worker, incarnation: "abcdefg-1" },
+			...{ pid: 4_242, wallMs: 3, how: "asked", lines: ["a stack"] },
+			running: [],
+		}),
 	};
+	kept: LogBacklog = { events: [], dropped: new Map() };
 
 	look(): RunSnapshot {
 		return {
@@ -122,6 +129,10 @@ export class FakeRun implements ControlledRun {
 			this.listeners[kind].delete(listener);
 			if (meter !== undefined) this.meters.delete(meter);
 		};
+	}
+
+	backlog(): LogBacklog {
+		return this.kept;
 	}
 
 	pool(name: string): ControlledPool | undefined {

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
+import type { LogUpdate } from "../src/control-client.ts";
 import { clientOf, exchange, poolSnapshot, serve, TOKEN } from "./fake-run.ts";
 
 describe("a request", () => {
@@ -117,6 +118,101 @@ describe("a request", () => {
 	test("that is not HTTP ends its connection", async () => {
 		const { socketPath } = await serve();
 		expect(await exchange(socketPath, "\0\0\0 hello\r\n\r\n")).toBe("");
+	});
+});
+
+/** What a stream of logs brings until it ends, or new lines follow. */
+async function kept(
+	logs: AsyncIterable<LogUpdate>,
+): Promise<readonly unknown[]> {
+	const updates: unknown[] = [];
+	for await (const update of logs) {
+		if (update.kind === "following") break;
+		updates.push(update.kind === "line" ? update.line.text : update);
+	}
+	return updates;
+}
+
+describe("lines that were printed before", () => {
+	const printed = (worker: string, wallMs: number, line: string) => ({
+		...{ type: "worker.output", wallMs, pool: "demo", workerId: worker },
+		...{ incarnation: `${worker}-1`, stream: "stdout", line, cut: false },
+	});
+	const backlog = {
+		events: [
+			...[1, 2, 3].map((ms) => printed("demo-0", ms, `a${ms}`)),
+			...[4, 5].map((ms) => printed("demo-1", ms, `b${ms}`)),
+		],
+		dropped: new Map([["demo-1", 7]]),
+	};
+
+	test.each([
+		[{ tail: 2 }, ["b4", "b5"]],
+		[{ tail: 0 }, []],
+		[{ sinceMs: 3 }, [{ kind: "dropped", lines: 7 }, "a3", "b4", "b5"]],
+		[{ sinceMs: 5 }, ["b5"]],
+		[
+			{ sinceMs: 1, tail: 4 },
+			[{ kind: "dropped", lines: 7 }, "a2", "a3", "b4", "b5"],
+		],
+		[{ sinceMs: 0, worker: "demo-0" }, ["a1", "a2", "a3"]],
+		[{ sinceMs: 0, worker: "demo-1-1", tail: 1 }, ["b5"]],
+		[{ tail: 9, pool: "other" }, []],
+		[{}, []],
+	])(
+		"and fit %j are sent first, with how many are missing",
+		async (filter, lines) => {
+			const served = await serve();
+			served.run.kept = backlog;
+			using client = clientOf(served);
+			expect(await kept(client.logs(filter))).toEqual(lines);
+			// The same, and the stream ends by itself.
+			const once = client.logs({ ...filter, follow: false });
+			expect(await kept(once)).toEqual(lines);
+			expect(served.run.listeners.logs.size).toBe(0);
+		},
+	);
+
+	test("all arrive, however many there are, and new ones follow them", async () => {
+		const served = await serve();
+		served.run.kept = {
+			events: Array.from({ length: 5_000 }, (_, n) =>
+				printed("demo-0", n, `${n} ${"x".repeat(200)}`),
+			),
+			dropped: new Map(),
+		};
+		using client = clientOf(served);
+		const logs = client.logs({ sinceMs: 0 });
+		let lines = 0;
+		for await (const update of logs) {
+			if (lines === 0)
+				served.run.happened("logs", printed("demo-0", 30_000, "new"));
+			if (update.kind !== "line") continue;
+			lines++;
+			if (update.line.text === "new") break;
+			if (update.line.wallMs !== lines - 1)
+				throw new Error(`line ${lines} is ${update.line.text}`);
+		}
+		expect(lines).toBe(5_001);
+	});
+});
+
+test("stacks are asked for by name, with the scope of logs, and who asked is recorded", async () => {
+	const served = await serve(["logs"]);
+	using client = clientOf(served);
+	expect(await client.stacks("demo", "demo-0")).toMatchObject({
+		...{ workerId: "demo-0", how: "asked", lines: ["a stack"] },
+	});
+	expect(served.run.recorded).toEqual([
+		{ pool: "demo", act: "stacks", target: "demo-0", by: "a test" },
+	]);
+	await expect(client.stacks("demo", "")).rejects.toMatchObject({
+		code: "INVALID_REQUEST",
+	});
+	const reader = await serve(["read", "act", "call"]);
+	using other = clientOf(reader);
+	await expect(other.stacks("demo", "demo-0")).rejects.toMatchObject({
+		code: "SCOPE_NOT_ALLOWED",
 	});
 });
 

@@ -35,6 +35,7 @@ export type {
 	CompanionSlot,
 	LaunchDescriptor,
 	LaunchSpec,
+	LaunchStacks,
 	ListenerAddress,
 	PreloadSlot,
 	StartReport,

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { OptionsError } from "@snakepit/core";
 import type {
 	LaunchSpec,
+	LaunchStacks,
 	PreloadSlot,
 	StartErrorCode,
 	WorkerSlot,
@@ -27,6 +28,14 @@ import { HOST_PACKAGE, PROTOCOL } from "./worker-facts.ts";
 const SILENCE_WARN_MS = 30_000;
 /** `faulthandler` writes all stacks when this signal arrives: only a worker that is about to be ended gets it. */
 const DUMP_SIGNAL = "SIGQUIT";
+/** How the bridge writes stacks on request (docs/bridge-protocol.md); the lines between are those of `faulthandler`. */
+const STACKS: LaunchStacks = {
+	signal: "SIGUSR1",
+	forcedSignal: DUMP_SIGNAL,
+	begin: /^snakepit stacks begin/,
+	end: /^snakepit stacks end$/,
+	line: /^(?:(?:(?:Current t|T)hread 0x[0-9a-f]+|Coroutine of) .*\(most recent call first\):| {2}(?:File |<|\.\.\.|Garbage-collecting|Binary file ).*|)$/,
+};
 /** From this version on, `-P` keeps the working directory out of the module path. */
 const SAFE_PATH = [3, 11] as const;
 /**
@@ -95,6 +104,7 @@ export function launchSpec(
 		}),
 		...(debug === "terminal" && { stdin: debug }),
 		dumpSignal: DUMP_SIGNAL,
+		stacks: STACKS,
 		refusalCodes: REFUSAL_CODES,
 		launchPayload: {
 			...commonPayload(slot, options),
@@ -150,6 +160,7 @@ export function bridgeSpec(
 	return {
 		...programSpec(command, slot, interpreter, options, { host, userEnv: {} }),
 		dumpSignal: DUMP_SIGNAL,
+		stacks: STACKS,
 		refusalCodes: REFUSAL_CODES,
 		launchPayload: commonPayload(slot, options),
 	};

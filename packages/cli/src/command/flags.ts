@@ -23,6 +23,31 @@ export function positiveNumber(text: string): number {
 	return number;
 }
 
+/** So many milliseconds are in each unit of a time that is given as `10m`. */
+const UNITS_MS: Readonly<Record<string, number>> = {
+	s: 1_000,
+	m: 60_000,
+	h: 3_600_000,
+	d: 86_400_000,
+};
+
+/**
+ * Parses a moment of a flag, as milliseconds since the Unix epoch: how long ago it was (`90s`, `10m`, `2h`, `3d`), or a
+ * day or a time, in this time zone where none is named.
+ */
+export function moment(text: string): number {
+	const [, amount, unit = ""] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+	if (amount !== undefined)
+		return Date.now() - Number(amount) * (UNITS_MS[unit] ?? 0);
+	const isDay = /^\d{4}-\d\d-\d\d$/.test(text);
+	const wallMs = Date.parse(isDay ? `${text}T00:00:00` : text);
+	if (Number.isNaN(wallMs))
+		throw new InvalidArgumentError(
+			"Give how long ago, as 90s, 10m, 2h or 3d, or a day or a time, as 2026-05-01 or 2026-05-01T13:30.",
+		);
+	return wallMs;
+}
+
 /** 0 is any free one. */
 export function portNumber(text: string): number {
 	const number = wholeNumber(text);

@@ -1,8 +1,10 @@
 import type { ControlClient, PoolAct } from "@snakepit/control";
 import type { Command } from "commander";
 import { CommandFailed, type Failure } from "../command/failures.ts";
-import { positiveNumber, wholeNumber } from "../command/flags.ts";
+import { moment, positiveNumber, wholeNumber } from "../command/flags.ts";
 import { plainText } from "../wording/figures.ts";
+import { signatureOf } from "../wording/signatures.ts";
+import { stacksLines } from "../wording/stacks.ts";
 import { type LogsOptions, logs } from "./logs.ts";
 import type { Terminal, TopOptions } from "./top.ts";
 
@@ -35,8 +37,14 @@ export function addLiveCommands(
 			);
 		});
 
-	inPool("logs", "print what workers print and log from now on")
-		.option("-f, --follow", "always on, because earlier lines are not kept")
+	inPool("logs", "print what workers printed and logged")
+		.option("-f, --follow", "print new lines until the run ends, too")
+		.option(
+			"--since <time>",
+			"only lines from then on: 90s, 10m, 2h, or a day or a time",
+			moment,
+		)
+		.option("--tail <number>", "only so many lines, the last ones", wholeNumber)
 		.option("--worker <id>", "only lines of this worker")
 		.option("--call <id>", "only lines of this call")
 		.action(async (options: LiveOptions & LogsOptions) => {
@@ -54,14 +62,33 @@ export function addLiveCommands(
 				const tools = (await client.tools(pool)) ?? [];
 				const lines = options.json
 					? tools.map((tool) => JSON.stringify(tool))
-					: tools.map(({ name, description }) => {
-							const [summary = ""] = description.split("\n");
-							return plainText(summary === "" ? name : `${name}: ${summary}`);
+					: tools.flatMap((tool) => {
+							const [summary = ""] = tool.description.split("\n");
+							return [
+								plainText(signatureOf(tool)),
+								...(summary === "" ? [] : [plainText(`    ${summary}`)]),
+							];
 						});
 				for (const line of lines) terminal.write(`${line}\n`);
 			});
 		},
 	);
+
+	command(
+		"stacks <worker>",
+		"print where the threads of a Python worker are; it goes on undisturbed",
+	).action(async (worker: string, options: Options) => {
+		await attached(options, "stacks", async (client) => {
+			const pool =
+				(await ifReadable(poolOfWorker(client, worker))) ??
+				worker.replace(/-\d+$/, "");
+			const stacks = await client.stacks(pool, worker);
+			const lines = options.json
+				? [JSON.stringify(stacks)]
+				: stacksLines(stacks);
+			for (const line of lines) terminal.write(`${line}\n`);
+		});
+	});
 
 	inPool(
 		"call <tool> [arguments...]",
@@ -239,16 +266,21 @@ async function poolOf(
 	return only;
 }
 
-/** The pool that has a worker. */
+/** The pool that has a worker, or one incarnation of it. */
 async function poolOfWorker(
 	client: ControlClient,
 	worker: string,
 ): Promise<string> {
 	const { run } = await client.state();
 	const all = run.pools.flatMap(({ pool, workers }) =>
-		workers.map(({ workerId }) => ({ pool, workerId })),
+		workers.map(({ workerId, incarnation }) => {
+			return { pool, workerId, incarnation };
+		}),
 	);
-	const match = all.find(({ workerId }) => workerId === worker);
+	const match = all.find(
+		({ workerId, incarnation }) =>
+			workerId === worker || incarnation === worker,
+	);
 	if (match !== undefined) return match.pool;
 	const known =
 		all.length === 0

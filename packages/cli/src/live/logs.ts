@@ -1,6 +1,6 @@
-import type { ControlClient, LogLine } from "@snakepit/control";
+import type { ControlClient, LogFilter, LogLine } from "@snakepit/control";
 import { jsonLine } from "@snakepit/core/adapter";
-import { counted, plainText } from "../wording/figures.ts";
+import { counted, dayAndTime, plainText } from "../wording/figures.ts";
 import type { Terminal } from "./top.ts";
 
 export interface LogsOptions {
@@ -8,18 +8,29 @@ export interface LogsOptions {
 	readonly pool?: string;
 	readonly worker?: string;
 	readonly call?: string;
+	/** Milliseconds since the Unix epoch. */
+	readonly since?: number;
+	readonly tail?: number;
+	readonly follow?: true;
 }
 
-/** Prints what workers print and log from now on; ends with the run. */
+/** So many lines are printed before those that are followed. */
+const TAIL_BEFORE = 10;
+
+/** Prints what workers printed and logged, as far as their program keeps it; with `follow`, goes on until the run ends. */
 export async function logs(
 	client: ControlClient,
-	{ json, pool, worker, call }: LogsOptions,
+	options: LogsOptions,
 	terminal: Terminal,
 ): Promise<void> {
-	for await (const update of client.logs({ pool, worker, call })) {
-		if (json) terminal.write(`${jsonLine(update)}\n`);
+	for await (const update of client.logs(filterOf(options))) {
+		if (options.json) terminal.write(`${jsonLine(update)}\n`);
 		else if (update.kind === "line")
 			terminal.write(`${lineText(update.line)}\n`);
+		else if (update.kind === "dropped")
+			process.stderr.write(
+				`snakepit: ${counted(update.lines, "earlier line is", "earlier lines are")} not kept any more.\n`,
+			);
 		else if (update.kind === "lost")
 			process.stderr.write(
 				`snakepit: ${counted(update.records, "line was", "lines were")} left out: they came faster than this program read them.\n`,
@@ -27,8 +38,32 @@ export async function logs(
 	}
 }
 
-function lineText(line: LogLine): string {
-	const level = line.level === null ? "" : ` ${line.level} ${line.logger}:`;
-	const cut = line.cut ? " …" : "";
-	return plainText(`${line.workerId}${level} ${line.text}${cut}`);
+/** Which lines are asked for: as `journalctl` does, all that there are, or the last ones and what comes. */
+export function filterOf({
+	pool,
+	worker,
+	call,
+	since,
+	tail,
+	follow,
+}: LogsOptions): LogFilter {
+	const isWhole = tail === undefined && since === undefined;
+	return {
+		...{ pool, worker, call, follow: follow === true },
+		sinceMs: since ?? (tail === undefined && !follow ? 0 : undefined),
+		tail: isWhole && follow ? TAIL_BEFORE : tail,
+	};
+}
+
+/** Its time, its worker, its call, its level, and the text. */
+export function lineText(line: LogLine): string {
+	const { wallMs, workerId, callId, level, logger, text, cut } = line;
+	const ms = String(Math.floor(wallMs) % 1_000).padStart(3, "0");
+	const parts = [
+		`${dayAndTime(wallMs)}.${ms}`,
+		workerId,
+		...(callId === null ? [] : [callId]),
+		...(level === null ? [] : [`${level} ${logger}:`]),
+	];
+	return plainText(`${parts.join(" ")} ${text}${cut ? " …" : ""}`);
 }

@@ -86,7 +86,9 @@ describe("of a living run", () => {
 			await snakepit(host, "top", "--once", "--json")
 		).stdout.split("\n");
 		expect(JSON.parse(state)).toMatchObject({ run: { runId: host.runId } });
-		expect((await snakepit(host, "tools")).stdout).toBe("sleep: Waits.\n");
+		expect((await snakepit(host, "tools")).stdout).toBe(
+			"sleep()\n    Waits.\n",
+		);
 		expect(
 			(
 				await snakepit(
@@ -122,6 +124,17 @@ describe("of a living run", () => {
 		await lines.shows(/line 2/);
 		lines.child.kill("SIGINT");
 		await lines.end;
+		const kept = await snakepit(host, "logs", "--worker", "lines-0");
+		expect(kept.stdout).toMatch(
+			/^(?:\d{4}-\d\d-\d\d [\d:]{8}\.\d{3} lines-0 c\d+ line [012]\n){3,}$/,
+		);
+		const last = await snakepit(host, "logs", "--tail", "1", "--json");
+		expect(last).toMatchObject({
+			...{ status: 0, stdout: expect.stringMatching(/"text":"line 2"/) },
+		});
+		expect(
+			await snakepit(host, "logs", "--since", "1d", "--call", "c999"),
+		).toEqual({ ...{ status: 0, stdout: "", stderr: "" } });
 		expect(await snakepit(host, "kill")).toMatchObject({
 			stdout: "kill: lines, done\n",
 		});

@@ -186,6 +186,12 @@ export interface InputErrorCodes {
 	 * @remedy The message lists what it offers.
 	 */
 	readonly NOT_OFFERED: "no";
+	/**
+	 * The worker did not write its stacks.
+	 * @remedy The message says why: it is stopped or has ended, is not far enough in its start, or something in it handles
+	 * the signal.
+	 */
+	readonly STACKS_UNAVAILABLE: "no";
 }
 
 /** The code of `CallAbortedError`. */

@@ -211,6 +211,25 @@ export interface LaunchSpec {
 	 * Linux it is also sent before a worker that is not ready in time is killed, if the program handles the signal.
 	 */
 	readonly dumpSignal?: NodeJS.Signals | undefined;
+	/** How the program writes its stacks on request and goes on, as for `snakepit stacks`. Without it, such a request is refused. */
+	readonly stacks?: LaunchStacks | undefined;
+}
+
+/** How a program writes the stacks of its threads to standard error on request, undisturbed. */
+export interface LaunchStacks {
+	/** Sent to the process that was started. The program writes its stacks as soon as it can, and goes on. */
+	readonly signal: NodeJS.Signals;
+	/**
+	 * Sent if the program has neither reacted to `signal` nor answered a ping: its handler works even if nothing else in
+	 * the program runs.
+	 */
+	readonly forcedSignal?: NodeJS.Signals | undefined;
+	/** The line before the stacks that `signal` asks for. */
+	readonly begin: RegExp;
+	/** The line after them. */
+	readonly end: RegExp;
+	/** The lines of stacks. On request, such lines are the answer, and not output of the worker. */
+	readonly line: RegExp;
 }
 
 /** One descriptor that a program has open. */

@@ -169,8 +169,11 @@ export interface ThreadFacts {
 	readonly id: string;
 	/** User and system time used, in milliseconds. */
 	readonly cpuTimeMs: number;
-	/** `"uninterruptible"`: the kernel lets it wait for a device or a file system. `"traced"`: a debugger stopped it. */
-	readonly held: "no" | "uninterruptible" | "traced";
+	/**
+	 * `"uninterruptible"`: the kernel lets it wait for a device or a file system. `"traced"`: a debugger stopped it.
+	 * `"stopped"`: a signal stopped it.
+	 */
+	readonly held: "no" | "uninterruptible" | "traced" | "stopped";
 }
 
 export interface MarkedProcess {

@@ -113,7 +113,9 @@ export function advanceOf(before: Look | undefined, now: Look): Advance {
 		cpuMs += usedMs;
 		mostMs = Math.max(mostMs, usedMs);
 		// A disk or a network file system is slow, or a debugger holds it: that is no hang.
-		if (thread.held !== "no") isHeld = true;
+		// One that was stopped hangs.
+		if (thread.held === "uninterruptible" || thread.held === "traced")
+			isHeld = true;
 	}
 	if (before === undefined)
 		return { cpuMs: 0, activity: isHeld ? "active" : "unknown" };

@@ -399,6 +399,13 @@ export function parseStat(text: string, units: Units): TableEntry | undefined {
 	};
 }
 
+/** By the letter of the state. Source: proc_pid_stat(5). */
+const HELD: Readonly<Record<string, ThreadFacts["held"]>> = {
+	D: "uninterruptible",
+	t: "traced",
+	T: "stopped",
+};
+
 /** Reads one line of `/proc/PID/task/TID/stat`, which is as that of a process. Returns `undefined` for a thread that has ended. */
 export function parseThread(
 	text: string,
@@ -412,7 +419,7 @@ export function parseThread(
 	return {
 		id: processKey(entry),
 		cpuTimeMs: entry.cpuTimeMs,
-		held: state === "D" ? "uninterruptible" : state === "t" ? "traced" : "no",
+		held: HELD[state] ?? "no",
 	};
 }
 
@@ -576,12 +583,16 @@ export function parsePsLine(line: string): TableEntry | undefined {
 	};
 }
 
-/** Reads state and time; a U is an uninterruptible wait, an X behind it a tracer. Source: ps(1) of macOS. */
+/** Reads state and time; a U is an uninterruptible wait, a T a stop, an X behind it a tracer. Source: ps(1) of macOS. */
 export function parsePsThread(line: string): ThreadFacts | undefined {
 	const match = /^\s*([A-Z]\S*)\s+([\d:.-]+)\s*$/.exec(line);
 	if (match === null) return undefined;
 	const [, state, time] = match as unknown as [string, string, string];
-	const held = state.startsWith("U") ? "uninterruptible" : "no";
+	const held = state.startsWith("U")
+		? "uninterruptible"
+		: state.startsWith("T")
+			? "stopped"
+			: "no";
 	return {
 		id: "process",
 		cpuTimeMs: parseCpuTime(time),

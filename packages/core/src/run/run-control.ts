@@ -9,6 +9,7 @@ import type {
 	ControlServer,
 	RecordedRequest,
 	RunSnapshot,
+	LogBacklog as ServedBacklog,
 } from "@snakepit/control/server";
 import type { Clock, Random } from "../contract/clock.ts";
 import type { SnakepitEvent } from "../contract/events.ts";
@@ -19,6 +20,7 @@ import { type ControlListener, listenForControl } from "../os/listeners.ts";
 import { loadLate } from "../os/load-late.ts";
 import type { ControlEndpoint } from "../pool/observe/control-endpoint.ts";
 import type { EventHub } from "../pool/observe/event-hub.ts";
+import type { LogBacklog } from "../pool/observe/log-backlog.ts";
 
 export interface RunControlDependencies {
 	readonly record: () => RunRecord;
@@ -44,6 +46,9 @@ const loadServer: () => Promise<
 export class RunControl implements ControlledRun {
 	readonly #setting: RunControlDependencies;
 	readonly #pools = new Set<ControlEndpoint>();
+	/** The last lines of the workers of each pool, if clients may see them. */
+	readonly #backlogs = new Map<ControlEndpoint, LogBacklog>();
+	#linesKept = 0;
 	/** Of clients that want events or logs: they follow pools that are made later, too. */
 	readonly #followers = new Set<Follower>();
 	readonly #token: string;
@@ -110,8 +115,16 @@ export class RunControl implements ControlledRun {
 	/** Shows a pool until the returned function is called. */
 	add(pool: ControlEndpoint): () => void {
 		this.#pools.add(pool);
+		if (this.#setting.scopes.includes("logs"))
+			this.#backlogs.set(
+				pool,
+				pool.keepLines(() => this.#linesKept++),
+			);
 		for (const follower of this.#followers) follower.follow(pool);
-		return () => void this.#pools.delete(pool);
+		return () => {
+			this.#pools.delete(pool);
+			this.#backlogs.delete(pool);
+		};
 	}
 
 	/** By name: of two that have the same, as while a shared pool is replaced, the later one. */
@@ -153,6 +166,18 @@ export class RunControl implements ControlledRun {
 		return () => {
 			this.#followers.delete(follower);
 			follower.end();
+		};
+	}
+
+	backlog(): ServedBacklog {
+		const backlogs = [...this.#backlogs.values()];
+		const events = backlogs
+			.flatMap((each) => each.lines())
+			.toSorted((a, b) => a.sequence - b.sequence)
+			.map(({ event }) => event as unknown as ControlledEvent);
+		return {
+			events,
+			dropped: new Map(backlogs.flatMap((each) => each.dropped())),
 		};
 	}
 

@@ -4,6 +4,7 @@ import { OptionsError, StartError } from "../contract/errors.ts";
 import type {
 	LaunchDescriptor,
 	LaunchSpec,
+	LaunchStacks,
 	WorkerSlot,
 } from "../contract/launch.ts";
 import { withDeadline } from "../deadline.ts";
@@ -36,7 +37,24 @@ const LAUNCH_CHECKS: Readonly<Record<keyof LaunchSpec, Check>> = {
 	stdio: optional(oneOf("pool", "adapter")),
 	stdin: optional(oneOf("empty", "terminal")),
 	dumpSignal: optional(nonEmptyText),
+	stacks: optional((value) =>
+		typeof value === "object" && value !== null
+			? undefined
+			: "must be an object with signal, begin, end and line",
+	),
 };
+
+const STACKS_CHECKS: Readonly<Record<keyof LaunchStacks, Check>> = {
+	signal: nonEmptyText,
+	forcedSignal: optional(nonEmptyText),
+	begin: anExpression,
+	end: anExpression,
+	line: anExpression,
+};
+
+function anExpression(value: unknown): string | undefined {
+	return value instanceof RegExp ? undefined : "must be a regular expression";
+}
 
 /** The control channel of a program with `launchPayload`. */
 const CONTROL = 3;
@@ -59,7 +77,8 @@ export function checkedLaunch(
 ): LaunchSpec {
 	const at = `${asked}() of the adapter ${adapterName}`;
 	checkOptions(at, spec, LAUNCH_CHECKS);
-	const { descriptors = [], launchPayload } = spec as LaunchSpec;
+	const { descriptors = [], launchPayload, stacks } = spec as LaunchSpec;
+	if (stacks !== undefined) checkOptions(`${at} stacks`, stacks, STACKS_CHECKS);
 	const taken = new Set(launchPayload === undefined ? [] : [CONTROL]);
 	for (const descriptor of descriptors) {
 		checkOptions(`${at} descriptors`, descriptor, DESCRIPTOR_CHECKS);

@@ -26,6 +26,8 @@ export class WorkerOutput {
 	readonly #clock: Clock;
 	readonly #ended: Promise<void>;
 	readonly #streams: readonly Readable[];
+	/** Takes lines of standard error that were asked for; returns whether this is one. */
+	takesStack: (line: string) => boolean = () => false;
 
 	/**
 	 * @param ownsStdout false when standard output belongs to the adapter's conversation.
@@ -55,6 +57,7 @@ export class WorkerOutput {
 					process[stream],
 					options.maxLineBytes,
 					({ text, cut }) => {
+						if (stream === "stderr" && this.takesStack(text)) return;
 						this.tail.push(text);
 						this.awaited.printed(stream, text);
 						world.emit({

@@ -42,6 +42,7 @@ import {
 	dumpUnreadyStacks,
 	WorkerOutput,
 } from "./worker-output.ts";
+import { StacksOnRequest } from "./worker-stacks.ts";
 
 /** What every start of a pool has in common. */
 interface StarterDependencies extends InheritedEnvironment {
@@ -223,6 +224,8 @@ export class WorkerStarter {
 				world.clock,
 			),
 			dumpSignal: spec.dumpSignal,
+			stacks:
+				spec.stacks && new StacksOnRequest(spec.stacks, process, output, world),
 		};
 		outbox.during(() => {
 			// One that was stopped meanwhile is ended by this.

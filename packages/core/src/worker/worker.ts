@@ -31,6 +31,7 @@ import { EndCause, endReasonOf } from "./end-cause.ts";
 import { type Attempt, RunningCalls } from "./running-calls.ts";
 import { outputLost, withdrawn, workerLost } from "./worker-errors.ts";
 import type { ConversationOutput, WorkerOutput } from "./worker-output.ts";
+import type { StacksOnRequest } from "./worker-stacks.ts";
 
 /** What a worker reports to its pool. */
 export interface WorkerListener {
@@ -57,6 +58,8 @@ export interface WorkerResources extends OwnedProcess {
 	readonly output: WorkerOutput;
 	readonly conversation: ConversationOutput;
 	readonly dumpSignal: NodeJS.Signals | undefined;
+	/** `undefined` if the program cannot write its stacks and go on. */
+	readonly stacks: StacksOnRequest | undefined;
 }
 
 /** What workers say at these ends explains nothing. */
@@ -172,6 +175,10 @@ export class Worker {
 	get hasCapacity(): boolean {
 		const running = this.calls.attempts.length;
 		return running < this.slot.callsPerWorker && this.acceptsCalls;
+	}
+	/** Writes its stacks on request; `undefined` if it cannot, or before its spawn. */
+	get stacks(): StacksOnRequest | undefined {
+		return this.#resources?.stacks;
 	}
 	/** What it prints; `undefined` before its spawn. */
 	get output(): WorkerOutput | undefined {

@@ -91,7 +91,7 @@ test("a thread shows the time it used, and what holds it", () => {
 		"no",
 		"no",
 		"uninterruptible",
-		"no",
+		"stopped",
 		"traced",
 	]);
 	expect(parseThread("", UNITS)).toBeUndefined();

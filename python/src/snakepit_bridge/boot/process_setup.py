@@ -39,6 +39,8 @@ def set_up_process() -> None:
     signal.signal(signal.SIGTERM, _leave_at_once)
     signal.signal(CANCEL_SIGNAL, _nothing)
     signal.signal(DUMP_SIGNAL, _dumped_by_the_bridge)
+    # A system call of a library in C goes on, as far as the kernel can continue it.
+    signal.siginterrupt(DUMP_SIGNAL, False)
     faulthandler.enable(file=sys.stderr, all_threads=True)
     write_stacks_when_asked()
     os.register_at_fork(

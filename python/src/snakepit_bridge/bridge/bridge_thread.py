@@ -130,7 +130,9 @@ class BridgeThread:
         self._listening = threading.Event()
         self._failure: StartFailed | None = None
         self._signals = SignalListener(
-            lambda: self.leave(False), lambda: self._main.submit(_nothing)
+            lambda: self.leave(False),
+            lambda: self._main.submit(_nothing),
+            lambda: self._calls.running.values(),
         )
         self._thread = threading.Thread(
             target=self._run, name="snakepit-bridge", daemon=True

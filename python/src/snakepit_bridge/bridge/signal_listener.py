@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import _socket as socket
 import faulthandler
-from collections.abc import Callable
+import os
+import sys
+from collections.abc import Callable, Iterable
+from types import AsyncGeneratorType, CoroutineType, GeneratorType
 
 from snakepit_bridge.boot.process_setup import (
     CANCEL_SIGNAL,
@@ -15,7 +18,9 @@ from snakepit_bridge.boot.process_setup import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
+    from types import FrameType
 
+    from snakepit_bridge.calls.run.running_call import RunningCall
     from snakepit_bridge.threads.bridge_loop import Loop
 else:
     # Without the enumerations of `signal`, which take longer to create than everything
@@ -37,7 +42,10 @@ class SignalListener:
     """
 
     def __init__(
-        self, on_sigterm: Callable[[], None], on_other: Callable[[], None]
+        self,
+        on_sigterm: Callable[[], None],
+        on_other: Callable[[], None],
+        calls: Callable[[], Iterable[RunningCall]],
     ) -> None:
         """Begins to listen; in the main thread.
 
@@ -45,7 +53,10 @@ class SignalListener:
             on_sigterm: called once or more, in the main thread or the loop's.
             on_other: called in the loop's thread on a signal that the tools handle, for
                 which the main thread has to run Python.
+            calls: returns those under way, for the stacks of coroutines; called in the
+                loop's thread.
         """
+        self._calls = calls
         self._on_sigterm = on_sigterm
         self._on_other = on_other
         self._reader, self._writer = socket.socketpair()
@@ -69,7 +80,68 @@ class SignalListener:
         of_the_tools = signals - {signal.SIGTERM, CANCEL_SIGNAL}
         if is_dump_signal_ours() and DUMP_SIGNAL in of_the_tools:
             of_the_tools.remove(DUMP_SIGNAL)
-            # With the GIL, so that no stack changes while it is read.
-            faulthandler.dump_traceback(2, all_threads=True)
+            write_stacks(self._calls())
         if of_the_tools:
             self._on_other()
+
+
+# As `faulthandler` has it.
+_MOST_FRAMES = 100
+_MOST_COROUTINES = 100
+
+
+def write_stacks(calls: Iterable[RunningCall]) -> None:
+    """Writes the stacks of all threads, and of calls that wait in the event loop, to
+    standard error, between two lines by which the host knows them; the first has the
+    threads' names."""
+    # Without the lock of `threading`, whose holder may be what hangs.
+    threads = getattr(sys.modules.get("threading"), "_active", {})
+    names = [f"{ident:#018x}={thread.name!r}" for ident, thread in list(threads.items())]
+    _say(f"snakepit stacks begin {' '.join(names)}")
+    # With the GIL, so that no stack changes while it is read.
+    faulthandler.dump_traceback(2, all_threads=True)
+    for call in list(calls)[:_MOST_COROUTINES]:
+        frames = _frames_of(call)
+        if frames:
+            _say(
+                "\n".join(
+                    [
+                        f"\nCoroutine of {call.tool.name} (most recent call first):",
+                        *map(_described, reversed(frames)),
+                    ]
+                )
+            )
+    _say("snakepit stacks end")
+
+
+def _frames_of(call: RunningCall) -> list[FrameType]:
+    """Returns the frames of a call that has suspended, the outermost first."""
+    task = getattr(call, "_task", None)
+    awaited = None if task is None else getattr(task.get_coro(), "_coroutine", None)
+    frames: list[FrameType] = []
+    while len(frames) < _MOST_FRAMES:
+        # Of nothing else, whose attributes may be code of the tools.
+        if isinstance(awaited, CoroutineType):
+            frame, awaited = awaited.cr_frame, awaited.cr_await
+        elif isinstance(awaited, GeneratorType):
+            frame, awaited = awaited.gi_frame, awaited.gi_yieldfrom
+        elif isinstance(awaited, AsyncGeneratorType):
+            frame, awaited = awaited.ag_frame, awaited.ag_await
+        else:
+            break
+        if frame is None:
+            break
+        frames.append(frame)
+    return frames
+
+
+def _described(frame: FrameType) -> str:
+    code = frame.f_code
+    return f'  File "{code.co_filename}", line {frame.f_lineno} in {code.co_name}'
+
+
+def _say(line: str) -> None:
+    try:
+        os.write(2, f"{line}\n".encode(errors="backslashreplace"))
+    except OSError:
+        pass  # A tool has closed standard error.

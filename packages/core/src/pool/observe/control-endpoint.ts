@@ -5,19 +5,24 @@ import type {
 	ControlledPool,
 	PoolAct,
 	PoolSnapshot,
+	StacksSnapshot,
 	ToolSnapshot,
 } from "@snakepit/control/server";
 import type { Adapter } from "../../contract/adapter.ts";
 import type { Clock } from "../../contract/clock.ts";
+import { InputError } from "../../contract/errors.ts";
 import type {
 	SnakepitEventType,
 	SnakepitListener,
 } from "../../contract/events.ts";
 import type { WorkerUsage } from "../../contract/instrument.ts";
+import { LOG_TYPES } from "../../options/event-types.ts";
+import type { Worker } from "../../worker/worker.ts";
 import type { Pool } from "../pool.ts";
 import type { PoolInternals } from "../pool-internals.ts";
 import type { PoolLife } from "../pool-life.ts";
-import { poolSnapshot } from "./pool-snapshot.ts";
+import { LogBacklog } from "./log-backlog.ts";
+import { poolSnapshot, workerSnapshot } from "./pool-snapshot.ts";
 import { workersUsage } from "./statistics.ts";
 
 /** So many items of a stream are returned to a client that made the call. */
@@ -65,6 +70,39 @@ export class ControlEndpoint implements ControlledPool {
 		meter: CallMeter | undefined,
 	): () => void {
 		return this.#internals.hub.subscribe(listener, types, meter);
+	}
+
+	/** Keeps the last lines of its workers from now on. @param nextSequence counts the lines of all pools of the run. */
+	keepLines(nextSequence: () => number): LogBacklog {
+		const backlog = new LogBacklog(nextSequence);
+		this.subscribe(backlog.note, LOG_TYPES, undefined);
+		return backlog;
+	}
+
+	async stacks(id: string): Promise<StacksSnapshot> {
+		const { workerSet, options, world } = this.#internals;
+		const all = workerSet.workers();
+		const worker =
+			all.find(({ ref }) => ref.incarnation === id) ??
+			// While it is replaced, there are two.
+			all.find(({ ref, state }) => ref.workerId === id && state === "ready") ??
+			all.find(({ ref }) => ref.workerId === id);
+		if (worker === undefined) throw noSuchWorker(this.name, id, all);
+		const { ref, stacks, connection } = worker;
+		if (stacks === undefined)
+			throw new InputError({
+				code: "NOT_OFFERED",
+				ran: "no",
+				message: `Worker ${ref.workerId} ${worker.pid === undefined ? "has no process yet" : `cannot write its stacks: the adapter ${options.adapter.name} names no signal for that, because most programs would end by it. Programs of python() and pythonGrpc() can; for another one use its own tools, such as gdb -p ${worker.pid}`}.`,
+			});
+		const { running } = workerSnapshot(worker, options, world.clock.now());
+		const taken = await stacks.request({
+			workerId: ref.workerId,
+			state: worker.state === "starting" ? "starting" : "started",
+			ping: connection?.ping?.bind(connection),
+		});
+		const wallMs = world.clock.wall();
+		return { ...ref, pid: worker.pid ?? null, wallMs, ...taken, running };
 	}
 
 	async act(
@@ -140,6 +178,19 @@ export class ControlEndpoint implements ControlledPool {
 			),
 		);
 	}
+}
+
+function noSuchWorker(
+	pool: string,
+	id: string,
+	all: readonly Worker[],
+): InputError {
+	const ids = all.map(({ ref }) => ref.workerId);
+	return new InputError({
+		code: "WORKER_NOT_FOUND",
+		ran: "no",
+		message: `Pool ${pool} has no worker "${id}"; ${ids.length === 0 ? "it has none" : `it has ${ids.join(", ")}`}.`,
+	});
 }
 
 /** Whether a command answers once or with a stream. */

@@ -49,7 +49,8 @@ export function poolSnapshot(
 	};
 }
 
-function workerSnapshot(
+/** A worker at one moment. */
+export function workerSnapshot(
 	worker: Worker,
 	{ recycle }: ResolvedOptions,
 	nowMs: number,
