@@ -107,7 +107,7 @@ export interface AttachOptions {
 	readonly dataDir?: string | undefined;
 	/** The run's id or a prefix of it; needed if there are several runs. */
 	readonly run?: string | undefined;
-	/** Who makes the requests, for the program's events; by default, the name and pid of this program. */
+	/** Who makes the requests, for the program's events and its ledger; by default, the name of this program. Its pid is added. */
 	readonly by?: string | undefined;
 	/** How long the program may be silent, in milliseconds, before it counts as hung. @default 5 000 ms */
 	readonly silentMs?: number | undefined;
@@ -155,7 +155,7 @@ export async function attach(
 		run: match,
 		socketPath: join(match.directory, SOCKET_NAME),
 		token: record.token,
-		by: options.by ?? `${process.title} (pid ${process.pid})`,
+		by: options.by ?? process.title,
 		silentMs: options.silentMs ?? ATTACH_DEFAULTS.silentMs,
 	});
 }

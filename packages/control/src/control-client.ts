@@ -152,6 +152,11 @@ export class ControlClient implements Disposable {
 		this.#parameters = parameters;
 	}
 
+	/** What it says of itself. */
+	get #self(): { readonly by: string; readonly pid: number } {
+		return { by: this.#parameters.by, pid: process.pid };
+	}
+
 	/** The run as it is now. */
 	async state(): Promise<ServedState> {
 		return (await this.#json("GET", "/v1/state")) as ServedState;
@@ -223,12 +228,7 @@ export class ControlClient implements Disposable {
 		signal?: AbortSignal,
 	): Promise<void> {
 		const path = `/v1/pools/${encodeURIComponent(pool)}/${act}`;
-		await this.#json(
-			"POST",
-			path,
-			{ ...parameters, by: this.#parameters.by },
-			signal,
-		);
+		await this.#json("POST", path, { ...parameters, ...this.#self }, signal);
 	}
 
 	/** Makes a call, and returns its result as JSON can carry it. Needs the scope `call`. */
@@ -237,7 +237,7 @@ export class ControlClient implements Disposable {
 		const { value } = (await this.#json(
 			"POST",
 			path,
-			{ ...call, by: this.#parameters.by },
+			{ ...call, ...this.#self },
 			signal,
 		)) as { value: unknown };
 		return value;

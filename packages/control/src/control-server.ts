@@ -392,8 +392,11 @@ async function carryOut(
 		const tools = await pool.tools(signal);
 		return { status: 200, body: { tools: tools ?? null } };
 	}
-	const { by: client, ...rest } = body;
-	const by = shortText(client) ?? "a client that gave no name";
+	const { by: client, pid, ...rest } = body;
+	const by = run.clientName({
+		name: shortText(client) ?? "a client that gave no name",
+		pid: Number.isSafeInteger(pid) ? (pid as number) : undefined,
+	});
 	if (route.kind === "act") {
 		const target = shortText(rest["worker"]);
 		run.record({ pool: route.pool, act: route.act, target, by });

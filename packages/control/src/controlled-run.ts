@@ -167,6 +167,8 @@ export interface ControlledRun {
 	backlog(): LogBacklog;
 	/** `undefined` when there is none of that name. */
 	pool(name: string): ControlledPool | undefined;
+	/** Who a client is, for the run's records: what it says, with what can be checked of that. */
+	clientName(said: SaidClient): string;
 	/** Records who asked for what, as an event of the run. */
 	record(request: RecordedRequest): void;
 }
@@ -195,13 +197,20 @@ export interface ControlledEvent {
 	readonly [field: string]: unknown;
 }
 
+/** What a client says of itself. */
+export interface SaidClient {
+	readonly name: string;
+	/** Its process; `undefined` if it does not say. */
+	readonly pid: number | undefined;
+}
+
 export interface RecordedRequest {
 	readonly pool: string;
 	/** The act, or `call`. */
 	readonly act: string;
 	/** The worker it is about, or the command. */
 	readonly target: string | undefined;
-	/** Who asked, as the client says. */
+	/** Who asked: {@link ControlledRun.clientName}. */
 	readonly by: string;
 }
 

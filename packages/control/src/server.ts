@@ -30,6 +30,7 @@ export {
 	POOL_ACTS,
 	type PoolAct,
 	type RecordedRequest,
+	type SaidClient,
 	SCOPES,
 	type ToolSnapshot,
 } from "./controlled-run.ts";

@@ -17,6 +17,7 @@ import type {
 	PoolSnapshot,
 	RecordedRequest,
 	RunSnapshot,
+	SaidClient,
 	WorkerSnapshot,
 } from "../src/controlled-run.ts";
 
@@ -137,6 +138,10 @@ export class FakeRun implements ControlledRun {
 
 	pool(name: string): ControlledPool | undefined {
 		return name === "demo" ? this.controlled : undefined;
+	}
+
+	clientName({ name }: SaidClient): string {
+		return name;
 	}
 
 	record(request: RecordedRequest): void {

@@ -7,10 +7,16 @@ import { addLiveCommands } from "../live/live-commands.ts";
 import { addMcp } from "../mcp/mcp-command.ts";
 import { addRuns } from "../runs/runs-commands.ts";
 import { addTypes } from "../types/types-command.ts";
-import { CommandFailed, EXIT_STATUS, outputFailed } from "./failures.ts";
+import {
+	CommandFailed,
+	EXIT_STATUS,
+	type Failure,
+	outputFailed,
+} from "./failures.ts";
 
 /** Runs a command other than `run`, and sets the exit status of this process. */
 export async function main(args: readonly string[]): Promise<void> {
+	const isJson = args.includes("--json");
 	const program = new Command("snakepit")
 		.description(
 			"Runs commands that leave no processes behind, and inspects and controls programs that use Snakepit.",
@@ -18,14 +24,18 @@ export async function main(args: readonly string[]): Promise<void> {
 		.version(VERSION, "-V, --version", "print the version")
 		.helpOption("-h, --help", "print this help")
 		.helpCommand(false)
-		.showHelpAfterError("Run it with --help to see its options.")
+		.showHelpAfterError(
+			isJson ? false : "Run it with --help to see its options.",
+		)
 		.option("--no-color", "print no colours, as with the variable NO_COLOR")
 		.on("option:no-color", () => {
 			process.env["NO_COLOR"] = "1";
 		})
 		.configureOutput({
-			outputError: (text, write) =>
-				write(text.replace(/^error: /, "snakepit: ")),
+			outputError: (text, write) => {
+				const message = text.replace(/^error: /, "");
+				write(isJson ? refused("usage", message) : `snakepit: ${message}`);
+			},
 		})
 		.exitOverride();
 	// bin/snakepit and snakepit.ts handle it before they load this file. It is here for the list of commands.
@@ -50,15 +60,24 @@ export async function main(args: readonly string[]): Promise<void> {
 	try {
 		await program.parseAsync(args, { from: "user" });
 	} catch (error) {
-		process.exitCode = explained(error);
+		process.exitCode = explained(error, isJson);
 	}
 }
 
+/** A failure, for programs: one line on standard error. Standard output has what was asked for, or nothing. */
+function refused(code: Failure, message: string): string {
+	return `${JSON.stringify({ error: { code, message: message.trim() } })}\n`;
+}
+
 /** Writes the reason of a failure, and returns the exit status. */
-function explained(error: unknown): number {
+function explained(error: unknown, isJson: boolean): number {
 	// It has written its message itself.
 	if (error instanceof CommanderError)
 		return error.exitCode === 0 ? 0 : EXIT_STATUS.usage;
-	process.stderr.write(`snakepit: ${(error as Error).message}\n`);
-	return EXIT_STATUS[error instanceof CommandFailed ? error.failure : "failed"];
+	const { message } = error as Error;
+	const failure = error instanceof CommandFailed ? error.failure : "failed";
+	process.stderr.write(
+		isJson ? refused(failure, message) : `snakepit: ${message}\n`,
+	);
+	return EXIT_STATUS[failure];
 }

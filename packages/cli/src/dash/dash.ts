@@ -218,7 +218,7 @@ export function livingRuns({
 				});
 			return await attach({
 				...{ dataDir, run: runId, silentMs: SILENT_MS },
-				by: `snakepit dash (pid ${process.pid})`,
+				by: "snakepit dash",
 			});
 		},
 	};

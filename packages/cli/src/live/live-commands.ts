@@ -203,7 +203,7 @@ async function attached(
 	try {
 		using client = await attach({
 			...{ run, dataDir },
-			by: `snakepit ${name} (pid ${process.pid})`,
+			by: `snakepit ${name}`,
 		});
 		await task(client);
 	} catch (error) {

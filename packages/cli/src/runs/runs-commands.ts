@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import type { WorkerLocation } from "@snakepit/core/adapter";
 import type { HistoryOptions, RunHistory } from "@snakepit/core/inspect";
+import { tellingLine } from "@snakepit/core/text";
 import type { Command } from "commander";
 import { CommandFailed } from "../command/failures.ts";
 import { DATA_DIR, JSON_FLAG, positiveNumber } from "../command/flags.ts";
@@ -13,7 +14,9 @@ import {
 	plainText,
 } from "../wording/figures.ts";
 import {
+	actEntries,
 	deathSeen,
+	type EntryFacts,
 	historyEntries,
 	lasted,
 	runEnd,
@@ -127,21 +130,72 @@ async function history(flags: HistoryFlags): Promise<void> {
 	const shown = newest.slice(0, runs);
 	if (json) return write(JSON.stringify(shown, undefined, 2));
 	if (shown.length === 0) return write("No run is recorded.");
-	write(
-		lines([
-			["RUN", "PROGRAM", "BEGAN", "LASTED", "WORKERS", "END"],
-			...shown.map((run) => [
-				run.runId,
-				run.program?.name ?? "",
-				dayAndTime(run.startedAt),
-				lasted(run, Date.now()),
-				String(run.workerCount),
-				endText(run),
-			]),
-		]),
-	);
+	for (const line of historyLines(shown, flags.run !== undefined)) write(line);
 	if (newest.length > runs)
 		write(`Older runs are not shown: snakepit history --runs ${2 * runs}`);
+}
+
+/** So many acts of others are shown of each run, unless one run is asked for. */
+const MOST_ACTS = 3;
+
+/**
+ * Each run as a row, with what others asked of its pools below it.
+ *
+ * @param withAll everything that was asked and went wrong follows, oldest first.
+ */
+export function historyLines(
+	runs: readonly RunHistory[],
+	withAll: boolean,
+): readonly string[] {
+	const [titles = "", ...rows] = table([
+		["RUN", "PROGRAM", "BEGAN", "LASTED", "WORKERS", "END"],
+		...runs.map((run) => [
+			run.runId,
+			run.program?.name ?? "",
+			dayAndTime(run.startedAt),
+			lasted(run, Date.now()),
+			String(run.workerCount),
+			endText(run),
+		]),
+	]);
+	return [
+		titles,
+		...runs.flatMap((run, index) => [
+			rows[index] ?? "",
+			...(withAll ? timeline(run) : actsOfOthers(run)),
+		]),
+	];
+}
+
+function actsOfOthers(run: RunHistory): readonly string[] {
+	const acts = actEntries(run).filter(({ isFromOutside }) => isFromOutside);
+	const hidden = acts.length - MOST_ACTS;
+	return [
+		...(hidden > 0
+			? [
+					`    ${counted(hidden, "earlier request")}: snakepit history --run ${run.runId}`,
+				]
+			: []),
+		...acts.slice(-MOST_ACTS).map(timed),
+	];
+}
+
+function timeline(run: RunHistory): readonly string[] {
+	const entries = [...incidentsOf(run), ...actEntries(run)];
+	return entries
+		.toSorted((a, b) => (a.wallMs ?? LATEST) - (b.wallMs ?? LATEST))
+		.map(timed);
+}
+
+function timed({
+	wallMs,
+	text,
+}: {
+	readonly wallMs: number | undefined;
+	readonly text: string;
+}): string {
+	const time = wallMs === undefined ? "unknown" : dayAndTime(wallMs);
+	return `    ${time}  ${oneLine(text)}`;
 }
 
 /** Incidents without a time come first. The number is finite, so that two of them compare as equal. */
@@ -260,10 +314,15 @@ export function verdictOn(runs: readonly RunStatus[]): Verdict {
 }
 
 /** An end that the host did not want, or an action of a protection. */
-interface RunIncident {
+interface RunIncident extends Omit<EntryFacts, "type"> {
 	/** `undefined` if the host died, no protection saw it, and no program has cleaned up yet. */
 	readonly wallMs: number | undefined;
 	readonly runId: string;
+	/** `"host.ended"`, `"worker.ended"`, or the type of an event. */
+	readonly type: string;
+	/** The program and its pid. */
+	readonly host: { readonly program: string | undefined; readonly pid: number };
+	/** In words. */
 	readonly text: string;
 	/** The last lines of a worker's output. */
 	readonly lines: readonly string[];
@@ -271,21 +330,28 @@ interface RunIncident {
 
 /** The incidents of a run: what went wrong, workers that ended by themselves or were killed, and the end of the host. */
 export function incidentsOf(run: RunHistory): readonly RunIncident[] {
-	const { runId, endedAt } = run;
+	const { runId, owner, program, endedAt, programEnd } = run;
 	const entries = historyEntries(run).filter(
 		({ tone }) => tone === "bad" || tone === "warn",
 	);
 	const { tone } = runEnd(run);
-	// The recorded end may be the time of the clean-up, long after it died.
-	const wallMs = deathSeen(run) ?? endedAt;
-	const ofHost =
-		tone === "bad" ? [{ wallMs, runId, text: endText(run), lines: [] }] : [];
+	const host = { program: program?.name, pid: owner.pid };
+	const { code, signal, error, detail, at } = programEnd ?? {};
+	const ofHost: RunIncident = {
+		// The recorded end may be the time of the clean-up, long after it died.
+		wallMs: programEnd?.wallMs ?? deathSeen(run) ?? endedAt,
+		...{ runId, type: "host.ended", host, text: endText(run), lines: [] },
+		...{ reason: programEnd?.how, code, error, detail, at },
+		signal: programEnd?.how === "signal" ? signal?.name : undefined,
+	};
 	return [
-		...entries.map(({ wallMs, text, lines }) => ({
-			...{ wallMs, runId, text: oneLine(text) },
+		...entries.map(({ wallMs, text, lines, facts }) => ({
+			...{ wallMs, runId, type: facts.type, host },
+			text: oneLine(text),
 			lines: withoutBlankStart(lines.map(oneLine)),
+			...facts,
 		})),
-		...ofHost,
+		...(tone === "bad" ? [ofHost] : []),
 	];
 }
 
@@ -314,7 +380,10 @@ const MOST = 50;
  * line.
  */
 export function incidentLines(
-	incidents: readonly RunIncident[],
+	incidents: readonly Pick<
+		RunIncident,
+		"wallMs" | "runId" | "text" | "lines"
+	>[],
 	withOutput: boolean,
 ): readonly string[] {
 	if (incidents.length === 0)
@@ -327,7 +396,7 @@ export function incidentLines(
 			runId,
 			withOutput || lines.length === 0
 				? text
-				: `${text}; last line: ${lines.at(-1)}`,
+				: `${text}; last line: ${tellingLine(lines)}`,
 		]),
 	]);
 	const older = incidents.length - shown.length;
@@ -345,6 +414,8 @@ export function incidentLines(
 	];
 }
 
-function outputOf(incident: RunIncident | undefined): readonly string[] {
+function outputOf(
+	incident: Pick<RunIncident, "lines"> | undefined,
+): readonly string[] {
 	return (incident?.lines ?? []).map((line) => `    ${line}`);
 }

@@ -64,7 +64,20 @@ const WORDS: {
 		good(`pool ${e.pool} has started in ${duration(e.durationMs)}`),
 	"pool.start_failed": (e) =>
 		bad(`pool ${e.pool} could not be started: ${messageOf(e.error)}`),
-	"pool.closing": (e) => quiet(`pool ${e.pool} closes`),
+	"pool.closing": (e) =>
+		quiet(
+			`pool ${e.pool} is closed by ${e.by}${e.manner === "forced" ? ", at once" : ""}`,
+		),
+	"pool.close_hurried": (e) =>
+		warn(
+			`pool ${e.pool} is closed sooner by ${e.by}: ${e.manner === "forced" ? "at once" : `its calls have ${duration(e.drainMs)}`}`,
+		),
+	"pool.recycle_requested": (e) =>
+		quiet(
+			`${e.target === "all" ? `all workers of pool ${e.pool} are` : `${e.target} is`} recycled by ${e.by}${e.manner === "forced" ? ", forced" : ""}`,
+		),
+	"pool.restart_requested": (e) =>
+		quiet(`${e.workerId} is restarted by ${e.by}`),
 	"pool.closed": (e) => quiet(`pool ${e.pool} is closed`),
 	"pool.paused": (e) => warn(`pool ${e.pool} is paused by ${e.by}`),
 	"pool.resumed": (e) => good(`pool ${e.pool} is resumed by ${e.by}`),
@@ -139,14 +152,20 @@ export function incidentOf(
 	event: ControlledEvent,
 	number: number,
 ): IncidentText | undefined {
-	if (!Object.hasOwn(WORDS, event.type)) return undefined;
+	const { wallMs, type } = event;
+	// It is no event: nothing listens before the run is open.
+	if (type === "run.open_failed")
+		return {
+			...bad(`the run could not be opened: ${messageOf(event["error"])}`),
+			...{ lines: [], number, wallMs, type, workerId: undefined },
+		};
+	if (!Object.hasOwn(WORDS, type)) return undefined;
 	// The table has the words of the event's own type.
 	const wordsOf: ((event: never) => Words | undefined) | undefined =
 		WORDS[event.type as SnakepitEventType];
 	const words = wordsOf?.(event as never);
 	if (words === undefined) return undefined;
 	const { workerId } = event as { workerId?: string };
-	const { wallMs, type } = event;
 	return { lines: [], ...words, number, wallMs, type, workerId };
 }
 
@@ -168,6 +187,9 @@ function exited(event: EventOf<"worker.exited">): Words {
 /** What ended a process, as the end of a sentence; empty if it ended by itself. */
 export function killerWords(killer: unknown): string {
 	if (killer === "none") return "";
+	if (killer === "out_of_memory")
+		return ", ended by the kernel because memory had run out";
+	if (killer === "unknown") return ", it is not known by whom";
 	return killer === "guard" || killer === "preloaded_parent"
 		? `, ended by the loss of its ${words(killer)}`
 		: `, ended by ${words(killer)}`;

@@ -1,6 +1,6 @@
 import type { ControlledEvent } from "@snakepit/control";
 import type { RunHistory } from "@snakepit/core/inspect";
-import { counted, duration, words } from "./figures.ts";
+import { counted, duration, timeOfDay, words } from "./figures.ts";
 import {
 	exitWords,
 	IN_ORDER,
@@ -19,23 +19,220 @@ interface RunEnd {
 	readonly detail: string | undefined;
 }
 
+/** How a run ended, or that it goes on: what is known of the end of its program comes first. */
 export function runEnd(run: RunHistory): RunEnd {
-	const { state, clean, endedBy, cleanupMs, killed } = run;
-	if (state === "host_died")
-		return {
-			...{ word: "died", tone: "bad" },
-			detail:
-				"Its program is gone and did not close it. The next program that opens a run in this directory, or snakepit reap, cleans up after it.",
-		};
-	if (state !== "terminated")
+	const { state, clean } = run;
+	if (state !== "terminated" && state !== "host_died")
 		return { word: words(state), tone: "active", detail: undefined };
-	if (clean === true)
-		return { word: "ended in order", tone: "good", detail: undefined };
-	const took = cleanupMs === undefined ? "" : ` in ${duration(cleanupMs)}`;
+	const end = clean === true ? closedEnd(run) : diedEnd(run);
+	const sentences = [
+		end.why,
+		later(run),
+		failedStart(run),
+		closer(run),
+		clean === true ? undefined : cleanedUp(run),
+	].filter((each) => each !== undefined);
+	const detail = sentences.length === 0 ? undefined : sentences.join(" ");
+	return { word: end.word, tone: end.tone, detail };
+}
+
+type End = Omit<RunEnd, "detail"> & { readonly why?: string | undefined };
+
+/** Of a run that its own program closed, in whatever way that ended. */
+function closedEnd(run: RunHistory): End {
+	const { programEnd: end } = run;
+	const of = end?.of === "thread" ? "Its worker thread" : "It";
+	switch (end?.how) {
+		case "crashed":
+			return crashed(run);
+		case "exited": {
+			const at = end.at === undefined ? "" : ` at ${shortPlace(run, end.at)}`;
+			const why = `${of} called process.exit(${end.code})${at}.${handled(run)}`;
+			return end.code === 0
+				? { word: "exited with code 0", tone: "quiet", why }
+				: { word: `exited with code ${end.code}`, tone: "bad", why };
+		}
+		case "signal": {
+			const { name, wallMs } = end.signal ?? {};
+			const at = wallMs === undefined ? "" : ` at ${timeOfDay(wallMs)}`;
+			return {
+				...{ word: `ended by ${name}`, tone: "quiet" },
+				why: `It got the signal${at}, and closed its pools.${handled(run)}`,
+			};
+		}
+		case "finished":
+			if (end.code === 0)
+				return { word: "ended in order", tone: "good", why: signalled(run) };
+			return {
+				...{ word: `exited with code ${end.code}`, tone: "bad" },
+				why:
+					end.code === UNSETTLED
+						? "Nothing was left to do, and an await at the top of its main module had not settled."
+						: `Nothing was left to do, and process.exitCode was ${end.code}.${handled(run)}`,
+			};
+		default:
+			return { word: "closed in order", tone: "good", why: signalled(run) };
+	}
+}
+
+/** Node's exit code where an await at the top level never settles. */
+const UNSETTLED = 13;
+
+/** Of a run that its program did not close. */
+function diedEnd(run: RunHistory): End {
+	const { programEnd: end } = run;
+	switch (end?.how) {
+		case "crashed":
+			return crashed(run);
+		case "out_of_memory":
+			return {
+				...{ word: "out of memory", tone: "bad" },
+				why: `The kernel killed its program, because memory had run out (${end.detail}).`,
+			};
+		case "machine_restarted":
+			return {
+				...{ word: "died", tone: "bad" },
+				why: "Its machine was restarted.",
+			};
+		case "exited":
+			return closedEnd(run);
+		case "signal":
+			return {
+				...{ word: "died", tone: "bad" },
+				why: `It got ${end.signal?.name}, and was killed before it had closed its pools.`,
+			};
+		case "finished":
+			return {
+				...{ word: "died", tone: "bad" },
+				why: "Nothing was left to do, and it was killed before it had closed its pools.",
+			};
+		default:
+			return {
+				...{ word: "died", tone: "bad" },
+				why: `Its program is gone and recorded no end: SIGKILL, a crash in native code, or process.abort().${handled(run)}${signalledBefore(run)}`,
+			};
+	}
+}
+
+function crashed(run: RunHistory): End {
+	const { programEnd: end } = run;
+	const kind =
+		end?.error?.origin === "unhandledRejection"
+			? "An unhandled rejection"
+			: "An uncaught error";
+	const where = end?.of === "thread" ? " ended its worker thread" : "";
 	return {
-		...{ word: "died", tone: "bad" },
-		detail: `Its program did not close it; ${cleanerWords(endedBy)} cleaned up after it${took}. ${counted(killed, "process", "processes")} had to be killed.`,
+		...{ word: "crashed", tone: "bad" },
+		why: `${kind}${where}: ${errorText(end?.error, run)}.`,
 	};
+}
+
+/** What the program caught by a listener of `uncaughtException`, as the next sentence. */
+function handled(run: RunHistory): string {
+	const { error } = run.programEnd ?? {};
+	if (error === undefined || error.outcome === "ends") return "";
+	return ` The last error that only its uncaughtException listener caught, at ${timeOfDay(error.wallMs)}: ${errorText(error, run)}.`;
+}
+
+function signalled(run: RunHistory): string | undefined {
+	const { signal } = run.programEnd ?? {};
+	const error = handled(run).trim();
+	if (signal === undefined) return error === "" ? undefined : error;
+	return `It had got ${signal.name} at ${timeOfDay(signal.wallMs)}.${handled(run)}`;
+}
+
+function signalledBefore({ programEnd }: RunHistory): string {
+	const { signal } = programEnd ?? {};
+	return signal === undefined
+		? ""
+		: ` It had got ${signal.name} at ${timeOfDay(signal.wallMs)}.`;
+}
+
+/** A run may be over long before its program. */
+const LATER_MS = 1_000;
+
+function later({ endedAt, clean, programEnd }: RunHistory): string | undefined {
+	const { wallMs, how } = programEnd ?? {};
+	if (clean !== true || how === undefined) return undefined;
+	const ms = (wallMs ?? 0) - (endedAt ?? Number.POSITIVE_INFINITY);
+	return ms < LATER_MS
+		? undefined
+		: `That was ${duration(ms)} after it had closed this run in order.`;
+}
+
+/** The failed start of a pool, or of the run itself, where that is not what the program crashed of. */
+function failedStart(run: RunHistory): string | undefined {
+	const { incidents, programEnd } = run;
+	const failure = incidents.findLast(
+		({ type }) => type === "pool.start_failed" || type === "run.open_failed",
+	);
+	if (failure === undefined || !("error" in failure)) return undefined;
+	const { error } = failure;
+	if (programEnd?.how === "crashed" && programEnd.error?.code === error.code)
+		return undefined;
+	const what =
+		failure.type === "run.open_failed" ? "The run" : `Pool ${failure.pool}`;
+	return `${what} could not be started: ${errorText(error, run)}.`;
+}
+
+/** Those who close a pool as part of the end of their program. */
+const ITSELF: readonly unknown[] = [
+	"program",
+	"a signal",
+	"the end of the program",
+];
+
+/** Whether somebody else asked for it. */
+export function isFromOutside({ by }: RunHistory["acts"][number]): boolean {
+	return !ITSELF.includes(by) && by !== "close";
+}
+
+/** Who closed its last pool, where that was not the program. */
+function closer({ acts }: RunHistory): string | undefined {
+	const act = acts.findLast(({ type }) => type.startsWith("pool.clos"));
+	if (act === undefined || !isFromOutside(act)) return undefined;
+	return `Pool ${act.pool} was closed by ${act.by}.`;
+}
+
+function cleanedUp({ state, endedBy, cleanupMs, killed }: RunHistory): string {
+	if (state === "host_died")
+		return "The next program that opens a run in this directory, or snakepit reap, cleans up after it.";
+	const took = cleanupMs === undefined ? "" : ` in ${duration(cleanupMs)}`;
+	return `Cleaned up by ${cleanerWords(endedBy)}${took}: ${counted(killed, "process", "processes")} had to be killed.`;
+}
+
+/** Longer messages of errors are in the JSON. */
+const MESSAGE_CHARACTERS = 300;
+
+/** The class of an error, its code and message, and where it was made. */
+export function errorText(
+	error:
+		| Pick<
+				NonNullable<RunHistory["workers"][number]["startError"]>,
+				"name" | "code" | "message" | "at"
+		  >
+		| undefined,
+	run: Pick<RunHistory, "program">,
+): string {
+	if (error === undefined) return "unknown";
+	const { name, code, message = "", at } = error;
+	const kind = code === undefined ? name : `${name} ${code}`;
+	const flat = message.replaceAll(/\s*\n\s*/g, " ");
+	const shown =
+		flat.length > MESSAGE_CHARACTERS
+			? `${flat.slice(0, MESSAGE_CHARACTERS)} …`
+			: flat;
+	const text = shown === "" ? kind : `${kind}: ${shown.replace(/\.$/, "")}`;
+	return at === undefined ? text : `${text}, at ${shortPlace(run, at)}`;
+}
+
+/** A place in a file, from the program's working directory on. */
+function shortPlace(
+	{ program }: Pick<RunHistory, "program">,
+	at: string,
+): string {
+	const cwd = program?.cwd ?? "";
+	return cwd === "" ? at : at.replace(`${cwd}/`, "");
 }
 
 /**
@@ -65,6 +262,27 @@ function cleanerWords(endedBy: string | undefined): string {
 	return kind === "watchdog" ? "its watchdog" : "nobody";
 }
 
+/** What an entry is about, as fields for programs. */
+export interface EntryFacts {
+	/** `"worker.ended"`, or the type of the event. */
+	readonly type: string;
+	readonly pool?: string | undefined;
+	readonly worker?: string | undefined;
+	readonly pid?: number | undefined;
+	/** The exit code or the signal of a worker. */
+	readonly code?: number | undefined;
+	readonly signal?: string | undefined;
+	readonly reason?: string | undefined;
+	readonly killer?: string | undefined;
+	/** That of its last call. */
+	readonly command?: string | undefined;
+	readonly error?: RunHistory["workers"][number]["startError"];
+	readonly detail?: string | undefined;
+	readonly by?: string | undefined;
+	/** Where the program called `process.exit()`. */
+	readonly at?: string | undefined;
+}
+
 /** A worker of a run and how it ended, or something that went wrong. */
 export interface HistoryEntry {
 	readonly key: string;
@@ -74,6 +292,7 @@ export interface HistoryEntry {
 	readonly text: string;
 	/** The last of its output. */
 	readonly lines: readonly string[];
+	readonly facts: EntryFacts;
 }
 
 /** Latest first; workers without an end come before all others. */
@@ -82,43 +301,114 @@ export function historyEntries(run: RunHistory): readonly HistoryEntry[] {
 		const incident = incidentOf(event as unknown as ControlledEvent, number);
 		return incident === undefined
 			? []
-			: [{ ...incident, key: `incident ${number}` }];
+			: [{ ...incident, key: `incident ${number}`, facts: factsOf(event) }];
 	});
 	const last = Number.POSITIVE_INFINITY;
-	const workers = run.workers.map((worker) => workerEntry(worker, run.state));
+	const workers = run.workers.map((worker) => workerEntry(worker, run));
 	return [...workers, ...incidents].toSorted(
 		(a, b) => (b.wallMs ?? last) - (a.wallMs ?? last) || 0,
 	);
 }
 
+/** What was asked of the pools of a run, and by whom, in that order. */
+export function actEntries(run: Pick<RunHistory, "acts">): readonly (Pick<
+	HistoryEntry,
+	"text" | "facts"
+> & {
+	readonly wallMs: number;
+	readonly isFromOutside: boolean;
+})[] {
+	return run.acts.flatMap((act, number) => {
+		const entry = incidentOf(act as unknown as ControlledEvent, number);
+		if (entry === undefined) return [];
+		const { wallMs, text } = entry;
+		const facts = factsOf(act);
+		return [{ wallMs, text, facts, isFromOutside: isFromOutside(act) }];
+	});
+}
+
+/** The fields of an event that an operator looks for. */
+function factsOf(
+	event: RunHistory["incidents"][number] | RunHistory["acts"][number],
+): EntryFacts {
+	const fields = event as unknown as Readonly<Record<string, unknown>>;
+	const text = (name: string): string | undefined => {
+		const value = fields[name];
+		return typeof value === "string" ? value : undefined;
+	};
+	const { pid, error } = fields;
+	return {
+		type: event.type,
+		pool: text("pool"),
+		worker: text("workerId"),
+		pid: typeof pid === "number" ? pid : undefined,
+		signal: text("signal"),
+		reason: text("reason"),
+		error: error as EntryFacts["error"],
+		by: text("by"),
+	};
+}
+
 function workerEntry(
 	worker: RunHistory["workers"][number],
-	runState: RunHistory["state"],
+	run: RunHistory,
 ): HistoryEntry {
-	const { incarnation, workerId, identity, location } = worker;
-	const { endedAt, end, status } = worker;
+	const { incarnation, workerId, pool, identity, location } = worker;
+	const { endedAt, end, status, startError } = worker;
 	const on = location === undefined ? "" : ` on ${location.name}`;
-	const who = `${workerId}${on} (pid ${identity?.pid ?? "unknown"})`;
+	const pid = identity?.pid;
+	const who = `${workerId}${on}${pid === undefined ? "" : ` (pid ${pid})`}`;
+	const named = { type: "worker.ended", pool, worker: workerId, pid };
 	if (end === undefined)
 		return {
 			...{ key: incarnation, wallMs: endedAt, lines: [], tone: "active" },
 			text:
-				runState === "running"
+				run.state === "running"
 					? `${who} ${status === "reserved" ? "is starting" : "is alive"}`
 					: `${who} has no recorded end${status === "reserved" ? ": it was about to start" : ""}`,
+			facts: named,
 		};
-	const { exit, reason, killer, tail = [], lastCommand } = end;
+	const { exit, reason, killer, tail = [], lastCommand, detail } = end;
+	const facts: EntryFacts = {
+		...named,
+		code: exit?.kind === "code" ? exit.code : undefined,
+		signal: exit?.kind === "signal" ? exit.signal : undefined,
+		...{ reason, killer, command: lastCommand, error: startError, detail },
+	};
+	const tone: Tone =
+		IN_ORDER.includes(reason) || isDoneJob(worker) ? "quiet" : "bad";
+	const entry = { key: incarnation, wallMs: endedAt, lines: tail, tone, facts };
+	if (startError !== undefined)
+		return {
+			...entry,
+			text: `${who} could not be started: ${errorText(startError, run)}${howItEnded(worker)}`,
+		};
+	// Nothing was started for it.
+	if (pid === undefined && reason !== "start_failed")
+		return { ...entry, text: `${who} was not started: ${words(reason)}` };
 	const by = killerWords(killer);
 	// A protection acts when the host has died; the reaper only records it.
 	const why =
 		reason === "reaped" && killer === "protection" ? "host_died" : reason;
 	const call =
 		lastCommand === undefined ? "" : `; its last call was ${lastCommand}`;
+	const more = detail === undefined ? "" : ` (${detail})`;
 	return {
-		...{ key: incarnation, wallMs: endedAt, lines: tail },
-		tone: IN_ORDER.includes(reason) || isDoneJob(worker) ? "quiet" : "bad",
-		text: `${who} ended${exitWords(exit)}: ${words(why)}${by}${call}`,
+		...entry,
+		text: `${who} ended${exitWords(exit)}: ${words(why)}${by}${more}${call}`,
 	};
+}
+
+/** The end of a worker that was not started, where its own error does not say it. */
+function howItEnded({
+	end,
+	startError,
+}: RunHistory["workers"][number]): string {
+	// What was killed because it was not ready says nothing more by that.
+	if (end?.killer === "stop_ladder" || end?.exit === undefined) return "";
+	return startError?.code === "WORKER_EXITED_EARLY"
+		? ""
+		: `; it ended${exitWords(end.exit)}`;
 }
 
 /** A job ends by itself when its work is done; a worker does not. */

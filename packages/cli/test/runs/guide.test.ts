@@ -80,6 +80,7 @@ function comparable(text: string): string {
 			.replace(/\binvoices-\d\b/g, "WORKER")
 			.replace(/(?<!tools\.py", line )\b\d{2,}\b/g, "N")
 			.replace(/"[^"]*\//g, '"')
+			.replace(/ at \/\S*\//g, " at ")
 			.replace(/[ \t]+/g, " ")
 			.trim()
 	);

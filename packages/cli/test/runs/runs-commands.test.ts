@@ -107,7 +107,7 @@ test(
 		expect(snakepit(dataDir, "ps").stdout).toContain("dead");
 		expect(snakepit(dataDir, "history").stdout).toMatch(
 			// Known as soon as the guard has written that it saw the death.
-			/ (unknown|\d.* m?s) +1 +died. Its program is gone and did not close it\. .*, or snakepit reap, cleans up after it\.\n/,
+			/ (unknown|\d.* m?s) +1 +died\. Its program is gone and recorded no end: SIGKILL.* or snakepit reap, cleans up after it\.\n/,
 		);
 		const before = snakepit(dataDir, "incidents").stdout;
 		expect(before).toMatch(
@@ -125,12 +125,12 @@ test(
 			/ended: host died, ended by (lifeline|protection)\n/,
 		);
 		expect(stdout).toMatch(
-			/died\. .*; the start of run \w{7} cleaned up after it in /,
+			/died\. .* Cleaned up by the start of run \w{7} in /,
 		);
 		const found = JSON.parse(snakepit(dataDir, "incidents", "--json").stdout);
 		expect(found.length).toBeGreaterThanOrEqual(1);
 		expect(snakepit(dataDir, "history").stdout).toMatch(
-			/the start of run \w{7} cleaned up/,
+			/Cleaned up by the start of run \w{7}/,
 		);
 	},
 	DEADLINE_MS,

@@ -9,7 +9,7 @@ import {
 const run = (more: Readonly<Record<string, unknown>>): RunHistory =>
 	({
 		...{ state: "terminated", clean: false, endedBy: "reaper:abcdefg" },
-		...{ killed: 2, cleanupMs: 12, workers: [], incidents: [] },
+		...{ killed: 2, cleanupMs: 12, workers: [], incidents: [], acts: [] },
 		...more,
 	}) as unknown as RunHistory;
 const worker = (
@@ -24,16 +24,12 @@ test.each([
 	[
 		{},
 		"died",
-		/did not close it; the start of run abcdefg cleaned up after it in 12 ms\. 2 processes had to be killed/,
+		/^Its program is gone and recorded no end: .* Cleaned up by the start of run abcdefg in 12 ms: 2 processes had to be killed/,
 	],
-	[
-		{ endedBy: "command:77" },
-		"died",
-		/; snakepit reap \(pid 77\) cleaned up after it/,
-	],
-	[{ endedBy: "watchdog:abcdefg" }, "died", /; its watchdog cleaned up/],
+	[{ endedBy: "command:77" }, "died", /Cleaned up by snakepit reap \(pid 77\)/],
+	[{ endedBy: "watchdog:abcdefg" }, "died", /Cleaned up by its watchdog/],
 	[{ state: "host_died" }, "died", /^Its program is gone/],
-	[{ clean: true }, "ended in order", undefined],
+	[{ clean: true }, "closed in order", undefined],
 	[{ state: "shutting_down" }, "shutting down", undefined],
 ] as const)("a run with %o %s", (more, word, detail) => {
 	const end = runEnd(run(more));

@@ -37,6 +37,7 @@ import {
 	judgeOwner,
 	ownerOf,
 	ownership,
+	programEndOf,
 	type RunClaim,
 	runOfClaimant,
 	settle,
@@ -113,7 +114,8 @@ export async function reap(parts: ReaperParts): Promise<CleanupReport> {
 		for (const orphan of orphans) send({ type: "orphan.reaped", ...orphan });
 		for (const orphan of settlement.spared)
 			send({ type: "orphan.spared", ...orphan });
-		const { setAside: file } = claim.settle(settlement);
+		const death = await programEndOf(claim, parts.host);
+		const { setAside: file } = claim.settle(settlement, [], death);
 		if (file === undefined) continue;
 		setAside.push(file);
 		send({ type: "registry.set_aside", ...file });

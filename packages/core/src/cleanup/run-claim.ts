@@ -8,11 +8,13 @@ import {
 	type ProcessIdentity,
 	type RunId,
 } from "../contract/identity.ts";
-import type {
-	HostProgram,
-	Killer,
-	WorkerEnd,
-	WorkerRecord,
+import {
+	type HostProgram,
+	type Killer,
+	type ProgramEnd,
+	UNKNOWN_END,
+	type WorkerEnd,
+	type WorkerRecord,
 } from "../contract/process-registry.ts";
 import type { ProcessHost } from "../contract/world.ts";
 import { findRunDirectories, isRunDirectory } from "../os/private-directory.ts";
@@ -64,14 +66,18 @@ export interface RunClaim {
 	readonly mayLive: boolean;
 	/** `undefined` where no record says it. */
 	readonly program: HostProgram | undefined;
+	/** The run as its record has it; `undefined` where there is none. */
+	readonly recorded: Pick<StoredRun, "owner" | "programEnd"> | undefined;
 	/**
 	 * Records what became of the run, removes its files, and releases it.
 	 *
 	 * @param observed what the claimant itself saw while no host lived.
+	 * @param programEnd how the program ended, where the claimant knows more than the record.
 	 */
 	settle(
 		settlement: Settlement,
 		observed?: readonly Incident[],
+		programEnd?: ProgramEnd,
 	): {
 		/** Whether nothing is left to do for a later start. */
 		readonly over: boolean;
@@ -175,14 +181,19 @@ class LedgerClaim implements RunClaim {
 		return this.#run.program;
 	}
 
+	get recorded(): Pick<StoredRun, "owner" | "programEnd"> {
+		return this.#run;
+	}
+
 	settle(
 		settlement: Settlement,
 		observed: readonly Incident[] = [],
+		programEnd: ProgramEnd | undefined = this.#run.programEnd,
 	): { readonly over: boolean } {
 		const { directory, host, claimant } = this.#parts;
 		const { directory: runDirectory, runId } = this.#run;
 		const { complete } = settlement;
-		const over = this.#record(settlement, observed) && complete;
+		const over = this.#record(settlement, observed, programEnd) && complete;
 		// The evidence is removed after it is recorded.
 		const { ownerKey } = this.#name;
 		if (over) host.remove(directoriesOfDead(runDirectory, runId, ownerKey));
@@ -225,6 +236,7 @@ class LedgerClaim implements RunClaim {
 	#record(
 		{ complete, reaped, ends }: Settlement,
 		observed: readonly Incident[],
+		programEnd: ProgramEnd | undefined,
 	): boolean {
 		const { clock, claimant } = this.#parts;
 		const endedAt = clock.wall();
@@ -243,6 +255,7 @@ class LedgerClaim implements RunClaim {
 				killed: this.#run.killed + ended.length + countKilled(incidents, ended),
 				cleanupMs: (this.#run.cleanupMs ?? 0) + clock.now() - this.#begunAt,
 				claimedBy: undefined,
+				programEnd,
 			};
 			this.#file.writeEnds(
 				creditProtections(ends, this.dead.workers, left),
@@ -480,6 +493,7 @@ export function ownerOf(
 class MarkerClaim implements RunClaim {
 	readonly dead: DeadRun;
 	readonly program = undefined;
+	readonly recorded = undefined;
 	readonly mayLive = true;
 	readonly #parts: ClaimParts;
 	readonly #name: RunName;
@@ -532,6 +546,7 @@ interface UnrecordedParts extends ClaimParts {
 export class UnrecordedClaim implements RunClaim {
 	readonly dead: DeadRun;
 	readonly program = undefined;
+	readonly recorded = undefined;
 	readonly mayLive = true;
 	readonly #parts: UnrecordedParts;
 	readonly #name: RunName;
@@ -567,6 +582,35 @@ function removeDirectories(
 			report(incident);
 		host.remove(directoriesOf(path, runId));
 	}
+}
+
+/**
+ * How the program of a run died that recorded no end of its own, as far as that can be found out now; otherwise what it
+ * recorded.
+ *
+ * @param boot in which it lived.
+ */
+export async function deathOf(
+	{ owner, programEnd }: Pick<StoredRun, "owner" | "programEnd">,
+	boot: "same" | "other",
+	host: Pick<ProcessHost, "killedForMemory">,
+): Promise<ProgramEnd | undefined> {
+	if (programEnd?.how !== undefined) return programEnd;
+	const known = programEnd ?? UNKNOWN_END;
+	if (boot === "other") return { ...known, how: "machine_restarted" };
+	const detail = await host.killedForMemory(owner, "other");
+	return detail === undefined
+		? programEnd
+		: { ...known, how: "out_of_memory", detail };
+}
+
+/** The same of a claimed run; `undefined` where no record says what its program was. */
+export async function programEndOf(
+	{ recorded, mayLive }: RunClaim,
+	host: Pick<ProcessHost, "killedForMemory">,
+): Promise<ProgramEnd | undefined> {
+	if (recorded === undefined) return undefined;
+	return await deathOf(recorded, mayLive ? "same" : "other", host);
 }
 
 /** What is known of one dead run after its processes were ended. */

@@ -14,7 +14,7 @@ import type {
 	KillResult,
 	ProcessKiller,
 } from "./process-killer.ts";
-import { claimRun, settle } from "./run-claim.ts";
+import { claimRun, programEndOf, settle } from "./run-claim.ts";
 
 export interface SettleRunParts {
 	readonly dataDir: string;
@@ -88,6 +88,7 @@ export async function settleRun(parts: SettleRunParts): Promise<RunSettlement> {
 	});
 	const { reaped } = settlement;
 	const end: SettledRun = { reaped, spared: settlement.spared };
-	const { over } = claim.settle(settlement, parts.incidents(end));
+	const death = await programEndOf(claim, host);
+	const { over } = claim.settle(settlement, parts.incidents(end), death);
 	return { kind: over ? "settled" : "unfinished", ...end };
 }

@@ -4,6 +4,7 @@ import type { RemoteError } from "./errors.ts";
 import type { ProcessExit, RunId } from "./identity.ts";
 import type { WorkerLogRecord } from "./launch.ts";
 import type { EndReason, Killer } from "./process-registry.ts";
+import type { CloseManner } from "./states.ts";
 
 /** Why the reaper left a process or a run alone. */
 export type SparedReason =
@@ -237,7 +238,7 @@ type RunEvent =
 			readonly act: string;
 			/** The worker that it is about, or the command of the call; `undefined` for a whole pool. */
 			readonly target: string | undefined;
-			/** Who asked, as the client says. */
+			/** Who asked: the name that the client says, its pid, and the user of that process: `snakepit pause (pid 4711, user ann)`. */
 			readonly by: string;
 	  }
 	| {
@@ -311,7 +312,18 @@ type PoolEvent =
 			readonly type: "pool.closing";
 			readonly pool: string;
 			readonly drainMs: number;
+			/** `"gentle"` lets calls end and asks workers to leave, `"forced"` kills immediately. */
+			readonly manner: CloseManner;
+			/** Who asked for it, as in the events of its control; or `"a signal"`, or `"the end of the program"`. */
+			readonly by: string;
 	  }
+	| (ControlRef & {
+			/** The pool closes sooner than it would have: a further close kills what the first one waits for, or waits less. */
+			readonly type: "pool.close_hurried";
+			readonly manner: CloseManner;
+			/** With `"gentle"`: how long its calls may still take, in milliseconds; else 0. */
+			readonly drainMs: number;
+	  })
 	| {
 			/** The pool is closed, and none of its processes is left. */
 			readonly type: "pool.closed";

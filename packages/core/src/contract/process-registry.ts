@@ -50,8 +50,22 @@ export type Killer =
 	| "preloaded_parent"
 	/** A protection, while no host lived: the run's incidents name it. */
 	| "protection"
-	/** None of these: a person, another program, or the kernel that needed memory. */
+	/** The kernel, because memory had run out: its log or the counter of the control group says so. */
+	| "out_of_memory"
+	/** None of these: a person or another program. Also the kernel that needed memory, where it does not say so. */
 	| "unknown";
+
+/** An error, as the ledger keeps it. */
+export interface RecordedError {
+	/** Its class, such as `TypeError`. */
+	readonly name: string;
+	/** Its `code`, if it has one. */
+	readonly code: string | undefined;
+	/** 2 000 characters at most, with the messages of its causes. `undefined` with `history: { content: "left_out" }`. */
+	readonly message: string | undefined;
+	/** The first place in its stack that is the program's own code, such as `charge (/srv/shop/pay.ts:12:7)`. */
+	readonly at: string | undefined;
+}
 
 export interface WorkerEnd {
 	readonly exit: ProcessExit | undefined;
@@ -61,6 +75,8 @@ export interface WorkerEnd {
 	readonly tail?: readonly string[] | undefined;
 	/** The command of the call that it ran longest at its end, or of its last one; as `tail`. */
 	readonly lastCommand?: string | undefined;
+	/** Why, in words, where the pool or the kernel says more than `reason` and `killer`; as `tail`. */
+	readonly detail?: string | undefined;
 }
 
 export type WorkerStatus = "reserved" | "active" | "ended";
@@ -78,6 +94,8 @@ export interface WorkerRecord extends Reservation {
 	readonly lifeline: HasLifeline | undefined;
 	/** The machine that it runs on, where that is another one: the process above is its stand-in here. */
 	readonly location: WorkerLocation | undefined;
+	/** Why it could not be started; `undefined` if it was, or nobody wanted it any more. */
+	readonly startError: RecordedError | undefined;
 	readonly reservedAt: number;
 	readonly activatedAt: number | undefined;
 	readonly endedAt: number | undefined;
@@ -97,6 +115,55 @@ export interface HostProgram {
 	readonly snakepit: string;
 }
 
+/** An error of a program that no code of it caught. */
+export interface UncaughtError extends RecordedError {
+	readonly wallMs: number;
+	/** As Node names it. */
+	readonly origin: "uncaughtException" | "unhandledRejection";
+	/** `"goes_on"`: the program listens to `uncaughtException` and decides itself. */
+	readonly outcome: "ends" | "goes_on";
+}
+
+/** How the program of a run ended, as far as it could record that. */
+export interface ProgramEnd {
+	/**
+	 * `"finished"`: nothing was left to do. `"exited"`: it called `process.exit()`. `"crashed"`: by `error`. `"signal"`: by
+	 * `signal`. `"out_of_memory"`: the kernel killed it, as its log shows. `"machine_restarted"`: its machine was.
+	 * `undefined`: it lives, or closed the run and what became of it later was not recorded, or it died and recorded nothing:
+	 * SIGKILL, a crash in native code, `process.abort()`.
+	 */
+	readonly how:
+		| "finished"
+		| "exited"
+		| "crashed"
+		| "signal"
+		| "out_of_memory"
+		| "machine_restarted"
+		| undefined;
+	/** When; milliseconds since the Unix epoch. */
+	readonly wallMs: number | undefined;
+	/** Its exit code; `undefined` where a signal ended it. */
+	readonly code: number | undefined;
+	/** Which code of the program called `process.exit()`, as in {@link RecordedError.at}. */
+	readonly at: string | undefined;
+	/** The last signal that it got and had a listener for, Snakepit's included. */
+	readonly signal:
+		| { readonly name: NodeJS.Signals; readonly wallMs: number }
+		| undefined;
+	/** The last error that nothing caught. */
+	readonly error: UncaughtError | undefined;
+	/** What the kernel says, with `"out_of_memory"`. */
+	readonly detail: string | undefined;
+	/** `"thread"`: what ended is a worker thread of the program, which had opened the run. */
+	readonly of: "program" | "thread";
+}
+
+/** Of a program that has not ended, or recorded nothing of its end. */
+export const UNKNOWN_END: ProgramEnd = {
+	...{ how: undefined, wallMs: undefined, code: undefined, at: undefined },
+	...{ signal: undefined, error: undefined, detail: undefined, of: "program" },
+};
+
 /** One run: one life of a host program in one data directory. */
 export interface RunRecord {
 	readonly runId: RunId;
@@ -114,6 +181,8 @@ export interface RunRecord {
 	readonly killed: number;
 	/** How long cleaning up after it took, in milliseconds; `undefined` when its own host ended it. */
 	readonly cleanupMs: number | undefined;
+	/** How its program ended; `undefined` as long as nothing is known of that. */
+	readonly programEnd: ProgramEnd | undefined;
 }
 
 /** Called with the workers of a run in the turn in which they are recorded. */
@@ -166,6 +235,11 @@ export interface ProcessRegistry {
 	): void;
 	/** Records on which other machine it runs, once that is known. */
 	locate(incarnation: string, location: WorkerLocation): void;
+	/** Records why a worker could not be started; of one that was never reserved, also that it was to be. */
+	failStart(
+		worker: Pick<Reservation, "incarnation" | "workerId" | "pool">,
+		error: RecordedError,
+	): void;
 	/** Records the end. Harmless when it is recorded already. */
 	end(incarnation: string, end: WorkerEnd): void;
 	/** One step of the run's life; see `RUN_TRANSITIONS`. */

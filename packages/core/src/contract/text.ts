@@ -38,6 +38,15 @@ export function terminalText(text: string): string {
 	return `${shown.join("")}${RESET}`;
 }
 
+/** What the last lines of a process begin with, as a paragraph at the end of a message. */
+export const LAST_LINES = "\nIts last lines:\n";
+
+/** An error message without the paragraph of last lines at its end. */
+export function withoutLastLines(message: string): string {
+	const [text = ""] = message.split(LAST_LINES, 1);
+	return text;
+}
+
 /** "1 run", "2 runs". */
 export function counted(count: number, one: string, many: string): string {
 	return `${count} ${count === 1 ? one : many}`;

@@ -49,10 +49,25 @@ export function failing(error: Error): Promise<never> {
 function nothing(): void {}
 
 function addCallersFrames(error: Error, settle: () => void): void {
-	if (extended.has(error)) return;
+	addFrames(error, framesBelow(settle));
+}
+
+/** Where a stack goes on, from the caller of `top` on. */
+export interface CallersFrames {
+	readonly stack?: unknown;
+}
+
+/** The stack of this moment, from the caller of `top` on. */
+export function framesBelow(top: (...args: never[]) => unknown): CallersFrames {
+	const here: CallersFrames = {};
+	Error.captureStackTrace(here, top);
+	return here;
+}
+
+/** Ends the stack of an error with those of its caller. An error has that done to it once. */
+export function addFrames(error: unknown, here: CallersFrames): void {
+	if (!(error instanceof Error) || extended.has(error)) return;
 	extended.add(error);
-	const here: { readonly stack?: unknown } = {};
-	Error.captureStackTrace(here, settle);
 	const { stack } = error;
 	// A program may have a say about what stacks are (Error.prepareStackTrace).
 	if (typeof here.stack !== "string" || typeof stack !== "string") return;

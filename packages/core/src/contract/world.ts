@@ -223,6 +223,16 @@ export interface ProcessHost {
 	marked(): readonly MarkedProcess[];
 	/** Reads the identity again, and sends only if it is still `identity`. */
 	signal(identity: ProcessIdentity, signal: NodeJS.Signals): SignalOutcome;
+	/**
+	 * What the kernel says about a process that is gone, if it is that it killed the process because memory had run out;
+	 * `undefined` where it does not say so.
+	 *
+	 * @param whose `"own"`: this program started it, has just seen it end by SIGKILL, and did not send that.
+	 */
+	killedForMemory(
+		identity: ProcessIdentity,
+		whose: "own" | "other",
+	): Promise<string | undefined>;
 	/** Makes a fresh directory (0700) that only this user can enter. */
 	createDirectory(path: string): void;
 	/**

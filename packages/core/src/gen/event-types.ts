@@ -35,6 +35,7 @@ export const EVENT_TYPES: Readonly<Record<SnakepitEventType, true>> = {
 	"pool.started": true,
 	"pool.start_failed": true,
 	"pool.closing": true,
+	"pool.close_hurried": true,
 	"pool.closed": true,
 	"pool.paused": true,
 	"pool.resumed": true,

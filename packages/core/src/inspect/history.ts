@@ -1,6 +1,7 @@
 import { existsSync, realpathSync } from "node:fs";
 import {
 	creditProtections,
+	deathOf,
 	endOfGone,
 	judgeOwner,
 } from "../cleanup/run-claim.ts";
@@ -22,7 +23,7 @@ import { systemClock } from "../os/system-clock.ts";
 import { assertPlatform, thisMachine } from "../os/this-machine.ts";
 import { type RunContent, readRunFile } from "../registry/history.ts";
 import { readIncidentFiles } from "../registry/incident-files.ts";
-import type { HostIncident, Incident } from "../registry/incidents.ts";
+import type { Act, HostIncident, Incident } from "../registry/incidents.ts";
 import { LedgerDirectory } from "../registry/ledger-directory.ts";
 import { ownerKey, type RunName, runPath } from "../registry/run-name.ts";
 import { loadSqlite, type Sqlite } from "../registry/sqlite.ts";
@@ -55,6 +56,8 @@ export interface RunHistory extends Omit<RunRecord, "state"> {
 	readonly workerCount: number;
 	/** What went wrong while its program lived, and what protections saw and did after its death, in the order in which it happened. */
 	readonly incidents: readonly (Incident | HostIncident)[];
+	/** What was asked of its pools (`pool.pause()`, `snakepit drain`) and by whom, in that order: the last 200. */
+	readonly acts: readonly Act[];
 }
 
 export const READ_DEFAULTS: Readonly<
@@ -101,7 +104,7 @@ export async function* readHistory(
 		const found: RunHistory[] = [];
 		for (const name of names) {
 			if (name.runId === own?.runId) found.push(ownHistory(own, parts));
-			else found.push(...historyOf(parts, name));
+			else found.push(...(await historyOf(parts, name)));
 		}
 		for (const history of found.toSorted((a, b) => b.startedAt - a.startedAt)) {
 			yield history;
@@ -126,17 +129,17 @@ function bySecond(
 interface HistoryParts {
 	readonly sqlite: Sqlite;
 	readonly directory: LedgerDirectory;
-	readonly host: Pick<ProcessHost, "self" | "observe">;
+	readonly host: Pick<ProcessHost, "self" | "observe" | "killedForMemory">;
 	/** How many workers of each run. */
 	readonly latest: number;
 	readonly only: HistoryOptions["only"];
 }
 
 /** Nothing where it cannot be read. */
-function historyOf(
+async function historyOf(
 	{ sqlite, directory, host, latest, only }: HistoryParts,
 	name: RunName,
-): readonly RunHistory[] {
+): Promise<readonly RunHistory[]> {
 	const ended = runPath(directory.history, name, "db");
 	const open = runPath(directory.runs, name, "db");
 	// It may have come to the history since the names were read.
@@ -152,13 +155,13 @@ function historyOf(
 	);
 	if (content.kind !== "readable") return [];
 	if (only === "living" && content.run.state === "terminated") return [];
-	const { run, workers, workerCount, incidents } = content;
+	const { run, workers, workerCount, incidents, acts } = content;
 	const { directory: _, claimedBy: __, ...record } = run;
-	const abandoned = abandonedRun(content, host);
+	const abandoned = await abandonedRun(content, host);
 	return [
 		{
 			...record,
-			...{ workers, workerCount, incidents },
+			...{ workers, workerCount, incidents, acts },
 			...(abandoned && { ...abandoned, state: "host_died" }),
 		},
 	];
@@ -175,11 +178,13 @@ function ownHistory(
 		workers: only === "living" ? registry.living() : chosen,
 		workerCount: all.filter(isWorker).length,
 		incidents: registry.incidents,
+		acts: registry.acts,
 	};
 }
 
 type Readable = Extract<RunContent, { readonly kind: "readable" }>;
-type Found = Pick<Readable, "workers" | "incidents">;
+type Found = Pick<Readable, "workers" | "incidents"> &
+	Pick<RunRecord, "programEnd">;
 
 /**
  * What became of a run that its host did not end, as it is found now: the host is judged by machine, boot, pid and
@@ -187,10 +192,10 @@ type Found = Pick<Readable, "workers" | "incidents">;
  *
  * @returns `undefined` when the host lives, or that cannot be judged from here, or the run is over.
  */
-function abandonedRun(
+async function abandonedRun(
 	content: Readable,
-	host: Pick<ProcessHost, "self" | "observe">,
-): Found | undefined {
+	host: HistoryParts["host"],
+): Promise<Found | undefined> {
 	const { run, workers } = content;
 	if (run.state === "terminated") return undefined;
 	const observation = host.observe(run.owner.pid);
@@ -218,6 +223,7 @@ function abandonedRun(
 	);
 	return {
 		incidents,
+		programEnd: await deathOf(run, boot, host),
 		workers: workers.map((worker) => {
 			const end = ends.get(worker.incarnation);
 			return end === undefined

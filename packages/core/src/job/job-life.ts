@@ -7,7 +7,8 @@ import { SnakepitError, StartError } from "../contract/errors.ts";
 import type { JobRef } from "../contract/events.ts";
 import type { ProcessExit } from "../contract/identity.ts";
 import { closeSource, ignoreEarlyErrors } from "../contract/input-source.ts";
-import type { Killer } from "../contract/process-registry.ts";
+import type { EndReason, Killer } from "../contract/process-registry.ts";
+import { recordedError } from "../contract/recorded-error.ts";
 import type { CloseManner } from "../contract/states.ts";
 import { failing, messageOf } from "../contract/thrown.ts";
 import type { World } from "../contract/world.ts";
@@ -184,7 +185,11 @@ export class JobLife {
 			const directory = join(runDirectory, numberOf(this.#slot.incarnation));
 			return await startOwned(
 				this.#job.spec,
-				{ ...this.#slot, directory },
+				{
+					...this.#slot,
+					directory,
+					endedAs: () => this.#reason("start_failed"),
+				},
 				this.#dependencies,
 				world,
 				assertWanted,
@@ -231,7 +236,7 @@ export class JobLife {
 			await process.executed?.catch((error: unknown) =>
 				this.#notStarted(error),
 			);
-		const reason = this.#reason();
+		const reason = this.#reason("exited");
 		recordEnd(owned, incarnation, { exit, reason, killer }, world);
 		sweep.noteEnded(incarnation);
 		entry.leave();
@@ -240,12 +245,16 @@ export class JobLife {
 	}
 
 	#notStarted(error: unknown): void {
-		this.#stop ??= { kind: "not_started", error: startError(error) };
+		if (this.#stop !== undefined) return;
+		this.#stop = { kind: "not_started", error: startError(error) };
+		const { registry } = this.#dependencies.world;
+		registry.failStart(this.#slot, recordedError(error));
 	}
 
-	#reason(): "exited" | "closed" | "start_failed" {
+	/** @param byItself what it is where nothing stopped it. */
+	#reason(byItself: "exited" | "start_failed"): EndReason {
 		if (this.#stop?.kind === "not_started") return "start_failed";
-		return this.#stop === undefined ? "exited" : "closed";
+		return this.#stop === undefined ? byItself : "closed";
 	}
 
 	#ending(exit: ProcessExit | undefined): JobEnd {

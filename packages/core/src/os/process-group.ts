@@ -240,19 +240,28 @@ export class ProcessGroup implements OwnGroup {
 export class OwnGroups {
 	readonly #groups = new Set<ProcessGroup>();
 	readonly #clock: Clock;
+	readonly #alsoLook: (which: "first" | "further") => void;
 
-	constructor(clock: Clock) {
+	/** @param alsoLook is called at each look, and before the first one. */
+	constructor(
+		clock: Clock,
+		alsoLook: (which: "first" | "further") => void = () => {},
+	) {
 		this.#clock = clock;
+		this.#alsoLook = alsoLook;
 	}
 
 	add(group: ProcessGroup): void {
 		if (group.noteLeader() !== "noted") return;
 		this.#groups.add(group);
-		if (this.#groups.size === 1) this.#lookLater();
+		if (this.#groups.size > 1) return;
+		this.#alsoLook("first");
+		this.#lookLater();
 	}
 
 	#lookLater(): void {
 		this.#clock.after(LOOK_MS, () => {
+			this.#alsoLook("further");
 			for (const group of this.#groups)
 				if (group.noteLeader() !== "noted") this.#groups.delete(group);
 			if (this.#groups.size > 0) this.#lookLater();

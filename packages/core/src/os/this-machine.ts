@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { constants, hostname } from "node:os";
+import { readFileSync, statSync } from "node:fs";
+import { constants, hostname, userInfo } from "node:os";
 import { StartError } from "../contract/errors.ts";
 import {
 	GUARD_VARIABLE,
@@ -32,6 +32,7 @@ import {
 } from "./descendants.ts";
 import { rememberedBinary } from "./launcher.ts";
 import { bindListener, listenLifeline } from "./listeners.ts";
+import { MemoryKills } from "./memory-kills.ts";
 import { NodeProcessSource } from "./node-process-source.ts";
 import { createPrivateDirectory, removePath } from "./private-directory.ts";
 import {
@@ -171,6 +172,27 @@ function platformUuid(): string | undefined {
 	return /"IOPlatformUUID" = "([^"]+)"/.exec(stdout ?? "")?.[1];
 }
 
+/** The name of the user whose process this is; `undefined` where there is no such process, or it cannot be seen. */
+export function userOfProcess(pid: number): string | undefined {
+	if (process.platform !== "linux") return undefined;
+	try {
+		const { uid } = statSync(`/proc/${pid}`);
+		if (uid === 0) return "root";
+		return uid === process.getuid?.() ? ownName(uid) : String(uid);
+	} catch {
+		return undefined;
+	}
+}
+
+/** A container may have users without a name. */
+function ownName(uid: number): string {
+	try {
+		return userInfo().username;
+	} catch {
+		return String(uid);
+	}
+}
+
 /** How far a process is on its way out; `"exiting"`: none of its threads runs any more. */
 export type ProcessCondition = "alive" | "exiting" | "gone" | "unknown";
 
@@ -184,7 +206,10 @@ export class SystemProcessHost implements SnapshotHost {
 	readonly bindListener: ProcessHost["bindListener"] = bindListener;
 	readonly #machineId: string;
 	readonly #table: ProcessTable;
-	readonly #ownGroups = new OwnGroups(systemClock);
+	readonly #memoryKills = new MemoryKills();
+	readonly #ownGroups = new OwnGroups(systemClock, (which) =>
+		this.#memoryKills.look(which),
+	);
 	readonly keepAlive: () => () => void = new KeepAlive().hold;
 	readonly #echo = new Echo(process.stderr);
 
@@ -356,6 +381,13 @@ export class SystemProcessHost implements SnapshotHost {
 		return this.holdsNumber(groupId, member)
 			? sendSignal(-groupId, signal)
 			: "refused";
+	}
+
+	killedForMemory(
+		identity: ProcessIdentity,
+		whose: "own" | "other",
+	): Promise<string | undefined> {
+		return this.#memoryKills.evidence(identity, whose);
 	}
 
 	createDirectory(path: string): void {

@@ -204,9 +204,89 @@ export interface ProcessEvents {
 	onBeforeExit(listener: () => void): () => void;
 	/** Ends this very process by a signal, whatever listens to it. */
 	endBy(signal: NodeJS.Signals): void;
+	/** The code with which this process would end now. */
+	exitCode(): number;
 	/** Writes a warning of this process, which appears on standard error by default. */
 	warn(message: string): void;
 }
+
+/** What this process shows of its own exit. */
+export interface SeenExit {
+	/** A listener that is called later may still change it. */
+	readonly code: number;
+	/** Of the call of `process.exit()`, from its caller on; `undefined` where nothing called it. */
+	readonly stack: string | undefined;
+	/** What ended the process, where that is a signal that cannot end it by itself. */
+	readonly signal: NodeJS.Signals | undefined;
+}
+
+/** What this process shows of the ways in which it ends. To listen to it changes nothing. */
+export interface ProgramEvents {
+	/** Signals only arrive in the main thread, and what ends is only this thread elsewhere. */
+	readonly mainThread: boolean;
+	/** An error that nothing has caught; `outcome`: whether the program listens to that itself, and decides what follows. */
+	onUncaught(
+		listener: (
+			thrown: unknown,
+			origin: NodeJS.UncaughtExceptionOrigin,
+			outcome: "ends" | "goes_on",
+		) => void,
+	): void;
+	/** The exit. Only synchronous work is done after it. */
+	onExit(listener: (exit: SeenExit) => void): void;
+}
+
+export const programEvents: ProgramEvents = {
+	mainThread: isMainThread,
+	onUncaught(listener) {
+		process.on("uncaughtExceptionMonitor", (thrown: unknown, origin) => {
+			const goesOn =
+				process.listenerCount("uncaughtException") > 0 ||
+				process.hasUncaughtExceptionCaptureCallback();
+			listener(thrown, origin, goesOn ? "goes_on" : "ends");
+		});
+	},
+	onExit(listener) {
+		process.on("exit", (code) =>
+			listener({
+				code: exitCode(code),
+				stack: stackOfExit(),
+				signal: endedBy,
+			}),
+		);
+	},
+};
+
+/** Node takes a number, or a text that is one. */
+function exitCode(otherwise: number): number {
+	const code = Number(process.exitCode ?? otherwise);
+	return Number.isInteger(code) ? code : otherwise;
+}
+
+/** Of the deepest call of `process.exit()` that can be expected. */
+const STACK_FRAMES = 100;
+const EXIT_FRAME = /^\s+at (?:process\.)?(?:exit|workerProcessExit) \(node:/;
+
+function stackOfExit(): string | undefined {
+	try {
+		const { stackTraceLimit } = Error;
+		Error.stackTraceLimit = STACK_FRAMES;
+		const here: { readonly stack?: unknown } = {};
+		Error.captureStackTrace(here);
+		const { stack } = here;
+		Error.stackTraceLimit = stackTraceLimit;
+		// A program may have a say about what stacks are (Error.prepareStackTrace).
+		if (typeof stack !== "string") return undefined;
+		const lines = stack.split("\n");
+		const call = lines.findIndex((line) => EXIT_FRAME.test(line));
+		return call < 0 ? undefined : lines.slice(call + 1).join("\n");
+	} catch {
+		return undefined; // Nor may this throw in the last turn of a program.
+	}
+}
+
+/** The signal by which this process ends itself. */
+let endedBy: NodeJS.Signals | undefined;
 
 export const processEvents: ProcessEvents = {
 	mainThread: isMainThread,
@@ -220,7 +300,9 @@ export const processEvents: ProcessEvents = {
 		Math.max(0, process.listenerCount(signal) - 1 - deferringListeners()),
 	onExit: (listener) => listen("exit", listener),
 	onBeforeExit: (listener) => listen("beforeExit", listener),
+	exitCode: () => exitCode(0),
 	endBy(signal): void {
+		endedBy = signal;
 		// The first process of a container is not ended by a signal that it does not handle. Source: kill(2), pid_namespaces(7).
 		if (process.pid === 1) process.exit(128 + constants.signals[signal]);
 		// Those of signal-exit alone run their users' exit hooks and send the signal again.

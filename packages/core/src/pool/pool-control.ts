@@ -16,7 +16,7 @@ import type { PoolLife } from "./pool-life.ts";
 
 /** Who controls a pool. */
 export interface ControlOptions {
-	/** Who requests it, for the event. @default "program" */
+	/** Who requests it, for the event and the ledger. @default "program" */
 	readonly by?: string | undefined;
 }
 
@@ -145,7 +145,7 @@ export class PoolControl {
 }
 
 /** How a pool is closed, or all pools of a run. */
-export interface CloseOptions {
+export interface CloseOptions extends ControlOptions {
 	/** How long running and waiting calls may still take; `stop.drainMs` by default. A later close can shorten that. */
 	readonly drainMs?: number | undefined;
 	/** `"gentle"` lets calls end and asks workers to leave, `"forced"` kills immediately. @default "gentle" */
@@ -155,6 +155,7 @@ export interface CloseOptions {
 export const CLOSE_DEFAULTS = { manner: "gentle" } as const;
 
 export const CLOSE_CHECKS: Readonly<Record<keyof CloseOptions, Check>> = {
+	...CONTROL_CHECKS,
 	drainMs: optional(milliseconds(0)),
 	manner: optional(oneOf("gentle", "forced")),
 };

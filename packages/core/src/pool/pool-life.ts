@@ -3,12 +3,18 @@ import { asError } from "../contract/thrown.ts";
 import { outbox } from "../outbox.ts";
 import { stillThere } from "../process/process-end.ts";
 import { closedWhileOpening, cutByClose } from "./calls/call-errors.ts";
+import { CONTROL_DEFAULTS } from "./pool-control.ts";
 import type { PoolInternals } from "./pool-internals.ts";
 
 type LifeState =
 	| { readonly kind: "starting" }
 	| { readonly kind: "open" }
-	| { readonly kind: "closing"; readonly closed: Promise<void> };
+	| {
+			readonly kind: "closing";
+			readonly closed: Promise<void>;
+			/** A pool that was never started has no end to report. */
+			readonly events: "reported" | "silent";
+	  };
 
 /** The beginning and the end of one pool, in order and once. */
 export class PoolLife {
@@ -85,14 +91,16 @@ export class PoolLife {
 		manner: CloseManner,
 		drainMs?: number,
 		afterwards: Afterwards = "goes_on",
+		by: string = CONTROL_DEFAULTS.by,
 	): Promise<void> {
-		return outbox.during(() => this.#close(manner, drainMs, afterwards));
+		return outbox.during(() => this.#close(manner, drainMs, afterwards, by));
 	}
 
 	#close(
 		manner: CloseManner,
 		drainMs: number | undefined,
 		afterwards: Afterwards,
+		by: string,
 	): Promise<void> {
 		const { options, workerSet, companion, calls } = this.#internals;
 		if (afterwards === "dies") {
@@ -101,6 +109,7 @@ export class PoolLife {
 		}
 		const state = this.#state;
 		if (state.kind === "closing") {
+			if (state.events === "reported") this.#reportHurry(manner, drainMs, by);
 			if (manner === "forced") {
 				this.#manner = manner;
 				// Without workers no call that waits would have its turn.
@@ -112,14 +121,28 @@ export class PoolLife {
 		const { promise, resolve, reject } = Promise.withResolvers<void>();
 		this.#preparing.abort();
 		this.#endWatch();
-		this.#state = { kind: "closing", closed: promise };
+		const events = state.kind === "open" ? "reported" : "silent";
+		this.#state = { kind: "closing", closed: promise, events };
 		this.#manner = manner;
-		this.#end(
-			manner,
-			manner === "gentle" ? (drainMs ?? options.stop.drainMs) : 0,
-			state.kind === "open" ? "reported" : "silent",
-		).then(resolve, reject);
+		const givenMs = manner === "gentle" ? (drainMs ?? options.stop.drainMs) : 0;
+		this.#end(manner, givenMs, by, events).then(resolve, reject);
 		return promise;
+	}
+
+	/** A close that changes nothing is not reported: it only waits for the one under way. */
+	#reportHurry(
+		manner: CloseManner,
+		drainMs: number | undefined,
+		by: string,
+	): void {
+		const isForced = manner === "forced";
+		if (isForced ? this.#manner === "forced" : drainMs === undefined) return;
+		const { options, world, hub } = this.#internals;
+		hub.emit({
+			...{ type: "pool.close_hurried", wallMs: world.clock.wall() },
+			...{ pool: options.name, by, manner },
+			drainMs: isForced ? 0 : (drainMs ?? 0),
+		});
 	}
 
 	/** Sends calls to workers again. Does nothing when they are sent. */
@@ -146,6 +169,7 @@ export class PoolLife {
 	async #end(
 		manner: CloseManner,
 		drainMs: number,
+		by: string,
 		events: "reported" | "silent",
 	): Promise<void> {
 		const { options, world, workerSet, companion } = this.#internals;
@@ -157,7 +181,8 @@ export class PoolLife {
 		const releaseHost = host.keepAlive();
 		try {
 			calls.close();
-			emit({ type: "pool.closing", wallMs: clock.wall(), pool, drainMs });
+			const wallMs = clock.wall();
+			emit({ type: "pool.closing", wallMs, pool, drainMs, manner, by });
 			if (manner === "gentle") {
 				this.resume("close");
 				await calls.outstanding.drain(drainMs);

@@ -204,6 +204,8 @@ export class WorkerPool implements Pool {
 		return this.#life.close(
 			options.manner ?? CLOSE_DEFAULTS.manner,
 			options.drainMs,
+			"goes_on",
+			options.by,
 		);
 	}
 

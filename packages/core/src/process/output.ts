@@ -1,7 +1,8 @@
 import { finished, type Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import type { Clock, Timer } from "../contract/clock.ts";
-import { plainText } from "../contract/text.ts";
+import { type LineKind, LineKinds } from "../contract/telling-lines.ts";
+import { LAST_LINES, plainText } from "../contract/text.ts";
 import { withDeadline } from "../deadline.ts";
 
 /** Reported in one turn of the event loop at most; a chunk of nothing but line breaks has 65,536. */
@@ -201,33 +202,24 @@ function cutToBytes(text: string, bytes: number): string {
 	return new StringDecoder("utf8").write(Buffer.from(text).subarray(0, bytes));
 }
 
-const HEADING = "\nIts last lines:\n";
+/** Of each process, in the ledger. */
+export const TAIL_CHARACTERS = 4_096;
+/** Of a crash: those of the thread that failed, and of all others. */
+const FRAME_LINES = 60;
 
-/** An error message without the paragraph of last lines at its end. */
-export function withoutLastLines(message: string): string {
-	const [text = ""] = message.split(HEADING, 1);
-	return text;
-}
-
-/** The last lines, limited in their total number of characters; of a longer single line, its end. */
-export function lastCharacters(
-	lines: readonly string[],
-	most: number,
-): readonly string[] {
-	const kept: string[] = [];
-	let left = most;
-	for (const line of lines.toReversed()) {
-		if (left <= 0) break;
-		kept.unshift(line.slice(-left));
-		left -= Math.max(1, line.length);
-	}
-	return kept;
-}
-
-/** Keeps the last lines of a worker, to explain its death. */
+/**
+ * Keeps the last lines of a worker, to explain its death. The frames of a crash have room of their own: they do not push out
+ * what the program said before it.
+ */
 export class OutputTail {
 	#limit: number;
-	readonly #lines: string[] = [];
+	readonly #kinds = new LineKinds();
+	readonly #lines: { readonly text: string; readonly kind: LineKind }[] = [];
+	readonly #count: Record<LineKind, number> = {
+		own: 0,
+		failed_thread: 0,
+		frames: 0,
+	};
 
 	constructor(limit: number) {
 		this.#limit = limit;
@@ -238,22 +230,40 @@ export class OutputTail {
 		if (this.#limit > 0) this.#limit += lines;
 	}
 
-	push(line: string): void {
+	push(text: string): void {
 		if (this.#limit === 0) return;
-		if (this.#lines.length === this.#limit) this.#lines.shift();
-		this.#lines.push(line);
+		const kind = this.#kinds.next(text);
+		// The innermost frames come first.
+		if (kind === "failed_thread" && this.#count[kind] >= FRAME_LINES) return;
+		this.#lines.push({ text, kind });
+		this.#count[kind]++;
+		if (this.#count.frames > FRAME_LINES) this.#drop("frames");
+		while (this.#count.own > this.#limit) this.#shift();
+	}
+
+	/** Drops the oldest one of a kind. */
+	#drop(kind: LineKind): void {
+		const index = this.#lines.findIndex((line) => line.kind === kind);
+		this.#lines.splice(index, 1);
+		this.#count[kind]--;
+	}
+
+	/** Drops the oldest of all. */
+	#shift(): void {
+		const dropped = this.#lines.shift();
+		if (dropped !== undefined) this.#count[dropped.kind]--;
 	}
 
 	/** Oldest first. */
 	lines(): readonly string[] {
-		return [...this.#lines];
+		return this.#lines.map(({ text }) => text);
 	}
 
 	/** As a paragraph for an error message; empty when nothing was printed. */
 	paragraph(): string {
 		return this.#lines.length === 0
 			? ""
-			: `${HEADING}${this.#lines.map((line) => `  | ${plainText(line)}`).join("\n")}`;
+			: `${LAST_LINES}${this.#lines.map(({ text }) => `  | ${plainText(text)}`).join("\n")}`;
 	}
 }
 

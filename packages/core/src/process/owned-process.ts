@@ -7,7 +7,7 @@ import type {
 	ListenerAddress,
 	WorkerSlot,
 } from "../contract/launch.ts";
-import type { WorkerEnd } from "../contract/process-registry.ts";
+import type { EndReason, WorkerEnd } from "../contract/process-registry.ts";
 import type {
 	InheritedDescriptor,
 	Launcher,
@@ -25,6 +25,8 @@ export interface ProcessSlot
 	readonly hasDirectory?: boolean | undefined;
 	/** In shared memory, where it has one. */
 	readonly sharedDirectory?: string | undefined;
+	/** Why there is no process, by what was thrown; by default its start has failed. */
+	readonly endedAs?: ((thrown: unknown) => EndReason) | undefined;
 }
 
 /** A process of the run, and what was made for it. */
@@ -94,7 +96,7 @@ export async function startOwned(
 		host.remove(paths);
 		registry.end(incarnation, {
 			exit: undefined,
-			reason: "start_failed",
+			reason: slot.endedAs?.(error) ?? "start_failed",
 			killer: "none",
 		});
 		throw error;

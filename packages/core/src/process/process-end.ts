@@ -1,5 +1,9 @@
 import { CloseError } from "../contract/errors.ts";
-import { isSameProcess, type ProcessExit } from "../contract/identity.ts";
+import {
+	isSameProcess,
+	type ProcessExit,
+	type ProcessIdentity,
+} from "../contract/identity.ts";
 import type { Killer, WorkerRecord } from "../contract/process-registry.ts";
 import type { ProcessHost, StartedProcess } from "../contract/world.ts";
 
@@ -56,6 +60,28 @@ export function killerOf(
 	if (exit.signal === "SIGKILL" && lostParent !== undefined) return lostParent;
 	// A person, another program, or the kernel that needs memory: which one cannot be found out.
 	return OWN_FAULTS.has(exit.signal) ? "none" : "unknown";
+}
+
+/**
+ * Who ended a process, where its end alone does not say that: the kernel may say that it did, because memory had run out.
+ *
+ * @param killer as {@link killerOf} has found out.
+ */
+export async function killerByKernel(
+	killer: Killer,
+	exit: ProcessExit | undefined,
+	identity: ProcessIdentity,
+	host: Pick<ProcessHost, "killedForMemory">,
+): Promise<{ readonly killer: Killer; readonly evidence?: string }> {
+	const isOpen =
+		killer === "unknown" &&
+		exit?.kind === "signal" &&
+		exit.signal === "SIGKILL";
+	if (!isOpen) return { killer };
+	const evidence = await host.killedForMemory(identity, "own");
+	return evidence === undefined
+		? { killer }
+		: { killer: "out_of_memory", evidence };
 }
 
 /** What had forked a process, where that is lost, and the process ends with it. */

@@ -7,6 +7,7 @@ export {
 	eq,
 	getTableColumns,
 	getTableName,
+	lte,
 	ne,
 	sql,
 } from "drizzle-orm";

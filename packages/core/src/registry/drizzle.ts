@@ -22,6 +22,7 @@ export const desc: typeof orm.desc = orm.desc;
 export const eq: typeof orm.eq = orm.eq;
 export const getTableColumns: typeof orm.getTableColumns = orm.getTableColumns;
 export const getTableName: typeof orm.getTableName = orm.getTableName;
+export const lte: typeof orm.lte = orm.lte;
 export const ne: typeof orm.ne = orm.ne;
 export const sql: typeof orm.sql = orm.sql;
 

@@ -10,7 +10,7 @@ import type {
 	WorkerRecord,
 } from "../contract/process-registry.ts";
 import type { ProcessHost } from "../contract/world.ts";
-import type { HostIncident, Incident } from "./incidents.ts";
+import type { Act, HostIncident, Incident } from "./incidents.ts";
 import type { StoredRun, WorkerSelection } from "./ledger.ts";
 import { fileNamesIn, type LedgerDirectory } from "./ledger-directory.ts";
 import { ledgerFailure, systemCodeOf } from "./ledger-failure.ts";
@@ -79,6 +79,8 @@ export type RunContent =
 			readonly workerCount: number;
 			/** What went wrong while its host lived, and what happened after its death, in the order in which it did. */
 			readonly incidents: readonly (Incident | HostIncident)[];
+			/** What was asked of its pools, and by whom, in the order in which it was. */
+			readonly acts: readonly Act[];
 	  }
 	/** Damaged, foreign or newer: of no use to anyone. */
 	| { readonly kind: "unusable"; readonly reason: string }
@@ -164,6 +166,7 @@ function contentOf(
 		workers: ledger.workers(selection),
 		workerCount: ledger.countWorkers(),
 		incidents: ledger.incidents.every(name.runId),
+		acts: ledger.acts.every(),
 	};
 }
 

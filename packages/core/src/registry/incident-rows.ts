@@ -3,11 +3,14 @@ import type {
 	SQLiteTable,
 	BaseSQLiteDatabase as Statements,
 } from "drizzle-orm/sqlite-core";
-import { asc, eq, integer, real, sqliteTable, text } from "#drizzle";
+import { asc, eq, integer, lte, real, sqliteTable, text } from "#drizzle";
 import type { RunId } from "../contract/identity.ts";
 import {
+	ACTS_LIMIT,
+	type Act,
 	type HostIncident,
 	type Incident,
+	parseAct,
 	parseHostIncident,
 	parseIncident,
 } from "./incidents.ts";
@@ -28,6 +31,16 @@ const incidentTable = sqliteTable("incidents", {
 
 /** For drizzle-kit, which generates the migrations from it. */
 export const incidents: SQLiteTable = incidentTable;
+
+const actTable = sqliteTable("acts", {
+	id: integer("id").primaryKey({ autoIncrement: true }),
+	wallMs: real("wall_ms").notNull(),
+	/** The event as JSON. */
+	event: text("event").notNull(),
+});
+
+/** For drizzle-kit, which generates the migrations from it. */
+export const acts: SQLiteTable = actTable;
 
 /** The incidents of a run file. As the ledger, it loads Drizzle: import its type only. */
 export class IncidentRows {
@@ -81,5 +94,37 @@ export class IncidentRows {
 	/** Records that every incident was reported. */
 	markReported(): void {
 		this.#database.update(incidentTable).set({ reported: true }).run();
+	}
+}
+
+/** What was asked of the pools of a run, and by whom. As the ledger, it loads Drizzle: import its type only. */
+export class ActRows {
+	readonly #database: LedgerDatabase;
+
+	constructor(database: LedgerDatabase) {
+		this.#database = database;
+	}
+
+	/** Adds one; the oldest beyond the limit go. */
+	write(act: Act): void {
+		const { wallMs } = act;
+		const event = JSON.stringify(act);
+		const { lastInsertRowid } = this.#database
+			.insert(actTable)
+			.values({ wallMs, event })
+			.run();
+		const oldest = Number(lastInsertRowid) - ACTS_LIMIT;
+		if (oldest <= 0) return;
+		this.#database.delete(actTable).where(lte(actTable.id, oldest)).run();
+	}
+
+	/** In the order in which they happened. */
+	every(): readonly Act[] {
+		return this.#database
+			.select()
+			.from(actTable)
+			.orderBy(asc(actTable.id))
+			.all()
+			.flatMap(({ event }) => parseAct(event) ?? []);
 	}
 }

@@ -1,5 +1,7 @@
 import type { EventOf, SnakepitEvent } from "../contract/events.ts";
 import type { RunId } from "../contract/identity.ts";
+import type { RecordedError } from "../contract/process-registry.ts";
+import { recordedError } from "../contract/recorded-error.ts";
 
 /**
  * What a protection saw and did while no host lived. It is kept in the run's
@@ -138,6 +140,7 @@ function isCount(value: unknown): value is number {
 const TYPES = [
 	"heartbeat.hung",
 	"pool.restart_budget_spent",
+	"pool.start_failed",
 	"audit.stray_found",
 	"audit.stray_killed",
 	"audit.stray_spared",
@@ -145,23 +148,57 @@ const TYPES = [
 	"protection.unavailable",
 ] as const;
 
-/** What went wrong while the host of a run lived. It reported it as an event, too. */
-export type HostIncident = EventOf<(typeof TYPES)[number]>;
+/** What its host reported as an event, too. */
+type HostIncidentEvent = EventOf<(typeof TYPES)[number]>;
+
+/** The run could not be opened: no listener hears of that, and who asked for it gets the error. */
+export interface OpenFailure {
+	readonly type: "run.open_failed";
+	readonly wallMs: number;
+	readonly error: RecordedError;
+}
+
+/** What went wrong while the host of a run lived, as the ledger keeps it. */
+export type HostIncident = Recorded<HostIncidentEvent> | OpenFailure;
+
+type Recorded<Event> = Event extends { readonly error: Error }
+	? Omit<Event, "error"> & { readonly error: RecordedError }
+	: Event;
 
 /** More of one run are not recorded: what goes wrong so often is known by then. */
 export const HOST_INCIDENTS_LIMIT = 200;
 
 /** Those of a pool, and not of its run. */
-export const POOL_INCIDENTS: readonly HostIncident["type"][] = [
+export const POOL_INCIDENTS: readonly HostIncidentEvent["type"][] = [
 	"heartbeat.hung",
 	"pool.restart_budget_spent",
+	"pool.start_failed",
 ];
 
-/** Whether an event is an incident. The end of a protection is one where it was lost. */
-export function isHostIncident(event: SnakepitEvent): event is HostIncident {
-	return event.type === "protection.ended"
-		? event.how === "lost"
-		: isType(event.type);
+/**
+ * Returns the incident that an event is. The end of a protection is one where it was lost, and the failed start of a pool
+ * where nobody closed it meanwhile.
+ */
+export function hostIncidentOf(event: SnakepitEvent): HostIncident | undefined {
+	switch (event.type) {
+		case "protection.ended":
+			return event.how === "lost" ? event : undefined;
+		case "pool.start_failed": {
+			const error = recordedError(event.error);
+			return error.code === "POOL_CLOSED" ? undefined : { ...event, error };
+		}
+		default:
+			return isOther(event) ? event : undefined;
+	}
+}
+
+function isOther(
+	event: SnakepitEvent,
+): event is Exclude<
+	HostIncidentEvent,
+	{ readonly type: "pool.start_failed" | "protection.ended" }
+> {
+	return isType(event.type);
 }
 
 /** Reads one from the ledger; `undefined` when `text` is none. */
@@ -170,7 +207,8 @@ export function parseHostIncident(text: string): HostIncident | undefined {
 		const event: unknown = JSON.parse(text);
 		if (typeof event !== "object" || event === null) return undefined;
 		const { type, wallMs } = event as Partial<SnakepitEvent>;
-		return isType(type) && typeof wallMs === "number"
+		const isKnown = isType(type) || (type as unknown) === "run.open_failed";
+		return isKnown && typeof wallMs === "number"
 			? (event as HostIncident)
 			: undefined;
 	} catch {
@@ -178,7 +216,78 @@ export function parseHostIncident(text: string): HostIncident | undefined {
 	}
 }
 
-function isType(type: unknown): type is HostIncident["type"] {
+const ACT_TYPES = [
+	"pool.paused",
+	"pool.resumed",
+	"pool.resized",
+	"pool.recycle_requested",
+	"pool.restart_requested",
+	"pool.closing",
+	"pool.close_hurried",
+	"control.requested",
+] as const;
+
+/** What somebody asked of a pool, and who: the program itself, or a client of its control channel. */
+export type Act = EventOf<(typeof ACT_TYPES)[number]>;
+
+/** Of one run, so many of the last are recorded. */
+export const ACTS_LIMIT = 200;
+
+/** Those of a pool, and not of its run. */
+export const POOL_ACTS: readonly Act["type"][] = ACT_TYPES.filter(
+	(type) => type !== "control.requested",
+);
+
+/** Whether an event is an act. What a client asks for is one of its pool, too, but for a call. */
+export function isAct(event: SnakepitEvent): event is Act {
+	return event.type === "control.requested"
+		? event.act === "call"
+		: isActType(event.type);
+}
+
+/** Reads one from the ledger; `undefined` when `text` is none. */
+export function parseAct(text: string): Act | undefined {
+	const event = parseObject(text);
+	return isActType(event?.["type"]) && typeof event?.["wallMs"] === "number"
+		? (event as unknown as Act)
+		: undefined;
+}
+
+function isActType(type: unknown): type is Act["type"] {
+	return (ACT_TYPES as readonly unknown[]).includes(type);
+}
+
+/** What was asked of the pools of this run: the last in memory, and what of it is not in its file yet. */
+export class NotedActs {
+	readonly #all: Act[] = [];
+	#unwritten: readonly Act[] = [];
+
+	get all(): readonly Act[] {
+		return this.#all;
+	}
+
+	get unwritten(): readonly Act[] {
+		return this.#unwritten;
+	}
+
+	add(act: Act): void {
+		this.#all.push(act);
+		if (this.#all.length > ACTS_LIMIT) this.#all.shift();
+		this.#unwritten = [...this.#unwritten, act].slice(-ACTS_LIMIT);
+	}
+
+	/** All of them are in the file now. */
+	written(): void {
+		this.#unwritten = [];
+	}
+
+	/** The file has lost everything. */
+	rewrite(): void {
+		this.#unwritten = [...this.#all];
+	}
+}
+
+function isType(type: unknown): type is HostIncidentEvent["type"] {
 	return (TYPES as readonly unknown[]).includes(type);
 }
 

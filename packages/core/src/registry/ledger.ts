@@ -23,6 +23,8 @@ import type {
 	HasLifeline,
 	HostProgram,
 	Killer,
+	ProgramEnd,
+	RecordedError,
 	RunRecord,
 	WorkerEnd,
 	WorkerRecord,
@@ -30,7 +32,7 @@ import type {
 } from "../contract/process-registry.ts";
 import type { RunState } from "../contract/states.ts";
 import { MIGRATIONS } from "./gen/migrations.ts";
-import { IncidentRows, type LedgerDatabase } from "./incident-rows.ts";
+import { ActRows, IncidentRows, type LedgerDatabase } from "./incident-rows.ts";
 import {
 	BESIDE_WORKERS,
 	columnsOfEnd,
@@ -56,6 +58,7 @@ const runTable = sqliteTable("runs", {
 	claimedBy: text("claimed_by"),
 	killed: integer("killed").notNull(),
 	cleanupMs: real("cleanup_ms"),
+	programEnd: text("program_end", { mode: "json" }).$type<ProgramEnd>(),
 });
 
 const workerTable = sqliteTable("workers", {
@@ -83,6 +86,8 @@ const workerTable = sqliteTable("workers", {
 	tail: text("tail", { mode: "json" }).$type<readonly string[]>(),
 	lastCommand: text("last_command"),
 	location: text("location", { mode: "json" }).$type<WorkerLocation>(),
+	startError: text("start_error", { mode: "json" }).$type<RecordedError>(),
+	endDetail: text("end_detail"),
 });
 
 /** For drizzle-kit, which generates the migrations from them. */
@@ -117,6 +122,8 @@ export class Ledger {
 	readonly migrate: () => void;
 	/** What went wrong in the run, and what protections did. */
 	readonly incidents: IncidentRows;
+	/** Who asked for what. */
+	readonly acts: ActRows;
 	readonly #database: LedgerDatabase;
 	readonly #client: BetterSqlite3.Database;
 	#runRow: BetterSqlite3.Statement | undefined;
@@ -134,16 +141,18 @@ export class Ledger {
 			undefined,
 		);
 		this.incidents = new IncidentRows(this.#database);
+		this.acts = new ActRows(this.#database);
 		this.migrate = () => dialect.migrate([...MIGRATIONS], session);
 	}
 
 	/** Writes the run's only row. */
-	writeRun({ owner, program, clean, ...run }: StoredRun): void {
+	writeRun({ owner, program, clean, programEnd, ...run }: StoredRun): void {
 		this.#runRow ??= rowOf(this.#client, runTable);
 		this.#runRow.run({
 			...undefinedToNull(run),
 			...owner,
 			program: program ? JSON.stringify(program) : null,
+			programEnd: programEnd ? JSON.stringify(programEnd) : null,
 			clean: clean === undefined ? null : Number(clean),
 		} satisfies Row<typeof runTable>);
 	}
@@ -162,13 +171,14 @@ export class Ledger {
 
 	/** Writes one worker's row. */
 	writeWorker(worker: WorkerRecord, ordinal: number, marker: string): void {
-		const { end, identity, location, files, ...rest } = worker;
+		const { end, identity, location, files, startError, ...rest } = worker;
 		const { tail, ...columns } = columnsOfEnd(end);
 		this.#workerRow ??= rowOf(this.#client, workerTable);
 		this.#workerRow.run({
 			...undefinedToNull(rest),
 			identity: identity ? JSON.stringify(identity) : null,
 			location: location ? JSON.stringify(location) : null,
+			startError: startError ? JSON.stringify(startError) : null,
 			files: JSON.stringify(files),
 			ordinal,
 			marker,
@@ -188,6 +198,11 @@ export class Ledger {
 			.set({ status: "ended", endedAt, endReason: reason, killer })
 			.where(eq(workerTable.incarnation, incarnation))
 			.run();
+	}
+
+	/** Records how the program of the run ended. */
+	endProgram(programEnd: ProgramEnd): void {
+		this.#database.update(runTable).set({ programEnd }).run();
 	}
 
 	/** Reads workers, oldest first. */
@@ -261,6 +276,7 @@ function workerOf({
 	killer,
 	tail,
 	lastCommand,
+	endDetail,
 	...row
 }: typeof workerTable.$inferSelect): WorkerRecord {
 	return {
@@ -268,7 +284,7 @@ function workerOf({
 		runId: row.runId as RunId,
 		end: endOf({
 			...{ exitCode, exitSignal, endReason, killer },
-			...{ tail, lastCommand },
+			...{ tail, lastCommand, endDetail },
 		}),
 	};
 }

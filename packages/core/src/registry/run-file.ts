@@ -8,6 +8,7 @@ import {
 } from "../contract/identity.ts";
 import type {
 	HostProgram,
+	ProgramEnd,
 	WorkerEnd,
 	WorkerRecord,
 } from "../contract/process-registry.ts";
@@ -17,7 +18,7 @@ import {
 	identityOfOpen,
 } from "./file-identity.ts";
 import { MIGRATIONS } from "./gen/migrations.ts";
-import type { HostIncident, Incident } from "./incidents.ts";
+import type { Act, HostIncident, Incident } from "./incidents.ts";
 import type { Ledger, StoredRun } from "./ledger.ts";
 import type { LedgerDirectory } from "./ledger-directory.ts";
 import { ledgerFailure } from "./ledger-failure.ts";
@@ -136,7 +137,7 @@ export class RunFile {
 	}
 
 	/**
-	 * One commit: worker rows with their ordinals, the run's row if given, and what went wrong.
+	 * One commit: worker rows with their ordinals, the run's row if given, what went wrong, and what was asked for.
 	 *
 	 * While the run lasts, the disk is not waited for: who reads the rows looks for
 	 * processes, and a machine without power has none.
@@ -149,13 +150,18 @@ export class RunFile {
 		marker: string,
 		run: StoredRun | undefined,
 		outlives: Outlives = "host",
-		incidents: readonly HostIncident[] = [],
+		noted: {
+			readonly incidents: readonly HostIncident[];
+			readonly acts: readonly Act[];
+		} = { incidents: [], acts: [] },
 	): void {
 		this.commit((ledger) => {
 			for (const { worker, ordinal } of rows)
 				ledger.writeWorker(worker, ordinal, marker);
 			if (run !== undefined) ledger.writeRun(run);
-			for (const incident of incidents) ledger.incidents.write(incident, true);
+			for (const incident of noted.incidents)
+				ledger.incidents.write(incident, true);
+			for (const act of noted.acts) ledger.acts.write(act);
 		}, outlives);
 		if (rows.length === 0 || this.#busyTimeoutMs === BUSY_TIMEOUT_MS) return;
 		this.#busyTimeoutMs = BUSY_TIMEOUT_MS;
@@ -223,6 +229,28 @@ export class RunFile {
 			// Another program has it locked, or something has the journal's name: what is beside it stays.
 		}
 		client.close();
+	}
+}
+
+/**
+ * Records how a program ended, in the file of its run, which was over before: nobody else writes to it. Nothing where that
+ * cannot be done, or the history has no such file any more.
+ */
+export function amendEnded(
+	sqlite: Sqlite,
+	path: string,
+	programEnd: ProgramEnd,
+): void {
+	let connection: SqliteConnection | undefined;
+	try {
+		const busyTimeoutMs = BUSY_TIMEOUT_MS;
+		connection = sqlite.open(path, { readonly: false, busyTimeoutMs });
+		connection.client.pragma(`synchronous = ${SYNCHRONOUS.host}`);
+		connection.ledger.endProgram(programEnd);
+	} catch {
+		// The program ends: there is nobody to tell.
+	} finally {
+		connection?.client.close();
 	}
 }
 
@@ -340,6 +368,7 @@ export async function openNewRun(parts: NewRunParts): Promise<NewRun> {
 			claimedBy: undefined,
 			killed: 0,
 			cleanupMs: undefined,
+			programEnd: undefined,
 		};
 		const file = RunFile.create(parts.sqlite, path, run);
 		return { name, lock, file, run };

@@ -6,6 +6,8 @@ import type { ProcessIdentity, RunId } from "../contract/identity.ts";
 import type {
 	HasLifeline,
 	ProcessRegistry,
+	ProgramEnd,
+	RecordedError,
 	RegistryListener,
 	RegistryStatistics,
 	Reservation,
@@ -16,8 +18,11 @@ import type {
 import { nextRunState, type RunState } from "../contract/states.ts";
 import { outbox } from "../outbox.ts";
 import {
+	type Act,
 	type HostIncident,
-	isHostIncident,
+	hostIncidentOf,
+	isAct,
+	NotedActs,
 	NotedIncidents,
 } from "./incidents.ts";
 import type { StoredRun } from "./ledger.ts";
@@ -49,6 +54,7 @@ export class SqliteRegistry implements ProcessRegistry {
 	readonly #parts: SqliteRegistryParts;
 	readonly #rows = new WorkerRows();
 	readonly #incidents = new NotedIncidents();
+	readonly #acts = new NotedActs();
 	#run: StoredRun;
 	#runUnwritten = false;
 	#incarnations = 0;
@@ -112,6 +118,20 @@ export class SqliteRegistry implements ProcessRegistry {
 		this.#writeThrough();
 	}
 
+	failStart(
+		worker: Pick<Reservation, "incarnation" | "workerId" | "pool">,
+		given: RecordedError,
+	): void {
+		if (this.#closed) return;
+		const { clock, content } = this.#parts;
+		const known = this.lookup(worker.incarnation);
+		const error = life.errorWith(content, given);
+		this.#rows.put(
+			life.startFailed(known, worker, this.runId, error, clock.wall()),
+		);
+		this.#writeThrough();
+	}
+
 	end(incarnation: string, given: WorkerEnd): void {
 		const { clock, content } = this.#parts;
 		const end = content === "recorded" ? given : life.withoutContent(given);
@@ -130,11 +150,41 @@ export class SqliteRegistry implements ProcessRegistry {
 		return this.#incidents.all;
 	}
 
-	/** Records an event of something that went wrong; ignores others. */
+	/** What was asked of its pools, and by whom: the last of it. */
+	get acts(): readonly Act[] {
+		return this.#acts.all;
+	}
+
+	/** Records an event of something that went wrong, or of what somebody asked for; ignores others. */
 	note(event: SnakepitEvent): void {
-		if (this.#closed || !isHostIncident(event)) return;
-		if (!this.#incidents.add(event)) return;
-		this.#writeThrough();
+		if (this.#closed) return;
+		if (isAct(event)) {
+			this.#acts.add(event);
+			this.#writeThrough();
+			return;
+		}
+		const incident = hostIncidentOf(event);
+		if (incident !== undefined) this.#noteIncident(incident);
+	}
+
+	/** Records why the run could not be opened. */
+	failOpening(error: RecordedError): void {
+		if (this.#closed) return;
+		const wallMs = this.#parts.clock.wall();
+		this.#noteIncident({ type: "run.open_failed", wallMs, error });
+	}
+
+	#noteIncident(incident: HostIncident): void {
+		const { content } = this.#parts;
+		if (this.#incidents.add(life.incidentWith(content, incident)))
+			this.#writeThrough();
+	}
+
+	/** What is known now of how the program ends. It is recorded now, or with the next change. */
+	endProgram(programEnd: ProgramEnd, when: "now" | "later"): void {
+		if (this.#closed) return;
+		this.#putRun({ ...this.#run, programEnd });
+		if (when === "now") this.#writeThrough();
 	}
 
 	transition(to: RunState): void {
@@ -230,7 +280,8 @@ export class SqliteRegistry implements ProcessRegistry {
 	}
 
 	#unwrittenRows(): number {
-		const noted = this.#incidents.unwritten.length;
+		const noted =
+			this.#incidents.unwritten.length + this.#acts.unwritten.length;
 		return this.#rows.unwrittenCount + Number(this.#runUnwritten) + noted;
 	}
 
@@ -262,6 +313,7 @@ export class SqliteRegistry implements ProcessRegistry {
 		if (ledger === "emptied") {
 			this.#rows.rewrite();
 			this.#incidents.rewrite();
+			this.#acts.rewrite();
 			this.#runUnwritten = true;
 		}
 		return ledger !== "untouched";
@@ -287,7 +339,7 @@ export class SqliteRegistry implements ProcessRegistry {
 				marker,
 				this.#runUnwritten ? this.#run : undefined,
 				outlives,
-				this.#incidents.unwritten,
+				{ incidents: this.#incidents.unwritten, acts: this.#acts.unwritten },
 			);
 		} catch (error) {
 			return ledgerFailure(error, files.file.path);
@@ -298,6 +350,7 @@ export class SqliteRegistry implements ProcessRegistry {
 		this.#hasWritten ||= rows.length > 0;
 		this.#rows.written();
 		this.#incidents.written();
+		this.#acts.written();
 		this.#runUnwritten = false;
 		this.#degraded = false;
 		return undefined;

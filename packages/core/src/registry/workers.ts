@@ -5,11 +5,13 @@ import type {
 	EndReason,
 	HasLifeline,
 	Killer,
+	RecordedError,
 	Reservation,
 	WorkerEnd,
 	WorkerRecord,
 	WorkerStatus,
 } from "../contract/process-registry.ts";
+import type { HostIncident } from "./incidents.ts";
 
 /** So many of the workers that ended last stay in memory; those before them are in the file alone. */
 export const ENDED_KEPT = 200;
@@ -127,6 +129,7 @@ export function reserved(
 		groupId: undefined,
 		lifeline: undefined,
 		location: undefined,
+		startError: undefined,
 		reservedAt,
 		activatedAt: undefined,
 		endedAt: undefined,
@@ -159,6 +162,28 @@ export function located(
 	return { ...row, location };
 }
 
+/**
+ * One that could not be started. Where nothing was reserved, it failed before there was anything to record.
+ *
+ * @param at for such a one: when it was to start, and did not.
+ */
+export function startFailed(
+	row: WorkerRecord | undefined,
+	worker: Pick<Reservation, "incarnation" | "workerId" | "pool">,
+	runId: RunId,
+	startError: RecordedError,
+	at: number,
+): WorkerRecord {
+	if (row !== undefined) return { ...row, startError };
+	const { incarnation, workerId, pool } = worker;
+	const reservation = { incarnation, workerId, pool, fingerprint: "" };
+	return {
+		...reserved(undefined, { ...reservation, files: [] }, runId, at),
+		...{ status: "ended", endedAt: at, startError },
+		end: { exit: undefined, reason: "start_failed", killer: "none" },
+	};
+}
+
 /** Returns `undefined` where the end is recorded already. */
 export function ended(
 	row: WorkerRecord | undefined,
@@ -175,6 +200,27 @@ export function ended(
 /** The end without what the worker printed and was asked. */
 export function withoutContent({ exit, reason, killer }: WorkerEnd): WorkerEnd {
 	return { exit, reason, killer };
+}
+
+/** Whether the ledger may contain what users' code printed, said and was called with. */
+type Content = "recorded" | "left_out";
+
+/** An error; its message may have what a call was given. */
+export function errorWith<Recorded extends RecordedError>(
+	content: Content,
+	error: Recorded,
+): Recorded {
+	return content === "recorded" ? error : { ...error, message: undefined };
+}
+
+export function incidentWith(
+	content: Content,
+	incident: HostIncident,
+): HostIncident {
+	return incident.type === "pool.start_failed" ||
+		incident.type === "run.open_failed"
+		? { ...incident, error: errorWith(content, incident.error) }
+		: incident;
 }
 
 /** Why a process is not recorded any more: nothing would clean up after it, so it must not run. */
@@ -213,6 +259,7 @@ export interface EndColumns {
 	readonly killer: Killer | null;
 	readonly tail: readonly string[] | null;
 	readonly lastCommand: string | null;
+	readonly endDetail: string | null;
 }
 
 export function columnsOfEnd(end: WorkerEnd | undefined): EndColumns {
@@ -224,12 +271,13 @@ export function columnsOfEnd(end: WorkerEnd | undefined): EndColumns {
 		killer: end?.killer ?? null,
 		tail: end?.tail ?? null,
 		lastCommand: end?.lastCommand ?? null,
+		endDetail: end?.detail ?? null,
 	};
 }
 
 export function endOf(columns: EndColumns): WorkerEnd | undefined {
-	const { exitCode, exitSignal, endReason, killer, tail, lastCommand } =
-		columns;
+	const { exitCode, exitSignal, endReason, killer } = columns;
+	const { tail, lastCommand, endDetail } = columns;
 	if (endReason === null || killer === null) return undefined;
 	const exit =
 		exitCode !== null
@@ -241,6 +289,7 @@ export function endOf(columns: EndColumns): WorkerEnd | undefined {
 		...{ exit, reason: endReason, killer },
 		tail: tail ?? undefined,
 		lastCommand: lastCommand ?? undefined,
+		detail: endDetail ?? undefined,
 	};
 }
 

@@ -23,6 +23,8 @@ export interface CleanupParticipant {
 		forced: boolean,
 		answer: SignalAnswer,
 	): void;
+	/** Nothing is left to do, and everything is about to close: the program will end with this code. */
+	idle?(code: number): void;
 	/** The program has not ended within the grace: everything is about to close. */
 	graceSpent?(spent: SpentGrace): void;
 	/** Sends what was observed, after all have closed; it has one second. */
@@ -266,6 +268,9 @@ export class ApplicationCleanup {
 
 	/** Nothing is left to do: end in order instead of leaving it to the exit. */
 	async #onIdle(): Promise<void> {
+		const code = this.#parts.events.exitCode();
+		for (const participant of this.#newestFirst())
+			attempt(() => participant.idle?.(code));
 		await this.#close("goes_on", this.#newestFirst());
 		this.#uninstallIfIdle();
 	}

@@ -1,4 +1,5 @@
 import { OptionsError } from "../contract/errors.ts";
+import { addFrames, framesBelow } from "../contract/thrown.ts";
 import { checkOptions, show } from "../options/check.ts";
 import type { PoolOptions } from "../options/pool-options.ts";
 import { POOL_CHECKS } from "../options/resolve-pool-options.ts";
@@ -35,10 +36,16 @@ export const loadJoinRun: () => Promise<typeof import("./join-run.ts")> =
  *   cannot be used.
  */
 export async function openRun(given: RunOptions = {}): Promise<Run> {
+	const caller = framesBelow(openRun);
 	const options = resolveRunOptions("openRun", given);
 	const asked = { at: "openRun", given: { ...given }, options };
-	const { joinAlone } = await loadJoinRun();
-	return await joinAlone(asked);
+	try {
+		const { joinAlone } = await loadJoinRun();
+		return await joinAlone(asked);
+	} catch (error) {
+		addFrames(error, caller);
+		throw error;
+	}
 }
 
 /**
@@ -53,6 +60,7 @@ export async function createPool<
 	Tools extends ToolMap = UntypedTools,
 	Client = unknown,
 >(given: PoolOptions<Client> & RunOptions): Promise<Pool<Tools, Client>> {
+	const caller = framesBelow(createPool);
 	checkOptions("createPool", given, { ...POOL_CHECKS, ...RUN_CHECKS });
 	const { dataDir, protections, cleanup, audit, jobs, history, ...rest } =
 		given;
@@ -68,8 +76,13 @@ export async function createPool<
 		throw error;
 	});
 	const asked = { at: "createPool", given: ofRun, options };
-	// What the tools take and return is what the caller says: nothing at run time depends on it.
-	return (await joinWithPool(asked, checked)) as Pool<Tools, Client>;
+	try {
+		// What the tools take and return is what the caller says: nothing at run time depends on it.
+		return (await joinWithPool(asked, checked)) as Pool<Tools, Client>;
+	} catch (error) {
+		addFrames(error, caller);
+		throw error;
+	}
 }
 
 /**

@@ -4,6 +4,7 @@ import { StartError } from "../contract/errors.ts";
 import type { SnakepitEvent } from "../contract/events.ts";
 import type { RunId } from "../contract/identity.ts";
 import type { Afterwards, CloseManner } from "../contract/states.ts";
+import { addFrames, framesBelow } from "../contract/thrown.ts";
 import type { World } from "../contract/world.ts";
 import type { Job } from "../job/job.ts";
 import type { JobOptions } from "../job/job-options.ts";
@@ -22,13 +23,16 @@ import {
 } from "../pool/pool-control.ts";
 import type { ToolMap, UntypedTools } from "../pool/tools.ts";
 import { preloadedSource } from "../preload/preloaded-source.ts";
-import { POOL_INCIDENTS } from "../registry/incidents.ts";
+import { POOL_ACTS, POOL_INCIDENTS } from "../registry/incidents.ts";
 import { StartGate, WorkerStarter } from "../worker/worker-starter.ts";
 import { applicationCleanup } from "./application-cleanup.ts";
 import type { Run, RunInfrastructure, RunStatistics } from "./run.ts";
 import { type CheckedPool, checkPool } from "./run-options.ts";
 import type { SharedRun } from "./shared-run.ts";
 import type { StartedRun } from "./start-run.ts";
+
+/** Of a pool, in the ledger. */
+const RECORDED = [...POOL_INCIDENTS, ...POOL_ACTS];
 
 /** What a pool has before its run: options, a name that no other has, and its listeners. */
 interface PreparedPool {
@@ -109,7 +113,9 @@ export class OpenedRun implements Run {
 		this.#unregister = applicationCleanup.register({
 			close: (graceMs, afterwards) => {
 				this.#flushed = [...this.#pools];
-				return this.#close("gentle", graceMs, afterwards);
+				const by =
+					afterwards === "dies" ? "a signal" : "the end of the program";
+				return this.#close("gentle", graceMs, afterwards, by);
 			},
 			killNow: () => {
 				this.#jobs.killNow();
@@ -133,8 +139,14 @@ export class OpenedRun implements Run {
 		const prepared = preparePool(checkPool("run.createPool", given));
 		const unsubscribe = this.#hub.subscribe(prepared.hub.receive);
 		for (const event of this.#early.splice(0)) prepared.hub.emit(event);
-		const pool = await this.start(prepared, async () => unsubscribe());
-		return pool as Pool<Tools, Client>;
+		const caller = framesBelow(this.createPool);
+		try {
+			const pool = await this.start(prepared, async () => unsubscribe());
+			return pool as Pool<Tools, Client>;
+		} catch (error) {
+			addFrames(error, caller);
+			throw error;
+		}
 	}
 
 	/**
@@ -151,7 +163,7 @@ export class OpenedRun implements Run {
 		const { infrastructure, cleanupReport, auditor } = this.#started;
 		const { clock, host, source, registry, random, marker } = infrastructure;
 		const { registry: ledger } = this.#started.infrastructure;
-		hub.recordWith((event) => ledger.note(event), POOL_INCIDENTS);
+		hub.recordWith((event) => ledger.note(event), RECORDED);
 		const inherited = { marker, environment: process.env };
 		const { emit } = hub;
 		const cold: World = { clock, host, source, registry, random, emit };
@@ -225,8 +237,8 @@ export class OpenedRun implements Run {
 
 	close(options: CloseOptions = {}): Promise<void> {
 		checkCloseOptions("run.close", options);
-		const { manner = CLOSE_DEFAULTS.manner, drainMs } = options;
-		return this.#close(manner, drainMs);
+		const { manner = CLOSE_DEFAULTS.manner, drainMs, by } = options;
+		return this.#close(manner, drainMs, undefined, by);
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {
@@ -244,10 +256,14 @@ export class OpenedRun implements Run {
 		manner: CloseManner,
 		drainMs?: number,
 		afterwards?: Afterwards,
+		by?: string,
 	): Promise<void> {
-		const closing = [...this.#pools, this.#jobs].map((each) =>
-			each.close(manner, drainMs, afterwards),
-		);
+		const closing = [
+			...[...this.#pools].map((pool) =>
+				pool.close(manner, drainMs, afterwards, by),
+			),
+			this.#jobs.close(manner, drainMs, afterwards),
+		];
 		this.#closed ??= Promise.all(closing).then(() => this.leave());
 		return this.#closed;
 	}

@@ -9,6 +9,7 @@ import type {
 	ControlServer,
 	RecordedRequest,
 	RunSnapshot,
+	SaidClient,
 	LogBacklog as ServedBacklog,
 } from "@snakepit/control/server";
 import type { Clock, Random } from "../contract/clock.ts";
@@ -18,6 +19,7 @@ import { messageOf } from "../contract/thrown.ts";
 import { LOG_TYPES, POOL_TYPES, RUN_TYPES } from "../options/event-types.ts";
 import { type ControlListener, listenForControl } from "../os/listeners.ts";
 import { loadLate } from "../os/load-late.ts";
+import { userOfProcess } from "../os/this-machine.ts";
 import type { ControlEndpoint } from "../pool/observe/control-endpoint.ts";
 import type { EventHub } from "../pool/observe/event-hub.ts";
 import type { LogBacklog } from "../pool/observe/log-backlog.ts";
@@ -183,6 +185,18 @@ export class RunControl implements ControlledRun {
 
 	pool(name: string): ControlledPool | undefined {
 		return this.#named().get(name);
+	}
+
+	/**
+	 * No client without the token, which only this user and root can read, comes so far. Its name is what it says; its pid is
+	 * checked as far as it can be: whether there is such a process, and whose it is.
+	 */
+	clientName({ name, pid }: SaidClient): string {
+		if (pid === undefined) return name;
+		const user = userOfProcess(pid);
+		return user === undefined
+			? `${name} (says pid ${pid})`
+			: `${name} (pid ${pid}, user ${user})`;
 	}
 
 	record(request: RecordedRequest): void {

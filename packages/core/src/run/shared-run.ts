@@ -1,7 +1,7 @@
 import type { SnakepitEvent } from "../contract/events.ts";
 import type { ProcessRegistry } from "../contract/process-registry.ts";
 import type { ProcessHost } from "../contract/world.ts";
-import type { HostIncident } from "../registry/incidents.ts";
+import type { Act, HostIncident } from "../registry/incidents.ts";
 import type { ResolvedRunOptions } from "./run-options.ts";
 import type { StartedRun } from "./start-run.ts";
 
@@ -81,6 +81,8 @@ export interface OwnRegistry
 	extends Pick<ProcessRegistry, "runId" | "record" | "list" | "living"> {
 	/** What went wrong so far. */
 	readonly incidents: readonly HostIncident[];
+	/** What was asked of its pools, and by whom. */
+	readonly acts: readonly Act[];
 }
 
 /** The registry of this program's run in a data directory, if this copy of the package has one there. */

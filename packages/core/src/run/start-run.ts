@@ -15,13 +15,17 @@ import {
 	markerOf,
 	type RunId,
 } from "../contract/identity.ts";
-import type { ProcessRegistry } from "../contract/process-registry.ts";
+import type {
+	ProcessRegistry,
+	ProgramEnd,
+} from "../contract/process-registry.ts";
 import type {
 	Engagement,
 	Protection,
 	ProtectionContext,
 	WatchedWorker,
 } from "../contract/protection.ts";
+import { recordedError } from "../contract/recorded-error.ts";
 import { messageOf } from "../contract/thrown.ts";
 import type { ProcessHost } from "../contract/world.ts";
 import { withDeadline } from "../deadline.ts";
@@ -42,11 +46,13 @@ import {
 import { boundHistory } from "../registry/history.ts";
 import { LedgerDirectory } from "../registry/ledger-directory.ts";
 import { OwnFiles } from "../registry/own-files.ts";
-import { openNewRun } from "../registry/run-file.ts";
+import { amendEnded, openNewRun } from "../registry/run-file.ts";
+import { runPath } from "../registry/run-name.ts";
 import type { Sqlite } from "../registry/sqlite.ts";
 import { SqliteRegistry } from "../registry/sqlite-registry.ts";
 import { applicationCleanup } from "./application-cleanup.ts";
 import { OwnDirectories } from "./own-directories.ts";
+import { programEnd, RunEnding } from "./program-end.ts";
 import type { RunInfrastructure } from "./run.ts";
 import { RunControl } from "./run-control.ts";
 import type { ResolvedRunOptions } from "./run-options.ts";
@@ -139,12 +145,20 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 			ended: (incarnation) => engagements.unwatch(incarnation),
 		},
 		release: (over) => {
+			ending.over();
+			runOver();
 			const isUsed = registry.living().length > 0;
 			host.remove(directories.removable(over, isUsed));
 			if (over) directory.retire(name);
 			files.release(over ? "removed" : "kept");
 		},
 	});
+	const ended = runPath(directory.history, name, "db");
+	const ending = new RunEnding({
+		...{ clock, content, ...amending(sqlite, ended) },
+		record: (...known) => registry.endProgram(...known),
+	});
+	const runOver = programEnd.register(ending);
 	const killer = new ProcessKiller(host, clock);
 	const start = async (): Promise<CleanupReport> => {
 		emit({
@@ -168,6 +182,7 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 		return report;
 	};
 	const cleanupReport = await start().catch((error: unknown) => {
+		registry.failOpening(recordedError(error));
 		registry.close();
 		throw error;
 	});
@@ -203,14 +218,19 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 			guard?.killNow(pauseSync);
 			recordExit({ registry, host, clock, pause: pauseSync });
 		},
-		signalled: (signal, forced, { kind, graceMs }) =>
+		signalled: (signal, forced, { kind, graceMs }) => {
+			ending.signalled(signal, kind);
 			emit({
 				type: "host.signal_received",
 				wallMs: clock.wall(),
 				...{ signal, forced, answer: kind, graceMs },
-			}),
-		graceSpent: (spent) =>
-			emit({ type: "host.grace_spent", wallMs: clock.wall(), ...spent }),
+			});
+		},
+		idle: (code) => ending.idle(code),
+		graceSpent: (spent) => {
+			ending.endsBySignal();
+			emit({ type: "host.grace_spent", wallMs: clock.wall(), ...spent });
+		},
 	});
 	const end = async (): Promise<void> => {
 		unregister();
@@ -254,9 +274,18 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 		const jobQueue = new JobQueue(options.jobs);
 		return { infrastructure, cleanupReport, auditor, control, jobQueue, end };
 	} catch (error) {
+		registry.failOpening(recordedError(error));
 		await end().catch(() => {}); // Why it did not open is said; the next start ends what is left.
 		throw error;
 	}
+}
+
+/** Apart from the run, which is not kept for it. @param path of the run's file when it is over. */
+function amending(
+	sqlite: Sqlite,
+	path: string,
+): { readonly amend: (end: ProgramEnd) => void } {
+	return { amend: (end) => amendEnded(sqlite, path, end) };
 }
 
 /** What carries the run's marker when all its workers have ended was killed: resolves when it is gone, to what is not. */

@@ -51,6 +51,8 @@ export class FakeProcessHost implements ProcessHost {
 	readonly listeners: FakeListeners = new FakeListeners();
 	/** What {@link debuggerAttached} returns. */
 	debugged = false;
+	/** What the kernel says about memory, of every process that it is asked about. */
+	memoryEvidence: string | undefined;
 	/** What {@link createDirectory} throws, while set. */
 	directoryError: Error | undefined;
 
@@ -230,6 +232,10 @@ export class FakeProcessHost implements ProcessHost {
 			if (held) this.#kept--;
 			held = false;
 		};
+	}
+
+	async killedForMemory(): Promise<string | undefined> {
+		return this.memoryEvidence;
 	}
 
 	debuggerAttached(): boolean {

@@ -10,6 +10,7 @@ import {
 import type {
 	HasLifeline,
 	ProcessRegistry,
+	RecordedError,
 	RegistryStatistics,
 	Reservation,
 	RunRecord,
@@ -23,6 +24,7 @@ import {
 	located,
 	reserved,
 	runOver,
+	startFailed,
 } from "../registry/workers.ts";
 
 export interface MemoryRegistryOptions {
@@ -99,6 +101,16 @@ export class MemoryRegistry implements ProcessRegistry {
 		this.#put(located(this.lookup(incarnation), incarnation, location));
 	}
 
+	failStart(
+		worker: Pick<Reservation, "incarnation" | "workerId" | "pool">,
+		error: RecordedError,
+	): void {
+		if (this.#isClosed) return;
+		const at = this.#options.clock.wall();
+		const known = this.lookup(worker.incarnation);
+		this.#put(startFailed(known, worker, this.runId, error, at));
+	}
+
 	end(incarnation: string, end: WorkerEnd): void {
 		if (this.#isClosed && this.lookup(incarnation) === undefined) return;
 		const at = this.#options.clock.wall();
@@ -150,6 +162,7 @@ export class MemoryRegistry implements ProcessRegistry {
 			endedBy: ended ? "host" : undefined,
 			killed: 0,
 			cleanupMs: undefined,
+			programEnd: undefined,
 		};
 	}
 

@@ -38,6 +38,11 @@ export class EndCause {
 		this.#verdict = verdict;
 	}
 
+	/** The kernel killed it. */
+	outOfMemory(evidence: string): void {
+		this.#verdict = `the kernel killed it, because memory had run out (${evidence})`;
+	}
+
 	/** A reason that counts where there is none yet. */
 	presume(reason: EndReason): void {
 		this.#reason ??= reason;

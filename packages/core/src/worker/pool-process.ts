@@ -3,17 +3,24 @@ import type { Clock } from "../contract/clock.ts";
 import { StartError } from "../contract/errors.ts";
 import type { ProcessExit } from "../contract/identity.ts";
 import type { LaunchSpec, PoolProcessSlot } from "../contract/launch.ts";
+import { recordedError } from "../contract/recorded-error.ts";
+import { lastCharacters } from "../contract/telling-lines.ts";
 import type { StartedProcess, World } from "../contract/world.ts";
 import { resolvesWithin, withDeadline } from "../deadline.ts";
 import type { ResolvedOptions } from "../options/pool-options.ts";
 import { OrphanSweep } from "../process/orphan-sweep.ts";
+import { TAIL_CHARACTERS } from "../process/output.ts";
 import {
 	type InheritedEnvironment,
 	type OwnedProcess,
 	recordEnd,
 	startOwned,
 } from "../process/owned-process.ts";
-import { killerOf, type SentSignal } from "../process/process-end.ts";
+import {
+	killerByKernel,
+	killerOf,
+	type SentSignal,
+} from "../process/process-end.ts";
 import { KILL_LIMIT_MS } from "../process/stop-ladder.ts";
 import { formatLaunchMessage, shakeHands } from "./control-channel.ts";
 import { isTimeout, withLastLines } from "./worker-errors.ts";
@@ -71,10 +78,31 @@ export class PoolProcess {
 		what: string,
 		signal: AbortSignal,
 	): Promise<PoolProcess> {
+		try {
+			return await PoolProcess.#start(dependencies, slot, spec, what, signal);
+		} catch (error) {
+			const { registry } = dependencies.world;
+			if (!signal.aborted) registry.failStart(slot, recordedError(error));
+			throw error;
+		}
+	}
+
+	static async #start(
+		dependencies: PoolProcessDependencies,
+		slot: PoolProcessSlot,
+		spec: LaunchSpec,
+		what: string,
+		signal: AbortSignal,
+	): Promise<PoolProcess> {
 		const { options, world } = dependencies;
 		const { incarnation, workerId, pool } = slot;
-		const owned = await startOwned(spec, slot, dependencies, world, () =>
-			signal.throwIfAborted(),
+		const endedAs = () => (signal.aborted ? "closed" : "start_failed");
+		const owned = await startOwned(
+			spec,
+			{ ...slot, endedAs },
+			dependencies,
+			world,
+			() => signal.throwIfAborted(),
 		);
 		const { process } = owned;
 		const ref = { pool, workerId, incarnation };
@@ -94,7 +122,9 @@ export class PoolProcess {
 			output.close();
 			const by = "stop_ladder";
 			const killer = killerOf(exit, sent ? [{ signal: "SIGKILL", by }] : []);
-			const end = { exit, reason: "start_failed", killer } as const;
+			const reason = endedAs();
+			const tail = lastCharacters(output.tail.lines(), TAIL_CHARACTERS);
+			const end = { exit, reason, killer, tail } as const;
 			recordEnd(owned, incarnation, end, world);
 			sweep(world, incarnation);
 			throw withLastLines(error, output.tail.paragraph());
@@ -128,9 +158,17 @@ export class PoolProcess {
 		if (this.#isLeft) return exit;
 		this.process.signal("SIGKILL", "group");
 		const reason = this.#how === "released" ? "closed" : "exited";
-		const killer = killerOf(exit, this.#sent);
-		recordEnd(this.#owned, incarnation, { exit, reason, killer }, world);
+		const { killer, evidence: detail } = await killerByKernel(
+			killerOf(exit, this.#sent),
+			...([exit, this.process.identity, world.host] as const),
+		);
 		await this.#output.lastLines();
+		const tail =
+			reason === "closed"
+				? undefined
+				: lastCharacters(this.#output.tail.lines(), TAIL_CHARACTERS);
+		const end = { exit, reason, killer, tail, detail } as const;
+		recordEnd(this.#owned, incarnation, end, world);
 		this.#output.close();
 		sweep(world, incarnation);
 		return exit;

@@ -5,6 +5,8 @@ import type { Connection } from "../contract/connection.ts";
 import { StartError } from "../contract/errors.ts";
 import type { ProcessExit } from "../contract/identity.ts";
 import type { LaunchSpec, WorkerProcess } from "../contract/launch.ts";
+import type { EndReason } from "../contract/process-registry.ts";
+import { recordedError } from "../contract/recorded-error.ts";
 import { messageOf } from "../contract/thrown.ts";
 import type { StartedProcess, World } from "../contract/world.ts";
 import { resolvesWithin, withDeadline } from "../deadline.ts";
@@ -78,6 +80,11 @@ export class WorkerStarter {
 		const leave = await this.#dependencies.gate.enter();
 		try {
 			await this.#sequence(worker, attempt, replaces);
+		} catch (error) {
+			const { registry } = this.#dependencies.world;
+			if (isFailure(error))
+				registry.failStart(worker.ref, recordedError(error));
+			throw error;
 		} finally {
 			leave();
 		}
@@ -186,7 +193,14 @@ export class WorkerStarter {
 			);
 			const owned = await startOwned(
 				spec,
-				{ ...worker.slot, hasDirectory: true },
+				{
+					...worker.slot,
+					hasDirectory: true,
+					endedAs: (error) => {
+						noteForkLost(worker, error);
+						return unspawned(worker);
+					},
+				},
 				this.#dependencies,
 				world,
 				assertWanted,
@@ -284,6 +298,17 @@ async function notInTime(
 ): Promise<StartError> {
 	const exit = await exitSoFar(process);
 	return exit === undefined ? withdrawn(worker) : exitedEarly(worker, exit);
+}
+
+/** Whether a start failed, and was not only given up. */
+function isFailure(error: unknown): boolean {
+	return !(error instanceof StartError && error.code === "START_WITHDRAWN");
+}
+
+/** Why there is no process: its start failed, or nobody wants it any more. */
+function unspawned({ state, cause }: Worker): EndReason {
+	if (state !== "starting") return cause.reason ?? "closed";
+	return cause.reason ?? "start_failed";
 }
 
 /** How it ended, when it has. */

@@ -10,6 +10,7 @@ import {
 	type WorkerState,
 	type WorkerTrigger,
 } from "../contract/states.ts";
+import { lastCharacters } from "../contract/telling-lines.ts";
 import type { World } from "../contract/world.ts";
 import { withDeadline } from "../deadline.ts";
 import {
@@ -18,9 +19,9 @@ import {
 } from "../heartbeat/heartbeat-monitor.ts";
 import type { ResolvedOptions } from "../options/pool-options.ts";
 import { outbox } from "../outbox.ts";
-import { lastCharacters } from "../process/output.ts";
+import { TAIL_CHARACTERS } from "../process/output.ts";
 import { type OwnedProcess, recordEnd } from "../process/owned-process.ts";
-import { lostParentOf } from "../process/process-end.ts";
+import { killerByKernel, lostParentOf } from "../process/process-end.ts";
 import { StopLadder, type StopManner } from "../process/stop-ladder.ts";
 import {
 	noteCompanionLost,
@@ -64,8 +65,6 @@ export interface WorkerResources extends OwnedProcess {
 
 /** What workers say at these ends explains nothing. */
 const IN_ORDER: readonly EndReason[] = ["closed", "recycled"];
-/** Of each worker, in the ledger. */
-const TAIL_CHARACTERS = 4_096;
 
 /** An adapter that does not close its connection must not hold up the end of a pool. */
 const HANG_UP_MS = 1_000;
@@ -372,7 +371,11 @@ export class Worker {
 		const { calls, cause, connection } = this;
 		const { process, output, conversation } = resources;
 		await this.#ladder.finish({ connection, ...resources });
-		const killer = cause.conclude(exit, lostParentOf(process));
+		const concluded = cause.conclude(exit, lostParentOf(process));
+		const { killer, evidence } = await killerByKernel(
+			...([concluded, exit, process.identity, this.#world.host] as const),
+		);
+		if (evidence !== undefined) cause.outOfMemory(evidence);
 		// What it printed and answered before its end is read, or will not be.
 		await output.lastLines();
 		await calls.lastAnswers(clock, conversation);
@@ -409,6 +412,7 @@ export class Worker {
 		const explains = !IN_ORDER.includes(end.reason) && {
 			tail: lastCharacters(tail, TAIL_CHARACTERS),
 			lastCommand,
+			...(this.cause.verdict !== "" && { detail: this.cause.verdict }),
 		};
 		const { incarnation } = this.ref;
 		recordEnd(resources, incarnation, { ...end, ...explains }, this.#world);

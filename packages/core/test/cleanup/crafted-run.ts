@@ -85,6 +85,7 @@ export async function craftRun(
 		claimedBy: undefined,
 		killed: 0,
 		cleanupMs: undefined,
+		programEnd: undefined,
 		...fields,
 	};
 	closeSync(openSync(lockPath, "w", 0o600));

@@ -1,9 +1,11 @@
 /** A run seen, and acted on, from another process. */
 import { existsSync, readFileSync, statSync } from "node:fs";
+import { userInfo } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { attach, type RunUpdate } from "@snakepit/control";
 import { describe, expect, test } from "vitest";
+import { readHistory } from "../../src/inspect/history.ts";
 import type { PoolOptions } from "../../src/options/pool-options.ts";
 import { VERSION } from "../../src/os/gen/version.ts";
 import { openRun } from "../../src/run/open-run.ts";
@@ -11,6 +13,12 @@ import { EventRecorder } from "../../src/testing.ts";
 import { temporaryDirectory } from "../cleanup/hosts.ts";
 import { controlledHost } from "./controlled-host.ts";
 import { lineAdapter } from "./line-adapter.ts";
+
+/** This program, as a client. */
+const SELF =
+	process.platform === "linux"
+		? `a test (pid ${process.pid}, user ${process.getuid?.() === 0 ? "root" : userInfo().username})`
+		: `a test (says pid ${process.pid})`;
 
 const ALL = { scopes: ["read", "logs", "act", "call"] } as const;
 
@@ -223,9 +231,55 @@ test("a pool that is created while a client watches is also followed, and a clos
 		expect.objectContaining({ act: "call", target: "print" }),
 		{
 			...{ type: "control.requested", wallMs: expect.any(Number) },
-			...{ runId: run.runId, pool: "late", act: "drain", by: "a test" },
+			...{ runId: run.runId, pool: "late", act: "drain", by: SELF },
 		},
 	]);
+});
+
+test("the ledger says who asked for what: the program, or a client with its pid and user", async () => {
+	const dataDir = temporaryDirectory();
+	const run = await openRun({ dataDir, control: ALL });
+	using client = await attach({ dataDir, by: "a test" });
+	const pool = await run.createPool({
+		...{ name: "lines", adapter: lineAdapter(), size: 1, heartbeat: "off" },
+	});
+	await client.act("lines", "pause");
+	pool.resume();
+	await client.act("lines", "resize", { min: 1, max: 2 });
+	await client.act("lines", "recycle", { worker: "lines-0" });
+	await pool.recycle("all", { by: "the night shift" });
+	await client.act("lines", "restart", { worker: "lines-0" });
+	await client.call({ pool: "lines", command: "echo", args: 1 });
+	await pool.close();
+	await run.close();
+	for await (const { acts } of readHistory({ dataDir }))
+		expect(acts.map(({ type, by }) => [type, by])).toEqual([
+			["pool.paused", SELF],
+			["pool.resumed", "program"],
+			["pool.resized", SELF],
+			["pool.recycle_requested", SELF],
+			["pool.recycle_requested", "the night shift"],
+			["pool.restart_requested", SELF],
+			["control.requested", SELF],
+			["pool.closing", "program"],
+		]);
+});
+
+test("a close that shortens another is recorded with who asked for it", async () => {
+	const dataDir = temporaryDirectory();
+	await using run = await openRun({ dataDir, control: ALL });
+	using client = await attach({ dataDir, by: "a test" });
+	const pool = await run.createPool({
+		...{ name: "lines", adapter: lineAdapter(), size: 1, heartbeat: "off" },
+	});
+	const { events, record } = new EventRecorder();
+	pool.on("pool.close_hurried", record);
+	const call = pool.execute("sleep", 600_000);
+	const failed = expect(call).rejects.toMatchObject({ code: "POOL_CLOSED" });
+	const drained = pool.close({ drainMs: 600_000 });
+	await client.act("lines", "kill");
+	await Promise.all([drained, failed]);
+	expect(events).toMatchObject([{ by: SELF, manner: "forced", drainMs: 0 }]);
 });
 
 test("of two pools of the same name the later one is shown, also after the end of the earlier one", async () => {

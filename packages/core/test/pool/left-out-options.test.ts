@@ -42,6 +42,7 @@ const SESSION: LeftOut<SessionOptions> = {
 	affinity: undefined,
 };
 const CLOSE: LeftOut<CloseOptions> = {
+	by: undefined,
 	drainMs: undefined,
 	manner: undefined,
 };

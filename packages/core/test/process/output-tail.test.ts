@@ -2,9 +2,10 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
 	lastCharacters,
-	OutputTail,
-	withoutLastLines,
-} from "../../src/process/output.ts";
+	tellingLine,
+} from "../../src/contract/telling-lines.ts";
+import { withoutLastLines } from "../../src/contract/text.ts";
+import { OutputTail } from "../../src/process/output.ts";
 
 test("the tail is the last lines, oldest first, however many were printed", () => {
 	fc.assert(
@@ -61,4 +62,66 @@ test("a message can be shown without the last lines that were added to it", () =
 	const message = "It ended.\nIt was old.";
 	expect(withoutLastLines(message + tail.paragraph())).toBe(message);
 	expect(withoutLastLines(message)).toBe(message);
+});
+
+/** What Python's faulthandler writes when a tool reads where it must not, with another thread and many modules. */
+const CRASH = [
+	"Fatal Python error: Segmentation fault",
+	"",
+	"Thread 0x00007f5f1e7fc6c0 (most recent call first):",
+	...Array.from(
+		{ length: 50 },
+		(_, line) =>
+			`  File "/usr/lib/python3.12/threading.py", line ${line} in wait`,
+	),
+	"",
+	"Current thread 0x00007f5f1f7fe740 (most recent call first):",
+	'  File "/usr/lib/python3.12/ctypes/__init__.py", line 519 in string_at',
+	'  File "/srv/invoices/tools.py", line 17 in read_invoice',
+	"",
+	`Extension modules: ${"numpy.core._multiarray_umath, ".repeat(200)}(total: 200)`,
+];
+
+test("the frames of a crash push out neither the program's own last lines nor the frames of the thread that failed", () => {
+	const tail = new OutputTail(5);
+	for (const line of ["old", "reads 0042.pdf", "page 3"]) tail.push(line);
+	for (const line of CRASH) tail.push(line);
+	const kept = lastCharacters(tail.lines(), 2_000);
+	expect(kept).toContain("reads 0042.pdf");
+	expect(kept).toContain(
+		'  File "/srv/invoices/tools.py", line 17 in read_invoice',
+	);
+	expect(kept.join("").length).toBeLessThanOrEqual(2_000);
+});
+
+test("one line tells most about an end: not the last frame, nor what an interpreter prints after it", () => {
+	expect(tellingLine(["page 3", ...CRASH])).toBe(
+		"Fatal Python error: Segmentation fault, at /srv/invoices/tools.py:17 in read_invoice",
+	);
+	const traceback = [
+		"Traceback (most recent call last):",
+		'  File "/srv/tools.py", line 3, in <module>',
+		"    open('/models/a.bin')",
+		"FileNotFoundError: [Errno 2] No such file or directory: '/models/a.bin'",
+	];
+	expect(tellingLine(traceback)).toMatch(/^FileNotFoundError/);
+	const node = [
+		"/srv/worker.js:3",
+		'  throw Object.assign(new Error("no licence"), { code: "E_LICENCE" });',
+		"  ^",
+		"",
+		"Error: no licence",
+		"    at Object.<anonymous> (/srv/worker.js:3:9)",
+		"    at Module._compile (node:internal/modules/cjs/loader:1554:14) {",
+		"  code: 'E_LICENCE'",
+		"}",
+		"",
+		"Node.js v24.1.0",
+	];
+	expect(tellingLine(node)).toBe("Error: no licence");
+	expect(tellingLine(["panic: no disk", "", "goroutine 1 [running]:"])).toBe(
+		"panic: no disk",
+	);
+	expect(tellingLine(["up", "paper jam", ""])).toBe("paper jam");
+	expect(tellingLine([])).toBeUndefined();
 });

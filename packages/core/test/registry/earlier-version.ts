@@ -5,7 +5,13 @@ import Database from "better-sqlite3";
 const MIGRATIONS = join(import.meta.dirname, "../../migrations");
 
 /** What each migration after the first changed, undone. */
-const UNDO: Readonly<Record<1 | 2 | 3 | 4, string>> = {
+const UNDO: Readonly<Record<1 | 2 | 3 | 4 | 5, string>> = {
+	5: `
+		drop table acts;
+		alter table runs drop column program_end;
+		alter table workers drop column start_error;
+		alter table workers drop column end_detail;
+	`,
 	4: "alter table workers rename column location to place;",
 	3: "alter table workers drop column place;",
 	2: `
@@ -23,7 +29,7 @@ const UNDO: Readonly<Record<1 | 2 | 3 | 4, string>> = {
 /** Makes a run file what an earlier version wrote: with its migrations only. */
 export function toVersion(version: 1 | 2 | 4, path: string): void {
 	const database = new Database(path);
-	const added = ([4, 3, 2, 1] as const).filter((each) => each >= version);
+	const added = ([5, 4, 3, 2, 1] as const).filter((each) => each >= version);
 	database.exec(`
 		${added.map((each) => UNDO[each]).join("")}
 		delete from __drizzle_migrations where created_at > ${journal()[version - 1]?.when};

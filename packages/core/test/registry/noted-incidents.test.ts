@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
+import type { EventOf } from "../../src/contract/events.ts";
 import {
+	ACTS_LIMIT,
 	HOST_INCIDENTS_LIMIT,
-	type HostIncident,
 } from "../../src/registry/incidents.ts";
 import { Bench } from "./sqlite-registry-bench.ts";
 
-function unavailable(reason: string): HostIncident {
+function unavailable(reason: string): EventOf<"protection.unavailable"> {
 	return {
 		...{ type: "protection.unavailable", wallMs: 1 },
 		...{ protection: "guard", reason },
@@ -60,4 +61,40 @@ test("a file that was damaged has them again", async () => {
 		workers: [{}, {}],
 		incidents: [unavailable("no binary")],
 	});
+});
+
+const paused = (wallMs: number): EventOf<"pool.paused"> => ({
+	...{ type: "pool.paused", wallMs, pool: "p", by: "ann" },
+	...{ waiting: 0, running: 0 },
+});
+
+test("of what was asked for the last 200 are recorded", async () => {
+	const { registry, read } = await Bench.open();
+	const all = Array.from({ length: ACTS_LIMIT + 7 }, (_, n) => paused(n));
+	for (const act of all) registry.note(act);
+	expect(registry.acts).toEqual(all.slice(-ACTS_LIMIT));
+	expect(read()).toMatchObject({ acts: all.slice(-ACTS_LIMIT), incidents: [] });
+});
+
+test("what was asked for is in a file that was damaged again", async () => {
+	const bench = await Bench.open();
+	bench.reserve();
+	bench.registry.note(paused(1));
+	bench.damage();
+	bench.reserve();
+	expect(bench.read()).toMatchObject({ acts: [paused(1)] });
+});
+
+test("without content, the ledger keeps the class, the code and the place of an error, and not its message", async () => {
+	const { registry, read } = await Bench.open({ content: "left_out" });
+	const error = { name: "E", code: "C", message: "card 17", at: "f (/a:1:2)" };
+	const worker = { incarnation: "aaaaaaa-9", workerId: "p-0", pool: "p" };
+	registry.failStart(worker, error);
+	registry.failOpening(error);
+	const shown = { name: "E", code: "C", at: "f (/a:1:2)" };
+	expect(read()).toMatchObject({
+		workers: [{ status: "ended", startError: shown }],
+		incidents: [{ type: "run.open_failed", error: shown }],
+	});
+	expect(JSON.stringify(read())).not.toContain("card 17");
 });

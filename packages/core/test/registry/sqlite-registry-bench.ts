@@ -39,7 +39,11 @@ export class Bench {
 		this.#path = path;
 	}
 
-	static async open(): Promise<Bench> {
+	static async open({
+		content = "recorded",
+	}: {
+		readonly content?: "recorded" | "left_out";
+	} = {}): Promise<Bench> {
 		const clock = new VirtualClock();
 		const events = new EventRecorder();
 		const released: boolean[] = [];
@@ -59,7 +63,7 @@ export class Bench {
 			emit: events.record,
 			files: new OwnFiles({ sqlite, directory, name, file, lock }),
 			run,
-			content: "recorded",
+			content,
 			marker: "marker",
 			listener: { activated: () => {}, ended: () => {} },
 			release: (over) => released.push(over),

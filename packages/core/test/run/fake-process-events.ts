@@ -42,6 +42,10 @@ export class FakeProcessEvents implements ProcessEvents {
 		this.endedBy.push(signal);
 	}
 
+	exitCode(): number {
+		return 0;
+	}
+
 	warn(message: string): void {
 		this.warnings.push(message);
 	}

@@ -56,7 +56,7 @@ const TEXT = {
 	"snakepit.worker.end.reason":
 		"`exited`, `start_failed`, `closed`, `recycled`, `restarted`, `hung`, `broken`, `stuck`, `companion_lost`, `parent_lost`, `host_exit`, `reaped`, `host_died` or `vanished`.",
 	"snakepit.worker.end.killer":
-		"Who sent the signal that ended it: `none`, `stop_ladder`, `application_cleanup`, `reaper`, `lifeline`, `guard`, `preloaded_parent`, `protection` or `unknown` (a person, another program, or the kernel).",
+		"Who sent the signal that ended it: `none`, `stop_ladder`, `application_cleanup`, `reaper`, `lifeline`, `guard`, `preloaded_parent`, `protection`, `out_of_memory` (the kernel says that it killed the worker because memory had run out) or `unknown` (a person, another program, or the kernel where it does not say so).",
 	"snakepit.worker.exit.signal": "The signal it died of.",
 	"snakepit.worker.stop.step":
 		"The rung of the stop ladder, from `leave` to `sweep`.",

@@ -319,6 +319,12 @@ const TABLE: {
 		line: ({ of, error }) => `a listener of ${of} threw: ${String(error)}`,
 		fields: ["of", "error"],
 	},
+	"pool.close_hurried": {
+		severity: "warn",
+		line: ({ pool, by, manner, drainMs }) =>
+			`pool ${pool} is closed sooner by ${by}: ${manner === "forced" ? "at once" : `its calls have ${duration(drainMs)}`}`,
+		fields: ["pool", "by"],
+	},
 	"pool.paused": {
 		severity: "warn",
 		line: ({ pool, by, waiting }) =>

@@ -124,9 +124,9 @@ export class ControlEndpoint implements ControlledPool {
 			case "resize":
 				return this.#pool.resize({ min, max }, { by });
 			case "drain":
-				return await this.#pool.close({ drainMs });
+				return await this.#pool.close({ drainMs, by });
 			case "kill":
-				return await this.#pool.close({ manner: "forced" });
+				return await this.#pool.close({ manner: "forced", by });
 		}
 	}
 

@@ -6,7 +6,7 @@ import type {
 } from "../../contract/events.ts";
 import type { WorkerLogRecord } from "../../contract/launch.ts";
 import type { EndReason } from "../../contract/process-registry.ts";
-import { withoutLastLines } from "../../process/output.ts";
+import { withoutLastLines } from "../../contract/text.ts";
 import { describeExit } from "../../process/process-end.ts";
 
 /** The beginning of a text shows where it is from, its end what went wrong. */
@@ -137,7 +137,12 @@ export class StderrReport {
 		if (!isCrash(event)) return undefined;
 		// Its conversation may have broken because it was dying: that is no reason then.
 		const decided = verdict?.reason === event.reason;
-		const why = decided ? ` because ${verdict.message}` : "";
+		const why =
+			event.killer === "out_of_memory"
+				? " because the kernel killed it: memory had run out"
+				: decided
+					? ` because ${verdict.message}`
+					: "";
 		const lost =
 			callsLost === 0
 				? ""

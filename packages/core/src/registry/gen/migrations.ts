@@ -54,5 +54,16 @@ export const MIGRATIONS: readonly Migration[] = [
 		"bps": true,
 		"folderMillis": 1795901305986,
 		"hash": "253db31094a78a1011abd13bf066ea4190d56b73315a9d080a598cf12abdc9e1"
+	},
+	{
+		"sql": [
+			"CREATE TABLE `acts` (\n\t`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,\n\t`wall_ms` real NOT NULL,\n\t`event` text NOT NULL\n);\n",
+			"\nALTER TABLE `runs` ADD `program_end` text;",
+			"\nALTER TABLE `workers` ADD `start_error` text;",
+			"\nALTER TABLE `workers` ADD `end_detail` text;"
+		],
+		"bps": true,
+		"folderMillis": 1795904469429,
+		"hash": "69e57dbfafb8e71392caf9c5b0e64fae2feb1a49c5d7893470704eb10cae28a2"
 	}
 ];

@@ -1,0 +1,122 @@
+import { fileURLToPath } from "node:url";
+import type { RecordedError } from "./process-registry.ts";
+import { withoutLastLines } from "./text.ts";
+import { messageOf } from "./thrown.ts";
+
+const MESSAGE_CHARACTERS = 2_000;
+const PLACE_CHARACTERS = 500;
+const NAME_CHARACTERS = 200;
+/** A cause has a cause, and so on: more explain nothing. */
+const MOST_CAUSES = 3;
+
+/** A thrown value as the ledger keeps it, without the last lines of a worker. Never throws. */
+export function recordedError(thrown: unknown): RecordedError {
+	const code = field(thrown, "code");
+	const at = placeIn(field(thrown, "stack"));
+	return {
+		name: nameOf(thrown).slice(0, NAME_CHARACTERS),
+		code:
+			typeof code === "string" || typeof code === "number"
+				? String(code).slice(0, NAME_CHARACTERS)
+				: undefined,
+		message: messages(thrown).slice(0, MESSAGE_CHARACTERS),
+		at: at?.slice(0, PLACE_CHARACTERS),
+	};
+}
+
+/** Its class; where that has only the name that it has inherited, the class that made it. */
+function nameOf(thrown: unknown): string {
+	if (typeof thrown !== "object" || thrown === null)
+		return `thrown ${thrown === null ? "null" : typeof thrown}`;
+	const name = field(thrown, "name");
+	const made = field(field(thrown, "constructor"), "name");
+	const isInherited = typeof name !== "string" || name === "Error";
+	if (isInherited && typeof made === "string" && made !== "") return made;
+	return typeof name === "string" ? name : "Error";
+}
+
+function messages(thrown: unknown): string {
+	let text = messageAlone(thrown);
+	let cause = field(thrown, "cause");
+	for (let depth = 0; depth < MOST_CAUSES && cause !== undefined; depth++) {
+		const message = messageAlone(cause);
+		// A remedy often repeats what it explains.
+		if (!text.includes(message))
+			text += ` (cause: ${nameOf(cause)}: ${message})`;
+		cause = field(cause, "cause");
+	}
+	return text;
+}
+
+function messageAlone(thrown: unknown): string {
+	const message = withoutLastLines(messageOf(thrown));
+	if (message !== "") return message;
+	// As Node's own AggregateError of the addresses that it tried.
+	const errors = field(thrown, "errors");
+	return Array.isArray(errors) && errors.length > 0
+		? errors.slice(0, MOST_CAUSES).map(messageOf).join("; ")
+		: "";
+}
+
+/** Its own code may throw. */
+function field(value: unknown, name: string): unknown {
+	try {
+		return (value as Readonly<Record<string, unknown>> | undefined | null)?.[
+			name
+		];
+	} catch {
+		return undefined;
+	}
+}
+
+/** "    at async name (file:///path:1:2)", "    at /path:1:2". */
+const FRAME =
+	/^\s+at (?:async )?(?:(.+?) \()?((?:file:\/\/)?(?:\/|[A-Za-z]:[\\/]|webpack).*?:\d+:\d+)\)?$/;
+/** What Node prints above the stack of an error in the text of a module: "/path:1". */
+const MODULE = /^((?:file:\/\/)?\/.+:\d+)$/;
+const PACKAGES = /[\\/]node_modules[\\/]/;
+/** In a checkout, where this file is not in a directory of installed packages. */
+const CHECKOUT =
+	/^(.*\/packages\/)core\/src\/contract\/recorded-error\.ts$/.exec(
+		import.meta.url ?? "",
+	)?.[1];
+
+/**
+ * The first place of a stack that is the program's own code: not Node's, not that of an installed package, and not that
+ * of Snakepit. Where there is none, the first that is in a file.
+ */
+export function placeIn(stack: unknown): string | undefined {
+	if (typeof stack !== "string") return undefined;
+	const lines = stack.split("\n");
+	const frames = lines.flatMap((line) => {
+		const [, name, file] = FRAME.exec(line) ?? [];
+		return file === undefined ? [] : [{ name, file }];
+	});
+	const own = frames.find(({ file }) => isOwn(file));
+	const inModule = MODULE.exec(lines[0] ?? "")?.[1];
+	if (own === undefined && inModule !== undefined) return pathOf(inModule);
+	const shown = own ?? frames[0];
+	if (shown === undefined) return undefined;
+	const path = pathOf(shown.file);
+	// "Timeout.tick [as _onTimeout]".
+	const name = shown.name?.replace(/ \[as .*\]$/, "");
+	return name === undefined || name === "Object.<anonymous>"
+		? path
+		: `${name} (${path})`;
+}
+
+function isOwn(file: string): boolean {
+	if (PACKAGES.test(file)) return false;
+	if (CHECKOUT === undefined || !file.startsWith(CHECKOUT)) return true;
+	return !/^[\w-]+\/(?:src|dist)\//.test(file.slice(CHECKOUT.length));
+}
+
+function pathOf(file: string): string {
+	if (!file.startsWith("file:")) return file;
+	try {
+		const [, url = file, position = ""] = /^(.*?)((?::\d+)+)$/.exec(file) ?? [];
+		return fileURLToPath(url) + position;
+	} catch {
+		return file;
+	}
+}

@@ -1,0 +1,135 @@
+/**
+ * What a line is in the output of a program that dies: its own words, the frames of the thread that failed, or other frames
+ * and what interpreters print around them.
+ */
+export type LineKind = "own" | "failed_thread" | "frames";
+
+/** Of Python, after a crash: every module in C that it has loaded, which are some thousand characters. */
+const MODULES = /^Extension modules: /;
+/** What each begins, with the line itself. */
+const BEGINS: readonly (readonly [RegExp, LineKind])[] = [
+	// Python's faulthandler.
+	[/^Current thread 0x[0-9a-f]+.*\(most recent call first\):/, "failed_thread"],
+	[/^Thread 0x[0-9a-f]+.*\(most recent call first\):/, "frames"],
+	[/^Current thread's C stack trace/, "frames"],
+	// Python's tracebacks.
+	[
+		/^\s*(?:\+ Exception Group )?Traceback \(most recent call last\):/,
+		"frames",
+	],
+	// Node and Java.
+	[/^\s+at \S/, "frames"],
+	// Go.
+	[/^goroutine \d+ \[/, "frames"],
+	[MODULES, "frames"],
+];
+/** What tells nothing about the end of any program. */
+const SILENT =
+	/^(?:Python runtime state: |Node\.js v\d|exit status \d+$|[}\]^~|\s]*$|The above exception was the direct cause of|During handling of the above exception)/;
+
+/** Tells the lines of an output apart, one after the other. */
+export class LineKinds {
+	/** Of the frames that began last, while lines are part of them. */
+	#frames: LineKind | undefined;
+
+	next(line: string): LineKind {
+		const begun = BEGINS.find(([pattern]) => pattern.test(line))?.[1];
+		if (begun !== undefined) {
+			this.#frames = begun;
+			return begun;
+		}
+		if (/^\s+\S/.test(line) && this.#frames !== undefined) return this.#frames;
+		const isBelowFrames = line === "" && this.#frames !== undefined;
+		this.#frames = PYTHON_FATAL.test(line) ? "frames" : undefined;
+		return isBelowFrames ? "frames" : "own";
+	}
+}
+
+const PYTHON_FATAL = /^Fatal Python error: /;
+/** The first line of a crash in Go, Rust or C++, with many below it. */
+const FIRST =
+	/^(?:panic: |fatal error: |thread '.*' .*panicked at |terminate called )/;
+const PYTHON_FRAME = /^\s+File "(.+)", line (\d+) in (.+)$/;
+/** Of Python itself, of an installed package, or of the bridge. */
+const FOREIGN =
+	/\/lib(?:64)?\/python\d|site-packages|dist-packages|<frozen |snakepit_bridge/;
+
+/** The line of a program's last output that tells most about its end; `undefined` where there is none. */
+export function tellingLine(lines: readonly string[]): string | undefined {
+	const kinds = new LineKinds();
+	const told = lines.map((line) => ({ line, kind: kinds.next(line) }));
+	const own = told.filter(
+		({ line, kind }) => kind === "own" && !SILENT.test(line),
+	);
+	const fatal = own.findLast(({ line }) => PYTHON_FATAL.test(line));
+	if (fatal !== undefined) {
+		const place = told
+			.filter(({ kind }) => kind === "failed_thread")
+			.flatMap(({ line }) => {
+				const [, file = "", number, name] = PYTHON_FRAME.exec(line) ?? [];
+				return file === "" || FOREIGN.test(file)
+					? []
+					: [`${file}:${number} in ${name}`];
+			})[0];
+		return place === undefined ? fatal.line : `${fatal.line}, at ${place}`;
+	}
+	const first = own.findLast(({ line }) => FIRST.test(line));
+	return (first ?? own.at(-1))?.line ?? lines.findLast((line) => line.trim());
+}
+
+/** Half of it at most is frames, where there are words of the program's own for the other half. */
+function shares(
+	own: number,
+	frames: number,
+	most: number,
+): { readonly own: number; readonly frames: number } {
+	const half = Math.floor(most / 2);
+	const forFrames = Math.min(frames, Math.max(half, most - own));
+	return { own: most - forFrames, frames: forFrames };
+}
+
+/**
+ * The last lines, limited in their total number of characters, so that the frames of a crash do not push out what the
+ * program said before it. Of a line that does not fit, its end.
+ */
+export function lastCharacters(
+	lines: readonly string[],
+	most: number,
+): readonly string[] {
+	const kinds = new LineKinds();
+	const told = lines.map((line) => ({ line, kind: kinds.next(line) }));
+	const size = (which: (kind: LineKind) => boolean): number =>
+		told.reduce(
+			(sum, { line, kind }) =>
+				which(kind) ? sum + Math.max(1, line.length) : sum,
+			0,
+		);
+	const share = shares(
+		size((kind) => kind === "own"),
+		size((kind) => kind !== "own"),
+		most,
+	);
+	const kept: string[] = [];
+	let [own, frames] = [share.own, share.frames];
+	// The innermost frames of the thread that failed come first.
+	const failed = told.filter(({ kind }) => kind === "failed_thread");
+	const fits = new Set<object>();
+	for (const each of failed) {
+		if (each.line.length > frames) break;
+		fits.add(each);
+		frames -= Math.max(1, each.line.length);
+	}
+	for (const each of told.toReversed()) {
+		const { line, kind } = each;
+		if (MODULES.test(line)) continue;
+		const length = Math.max(1, line.length);
+		if (kind === "own") {
+			if (own > 0) kept.unshift(line.slice(-own));
+			own -= length;
+		} else if (kind === "frames") {
+			if (frames > 0) kept.unshift(line.slice(-frames));
+			frames -= length;
+		} else if (fits.has(each)) kept.unshift(line);
+	}
+	return kept;
+}
