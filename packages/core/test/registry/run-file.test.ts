@@ -45,6 +45,7 @@ test("what is written is read again, workers in the order of their reservation",
 		run,
 		workerCount: 5,
 		incidents: [],
+		acts: [],
 		workers: everyRow(run.runId),
 	});
 });
