@@ -70,6 +70,11 @@ for (const name of ["watchdog", "adapter-mcp", "adapter-lsp", "cli"])
 	);
 
 writeFileSync(
+	join(root, "packages/telemetry/src/gen/version.ts"),
+	`/** The version of this package, in the instrumentation scope of what it exports. */\nexport const VERSION: string = "${version}";\n`,
+);
+
+writeFileSync(
 	join(core, "src/os/gen/version.ts"),
 	`/** The version of this package, for the ledger. */\nexport const VERSION: string = "${version}";\n`,
 );

@@ -1,5 +1,5 @@
-// Makes the dashboard and alert rules for scraped metrics from those for metrics sent as OTLP, which
-// are edited by hand: the same expressions, in which Prometheus has other names for the metrics.
+// Makes the dashboard for scraped metrics from that for metrics sent as OTLP, which is edited by
+// hand: the same expressions, in which Prometheus has other names for the metrics.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { METRICS, type MetricName, prometheusName } from "@snakepit/telemetry";
@@ -25,20 +25,18 @@ const names = new Map<string, string>(
 	),
 );
 
-for (const path of ["grafana/snakepit.*.json", "prometheus/alerts.*.yml"]) {
-	const file = (scheme: string): string =>
-		join(root, "packages/telemetry", path.replace("*", scheme));
-	let text = readFileSync(file("otlp"), "utf8").replace(
-		/\bsnakepit_\w+/g,
-		(name) => {
-			const renamed = LABELS.test(name) ? name : names.get(name);
-			if (renamed !== undefined) return renamed;
-			throw new Error(
-				`${file("otlp")}: ${name} is neither a metric of packages/telemetry/src/catalogue nor one of the labels in scripts/telemetry.ts.`,
-			);
-		},
-	);
-	for (const [otlp, exporter] of Object.entries(TEXTS))
-		text = text.replaceAll(otlp, exporter);
-	writeFileSync(file("exporter"), text);
-}
+const file = (scheme: string): string =>
+	join(root, `packages/telemetry/grafana/snakepit.${scheme}.json`);
+let text = readFileSync(file("otlp"), "utf8").replace(
+	/\bsnakepit_\w+/g,
+	(name) => {
+		const renamed = LABELS.test(name) ? name : names.get(name);
+		if (renamed !== undefined) return renamed;
+		throw new Error(
+			`${file("otlp")}: ${name} is neither a metric of packages/telemetry/src/catalogue nor one of the labels in scripts/telemetry.ts.`,
+		);
+	},
+);
+for (const [otlp, exporter] of Object.entries(TEXTS))
+	text = text.replaceAll(otlp, exporter);
+writeFileSync(file("exporter"), text);

@@ -69,6 +69,7 @@ REASONS = {
     "_OTelSDKConfigurator": ("configures by OTEL_*", "test_sdk.py"),
     "_TRACER_PROVIDER": ("tools have configured it", "test_tracing_without_sdk.py"),
     "opentelemetry.sdk._configuration": ("configures by OTEL_*", "test_sdk.py"),
+    "opentelemetry._logs": ("exceptions as log records", "test_sdk.py"),
     # Ray has no public API for the jobs and the nodes of a cluster that it has not joined;
     # the tests of @snakepit/adapter-ray run on a real cluster.
     "_connect_and_get_accessor": ("the drivers of a cluster", None),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -20,7 +22,10 @@ from support.trace_context import (
     finished_spans,
 )
 
+from snakepit_bridge._version import __version__
 from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
+from snakepit_bridge.telemetry.names import SCHEMA_URL
+from snakepit_bridge.telemetry.sdk import resource_attributes
 
 TOOLS = """
     import logging
@@ -122,6 +127,9 @@ def test_traces_metrics_and_logs_arrive_when_the_worker_leaves(
         assert spans[tool]["kind"] == 2  # SERVER
         assert spans[tool]["resource"]["service.name"] == "shop"
         assert spans[tool]["resource"]["service.instance.id"] == "test123-1"
+        assert spans[tool]["resource"]["process.pid"] == worker.pid
+        assert spans[tool]["resource"]["host.name"] == socket.gethostname()
+        assert spans[tool]["scope"] == ["snakepit_bridge", __version__, SCHEMA_URL]
     assert [spans[tool]["status"] for tool in tools] == [0, 0, 0, 0, 2]
     assert spans["fails"]["attributes"]["error.type"] == "ValueError"
     assert spans["fails"]["events"] == ["exception"]
@@ -158,6 +166,163 @@ def test_a_batch_is_sent_in_its_own_time_too(host: Host, otlp: Receiver) -> None
     span = next(s for s in received["spans"] if s["name"] == "generator")
     assert span["attributes"]["snakepit.call.cancel_reason"] == "caller"
     assert span["status"] == 0
+
+
+@pytest.mark.parametrize(
+    ("opt_in", "events", "records"),
+    [("", 1, 0), ("unknown", 1, 0), ("logs", 0, 1), ("logs/dup", 1, 1)],
+)
+def test_an_exception_is_recorded_once_for_each_signal_that_is_chosen(
+    host: Host, otlp: Receiver, opt_in: str, events: int, records: int
+) -> None:
+    worker = starting(
+        host(TOOLS),
+        OTEL_EXPORTER_OTLP_ENDPOINT=otlp.endpoint,
+        OTEL_SEMCONV_EXCEPTION_SIGNAL_OPT_IN=opt_in,
+    )
+    worker.converse().failure("fails", trace_context=CONTEXT)
+    leave(worker)
+    received = otlp.received(spans=1, logs=records)
+    span = next(span for span in received["spans"] if span["name"] == "fails")
+    assert span["events"] == ["exception"] * events
+    assert span["status"] == 2
+    assert span["attributes"]["error.type"] == "ValueError"
+    assert len(received["logs"]) == records
+    for record in received["logs"]:
+        assert record["event"] == "rpc.server.call.exception"
+        assert (record["trace"], record["span"]) == (TRACE_ID, span["id"])
+        assert record["severity"] == "ERROR"
+        assert record["body"] == "ValueError: on purpose"
+        assert record["scope"] == ["snakepit_bridge", __version__, SCHEMA_URL]
+        attributes = record["attributes"]
+        assert attributes.keys() == {
+            "exception.type",
+            "exception.message",
+            "exception.stacktrace",
+        }
+        assert attributes["exception.type"] == "ValueError"
+        assert "on purpose" in attributes["exception.stacktrace"]
+
+
+def test_a_worker_has_the_service_that_the_host_names(
+    host: Host, otlp: Receiver
+) -> None:
+    worker = starting(
+        host(TOOLS, telemetry={"serviceName": "shop-workers", "instrument": False}),
+        OTEL_EXPORTER_OTLP_ENDPOINT=otlp.endpoint,
+        # Of the host, whose variables a worker inherits.
+        OTEL_SERVICE_NAME="shop",
+        OTEL_RESOURCE_ATTRIBUTES="service.namespace=store,host.name=mine",
+    )
+    worker.converse().call("function", trace_context=CONTEXT)
+    leave(worker)
+    (span, *_) = otlp.received(spans=2)["spans"]
+    resource = span["resource"]
+    assert resource["service.name"] == "shop-workers"
+    assert resource["service.namespace"] == "store"
+    assert resource["host.name"] == "mine"
+
+
+def test_what_the_variables_say_of_the_resource_is_kept() -> None:
+    environ = {"OTEL_RESOURCE_ATTRIBUTES": "process.pid=1, service.instance.id = a"}
+    assert resource_attributes(environ, "run-1", None) == {
+        "host.name": socket.gethostname()
+    }
+    assert resource_attributes({}, "run-1", "shop-workers") == {
+        "host.name": socket.gethostname(),
+        "process.pid": os.getpid(),
+        "service.instance.id": "run-1",
+        "service.name": "shop-workers",
+    }
+
+
+USES_SQLITE = """
+    import sqlite3
+    from snakepit_bridge import tool
+
+    @tool
+    def count() -> int:
+        cursor = sqlite3.connect(":memory:").cursor()
+        cursor.execute("select 1 + 1")
+        return cursor.fetchone()[0]
+"""
+
+
+@pytest.mark.parametrize(
+    ("instruments", "disabled", "spans"),
+    [(True, "", 2), (True, "requests, sqlite3", 1), (True, "*", 1), (False, "", 1)],
+)
+def test_installed_instrumentors_run_if_the_host_wants_it(
+    host: Host, otlp: Receiver, instruments: bool, disabled: str, spans: int
+) -> None:
+    worker = starting(
+        host(USES_SQLITE, telemetry={"instrument": instruments}),
+        OTEL_EXPORTER_OTLP_ENDPOINT=otlp.endpoint,
+        OTEL_PYTHON_DISABLED_INSTRUMENTATIONS=disabled,
+    )
+    conversation = worker.converse()
+    assert conversation.call("count", trace_context=CONTEXT) == 2
+    leave(worker)
+    assert conversation.logs.empty()
+    received = otlp.received(spans=spans)["spans"]
+    tool = next(span for span in received if span["name"] == "count")
+    children = [span for span in received if span["parent"] == tool["id"]]
+    assert len(received) == spans
+    assert [span["scope"][0] for span in children] == [
+        "opentelemetry.instrumentation.sqlite3"
+    ] * (spans - 1)
+
+
+def test_instrumentors_without_an_sdk_are_told(host: Host) -> None:
+    worker = host(USES_SQLITE, telemetry={"instrument": True}).start()
+    conversation = worker.converse()
+    assert conversation.call("count") == 2
+    record = conversation.logs.get(timeout=30)
+    assert record.level == 30
+    assert "set OTEL_EXPORTER_OTLP_ENDPOINT" in record.message
+
+
+BROKEN = """
+    import importlib.metadata
+    from snakepit_bridge import tool
+    import snakepit_bridge.telemetry.instrumentors as instrumentors
+
+    class Broken:
+        def instrument(self, **options: object) -> None:
+            raise RuntimeError("no library has this")
+
+    class Point:
+        name = "broken"
+        def load(self) -> type:
+            return Broken
+
+    class Gone(Point):
+        name = "gone"
+        def load(self) -> type:
+            raise ModuleNotFoundError("the library is not installed")
+
+    instrumentors.entry_points = lambda group: [Gone(), Point()]
+
+    @tool
+    def fine() -> bool:
+        return True
+"""
+
+
+def test_an_instrumentor_that_fails_is_told_and_harms_nothing(
+    host: Host, otlp: Receiver
+) -> None:
+    worker = starting(
+        host(BROKEN, telemetry={"instrument": True}),
+        OTEL_EXPORTER_OTLP_ENDPOINT=otlp.endpoint,
+    )
+    conversation = worker.converse()
+    assert conversation.call("fine") is True
+    record = conversation.logs.get(timeout=30)
+    assert record.level == 40
+    assert record.message == "the instrumentor broken failed"
+    assert "no library has this" in record.traceback
+    assert conversation.logs.empty()
 
 
 def test_what_tools_start_sees_the_environment_unchanged(
@@ -250,7 +415,8 @@ def test_nothing_of_an_sdk_is_there_before_the_worker_is(otlp: Receiver) -> None
 import sys, threading
 import snakepit_bridge.bridge.worker
 from snakepit_bridge.telemetry.find_tracing import find_tracing
-assert find_tracing("pool-0", "run-1") is not None
+from snakepit_bridge.boot.launch_message import TelemetrySetting
+assert find_tracing("pool-0", "run-1", TelemetrySetting({})) is not None
 assert not any(name.startswith("opentelemetry.sdk") for name in sys.modules)
 assert threading.active_count() == 1
 """
@@ -274,9 +440,10 @@ def test_a_call_that_is_not_sampled_loads_nothing_unless_tools_use_opentelemetry
     program = f"""
 import sys
 from types import SimpleNamespace
+from snakepit_bridge.boot.launch_message import TelemetrySetting
 from snakepit_bridge.telemetry.find_tracing import find_tracing
 
-tracing = find_tracing("pool-0", "run-1")
+tracing = find_tracing("pool-0", "run-1", TelemetrySetting({{}}))
 parent = "00-" + "a" * 32 + "-" + "b" * 16
 call = SimpleNamespace(trace_context={{"traceparent": parent + "-{flags}", **{baggage}}})
 tracing.begin(None, call)

@@ -22,11 +22,14 @@ from support.trace_context import (
     finished_spans,
 )
 
+from snakepit_bridge.boot.launch_message import TelemetrySetting
 from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
 from snakepit_bridge.calls.context.call import Call
 from snakepit_bridge.telemetry.otel_tracing import OtelTracing
 from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.values.encode import encode
+
+MODULES = ("exceptions", "otel_tracing", "sdk")
 
 TOOLS = """
     import logging
@@ -169,12 +172,12 @@ def test_only_four_modules_import_it() -> None:
         if "import opentelemetry" in (text := path.read_text(encoding="utf-8"))
         or "from opentelemetry" in text
     }
-    assert importing == {f"telemetry/{name}.py" for name in ("otel_tracing", "sdk")}
+    assert importing == {f"telemetry/{name}.py" for name in MODULES}
 
 
 def spans_begun(monkeypatch: pytest.MonkeyPatch, headers: dict[str, str]) -> int:
     """Returns how many spans a call begins in this process, which has no SDK set up."""
-    tracing = OtelTracing("w-0", "r-1")
+    tracing = OtelTracing("w-0", "r-1", TelemetrySetting({}))
     tracer = Mock(wraps=tracing._tracer)
     monkeypatch.setattr(tracing, "_tracer", tracer)
     kind = SimpleNamespace(value="function")

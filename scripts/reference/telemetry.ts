@@ -3,9 +3,11 @@ import {
 	ATTRIBUTES,
 	EVENTS,
 	type EventExport,
+	EXCEPTION_RECORDS,
 	eventName,
 	METRICS,
 	prometheusName,
+	SCOPE,
 	SPAN_EVENTS,
 	SPANS,
 } from "@snakepit/telemetry";
@@ -19,6 +21,7 @@ export function telemetryReference(): string {
 	return page(
 		"Telemetry",
 		"Everything that `@snakepit/telemetry` exports. A test runs a scenario and compares this catalogue with what was exported, name by name and attribute by attribute, both ways. How to use it: [telemetry](../telemetry.md); what can be switched off: [options](options.md#telemetry).",
+		`The instrumentation scope of all is \`${SCOPE.name}\`, with the version of the package and the schema URL \`${SCOPE.schemaUrl}\`.`,
 		"## Spans",
 		table(
 			["span", "kind", "parent", "links", "meaning", "attributes", "events"],
@@ -40,6 +43,19 @@ export function telemetryReference(): string {
 				event.description,
 				codes(event.attributes),
 			]),
+		),
+		"## Exceptions as log records",
+		`With \`OTEL_SEMCONV_EXCEPTION_SIGNAL_OPT_IN=logs\` instead of the event \`exception\` of spans, with \`logs/dup\` besides it. The records \`${eventName("worker.start_failed")}\` and \`${eventName("pool.start_failed")}\` have the attributes, too.`,
+		table(
+			["event", "severity", "meaning", "attributes"],
+			Object.entries(EXCEPTION_RECORDS).map(
+				([name, { severity, description }]) => [
+					code(name),
+					severity,
+					description,
+					codes(SPAN_EVENTS.exception.attributes),
+				],
+			),
 		),
 		"## Metrics",
 		"The names in Prometheus depend on the way there: scraped from `@opentelemetry/exporter-prometheus`, or sent as OTLP.",

@@ -46,7 +46,7 @@ console.log(`
 open         http://127.0.0.1:${page}/
 traces       each image is one, \`call read\`; search WORKER_EXITED for the one that was
              running on the killed worker: its second attempt links to the first
-metrics      snakepit.call.duration, snakepit.worker.exits, snakepit.heartbeat.latency
+metrics      snakepit.call.duration, snakepit.worker.exits, snakepit.heartbeat.duration
 logs         what happened to host and workers; the killed worker is a warning
              Ctrl-C ends the viewer.`);
 // An idle pool does not keep a program alive.

@@ -83,6 +83,13 @@ export interface PythonOptions {
 	 * By default `false`.
 	 */
 	readonly debug?: boolean | "socket" | "debugpy" | undefined;
+	/**
+	 * What a worker does with OpenTelemetry besides the spans of its tools. `"sdk"`: it configures an SDK if `OTEL_*`
+	 * variables ask for one. `"auto"`: it also runs the installed instrumentors, such as those of requests or SQLAlchemy, as
+	 * `opentelemetry-instrument` does. `OTEL_PYTHON_DISABLED_INSTRUMENTATIONS` leaves some out.
+	 * @default "sdk"
+	 */
+	readonly opentelemetry?: "sdk" | "auto" | undefined;
 	/** Records of Python's `logging` below this level are not sent. @default "info" */
 	readonly logLevel?:
 		| "debug"
@@ -172,6 +179,7 @@ export interface ResolvedOptions {
 	readonly streamCredit: StreamCredit;
 	readonly sharedMemory: Complete<SharedMemoryOptions> | "off";
 	readonly handles: Complete<HandleOptions> | undefined;
+	readonly opentelemetry: NonNullable<PythonOptions["opentelemetry"]>;
 	readonly logLevel: NonNullable<PythonOptions["logLevel"]>;
 	readonly watch: { readonly types: string | undefined } | "off";
 	readonly debug: "terminal" | "socket" | "debugpy" | "off";
@@ -191,7 +199,10 @@ export const BRIDGE_ALONE: ResolvedPreload = Object.freeze({
 
 /** What is not given. */
 export const DEFAULTS: Readonly<
-	Pick<ResolvedOptions, "maxMessageBytes" | "streamCredit" | "logLevel"> & {
+	Pick<
+		ResolvedOptions,
+		"maxMessageBytes" | "streamCredit" | "opentelemetry" | "logLevel"
+	> & {
 		readonly preload: "auto" | "tools";
 		readonly sharedMemory: Complete<SharedMemoryOptions>;
 		readonly handles: Complete<HandleOptions>;
@@ -211,6 +222,8 @@ export const DEFAULTS: Readonly<
 	sharedMemory: { fromBytes: 128 * 1024, limitBytes: 1024 ** 3 },
 	/** More objects are most likely a loop that forgets to release; no module is safe for every program. */
 	handles: { imports: [], limit: 1000 },
+	/** Instrumentors patch libraries that the tools use: only their author can decide that. */
+	opentelemetry: "sdk",
 	/** What is usually interesting in a running service. */
 	logLevel: "info",
 };

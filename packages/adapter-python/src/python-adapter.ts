@@ -1,4 +1,5 @@
 import { availableParallelism } from "node:os";
+import { parse } from "node:path";
 import { clearInterval, setImmediate, setInterval } from "node:timers";
 import { StartError } from "@snakepit/core";
 import {
@@ -299,7 +300,8 @@ class PythonWorkers implements PythonAdapter, BridgeProgram {
 	}
 
 	private host(): LaunchHost {
-		const { env, platform } = process;
-		return { parallelism: availableParallelism(), env, platform };
+		const { env, platform, argv } = process;
+		const program = parse(argv[1] ?? "node").name;
+		return { parallelism: availableParallelism(), env, program, platform };
 	}
 }

@@ -92,6 +92,7 @@ export const PYTHON_CHECKS: Readonly<Record<keyof PythonOptions, Check>> = {
 			? undefined
 			: 'must be true, false, "socket" or "debugpy"',
 	),
+	opentelemetry: optional(oneOf("sdk", "auto")),
 	logLevel: optional(oneOf("debug", "info", "warning", "error", "critical")),
 };
 
@@ -163,6 +164,7 @@ export function resolveOptions(
 				: { chunks: given.streamCredit, smallBytes: 0 },
 		sharedMemory: resolveSharedMemory(maker, given.sharedMemory),
 		handles: resolveHandles(maker, given.handles),
+		opentelemetry: given.opentelemetry ?? DEFAULTS.opentelemetry,
 		logLevel: given.logLevel ?? DEFAULTS.logLevel,
 		watch: resolveWatch(maker, given.watch),
 		debug,

@@ -4,6 +4,7 @@ export {
 	type AttributeDefinition,
 	type AttributeName,
 	SCOPE,
+	type Scope,
 } from "./catalogue/attributes.ts";
 export {
 	EVENTS,
@@ -30,6 +31,11 @@ export {
 	type SpanEventName,
 	type SpanKindName,
 } from "./catalogue/spans.ts";
+export {
+	EXCEPTION_RECORDS,
+	type ExceptionRecord,
+	type ExceptionRecordName,
+} from "./exceptions.ts";
 export {
 	type EventLogger,
 	type LogEventsOptions,

@@ -1,13 +1,18 @@
-import type { Value } from "./catalogue/events.ts";
+import type { Thrown, Value } from "./catalogue/events.ts";
+import type { ExceptionAttributes } from "./exceptions.ts";
 
 /** Why data was not exported, or only in part. */
-type DropReason =
-	| "attribute_cut"
-	| "command_limit"
-	| "listener_threw"
-	| "tracer_threw"
-	| "meter_threw"
-	| "logger_threw";
+export const DROP_REASONS = [
+	"attribute_cut",
+	"command_limit",
+	"listener_threw",
+	"tracer_threw",
+	"meter_threw",
+	"logger_threw",
+	"export_failed",
+] as const;
+
+type DropReason = (typeof DROP_REASONS)[number];
 
 /** Counts data that is lost before it is exported. */
 export class Drops {
@@ -68,6 +73,16 @@ export class Limits {
 
 	traceback(text: string): string {
 		return this.#cut(text, TRACEBACK_LENGTH);
+	}
+
+	exception({ type, message, stacktrace }: Thrown): ExceptionAttributes {
+		return {
+			"exception.type": this.name(type),
+			"exception.message": this.text(message),
+			...(stacktrace !== undefined && {
+				"exception.stacktrace": this.traceback(stacktrace),
+			}),
+		};
 	}
 
 	value(value: Value): string | number | boolean | string[] {

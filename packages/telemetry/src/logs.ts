@@ -1,6 +1,7 @@
 import {
 	type Context,
 	ROOT_CONTEXT,
+	type SpanContext,
 	TraceFlags,
 	trace,
 } from "@opentelemetry/api";
@@ -13,7 +14,15 @@ import {
 	eventName,
 	type Severity,
 	severityOf,
+	thrownOf,
 } from "./catalogue/events.ts";
+import {
+	EXCEPTION_RECORDS,
+	type ExceptionAttributes,
+	type ExceptionRecordName,
+	type ExceptionSignals,
+	type Exceptions,
+} from "./exceptions.ts";
 import type { Limits } from "./limits.ts";
 import { registeredLogs } from "./registration.ts";
 
@@ -22,7 +31,11 @@ import { registeredLogs } from "./registration.ts";
  * only from 1.10 on.
  */
 export interface LoggerProviderLike {
-	getLogger(name: string, version?: string): LoggerLike;
+	getLogger(
+		name: string,
+		version?: string,
+		options?: { readonly schemaUrl?: string },
+	): LoggerLike;
 }
 
 export interface LoggerLike {
@@ -49,8 +62,9 @@ const SEVERITY: Readonly<Record<Severity, number>> = {
 	fatal: 21,
 };
 
-/** Exports events as log records with a name. */
-export class EventLog {
+/** Exports events as log records with a name, and exceptions if the user chose it. */
+export class EventLog implements Exceptions {
+	readonly signals: ExceptionSignals;
 	#logger: LoggerLike | undefined;
 	readonly #limits: Limits;
 	readonly #workerLogs: boolean;
@@ -59,27 +73,50 @@ export class EventLog {
 		provider: LoggerProviderLike | undefined,
 		limits: Limits,
 		workerLogs: boolean,
+		signals: ExceptionSignals,
 	) {
-		this.#logger = provider?.getLogger(SCOPE);
+		this.#logger = loggerOf(provider);
 		this.#limits = limits;
 		this.#workerLogs = workerLogs;
+		this.signals = signals;
+	}
+
+	log(
+		span: SpanContext,
+		name: ExceptionRecordName,
+		attributes: ExceptionAttributes,
+	): void {
+		const { severity } = EXCEPTION_RECORDS[name];
+		this.#ready()?.emit({
+			eventName: name,
+			timestamp: Date.now(),
+			severityNumber: SEVERITY[severity],
+			severityText: severity.toUpperCase(),
+			body: `${attributes["exception.type"]}: ${attributes["exception.message"]}`,
+			attributes,
+			context: trace.setSpanContext(ROOT_CONTEXT, span),
+		});
 	}
 
 	hear(event: SnakepitEvent, context: Context): void {
 		const severity = severityOf(event);
 		if (severity === undefined) return;
 		const { line, onlyWith } = EVENTS[event.type];
-		// A provider may be registered after the pool was created.
-		this.#logger ??= registeredLogs()?.getLogger(SCOPE);
-		if (this.#logger === undefined) return;
+		const logger = this.#ready();
+		if (logger === undefined) return;
 		if (onlyWith !== undefined && !this.#workerLogs) return;
-		const attributes = Object.fromEntries(
-			Object.entries(attributesOf(event)).map(([name, value]) => [
-				name,
-				this.#limits.value(value),
-			]),
-		);
-		this.#logger.emit({
+		const attributes = {
+			...Object.fromEntries(
+				Object.entries(attributesOf(event)).map(([name, value]) => [
+					name,
+					name === "exception.stacktrace"
+						? this.#limits.traceback(String(value))
+						: this.#limits.value(value),
+				]),
+			),
+			...(this.signals.logs && this.#exceptionOf(event)),
+		};
+		logger.emit({
 			eventName: eventName(event.type),
 			timestamp: event.wallMs,
 			severityNumber: SEVERITY[severity],
@@ -90,6 +127,27 @@ export class EventLog {
 				event.type === "worker.logged" ? contextOf(event.record) : context,
 		});
 	}
+
+	/** A provider may be registered after the pool was created. */
+	#ready(): LoggerLike | undefined {
+		this.#logger ??= loggerOf(registeredLogs());
+		return this.#logger;
+	}
+
+	/** Of a start that failed: otherwise it is on the span of the start. */
+	#exceptionOf(event: SnakepitEvent): ExceptionAttributes | undefined {
+		return event.type === "worker.start_failed" ||
+			event.type === "pool.start_failed"
+			? this.#limits.exception(thrownOf(event.error))
+			: undefined;
+	}
+}
+
+function loggerOf(
+	provider: LoggerProviderLike | undefined,
+): LoggerLike | undefined {
+	const { name, version, schemaUrl } = SCOPE;
+	return provider?.getLogger(name, version, { schemaUrl });
 }
 
 /** The span in which the worker wrote it. */

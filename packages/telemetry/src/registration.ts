@@ -39,7 +39,8 @@ export class Registration {
 	/** Called with every event except those of calls, so it must cost nothing once the answer is final. */
 	look(exporting: Exporting): InstrumentProblem | undefined {
 		if (this.#state === "settled") return undefined;
-		const problem = refused(this.#own) ?? late(exporting);
+		const problem =
+			refused(this.#own) ?? preempted(this.#own) ?? late(exporting);
 		const isSilent = exporting.meters.isSilent || exporting.spans.isSilent;
 		if (problem !== undefined || !isSilent) this.#state = "settled";
 		return problem;
@@ -72,6 +73,42 @@ function refused({
 		message: `The OpenTelemetry SDK is registered with @opentelemetry/api ${version}, but @snakepit/telemetry has a newer copy of it, which ignores an SDK registered with an older one: ${exported}a caller's trace does not reach the workers.`,
 		remedy: `Use one version everywhere: npm install @opentelemetry/api@${version}, and "overrides" in package.json if a dependency has another one. \`npm ls @opentelemetry/api\` lists the copies.`,
 	};
+}
+
+/**
+ * The first copy of the API that registers anything, a context manager for example, decides the version: what another
+ * version registers later, such as the SDK, is refused with no more than a line in the SDK's own log.
+ */
+function preempted({
+	tracerProvider,
+	meterProvider,
+}: OwnProviders): InstrumentProblem | undefined {
+	if (tracerProvider !== undefined && meterProvider !== undefined)
+		return undefined;
+	const registered = registeredApi();
+	if (registered === undefined) return undefined;
+	const { version, trace: tracers, metrics: meters } = registered;
+	if (tracers !== undefined || meters !== undefined) return undefined;
+	if (!refusesThisCopy(registered)) return undefined;
+	return {
+		reason: "api_of_another_version",
+		message: `Another copy of the OpenTelemetry API, @opentelemetry/api ${version}, registered first in this program, and no SDK is registered: one that uses the version of @snakepit/telemetry is refused without a word. No spans and no metrics are exported.`,
+		remedy: `Use one version everywhere: "overrides" in package.json for the dependency that has ${version}, or npm install @opentelemetry/api@${version}. \`npm ls @opentelemetry/api\` lists the copies.`,
+	};
+}
+
+/** Whether another version has registered something, so that this one may not. */
+const refusals = new WeakMap<RegisteredApi, boolean>();
+
+/** The API tells its version to nobody: so something is registered that does nothing, and taken back. */
+function refusesThisCopy(registered: RegisteredApi): boolean {
+	let refuses = refusals.get(registered);
+	if (refuses === undefined) {
+		refuses = !metrics.setGlobalMeterProvider(metrics.getMeterProvider());
+		if (!refuses) metrics.disable();
+		refusals.set(registered, refuses);
+	}
+	return refuses;
 }
 
 /**
@@ -109,7 +146,8 @@ export function inspectRegistration({
 }: ResolvedTelemetryOptions): LayerReport {
 	if (!enabled)
 		return { layer: LAYER, status: "available", detail: "is switched off" };
-	const problem = refused({ tracerProvider, meterProvider });
+	const own = { tracerProvider, meterProvider };
+	const problem = refused(own) ?? preempted(own);
 	if (problem !== undefined)
 		return {
 			layer: LAYER,
@@ -167,8 +205,32 @@ function registeredApi(): RegisteredApi | undefined {
 }
 
 /** The methods that an SDK's providers have in addition to the API. */
-interface Flushing {
+export interface Flushing {
 	forceFlush?(): Promise<void>;
+}
+
+/** The providers that are used: those of the options, else the registered ones; `undefined` for one that does nothing. */
+export function providersOf({
+	tracerProvider,
+	meterProvider,
+	loggerProvider,
+}: Pick<
+	ResolvedTelemetryOptions,
+	"tracerProvider" | "meterProvider" | "loggerProvider"
+>): {
+	readonly traces: Flushing | undefined;
+	readonly metrics: Flushing | undefined;
+	readonly logs: Flushing | undefined;
+} {
+	const flushing = (provider: unknown): Flushing | undefined =>
+		typeof (provider as Flushing | undefined)?.forceFlush === "function"
+			? (provider as Flushing)
+			: undefined;
+	return {
+		traces: flushing(tracerProvider ?? behind(trace.getTracerProvider())),
+		metrics: flushing(meterProvider ?? metrics.getMeterProvider()),
+		logs: flushing(loggerProvider ?? registeredLogs()),
+	};
 }
 
 /** Flushes the SDK: traces, metrics and logs, each even if another one fails. */
@@ -178,14 +240,9 @@ export async function flush(
 		"tracerProvider" | "meterProvider" | "loggerProvider"
 	>,
 ): Promise<void> {
-	const all: readonly unknown[] = [
-		providers.tracerProvider ?? behind(trace.getTracerProvider()),
-		providers.meterProvider ?? metrics.getMeterProvider(),
-		providers.loggerProvider ?? registeredLogs(),
-	];
 	await Promise.allSettled(
-		all.map(async (provider) =>
-			(provider as Flushing | undefined)?.forceFlush?.(),
+		Object.values(providersOf(providers)).map(async (provider) =>
+			provider?.forceFlush?.(),
 		),
 	);
 }

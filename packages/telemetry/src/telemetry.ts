@@ -11,12 +11,16 @@ import type {
 	CallMeasures,
 	Instrument,
 	InstrumentedPool,
+	InstrumentProblem,
 	ObservedPool,
 	PoolInstrument,
 	UnfollowedCall,
 } from "@snakepit/core/instrument";
 import type { LayerReport } from "@snakepit/core/protection";
 import { EVENTS } from "./catalogue/events.ts";
+import { inspectExports } from "./doctor.ts";
+import { type Exceptions, exceptionSignals } from "./exceptions.ts";
+import { ExportWatch } from "./export-watch.ts";
 import { Drops, Limits } from "./limits.ts";
 import { EventLog } from "./logs.ts";
 import {
@@ -35,7 +39,7 @@ import {
 	switchesOf,
 	type TelemetryOptions,
 } from "./options.ts";
-import { flush, inspectRegistration, Registration } from "./registration.ts";
+import { flush, Registration } from "./registration.ts";
 import {
 	CallTrace,
 	mayTrace,
@@ -70,8 +74,8 @@ class Telemetry implements Instrument {
 		this.#on = switchesOf(options);
 	}
 
-	inspect(): LayerReport {
-		return inspectRegistration(this.#options);
+	inspect(): Promise<LayerReport> {
+		return inspectExports(this.#options);
 	}
 
 	attach(pool: InstrumentedPool): PoolInstrument {
@@ -100,8 +104,27 @@ function makeParts(
 		drops.guard("meter_threw", () => observations.look(report)),
 	);
 	const recorder = recorderOfCalls(options, meters, drops);
-	const spans = new Spans(options.tracerProvider, limits, drops);
+	const log = new EventLog(
+		options.loggerProvider,
+		limits,
+		options.workerLogs,
+		exceptionSignals(),
+	);
+	const exceptions: Exceptions = {
+		signals: log.signals,
+		log: (...record) => drops.guard("logger_threw", () => log.log(...record)),
+	};
+	const spans = new Spans(options.tracerProvider, limits, drops, exceptions);
 	const lost = new LostAttempts();
+	const failed: CallMetricsParts["failed"] = (pool, code) =>
+		drops.guard("meter_threw", () =>
+			meters.count("snakepit.call.failures", 1, {
+				...pool,
+				"error.type": code,
+			}),
+		);
+	const metrics = new EventMetrics(meters, sightings);
+	drops.guard("meter_threw", () => metrics.beginRun());
 	return {
 		on,
 		drops,
@@ -111,16 +134,17 @@ function makeParts(
 		workers: new WorkerTraces(spans, lost),
 		run: new RunTrace(spans),
 		jobs: new JobTraces(spans),
-		metrics: new EventMetrics(meters, sightings),
+		metrics,
 		measuresOf: (pool) =>
 			recorder === undefined
 				? NO_MEASURES
-				: new CallMetrics(pool, { limits, commands, recorder }),
+				: new CallMetrics(pool, { limits, commands, recorder, failed }),
 		mayTrace: (command, within) =>
 			mayTrace(commands.of(command).sample, within),
-		log: new EventLog(options.loggerProvider, limits, options.workerLogs),
+		log,
 		exported: new WeakSet(),
 		registration: new Registration(options),
+		exports: new ExportWatch(options, drops),
 		flush: () => flush(options),
 	};
 }
@@ -165,6 +189,7 @@ interface TelemetryParts {
 	/** Events of a run that were already exported: every pool of the run receives them. */
 	readonly exported: WeakSet<SnakepitEvent>;
 	readonly registration: Registration;
+	readonly exports: ExportWatch;
 	/** Makes the SDK send its buffered data. */
 	readonly flush: () => Promise<void>;
 }
@@ -194,8 +219,9 @@ class PoolTelemetry implements PoolInstrument {
 	}
 
 	hear(event: SnakepitEvent): void {
-		const { on, drops, metrics, log, exported } = this.#parts;
+		const { on, drops, metrics, log, exported, exports } = this.#parts;
 		this.#lookAtRegistration();
+		exports.hear(event, this.#tell);
 		if (!on(EVENTS[event.type].group)) return;
 		if (event.type === "listener.threw") drops.count("listener_threw");
 		const isOfRun = !("pool" in event);
@@ -230,14 +256,17 @@ class PoolTelemetry implements PoolInstrument {
 	#lookAtRegistration(): void {
 		const { registration, metrics, spans } = this.#parts;
 		const problem = registration.look({ meters: metrics, spans });
-		if (problem === undefined) return;
+		if (problem !== undefined) this.#tell(problem);
+	}
+
+	readonly #tell = (problem: InstrumentProblem): void => {
 		this.#report(problem);
 		// Without this, a program that has no listener for events, and whose telemetry fails, would not notice.
 		process.emitWarning(`${problem.message} ${problem.remedy}`, {
 			type: "SnakepitWarning",
 			code: "SNAKEPIT_TELEMETRY_MISCONFIGURED",
 		});
-	}
+	};
 
 	flush(): Promise<void> {
 		return this.#parts.flush();

@@ -37,7 +37,7 @@ test("the alerts in docs/telemetry.md are those of the rules", () => {
 	const names = (text: string, pattern: RegExp): readonly string[] =>
 		[...text.matchAll(pattern)].map(([, name = ""]) => name);
 	const page = readFileSync(join(root, "docs/telemetry.md"), "utf8");
-	const rules = readFileSync(join(own, "prometheus/alerts.otlp.yml"), "utf8");
+	const rules = readFileSync(join(own, "prometheus/alerts.yml"), "utf8");
 	expect(names(page, /^\| `(Snakepit\w+)`/gm)).toEqual(
 		names(rules, /- alert: (\w+)/g),
 	);

@@ -129,6 +129,7 @@ def _spans(request: ExportTraceServiceRequest) -> Iterator[dict[str, Any]]:
                     "status": span.status.code,
                     "attributes": _attributes(span.attributes),
                     "events": [event.name for event in span.events],
+                    "scope": _scope(scope),
                     "resource": _attributes(resource.resource.attributes),
                 }
 
@@ -152,7 +153,15 @@ def _logs(request: ExportLogsServiceRequest) -> Iterator[dict[str, Any]]:
                     "body": record.body.string_value,
                     "trace": record.trace_id.hex(),
                     "span": record.span_id.hex(),
+                    "event": record.event_name,
+                    "severity": record.severity_text,
+                    "attributes": _attributes(record.attributes),
+                    "scope": _scope(scope),
                 }
+
+
+def _scope(scope: Any) -> list[str]:
+    return [scope.scope.name, scope.scope.version, scope.schema_url]
 
 
 def _attributes(attributes: Iterable[Any]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ import type {
 } from "../shared-memory/shared-memory.ts";
 import type { PythonStartErrorCode } from "../start-error-codes.ts";
 import { HOST_PACKAGE, PROTOCOL } from "./worker-facts.ts";
+import { workerTelemetry } from "./worker-telemetry.ts";
 
 /** A worker warns if it gets no ping for this long: ten of core's intervals. */
 const SILENCE_WARN_MS = 30_000;
@@ -86,6 +87,8 @@ function debugSocket(slot: WorkerSlot): string {
 export interface LaunchHost {
 	readonly parallelism: number;
 	readonly env: Readonly<Record<string, string | undefined>>;
+	/** The name of its file, without directory and extension. */
+	readonly program: string;
 	readonly platform: NodeJS.Platform;
 }
 
@@ -97,11 +100,9 @@ export function launchSpec(
 	host: LaunchHost,
 ): LaunchSpec {
 	const { debug } = options;
+	const userEnv = envOf(slot, options);
 	return {
-		...programSpec("worker", slot, interpreter, options, {
-			host,
-			userEnv: envOf(slot, options),
-		}),
+		...programSpec("worker", slot, interpreter, options, { host, userEnv }),
 		...(debug === "terminal" && { stdin: debug }),
 		dumpSignal: DUMP_SIGNAL,
 		stacks: STACKS,
@@ -109,6 +110,7 @@ export function launchSpec(
 		launchPayload: {
 			...commonPayload(slot, options),
 			socket: socketPath(slot),
+			telemetry: workerTelemetry(options, host, userEnv),
 			...sharedMemorySetting(slot, options),
 			...(debug !== "off" && {
 				debug: { mode: debug, socket: debugSocket(slot) },

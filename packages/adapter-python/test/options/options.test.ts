@@ -82,6 +82,7 @@ test.each<[string, unknown, RegExp]>([
 	],
 	["INVALID_OPTION", { tools: "a.py", streamCredit: 0 }, /"streamCredit"/],
 	["INVALID_OPTION", { tools: "a.py", logLevel: "loud" }, /"logLevel"/],
+	["INVALID_OPTION", { tools: "a.py", opentelemetry: true }, /"opentelemetry"/],
 	["INVALID_OPTION", { tools: "a.py", handles: true }, /"handles"/],
 	[
 		"INVALID_OPTION",
@@ -284,6 +285,7 @@ test("an option that is undefined is one that is left out", () => {
 		streamCredit: undefined,
 		sharedMemory: undefined,
 		handles: undefined,
+		opentelemetry: undefined,
 		logLevel: undefined,
 		watch: undefined,
 		debug: undefined,

@@ -30,7 +30,12 @@ const python = (minor: number) => ({
 	reason: "",
 	changes: new Map(),
 });
-const host = { parallelism: 16, env: {}, platform: "linux" as const };
+const host = {
+	parallelism: 16,
+	env: {},
+	program: "shop",
+	platform: "linux" as const,
+};
 
 test("a worker is started as the protocol says, with its run in its arguments", () => {
 	const spec = launchSpec(
@@ -55,6 +60,57 @@ test("a worker is started as the protocol says, with its run in its arguments", 
 	});
 	expect(spec.dumpSignal).toBe("SIGQUIT");
 });
+
+test.each([
+	["the host's program", {}, {}, "shop-workers"],
+	["the host's service", { OTEL_SERVICE_NAME: "web" }, {}, "web-workers"],
+	[
+		"the host's resource",
+		{ OTEL_RESOURCE_ATTRIBUTES: "a=b,service.name=my%20web" },
+		{},
+		"my web-workers",
+	],
+	[
+		"its own variables",
+		{ OTEL_SERVICE_NAME: "web" },
+		{ OTEL_SERVICE_NAME: "prices" },
+		undefined,
+	],
+	[
+		"its own resource",
+		{},
+		{ OTEL_RESOURCE_ATTRIBUTES: "service.name=prices" },
+		undefined,
+	],
+])(
+	"the service of a worker is named after %s",
+	(_, hostEnv, env, serviceName) => {
+		const options = resolveOptions({
+			tools: "/t.py",
+			env,
+			opentelemetry: "auto",
+		});
+		const { launchPayload } = launchSpec(slot, python(12), options, {
+			...host,
+			env: hostEnv,
+		});
+		expect(launchPayload).toMatchObject({
+			telemetry: {
+				instrument: true,
+				...(serviceName !== undefined && { serviceName }),
+			},
+		});
+		expect(
+			Object.hasOwn(payloadOf(launchPayload).telemetry, "serviceName"),
+		).toBe(serviceName !== undefined);
+	},
+);
+
+function payloadOf(payload: object | undefined): {
+	readonly telemetry: object;
+} {
+	return payload as { readonly telemetry: object };
+}
 
 test("Python 3.10 knows no -P, and leaves the working directory out of the module path itself", () => {
 	const { args = [] } = launchSpec(

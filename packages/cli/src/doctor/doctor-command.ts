@@ -25,7 +25,8 @@ Changes nothing. Exit status 1 if a layer that every pool needs does not work.
 
 If @snakepit/adapter-python is installed in this directory, it also reports which Python the workers use, and whether
 each start compiles the bridge or tools.py again. If @snakepit/telemetry is installed, it reports whether an
-OpenTelemetry SDK receives the data. For that, load the SDK as your program does:
+OpenTelemetry SDK receives the data, and tries the OTLP endpoints that OTEL_* name with an empty request, for at most
+5 s; without such variables, it exports one span, "doctor". For that, load the SDK as your program does:
 NODE_OPTIONS="--import ./instrumentation.js" snakepit doctor`,
 		)
 		.action(examine);

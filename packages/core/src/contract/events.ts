@@ -766,7 +766,7 @@ interface EventTime {
 
 /** What keeps an instrument from its work. */
 export interface InstrumentProblem {
-	/** Stable, for programs: `"sdk_registered_late"`. */
+	/** Stable, for programs: `"sdk_registered_late"`, `"exporter_failed"`. */
 	readonly reason: string;
 	/** What is lost, and why. */
 	readonly message: string;
@@ -798,7 +798,10 @@ type HostEvent =
 			readonly otherListeners: number;
 	  }
 	| ({
-			/** Telemetry does not reach the registered SDK; `reason` and `remedy` say why and what to do. Reported once. */
+			/**
+			 * Telemetry does not reach the registered SDK, or the SDK of this program or of a worker cannot export it; `reason`
+			 * and `remedy` say why and what to do. Reported once for each reason.
+			 */
 			readonly type: "telemetry.misconfigured";
 	  } & InstrumentProblem)
 	| {

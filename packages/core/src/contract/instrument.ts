@@ -22,8 +22,8 @@ export type { InstrumentProblem } from "./events.ts";
 export interface Instrument {
 	/** Called once by each `createPool`, in its caller's asynchronous context, before anything of the pool happens. */
 	attach(pool: InstrumentedPool): PoolInstrument;
-	/** Says for `doctor` whether it can do its work in this program. */
-	inspect?(): LayerReport;
+	/** Says for `doctor` whether it can do its work in this program. It has ten seconds. */
+	inspect?(): LayerReport | Promise<LayerReport>;
 }
 
 export interface InstrumentedPool {
@@ -79,8 +79,14 @@ export interface ObservedPool {
 
 export interface PoolLook {
 	readonly workers: Readonly<Record<WorkerState, number>>;
+	/** How many workers it may have, as last set by `resize`. */
+	readonly size: { readonly min: number; readonly max: number };
 	readonly waiting: number;
+	/** How many calls may wait. */
+	readonly queueLimit: number;
 	readonly running: number;
+	/** Calls that have ended since the pool was created. */
+	readonly settled: Readonly<Record<CallOutcome, number>>;
 	readonly sessions: number;
 	/** Of the run's ledger, which pools with one `dataDir` share. */
 	readonly commits: number;

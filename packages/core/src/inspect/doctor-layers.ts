@@ -14,6 +14,7 @@ import type { LayerReport, Protection } from "../contract/protection.ts";
 import { counted } from "../contract/text.ts";
 import { asError } from "../contract/thrown.ts";
 import { absolutePath } from "../contract/working-directory.ts";
+import { abortable } from "../deadline.ts";
 import { guardLayer } from "../guard/guard-chain.ts";
 import type { SnapshotHost } from "../os/descendants.ts";
 import { nativeBinary } from "../os/launcher.ts";
@@ -51,6 +52,9 @@ export async function examine(
 		...(await Promise.all(protections.map(inspect))),
 	];
 }
+
+/** How long an instrument may take to say what it finds. */
+const INSPECT_MS = 10_000;
 
 export function exitHooks(mainThread: boolean): LayerReport {
 	return mainThread
@@ -172,12 +176,18 @@ export async function inspectAdapter(
 }
 
 /** The report of one instrument; empty when it has nothing to report. */
-export function inspectInstrument(
+export async function inspectInstrument(
 	instrument: Instrument,
-): readonly LayerReport[] {
-	const report = attempt(() => instrument.inspect?.());
-	if (report instanceof Error) return [unavailable("instrument", report)];
-	return report === undefined ? [] : [report];
+): Promise<readonly LayerReport[]> {
+	try {
+		const report = await abortable(
+			Promise.resolve(instrument.inspect?.()),
+			AbortSignal.timeout(INSPECT_MS),
+		);
+		return report === undefined ? [] : [report];
+	} catch (error) {
+		return [unavailable("instrument", asError(error))];
+	}
 }
 
 function withoutTable(layer: string): LayerReport {

@@ -64,7 +64,7 @@ export async function doctor(
 	return [
 		...(await examine(machine, sqlite, dataDir, protections)),
 		...(await Promise.all(adapters.map(inspectAdapter))).flat(),
-		...instruments.flatMap((instrument) => inspectInstrument(instrument)),
+		...(await Promise.all(instruments.map(inspectInstrument))).flat(),
 	];
 }
 

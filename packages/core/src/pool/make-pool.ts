@@ -82,18 +82,20 @@ function internalsOf(dependencies: PoolDependencies): PoolInternals {
 /** A pool as its instruments see it. */
 function observed(
 	pool: Pick<Pool, "name" | "runId" | "statistics">,
-	{ workerSet, world }: PoolInternals,
+	{ workerSet, world, options, statistics }: PoolInternals,
 ): ObservedPool {
 	const { name, runId } = pool;
 	return {
 		name,
 		runId,
 		look: () => {
-			const { workers, calls, sessions, registry } = pool.statistics();
+			const { workers, size, calls, sessions, registry } = pool.statistics();
 			const { waiting, running } = calls;
 			const { commits, commitMs, unwritten } = registry;
 			return {
-				...{ workers, waiting, running, sessions },
+				...{ workers, size, waiting, running, sessions },
+				queueLimit: options.queue.limit,
+				settled: { ...statistics.outcomes },
 				...{ commits, commitMs, unwritten },
 			};
 		},

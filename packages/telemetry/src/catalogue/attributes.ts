@@ -1,5 +1,21 @@
+import { VERSION } from "../gen/version.ts";
+
 /** The instrumentation scope of everything that is exported. */
-export const SCOPE = "@snakepit/telemetry";
+export interface Scope {
+	readonly name: string;
+	/** Of this package. */
+	readonly version: string;
+	/** Of the semantic conventions whose names are used. */
+	readonly schemaUrl: string;
+}
+
+/** The scope of all spans, metrics and log records. */
+export const SCOPE: Scope = {
+	name: "@snakepit/telemetry",
+	version: VERSION,
+	// The first version in which the conventions for RPC are stable.
+	schemaUrl: "https://opentelemetry.io/schemas/1.45.0",
+};
 
 /** Groups that can be switched off: see `TelemetryOptions`. */
 export type Group =
@@ -84,7 +100,7 @@ const TEXT = {
 	"snakepit.link":
 		"What a link points to: `previous attempt`, `failed attempt`, `stopped worker` or `call`.",
 	"snakepit.drop.reason":
-		"`attribute_cut`, `command_limit`, `listener_threw`, `tracer_threw`, `meter_threw` or `logger_threw`.",
+		"`attribute_cut`, `command_limit`, `listener_threw`, `tracer_threw`, `meter_threw`, `logger_threw`, or `export_failed`, of the spans and log records of a minute.",
 	"error.type":
 		"The `code` of Snakepit's error; on back-calls the class of what was thrown.",
 	"exception.type": "As Python (or the worker's language) names it.",

@@ -1,8 +1,9 @@
-import type {
-	EventOf,
-	SnakepitError,
-	SnakepitEvent,
-	SnakepitEventType,
+import {
+	type EventOf,
+	type SnakepitError,
+	type SnakepitEvent,
+	type SnakepitEventType,
+	ToolError,
 } from "@snakepit/core";
 import { messageOf, type WorkerLogRecord } from "@snakepit/core/adapter";
 import { type AttributeName, type Group, groupOf } from "./attributes.ts";
@@ -45,7 +46,12 @@ const FIELDS = {
 	deadRuns: "snakepit.cleanup.dead_runs",
 	detectionMs: "snakepit.protection.detection_time",
 	durationMs: "snakepit.duration",
-	error: { "error.type": codeOf, "exception.message": messageOf },
+	error: {
+		"error.type": codeOf,
+		"exception.type": (error: unknown) => thrownOf(error).type,
+		"exception.message": (error: unknown) => thrownOf(error).message,
+		"exception.stacktrace": (error: unknown) => thrownOf(error).stacktrace,
+	},
 	exit: {
 		"process.exit.code": (exit: Exit) =>
 			exit?.kind === "code" ? exit.code : undefined,
@@ -144,6 +150,11 @@ interface EventRow<Event> extends ExportParts<Event> {
 
 const WORKER = ["pool", "workerId", "incarnation"] as const;
 
+/** The span of a start has its exception; its log record has it only if the user chose log records. */
+const FAILED_START = {
+	"error.type": ({ error }: { readonly error: unknown }) => codeOf(error),
+};
+
 const LOG_SEVERITY = {
 	debug: "debug",
 	info: "info",
@@ -237,7 +248,8 @@ const TABLE: {
 		severity: "error",
 		line: ({ pool, error }) =>
 			`pool ${pool} could not be started: ${error.message}`,
-		fields: ["pool", "adapter", "error"],
+		fields: ["pool", "adapter"],
+		attributes: FAILED_START,
 	},
 	"pool.closing": { spans: ["pool close"] },
 	"pool.closed": {
@@ -248,6 +260,7 @@ const TABLE: {
 		fields: ["pool", "durationMs", "cutShort"],
 	},
 	"pool.restart_budget_spent": {
+		counts: ["snakepit.worker.restart_budget.spent"],
 		severity: "error",
 		line: ({ pool, restarts, windowMs }) =>
 			`pool ${pool} spent its restart budget: ${counted(restarts, "restart")} within ${duration(windowMs)}`,
@@ -473,7 +486,8 @@ const TABLE: {
 			codeOf(error) === "START_WITHDRAWN" ? "info" : "error",
 		line: ({ workerId, error }) =>
 			`${workerId} did not start: ${error.message}`,
-		fields: [...WORKER, "error"],
+		fields: WORKER,
+		attributes: FAILED_START,
 	},
 	"worker.retiring": {
 		spans: ["worker stop"],
@@ -547,7 +561,7 @@ const TABLE: {
 	},
 	"heartbeat.answered": {
 		counts: ["snakepit.heartbeat.answered"],
-		metrics: ["snakepit.heartbeat.latency"],
+		metrics: ["snakepit.heartbeat.duration"],
 		note: "Only counted and measured.",
 		fields: ["pool"],
 	},
@@ -592,7 +606,11 @@ const TABLE: {
 	},
 	"call.settled": {
 		spans: ["call"],
-		metrics: ["snakepit.call.duration"],
+		metrics: [
+			"snakepit.call.duration",
+			"snakepit.call.settled",
+			"snakepit.call.failures",
+		],
 	},
 	"session.started": {
 		metrics: ["snakepit.session.count"],
@@ -794,6 +812,28 @@ function threeDigits(value: number): number {
 /** `1 call`, `2 calls`. */
 function counted(count: number, one: string, many = `${one}s`): string {
 	return `${count} ${count === 1 ? one : many}`;
+}
+
+/** An exception as its own language names it. */
+export interface Thrown {
+	readonly type: string;
+	readonly message: string;
+	readonly stacktrace: string | undefined;
+}
+
+/** What was thrown: of an error of a tool, what the tool raised. */
+export function thrownOf(error: unknown): Thrown {
+	const { name, stack } = (error ?? {}) as Partial<Error>;
+	const remote = error instanceof ToolError ? error.remote : undefined;
+	const stacktrace = remote?.traceback ?? stack;
+	return {
+		type: remote?.type || (typeof name === "string" && name) || "Error",
+		message: remote?.message ?? messageOf(error),
+		stacktrace:
+			typeof stacktrace === "string" && stacktrace !== ""
+				? stacktrace
+				: undefined,
+	};
 }
 
 /** The stable code of a Snakepit error, or the class of any other error. */

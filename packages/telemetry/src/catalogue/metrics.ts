@@ -29,7 +29,7 @@ const BUCKETS = {
 	],
 	start: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120],
 	/** Fine around the targets: 100 ms for the 95th percentile, 1 s for the alert. */
-	latency: [
+	ping: [
 		0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
 		10,
 	],
@@ -68,6 +68,19 @@ const TABLE = {
 		description: "Attempts that failed and were retried.",
 		attributes: ["snakepit.pool.name", "error.type"],
 	},
+	"snakepit.call.failures": {
+		kind: "counter",
+		unit: "{call}",
+		description:
+			"Calls that failed or timed out, by the code of their error. Begins at 0 for the usual codes.",
+		attributes: ["snakepit.pool.name", "error.type"],
+	},
+	"snakepit.call.settled": {
+		kind: "observed counter",
+		unit: "{call}",
+		description: "Calls that have ended.",
+		attributes: ["snakepit.pool.name", "snakepit.call.outcome"],
+	},
 	"snakepit.call.active": {
 		kind: "observed up-down counter",
 		unit: "{call}",
@@ -78,6 +91,12 @@ const TABLE = {
 		kind: "observed up-down counter",
 		unit: "{call}",
 		description: "Calls that wait for a worker.",
+		attributes: ["snakepit.pool.name"],
+	},
+	"snakepit.call.queue.limit": {
+		kind: "observed up-down counter",
+		unit: "{call}",
+		description: "How many calls may wait.",
 		attributes: ["snakepit.pool.name"],
 	},
 	"snakepit.session.count": {
@@ -91,6 +110,18 @@ const TABLE = {
 		unit: "{worker}",
 		description: "Workers by state.",
 		attributes: ["snakepit.pool.name", "snakepit.worker.state"],
+	},
+	"snakepit.worker.min": {
+		kind: "observed up-down counter",
+		unit: "{worker}",
+		description: "How many workers the pool has at least.",
+		attributes: ["snakepit.pool.name"],
+	},
+	"snakepit.worker.max": {
+		kind: "observed up-down counter",
+		unit: "{worker}",
+		description: "How many workers the pool has at most.",
+		attributes: ["snakepit.pool.name"],
 	},
 	"snakepit.worker.starts": {
 		kind: "counter",
@@ -109,6 +140,13 @@ const TABLE = {
 		unit: "{restart}",
 		description: "Starts that replace a worker, by the reason for its end.",
 		attributes: ["snakepit.pool.name", "snakepit.worker.end.reason"],
+	},
+	"snakepit.worker.restart_budget.spent": {
+		kind: "counter",
+		unit: "{time}",
+		description:
+			"How often the pool had spent its restart budget, and so waited with the next start.",
+		attributes: ["snakepit.pool.name"],
 	},
 	"snakepit.worker.exits": {
 		kind: "counter",
@@ -159,11 +197,11 @@ const TABLE = {
 		description: "Pings that were not answered in time.",
 		attributes: ["snakepit.pool.name"],
 	},
-	"snakepit.heartbeat.latency": {
+	"snakepit.heartbeat.duration": {
 		kind: "histogram",
 		description: "From a ping to its answer.",
 		attributes: ["snakepit.pool.name"],
-		buckets: "latency",
+		buckets: "ping",
 	},
 	"snakepit.cleanup.duration": {
 		kind: "histogram",
@@ -225,7 +263,7 @@ const TABLE = {
 		kind: "counter",
 		unit: "{item}",
 		description:
-			"What telemetry or another listener lost: cut values, commands beyond the limit, and listeners and exporters that threw.",
+			"What telemetry or another listener lost: cut values, commands beyond the limit, listeners and exporters that threw, and exports that failed.",
 		attributes: ["snakepit.drop.reason"],
 	},
 } as const;

@@ -5,7 +5,7 @@ import {
 	oneOf,
 	optional,
 } from "@snakepit/core/options";
-import { SCOPE } from "../catalogue/attributes.ts";
+import { SCOPE, type Scope } from "../catalogue/attributes.ts";
 import { METRICS } from "../catalogue/metrics.ts";
 import {
 	CALL_METRICS,
@@ -99,7 +99,7 @@ export class CallMetricsProducer implements MetricProducerLike {
 				resource: undefined as never,
 				scopeMetrics: [
 					{
-						scope: { name: SCOPE },
+						scope: SCOPE,
 						metrics: metrics.filter(({ dataPoints }) => dataPoints.length > 0),
 					},
 				],
@@ -161,7 +161,7 @@ export interface CollectedMetrics {
 }
 
 interface CollectedScope {
-	readonly scope: { readonly name: string };
+	readonly scope: Scope;
 	readonly metrics: CollectedHistogram[];
 }
 

@@ -18,6 +18,8 @@ export interface CallMetricsParts {
 		name: CallMetricName,
 		attributes: MetricAttributes,
 	) => Recorder;
+	/** Counts a call that failed or timed out. */
+	readonly failed: (pool: MetricAttributes, code: ErrorCode) => void;
 }
 
 /** The series that measure the calls of one command. */
@@ -60,6 +62,8 @@ export class CallMetrics implements CallMeasures {
 		code: ErrorCode | undefined,
 		totalMs: number,
 	): void {
+		if (code !== undefined && outcome !== "aborted")
+			this.#parts.failed(this.#pool, code);
 		const series = this.#of(command);
 		if (series === undefined) return;
 		let recorder = series.calls.get(code);

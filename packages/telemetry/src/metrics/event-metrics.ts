@@ -1,22 +1,53 @@
-import type { EventOf, SnakepitEvent } from "@snakepit/core";
+import type { ErrorCode, EventOf, SnakepitEvent } from "@snakepit/core";
 import type { EndReason } from "@snakepit/core/registry";
 import { attributesOf, codeOf, EVENTS, seconds } from "../catalogue/events.ts";
 import { METRICS, type MetricName } from "../catalogue/metrics.ts";
+import { DROP_REASONS } from "../limits.ts";
 import type { Meters, MetricAttributes } from "./meters.ts";
 import type { Sightings } from "./observations.ts";
 
 /** How many ended workers are remembered until their slots are taken again. */
 const ENDS = 1_024;
 
-/** Reasons that are failures. */
+/** Reasons for the end of a worker that are failures. */
 const FAILURES: readonly EndReason[] = [
 	"exited",
 	"start_failed",
 	"hung",
 	"broken",
 	"stuck",
+	"companion_lost",
+	"parent_lost",
 	"vanished",
 ];
+
+/** The codes of calls that can be retried. */
+const LOSSES: readonly ErrorCode[] = [
+	"WORKER_EXITED",
+	"WORKER_HUNG",
+	"WORKER_REPLACED",
+	"COMPANION_LOST",
+];
+
+/** The codes with which calls usually fail. */
+const CODES: readonly ErrorCode[] = [
+	...LOSSES,
+	"SESSION_LOST",
+	"TOOL_FAILED",
+	"CALL_TIMEOUT",
+	"QUEUE_FULL",
+	"QUEUE_TIMEOUT",
+	"POOL_CLOSED",
+	"RESTART_BUDGET_SPENT",
+	"INVALID_ARGUMENTS",
+	"TOOL_NOT_FOUND",
+];
+
+const PROTECTIONS = ["watchdog", "guard"] as const;
+/** How a protection finds a process. */
+const FOUND = ["reported", "ledger", "group", "marker", "descent"] as const;
+/** How a start finds one. */
+const FOUND_BY_REAPER = ["ledger", "marker", "group", "descent"] as const;
 
 /** Counters with one series per pool. */
 const COUNTERS_OF_POOLS = (Object.keys(METRICS) as MetricName[]).filter(
@@ -74,7 +105,7 @@ export class EventMetrics {
 				break;
 			case "heartbeat.answered":
 				this.#meters.record(
-					"snakepit.heartbeat.latency",
+					"snakepit.heartbeat.duration",
 					seconds(event.latencyMs),
 					{ "snakepit.pool.name": event.pool },
 				);
@@ -117,12 +148,36 @@ export class EventMetrics {
 		const attributes = { "snakepit.pool.name": pool };
 		for (const name of COUNTERS_OF_POOLS)
 			this.#meters.count(name, 0, attributes);
+		const zero = (name: MetricName, more: MetricAttributes): void =>
+			this.#meters.count(name, 0, { ...attributes, ...more });
 		for (const reason of FAILURES)
-			this.#meters.count("snakepit.worker.restarts", 0, {
-				...attributes,
+			zero("snakepit.worker.restarts", {
 				"snakepit.worker.end.reason": reason,
 			});
-		this.#meters.count("snakepit.orphan.found", 0, {});
+		for (const code of CODES)
+			zero("snakepit.call.failures", { "error.type": code });
+		for (const code of LOSSES)
+			zero("snakepit.call.retries", { "error.type": code });
+	}
+
+	/** The same for the series that all pools share. */
+	beginRun(): void {
+		const zero = (name: MetricName, attributes: MetricAttributes): void =>
+			this.#meters.count(name, 0, attributes);
+		zero("snakepit.orphan.found", {});
+		for (const found of FOUND_BY_REAPER)
+			zero("snakepit.orphan.killed", { "snakepit.found_by": found });
+		for (const name of PROTECTIONS) {
+			const protection = { "snakepit.protection.name": name };
+			zero("snakepit.protection.activations", protection);
+			for (const found of FOUND)
+				zero("snakepit.protection.kills", {
+					...protection,
+					"snakepit.found_by": found,
+				});
+		}
+		for (const reason of DROP_REASONS)
+			zero("snakepit.telemetry.dropped", { "snakepit.drop.reason": reason });
 	}
 
 	#starting({

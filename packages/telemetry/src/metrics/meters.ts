@@ -24,7 +24,9 @@ export class Meters {
 	readonly #observed = new Map<MetricName, Observable>();
 
 	constructor(provider: MeterProvider | undefined, on: Switches) {
-		this.#meter = (provider ?? metrics).getMeter(SCOPE);
+		this.#meter = (provider ?? metrics).getMeter(SCOPE.name, SCOPE.version, {
+			schemaUrl: SCOPE.schemaUrl,
+		});
 		for (const name of Object.keys(METRICS) as MetricName[])
 			if (on(METRICS[name].group)) this.#make(name);
 	}

@@ -127,7 +127,15 @@ export class Observations {
 		const look = pool.look();
 		report("snakepit.call.active", look.running, about);
 		report("snakepit.call.queued", look.waiting, about);
+		if (Number.isFinite(look.queueLimit))
+			report("snakepit.call.queue.limit", look.queueLimit, about);
+		for (const [outcome, count] of Object.entries(look.settled)) {
+			const attributes = { ...about, "snakepit.call.outcome": outcome };
+			report("snakepit.call.settled", count, attributes);
+		}
 		report("snakepit.session.count", look.sessions, about);
+		report("snakepit.worker.min", look.size.min, about);
+		report("snakepit.worker.max", look.size.max, about);
 		for (const [state, count] of Object.entries(look.workers)) {
 			// Exited workers no longer belong to the pool.
 			if (state === "exited") continue;

@@ -142,7 +142,8 @@ export class CallTrace implements CallInstrument, TracedCall {
 		// An abort by the caller is not a failure of the call.
 		if (error.code === "CALL_ABORTED")
 			span.setAttribute("error.type", error.code);
-		else if (this.#attempts === 0) recordError(this.#spans, span, error);
+		else if (this.#attempts === 0)
+			recordError(this.#spans, span, error, "rpc.client.call.exception");
 		else noteError(this.#spans, span, error);
 	}
 }
@@ -241,7 +242,7 @@ class AttemptTrace implements AttemptInstrument {
 			return await context.with(span.context, run);
 		} catch (error) {
 			drops.guard("tracer_threw", () =>
-				recordError(this.#spans, span.span, error),
+				recordError(this.#spans, span.span, error, "rpc.server.call.exception"),
 			);
 			throw error;
 		} finally {
@@ -287,7 +288,8 @@ class AttemptTrace implements AttemptInstrument {
 			span.setAttribute("snakepit.call.ran", reported.ran);
 			if (reported.code === "CALL_ABORTED")
 				span.setAttribute("error.type", reported.code);
-			else recordError(this.#spans, span, reported);
+			else
+				recordError(this.#spans, span, reported, "rpc.client.call.exception");
 		}
 		if (lost) this.#lost.note(this.#attempt.incarnation, span.spanContext());
 		if (beganMs === undefined || ran === undefined) span.end();

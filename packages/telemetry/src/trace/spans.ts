@@ -15,20 +15,22 @@ import {
 	type TracerProvider,
 	trace,
 } from "@opentelemetry/api";
-import {
-	type SnakepitError,
-	type SnakepitEvent,
-	ToolError,
-} from "@snakepit/core";
+import type { SnakepitError, SnakepitEvent } from "@snakepit/core";
 import { messageOf } from "@snakepit/core/adapter";
 import { type AttributeName, SCOPE } from "../catalogue/attributes.ts";
-import { attributesOf, codeOf } from "../catalogue/events.ts";
+import { attributesOf, codeOf, thrownOf } from "../catalogue/events.ts";
 import {
 	SPAN_EVENTS,
 	SPANS,
 	type SpanEventName,
 	type SpanKindName,
 } from "../catalogue/spans.ts";
+import {
+	type ExceptionAttributes,
+	type ExceptionRecordName,
+	type Exceptions,
+	ON_SPANS,
+} from "../exceptions.ts";
 import type { Drops, Limits } from "../limits.ts";
 
 type SpanAttributes = {
@@ -69,6 +71,7 @@ export class Spans {
 	readonly limits: Limits;
 	readonly drops: Drops;
 	readonly #tracer: Tracer;
+	readonly #exceptions: Exceptions;
 	/** `undefined` once an SDK is registered. */
 	#registered: TracerProvider | undefined;
 
@@ -76,10 +79,17 @@ export class Spans {
 		provider: TracerProvider | undefined,
 		limits: Limits,
 		drops: Drops,
+		exceptions: Exceptions = ON_SPANS,
 	) {
 		this.limits = limits;
 		this.drops = drops;
-		this.#tracer = (provider ?? trace).getTracer(SCOPE);
+		this.#exceptions = exceptions;
+		// The shorter `trace.getTracer` leaves the schema out.
+		this.#tracer = (provider ?? trace.getTracerProvider()).getTracer(
+			SCOPE.name,
+			SCOPE.version,
+			{ schemaUrl: SCOPE.schemaUrl },
+		);
 		this.#registered =
 			provider === undefined ? trace.getTracerProvider() : undefined;
 	}
@@ -91,7 +101,7 @@ export class Spans {
 		const { getDelegateTracer } = this.#registered as ProxyTracerProvider;
 		const isSilent =
 			typeof getDelegateTracer === "function" &&
-			getDelegateTracer.call(this.#registered, SCOPE) === undefined;
+			getDelegateTracer.call(this.#registered, SCOPE.name) === undefined;
 		if (!isSilent) this.#registered = undefined;
 		return isSilent;
 	}
@@ -124,6 +134,18 @@ export class Spans {
 	): void {
 		span.addEvent(name, attributes as Attributes, atMs);
 	}
+
+	/** Records an exception once for each signal that the user chose. @param as its log record, if it has one of its own. */
+	exception(
+		span: Span,
+		attributes: ExceptionAttributes,
+		as: ExceptionRecordName | undefined,
+	): void {
+		const { signals } = this.#exceptions;
+		if (signals.spanEvents) this.event(span, "exception", attributes);
+		if (signals.logs && as !== undefined)
+			this.#exceptions.log(span.spanContext(), as, attributes);
+	}
 }
 
 /** The context in which a span is the current one. */
@@ -140,22 +162,21 @@ export function linkTo(context: SpanContext, target: string): Link {
 	return { context, attributes: { "snakepit.link": target } };
 }
 
-/** Records an error on a span: the stable code as `error.type`, and the worker's own type and traceback. */
-export function recordError(spans: Spans, span: Span, error: unknown): void {
+/**
+ * Records an error on a span: the stable code as `error.type`, and the worker's own type and traceback.
+ *
+ * @param as the log record of its exception, if the user chose log records.
+ */
+export function recordError(
+	spans: Spans,
+	span: Span,
+	error: unknown,
+	as?: ExceptionRecordName,
+): void {
 	if (!span.isRecording()) return;
 	const { limits } = spans;
-	const message = limits.text(messageOf(error));
-	failed(span, limits.name(codeOf(error)), message);
-	const remote = error instanceof ToolError ? error.remote : undefined;
-	const stack = remote?.traceback ?? (error as Partial<Error> | null)?.stack;
-	spans.event(span, "exception", {
-		"exception.type": limits.name(
-			remote?.type || (error as Partial<Error> | null)?.name || "Error",
-		),
-		"exception.message": remote ? limits.text(remote.message) : message,
-		...(typeof stack === "string" &&
-			stack !== "" && { "exception.stacktrace": limits.traceback(stack) }),
-	});
+	failed(span, limits.name(codeOf(error)), limits.text(messageOf(error)));
+	spans.exception(span, limits.exception(thrownOf(error)), as);
 }
 
 /** The same without an exception event, which is on the span where the error happened. */

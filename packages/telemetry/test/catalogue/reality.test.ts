@@ -97,7 +97,7 @@ const DESIGNED: readonly (readonly [
 	[
 		"pong_received",
 		"heartbeat.answered",
-		"heartbeat.answered heartbeat.latency",
+		"heartbeat.answered heartbeat.duration",
 		"",
 	],
 	[

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { AlwaysOffSampler } from "@opentelemetry/sdk-trace";
 import { afterEach, expect, test } from "vitest";
+import { nowhere } from "../exports/receiver.ts";
 import { unregister } from "../support/memory-sdk.ts";
 import {
 	openTracedPool,
@@ -53,11 +54,22 @@ test("what is not sampled here is not sampled there", {
 	expect(receiver.spans).toEqual([]);
 });
 
-test("a receiver that is down hurts no call", { timeout: 90_000 }, async () => {
-	const { pool } = await openTracedPool("http://127.0.0.1:9");
+test("a receiver that is down hurts no call, and a worker that cannot export is reported once", {
+	timeout: 90_000,
+}, async () => {
+	const { pool } = await openTracedPool(await nowhere());
+	const reported = Promise.withResolvers<unknown>();
+	pool.on("telemetry.misconfigured", (event) => {
+		if (event.reason === "worker_exporter_failed") reported.resolve(event);
+	});
 	expect(await pool.execute("price", { of: "tea" })).toBe(3);
 	await expect(pool.execute("divide", { by: 0 })).rejects.toMatchObject({
 		remote: { type: "ZeroDivisionError" },
+	});
+	expect(await reported.promise).toMatchObject({
+		reason: "worker_exporter_failed",
+		message: expect.stringContaining("opentelemetry."),
+		remedy: expect.stringContaining("python({ env })"),
 	});
 });
 

@@ -1,9 +1,11 @@
 // A host of three workers that know nothing of it, and so outlive it when it is killed and
-// nothing protects it. Its arguments are `dataDir` and the names of its protections. Says as a
-// line of JSON where its metrics are, and which processes shall end with it.
+// nothing protects it. Its arguments are `dataDir`, the names of its protections, and of the fault
+// that it has: with "trouble", its calls wait, fail and lose their workers, again and again. Says as
+// a line of JSON where its metrics are, and which processes shall end with it.
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 import { metrics } from "@opentelemetry/api";
 import { PrometheusExporter } from "@opentelemetry/exporter-prometheus";
 import { MeterProvider } from "@opentelemetry/sdk-metrics";
@@ -11,7 +13,7 @@ import { createPool } from "@snakepit/core";
 import { watchdog } from "@snakepit/watchdog";
 import { telemetry } from "../../src/index.ts";
 import type { HostNews } from "./host.ts";
-import { sleeper } from "./sleeper.ts";
+import { silentSleeper, sleeper } from "./sleeper.ts";
 
 // Its own server takes port 0 for the usual one, which another host may have.
 const exporter = new PrometheusExporter({ preventServerStart: true });
@@ -24,7 +26,7 @@ metrics.setGlobalMeterProvider(new MeterProvider({ readers: [exporter] }));
 const [, , dataDir = "", ...names] = process.argv;
 const pids = new Set<number>();
 const pool = await createPool({
-	adapter: sleeper,
+	adapter: names.includes("hang") ? silentSleeper : sleeper,
 	dataDir,
 	size: 3,
 	guard: names.includes("guard") ? "required" : "off",
@@ -33,7 +35,10 @@ const pool = await createPool({
 		if (event.type === "worker.spawned" || event.type === "protection.started")
 			pids.add(event.pid);
 	},
-	heartbeat: { intervalMs: 200 },
+	heartbeat: { intervalMs: 200, hungAfterMs: 1_000 },
+	queue: { limit: 20 },
+	// Trouble shall not end by itself.
+	start: { maxRestarts: names.includes("crash-loop") ? 5 : 1_000_000 },
 	instruments: [telemetry()],
 });
 for (let index = 0; index < 100; index++) await pool.execute("echo", index);
@@ -43,4 +48,45 @@ const news: HostNews = {
 };
 console.log(JSON.stringify(news));
 setInterval(() => {}, 1_000_000);
+if (names.includes("trouble")) void makeTrouble();
+if (names.includes("crash-loop")) void crashInALoop();
+if (names.includes("overload")) void overload();
 process.on("SIGTERM", () => void pool.close().then(() => process.exit(0)));
+
+/** More calls than there are workers, until the pool is closed. */
+async function makeTrouble(): Promise<void> {
+	const session = pool.session({ id: "s" });
+	await again(() => [
+		session.execute("echo"),
+		pool.execute("fail"),
+		pool.recycle("sleeper-0"),
+		pool.execute("crash", undefined, { retry: { attempts: 2 } }),
+		...Array.from({ length: 8 }, () => pool.execute("hold")),
+	]);
+}
+
+/** Every worker is killed as soon as it has a call. */
+async function crashInALoop(): Promise<void> {
+	await again(() => [1, 2, 3].map(() => pool.execute("crash")));
+}
+
+/** The queue is full, and more calls come. */
+async function overload(): Promise<void> {
+	await Promise.all(
+		Array.from({ length: 40 }, () => again(() => [pool.execute("slow")])),
+	);
+}
+
+/** Makes calls again and again, until the pool is closed. */
+async function again(calls: () => readonly Promise<unknown>[]): Promise<void> {
+	for (;;) {
+		const ended = await Promise.allSettled(calls());
+		const isClosed = ended.some(
+			(each) =>
+				each.status === "rejected" && each.reason.code === "POOL_CLOSED",
+		);
+		if (isClosed) return;
+		// Calls that are refused at once would leave no time for anything else.
+		await delay(20);
+	}
+}

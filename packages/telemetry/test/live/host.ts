@@ -18,16 +18,21 @@ export interface HostNews {
 
 /** A host in a process of its own; closed when the test is finished. */
 interface Host extends HostNews {
+	/** SIGSTOP, until the test is finished. */
+	stop(): void;
 	/** SIGKILL; resolves when it has ended, whatever becomes of its workers. */
 	kill(): Promise<void>;
 }
 
 const DEADLINE_MS = 30_000;
 
-/** Starts a host of three sleeping workers. */
+/** Starts a host of three sleeping workers, with protections or a fault. */
 export async function startHost(
 	dataDir: string,
-	...protections: readonly ("watchdog" | "guard")[]
+	...names: readonly (
+		| ("watchdog" | "guard")
+		| ("trouble" | "crash-loop" | "hang" | "overload")
+	)[]
 ): Promise<Host> {
 	const child = spawn(
 		process.execPath,
@@ -35,13 +40,17 @@ export async function startHost(
 			"--conditions=snakepit-source",
 			join(import.meta.dirname, "host-program.ts"),
 			dataDir,
-			...protections,
+			...names,
 		],
 		{ stdio: ["ignore", "pipe", "inherit"] },
 	);
 	onTestFinished(() => close(child));
 	for await (const line of createInterface({ input: child.stdout as Readable }))
-		return { ...(JSON.parse(line) as HostNews), kill: () => end(child) };
+		return {
+			...(JSON.parse(line) as HostNews),
+			stop: () => void child.kill("SIGSTOP"),
+			kill: () => end(child),
+		};
 	throw new Error("the host said nothing");
 }
 
@@ -59,6 +68,7 @@ export async function allGone(pids: readonly number[]): Promise<void> {
 async function close(child: ChildProcess): Promise<void> {
 	if (child.exitCode !== null || child.signalCode !== null) return;
 	const exit = once(child, "exit");
+	child.kill("SIGCONT");
 	child.kill("SIGTERM");
 	await exit;
 }

@@ -6,7 +6,7 @@ import {
 } from "@opentelemetry/sdk-metrics";
 import type { CallMeasures } from "@snakepit/core/instrument";
 import { expect, test } from "vitest";
-import { METRICS } from "../../src/index.ts";
+import { METRICS, SCOPE } from "../../src/index.ts";
 import { Drops, Limits } from "../../src/limits.ts";
 import { CallHistograms, CallMetrics } from "../../src/metrics/call-metrics.ts";
 import {
@@ -25,6 +25,7 @@ function measuresOf(pool: string, histograms: CallHistograms): CallMeasures {
 		limits: new Limits(new Drops()),
 		commands: new Commands({ silent: { metrics: false } }),
 		recorder: (name, attributes) => histograms.series(name, attributes),
+		failed: () => {},
 	});
 }
 
@@ -45,7 +46,7 @@ class Reader {
 		const { resourceMetrics, errors } = await this.#producer.collect();
 		expect(errors).toEqual([]);
 		const [scope] = resourceMetrics.scopeMetrics;
-		expect(scope?.scope.name).toBe("@snakepit/telemetry");
+		expect(scope?.scope).toEqual(SCOPE);
 		const metric = scope?.metrics.find(
 			({ descriptor }) => descriptor.name === name,
 		);

@@ -46,6 +46,53 @@ test("calls are measured in seconds, with the wait, in the advised buckets", asy
 	await virtual.close();
 });
 
+test("counters begin at 0, so that the first failure is an increase", async () => {
+	const virtual = await virtualPool(
+		{ commands: scripts },
+		{ instruments: [telemetry()] },
+	);
+	const failures = async (code: string): Promise<number | undefined> =>
+		(await sdk.series("snakepit.call.failures")).find(
+			({ attributes }) => attributes["error.type"] === code,
+		)?.value;
+	expect(await failures("CALL_TIMEOUT")).toBe(0);
+	expect(await failures("WORKER_EXITED")).toBe(0);
+	for (const name of [
+		"snakepit.worker.restarts",
+		"snakepit.worker.restart_budget.spent",
+		"snakepit.call.retries",
+		"snakepit.call.settled",
+		"snakepit.telemetry.dropped",
+		"snakepit.protection.activations",
+		"snakepit.protection.kills",
+		"snakepit.orphan.killed",
+	]) {
+		const series = await sdk.series(name);
+		expect(series.length, name).toBeGreaterThan(0);
+		for (const { value } of series) expect(value, name).toBe(0);
+	}
+	const late = virtual.pool.execute("hang", 1, { timeoutMs: 50 });
+	const aborted = new AbortController();
+	const given = virtual.pool.execute("hang", 1, { signal: aborted.signal });
+	aborted.abort();
+	await expect(given).rejects.toThrow();
+	late.catch(() => undefined);
+	await virtual.clock.advance(100);
+	await expect(late).rejects.toThrow();
+	expect(await failures("CALL_TIMEOUT")).toBe(1);
+	expect(await failures("CALL_ABORTED")).toBeUndefined();
+	const settled = await sdk.series("snakepit.call.settled");
+	expect(
+		Object.fromEntries(
+			settled.map(({ attributes, value }) => [
+				attributes["snakepit.call.outcome"],
+				value,
+			]),
+		),
+	).toEqual({ succeeded: 0, failed: 0, aborted: 1, timed_out: 1 });
+	await virtual.close();
+});
+
 test("workers are counted by state; starts, exits and restarts by what happened", async () => {
 	const virtual = await virtualPool(
 		{ commands: scripts },

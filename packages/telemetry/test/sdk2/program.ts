@@ -49,6 +49,13 @@ export interface OnNewerApi {
 	readonly doctor: LayerReport | undefined;
 }
 
+/** What the package says where an older API has registered something. */
+export interface OnOlderApiFirst {
+	readonly isRegistered: boolean;
+	readonly misconfigured: readonly EventOf<"telemetry.misconfigured">[];
+	readonly doctor: LayerReport | undefined;
+}
+
 // The package on the older line of the SDK and its API, in a program of its own: one
 // process has one API. Prints as one line of JSON what the SDK received.
 

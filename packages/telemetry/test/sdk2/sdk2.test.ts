@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, expect, test } from "vitest";
 import { catalogueLines } from "../support/collected.ts";
-import type { OnNewerApi, OnSdk2 } from "./program.ts";
+import type { OnNewerApi, OnOlderApiFirst, OnSdk2 } from "./program.ts";
 
 let received: OnSdk2;
 
@@ -37,6 +37,28 @@ test("on SDK 2 one trace goes from the caller to the worker", () => {
 	expect(attempt?.parentSpanId).toBe(call?.spanId);
 	expect(received.headers).toEqual({
 		traceparent: `00-${caller?.traceId}-${attempt?.spanId}-01`,
+	});
+});
+
+test("where another version of the API registered first, the SDK is refused, which is reported once and by the doctor", async () => {
+	const { stdout, stderr } = await run("older-api-first-program.ts");
+	const { isRegistered, misconfigured, doctor } = JSON.parse(
+		stdout,
+	) as OnOlderApiFirst;
+	expect(isRegistered).toBe(false);
+	expect(misconfigured).toEqual([
+		expect.objectContaining({
+			reason: "api_of_another_version",
+			message: expect.stringContaining(
+				"@opentelemetry/api 1.9.1, registered first",
+			),
+			remedy: expect.stringContaining("npm ls @opentelemetry/api"),
+		}),
+	]);
+	expect(stderr.match(/SNAKEPIT_TELEMETRY_MISCONFIGURED/g)).toHaveLength(1);
+	expect(doctor).toMatchObject({
+		status: "unavailable",
+		detail: expect.stringContaining("registered first"),
 	});
 });
 

@@ -26,6 +26,7 @@ import {
 	MeterProvider,
 	type MetricData,
 	PeriodicExportingMetricReader,
+	type ScopeMetrics,
 } from "@opentelemetry/sdk-metrics";
 import {
 	AlwaysOnSampler,
@@ -132,12 +133,20 @@ export class MemorySdk {
 	}
 
 	async metrics(): Promise<readonly MetricData[]> {
+		return (await this.#collected()).flatMap(({ metrics }) => metrics);
+	}
+
+	/** The instrumentation scopes of metrics. */
+	async scopes(): Promise<readonly object[]> {
+		return (await this.#collected()).map(({ scope }) => scope);
+	}
+
+	async #collected(): Promise<readonly ScopeMetrics[]> {
 		this.#metrics.reset();
 		await this.meters.forceFlush();
 		return this.#metrics
 			.getMetrics()
-			.flatMap(({ scopeMetrics }) => scopeMetrics)
-			.flatMap((scope) => scope.metrics);
+			.flatMap(({ scopeMetrics }) => scopeMetrics);
 	}
 
 	async series(name: string): Promise<readonly Series[]> {

@@ -52,6 +52,23 @@ class HandleSetting:
         self.limit = _integer(setting, "limit", None)
 
 
+class TelemetrySetting:
+    """What the worker does with an OpenTelemetry SDK that it configures itself.
+
+    Attributes:
+        service_name: The name of its service; None if its variables name it.
+        instruments: Whether the installed instrumentors run.
+    """
+
+    def __init__(self, setting: object) -> None:
+        if not isinstance(setting, dict):
+            raise LaunchInvalid("payload.telemetry is not an object")
+        self.service_name = (
+            _text(setting, "serviceName") if "serviceName" in setting else None
+        )
+        self.instruments = setting.get("instrument") is True
+
+
 class Launch:
     """The launch message, checked (docs/bridge-protocol.md, section 1)."""
 
@@ -115,6 +132,7 @@ class Launch:
         self.max_message_bytes = _integer(payload, "maxMessageBytes", 64 << 20)
         self.silence_warn_ms = _integer(payload, "silenceWarnMs", 30000)
         self.log_level = _integer(payload, "logLevel", 20)
+        self.telemetry = TelemetrySetting(payload.get("telemetry", {}))
         handles = payload.get("handles")
         self.handles = None if handles is None else HandleSetting(handles)
         self.shared_memory = _shared_memory(payload)

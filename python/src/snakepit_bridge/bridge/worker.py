@@ -49,7 +49,7 @@ def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
     parts = load_transport(launch.transport)
     logs = Logs(parts.outbox, launch.log_level)
     try:
-        tracing = find_tracing(launch.worker_id, launch.incarnation)
+        tracing = find_tracing(launch.worker_id, launch.incarnation, launch.telemetry)
         logs.tracing = tracing
         toolbox = invoke(_load_tools, launch)
         # Before the loop is created: it would fail on descriptors that the tools

@@ -1,4 +1,4 @@
 """OpenTelemetry, where it is installed: a span per call, context both ways, log ids.
 
-Only `otel_tracing` and `sdk` import it, and only they are imported late.
+Only `otel_tracing`, `exceptions` and `sdk` import it, and only they are imported late.
 """

@@ -14,6 +14,7 @@ from snakepit_bridge.tools.tool import Tool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from snakepit_bridge.boot.launch_message import TelemetrySetting
     from snakepit_bridge.telemetry.tracing import ToolSpan, Tracing
 
 __all__ = ["find_tracing", "is_requested"]
@@ -25,20 +26,31 @@ _LAST_NAME = "__all__"
 _VARIABLES = "OTEL_"
 
 
-def find_tracing(worker_id: str, incarnation: str) -> Tracing | None:
+def find_tracing(
+    worker_id: str, incarnation: str, setting: TelemetrySetting
+) -> Tracing | None:
     """Returns the connection to OpenTelemetry's API; None if that is not installed."""
     try:
         if importlib.util.find_spec(_API) is None:
+            _warn_without(setting)
             return None
     except ModuleNotFoundError as error:
         if error.name == "opentelemetry":
+            _warn_without(setting)
             return None
         _warn(error)
         return None
     except Exception as error:  # noqa: BLE001 - third-party code
         _warn(error)
         return None
-    return _TracingOnDemand(worker_id, incarnation)
+    return _TracingOnDemand(worker_id, incarnation, setting)
+
+
+def _warn_without(setting: TelemetrySetting) -> None:
+    if setting.instruments:
+        logger(__name__).warning(
+            'opentelemetry: "auto" does nothing: opentelemetry-api is not installed'
+        )
 
 
 def is_requested() -> bool:
@@ -51,8 +63,11 @@ class _TracingOnDemand:
     of a trace that is recorded, when tools import it, or when `OTEL_*` may configure an SDK. The import takes as long as all
     others of a worker together."""
 
-    def __init__(self, worker_id: str, incarnation: str) -> None:
-        self._of = (worker_id, incarnation)
+    def __init__(
+        self, worker_id: str, incarnation: str, setting: TelemetrySetting
+    ) -> None:
+        self._of = (worker_id, incarnation, setting)
+        self._instruments = setting.instruments
         self._loaded: Tracing | None = None
         self._has_failed = False
         # What is copied for calls is one context, or another one for coroutines.
@@ -103,7 +118,7 @@ class _TracingOnDemand:
 
     def configure(self) -> None:
         """See `Tracing`."""
-        if is_requested():
+        if self._instruments or is_requested():
             self._load()
         tracing = self._used()
         if tracing is not None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import Final
 
 SCOPE: Final = "snakepit_bridge"
+# The first version of the conventions in which those for RPC are stable.
+SCHEMA_URL: Final = "https://opentelemetry.io/schemas/1.45.0"
 
 # ------------------------------------------------- of a tool's span, from its start
 RPC_SYSTEM_NAME: Final = "rpc.system.name"
@@ -28,6 +30,11 @@ EXCEPTION: Final = "exception"
 EXCEPTION_TYPE: Final = "exception.type"
 EXCEPTION_MESSAGE: Final = "exception.message"
 EXCEPTION_STACKTRACE: Final = "exception.stacktrace"
+# Of the log record about it, if the user chose log records.
+SERVER_EXCEPTION: Final = "rpc.server.call.exception"
 
 # ---------------------------------------------- of the resource, where we configure it
+SERVICE_NAME: Final = "service.name"
 SERVICE_INSTANCE_ID: Final = "service.instance.id"
+PROCESS_PID: Final = "process.pid"
+HOST_NAME: Final = "host.name"

@@ -15,11 +15,12 @@ from opentelemetry.context import Context
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from snakepit_bridge._version import __version__
+from snakepit_bridge.boot.launch_message import TelemetrySetting
 from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
 from snakepit_bridge.calls.context.call import CURRENT, NOT_SAMPLED, Call
 from snakepit_bridge.calls.run.running_call import TerminalFrame
 from snakepit_bridge.frames import Failure, FailureCode
-from snakepit_bridge.telemetry import names, sdk
+from snakepit_bridge.telemetry import exceptions, names, sdk
 from snakepit_bridge.telemetry.tracing import ToolSpan
 from snakepit_bridge.tools.tool import Tool
 
@@ -146,10 +147,15 @@ _logger = logging.getLogger(__name__)
 class OtelTracing:
     """A `Tracing`."""
 
-    def __init__(self, worker_id: str, incarnation: str) -> None:
+    def __init__(
+        self, worker_id: str, incarnation: str, setting: TelemetrySetting
+    ) -> None:
         self._worker_id = worker_id
         self._incarnation = incarnation
-        self._tracer = trace.get_tracer(names.SCOPE, __version__)
+        self._setting = setting
+        self._tracer = trace.get_tracer(
+            names.SCOPE, __version__, schema_url=names.SCHEMA_URL
+        )
 
     def begin(
         self, tool: Tool, call: Call, batch: ToolSpan | None = None
@@ -262,7 +268,7 @@ class OtelTracing:
 
     def configure(self) -> None:
         """See `Tracing`."""
-        sdk.configure(self._incarnation)
+        sdk.configure(self._incarnation, self._setting)
 
     def close(self, timeout: float) -> None:
         """See `Tracing`."""
@@ -295,7 +301,7 @@ class OtelToolSpan:
         if end.attributes:
             self._span.set_attributes(end.attributes)
         if end.exception:
-            self._span.add_event(names.EXCEPTION, end.exception)
+            exceptions.record(self._span, end.exception)
         if end.error is not None:
             self._span.set_status(trace.Status(trace.StatusCode.ERROR, end.error))
 

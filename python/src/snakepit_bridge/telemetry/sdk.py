@@ -6,15 +6,17 @@ import contextlib
 import importlib.util
 import logging
 import os
+import socket
 import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from snakepit_bridge.boot.launch_message import TelemetrySetting
 from snakepit_bridge.telemetry import names
 
-__all__ = ["additions", "configure", "shut_down"]
+__all__ = ["additions", "configure", "resource_attributes", "shut_down"]
 
 _SIGNALS = ("TRACES", "METRICS", "LOGS")
 # The API's part of each signal, with the function that returns its provider.
@@ -24,15 +26,27 @@ _PROVIDERS = {
     "opentelemetry._logs": "get_logger_provider",
 }
 
+_RESOURCE_ATTRIBUTES = "OTEL_RESOURCE_ATTRIBUTES"
 _HTTP_EXPORTER = "opentelemetry.exporter.otlp.proto.http"
 
 _logger = logging.getLogger(__name__)
 
 
-def configure(incarnation: str) -> None:
+def configure(incarnation: str, setting: TelemetrySetting) -> None:
     """Configures the SDK if `OTEL_*` names an exporter and no other code has done it.
+    Then runs the installed instrumentors, if the host wants that and there is an SDK.
     Errors are logged: a worker without telemetry still works.
     """
+    _set_sdk_up(incarnation, setting)
+    if setting.instruments:
+        from snakepit_bridge.telemetry import instrumentors
+
+        instrumentors.run(
+            has_sdk=any(_is_configured(provider) for provider in _providers())
+        )
+
+
+def _set_sdk_up(incarnation: str, setting: TelemetrySetting) -> None:
     added = additions(os.environ, http_is_installed=_is_installed(_HTTP_EXPORTER))
     if added is None or any(_is_configured(provider) for provider in _providers()):
         return
@@ -41,7 +55,7 @@ def configure(incarnation: str) -> None:
         return
     try:
         with _environment(added):
-            _configure_sdk(incarnation)
+            _configure_sdk(incarnation, setting)
     except Exception:
         _logger.exception(
             "no telemetry: the SDK could not be configured from OTEL_*; correct it, "
@@ -120,7 +134,29 @@ def _is_configured(provider: object) -> bool:
     return "Proxy" not in type(provider).__name__
 
 
-def _configure_sdk(incarnation: str) -> None:
+def resource_attributes(
+    environ: Mapping[str, str], incarnation: str, service_name: str | None
+) -> dict[str, str | int]:
+    """Returns what the resource of a worker has, except what `environ` says of it."""
+    attributes: dict[str, str | int] = {
+        names.SERVICE_INSTANCE_ID: incarnation,
+        names.PROCESS_PID: os.getpid(),
+        names.HOST_NAME: socket.gethostname(),
+    }
+    given = {
+        pair.split("=", 1)[0].strip()
+        for pair in environ.get(_RESOURCE_ATTRIBUTES, "").split(",")
+    }
+    attributes = {
+        name: value for name, value in attributes.items() if name not in given
+    }
+    # The variables that a worker inherits are those of its host.
+    if service_name is not None:
+        attributes[names.SERVICE_NAME] = service_name
+    return attributes
+
+
+def _configure_sdk(incarnation: str, setting: TelemetrySetting) -> None:
     from opentelemetry.sdk import _configuration
 
     # What the SDK provides for is a subclass, as opentelemetry-distro has one.
@@ -130,9 +166,9 @@ def _configure_sdk(incarnation: str) -> None:
     configurator: Any = Configurator
     options: dict[str, Any] = {}
     if not os.environ.get("OTEL_CONFIG_FILE"):
-        variables = os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
-        if names.SERVICE_INSTANCE_ID not in variables:
-            options["resource_attributes"] = {names.SERVICE_INSTANCE_ID: incarnation}
+        options["resource_attributes"] = resource_attributes(
+            os.environ, incarnation, setting.service_name
+        )
     configurator().configure(**options)
 
 
