@@ -10,6 +10,7 @@ import ast
 import functools
 import queue
 import site
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -223,6 +224,22 @@ def fails_meanwhile() -> None:
 @tool
 def goes_on() -> None:
     over.set()
+"""
+
+# A thread takes every descriptor in the moment in which there is one, and keeps it.
+THAT_OPENS_FOR_EVER = """
+import _thread
+
+def open_for_ever():
+    while True:
+        try:
+            KEPT.append(posix.open("/dev/null", 0))
+        except OSError:
+            pass
+
+@tool
+def begins_to_open() -> None:
+    _thread.start_new_thread(open_for_ever, ())
 """
 
 OWN_MODULES = """
@@ -750,6 +767,33 @@ def other_pythons() -> list[Path]:
     found = {file.name: file for file in beside}
     found.pop(f"python3.{sys.version_info.minor}", None)
     return sorted(found.values())
+
+
+def has_tables_of_threads(python: Path) -> bool:
+    """Returns whether a thread may have descriptors of its own: not before Python 3.12, nor
+    in most containers."""
+    command = [str(python), "-c", "import os; os.unshare(os.CLONE_FILES)"]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def test_no_thread_takes_the_descriptors_that_are_kept(
+    worker: Callable[..., FakeHost], movable: Path, transport: str
+) -> None:
+    if transport == "grpc":
+        pytest.skip("its native code is for the Python of the tests")
+    pythons = [*other_pythons(), Path(sys.executable)]
+    python = next(filter(has_tables_of_threads, reversed(pythons)), None)
+    if python is None:
+        pytest.skip("no thread has descriptors of its own here")
+    tools = TOOLS + WITHOUT_IDLE_MOMENTS + THAT_OPENS_FOR_EVER
+    host = in_environment(worker(tools), movable)
+    host.interpreter = str(python)
+    host.start()
+    limit_descriptors(host)
+    conversation = host.converse()
+    conversation.call("begins_to_open")
+    conversation.call("uses_up_descriptors")
+    give_every_answer(conversation, host)
 
 
 @pytest.mark.thorough

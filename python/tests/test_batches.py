@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from conftest import Host
-from support.batches import AT_ONCE, KINDS, fresh, gathered, settled
+from support.batches import AT_ONCE, KINDS, WRAPPED, fresh, gathered, settled
 
 from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
 
@@ -41,6 +41,26 @@ def test_one_call_alone_is_a_batch_of_one(
     short = conversation.failure(tool, ["short"])
     assert "1 calls returned 0 answers" in short.message
     assert conversation.call("found_sizes") == [1, 1, 1, 1]
+
+
+@WRAPPED
+@pytest.mark.parametrize("calls_per_worker", [1, AT_ONCE])
+def test_what_counts_of_a_wrapper_is_what_its_call_returns(
+    shared: Host, tool: str, calls_per_worker: int
+) -> None:
+    conversation = fresh(shared, calls_per_worker)
+    assert conversation.call(tool, ["a"]) == "a"
+    assert conversation.failure(tool, ["error"]).error.type == "KeyError"
+    assert conversation.failure(tool, ["raises"]).error.type == "ValueError"
+    assert conversation.call("found_sizes") == [1, 1, 1]
+
+
+@WRAPPED
+def test_calls_of_a_wrapped_batch_run_together(shared: Host, tool: str) -> None:
+    conversation = fresh(shared)
+    found = gathered(conversation, tool, ["a", "b", "c", "d", "e", "f"])
+    assert list(found.values()) == ["a", "b", "c", "d", "e", "f"]
+    assert conversation.call("found_sizes") == [1, 4, 2]
 
 
 @KINDS

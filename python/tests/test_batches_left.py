@@ -52,7 +52,7 @@ def test_a_call_that_is_cancelled_in_a_batch_ends_at_once_and_the_batch_runs_on(
     assert first not in calls
 
 
-BUSY = pytest.mark.parametrize("tool", ["busy", "busy_later"])
+BUSY = pytest.mark.parametrize("tool", ["busy", "busy_later", "busy_passed"])
 
 
 def has_begun(conversation: Conversation) -> None:

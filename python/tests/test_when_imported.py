@@ -37,7 +37,7 @@ def test_what_finds_the_module_without_importing_it_can_read_its_source(
     module(tmp_path, "value = 1")
     # pytest has a loader of its own, which has no sources.
     file = SourceFileLoader(NAME, str(tmp_path / f"{NAME}.py"))
-    loader = _Loader(file, lambda: None)
+    loader = _Loader(file, lambda _name: None)
     assert loader.get_source(NAME) == "value = 1"
 
 
@@ -46,7 +46,7 @@ def test_it_happens_once_and_before_the_importer_goes_on(
 ) -> None:
     module(tmp_path, "value = 1")
     seen: list[int] = []
-    when_imported(NAME, lambda: seen.append(sys.modules[NAME].value))
+    when_imported(lambda _name: seen.append(sys.modules[NAME].value), NAME)
     assert seen == []
     __import__(NAME)
     __import__(NAME)
@@ -63,7 +63,7 @@ def test_it_happens_at_once_if_the_module_is_there(
     module(tmp_path, "value = 2")
     __import__(NAME)
     seen: list[int] = []
-    when_imported(NAME, lambda: seen.append(sys.modules[NAME].value))
+    when_imported(lambda _name: seen.append(sys.modules[NAME].value), NAME)
     assert seen == [2]
     assert sys.meta_path == finders
 
@@ -73,7 +73,7 @@ def test_an_import_that_fails_may_be_tried_again(
 ) -> None:
     module(tmp_path, "import sys\nif not hasattr(sys, 'again'): raise OSError")
     seen: list[int] = []
-    when_imported(NAME, lambda: seen.append(1))
+    when_imported(lambda _name: seen.append(1), NAME)
     with pytest.raises(OSError):
         __import__(NAME)
     with pytest.raises(ImportError):
@@ -95,7 +95,7 @@ def test_another_thread_gets_the_module_after_it_has_happened(
     begun, go_on = threading.Event(), threading.Event()
     seen: list[bool] = []
 
-    def act() -> None:
+    def act(_name: str) -> None:
         begun.set()
         assert go_on.wait(30)
         sys.modules[NAME].acted = True  # type: ignore[attr-defined]
@@ -103,7 +103,7 @@ def test_another_thread_gets_the_module_after_it_has_happened(
     def look() -> None:
         seen.append(__import__(NAME).acted)
 
-    when_imported(NAME, act)
+    when_imported(act, NAME)
     threads = [threading.Thread(target=look) for _ in range(2)]
     threads[0].start()
     assert begun.wait(30)
@@ -169,3 +169,16 @@ def test_the_logger_of_a_call_needs_no_import(start: Host) -> None:
     conversation.call("by_the_call")
     log = conversation.logs.get_nowait()
     assert (log.logger, log.message) == ("tool.by_the_call", "of the tool")
+
+
+def test_several_may_wait_for_the_same_module(
+    finders: Sequence[object], tmp_path: Path
+) -> None:
+    # As a worker does that was forked from a parent which waited for it, too.
+    module(tmp_path, "value = 1")
+    seen: list[str] = []
+    when_imported(lambda _name: seen.append("first"), NAME)
+    when_imported(lambda _name: seen.append("second"), NAME, "another_of_a_test")
+    __import__(NAME)
+    assert seen == ["first", "second"]
+    assert len(sys.meta_path) == len(finders) + 1

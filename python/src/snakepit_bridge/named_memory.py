@@ -1,8 +1,9 @@
-"""A record of the shared memory and the semaphores that `multiprocessing` named here.
+"""A record of the shared memory and the semaphores that `multiprocessing`, loky and joblib
+named here.
 
 Plain Python has a process that removes them when those that use them have ended. A
 worker that is killed takes it along, since it ends whole: the host, or the next start
-of one, removes what this record has. Loaded when a tool uses `multiprocessing`.
+of one, removes what this record has. Loaded when a tool uses one of these.
 """
 
 from __future__ import annotations
@@ -18,16 +19,45 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import FrameType
+    from typing import Any
 
 __all__ = ["keep_record"]
 
 SHARED_MEMORY = "/dev/shm"
 # Of one file, before what it does not need any more is left out.
 MOST_BYTES = 64 * 1024
-# The class that creates one, and the prefix of its file.
-CREATORS = {
-    "shared_memory": ("multiprocessing.shared_memory", "SharedMemory", ""),
-    "semaphore": ("multiprocessing.synchronize", "SemLock", "sem."),
+
+
+class Kind:
+    """A kind of what a tracker removes.
+
+    Attributes:
+        module: The one that creates it; beside the tracker if it begins with a dot.
+        code: The function there that registers what it has created.
+        prefix: Of the name of its file.
+        mode: Of its file.
+    """
+
+    def __init__(self, module: str, code: str, prefix: str, mode: int) -> None:
+        self.module = module
+        self.code = code
+        self.prefix = prefix
+        self.mode = mode
+
+
+SEMAPHORE = Kind(".synchronize", "SemLock.__init__", "sem.", stat.S_IFREG)
+KINDS = {
+    "semaphore": SEMAPHORE,
+    "shared_memory": Kind(".shared_memory", "SharedMemory.__init__", "", stat.S_IFREG),
+    # loky's.
+    "semlock": SEMAPHORE,
+    # joblib's, for arrays that its processes share. It is made with the first one.
+    "folder": Kind(
+        "joblib._memmapping_reducer",
+        "ArrayMemmapForwardReducer.__call__",
+        "",
+        stat.S_IFDIR,
+    ),
 }
 
 
@@ -61,18 +91,20 @@ class Record:
         self._before_fork = {**self._before_fork, **self._live}
         self._live = {}
 
-    def created(self, name: str, prefix: str) -> None:
+    def created(self, name: str, kind: Kind) -> None:
         """Adds one."""
-        name = prefix + name.lstrip("/")
-        prefixes = os.lstat(f"{SHARED_MEMORY}/{name}")
-        if not stat.S_ISREG(prefixes.st_mode) or prefixes.st_uid != os.geteuid():
+        name = _file_name(name, kind)
+        if kind.mode == stat.S_IFDIR and name in self._live:
             return
-        self._live[name] = f"{name} {prefixes.st_dev} {prefixes.st_ino}"
+        facts = os.lstat(f"{SHARED_MEMORY}/{name}")
+        if stat.S_IFMT(facts.st_mode) != kind.mode or facts.st_uid != os.geteuid():
+            return
+        self._live[name] = f"{name} {facts.st_dev} {facts.st_ino}"
         self._write(f"+ {self._live[name]}\n")
 
-    def removed(self, name: str, prefix: str) -> None:
+    def removed(self, name: str, kind: Kind) -> None:
         """Takes one out: it is removed already, or is to outlive this process."""
-        name = prefix + name.lstrip("/")
+        name = _file_name(name, kind)
         # Otherwise, another process of this worker may have created it.
         known = self._live.pop(name, None) or self._before_fork.pop(name, None)
         self._write(f"- {known or f'{name} * *'}\n")
@@ -114,39 +146,67 @@ def _append(path: str, text: str) -> int:
         os.close(file)
 
 
+def _file_name(name: str, kind: Kind) -> str:
+    """Returns the name of a file of shared memory by that of what is in it.
+
+    Raises:
+        OSError: It is elsewhere.
+    """
+    if kind.mode == stat.S_IFDIR:
+        directory, _, name = name.rpartition("/")
+        if directory != SHARED_MEMORY:
+            raise FileNotFoundError(directory)
+    return kind.prefix + name.lstrip("/")
+
+
 _record: Record | None = None
+_trackers: set[str] = set()
 
 
-def keep_record(directory: str) -> None:
+def keep_record(
+    directory: str, tracker: str = "multiprocessing.resource_tracker"
+) -> None:
     """Keeps the record in this directory from now on.
 
     Args:
         directory: The worker's own.
+        tracker: The name of the module of what removes what is left, which is imported.
     """
     global _record
-    if _record is not None:
+    if _record is None:
+        _record = Record(directory)
+    elif _record.directory != directory:
         _record.keep_in(directory)
-        return
-    _record = record = Record(directory)
-    module = sys.modules["multiprocessing.resource_tracker"]
+    if tracker not in _trackers:
+        _trackers.add(tracker)
+        _watch(tracker, _record)
+
+
+def _watch(name: str, record: Record) -> None:
+    """Has a tracker note what it is told."""
+    module = sys.modules[name]
     tracker = module._resource_tracker
     register, unregister = tracker.register, tracker.unregister
+    package = name.rpartition(".")[0]
 
     def registered(name: str, rtype: str) -> None:
         # Before the tracker is started, which takes its time.
-        prefix = _created_by(sys._getframe(1), rtype)
-        if prefix is not None:
-            _try(record.created, name, prefix)
+        kind = KINDS.get("folder" if rtype == "file" else rtype)
+        if kind is not None and _has_created(sys._getframe(1), kind, package):
+            created = os.path.dirname(name) if rtype == "file" else name
+            _try(record.created, created, kind)
         register(name, rtype)
 
     def unregistered(name: str, rtype: str) -> None:
-        if rtype in CREATORS:
-            _try(record.removed, name, CREATORS[rtype][2])
+        kind = KINDS.get(rtype)
+        if kind is not None:
+            _try(record.removed, name, kind)
         unregister(name, rtype)
 
     tracker.register = module.register = registered  # type: ignore[attr-defined]
     tracker.unregister = module.unregister = unregistered  # type: ignore[attr-defined]
-    when_imported("multiprocessing.spawn", _tell_children)
+    if package == "multiprocessing":
+        when_imported(_tell_children, "multiprocessing.spawn")
 
 
 class _InChild:
@@ -167,7 +227,7 @@ except Exception:
 """
 
 
-def _tell_children() -> None:
+def _tell_children(_spawn: str) -> None:
     """Has children that are not forked keep a record, too: they begin with nothing."""
     spawn = sys.modules["multiprocessing.spawn"]
     prepare = spawn.get_preparation_data
@@ -180,22 +240,24 @@ def _tell_children() -> None:
     spawn.get_preparation_data = prepare_with_record  # type: ignore[attr-defined]
 
 
-def _created_by(frame: FrameType, rtype: str) -> str | None:
-    """Returns the prefix of the file if this frame has just created it.
+def _has_created(frame: FrameType, kind: Kind, package: str) -> bool:
+    """Returns whether this frame has just created one.
 
     Who only attaches to shared memory registers it, too: that is a stranger's.
     """
-    module, name, prefix = CREATORS.get(rtype, ("", "", ""))
-    creator = getattr(sys.modules.get(module), name, None)
-    if creator is None or frame.f_code is not creator.__init__.__code__:
-        return None
-    is_created = rtype == "semaphore" or bool(frame.f_locals.get("create"))
-    return prefix if is_created else None
+    module = package + kind.module if kind.module.startswith(".") else kind.module
+    creator: Any = sys.modules.get(module)
+    for attribute in kind.code.split("."):
+        creator = getattr(creator, attribute, None)
+    if frame.f_code is not getattr(creator, "__code__", None):
+        return False
+    return bool(frame.f_locals.get("create", True))
 
 
-def _try(note: Callable[[str, str], None], name: str, prefix: str) -> None:
+def _try(note: Callable[[str, Kind], None], name: str, kind: Kind) -> None:
     try:
-        note(name, prefix)
+        note(name, kind)
     except OSError:
-        # As without a record: the tracker removes it, unless it is killed.
+        # As without a record: the tracker removes it, unless it is killed. Or it is a
+        # directory elsewhere.
         pass

@@ -10,8 +10,8 @@ after: a standard module that the bridge loaded meanwhile is set aside if a dire
 tools has one of the same name.
 
 Importing takes a descriptor at a time. Two are kept for when a tool has used up the rest.
-They are free only for as long as one file is opened and read: other threads take
-whatever is free.
+They are free in a thread whose table of descriptors is its own, where the system has that;
+otherwise for as long as one file is opened and read, in which other threads may take them.
 """
 
 from __future__ import annotations
@@ -393,7 +393,8 @@ class _Isolated:
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         """See `importlib.abc.Loader`."""
-        return _with_room(self._loader.create_module, spec)
+        # It may import, and what it waits for may be this thread's.
+        return _with_spare(self._loader.create_module, spec)
 
     def exec_module(self, module: ModuleType) -> None:
         """See `importlib.abc.Loader`."""
@@ -414,12 +415,57 @@ class _Isolated:
 def _with_room(act: Callable[..., Found], *arguments: object) -> Found:
     """Returns what `act` does, which opens one file at a time; with a spare descriptor if
     there is no other."""
+    with suppress(OSError, ImportError):
+        return act(*arguments)
+    for outcome in _in_own_table(act, *arguments):
+        return outcome
+    return _with_spare(act, *arguments)
+
+
+def _with_spare(act: Callable[..., Found], *arguments: object) -> Found:
     # The error of a native library does not say that there was no descriptor. One with
     # another cause is raised by the second attempt, too.
     with suppress(OSError, ImportError):
         return act(*arguments)
     with _spare:
         return act(*arguments)
+
+
+# Source: sched.h of Linux.
+_CLONE_FILES = 0x400
+
+
+def _in_own_table(act: Callable[..., Found], *arguments: object) -> list[Found]:
+    """Returns what `act` does in a thread that alone sees the spare descriptors closed:
+    no other can take them. Returns nothing where that cannot be, or `act` fails.
+
+    Source: unshare(2). Older versions of Python do not have it, and containers may refuse
+    it.
+    """
+    outcome: list[Found] = []
+    unshare: Any = getattr(os, "unshare", None)
+    if unshare is None:
+        return outcome
+    over = _thread.allocate_lock()
+    over.acquire()
+
+    def run() -> None:
+        try:
+            # What fails is tried in another way.
+            with suppress(BaseException):
+                unshare(_CLONE_FILES)
+                for number in _spare.numbers():
+                    os.close(number)
+                outcome.append(act(*arguments))
+        finally:
+            over.release()
+
+    try:
+        _thread.start_new_thread(run, ())
+    except RuntimeError:
+        return outcome
+    over.acquire()
+    return outcome
 
 
 class _Spare:
@@ -450,6 +496,10 @@ class _Spare:
             while len(self._kept) < self.COUNT:
                 descriptor = _socket.socket(_socket.AF_UNIX).detach()
                 self._kept.append((descriptor, os.fstat(descriptor).st_ino))
+
+    def numbers(self) -> list[int]:
+        """Returns those that are kept."""
+        return [descriptor for descriptor, _ in self._kept]
 
     def has_more(self) -> bool:
         """Returns whether as many are left beside these."""

@@ -18,29 +18,34 @@ if TYPE_CHECKING:
 __all__ = ["when_imported"]
 
 
-def when_imported(name: str, act: Callable[[], None]) -> None:
-    """Calls `act` once: now if the module is imported already, else before any code sees it.
+def when_imported(act: Callable[[str], None], *names: str) -> None:
+    """Calls `act` once for each module, with its name: now if the module is imported
+    already, else before any code sees it.
 
     Args:
-        name: of a module. One of the tools that has the same name is left alone. If it is
-            in a package, only `sys.modules` has it then, the package does not.
         act: called in the thread that imports the module, which no other thread gets
             before that. If it raises, the import does.
+        names: of modules. What the tools have under a name of Python's is left alone. If
+            a module is in a package, only `sys.modules` has it then, the package does
+            not.
     """
-    module = sys.modules.get(name)
-    # One that another thread is importing right now is waited for.
-    if module is not None:
-        __import__(name)
-        act()
-    else:
-        sys.meta_path.insert(0, _Finder(name, act))
+    later = set()
+    for name in names:
+        # One that another thread is importing right now is waited for.
+        if sys.modules.get(name) is not None:
+            __import__(name)
+            act(name)
+        else:
+            later.add(name)
+    if later:
+        sys.meta_path.insert(0, _Finder(later, act))
 
 
 class _Finder:
-    """Finds what the other finders find, and goes when that is imported."""
+    """Finds what the other finders find, and goes when all of it is imported."""
 
-    def __init__(self, name: str, act: Callable[[], None]) -> None:
-        self._name = name
+    def __init__(self, names: set[str], act: Callable[[str], None]) -> None:
+        self._names = names
         self._act = act
 
     def find_spec(
@@ -50,29 +55,38 @@ class _Finder:
         target: ModuleType | None = None,
     ) -> ModuleSpec | None:
         """See `importlib.abc.MetaPathFinder`."""
-        if name != self._name:
+        if name not in self._names:
             return None
-        for finder in sys.meta_path:
+        # Those before it were asked already; one of them may look for the same module.
+        finders = list(sys.meta_path)
+        behind = finders[finders.index(self) + 1 :] if self in finders else []
+        for finder in behind:
             # One of an old kind has another method; Python passes over it, too.
-            find = None if finder is self else getattr(finder, "find_spec", None)
+            find = getattr(finder, "find_spec", None)
             spec: ModuleSpec | None = find and find(name, path, target)
             if spec is not None:
-                if spec.loader is not None and is_standard(spec):
+                is_the_one = is_standard(spec) or not _is_pythons(name)
+                if spec.loader is not None and is_the_one:
                     spec.loader = _Loader(spec.loader, self._imported)  # type: ignore[assignment]
                 return spec
         return None
 
-    def _imported(self) -> None:
-        self._act()
+    def _imported(self, name: str) -> None:
+        self._act(name)
         # Not before: an import that fails may be tried again.
-        if self in sys.meta_path:
+        self._names.discard(name)
+        if not self._names and self in sys.meta_path:
             sys.meta_path.remove(self)
+
+
+def _is_pythons(name: str) -> bool:
+    return name.partition(".")[0] in sys.stdlib_module_names
 
 
 class _Loader:
     """Loads as another loader does, and then calls back."""
 
-    def __init__(self, loader: Loader, then: Callable[[], None]) -> None:
+    def __init__(self, loader: Loader, then: Callable[[str], None]) -> None:
         self._loader = loader
         self._then = then
 
@@ -91,4 +105,4 @@ class _Loader:
         if module.__spec__ is not None:
             module.__spec__.loader = self._loader
         self._loader.exec_module(module)
-        self._then()
+        self._then(module.__name__)

@@ -15,6 +15,7 @@ AT_ONCE = 16
 
 TOOLS = """
     import asyncio
+    import functools
     import os
     import time
     from typing import Any
@@ -32,6 +33,27 @@ TOOLS = """
         if "raises" in items:
             raise ValueError("for all")
         return [KeyError(item) if item == "error" else item for item in items]
+
+    def passing(function: Any) -> Any:
+        @functools.wraps(function)
+        def wrapper(items: Any) -> Any:
+            return function(items)
+
+        return wrapper
+
+    def running(function: Any) -> Any:
+        @functools.wraps(function)
+        def wrapper(items: Any) -> Any:
+            return asyncio.run(function(items))
+
+        return wrapper
+
+    def listing(function: Any) -> Any:
+        @functools.wraps(function)
+        def wrapper(items: Any) -> Any:
+            return list(function(items))
+
+        return wrapper
 
     def block() -> None:
         current_call().logger.info("blocks")
@@ -53,6 +75,19 @@ TOOLS = """
         if "block" in items:
             await asyncio.to_thread(block)
         return worked(items)
+
+    async def answer_later(items: list[str]) -> list[str | Exception]:
+        if "block" in items:
+            await asyncio.to_thread(block)
+        return worked(items)
+
+    passed = tool(name="passed", batch=Batch(max=4, wait_ms=0))(passing(answer_later))
+    ran = tool(name="ran", batch=Batch(max=4, wait_ms=0))(running(answer_later))
+
+    @tool(batch=Batch(max=4, wait_ms=0))
+    @listing
+    def listed(items: list[str]):
+        yield from answer(items)
 
     @tool
     def release() -> int:
@@ -82,6 +117,11 @@ TOOLS = """
         except asyncio.CancelledError:
             interrupted.append(current_call().cancel_reason.name)
             raise
+
+    @tool(batch=Batch(max=4, wait_ms=0))
+    @passing
+    async def busy_passed(items: list[str]) -> list[str]:
+        return await busy_later(items)
 
     @tool
     def found_interrupted() -> list[str]:
@@ -161,3 +201,5 @@ def gathered(conversation: Conversation, tool: str, items: list[str]) -> dict[in
 
 
 KINDS = pytest.mark.parametrize("tool", ["together", "later"])
+# Decorated by what is no batch: only a call shows what it makes.
+WRAPPED = pytest.mark.parametrize("tool", ["passed", "ran", "listed"])

@@ -65,6 +65,18 @@ describe.skipIf(!existsSync(SHARED)).each(["off", "tools"] as const)(
 			expect(present(spared)).toEqual(spared);
 		});
 
+		test("the same for what joblib names, which is loky's and has directories", async () => {
+			const { pool, events, named, spared } = await opened();
+			const more = (await pool.execute("leave_with_joblib")) as string[];
+			expect(more.some((name) => name.startsWith("sem.loky-"))).toBe(true);
+			expect(more.some((name) => name.startsWith("joblib_"))).toBe(true);
+			expect(present(more)).toHaveLength(more.length);
+			process.kill(pool.workers()[0]?.pid ?? 0, "SIGKILL");
+			await events.waitFor("worker.exited");
+			expect(present([...named, ...more])).toEqual([]);
+			expect(present(spared)).toEqual(spared);
+		});
+
 		test("what the workers of a killed host have named is removed by the next start", async () => {
 			const dataDir = freshDirectory();
 			const host = startHost(new URL("./host.ts", import.meta.url), {

@@ -40,3 +40,22 @@ def stuck() -> None:
             time.sleep(600)
         except CallCancelled:
             continue
+
+
+@tool
+def leave_with_joblib() -> list[str]:
+    import joblib
+    import numpy
+
+    # Where there is little shared memory, it uses the disk.
+    os.environ["JOBLIB_TEMP_FOLDER"] = "/dev/shm"
+    arrays = [numpy.zeros(5_000) for _ in range(2)]
+    parallel = joblib.Parallel(n_jobs=2, max_nbytes=1_000)
+    kept.append(parallel.__enter__())
+    assert parallel(joblib.delayed(len)(each) for each in arrays) == [5_000] * 2
+    pid = str(os.getpid())
+    return [
+        name
+        for name in os.listdir("/dev/shm")
+        if name.startswith((f"sem.loky-{pid}-", f"joblib_memmapping_folder_{pid}_"))
+    ]

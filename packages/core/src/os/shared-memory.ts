@@ -3,6 +3,7 @@ import {
 	mkdirSync,
 	readdirSync,
 	readFileSync,
+	rmdirSync,
 	unlinkSync,
 } from "node:fs";
 import { basename, join } from "node:path";
@@ -72,8 +73,8 @@ interface Named {
 
 /**
  * Removes the shared memory and the semaphores that the processes of a dead worker named and left: Python's
- * `multiprocessing` has a process that does so, and it is killed with the worker. Each is removed only if it is the very
- * file that was created there, and this user's.
+ * `multiprocessing`, loky and joblib have processes that do so, and these are killed with the worker. Each is removed only
+ * if it is the very file that was created there, and this user's; a directory, with the files in it.
  *
  * @param directory that of the worker, or of its run. Must be private: what can be written there is believed.
  */
@@ -133,12 +134,21 @@ function remove({ name, device, inode }: Named): void {
 	try {
 		const stats = lstatSync(path, { bigint: true });
 		const isIt =
-			stats.isFile() &&
 			`${stats.dev}` === device &&
 			`${stats.ino}` === inode &&
 			stats.uid === BigInt(process.getuid?.() ?? -1);
-		if (isIt) unlinkSync(path);
+		if (!isIt) return;
+		if (stats.isFile()) unlinkSync(path);
+		// Of one that others can write to, the content is not known to be the worker's.
+		else if (stats.isDirectory() && (stats.mode & 0o022n) === 0n) empty(path);
 	} catch {
 		// It is gone, or somebody else may remove it.
 	}
+}
+
+/** Removes a directory and the files in it, but nothing below another directory. */
+function empty(path: string): void {
+	for (const entry of entriesOf(path))
+		if (entry.isFile()) unlinkSync(join(path, entry.name));
+	rmdirSync(path);
 }

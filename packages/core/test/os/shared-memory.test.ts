@@ -1,4 +1,5 @@
 import {
+	chmodSync,
 	existsSync,
 	lstatSync,
 	mkdirSync,
@@ -128,5 +129,30 @@ test.skipIf(!existsSync("/dev/shm"))(
 		expect(existsSync(removed.path)).toBe(false);
 		removeNamedMemory(outside);
 		removeNamedMemory(join(worker, "nowhere"));
+	},
+);
+
+test.skipIf(!existsSync("/dev/shm"))(
+	"a directory that a dead worker named goes with the files in it, if others cannot have put them there",
+	() => {
+		const worker = temporaryDirectory();
+		const [private_, open] = [0o700, 0o777].map((mode) => {
+			const name = `snakepit-test-${process.pid}-${mode}`;
+			const path = join("/dev/shm", name);
+			mkdirSync(path);
+			chmodSync(path, mode);
+			onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+			writeFileSync(join(path, "array.pkl"), "");
+			return { name, path };
+		}) as [ReturnType<typeof named>, ReturnType<typeof named>];
+		writeFileSync(
+			join(worker, "names-12"),
+			[line("+", private_), line("+", open)].join("\n"),
+		);
+		removeNamedMemory(worker);
+		expect([existsSync(private_.path), existsSync(open.path)]).toEqual([
+			false,
+			true,
+		]);
 	},
 );

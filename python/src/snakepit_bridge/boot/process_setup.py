@@ -48,23 +48,33 @@ def set_up_process() -> None:
     )
 
 
+# What removes what a process has named, where that does not do it itself. joblib has a
+# loky of its own.
+_TRACKERS = (
+    "multiprocessing.resource_tracker",
+    "loky.backend.resource_tracker",
+    "joblib.externals.loky.backend.resource_tracker",
+)
+
+
 def note_what_it_names(lifeline: str) -> None:
-    """Keeps a record of the shared memory that `multiprocessing` names, for the host.
+    """Keeps a record of the shared memory that `multiprocessing` and loky name, for the
+    host.
 
     Args:
         lifeline: The path of the lifeline, in the directory of this process.
     """
 
-    def begin() -> None:
+    def begin(tracker: str) -> None:
         try:
             from snakepit_bridge.named_memory import keep_record
 
-            keep_record(lifeline.rpartition("/")[0])
+            keep_record(lifeline.rpartition("/")[0], tracker)
         except Exception:  # noqa: BLE001 - an import of the tool's must not fail for it
             return
 
     if sys.platform == "linux":
-        when_imported("multiprocessing.resource_tracker", begin)
+        when_imported(begin, *_TRACKERS)
 
 
 def write_stacks_when_asked() -> None:

@@ -40,7 +40,7 @@ class Logs:
         self.bridge: int | None = None
         self.is_finished = False
         self._forwarder: LogForwarder | None = None
-        when_imported("logging", self._forward)
+        when_imported(self._forward, "logging")
 
     def begin(self, bridge: int | None) -> None:
         """The outbox is sent from now on.
@@ -56,7 +56,7 @@ class Logs:
         if self._forwarder is not None:
             self._forwarder.wait_until_idle()
 
-    def _forward(self) -> None:
+    def _forward(self, _logging: str) -> None:
         from snakepit_bridge.bridge.log_forwarding import forward_logs
 
         self._forwarder = forward_logs(self)

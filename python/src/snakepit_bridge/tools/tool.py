@@ -163,8 +163,9 @@ def _kind(
     kinds = (_own_kind(each) for each in implementations(called))
     inside = next(filter(None, kinds), ToolKind.FUNCTION)
     if mark.batch is not None:
-        # Where a batch runs is decided before its call.
-        return inside, None
+        # A batch makes one list, whatever is inside.
+        is_later = inside is ToolKind.COROUTINE
+        return ToolKind.FUNCTION, inside if is_later else ToolKind.FUNCTION
     promised = _promised(signature)
     if has_own_result(called):
         return ToolKind.FUNCTION, promised or ToolKind.FUNCTION

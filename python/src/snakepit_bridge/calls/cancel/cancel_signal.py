@@ -157,7 +157,7 @@ def send_cancel_signal() -> None:
 
 
 def task_interrupt(
-    main: MainThread, cancellation: Cancellation, task: asyncio.Task[None]
+    main: MainThread, cancellation: Cancellation, task: asyncio.Task[Any]
 ) -> Callable[[], None]:
     """Cancels the task, once; if that has no effect, the loop is blocked."""
     asked = False

@@ -103,13 +103,18 @@ def batch_of_one(together: Callable[..., Any], is_async: bool) -> Callable[..., 
         return invoke(together, [*positional, *keywords.values()])
 
     def run(*positional: Any, **keywords: Any) -> Any:
-        return _only(returned(positional, keywords))
+        answers = returned(positional, keywords)
+        # Of a decorator's wrapper, only a call shows what it makes.
+        return _only_later(answers) if hasattr(answers, "__await__") else _only(answers)
 
     async def run_async(*positional: Any, **keywords: Any) -> Any:
-        awaitable: Awaitable[Any] = returned(positional, keywords)
-        return _only(await drive(awaitable))
+        return await _only_later(returned(positional, keywords))
 
     return run_async if is_async else run
+
+
+async def _only_later(awaitable: Awaitable[Any]) -> object:
+    return _only(await drive(awaitable))
 
 
 def _only(returned: object) -> object:

@@ -26,6 +26,11 @@ from snakepit_bridge.threads.main_thread import MainThread
 from snakepit_bridge.tools.batch import Batch, batch_answers
 from snakepit_bridge.tools.tool import Tool
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import asyncio
+    from typing import TypeAlias
+
 __all__ = [
     "BatchQueue",
     "BatchTable",
@@ -358,7 +363,7 @@ class Batches:
         if is_async:
             submit(functools.partial(self._start_soon, batch, context, over))
         else:
-            submit(functools.partial(_run_in_thread, batch, context, over))
+            submit(functools.partial(self._run_in_thread, batch, context, over))
 
     def _start_soon(
         self, batch: RunningBatch, context: Context, over: Callable[[], None]
@@ -378,12 +383,76 @@ class Batches:
         batch.interrupt = task_interrupt(self._main, batch.cancellation, task)
         task.add_done_callback(functools.partial(_end_unbegun, batch, over))
 
+    def _run_in_thread(
+        self, batch: RunningBatch, context: Context, over: Callable[[], None]
+    ) -> None:
+        goes_on = False
+        try:
+            if batch.begin():
+                outcome = _outcome(batch, context)
+                if isinstance(outcome, _Later):
+                    goes_on = True
+                    self._main.submit(
+                        functools.partial(
+                            self._await, batch, outcome.awaitable, context, over
+                        )
+                    )
+                elif isinstance(outcome, BaseException):
+                    batch.fail(outcome)
+                else:
+                    batch.answer(outcome)
+        finally:
+            if not goes_on:
+                over()
+
+    def _await(
+        self,
+        batch: RunningBatch,
+        awaitable: Any,
+        context: Context,
+        over: Callable[[], None],
+    ) -> None:
+        """Has a batch end in the event loop, of which the function has returned something
+        to await."""
+
+        def ended(task: asyncio.Task[list[object]]) -> None:
+            try:
+                # Tools can cancel every task, also before its first step.
+                answers = task.result()
+            except BaseException as error:  # noqa: BLE001 - it is the batch's
+                batch.fail(error)
+            else:
+                batch.answer(answers)
+            finally:
+                over()
+
+        batch.call._is_async = True
+        task = context.run(
+            self._main.loop.create_task, _answers_of(awaitable, batch.size)
+        )
+        batch.interrupt = task_interrupt(self._main, batch.cancellation, task)
+        task.add_done_callback(ended, context=context)
+
+
+class _Later:
+    """What the function of a batch has returned, to be awaited."""
+
+    def __init__(self, awaitable: Any) -> None:
+        self.awaitable = awaitable
+
+
+_Outcome: TypeAlias = "list[object] | _Later | BaseException"
+
+
+async def _answers_of(awaitable: Any, calls: int) -> list[object]:
+    return batch_answers(await drive(awaitable), calls)
+
 
 async def _run_task(batch: RunningBatch, over: Callable[[], None]) -> None:
     try:
         try:
             awaitable = invoke(batch.tool.together, batch.take_items())
-            answers = batch_answers(await drive(awaitable), batch.size)
+            answers = await _answers_of(awaitable, batch.size)
         except BaseException as error:  # noqa: BLE001 - sys.exit() ends the calls only
             batch.fail(error)
         else:
@@ -404,25 +473,11 @@ def _end_unbegun(batch: RunningBatch, over: Callable[[], None], _ended: object) 
         over()
 
 
-def _run_in_thread(
-    batch: RunningBatch, context: Context, over: Callable[[], None]
-) -> None:
-    try:
-        if batch.begin():
-            outcome = _outcome(batch, context)
-            if isinstance(outcome, BaseException):
-                batch.fail(outcome)
-            else:
-                batch.answer(outcome)
-    finally:
-        over()
-
-
-def _outcome(batch: RunningBatch, context: Context) -> list[object] | BaseException:
-    """Returns the answers, or what the function raised."""
+def _outcome(batch: RunningBatch, context: Context) -> _Outcome:
+    """Returns the answers, or what gives them in the loop, or what the function raised."""
     thread = InterruptibleThread(batch.cancellation)
     batch.interrupt = thread.interrupt
-    outcome: list[object] | BaseException = CallCancelled()
+    outcome: _Outcome = CallCancelled()
     try:
         try:
             outcome = context.run(_call, batch, thread)
@@ -435,12 +490,12 @@ def _outcome(batch: RunningBatch, context: Context) -> list[object] | BaseExcept
     return outcome
 
 
-def _call(
-    batch: RunningBatch, thread: InterruptibleThread
-) -> list[object] | BaseException:
+def _call(batch: RunningBatch, thread: InterruptibleThread) -> _Outcome:
     try:
         returned = invoke(batch.tool.together, batch.take_items())
         thread.disarm()
+        if hasattr(returned, "__await__"):
+            return _Later(returned)
         return batch_answers(returned, batch.size)
     except BaseException as error:  # noqa: BLE001 - sys.exit() ends the calls only
         thread.disarm()

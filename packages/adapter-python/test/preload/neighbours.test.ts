@@ -1,0 +1,114 @@
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { directory, openPreloaded } from "../support/preloaded-pool.ts";
+import { PYTHON } from "../support/pythons.ts";
+
+/** A module that notices who imports it. */
+const NEIGHBOUR = `
+import posix
+posix.write(2, b"imported the neighbour " + __name__.encode() + b"\\n")
+raise RuntimeError("the neighbour " + __name__)
+`;
+
+/** They import nothing that is not built in. */
+const TOOLS = `
+import posix
+import sys
+from snakepit_bridge import current_call, progress, tool
+
+@tool
+def fails() -> None:
+    try:
+        {}["inner"]
+    except KeyError as error:
+        raise ValueError("outer") from error
+
+@tool
+async def fails_async() -> None:
+    raise ValueError("outer")
+
+@tool
+def add(first: int, second: int = 0) -> int:
+    return first + second
+
+@tool
+def returns(name: str):
+    return {
+        "tuple": (1, "two"),
+        "set": {1},
+        "integer": 1 << 90,
+        "bytes": bytes(1 << 17),
+        "object": [object()],
+    }[name]
+
+@tool
+def counts():
+    yield from range(3)
+
+@tool
+def asks() -> object:
+    progress(0.5, "half")
+    return current_call().host("answer")
+
+@tool
+def spins() -> None:
+    while True:
+        pass
+`;
+
+function standardModules(): readonly string[] {
+	const script =
+		"import sys, json; print(json.dumps(sorted(sys.stdlib_module_names)))";
+	return JSON.parse(execFileSync(PYTHON, ["-c", script], { encoding: "utf8" }));
+}
+
+test("neither a preloaded parent nor its workers import for themselves what is beside the tools", async () => {
+	const here = directory();
+	const tools = join(here, "shop.py");
+	for (const name of standardModules())
+		writeFileSync(join(here, `${name}.py`), NEIGHBOUR);
+	writeFileSync(tools, TOOLS);
+	const { pool, events } = await openPreloaded(
+		{ tools, hostFunctions: { answer: () => "answered" } },
+		1,
+	);
+	expect(events.of("preload.unavailable")).toEqual([]);
+	const everyAnswer = async (): Promise<void> => {
+		for (const tool of ["fails", "fails_async"])
+			await expect(pool.execute(tool)).rejects.toMatchObject({
+				code: "TOOL_FAILED",
+				remote: { traceback: expect.stringContaining(`in ${tool}`) },
+			});
+		await expect(pool.execute("add", ["1"])).rejects.toMatchObject({
+			path: "$.first",
+		});
+		expect(await pool.execute("add", [1, 2])).toBe(3);
+		expect(await pool.execute("returns", ["integer"])).toBe(2n ** 90n);
+		for (const name of ["tuple", "set", "bytes"])
+			await pool.execute("returns", [name]);
+		await expect(pool.execute("returns", ["object"])).rejects.toMatchObject({
+			code: "VALUE_NOT_TRANSFERABLE",
+		});
+		const counted: unknown[] = [];
+		for await (const item of pool.stream("counts")) counted.push(item);
+		expect(counted).toEqual([0, 1, 2]);
+		expect(await pool.execute("asks", {}, { onProgress: () => {} })).toBe(
+			"answered",
+		);
+		await expect(
+			pool.execute("spins", {}, { timeoutMs: 200 }),
+		).rejects.toMatchObject({ code: "CALL_TIMEOUT" });
+	};
+	await everyAnswer();
+	await pool.recycle("all");
+	await everyAnswer();
+	await pool.close();
+	const lines = events.of("worker.output").map(({ line }) => line);
+	expect(lines.join("\n")).not.toContain("neighbour");
+	expect(events.of("worker.exited").map(({ reason }) => reason)).toEqual([
+		"recycled",
+		"closed",
+	]);
+});
