@@ -707,6 +707,41 @@ def test_nothing_of_pythons_is_imported_by_a_function_but_by_its_name() -> None:
     assert direct == set()
 
 
+def test_no_module_of_pythons_is_looked_up_among_those_of_the_tools() -> None:
+    # `loaded("logging")` finds Python's also where the tools have another one.
+    looked_up = {
+        (name, file.relative_to(PACKAGE).as_posix())
+        for file in sorted(PACKAGE.rglob("*.py"))
+        for node in ast.walk(ast.parse(file.read_text()))
+        for name in looked_up_by(node)
+        if name.partition(".")[0] in sys.stdlib_module_names
+    }
+    # Not a neighbour of the tools either: the loop is the worker's. In a signal handler,
+    # nothing more is done than needed.
+    assert looked_up == {
+        ("asyncio", "bridge/worker.py"),
+        ("asyncio.exceptions", "calls/cancel/cancel_signal.py"),
+        ("multiprocessing.spawn", "named_memory.py"),
+    }
+
+
+def looked_up_by(node: ast.AST) -> list[str]:
+    """Returns the names in `sys.modules["x"]`, `sys.modules.get("x")`, `"x" in sys.modules`."""
+    match node:
+        case ast.Subscript(value=modules, slice=ast.Constant(value=str()) as name):
+            pass
+        case ast.Call(
+            func=ast.Attribute(value=modules), args=[ast.Constant() as name, *_]
+        ):
+            pass
+        case ast.Compare(left=ast.Constant() as name, comparators=[modules]):
+            pass
+        case _:
+            return []
+    is_one = ast.unparse(modules) == "sys.modules" and isinstance(name.value, str)
+    return [str(name.value)] if is_one else []
+
+
 def test_public_names_are_there_when_a_call_asks_for_them_first(
     worker: Callable[..., FakeHost],
 ) -> None:

@@ -118,7 +118,7 @@ class standard:
 
 def loaded(name: str) -> Any:
     """Returns a module of Python's if anything has imported it; None otherwise."""
-    aside = _set_aside.get(name)
+    aside = _set_aside.get(name.partition(".")[0])
     module = (aside and aside.get(name)) or sys.modules.get(name)
     return module if module is not None and _is_pythons(module) else None
 

@@ -112,3 +112,52 @@ test("neither a preloaded parent nor its workers import for themselves what is b
 		"closed",
 	]);
 });
+
+/** Modules of Python's that the bridge looks for in what the tools have imported. */
+const OWN = [
+	...["calendar", "dataclasses", "json", "logging", "multiprocessing"],
+	...["pathlib", "re", "sqlite3", "tempfile", "token", "typing"],
+];
+
+test.each(["off", "tools"] as const)(
+	"tools get their own modules with names of Python's, and the bridge Python's (preload: %s)",
+	async (preload) => {
+		const here = directory();
+		const tools = join(here, "shop.py");
+		for (const name of [...OWN, "enum"])
+			writeFileSync(join(here, `${name}.py`), 'OWNER = "the tools"');
+		const source = `import enum, ${OWN.join(", ")}
+from snakepit_bridge import tool
+
+@tool
+def owners() -> dict:
+    return {each.__name__: each.OWNER for each in (${OWN.join(", ")})}
+
+@tool
+def of_enum() -> str:
+    return getattr(enum, "OWNER", "Python")
+
+@tool
+def fails() -> None:
+    raise ValueError("on purpose")
+`;
+		writeFileSync(tools, source);
+		const { pool, events } = await openPreloaded({ tools, preload }, 1);
+		const owners = Object.fromEntries(OWN.map((name) => [name, "the tools"]));
+		for (const _ of [1, 2]) {
+			expect(await pool.execute("owners")).toEqual(owners);
+			await expect(pool.execute("fails")).rejects.toMatchObject({
+				remote: { traceback: expect.stringContaining("in fails") },
+			});
+		}
+		// A parent has imported it before there is a search path of the tools.
+		expect(await pool.execute("of_enum")).toBe(
+			preload === "off" ? "the tools" : "Python",
+		);
+		await pool.close();
+		expect(events.of("preload.unavailable")).toEqual([]);
+		expect(events.of("worker.exited").map(({ reason }) => reason)).toEqual([
+			"closed",
+		]);
+	},
+);

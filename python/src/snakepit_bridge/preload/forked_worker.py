@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from snakepit_bridge.boot.worker import run_worker
 from snakepit_bridge.forking.forks import outlive_parent
 from snakepit_bridge.forking.protocol import Start
+from snakepit_bridge.own_imports import loaded
 from snakepit_bridge.preload.inherited_files import open_again
 
 TYPE_CHECKING = False
@@ -137,7 +138,7 @@ def _forget_exit_handlers() -> None:
     What the worker registers from now on runs when it leaves.
     """
     atexit._clear()
-    directory = getattr(sys.modules.get("tempfile"), "TemporaryDirectory", None)
+    directory = getattr(loaded("tempfile"), "TemporaryDirectory", None)
     remove = getattr(directory, "_cleanup", None)
     for finalizer in list(weakref.finalize._registry):  # type: ignore[attr-defined]
         finalizer.atexit = False
@@ -149,14 +150,14 @@ def _forget_exit_handlers() -> None:
     # Otherwise, the worker's own finalizers would not run at its exit.
     weakref.finalize._registered_with_atexit = False  # type: ignore[attr-defined]
     # These are about the process in which they run, and the worker uses their modules.
-    logging = sys.modules.get("logging")
+    logging = loaded("logging")
     if logging is not None:
         atexit.register(logging.shutdown)
-    util = sys.modules.get("multiprocessing.util")
+    util = loaded("multiprocessing.util")
     if util is not None:
         # As in a child of multiprocessing: the parent's children are not this one's.
         util._finalizer_registry.clear()
-        sys.modules["multiprocessing.process"]._children = set()  # type: ignore[attr-defined]
+        loaded("multiprocessing.process")._children = set()
         util._run_after_forkers()
         atexit.register(util._exit_function)
 

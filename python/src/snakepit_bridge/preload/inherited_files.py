@@ -16,6 +16,8 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 
+from snakepit_bridge.own_imports import loaded
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal, TypeVar
@@ -163,7 +165,7 @@ def sqlite_connections() -> list[tuple[str, str]]:
     SQLite forbids to take a connection into a fork: its locks are those of the process
     that opened it. One in memory is a copy.
     """
-    sqlite3 = sys.modules.get("sqlite3")
+    sqlite3 = loaded("sqlite3")
     connections = getattr(sqlite3, "Connection", None)
     if sqlite3 is None or connections is None:
         return []
@@ -267,7 +269,7 @@ def _objects_of(kind: type[_Held]) -> list[_Held]:
 
 
 def _variable_of(number: int) -> str:
-    sockets = getattr(sys.modules.get("_socket"), "socket", None)
+    sockets = getattr(loaded("_socket"), "socket", None)
     held: list[object] = list(_objects_of(io.FileIO))
     held += _objects_of(sockets) if sockets is not None else []
     for each in held:

@@ -8,6 +8,7 @@ import typing
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from snakepit_bridge.own_imports import loaded
 from snakepit_bridge.tools.annotations.check import (
     REJECTIONS,
     AnnotationContext,
@@ -157,7 +158,7 @@ def _of_typed_dict(kind: Any, hints: _Hints, answered: bool) -> Iterator[_Field]
 
 
 def _of_dataclass(kind: Any, hints: _Hints, answered: bool) -> Iterator[_Field]:
-    missing = sys.modules["dataclasses"].MISSING
+    missing = loaded("dataclasses").MISSING
     for name, field in kind.__dataclass_fields__.items():
         hint = hints.get(name, Any)
         match field._field_type.name:
