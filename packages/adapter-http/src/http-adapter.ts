@@ -102,7 +102,10 @@ async function converse(
 	): Promise<IncomingMessage> => {
 		if (signal.aborted) throw callAborted(command, signal, "unused");
 		const request = outgoing(command, args, call, maxMessageBytes);
-		const response = await server.send(request, signal);
+		const send = (): Promise<IncomingMessage> => server.send(request, signal);
+		const response = await (call.sending === undefined
+			? send()
+			: call.sending(send));
 		const { statusCode = 0, statusMessage = "", headers } = response;
 		if (isOk(statusCode)) return response;
 		const text = await beginningOf(response, REFUSAL_BYTES);

@@ -26,20 +26,22 @@ export interface Probe {
 	readonly path: string;
 }
 
+/** What it needs of the worker's process. */
+type WorkerLink = Pick<
+	WorkerProcess,
+	"broken" | "exited" | "pid" | "unobserved"
+>;
+
 /** The HTTP server of one worker. */
 export class WorkerServer {
-	readonly #process: Pick<WorkerProcess, "broken" | "exited" | "pid">;
+	readonly #process: WorkerLink;
 	readonly #agent: ServerAgent;
 	#address: Address;
 	#owner: PortOwner | undefined;
 	readonly #probe: Probe;
 	#ended: string | undefined;
 
-	constructor(
-		address: Address,
-		process: Pick<WorkerProcess, "broken" | "exited" | "pid">,
-		probe: Probe,
-	) {
+	constructor(address: Address, process: WorkerLink, probe: Probe) {
 		this.#address = address;
 		this.#process = process;
 		this.#probe = probe;
@@ -128,7 +130,11 @@ export class WorkerServer {
 		{ method, path }: Probe = this.#probe,
 	): Promise<IncomingMessage> {
 		const request = { method, path, headers: {}, body: undefined };
-		const response = await this.send(request, signal);
+		const { unobserved } = this.#process;
+		const send = (): Promise<IncomingMessage> => this.send(request, signal);
+		const response = await (unobserved === undefined
+			? send()
+			: unobserved(send));
 		response.resume();
 		return response;
 	}

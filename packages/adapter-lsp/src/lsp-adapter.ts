@@ -31,7 +31,11 @@ export function lsp(options: LspOptions): LspAdapter {
 		name: options.name ?? "lsp",
 		madeFrom: options,
 		documents,
-		launch: (slot) => ({ ...programSpec(options, slot), stdio: "adapter" }),
+		launch: (slot) => ({
+			...programSpec(options, slot),
+			stdio: "adapter",
+			traceContext: "environment",
+		}),
 		connect: (process) => converse(process, options, documents),
 	};
 }

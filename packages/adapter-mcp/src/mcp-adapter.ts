@@ -40,7 +40,11 @@ export function mcp(options: McpOptions): Adapter<Client> {
 	return {
 		name: options.name ?? "mcp",
 		madeFrom: options,
-		launch: (slot) => ({ ...programSpec(options, slot), stdio: "adapter" }),
+		launch: (slot) => ({
+			...programSpec(options, slot),
+			stdio: "adapter",
+			traceContext: "environment",
+		}),
 		connect: async (process, signal) => {
 			const { tools, connection } = await converse(process, options, signal);
 			lists.add(tools);

@@ -51,7 +51,11 @@ class PooledTransport implements Transport {
 			start: { maxRestarts: 0 },
 			adapter: {
 				name: server.name ?? "mcp",
-				launch: (slot) => ({ ...programSpec(server, slot), stdio: "adapter" }),
+				launch: (slot) => ({
+					...programSpec(server, slot),
+					stdio: "adapter",
+					traceContext: "environment",
+				}),
 				connect: async (process: WorkerProcess) => ({
 					client: process,
 					execute: async () => {

@@ -33,7 +33,11 @@ export function jsonRpc(options: JsonRpcOptions): Adapter<JsonRpcClient> {
 	return {
 		name: options.name ?? "json-rpc",
 		madeFrom: options,
-		launch: (slot) => ({ ...programSpec(options, slot), stdio: "adapter" }),
+		launch: (slot) => ({
+			...programSpec(options, slot),
+			stdio: "adapter",
+			traceContext: "environment",
+		}),
 		connect: async (process, signal) =>
 			await converse(process, options, signal),
 	};

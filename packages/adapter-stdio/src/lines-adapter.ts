@@ -202,7 +202,11 @@ export function lines(options: LinesOptions): Adapter {
 	return {
 		name: options.name ?? "lines",
 		madeFrom: options,
-		launch: (slot) => ({ ...programSpec(options, slot), stdio: "adapter" }),
+		launch: (slot) => ({
+			...programSpec(options, slot),
+			stdio: "adapter",
+			traceContext: "environment",
+		}),
 		connect: async (process, signal) => {
 			const conversation = converse(process, options);
 			await conversation.ready(signal);

@@ -115,6 +115,11 @@ export interface CallOptions {
 	readonly measured?: MeasuredRun | undefined;
 	/** Call it before the call settles, with how long ago the command began; absent if that is not needed. */
 	readonly beganAgo?: ((ms: number) => void) | undefined;
+	/**
+	 * Runs the request of a call in its trace, so that what observes requests finds it there; absent without telemetry.
+	 * Only for adapters that send each call as a request of its own.
+	 */
+	readonly sending?: (<T>(send: () => T) => T) | undefined;
 	/** Runs a host function that the command calls, in the command's trace; absent without telemetry. */
 	readonly backCall?: BackCallWrapper | undefined;
 }

@@ -843,4 +843,8 @@ export interface SnakepitListener {
 	 * then (`output.echo`), as it does by default for events that no listener shows.
 	 */
 	readonly shows?: readonly SnakepitEventType[] | undefined;
+	/** As {@link PoolInstrument.environment}, for a listener that follows jobs. */
+	readonly environment?:
+		| ((incarnation: string) => Readonly<Record<string, string>>)
+		| undefined;
 }

@@ -44,6 +44,16 @@ export interface PoolInstrument {
 	watch?(pool: ObservedPool): void;
 	/** A call is accepted. In the caller's asynchronous context; `undefined` when this call is not followed. */
 	accept?(call: AcceptedCall): CallInstrument | UnfollowedCall | undefined;
+	/**
+	 * Runs work of the pool's own transport, such as a connection to a worker or a ping, so that nothing that observes the
+	 * program takes it for the program's work. Runs it once, in the same turn, and returns its result.
+	 */
+	unobserved?<T>(run: () => T): T;
+	/**
+	 * The W3C context in which a worker or a job is started, as variables for its program, such as `TRACEPARENT`. Called in
+	 * the turn of the start, after the event `worker.starting` or `job.accepted`. @param incarnation its id, if it is a job.
+	 */
+	environment?(incarnation: string): Readonly<Record<string, string>>;
 	/** Nothing is left of the pool, or it could not be started: nothing is reported after this. */
 	detach?(): void;
 	/**
@@ -53,18 +63,27 @@ export interface PoolInstrument {
 	flush?(): Promise<void>;
 }
 
-/** Measures the calls of one pool. Times are in milliseconds. */
+/** Measures the calls of one pool. Times are in milliseconds. `followed` is what `accept` of this instrument has returned. */
 export interface CallMeasures {
 	/** An attempt begins. */
-	dispatched(command: string, waitedMs: number): void;
+	dispatched(
+		command: string,
+		waitedMs: number,
+		followed?: CallInstrument | undefined,
+	): void;
 	/** An attempt has ended, and its slot on the worker is free. Not called for one that its worker did not begin. */
-	released(command: string, ranMs: number): void;
+	released(
+		command: string,
+		ranMs: number,
+		followed?: CallInstrument | undefined,
+	): void;
 	/** The caller has the call's result or error. @param code of its error. */
 	settled(
 		command: string,
 		outcome: CallOutcome,
 		code: ErrorCode | undefined,
 		totalMs: number,
+		followed?: CallInstrument | undefined,
 	): void;
 }
 
@@ -105,6 +124,8 @@ export interface WorkerUsage extends WorkerRef {
 /** A call as its caller made it. */
 export interface AcceptedCall extends CallRef {
 	readonly shape: "unary" | "stream" | "lease";
+	/** Do not keep them: a call may have megabytes. */
+	readonly args: unknown;
 	readonly sessionId: string | undefined;
 	/** What the caller gave as `traceContext`. */
 	readonly traceContext: Readonly<Record<string, string>>;
@@ -149,6 +170,8 @@ export interface AttemptInstrument {
 	/** W3C headers that travel with the call, instead of those that its caller gave. */
 	readonly traceContext: Readonly<Record<string, string>>;
 	readonly backCall: BackCallWrapper;
+	/** Runs what sends the call, in the attempt's context: for adapters that send each call as a request of its own. */
+	sending?<T>(send: () => T): T;
 	/** Nobody waits for it any more: the worker is asked to end it. */
 	cancelled(reason: SnakepitError): void;
 	/**

@@ -82,6 +82,11 @@ export interface WorkerProcess {
 	 * @param notification its name in that protocol.
 	 */
 	notify(notification: string, data: unknown): void;
+	/**
+	 * Runs traffic of the adapter's own that is no call, such as a probe, so that telemetry does not take it for the
+	 * program's work. The pool itself calls `connect` and `ping` so. Absent without telemetry.
+	 */
+	readonly unobserved?: (<T>(run: () => T) => T) | undefined;
 	/** Passes on one log record of the worker, as the event `worker.logged`. */
 	log(record: WorkerLogRecord): void;
 	/** Adds to the error of a start that takes too long. No effect once the worker is ready. */
@@ -173,6 +178,11 @@ export interface LaunchSpec {
 	 */
 	readonly inheritEnv?: "all" | "minimal" | readonly string[] | undefined;
 	readonly cwd?: string | undefined;
+	/**
+	 * `"environment"`: with telemetry, the program gets the W3C context in which it is started as `TRACEPARENT` and
+	 * `TRACESTATE`, a job also `BAGGAGE`, unless `env` has them. For programs that get no context with each call.
+	 */
+	readonly traceContext?: "environment" | undefined;
 	/**
 	 * The payload of the launch message, as JSON, for a program that uses the control channel on descriptor 3
 	 * (docs/bridge-protocol.md). Absent for programs that do not know Snakepit.

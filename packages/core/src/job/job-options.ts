@@ -156,6 +156,7 @@ export function resolveJob(
 		spec: {
 			...{ executable, args, cwd, env: env && { ...env }, lifeline },
 			inheritEnv: given.inheritEnv ?? JOB_DEFAULTS.inheritEnv,
+			traceContext: "environment",
 			// Its standard output is the job's, and so is its standard input where it has one.
 			stdio: input === undefined ? "pool" : "adapter",
 		},

@@ -128,6 +128,10 @@ export interface InheritedEnvironment {
 	readonly marker: string;
 	/** The environment that workers inherit, before the adapter's own. */
 	readonly environment: Readonly<Record<string, string | undefined>>;
+	/** The variables with the context in which a process is started; for those whose `traceContext` wants them. */
+	readonly contextOf?:
+		| ((incarnation: string) => Readonly<Record<string, string>>)
+		| undefined;
 }
 
 /**
@@ -137,11 +141,15 @@ export interface InheritedEnvironment {
 export function processSpec(
 	spec: LaunchSpec,
 	{ incarnation }: Pick<WorkerSlot, "incarnation">,
-	{ marker, environment }: InheritedEnvironment,
+	{ marker, environment, contextOf }: InheritedEnvironment,
 	opened: Pick<ProcessSpec, "launcher" | "descriptors"> = {},
 ): ProcessSpec {
 	const env: Record<string, string> = {};
-	const wished = { ...inherited(environment, spec.inheritEnv), ...spec.env };
+	const wished = {
+		...inherited(environment, spec.inheritEnv),
+		...(spec.traceContext === "environment" && contextOf?.(incarnation)),
+		...spec.env,
+	};
 	for (const [name, value] of Object.entries(wished)) {
 		if (value !== undefined) env[name] = value;
 	}

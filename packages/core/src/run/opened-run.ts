@@ -109,6 +109,7 @@ export class OpenedRun implements Run {
 			},
 			marker: started.infrastructure.marker,
 			environment: process.env,
+			contextOf: hub.environment,
 		});
 		this.#unregister = applicationCleanup.register({
 			close: (graceMs, afterwards) => {
@@ -164,7 +165,10 @@ export class OpenedRun implements Run {
 		const { clock, host, source, registry, random, marker } = infrastructure;
 		const { registry: ledger } = this.#started.infrastructure;
 		hub.recordWith((event) => ledger.note(event), RECORDED);
-		const inherited = { marker, environment: process.env };
+		const inherited = {
+			...{ marker, environment: process.env },
+			contextOf: hub.environment,
+		};
 		const { emit } = hub;
 		const cold: World = { clock, host, source, registry, random, emit };
 		const beside = {
@@ -198,6 +202,7 @@ export class OpenedRun implements Run {
 				...{ adapter, options, world, ...inherited },
 				gate: new StartGate(options.start.concurrency),
 				companions: companion,
+				unobserved: instrumentation?.unobserved,
 			}),
 			companion,
 			renewParent: () => preloaded?.renew(),

@@ -101,6 +101,8 @@ export function closedVirtualPool<Tools extends ToolMap = UntypedTools>(
 			gate: new StartGate(options.start.concurrency),
 			marker: "virtual",
 			environment: {},
+			contextOf: hub.environment,
+			unobserved: instrumentation?.unobserved,
 		}),
 		renewParent: () => {},
 		release: async () => instrumentation?.detach(),

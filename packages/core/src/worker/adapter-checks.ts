@@ -28,6 +28,7 @@ const LAUNCH_CHECKS: Readonly<Record<keyof LaunchSpec, Check>> = {
 	env: optional(environment),
 	inheritEnv: optional(inheritedVariables),
 	cwd: optional(nonEmptyText),
+	traceContext: optional(oneOf("environment")),
 	launchPayload: () => undefined,
 	lifeline: optional(oneOf("auto", "off")),
 	descriptors: optional((value) =>

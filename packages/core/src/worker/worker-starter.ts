@@ -1,3 +1,4 @@
+import { AsyncResource } from "node:async_hooks";
 import { type Duplex, finished } from "node:stream";
 import type { Adapter } from "../contract/adapter.ts";
 import type { Clock } from "../contract/clock.ts";
@@ -54,6 +55,8 @@ interface StarterDependencies extends InheritedEnvironment {
 	readonly gate: StartGate;
 	/** Present where workers need one. */
 	readonly companions?: Companions | undefined;
+	/** See `PoolInstrument.unobserved`. */
+	readonly unobserved?: WorkerProcess["unobserved"];
 }
 
 /** Starts workers: an owned process, launch message and ready line, connection. */
@@ -240,6 +243,7 @@ export class WorkerStarter {
 			dumpSignal: spec.dumpSignal,
 			stacks:
 				spec.stacks && new StacksOnRequest(spec.stacks, process, output, world),
+			unobserved: this.#dependencies.unobserved,
 		};
 		outbox.during(() => {
 			// One that was stopped meanwhile is ended by this.
@@ -286,7 +290,12 @@ export class WorkerStarter {
 		const said = { ready, token };
 		const view = processView(worker, resources, spec, said, world);
 		signal.throwIfAborted(); // Nobody waits for a conversation any more.
-		const connection = checkedConnection(await adapter.connect(view, signal));
+		const { unobserved } = resources;
+		const connecting =
+			unobserved === undefined
+				? adapter.connect(view, signal)
+				: unobserved(() => adapter.connect(view, signal));
+		const connection = checkedConnection(await connecting);
 		return { ready, connection, launchedMs };
 	}
 }
@@ -432,13 +441,19 @@ function explainsItself(error: unknown): boolean {
 /** The process of a worker as its adapter sees it. @param ready what the program sent in its ready line. */
 function processView(
 	worker: Worker,
-	{ process, descriptors, output, conversation }: WorkerResources,
+	{ process, descriptors, output, conversation, unobserved }: WorkerResources,
 	{ stdio }: Pick<LaunchSpec, "stdio">,
 	{ ready, token }: { readonly ready: unknown; readonly token: string },
 	{ clock, emit }: Pick<World, "clock" | "emit">,
 ): WorkerProcess {
 	const conversing = stdio === "adapter";
+	// What arrives on a connection that is made unobserved would otherwise be reported to listeners unobserved, too.
+	const outside =
+		unobserved === undefined
+			? (report: () => void): void => report()
+			: AsyncResource.bind((report: () => void): void => report());
 	return {
+		unobserved,
 		slot: worker.slot,
 		pid: process.identity.pid,
 		ready,
@@ -467,20 +482,24 @@ function processView(
 			return await output.awaited.next(match, from, signal);
 		},
 		notify: (notification, data) =>
-			emit({
-				type: "worker.notified",
-				wallMs: clock.wall(),
-				...worker.ref,
-				notification,
-				data,
-			}),
+			outside(() =>
+				emit({
+					type: "worker.notified",
+					wallMs: clock.wall(),
+					...worker.ref,
+					notification,
+					data,
+				}),
+			),
 		log: (record) =>
-			emit({
-				type: "worker.logged",
-				wallMs: record.wallMs,
-				...worker.ref,
-				record,
-			}),
+			outside(() =>
+				emit({
+					type: "worker.logged",
+					wallMs: record.wallMs,
+					...worker.ref,
+					record,
+				}),
+			),
 		starting: ({ awaits, stray }) => {
 			const known = worker.startReport;
 			worker.startReport = {
@@ -488,6 +507,6 @@ function processView(
 				stray: known.stray ?? stray,
 			};
 		},
-		broken: (error) => worker.conversationOver(error.message),
+		broken: (error) => outside(() => worker.conversationOver(error.message)),
 	};
 }

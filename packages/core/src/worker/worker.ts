@@ -2,7 +2,11 @@ import type { Connection } from "../contract/connection.ts";
 import { SnakepitError } from "../contract/errors.ts";
 import type { RetireReason, WorkerRef } from "../contract/events.ts";
 import type { ProcessExit, ProcessIdentity } from "../contract/identity.ts";
-import type { StartReport, WorkerSlot } from "../contract/launch.ts";
+import type {
+	StartReport,
+	WorkerProcess,
+	WorkerSlot,
+} from "../contract/launch.ts";
 import type { EndReason, WorkerEnd } from "../contract/process-registry.ts";
 import {
 	stepWorker,
@@ -61,6 +65,8 @@ export interface WorkerResources extends OwnedProcess {
 	readonly dumpSignal: NodeJS.Signals | undefined;
 	/** `undefined` if the program cannot write its stacks and go on. */
 	readonly stacks: StacksOnRequest | undefined;
+	/** See `PoolInstrument.unobserved`. */
+	readonly unobserved?: WorkerProcess["unobserved"];
 }
 
 /** What workers say at these ends explains nothing. */
@@ -431,10 +437,15 @@ export class Worker {
 	): HeartbeatMonitor | undefined {
 		const options = this.#options.heartbeat;
 		if (options === "off") return undefined;
+		const { unobserved } = this.#resources ?? {};
+		const ping = connection.ping?.bind(connection);
 		return new HeartbeatMonitor({
 			...{ ref: this.ref, identity, options },
 			...{ world: this.#world, rounds: this.#rounds },
-			ping: connection.ping?.bind(connection),
+			ping:
+				ping === undefined || unobserved === undefined
+					? ping
+					: (signal) => unobserved(() => ping(signal)),
 			usage: connection.usage?.bind(connection),
 			onHung: (silentMs, cause) =>
 				this.condemn(

@@ -143,10 +143,14 @@ export class CallAttempt
 				instrument?.traceContext ??
 				call.instrument?.prefetched?.() ??
 				call.headers,
+			sending: call.instrument && ((send) => this.#sending(send)),
 			backCall: call.instrument && ((asked, run) => this.#backCall(asked, run)),
 			measured: this,
 			beganAgo: call.instrument && ((ms) => this.#beganAgo(ms)),
-			onProgress: call.progress && ((progress) => this.#progressed(progress)),
+			onProgress:
+				call.progress &&
+				((progress) =>
+					call.context.runInAsyncScope(() => this.#progressed(progress))),
 		};
 		const { work, command, args, context } = call;
 		let answer: unknown;
@@ -209,6 +213,12 @@ export class CallAttempt
 
 	#beganAgo(ms: number): void {
 		if (ms >= 0 && ms < Infinity) this.#beganMs = this.#listener.now() - ms;
+	}
+
+	#sending<T>(send: () => T): T {
+		return this.instrument?.sending === undefined
+			? send()
+			: this.instrument.sending(send);
 	}
 
 	/** Of a call that asks for something, it is known to have begun. */

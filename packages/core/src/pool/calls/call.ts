@@ -5,7 +5,10 @@ import type { ErrorCode } from "../../contract/error-codes.ts";
 import type { SnakepitError } from "../../contract/errors.ts";
 import type { AttemptDetails } from "../../contract/events.ts";
 import { closeSource, ignoreEarlyErrors } from "../../contract/input-source.ts";
-import type { CallInstrument } from "../../contract/instrument.ts";
+import type {
+	CallInstrument,
+	PoolInstrument,
+} from "../../contract/instrument.ts";
 import { failing } from "../../contract/thrown.ts";
 import type { ResolvedOptions } from "../../options/pool-options.ts";
 import type { Worker } from "../../worker/worker.ts";
@@ -94,11 +97,17 @@ export interface Call extends Waiting, Arrival {
 	/** How often it was prefetched, and recalled before it began. */
 	timesRecalled: number;
 	/** `undefined` unless the pool has instruments. */
-	instrument: CallInstrument | undefined;
+	instrument: CallFollowers | undefined;
 	/** `undefined` unless its caller wants reports. */
 	progress: ProgressReports | undefined;
 	/** Stops waiting for its abort and its deadline; `undefined` when it has neither. */
 	unwatch: (() => void) | undefined;
+}
+
+/** The instruments that follow a call, as one. */
+export interface CallFollowers extends CallInstrument {
+	/** What one of them follows it with. */
+	of(by: PoolInstrument): CallInstrument | undefined;
 }
 
 /** An attempt after which another one is wanted. */

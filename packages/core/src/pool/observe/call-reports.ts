@@ -61,7 +61,7 @@ export class CallReports {
 		const { clock, hub, statistics, instrumentation } = this.#dependencies;
 		const { call, number, worker } = attempt;
 		statistics.queueWait.record(waitedMs);
-		instrumentation?.dispatched(call.command, waitedMs);
+		instrumentation?.dispatched(call, waitedMs);
 		attempt.waitedMs = waitedMs;
 		if (hub.wanted.dispatched)
 			hub.emit({
@@ -95,7 +95,7 @@ export class CallReports {
 		const { clock, hub, statistics, instrumentation } = this.#dependencies;
 		if (ranMs !== undefined) {
 			statistics.run.record(ranMs);
-			instrumentation?.released(call.command, ranMs);
+			instrumentation?.released(call, ranMs);
 		}
 		if (hub.wanted.released)
 			hub.emit({
@@ -146,7 +146,7 @@ export class CallReports {
 		const outcome = error === undefined ? "succeeded" : outcomeOf(error);
 		statistics.outcomes[outcome]++;
 		statistics.total.record(totalMs);
-		instrumentation?.settled(call.command, outcome, error?.code, totalMs);
+		instrumentation?.settled(call, outcome, error?.code, totalMs);
 		call.instrument?.settled(error);
 		if (
 			hub.wanted.settled &&

@@ -44,14 +44,22 @@ export class ControlEndpoint implements ControlledPool {
 	readonly #internals: PoolInternals;
 	readonly #life: PoolLife;
 	readonly #shapes: CallShapes;
+	/** Asks a worker for its commands; `undefined` where the adapter cannot. */
+	readonly #describe: Describing["describe"];
 
 	constructor(pool: Pool, internals: PoolInternals, life: PoolLife) {
 		this.name = pool.name;
 		this.#pool = pool;
 		this.#internals = internals;
 		this.#life = life;
-		const { options, world } = internals;
-		this.#shapes = new CallShapes(options.adapter, world.clock);
+		const { options, world, instrumentation } = internals;
+		const { adapter } = options;
+		const describe = adapter.describe?.bind(adapter);
+		this.#describe =
+			describe === undefined || instrumentation === undefined
+				? describe
+				: (signal) => instrumentation.unobserved(() => describe(signal));
+		this.#shapes = new CallShapes({ describe: this.#describe }, world.clock);
 	}
 
 	look(): PoolSnapshot {
@@ -169,8 +177,7 @@ export class ControlEndpoint implements ControlledPool {
 	}
 
 	tools(signal: AbortSignal): Promise<readonly ToolSnapshot[]> | undefined {
-		const { adapter } = this.#internals.options;
-		return adapter.describe?.(signal).then((commands) =>
+		return this.#describe?.(signal).then((commands) =>
 			commands.map(
 				({ name, description, argumentsSchema, shape, batchMax }) => ({
 					...{ name, description, argumentsSchema, shape, batchMax },
@@ -193,6 +200,11 @@ function noSuchWorker(
 	});
 }
 
+/** The part of an adapter that says which commands there are. */
+interface Describing {
+	readonly describe?: Adapter["describe"] | undefined;
+}
+
 /** Whether a command answers once or with a stream. */
 type CallShape = "unary" | "stream";
 
@@ -201,11 +213,11 @@ const TIME_LIMIT_MS = 2_000;
 
 /** How the commands of a pool answer, as its adapter describes them. It is asked about a command once. */
 export class CallShapes {
-	readonly #adapter: Pick<Adapter, "describe">;
+	readonly #adapter: Describing;
 	readonly #clock: Clock;
 	readonly #known = new Map<string, CallShape>();
 
-	constructor(adapter: Pick<Adapter, "describe">, clock: Clock) {
+	constructor(adapter: Describing, clock: Clock) {
 		this.#adapter = adapter;
 		this.#clock = clock;
 	}

@@ -121,8 +121,27 @@ export class EventHub {
 			if (types?.has(event.type) !== false) record(event);
 	}
 
+	/** The variables with the context in which a worker or job is started, of the listeners that know one. */
+	readonly environment = (
+		incarnation: string,
+	): Readonly<Record<string, string>> => {
+		const known: Record<string, string> = {};
+		for (const { listener } of this.#subscriptions)
+			try {
+				Object.assign(known, listener.environment?.(incarnation));
+			} catch {
+				// The program starts without them.
+			}
+		return known;
+	};
+
 	/** Notifies the listeners now: for an event of another hub, that notifies this one in its turn. */
-	readonly receive = (event: SnakepitEvent): void => {
+	readonly receive: SnakepitListener = Object.assign(
+		(event: SnakepitEvent): void => this.#receive(event),
+		{ environment: this.environment },
+	);
+
+	#receive(event: SnakepitEvent): void {
 		for (const { listener, types } of this.#subscriptions) {
 			if (types !== undefined && !types.has(event.type)) continue;
 			try {
@@ -137,7 +156,7 @@ export class EventHub {
 				});
 			}
 		}
-	};
+	}
 
 	#add(subscription: Subscription): () => void {
 		this.#subscriptions.add(subscription);

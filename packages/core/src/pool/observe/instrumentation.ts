@@ -1,8 +1,14 @@
 import type { BackCall } from "../../contract/connection.ts";
 import type { ErrorCode } from "../../contract/error-codes.ts";
 import type { SnakepitError } from "../../contract/errors.ts";
-import type { CallOutcome, InstrumentProblem } from "../../contract/events.ts";
 import type {
+	CallOutcome,
+	InstrumentProblem,
+	SnakepitEvent,
+	SnakepitListener,
+} from "../../contract/events.ts";
+import type {
+	AcceptedCall,
 	AttemptInstrument,
 	CallInstrument,
 	CallMeasures,
@@ -13,15 +19,17 @@ import type {
 } from "../../contract/instrument.ts";
 import { UNMEASURED_TYPES } from "../../options/event-types.ts";
 import type { ResolvedOptions } from "../../options/pool-options.ts";
-import type { Call } from "../calls/call.ts";
+import type { Call, CallFollowers } from "../calls/call.ts";
 import type { EventHub } from "./event-hub.ts";
 
 /** The instruments of one pool. What one of them throws hurts neither the pool nor the others. */
-export class Instrumentation implements CallMeasures {
+export class Instrumentation {
 	readonly #pool: string;
 	readonly #guard: Guard;
 	readonly #followers: readonly PoolInstrument[];
-	readonly #measures: readonly CallMeasures[];
+	readonly #measures: readonly Measuring[];
+	/** Runs work of the pool's own transport; see `PoolInstrument.unobserved`. */
+	readonly unobserved: Unobserved;
 
 	private constructor(
 		pool: string,
@@ -30,7 +38,10 @@ export class Instrumentation implements CallMeasures {
 	) {
 		this.#pool = pool;
 		this.#followers = followers;
-		this.#measures = followers.flatMap(({ measure }) => measure ?? []);
+		this.#measures = followers.flatMap((by) =>
+			by.measure === undefined ? [] : { by, measure: by.measure },
+		);
+		this.unobserved = followers.reduce<Unobserved>(unobservedBy, DIRECTLY);
 		this.#guard = guard;
 	}
 
@@ -60,10 +71,11 @@ export class Instrumentation implements CallMeasures {
 				instrument.attach(pool),
 			);
 			if (follower === undefined) return [];
-			hub.subscribe(
-				(event) => follower.hear(event),
-				follower.measure && UNMEASURED_TYPES,
+			const listener: SnakepitListener = Object.assign(
+				(event: SnakepitEvent) => follower.hear(event),
+				{ environment: follower.environment?.bind(follower) },
 			);
+			hub.subscribe(listener, follower.measure && UNMEASURED_TYPES);
 			return [follower];
 		});
 		return followers.length === 0
@@ -91,16 +103,17 @@ export class Instrumentation implements CallMeasures {
 	}
 
 	/** In the caller's asynchronous context. */
-	accept(call: Call): CallInstrument | undefined {
-		const accepted = {
+	accept(call: Call): CallFollowers | undefined {
+		const accepted: AcceptedCall = {
 			pool: this.#pool,
 			callId: call.callId,
 			command: call.command,
 			shape: call.work.shape,
+			args: call.args,
 			sessionId: call.session?.id,
 			traceContext: call.traceContext,
 		};
-		let followed: CallInstrument | undefined;
+		let followed: FollowedCall | undefined;
 		for (const follower of this.#followers) {
 			const one = this.#guard("instrument.accept", () =>
 				follower.accept?.(accepted),
@@ -108,39 +121,40 @@ export class Instrumentation implements CallMeasures {
 			if (one === undefined) continue;
 			if (one.dispatched === undefined)
 				call.headers = merged(call.headers, one.traceContext);
-			else followed = addFollower(one, followed, call, this.#guard);
+			else followed = addFollower(follower, one, followed, call, this.#guard);
 		}
 		return followed;
 	}
 
 	// These run for every call: no function is made for `#guard`.
-	dispatched(command: string, waitedMs: number): void {
-		for (const measure of this.#measures)
+	dispatched({ command, instrument }: MeasuredCall, waitedMs: number): void {
+		for (const { by, measure } of this.#measures)
 			try {
-				measure.dispatched(command, waitedMs);
+				measure.dispatched(command, waitedMs, instrument?.of(by));
 			} catch (error) {
 				this.#failed(error);
 			}
 	}
 
-	released(command: string, ranMs: number): void {
-		for (const measure of this.#measures)
+	released({ command, instrument }: MeasuredCall, ranMs: number): void {
+		for (const { by, measure } of this.#measures)
 			try {
-				measure.released(command, ranMs);
+				measure.released(command, ranMs, instrument?.of(by));
 			} catch (error) {
 				this.#failed(error);
 			}
 	}
 
 	settled(
-		command: string,
+		{ command, instrument }: MeasuredCall,
 		outcome: CallOutcome,
 		code: ErrorCode | undefined,
 		totalMs: number,
 	): void {
-		for (const measure of this.#measures)
+		for (const { by, measure } of this.#measures)
 			try {
-				measure.settled(command, outcome, code, totalMs);
+				const followed = instrument?.of(by);
+				measure.settled(command, outcome, code, totalMs, followed);
 			} catch (error) {
 				this.#failed(error);
 			}
@@ -151,6 +165,44 @@ export class Instrumentation implements CallMeasures {
 			throw error;
 		});
 	}
+}
+
+type MeasuredCall = Pick<Call, "command" | "instrument">;
+
+/** An instrument that measures calls. */
+interface Measuring {
+	readonly by: PoolInstrument;
+	readonly measure: CallMeasures;
+}
+
+type Unobserved = <T>(run: () => T) => T;
+
+const DIRECTLY: Unobserved = (run) => run();
+
+/** Adds what one instrument does. Runs the work once, whatever that does: its own failure must not be the work's. */
+function unobservedBy(outer: Unobserved, one: PoolInstrument): Unobserved {
+	if (one.unobserved === undefined) return outer;
+	return <T>(run: () => T): T =>
+		outer(() => {
+			let answer:
+				| { readonly value: T }
+				| { readonly error: unknown }
+				| undefined;
+			try {
+				one.unobserved?.(() => {
+					try {
+						answer = { value: run() };
+					} catch (error) {
+						answer = { error };
+					}
+				});
+			} catch {
+				// The work is what counts.
+			}
+			answer ??= { value: run() };
+			if ("error" in answer) throw answer.error;
+			return answer.value;
+		});
 }
 
 type Headers = Readonly<Record<string, string>>;
@@ -166,36 +218,48 @@ type Guard = <T>(of: string, action: () => T) => T | undefined;
 
 /** Adds a follower of a call to those before it. */
 function addFollower(
+	by: PoolInstrument,
 	one: CallInstrument,
-	others: CallInstrument | undefined,
+	others: FollowedCall | undefined,
 	call: Call,
 	guard: Guard,
-): CallInstrument {
+): FollowedCall {
 	const Followed =
 		one.prefetched !== undefined &&
 		(others === undefined || others.prefetched !== undefined)
 			? PrefetchedFollowedCall
 			: FollowedCall;
-	return new Followed(one, others, call, guard);
+	return new Followed(by, one, others, call, guard);
 }
 
 /** One follower of a call, and those before it. */
-class FollowedCall implements CallInstrument {
+class FollowedCall implements CallFollowers {
+	readonly #by: PoolInstrument;
 	protected readonly one: CallInstrument;
-	protected readonly others: CallInstrument | undefined;
+	protected readonly others: FollowedCall | undefined;
 	protected readonly call: Call;
 	protected readonly guard: Guard;
 
 	constructor(
+		by: PoolInstrument,
 		one: CallInstrument,
-		others: CallInstrument | undefined,
+		others: FollowedCall | undefined,
 		call: Call,
 		guard: Guard,
 	) {
+		this.#by = by;
 		this.one = one;
 		this.others = others;
 		this.call = call;
 		this.guard = guard;
+	}
+
+	/** Of one that is `PrefetchedFollowedCall`. */
+	prefetched?(): Headers;
+
+	/** What one instrument follows the call with. */
+	of(by: PoolInstrument): CallInstrument | undefined {
+		return by === this.#by ? this.one : this.others?.of(by);
 	}
 
 	get traceId(): string | undefined {
@@ -210,7 +274,7 @@ class FollowedCall implements CallInstrument {
 		this.others?.queued();
 	}
 
-	dispatched(attempt: DispatchedAttempt): AttemptInstrument {
+	dispatched(attempt: DispatchedAttempt): FollowedAttempt {
 		const one = this.guard("instrument.dispatched", () =>
 			this.one.dispatched(attempt),
 		);
@@ -234,7 +298,7 @@ class FollowedCall implements CallInstrument {
  * with one, the garbage collector took a call for alive long after its end, and copied 20 times as much.
  */
 class PrefetchedFollowedCall extends FollowedCall {
-	prefetched(): Readonly<Record<string, string>> {
+	override prefetched(): Headers {
 		return {
 			...(this.others?.prefetched?.() ?? this.call.headers),
 			...this.guard("instrument.prefetched", () => this.one.prefetched?.()),
@@ -246,12 +310,12 @@ class PrefetchedFollowedCall extends FollowedCall {
 class FollowedAttempt implements AttemptInstrument {
 	readonly traceContext: Readonly<Record<string, string>>;
 	readonly #one: AttemptInstrument | undefined;
-	readonly #others: AttemptInstrument | undefined;
+	readonly #others: FollowedAttempt | undefined;
 	readonly #guard: Guard;
 
 	constructor(
 		one: AttemptInstrument | undefined,
-		others: AttemptInstrument | undefined,
+		others: FollowedAttempt | undefined,
 		call: Call,
 		guard: Guard,
 	) {
@@ -260,13 +324,18 @@ class FollowedAttempt implements AttemptInstrument {
 		this.#guard = guard;
 		const before = others?.traceContext ?? call.headers;
 		this.traceContext =
-			one === undefined ? before : { ...before, ...one.traceContext };
+			one === undefined ? before : merged(before, one.traceContext);
 	}
 
-	readonly backCall = <T>(
-		backCall: BackCall,
-		run: () => Promise<T>,
-	): Promise<T> => {
+	sending<T>(send: () => T): T {
+		const others = this.#others;
+		const inner = others === undefined ? send : (): T => others.sending(send);
+		return this.#one?.sending === undefined
+			? inner()
+			: this.#one.sending(inner);
+	}
+
+	backCall<T>(backCall: BackCall, run: () => Promise<T>): Promise<T> {
 		// Run once, whatever a follower does: its own failure must not be the function's.
 		let running: Promise<T> | undefined;
 		const once = (): Promise<T> => {
@@ -281,7 +350,7 @@ class FollowedAttempt implements AttemptInstrument {
 				this.#one?.backCall(backCall, once),
 			) ?? once()
 		);
-	};
+	}
 
 	cancelled(reason: SnakepitError): void {
 		this.#guard("instrument.cancelled", () => this.#one?.cancelled(reason));
