@@ -142,13 +142,13 @@ class Tracing:
         self.asked.append(traceparent)
         return True
 
-    def unrecorded(self, context: Context) -> Context:
+    def idle_context(self, context: Context, traceparent: str) -> Context:
         made = context.copy()
-        made.run(SEEN.set, 100)
+        made.run(SEEN.set, 100 if traceparent is NOT_SAMPLED else 50)
         return made
 
 
-def test_a_call_that_is_not_sampled_runs_in_the_context_that_says_so(
+def test_a_call_that_nothing_records_runs_in_a_context_that_has_its_caller(
     bench: Bench,
 ) -> None:
     tracing: Any = Tracing()
@@ -159,7 +159,7 @@ def test_a_call_that_is_not_sampled_runs_in_the_context_that_says_so(
     bench.waiting[1].traceparent = NOT_SAMPLED
     bench.run()
     values = [decode(frame.value) for frame in bench.frames().values()]
-    assert values == [[1, 0], [2, 100], [3, 0]]
+    assert values == [[1, 50], [2, 100], [3, 0]]
     assert tracing.asked == ["a-trace", None]
 
 

@@ -87,16 +87,20 @@ TOOLS = (
 )
 
 
-def answered(conversation: Conversation, tool: str, *args: object) -> dict[str, str]:
+def answered(
+    conversation: Conversation, tool: str, *args: object, fails: bool = False
+) -> dict[str, str]:
     """Calls a tool, answers its back-call; returns what came with that."""
     options = {"stream_credit": 9} if "between" in tool else {}
     call_id = conversation.begin(tool, list(args), trace_context=CONTEXT, **options)
     host_call = conversation.receive().host_call
-    conversation.send(
-        host_result=pb.HostResult(
-            host_call_id=host_call.host_call_id, value=encode(None)
-        )
-    )
+    number = host_call.host_call_id
+    if fails:
+        failure = pb.HostFailure(host_call_id=number, code="SOLD_OUT", message="no tea")
+        conversation.send(host_failure=failure)
+    else:
+        result = pb.HostResult(host_call_id=number, value=encode(None))
+        conversation.send(host_result=result)
     conversation.terminal(call_id)
     return dict(host_call.trace_context)
 
@@ -105,22 +109,47 @@ def answered(conversation: Conversation, tool: str, *args: object) -> dict[str, 
 @pytest.mark.parametrize(
     "tool", ["asks", "asks_later", "asks_between", "asks_in_a_thread"]
 )
-def test_a_back_call_carries_the_span_that_it_is_made_in(
+def test_a_back_call_has_a_client_span_where_it_is_made_and_carries_that(
     shared: Host, tool: str, calls_per_worker: int
 ) -> None:
     conversation = shared(TOOLS, callsPerWorker=calls_per_worker).converse()
     carried = answered(conversation, tool)
-    inside = finished_spans(conversation)["inside"]
+    spans = finished_spans(conversation)
+    back_call = spans["back-call answer"]
+    assert back_call["parent"] == spans["inside"]["id"]
+    assert back_call["kind"] == "CLIENT"
+    assert back_call["status"] == "UNSET"
+    assert back_call["scope"] == "snakepit_bridge"
+    assert back_call["attributes"].items() >= {
+        ("rpc.system.name", "snakepit"),
+        ("rpc.method", "answer"),
+    }
     assert carried == {
-        "traceparent": f"00-{TRACE_ID}-{inside['id']}-01",
+        "traceparent": f"00-{TRACE_ID}-{back_call['id']}-01",
         "baggage": "tenant=acme",
     }
+
+
+@pytest.mark.parametrize("tool", ["asks", "asks_later"])
+def test_the_span_of_a_back_call_that_fails_has_the_hosts_code(
+    shared: Host, tool: str
+) -> None:
+    conversation = shared(TOOLS).converse()
+    answered(conversation, tool, fails=True)
+    back_call = finished_spans(conversation)["back-call answer"]
+    assert back_call["status"] == "ERROR"
+    assert back_call["description"] == "no tea"
+    assert back_call["attributes"]["error.type"] == "SOLD_OUT"
+    # The exception is on the span of the function, in the host.
+    assert back_call["events"] == []
 
 
 def test_a_back_call_carries_the_tools_own_baggage(shared: Host) -> None:
     conversation = shared(TOOLS).converse()
     carried = answered(conversation, "asks_with_baggage", "a b")
     assert carried["baggage"] == "tenant=acme,more=a+b"
+    # Or the next test finds this one's spans.
+    finished_spans(conversation)
 
 
 @pytest.mark.parametrize("kind", ["a lone surrogate", "too long"])
@@ -129,8 +158,8 @@ def test_baggage_that_cannot_be_sent_fails_no_back_call(
 ) -> None:
     conversation = shared(TOOLS).converse()
     carried = answered(conversation, "asks_with_bad_baggage", kind)
-    tool = finished_spans(conversation)["asks_with_bad_baggage"]
-    assert carried["traceparent"] == f"00-{TRACE_ID}-{tool['id']}-01"
+    back_call = finished_spans(conversation)["back-call answer"]
+    assert carried["traceparent"] == f"00-{TRACE_ID}-{back_call['id']}-01"
     assert "more" not in carried.get("baggage", "")
 
 

@@ -182,7 +182,10 @@ class CallTable:
             HostCallFailed: it is too large, its call is over, or this process is a
                 copy of the worker.
         """
-        carrier = self.tracing.carrier() if self.tracing is not None else {}
+        carrier: dict[str, str] = {}
+        if self.tracing is not None:
+            span = reply.span = self.tracing.begin_host_call(reply.function)
+            carrier = (self.tracing if span is None else span).carrier()
         self._check_host_call(call_id, reply, argument, carrier)
         number = next(self._numbers)
         self.replies[number] = (call_id, reply)

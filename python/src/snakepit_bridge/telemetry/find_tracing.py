@@ -15,7 +15,7 @@ from snakepit_bridge.tools.tool import Tool
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from snakepit_bridge.boot.launch_message import TelemetrySetting
-    from snakepit_bridge.telemetry.tracing import ToolSpan, Tracing
+    from snakepit_bridge.telemetry.tracing import HostCallSpan, ToolSpan, Tracing
 
 __all__ = ["find_tracing", "is_requested"]
 
@@ -72,7 +72,7 @@ class _TracingOnDemand:
         self._has_failed = False
         # What is copied for calls is one context, or another one for coroutines.
         self._base: contextvars.Context | None = None
-        self._unrecorded: contextvars.Context | None = None
+        self._idle: contextvars.Context | None = None
 
     def begin(
         self, tool: Tool, call: Call, batch: ToolSpan | None = None
@@ -86,25 +86,35 @@ class _TracingOnDemand:
         """See `Tracing`."""
         if traceparent == NOT_SAMPLED:
             return True
-        if traceparent is not None and _is_recorded(traceparent):
-            return False
-        return self._used() is None
+        # A tool that imports OpenTelemetry later finds the caller of a recorded call.
+        loads = traceparent is not None and _is_recorded(traceparent)
+        tracing = self._load() if loads else self._used()
+        return tracing is None or tracing.is_idle(traceparent)
 
-    def unrecorded(self, context: contextvars.Context) -> contextvars.Context:
+    def idle_context(
+        self, context: contextvars.Context, traceparent: str
+    ) -> contextvars.Context:
         """See `Tracing`."""
-        if context is self._base and self._unrecorded is not None:
-            return self._unrecorded
         tracing = self._used()
         if tracing is None:
             return context
-        self._base = context
-        self._unrecorded = tracing.unrecorded(context)
-        return self._unrecorded
+        if traceparent is not NOT_SAMPLED:
+            return tracing.idle_context(context, traceparent)
+        # One for all of them: to make one for each takes longer than a small tool runs.
+        if context is not self._base or self._idle is None:
+            self._base = context
+            self._idle = tracing.idle_context(context, traceparent)
+        return self._idle
 
     def begin_batch(self, tool: Tool, calls: Sequence[Call]) -> ToolSpan | None:
         """See `Tracing`."""
         tracing = self._used()
         return None if tracing is None else tracing.begin_batch(tool, calls)
+
+    def begin_host_call(self, function: str) -> HostCallSpan | None:
+        """See `Tracing`."""
+        tracing = self._used()
+        return None if tracing is None else tracing.begin_host_call(function)
 
     def carrier(self) -> dict[str, str]:
         """See `Tracing`."""

@@ -21,6 +21,9 @@ CALL_NUMBER: Final = "snakepit.call.number"
 TOOL_KIND: Final = "snakepit.tool.kind"
 BATCH_SIZE: Final = "snakepit.batch.size"
 
+# ------------------------------------------- of the span of a host function, its client
+BACK_CALL: Final = "back-call"
+
 # --------------------------------------------------------- of a tool's span, at its end
 ERROR_TYPE: Final = "error.type"
 CANCEL_REASON: Final = "snakepit.call.cancel_reason"

@@ -18,13 +18,14 @@ from snakepit_bridge._version import __version__
 from snakepit_bridge.boot.launch_message import TelemetrySetting
 from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
 from snakepit_bridge.calls.context.call import CURRENT, NOT_SAMPLED, Call
+from snakepit_bridge.calls.context.host_calls import HostCallFailed
 from snakepit_bridge.calls.run.running_call import TerminalFrame
 from snakepit_bridge.frames import Failure, FailureCode
 from snakepit_bridge.telemetry import exceptions, names, sdk
 from snakepit_bridge.telemetry.tracing import ToolSpan
 from snakepit_bridge.tools.tool import Tool
 
-__all__ = ["OtelTracing", "Outcome", "callers_context", "outcome", "unrecorded_context"]
+__all__ = ["OtelTracing", "Outcome", "callers_context", "idle_context", "outcome"]
 
 
 _TRACE_CONTEXT = TraceContextTextMapPropagator()
@@ -54,16 +55,36 @@ def callers_context(carrier: Mapping[str, str], current: Context) -> Context:
     return _BAGGAGE.extract(carrier, current) if "baggage" in carrier else current
 
 
-def unrecorded_context(base: contextvars.Context) -> contextvars.Context:
-    """Returns one for all such calls, with the variables of another: to make one for each
-    takes longer than a small tool runs."""
-    unrecorded = base.copy()
-    unrecorded.run(_attach)
-    return unrecorded
+def idle_context(base: contextvars.Context, traceparent: str) -> contextvars.Context:
+    """Returns one with the variables of another, in which the caller of a call that
+    nothing records here is current. That of `NOT_SAMPLED` serves all such calls.
+    """
+    idle = base.copy()
+    if traceparent == NOT_SAMPLED:
+        idle.run(_attach, _Caller(trace.INVALID_SPAN_CONTEXT))
+    else:
+        idle.run(_attach, _CallerAt(traceparent))
+    return idle
 
 
-def _attach() -> None:
-    context.attach(trace.set_span_in_context(_Caller(trace.INVALID_SPAN_CONTEXT)))
+def _attach(caller: trace.Span) -> None:
+    context.attach(trace.set_span_in_context(caller))
+
+
+class _CallerAt(trace.NonRecordingSpan):
+    """The span of a caller. Its header is read when somebody asks for its ids."""
+
+    def __init__(self, traceparent: str) -> None:
+        super().__init__(trace.INVALID_SPAN_CONTEXT)
+        self._traceparent = traceparent
+
+    def get_span_context(self) -> trace.SpanContext:
+        """Returns the ids."""
+        if self._context is trace.INVALID_SPAN_CONTEXT:
+            carrier = {"traceparent": self._traceparent}
+            caller = callers_context(carrier, context.Context())
+            self._context = trace.get_current_span(caller).get_span_context()
+        return self._context
 
 
 class _Caller(trace.NonRecordingSpan):
@@ -184,11 +205,13 @@ class OtelTracing:
 
     def is_idle(self, traceparent: str | None) -> bool:
         """See `Tracing`."""
-        return traceparent == NOT_SAMPLED
+        return traceparent == NOT_SAMPLED or not _may_have_provider()
 
-    def unrecorded(self, context: contextvars.Context) -> contextvars.Context:
+    def idle_context(
+        self, context: contextvars.Context, traceparent: str
+    ) -> contextvars.Context:
         """See `Tracing`."""
-        return unrecorded_context(context)
+        return idle_context(context, traceparent)
 
     def begin_batch(self, tool: Tool, calls: Sequence[Call]) -> OtelToolSpan | None:
         """See `Tracing`."""
@@ -247,17 +270,30 @@ class OtelTracing:
             batch.links() if isinstance(batch, OtelToolSpan) else None,
         )
 
+    def begin_host_call(self, function: str) -> OtelHostCallSpan | None:
+        """See `Tracing`."""
+        if not _may_have_provider():
+            return None
+        try:
+            span = self._tracer.start_span(
+                f"{names.BACK_CALL} {function}",
+                kind=trace.SpanKind.CLIENT,
+                attributes={
+                    names.RPC_SYSTEM_NAME: names.RPC_SYSTEM,
+                    names.RPC_METHOD: function,
+                    names.WORKER_ID: self._worker_id,
+                },
+            )
+            if not span.get_span_context().is_valid:
+                return None
+            return OtelHostCallSpan(span, trace.set_span_in_context(span))
+        except BaseException:  # noqa: BLE001 - samplers and processors are user code
+            _say_once("a span could not be begun")
+            return None
+
     def carrier(self) -> dict[str, str]:
         """See `Tracing`."""
-        carrier: dict[str, str] = {}
-        try:
-            _TRACE_CONTEXT.inject(carrier)
-            _BAGGAGE.inject(carrier)
-            if len(carrier.get("baggage", "")) > MAX_BAGGAGE:
-                del carrier["baggage"]
-        except Exception:  # noqa: BLE001 - baggage is what user code made it
-            _say_once("baggage could not be sent")
-        return carrier
+        return _carrier_of(context.get_current())
 
     def ids(self) -> tuple[str, str] | None:
         """See `Tracing`."""
@@ -304,6 +340,52 @@ class OtelToolSpan:
             exceptions.record(self._span, end.exception)
         if end.error is not None:
             self._span.set_status(trace.Status(trace.StatusCode.ERROR, end.error))
+
+
+class OtelHostCallSpan:
+    """A `HostCallSpan`."""
+
+    def __init__(self, span: trace.Span, around: Context) -> None:
+        self._span = span
+        self._around = around
+
+    def carrier(self) -> dict[str, str]:
+        """See `HostCallSpan`."""
+        return _carrier_of(self._around)
+
+    def end(self, error: BaseException | None) -> None:
+        """See `HostCallSpan`."""
+        try:
+            if error is not None and self._span.is_recording():
+                self._describe(error)
+            self._span.end()
+        except BaseException:  # noqa: BLE001 - processors and exporters are user code
+            _say_once("a span could not be ended")
+
+    def _describe(self, error: BaseException) -> None:
+        # The exception itself is on the span of the function, in the host.
+        if isinstance(error, HostCallFailed):
+            self._span.set_attribute(names.ERROR_TYPE, error.code)
+            description = error.message
+        else:
+            self._span.set_attribute(names.ERROR_TYPE, type(error).__qualname__)
+            description = str(error)
+        # That the call is cancelled is no failure of the function.
+        if isinstance(error, Exception):
+            self._span.set_status(trace.Status(trace.StatusCode.ERROR, description))
+
+
+def _carrier_of(around: Context) -> dict[str, str]:
+    """Returns a context as W3C trace context and baggage."""
+    carrier: dict[str, str] = {}
+    try:
+        _TRACE_CONTEXT.inject(carrier, around)
+        _BAGGAGE.inject(carrier, around)
+        if len(carrier.get("baggage", "")) > MAX_BAGGAGE:
+            del carrier["baggage"]
+    except Exception:  # noqa: BLE001 - baggage is what user code made it
+        _say_once("baggage could not be sent")
+    return carrier
 
 
 _UNKNOWN = object()

@@ -13,7 +13,7 @@ from snakepit_bridge.tools.tool import Tool
 if TYPE_CHECKING:
     from snakepit_bridge.calls.run.running_call import TerminalFrame
 
-__all__ = ["ToolSpan", "Tracing"]
+__all__ = ["HostCallSpan", "ToolSpan", "Tracing"]
 
 
 class ToolSpan(Protocol):
@@ -24,6 +24,16 @@ class ToolSpan(Protocol):
 
         Never raises. User code may run in it, and so never in the bridge's thread.
         """
+
+
+class HostCallSpan(Protocol):
+    """The span of a host call."""
+
+    def carrier(self) -> dict[str, str]:
+        """Returns its context, and the current baggage, for the host."""
+
+    def end(self, error: BaseException | None) -> None:
+        """Ends it with what the host call raised; called once. Never raises."""
 
 
 class Tracing(Protocol):
@@ -41,15 +51,26 @@ class Tracing(Protocol):
         """
 
     def is_idle(self, traceparent: str | None) -> bool:
-        """Returns whether a call with this header, or none, needs no `begin`."""
+        """Returns whether a call with this header, or none, needs no `begin`: nothing
+        records it, and a context of `idle_context` has its caller.
+        """
 
-    def unrecorded(self, context: contextvars.Context) -> contextvars.Context:
-        """Returns what is copied for a call that is `NOT_SAMPLED`, instead of that."""
+    def idle_context(
+        self, context: contextvars.Context, traceparent: str
+    ) -> contextvars.Context:
+        """Returns what is copied, instead of that, for a call that has this header and
+        needs no `begin`.
+        """
 
     def begin_batch(self, tool: Tool, calls: Sequence[Call]) -> ToolSpan | None:
         """Starts the span of a batch, with links to its callers, and makes it current.
 
         The same holds of it as of `begin`.
+        """
+
+    def begin_host_call(self, function: str) -> HostCallSpan | None:
+        """Starts the span of a function of the host that a tool calls, in the current
+        context, but does not make it current. User code may run in it.
         """
 
     def carrier(self) -> dict[str, str]:

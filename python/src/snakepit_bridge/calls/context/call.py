@@ -325,17 +325,28 @@ class Call:
             self._wait_for_slot(slots)
         try:
             reply = Reply(function)
-            number = self._host.send_host_call(self.call_id, reply, encode(argument))
-            cancellation.watch(reply.wakeup)
+            error: BaseException | None = None
             try:
-                reply.wakeup.wait(cancellation.or_requested(reply.is_answered))
-                if not reply.is_answered() or reply.is_call_over():
-                    cancellation.raise_if_requested()
-                return reply.value()
+                number = self._host.send_host_call(
+                    self.call_id, reply, encode(argument)
+                )
+                cancellation.watch(reply.wakeup)
+                try:
+                    reply.wakeup.wait(cancellation.or_requested(reply.is_answered))
+                    if not reply.is_answered() or reply.is_call_over():
+                        cancellation.raise_if_requested()
+                    return reply.value()
+                finally:
+                    cancellation.forget(reply.wakeup)
+                    if not reply.is_answered():
+                        self._host.drop_host_call(number)
+            except BaseException as raised:
+                error = raised
+                raise
             finally:
-                cancellation.forget(reply.wakeup)
-                if not reply.is_answered():
-                    self._host.drop_host_call(number)
+                reply.end_span(error)
+                # Or its traceback would keep this frame, and with it itself.
+                error = None
         finally:
             slots.give_back()
 
@@ -358,15 +369,26 @@ class Call:
             await _slot(slots)
         try:
             reply = Reply(function)
-            number = self._host.send_host_call(self.call_id, reply, encode(argument))
+            error: BaseException | None = None
             try:
-                await reply.wakeup.wait_async(reply.is_answered)
-                if reply.is_call_over():
-                    self._cancellation.raise_if_requested()
-                return reply.value()
+                number = self._host.send_host_call(
+                    self.call_id, reply, encode(argument)
+                )
+                try:
+                    await reply.wakeup.wait_async(reply.is_answered)
+                    if reply.is_call_over():
+                        self._cancellation.raise_if_requested()
+                    return reply.value()
+                finally:
+                    if not reply.is_answered():
+                        self._host.drop_host_call(number)
+            except BaseException as raised:
+                error = raised
+                raise
             finally:
-                if not reply.is_answered():
-                    self._host.drop_host_call(number)
+                reply.end_span(error)
+                # Or its traceback would keep this frame, and with it itself.
+                error = None
         finally:
             slots.give_back()
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from snakepit_bridge.calls.cancel.cancellation import Wakeup
 from snakepit_bridge.values.decode import decode
+
+if TYPE_CHECKING:
+    from snakepit_bridge.telemetry.tracing import HostCallSpan
 
 __all__ = ["CALL_OVER", "CallHost", "HostCallFailed", "HostCallSlots", "Reply"]
 
@@ -32,7 +35,13 @@ class HostCallFailed(Exception):
 
 
 class Reply:
-    """The answer to one host call; set once, by the thread that reads."""
+    """The answer to one host call; set once, by the thread that reads.
+
+    Attributes:
+        span: that of the host call, while nothing has ended it; None without one.
+    """
+
+    span: HostCallSpan | None = None
 
     def __init__(self, function: str) -> None:
         self.function = function
@@ -62,6 +71,12 @@ class Reply:
         return (
             isinstance(self._answer, HostCallFailed) and self._answer.code == CALL_OVER
         )
+
+    def end_span(self, error: BaseException | None) -> None:
+        """Ends its span, if it has one, with what the host call raised."""
+        span, self.span = self.span, None
+        if span is not None:
+            span.end(error)
 
     def value(self) -> Any:
         """Returns the answer's value, or raises its failure."""

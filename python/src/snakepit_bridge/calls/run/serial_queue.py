@@ -241,10 +241,12 @@ class SerialQueue:
                     is_usual = call.is_usual
                     tracing = table.tracing
                     if tracing is not None:
-                        if call.traceparent is NOT_SAMPLED:
-                            context = tracing.unrecorded(context)
-                        elif is_usual:
-                            is_usual = tracing.is_idle(call.traceparent)
+                        traceparent = call.traceparent
+                        if traceparent is NOT_SAMPLED or tracing.is_idle(traceparent):
+                            if traceparent is not None:
+                                context = tracing.idle_context(context, traceparent)
+                        else:
+                            is_usual = False
                     context = context.copy()
                     value = encoding = None
                     try:

@@ -300,10 +300,12 @@ class _CallTask(Coroutine[Any, Any, None]):
             context = of.context
             is_usual = call.is_usual
             if tracing is not None:
-                if call.traceparent is NOT_SAMPLED:
-                    context = tracing.unrecorded(context)
-                elif is_usual:
-                    is_usual = tracing.is_idle(call.traceparent)
+                traceparent = call.traceparent
+                if traceparent is NOT_SAMPLED or tracing.is_idle(traceparent):
+                    if traceparent is not None:
+                        context = tracing.idle_context(context, traceparent)
+                else:
+                    is_usual = False
             context = context.copy()
             try:
                 coroutine = self._coroutine_of(call, is_usual, begun_us)
