@@ -74,7 +74,7 @@ test.runIf(isThorough())(
 			[
 				"call read (@snakepit/telemetry)",
 				"  queue (@snakepit/telemetry)",
-				"  attempt (@snakepit/telemetry)",
+				"  attempt read (@snakepit/telemetry)",
 				"    read (snakepit_bridge)",
 			].join("\n"),
 		);
@@ -95,7 +95,7 @@ test.runIf(isThorough())(
 
 		// The killed worker: its call, the restart, and the second attempt.
 		const failed = await until(
-			"attempt",
+			"attempt read",
 			// On a busy machine the worker may not have begun the call when it is killed.
 			({ attributes }) =>
 				/^(WORKER_EXITED|CONNECTION_BROKEN)$/.test(
@@ -113,7 +113,7 @@ test.runIf(isThorough())(
 			attributes: { "snakepit.call.outcome": "succeeded" },
 		});
 		const second = await until(
-			"attempt",
+			"attempt read",
 			({ links }) => links?.[0]?.spanId === failed.spanId,
 		);
 		expect(second.parentSpanId).toBe(retried.spanId);

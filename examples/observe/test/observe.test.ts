@@ -85,7 +85,9 @@ test.runIf(isThorough() && existsSync(viewer))(
 		const names = spans.map(
 			({ spanData }: { spanData: { name: string } }) => spanData.name,
 		);
-		expect(names.filter((name: string) => name === "attempt")).toHaveLength(2);
+		expect(
+			names.filter((name: string) => name === "attempt read"),
+		).toHaveLength(2);
 		expect(names).toContain("read");
 
 		expect(await ask("searchMetricSummaries", ...ever)).toContainEqual(

@@ -44,6 +44,7 @@ function follow(follower: PoolInstrument, callId: string): void {
 		callId,
 		command,
 		shape: "unary",
+		args: undefined,
 		sessionId: undefined,
 		traceContext: {},
 	});

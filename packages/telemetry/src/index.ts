@@ -55,6 +55,8 @@ export {
 	callMetrics,
 } from "./metrics/call-metrics-reader.ts";
 export type {
+	CallOfSpan,
+	CallSpans,
 	CommandTelemetry,
 	TelemetryOptions,
 	TracesPerSecond,

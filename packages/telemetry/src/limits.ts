@@ -9,6 +9,7 @@ export const DROP_REASONS = [
 	"tracer_threw",
 	"meter_threw",
 	"logger_threw",
+	"hook_threw",
 	"export_failed",
 ] as const;
 
@@ -34,7 +35,7 @@ export class Drops {
 
 	/** Calls foreign code; an error that it throws is counted and not rethrown. */
 	guard<T>(
-		reason: "tracer_threw" | "meter_threw" | "logger_threw",
+		reason: "tracer_threw" | "meter_threw" | "logger_threw" | "hook_threw",
 		action: () => T,
 	): T | undefined {
 		try {
@@ -54,13 +55,19 @@ const TEXTS = 20;
 /** How many commands have their own series. */
 const COMMANDS = 100;
 
-/** Cuts values that are too large for backends, and counts them. */
+/** In the place of a text that could not be redacted. */
+const UNREDACTED = "(redact threw)";
+
+/** Redacts texts, cuts values that are too large for backends, and counts the cuts. */
 export class Limits {
 	readonly #drops: Drops;
+	readonly #redact: ((text: string) => string) | undefined;
 	readonly #commands = new Set<string>();
 
-	constructor(drops: Drops) {
+	/** @param redact replaces what may contain data of the program. */
+	constructor(drops: Drops, redact?: ((text: string) => string) | undefined) {
 		this.#drops = drops;
+		this.#redact = redact;
 	}
 
 	name(text: string): string {
@@ -68,11 +75,11 @@ export class Limits {
 	}
 
 	text(text: string): string {
-		return this.#cut(text, TEXT_LENGTH);
+		return this.#cut(this.#redacted(text), TEXT_LENGTH);
 	}
 
 	traceback(text: string): string {
-		return this.#cut(text, TRACEBACK_LENGTH);
+		return this.#cut(this.#redacted(text), TRACEBACK_LENGTH);
 	}
 
 	exception({ type, message, stacktrace }: Thrown): ExceptionAttributes {
@@ -88,7 +95,9 @@ export class Limits {
 	value(value: Value): string | number | boolean | string[] {
 		if (typeof value === "string") return this.text(value);
 		if (typeof value !== "object") return value;
-		return value.slice(-TEXTS).map((text) => this.#cut(text, 256));
+		return value
+			.slice(-TEXTS)
+			.map((text) => this.#cut(this.#redacted(text), 256));
 	}
 
 	/** Returns a command as an attribute of metrics; `_OTHER` beyond the limit. */
@@ -101,6 +110,15 @@ export class Limits {
 		}
 		this.#commands.add(name);
 		return name;
+	}
+
+	#redacted(text: string): string {
+		const redact = this.#redact;
+		if (redact === undefined) return text;
+		const redacted: unknown = this.#drops.guard("hook_threw", () =>
+			redact(text),
+		);
+		return typeof redacted === "string" ? redacted : UNREDACTED;
 	}
 
 	#cut(text: string, length: number): string {

@@ -1,5 +1,12 @@
-import type { MeterProvider, TracerProvider } from "@opentelemetry/api";
-import { type Check, checkOptions, optional } from "@snakepit/core/options";
+import type { MeterProvider, Span, TracerProvider } from "@opentelemetry/api";
+import type { AcceptedCall } from "@snakepit/core/instrument";
+import {
+	aFunction,
+	type Check,
+	checkOptions,
+	oneOf,
+	optional,
+} from "@snakepit/core/options";
 import type { Group } from "./catalogue/attributes.ts";
 import type { LoggerProviderLike } from "./logs.ts";
 
@@ -34,6 +41,25 @@ export interface TelemetryOptions {
 	 * out.
 	 */
 	readonly commands?: Readonly<Record<string, CommandTelemetry>> | undefined;
+	/** Which spans a call has besides its own. */
+	readonly spans?: CallSpans | undefined;
+	/**
+	 * How the span of a call relates to that of its caller. `"child"`: it is a part of the caller's trace. `"link"`: it
+	 * begins a trace of its own with a link to the caller, for callers that make thousands of calls: their trace would be
+	 * too large for a backend. @default "child"
+	 */
+	readonly relation?: "child" | "link" | undefined;
+	/**
+	 * Called with the span of each call that is recorded, when the call is accepted, in the context of that span: to add
+	 * attributes of your own. If it throws, no call fails, and `snakepit.telemetry.dropped` counts it.
+	 */
+	readonly onCallSpan?: ((span: Span, call: CallOfSpan) => void) | undefined;
+	/**
+	 * Replaces texts that may contain data of the program, before they are exported in spans and log records: messages and
+	 * tracebacks of errors, last lines of output, log lines of workers. Names are exported as they are. If it throws, the
+	 * text is left out.
+	 */
+	readonly redact?: ((text: string) => string) | undefined;
 	/** Gets spans; the registered provider by default. */
 	readonly tracerProvider?: TracerProvider | undefined;
 	/** Gets metrics; the registered provider by default. */
@@ -45,6 +71,23 @@ export interface TelemetryOptions {
 	readonly loggerProvider?: LoggerProviderLike | undefined;
 }
 
+/** Spans that a call may have besides its own. */
+export interface CallSpans {
+	/** One for each wait for a worker. @default true */
+	readonly queue?: boolean | undefined;
+	/**
+	 * One for each attempt. Without it, the span of the call is the client of the worker's span, and has the attributes
+	 * and the error of the last attempt. @default true
+	 */
+	readonly attempt?: boolean | undefined;
+}
+
+/** A call, as `onCallSpan` gets it. */
+export type CallOfSpan = Pick<
+	AcceptedCall,
+	"pool" | "command" | "callId" | "shape" | "sessionId" | "args"
+>;
+
 export interface ResolvedTelemetryOptions {
 	readonly enabled: boolean;
 	readonly heartbeatEvents: boolean;
@@ -52,6 +95,10 @@ export interface ResolvedTelemetryOptions {
 	readonly watchdogEvents: boolean;
 	readonly workerLogs: boolean;
 	readonly commands: Commands;
+	readonly spans: Readonly<Record<keyof CallSpans, boolean>>;
+	readonly relation: "child" | "link";
+	readonly onCallSpan: TelemetryOptions["onCallSpan"];
+	readonly redact: TelemetryOptions["redact"];
 	readonly tracerProvider: TracerProvider | undefined;
 	readonly meterProvider: MeterProvider | undefined;
 	readonly loggerProvider: LoggerProviderLike | undefined;
@@ -76,7 +123,21 @@ export const TELEMETRY_DEFAULTS = {
 		value: false,
 		reason: "it is the text of the tools, and Python may export it itself",
 	},
+	relation: {
+		value: "child",
+		reason: "one trace shows the request with all that was done for it",
+	},
 } as const;
+
+const CALL_SPANS_DEFAULT: ResolvedTelemetryOptions["spans"] = {
+	queue: true,
+	attempt: true,
+};
+
+const CALL_SPANS_CHECKS: Readonly<Record<keyof CallSpans, Check>> = {
+	queue: optional(aSwitch),
+	attempt: optional(aSwitch),
+};
 
 export const TELEMETRY_CHECKS: Readonly<Record<keyof TelemetryOptions, Check>> =
 	{
@@ -90,6 +151,10 @@ export const TELEMETRY_CHECKS: Readonly<Record<keyof TelemetryOptions, Check>> =
 				? undefined
 				: 'must be an object with an entry by command, or for "*"',
 		),
+		spans: () => undefined, // Checked as a group.
+		relation: optional(oneOf("child", "link")),
+		onCallSpan: optional(aFunction),
+		redact: optional(aFunction),
 		tracerProvider: optional(has("getTracer")),
 		meterProvider: optional(has("getMeter")),
 		loggerProvider: optional(has("getLogger")),
@@ -100,6 +165,8 @@ export function resolveOptions(
 	options: TelemetryOptions,
 ): ResolvedTelemetryOptions {
 	checkOptions("telemetry", options, TELEMETRY_CHECKS);
+	const { spans = {} } = options;
+	checkOptions("telemetry spans", spans, CALL_SPANS_CHECKS);
 	return {
 		enabled: options.enabled ?? TELEMETRY_DEFAULTS.enabled.value,
 		heartbeatEvents:
@@ -110,6 +177,13 @@ export function resolveOptions(
 			options.watchdogEvents ?? TELEMETRY_DEFAULTS.watchdogEvents.value,
 		workerLogs: options.workerLogs ?? TELEMETRY_DEFAULTS.workerLogs.value,
 		commands: new Commands(options.commands ?? {}),
+		spans: {
+			queue: spans.queue ?? CALL_SPANS_DEFAULT.queue,
+			attempt: spans.attempt ?? CALL_SPANS_DEFAULT.attempt,
+		},
+		relation: options.relation ?? TELEMETRY_DEFAULTS.relation.value,
+		onCallSpan: options.onCallSpan,
+		redact: options.redact,
 		tracerProvider: options.tracerProvider,
 		meterProvider: options.meterProvider,
 		loggerProvider: options.loggerProvider,

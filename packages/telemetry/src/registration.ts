@@ -184,6 +184,7 @@ interface RegisteredApi {
 	/** The version of the copy that registered first. */
 	readonly version: string;
 	readonly trace?: unknown;
+	readonly propagation?: unknown;
 	readonly metrics?: unknown;
 	readonly logs?: unknown;
 }
@@ -195,7 +196,7 @@ const KEY = /^opentelemetry\.js\.api\.\d+$/;
  * Returns what is registered in this program, whether or not this package's own copy
  * of the API can use it; `undefined` if nothing is.
  */
-function registeredApi(): RegisteredApi | undefined {
+export function registeredApi(): RegisteredApi | undefined {
 	for (const key of Object.getOwnPropertySymbols(globalThis)) {
 		if (!KEY.test(key.description ?? "")) continue;
 		const api = (globalThis as { [key]?: RegisteredApi })[key];

@@ -40,14 +40,10 @@ import {
 	type TelemetryOptions,
 } from "./options.ts";
 import { flush, Registration } from "./registration.ts";
-import {
-	CallTrace,
-	mayTrace,
-	unfollowed,
-	unsampled,
-} from "./trace/call-trace.ts";
+import { CallTraces } from "./trace/call-trace.ts";
+import { SUPPRESS_TRACING } from "./trace/late-span.ts";
 import { JobTraces, PoolTrace, RunTrace } from "./trace/pool-trace.ts";
-import { headersOf, Spans } from "./trace/spans.ts";
+import { Spans, variablesOf } from "./trace/spans.ts";
 import { LostAttempts, WorkerTraces } from "./trace/worker-traces.ts";
 
 /**
@@ -91,7 +87,7 @@ function makeParts(
 ): TelemetryParts {
 	const { commands } = options;
 	const drops = new Drops();
-	const limits = new Limits(drops);
+	const limits = new Limits(drops, options.redact);
 	const meters = new Meters(options.meterProvider, on);
 	drops.countWith((reason) =>
 		meters.count("snakepit.telemetry.dropped", 1, {
@@ -129,7 +125,7 @@ function makeParts(
 		on,
 		drops,
 		spans,
-		lost,
+		calls: new CallTraces({ spans, lost, options }),
 		observations,
 		workers: new WorkerTraces(spans, lost),
 		run: new RunTrace(spans),
@@ -139,8 +135,6 @@ function makeParts(
 			recorder === undefined
 				? NO_MEASURES
 				: new CallMetrics(pool, { limits, commands, recorder, failed }),
-		mayTrace: (command, within) =>
-			mayTrace(commands.of(command).sample, within),
 		log,
 		exported: new WeakSet(),
 		registration: new Registration(options),
@@ -161,9 +155,9 @@ function recorderOfCalls(
 		return (name, attributes) => histograms.series(name, attributes);
 	if (meters.isSilent) return undefined;
 	return (name, attributes) => ({
-		record(seconds) {
+		record(seconds, within) {
 			try {
-				meters.record(name, seconds, attributes);
+				meters.record(name, seconds, attributes, within);
 			} catch {
 				drops.count("meter_threw");
 			}
@@ -176,14 +170,12 @@ interface TelemetryParts {
 	readonly on: Switches;
 	readonly drops: Drops;
 	readonly spans: Spans;
-	readonly lost: LostAttempts;
+	readonly calls: CallTraces;
 	readonly workers: WorkerTraces;
 	readonly run: RunTrace;
 	readonly jobs: JobTraces;
 	readonly metrics: EventMetrics;
 	readonly measuresOf: (pool: string) => CallMeasures;
-	/** Decides whether a call may be traced, before the SDK decides. */
-	readonly mayTrace: (command: string, within: Context) => boolean;
 	readonly observations: Observations;
 	readonly log: EventLog;
 	/** Events of a run that were already exported: every pool of the run receives them. */
@@ -241,16 +233,29 @@ class PoolTelemetry implements PoolInstrument {
 	}
 
 	accept(call: AcceptedCall): CallInstrument | UnfollowedCall | undefined {
-		const { drops, spans, lost, mayTrace } = this.#parts;
+		const { drops, spans, calls } = this.#parts;
 		if (spans.isSilent && isAlone(call)) return undefined;
-		return drops.guard("tracer_threw", () => {
-			const parent = parentOf(call);
-			if (!mayTrace(call.command, parent)) return unsampled(parent);
-			const traced = new CallTrace(spans, lost, call, parent);
-			return traced.isRecording
-				? traced
-				: unfollowed(headersOf(traced.context));
+		try {
+			return calls.accept(call);
+		} catch {
+			drops.count("tracer_threw");
+			return undefined;
+		}
+	}
+
+	unobserved<T>(run: () => T): T {
+		return context.with(UNOBSERVED, run);
+	}
+
+	environment(incarnation: string): Readonly<Record<string, string>> {
+		const { drops, workers, jobs } = this.#parts;
+		const variables = drops.guard("tracer_threw", () => {
+			// A worker outlives its first caller, whose baggage says nothing of the calls after it.
+			const start = propagation.deleteBaggage(workers.contextOf(incarnation));
+			const job = jobs.contextOf(incarnation);
+			return variablesOf(job === ROOT_CONTEXT ? start : job);
 		});
+		return variables ?? {};
 	}
 
 	#lookAtRegistration(): void {
@@ -279,16 +284,12 @@ class PoolTelemetry implements PoolInstrument {
 	}
 }
 
+/** The context in which no instrumentation that keeps to the SDK's convention makes a span. */
+const UNOBSERVED = ROOT_CONTEXT.setValue(SUPPRESS_TRACING, true);
+
 /** Whether the call has no trace context. */
 function isAlone({ traceContext }: AcceptedCall): boolean {
 	if (context.active() !== ROOT_CONTEXT) return false;
 	for (const _ in traceContext) return false;
 	return true;
-}
-
-function parentOf({ traceContext }: AcceptedCall): Context {
-	const active = context.active();
-	for (const _ in traceContext)
-		return propagation.extract(active, traceContext);
-	return active;
 }

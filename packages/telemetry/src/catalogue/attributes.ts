@@ -98,9 +98,12 @@ const TEXT = {
 	"snakepit.worker.notification":
 		"The name that the worker's protocol gives to its notification.",
 	"snakepit.link":
-		"What a link points to: `previous attempt`, `failed attempt`, `stopped worker` or `call`.",
+		"What a link points to: `previous attempt`, `failed attempt`, `stopped worker`, `caller` or `call`.",
 	"snakepit.drop.reason":
-		"`attribute_cut`, `command_limit`, `listener_threw`, `tracer_threw`, `meter_threw`, `logger_threw`, or `export_failed`, of the spans and log records of a minute.",
+		"`attribute_cut`, `command_limit`, `listener_threw`, `tracer_threw`, `meter_threw`, `logger_threw`, `hook_threw` (`onCallSpan` or `redact`), or `export_failed`, of the spans and log records of a minute.",
+	"rpc.system.name":
+		"`snakepit`, as on the worker's own span: the host is the client of a command, and the server of a back-call.",
+	"rpc.method": "The command, or the function of the host.",
 	"error.type":
 		"The `code` of Snakepit's error; on back-calls the class of what was thrown.",
 	"exception.type": "As Python (or the worker's language) names it.",

@@ -19,7 +19,9 @@ export interface SpanEventDefinition {
 const SPAN_TABLE = {
 	call: {
 		name: "call {command}",
-		parent: "the span of the caller, or the one in its `traceContext`",
+		parent:
+			'the span of the caller, or the one in its `traceContext`; none with `relation: "link"`',
+		links: 'the caller, with `relation: "link"`',
 		description:
 			"A call, from its acceptance to its settlement. An error of the call is its status, but for one that its caller aborted.",
 		attributes: [
@@ -42,6 +44,7 @@ const SPAN_TABLE = {
 		attributes: ["error.type"],
 	},
 	attempt: {
+		name: "attempt {command}",
 		kind: "client",
 		parent: "call",
 		links: "the previous attempt",
@@ -53,6 +56,8 @@ const SPAN_TABLE = {
 			"snakepit.worker.incarnation",
 			"snakepit.attempt",
 			"process.pid",
+			"rpc.system.name",
+			"rpc.method",
 			"snakepit.call.ran",
 			"error.type",
 		],
@@ -64,7 +69,12 @@ const SPAN_TABLE = {
 		parent:
 			"the one in the tool's frame, usually the tool's span; else the attempt",
 		description: "A function of the host that the tool called.",
-		attributes: ["snakepit.function", "error.type"],
+		attributes: [
+			"snakepit.function",
+			"rpc.system.name",
+			"rpc.method",
+			"error.type",
+		],
 		events: ["exception"],
 	},
 	"pool start": {

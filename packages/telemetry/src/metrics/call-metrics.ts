@@ -1,14 +1,17 @@
+import { type Context, ROOT_CONTEXT } from "@opentelemetry/api";
 import type { ErrorCode, EventOf } from "@snakepit/core";
-import type { CallMeasures } from "@snakepit/core/instrument";
+import type { CallInstrument, CallMeasures } from "@snakepit/core/instrument";
 import { seconds } from "../catalogue/events.ts";
 import { METRICS } from "../catalogue/metrics.ts";
 import type { Limits } from "../limits.ts";
 import type { Commands } from "../options.ts";
+import { CallTrace } from "../trace/call-trace.ts";
 import type { MetricAttributes } from "./meters.ts";
 
 /** Records measurements of one series, in seconds. */
 interface Recorder {
-	record(seconds: number): void;
+	/** @param within the context of the call, so that a trace can be found from the measurement. */
+	record(seconds: number, within: Context): void;
 }
 
 export interface CallMetricsParts {
@@ -48,12 +51,21 @@ export class CallMetrics implements CallMeasures {
 		this.#wait = parts.recorder("snakepit.call.wait_time", this.#pool);
 	}
 
-	dispatched(command: string, waitedMs: number): void {
-		if (this.#of(command) !== undefined) this.#wait.record(seconds(waitedMs));
+	dispatched(
+		command: string,
+		waitedMs: number,
+		followed?: CallInstrument | undefined,
+	): void {
+		if (this.#of(command) !== undefined)
+			this.#wait.record(seconds(waitedMs), contextOf(followed));
 	}
 
-	released(command: string, ranMs: number): void {
-		this.#of(command)?.attempt.record(seconds(ranMs));
+	released(
+		command: string,
+		ranMs: number,
+		followed?: CallInstrument | undefined,
+	): void {
+		this.#of(command)?.attempt.record(seconds(ranMs), contextOf(followed));
 	}
 
 	settled(
@@ -61,6 +73,7 @@ export class CallMetrics implements CallMeasures {
 		outcome: EventOf<"call.settled">["outcome"],
 		code: ErrorCode | undefined,
 		totalMs: number,
+		followed?: CallInstrument | undefined,
 	): void {
 		if (code !== undefined && outcome !== "aborted")
 			this.#parts.failed(this.#pool, code);
@@ -75,7 +88,7 @@ export class CallMetrics implements CallMeasures {
 			});
 			series.calls.set(code, recorder);
 		}
-		recorder.record(seconds(totalMs));
+		recorder.record(seconds(totalMs), contextOf(followed));
 	}
 
 	#of(command: string): Series | undefined {
@@ -105,6 +118,11 @@ export class CallMetrics implements CallMeasures {
 		}
 		return series;
 	}
+}
+
+/** Not the active one, which may be that of another call. */
+function contextOf(followed: CallInstrument | undefined): Context {
+	return followed instanceof CallTrace ? followed.context : ROOT_CONTEXT;
 }
 
 /** Measures nothing. */

@@ -1,4 +1,5 @@
 import {
+	type Context,
 	type Counter,
 	createNoopMeter,
 	type Histogram,
@@ -40,9 +41,17 @@ export class Meters {
 		this.#counters.get(name)?.add(value, attributes);
 	}
 
-	/** @param value in the unit of the metric. */
-	record(name: MetricName, value: number, attributes: MetricAttributes): void {
-		this.#histograms.get(name)?.record(value, attributes);
+	/**
+	 * @param value in the unit of the metric.
+	 * @param within the context that it was measured in, for exemplars; the active one by default.
+	 */
+	record(
+		name: MetricName,
+		value: number,
+		attributes: MetricAttributes,
+		within?: Context,
+	): void {
+		this.#histograms.get(name)?.record(value, attributes, within);
 	}
 
 	/** Instruments that are read when metrics are collected. */

@@ -7,7 +7,14 @@ import {
 import type { EventOf, SnakepitEvent, SnakepitListener } from "@snakepit/core";
 import type { InstrumentedPool } from "@snakepit/core/instrument";
 import { Drops, Limits } from "../limits.ts";
-import { attributesOn, failed, recordError, Spans, within } from "./spans.ts";
+import {
+	attributesOn,
+	failed,
+	recordError,
+	Spans,
+	variablesOf,
+	within,
+} from "./spans.ts";
 import type { WorkerTraces } from "./worker-traces.ts";
 
 interface PoolTraceParts {
@@ -201,31 +208,40 @@ export class RunTrace {
 /** The spans of jobs: each is a child of the span in which the job was created. */
 export class JobTraces {
 	readonly #spans: Spans;
-	readonly #jobs = new Map<string, Span>();
+	readonly #jobs = new Map<
+		string,
+		{ readonly span: Span; readonly context: Context }
+	>();
 
 	constructor(spans: Spans) {
 		this.#spans = spans;
 	}
 
+	/** That of the job, until it has ended; the root context for others. */
+	contextOf(jobId: string): Context {
+		return this.#jobs.get(jobId)?.context ?? ROOT_CONTEXT;
+	}
+
 	/** Called in the asynchronous context of its caller. */
 	accepted(event: EventOf<"job.accepted">): void {
 		const { jobId, program, wallMs } = event;
+		const parent = context.active();
 		const span = this.#spans.start("job", {
-			within: context.active(),
+			within: parent,
 			of: program,
 			atMs: wallMs,
 			attributes: attributesOn("job", event),
 		});
-		this.#jobs.set(jobId, span);
+		this.#jobs.set(jobId, { span, context: within(span, parent) });
 	}
 
 	started({ jobId, pid }: EventOf<"job.started">): void {
-		this.#jobs.get(jobId)?.setAttribute("process.pid", pid);
+		this.#jobs.get(jobId)?.span.setAttribute("process.pid", pid);
 	}
 
 	settled(event: EventOf<"job.settled">): void {
 		const { jobId, outcome, code, wallMs } = event;
-		const span = this.#jobs.get(jobId);
+		const { span } = this.#jobs.get(jobId) ?? {};
 		if (span === undefined) return;
 		this.#jobs.delete(jobId);
 		span.setAttributes(attributesOn("job", event));
@@ -236,15 +252,18 @@ export class JobTraces {
 
 /**
  * Exports a span for each job of a run that has no pool, through the registered provider:
- * `openRun({ onEvent: traceJobs() })`. In a run that a pool with `telemetry()` shares, jobs have spans already.
+ * `openRun({ onEvent: traceJobs() })`. Each program gets the context of its span as `TRACEPARENT`. In a run that a pool with `telemetry()` shares, jobs have spans already.
  */
 export function traceJobs(): SnakepitListener {
 	const drops = new Drops();
 	const jobs = new JobTraces(new Spans(undefined, new Limits(drops), drops));
-	return (event) =>
+	const listener = (event: SnakepitEvent): void =>
 		drops.guard("tracer_threw", () => {
 			if (event.type === "job.accepted") jobs.accepted(event);
 			else if (event.type === "job.started") jobs.started(event);
 			else if (event.type === "job.settled") jobs.settled(event);
 		});
+	return Object.assign(listener, {
+		environment: (jobId: string) => variablesOf(jobs.contextOf(jobId)),
+	});
 }

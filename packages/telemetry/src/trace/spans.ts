@@ -1,5 +1,6 @@
 import {
 	type Attributes,
+	type AttributeValue,
 	type Context,
 	isSpanContextValid,
 	type Link,
@@ -32,6 +33,8 @@ import {
 	ON_SPANS,
 } from "../exceptions.ts";
 import type { Drops, Limits } from "../limits.ts";
+import { registeredApi } from "../registration.ts";
+import { LateSpan, SdkTracer, type SpanFacts } from "./late-span.ts";
 
 type SpanAttributes = {
 	readonly [Name in AttributeName]?: string | number | boolean | undefined;
@@ -53,6 +56,9 @@ const KINDS = {
 	server: SpanKind.SERVER,
 } as const;
 
+/** The value of `rpc.system.name`: in both languages. */
+export const RPC_SYSTEM = "snakepit";
+
 interface SpanStart {
 	readonly within: Context;
 	/** Replaces the placeholder in braces in the span's name. */
@@ -66,12 +72,20 @@ interface SpanStart {
 	readonly atMs?: number;
 }
 
+const SCOPE_OF_TRACER: Parameters<TracerProvider["getTracer"]> = [
+	SCOPE.name,
+	SCOPE.version,
+	{ schemaUrl: SCOPE.schemaUrl },
+];
+
 /** Starts the spans of the catalogue. */
 export class Spans {
 	readonly limits: Limits;
 	readonly drops: Drops;
 	readonly #tracer: Tracer;
 	readonly #exceptions: Exceptions;
+	/** The SDK's own tracer, once there is one: `"foreign"` if it is not as this package knows it. */
+	#sdk: SdkTracer | "foreign" | undefined;
 	/** `undefined` once an SDK is registered. */
 	#registered: TracerProvider | undefined;
 
@@ -86,12 +100,12 @@ export class Spans {
 		this.#exceptions = exceptions;
 		// The shorter `trace.getTracer` leaves the schema out.
 		this.#tracer = (provider ?? trace.getTracerProvider()).getTracer(
-			SCOPE.name,
-			SCOPE.version,
-			{ schemaUrl: SCOPE.schemaUrl },
+			...SCOPE_OF_TRACER,
 		);
 		this.#registered =
 			provider === undefined ? trace.getTracerProvider() : undefined;
+		if (provider !== undefined)
+			this.#sdk = SdkTracer.of(this.#tracer) ?? "foreign";
 	}
 
 	/** No SDK is registered yet, so spans would be dropped. */
@@ -99,11 +113,47 @@ export class Spans {
 		if (this.#registered === undefined) return false;
 		// The API's own provider, until an SDK registers another one.
 		const { getDelegateTracer } = this.#registered as ProxyTracerProvider;
-		const isSilent =
-			typeof getDelegateTracer === "function" &&
-			getDelegateTracer.call(this.#registered, SCOPE.name) === undefined;
-		if (!isSilent) this.#registered = undefined;
-		return isSilent;
+		const isProxy = typeof getDelegateTracer === "function";
+		const tracer = isProxy
+			? getDelegateTracer.call(this.#registered, ...SCOPE_OF_TRACER)
+			: this.#tracer;
+		if (tracer === undefined) return true;
+		this.#sdk = SdkTracer.of(tracer) ?? "foreign";
+		this.#registered = undefined;
+		return false;
+	}
+
+	/**
+	 * Starts a span of a call, of which there are many: it costs little until somebody reads it, if the SDK permits that.
+	 *
+	 * @param name complete.
+	 * @param atMs milliseconds since the Unix epoch.
+	 */
+	begin(
+		name: string,
+		kind: SpanKind,
+		within: Context,
+		facts: SpanFacts,
+		atMs: number,
+		links?: Link[] | undefined,
+	): Span {
+		const sdk = this.#sdk;
+		if (sdk !== undefined && sdk !== "foreign")
+			return sdk.start(name, kind, within, facts, atMs, links);
+		const options: SpanOptions = {
+			...{ kind, attributes: facts.sampled(), startTime: atMs },
+			...(links !== undefined && { links }),
+		};
+		const span = this.#tracer.startSpan(name, options, within);
+		if (span.isRecording()) add(span, facts, "begun");
+		return span;
+	}
+
+	/** Ends a span of {@link begin}. */
+	finish(span: Span, facts: SpanFacts, atMs: number): void {
+		if (!(span instanceof LateSpan) && span.isRecording())
+			add(span, facts, "ended");
+		span.end(atMs);
 	}
 
 	start(name: SpanKindName, how: SpanStart): Span {
@@ -146,6 +196,13 @@ export class Spans {
 		if (signals.logs && as !== undefined)
 			this.#exceptions.log(span.spanContext(), as, attributes);
 	}
+}
+
+function add(span: Span, facts: SpanFacts, of: "begun" | "ended"): void {
+	const attributes: Attributes = {};
+	facts[of](attributes);
+	for (const key in attributes)
+		span.setAttribute(key, attributes[key] as AttributeValue);
 }
 
 /** The context in which a span is the current one. */
@@ -216,9 +273,35 @@ export function headersOf(within: Context): Headers {
 
 /** Whether the registered propagator writes a `traceparent`, and only W3C headers. */
 export function writesW3c(): boolean {
+	const { api } = registry;
+	const propagator = api?.propagation;
+	// The same one answers the same each time, and asking takes longer than the rest of the headers.
+	if (propagator !== undefined && propagator === registry.propagator)
+		return registry.writesW3c;
 	const fields = propagation.fields();
-	return (
+	registry.api ??= registeredApi();
+	registry.propagator = registry.api?.propagation;
+	registry.writesW3c =
 		fields.includes("traceparent") &&
-		fields.every((field) => W3C.includes(field))
+		fields.every((field) => W3C.includes(field));
+	return registry.writesW3c;
+}
+
+/** What is registered with the API, and what was found out of its propagator. */
+const registry: {
+	api: ReturnType<typeof registeredApi>;
+	propagator: unknown;
+	writesW3c: boolean;
+} = { api: undefined, propagator: undefined, writesW3c: false };
+
+/** The W3C context of a program that is started there, as variables. */
+export function variablesOf(within: Context): Record<string, string> {
+	const headers: Record<string, string> = {};
+	propagation.inject(within, headers);
+	return Object.fromEntries(
+		Object.entries(headers).map(([name, value]) => [
+			name.toUpperCase().replaceAll(/[^A-Z0-9]/g, "_"),
+			value,
+		]),
 	);
 }

@@ -25,10 +25,11 @@ test("one trace goes from the caller into the Python tool, back into this progra
 	expect(receiver.tree(call)).toBe(
 		[
 			"call price (@snakepit/telemetry)",
-			"  attempt (@snakepit/telemetry)",
+			"  attempt price (@snakepit/telemetry)",
 			"    price (snakepit_bridge)",
 			"      look up (tools)",
-			"        back-call catalogue (@snakepit/telemetry)",
+			"        back-call catalogue (snakepit_bridge)",
+			"          back-call catalogue (@snakepit/telemetry)",
 		].join("\n"),
 	);
 
@@ -119,7 +120,7 @@ async function partsOf(
 		traceId === call.traceId;
 	const parts = [
 		call,
-		await receiver.until("attempt", isOfIt),
+		await receiver.until(`attempt ${tool}`, isOfIt),
 		await receiver.until(tool, isOfIt),
 	] as const;
 	expect(parts[1].parentSpanId).toBe(call.spanId);
@@ -192,10 +193,22 @@ test(
 			"sold out",
 		);
 		const [call, attempt, tool] = await partsOf(receiver, "sell");
-		const backCall = await receiver.until("back-call sell");
-		expect(backCall).toMatchObject({
-			traceId: call.traceId,
+		const client = await receiver.until(
+			"back-call sell",
+			({ scope }) => scope === "snakepit_bridge",
+		);
+		expect(client).toMatchObject({
 			parentSpanId: tool.spanId,
+			attributes: { "error.type": "SOLD_OUT" },
+			events: [],
+		});
+		const server = await receiver.until(
+			"back-call sell",
+			({ scope }) => scope === "@snakepit/telemetry",
+		);
+		expect(server).toMatchObject({
+			traceId: call.traceId,
+			parentSpanId: client.spanId,
 			attributes: { "error.type": "SOLD_OUT" },
 			events: ["exception"],
 		});
@@ -222,7 +235,7 @@ test(
 		});
 		expect(call.events).toEqual(["retried"]);
 		const failed = await receiver.until(
-			"attempt",
+			"attempt fragile",
 			({ attributes }) => attributes["error.type"] === "WORKER_EXITED",
 		);
 		expect(failed).toMatchObject({
@@ -230,7 +243,7 @@ test(
 			attributes: { "snakepit.call.ran": "maybe" },
 		});
 		const retry = await receiver.until(
-			"attempt",
+			"attempt fragile",
 			({ spanId }) => spanId !== failed.spanId,
 		);
 		expect(retry).toMatchObject({

@@ -124,7 +124,7 @@ const headers = await trace
 		return answer;
 	});
 await close();
-const own = ["caller", "call headers", "attempt"].map((name) =>
+const own = ["caller", "call headers", "attempt headers"].map((name) =>
 	spans.getFinishedSpans().find((span) => span.name === name),
 );
 const answer: OnSdk2 = {

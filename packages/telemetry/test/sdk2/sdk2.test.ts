@@ -31,7 +31,7 @@ test("on SDK 2 one trace goes from the caller to the worker", () => {
 	expect(received.spans.map(({ name }) => name)).toEqual([
 		"caller",
 		"call headers",
-		"attempt",
+		"attempt headers",
 	]);
 	expect(call?.parentSpanId).toBe(caller?.spanId);
 	expect(attempt?.parentSpanId).toBe(call?.spanId);

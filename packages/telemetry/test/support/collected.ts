@@ -77,7 +77,8 @@ export class Collected {
 
 	addSpans(spans: readonly SpanSeen[]): void {
 		for (const span of spans) {
-			const name = /^(call|back-call|job) /.exec(span.name)?.[1] ?? span.name;
+			const name =
+				/^(call|attempt|back-call|job) /.exec(span.name)?.[1] ?? span.name;
 			this.#spans.add(name, span.attributes);
 			const own = this.#eventsOfSpans.get(name) ?? new Set();
 			this.#eventsOfSpans.set(name, own);

@@ -39,11 +39,11 @@ test("a call is a child of its caller, its attempt a child of the call, and the 
 			span.end();
 			return answer;
 		});
-	const attempt = await sdk.span("attempt");
+	const attempt = await sdk.span("attempt whoCalls");
 	const { traceId, spanId } = attempt.spanContext();
 	expect(header).toBe(`00-${traceId}-${spanId}-01`);
 	expect(tree(await sdk.spans(), attempt)).toBe(
-		"handler\n  call whoCalls\n    attempt",
+		"handler\n  call whoCalls\n    attempt whoCalls",
 	);
 	expect(attempt.kind).toBe(SpanKind.CLIENT);
 	expect(events.of("call.settled")).toMatchObject([{ traceId }]);
@@ -88,8 +88,8 @@ test("the wait for a worker is a span of its own, and only a call that waited ha
 	const spans = await sdk.spans();
 	const [first, second] = spans.filter(({ name }) => name === "call work");
 	if (first === undefined || second === undefined) throw new Error("no calls");
-	expect(tree(spans, first)).toBe("call work\n  attempt");
-	expect(tree(spans, second)).toBe("call work\n  queue\n  attempt");
+	expect(tree(spans, first)).toBe("call work\n  attempt work");
+	expect(tree(spans, second)).toBe("call work\n  queue\n  attempt work");
 	const queue = await sdk.span("queue");
 	expect(milliseconds(queue.endTime)).toBeGreaterThanOrEqual(
 		milliseconds(queue.startTime),
@@ -173,7 +173,7 @@ test("a back-call without a context of its own belongs to the attempt, and its f
 	await errorOf(pool.execute("ask"));
 	const backCall = await sdk.span("back-call sell");
 	expect(backCall.parentSpanContext?.spanId).toBe(
-		(await sdk.span("attempt")).spanContext().spanId,
+		(await sdk.span("attempt ask")).spanContext().spanId,
 	);
 	expect(backCall.attributes).toMatchObject({ "error.type": "SOLD_OUT" });
 	expect(backCall.events).toMatchObject([{ name: "exception" }]);
@@ -216,7 +216,7 @@ test("the error of a tool is on the attempt once, with the type and the tracebac
 		},
 	});
 	await errorOf(pool.execute("divide"));
-	const attempt = await sdk.span("attempt");
+	const attempt = await sdk.span("attempt divide");
 	expect(attempt.status.code).toBe(SpanStatusCode.ERROR);
 	expect(attempt.attributes).toMatchObject({ "error.type": "TOOL_FAILED" });
 	expect(

@@ -41,6 +41,7 @@ function prefetched(): {
 		callId: "c1",
 		command: "echo",
 		shape: "unary",
+		args: undefined,
 		sessionId: undefined,
 		traceContext: {},
 	});
@@ -61,7 +62,7 @@ test("the attempt of a call that was prefetched begins and ends when the worker 
 	vi.advanceTimersByTime(30);
 	attempt.released(undefined, { beganAgoMs: 20, ranMs: 5 });
 	call.settled(undefined);
-	const span = await sdk.span("attempt");
+	const span = await sdk.span("attempt echo");
 	const parent = await sdk.span("call echo");
 	const { traceId, spanId } = parent.spanContext();
 	expect(headers).toEqual({ traceparent: `00-${traceId}-${spanId}-01` });
@@ -80,7 +81,7 @@ test("without the worker's word it begins when the answer before it is there", a
 	const lost = new ConnectionBrokenError({ ran: "maybe", message: "it broke" });
 	attempt.released(lost, undefined);
 	call.settled(lost);
-	const span = await sdk.span("attempt");
+	const span = await sdk.span("attempt echo");
 	const parent = await sdk.span("call echo");
 	expect(
 		milliseconds(span.startTime) - milliseconds(parent.startTime),
@@ -94,7 +95,7 @@ test("one that asks for something has its span from then on", async () => {
 	await attempt.backCall({ function: "f", traceContext: {} }, async () => 1);
 	attempt.released(undefined, { beganAgoMs: 1, ranMs: 1 });
 	call.settled(undefined);
-	const span = await sdk.span("attempt");
+	const span = await sdk.span("attempt echo");
 	const back = await sdk.span("back-call f");
 	expect(back.parentSpanContext?.spanId).toBe(span.spanContext().spanId);
 	expect(milliseconds(span.endTime)).toBeGreaterThanOrEqual(
