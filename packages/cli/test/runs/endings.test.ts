@@ -30,7 +30,7 @@ function rows(command: string, dataDir: string): readonly string[] {
 	return stdout.trimEnd().split("\n").slice(1);
 }
 
-const WHERE = "at bill \\(.*crashing\\.ts:9:8\\)";
+const WHERE = "at bill \\(.*crashing\\.ts:\\d+:\\d+\\)";
 
 test.each([
 	[
@@ -39,7 +39,7 @@ test.each([
 	],
 	[
 		"exit",
-		"exited with code 7\\. It called process\\.exit\\(7\\) at .*crashing\\.ts:16:\\d+\\.$",
+		"exited with code 7\\. It called process\\.exit\\(7\\) at .*crashing\\.ts:\\d+:\\d+\\.$",
 	],
 ] as const)(
 	"the first row of history and of incidents says how a program ended: %s",

@@ -128,7 +128,7 @@ const worker = (reason: string, end: object = {}) => ({
 function incidents(run: object) {
 	return incidentsOf({
 		...{ runId: "abcdefg", workers: [], incidents: [], clean: true, killed: 0 },
-		state: "terminated",
+		...{ state: "terminated", owner: { pid: 1 }, acts: [] },
 		...run,
 	} as unknown as RunHistory);
 }
@@ -159,7 +159,7 @@ test("a worker that ended in order is not an incident; any other end is, with ho
 		}),
 	).toEqual([
 		"w-1 (pid 7) ended with status 3: exited",
-		"w-1 (pid 7) ended by SIGKILL: exited, ended by unknown; its last call was mean",
+		"w-1 (pid 7) ended by SIGKILL: exited, it is not known by whom; its last call was mean",
 		"w-1 (pid 7) ended by SIGKILL: parent lost, ended by the loss of its guard",
 	]);
 });
@@ -194,7 +194,7 @@ test("what a protection did, and the end of a host, are incidents", () => {
 		}),
 	).toEqual([
 		"protection guard ended pid 9, found by group",
-		"died. Its program did not close it; the start of run bcdefgh cleaned up after it. 2 processes had to be killed.",
+		"died. Its program is gone and recorded no end: SIGKILL, a crash in native code, or process.abort(). Cleaned up by the start of run bcdefgh: 2 processes had to be killed.",
 	]);
 });
 

@@ -75,24 +75,19 @@ const FRAME =
 /** What Node prints above the stack of an error in the text of a module: "/path:1". */
 const MODULE = /^((?:file:\/\/)?\/.+:\d+)$/;
 const PACKAGES = /[\\/]node_modules[\\/]/;
-/** In a checkout, where this file is not in a directory of installed packages. */
-const CHECKOUT =
-	/^(.*\/packages\/)core\/src\/contract\/recorded-error\.ts$/.exec(
-		import.meta.url ?? "",
-	)?.[1];
+const OWN_PACKAGES = /[\\/]node_modules[\\/]@snakepit[\\/]/;
+/** This file in a checkout, where the packages of Snakepit are not among the installed ones. */
+const CHECKOUT = /^(.*\/packages\/)core\/src\/contract\/recorded-error\.ts:/;
 
 /**
  * The first place of a stack that is the program's own code: not Node's, not that of an installed package, and not that
- * of Snakepit. Where there is none, the first that is in a file.
+ * of Snakepit. Where there is none, the first of an installed package.
  */
 export function placeIn(stack: unknown): string | undefined {
 	if (typeof stack !== "string") return undefined;
 	const lines = stack.split("\n");
-	const frames = lines.flatMap((line) => {
-		const [, name, file] = FRAME.exec(line) ?? [];
-		return file === undefined ? [] : [{ name, file }];
-	});
-	const own = frames.find(({ file }) => isOwn(file));
+	const frames = framesOf(lines).filter(({ file }) => !isSnakepit(file));
+	const own = frames.find(({ file }) => !PACKAGES.test(file));
 	const inModule = MODULE.exec(lines[0] ?? "")?.[1];
 	if (own === undefined && inModule !== undefined) return pathOf(inModule);
 	const shown = own ?? frames[0];
@@ -105,10 +100,30 @@ export function placeIn(stack: unknown): string | undefined {
 		: `${name} (${path})`;
 }
 
-function isOwn(file: string): boolean {
-	if (PACKAGES.test(file)) return false;
-	if (CHECKOUT === undefined || !file.startsWith(CHECKOUT)) return true;
-	return !/^[\w-]+\/(?:src|dist)\//.test(file.slice(CHECKOUT.length));
+interface Frame {
+	readonly name: string | undefined;
+	/** With line and column. */
+	readonly file: string;
+}
+
+function framesOf(lines: readonly string[]): readonly Frame[] {
+	return lines.flatMap((line) => {
+		const [, name, file] = FRAME.exec(line) ?? [];
+		return file === undefined ? [] : [{ name, file }];
+	});
+}
+
+/** `undefined` where the packages are installed. */
+let checkout: string | undefined | "unknown" = "unknown";
+
+function isSnakepit(file: string): boolean {
+	if (OWN_PACKAGES.test(file)) return true;
+	if (checkout === "unknown") {
+		const here = framesOf((new Error().stack ?? "").split("\n"))[0];
+		checkout = CHECKOUT.exec(here?.file ?? "")?.[1];
+	}
+	if (checkout === undefined || !file.startsWith(checkout)) return false;
+	return /^[\w-]+\/(?:src|dist)\//.test(file.slice(checkout.length));
 }
 
 function pathOf(file: string): string {

@@ -6,6 +6,7 @@ import {
 	readSync,
 } from "node:fs";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import type { ProcessIdentity } from "../contract/identity.ts";
 
 /** Where the kernel says what it killed because memory had run out. Exchanged in tests. */
@@ -166,8 +167,7 @@ async function kernelLog(): Promise<readonly string[] | undefined> {
 			const record = nextRecord(descriptor, buffer);
 			if (record === "end") return records;
 			if (record !== "lost") records.push(record);
-			if (records.length % RECORDS_AT_ONCE === 0)
-				await new Promise((resolve) => setImmediate(resolve));
+			if (records.length % RECORDS_AT_ONCE === 0) await setImmediate();
 		}
 	} catch {
 		return undefined;

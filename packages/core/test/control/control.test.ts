@@ -86,7 +86,7 @@ describe("from another process", () => {
 			if (update.kind !== "event") return undefined;
 			const { type, by, code } = update.event;
 			types.push(type);
-			if (type === "control.requested") expect(by).toBe("a test");
+			if (type === "control.requested") expect(by).toBe(SELF);
 			if (type === "call.settled") expect(code).toBe("WORKER_REPLACED");
 			return type === "worker.ready" ? true : undefined;
 		});

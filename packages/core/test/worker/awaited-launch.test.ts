@@ -47,7 +47,7 @@ test.each(ways)(
 	},
 );
 
-test("a launch that rejects fails the start with its reason, and nothing was reserved", async () => {
+test("a launch that rejects fails the start with its reason, which the ledger has", async () => {
 	let passed: AbortSignal | undefined;
 	const bench = workerBench(
 		{},
@@ -61,7 +61,16 @@ test("a launch that rejects fails the start with its reason, and nothing was res
 		code: "SPAWN_FAILED",
 		message: "Worker scripted-0 could not be started: no free port",
 	});
-	expect(bench.registry.list()).toEqual([]);
+	expect(bench.registry.list()).toMatchObject([
+		{
+			...{
+				status: "ended",
+				identity: undefined,
+				reservedAt: bench.clock.wall(),
+			},
+			startError: { code: "SPAWN_FAILED", at: undefined },
+		},
+	]);
 	expect(passed?.reason).toBeInstanceOf(RangeError);
 	expect(bench.clock.pending()).toBe(0);
 });

@@ -82,7 +82,7 @@ describe.each(manners)("stopped %s", (_manner, stop) => {
 		expect(bench.host.started).toEqual([]);
 		expect(bench.leftovers()).toEqual([]);
 		expect(bench.registry.list()).toMatchObject([
-			{ status: "ended", end: { reason: "start_failed" } },
+			{ status: "ended", end: { reason: "closed" }, startError: undefined },
 		]);
 	});
 
