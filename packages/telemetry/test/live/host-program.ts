@@ -17,9 +17,12 @@ import { silentSleeper, sleeper } from "./sleeper.ts";
 
 // Its own server takes port 0 for the usual one, which another host may have.
 const exporter = new PrometheusExporter({ preventServerStart: true });
-const server = createServer((request, response) =>
-	exporter.getMetricsRequestHandler(request, response),
-).listen(0, "127.0.0.1");
+const scraped = Promise.withResolvers<void>();
+let scrapes = 0;
+const server = createServer((request, response) => {
+	exporter.getMetricsRequestHandler(request, response);
+	if (++scrapes === 2) scraped.resolve();
+}).listen(0, "127.0.0.1");
 await once(server, "listening");
 metrics.setGlobalMeterProvider(new MeterProvider({ readers: [exporter] }));
 
@@ -65,8 +68,9 @@ async function makeTrouble(): Promise<void> {
 	]);
 }
 
-/** Every worker is killed as soon as it has a call. */
+/** Every worker is killed as soon as it has a call; not before Prometheus has seen that all was well. */
 async function crashInALoop(): Promise<void> {
+	await scraped.promise;
 	await again(() => [1, 2, 3].map(() => pool.execute("crash")));
 }
 

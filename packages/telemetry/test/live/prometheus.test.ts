@@ -181,13 +181,15 @@ test.runIf(isThorough() && hasProgram("prometheus"))(
 		const prometheus = await PrometheusServer.start(next.port, rules);
 
 		const [activations] = await prometheus.until(
-			"snakepit_protection_activations_total",
+			"snakepit_protection_activations_total > 0",
 		);
 		expect(activations).toMatchObject({
 			metric: { snakepit_protection_name: "watchdog" },
 			value: [expect.any(Number), "1"],
 		});
-		const [kills] = await prometheus.until("snakepit_protection_kills_total");
+		const [kills] = await prometheus.until(
+			"snakepit_protection_kills_total > 0",
+		);
 		expect(kills?.value[1]).toBe("3");
 		const alerts = await prometheus.until('ALERTS{alertstate="firing"}');
 		expect(alerts.map(({ metric }) => metric["alertname"])).toEqual([
