@@ -4,12 +4,7 @@ import type { LayerReport } from "@snakepit/core/protection";
 import { SCOPE } from "./catalogue/attributes.ts";
 import { failureOf } from "./export-watch.ts";
 import type { ResolvedTelemetryOptions } from "./options.ts";
-import {
-	type OtlpEndpoint,
-	otlpEndpoints,
-	type Signal,
-	tryEndpoint,
-} from "./otlp-endpoints.ts";
+import type { OtlpEndpoint, Signal } from "./otlp-endpoints.ts";
 import {
 	type Flushing,
 	inspectRegistration,
@@ -31,6 +26,7 @@ export async function inspectExports(
 	const signals = (["traces", "metrics", "logs"] as const).filter(
 		(signal: Signal) => providers[signal] !== undefined,
 	);
+	const { otlpEndpoints } = await import("./otlp-endpoints.ts");
 	const endpoints = otlpEndpoints(signals);
 	if (endpoints.length > 0) return await tryAll(report, endpoints);
 	if (providers.traces === undefined) return report;
@@ -45,6 +41,7 @@ async function tryAll(
 	report: LayerReport,
 	endpoints: readonly OtlpEndpoint[],
 ): Promise<LayerReport> {
+	const { tryEndpoint } = await import("./otlp-endpoints.ts");
 	const byUrl = new Map(endpoints.map((each) => [each.url, each]));
 	const answers = await Promise.all(
 		[...byUrl.values()].map(

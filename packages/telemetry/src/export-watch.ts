@@ -2,7 +2,7 @@ import type { EventOf, SnakepitEvent } from "@snakepit/core";
 import type { InstrumentProblem } from "@snakepit/core/instrument";
 import type { Drops } from "./limits.ts";
 import type { ResolvedTelemetryOptions } from "./options.ts";
-import { otlpEndpoints, type Signal, tryEndpoint } from "./otlp-endpoints.ts";
+import type { Signal } from "./otlp-endpoints.ts";
 import { type Flushing, providersOf } from "./registration.ts";
 
 /** An SDK sends its first batch after 5 s: earlier, there may be nothing to send. */
@@ -41,29 +41,33 @@ export class ExportWatch {
 		if (this.#state === "trying") return;
 		this.#nextMs = event.wallMs + EVERY_MS;
 		this.#state = "trying";
-		void this.#try(report).finally(() => {
-			this.#state = "idle";
-		});
+		void this.#try(report)
+			.catch(() => this.#drops.count("export_failed"))
+			.finally(() => {
+				this.#state = "idle";
+			});
 	}
 
 	async #try(report: Report): Promise<void> {
 		const providers = providersOf(this.#options);
+		const signals = registeredSignals(providers);
+		// A program without an SDK loads no HTTP.
+		if (signals.length === 0) return;
+		const { otlpEndpoints, tryEndpoint } = await import("./otlp-endpoints.ts");
 		const isFirst = this.#tries++ === 0;
 		const [spans, records, ...endpoints] = await Promise.all([
 			failureOf(providers.traces, "spans"),
 			failureOf(providers.logs, "log records"),
 			// Nobody learns of a failure to export metrics.
-			...(isFirst ? otlpEndpoints(registeredSignals(providers)) : []).map(
-				async (endpoint) => {
-					const answer = await tryEndpoint(endpoint, TRY_MS);
-					return answer.kind === "silent"
-						? {
-								lost: endpoint.signal,
-								reason: `${endpoint.url}: ${answer.reason}`,
-							}
-						: undefined;
-				},
-			),
+			...(isFirst ? otlpEndpoints(signals) : []).map(async (endpoint) => {
+				const answer = await tryEndpoint(endpoint, TRY_MS);
+				return answer.kind === "silent"
+					? {
+							lost: endpoint.signal,
+							reason: `${endpoint.url}: ${answer.reason}`,
+						}
+					: undefined;
+			}),
 		]);
 		for (const failure of [spans, records])
 			if (failure !== undefined) this.#drops.count("export_failed");

@@ -68,6 +68,8 @@ export class EventLog implements Exceptions {
 	#logger: LoggerLike | undefined;
 	readonly #limits: Limits;
 	readonly #workerLogs: boolean;
+	/** The errors of starts that are recorded. */
+	readonly #failedStarts = new WeakSet<Error>();
 
 	constructor(
 		provider: LoggerProviderLike | undefined,
@@ -134,12 +136,16 @@ export class EventLog implements Exceptions {
 		return this.#logger;
 	}
 
-	/** Of a start that failed: otherwise it is on the span of the start. */
+	/** Of a start that failed: otherwise it is on the span of the start. A pool fails with the error of its worker. */
 	#exceptionOf(event: SnakepitEvent): ExceptionAttributes | undefined {
-		return event.type === "worker.start_failed" ||
-			event.type === "pool.start_failed"
-			? this.#limits.exception(thrownOf(event.error))
-			: undefined;
+		if (
+			event.type !== "worker.start_failed" &&
+			event.type !== "pool.start_failed"
+		)
+			return undefined;
+		if (this.#failedStarts.has(event.error)) return undefined;
+		this.#failedStarts.add(event.error);
+		return this.#limits.exception(thrownOf(event.error));
 	}
 }
 

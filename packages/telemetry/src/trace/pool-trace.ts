@@ -10,6 +10,7 @@ import { Drops, Limits } from "../limits.ts";
 import {
 	attributesOn,
 	failed,
+	noteError,
 	recordError,
 	Spans,
 	variablesOf,
@@ -58,8 +59,7 @@ export class PoolTrace {
 				this.#start?.setAttribute("snakepit.pool.workers", event.workers);
 				return this.#endStart();
 			case "pool.start_failed":
-				if (this.#start !== undefined)
-					recordError(this.#parts.spans, this.#start, event.error);
+				this.#failStart(event.error);
 				return this.#endStart();
 			case "pool.closing":
 				this.#closing(event.wallMs, event.drainMs);
@@ -134,6 +134,14 @@ export class PoolTrace {
 		const context = this.#parts.workers.contextOf(incarnation);
 		end();
 		return context;
+	}
+
+	#failStart(error: Error): void {
+		if (this.#start === undefined) return;
+		const record = this.#parts.workers.hasRecorded(error)
+			? noteError
+			: recordError;
+		record(this.#parts.spans, this.#start, error);
 	}
 
 	#endStart(): Context {

@@ -16,7 +16,7 @@ import {
 	type TracerProvider,
 	trace,
 } from "@opentelemetry/api";
-import type { SnakepitError, SnakepitEvent } from "@snakepit/core";
+import type { SnakepitEvent } from "@snakepit/core";
 import { messageOf } from "@snakepit/core/adapter";
 import { type AttributeName, SCOPE } from "../catalogue/attributes.ts";
 import { attributesOf, codeOf, thrownOf } from "../catalogue/events.ts";
@@ -237,12 +237,8 @@ export function recordError(
 }
 
 /** The same without an exception event, which is on the span where the error happened. */
-export function noteError(
-	spans: Spans,
-	span: Span,
-	error: SnakepitError,
-): void {
-	failed(span, error.code, spans.limits.text(error.message));
+export function noteError(spans: Spans, span: Span, error: Error): void {
+	failed(span, codeOf(error), spans.limits.text(error.message));
 }
 
 /** What a worker reads. */

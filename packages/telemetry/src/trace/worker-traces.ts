@@ -7,6 +7,7 @@ import {
 	type SpanContext,
 } from "@opentelemetry/api";
 import type { EventOf } from "@snakepit/core";
+import { codeOf } from "../catalogue/events.ts";
 import {
 	attributesOn,
 	linkTo,
@@ -38,6 +39,7 @@ interface Stop {
 export class WorkerTraces {
 	readonly #spans: Spans;
 	readonly #lost: LostAttempts;
+	readonly #recorded = new WeakSet<Error>();
 	readonly #starts = new Map<string, Start>();
 	readonly #stops = new Map<string, Stop>();
 	/** Of the worker that ended last on each slot, until the slot is taken again: a successor may have taken it before. */
@@ -46,6 +48,11 @@ export class WorkerTraces {
 	constructor(spans: Spans, lost: LostAttempts) {
 		this.#spans = spans;
 		this.#lost = lost;
+	}
+
+	/** Whether the span of a start has it already: the start of a pool fails with the error of its worker. */
+	hasRecorded(error: Error): boolean {
+		return this.#recorded.has(error);
 	}
 
 	starting(event: EventOf<"worker.starting">, parent: Context): void {
@@ -90,7 +97,13 @@ export class WorkerTraces {
 	startFailed(event: EventOf<"worker.start_failed">): void {
 		const start = this.#take(event.incarnation);
 		if (start === undefined) return;
-		recordError(this.#spans, start.span, event.error);
+		// A pool that closes withdraws starts that it has begun: that is not an error.
+		const code = codeOf(event.error);
+		if (code === "START_WITHDRAWN") start.span.setAttribute("error.type", code);
+		else {
+			this.#recorded.add(event.error);
+			recordError(this.#spans, start.span, event.error);
+		}
 		start.span.end(event.wallMs);
 	}
 
