@@ -52,10 +52,10 @@ test.each([
 		const pool = await openPool("faults_tools.py");
 		await expect(pool.execute(tool)).rejects.toMatchObject({ code });
 		await pool.close();
-		const attempt = await sdk.span("attempt");
+		const attempt = await sdk.span(`attempt ${tool}`);
 		expect(attempt.attributes["error.type"]).toBe(code);
 		const recorded = await exceptions();
-		expect(recorded.map(([name]) => name)).toEqual(["attempt"]);
+		expect(recorded.map(([name]) => name)).toEqual([`attempt ${tool}`]);
 		for (const word of words) expect(recorded[0]?.[1]).toContain(word);
 		// The close withdraws the start of a successor, which is no failure.
 		for (const span of await sdk.spans())
