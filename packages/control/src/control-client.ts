@@ -4,6 +4,8 @@ import { createParser } from "eventsource-parser";
 import type { FoundRun } from "./attach.ts";
 import type {
 	ControlledEvent,
+	FailedCall,
+	FailedCallFilter,
 	PoolAct,
 	StacksSnapshot,
 	ToolSnapshot,
@@ -184,9 +186,7 @@ export class ControlClient implements Disposable {
 		filter: Partial<LogFilter> = {},
 		signal?: AbortSignal,
 	): AsyncGenerator<LogUpdate, void> {
-		const query = new URLSearchParams();
-		for (const [name, value] of Object.entries(filter))
-			if (value !== undefined) query.set(name, String(value));
+		const query = queryOf(filter);
 		// Silence is normal here: workers may print nothing for hours.
 		for await (const { name, data } of this.#stream(
 			`/v1/logs?${query}`,
@@ -209,6 +209,17 @@ export class ControlClient implements Disposable {
 		const path = `/v1/pools/${encodeURIComponent(pool)}/stacks`;
 		const { by } = this.#parameters;
 		return (await this.#json("POST", path, { worker, by })) as StacksSnapshot;
+	}
+
+	/** Which calls failed, as far as the ledger of the run keeps them, oldest first. */
+	async failedCalls(
+		filter: Partial<FailedCallFilter> = {},
+	): Promise<readonly FailedCall[]> {
+		const path = `/v1/failed-calls?${queryOf(filter)}`;
+		const { failedCalls } = (await this.#json("GET", path)) as {
+			failedCalls: readonly FailedCall[];
+		};
+		return failedCalls;
 	}
 
 	/** The commands of a pool's workers; `undefined` when its adapter does not know them. */
@@ -377,6 +388,15 @@ export class ControlClient implements Disposable {
 			message: `${program} (pid ${pid}) has not answered for ${this.#parameters.silentMs} ms: it is stopped, or its event loop is blocked.`,
 		});
 	}
+}
+
+function queryOf(
+	filter: Readonly<Record<string, string | number | boolean | undefined>>,
+): URLSearchParams {
+	const query = new URLSearchParams();
+	for (const [name, value] of Object.entries(filter))
+		if (value !== undefined) query.set(name, String(value));
+	return query;
 }
 
 function lost(data: unknown): {

@@ -5,6 +5,8 @@ import {
 	type ControlledPool,
 	type ControlledRun,
 	type ControlScope,
+	type FailedCall,
+	type FailedCallFilter,
 	POOL_ACTS,
 	type PoolAct,
 } from "./controlled-run.ts";
@@ -154,6 +156,13 @@ class HttpControlServer implements ControlServer {
 			case "state":
 				answer(response, 200, this.#watchers.state());
 				break;
+			case "failed-calls": {
+				const failedCalls = run
+					.failedCalls()
+					.filter((call) => isWanted(call, route.filter));
+				answer(response, 200, { failedCalls });
+				break;
+			}
 			case "events":
 				this.#stream(response, (stream) => this.#watchers.add(stream));
 				break;
@@ -236,6 +245,11 @@ type Route =
 	| { readonly kind: "state"; readonly scope: "read" }
 	| { readonly kind: "events"; readonly scope: "read" }
 	| {
+			readonly kind: "failed-calls";
+			readonly scope: "read";
+			readonly filter: FailedCallFilter;
+	  }
+	| {
 			readonly kind: "logs";
 			readonly scope: "logs";
 			readonly filter: LogFilter;
@@ -268,10 +282,12 @@ function routeOf(method: string, url: string): Route | Refusal {
 	const query = (key: string): string | undefined =>
 		parsed.searchParams.get(key) ?? undefined;
 	if (name === undefined) {
-		if (topic !== "state" && topic !== "events" && topic !== "logs")
-			return notFound(url);
+		const topics = ["state", "events", "logs", "failed-calls"] as const;
+		const known = topics.find((each) => each === topic);
+		if (known === undefined) return notFound(url);
 		if (!isRead) return wrongMethod(method, url, "GET");
-		if (topic !== "logs") return { kind: topic, scope: "read" };
+		if (known === "failed-calls") return failedCallsRoute(query);
+		if (known !== "logs") return { kind: known, scope: "read" };
 		const filter = {
 			worker: query("worker"),
 			pool: query("pool"),
@@ -302,6 +318,27 @@ function countOf(text: string | undefined): number | undefined {
 	return text !== undefined && /^\d{1,15}$/.test(text)
 		? Number(text)
 		: undefined;
+}
+
+function failedCallsRoute(
+	query: (key: string) => string | undefined,
+): Route {
+	const [pool, command, code] = ["pool", "command", "code"].map(query);
+	const sinceMs = countOf(query("sinceMs"));
+	const filter = { pool, command, code, sinceMs };
+	return { kind: "failed-calls", scope: "read", filter };
+}
+
+function isWanted(
+	call: FailedCall,
+	{ pool, command, code, sinceMs }: FailedCallFilter,
+): boolean {
+	return (
+		(pool === undefined || call.pool === pool) &&
+		(command === undefined || call.command === command) &&
+		(code === undefined || call.code === code) &&
+		(sinceMs === undefined || call.wallMs >= sinceMs)
+	);
 }
 
 /** Refuses a request whose scope the program does not allow. */

@@ -143,6 +143,51 @@ export interface UsageSnapshot {
 	readonly processors: number | null;
 }
 
+/** A call that failed or timed out, as the ledger of the run keeps it. What is not known, or not recorded, is absent. */
+export interface FailedCall {
+	/** When its caller got the error, in milliseconds since the Unix epoch. */
+	readonly wallMs: number;
+	readonly pool: string;
+	/** Unique within its pool. */
+	readonly callId: string;
+	readonly command?: string | undefined;
+	readonly outcome: "failed" | "timed_out";
+	/** The code of its error. */
+	readonly code: string;
+	/** Of a long one, the beginning and the end. */
+	readonly message?: string | undefined;
+	/** Whether it may have begun. */
+	readonly ran: "no" | "maybe";
+	/** As the tool's language prints it; of a long one, the beginning and the end. */
+	readonly traceback?: string | undefined;
+	/** What the program's `observe.args` returned of its arguments; of much, a part. */
+	readonly args?: unknown;
+	/** How many attempts there were; 0 if no worker took it. */
+	readonly attempts: number;
+	/** The worker of its last attempt. */
+	readonly workerId?: string | undefined;
+	readonly incarnation?: string | undefined;
+	/** How long it waited for workers, in milliseconds. */
+	readonly waitedMs: number;
+	/** How long its attempts ran together, in milliseconds. */
+	readonly ranMs: number;
+	/** From acceptance to settlement, in milliseconds. */
+	readonly totalMs: number;
+	readonly traceId?: string | undefined;
+	/** How many more calls of its pool that failed alike, by command and code, followed within the same second and are not kept. */
+	readonly alike: number;
+}
+
+/** Which failed calls a client wants. */
+export interface FailedCallFilter {
+	readonly pool: string | undefined;
+	readonly command: string | undefined;
+	/** The code of the error. */
+	readonly code: string | undefined;
+	/** Only those that failed at this time or later, in milliseconds since the Unix epoch. */
+	readonly sinceMs: number | undefined;
+}
+
 /** The view of a run that the server serves. Core implements it. */
 export interface ControlledRun {
 	/** Reads the current state of the run. In it, `usage` of workers and `why` calls wait are `null`: the server fills them in. */
@@ -165,6 +210,8 @@ export interface ControlledRun {
 	): () => void;
 	/** What workers printed and logged last: those events of `"logs"` that are kept, oldest first. */
 	backlog(): LogBacklog;
+	/** Which calls failed, as far as the ledger of the run keeps them, oldest first. */
+	failedCalls(): readonly FailedCall[];
 	/** `undefined` when there is none of that name. */
 	pool(name: string): ControlledPool | undefined;
 	/** Who a client is, for the run's records: what it says, with what can be checked of that. */

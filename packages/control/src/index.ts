@@ -16,6 +16,8 @@ export {
 export type {
 	CallCounts,
 	FailedAttempt,
+	FailedCall,
+	FailedCallFilter,
 	PoolSnapshot,
 	QueueSnapshot,
 	RunningCall,

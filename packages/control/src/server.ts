@@ -8,6 +8,8 @@ export {
 export type {
 	CallCounts,
 	FailedAttempt,
+	FailedCall,
+	FailedCallFilter,
 	PoolSnapshot,
 	QueueSnapshot,
 	RunningCall,

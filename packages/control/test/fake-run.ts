@@ -13,6 +13,7 @@ import type {
 	ControlledPool,
 	ControlledRun,
 	ControlScope,
+	FailedCall,
 	LogBacklog,
 	PoolSnapshot,
 	RecordedRequest,
@@ -86,6 +87,7 @@ type Listener = (event: ControlledEvent) => void;
 /** A run whose events and answers the test decides. */
 export class FakeRun implements ControlledRun {
 	pools: readonly PoolSnapshot[] = [poolSnapshot()];
+	failed: readonly FailedCall[] = [];
 	readonly recorded: RecordedRequest[] = [];
 	readonly listeners: Record<"events" | "logs", Set<Listener>> = {
 		events: new Set(),
@@ -130,6 +132,10 @@ export class FakeRun implements ControlledRun {
 			this.listeners[kind].delete(listener);
 			if (meter !== undefined) this.meters.delete(meter);
 		};
+	}
+
+	failedCalls(): readonly FailedCall[] {
+		return this.failed;
 	}
 
 	backlog(): LogBacklog {

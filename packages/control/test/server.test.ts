@@ -1,7 +1,17 @@
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
 import type { LogUpdate } from "../src/control-client.ts";
+import type { FailedCall } from "../src/controlled-run.ts";
 import { clientOf, exchange, poolSnapshot, serve, TOKEN } from "./fake-run.ts";
+
+function failedCall(more: Partial<FailedCall>): FailedCall {
+	return {
+		...{ wallMs: 1, pool: "demo", callId: "c1", command: "sum" },
+		...{ outcome: "failed", code: "TOOL_FAILED", message: "no paper" },
+		...{ ran: "maybe", args: { path: "a.png" }, attempts: 1 },
+		...{ waitedMs: 0, ranMs: 1, totalMs: 1, alike: 0, ...more },
+	};
+}
 
 describe("a request", () => {
 	test("without the right token is refused, whatever it asks for", async () => {
@@ -10,6 +20,7 @@ describe("a request", () => {
 		for (const ask of [
 			() => client.state(),
 			() => client.tools("demo"),
+			() => client.failedCalls(),
 			() => client.act("demo", "pause"),
 			() => client.call({ pool: "demo", command: "echo" }),
 			() => client.events().next(),
@@ -113,6 +124,30 @@ describe("a request", () => {
 		expect((await client.state()).run.runId).toBe("abcdefg");
 		abort.abort();
 		await ended;
+	});
+
+	test("for failed calls is answered with those of the pool, the command, the code and the time", async () => {
+		const served = await serve();
+		using client = clientOf(served);
+		served.run.failed = [
+			failedCall({ callId: "c1", wallMs: 10 }),
+			failedCall({ callId: "c2", wallMs: 20, command: "sum of" }),
+			failedCall({ callId: "c3", wallMs: 30, code: "CALL_TIMEOUT" }),
+			failedCall({ callId: "c1", wallMs: 40, pool: "other" }),
+		];
+		const ids = async (
+			...filter: Parameters<typeof client.failedCalls>
+		): Promise<readonly string[]> =>
+			(await client.failedCalls(...filter)).map(
+				({ pool, callId }) => `${pool}/${callId}`,
+			);
+		expect(await client.failedCalls()).toEqual(served.run.failed);
+		expect(await ids({ sinceMs: 30 })).toEqual(["demo/c3", "other/c1"]);
+		expect(await ids({ pool: "other" })).toEqual(["other/c1"]);
+		expect(await ids({ command: "sum of" })).toEqual(["demo/c2"]);
+		expect(await ids({ code: "CALL_TIMEOUT", pool: "demo" })).toEqual([
+			"demo/c3",
+		]);
 	});
 
 	test("that is not HTTP ends its connection", async () => {

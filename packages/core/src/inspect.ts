@@ -27,3 +27,4 @@ export {
 	type RunHistory,
 	readHistory,
 } from "./inspect/history.ts";
+export type { FailedCall } from "./registry/failed-calls.ts";

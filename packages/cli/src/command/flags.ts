@@ -39,8 +39,11 @@ export function moment(text: string): number {
 	const [, amount, unit = ""] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
 	if (amount !== undefined)
 		return Date.now() - Number(amount) * (UNITS_MS[unit] ?? 0);
-	const isDay = /^\d{4}-\d\d-\d\d$/.test(text);
-	const wallMs = Date.parse(isDay ? `${text}T00:00:00` : text);
+	const [, day, time = "T00:00"] =
+		/^(\d{4}-\d\d-\d\d)([T ]\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d)?)?$/.exec(
+			text,
+		) ?? [];
+	const wallMs = day === undefined ? Number.NaN : Date.parse(day + time);
 	if (Number.isNaN(wallMs))
 		throw new InvalidArgumentError(
 			"Give how long ago, as 90s, 10m, 2h or 3d, or a day or a time, as 2026-05-01 or 2026-05-01T13:30.",

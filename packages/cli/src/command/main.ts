@@ -5,6 +5,7 @@ import { VERSION } from "../gen/version.ts";
 import { addInit } from "../init/init-command.ts";
 import { addLiveCommands } from "../live/live-commands.ts";
 import { addMcp } from "../mcp/mcp-command.ts";
+import { addCalls } from "../runs/calls-command.ts";
 import { addRuns } from "../runs/runs-commands.ts";
 import { addTypes } from "../types/types-command.ts";
 import {
@@ -53,6 +54,7 @@ export async function main(args: readonly string[]): Promise<void> {
 	addLiveCommands(program);
 	addDash(program);
 	addRuns(program);
+	addCalls(program);
 	addDoctor(program);
 	addInit(program);
 	addTypes(program);

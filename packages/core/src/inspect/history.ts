@@ -21,6 +21,10 @@ import { isRunDirectory } from "../os/private-directory.ts";
 import { findStateDirectory } from "../os/state-directory.ts";
 import { systemClock } from "../os/system-clock.ts";
 import { assertPlatform, thisMachine } from "../os/this-machine.ts";
+import {
+	FAILED_CALLS_LIMIT,
+	type FailedCall,
+} from "../registry/failed-calls.ts";
 import { type RunContent, readRunFile } from "../registry/history.ts";
 import { readIncidentFiles } from "../registry/incident-files.ts";
 import type { Act, HostIncident, Incident } from "../registry/incidents.ts";
@@ -39,6 +43,8 @@ export interface HistoryOptions {
 	readonly runs?: number | undefined;
 	/** At most this many workers per run, the most recently reserved ones. @default 1 000 */
 	readonly workersPerRun?: number | undefined;
+	/** At most this many failed calls per run, the latest ones; by default, as many as are kept. @default 500 */
+	readonly failedCallsPerRun?: number | undefined;
 	/**
 	 * `"living"`: only runs whose end is not recorded, with all their workers whose end is not recorded, whatever
 	 * `workersPerRun` says. This opens no history file, so it is fast even with a long history.
@@ -58,6 +64,8 @@ export interface RunHistory extends Omit<RunRecord, "state"> {
 	readonly incidents: readonly (Incident | HostIncident)[];
 	/** What was asked of its pools (`pool.pause()`, `snakepit drain`) and by whom, in that order: the last 200. */
 	readonly acts: readonly Act[];
+	/** Calls that failed or timed out, oldest first: those that the ledger keeps. */
+	readonly failedCalls: readonly FailedCall[];
 }
 
 export const READ_DEFAULTS: Readonly<
@@ -65,12 +73,14 @@ export const READ_DEFAULTS: Readonly<
 > = {
 	runs: HISTORY_DEFAULTS.runs.value,
 	workersPerRun: 1_000,
+	failedCallsPerRun: FAILED_CALLS_LIMIT,
 };
 
 export const READ_CHECKS: Readonly<Record<keyof HistoryOptions, Check>> = {
 	dataDir: optional(nonEmptyText),
 	runs: optional(wholeNumber(1)),
 	workersPerRun: optional(wholeNumber(0)),
+	failedCallsPerRun: optional(wholeNumber(0)),
 	only: optional(oneOf("living")),
 };
 
@@ -97,8 +107,9 @@ export async function* readHistory(
 	const directory = new LedgerDirectory(realpathSync(path), "look");
 	const own = ownRegistry(directory.path);
 	const latest = options.workersPerRun ?? READ_DEFAULTS.workersPerRun;
+	const calls = options.failedCallsPerRun ?? READ_DEFAULTS.failedCallsPerRun;
 	const { only } = options;
-	const parts = { sqlite, directory, host, latest, only };
+	const parts = { sqlite, directory, host, latest, calls, only };
 	let left = options.runs ?? READ_DEFAULTS.runs;
 	for (const names of bySecond(directory, only)) {
 		const found: RunHistory[] = [];
@@ -132,12 +143,14 @@ interface HistoryParts {
 	readonly host: Pick<ProcessHost, "self" | "observe" | "killedForMemory">;
 	/** How many workers of each run. */
 	readonly latest: number;
+	/** How many failed calls of each run. */
+	readonly calls: number;
 	readonly only: HistoryOptions["only"];
 }
 
 /** Nothing where it cannot be read. */
 async function historyOf(
-	{ sqlite, directory, host, latest, only }: HistoryParts,
+	{ sqlite, directory, host, latest, calls, only }: HistoryParts,
 	name: RunName,
 ): Promise<readonly RunHistory[]> {
 	const ended = runPath(directory.history, name, "db");
@@ -152,16 +165,17 @@ async function historyOf(
 		isEnded ? ended : open,
 		name,
 		only ?? { latest },
+		calls,
 	);
 	if (content.kind !== "readable") return [];
 	if (only === "living" && content.run.state === "terminated") return [];
-	const { run, workers, workerCount, incidents, acts } = content;
+	const { run, workers, workerCount, incidents, acts, failedCalls } = content;
 	const { directory: _, claimedBy: __, ...record } = run;
 	const abandoned = await abandonedRun(content, host);
 	return [
 		{
 			...record,
-			...{ workers, workerCount, incidents, acts },
+			...{ workers, workerCount, incidents, acts, failedCalls },
 			...(abandoned && { ...abandoned, state: "host_died" }),
 		},
 	];
@@ -169,7 +183,7 @@ async function historyOf(
 
 function ownHistory(
 	registry: OwnRegistry,
-	{ latest, only }: Pick<HistoryParts, "latest" | "only">,
+	{ latest, calls, only }: Pick<HistoryParts, "latest" | "calls" | "only">,
 ): RunHistory {
 	const all = registry.list();
 	const chosen = latest === 0 ? [] : all.slice(-latest);
@@ -179,6 +193,7 @@ function ownHistory(
 		workerCount: all.filter(isWorker).length,
 		incidents: registry.incidents,
 		acts: registry.acts,
+		failedCalls: calls === 0 ? [] : registry.failedCalls.slice(-calls),
 	};
 }
 

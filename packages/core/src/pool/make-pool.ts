@@ -5,6 +5,8 @@ import { Calls } from "./calls/calls.ts";
 import { CallReports } from "./observe/call-reports.ts";
 import { ControlEndpoint } from "./observe/control-endpoint.ts";
 import type { EventHub } from "./observe/event-hub.ts";
+import type { MetricReading } from "./observe/metrics-text.ts";
+import { EventCounts, SlotUsage } from "./observe/pool-metrics.ts";
 import { StatisticsKeeper, workersUsage } from "./observe/statistics.ts";
 import { STDERR_TYPES, StderrReport } from "./observe/stderr-report.ts";
 import { type Session, SessionTable } from "./placement/session-table.ts";
@@ -22,6 +24,8 @@ export interface PoolOfRun {
 	readonly life: PoolLife;
 	/** For those who look at the run from another process. */
 	readonly endpoint: ControlEndpoint;
+	/** Its metrics, and those of its run. */
+	readonly readMetrics: () => readonly MetricReading[];
 }
 
 /** Makes a pool that is not opened yet. */
@@ -31,7 +35,8 @@ export function makePool(dependencies: PoolDependencies): PoolOfRun {
 	const pool = new WorkerPool(internals, life);
 	dependencies.instrumentation?.watch(observed(pool, internals));
 	const endpoint = new ControlEndpoint(pool, internals, life);
-	return { pool, life, endpoint };
+	const readMetrics = (): readonly MetricReading[] => pool.readMetrics();
+	return { pool, life, endpoint, readMetrics };
 }
 
 /** Makes the parts of one pool and connects them. */
@@ -67,6 +72,7 @@ function internalsOf(dependencies: PoolDependencies): PoolInternals {
 			statistics,
 			redact: options.observe.args,
 			instrumentation: dependencies.instrumentation,
+			failedCalls: dependencies.failedCalls,
 		}),
 		fill: () => workerSet.fill(),
 	});
@@ -76,7 +82,15 @@ function internalsOf(dependencies: PoolDependencies): PoolInternals {
 		calls,
 		sessions,
 	});
-	return { ...dependencies, statistics, sessions, calls, workerSet, size };
+	const events = new EventCounts(hub);
+	const usage = new SlotUsage(
+		() => workersUsage(workerSet.workers(), host),
+		clock,
+	);
+	return {
+		...{ ...dependencies, statistics, sessions, calls, workerSet, size },
+		...{ events, usage },
+	};
 }
 
 /** A pool as its instruments see it. */

@@ -6,8 +6,10 @@ import type { World } from "../contract/world.ts";
 import type { ResolvedOptions } from "../options/pool-options.ts";
 import type { WorkerStarter } from "../worker/worker-starter.ts";
 import type { Calls } from "./calls/calls.ts";
+import type { FailedCallRecorder } from "./observe/call-reports.ts";
 import type { EventHub } from "./observe/event-hub.ts";
 import type { Instrumentation } from "./observe/instrumentation.ts";
+import type { EventCounts, SlotUsage } from "./observe/pool-metrics.ts";
 import type { StatisticsKeeper } from "./observe/statistics.ts";
 import type { SessionTable } from "./placement/session-table.ts";
 import type { PoolSize } from "./workers/sizing.ts";
@@ -31,6 +33,8 @@ export interface PoolDependencies {
 	readonly hub: EventHub;
 	/** `undefined` if nothing follows the pool. */
 	readonly instrumentation: Instrumentation | undefined;
+	/** `undefined` where nothing records failed calls. */
+	readonly failedCalls?: FailedCallRecorder | undefined;
 	/** How many calls that waited are sent in one turn of the event loop. */
 	readonly dispatchesAtOnce: number;
 	readonly starter: WorkerStarter;
@@ -52,6 +56,8 @@ export interface PoolDependencies {
 /** What a pool works with; see make-pool.ts. */
 export interface PoolInternals extends PoolDependencies {
 	readonly statistics: StatisticsKeeper;
+	readonly events: EventCounts;
+	readonly usage: SlotUsage;
 	readonly sessions: SessionTable;
 	readonly calls: Calls;
 	readonly workerSet: WorkerSet;

@@ -154,6 +154,12 @@ export interface Pool<Tools extends ToolMap = UntypedTools, Client = unknown>
 	statistics(): PoolStatistics;
 
 	/**
+	 * The metrics of the pool, and of its run, in Prometheus's text format: counted since the pool was created, and with
+	 * the names that `@snakepit/telemetry` has in Prometheus. `metricsHandler` of `@snakepit/core/metrics` serves it.
+	 */
+	metricsText(): string;
+
+	/**
 	 * Pings one worker now, regardless of `heartbeat.intervalMs`.
 	 *
 	 * @returns the latency in milliseconds; `undefined` when the worker did not answer, is not ready, or cannot be pinged.

@@ -19,6 +19,12 @@ import {
 } from "./calls/call-options.ts";
 import type { Calls } from "./calls/calls.ts";
 import {
+	type MetricReading,
+	metricsText,
+	type ReadableMetrics,
+} from "./observe/metrics-text.ts";
+import { poolReading } from "./observe/pool-metrics.ts";
+import {
 	type PoolStatistics,
 	viewOf,
 	type WorkerView,
@@ -47,7 +53,7 @@ import { type CallStream, callStream } from "./work/call-stream.ts";
 import type { LeaseOptions, LeaseTask } from "./work/lease.ts";
 
 /** A pool as its users hold it; the run opens it, and ends it with the program. */
-export class WorkerPool implements Pool {
+export class WorkerPool implements Pool, ReadableMetrics {
 	readonly name: string;
 	readonly runId: RunId;
 	readonly cleanupReport: CleanupReport;
@@ -164,6 +170,22 @@ export class WorkerPool implements Pool {
 			registry: this.#internals.world.registry.statistics(),
 			audit: this.#internals.audit(),
 		});
+	}
+
+	metricsText(): string {
+		return metricsText(this.readMetrics());
+	}
+
+	readMetrics(): readonly MetricReading[] {
+		const { name, runId, cleanupReport } = this;
+		const { events, usage, statistics } = this.#internals;
+		const { durations } = statistics;
+		return [
+			poolReading({
+				...{ name, runId, cleanupReport, durations, events, usage },
+				statistics: this.statistics(),
+			}),
+		];
 	}
 
 	async ping(workerId: string): Promise<number | undefined> {

@@ -10,6 +10,7 @@ import type {
 	WorkerRecord,
 } from "../contract/process-registry.ts";
 import type { ProcessHost } from "../contract/world.ts";
+import { FAILED_CALLS_LIMIT, type FailedCall } from "./failed-calls.ts";
 import type { Act, HostIncident, Incident } from "./incidents.ts";
 import type { StoredRun, WorkerSelection } from "./ledger.ts";
 import { fileNamesIn, type LedgerDirectory } from "./ledger-directory.ts";
@@ -81,6 +82,8 @@ export type RunContent =
 			readonly incidents: readonly (Incident | HostIncident)[];
 			/** What was asked of its pools, and by whom, in the order in which it was. */
 			readonly acts: readonly Act[];
+			/** Those that were asked for, oldest first. */
+			readonly failedCalls: readonly FailedCall[];
 	  }
 	/** Damaged, foreign or newer: of no use to anyone. */
 	| { readonly kind: "unusable"; readonly reason: string }
@@ -97,6 +100,7 @@ export function readRunFile(
 	path: string,
 	name: RunName,
 	selection: WorkerSelection = "all",
+	failedCalls: number = FAILED_CALLS_LIMIT,
 ): RunContent {
 	let connection: SqliteConnection | undefined;
 	try {
@@ -104,11 +108,11 @@ export function readRunFile(
 		const reason = reasonNotToRead(connection);
 		if (reason !== undefined) return { kind: "unusable", reason };
 		if (versionOf(connection) === SCHEMA_VERSION)
-			return contentOf(connection, name, selection);
+			return contentOf(connection, name, selection, failedCalls);
 		const copy = sqlite.copy(connection);
 		try {
 			copy.ledger.migrate();
-			return contentOf(copy, name, selection);
+			return contentOf(copy, name, selection, failedCalls);
 		} finally {
 			copy.client.close();
 		}
@@ -153,6 +157,7 @@ function contentOf(
 	{ ledger }: SqliteConnection,
 	name: RunName,
 	selection: WorkerSelection,
+	failedCalls: number,
 ): RunContent {
 	const run = ledger.run();
 	if (run?.runId !== name.runId || ownerKey(run.owner) !== name.ownerKey)
@@ -167,6 +172,7 @@ function contentOf(
 		workerCount: ledger.countWorkers(),
 		incidents: ledger.incidents.every(name.runId),
 		acts: ledger.acts.every(),
+		failedCalls: ledger.failedCalls.latest(failedCalls),
 	};
 }
 

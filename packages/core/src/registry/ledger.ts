@@ -31,6 +31,7 @@ import type {
 	WorkerStatus,
 } from "../contract/process-registry.ts";
 import type { RunState } from "../contract/states.ts";
+import { FailedCallRows } from "./failed-call-rows.ts";
 import { MIGRATIONS } from "./gen/migrations.ts";
 import { ActRows, IncidentRows, type LedgerDatabase } from "./incident-rows.ts";
 import {
@@ -124,6 +125,8 @@ export class Ledger {
 	readonly incidents: IncidentRows;
 	/** Who asked for what. */
 	readonly acts: ActRows;
+	/** Calls that failed in the run. */
+	readonly failedCalls: FailedCallRows;
 	readonly #database: LedgerDatabase;
 	readonly #client: BetterSqlite3.Database;
 	#runRow: BetterSqlite3.Statement | undefined;
@@ -142,6 +145,7 @@ export class Ledger {
 		);
 		this.incidents = new IncidentRows(this.#database);
 		this.acts = new ActRows(this.#database);
+		this.failedCalls = new FailedCallRows(this.#database, client);
 		this.migrate = () => dialect.migrate([...MIGRATIONS], session);
 	}
 

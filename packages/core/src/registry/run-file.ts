@@ -12,6 +12,7 @@ import type {
 	WorkerEnd,
 	WorkerRecord,
 } from "../contract/process-registry.ts";
+import type { FailedCallChanges } from "./failed-calls.ts";
 import {
 	type FileIdentity,
 	identityOf,
@@ -137,7 +138,8 @@ export class RunFile {
 	}
 
 	/**
-	 * One commit: worker rows with their ordinals, the run's row if given, what went wrong, and what was asked for.
+	 * One commit: worker rows with their ordinals, the run's row if given, what went wrong, what was asked for, and which
+	 * calls failed.
 	 *
 	 * While the run lasts, the disk is not waited for: who reads the rows looks for
 	 * processes, and a machine without power has none.
@@ -153,7 +155,8 @@ export class RunFile {
 		noted: {
 			readonly incidents: readonly HostIncident[];
 			readonly acts: readonly Act[];
-		} = { incidents: [], acts: [] },
+			readonly failedCalls: FailedCallChanges;
+		} = { incidents: [], acts: [], failedCalls: { rows: [], removed: [] } },
 	): void {
 		this.commit((ledger) => {
 			for (const { worker, ordinal } of rows)
@@ -162,6 +165,7 @@ export class RunFile {
 			for (const incident of noted.incidents)
 				ledger.incidents.write(incident, true);
 			for (const act of noted.acts) ledger.acts.write(act);
+			ledger.failedCalls.write(noted.failedCalls);
 		}, outlives);
 		if (rows.length === 0 || this.#busyTimeoutMs === BUSY_TIMEOUT_MS) return;
 		this.#busyTimeoutMs = BUSY_TIMEOUT_MS;

@@ -1,7 +1,7 @@
-import type { Clock } from "../contract/clock.ts";
+import type { Clock, Timer } from "../contract/clock.ts";
 import type { WorkerLocation } from "../contract/connection.ts";
 import type { RegistryError } from "../contract/errors.ts";
-import type { SnakepitEvent } from "../contract/events.ts";
+import type { EventOf, SnakepitEvent } from "../contract/events.ts";
 import type { ProcessIdentity, RunId } from "../contract/identity.ts";
 import type {
 	HasLifeline,
@@ -17,6 +17,7 @@ import type {
 } from "../contract/process-registry.ts";
 import { nextRunState, type RunState } from "../contract/states.ts";
 import { outbox } from "../outbox.ts";
+import { type FailedCall, NotedFailedCalls } from "./failed-calls.ts";
 import {
 	type Act,
 	type HostIncident,
@@ -48,6 +49,11 @@ export interface SqliteRegistryParts {
 	readonly release: (over: boolean) => void;
 }
 
+/** A call that has failed is in the file so soon, if no other commit takes it there before. */
+const FAILED_CALL_MS = 100;
+/** When one call after the other fails, they are written so often. */
+const FAILED_CALLS_MS = 1_000;
+
 /** The ledger of one run: in a file, and in memory for reading. */
 export class SqliteRegistry implements ProcessRegistry {
 	readonly runId: RunId;
@@ -55,6 +61,11 @@ export class SqliteRegistry implements ProcessRegistry {
 	readonly #rows = new WorkerRows();
 	readonly #incidents = new NotedIncidents();
 	readonly #acts = new NotedActs();
+	readonly #failedCalls: NotedFailedCalls;
+	/** Until they are written. */
+	#failedCallsTimer: Timer | undefined;
+	/** When they were written last, on the monotonic clock. */
+	#failedCallsMs = Number.NEGATIVE_INFINITY;
 	#run: StoredRun;
 	#runUnwritten = false;
 	#incarnations = 0;
@@ -68,6 +79,7 @@ export class SqliteRegistry implements ProcessRegistry {
 	constructor(parts: SqliteRegistryParts) {
 		this.#parts = parts;
 		this.#run = parts.run;
+		this.#failedCalls = new NotedFailedCalls(parts.content);
 		this.runId = parts.run.runId;
 	}
 
@@ -187,6 +199,38 @@ export class SqliteRegistry implements ProcessRegistry {
 		if (when === "now") this.#writeThrough();
 	}
 
+	/** The calls of this run that failed, as far as they are kept, oldest first. */
+	get failedCalls(): readonly FailedCall[] {
+		return this.#failedCalls.all;
+	}
+
+	/** Counts a call that has failed. Returns whether {@link keepFailedCall} wants its event: of many that fail alike, a few a second. */
+	countFailedCall(pool: string, command: string, code: string): boolean {
+		if (this.#closed) return false;
+		const nowMs = this.#parts.clock.now();
+		const isWanted = this.#failedCalls.counts(pool, command, code, nowMs);
+		this.#writeFailedCalls(nowMs);
+		return isWanted;
+	}
+
+	/** Records a call that has failed: with the next commit, or in a moment. */
+	keepFailedCall(call: EventOf<"call.settled">): void {
+		if (!this.#closed) this.#failedCalls.keep(call);
+	}
+
+	/** Later: a caller waits for its error, and not for the file. */
+	#writeFailedCalls(nowMs: number): void {
+		if (this.#failedCallsTimer !== undefined) return;
+		const dueMs = this.#failedCallsMs + FAILED_CALLS_MS;
+		const waitMs = Math.max(FAILED_CALL_MS, dueMs - nowMs);
+		this.#failedCallsTimer = this.#parts.clock.after(waitMs, () => {
+			this.#failedCallsTimer = undefined;
+			if (this.#failedCalls.unwrittenCount === 0) return;
+			this.#failedCallsMs = this.#parts.clock.now();
+			this.#writeThrough();
+		});
+	}
+
 	transition(to: RunState): void {
 		this.#putRun({ ...this.#run, state: nextRunState(this.state, to) });
 		this.#writeThrough();
@@ -242,6 +286,7 @@ export class SqliteRegistry implements ProcessRegistry {
 	close(manner: "in_order" | "at_once" = "in_order"): void {
 		if (this.#closed) return;
 		this.#closed = true;
+		this.#failedCallsTimer?.cancel();
 		// With workers that were not seen to end, the next start shall look.
 		const clean = this.living().length === 0;
 		const endedAt = this.#parts.clock.wall();
@@ -282,7 +327,10 @@ export class SqliteRegistry implements ProcessRegistry {
 	#unwrittenRows(): number {
 		const noted =
 			this.#incidents.unwritten.length + this.#acts.unwritten.length;
-		return this.#rows.unwrittenCount + Number(this.#runUnwritten) + noted;
+		// While the file can be written, they only wait for their moment.
+		const failed = this.#degraded ? this.#failedCalls.unwrittenCount : 0;
+		const rows = this.#rows.unwrittenCount + Number(this.#runUnwritten);
+		return rows + noted + failed;
 	}
 
 	#writeThrough(): void {
@@ -314,6 +362,7 @@ export class SqliteRegistry implements ProcessRegistry {
 			this.#rows.rewrite();
 			this.#incidents.rewrite();
 			this.#acts.rewrite();
+			this.#failedCalls.rewrite();
 			this.#runUnwritten = true;
 		}
 		return ledger !== "untouched";
@@ -339,7 +388,11 @@ export class SqliteRegistry implements ProcessRegistry {
 				marker,
 				this.#runUnwritten ? this.#run : undefined,
 				outlives,
-				{ incidents: this.#incidents.unwritten, acts: this.#acts.unwritten },
+				{
+					incidents: this.#incidents.unwritten,
+					acts: this.#acts.unwritten,
+					failedCalls: this.#failedCalls.changes(),
+				},
 			);
 		} catch (error) {
 			return ledgerFailure(error, files.file.path);
@@ -351,6 +404,7 @@ export class SqliteRegistry implements ProcessRegistry {
 		this.#rows.written();
 		this.#incidents.written();
 		this.#acts.written();
+		this.#failedCalls.written();
 		this.#runUnwritten = false;
 		this.#degraded = false;
 		return undefined;

@@ -14,6 +14,12 @@ import { systemClock } from "../os/system-clock.ts";
 import { makePool, type PoolOfRun } from "../pool/make-pool.ts";
 import { EventHub } from "../pool/observe/event-hub.ts";
 import { Instrumentation } from "../pool/observe/instrumentation.ts";
+import {
+	type MetricReading,
+	metricsText,
+	type ReadableMetrics,
+} from "../pool/observe/metrics-text.ts";
+import { runFamilies } from "../pool/observe/pool-metrics.ts";
 import { DISPATCHES_AT_ONCE } from "../pool/placement/dispatch-pace.ts";
 import type { Pool, RegistryView } from "../pool/pool.ts";
 import {
@@ -61,12 +67,14 @@ export function preparePool(pool: CheckedPool): PreparedPool {
 }
 
 /** A pool of a run, for the end of the run or of the program. */
-interface Member extends Pick<PoolOfRun["life"], "close" | "killNow"> {
+interface Member
+	extends Pick<PoolOfRun["life"], "close" | "killNow">,
+		Pick<PoolOfRun, "readMetrics"> {
 	flush(): Promise<void>;
 }
 
 /** One share in a run, and the pools that were made with it. */
-export class OpenedRun implements Run {
+export class OpenedRun implements Run, ReadableMetrics {
 	readonly runId: RunId;
 	readonly dataDir: string;
 	readonly cleanupReport: CleanupReport;
@@ -186,8 +194,9 @@ export class OpenedRun implements Run {
 			elsewhere.map(({ runId }) => runId),
 		);
 		const world: World = { ...cold, source: preloaded ?? source };
-		const { pool, life, endpoint } = makePool({
+		const { pool, life, endpoint, readMetrics } = makePool({
 			...{ options, world, hub, instrumentation, cleanupReport },
+			failedCalls: ledger,
 			dispatchesAtOnce: DISPATCHES_AT_ONCE,
 			runDirectories: {
 				get directory() {
@@ -221,6 +230,7 @@ export class OpenedRun implements Run {
 				preloaded?.killNow();
 			},
 			flush: async () => instrumentation?.flush(),
+			readMetrics,
 		};
 		this.#pools.add(member);
 		const hide = this.#started.control.add(endpoint);
@@ -238,6 +248,18 @@ export class OpenedRun implements Run {
 			audit: this.#started.auditor.statistics(),
 			jobs: this.#jobs.statistics(),
 		};
+	}
+
+	metricsText(): string {
+		return metricsText(this.readMetrics());
+	}
+
+	readMetrics(): readonly MetricReading[] {
+		const { runId, cleanupReport } = this;
+		const { registry, audit } = this.statistics();
+		const ofRun = runFamilies(registry, audit, cleanupReport);
+		const ofPools = [...this.#pools].flatMap((pool) => pool.readMetrics());
+		return [{ runId, families: [], ofRun }, ...ofPools];
 	}
 
 	close(options: CloseOptions = {}): Promise<void> {

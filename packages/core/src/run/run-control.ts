@@ -7,6 +7,7 @@ import type {
 	ControlRecord,
 	ControlScope,
 	ControlServer,
+	FailedCall,
 	RecordedRequest,
 	RunSnapshot,
 	SaidClient,
@@ -26,6 +27,8 @@ import type { LogBacklog } from "../pool/observe/log-backlog.ts";
 
 export interface RunControlDependencies {
 	readonly record: () => RunRecord;
+	/** Which calls of the run failed, oldest first. */
+	readonly failedCalls: () => readonly FailedCall[];
 	readonly program: Pick<HostProgram, "name" | "node" | "snakepit">;
 	readonly dataDir: string;
 	readonly runDirectory: string;
@@ -145,6 +148,10 @@ export class RunControl implements ControlledRun {
 			versions: { node, snakepit },
 			pools: [...this.#named().values()].map((pool) => pool.look()),
 		};
+	}
+
+	failedCalls(): readonly FailedCall[] {
+		return this.#setting.failedCalls();
 	}
 
 	usage(): ReturnType<ControlledRun["usage"]> {

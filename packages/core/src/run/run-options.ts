@@ -316,7 +316,12 @@ export interface HistoryBoundOptions {
 	readonly runs?: number | undefined;
 	/** Older ones are removed. @default 2 592 000 000 ms (30 days) */
 	readonly ageMs?: number | undefined;
-	/** Whether this run records what the program was called with (`process.argv`), what its workers printed before they died, and the name of their last command. @default "recorded" */
+	/**
+	 * Whether this run records what the program was called with (`process.argv`), what its workers printed before they
+	 * died, the name of their last command, and of failed calls the command, the message, the traceback and what
+	 * `observe.args` returns.
+	 * @default "recorded"
+	 */
 	readonly content?: "recorded" | "left_out" | undefined;
 }
 

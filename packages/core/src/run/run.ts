@@ -55,6 +55,9 @@ export interface Run extends AsyncDisposable {
 
 	statistics(): RunStatistics;
 
+	/** The metrics of the run, and of all pools that were created with this object, as those of one pool. */
+	metricsText(): string;
+
 	/**
 	 * Closes all pools that were created with this object, waits up to `drainMs` for its jobs and stops the rest, and ends
 	 * the run. Idempotent. Resolves when no process is left. A second call with `manner: "forced"` kills what the

@@ -1,6 +1,7 @@
 import type { SnakepitEvent } from "../contract/events.ts";
 import type { ProcessRegistry } from "../contract/process-registry.ts";
 import type { ProcessHost } from "../contract/world.ts";
+import type { FailedCall } from "../registry/failed-calls.ts";
 import type { Act, HostIncident } from "../registry/incidents.ts";
 import type { ResolvedRunOptions } from "./run-options.ts";
 import type { StartedRun } from "./start-run.ts";
@@ -83,6 +84,8 @@ export interface OwnRegistry
 	readonly incidents: readonly HostIncident[];
 	/** What was asked of its pools, and by whom. */
 	readonly acts: readonly Act[];
+	/** Which calls failed so far. */
+	readonly failedCalls: readonly FailedCall[];
 }
 
 /** The registry of this program's run in a data directory, if this copy of the package has one there. */

@@ -193,6 +193,7 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 		},
 		dataDir: directory.path,
 		record: () => registry.record,
+		failedCalls: () => registry.failedCalls,
 		protections: () =>
 			[guard, ...options.protections]
 				.filter((each) => each !== undefined)

@@ -78,6 +78,7 @@ test("a run that cannot listen goes on without, and says why", async () => {
 	const control = new RunControl({
 		...{ hub, clock, random, dataDir: run.dataDir, protections: () => [] },
 		record: () => run.registry.record,
+		failedCalls: () => [],
 		runDirectory: join(run.dataDir, "nowhere"),
 		program: { name: "a test", node: "", snakepit: "" },
 		scopes: ["read"],
@@ -102,6 +103,7 @@ test("a run that ends while it begins to listen is not listened for any more", a
 		...{ hub: new EventHub(), clock, random, dataDir: run.dataDir },
 		...{ runDirectory, protections: () => [] },
 		record: () => run.registry.record,
+		failedCalls: () => [],
 		program: { name: "a test", node: "", snakepit: "" },
 		scopes: ["read"],
 	});

@@ -49,6 +49,7 @@ const CLOSE: LeftOut<CloseOptions> = {
 const HISTORY: LeftOut<Omit<HistoryOptions, "dataDir">> = {
 	runs: undefined,
 	workersPerRun: undefined,
+	failedCallsPerRun: undefined,
 	only: undefined,
 };
 const POOL: LeftOut<Omit<PoolOptions, "adapter">> = {

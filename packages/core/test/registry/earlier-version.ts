@@ -5,7 +5,8 @@ import Database from "better-sqlite3";
 const MIGRATIONS = join(import.meta.dirname, "../../migrations");
 
 /** What each migration after the first changed, undone. */
-const UNDO: Readonly<Record<1 | 2 | 3 | 4 | 5, string>> = {
+const UNDO: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6, string>> = {
+	6: "drop table failed_calls;",
 	5: `
 		drop table acts;
 		alter table runs drop column program_end;
@@ -29,7 +30,7 @@ const UNDO: Readonly<Record<1 | 2 | 3 | 4 | 5, string>> = {
 /** Makes a run file what an earlier version wrote: with its migrations only. */
 export function toVersion(version: 1 | 2 | 4, path: string): void {
 	const database = new Database(path);
-	const added = ([5, 4, 3, 2, 1] as const).filter((each) => each >= version);
+	const added = ([6, 5, 4, 3, 2, 1] as const).filter((each) => each >= version);
 	database.exec(`
 		${added.map((each) => UNDO[each]).join("")}
 		delete from __drizzle_migrations where created_at > ${journal()[version - 1]?.when};

@@ -46,6 +46,7 @@ test("what is written is read again, workers in the order of their reservation",
 		workerCount: 5,
 		incidents: [],
 		acts: [],
+		failedCalls: [],
 		workers: everyRow(run.runId),
 	});
 });

@@ -27,6 +27,7 @@ function visibleRun(): {
 		...{ hub, clock, random, dataDir: "/data", runDirectory: "/run" },
 		protections: () => ["watchdog"],
 		record: () => registry.record,
+		failedCalls: () => [],
 		program: { name: "shop", node: "24.0.0", snakepit: "1.0.0" },
 		scopes: ["read", "act"],
 	});
@@ -144,6 +145,7 @@ test("where the server cannot be loaded, a client is cut off, and the next one g
 			...{ hub: new EventHub(), clock, random, dataDir: "/data", runDirectory },
 			protections: () => [],
 			record: () => registry.record,
+			failedCalls: () => [],
 			program: { name: "shop", node: "24.0.0", snakepit: "1.0.0" },
 			scopes: ["read"],
 		},
@@ -178,6 +180,7 @@ test("a run that is open to nobody does not listen, nor does one that has ended 
 		new RunControl({
 			...{ hub: new EventHub(), clock, random, dataDir: "/data", runDirectory },
 			...{ protections: () => [], record: () => registry.record, scopes },
+			failedCalls: () => [],
 			program: { name: "shop", node: "24.0.0", snakepit: "1.0.0" },
 		});
 	const closed = control([]);

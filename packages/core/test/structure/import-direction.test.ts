@@ -120,7 +120,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
 	},
 	"inspect.ts": {
 		holds: "doctor, history, dead runs",
-		uses: [...BASE, "cleanup", "inspect"],
+		uses: [...BASE, "cleanup", "inspect", "registry"],
 	},
 	"jobs.ts": { holds: "types of jobs", uses: ["job", "run"] },
 	"registry.ts": {

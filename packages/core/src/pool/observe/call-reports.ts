@@ -1,7 +1,11 @@
 import type { Clock } from "../../contract/clock.ts";
 import type { ErrorCode } from "../../contract/error-codes.ts";
 import { type SnakepitError, ToolError } from "../../contract/errors.ts";
-import type { AttemptDetails, CallOutcome } from "../../contract/events.ts";
+import type {
+	AttemptDetails,
+	CallOutcome,
+	EventOf,
+} from "../../contract/events.ts";
 import type { ObserveOptions } from "../../options/pool-options.ts";
 import type { Call } from "../calls/call.ts";
 import type { CallAttempt } from "../calls/call-attempt.ts";
@@ -10,6 +14,14 @@ import { ProgressReports } from "../calls/progress-reports.ts";
 import type { EventHub } from "./event-hub.ts";
 import type { Instrumentation } from "./instrumentation.ts";
 import type { StatisticsKeeper } from "./statistics.ts";
+
+/** Records the calls that fail, as the ledger of the run does. Its functions never throw. */
+export interface FailedCallRecorder {
+	/** Counts a call that has failed. Returns whether its event is wanted. */
+	countFailedCall(pool: string, command: string, code: ErrorCode): boolean;
+	/** Records it. */
+	keepFailedCall(call: EventOf<"call.settled">): void;
+}
 
 interface CallReportsDependencies {
 	readonly pool: string;
@@ -20,6 +32,8 @@ interface CallReportsDependencies {
 	readonly redact: ObserveOptions["args"];
 	/** `undefined` when the pool has no instruments. */
 	readonly instrumentation: Instrumentation | undefined;
+	/** `undefined` where nothing records failed calls. */
+	readonly failedCalls: FailedCallRecorder | undefined;
 }
 
 /**
@@ -60,7 +74,7 @@ export class CallReports {
 	dispatched(attempt: CallAttempt, waitedMs: number): void {
 		const { clock, hub, statistics, instrumentation } = this.#dependencies;
 		const { call, number, worker } = attempt;
-		statistics.queueWait.record(waitedMs);
+		statistics.dispatched(waitedMs);
 		instrumentation?.dispatched(call, waitedMs);
 		attempt.waitedMs = waitedMs;
 		if (hub.wanted.dispatched)
@@ -94,7 +108,7 @@ export class CallReports {
 		const { call, instrument, number, worker } = attempt;
 		const { clock, hub, statistics, instrumentation } = this.#dependencies;
 		if (ranMs !== undefined) {
-			statistics.run.record(ranMs);
+			statistics.released(ranMs);
 			instrumentation?.released(call, ranMs);
 		}
 		if (hub.wanted.released)
@@ -139,39 +153,63 @@ export class CallReports {
 		nowMs: number,
 		attempt: CallAttempt | undefined,
 	): void {
-		const { pool, clock, hub, statistics, instrumentation } =
-			this.#dependencies;
+		const { pool, hub, statistics, instrumentation } = this.#dependencies;
 		call.progress?.end(error === undefined ? "succeeded" : "failed");
 		const totalMs = nowMs - call.acceptedMs;
 		const outcome = error === undefined ? "succeeded" : outcomeOf(error);
-		statistics.outcomes[outcome]++;
-		statistics.total.record(totalMs);
+		statistics.settled(outcome, error?.code, totalMs);
 		instrumentation?.settled(call, outcome, error?.code, totalMs);
 		call.instrument?.settled(error);
-		if (
-			hub.wanted.settled &&
-			hub.wantsEnd(pool, call.command, outcome, totalMs)
-		)
-			hub.emit({
-				type: "call.settled",
-				wallMs: clock.wall(),
-				pool,
-				callId: call.callId,
-				command: call.command,
-				outcome,
-				code: error?.code,
-				message: error?.message,
-				ran: error?.ran,
-				remote: error instanceof ToolError ? error.remote : undefined,
-				args: this.#argsOf(call),
-				attempts: call.attempts,
-				attemptDetails: attemptsOf(call, attempt, error?.code, nowMs),
-				traceId: traceIdOf(call),
-				totalMs,
-			});
+		const isHeard =
+			hub.wanted.settled && hub.wantsEnd(pool, call.command, outcome, totalMs);
+		const isKept =
+			error !== undefined && this.#countsFailed(call, error, outcome);
+		if (!isHeard && !isKept) return;
+		const event = this.#settledEvent(call, error, nowMs, attempt);
+		if (isKept) this.#dependencies.failedCalls?.keepFailedCall(event);
+		if (isHeard) hub.emit(event);
 	}
 
-	/** What listeners may see of the arguments of a call. */
+	/** Returns whether a failed call is to be recorded. One that its caller gave up is none. */
+	#countsFailed(
+		{ command }: Call,
+		{ code }: SnakepitError,
+		outcome: CallOutcome,
+	): boolean {
+		const { pool, failedCalls } = this.#dependencies;
+		return (
+			outcome !== "aborted" &&
+			failedCalls?.countFailedCall(pool, command, code) === true
+		);
+	}
+
+	#settledEvent(
+		call: Call,
+		error: SnakepitError | undefined,
+		nowMs: number,
+		attempt: CallAttempt | undefined,
+	): EventOf<"call.settled"> {
+		const { pool, clock } = this.#dependencies;
+		return {
+			type: "call.settled",
+			wallMs: clock.wall(),
+			pool,
+			callId: call.callId,
+			command: call.command,
+			outcome: error === undefined ? "succeeded" : outcomeOf(error),
+			code: error?.code,
+			message: error?.message,
+			ran: error?.ran,
+			remote: error instanceof ToolError ? error.remote : undefined,
+			args: this.#argsOf(call),
+			attempts: call.attempts,
+			attemptDetails: attemptsOf(call, attempt, error?.code, nowMs),
+			traceId: traceIdOf(call),
+			totalMs: nowMs - call.acceptedMs,
+		};
+	}
+
+	/** What listeners and the ledger may see of the arguments of a call. */
 	#argsOf({ command, args }: Call): unknown {
 		const { redact } = this.#dependencies;
 		return redact && this.guard("observe.args", () => redact(command, args));

@@ -1,6 +1,7 @@
 import { createHistogram } from "node:perf_hooks";
 import type { AuditStatistics } from "../../audit/auditor.ts";
 import type { RemoteUsage, WorkerLocation } from "../../contract/connection.ts";
+import type { ErrorCode } from "../../contract/error-codes.ts";
 import type { CallOutcome } from "../../contract/events.ts";
 import type { WorkerUsage } from "../../contract/instrument.ts";
 import type { RegistryStatistics } from "../../contract/process-registry.ts";
@@ -8,6 +9,8 @@ import type { WorkerState } from "../../contract/states.ts";
 import type { ProcessFacts, ProcessHost } from "../../contract/world.ts";
 import type { HeartbeatStatistics } from "../../heartbeat/heartbeat-monitor.ts";
 import type { Worker } from "../../worker/worker.ts";
+import { BucketCounts } from "./metrics-text.ts";
+import { CallEnds } from "./pool-metrics.ts";
 
 /** One worker as it is now. */
 export interface WorkerView {
@@ -70,9 +73,19 @@ export function viewOf(worker: Worker): WorkerView {
 
 /** Counts what happens in one pool. */
 export class StatisticsKeeper {
-	readonly queueWait: DurationHistogram = new DurationHistogram();
-	readonly run: DurationHistogram = new DurationHistogram();
-	readonly total: DurationHistogram = new DurationHistogram();
+	/** For the metrics of the pool. */
+	readonly durations: {
+		readonly ends: CallEnds;
+		readonly waits: BucketCounts;
+		readonly attempts: BucketCounts;
+	} = {
+		ends: new CallEnds(),
+		waits: new BucketCounts(),
+		attempts: new BucketCounts(),
+	};
+	readonly #queueWait = new DurationHistogram();
+	readonly #run = new DurationHistogram();
+	readonly #total = new DurationHistogram();
 	readonly outcomes: Record<CallOutcome, number> = {
 		succeeded: 0,
 		failed: 0,
@@ -80,6 +93,29 @@ export class StatisticsKeeper {
 		timed_out: 0,
 	};
 	accepted = 0;
+
+	/** An attempt begins. */
+	dispatched(waitedMs: number): void {
+		this.#queueWait.record(waitedMs);
+		this.durations.waits.record(waitedMs);
+	}
+
+	/** An attempt has ended. */
+	released(ranMs: number): void {
+		this.#run.record(ranMs);
+		this.durations.attempts.record(ranMs);
+	}
+
+	/** A call has ended. @param code of its error. */
+	settled(
+		outcome: CallOutcome,
+		code: ErrorCode | undefined,
+		totalMs: number,
+	): void {
+		this.outcomes[outcome]++;
+		this.#total.record(totalMs);
+		this.durations.ends.record(outcome, code, totalMs);
+	}
 
 	view(now: {
 		readonly size: PoolStatistics["size"];
@@ -112,9 +148,9 @@ export class StatisticsKeeper {
 				...this.outcomes,
 			},
 			sessions: now.sessions,
-			queueWait: this.queueWait.summary(),
-			run: this.run.summary(),
-			total: this.total.summary(),
+			queueWait: this.#queueWait.summary(),
+			run: this.#run.summary(),
+			total: this.#total.summary(),
 			registry: now.registry,
 			audit: now.audit,
 		};

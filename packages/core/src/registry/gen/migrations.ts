@@ -65,5 +65,13 @@ export const MIGRATIONS: readonly Migration[] = [
 		"bps": true,
 		"folderMillis": 1795904469429,
 		"hash": "69e57dbfafb8e71392caf9c5b0e64fae2feb1a49c5d7893470704eb10cae28a2"
+	},
+	{
+		"sql": [
+			"CREATE TABLE `failed_calls` (\n\t`id` integer PRIMARY KEY NOT NULL,\n\t`wall_ms` real NOT NULL,\n\t`call` text NOT NULL,\n\t`alike` integer NOT NULL\n);\n"
+		],
+		"bps": true,
+		"folderMillis": 1795904766077,
+		"hash": "f1a7040b64aec2ebba0880a4d23388ed8097b8a16050239f574567d7afaa285e"
 	}
 ];

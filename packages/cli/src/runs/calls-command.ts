@@ -1,0 +1,177 @@
+import { existsSync } from "node:fs";
+import type { FailedCall, RunHistory } from "@snakepit/core/inspect";
+import type { Command } from "commander";
+import { CommandFailed } from "../command/failures.ts";
+import {
+	DATA_DIR,
+	JSON_FLAG,
+	moment,
+	positiveNumber,
+} from "../command/flags.ts";
+import { table, write } from "../command/output.ts";
+import {
+	counted,
+	dayAndTime,
+	duration,
+	plainText,
+	whole,
+} from "../wording/figures.ts";
+
+interface CallsFlags {
+	readonly failed?: boolean;
+	readonly since?: number;
+	readonly command?: string;
+	readonly pool?: string;
+	readonly code?: string;
+	readonly dataDir?: string;
+	readonly json?: boolean;
+	readonly run?: string;
+	readonly runs: number;
+}
+
+/** Adds `snakepit calls`, which needs no living run. */
+export function addCalls(program: Command): void {
+	program
+		.command("calls")
+		.description("list calls that failed or timed out, latest first")
+		.option("--failed", "the calls that failed")
+		.option("--since <time>", "only since then: 10m, 2h, 3d, or a day", moment)
+		.option("--command <name>", "only calls of this command")
+		.option("--pool <name>", "only calls of this pool")
+		.option("--code <code>", "only calls with this code of the error")
+		.option("--run <id>", "only this run: its id, or the beginning of it")
+		.option(
+			"--runs <number>",
+			"from at most this many runs",
+			positiveNumber,
+			200,
+		)
+		.option(...DATA_DIR)
+		.option(...JSON_FLAG)
+		.action(calls);
+}
+
+async function calls(flags: CallsFlags): Promise<void> {
+	if (flags.failed !== true)
+		throw new CommandFailed(
+			"usage",
+			"Which calls? snakepit calls --failed lists those that failed; snakepit top shows those that run.",
+		);
+	const found = (await read(flags))
+		.flatMap(callsOfRun)
+		.filter((call) => isWanted(call, flags))
+		.toSorted((a, b) => b.wallMs - a.wallMs);
+	if (flags.json) return write(JSON.stringify(found, undefined, 2));
+	for (const line of callLines(found)) write(line);
+}
+
+/** A failed call and the run that it was made in. */
+export interface CallOfRun extends FailedCall {
+	readonly runId: string;
+	/** The file name of the program, if the ledger has it. */
+	readonly program: string | undefined;
+}
+
+function callsOfRun(run: RunHistory): readonly CallOfRun[] {
+	const { runId, program, failedCalls } = run;
+	return failedCalls.map((call) => ({
+		...{ runId, program: program?.name },
+		...call,
+	}));
+}
+
+function isWanted(
+	call: CallOfRun,
+	{ since, command, pool, code }: CallsFlags,
+): boolean {
+	return (
+		(since === undefined || call.wallMs >= since) &&
+		(command === undefined || call.command === command) &&
+		(pool === undefined || call.pool === pool) &&
+		(code === undefined || call.code === code)
+	);
+}
+
+/** The requested runs, latest first. */
+async function read({
+	dataDir,
+	run = "",
+	runs,
+}: CallsFlags): Promise<readonly RunHistory[]> {
+	const { readHistory } = await import("@snakepit/core/inspect");
+	// A program may not have made it yet; more often, the path has a typing error.
+	if (dataDir !== undefined && !existsSync(dataDir))
+		process.stderr.write(`snakepit: there is no directory ${dataDir}.\n`);
+	const found: RunHistory[] = [];
+	for await (const each of readHistory({ dataDir, workersPerRun: 0 })) {
+		if (!each.runId.startsWith(run)) continue;
+		if (found.push(each) === runs) break;
+	}
+	if (run !== "" && found.length === 0)
+		throw new CommandFailed(
+			"absent",
+			`No run "${run}" is recorded. List recorded runs: snakepit history.`,
+		);
+	return found;
+}
+
+const MOST = 50;
+const TITLES = [
+	...["TIME", "RUN", "CALL", "COMMAND", "CODE"],
+	...["WORKER", "TRIES", "WAITED", "RAN"],
+];
+
+/** The first 50 calls as text: a row for each, and what is known of its failure below it. */
+export function callLines(calls: readonly CallOfRun[]): readonly string[] {
+	if (calls.length === 0) return ["No failed call is recorded."];
+	const shown = calls.slice(0, MOST);
+	const [titles = "", ...rows] = table([TITLES, ...shown.map(rowOf)]);
+	const older = calls.length - shown.length;
+	return [
+		titles,
+		...rows.flatMap((row, index) => [
+			row,
+			...detailsOf(shown[index]).map((line) => `    ${line}`),
+		]),
+		...(older > 0
+			? [
+					`${counted(older, "older call")} ${older === 1 ? "is" : "are"} not shown. All of them: snakepit calls --failed --json`,
+				]
+			: []),
+	];
+}
+
+function rowOf(call: CallOfRun): readonly string[] {
+	const { wallMs, runId, pool, callId, command, code, workerId } = call;
+	return [
+		dayAndTime(wallMs),
+		runId,
+		`${oneLine(pool)}/${callId}`,
+		command === undefined ? "" : oneLine(command),
+		code,
+		workerId ?? "",
+		String(call.attempts),
+		duration(call.waitedMs),
+		duration(call.ranMs),
+	];
+}
+
+function detailsOf(call: CallOfRun | undefined): readonly string[] {
+	if (call === undefined) return [];
+	const { message, args, traceId, alike } = call;
+	const lines = (message ?? "").trim().split("\n").map(plainText);
+	return [
+		...(message === undefined ? [] : lines),
+		...(args === undefined ? [] : [`arguments: ${oneLine(jsonOf(args))}`]),
+		...(traceId === undefined ? [] : [`trace: ${traceId}`]),
+		...(alike === 0 ? [] : [`${whole(alike)} more like it in the same second`]),
+	];
+}
+
+function jsonOf(value: unknown): string {
+	return JSON.stringify(value) ?? "";
+}
+
+function oneLine(text: string): string {
+	return plainText(text).replaceAll("\n", " ");
+}

@@ -1,0 +1,108 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
+import { moment } from "../../src/command/flags.ts";
+import { type CallOfRun, callLines } from "../../src/runs/calls-command.ts";
+import { SNAKEPIT_IN_NODE } from "../run/started.ts";
+
+const DEADLINE_MS = 120_000;
+
+function snakepit(...args: readonly string[]) {
+	const [program, ...before] = SNAKEPIT_IN_NODE;
+	const { status, stdout, stderr } = spawnSync(program, [...before, ...args], {
+		encoding: "utf8",
+	});
+	return { status, stdout, stderr };
+}
+
+test(
+	"calls --failed lists what failed in a program that ended, with its input and how many failed alike",
+	async () => {
+		const dataDir = temporaryDirectory();
+		const host = spawn(
+			process.execPath,
+			[
+				"--conditions=snakepit-source",
+				join(import.meta.dirname, "failing-host.ts"),
+				dataDir,
+			],
+			{ stdio: ["pipe", "pipe", "inherit"] },
+		);
+		onTestFinished(() => void host.kill("SIGKILL"));
+		await once(host.stdout, "data");
+		const end = once(host, "exit");
+		host.stdin.end();
+		await end;
+
+		const list = (...more: string[]) =>
+			snakepit("calls", "--failed", "--data-dir", dataDir, ...more);
+		const { status, stdout, stderr } = list();
+		expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+		expect(stdout).toMatch(
+			/^TIME +RUN +CALL +COMMAND +CODE +WORKER +TRIES +WAITED +RAN\n/,
+		);
+		expect(stdout).toMatch(
+			/ printer\/c8 +wait +CALL_TIMEOUT +printer-0 +1 +\d.* m?s +\d.* m?s\n/,
+		);
+		expect(stdout).toMatch(
+			/ printer\/c1 +print +TOOL_FAILED .*\n {4}"print" failed on worker printer-0: no paper\n {4}tray 2\n {4}arguments: {"copy":0}\n/,
+		);
+		const json: readonly CallOfRun[] = JSON.parse(
+			list("--json", "--command", "print").stdout,
+		);
+		expect(json.reduce((sum, { alike }) => sum + 1 + alike, 0)).toBe(7);
+		expect(json[0]).toMatchObject({
+			...{ program: "failing-host.ts", pool: "printer", command: "print" },
+			...{ code: "TOOL_FAILED", attempts: 1, workerId: "printer-0" },
+			traceback: expect.stringContaining("failing-host.ts"),
+		});
+		expect(list("--since", "1h", "--code", "CALL_TIMEOUT").stdout).toMatch(
+			/^TIME.*\n.* wait .*\n/,
+		);
+		expect(list("--since", "2100-01-01").stdout).toBe(
+			"No failed call is recorded.\n",
+		);
+		expect(list("--run", "nope")).toMatchObject({
+			status: 3,
+			stderr: expect.stringContaining('No run "nope" is recorded'),
+		});
+		expect(list("--since", "soon")).toMatchObject({
+			status: 2,
+			stderr: expect.stringContaining("Give how long ago"),
+		});
+		expect(snakepit("calls")).toMatchObject({
+			status: 2,
+			stderr: expect.stringContaining("calls --failed"),
+		});
+	},
+	DEADLINE_MS,
+);
+
+test("a moment is so long ago, a day or a time", () => {
+	const beforeMs = Date.now();
+	expect(moment("2h")).toBeGreaterThanOrEqual(beforeMs - 7_200_000);
+	expect(moment("2h")).toBeLessThanOrEqual(Date.now() - 7_200_000);
+	expect(moment("2026-05-01")).toBe(new Date(2026, 4, 1).getTime());
+	expect(moment("2026-05-01T13:30Z")).toBe(Date.UTC(2026, 4, 1, 13, 30));
+	for (const text of ["", "2", "2w", "-1h", "tomorrow"])
+		expect(() => moment(text)).toThrow(/how long ago/);
+});
+
+test("the newest 50 calls are shown, how many more there are, and how many failed alike", () => {
+	const call: CallOfRun = {
+		...{ runId: "abcdefg", program: "shop.js", wallMs: 0, pool: "p\u001b[2J" },
+		...{ callId: "c1", outcome: "failed", code: "TOOL_FAILED", ran: "maybe" },
+		...{ attempts: 0, waitedMs: 1, ranMs: 0, totalMs: 1, alike: 0 },
+	};
+	const lines = callLines(Array(52).fill(call));
+	expect(lines).toHaveLength(52);
+	expect(lines.at(-1)).toBe(
+		"2 older calls are not shown. All of them: snakepit calls --failed --json",
+	);
+	expect(lines.join("\n")).not.toContain("\u001b");
+	expect(callLines([{ ...call, alike: 4_990 }]).at(-1)).toBe(
+		"    4,990 more like it in the same second",
+	);
+});

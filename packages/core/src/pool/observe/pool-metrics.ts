@@ -1,0 +1,442 @@
+import type { AuditStatistics } from "../../audit/auditor.ts";
+import type { CleanupReport } from "../../cleanup/cleanup-report.ts";
+import type { Clock } from "../../contract/clock.ts";
+import type { CallOutcome, EventOf } from "../../contract/events.ts";
+import type { WorkerUsage } from "../../contract/instrument.ts";
+import type {
+	EndReason,
+	RegistryStatistics,
+} from "../../contract/process-registry.ts";
+import type { EventHub } from "./event-hub.ts";
+import {
+	BUCKETS,
+	BucketCounts,
+	type MetricFamily,
+	type MetricReading,
+	type MetricSample,
+} from "./metrics-text.ts";
+import type { PoolStatistics } from "./statistics.ts";
+
+type Labels = MetricSample["labels"];
+
+// The names and labels are those that `@snakepit/telemetry` has in Prometheus, so that dashboards fit both. A test of
+// that package compares them.
+
+const POOL = "snakepit_pool_name";
+const CODE = "error_type";
+const OUTCOME = "snakepit_call_outcome";
+const REASON = "snakepit_worker_end_reason";
+
+/** Adapters have codes of their own, and a metric has few series: beyond so many, all others are one. */
+const MOST_CODES = 50;
+const MOST_SERIES = 100;
+const OTHER = "_OTHER";
+
+/** How calls ended, and after which time. */
+export class CallEnds {
+	readonly #succeeded = new BucketCounts();
+	/** By outcome and code. */
+	readonly #others = new Map<string, BucketCounts>();
+
+	constructor() {
+		// The first value of a series shows no increase: what is watched begins at 0.
+		for (const code of ["TOOL_FAILED", "WORKER_EXITED", "QUEUE_FULL"])
+			this.#of("failed", code);
+		for (const code of ["CALL_TIMEOUT", "QUEUE_TIMEOUT"])
+			this.#of("timed_out", code);
+	}
+
+	record(outcome: CallOutcome, code: string | undefined, ms: number): void {
+		if (code === undefined) this.#succeeded.record(ms);
+		else this.#of(outcome, code).record(ms);
+	}
+
+	samples(labels: Labels): readonly MetricSample[] {
+		const succeeded = { ...labels, [OUTCOME]: "succeeded" };
+		return [
+			...this.#succeeded.samples(succeeded),
+			...[...this.#others].flatMap(([key, counts]) => {
+				const [outcome = "", code = ""] = key.split(" ");
+				return counts.samples({ ...labels, [OUTCOME]: outcome, [CODE]: code });
+			}),
+		];
+	}
+
+	#of(outcome: CallOutcome, code: string): BucketCounts {
+		const known = this.#others.get(`${outcome} ${code}`);
+		if (known !== undefined) return known;
+		const name = this.#others.size < MOST_CODES ? code : OTHER;
+		const key = `${outcome} ${name}`;
+		const counts = this.#others.get(key) ?? new BucketCounts();
+		this.#others.set(key, counts);
+		return counts;
+	}
+}
+
+/** A counter with its series. */
+class Counter {
+	readonly #series = new Map<string, { labels: Labels; value: number }>();
+
+	add(labels: Labels, value = 1): void {
+		const key = JSON.stringify(labels);
+		const series = this.#series.get(key);
+		if (series !== undefined) series.value += value;
+		else if (this.#series.size < MOST_SERIES || isOther(labels))
+			this.#series.set(key, { labels, value });
+		else this.add(otherOf(labels), value);
+	}
+
+	samples(labels: Labels): readonly MetricSample[] {
+		return [...this.#series.values()].map((series) => ({
+			labels: { ...labels, ...series.labels },
+			value: series.value,
+		}));
+	}
+}
+
+function isOther(labels: Labels): boolean {
+	return Object.values(labels).every((value) => value === OTHER);
+}
+
+function otherOf(labels: Labels): Labels {
+	return Object.fromEntries(Object.keys(labels).map((name) => [name, OTHER]));
+}
+
+/** Reasons that are failures. */
+const FAILURES: readonly EndReason[] = [
+	...(["exited", "start_failed", "hung", "broken", "stuck"] as const),
+	"vanished",
+];
+
+/** How many workers that ended are remembered until their place is taken again. */
+const ENDS = 1_024;
+
+const COUNTED: readonly CountedEvent["type"][] = [
+	"worker.starting",
+	"worker.ready",
+	"worker.start_failed",
+	"worker.exited",
+	"call.retried",
+	"heartbeat.sent",
+	"heartbeat.answered",
+	"heartbeat.missed",
+];
+
+type CountedEvent = EventOf<
+	| "worker.starting"
+	| "worker.ready"
+	| "worker.start_failed"
+	| "worker.exited"
+	| "call.retried"
+	| "heartbeat.sent"
+	| "heartbeat.answered"
+	| "heartbeat.missed"
+>;
+
+/** Counts what happens in a pool beside its calls: that is rare, and has events. */
+export class EventCounts {
+	readonly retries: Counter = new Counter();
+	readonly starts: Counter = new Counter();
+	readonly restarts: Counter = new Counter();
+	readonly exits: Counter = new Counter();
+	readonly pings: Counter = new Counter();
+	readonly answers: Counter = new Counter();
+	readonly missed: Counter = new Counter();
+	readonly #started = new BucketCounts(BUCKETS.start);
+	readonly #notStarted = new Map<string, BucketCounts>();
+	/** When a start began, by incarnation. */
+	readonly #startingMs = new Map<string, number>();
+	/** Why workers ended, by incarnation. */
+	readonly #ends = new Map<string, EndReason>();
+
+	constructor(hub: Pick<EventHub, "recordWith">) {
+		for (const counter of [this.starts, this.pings, this.answers, this.missed])
+			counter.add({}, 0);
+		for (const reason of FAILURES) this.restarts.add({ [REASON]: reason }, 0);
+		hub.recordWith((event) => this.#count(event as CountedEvent), COUNTED);
+	}
+
+	startSamples(labels: Labels): readonly MetricSample[] {
+		return [
+			...this.#started.samples(labels),
+			...[...this.#notStarted].flatMap(([code, counts]) =>
+				counts.samples({ ...labels, [CODE]: code }),
+			),
+		];
+	}
+
+	#count(event: CountedEvent): void {
+		switch (event.type) {
+			case "worker.starting":
+				this.#starting(event);
+				break;
+			case "worker.ready":
+				this.#startingMs.delete(event.incarnation);
+				this.#started.record(event.durationMs);
+				break;
+			case "worker.start_failed":
+				this.#startFailed(event);
+				break;
+			case "worker.exited":
+				this.#exited(event);
+				break;
+			case "call.retried":
+				this.retries.add({ [CODE]: event.because });
+				break;
+			case "heartbeat.sent":
+				this.pings.add({});
+				break;
+			case "heartbeat.answered":
+				this.answers.add({});
+				break;
+			case "heartbeat.missed":
+				this.missed.add({});
+		}
+	}
+
+	#starting({
+		incarnation,
+		replaces,
+		wallMs,
+	}: EventOf<"worker.starting">): void {
+		this.#startingMs.set(incarnation, wallMs);
+		this.starts.add({});
+		if (replaces === undefined) return;
+		// A worker that is still there is replaced because it is worn.
+		const reason = this.#ends.get(replaces) ?? "recycled";
+		this.#ends.delete(replaces);
+		this.restarts.add({ [REASON]: reason });
+	}
+
+	#startFailed(event: EventOf<"worker.start_failed">): void {
+		const { incarnation, wallMs, error } = event;
+		const begunMs = this.#startingMs.get(incarnation) ?? wallMs;
+		this.#startingMs.delete(incarnation);
+		const { code = "UNEXPECTED" } = error as { readonly code?: string };
+		const isNew = !this.#notStarted.has(code);
+		const name = isNew && this.#notStarted.size >= MOST_CODES ? OTHER : code;
+		const counts =
+			this.#notStarted.get(name) ?? new BucketCounts(BUCKETS.start);
+		this.#notStarted.set(name, counts);
+		counts.record(Math.max(0, wallMs - begunMs));
+	}
+
+	#exited({ incarnation, reason, exit }: EventOf<"worker.exited">): void {
+		this.#startingMs.delete(incarnation);
+		const [oldest] = this.#ends.keys();
+		if (this.#ends.size >= ENDS && oldest !== undefined)
+			this.#ends.delete(oldest);
+		this.#ends.set(incarnation, reason);
+		this.exits.add({
+			[REASON]: reason,
+			...(exit?.kind === "code" && { process_exit_code: String(exit.code) }),
+			...(exit?.kind === "signal" && {
+				snakepit_worker_exit_signal: exit.signal,
+			}),
+		});
+	}
+}
+
+/** Two readings of the process table are not closer to each other: it takes milliseconds. */
+const USAGE_MS = 2_000;
+
+/** What the slots of a pool use: a worker and its replacement share one. */
+export class SlotUsage {
+	readonly #read: () => readonly WorkerUsage[];
+	readonly #clock: Pick<Clock, "now">;
+	#readMs = Number.NEGATIVE_INFINITY;
+	#latest: readonly WorkerUsage[] = [];
+	/** By worker id: the processor time of incarnations that have ended, and of those that live. */
+	readonly #slots = new Map<
+		string,
+		{ goneMs: number; readonly livingMs: Map<string, number> }
+	>();
+
+	constructor(read: () => readonly WorkerUsage[], clock: Pick<Clock, "now">) {
+		this.#read = read;
+		this.#clock = clock;
+	}
+
+	/** Resident bytes of each slot, and seconds of processor time, which never become less. */
+	samples(labels: Labels): Record<"bytes" | "seconds", MetricSample[]> {
+		this.#look();
+		const samples = {
+			bytes: [] as MetricSample[],
+			seconds: [] as MetricSample[],
+		};
+		const bySlot = Map.groupBy(this.#latest, ({ workerId }) => workerId);
+		for (const [workerId, usages] of bySlot) {
+			const ofSlot = { ...labels, snakepit_worker_id: workerId };
+			const bytes = usages.reduce((sum, each) => sum + each.residentBytes, 0);
+			samples.bytes.push({ labels: ofSlot, value: bytes });
+			const seconds = this.#cpuMs(workerId, usages) / 1_000;
+			samples.seconds.push({ labels: ofSlot, value: seconds });
+		}
+		return samples;
+	}
+
+	#look(): void {
+		const nowMs = this.#clock.now();
+		if (nowMs - this.#readMs < USAGE_MS) return;
+		this.#readMs = nowMs;
+		try {
+			this.#latest = this.#read();
+		} catch {
+			// The process table cannot be read now: then this is left out.
+			this.#latest = [];
+		}
+	}
+
+	#cpuMs(workerId: string, usages: readonly WorkerUsage[]): number {
+		const slot = this.#slots.get(workerId) ?? {
+			goneMs: 0,
+			livingMs: new Map<string, number>(),
+		};
+		this.#slots.set(workerId, slot);
+		for (const [incarnation, ms] of slot.livingMs) {
+			if (usages.some((each) => each.incarnation === incarnation)) continue;
+			slot.livingMs.delete(incarnation);
+			slot.goneMs += ms;
+		}
+		let sum = slot.goneMs;
+		for (const { incarnation, cpuTimeMs } of usages) {
+			// A reading does not have the time of children that have ended.
+			const ms = Math.max(cpuTimeMs, slot.livingMs.get(incarnation) ?? 0);
+			slot.livingMs.set(incarnation, ms);
+			sum += ms;
+		}
+		return sum;
+	}
+}
+
+/** What the metrics of a pool are read from. */
+export interface MeasuredPool {
+	readonly name: string;
+	readonly runId: string;
+	readonly statistics: PoolStatistics;
+	readonly durations: {
+		readonly ends: CallEnds;
+		readonly waits: BucketCounts;
+		readonly attempts: BucketCounts;
+	};
+	readonly events: EventCounts;
+	readonly usage: SlotUsage;
+	readonly cleanupReport: CleanupReport;
+}
+
+/** The metrics of a pool, and of its run. */
+export function poolReading({
+	name,
+	runId,
+	statistics,
+	durations,
+	events,
+	usage,
+	cleanupReport,
+}: MeasuredPool): MetricReading {
+	const pool = { [POOL]: name };
+	const gauge = (value: number, labels: Labels = {}): MetricSample => ({
+		labels: { ...pool, ...labels },
+		value,
+	});
+	const { workers, calls, sessions, registry, audit } = statistics;
+	const { bytes, seconds } = usage.samples(pool);
+	return {
+		runId,
+		families: [
+			family("call_duration_seconds", durations.ends.samples(pool)),
+			family("call_wait_time_seconds", durations.waits.samples(pool)),
+			family("attempt_duration_seconds", durations.attempts.samples(pool)),
+			family("call_retries_total", events.retries.samples(pool)),
+			family("call_active", [gauge(calls.running)]),
+			family("call_queued", [gauge(calls.waiting)]),
+			family("session_count", [gauge(sessions)]),
+			family(
+				"worker_count",
+				(["starting", "ready", "draining", "stopping"] as const).map((state) =>
+					gauge(workers[state], { snakepit_worker_state: state }),
+				),
+			),
+			family("worker_starts_total", events.starts.samples(pool)),
+			family("worker_start_duration_seconds", events.startSamples(pool)),
+			family("worker_restarts_total", events.restarts.samples(pool)),
+			family("worker_exits_total", events.exits.samples(pool)),
+			family("worker_memory_usage_bytes", bytes),
+			family("worker_cpu_time_seconds_total", seconds),
+			family("heartbeat_sent_total", events.pings.samples(pool)),
+			family("heartbeat_answered_total", events.answers.samples(pool)),
+			family("heartbeat_missed_total", events.missed.samples(pool)),
+		],
+		ofRun: runFamilies(registry, audit, cleanupReport),
+	};
+}
+
+/** The metrics of a run, whether it has pools or not. */
+export function runFamilies(
+	{ commits, commitMs, unwritten }: RegistryStatistics,
+	{ straysFound, straysKilled }: AuditStatistics,
+	{ found, reaped }: CleanupReport,
+): readonly MetricFamily[] {
+	const one = (value: number, labels: Labels = {}): MetricSample[] => [
+		{ labels, value },
+	];
+	const killed = new Map<string, number>([["marker", straysKilled]]);
+	for (const { foundBy } of reaped)
+		killed.set(foundBy, (killed.get(foundBy) ?? 0) + 1);
+	return [
+		family("registry_commits_total", one(commits)),
+		family("registry_commit_time_seconds_total", one(commitMs / 1_000)),
+		family("registry_unwritten", one(unwritten)),
+		family("orphan_found_total", one(found + straysFound)),
+		family(
+			"orphan_killed_total",
+			[...killed].flatMap(([foundBy, value]) =>
+				one(value, { snakepit_found_by: foundBy }),
+			),
+		),
+	];
+}
+
+const HELP = {
+	call_duration_seconds:
+		"From acceptance to settlement: the wait in the queue and every attempt.",
+	call_wait_time_seconds: "How long an attempt waited for a worker.",
+	attempt_duration_seconds: "How long an attempt held its slot on a worker.",
+	call_retries_total: "Attempts that failed and were retried.",
+	call_active: "Attempts that hold a slot on a worker.",
+	call_queued: "Calls that wait for a worker.",
+	session_count: "Open sessions.",
+	worker_count: "Workers by state.",
+	worker_starts_total: "Starts that began, restarts and replacements included.",
+	worker_start_duration_seconds:
+		"From the reservation to ready, or to the failure.",
+	worker_restarts_total:
+		"Starts that replace a worker, by the reason for its end.",
+	worker_exits_total:
+		"Processes that ended, by reason and by exit code or signal.",
+	worker_memory_usage_bytes: "Resident memory of the worker's process group.",
+	worker_cpu_time_seconds_total:
+		"Processor time of the slot's process groups, over its incarnations.",
+	heartbeat_sent_total: "Pings that were sent.",
+	heartbeat_answered_total: "Pings that were answered in time.",
+	heartbeat_missed_total: "Pings that were not answered in time.",
+	registry_commits_total: "Commits of the ledger.",
+	registry_commit_time_seconds_total:
+		"Time that commits of the ledger took, during which the event loop was blocked.",
+	registry_unwritten: "Rows that could not be written to the ledger yet.",
+	orphan_found_total:
+		"Processes that a dead program or a dead worker left behind.",
+	orphan_killed_total: "Orphans that were ended.",
+} as const;
+
+function family(
+	name: keyof typeof HELP,
+	samples: readonly MetricSample[],
+): MetricFamily {
+	const type = name.endsWith("_total")
+		? "counter"
+		: name.endsWith("_seconds")
+			? "histogram"
+			: "gauge";
+	return { name: `snakepit_${name}`, type, help: HELP[name], samples };
+}

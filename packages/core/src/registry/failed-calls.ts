@@ -1,0 +1,390 @@
+import type { ErrorCode, Ran } from "../contract/error-codes.ts";
+import type {
+	AttemptDetails,
+	CallOutcome,
+	EventOf,
+} from "../contract/events.ts";
+
+/**
+ * A call that failed or timed out, as the ledger keeps it. Calls that their own caller aborted are not kept. With
+ * `history: { content: "left_out" }`, it has no `command`, `message`, `traceback` and `args`.
+ */
+export interface FailedCall {
+	/** When its caller got the error, in milliseconds since the Unix epoch. */
+	readonly wallMs: number;
+	readonly pool: string;
+	/** Unique within its pool. */
+	readonly callId: string;
+	readonly command?: string | undefined;
+	readonly outcome: Extract<CallOutcome, "failed" | "timed_out">;
+	/** The code of its error. */
+	readonly code: ErrorCode;
+	/** Of a long one, the beginning and the end. */
+	readonly message?: string | undefined;
+	/** Whether it may have begun. */
+	readonly ran: Ran;
+	/** As the tool's language prints it; of a long one, the beginning and the end. */
+	readonly traceback?: string | undefined;
+	/** What `observe.args` returned of its arguments, as JSON can carry it; of much, a part. */
+	readonly args?: unknown;
+	/** How many attempts there were; 0 if no worker took it. */
+	readonly attempts: number;
+	/** The worker of its last attempt. */
+	readonly workerId?: string | undefined;
+	readonly incarnation?: string | undefined;
+	/** How long it waited for workers, without the pauses before it was tried again. */
+	readonly waitedMs: number;
+	/** How long its attempts ran together; of more than 20, the last 20. */
+	readonly ranMs: number;
+	/** From acceptance to settlement. */
+	readonly totalMs: number;
+	/** The trace that it belongs to. */
+	readonly traceId?: string | undefined;
+	/** How many more calls of its pool that failed alike, by command and code, followed within the same second and are not kept. */
+	readonly alike: number;
+}
+
+/** The event of a call that failed. */
+type SettledCall = EventOf<"call.settled">;
+
+/** So many calls of one run are kept, */
+export const FAILED_CALLS_LIMIT = 500;
+/** and so many characters of them together. */
+export const FAILED_CALLS_CHARACTERS: number = 512 * 1_024;
+/** Of those that fail alike in one second, so many are kept; the others are counted. */
+export const ALIKE_A_SECOND = 5;
+/** So many kinds of failure a second are told apart by their command; of the others, each pool and code is one kind. */
+export const KINDS_A_SECOND = 20;
+
+const NAME_CHARACTERS = 200;
+const MESSAGE_CHARACTERS = 2_000;
+const TRACEBACK_CHARACTERS = 4_000;
+
+/** What is kept of one call. */
+interface Kept {
+	readonly kind: string;
+	/** The call as JSON. */
+	readonly text: string;
+	readonly wallMs: number;
+	alike: number;
+	/** Whether the file has it, perhaps with another `alike`. */
+	state: "new" | "in file";
+}
+
+/** A row of the file. */
+export interface FailedCallRow {
+	readonly id: number;
+	readonly wallMs: number;
+	/** The call as JSON, without `alike`. */
+	readonly text: string;
+	readonly alike: number;
+}
+
+/** What the file does not have yet. */
+export interface FailedCallChanges {
+	/** New, or counted further. */
+	readonly rows: readonly FailedCallRow[];
+	/** Rows that made room for others, by id. */
+	readonly removed: readonly number[];
+}
+
+/** Calls of one kind in the current second. */
+interface Seen {
+	count: number;
+	/** The last one that is kept. */
+	lastId: number | undefined;
+}
+
+/**
+ * The calls of a run that failed, in memory, and what of them is in its file. Bounded in number, in characters and in
+ * time: of calls that fail alike, by pool, command and code, a few a second are kept, and the others only counted. When
+ * there is no more room, the oldest of the kind that has most makes it: what fails again and again does not drive out
+ * what failed once.
+ */
+export class NotedFailedCalls {
+	readonly #content: "recorded" | "left_out";
+	/** By id, oldest first. */
+	readonly #kept = new Map<number, Kept>();
+	readonly #unwritten = new Set<number>();
+	readonly #removed = new Set<number>();
+	#characters = 0;
+	#ids = 0;
+	/** When the current second began, on the monotonic clock: with the first call that failed in it. */
+	#secondMs = Number.NEGATIVE_INFINITY;
+	readonly #seen = new Map<string, Seen>();
+
+	constructor(content: "recorded" | "left_out") {
+		this.#content = content;
+	}
+
+	/** Oldest first. */
+	get all(): readonly FailedCall[] {
+		return [...this.#kept.values()].map(({ text, alike }) => ({
+			...(JSON.parse(text) as Omit<FailedCall, "alike">),
+			alike,
+		}));
+	}
+
+	/** How many are not in the file, or not as they are now. */
+	get unwrittenCount(): number {
+		return this.#unwritten.size + this.#removed.size;
+	}
+
+	/** Counts a call that has failed. Returns whether it is to be given to {@link keep}. @param nowMs on the monotonic clock. */
+	counts(pool: string, command: string, code: string, nowMs: number): boolean {
+		if (nowMs - this.#secondMs >= 1_000) {
+			this.#secondMs = nowMs;
+			this.#seen.clear();
+		}
+		const seen = this.#seenOf(pool, command, code);
+		if (seen.count < ALIKE_A_SECOND) {
+			seen.count++;
+			return true;
+		}
+		const last =
+			seen.lastId === undefined ? undefined : this.#kept.get(seen.lastId);
+		if (last === undefined || seen.lastId === undefined) return true;
+		last.alike++;
+		this.#unwritten.add(seen.lastId);
+		return false;
+	}
+
+	/** Keeps a call. Never throws, whatever its arguments are. */
+	keep(call: SettledCall): void {
+		const { pool, command, code = "", wallMs } = call;
+		const text = JSON.stringify(failedCall(call, this.#content));
+		const id = this.#ids++;
+		const kind = kindOf(pool, command, code);
+		this.#kept.set(id, { kind, text, wallMs, alike: 0, state: "new" });
+		this.#unwritten.add(id);
+		this.#characters += text.length;
+		this.#seenOf(pool, command, code).lastId = id;
+		while (
+			this.#kept.size > FAILED_CALLS_LIMIT ||
+			this.#characters > FAILED_CALLS_CHARACTERS
+		)
+			this.#forget(this.#surplus());
+	}
+
+	changes(): FailedCallChanges {
+		const rows = [...this.#unwritten].flatMap((id) => {
+			const kept = this.#kept.get(id);
+			if (kept === undefined) return [];
+			const { wallMs, text, alike } = kept;
+			return [{ id, wallMs, text, alike }];
+		});
+		return { rows, removed: [...this.#removed] };
+	}
+
+	/** The file has all changes now. */
+	written(): void {
+		for (const id of this.#unwritten) {
+			const kept = this.#kept.get(id);
+			if (kept !== undefined) kept.state = "in file";
+		}
+		this.#unwritten.clear();
+		this.#removed.clear();
+	}
+
+	/** The file has lost everything. */
+	rewrite(): void {
+		this.#removed.clear();
+		for (const [id, kept] of this.#kept) {
+			kept.state = "new";
+			this.#unwritten.add(id);
+		}
+	}
+
+	#seenOf(pool: string, command: string, code: string): Seen {
+		const known = this.#seen.get(kindOf(pool, command, code));
+		if (known !== undefined) return known;
+		const isTold = this.#seen.size < KINDS_A_SECOND;
+		// A command is never empty: this is the kind of all others.
+		const kind = kindOf(pool, isTold ? command : "", code);
+		const seen = this.#seen.get(kind) ?? { count: 0, lastId: undefined };
+		this.#seen.set(kind, seen);
+		return seen;
+	}
+
+	#surplus(): number {
+		const firstOf = new Map<string, { id: number; count: number }>();
+		for (const [id, { kind }] of this.#kept) {
+			const first = firstOf.get(kind);
+			if (first === undefined) firstOf.set(kind, { id, count: 1 });
+			else first.count++;
+		}
+		let most = { id: 0, count: 0 };
+		for (const each of firstOf.values())
+			if (each.count > most.count) most = each;
+		return most.id;
+	}
+
+	#forget(id: number): void {
+		const kept = this.#kept.get(id);
+		if (kept === undefined) return;
+		this.#kept.delete(id);
+		this.#unwritten.delete(id);
+		this.#characters -= kept.text.length;
+		if (kept.state === "in file") this.#removed.add(id);
+	}
+}
+
+function kindOf(pool: string, command: string, code: string): string {
+	return `${pool}\n${command}\n${code}`;
+}
+
+/** What is kept of a call. */
+export function failedCall(
+	call: SettledCall,
+	content: "recorded" | "left_out",
+): Omit<FailedCall, "alike"> {
+	const { wallMs, pool, callId, outcome, code = "", ran = "maybe" } = call;
+	const { attempts, attemptDetails, traceId, totalMs } = call;
+	const last = attemptDetails.at(-1);
+	return {
+		...{ wallMs, pool, callId },
+		...(content === "recorded" && contentOf(call)),
+		outcome: outcome === "timed_out" ? "timed_out" : "failed",
+		...{ code, ran, attempts },
+		workerId: last?.workerId,
+		incarnation: last?.incarnation,
+		...timesOf(attemptDetails, totalMs),
+		...{ totalMs, traceId },
+	};
+}
+
+function contentOf({
+	command,
+	message,
+	remote,
+	args,
+}: SettledCall): Pick<
+	FailedCall,
+	"command" | "message" | "traceback" | "args"
+> {
+	const traceback = remote?.traceback;
+	return {
+		command: command.slice(0, NAME_CHARACTERS),
+		message: message && bothEnds(message, MESSAGE_CHARACTERS),
+		traceback: traceback && bothEnds(traceback, TRACEBACK_CHARACTERS),
+		args: args === undefined ? undefined : new Shortened().of(args),
+	};
+}
+
+function timesOf(
+	attempts: readonly AttemptDetails[],
+	totalMs: number,
+): Pick<FailedCall, "waitedMs" | "ranMs"> {
+	const sum = (value: (each: AttemptDetails) => number): number =>
+		attempts.reduce((all, each) => all + value(each), 0);
+	const waitedMs = sum((each) => each.waitedMs);
+	const ranMs = sum((each) => each.ranMs);
+	const last = attempts.at(-1);
+	// It ended before it was tried, or tried again: what is left of its time it waited.
+	const isWaiting = last === undefined || last.pauseMs !== undefined;
+	const pausedMs = sum((each) => each.pauseMs ?? 0);
+	const leftMs = isWaiting ? totalMs - waitedMs - ranMs - pausedMs : 0;
+	return { waitedMs: waitedMs + Math.max(0, leftMs), ranMs };
+}
+
+/** A message ends with what to do next, and a traceback with the line that failed. */
+function bothEnds(text: string, most: number): string {
+	if (text.length <= most) return text;
+	const half = Math.floor(most / 2);
+	return `${text.slice(0, half)} … ${text.slice(-half)}`;
+}
+
+/** Reads a call from the ledger; `undefined` when `text` is none. */
+export function parseFailedCall(
+	text: string,
+	alike: number,
+): FailedCall | undefined {
+	try {
+		const call: unknown = JSON.parse(text);
+		if (typeof call !== "object" || call === null) return undefined;
+		const { wallMs, pool, callId, code } = call as Partial<FailedCall>;
+		const names = [pool, callId, code];
+		return typeof wallMs === "number" &&
+			names.every((name) => typeof name === "string")
+			? { ...(call as FailedCall), alike }
+			: undefined;
+	} catch {
+		return undefined;
+	}
+}
+
+const DEPTH = 6;
+
+/** A value as JSON can carry it, shortened so that it takes little time and room, whatever it is. */
+class Shortened {
+	#entriesLeft = 200;
+	#charactersLeft = 2_000;
+
+	of(value: unknown): unknown {
+		try {
+			return this.#of(value, DEPTH);
+		} catch {
+			// Reading it runs its own code.
+			return "a value that cannot be shown";
+		}
+	}
+
+	#of(value: unknown, depth: number): unknown {
+		switch (typeof value) {
+			case "string":
+				return this.#text(value);
+			case "boolean":
+				return value;
+			case "number":
+				return Number.isFinite(value) ? value : String(value);
+			case "undefined":
+				return null;
+			case "function":
+				return "a function";
+			case "object":
+				break;
+			default:
+				return this.#text(String(value));
+		}
+		if (value === null) return null;
+		if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer)
+			return `<${value.byteLength} bytes>`;
+		if (value instanceof Error) return this.#text(String(value));
+		if (depth === 0) return "…";
+		if ("toJSON" in value && typeof value.toJSON === "function")
+			return this.#of(value.toJSON(), depth - 1);
+		return Symbol.iterator in value
+			? this.#items(value as Iterable<unknown>, depth - 1)
+			: this.#fields(value, depth - 1);
+	}
+
+	#text(text: string): string {
+		const shown = text.slice(0, this.#charactersLeft);
+		this.#charactersLeft -= shown.length;
+		return shown.length < text.length ? `${shown}…` : text;
+	}
+
+	#items(values: Iterable<unknown>, depth: number): readonly unknown[] {
+		const items: unknown[] = [];
+		for (const value of values) {
+			if (!this.#hasRoom()) return [...items, "…"];
+			items.push(this.#of(value, depth));
+		}
+		return items;
+	}
+
+	#fields(value: object, depth: number): object {
+		const fields: [string, unknown][] = [];
+		for (const name in value) {
+			if (!Object.hasOwn(value, name)) continue;
+			if (!this.#hasRoom()) return Object.fromEntries([...fields, ["…", "…"]]);
+			const field = (value as Readonly<Record<string, unknown>>)[name];
+			fields.push([this.#text(name), this.#of(field, depth)]);
+		}
+		return Object.fromEntries(fields);
+	}
+
+	#hasRoom(): boolean {
+		return this.#entriesLeft-- > 0 && this.#charactersLeft > 0;
+	}
+}

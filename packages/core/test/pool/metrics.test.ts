@@ -1,0 +1,251 @@
+import { spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { createServer, get } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text as textOf } from "node:stream/consumers";
+import { describe, expect, onTestFinished, test } from "vitest";
+import {
+	METRICS_CONTENT_TYPE,
+	metricsHandler,
+} from "../../src/pool/observe/metrics-handler.ts";
+import {
+	BucketCounts,
+	type MetricFamily,
+	metricsText,
+} from "../../src/pool/observe/metrics-text.ts";
+import { CallEnds } from "../../src/pool/observe/pool-metrics.ts";
+import { createPool, openRun } from "../../src/run/open-run.ts";
+import { scripts } from "../../src/testing.ts";
+import { temporaryDirectory } from "../cleanup/hosts.ts";
+import { lineAdapter } from "../control/line-adapter.ts";
+import { outcome, virtualPool } from "./virtual-pool.ts";
+
+/** Every series of a text, by its name with its labels. */
+function seriesOf(text: string): Readonly<Record<string, number>> {
+	return Object.fromEntries(
+		text
+			.split("\n")
+			.filter((line) => line !== "" && !line.startsWith("#"))
+			.map((line) => {
+				const end = line.lastIndexOf(" ");
+				return [line.slice(0, end), Number(line.slice(end + 1))];
+			}),
+	);
+}
+
+const commands = {
+	fail: scripts.fail,
+	crash: scripts.crash,
+	work: scripts.work,
+};
+
+test("the metrics of a pool are what happened in it since it was made, by outcome, code and reason", async () => {
+	const { pool, clock, close } = await virtualPool({ commands }, { size: 2 });
+	const before = seriesOf(pool.metricsText());
+	const P = 'snakepit_pool_name="scripted"';
+	const FAILED = `{${P},snakepit_call_outcome="failed",error_type="TOOL_FAILED"}`;
+	expect(before).toMatchObject({
+		[`snakepit_worker_count{${P},snakepit_worker_state="ready"}`]: 2,
+		[`snakepit_worker_starts_total{${P}}`]: 2,
+		[`snakepit_call_active{${P}}`]: 0,
+		// Who watches sees the first failure.
+		[`snakepit_call_duration_seconds_count${FAILED}`]: 0,
+		[`snakepit_worker_restarts_total{${P},snakepit_worker_end_reason="exited"}`]: 0,
+	});
+
+	const calls = [
+		...[100, 100, 100, 2_000].map((ms) => pool.execute("work", ms)),
+		outcome(pool.execute("fail", "no paper")),
+		outcome(
+			pool.execute("fail", "no ink", {
+				retry: { attempts: 3, on: () => true },
+			}),
+		),
+		outcome(pool.execute("crash")),
+	];
+	expect(seriesOf(pool.metricsText())).toMatchObject({
+		[`snakepit_call_active{${P}}`]: 2,
+		[`snakepit_call_queued{${P}}`]: 5,
+	});
+	await clock.advance(10_000);
+	await Promise.all(calls);
+
+	const SUCCEEDED = `${P},snakepit_call_outcome="succeeded"`;
+	expect(seriesOf(pool.metricsText())).toMatchObject({
+		[`snakepit_call_duration_seconds_count{${SUCCEEDED}}`]: 4,
+		[`snakepit_call_duration_seconds_bucket{${SUCCEEDED},le="0.05"}`]: 0,
+		[`snakepit_call_duration_seconds_bucket{${SUCCEEDED},le="0.1"}`]: 2,
+		[`snakepit_call_duration_seconds_bucket{${SUCCEEDED},le="+Inf"}`]: 4,
+		[`snakepit_call_duration_seconds_count${FAILED}`]: 2,
+		[`snakepit_call_retries_total{${P},error_type="TOOL_FAILED"}`]: 2,
+		[`snakepit_attempt_duration_seconds_count{${P}}`]: 9,
+		[`snakepit_call_wait_time_seconds_count{${P}}`]: 9,
+		[`snakepit_worker_restarts_total{${P},snakepit_worker_end_reason="exited"}`]: 1,
+		[`snakepit_worker_exits_total{${P},snakepit_worker_end_reason="exited",snakepit_worker_exit_signal="SIGSEGV"}`]: 1,
+		[`snakepit_worker_starts_total{${P}}`]: 3,
+		[`snakepit_worker_start_duration_seconds_count{${P}}`]: 3,
+		[`snakepit_call_queued{${P}}`]: 0,
+		snakepit_registry_unwritten: 0,
+	});
+	await close();
+});
+
+test("a pool of real processes has their memory and processor time, and its run the commits of the ledger", async () => {
+	await using pool = await createPool({
+		...{ dataDir: temporaryDirectory(), adapter: lineAdapter(), name: "lines" },
+		...{ size: 2, output: { echo: "none" } },
+	});
+	await pool.execute("echo", 1);
+	const series = seriesOf(pool.metricsText());
+	for (const slot of ["lines-0", "lines-1"]) {
+		const labels = `{snakepit_pool_name="lines",snakepit_worker_id="${slot}"}`;
+		expect(
+			series[`snakepit_worker_memory_usage_bytes${labels}`],
+		).toBeGreaterThan(1e6);
+		expect(
+			series[`snakepit_worker_cpu_time_seconds_total${labels}`],
+		).toBeGreaterThan(0);
+	}
+	expect(series["snakepit_registry_commits_total"]).toBeGreaterThan(0);
+	expect(series["snakepit_registry_commit_time_seconds_total"]).toBeGreaterThan(
+		0,
+	);
+});
+
+test("a run has the metrics of all its pools, and what is of the run once", async () => {
+	await using run = await openRun({ dataDir: temporaryDirectory() });
+	const own = seriesOf(run.metricsText());
+	expect(Object.keys(own)).toContain("snakepit_registry_commits_total");
+	const options = { adapter: lineAdapter(), size: 1 };
+	const first = await run.createPool({ ...options, name: "first" });
+	const second = await run.createPool({ ...options, name: "second" });
+	const ready = (pool: string) =>
+		`snakepit_worker_count{snakepit_pool_name="${pool}",snakepit_worker_state="ready"}`;
+	const text = run.metricsText();
+	expect(seriesOf(text)).toMatchObject({
+		[ready("first")]: 1,
+		[ready("second")]: 1,
+		snakepit_registry_commits_total: run.statistics().registry.commits,
+	});
+	const heads = text.split("\n").filter((line) => line.startsWith("# TYPE"));
+	expect(heads.length).toBe(new Set(heads).size);
+	const served = metricsHandler(first, second)({} as Request) as Response;
+	expect(seriesOf(await served.text())).toMatchObject({
+		[ready("second")]: 1,
+		snakepit_registry_commits_total: run.statistics().registry.commits,
+	});
+	await first.close();
+	expect(Object.keys(seriesOf(run.metricsText()))).not.toContain(
+		ready("first"),
+	);
+});
+
+describe("the text", () => {
+	test("escapes what labels and help contain, and adds up series that are the same", () => {
+		const family: MetricFamily = {
+			...{ name: "snakepit_test_total", type: "counter" },
+			help: 'one \\ two\n"three"',
+			samples: [{ labels: { error_type: 'a"b\\c\nd' }, value: 2 }],
+		};
+		const reading = { runId: "r", families: [family], ofRun: [] };
+		expect(metricsText([reading, reading])).toBe(
+			'# HELP snakepit_test_total one \\\\ two\\n"three"\n' +
+				"# TYPE snakepit_test_total counter\n" +
+				'snakepit_test_total{error_type="a\\"b\\\\c\\nd"} 4\n',
+		);
+	});
+
+	test("of a histogram counts each bucket with those below it", () => {
+		const counts = new BucketCounts([0.1, 1]);
+		for (const ms of [50, 100, 100.1, 5_000]) counts.record(ms);
+		expect(counts.samples({})).toEqual([
+			{ suffix: "_bucket", labels: { le: "0.1" }, value: 2 },
+			{ suffix: "_bucket", labels: { le: "1" }, value: 3 },
+			{ suffix: "_bucket", labels: { le: "+Inf" }, value: 4 },
+			{ suffix: "_sum", labels: {}, value: expect.closeTo(5.2501) },
+			{ suffix: "_count", labels: {}, value: 4 },
+		]);
+	});
+
+	test("has a bounded number of series, however many codes an adapter has", () => {
+		const ends = new CallEnds();
+		for (let n = 0; n < 10_000; n++) ends.record("failed", `CODE_${n}`, 1);
+		const counts = ends.samples({}).filter(({ suffix }) => suffix === "_count");
+		expect(counts.length).toBeLessThan(60);
+		expect(counts.reduce((sum, { value }) => sum + value, 0)).toBe(10_000);
+		expect(counts.map(({ labels }) => labels["error_type"])).toContain(
+			"_OTHER",
+		);
+	});
+
+	// On Debian and Ubuntu: apt install prometheus.
+	const hasPromtool =
+		spawnSync("promtool", ["--version"], { stdio: "ignore" }).status === 0;
+	test.skipIf(!hasPromtool)("is what promtool takes for correct", async () => {
+		await using pool = await createPool({
+			...{ dataDir: temporaryDirectory(), adapter: lineAdapter(), size: 1 },
+			output: { echo: "none" },
+		});
+		await pool.execute("fail").catch(() => {});
+		const { stdout, stderr } = spawnSync("promtool", ["check", "metrics"], {
+			input: pool.metricsText(),
+			encoding: "utf8",
+		});
+		// Names of OpenTelemetry, which dashboards and alerts have, end with it where something is counted now.
+		const isKnown = (line: string) =>
+			/^snakepit_(worker|session)_count .*"_count" suffix/.test(line);
+		const said = `${stdout}${stderr}`.split("\n").filter((line) => line !== "");
+		expect(said.filter((line) => !isKnown(line))).toEqual([]);
+	});
+});
+
+describe("the handler", () => {
+	test("answers node:http", async () => {
+		const { pool, close } = await virtualPool({ commands });
+		const server = createServer(metricsHandler(pool)).listen(0, "127.0.0.1");
+		onTestFinished(() => void server.close());
+		await once(server, "listening");
+		const { port } = server.address() as AddressInfo;
+		const [response] = await once(
+			get({ host: "127.0.0.1", port, agent: false }),
+			"response",
+		);
+		expect(response.statusCode).toBe(200);
+		expect(response.headers["content-type"]).toBe(
+			"text/plain; version=0.0.4; charset=utf-8",
+		);
+		expect(await textOf(response)).toMatch(/^# HELP snakepit_/);
+		await close();
+	});
+
+	test("answers Fastify, and servers of the web standard", async () => {
+		const { pool, close } = await virtualPool({ commands });
+		const handler = metricsHandler(pool);
+		const sent: unknown[] = [];
+		const reply = {
+			raw: {},
+			header: (...header: string[]) => void sent.push(header),
+			send: (text: string) => void sent.push(text.slice(0, 6)),
+		};
+		handler({}, reply);
+		expect(sent).toEqual([["content-type", METRICS_CONTENT_TYPE], "# HELP"]);
+		const request = new Request("http://127.0.0.1/metrics");
+		// As Next.js calls it.
+		for (const more of [[], [{ params: Promise.resolve({}) }]]) {
+			const response: Response = Reflect.apply(handler, undefined, [
+				request,
+				...more,
+			]);
+			expect(response.headers.get("content-type")).toBe(METRICS_CONTENT_TYPE);
+			expect(await response.text()).toMatch(/^# HELP snakepit_/);
+		}
+		await close();
+	});
+
+	test("of anything but pools and runs is refused", () => {
+		for (const sources of [[], [{ metricsText: () => "" }], [undefined]])
+			expect(() => Reflect.apply(metricsHandler, undefined, sources)).toThrow(
+				expect.objectContaining({ code: "INVALID_OPTION" }),
+			);
+	});
+});
