@@ -320,9 +320,7 @@ function countOf(text: string | undefined): number | undefined {
 		: undefined;
 }
 
-function failedCallsRoute(
-	query: (key: string) => string | undefined,
-): Route {
+function failedCallsRoute(query: (key: string) => string | undefined): Route {
 	const [pool, command, code] = ["pool", "command", "code"].map(query);
 	const sinceMs = countOf(query("sinceMs"));
 	const filter = { pool, command, code, sinceMs };

@@ -38,6 +38,8 @@ export {
 } from "./exceptions.ts";
 export {
 	type EventLogger,
+	type LeveledLogger,
+	type LogEntry,
 	type LogEventsOptions,
 	logEvents,
 } from "./log-events.ts";
