@@ -23,7 +23,7 @@ const LOADED_TOGETHER: Readonly<
 		["light", /src\/index\.ts$/],
 		[
 			"conversation",
-			/src\/(transport|conversation\/conversation|channel\/framed-channel)\.ts$/,
+			/src\/(transport|conversation\/conversation|channel\/socket-channel)\.ts$/,
 		],
 	],
 };

@@ -632,12 +632,12 @@ ELSEWHERE = (
 )
 # What functions import before the worker is ready.
 BEFORE_READY = {
-    "boot/worker.py",
+    "boot/first_steps.py",
     "bridge/bridge_thread.py:_call_page",
     "bridge/bridge_thread.py:_shared_memory",
     "bridge/bridge_thread.py:__init__",
     "bridge/transport.py:load_transport",
-    "bridge/worker.py",
+    "bridge/serving.py",
     "calls/run/runner.py",
     "threads/main_thread.py:loop",
     "tools/annotations/classes.py",
@@ -719,7 +719,7 @@ def test_no_module_of_pythons_is_looked_up_among_those_of_the_tools() -> None:
     # Not a neighbour of the tools either: the loop is the worker's. In a signal handler,
     # nothing more is done than needed.
     assert looked_up == {
-        ("asyncio", "bridge/worker.py"),
+        ("asyncio", "bridge/serving.py"),
         ("asyncio.exceptions", "calls/cancel/cancel_signal.py"),
         ("multiprocessing.spawn", "named_memory.py"),
     }

@@ -230,7 +230,7 @@ def test_the_dump_signal_interrupts_no_call(start: Host) -> None:
 
 
 # Once in every dump.
-MAIN_THREAD = 'bridge/worker.py", line '
+MAIN_THREAD = 'bridge/serving.py", line '
 
 THREADS = """
     import threading
@@ -302,7 +302,7 @@ BEFORE_THE_LIFELINE = """
 import sys
 before = set(sys.modules)
 import snakepit_bridge.__main__
-import snakepit_bridge.boot.worker
+import snakepit_bridge.boot.first_steps
 print(" ".join(sorted(set(sys.modules) - before)))
 """
 

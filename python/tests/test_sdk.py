@@ -413,7 +413,7 @@ def test_a_receiver_that_never_answers_is_waited_for_within_the_grace(
 def test_nothing_of_an_sdk_is_there_before_the_worker_is(otlp: Receiver) -> None:
     program = """
 import sys, threading
-import snakepit_bridge.bridge.worker
+import snakepit_bridge.bridge.serving
 from snakepit_bridge.telemetry.find_tracing import find_tracing
 from snakepit_bridge.boot.launch_message import TelemetrySetting
 assert find_tracing("pool-0", "run-1", TelemetrySetting({})) is not None

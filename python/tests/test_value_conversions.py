@@ -18,7 +18,7 @@ import pytest
 from support.case_name import case_name
 
 from snakepit_bridge import NdArray, ValueNotTransferable
-from snakepit_bridge.values import short
+from snakepit_bridge.values import kept_packer
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
 
@@ -318,8 +318,8 @@ def test_what_could_not_be_packed_leaves_nothing_for_the_next_value(bad: Any) ->
 
 def test_the_memory_of_a_large_value_is_not_kept() -> None:
     encode(["small"])
-    kept = short._packers.pack
+    kept = kept_packer._packers.pack
     encode(["small again"])
-    assert short._packers.pack is kept
+    assert kept_packer._packers.pack is kept
     encode(["x" * 100_000])
-    assert short._packers.pack is not kept
+    assert kept_packer._packers.pack is not kept

@@ -5,7 +5,7 @@ import type {
 	FrameListener,
 	WorkerAddress,
 } from "./channel/frame-channel.ts";
-import type { Dial } from "./channel/framed-channel.ts";
+import type { Dial } from "./channel/socket-channel.ts";
 
 /**
  * Connects to a worker and opens its one conversation.
@@ -46,7 +46,7 @@ export interface AdapterKind {
 export const FRAMED: Transport = {
 	name: "framed",
 	load: async () =>
-		(await import("./channel/framed-channel.ts")).openFramedChannel,
+		(await import("./channel/socket-channel.ts")).openFramedChannel,
 };
 
 /** The same on another connection, for packages that build on this one. */
@@ -58,7 +58,7 @@ export function framedOver(
 		...more,
 		name: FRAMED.name,
 		load: async () => {
-			const { openFramedChannel } = await import("./channel/framed-channel.ts");
+			const { openFramedChannel } = await import("./channel/socket-channel.ts");
 			return (address, listener, signal) =>
 				openFramedChannel(address, listener, signal, how);
 		},

@@ -15,7 +15,7 @@ export {
 	PendingPings,
 	type WorkerAddress,
 } from "./channel/frame-channel.ts";
-export type { Dial } from "./channel/framed-channel.ts";
+export type { Dial } from "./channel/socket-channel.ts";
 export type {
 	FrameCodec,
 	HostFrame,

@@ -39,7 +39,7 @@ export {
 	type WorkerState,
 	type WorkerStep,
 	type WorkerTrigger,
-} from "./contract/states.ts";
+} from "./contract/run-and-worker-states.ts";
 export type {
 	LifelineListener,
 	MarkedProcess,

@@ -28,7 +28,7 @@ def main(arguments: list[str]) -> int:
     """
     command = arguments[0] if arguments else ""
     if command == "worker":
-        from snakepit_bridge.boot.worker import run_worker
+        from snakepit_bridge.boot.first_steps import run_worker
 
         return run_worker(arguments[1:])
     if command == "preload":

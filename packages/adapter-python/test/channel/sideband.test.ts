@@ -1,15 +1,15 @@
 import { Writable } from "node:stream";
 import { expect, test } from "vitest";
 import {
-	readSideband,
-	sidebandHead,
-} from "../../src/channel/framed-channel.ts";
-import {
 	BYTES,
 	FRAME,
 	MessageCutter,
 } from "../../src/channel/message-cutter.ts";
 import { MessageWriter } from "../../src/channel/message-writer.ts";
+import {
+	readSideband,
+	sidebandHead,
+} from "../../src/channel/socket-channel.ts";
 
 test.each([0, 1, 100, 70_000, 3_000_000])(
 	"%i bytes beside a frame arrive before it, aligned for numbers",

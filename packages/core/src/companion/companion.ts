@@ -8,7 +8,7 @@ import type {
 	PoolProcessSlot,
 	WorkerCompanion,
 } from "../contract/launch.ts";
-import type { CloseManner } from "../contract/states.ts";
+import type { CloseManner } from "../contract/run-and-worker-states.ts";
 import type { ProcessHost } from "../contract/world.ts";
 import { abortable, pause, resolvesWithin } from "../deadline.ts";
 import { outbox } from "../outbox.ts";

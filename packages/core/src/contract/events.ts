@@ -4,7 +4,7 @@ import type { RemoteError } from "./errors.ts";
 import type { ProcessExit, RunId } from "./identity.ts";
 import type { WorkerLogRecord } from "./launch.ts";
 import type { EndReason, Killer } from "./process-registry.ts";
-import type { CloseManner } from "./states.ts";
+import type { CloseManner } from "./run-and-worker-states.ts";
 
 /** Why the reaper left a process or a run alone. */
 export type SparedReason =

@@ -10,7 +10,7 @@ import type {
 } from "./events.ts";
 import type { RunId } from "./identity.ts";
 import type { LayerReport } from "./protection.ts";
-import type { WorkerState } from "./states.ts";
+import type { WorkerState } from "./run-and-worker-states.ts";
 
 export type { InstrumentProblem } from "./events.ts";
 

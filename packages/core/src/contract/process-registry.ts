@@ -1,6 +1,6 @@
 import type { WorkerLocation } from "./connection.ts";
 import type { ProcessExit, ProcessIdentity, RunId } from "./identity.ts";
-import type { RunState } from "./states.ts";
+import type { RunState } from "./run-and-worker-states.ts";
 
 /** A worker that is about to be spawned. */
 export interface Reservation {

@@ -9,7 +9,7 @@ import type { ProcessExit } from "../contract/identity.ts";
 import { closeSource, ignoreEarlyErrors } from "../contract/input-source.ts";
 import type { EndReason, Killer } from "../contract/process-registry.ts";
 import { recordedError } from "../contract/recorded-error.ts";
-import type { CloseManner } from "../contract/states.ts";
+import type { CloseManner } from "../contract/run-and-worker-states.ts";
 import { failing, messageOf } from "../contract/thrown.ts";
 import type { World } from "../contract/world.ts";
 import { afterRunning, resolvesWithin } from "../deadline.ts";

@@ -1,6 +1,9 @@
 import { JobError } from "../contract/errors.ts";
 import type { CallOutcome } from "../contract/events.ts";
-import type { Afterwards, CloseManner } from "../contract/states.ts";
+import type {
+	Afterwards,
+	CloseManner,
+} from "../contract/run-and-worker-states.ts";
 import { resolvesWithin } from "../deadline.ts";
 import { STOP_DEFAULTS } from "../options/pool-options.ts";
 import { OrphanSweep } from "../process/orphan-sweep.ts";

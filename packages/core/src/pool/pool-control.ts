@@ -1,5 +1,5 @@
 import { OptionsError } from "../contract/errors.ts";
-import type { CloseManner } from "../contract/states.ts";
+import type { CloseManner } from "../contract/run-and-worker-states.ts";
 import {
 	type Check,
 	checkOptions,

@@ -1,7 +1,7 @@
 import type { AuditStatistics } from "../audit/auditor.ts";
 import type { CleanupReport } from "../cleanup/cleanup-report.ts";
 import type { StartError } from "../contract/errors.ts";
-import type { CloseManner } from "../contract/states.ts";
+import type { CloseManner } from "../contract/run-and-worker-states.ts";
 import type { World } from "../contract/world.ts";
 import type { ResolvedOptions } from "../options/pool-options.ts";
 import type { WorkerStarter } from "../worker/worker-starter.ts";

@@ -1,4 +1,7 @@
-import type { Afterwards, CloseManner } from "../contract/states.ts";
+import type {
+	Afterwards,
+	CloseManner,
+} from "../contract/run-and-worker-states.ts";
 import { asError } from "../contract/thrown.ts";
 import { outbox } from "../outbox.ts";
 import { stillThere } from "../process/process-end.ts";

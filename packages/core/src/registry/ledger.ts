@@ -30,7 +30,7 @@ import type {
 	WorkerRecord,
 	WorkerStatus,
 } from "../contract/process-registry.ts";
-import type { RunState } from "../contract/states.ts";
+import type { RunState } from "../contract/run-and-worker-states.ts";
 import { FailedCallRows } from "./failed-call-rows.ts";
 import { MIGRATIONS } from "./gen/migrations.ts";
 import { ActRows, IncidentRows, type LedgerDatabase } from "./incident-rows.ts";

@@ -15,7 +15,10 @@ import type {
 	WorkerEnd,
 	WorkerRecord,
 } from "../contract/process-registry.ts";
-import { nextRunState, type RunState } from "../contract/states.ts";
+import {
+	nextRunState,
+	type RunState,
+} from "../contract/run-and-worker-states.ts";
 import { outbox } from "../outbox.ts";
 import { type FailedCall, NotedFailedCalls } from "./failed-calls.ts";
 import {

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from "../contract/clock.ts";
-import type { Afterwards } from "../contract/states.ts";
+import type { Afterwards } from "../contract/run-and-worker-states.ts";
 import { resolvesWithin } from "../deadline.ts";
 import { systemClock } from "../os/system-clock.ts";
 import {

@@ -3,7 +3,10 @@ import { companionKeeper } from "../companion/companion.ts";
 import { StartError } from "../contract/errors.ts";
 import type { SnakepitEvent } from "../contract/events.ts";
 import type { RunId } from "../contract/identity.ts";
-import type { Afterwards, CloseManner } from "../contract/states.ts";
+import type {
+	Afterwards,
+	CloseManner,
+} from "../contract/run-and-worker-states.ts";
 import { addFrames, framesBelow } from "../contract/thrown.ts";
 import type { World } from "../contract/world.ts";
 import type { Job } from "../job/job.ts";

@@ -17,7 +17,10 @@ import type {
 	WorkerEnd,
 	WorkerRecord,
 } from "../contract/process-registry.ts";
-import { nextRunState, type RunState } from "../contract/states.ts";
+import {
+	nextRunState,
+	type RunState,
+} from "../contract/run-and-worker-states.ts";
 import {
 	activated,
 	ended,

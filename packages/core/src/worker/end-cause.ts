@@ -1,7 +1,7 @@
 import type { RetireReason } from "../contract/events.ts";
 import type { ProcessExit } from "../contract/identity.ts";
 import type { EndReason, Killer } from "../contract/process-registry.ts";
-import type { WorkerState } from "../contract/states.ts";
+import type { WorkerState } from "../contract/run-and-worker-states.ts";
 import { killerOf, type SentSignal } from "../process/process-end.ts";
 
 const BY_ITSELF: readonly EndReason[] = ["exited", "broken", "start_failed"];

@@ -13,7 +13,7 @@ import {
 	type WorkerEffect,
 	type WorkerState,
 	type WorkerTrigger,
-} from "../contract/states.ts";
+} from "../contract/run-and-worker-states.ts";
 import { lastCharacters } from "../contract/telling-lines.ts";
 import type { World } from "../contract/world.ts";
 import { withDeadline } from "../deadline.ts";

@@ -8,7 +8,7 @@ import {
 	WORKER_TABLE,
 	type WorkerState,
 	type WorkerTrigger,
-} from "../../src/contract/states.ts";
+} from "../../src/contract/run-and-worker-states.ts";
 
 describe("the life of a run", () => {
 	const states = Object.keys(RUN_TRANSITIONS) as RunState[];

@@ -4,7 +4,7 @@ import {
 	WORKER_TABLE,
 	type WorkerState,
 	type WorkerTrigger,
-} from "../../src/contract/states.ts";
+} from "../../src/contract/run-and-worker-states.ts";
 import {
 	Call,
 	occupiedScene,

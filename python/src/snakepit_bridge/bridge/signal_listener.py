@@ -96,7 +96,9 @@ def write_stacks(calls: Iterable[RunningCall]) -> None:
     threads' names."""
     # Without the lock of `threading`, whose holder may be what hangs.
     threads = getattr(sys.modules.get("threading"), "_active", {})
-    names = [f"{ident:#018x}={thread.name!r}" for ident, thread in list(threads.items())]
+    names = [
+        f"{ident:#018x}={thread.name!r}" for ident, thread in list(threads.items())
+    ]
     _say(f"snakepit stacks begin {' '.join(names)}")
     # With the GIL, so that no stack changes while it is read.
     faulthandler.dump_traceback(2, all_threads=True)

@@ -9,9 +9,9 @@ import sys
 from snakepit_bridge._version import NEWEST_PROTOCOL, __version__
 from snakepit_bridge.boot import exit_status
 from snakepit_bridge.boot.control_channel import ControlChannel, StartFailed
+from snakepit_bridge.boot.first_steps import check_versions, read_launch, run_started
 from snakepit_bridge.boot.lifeline import Lifeline
 from snakepit_bridge.boot.process_setup import set_up_process
-from snakepit_bridge.boot.worker import check_versions, read_launch, run_started
 from snakepit_bridge.cluster.gateway_launch import GatewayLaunch
 
 __all__ = ["run_gateway"]

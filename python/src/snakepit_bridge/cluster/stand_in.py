@@ -18,9 +18,9 @@ from snakepit_bridge.boot.control_channel import (
     StartFailed,
     encode_line,
 )
+from snakepit_bridge.boot.first_steps import read_launch, run_started
 from snakepit_bridge.boot.launch_message import Launch
 from snakepit_bridge.boot.lifeline import Lifeline
-from snakepit_bridge.boot.worker import read_launch, run_started
 from snakepit_bridge.cluster.json_lines import LineInvalid, LineReader
 
 TYPE_CHECKING = False

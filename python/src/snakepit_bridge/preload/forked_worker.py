@@ -17,7 +17,7 @@ import traceback
 import weakref
 from collections.abc import Mapping
 
-from snakepit_bridge.boot.worker import run_worker
+from snakepit_bridge.boot.first_steps import run_worker
 from snakepit_bridge.forking.forks import outlive_parent
 from snakepit_bridge.forking.protocol import Start
 from snakepit_bridge.own_imports import loaded

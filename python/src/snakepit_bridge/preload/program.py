@@ -21,18 +21,18 @@ from snakepit_bridge.boot.control_channel import (
     LaunchInvalid,
     StartFailed,
 )
+from snakepit_bridge.boot.first_steps import (
+    check_versions,
+    import_bridge,
+    read_launch,
+    run_started,
+)
 from snakepit_bridge.boot.launch_message import Launch
 from snakepit_bridge.boot.lifeline import Lifeline
 from snakepit_bridge.boot.process_setup import (
     note_what_it_names,
     write_stacks_no_more,
     write_stacks_when_asked,
-)
-from snakepit_bridge.boot.worker import (
-    check_versions,
-    import_bridge,
-    read_launch,
-    run_started,
 )
 from snakepit_bridge.own_imports import import_late, isolated, make_way
 from snakepit_bridge.telemetry.find_tracing import is_requested

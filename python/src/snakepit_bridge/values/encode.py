@@ -15,13 +15,13 @@ import msgpack
 
 from snakepit_bridge.values import extension_types as ext
 from snakepit_bridge.values import moments
+from snakepit_bridge.values.kept_packer import pack_short
 from snakepit_bridge.values.nd_array import NdArray
 from snakepit_bridge.values.numpy_values import (
     bytes_of_table,
     numpy_scalar,
     parts_of_array,
 )
-from snakepit_bridge.values.short import pack_short
 from snakepit_bridge.values.value_not_transferable import (
     Path,
     Refused,

@@ -6,7 +6,7 @@ import {
 	SnakepitError,
 	StartError,
 } from "../../contract/errors.ts";
-import type { CloseManner } from "../../contract/states.ts";
+import type { CloseManner } from "../../contract/run-and-worker-states.ts";
 import { counted } from "../../contract/text.ts";
 
 /** What errors tell of a call; a `Call` has it. */

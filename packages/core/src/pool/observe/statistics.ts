@@ -5,7 +5,7 @@ import type { ErrorCode } from "../../contract/error-codes.ts";
 import type { CallOutcome } from "../../contract/events.ts";
 import type { WorkerUsage } from "../../contract/instrument.ts";
 import type { RegistryStatistics } from "../../contract/process-registry.ts";
-import type { WorkerState } from "../../contract/states.ts";
+import type { WorkerState } from "../../contract/run-and-worker-states.ts";
 import type { ProcessFacts, ProcessHost } from "../../contract/world.ts";
 import type { HeartbeatStatistics } from "../../heartbeat/heartbeat-monitor.ts";
 import type { Worker } from "../../worker/worker.ts";

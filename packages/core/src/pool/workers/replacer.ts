@@ -2,7 +2,7 @@ import type { ReloadablePool } from "../../contract/adapter.ts";
 import type { Timer } from "../../contract/clock.ts";
 import { InputError } from "../../contract/errors.ts";
 import type { RecycleReason, RetireReason } from "../../contract/events.ts";
-import type { CloseManner } from "../../contract/states.ts";
+import type { CloseManner } from "../../contract/run-and-worker-states.ts";
 import type { World } from "../../contract/world.ts";
 import type { ResolvedOptions } from "../../options/pool-options.ts";
 import { backoffMs } from "../../worker/restarts.ts";

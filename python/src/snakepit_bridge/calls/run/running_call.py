@@ -29,7 +29,7 @@ from snakepit_bridge.tools.declaration import Answers
 from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import Attachment, encode
-from snakepit_bridge.values.short import pack_short
+from snakepit_bridge.values.kept_packer import pack_short
 from snakepit_bridge.values.value_not_transferable import ValueNotTransferable
 
 TYPE_CHECKING = False

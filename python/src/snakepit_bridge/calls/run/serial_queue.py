@@ -32,7 +32,7 @@ from snakepit_bridge.failures.failure import recalled
 from snakepit_bridge.threads.main_thread import MainThread
 from snakepit_bridge.threads.write_coalescer import MOST_HELD_NS
 from snakepit_bridge.values.decode import read_short
-from snakepit_bridge.values.short import pack_short
+from snakepit_bridge.values.kept_packer import pack_short
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from snakepit_bridge.calls.run.run_tool import run_async_generator, run_coroutin
 from snakepit_bridge.calls.run.running_call import FRAME_ROOM, CallState, RunningCall
 from snakepit_bridge.threads.write_coalescer import MOST_HELD_NS
 from snakepit_bridge.values.decode import read_short
-from snakepit_bridge.values.short import pack_short
+from snakepit_bridge.values.kept_packer import pack_short
 
 if TYPE_CHECKING:
     import asyncio

@@ -52,7 +52,7 @@ def run_worker(arguments: list[str], tied: Callable[[], None] = lambda: None) ->
         launch.read(run_id)
         check_versions(launch)
         import_bridge(launch.transport)
-        from snakepit_bridge.bridge.worker import work
+        from snakepit_bridge.bridge.serving import work
 
         return work(channel, lifeline, launch)
 
@@ -168,7 +168,7 @@ def import_bridge(transport: str) -> None:
     gc.disable()
     try:
         check_dependencies(transport)
-        for name in ("snakepit_bridge.bridge.worker", TRANSPORTS[transport]):
+        for name in ("snakepit_bridge.bridge.serving", TRANSPORTS[transport]):
             importlib.import_module(name)
         # What is imported from here on comes with the code of the tools.
         isolate()

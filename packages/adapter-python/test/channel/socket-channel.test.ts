@@ -4,16 +4,16 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { FrameChannel } from "../../src/channel/frame-channel.ts";
 import {
-	type Dial,
-	openFramedChannel,
-} from "../../src/channel/framed-channel.ts";
-import {
 	FRAME,
 	HEADER_BYTES,
 	MessageCutter,
 	SIGNAL,
 	writeHeader,
 } from "../../src/channel/message-cutter.ts";
+import {
+	type Dial,
+	openFramedChannel,
+} from "../../src/channel/socket-channel.ts";
 import type { HostSignal } from "../../src/frames/frame-codec.ts";
 import type { WorkerFrame } from "../../src/frames/frames.ts";
 import { encodeValue } from "../../src/index.ts";

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from snakepit_bridge.values.decode import decode
-from snakepit_bridge.values.short import pack_short
+from snakepit_bridge.values.kept_packer import pack_short
 
 
 def test_few_bytes_are_short_and_1_kib_is_not() -> None:
