@@ -5,7 +5,6 @@ from __future__ import annotations
 import _socket as socket
 import faulthandler
 import os
-import sys
 from collections.abc import Callable, Iterable
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 
@@ -14,6 +13,7 @@ from snakepit_bridge.boot.process_setup import (
     DUMP_SIGNAL,
     is_dump_signal_ours,
 )
+from snakepit_bridge.own_imports import loaded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def write_stacks(calls: Iterable[RunningCall]) -> None:
     standard error, between two lines by which the host knows them; the first has the
     threads' names."""
     # Without the lock of `threading`, whose holder may be what hangs.
-    threads = getattr(sys.modules.get("threading"), "_active", {})
+    threads = getattr(loaded("threading"), "_active", {})
     names = [
         f"{ident:#018x}={thread.name!r}" for ident, thread in list(threads.items())
     ]
