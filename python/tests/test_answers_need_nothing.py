@@ -639,6 +639,7 @@ BEFORE_READY = {
     "bridge/transport.py:load_transport",
     "bridge/serving.py",
     "calls/run/runner.py",
+    "telemetry/sdk.py:configure",
     "threads/main_thread.py:loop",
     "tools/annotations/classes.py",
     "tools/annotations/compile.py",
@@ -659,7 +660,13 @@ THERE = {
 }
 # What is in the environment of the tools. Answers do without it: arrays have another class,
 # and there are no spans.
-OF_THE_TOOLS = {"numpy", "opentelemetry.sdk", "snakepit_bridge.telemetry.otel_tracing"}
+OF_THE_TOOLS = {
+    "numpy",
+    # For log records of exceptions, which its user may choose.
+    "opentelemetry",
+    "opentelemetry.sdk",
+    "snakepit_bridge.telemetry.otel_tracing",
+}
 
 
 @functools.cache
