@@ -394,9 +394,7 @@ export function incidentLines(
 		...shown.map(({ wallMs, runId, text, lines }) => [
 			wallMs === undefined ? "unknown" : dayAndTime(wallMs),
 			runId,
-			withOutput || lines.length === 0
-				? text
-				: `${text}; last line: ${tellingLine(lines)}`,
+			withOutput ? text : withLastLine(text, lines),
 		]),
 	]);
 	const older = incidents.length - shown.length;
@@ -412,6 +410,14 @@ export function incidentLines(
 				]
 			: []),
 	];
+}
+
+/** With the line that tells most, unless the text says it already. */
+function withLastLine(text: string, lines: readonly string[]): string {
+	const line = tellingLine(lines);
+	return line === undefined || text.includes(line)
+		? text
+		: `${text}; last line: ${line}`;
 }
 
 function outputOf(

@@ -62,8 +62,11 @@ const WORDS: {
 		),
 	"pool.started": (e) =>
 		good(`pool ${e.pool} has started in ${duration(e.durationMs)}`),
-	"pool.start_failed": (e) =>
-		bad(`pool ${e.pool} could not be started: ${messageOf(e.error)}`),
+	"pool.start_failed": (e) => {
+		const [first = "", ...lines] = messageOf(e.error).split("\n");
+		const text = `pool ${e.pool} could not be started: ${first}`;
+		return { ...bad(text), lines };
+	},
 	"pool.closing": (e) =>
 		quiet(
 			`pool ${e.pool} is closed by ${e.by}${e.manner === "forced" ? ", at once" : ""}`,

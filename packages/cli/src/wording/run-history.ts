@@ -217,13 +217,32 @@ export function errorText(
 	if (error === undefined) return "unknown";
 	const { name, code, message = "", at } = error;
 	const kind = code === undefined ? name : `${name} ${code}`;
-	const flat = message.replaceAll(/\s*\n\s*/g, " ");
-	const shown =
-		flat.length > MESSAGE_CHARACTERS
-			? `${flat.slice(0, MESSAGE_CHARACTERS)} …`
-			: flat;
-	const text = shown === "" ? kind : `${kind}: ${shown.replace(/\.$/, "")}`;
+	const shown = withoutTraceback(message);
+	const text = shown === "" ? kind : `${kind}: ${shown}`;
 	return at === undefined ? text : `${text}, at ${shortPlace(run, at)}`;
+}
+
+/** Why a worker could not be started, without what the sentence begins with: its id. */
+function startErrorText(
+	error: NonNullable<RunHistory["workers"][number]["startError"]>,
+	workerId: string,
+	run: Pick<RunHistory, "program">,
+): string {
+	const { code, message = "" } = error;
+	const named = [`Worker ${workerId} could not start: `, `Worker ${workerId} `];
+	const prefix = named.find((each) => message.startsWith(each)) ?? "";
+	const name = code ?? error.name;
+	const short = { ...error, name, code: undefined };
+	return errorText({ ...short, message: message.slice(prefix.length) }, run);
+}
+
+/** Of a message that has a traceback in it, what is before that; on one line, and not too long. */
+function withoutTraceback(message: string): string {
+	const [text = ""] = message.split(/\n(?:Traceback \(|Its last lines:)/, 1);
+	const flat = text.replaceAll(/\s*\n\s*/g, " ");
+	return flat.length > MESSAGE_CHARACTERS
+		? `${flat.slice(0, MESSAGE_CHARACTERS)} …`
+		: flat.replace(/\.$/, "");
 }
 
 /** A place in a file, from the program's working directory on. */
@@ -381,7 +400,7 @@ function workerEntry(
 	if (startError !== undefined)
 		return {
 			...entry,
-			text: `${who} could not be started: ${errorText(startError, run)}${howItEnded(worker)}`,
+			text: `${who} could not be started: ${startErrorText(startError, workerId, run)}${howItEnded(worker)}`,
 		};
 	// Nothing was started for it.
 	if (pid === undefined && reason !== "start_failed")

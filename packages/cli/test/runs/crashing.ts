@@ -9,7 +9,9 @@ function bill(): never {
 }
 
 const pool = await createPool({
-	adapter: lines({ command: [how === "no program" ? "/bin/false" : "cat"] }),
+	adapter: lines({
+		command: [how === "no program" ? "/no/such/program" : "cat"],
+	}),
 	...{ name: "bills", size: 1, dataDir, output: { echo: "none" } },
 });
 if (how === "exit") process.exit(7);

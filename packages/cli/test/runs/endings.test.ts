@@ -1,18 +1,27 @@
 import { spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { developmentPython } from "../../../../scripts/python-environment.ts";
 import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
 import { SNAKEPIT_IN_NODE } from "../run/started.ts";
 
 /** Each runs some programs, one after the other. */
 const DEADLINE_MS = 120_000;
 const PROGRAM = join(import.meta.dirname, "crashing.ts");
+const STARTING = join(import.meta.dirname, "starting.ts");
 
-/** Runs the program to its end, and returns the directory of its ledger. */
-function ended(how: string): string {
+/** Runs a program to its end, and returns the directory of its ledger. */
+function ended(how: string, program: string = PROGRAM): string {
 	const dataDir = temporaryDirectory();
-	const args = ["--conditions=snakepit-source", PROGRAM, dataDir, how];
-	spawnSync(process.execPath, args, { stdio: "ignore" });
+	const own = [program, dataDir, ...(how === "" ? [] : [how])];
+	const env = {
+		...process.env,
+		VIRTUAL_ENV: join(developmentPython(), "../.."),
+	};
+	spawnSync(process.execPath, ["--conditions=snakepit-source", ...own], {
+		...{ stdio: "ignore", env },
+	});
 	return dataDir;
 }
 
@@ -56,23 +65,57 @@ test(
 	() => {
 		const dataDir = ended("no program");
 		expect(rows("history", dataDir)[0]).toMatch(
-			/crashed\. An unhandled rejection: StartError WORKER_EXITED_EARLY: Worker bills-0 .* exited with code 1 before it was ready, at .*crashing\.ts:/,
+			/crashed\. An unhandled rejection: StartError SPAWN_FAILED: Cannot start \/no\/such\/program: .* at .*crashing\.ts:\d+:\d+\.$/,
 		);
 		const { stdout } = snakepit("incidents", "--json", "--data-dir", dataDir);
 		const found = JSON.parse(stdout);
-		const error = { name: "StartError", code: "WORKER_EXITED_EARLY" };
+		const error = { name: "StartError", code: "SPAWN_FAILED" };
 		const host = { program: "crashing.ts", pid: expect.any(Number) };
 		expect(found).toMatchObject([
 			{ type: "host.ended", host, reason: "crashed", code: 1, error },
 			{ type: "pool.start_failed", host, pool: "bills", error },
 			{
 				...{ type: "worker.ended", host, pool: "bills", worker: "bills-0" },
-				...{ pid: expect.any(Number), reason: "start_failed", code: 1, error },
+				...{ reason: "start_failed", error },
 				text: expect.stringMatching(
-					/^bills-0 \(pid \d+\) could not be started: /,
+					/^bills-0( \(pid \d+\))? could not be started: SPAWN_FAILED: /,
 				),
 			},
 		]);
+	},
+	DEADLINE_MS,
+);
+
+test(
+	"why a worker could not be started is in its incident: the error of its tools, and where",
+	() => {
+		const tools = join(temporaryDirectory(), "models.py");
+		writeFileSync(
+			tools,
+			"import json\n\nprint('starts')\nopen('/models/a.bin')  # Is the volume mounted?\n",
+		);
+		const dataDir = ended(tools, STARTING);
+		expect(rows("incidents", dataDir).at(-1)).toMatch(
+			/ models-0 \(pid \d+\) could not be started: TOOLS_IMPORT_FAILED: .*: FileNotFoundError: \[Errno 2\] No such file or directory: '\/models\/a\.bin', at <module> \(.*models\.py:4\); last line: starts$/,
+		);
+		const { stdout } = snakepit("history", "--json", "--data-dir", dataDir);
+		expect(JSON.parse(stdout)[0].workers.at(-1).startError).toMatchObject({
+			...{ name: "StartError", code: "TOOLS_IMPORT_FAILED" },
+			message: expect.stringContaining("FileNotFoundError"),
+		});
+	},
+	DEADLINE_MS,
+);
+
+test(
+	"a pool that closes while killed workers are started again leaves no incidents but those workers",
+	() => {
+		const found = rows("incidents", ended("", STARTING));
+		expect(found).toHaveLength(4);
+		for (const row of found)
+			expect(row).toMatch(
+				/ arg-\d \(pid \d+\) ended by SIGKILL: exited, it is/,
+			);
 	},
 	DEADLINE_MS,
 );

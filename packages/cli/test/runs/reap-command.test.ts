@@ -85,7 +85,7 @@ test(
 			{ encoding: "utf8" },
 		);
 		expect(
-			stdout.match(/; snakepit reap \(pid \d+\) cleaned up/g),
+			stdout.match(/Cleaned up by snakepit reap \(pid \d+\)/g),
 		).toHaveLength(2);
 		expect(stdout.trimEnd().split("\n")).toHaveLength(3);
 	},

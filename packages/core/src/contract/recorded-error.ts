@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import type { RecordedError } from "./process-registry.ts";
+import { FOREIGN_PYTHON, PYTHON_FRAME } from "./telling-lines.ts";
 import { withoutLastLines } from "./text.ts";
 import { messageOf } from "./thrown.ts";
 
@@ -12,16 +13,26 @@ const MOST_CAUSES = 3;
 /** A thrown value as the ledger keeps it, without the last lines of a worker. Never throws. */
 export function recordedError(thrown: unknown): RecordedError {
 	const code = field(thrown, "code");
-	const at = placeIn(field(thrown, "stack"));
+	const text = messages(thrown);
+	const at = placeIn(field(thrown, "stack")) ?? pythonPlaceIn(text);
 	return {
 		name: nameOf(thrown).slice(0, NAME_CHARACTERS),
 		code:
 			typeof code === "string" || typeof code === "number"
 				? String(code).slice(0, NAME_CHARACTERS)
 				: undefined,
-		message: messages(thrown).slice(0, MESSAGE_CHARACTERS),
+		message: text.slice(0, MESSAGE_CHARACTERS),
 		at: at?.slice(0, PLACE_CHARACTERS),
 	};
+}
+
+/** The innermost place of the program's own code in a traceback of Python, as a failed start has it in its message. */
+function pythonPlaceIn(message: string): string | undefined {
+	const frame = message
+		.split("\n")
+		.findLast((line) => PYTHON_FRAME.test(line) && !FOREIGN_PYTHON.test(line));
+	const [, file, line, name] = PYTHON_FRAME.exec(frame ?? "") ?? [];
+	return file === undefined ? undefined : `${name} (${file}:${line})`;
 }
 
 /** Its class; where that has only the name that it has inherited, the class that made it. */

@@ -49,9 +49,9 @@ const PYTHON_FATAL = /^Fatal Python error: /;
 /** The first line of a crash in Go, Rust or C++, with many below it. */
 const FIRST =
 	/^(?:panic: |fatal error: |thread '.*' .*panicked at |terminate called )/;
-const PYTHON_FRAME = /^\s+File "(.+)", line (\d+) in (.+)$/;
+export const PYTHON_FRAME: RegExp = /^\s+File "(.+)", line (\d+),? in (.+)$/;
 /** Of Python itself, of an installed package, or of the bridge. */
-const FOREIGN =
+export const FOREIGN_PYTHON: RegExp =
 	/\/lib(?:64)?\/python\d|site-packages|dist-packages|<frozen |snakepit_bridge/;
 
 /** The line of a program's last output that tells most about its end; `undefined` where there is none. */
@@ -67,7 +67,7 @@ export function tellingLine(lines: readonly string[]): string | undefined {
 			.filter(({ kind }) => kind === "failed_thread")
 			.flatMap(({ line }) => {
 				const [, file = "", number, name] = PYTHON_FRAME.exec(line) ?? [];
-				return file === "" || FOREIGN.test(file)
+				return file === "" || FOREIGN_PYTHON.test(file)
 					? []
 					: [`${file}:${number} in ${name}`];
 			})[0];
