@@ -34,9 +34,11 @@ const NAME = /^snakepit-[0-9a-z]{7}-\w{10}$/;
  * where programs make the private directories of their runs.
  *
  * @param dataDirectory only runs of this data directory; all by default.
+ * @param known private directories of runs that are left out, and not connected to.
  */
 export async function findRuns(
 	dataDirectory?: string,
+	known: ReadonlySet<string> = new Set(),
 	env: NodeJS.ProcessEnv = process.env,
 ): Promise<readonly FoundRun[]> {
 	const runtime = env["XDG_RUNTIME_DIR"];
@@ -47,6 +49,7 @@ export async function findRuns(
 	if (dataDirectory !== undefined && dataDir === undefined) return [];
 	const directories = [...parents].flatMap(directoriesIn);
 	const runs = directories.flatMap((directory) => {
+		if (known.has(directory)) return [];
 		const record = readRecord(directory);
 		if (record === undefined) return [];
 		const { token: _, ...run } = record;
@@ -149,11 +152,26 @@ export async function attach(
 	const [match] = fitting;
 	if (match === undefined) throw noSuchRun(options, all);
 	if (fitting.length > 1) throw severalRuns(fitting);
-	const record = readRecord(match.directory);
-	if (record === undefined) throw noSuchRun(options, all);
+	const client = clientOf(match, options);
+	if (client === undefined) throw noSuchRun(options, all);
+	return client;
+}
+
+/**
+ * Returns a client of a run that was found; `undefined` when it has ended since.
+ *
+ * @throws ControlError `INVALID_OPTION`.
+ */
+export function clientOf(
+	run: FoundRun,
+	options: Pick<AttachOptions, "by" | "silentMs"> = {},
+): ControlClient | undefined {
+	check(options);
+	const record = readRecord(run.directory);
+	if (record === undefined) return undefined;
 	return new ControlClient({
-		run: match,
-		socketPath: join(match.directory, SOCKET_NAME),
+		run,
+		socketPath: join(run.directory, SOCKET_NAME),
 		token: record.token,
 		by: options.by ?? process.title,
 		silentMs: options.silentMs ?? ATTACH_DEFAULTS.silentMs,
@@ -182,7 +200,7 @@ function noSuchRun(
 	const where = dataDir === undefined ? "" : ` in ${dataDir}`;
 	return new ControlError({
 		code: "NO_SUCH_RUN",
-		message: `${subject}${where} can be attached to. ${all.length === 0 ? "There is none. Start a program with control on: set the option control of its run, or SNAKEPIT_CONTROL=1 if NODE_ENV is production." : `There is ${listed(all)}.`}`,
+		message: `${subject}${where} can be attached to. ${all.length === 0 ? "There is none. A program can be attached to while its run is open, unless its option control is false, or SNAKEPIT_CONTROL is 0." : `There is ${listed(all)}.`}`,
 	});
 }
 

@@ -3,6 +3,7 @@ import { clearTimeout, setTimeout } from "node:timers";
 import { createParser } from "eventsource-parser";
 import type { FoundRun } from "./attach.ts";
 import type {
+	ActOutcome,
 	ControlledEvent,
 	FailedCall,
 	FailedCallFilter,
@@ -231,15 +232,21 @@ export class ControlClient implements Disposable {
 		return tools ?? undefined;
 	}
 
-	/** Acts on a pool; resolves when that is done. Needs the scope `act`. */
+	/** Acts on a pool; resolves when that is done, with what it did besides. Needs the scope `act`. */
 	async act(
 		pool: string,
 		act: PoolAct,
 		parameters: Readonly<Record<string, unknown>> = {},
 		signal?: AbortSignal,
-	): Promise<void> {
+	): Promise<ActOutcome> {
 		const path = `/v1/pools/${encodeURIComponent(pool)}/${act}`;
-		await this.#json("POST", path, { ...parameters, ...this.#self }, signal);
+		const { cut } = (await this.#json(
+			"POST",
+			path,
+			{ ...parameters, ...this.#self },
+			signal,
+		)) as ActOutcome;
+		return { cut };
 	}
 
 	/** Makes a call, and returns its result as JSON can carry it. Needs the scope `call`. */

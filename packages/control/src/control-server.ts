@@ -435,8 +435,8 @@ async function carryOut(
 	if (route.kind === "act") {
 		const target = shortText(rest["worker"]);
 		run.record({ pool: route.pool, act: route.act, target, by });
-		await pool.act(route.act, rest, by);
-		return { status: 200, body: { done: route.act } };
+		const outcome = await pool.act(route.act, rest, by);
+		return { status: 200, body: { done: route.act, ...outcome } };
 	}
 	if (route.kind === "stacks") {
 		const worker = shortText(rest["worker"]);

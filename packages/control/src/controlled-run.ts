@@ -22,6 +22,8 @@ export interface RunSnapshot {
 	readonly protections: readonly string[];
 	/** What clients may do. */
 	readonly scopes: readonly ControlScope[];
+	/** Records of the ledger that are only in memory, because its files cannot be written. */
+	readonly unwritten: number;
 	readonly pools: readonly PoolSnapshot[];
 }
 
@@ -34,9 +36,43 @@ export interface PoolSnapshot {
 	readonly workers: readonly WorkerSnapshot[];
 	/** How many workers were started again after a failure. */
 	readonly restarts: number;
+	readonly starts: StartsSnapshot;
+	/** The last start that failed or the last end that nobody wanted; `null` when there was none. */
+	readonly lastFailure: WorkerFailure | null;
 	readonly sessions: number;
 	readonly calls: CallCounts;
 	readonly queue: QueueSnapshot;
+}
+
+/** How a pool starts workers again that failed. */
+export interface StartsSnapshot {
+	/** Failed starts and short lives in a row: of the worker that has most. */
+	readonly failuresInARow: number;
+	/** Restarts within `windowMs`, of which a pool allows itself `max`. */
+	readonly budget: {
+		readonly spent: number;
+		readonly max: number;
+		readonly windowMs: number;
+	};
+	/** The next start that waits for its time; `null` when none waits. */
+	readonly next: {
+		readonly inMs: number;
+		/** `"pause"`: the pause after a failure. `"budget"`: the whole budget is spent. */
+		readonly after: "pause" | "budget";
+	} | null;
+}
+
+/** The failure of one worker. */
+export interface WorkerFailure {
+	/** Milliseconds since the Unix epoch. */
+	readonly wallMs: number;
+	readonly workerId: string;
+	/** Of the error of its start; of an end, the code of the error that its calls get. */
+	readonly code: string;
+	/** One line. */
+	readonly message: string;
+	/** The last lines of its output, at most 20. */
+	readonly lines: readonly string[];
 }
 
 /** Totals since the pool was created; `waiting` and `running` are the current numbers. */
@@ -288,7 +324,7 @@ export interface ControlledPool {
 	 *
 	 * @param parameters as the client sent them: the pool checks them.
 	 */
-	act(act: PoolAct, parameters: ActParameters, by: string): Promise<void>;
+	act(act: PoolAct, parameters: ActParameters, by: string): Promise<ActOutcome>;
 	/** Runs one command, and returns its result; of a stream, at most a thousand items, then what it returns. */
 	call(call: CallParameters): Promise<unknown>;
 	/** The commands of its workers; `undefined` when the adapter does not know them. */
@@ -326,6 +362,30 @@ export interface ActParameters {
 	readonly max?: unknown;
 	/** For `drain`: how long calls have to end, in milliseconds. */
 	readonly drainMs?: unknown;
+}
+
+/** What an act did, beyond what it is named for. */
+export interface ActOutcome {
+	/** Of `drain` and `kill`: the calls that had not ended, and have failed. */
+	readonly cut?: CutCalls | undefined;
+}
+
+/** Calls that the end of their pool has ended. */
+export interface CutCalls {
+	readonly count: number;
+	/** The first that were accepted; at most 100. */
+	readonly calls: readonly CutCall[];
+}
+
+export interface CutCall {
+	readonly callId: string;
+	readonly command: string;
+	/** `"waiting"`: its work had not begun. */
+	readonly was: "running" | "waiting";
+	/** Since it was accepted, in milliseconds. */
+	readonly forMs: number;
+	/** The worker that ran it; `null` for one that waited. */
+	readonly workerId: string | null;
 }
 
 export interface CallParameters {

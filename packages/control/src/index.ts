@@ -1,6 +1,7 @@
 export {
 	type AttachOptions,
 	attach,
+	clientOf,
 	type FoundRun,
 	findRuns,
 } from "./attach.ts";
@@ -14,7 +15,10 @@ export {
 	type RunUpdate,
 } from "./control-client.ts";
 export type {
+	ActOutcome,
 	CallCounts,
+	CutCall,
+	CutCalls,
 	FailedAttempt,
 	FailedCall,
 	FailedCallFilter,
@@ -23,7 +27,9 @@ export type {
 	RunningCall,
 	RunSnapshot,
 	StacksSnapshot,
+	StartsSnapshot,
 	UsageSnapshot,
+	WorkerFailure,
 	WorkerSnapshot,
 } from "./controlled-run.ts";
 export {
@@ -44,5 +50,12 @@ export {
 	type DurationCounts,
 	quantileMs,
 } from "./throughput.ts";
-export { type Verdict, verdict, whyWaiting } from "./verdict.ts";
+export {
+	type Finding,
+	type FindingKind,
+	type Level,
+	type Verdict,
+	verdict,
+	whyWaiting,
+} from "./verdict.ts";
 export type { ServedState, ServedTick } from "./watchers.ts";

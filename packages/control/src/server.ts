@@ -6,7 +6,10 @@ export {
 	serveControl,
 } from "./control-server.ts";
 export type {
+	ActOutcome,
 	CallCounts,
+	CutCall,
+	CutCalls,
 	FailedAttempt,
 	FailedCall,
 	FailedCallFilter,
@@ -15,7 +18,9 @@ export type {
 	RunningCall,
 	RunSnapshot,
 	StacksSnapshot,
+	StartsSnapshot,
 	UsageSnapshot,
+	WorkerFailure,
 	WorkerSnapshot,
 } from "./controlled-run.ts";
 export {

@@ -57,34 +57,46 @@ export interface CommandThroughput {
 	readonly totalMs: DurationCounts;
 }
 
+/** Enough for a week. */
+const BUCKETS = 320;
+
 interface Counted {
 	readonly pool: string;
 	readonly command: string;
 	succeeded: number;
 	failed: number;
-	readonly buckets: Map<number, number>;
+	/** How many calls took as long as each bucket says. */
+	readonly buckets: Uint32Array;
 }
 
 /** Counts the calls that end, by command, from one tick to the next. */
 export class Throughput {
 	readonly #pools = new Map<string, Map<string, Counted>>();
+	/** The last that was counted, and under which name: most calls are of the same command as the one before. */
+	#last: { readonly command: string; readonly counted: Counted } | undefined;
 
 	/** @param totalMs from acceptance to settlement. */
 	add(pool: string, command: string, outcome: string, totalMs: number): void {
-		const counted = this.#of(pool, command);
+		let last = this.#last;
+		if (last?.command !== command || last.counted.pool !== pool) {
+			last = { command, counted: this.#of(pool, command) };
+			this.#last = last;
+		}
+		const { counted } = last;
 		if (outcome === "succeeded") counted.succeeded++;
 		else counted.failed++;
-		const bucket = bucketOf(totalMs);
-		counted.buckets.set(bucket, (counted.buckets.get(bucket) ?? 0) + 1);
+		const bucket = Math.min(BUCKETS - 1, bucketOf(totalMs));
+		counted.buckets[bucket] = (counted.buckets[bucket] ?? 0) + 1;
 	}
 
 	/** Returns the counts and starts again from zero. */
 	take(): readonly CommandThroughput[] {
 		const all = [...this.#pools.values()].flatMap((pool) => [...pool.values()]);
 		this.#pools.clear();
+		this.#last = undefined;
 		return all.map(({ buckets, ...rest }) => ({
 			...rest,
-			totalMs: [...buckets],
+			totalMs: [...buckets.entries()].filter(([, count]) => count > 0),
 		}));
 	}
 
@@ -99,7 +111,7 @@ export class Throughput {
 		const name = commands.size < COMMANDS ? command : OTHER_COMMANDS;
 		const counted = commands.get(name) ?? {
 			...{ pool, command: name, succeeded: 0, failed: 0 },
-			buckets: new Map(),
+			buckets: new Uint32Array(BUCKETS),
 		};
 		commands.set(name, counted);
 		return counted;

@@ -1,22 +1,74 @@
-import type { PoolSnapshot, RunSnapshot } from "./controlled-run.ts";
+import type {
+	PoolSnapshot,
+	RunSnapshot,
+	WorkerSnapshot,
+} from "./controlled-run.ts";
 
 /** The condition of a run, for the first line that people read. */
 export interface Verdict {
-	/** `"trouble"`: calls wait and nothing will run them soon, no worker is alive, or one hangs. */
-	readonly level: "fine" | "busy" | "trouble";
+	/** The worst level of the findings. */
+	readonly level: Level;
+	/** The worst finding, with what to do; how many workers there are when nothing is found. */
 	readonly text: string;
+	/** Everything that is not fine, the worst first. */
+	readonly findings: readonly Finding[];
 }
 
-/** The line names a worker that is silent for longer. Its pool ends that worker later, after `heartbeat.hungAfterMs`. */
+/** `"trouble"`: it does not go away by itself soon, or calls fail. `"busy"`: it may be as wanted. */
+export type Level = "fine" | "busy" | "trouble";
+
+/** One thing about a run that is not fine. */
+export interface Finding {
+	readonly kind: FindingKind;
+	readonly level: Exclude<Level, "fine">;
+	/** `null`: it is about the whole run. */
+	readonly pool: string | null;
+	/** `null`: it is about the whole pool. */
+	readonly workerId: string | null;
+	/** What it is, in two or three words. */
+	readonly words: string;
+	/** A sentence, with the name of the pool. */
+	readonly text: string;
+	/** A sentence; `null` where nothing has to be done. */
+	readonly remedy: string | null;
+}
+
+export type FindingKind =
+	/** Workers end again and again, shortly after their start or before they are ready. */
+	| "crash_loop"
+	/** There is no worker, and none is starting. */
+	| "no_worker"
+	/** No worker is ready yet. */
+	| "starting"
+	/** A worker does not answer. */
+	| "hung_worker"
+	/** The queue is nearly full, or a call has waited for long. */
+	| "long_queue"
+	/** Calls wait, as it happens when all workers are busy. */
+	| "waiting"
+	| "paused"
+	/** The pool ends. */
+	| "closing"
+	/** Records are only in memory. */
+	| "unwritten_ledger";
+
+/** A worker that is silent for longer is named. Its pool ends it later, after `heartbeat.hungAfterMs`. */
 const SILENT_MS = 5_000;
+/** So many failures in a row, of one worker, are a crash loop: the first two may be an accident and its repetition. */
+const LOOP_FAILURES = 3;
+/** A call that waits longer than this for a worker is trouble, */
+const LONG_WAIT_MS = 30_000;
+/** and a queue that has this share of the calls that it may have: the next calls are refused soon. */
+const LONG_QUEUE_SHARE = 0.8;
+/** How much of the last error is part of a sentence, in characters. */
+const ERROR_CHARACTERS = 300;
 
 /** Says why calls of a pool wait; `undefined` when none does. */
 export function whyWaiting(pool: PoolSnapshot): string | undefined {
 	if (pool.queue.waiting === 0) return undefined;
 	if (pool.phase === "paused") return "the pool is paused";
-	const without = withoutWorkers(pool);
-	if (without !== undefined) return without.text;
-	const ready = pool.workers.filter(({ state }) => state === "ready");
+	const ready = readyWorkers(pool);
+	if (ready.length === 0) return withoutReady(pool);
 	const busy = ready.filter(
 		({ running }) => running.length >= pool.callsPerWorker,
 	);
@@ -27,76 +79,283 @@ export function whyWaiting(pool: PoolSnapshot): string | undefined {
 		: `all ${ready.length} are busy`;
 }
 
-/** Describes the condition of a run in one line. */
+/** Describes the condition of a run: what is wrong with it, and what to do. */
 export function verdict(run: RunSnapshot): Verdict {
-	const verdicts = run.pools.map(poolVerdict);
-	const worst =
-		verdicts.find(({ level }) => level === "trouble") ??
-		verdicts.find(({ level }) => level === "busy");
-	if (worst !== undefined) return worst;
-	const workers = run.pools.flatMap((pool) => pool.workers);
+	const findings = [
+		...ledgerFindings(run),
+		...run.pools.flatMap((pool) => poolFindings(pool, run)),
+	]
+		.toSorted((a, b) => RANKS.indexOf(a.kind) - RANKS.indexOf(b.kind))
+		.map((finding): Finding => ({ ...finding, words: WORDS[finding.kind] }));
+	const troubles = findings.filter(({ level }) => level === "trouble");
+	const sorted = [...troubles, ...findings.filter(isBusy)];
+	const [worst] = sorted;
+	if (worst === undefined)
+		return { level: "fine", text: fineText(run), findings: [] };
+	return { level: worst.level, text: findingText(worst), findings: sorted };
+}
+
+type Found = Omit<Finding, "words">;
+
+function findingText({ text, remedy }: Found): string {
+	return remedy === null ? text : `${text} ${remedy}`;
+}
+
+/** Of each kind; the worst first, among those of the same level. */
+const WORDS: Readonly<Record<FindingKind, string>> = {
+	crash_loop: "crash loop",
+	no_worker: "no worker",
+	hung_worker: "hung worker",
+	long_queue: "long queue",
+	unwritten_ledger: "ledger unwritten",
+	paused: "paused",
+	starting: "starting",
+	waiting: "all busy",
+	closing: "closing",
+};
+const RANKS = Object.keys(WORDS) as readonly FindingKind[];
+
+function isBusy({ level }: Found): boolean {
+	return level === "busy";
+}
+
+function fineText({ pools }: RunSnapshot): string {
+	if (pools.length === 0) return "No pool is open.";
+	const workers = pools.flatMap((pool) => pool.workers);
 	const busy = workers.filter(({ running }) => running.length > 0).length;
-	return {
-		level: "fine",
-		text:
-			run.pools.length === 0
-				? "No pool is open."
-				: `${count(workers.length, "worker")}, ${busy} busy; no call waits.`,
-	};
+	return `${count(workers.length, "worker")}, ${busy} busy; no call waits.`;
 }
 
-function poolVerdict(pool: PoolSnapshot): Verdict {
-	const silent = pool.workers.find(
-		({ state, heartbeat }) =>
-			state === "ready" &&
-			(heartbeat?.silentMs ?? 0) > SILENT_MS &&
-			(heartbeat?.missedInARow ?? 0) > 0,
-	);
-	if (silent?.heartbeat)
+function ledgerFindings({ unwritten, dataDir }: RunSnapshot): readonly Found[] {
+	if (unwritten === 0) return [];
+	return [
+		{
+			...{ kind: "unwritten_ledger", level: "trouble" },
+			...{ pool: null, workerId: null },
+			text: `The ledger cannot be written: ${count(unwritten, "record")} of workers ${unwritten === 1 ? "is" : "are"} only in memory.`,
+			remedy: `Look at the free space and the permissions of ${dataDir}; it is written as soon as that is possible.`,
+		},
+	];
+}
+
+function poolFindings(pool: PoolSnapshot, run: RunSnapshot): readonly Found[] {
+	const about = {
+		pool: pool.pool,
+		workerId: null,
+		may: (scope: "act") => run.scopes.includes(scope),
+	};
+	return [
+		workersFinding(pool, about),
+		...hungFindings(pool, about),
+		queueFinding(pool, about),
+	].flatMap((finding) => finding ?? []);
+}
+
+interface About {
+	readonly pool: string;
+	readonly workerId: null;
+	/** Whether clients may do this. */
+	readonly may: (scope: "act") => boolean;
+}
+
+/** About a pool whose workers are missing, or that is not served as usual. */
+function workersFinding(
+	pool: PoolSnapshot,
+	{ may, ...about }: About,
+): Found | undefined {
+	const { phase, starts, size, queue } = pool;
+	const isWanted = size.min > 0 || queue.waiting > 0;
+	const line = `${waits(pool) ?? "no call waits"}.`;
+	if (phase === "closing")
 		return {
-			level: "trouble",
-			text: `${pool.pool}: worker ${silent.workerId} has not answered for ${seconds(silent.heartbeat.silentMs)}.`,
+			...{ ...about, kind: "closing", level: "busy", remedy: null },
+			text: `${pool.pool}: closing; ${count(pool.calls.running, "call")} still ${pool.calls.running === 1 ? "runs" : "run"}.`,
 		};
-	const why = whyWaiting(pool);
-	if (why === undefined) return idleVerdict(pool);
-	const { waiting, oldestMs } = pool.queue;
-	const isServed =
-		pool.phase !== "paused" &&
-		pool.workers.some(({ state }) => state === "ready");
+	if (isLoop(pool))
+		return {
+			...{ ...about, kind: "crash_loop", level: "trouble" },
+			text: `${pool.pool}: ${loopText(pool)}; ${line}`,
+			remedy: loopRemedy(pool, may("act")),
+		};
+	if (readyWorkers(pool).length > 0 || !isWanted) return undefined;
+	const words = withoutReady(pool);
+	const text = `${pool.pool}: ${words}${lastError(pool)}; ${line}`;
+	if (startingWorkers(pool).length > 0 || starts.next !== null)
+		return {
+			...{ ...about, kind: "starting", remedy: null, text },
+			// A queue that grows meanwhile is found by itself.
+			level: "busy",
+		};
 	return {
-		level: isServed ? "busy" : "trouble",
-		text: `${pool.pool}: ${count(waiting, "call")} ${waiting === 1 ? "waits" : "wait"}, ${why}; the oldest has waited ${seconds(oldestMs ?? 0)}.`,
+		...{ ...about, kind: "no_worker", level: "trouble", text },
+		remedy: "If it stays so, restart the program.",
 	};
 }
 
-/** The pool has no waiting calls. */
-function idleVerdict(pool: PoolSnapshot): Verdict {
-	const idle = (level: Verdict["level"], state: string): Verdict => ({
-		level,
-		text: `${pool.pool}: ${state}; no call waits.`,
-	});
-	if (pool.phase === "paused") return idle("busy", "paused");
-	const isWanted = pool.phase === "open" && pool.size.min > 0;
-	const without = isWanted ? withoutWorkers(pool) : undefined;
-	return without === undefined
-		? { level: "fine", text: "" }
-		: idle(without.level, without.text);
+function isLoop({ starts }: PoolSnapshot): boolean {
+	return (
+		starts.next?.after === "budget" || starts.failuresInARow >= LOOP_FAILURES
+	);
 }
 
-/** `undefined` where a worker is ready. */
-function withoutWorkers({ workers }: PoolSnapshot): Verdict | undefined {
-	if (workers.some(({ state }) => state === "ready")) return undefined;
-	const starting = workers.filter(({ state }) => state === "starting").length;
-	return starting === 0
-		? { level: "trouble", text: "no worker is alive" }
-		: {
-				level: "busy",
-				text: `no worker is ready, ${isAre(starting)} starting`,
-			};
+function loopText(pool: PoolSnapshot): string {
+	const { starts, size } = pool;
+	const { spent, max, windowMs } = starts.budget;
+	const budget =
+		starts.next?.after === "budget"
+			? `all ${count(max, "restart")} of ${seconds(windowMs)} are spent`
+			: `${spent} of ${count(max, "restart")} in ${seconds(windowMs)} are spent`;
+	const next =
+		starts.next === null
+			? ""
+			: `, the next start is in ${seconds(starts.next.inMs)}`;
+	const ready = readyWorkers(pool).length;
+	return `crash loop${lastError(pool)}; ${ready} of ${count(size.max, "worker")} ready, ${budget}${next}`;
+}
+
+function loopRemedy(
+	{ lastFailure, pool }: PoolSnapshot,
+	mayAct: boolean,
+): string {
+	const workerId = lastFailure?.workerId ?? `${pool}-0`;
+	return mayAct
+		? `Mend what the error names, then: snakepit restart ${workerId} (a full budget, at once).`
+		: "Mend what the error names: the pool tries again by itself.";
+}
+
+function lastError({ lastFailure }: PoolSnapshot): string {
+	if (lastFailure === null) return "";
+	const { message, lines } = lastFailure;
+	const last = lines.findLast((line) => line.trim() !== "")?.trim() ?? "";
+	const all = [message.replace(/\.$/, ""), last].filter((each) => each !== "");
+	const whole = all.join(": ");
+	return whole.length > ERROR_CHARACTERS
+		? ` (${whole.slice(0, ERROR_CHARACTERS - 1)}…)`
+		: ` (${whole})`;
+}
+
+/** Calls that wait, as part of a sentence. */
+function waits({ queue }: PoolSnapshot): string | undefined {
+	const { waiting, oldestMs } = queue;
+	if (waiting === 0) return undefined;
+	return `${count(waiting, "call")} ${waiting === 1 ? "waits" : "wait"}, the oldest for ${seconds(oldestMs ?? 0)}`;
+}
+
+function hungFindings(pool: PoolSnapshot, about: About): readonly Found[] {
+	return pool.workers.filter(isSilent).map((worker): Found => {
+		const { workerId, heartbeat, running } = worker;
+		const [oldest] = running;
+		const call =
+			oldest === undefined
+				? ""
+				: `, and has run ${oldest.command} for ${seconds(oldest.forMs)}`;
+		const end = about.may("act")
+			? `End it: snakepit restart ${workerId}.`
+			: "Its pool ends it after heartbeat.hungAfterMs.";
+		return {
+			...{ kind: "hung_worker", level: "trouble" },
+			...{ pool: pool.pool, workerId },
+			text: `${pool.pool}: worker ${workerId} (pid ${worker.pid}) has not answered for ${seconds(heartbeat?.silentMs ?? 0)}${call}.`,
+			remedy: `See where it is: snakepit stacks ${workerId}. ${end}`,
+		};
+	});
+}
+
+/** Whether a worker does not answer, and does not compute either as far as its pool knows. */
+function isSilent({ state, heartbeat }: WorkerSnapshot): boolean {
+	return (
+		state === "ready" &&
+		heartbeat?.status !== "busy" &&
+		(heartbeat?.silentMs ?? 0) > SILENT_MS &&
+		(heartbeat?.missedInARow ?? 0) > 0
+	);
+}
+
+/** About calls that wait where there is a worker, or a pool that is paused. */
+function queueFinding(
+	pool: PoolSnapshot,
+	{ may, ...about }: About,
+): Found | undefined {
+	const { phase, queue } = pool;
+	const { waiting, limit, oldestMs } = queue;
+	if (phase === "paused")
+		return {
+			...{ ...about, kind: "paused" },
+			level: waiting > 0 ? "trouble" : "busy",
+			text:
+				waiting > 0
+					? `${pool.pool}: paused, ${waits(pool)}.`
+					: `${pool.pool}: paused; no call waits.`,
+			remedy:
+				waiting > 0
+					? may("act")
+						? `Resume it: snakepit resume --pool ${pool.pool}.`
+						: "Have the program call pool.resume()."
+					: null,
+		};
+	if (waiting === 0 || phase === "closing") return undefined;
+	const why = whyWaiting(pool);
+	const isFull = limit !== null && waiting >= limit * LONG_QUEUE_SHARE;
+	const isOld = (oldestMs ?? 0) >= LONG_WAIT_MS;
+	const text = `${pool.pool}: ${count(waiting, "call")} ${waiting === 1 ? "waits" : "wait"}, ${why}; the oldest has waited ${seconds(oldestMs ?? 0)}`;
+	if (isFull || isOld) {
+		const ofLimit = limit === null ? "" : ` of at most ${limit}`;
+		return {
+			...{ ...about, kind: "long_queue", level: "trouble" },
+			text: `${pool.pool}: ${waiting}${ofLimit} ${waiting === 1 ? "call waits" : "calls wait"}, ${why}; the oldest has waited ${seconds(oldestMs ?? 0)}${longest(pool)}.`,
+			remedy: queueRemedy(pool, may("act")),
+		};
+	}
+	// Without a worker, that has been said.
+	if (readyWorkers(pool).length === 0) return undefined;
+	return {
+		...{ ...about, kind: "waiting", level: "busy", remedy: null },
+		text: `${text}.`,
+	};
+}
+
+function queueRemedy(pool: PoolSnapshot, mayAct: boolean): string {
+	if (readyWorkers(pool).length === 0)
+		return "Calls are refused when it is full; see why no worker is ready.";
+	const more = mayAct
+		? `snakepit resize --pool ${pool.pool} --max ${pool.size.max + 1}`
+		: "a greater size.max";
+	return `See what the workers do: snakepit top --pool ${pool.pool}. If the calls are as they should be: more workers (${more}), or fewer calls at once.`;
+}
+
+/** The call that has run longest, as the end of a sentence. */
+function longest({ workers }: PoolSnapshot): string {
+	const calls = workers.flatMap(({ workerId, running }) =>
+		running.map((call) => ({ ...call, workerId })),
+	);
+	const [first] = calls.toSorted((a, b) => b.forMs - a.forMs);
+	return first === undefined
+		? ""
+		: `; ${first.workerId} has run ${first.command} for ${seconds(first.forMs)}`;
+}
+
+function readyWorkers({ workers }: PoolSnapshot): readonly WorkerSnapshot[] {
+	return workers.filter(({ state }) => state === "ready");
+}
+
+function startingWorkers({ workers }: PoolSnapshot): readonly WorkerSnapshot[] {
+	return workers.filter(({ state }) => state === "starting");
+}
+
+/** About a pool without a ready worker. */
+function withoutReady(pool: PoolSnapshot): string {
+	const starting = startingWorkers(pool).length;
+	if (starting > 0) return `no worker is ready, ${isAre(starting)} starting`;
+	const { next } = pool.starts;
+	return next === null
+		? "no worker is alive"
+		: `no worker is alive, the next start is in ${seconds(next.inMs)}`;
 }
 
 function seconds(ms: number): string {
-	return `${(ms / 1_000).toFixed(1)} s`;
+	if (ms < 120_000) return `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)} s`;
+	const minutes = Math.round(ms / 60_000);
+	return minutes < 120 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;
 }
 
 function count(number: number, noun: string): string {

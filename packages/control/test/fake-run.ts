@@ -17,6 +17,7 @@ import type {
 	LogBacklog,
 	PoolSnapshot,
 	RecordedRequest,
+	RunningCall,
 	RunSnapshot,
 	SaidClient,
 	WorkerSnapshot,
@@ -53,6 +54,14 @@ export function workerSnapshot(
 	};
 }
 
+export function runningCall(more: Partial<RunningCall> = {}): RunningCall {
+	return {
+		...{ callId: "abcdefg-c1", command: "echo", forMs: 10, sessionId: null },
+		...{ cancelled: false, attempt: 1, waitedMs: 0, failedAttempts: [] },
+		...more,
+	};
+}
+
 export function poolSnapshot(more: Partial<PoolSnapshot> = {}): PoolSnapshot {
 	return {
 		pool: "demo",
@@ -62,6 +71,12 @@ export function poolSnapshot(more: Partial<PoolSnapshot> = {}): PoolSnapshot {
 		callsPerWorker: 1,
 		workers: [workerSnapshot()],
 		restarts: 0,
+		starts: {
+			failuresInARow: 0,
+			budget: { spent: 0, max: 20, windowMs: 60_000 },
+			next: null,
+		},
+		lastFailure: null,
 		sessions: 0,
 		calls: {
 			...{ accepted: 0, waiting: 0, running: 0 },
@@ -96,7 +111,7 @@ export class FakeRun implements ControlledRun {
 	readonly meters: Set<CallMeter> = new Set();
 	usages = 0;
 	controlled: ControlledPool = {
-		act: async () => {},
+		act: async () => ({}),
 		call: async ({ command, args }) => ({ command, args }),
 		tools: () => undefined,
 		stacks: async (worker) => ({
@@ -112,6 +127,7 @@ export class FakeRun implements ControlledRun {
 			...{ runId: "abcdefg", pid: process.pid, program: "fake.ts" },
 			...{ dataDir: "/nowhere", startedAtMs: 1, wallMs: 2 },
 			...{ versions: {}, protections: [], scopes: [], pools: this.pools },
+			unwritten: 0,
 		};
 	}
 

@@ -16,7 +16,11 @@ export type {
 	LivingRun,
 	ReaperFindings,
 } from "./inspect/dead-runs.ts";
-export { findDeadRuns, isAlive } from "./inspect/dead-runs.ts";
+export {
+	findDeadRuns,
+	haltedProcess,
+	isAlive,
+} from "./inspect/dead-runs.ts";
 export {
 	type DoctorOptions,
 	doctor,
@@ -27,4 +31,12 @@ export {
 	type RunHistory,
 	readHistory,
 } from "./inspect/history.ts";
+export {
+	type DirectoryView,
+	lookAround,
+	type RunElsewhere,
+	type RunOfAnother,
+	type Surroundings,
+	type UnreadableLedger,
+} from "./inspect/surroundings.ts";
 export type { FailedCall } from "./registry/failed-calls.ts";

@@ -15,6 +15,26 @@ export function fitted(line: string, columns: number): string {
 	return line.length > columns ? `${line.slice(0, columns - 1)}…` : line;
 }
 
+/** Breaks a text at spaces into lines of at most this many columns; `columns` 0 leaves it in one line. */
+export function wrapped(
+	text: string,
+	columns: number,
+	indent: string,
+): readonly string[] {
+	if (columns === 0) return [indent + text];
+	const lines: string[] = [];
+	let line = indent;
+	for (const word of text.split(" ")) {
+		const isFirst = line.trim() === "";
+		if (!isFirst && line.length + 1 + word.length > columns) {
+			lines.push(line);
+			line = indent;
+		}
+		line += line.trim() === "" ? word : ` ${word}`;
+	}
+	return [...lines, line];
+}
+
 /** Aligns rows in columns of the width that they need; the last column has no trailing spaces. */
 export function table(rows: readonly (readonly string[])[]): readonly string[] {
 	const widths = (rows[0] ?? []).map((_, column) =>

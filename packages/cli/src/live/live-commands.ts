@@ -1,12 +1,17 @@
-import type { ControlClient, PoolAct } from "@snakepit/control";
+import type { ControlClient, CutCalls, PoolAct } from "@snakepit/control";
 import type { Command } from "commander";
-import { CommandFailed, type Failure } from "../command/failures.ts";
+import {
+	CommandFailed,
+	EXIT_STATUS,
+	type Failure,
+} from "../command/failures.ts";
 import { moment, positiveNumber, wholeNumber } from "../command/flags.ts";
-import { plainText } from "../wording/figures.ts";
+import { counted, duration, plainText } from "../wording/figures.ts";
 import { signatureOf } from "../wording/signatures.ts";
 import { stacksLines } from "../wording/stacks.ts";
 import { type LogsOptions, logs } from "./logs.ts";
-import type { Terminal, TopOptions } from "./top.ts";
+import type { Terminal } from "./screen.ts";
+import type { TopOptions } from "./top.ts";
 
 type Options = LiveOptions & {
 	readonly pool?: string;
@@ -26,15 +31,17 @@ export function addLiveCommands(
 			"the pool; required if there are several",
 		);
 
-	command("top", "show a running program: its workers, calls and queue")
-		.option("--once", "show the table once")
+	command(
+		"top",
+		"show running programs: their pools, workers, calls and queues",
+	)
+		.option("--pool <name>", "only pools of this name")
+		.option("--once", "show them once")
 		.option("--no-color", "print no colours, as with the variable NO_COLOR")
-		.action(async (options: LiveOptions & TopOptions) => {
+		.action(async (options: TopOptions) => {
 			const color = options.color && (process.env["NO_COLOR"] ?? "") === "";
 			const { top } = await import("./top.ts");
-			await attached(options, "top", (client) =>
-				top(client, { ...options, color }, terminal),
-			);
+			await top({ ...options, color }, terminal, process.stdin);
 		});
 
 	inPool("logs", "print what workers printed and logged")
@@ -121,11 +128,15 @@ export function addLiveCommands(
 				worker === undefined || worker === "all"
 					? await poolOf(client, options.pool)
 					: await poolOfWorker(client, worker);
-			await client.act(pool, act, { ...parameters, worker });
-			const done = { done: act, pool, ...(worker && { worker }) };
+			const { cut } = await client.act(pool, act, { ...parameters, worker });
+			const done = { done: act, pool, ...(worker && { worker }), cut };
 			terminal.write(
 				`${options.json ? JSON.stringify(done) : `${act}: ${worker ?? pool}, done`}\n`,
 			);
+			if (cut === undefined || cut.count === 0) return;
+			// Who drains waits for calls to end; who kills does not.
+			if (act === "drain") process.exitCode = EXIT_STATUS.failed;
+			if (!options.json) terminal.write(`${cutLines(cut).join("\n")}\n`);
 		});
 
 	inPool(
@@ -162,6 +173,28 @@ export function addLiveCommands(
 		.action((options: Options) =>
 			act("drain", options, undefined, { drainMs: options["within"] }),
 		);
+}
+
+const CUT_SHOWN = 20;
+
+/** Says which calls the end of their pool has ended. */
+export function cutLines({ count, calls }: CutCalls): readonly string[] {
+	const shown = calls.slice(0, CUT_SHOWN);
+	const more = count - shown.length;
+	const running = calls.filter(({ was }) => was === "running").length;
+	const whole =
+		calls.length < count
+			? ""
+			: ` (${running} running, ${count - running} waiting)`;
+	return [
+		`${counted(count, "call")} cut${whole}:`,
+		...shown.map(({ command, callId, was, forMs, workerId }) =>
+			plainText(
+				`  ${command}, ${was} ${workerId === null ? "" : `on ${workerId} `}for ${duration(forMs)} (call ${callId})`,
+			),
+		),
+		...(more > 0 ? [`  and ${counted(more, "more call")}`] : []),
+	];
 }
 
 async function argumentsSchema(

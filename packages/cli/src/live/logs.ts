@@ -1,7 +1,7 @@
 import type { ControlClient, LogFilter, LogLine } from "@snakepit/control";
 import { jsonLine } from "@snakepit/core/adapter";
 import { counted, dayAndTime, plainText } from "../wording/figures.ts";
-import type { Terminal } from "./top.ts";
+import type { Terminal } from "./screen.ts";
 
 export interface LogsOptions {
 	readonly json?: true;

@@ -1,167 +1,282 @@
-import {
-	addCounts,
-	type ControlClient,
-	quantileMs,
-	type ServedTick,
-} from "@snakepit/control";
+import type { ServedTick } from "@snakepit/control";
 import { jsonLine } from "@snakepit/core/adapter";
-import { fitted, table } from "../command/output.ts";
-import {
-	bytes,
-	counted,
-	duration,
-	placed,
-	plainText,
-} from "../wording/figures.ts";
-
-const CLEAR = "\u001b[H\u001b[2J";
-const COLOURS = { fine: 32, busy: 33, trouble: 31 } as const;
-
-/** What `top` writes to. */
-export interface Terminal {
-	readonly isTTY?: boolean;
-	readonly columns?: number;
-	readonly rows?: number;
-	write(text: string): unknown;
-}
+import { CommandFailed } from "../command/failures.ts";
+import { plainText } from "../wording/figures.ts";
+import { type Status, statusOf } from "../wording/program-status.ts";
+import { type Key, type Keyboard, Screen, type Terminal } from "./screen.ts";
+import { type ShownProgram, screenPart, topView } from "./top-view.ts";
+import { type WatchEnd, WatchedPrograms } from "./watched-programs.ts";
 
 export interface TopOptions {
+	readonly run?: string | undefined;
+	readonly dataDir?: string | undefined;
+	/** Only pools of this name. */
+	readonly pool?: string | undefined;
 	readonly json?: true;
-	/** Shows the run once, and ends. */
+	/** Shows the programs once, and ends. */
 	readonly once?: true;
 	readonly color: boolean;
 }
 
-/** Shows a run until it ends: redrawn in a terminal, otherwise one line for each new verdict. */
+/** How often a screen is drawn at least and at most, in milliseconds: silence is seen by nothing that arrives. */
+const DRAW_MS = 500;
+const DRAWS_APART_MS = 100;
+/** Outside of a terminal, what has not changed is said again after this time, unless all is well. */
+const REPEAT_MS = 10_000;
+
+/**
+ * Shows programs: redrawn in a terminal until a key ends it, otherwise one line for each new verdict until they have
+ * ended.
+ *
+ * @throws CommandFailed if there is none, or one that was followed was killed.
+ */
 export async function top(
-	client: ControlClient,
 	options: TopOptions,
 	terminal: Terminal,
+	keyboard?: Keyboard,
 ): Promise<void> {
-	let last = "";
-	for await (const update of client.events()) {
-		if (update.kind !== "state") continue;
-		const { state } = update;
-		if (options.json) terminal.write(`${jsonLine(state)}\n`);
-		else if (options.once) terminal.write(`${topView(state).join("\n")}\n`);
-		else if (terminal.isTTY) draw(state, options, terminal);
-		else {
-			const text = plainText(state.verdict.text);
-			if (text !== last) terminal.write(`${timeOf(state)} ${text}\n`);
-			last = text;
-		}
-		if (options.once) return;
+	const { run, dataDir, json, once } = options;
+	const by = `snakepit top (pid ${process.pid})`;
+	const changes = new Changes();
+	const programs = new WatchedPrograms({ run, dataDir, by }, changes.happened);
+	try {
+		await programs.search();
+		if (programs.count === 0) throw await noneFound(programs, options);
+		if (once || json || !terminal.isTTY)
+			await print(programs, changes, options, terminal);
+		else
+			await new LiveView(programs, options, terminal, keyboard).show(changes);
+		const killed = programs.ends.find(({ error }) => error !== undefined);
+		if (killed?.error !== undefined && (run !== undefined || !terminal.isTTY))
+			throw new CommandFailed(
+				"failed",
+				`${killed.error.message} (${killed.error.code})`,
+			);
+	} finally {
+		programs.leave();
 	}
-	if (!options.json) terminal.write("The run has ended.\n");
 }
 
-function draw(
-	state: ServedTick,
-	{ color }: TopOptions,
+async function noneFound(
+	programs: WatchedPrograms,
+	{ run }: TopOptions,
+): Promise<CommandFailed> {
+	const shown = await programs.look();
+	const subject = run === undefined ? "No program" : `No run "${run}"`;
+	const others =
+		shown.length > 0
+			? statusOf(shown).text
+			: "A program can be shown while its run is open, unless its option control is false, or SNAKEPIT_CONTROL is 0. What there is: snakepit ps.";
+	return new CommandFailed(
+		"absent",
+		`${subject} can be shown. ${others} (NO_SUCH_RUN)`,
+	);
+}
+
+/** Tells that something has changed, to one who waits for it. */
+class Changes {
+	#waiting = Promise.withResolvers<void>();
+
+	readonly happened = (): void => {
+		this.#waiting.resolve();
+	};
+
+	/** Resolves at the next change, or after this time. */
+	async next(ms: number): Promise<void> {
+		let timer: NodeJS.Timeout | undefined;
+		const late = new Promise<void>((resolve) => {
+			timer = setTimeout(resolve, ms);
+		});
+		await Promise.race([this.#waiting.promise, late]);
+		clearTimeout(timer);
+		this.#waiting = Promise.withResolvers();
+	}
+}
+
+/** Prints JSON, or the view once, or a line for each new verdict. */
+async function print(
+	programs: WatchedPrograms,
+	changes: Changes,
+	{ json, once, pool }: TopOptions,
 	terminal: Terminal,
-): void {
-	// A new terminal may not have a size yet.
-	const columns = terminal.columns || 80;
-	const rows = terminal.rows || 24;
-	const fits = topView(state)
-		.slice(0, Math.max(1, rows - 1))
-		.map((line) => fitted(line, columns));
-	const [verdict = "", ...rest] = fits;
-	const code = COLOURS[state.verdict.level];
-	const first = color ? `\u001b[${code}m${verdict}\u001b[0m` : verdict;
-	terminal.write(`${CLEAR}${[first, ...rest].join("\n")}\n`);
+): Promise<void> {
+	const printed = new Map<string, ServedTick>();
+	let said = { key: "", atMs: 0 };
+	while (programs.count > 0) {
+		const shown = await programs.look();
+		const isComplete = !programs.isConnecting;
+		if (json) {
+			for (const { tick } of shown) {
+				if (tick === undefined || printed.get(tick.run.runId) === tick)
+					continue;
+				printed.set(tick.run.runId, tick);
+				terminal.write(`${jsonLine(tick)}\n`);
+			}
+			if (once && isComplete) return;
+		} else if (isComplete) {
+			const { status, body } = topView(shown, pool, Number.POSITIVE_INFINITY);
+			if (once) {
+				const lines = [status.text, ...body.map(({ text }) => text)];
+				terminal.write(`${lines.join("\n")}\n`);
+				return;
+			}
+			const key = keyOf(status, shown);
+			const isOld = performance.now() - said.atMs > REPEAT_MS;
+			if (key !== said.key || (isOld && status.level !== "fine")) {
+				const time = new Date().toISOString();
+				terminal.write(`${time} ${plainText(status.text)}\n`);
+				said = { key, atMs: performance.now() };
+			}
+		}
+		await changes.next(DRAW_MS);
+	}
+	if (!json) for (const end of programs.ends) writeEnd(end, terminal);
 }
 
-function timeOf({ run }: ServedTick): string {
-	return new Date(run.wallMs).toISOString();
+function writeEnd({ program, error }: WatchEnd, terminal: Terminal): void {
+	if (error === undefined)
+		terminal.write(`${plainText(program)} has closed its run, or has ended.\n`);
 }
 
-type PoolSnapshot = ServedTick["run"]["pools"][number];
-type WorkerSnapshot = PoolSnapshot["workers"][number];
-
-/** The view of a run in `top`: the verdict, then each pool with its queue, its calls and its workers. */
-function topView(tick: ServedTick): readonly string[] {
-	const { run, verdict } = tick;
-	const { program, pid, runId } = run;
-	const age = duration(run.wallMs - run.startedAtMs);
-	return [
-		verdict.text,
-		`${program} (pid ${pid}), run ${runId}, open for ${age}`,
-		...run.pools.flatMap((pool) => ["", ...poolView(pool, tick)]),
-	].map(plainText);
+/** Changes when the condition does, not with each second that a call waits. */
+function keyOf({ level }: Status, shown: readonly ShownProgram[]): string {
+	const conditions = shown.map(({ facts, status }) => [
+		facts.kind === "unreadable" ? facts.path : facts.runId,
+		status.words,
+		...status.pools.map(({ pool, words }) => [pool, words]),
+	]);
+	return JSON.stringify([level, conditions]);
 }
 
-function poolView(pool: PoolSnapshot, tick: ServedTick): readonly string[] {
-	const { size, calls, queue, workers } = pool;
-	const phase = pool.phase === "open" ? "" : `, ${pool.phase}`;
-	const waits =
-		queue.why === null
-			? "none waits"
-			: `${queue.waiting} waiting (${queue.why}; oldest ${duration(queue.oldestMs ?? 0)})`;
-	const rows = workers.map(workerRow);
-	const workerCount =
-		size.min === size.max
-			? counted(size.max, "worker")
-			: `${size.min} to ${size.max} workers`;
-	return [
-		`${pool.pool}: ${workerCount} of ${pool.adapter}${phase}, ${counted(pool.restarts, "restart")}`,
-		// Waiting calls come last, because the verdict already shows them and a terminal may be too narrow for everything.
-		`calls: ${calls.running} running, ${calls.succeeded} done, ${calls.failed + calls.timed_out} failed, ${waits}`,
-		...throughputLines(pool.pool, tick),
-		...table([
-			["WORKER", "STATE", "PID", "MEMORY", "CPU", "CALLS", "RUNS", "FOR"],
-			...rows,
-		]),
-	];
+/** The programs on the screen of a terminal. */
+class LiveView {
+	readonly #programs: WatchedPrograms;
+	readonly #options: TopOptions;
+	readonly #terminal: Terminal;
+	readonly #screen: Screen;
+	readonly #over = Promise.withResolvers<void>();
+	#changes: Changes | undefined;
+	#pool: string | undefined;
+	#pools: readonly string[] = [];
+	#top = 0;
+	#height = 1;
+	#last = "";
+	#state: "shown" | "over" = "shown";
+
+	constructor(
+		programs: WatchedPrograms,
+		options: TopOptions,
+		terminal: Terminal,
+		keyboard: Keyboard | undefined,
+	) {
+		this.#programs = programs;
+		this.#options = options;
+		this.#terminal = terminal;
+		this.#pool = options.pool;
+		this.#screen = new Screen(terminal, keyboard);
+	}
+
+	/** Resolves when a key or a signal has ended it, or the one run that was asked for has ended. */
+	async show(changes: Changes): Promise<void> {
+		this.#changes = changes;
+		const end = (): void => this.#end();
+		for (const signal of SIGNALS) process.once(signal, end);
+		this.#screen.open(
+			(key) => this.#pressed(key),
+			() => changes.happened(),
+		);
+		try {
+			while (this.#state === "shown") {
+				await this.#programs.search();
+				if (this.#state !== "shown") break;
+				await this.#draw();
+				if (this.#options.run !== undefined && this.#programs.count === 0)
+					break;
+				await Promise.race([changes.next(DRAW_MS), this.#over.promise]);
+				await new Promise((resolve) => setTimeout(resolve, DRAWS_APART_MS));
+			}
+		} finally {
+			for (const signal of SIGNALS) process.off(signal, end);
+			this.#screen.close();
+			this.#terminal.write(`${this.#last}\n`);
+			for (const each of this.#programs.ends) writeEnd(each, this.#terminal);
+		}
+	}
+
+	async #draw(): Promise<void> {
+		const shown = await this.#programs.look();
+		if (shown.length === 0 && this.#programs.isConnecting) return;
+		this.#pools = [
+			...new Set(
+				shown.flatMap(({ status }) => status.pools.map(({ pool }) => pool)),
+			),
+		];
+		const { columns, rows } = this.#screen;
+		const view = topView(shown, this.#pool, columns);
+		const body =
+			shown.length > 0
+				? view.body
+				: [{ text: "" }, { text: "It is shown as soon as there is one." }];
+		const part = screenPart(
+			{ ...view, body },
+			{ columns, rows },
+			this.#top,
+			this.#screen.hasKeys ? this.#keys() : undefined,
+			this.#options.color,
+		);
+		this.#top = part.top;
+		this.#height = part.height;
+		this.#last = view.status.text;
+		this.#screen.draw(part.lines);
+	}
+
+	#keys(): string {
+		const pool =
+			this.#pools.length > 1 || this.#pool !== undefined
+				? `  p pool: ${plainText(this.#pool ?? "all")}`
+				: "";
+		return `q quit  ↑ ↓ PgUp PgDn scroll${pool}`;
+	}
+
+	#pressed(key: Key): void {
+		switch (key) {
+			case "quit":
+				this.#end();
+				return;
+			case "pool": {
+				const all = [undefined, ...this.#pools];
+				this.#pool = all[(all.indexOf(this.#pool) + 1) % all.length];
+				this.#top = 0;
+				break;
+			}
+			case "home":
+				this.#top = 0;
+				break;
+			case "end":
+				this.#top = Number.MAX_SAFE_INTEGER;
+				break;
+			default:
+				this.#top = Math.max(0, this.#top + this.#lines(key));
+		}
+		this.#changes?.happened();
+	}
+
+	#lines(key: Key): number {
+		const page = Math.max(1, this.#height - 1);
+		const steps: Partial<Record<Key, number>> = {
+			up: -1,
+			down: 1,
+			page_up: -page,
+			page_down: page,
+		};
+		return steps[key] ?? 0;
+	}
+
+	#end(): void {
+		this.#state = "over";
+		this.#over.resolve();
+	}
 }
 
-/** Of the last half second. */
-function throughputLines(pool: string, tick: ServedTick): readonly string[] {
-	const commands = tick.throughput.filter((each) => each.pool === pool);
-	if (commands.length === 0) return [];
-	const ended = commands.reduce(
-		(sum, { succeeded, failed }) => sum + succeeded + failed,
-		0,
-	);
-	const all = addCounts(...commands.map(({ totalMs }) => totalMs));
-	const shares = [0.5, 0.99].map((share) =>
-		duration(quantileMs(all, share) ?? 0),
-	);
-	return [
-		`${((ended / tick.tickMs) * 1_000).toFixed(0)} calls/s, median ${shares[0]}, 99 % within ${shares[1]}`,
-	];
-}
-
-function workerRow(worker: WorkerSnapshot): readonly string[] {
-	const { usage, running, heartbeat } = worker;
-	const [oldest] = running;
-	const more = running.length > 1 ? ` and ${running.length - 1} more` : "";
-	const silent =
-		heartbeat !== null && heartbeat.missedInARow > 0
-			? `, silent for ${duration(heartbeat.silentMs)}`
-			: "";
-	const processors = usage?.processors ?? null;
-	return [
-		// An older program does not report a location.
-		placed(worker.workerId, worker.location),
-		`${worker.state}${silent}`,
-		String(worker.location?.pid ?? worker.pid ?? "-"),
-		usage === null ? "-" : bytes(usage.residentBytes),
-		processors === null ? "-" : `${(processors * 100).toFixed(0)} %`,
-		String(worker.callsTaken),
-		oldest === undefined ? "-" : `${oldest.command}${noteOn(oldest)}${more}`,
-		oldest === undefined ? "-" : duration(oldest.forMs),
-	];
-}
-
-/** Describes what is unusual about a running call. */
-function noteOn({
-	attempt,
-	cancelled,
-}: WorkerSnapshot["running"][number]): string {
-	const notes = [
-		attempt > 1 ? `attempt ${attempt}` : [],
-		cancelled ? "cancelled" : [],
-	].flat();
-	return notes.length === 0 ? "" : ` (${notes.join(", ")})`;
-}
+/** They end a terminal's programs. */
+const SIGNALS: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP"];

@@ -5,7 +5,6 @@ import { CommandFailed } from "../command/failures.ts";
 import { DATA_DIR, JSON_FLAG } from "../command/flags.ts";
 import { coloured, table, write } from "../command/output.ts";
 import { counted } from "../wording/figures.ts";
-import type { Verdict } from "./runs-commands.ts";
 
 interface ReapFlags {
 	readonly dryRun?: boolean;
@@ -113,7 +112,8 @@ interface ReapedRow {
 
 /** The findings and actions of `snakepit reap`. */
 interface ReapView {
-	readonly verdict: Verdict;
+	/** A sentence, and whether all is well. */
+	readonly verdict: { readonly isGood: boolean; readonly text: string };
 	readonly deadRuns: readonly string[];
 	readonly processes: readonly ReapedRow[];
 	/** Runs that were left alone, and why; living runs are not listed. */

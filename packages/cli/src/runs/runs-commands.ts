@@ -1,18 +1,11 @@
 import { existsSync } from "node:fs";
-import type { WorkerLocation } from "@snakepit/core/adapter";
-import type { HistoryOptions, RunHistory } from "@snakepit/core/inspect";
+import type { RunHistory } from "@snakepit/core/inspect";
 import { tellingLine } from "@snakepit/core/text";
 import type { Command } from "commander";
 import { CommandFailed } from "../command/failures.ts";
 import { DATA_DIR, JSON_FLAG, positiveNumber } from "../command/flags.ts";
-import { coloured, table, write } from "../command/output.ts";
-import {
-	counted,
-	dayAndTime,
-	duration,
-	placed,
-	plainText,
-} from "../wording/figures.ts";
+import { table, write } from "../command/output.ts";
+import { dayAndTime, plainText } from "../wording/figures.ts";
 import {
 	actEntries,
 	deathSeen,
@@ -21,10 +14,10 @@ import {
 	lasted,
 	runEnd,
 } from "../wording/run-history.ts";
+import { addPs } from "./ps-command.ts";
 import { addReap } from "./reap-command.ts";
 
 interface RunsFlags {
-	readonly all?: boolean;
 	readonly dataDir?: string;
 	readonly json?: boolean;
 	readonly lines?: boolean;
@@ -45,9 +38,7 @@ export function addRuns(program: Command): void {
 			.option("--run <id>", "only this run: its id, or the beginning of it")
 			.option(...DATA_DIR)
 			.option(...JSON_FLAG);
-	add("ps", "list open runs and their workers")
-		.option("-a, --all", "also runs that have ended")
-		.action(ps);
+	addPs(program);
 	add("history", "list how runs began and ended, latest first")
 		.option("--runs <number>", "at most this many runs", positiveNumber, 20)
 		.action(history);
@@ -63,63 +54,24 @@ export function addRuns(program: Command): void {
 	addReap(program);
 }
 
-async function ps(flags: RunsFlags): Promise<void> {
-	const { all = false, json } = flags;
-	const { isAlive } = await import("@snakepit/core/inspect");
-	const recorded = await read(flags, all ? undefined : "living");
-	const every = recorded.map((run) => runStatus(run, isAlive));
-	const verdict = verdictOn(every);
-	if (!verdict.isGood) process.exitCode = 1;
-	const runs = every.filter(
-		({ condition, workers }) =>
-			all ||
-			condition !== "ended" ||
-			workers.some((worker) => worker.condition === "left"),
-	);
-	if (json) return write(JSON.stringify({ verdict, runs }, undefined, 2));
-	write(coloured(verdict.text, verdict.isGood));
-	if (runs.length > 0) write(lines([PS_TITLES, ...runs.flatMap(psRows)]));
-}
-
-const PS_TITLES = ["RUN", "PROGRAM, POOL", "WORKER", "PID", "STATE", "AGE"];
-
-function psRows(run: RunStatus): readonly (readonly string[])[] {
-	const { runId, condition, pid, program, startedAt, endedAt } = run;
-	const now = Date.now();
-	const age = duration((endedAt ?? now) - startedAt);
-	const workers = run.workers.filter((each) => each.condition !== "ended");
-	return [
-		[runId, program ?? "", "(host)", String(pid), condition, age],
-		...workers.map((worker) => [
-			runId,
-			worker.pool,
-			placed(worker.workerId, worker.location),
-			String(worker.location?.pid ?? worker.pid ?? ""),
-			worker.condition,
-			duration(now - worker.startedAt),
-		]),
-	];
-}
-
 /** The requested runs, latest first. */
-async function read(
-	{ dataDir, run, runs }: RunsFlags,
-	only?: HistoryOptions["only"],
-): Promise<readonly RunHistory[]> {
+async function read({
+	dataDir,
+	run,
+	runs,
+}: RunsFlags): Promise<readonly RunHistory[]> {
 	const { readHistory } = await import("@snakepit/core/inspect");
 	// A program may not have made it yet; more often, the path has a typing error.
 	if (dataDir !== undefined && !existsSync(dataDir))
 		process.stderr.write(`snakepit: there is no directory ${dataDir}.\n`);
 	if (run === undefined)
-		return await Array.fromAsync(readHistory({ dataDir, runs, only }));
-	const all = await Array.fromAsync(readHistory({ dataDir, only }));
+		return await Array.fromAsync(readHistory({ dataDir, runs }));
+	const all = await Array.fromAsync(readHistory({ dataDir }));
 	const matches = all.filter(({ runId }) => runId.startsWith(run));
 	if (matches.length > 0) return matches.slice(0, runs);
 	throw new CommandFailed(
 		"absent",
-		only === "living"
-			? `No run "${run}" is alive. List ended runs: snakepit history.`
-			: `No run "${run}" is recorded. List recorded runs: snakepit history.`,
+		`No run "${run}" is recorded. List recorded runs: snakepit history.`,
 	);
 }
 
@@ -212,105 +164,6 @@ async function incidents(flags: RunsFlags): Promise<void> {
 
 function lines(rows: readonly (readonly string[])[]): string {
 	return table(rows).join("\n");
-}
-
-/** A worker of a run, as it is now. */
-interface WorkerStatus {
-	readonly workerId: string;
-	readonly pool: string;
-	readonly pid: number | undefined;
-	/** The machine that it runs on, where that is another one, and its pid there. */
-	readonly location: WorkerLocation | undefined;
-	readonly startedAt: number;
-	/** `left`: it lives, and its host does not. */
-	readonly condition: "starting" | "lives" | "left" | "ended";
-}
-
-/** A run, as it is now. */
-interface RunStatus {
-	readonly runId: string;
-	/** `dead`: its host is gone, and nothing has cleaned up after it yet. */
-	readonly condition: "lives" | "dead" | "ended";
-	readonly pid: number;
-	/** The file name of its main module, if the ledger has it. */
-	readonly program: string | undefined;
-	readonly startedAt: number;
-	readonly endedAt: number | undefined;
-	readonly workers: readonly WorkerStatus[];
-}
-
-/** Whether exactly this process lives, not another one with its pid. */
-type IsAlive = (identity: RunHistory["owner"]) => boolean;
-
-/** Judges a run of the ledger by the processes that live now. */
-export function runStatus(run: RunHistory, isAlive: IsAlive): RunStatus {
-	const { runId, owner, program, startedAt, endedAt } = run;
-	const condition =
-		endedAt !== undefined ? "ended" : isAlive(owner) ? "lives" : "dead";
-	const workers = run.workers.map((worker): WorkerStatus => {
-		const { workerId, pool, identity, status } = worker;
-		const lives = identity !== undefined && isAlive(identity);
-		return {
-			workerId,
-			pool,
-			pid: identity?.pid,
-			location: worker.location,
-			startedAt: worker.activatedAt ?? worker.reservedAt,
-			condition: lives
-				? condition === "lives"
-					? "lives"
-					: "left"
-				: status === "reserved" && condition === "lives"
-					? "starting"
-					: "ended",
-		};
-	});
-	return {
-		...{ runId, condition, startedAt, endedAt, workers },
-		pid: owner.pid,
-		program: program?.name,
-	};
-}
-
-/** A sentence about all runs, and whether all is well. */
-export interface Verdict {
-	readonly isGood: boolean;
-	readonly text: string;
-}
-
-/** Judges all runs together. */
-export function verdictOn(runs: readonly RunStatus[]): Verdict {
-	const living = runs.filter(({ condition }) => condition === "lives");
-	const dead = runs.filter(({ condition }) => condition === "dead");
-	const count = (
-		which: readonly RunStatus[],
-		condition: WorkerStatus["condition"],
-	) =>
-		which.flatMap(({ workers }) =>
-			workers.filter((each) => each.condition === condition),
-		).length;
-	// A preloaded parent or a companion is recorded like a worker, but takes no calls.
-	const working = living.map((run) => ({
-		...run,
-		workers: run.workers.filter(({ workerId }) => /-\d+$/.test(workerId)),
-	}));
-	const left = count(runs, "left");
-	const text = [
-		living.length === 0
-			? "No run is alive"
-			: `${counted(living.length, "run")} ${living.length === 1 ? "is" : "are"} alive with ${counted(count(working, "lives"), "worker")}`,
-		...(left === 0
-			? []
-			: [
-					`${counted(left, "worker")} of dead hosts ${left === 1 ? "is" : "are"} left; the next program that starts ends ${left === 1 ? "it" : "them"}, and so does snakepit reap`,
-				]),
-		...(dead.length === 0 || left > 0
-			? []
-			: [
-					`${counted(dead.length, "host")} ended without closing ${dead.length === 1 ? "its" : "their"} run, and no worker is left; snakepit reap also ends what workers had started`,
-				]),
-	].join("; ");
-	return { isGood: left === 0, text: `${text}.` };
 }
 
 /** An end that the host did not want, or an action of a protection. */

@@ -15,10 +15,6 @@ const SNAKEPIT = [
 	"--conditions=snakepit-source",
 	join(import.meta.dirname, "../../src/command/snakepit.ts"),
 ] as const;
-/** Runs a program in a new terminal, and prints what that shows. */
-const IN_TERMINAL =
-	"import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))";
-const CLEAR = "\u001b[H\u001b[2J";
 const ALL = { scopes: ["read", "logs", "act", "call"] } as const;
 
 interface Ended {
@@ -70,17 +66,21 @@ describe("of a living run", () => {
 		const host = await controlledHost({ control: ALL });
 		const shown = await snakepit(host, "top", "--once");
 		expect(shown.status, shown.stderr).toBe(0);
-		const [verdict, about, , pool, calls] = shown.stdout.split("\n");
-		expect(verdict).toBe("2 workers, 0 busy; no call waits.");
+		const [verdict, , about, pool, calls] = shown.stdout.split("\n");
+		expect(verdict).toBe(
+			"1 program runs with 1 pool: 2 workers ready, 0 busy; no call waits.",
+		);
 		expect(about).toMatch(
 			new RegExp(
-				`^host-program.ts \\(pid ${host.child.pid}\\), run ${host.runId}`,
+				`^host-program.ts \\(pid ${host.child.pid}\\), run ${host.runId}, open for .*: lives$`,
 			),
 		);
-		expect(pool).toBe("lines: 2 workers of lines, 0 restarts");
-		expect(calls).toBe("calls: 0 running, 0 done, 0 failed, none waits");
-		expect(shown.stdout).toMatch(/^WORKER +STATE +PID +MEMORY/m);
-		expect(shown.stdout).toMatch(/^lines-0 +ready +\d+ +\d+ MB/m);
+		expect(pool).toBe(
+			"lines: idle; 2 of 2 ready, 0 busy, 0 waiting, 0 restarts (lines)",
+		);
+		expect(calls).toBe("  calls: 0 running, 0 done, 0 failed");
+		expect(shown.stdout).toMatch(/^ {2}WORKER +STATE +PID +MEMORY/m);
+		expect(shown.stdout).toMatch(/^ {2}lines-0 +ready +\d+ +\d+ MB/m);
 
 		const [state = ""] = (
 			await snakepit(host, "top", "--once", "--json")
@@ -154,11 +154,7 @@ describe("of a living run", () => {
 				/has no worker lines-7; it has lines-0, lines-1/,
 			],
 			[["tools", "--pool", "nemo"], 3, /There is no pool "nemo"/],
-			[
-				["top", "--run", "zzz"],
-				3,
-				/No run "zzz".*There is \w{7} \(host-program.ts, pid/,
-			],
+			[["top", "--run", "zzz"], 3, /No run "zzz" can be shown\..*snakepit ps/],
 			[
 				["logs", "-f", "--worker", "lines-7"],
 				3,
@@ -175,7 +171,7 @@ describe("of a living run", () => {
 			});
 		}
 		host.child.kill("SIGSTOP");
-		expect(await snakepit(host, "top")).toMatchObject({
+		expect(await snakepit(host, "tools")).toMatchObject({
 			...{ status: 4, stderr: expect.stringContaining("has not answered") },
 		});
 		host.child.kill("SIGKILL");
@@ -183,28 +179,31 @@ describe("of a living run", () => {
 		expect(await snakepit(host, "top")).toMatchObject({ status: 3 });
 	}, 90_000);
 
-	test("in a terminal top is redrawn, and says when its program was killed; elsewhere each verdict is a line", async () => {
+	test("outside of a terminal top says each new verdict on a line, and fails when its program is killed", async () => {
 		const host = await controlledHost({ control: true });
-		const top = [...SNAKEPIT, "top", "--data-dir", host.dataDir] as const;
-		const plain = started(top);
-		const drawn = started(["python3", "-c", IN_TERMINAL, ...top]);
-		const narrow = started([
-			...(["python3", "-c", IN_TERMINAL, "sh", "-c"] as const),
-			...['stty cols 12; exec "$@"', "sh", ...top],
-		]);
-		await drawn.shows(`${CLEAR}\u001b[32m2 workers, 0 busy`);
-		await narrow.shows(`${CLEAR}\u001b[32m2 workers, …\u001b[0m\r\n`);
-		await plain.shows(/^\S+Z 2 workers, 0 busy; no call waits\.\n/);
+		const top = started([...SNAKEPIT, "top", "--data-dir", host.dataDir]);
+		await top.shows(
+			/^\S+Z 1 program runs .* 2 workers ready, 0 busy; no call waits\.\n/,
+		);
 		for (let made = 0; made < 3; made++) host.call("sleep", 600_000);
-		await drawn.shows(`${CLEAR}\u001b[33mlines: 1 call waits, all 2 are busy`);
-		await drawn.shows(/\nlines-1 +ready .* sleep +\d/);
-		await plain.shows(/Z lines: 1 call waits, all 2 are busy/);
+		await top.shows(/Z 1 program runs .*lines: 1 call waits, all 2 are busy/);
 		host.child.kill("SIGKILL");
-		await drawn.shows(/has ended, or closed its run/);
-		expect(await drawn.end).toMatchObject({ status: 1 });
-		expect(await plain.end).toMatchObject({
+		expect(await top.end).toMatchObject({
 			...{ status: 1, stderr: expect.stringContaining("HOST_GONE") },
 		});
+	}, 90_000);
+
+	test("drain says what it has cut", async () => {
+		const host = await controlledHost({ control: ALL });
+		for (let made = 0; made < 3; made++) host.call("sleep", 600_000);
+		await started([
+			...[...SNAKEPIT, "top", "--data-dir", host.dataDir],
+		] as unknown as readonly [string]).shows(/1 call waits/);
+		const drained = await snakepit(host, "drain", "--within", "0");
+		expect(drained, drained.stderr).toMatchObject({ status: 1, stderr: "" });
+		expect(drained.stdout).toMatch(
+			/^drain: lines, done\n3 calls cut \(2 running, 1 waiting\):\n {2}sleep, running on lines-\d for \S+ m?s \(call \S+\)\n {2}sleep, running on .*\n {2}sleep, waiting for \S+ m?s \(call \S+\)\n$/,
+		);
 	}, 90_000);
 });
 

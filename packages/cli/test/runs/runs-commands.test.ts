@@ -52,7 +52,7 @@ test(
 		const stderr = `snakepit: there is no directory ${dataDir}.\n`;
 		expect(look("ps")).toEqual({
 			status: 0,
-			stdout: "No run is alive.\n",
+			stdout: "No program of yours is running here.\n",
 			stderr,
 		});
 		expect(look("history")).toMatchObject({
@@ -66,31 +66,14 @@ test(
 );
 
 test(
-	"ps begins with a verdict, and lists the workers of the runs that live",
+	"a run that lives is running, and then has ended in order",
 	async () => {
 		const dataDir = temporaryDirectory();
 		const host = await hostIn(dataDir, 2);
-		const { status, stdout } = snakepit(dataDir, "ps");
-		expect(status).toBe(0);
-		const [verdict, titles, first, ...rest] = stdout.trimEnd().split("\n");
-		expect(verdict).toBe("1 run is alive with 2 workers.");
-		expect(titles).toMatch(/^RUN +PROGRAM, POOL +WORKER +PID +STATE/);
-		expect(first).toMatch(
-			new RegExp(` host\\.ts +\\(host\\) +${host.pid} +lives `),
-		);
-		expect(rest).toHaveLength(2);
-		expect(rest[0]).toMatch(/ waiting +waiting-\d +\d+ +lives +\d.* m?s$/);
-		const { verdict: said, runs } = JSON.parse(
-			snakepit(dataDir, "ps", "--json").stdout,
-		);
-		expect(said.isGood).toBe(true);
-		expect(runs).toMatchObject([{ pid: host.pid, condition: "lives" }]);
 		expect(snakepit(dataDir, "history").stdout).toMatch(
 			/ \d.* m?s +2 +running\n/,
 		);
 		await ended(host, "its input");
-		expect(snakepit(dataDir, "ps").stdout).toBe("No run is alive.\n");
-		expect(snakepit(dataDir, "ps", "-a").stdout).toContain("ended");
 		expect(snakepit(dataDir, "history").stdout).toMatch(/ 2 +ended in order\n/);
 		expect(snakepit(dataDir, "incidents").stdout).toMatch(
 			/^No worker and no host ended/,
@@ -104,7 +87,6 @@ test(
 	async () => {
 		const dataDir = temporaryDirectory();
 		await ended(await hostIn(dataDir, 1), "SIGKILL");
-		expect(snakepit(dataDir, "ps").stdout).toContain("dead");
 		expect(snakepit(dataDir, "history").stdout).toMatch(
 			// Known as soon as the guard has written that it saw the death.
 			/ (unknown|\d.* m?s) +1 +died\. Its program is gone and recorded no end: SIGKILL.* or snakepit reap, cleans up after it\.\n/,
@@ -143,12 +125,12 @@ test(
 		await ended(await hostIn(dataDir, 1), "SIGKILL");
 		const before = JSON.parse(snakepit(dataDir, "history", "--json").stdout);
 		const host = await hostIn(dataDir, 1);
-		const { runs } = JSON.parse(snakepit(dataDir, "ps", "--json").stdout);
-		const [over, living] = [before[0].runId, runs[0].runId];
+		const { programs } = JSON.parse(snakepit(dataDir, "ps", "--json").stdout);
+		const [over, living] = [before[0].runId, programs[0].runId];
 		const listed = (command: string, run: string, ...more: string[]) =>
 			snakepit(dataDir, command, "--run", run, ...more).stdout;
-		expect(listed("ps", living)).toMatch(/^1 run is alive with 1 worker\./);
-		expect(listed("ps", over, "-a")).toMatch(/^No run is alive\./);
+		expect(listed("ps", living)).toMatch(/^1 program runs with 1 pool: 1 /);
+		expect(listed("ps", over, "-a")).toMatch(/^No program of yours is running/);
 		expect(listed("history", over)).toContain(`\n${over} `);
 		expect(listed("history", over)).not.toContain(`\n${living} `);
 		const newest = snakepit(dataDir, "history", "--runs", "1").stdout;
@@ -164,7 +146,9 @@ test(
 				outcome([command, "--run", "nemo", "--data-dir", dataDir]),
 			).toMatchObject({
 				...{ status: 3, stdout: "" },
-				stderr: expect.stringMatching(/^snakepit: No run "nemo" .*history/),
+				stderr: expect.stringMatching(
+					/^snakepit: No run "nemo" .*snakepit (history|ps -a)/,
+				),
 			});
 		await ended(host, "its input");
 	},

@@ -37,7 +37,7 @@ function heavy(listing: string, args: readonly string[]): readonly string[] {
 }
 
 test(
-	"ps loads no HTTP, a command that attaches loads no fetch, and no command loads what only others need",
+	"a command that attaches loads no fetch, and no command loads what only others need",
 	async () => {
 		const place = temporaryDirectory();
 		const listing = join(place, "listing.mjs");
@@ -57,7 +57,12 @@ test(
 		});
 		await once(host.stdout, "data");
 		expect(heavy(listing, ["--help"])).toEqual([]);
-		expect(heavy(listing, ["ps", "--data-dir", place])).toEqual(["SQLite"]);
+		expect(heavy(listing, ["ps", "--data-dir", place])).toEqual([
+			...["HTTP", "SQLite"],
+		]);
+		expect(heavy(listing, ["history", "--data-dir", place])).toEqual([
+			"SQLite",
+		]);
 		expect(heavy(listing, ["tools", "--data-dir", place])).toEqual(["HTTP"]);
 		const end = once(host, "exit");
 		host.stdin.end();

@@ -89,7 +89,9 @@ function withEvent(run: RunView, event: ControlledEvent): RunView {
 }
 
 /** The first line of the page, and its tone. */
-export function pageVerdict({ run }: PageState): Verdict {
+export function pageVerdict({
+	run,
+}: PageState): Pick<Verdict, "level" | "text"> {
 	if (run === undefined)
 		return {
 			level: "busy",

@@ -119,9 +119,10 @@ function View({
 	if (run === undefined)
 		return (
 			<p class="empty">
-				Start a program with a pool. Control is on unless <code>NODE_ENV</code>{" "}
-				is <code>production</code>; there, set <code>SNAKEPIT_CONTROL=1</code>.
-				The <a href={fragmentOf("history")}>history</a> has the runs that ended.
+				Start a program with a pool. It is shown unless its option{" "}
+				<code>control</code> is <code>false</code>, or{" "}
+				<code>SNAKEPIT_CONTROL</code> is <code>0</code>. The{" "}
+				<a href={fragmentOf("history")}>history</a> has the runs that ended.
 			</p>
 		);
 	switch (view) {

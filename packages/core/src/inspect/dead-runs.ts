@@ -42,6 +42,8 @@ export interface LivingRun {
 	readonly runId: RunId;
 	/** Of its owner. */
 	readonly pid: number;
+	/** Whether its owner was stopped by a signal, or by what traces it, such as a debugger. */
+	readonly halted: "no" | "stopped" | "traced";
 }
 
 /** What a reaper would meet. */
@@ -51,6 +53,17 @@ export interface ReaperFindings {
 	readonly dead: readonly FoundDeadRun[];
 	/** Runs that cannot be judged from here, or whose file cannot be read. */
 	readonly unclear: readonly SparedRun[];
+}
+
+/**
+ * Whether the process that has this pid now was stopped by a signal, or by what traces it; `"no"` if there is none.
+ *
+ * @throws StartError `PLATFORM_UNSUPPORTED` or `OUT_OF_DESCRIPTORS`.
+ */
+export function haltedProcess(pid: number): LivingRun["halted"] {
+	const machine = thisMachine();
+	const observation = machine.observe(pid);
+	return typeof observation === "string" ? "no" : machine.halted(observation);
 }
 
 /**

@@ -3,7 +3,7 @@ import type { SparedRun } from "../cleanup/cleanup-report.ts";
 import { findOrphans } from "../cleanup/orphan-search.ts";
 import { findUnrecordedRuns } from "../cleanup/reaper.ts";
 import { judgeOwner, ownership } from "../cleanup/run-claim.ts";
-import type { SnapshotHost } from "../os/descendants.ts";
+import type { ProcessSnapshot, SnapshotHost } from "../os/descendants.ts";
 import { readRunFile } from "../registry/history.ts";
 import type { LedgerDirectory } from "../registry/ledger-directory.ts";
 import { formatRunName, ownerKey, runPath } from "../registry/run-name.ts";
@@ -19,11 +19,11 @@ export function lookAsReaper(
 	sqlite: Sqlite,
 	directory: LedgerDirectory,
 	host: SnapshotHost,
+	snapshot: ProcessSnapshot = host.snapshot(),
 ): ReaperFindings {
 	const living: LivingRun[] = [];
 	const dead: FoundDeadRun[] = [];
 	const unclear: SparedRun[] = [];
-	const snapshot = host.snapshot();
 	const leftBy = (run: Parameters<typeof findOrphans>[0]) =>
 		findOrphans(run, snapshot, [], (...number) => host.holdsNumber(...number));
 	const known = new Set<string>();
@@ -34,7 +34,8 @@ export function lookAsReaper(
 			typeof observation !== "string" &&
 			ownerKey(observation) === name.ownerKey
 		) {
-			living.push({ runId, pid: name.ownerPid });
+			const halted = host.halted(observation);
+			living.push({ runId, pid: name.ownerPid, halted });
 			known.add(formatRunName(name));
 			continue;
 		}

@@ -549,9 +549,10 @@ export class PsProcessTable implements ProcessTable {
 		return "unknown";
 	}
 
-	/** No guard runs here, and nothing else is asked. */
-	halted(): "no" {
-		return "no";
+	/** A process that is traced is shown as one that is stopped. Source: ps(1) of macOS. */
+	halted(pid: number): "no" | "stopped" {
+		const state = output("ps", ["-o", "state=", "-p", String(pid)]);
+		return state.startsWith("T") ? "stopped" : "no";
 	}
 
 	/** `ps` reports it on some systems, and not on macOS. */

@@ -65,6 +65,49 @@ export function findStateDirectory(
 	return readable(temporaryStateDirectory(machineId));
 }
 
+/** What there is where a program would have its ledger. */
+export type StateDirectoryState =
+	| { readonly kind: "found"; readonly path: string }
+	| { readonly kind: "absent" }
+	/** It is there, and this user may not read it. */
+	| {
+			readonly kind: "unreadable";
+			readonly path: string;
+			readonly reason: string;
+	  };
+
+/** Like {@link findStateDirectory}, and says why a directory that is there cannot be read. */
+export function stateDirectoryProblem(
+	dataDir: string | undefined,
+	machineId: string,
+	env: NodeJS.ProcessEnv = process.env,
+): StateDirectoryState {
+	const home = placeAtHome(env);
+	const usual =
+		dataDir ??
+		(home.problem === undefined
+			? join(home.path, "snakepit", machineId)
+			: undefined);
+	const path = findStateDirectory(dataDir, machineId, env);
+	for (const each of [usual, path].flatMap((each) => each ?? [])) {
+		const reason = refusalIn(each);
+		if (reason !== undefined) return { kind: "unreadable", path: each, reason };
+	}
+	return path === undefined ? { kind: "absent" } : { kind: "found", path };
+}
+
+/** Why the runs in a directory cannot be read; `undefined` if they can, or there are none. */
+function refusalIn(path: string): string | undefined {
+	for (const each of [path, join(path, "runs")])
+		try {
+			accessSync(each, constants.R_OK | constants.X_OK);
+		} catch (error) {
+			const { code, message } = error as NodeJS.ErrnoException;
+			if (code !== "ENOENT") return message;
+		}
+	return undefined;
+}
+
 function readable(path: string): string | undefined {
 	return isReadable(path) ? path : undefined;
 }

@@ -5,6 +5,7 @@ import { Calls } from "./calls/calls.ts";
 import { CallReports } from "./observe/call-reports.ts";
 import { ControlEndpoint } from "./observe/control-endpoint.ts";
 import type { EventHub } from "./observe/event-hub.ts";
+import { LastFailure } from "./observe/last-failure.ts";
 import type { MetricReading } from "./observe/metrics-text.ts";
 import { EventCounts, SlotUsage } from "./observe/pool-metrics.ts";
 import { StatisticsKeeper, workersUsage } from "./observe/statistics.ts";
@@ -47,6 +48,7 @@ function internalsOf(dependencies: PoolDependencies): PoolInternals {
 	const pool = options.name;
 	const size: PoolSize = { min: options.size.min, max: options.size.max };
 	const statistics = new StatisticsKeeper();
+	const lastFailure = new LastFailure(hub);
 	const sessions = new SessionTable(
 		pool,
 		clock,
@@ -88,7 +90,8 @@ function internalsOf(dependencies: PoolDependencies): PoolInternals {
 		clock,
 	);
 	return {
-		...{ ...dependencies, statistics, sessions, calls, workerSet, size },
+		...dependencies,
+		...{ statistics, lastFailure, sessions, calls, workerSet, size },
 		...{ events, usage },
 	};
 }

@@ -9,6 +9,7 @@ import type { Calls } from "./calls/calls.ts";
 import type { FailedCallRecorder } from "./observe/call-reports.ts";
 import type { EventHub } from "./observe/event-hub.ts";
 import type { Instrumentation } from "./observe/instrumentation.ts";
+import type { LastFailure } from "./observe/last-failure.ts";
 import type { EventCounts, SlotUsage } from "./observe/pool-metrics.ts";
 import type { StatisticsKeeper } from "./observe/statistics.ts";
 import type { SessionTable } from "./placement/session-table.ts";
@@ -56,6 +57,7 @@ export interface PoolDependencies {
 /** What a pool works with; see make-pool.ts. */
 export interface PoolInternals extends PoolDependencies {
 	readonly statistics: StatisticsKeeper;
+	readonly lastFailure: LastFailure;
 	readonly events: EventCounts;
 	readonly usage: SlotUsage;
 	readonly sessions: SessionTable;

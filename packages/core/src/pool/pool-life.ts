@@ -1,3 +1,4 @@
+import type { CutCalls } from "@snakepit/control/server";
 import type {
 	Afterwards,
 	CloseManner,
@@ -5,6 +6,7 @@ import type {
 import { asError } from "../contract/thrown.ts";
 import { outbox } from "../outbox.ts";
 import { stillThere } from "../process/process-end.ts";
+import type { Call } from "./calls/call.ts";
 import { closedWhileOpening, cutByClose } from "./calls/call-errors.ts";
 import { CONTROL_DEFAULTS } from "./pool-control.ts";
 import type { PoolInternals } from "./pool-internals.ts";
@@ -27,6 +29,8 @@ export class PoolLife {
 	#endWatch: () => void = () => {};
 	/** Of its close, and of a second one that hurries it. */
 	#manner: CloseManner = "gentle";
+	/** The calls that its close has ended. */
+	cut: CutCalls = { count: 0, calls: [] };
 	/** Aborted when the pool is closed. */
 	readonly #preparing = new AbortController();
 
@@ -190,7 +194,8 @@ export class PoolLife {
 				this.resume("close");
 				await calls.outstanding.drain(drainMs);
 			}
-			const cutShort = calls.outstanding.size;
+			this.cut = cutCalls(calls.outstanding.all(), clock.now());
+			const cutShort = this.cut.count;
 			// A second close may have ended the wait.
 			const givenMs = Math.min(drainMs, Math.ceil(clock.now() - begunMs));
 			const ended = outbox.during(() => {
@@ -218,6 +223,26 @@ export class PoolLife {
 			releaseHost();
 		}
 	}
+}
+
+/** So many are described. */
+const MOST_DESCRIBED = 100;
+
+/** Describes the calls that are about to be ended. */
+function cutCalls(calls: readonly Call[], nowMs: number): CutCalls {
+	return {
+		count: calls.length,
+		calls: calls
+			.slice(0, MOST_DESCRIBED)
+			.map(({ callId, command, acceptedMs, state }) => {
+				const attempt = state.kind === "prefetched" ? undefined : state.attempt;
+				return {
+					...{ callId, command, forMs: nowMs - acceptedMs },
+					was: attempt === undefined ? "waiting" : "running",
+					workerId: attempt?.worker.ref.workerId ?? null,
+				};
+			}),
+	};
 }
 
 /** A program that ends by a signal must not end by an error first. */

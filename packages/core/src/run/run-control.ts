@@ -32,6 +32,8 @@ export interface RunControlDependencies {
 	readonly program: Pick<HostProgram, "name" | "node" | "snakepit">;
 	readonly dataDir: string;
 	readonly runDirectory: string;
+	/** How many records of the ledger are only in memory. */
+	readonly unwritten: () => number;
 	/** Their names, once the run is open. */
 	readonly protections: () => readonly string[];
 	/** What clients may do; if it is empty, no client can connect. */
@@ -138,7 +140,8 @@ export class RunControl implements ControlledRun {
 	}
 
 	look(): RunSnapshot {
-		const { record, dataDir, protections, scopes, clock } = this.#setting;
+		const { record, dataDir, protections, unwritten, scopes, clock } =
+			this.#setting;
 		const { runId, owner, startedAt } = record();
 		const { name, node, snakepit } = this.#setting.program;
 		return {
@@ -146,6 +149,7 @@ export class RunControl implements ControlledRun {
 			...{ startedAtMs: startedAt, wallMs: clock.wall(), scopes },
 			protections: protections(),
 			versions: { node, snakepit },
+			unwritten: unwritten(),
 			pools: [...this.#named().values()].map((pool) => pool.look()),
 		};
 	}

@@ -66,9 +66,8 @@ export interface RunOptions {
 	 */
 	readonly signalGraceMs?: number | undefined;
 	/**
-	 * Whether other processes of this user may observe the run: `true` means `{ scopes: ["read", "logs"] }`. By default
-	 * `true`, unless `NODE_ENV` is `production`; there, the environment variable `SNAKEPIT_CONTROL=1` turns it on.
-	 * `SNAKEPIT_CONTROL=0` always turns it off.
+	 * Whether other processes of this user may observe the run: `true`, the default, means
+	 * `{ scopes: ["read", "logs"] }`. The environment variable `SNAKEPIT_CONTROL=0` always turns it off.
 	 */
 	readonly control?: boolean | RunControlOptions | undefined;
 	/** Called with every event of the run, from the first on. If it throws, the run continues. */
@@ -389,10 +388,10 @@ export const RUN_CONTROL_CHECKS: Readonly<
 
 /**
  * Resolves the option `control`: what others may do with the run; nothing where they cannot connect. The environment
- * belongs to who starts the program: it can always turn control off, and turns it on where the program says nothing.
+ * belongs to who starts the program: it can always turn control off.
  *
  * @param at what takes it, for messages.
- * @throws OptionsError `INVALID_OPTION`, also for another value of `SNAKEPIT_CONTROL` than 0 and 1.
+ * @throws OptionsError `INVALID_OPTION`, also for another value of `SNAKEPIT_CONTROL` than 0.
  */
 export function controlScopes(
 	at: string,
@@ -400,14 +399,13 @@ export function controlScopes(
 	env: NodeJS.ProcessEnv,
 ): readonly ControlScope[] {
 	const variable = env[VARIABLE] ?? "";
-	if (!["", "0", "1"].includes(variable))
+	if (variable !== "" && variable !== "0")
 		throw new OptionsError({
 			code: "INVALID_OPTION",
 			ran: "no",
-			message: `The environment variable ${VARIABLE} must be 0 or 1, got ${show(variable)}.`,
+			message: `The environment variable ${VARIABLE} must be 0, which turns control off, or not be set; got ${show(variable)}.`,
 		});
-	const byDefault = variable === "1" || env["NODE_ENV"] !== "production";
-	const wanted = option ?? byDefault;
+	const wanted = option ?? true;
 	if (typeof wanted !== "boolean")
 		checkOptions(`${at} control`, wanted, RUN_CONTROL_CHECKS);
 	if (variable === "0" || wanted === false) return [];

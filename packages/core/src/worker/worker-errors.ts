@@ -41,7 +41,8 @@ function outputTailOf({ output }: Worker): string {
 
 const REPLACED: readonly EndReason[] = ["stuck", "restarted", "recycled"];
 
-function codeOf(reason: EndReason | undefined): WorkerLostErrorCode {
+/** The code of the errors of calls whose worker ended so. */
+export function codeOf(reason: EndReason | undefined): WorkerLostErrorCode {
 	if (reason === "hung") return "WORKER_HUNG";
 	if (reason === "companion_lost") return "COMPANION_LOST";
 	if (reason !== undefined && REPLACED.includes(reason))

@@ -20,13 +20,12 @@ test("each way of turning control off leaves nothing to attach to", async () => 
 		);
 	onTestFinished(() => void vi.unstubAllEnvs());
 	for (const [control, production, variable, isOn] of [
-		[undefined, "production", undefined, false],
-		[undefined, "production", "1", true],
+		[undefined, "production", undefined, true],
+		[undefined, "production", "0", false],
 		[undefined, "test", undefined, true],
-		[undefined, "test", "0", false],
 		[true, "production", undefined, true],
 		[true, "test", "0", false],
-		[false, "test", "1", false],
+		[false, "test", undefined, false],
 	] as const) {
 		vi.stubEnv("NODE_ENV", production);
 		vi.stubEnv("SNAKEPIT_CONTROL", variable);
@@ -76,7 +75,14 @@ test("a run that cannot listen goes on without, and says why", async () => {
 	await using run = await openRun({ dataDir: temporaryDirectory() });
 	const { clock, random } = run.infrastructure;
 	const control = new RunControl({
-		...{ hub, clock, random, dataDir: run.dataDir, protections: () => [] },
+		...{
+			hub,
+			clock,
+			random,
+			dataDir: run.dataDir,
+			protections: () => [],
+			unwritten: () => 0,
+		},
 		record: () => run.registry.record,
 		failedCalls: () => [],
 		runDirectory: join(run.dataDir, "nowhere"),
@@ -101,7 +107,7 @@ test("a run that ends while it begins to listen is not listened for any more", a
 	const { clock, random, runDirectory } = run.infrastructure;
 	const control = new RunControl({
 		...{ hub: new EventHub(), clock, random, dataDir: run.dataDir },
-		...{ runDirectory, protections: () => [] },
+		...{ runDirectory, protections: () => [], unwritten: () => 0 },
 		record: () => run.registry.record,
 		failedCalls: () => [],
 		program: { name: "a test", node: "", snakepit: "" },

@@ -26,6 +26,7 @@ function visibleRun(): {
 	const control = new RunControl({
 		...{ hub, clock, random, dataDir: "/data", runDirectory: "/run" },
 		protections: () => ["watchdog"],
+		unwritten: () => 0,
 		record: () => registry.record,
 		failedCalls: () => [],
 		program: { name: "shop", node: "24.0.0", snakepit: "1.0.0" },
@@ -144,6 +145,7 @@ test("where the server cannot be loaded, a client is cut off, and the next one g
 		{
 			...{ hub: new EventHub(), clock, random, dataDir: "/data", runDirectory },
 			protections: () => [],
+			unwritten: () => 0,
 			record: () => registry.record,
 			failedCalls: () => [],
 			program: { name: "shop", node: "24.0.0", snakepit: "1.0.0" },
@@ -179,6 +181,12 @@ test("a run that is open to nobody does not listen, nor does one that has ended 
 	const control = (scopes: readonly ControlScope[]) =>
 		new RunControl({
 			...{ hub: new EventHub(), clock, random, dataDir: "/data", runDirectory },
+			...{
+				protections: () => [],
+				unwritten: () => 0,
+				record: () => registry.record,
+				scopes,
+			},
 			...{ protections: () => [], record: () => registry.record, scopes },
 			failedCalls: () => [],
 			program: { name: "shop", node: "24.0.0", snakepit: "1.0.0" },

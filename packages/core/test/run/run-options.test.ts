@@ -184,29 +184,27 @@ test("who asks for another control of the run gets an error with both", () => {
 	);
 });
 
-test("the environment turns control off, whatever the program says, and on where it says nothing", () => {
+test("control is on by default, in production too; the environment turns it off, whatever the program says", () => {
 	const scopes = (
 		control: RunOptions["control"],
 		env: NodeJS.ProcessEnv,
 	): readonly string[] =>
 		resolveRunOptions("openRun", { control }, env).control;
 	const production = { NODE_ENV: "production" };
-	expect(scopes(undefined, production)).toEqual([]);
-	expect(scopes(undefined, { ...production, SNAKEPIT_CONTROL: "1" })).toEqual([
-		"read",
-		"logs",
-	]);
-	expect(scopes(true, production)).toEqual(["read", "logs"]);
+	for (const control of [undefined, true])
+		for (const env of [{}, production])
+			expect(scopes(control, env)).toEqual(["read", "logs"]);
 	for (const control of [undefined, true, { scopes: ["act"] }] as const)
 		expect(scopes(control, { SNAKEPIT_CONTROL: "0" })).toEqual([]);
-	expect(scopes(false, { SNAKEPIT_CONTROL: "1" })).toEqual([]);
+	expect(scopes(false, {})).toEqual([]);
 	expect(scopes({ scopes: ["call", "read"] }, production)).toEqual([
 		"read",
 		"call",
 	]);
-	expect(() => scopes(undefined, { SNAKEPIT_CONTROL: "yes" })).toThrow(
-		"SNAKEPIT_CONTROL must be 0 or 1",
-	);
+	for (const wrong of ["yes", "1"])
+		expect(() => scopes(undefined, { SNAKEPIT_CONTROL: wrong })).toThrow(
+			"SNAKEPIT_CONTROL must be 0, which turns control off, or not be set",
+		);
 });
 
 test("a pool of a run takes no option of the run, and gives its name back", () => {

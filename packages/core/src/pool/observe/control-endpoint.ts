@@ -1,4 +1,5 @@
 import type {
+	ActOutcome,
 	ActParameters,
 	CallMeter,
 	CallParameters,
@@ -117,25 +118,33 @@ export class ControlEndpoint implements ControlledPool {
 		act: PoolAct,
 		parameters: ActParameters,
 		by: string,
-	): Promise<void> {
+	): Promise<ActOutcome> {
 		// The pool checks what the client sent, as it checks what anybody gives.
 		const { worker, manner, min, max, drainMs } = parameters as ActOptions;
 		switch (act) {
 			case "recycle":
-				return await this.#pool.recycle(worker, { manner, by });
+				await this.#pool.recycle(worker, { manner, by });
+				break;
 			case "restart":
-				return await this.#pool.restart(worker, { by });
+				await this.#pool.restart(worker, { by });
+				break;
 			case "pause":
-				return this.#pool.pause({ by });
+				this.#pool.pause({ by });
+				break;
 			case "resume":
-				return this.#pool.resume({ by });
+				this.#pool.resume({ by });
+				break;
 			case "resize":
-				return this.#pool.resize({ min, max }, { by });
+				this.#pool.resize({ min, max }, { by });
+				break;
 			case "drain":
-				return await this.#pool.close({ drainMs, by });
+				await this.#pool.close({ drainMs, by });
+				return { cut: this.#life.cut };
 			case "kill":
-				return await this.#pool.close({ manner: "forced", by });
+				await this.#pool.close({ manner: "forced", by });
+				return { cut: this.#life.cut };
 		}
+		return {};
 	}
 
 	async call({

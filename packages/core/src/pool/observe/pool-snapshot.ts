@@ -33,6 +33,8 @@ export function poolSnapshot(
 			.workers()
 			.map((worker) => workerSnapshot(worker, options, nowMs)),
 		restarts: workerSet.restarts,
+		starts: workerSet.startsView(),
+		lastFailure: internals.lastFailure.failure,
 		sessions: sessions.size,
 		calls: {
 			accepted: statistics.accepted,

@@ -1,3 +1,4 @@
+import type { StartsSnapshot } from "@snakepit/control/server";
 import type { Timer } from "../../contract/clock.ts";
 import { StartError } from "../../contract/errors.ts";
 import type { EndReason } from "../../contract/process-registry.ts";
@@ -16,7 +17,12 @@ import type { Worker } from "../../worker/worker.ts";
 import { asStartError } from "../../worker/worker-errors.ts";
 import type { WorkerStarter } from "../../worker/worker-starter.ts";
 import type { Calls } from "../calls/calls.ts";
-import { isStarting, type Slot, type SlotTable } from "./slot-table.ts";
+import {
+	failuresNow,
+	isStarting,
+	type Slot,
+	type SlotTable,
+} from "./slot-table.ts";
 
 /** Where the workers of the slots come from. */
 export interface SlotOwner {
@@ -52,8 +58,8 @@ export class SlotStarts {
 	#failuresInARow = 0;
 	#budget: RestartBudget = FULL_BUDGET;
 	#restarts = 0;
-	/** Runs until the spent budget allows a restart again. */
-	#budgetTimer: Timer | undefined;
+	/** Runs until the spent budget allows a restart again, at a moment of the monotonic clock. */
+	#budgetTimer: (Timer & { readonly untilMs: number }) | undefined;
 
 	constructor(dependencies: SlotStartsDependencies) {
 		this.#dependencies = dependencies;
@@ -132,7 +138,8 @@ export class SlotStarts {
 			// The pool may have become smaller meanwhile.
 			if (slots.hasRoomOn(slot)) void this.start(slot);
 		});
-		slots.put(slot, { kind: "backing_off", timer });
+		const untilMs = world.clock.now() + pauseMs;
+		slots.put(slot, { kind: "backing_off", timer, untilMs });
 	}
 
 	/** Ends the pause before the next start on a slot. */
@@ -200,6 +207,31 @@ export class SlotStarts {
 		return this.#restarts;
 	}
 
+	/** What is left of it, and when the next start is that waits. */
+	view(): StartsSnapshot {
+		const { options, world, slots } = this.#dependencies;
+		const nowMs = world.clock.now();
+		const { maxRestarts: max, restartWindowMs: windowMs } = options.start;
+		const { spentAt } = this.#budget;
+		const pauses = slots.all.flatMap(({ state }) =>
+			state.kind === "backing_off" ? [state.untilMs] : [],
+		);
+		const untilMs = Math.min(...pauses, this.#budgetTimer?.untilMs ?? Infinity);
+		return {
+			failuresInARow: Math.max(0, ...slots.all.map(failuresNow)),
+			budget: {
+				spent: spentAt.filter((at) => nowMs - at < windowMs).length,
+				...{ max, windowMs },
+			},
+			next: Number.isFinite(untilMs)
+				? {
+						inMs: Math.max(0, untilMs - nowMs),
+						after: pauses.includes(untilMs) ? "pause" : "budget",
+					}
+				: null,
+		};
+	}
+
 	/** Grants the whole budget again. */
 	renewBudget(): void {
 		this.#budget = FULL_BUDGET;
@@ -230,10 +262,14 @@ export class SlotStarts {
 			return undefined;
 		}
 		if (this.#budgetTimer === undefined) {
-			this.#budgetTimer = clock.after(verdict.retryInMs, () => {
+			const timer = clock.after(verdict.retryInMs, () => {
 				this.#budgetTimer = undefined;
 				owner.fill();
 			});
+			this.#budgetTimer = {
+				untilMs: clock.now() + verdict.retryInMs,
+				cancel: () => timer.cancel(),
+			};
 			emit({
 				type: "pool.restart_budget_spent",
 				wallMs: clock.wall(),

@@ -10,8 +10,12 @@ import type { Worker, WorkerEnding } from "../../worker/worker.ts";
 /** What a slot holds. */
 export type SlotState =
 	| { readonly kind: "empty" }
-	/** Waits before it is started again. */
-	| { readonly kind: "backing_off"; readonly timer: Timer }
+	/** Waits before it is started again, until a moment of the monotonic clock. */
+	| {
+			readonly kind: "backing_off";
+			readonly timer: Timer;
+			readonly untilMs: number;
+	  }
 	| { readonly kind: "starting"; readonly worker: Worker }
 	| {
 			readonly kind: "occupied";
@@ -66,6 +70,13 @@ const WANTED: readonly EndReason[] = [
 	"companion_lost",
 	"parent_lost",
 ];
+
+/** The failures in a row of a slot; none once its worker has proved itself. */
+export function failuresNow({ state, failures }: Slot): number {
+	const isProven =
+		state.kind === "occupied" && state.worker.readyMs >= PROVEN_MS;
+	return isProven ? 0 : failures;
+}
 
 /** Expected ends wipe the slate clean, an end after a proven life starts a new count. */
 export function failuresAfter(before: number, ending: WorkerEnding): number {

@@ -1,3 +1,4 @@
+import type { StartsSnapshot } from "@snakepit/control/server";
 import type { World } from "../../contract/world.ts";
 import { HeartbeatRounds } from "../../heartbeat/heartbeat-monitor.ts";
 import type { ResolvedOptions } from "../../options/pool-options.ts";
@@ -82,6 +83,10 @@ export class WorkerSet implements WorkerListener, SlotOwner {
 	/** How many workers were started again after a failure. */
 	get restarts(): number {
 		return this.#starts.restarts;
+	}
+	/** How workers that failed are started again. */
+	startsView(): StartsSnapshot {
+		return this.#starts.view();
 	}
 
 	/**

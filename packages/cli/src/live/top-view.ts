@@ -1,0 +1,279 @@
+import {
+	addCounts,
+	quantileMs,
+	type ServedTick,
+	type WorkerSnapshot,
+} from "@snakepit/control";
+import { fitted, table, wrapped } from "../command/output.ts";
+import {
+	bytes,
+	counted,
+	duration,
+	placed,
+	plainText,
+} from "../wording/figures.ts";
+import {
+	lastFailureText,
+	type PoolStatus,
+	type ProgramFacts,
+	type ProgramStatus,
+	programName,
+	type Status,
+	type StatusLevel,
+	said,
+	statusOf,
+} from "../wording/program-status.ts";
+import type { ScreenLine } from "./screen.ts";
+
+/** One program as `top` shows it. */
+export interface ShownProgram {
+	readonly facts: ProgramFacts;
+	readonly status: ProgramStatus;
+	/** The last that it sent; `undefined` for a program that sends none. */
+	readonly tick: ServedTick | undefined;
+}
+
+/** A line of the view, before it has a colour. */
+export interface ViewLine {
+	readonly text: string;
+	readonly level?: StatusLevel | undefined;
+}
+
+/** What fits on the screen, and where in all lines that is. */
+export interface ScreenPart {
+	readonly lines: readonly ScreenLine[];
+	/** The first line of the body that is shown, once it is within its bounds. */
+	readonly top: number;
+	/** How many lines of the body are shown at most. */
+	readonly height: number;
+}
+
+/** The number of each colour in a terminal. */
+const COLOURS: Readonly<Record<StatusLevel, number | undefined>> = {
+	fine: undefined,
+	busy: 33,
+	unknown: 33,
+	trouble: 31,
+};
+const FINE_FIRST = 32;
+/** Lines of the verdict. */
+const VERDICT_ROWS = 6;
+
+/** The verdict, and everything that is known about the programs. */
+export function topView(
+	programs: readonly ShownProgram[],
+	pool: string | undefined,
+	columns: number,
+): { readonly status: Status; readonly body: readonly ViewLine[] } {
+	const status = statusOf(programs);
+	const body = programs.flatMap((program) =>
+		programView(program, pool, status, columns),
+	);
+	return { status, body };
+}
+
+/**
+ * The part of a view that fits on a screen: the verdict always, then as much as there is room for, and the keys.
+ *
+ * @param top the first line of the body that is wanted.
+ */
+export function screenPart(
+	{ status, body }: ReturnType<typeof topView>,
+	size: { readonly columns: number; readonly rows: number },
+	top: number,
+	keys: string | undefined,
+	isColoured: boolean,
+): ScreenPart {
+	const { columns, rows } = size;
+	const verdict = wrapped(status.text, columns, "").slice(
+		0,
+		Math.max(1, Math.min(VERDICT_ROWS, rows - 2)),
+	);
+	const height = Math.max(
+		1,
+		rows - verdict.length - (keys === undefined ? 0 : 1),
+	);
+	const first = Math.max(0, Math.min(top, body.length - height));
+	const shown = body.slice(first, first + height);
+	const colour = COLOURS[status.level] ?? FINE_FIRST;
+	const coloured = (text: string, level: StatusLevel | undefined) => ({
+		text: fitted(text, columns),
+		colour: isColoured && level !== undefined ? COLOURS[level] : undefined,
+	});
+	const empty = Array.from({ length: height - shown.length }, () => ({
+		text: "",
+	}));
+	const place =
+		body.length > height
+			? `lines ${first + 1}-${first + shown.length} of ${body.length}`
+			: "";
+	return {
+		...{ top: first, height },
+		lines: [
+			...verdict.map((text) => ({
+				text: fitted(text, columns),
+				colour: isColoured ? colour : undefined,
+			})),
+			...shown.map(({ text, level }) => coloured(text, level)),
+			...(keys === undefined
+				? []
+				: [...empty, { text: footer(keys, place, columns) }]),
+		],
+	};
+}
+
+function footer(keys: string, place: string, columns: number): string {
+	const free = columns - keys.length - place.length;
+	return free > 0
+		? `${keys}${" ".repeat(free)}${place}`
+		: fitted(`${keys}  ${place}`, columns);
+}
+
+function programView(
+	{ facts, status, tick }: ShownProgram,
+	pool: string | undefined,
+	whole: Status,
+	columns: number,
+): readonly ViewLine[] {
+	const notes = (texts: readonly { text: string; level: StatusLevel }[]) =>
+		texts
+			// The verdict has said it.
+			.filter(({ text }) => !whole.text.includes(text))
+			.flatMap(({ text, level }) =>
+				wrapped(text, columns, "  ").map((text) => ({ text, level })),
+			);
+	const remarks = status.remarks
+		.filter((remark) => remark.pool === null)
+		.map((remark) => ({ text: said(remark), level: remark.level }));
+	if (facts.kind !== "living")
+		return [
+			{ text: "" },
+			...remarks.map(({ text, level }) => ({ text, level })),
+		].flatMap(({ text, ...rest }) =>
+			wrapped(text, columns, "").map((text) => ({ text, ...rest })),
+		);
+	const { runId, startedAtMs } = facts;
+	const age =
+		startedAtMs === undefined
+			? ""
+			: `, open for ${duration((tick?.run.wallMs ?? Date.now()) - startedAtMs)}`;
+	const pools = status.pools.filter(
+		(each) => pool === undefined || each.pool === pool,
+	);
+	if (pool !== undefined && status.pools.length > 0 && pools.length === 0)
+		return [];
+	return [
+		{ text: "" },
+		{
+			text: `${programName(facts)}, run ${runId}${age}: ${status.words}`,
+			level: status.level,
+		},
+		...notes(remarks),
+		...pools.flatMap((each) => [
+			...poolHead(each),
+			...notes(poolRemarks(each, tick)),
+			...(tick === undefined ? [] : poolBody(each, tick)),
+		]),
+	];
+}
+
+function poolHead({
+	pool,
+	level,
+	words,
+	ready,
+	busy,
+	snapshot,
+}: PoolStatus): readonly ViewLine[] {
+	const { adapter, size, queue, restarts } = snapshot;
+	const workers =
+		size.min === size.max ? `${size.max}` : `${size.min} to ${size.max}`;
+	return [
+		{
+			text: plainText(
+				`${pool}: ${words}; ${ready} of ${workers} ready, ${busy} busy, ${queue.waiting} waiting, ${counted(restarts, "restart")} (${adapter})`,
+			),
+			level,
+		},
+	];
+}
+
+/** What is not fine, and the last error. */
+function poolRemarks(
+	{ remarks, snapshot, level }: PoolStatus,
+	tick: ServedTick | undefined,
+): readonly { text: string; level: StatusLevel }[] {
+	const { lastFailure } = snapshot;
+	const own = remarks.map((remark) => ({
+		text: said(remark),
+		level: remark.level,
+	}));
+	if (lastFailure === null) return own;
+	const text = lastFailureText(lastFailure, tick?.run.wallMs ?? Date.now());
+	const { spent, max, windowMs } = snapshot.starts.budget;
+	const budget = `Restarts within ${duration(windowMs)}: ${spent} of ${max}.`;
+	return [...own, { text: spent === 0 ? text : `${text} ${budget}`, level }];
+}
+
+function poolBody(
+	{ pool, snapshot }: PoolStatus,
+	tick: ServedTick,
+): readonly ViewLine[] {
+	const { calls, workers } = snapshot;
+	const done = `calls: ${calls.running} running, ${calls.succeeded} done, ${calls.failed + calls.timed_out} failed${throughput(pool, tick)}`;
+	const rows = table([
+		["WORKER", "STATE", "PID", "MEMORY", "CPU", "CALLS", "RUNS", "FOR"],
+		...workers.map(workerRow),
+	]);
+	return [done, ...(workers.length === 0 ? [] : rows)].map((text) => ({
+		text: `  ${plainText(text)}`,
+	}));
+}
+
+/** Of the last half second. */
+function throughput(pool: string, tick: ServedTick): string {
+	const commands = tick.throughput.filter((each) => each.pool === pool);
+	if (commands.length === 0) return "";
+	const ended = commands.reduce(
+		(sum, { succeeded, failed }) => sum + succeeded + failed,
+		0,
+	);
+	const all = addCounts(...commands.map(({ totalMs }) => totalMs));
+	const [median, most] = [0.5, 0.99].map((share) =>
+		duration(quantileMs(all, share) ?? 0),
+	);
+	return `; ${((ended / tick.tickMs) * 1_000).toFixed(0)} calls/s, median ${median}, 99 % within ${most}`;
+}
+
+function workerRow(worker: WorkerSnapshot): readonly string[] {
+	const { usage, running, heartbeat } = worker;
+	const [oldest] = running;
+	const more = running.length > 1 ? ` and ${running.length - 1} more` : "";
+	const silent =
+		heartbeat !== null && heartbeat.missedInARow > 0
+			? `, silent for ${duration(heartbeat.silentMs)}`
+			: "";
+	const processors = usage?.processors ?? null;
+	return [
+		placed(worker.workerId, worker.location),
+		`${worker.state}${silent}`,
+		String(worker.location?.pid ?? worker.pid ?? "-"),
+		usage === null ? "-" : bytes(usage.residentBytes),
+		processors === null ? "-" : `${(processors * 100).toFixed(0)} %`,
+		String(worker.callsTaken),
+		oldest === undefined ? "-" : `${oldest.command}${noteOn(oldest)}${more}`,
+		oldest === undefined ? "-" : duration(oldest.forMs),
+	];
+}
+
+/** Describes what is unusual about a running call. */
+function noteOn({
+	attempt,
+	cancelled,
+}: WorkerSnapshot["running"][number]): string {
+	const notes = [
+		attempt > 1 ? `attempt ${attempt}` : [],
+		cancelled ? "cancelled" : [],
+	].flat();
+	return notes.length === 0 ? "" : ` (${notes.join(", ")})`;
+}

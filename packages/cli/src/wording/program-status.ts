@@ -1,0 +1,413 @@
+import type {
+	Finding,
+	Level,
+	PoolSnapshot,
+	ServedState,
+	WorkerFailure,
+} from "@snakepit/control";
+import type {
+	RunElsewhere,
+	RunOfAnother,
+	SparedRun,
+} from "@snakepit/core/inspect";
+import { counted, duration, plainText, words } from "./figures.ts";
+
+/** What is known about one program, before it is judged. */
+export type ProgramFacts =
+	| LivingProgram
+	| {
+			/** It was killed, and nothing has cleaned up after it. */
+			readonly kind: "dead";
+			readonly runId: string;
+			readonly program: string | undefined;
+			/** `undefined`: the usual one, or it is not known. */
+			readonly dataDir: string | undefined;
+			/** Pids of its workers, and of what they started. */
+			readonly left: readonly number[];
+			/** Pids of processes that look like its own, and would be left alone. */
+			readonly spared: readonly number[];
+	  }
+	| {
+			/** It cannot be judged from here. */
+			readonly kind: "unclear";
+			readonly runId: string;
+			readonly dataDir: string;
+			readonly reason: SparedRun["reason"];
+	  }
+	| {
+			/** A ledger, or the file of one run, that this user may not read. */
+			readonly kind: "unreadable";
+			readonly path: string;
+			readonly reason: string;
+	  }
+	| ({ readonly kind: "of_another" } & RunOfAnother);
+
+/** A program that lives. */
+export interface LivingProgram {
+	readonly kind: "living";
+	readonly runId: string;
+	readonly pid: number;
+	readonly program: string | undefined;
+	readonly dataDir: string | undefined;
+	/** Milliseconds since the Unix epoch. */
+	readonly startedAtMs: number | undefined;
+	readonly view: ProgramView;
+	/** Workers that were stopped by a signal, by pid. */
+	readonly stoppedWorkers: readonly number[];
+}
+
+/** What can be seen of a living program. */
+export type ProgramView =
+	| { readonly kind: "seen"; readonly state: ServedState }
+	/** It does not run: stopped by a signal, or by what traces it. */
+	| {
+			readonly kind: "halted";
+			readonly how: Exclude<RunElsewhere["halted"], "no">;
+	  }
+	/** It runs, and does not answer. */
+	| { readonly kind: "silent"; readonly forMs: number }
+	/** It takes no clients. The number of its workers is of its ledger; `undefined` where that is unknown, too. */
+	| { readonly kind: "off"; readonly workers: number | undefined }
+	/** It takes clients, and does not let them read. */
+	| { readonly kind: "refused"; readonly message: string };
+
+/** `"unknown"`: nothing bad is known, and not everything can be seen. */
+export type StatusLevel = Level | "unknown";
+
+/** A program as it is judged. */
+export interface ProgramStatus {
+	readonly level: StatusLevel;
+	/** The condition in a few words. */
+	readonly words: string;
+	/** What is to be said about it, the worst first; none about one that is fine. */
+	readonly remarks: readonly Remark[];
+	readonly pools: readonly PoolStatus[];
+}
+
+export interface Remark {
+	readonly level: Exclude<StatusLevel, "fine">;
+	/** A sentence. */
+	readonly text: string;
+	/** What to do, as a sentence; `null` where nothing has to be done. */
+	readonly remedy: string | null;
+	/** `null`: about the whole program. */
+	readonly pool: string | null;
+}
+
+export interface PoolStatus {
+	readonly pool: string;
+	readonly level: Level;
+	/** Its state in two or three words. */
+	readonly words: string;
+	readonly snapshot: PoolSnapshot;
+	readonly ready: number;
+	readonly busy: number;
+	readonly remarks: readonly Remark[];
+}
+
+/** Judges one program. */
+export function programStatus(facts: ProgramFacts): ProgramStatus {
+	switch (facts.kind) {
+		case "living":
+			return livingStatus(facts);
+		case "dead":
+			return alone(deadRemark(facts), "dead");
+		case "unclear":
+			return alone(unclearRemark(facts), "unclear");
+		case "unreadable":
+			return alone(
+				{
+					level: "trouble",
+					text: `The ledger ${facts.path} cannot be read: ${facts.reason}.`,
+					remedy:
+						"Look at it as the user to whom it belongs, or mend its permissions.",
+					pool: null,
+				},
+				"unreadable",
+			);
+		case "of_another":
+			return alone(otherRemark(facts), "another user's");
+	}
+}
+
+function alone(remark: Remark, words: string): ProgramStatus {
+	return { level: remark.level, words, remarks: [remark], pools: [] };
+}
+
+/** Names a program in the middle of a sentence. */
+export function programName({
+	program,
+	pid,
+}: Pick<LivingProgram, "program" | "pid">): string {
+	return plainText(`${program ?? "a program"} (pid ${pid})`);
+}
+
+function livingStatus(facts: LivingProgram): ProgramStatus {
+	const { view, pid, stoppedWorkers } = facts;
+	const name = programName(facts);
+	const about = (
+		level: Remark["level"],
+		text: string,
+		remedy: string | null,
+	): Remark => ({ level, text: `${name} ${text}`, remedy, pool: null });
+	switch (view.kind) {
+		case "halted":
+			return view.how === "stopped"
+				? alone(
+						about(
+							"trouble",
+							"is stopped (by SIGSTOP, or Ctrl-Z in its terminal): it takes no calls and no answers.",
+							`Continue it: kill -CONT ${pid}.`,
+						),
+						"stopped",
+					)
+				: alone(
+						about(
+							"trouble",
+							"is held by a debugger: it takes no calls and no answers.",
+							"Let it go on in the debugger, or end that.",
+						),
+						"held by a debugger",
+					);
+		case "silent":
+			return alone(
+				about(
+					"trouble",
+					`has not answered for ${duration(view.forMs)}, and is not stopped: its event loop is blocked.`,
+					`See where: node inspect -p ${pid}, then "pause" and "backtrace"; or restart it.`,
+				),
+				"does not answer",
+			);
+		case "off":
+			return alone(
+				about(
+					"unknown",
+					`lives${view.workers === undefined ? "" : ` with ${counted(view.workers, "worker")}`}, and its pools cannot be seen: control is off, or it has a /tmp of its own.`,
+					"To see them, start it without control: false and SNAKEPIT_CONTROL=0.",
+				),
+				"control off",
+			);
+		case "refused":
+			return alone(
+				about(
+					"unknown",
+					`lives, and its pools cannot be seen: ${view.message}`,
+					null,
+				),
+				"not shown",
+			);
+		case "seen":
+			return seenStatus(view.state, name, stoppedWorkers);
+	}
+}
+
+function seenStatus(
+	{ run, verdict }: ServedState,
+	name: string,
+	stoppedWorkers: readonly number[],
+): ProgramStatus {
+	const stopped = run.pools.flatMap(({ pool, workers }) =>
+		workers.flatMap(({ workerId, pid }): readonly Remark[] =>
+			pid !== null && stoppedWorkers.includes(pid)
+				? [
+						{
+							...{ level: "trouble", pool },
+							text: `${name}, ${pool}: worker ${workerId} (pid ${pid}) is stopped (by SIGSTOP).`,
+							remedy: `Continue it: kill -CONT ${pid}.`,
+						},
+					]
+				: [],
+		),
+	);
+	const isStopped = ({ kind, workerId }: Finding): boolean =>
+		kind === "hung_worker" &&
+		run.pools.some(({ workers }) =>
+			workers.some(
+				(worker) =>
+					worker.workerId === workerId &&
+					stoppedWorkers.includes(worker.pid ?? 0),
+			),
+		);
+	const findings = verdict.findings.filter((finding) => !isStopped(finding));
+	const remarks = [
+		...stopped,
+		...findings.map(({ level, text, remedy, pool }) => ({
+			...{ level, remedy, pool },
+			text: `${name}, ${text}`,
+		})),
+	];
+	const pools = run.pools.map((snapshot): PoolStatus => {
+		const { pool, workers } = snapshot;
+		const own = remarks.filter((remark) => remark.pool === pool);
+		return {
+			...{ pool, snapshot },
+			...(stopped.some((remark) => remark.pool === pool)
+				? { level: "trouble", words: "stopped worker" }
+				: poolState(snapshot, findings)),
+			ready: workers.filter(({ state }) => state === "ready").length,
+			busy: workers.filter(({ running }) => running.length > 0).length,
+			remarks: own,
+		};
+	});
+	const level = stopped.length > 0 ? "trouble" : verdict.level;
+	return {
+		...{ level, remarks, pools },
+		words: pools.length === 0 ? "no pool" : level === "fine" ? "lives" : level,
+	};
+}
+
+function poolState(
+	{ pool, workers }: PoolSnapshot,
+	findings: readonly Finding[],
+): Pick<PoolStatus, "level" | "words"> {
+	const worst = findings.find((finding) => finding.pool === pool);
+	if (worst !== undefined) return { level: worst.level, words: worst.words };
+	const isIdle = workers.every(({ running }) => running.length === 0);
+	return { level: "fine", words: isIdle ? "idle" : "works" };
+}
+
+type Of<Kind extends ProgramFacts["kind"]> = Extract<
+	ProgramFacts,
+	{ readonly kind: Kind }
+>;
+
+function deadRemark({
+	runId,
+	program,
+	dataDir,
+	left,
+	spared,
+}: Of<"dead">): Remark {
+	const name = plainText(program ?? "a program");
+	const where = dataDir === undefined ? "" : ` --data-dir ${dataDir}`;
+	const remains =
+		left.length === 0
+			? "none of its workers is left"
+			: `${counted(left.length, "process is", "processes are")} left (pid ${left.slice(0, 5).join(", ")}${left.length > 5 ? ", …" : ""})`;
+	const kept =
+		spared.length === 0
+			? ""
+			: `; ${counted(spared.length, "process", "processes")} may be of it and would be left alone`;
+	return {
+		...{ level: "trouble", pool: null },
+		text: `${name} (run ${runId}) died without closing its run, and ${remains}${kept}.`,
+		remedy: `Why: snakepit incidents --run ${runId}${where}. Clean up: start it again, or snakepit reap${where}.`,
+	};
+}
+
+const UNCLEAR: Readonly<Partial<Record<SparedRun["reason"], string>>> = {
+	other_machine: "it is of another machine that shares this directory",
+	other_pid_namespace: "it is of another container (pid namespace)",
+	identity_unknown: "the process table does not show its program",
+	unreadable: "its file cannot be read",
+};
+
+function unclearRemark({ runId, dataDir, reason }: Of<"unclear">): Remark {
+	const isUnreadable = reason === "unreadable";
+	return {
+		level: isUnreadable ? "trouble" : "unknown",
+		pool: null,
+		text: `Run ${runId} in ${dataDir} cannot be judged from here: ${UNCLEAR[reason] ?? words(reason)}.`,
+		remedy: isUnreadable
+			? "The next start of a program sets the file aside, and says why."
+			: "Look at it from there.",
+	};
+}
+
+function otherRemark({
+	runId,
+	uid,
+	directory,
+	lives,
+}: Of<"of_another">): Remark {
+	return {
+		...{ level: "unknown", pool: null },
+		text: `Run ${runId} of user ${uid} ${lives === "yes" ? "lives" : "may live"} (${directory}), and only that user can look at it.`,
+		remedy: `As that user: sudo -u '#${uid}' snakepit ps.`,
+	};
+}
+
+/** The condition of all programs, for the first line and the exit status. */
+export interface Status {
+	readonly level: StatusLevel;
+	readonly text: string;
+}
+
+const WORST_FIRST: readonly StatusLevel[] = [
+	"trouble",
+	"unknown",
+	"busy",
+	"fine",
+];
+
+/** Judges all programs together. */
+export function statusOf(
+	programs: readonly {
+		readonly facts: ProgramFacts;
+		readonly status: ProgramStatus;
+	}[],
+): Status {
+	const remarks = programs.flatMap(({ status }) => status.remarks);
+	const level =
+		WORST_FIRST.find((each) =>
+			programs.some(({ status }) => status.level === each),
+		) ?? "fine";
+	const [worst] = remarks.filter((remark) => remark.level === level);
+	if (level === "trouble" && worst !== undefined) {
+		const more = remarks.filter((each) => each.level === "trouble").length - 1;
+		return {
+			level,
+			text: `${said(worst)}${more === 0 ? "" : ` And ${counted(more, "more trouble")}, below.`}`,
+		};
+	}
+	const summary = summaryOf(programs);
+	return {
+		level,
+		text: worst === undefined ? summary : `${summary} ${said(worst)}`,
+	};
+}
+
+/** A remark and its remedy, as one line. */
+export function said({
+	text,
+	remedy,
+}: Pick<Remark, "text" | "remedy">): string {
+	return plainText(remedy === null ? text : `${text} ${remedy}`);
+}
+
+/** The last failure of a pool, as a sentence. */
+export function lastFailureText(
+	{ wallMs, message, lines }: WorkerFailure,
+	nowMs: number,
+): string {
+	const last = lines.findLast((line) => line.trim() !== "");
+	const output = last === undefined ? "" : ` Last line: ${last.trim()}`;
+	return plainText(
+		`Last error, ${duration(nowMs - wallMs)} ago: ${message}${output}`,
+	);
+}
+
+function summaryOf(programs: Parameters<typeof statusOf>[0]): string {
+	const living = programs.filter(({ facts }) => facts.kind === "living");
+	if (living.length === 0) return "No program of yours is running here.";
+	const pools = living.flatMap(({ status }) => status.pools);
+	const ready = pools.reduce((sum, pool) => sum + pool.ready, 0);
+	const busy = pools.reduce((sum, pool) => sum + pool.busy, 0);
+	const waiting = pools.reduce(
+		(sum, { snapshot }) => sum + snapshot.queue.waiting,
+		0,
+	);
+	const seen = living.filter(({ facts }) => isSeen(facts)).length;
+	const one = living.length === 1 ? "runs" : "run";
+	const calls =
+		waiting === 0
+			? "no call waits"
+			: `${counted(waiting, "call waits", "calls wait")}`;
+	return seen === 0
+		? `${counted(living.length, "program")} ${one}.`
+		: `${counted(living.length, "program")} ${one} with ${counted(pools.length, "pool")}: ${counted(ready, "worker")} ready, ${busy} busy; ${calls}.`;
+}
+
+function isSeen(facts: ProgramFacts): boolean {
+	return facts.kind === "living" && facts.view.kind === "seen";
+}

@@ -1,0 +1,314 @@
+/** What `snakepit ps` says about programs in each kind of trouble. */
+import { execFile, spawnSync } from "node:child_process";
+import {
+	chmodSync,
+	mkdirSync,
+	mkdtempSync,
+	readdirSync,
+	renameSync,
+	writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { attach } from "@snakepit/control";
+import { expect, onTestFinished, test } from "vitest";
+import { removeDirectory } from "../../../../scripts/remove-directory.ts";
+import { temporaryDirectory } from "../../../core/test/cleanup/hosts.ts";
+import { SNAKEPIT_IN_NODE } from "../run/started.ts";
+import { type TroubledHost, troubledHost } from "./troubled-host.ts";
+
+/** Each looks many times, with other tests beside it. */
+const DEADLINE_MS = 180_000;
+
+interface Shown {
+	readonly status: number;
+	readonly first: string;
+	readonly stdout: string;
+}
+
+async function snakepit(
+	args: readonly string[],
+	env: NodeJS.ProcessEnv = {},
+): Promise<Shown> {
+	const [program, ...before] = SNAKEPIT_IN_NODE;
+	const options = { env: { ...process.env, ...env } };
+	const ended = await promisify(execFile)(
+		program,
+		[...before, ...args],
+		options,
+	).then(
+		({ stdout, stderr }) => ({ status: 0, stdout, stderr }),
+		({ code, stdout, stderr }) => ({ status: code as number, stdout, stderr }),
+	);
+	expect(ended.stderr).toBe("");
+	const [first = ""] = ended.stdout.split("\n");
+	return { status: ended.status, first, stdout: ended.stdout };
+}
+
+const ps = ({ dataDir }: Pick<TroubledHost, "dataDir">, ...more: string[]) =>
+	snakepit(["ps", "--data-dir", dataDir, ...more]);
+
+/** Looks until the first line says this. */
+async function psSays(
+	host: Pick<TroubledHost, "dataDir">,
+	first: RegExp,
+): Promise<Shown> {
+	const deadline = performance.now() + DEADLINE_MS / 2;
+	for (;;) {
+		const shown = await ps(host);
+		if (first.test(shown.first)) return shown;
+		if (performance.now() > deadline)
+			throw new Error(`Not ${first}: ${shown.stdout}`);
+	}
+}
+
+test(
+	"a program that is well has a line for its pool, and the exit status is 0",
+	async () => {
+		const host = await troubledHost();
+		const { status, stdout } = await ps(host);
+		expect(stdout).toMatch(
+			new RegExp(
+				`^1 program runs with 1 pool: 2 workers ready, 0 busy; no call waits\\.
+PROGRAM +RUN +POOL +READY +BUSY +QUEUE +RESTARTS +NEXT +STATE
+host-program\\.ts +${host.runId} +tools +2/2 +0 +0 +0 +- +idle\n$`,
+			),
+		);
+		expect(status).toBe(0);
+		const { verdict, programs } = JSON.parse((await ps(host, "--json")).stdout);
+		expect(verdict.level).toBe("fine");
+		expect(programs).toMatchObject([
+			{
+				...{ kind: "living", runId: host.runId, pid: host.pid },
+				...{ dataDir: host.dataDir, view: "seen", level: "fine" },
+				pools: [{ pool: "tools", ready: 2, queue: { waiting: 0 } }],
+			},
+		]);
+	},
+	DEADLINE_MS,
+);
+
+test(
+	"a crash loop: what the start lacks, the budget, the next start; when that is mended it is well again",
+	async () => {
+		const place = temporaryDirectory();
+		const volume = join(place, "volume");
+		writeFileSync(volume, "");
+		const host = await troubledHost({
+			env: { SNAKEPIT_TEST_VOLUME: volume },
+			pool: { size: 1, start: { maxRestarts: 3, backoffMs: 10 } },
+		});
+		renameSync(volume, `${volume}~`);
+		host.call("crash");
+		const { status, first, stdout } = await psSays(
+			host,
+			/all 3 restarts of 60 s are spent/,
+		);
+		expect(status).toBe(1);
+		expect(first).toMatch(
+			/^host-program\.ts \(pid \d+\), tools: crash loop \(.*FileNotFoundError.*volume.*\); 0 of 1 worker ready, all 3 restarts of 60 s are spent, the next start is in \d+ s; .* Mend what the error names/,
+		);
+		expect(stdout).toMatch(/ tools +0\/1 +0 +0 +3 +\d.* s +crash loop\n/);
+		expect(stdout).toMatch(
+			/\n {2}Last error, .* ago: Worker tools-0 .* Restarts within 1 min 0 s: 3 of 3\.\n/,
+		);
+		renameSync(`${volume}~`, volume);
+		const client = await attach({ dataDir: host.dataDir });
+		onTestFinished(() => client[Symbol.dispose]());
+		// The next start is one of the budget: it is not waited for here.
+		expect((await client.state()).verdict.findings).toMatchObject([
+			{ kind: "crash_loop", pool: "tools", level: "trouble" },
+		]);
+	},
+	DEADLINE_MS,
+);
+
+test(
+	"a worker that hangs is named with its call; one that was stopped with what continues it",
+	async () => {
+		const heartbeat = { intervalMs: 500, hungAfterMs: 600_000 };
+		const host = await troubledHost({ pool: { heartbeat } });
+		host.call("hang", { seconds: 600 });
+		const { status, first } = await psSays(host, /has not answered for/);
+		expect(status).toBe(1);
+		expect(first).toMatch(
+			/tools: worker tools-\d \(pid \d+\) has not answered for \S+ s, and has run hang for \S+ s\. See where it is: snakepit stacks tools-\d\. Its pool ends it/,
+		);
+		host.call("stop");
+		const stopped = await psSays(host, /is stopped/);
+		expect(stopped.first).toMatch(
+			/tools: worker tools-\d \(pid (\d+)\) is stopped \(by SIGSTOP\)\. Continue it: kill -CONT \1\. And 1 more trouble, below\.$/,
+		);
+		expect(stopped.stdout).toMatch(/\n {2}.*has run hang for/);
+	},
+	DEADLINE_MS,
+);
+
+test(
+	"an overload: how many wait, for what, and which call runs longest",
+	async () => {
+		const host = await troubledHost({
+			pool: { size: 1, queue: { limit: 10 } },
+		});
+		host.call("wait", { seconds: 600 }, 4);
+		const busy = await psSays(host, /3 calls wait/);
+		expect(busy.status).toBe(0);
+		expect(busy.first).toMatch(
+			/demo|tools: 3 calls wait, the only worker is busy/,
+		);
+		host.call("wait", { seconds: 600 }, 6);
+		const { status, first, stdout } = await psSays(host, /9 of at most 10/);
+		expect(status).toBe(1);
+		expect(first).toMatch(
+			/tools: 9 of at most 10 calls wait, the only worker is busy; the oldest has waited .* s; tools-0 has run wait for .* s\. See what the workers do: snakepit top --pool tools\./,
+		);
+		expect(stdout).toMatch(/ tools +1\/1 +1 +9 +0 +- +long queue\n/);
+	},
+	DEADLINE_MS,
+);
+
+test(
+	"a stopped program, one whose event loop is blocked, and one that was killed",
+	async () => {
+		const host = await troubledHost();
+		host.child.kill("SIGSTOP");
+		const stopped = await ps(host);
+		expect(stopped.status).toBe(1);
+		expect(stopped.first).toMatch(
+			new RegExp(
+				`^host-program\\.ts \\(pid ${host.pid}\\) is stopped .* Continue it: kill -CONT ${host.pid}\\.$`,
+			),
+		);
+		host.child.kill("SIGCONT");
+		await psSays(host, /^1 program runs with 1 pool: 2 workers ready/);
+		await host.killed();
+		const dead = await ps(host);
+		expect(dead.status).toBe(1);
+		expect(dead.first).toMatch(
+			new RegExp(
+				`^host-program\\.ts \\(run ${host.runId}\\) died without closing its run, and .*snakepit reap`,
+			),
+		);
+	},
+	DEADLINE_MS,
+);
+
+test(
+	"a program whose control is off, and its state when it is stopped, is named",
+	async () => {
+		const host = await troubledHost({ control: false });
+		const { status, first } = await ps(host);
+		expect(first).toMatch(
+			/^1 program runs\. host-program\.ts \(pid \d+\) lives with 2 workers, and its pools cannot be seen: control is off/,
+		);
+		expect(status).toBe(0);
+		host.child.kill("SIGSTOP");
+		expect(await ps(host)).toMatchObject({
+			...{ status: 1, first: expect.stringContaining("is stopped") },
+		});
+		host.child.kill("SIGCONT");
+	},
+	DEADLINE_MS,
+);
+
+test(
+	"without --data-dir, programs with a data directory of their own are found, also where control is off",
+	async () => {
+		const state = { XDG_STATE_HOME: temporaryDirectory() };
+		const [shown, hidden] = await Promise.all([
+			troubledHost({ pool: { name: "images", size: 1 } }),
+			troubledHost({ pool: { name: "pages", size: 1 }, control: false }),
+		]);
+		// Those of other tests are found, too.
+		const { stdout } = await snakepit(["ps", "--json"], state);
+		const { programs } = JSON.parse(stdout) as {
+			programs: readonly { runId?: string; view?: string }[];
+		};
+		const of = ({ runId }: TroubledHost) =>
+			programs.find((program) => program.runId === runId);
+		expect(of(shown)).toMatchObject({
+			...{ view: "seen", pools: [{ pool: "images" }] },
+		});
+		// Its workers show it.
+		if (process.platform === "linux")
+			expect(of(hidden)).toMatchObject({ view: "off", pid: hidden.pid });
+	},
+	DEADLINE_MS,
+);
+
+/** Root reads everything. */
+const NOBODY = 65_534;
+const AS_NOBODY = `
+	process.setgroups([]);
+	process.setgid(${NOBODY});
+	process.setuid(${NOBODY});
+	process.argv.splice(1, 1);
+	await import(process.argv[1]);
+`;
+
+test.runIf(process.getuid?.() === 0 && process.platform === "linux")(
+	"another user's run, and a ledger that may not be read, are named",
+	async () => {
+		// As /tmp is: others see what is in it.
+		const home = mkdtempSync("/tmp/snakepit-nobody-");
+		onTestFinished(() => removeDirectory(home));
+		chmodSync(home, 0o755);
+		const place = { TMPDIR: home, XDG_RUNTIME_DIR: undefined };
+		const host = await troubledHost({ pool: { size: 1 }, env: place });
+		const program = join(home, "as-nobody.mjs");
+		writeFileSync(program, AS_NOBODY);
+		const state = join(home, "state");
+		mkdirSync(state, { mode: 0o700 });
+		const asNobody = (...args: readonly string[]) => {
+			const [node, ...before] = SNAKEPIT_IN_NODE;
+			const { status, stdout, stderr } = spawnSync(
+				node,
+				[
+					...before.slice(0, -1),
+					program,
+					String(before.at(-1)),
+					...["ps", ...args],
+				],
+				{
+					...{ encoding: "utf8", cwd: "/" },
+					env: { PATH: process.env["PATH"], HOME: home, TMPDIR: home },
+				},
+			);
+			expect(stderr).toBe("");
+			return { status, stdout };
+		};
+		expect(asNobody().stdout).toMatch(
+			new RegExp(
+				`Run ${host.runId} of user 0 lives \\(${home}/snakepit-${host.runId}-\\w+\\), and only that user can look at it\\. As that user: sudo -u '#0' snakepit ps\\.`,
+			),
+		);
+		expect(asNobody("--data-dir", state)).toMatchObject({
+			status: 1,
+			stdout: expect.stringMatching(
+				new RegExp(`^The ledger ${state} cannot be read: EACCES`),
+			),
+		});
+	},
+	DEADLINE_MS,
+);
+
+test(
+	"-a also lists what has ended, and a run that is not there is absent",
+	async () => {
+		const host = await troubledHost({ pool: { size: 1 } });
+		const { dataDir, runId } = host;
+		const exit = new Promise((resolve) => host.child.once("exit", resolve));
+		host.child.stdin?.end();
+		await exit;
+		expect(await ps(host)).toMatchObject({
+			...{ status: 0, stdout: "No program of yours is running here.\n" },
+		});
+		const { stdout, status } = await ps(host, "-a");
+		expect(status).toBe(0);
+		expect(stdout).toMatch(
+			new RegExp(`\nhost-program\\.ts +${runId} +\\d{4}-.* ended in order\n$`),
+		);
+		expect(readdirSync(join(dataDir, "history"))).toHaveLength(1);
+	},
+	DEADLINE_MS,
+);

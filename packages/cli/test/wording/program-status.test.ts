@@ -1,0 +1,179 @@
+import { type RunSnapshot, verdict } from "@snakepit/control";
+import { expect, test } from "vitest";
+import {
+	FakeRun,
+	poolSnapshot,
+	runningCall,
+	workerSnapshot,
+} from "../../../control/test/fake-run.ts";
+import {
+	type LivingProgram,
+	type ProgramFacts,
+	type ProgramView,
+	programStatus,
+	statusOf,
+} from "../../src/wording/program-status.ts";
+
+function living(
+	view: ProgramView,
+	more: Partial<LivingProgram> = {},
+): LivingProgram {
+	return {
+		...{ kind: "living", runId: "abcdefg", pid: 7, program: "night.ts", view },
+		...{ dataDir: "/data", startedAtMs: 1, stoppedWorkers: [] },
+		...more,
+	};
+}
+
+function seen(
+	pools: RunSnapshot["pools"],
+	more: Partial<LivingProgram> = {},
+): LivingProgram {
+	const fake = new FakeRun();
+	fake.pools = pools;
+	const run = fake.look();
+	return living({ kind: "seen", state: { run, verdict: verdict(run) } }, more);
+}
+
+function statusOn(...all: readonly ProgramFacts[]) {
+	const programs = all.map((facts) => ({
+		facts,
+		status: programStatus(facts),
+	}));
+	return statusOf(programs);
+}
+
+const idle = seen([poolSnapshot()]);
+const lost = seen([poolSnapshot({ workers: [] })]);
+const silentWorker = workerSnapshot({
+	heartbeat: { status: "suspect", silentMs: 9_000, missedInARow: 2 },
+});
+
+test.each<readonly [string, readonly ProgramFacts[], string, string]>([
+	["nothing", [], "fine", "No program of yours is running here."],
+	[
+		"a program that is well",
+		[idle],
+		"fine",
+		"1 program runs with 1 pool: 1 worker ready, 0 busy; no call waits.",
+	],
+	[
+		"a busy one beside it",
+		[
+			idle,
+			seen([
+				poolSnapshot({
+					workers: [workerSnapshot({ running: [runningCall()] })],
+					queue: { ...poolSnapshot().queue, waiting: 2, oldestMs: 900 },
+				}),
+			]),
+		],
+		"busy",
+		"2 programs run with 2 pools: 2 workers ready, 1 busy; 2 calls wait. night.ts (pid 7), demo: 2 calls wait, the only worker is busy; the oldest has waited 0.9 s.",
+	],
+	[
+		"a pool without workers",
+		[idle, lost],
+		"trouble",
+		"night.ts (pid 7), demo: no worker is alive; no call waits. If it stays so, restart the program.",
+	],
+	[
+		"two troubles",
+		[lost, living({ kind: "halted", how: "stopped" })],
+		"trouble",
+		"night.ts (pid 7), demo: no worker is alive; no call waits. If it stays so, restart the program. And 1 more trouble, below.",
+	],
+	[
+		"a stopped program",
+		[living({ kind: "halted", how: "stopped" })],
+		"trouble",
+		"night.ts (pid 7) is stopped (by SIGSTOP, or Ctrl-Z in its terminal): it takes no calls and no answers. Continue it: kill -CONT 7.",
+	],
+	[
+		"a program in a debugger",
+		[living({ kind: "halted", how: "traced" })],
+		"trouble",
+		"night.ts (pid 7) is held by a debugger: it takes no calls and no answers. Let it go on in the debugger, or end that.",
+	],
+	[
+		"a program whose event loop is blocked",
+		[living({ kind: "silent", forMs: 2_000 })],
+		"trouble",
+		'night.ts (pid 7) has not answered for 2.0 s, and is not stopped: its event loop is blocked. See where: node inspect -p 7, then "pause" and "backtrace"; or restart it.',
+	],
+	[
+		"a stopped worker",
+		[
+			seen([poolSnapshot({ workers: [silentWorker] })], {
+				stoppedWorkers: [4_242],
+			}),
+		],
+		"trouble",
+		"night.ts (pid 7), demo: worker demo-0 (pid 4242) is stopped (by SIGSTOP). Continue it: kill -CONT 4242.",
+	],
+	[
+		"a program whose control is off",
+		[living({ kind: "off", workers: 2 })],
+		"unknown",
+		"1 program runs. night.ts (pid 7) lives with 2 workers, and its pools cannot be seen: control is off, or it has a /tmp of its own. To see them, start it without control: false and SNAKEPIT_CONTROL=0.",
+	],
+	[
+		"a program that does not let it read",
+		[living({ kind: "refused", message: 'This needs the scope "read".' })],
+		"unknown",
+		'1 program runs. night.ts (pid 7) lives, and its pools cannot be seen: This needs the scope "read".',
+	],
+	[
+		"a program that died",
+		[
+			{
+				...{ kind: "dead", runId: "abcdefg", program: "night.ts" },
+				...{ dataDir: "/data", left: [8, 9], spared: [] },
+			},
+		],
+		"trouble",
+		"night.ts (run abcdefg) died without closing its run, and 2 processes are left (pid 8, 9). Why: snakepit incidents --run abcdefg --data-dir /data. Clean up: start it again, or snakepit reap --data-dir /data.",
+	],
+	[
+		"a ledger that cannot be read",
+		[{ kind: "unreadable", path: "/data/runs", reason: "EACCES" }],
+		"trouble",
+		"The ledger /data/runs cannot be read: EACCES. Look at it as the user to whom it belongs, or mend its permissions.",
+	],
+	[
+		"a run of another machine",
+		[
+			{
+				...{ kind: "unclear", runId: "abcdefg", dataDir: "/data" },
+				reason: "other_machine",
+			},
+		],
+		"unknown",
+		"No program of yours is running here. Run abcdefg in /data cannot be judged from here: it is of another machine that shares this directory. Look at it from there.",
+	],
+	[
+		"another user's run",
+		[
+			{
+				...{ kind: "of_another", runId: "abcdefg", uid: 33, lives: "yes" },
+				directory: "/tmp/snakepit-abcdefg-0123456789",
+			},
+		],
+		"unknown",
+		"No program of yours is running here. Run abcdefg of user 33 lives (/tmp/snakepit-abcdefg-0123456789), and only that user can look at it. As that user: sudo -u '#33' snakepit ps.",
+	],
+])("the first line on %s", (_, programs, level, text) => {
+	expect(statusOn(...programs)).toEqual({ level, text });
+});
+
+test("a pool has its state in words, and a worker that was stopped is no worker that hangs", () => {
+	const words = (facts: LivingProgram) =>
+		programStatus(facts).pools.map((pool) => [pool.level, pool.words]);
+	expect(words(idle)).toEqual([["fine", "idle"]]);
+	expect(words(lost)).toEqual([["trouble", "no worker"]]);
+	const pools = [poolSnapshot({ workers: [silentWorker] })];
+	expect(words(seen(pools))).toEqual([["trouble", "hung worker"]]);
+	expect(words(seen(pools, { stoppedWorkers: [4_242] }))).toEqual([
+		["trouble", "stopped worker"],
+	]);
+});

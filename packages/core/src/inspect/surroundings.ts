@@ -1,0 +1,168 @@
+import { accessSync, constants, realpathSync } from "node:fs";
+import type { SparedRun } from "../cleanup/cleanup-report.ts";
+import { judgeOwner, ownerOf } from "../cleanup/run-claim.ts";
+import type { RunId } from "../contract/identity.ts";
+import type { MarkedProcess } from "../contract/world.ts";
+import type { ProcessSnapshot, SnapshotHost } from "../os/descendants.ts";
+import { runsOfOthers } from "../os/runs-of-others.ts";
+import { stateDirectoryProblem } from "../os/state-directory.ts";
+import { thisMachine } from "../os/this-machine.ts";
+import { LedgerDirectory } from "../registry/ledger-directory.ts";
+import { runPath } from "../registry/run-name.ts";
+import { loadSqlite } from "../registry/sqlite.ts";
+import type { FoundDeadRun, LivingRun } from "./dead-runs.ts";
+import { lookAsReaper } from "./look-as-reaper.ts";
+
+/** What one data directory has. */
+export interface DirectoryView {
+	/** Its real path. */
+	readonly dataDir: string;
+	/** `"usual"`: programs of this user have their ledger there unless they say otherwise. */
+	readonly place: "usual" | "other";
+	readonly living: readonly LivingRun[];
+	readonly dead: readonly FoundDeadRun[];
+	/** Runs that cannot be judged from here. */
+	readonly unclear: readonly SparedRun[];
+}
+
+/** A ledger, or the file of one run, that this user cannot read. */
+export interface UnreadableLedger {
+	readonly path: string;
+	readonly reason: string;
+}
+
+/** A run in none of the data directories, whose processes show it. */
+export interface RunElsewhere {
+	readonly runId: RunId;
+	/** Of its program. */
+	readonly pid: number;
+	/** `"dead"`: the program is gone, and these processes of it are left. */
+	readonly program: "lives" | "dead";
+	readonly halted: LivingRun["halted"];
+	/** Its workers and what they started, as far as this user can see. */
+	readonly processes: readonly number[];
+}
+
+/** A run of another user. */
+export interface RunOfAnother {
+	readonly runId: string;
+	readonly uid: number;
+	/** Its private directory, which this user cannot look into. */
+	readonly directory: string;
+	/** Whether something listens in it; where that cannot be asked, a program that was killed may have left it. */
+	readonly lives: "yes" | "unknown";
+}
+
+/** What runs on this machine, and what is left of programs that were killed, as far as this user can see. */
+export interface Surroundings {
+	readonly directories: readonly DirectoryView[];
+	readonly unreadable: readonly UnreadableLedger[];
+	readonly elsewhere: readonly RunElsewhere[];
+	readonly ofOthers: readonly RunOfAnother[];
+}
+
+/**
+ * Looks for programs of Snakepit that live, and for those that were killed. Changes nothing.
+ *
+ * @param dataDir only this one; by default, that of the user, `others`, and everything that has no ledger here: programs
+ *   in other data directories, and those of other users.
+ * @throws StartError `PLATFORM_UNSUPPORTED`, `NODE_TOO_OLD` or `OUT_OF_DESCRIPTORS`; RegistryError `REGISTRY_UNSUPPORTED`.
+ */
+export async function lookAround(
+	dataDir: string | undefined,
+	others: readonly string[] = [],
+): Promise<Surroundings> {
+	const host = thisMachine();
+	const sqlite = await loadSqlite();
+	const snapshot = host.snapshot();
+	const unreadable: UnreadableLedger[] = [];
+	const paths = new Map<string, DirectoryView["place"]>();
+	for (const asked of dataDir === undefined
+		? [undefined, ...others]
+		: [dataDir]) {
+		const state = stateDirectoryProblem(asked, host.self.machineId);
+		if (state.kind === "unreadable") unreadable.push(state);
+		else if (state.kind === "found") {
+			const path = realpathSync(state.path);
+			const place = asked === undefined ? "usual" : "other";
+			if (!paths.has(path)) paths.set(path, place);
+		}
+	}
+	const directories = [...paths].map(([path, place]): DirectoryView => {
+		const directory = new LedgerDirectory(path, "look");
+		const found = lookAsReaper(sqlite, directory, host, snapshot);
+		unreadable.push(...unreadableFiles(directory, found.living));
+		return { dataDir: path, place, ...found };
+	});
+	if (dataDir !== undefined)
+		return { directories, unreadable, elsewhere: [], ofOthers: [] };
+	const known = new Set(
+		directories.flatMap(({ living, dead }) =>
+			[...living, ...dead].map(({ runId }) => runId),
+		),
+	);
+	return {
+		...{ directories, unreadable },
+		elsewhere: runsElsewhere(snapshot, host, known),
+		ofOthers: runsOfOthers(),
+	};
+}
+
+/** The files of living runs that cannot be read: those of dead ones are among the unclear runs. */
+function unreadableFiles(
+	directory: LedgerDirectory,
+	living: readonly LivingRun[],
+): readonly UnreadableLedger[] {
+	return directory.openRuns().flatMap((name) => {
+		if (living.every(({ runId }) => runId !== name.runId)) return [];
+		const path = runPath(directory.runs, name, "db");
+		const reason = refusal(path);
+		return reason === undefined ? [] : [{ path, reason }];
+	});
+}
+
+function refusal(path: string): string | undefined {
+	try {
+		accessSync(path, constants.R_OK);
+		return undefined;
+	} catch (error) {
+		const { code, message } = error as NodeJS.ErrnoException;
+		return code === "ENOENT" ? undefined : message;
+	}
+}
+
+function runsElsewhere(
+	{ marked, guards }: Pick<ProcessSnapshot, "marked" | "guards">,
+	host: SnapshotHost,
+	known: ReadonlySet<string>,
+): readonly RunElsewhere[] {
+	const byRun = Map.groupBy(
+		[...marked, ...guards].filter(({ marker }) => !known.has(marker.runId)),
+		({ marker }) => `${marker.runId} ${marker.directoryKey} ${marker.hostPid}`,
+	);
+	return [...byRun.values()].flatMap((processes) => {
+		const [first] = processes;
+		return first === undefined ? [] : runElsewhere(first, processes, host);
+	});
+}
+
+function runElsewhere(
+	{ marker }: MarkedProcess,
+	processes: readonly MarkedProcess[],
+	host: SnapshotHost,
+): readonly RunElsewhere[] {
+	const { runId, hostPid } = marker;
+	const observation = host.observe(hostPid);
+	const owner = ownerOf(marker, host.self);
+	const verdict = judgeOwner(owner, host.self, observation);
+	const isAlive =
+		typeof verdict === "object" && verdict.spared === "owner_alive";
+	if (!isAlive && verdict !== "dead") return [];
+	return [
+		{
+			...{ runId, pid: hostPid, program: isAlive ? "lives" : "dead" },
+			halted: isAlive ? host.halted(owner) : "no",
+			processes: processes.map(({ identity }) => identity.pid),
+		},
+	];
+}

@@ -1,0 +1,69 @@
+import type { WorkerFailure } from "@snakepit/control/server";
+import type { SnakepitError } from "../../contract/errors.ts";
+import type { EventOf, SnakepitEvent } from "../../contract/events.ts";
+import type { EndReason } from "../../contract/process-registry.ts";
+import { describeExit } from "../../process/process-end.ts";
+import { codeOf } from "../../worker/worker-errors.ts";
+import type { EventHub } from "./event-hub.ts";
+
+/** Ends that somebody wanted, and the end of a start, which is reported by itself. */
+const NO_FAILURES: readonly EndReason[] = [
+	"closed",
+	"recycled",
+	"restarted",
+	"host_exit",
+	"start_failed",
+];
+/** Of the output of a worker. */
+const LINES = 20;
+
+/** The last failure of a worker of one pool, for people who ask why there are none. */
+export class LastFailure {
+	#failure: WorkerFailure | null = null;
+
+	constructor(hub: Pick<EventHub, "recordWith">) {
+		hub.recordWith(this.#record, ["worker.start_failed", "worker.exited"]);
+	}
+
+	get failure(): WorkerFailure | null {
+		return this.#failure;
+	}
+
+	readonly #record = (event: SnakepitEvent): void => {
+		if (event.type === "worker.start_failed") {
+			const failure = startFailure(event);
+			if (failure !== undefined) this.#failure = failure;
+		} else if (
+			event.type === "worker.exited" &&
+			!NO_FAILURES.includes(event.reason)
+		)
+			this.#failure = endFailure(event);
+	};
+}
+
+/** `undefined` for a start that was only withdrawn. */
+function startFailure({
+	wallMs,
+	workerId,
+	error,
+}: EventOf<"worker.start_failed">): WorkerFailure | undefined {
+	const { code = "START_FAILED" } = error as Partial<SnakepitError>;
+	if (code === "START_WITHDRAWN") return undefined;
+	const [message = "", ...lines] = error.message.split("\n");
+	return { wallMs, workerId, code, message, lines: lines.slice(-LINES) };
+}
+
+function endFailure({
+	wallMs,
+	workerId,
+	pid,
+	exit,
+	reason,
+	tail,
+}: EventOf<"worker.exited">): WorkerFailure {
+	const why = reason === "exited" ? "" : `: ${reason.replaceAll("_", " ")}`;
+	return {
+		...{ wallMs, workerId, code: codeOf(reason), lines: tail.slice(-LINES) },
+		message: `Worker ${workerId} (pid ${pid}) ${describeExit(exit)}${why}`,
+	};
+}
