@@ -71,6 +71,8 @@ export interface WorkerFailure {
 	readonly code: string;
 	/** One line. */
 	readonly message: string;
+	/** The line of its last output that tells most; `null` if it printed nothing. */
+	readonly tellingLine: string | null;
 	/** The last lines of its output, at most 20. */
 	readonly lines: readonly string[];
 }

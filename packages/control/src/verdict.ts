@@ -225,8 +225,8 @@ function loopRemedy(
 
 function lastError({ lastFailure }: PoolSnapshot): string {
 	if (lastFailure === null) return "";
-	const { message, lines } = lastFailure;
-	const last = lines.findLast((line) => line.trim() !== "")?.trim() ?? "";
+	const { message, tellingLine } = lastFailure;
+	const last = tellingLine?.trim() ?? "";
 	const all = [message.replace(/\.$/, ""), last].filter((each) => each !== "");
 	const whole = all.join(": ");
 	return whole.length > ERROR_CHARACTERS

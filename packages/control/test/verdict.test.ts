@@ -45,6 +45,7 @@ const starts = (more: Partial<StartsSnapshot>): StartsSnapshot => ({
 const lastFailure = {
 	...{ wallMs: 1, workerId: "demo-0", code: "WORKER_EXITED_EARLY" },
 	message: "Worker demo-0 (pid 7) exited with code 1 before it was ready.",
+	tellingLine: "FileNotFoundError: /data: is the volume mounted?",
 	lines: ["Traceback", "FileNotFoundError: /data: is the volume mounted?"],
 };
 const busyWorker = workerSnapshot({

@@ -103,7 +103,7 @@ export function screenPart(
 	const empty = Array.from({ length: height - shown.length }, () => ({
 		text: "",
 	}));
-	const place =
+	const position =
 		body.length > height
 			? `lines ${first + 1}-${first + shown.length} of ${body.length}`
 			: "";
@@ -117,16 +117,16 @@ export function screenPart(
 			...shown.map(({ text, level }) => coloured(text, level)),
 			...(keys === undefined
 				? []
-				: [...empty, { text: footer(keys, place, columns) }]),
+				: [...empty, { text: footer(keys, position, columns) }]),
 		],
 	};
 }
 
-function footer(keys: string, place: string, columns: number): string {
-	const free = columns - keys.length - place.length;
+function footer(keys: string, position: string, columns: number): string {
+	const free = columns - keys.length - position.length;
 	return free > 0
-		? `${keys}${" ".repeat(free)}${place}`
-		: fitted(`${keys}  ${place}`, columns);
+		? `${keys}${" ".repeat(free)}${position}`
+		: fitted(`${keys}  ${position}`, columns);
 }
 
 function programView(

@@ -215,11 +215,11 @@ function otherFacts({
 }: Surroundings): readonly ProgramFacts[] {
 	return [
 		...directories.flatMap(
-			({ dataDir, place, dead, unclear }): ProgramFacts[] => [
+			({ dataDir, origin, dead, unclear }): ProgramFacts[] => [
 				...dead.map(
 					({ runId, program, orphans, spared }): ProgramFacts => ({
 						...{ kind: "dead", runId, program },
-						dataDir: place === "usual" ? undefined : dataDir,
+						dataDir: origin === "default" ? undefined : dataDir,
 						left: orphans.map(({ pid }) => pid),
 						spared: spared.map(({ pid }) => pid),
 					}),

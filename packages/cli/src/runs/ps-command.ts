@@ -228,6 +228,7 @@ function jsonOf(
 			program: run.program?.name,
 			...{ startedAtMs: run.startedAt, endedAtMs: run.endedAt },
 			...{ clean: run.clean, endedBy: run.endedBy, end: runEnd(run).word },
+			programEnd: run.programEnd,
 		})),
 	};
 }

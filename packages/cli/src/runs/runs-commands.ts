@@ -5,7 +5,7 @@ import type { Command } from "commander";
 import { CommandFailed } from "../command/failures.ts";
 import { DATA_DIR, JSON_FLAG, positiveNumber } from "../command/flags.ts";
 import { table, write } from "../command/output.ts";
-import { dayAndTime, plainText } from "../wording/figures.ts";
+import { counted, dayAndTime, plainText } from "../wording/figures.ts";
 import {
 	actEntries,
 	deathSeen,
@@ -160,10 +160,6 @@ async function incidents(flags: RunsFlags): Promise<void> {
 		.toSorted((a, b) => (b.wallMs ?? LATEST) - (a.wallMs ?? LATEST));
 	if (json) return write(JSON.stringify(all, undefined, 2));
 	for (const line of incidentLines(all, flags.lines ?? false)) write(line);
-}
-
-function lines(rows: readonly (readonly string[])[]): string {
-	return table(rows).join("\n");
 }
 
 /** An end that the host did not want, or an action of a protection. */

@@ -377,11 +377,11 @@ export function said({
 
 /** The last failure of a pool, as a sentence. */
 export function lastFailureText(
-	{ wallMs, message, lines }: WorkerFailure,
+	{ wallMs, message, tellingLine }: WorkerFailure,
 	nowMs: number,
 ): string {
-	const last = lines.findLast((line) => line.trim() !== "");
-	const output = last === undefined ? "" : ` Last line: ${last.trim()}`;
+	const output =
+		tellingLine === null ? "" : ` Its output: ${tellingLine.trim()}`;
 	return plainText(
 		`Last error, ${duration(nowMs - wallMs)} ago: ${message}${output}`,
 	);

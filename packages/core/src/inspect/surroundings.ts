@@ -17,8 +17,8 @@ import { lookAsReaper } from "./look-as-reaper.ts";
 export interface DirectoryView {
 	/** Its real path. */
 	readonly dataDir: string;
-	/** `"usual"`: programs of this user have their ledger there unless they say otherwise. */
-	readonly place: "usual" | "other";
+	/** `"default"`: programs of this user have their ledger there unless they say otherwise. */
+	readonly origin: "default" | "named";
 	readonly living: readonly LivingRun[];
 	readonly dead: readonly FoundDeadRun[];
 	/** Runs that cannot be judged from here. */
@@ -76,7 +76,7 @@ export async function lookAround(
 	const sqlite = await loadSqlite();
 	const snapshot = host.snapshot();
 	const unreadable: UnreadableLedger[] = [];
-	const paths = new Map<string, DirectoryView["place"]>();
+	const paths = new Map<string, DirectoryView["origin"]>();
 	for (const asked of dataDir === undefined
 		? [undefined, ...others]
 		: [dataDir]) {
@@ -84,15 +84,15 @@ export async function lookAround(
 		if (state.kind === "unreadable") unreadable.push(state);
 		else if (state.kind === "found") {
 			const path = realpathSync(state.path);
-			const place = asked === undefined ? "usual" : "other";
-			if (!paths.has(path)) paths.set(path, place);
+			const origin = asked === undefined ? "default" : "named";
+			if (!paths.has(path)) paths.set(path, origin);
 		}
 	}
-	const directories = [...paths].map(([path, place]): DirectoryView => {
+	const directories = [...paths].map(([path, origin]): DirectoryView => {
 		const directory = new LedgerDirectory(path, "look");
 		const found = lookAsReaper(sqlite, directory, host, snapshot);
 		unreadable.push(...unreadableFiles(directory, found.living));
-		return { dataDir: path, place, ...found };
+		return { dataDir: path, origin, ...found };
 	});
 	if (dataDir !== undefined)
 		return { directories, unreadable, elsewhere: [], ofOthers: [] };

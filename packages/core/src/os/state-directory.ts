@@ -82,7 +82,7 @@ export function stateDirectoryProblem(
 	machineId: string,
 	env: NodeJS.ProcessEnv = process.env,
 ): StateDirectoryState {
-	const home = placeAtHome(env);
+	const home = stateHome(env);
 	const usual =
 		dataDir ??
 		(home.problem === undefined

@@ -2,6 +2,7 @@ import type { WorkerFailure } from "@snakepit/control/server";
 import type { SnakepitError } from "../../contract/errors.ts";
 import type { EventOf, SnakepitEvent } from "../../contract/events.ts";
 import type { EndReason } from "../../contract/process-registry.ts";
+import { tellingLine } from "../../contract/telling-lines.ts";
 import { describeExit } from "../../process/process-end.ts";
 import { codeOf } from "../../worker/worker-errors.ts";
 import type { EventHub } from "./event-hub.ts";
@@ -49,8 +50,9 @@ function startFailure({
 }: EventOf<"worker.start_failed">): WorkerFailure | undefined {
 	const { code = "START_FAILED" } = error as Partial<SnakepitError>;
 	if (code === "START_WITHDRAWN") return undefined;
+	// Its last lines are below the sentence.
 	const [message = "", ...lines] = error.message.split("\n");
-	return { wallMs, workerId, code, message, lines: lines.slice(-LINES) };
+	return { wallMs, workerId, code, message, ...outputOf(lines) };
 }
 
 function endFailure({
@@ -63,7 +65,16 @@ function endFailure({
 }: EventOf<"worker.exited">): WorkerFailure {
 	const why = reason === "exited" ? "" : `: ${reason.replaceAll("_", " ")}`;
 	return {
-		...{ wallMs, workerId, code: codeOf(reason), lines: tail.slice(-LINES) },
+		...{ wallMs, workerId, code: codeOf(reason), ...outputOf(tail) },
 		message: `Worker ${workerId} (pid ${pid}) ${describeExit(exit)}${why}`,
+	};
+}
+
+function outputOf(
+	lines: readonly string[],
+): Pick<WorkerFailure, "tellingLine" | "lines"> {
+	return {
+		tellingLine: tellingLine(lines) ?? null,
+		lines: lines.slice(-LINES),
 	};
 }
