@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "process-control.h"
+#include "own-process.h"
 #include "process-table.h"
 #include "requests.h"
 

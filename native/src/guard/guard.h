@@ -13,7 +13,7 @@
  * environment becomes their child instead of a child of the system's first process. All hold the host's lifeline: when
  * it ends, every descendant is killed. Each notices the death of the others, so that two of them can be lost at once.
  *
- * From the kernel up: `process-control` and `process-table` ask the system, `kill-order` decides, `killing` acts, and
+ * From the kernel up: `own-process` and `process-table` ask the system, `kill-order` decides, `killing` acts, and
  * `incidents` records it; `requests` and `host-link` are the protocol with the host; `workers` takes the descriptors of
  * workers and forks each as a child that is held until it is released; `inner` and `outer` are the loops. */
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "guard.h"
-#include "process-control.h"
+#include "own-process.h"
 #include "requests.h"
 
 enum { LENGTH_BYTES = 4, MAX_ANSWER_BYTES = 512 };

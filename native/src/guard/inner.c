@@ -7,7 +7,7 @@
 
 #include "incidents.h"
 #include "killing.h"
-#include "process-control.h"
+#include "own-process.h"
 #include "workers.h"
 
 /* Static, since a process has one of each. */

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "process-control.h"
+#include "own-process.h"
 
 /* The pauses grow while no new process appears and the killed ones are stuck in the kernel. */
 enum { FIRST_PAUSE_MS = 1, LAST_PAUSE_MS = 1000 };

@@ -6,7 +6,7 @@
 
 #include "incidents.h"
 #include "killing.h"
-#include "process-control.h"
+#include "own-process.h"
 
 /* The inner guard knows the workers, and two guards that kill at once only compete for the processor.
  * If the inner one is stopped or stuck, it does not finish in this time. Each guard further out waits

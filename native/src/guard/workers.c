@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "../execute.h"
-#include "process-control.h"
+#include "own-process.h"
 #include "process-table.h"
 
 /* A nonblocking connect fails if the backlog is full. The system may limit it further

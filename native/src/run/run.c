@@ -16,7 +16,7 @@
 
 #include "../exit-status.h"
 #include "../guard/killing.h"
-#include "../guard/process-control.h"
+#include "../guard/own-process.h"
 #include "../guard/process-table.h"
 #include "../report-error.h"
 #include "supervisor.h"

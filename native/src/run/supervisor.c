@@ -14,7 +14,7 @@
 #include "../execute.h"
 #include "../exit-status.h"
 #include "../guard/killing.h"
-#include "../guard/process-control.h"
+#include "../guard/own-process.h"
 #include "../report-error.h"
 
 bool know_parent(struct parent *parent)

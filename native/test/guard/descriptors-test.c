@@ -1,5 +1,5 @@
 /* Only the descriptors that are named stay open, and none of them takes the place of a standard one. */
-#include "../../src/guard/process-control.h"
+#include "../../src/guard/own-process.h"
 
 #include <errno.h>
 #include <fcntl.h>

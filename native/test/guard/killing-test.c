@@ -11,8 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../src/guard/process-control.h"
-#include "../../src/guard/process-control.h"
+#include "../../src/guard/own-process.h"
 #include "../check.h"
 
 /* Ends what a failed check would leave: it dies with its parent. */

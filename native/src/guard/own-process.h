@@ -1,5 +1,6 @@
-#ifndef GUARD_PROCESS_CONTROL_H
-#define GUARD_PROCESS_CONTROL_H
+/* What the guard does to its own process. */
+#ifndef GUARD_OWN_PROCESS_H
+#define GUARD_OWN_PROCESS_H
 
 #include <poll.h>
 #include <stdbool.h>

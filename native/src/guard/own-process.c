@@ -1,4 +1,4 @@
-#include "process-control.h"
+#include "own-process.h"
 
 #include <errno.h>
 #include <fcntl.h>
