@@ -47,7 +47,7 @@ function closedEnd(run: RunHistory): End {
 			return crashed(run);
 		case "exited": {
 			const at = end.at === undefined ? "" : ` at ${shortPlace(run, end.at)}`;
-			const why = `${of} called process.exit(${end.code})${at}.${handled(run)}`;
+			const why = `${of} called process.exit(${end.code})${at}.${signalledBefore(run)}${handled(run)}`;
 			return end.code === 0
 				? { word: "exited with code 0", tone: "quiet", why }
 				: { word: `exited with code ${end.code}`, tone: "bad", why };
@@ -107,9 +107,14 @@ function diedEnd(run: RunHistory): End {
 				why: "Nothing was left to do, and it was killed before it had closed its pools.",
 			};
 		default:
+			if (end?.of === "thread")
+				return {
+					...{ word: "died", tone: "bad" },
+					why: `Its worker thread is gone and recorded no end, as after worker.terminate(), the exit of the program, or its death.${handled(run)}`,
+				};
 			return {
 				...{ word: "died", tone: "bad" },
-				why: `Its program is gone and recorded no end: SIGKILL, a crash in native code, or process.abort().${handled(run)}${signalledBefore(run)}`,
+				why: `Its program is gone and recorded no end, as after SIGKILL, a crash in native code, a full heap, or process.abort().${handled(run)}${signalledBefore(run)}`,
 			};
 	}
 }
@@ -229,7 +234,11 @@ function startErrorText(
 	run: Pick<RunHistory, "program">,
 ): string {
 	const { code, message = "" } = error;
-	const named = [`Worker ${workerId} could not start: `, `Worker ${workerId} `];
+	const named = [
+		`Worker ${workerId} could not start: `,
+		`Worker ${workerId} could not be started: `,
+		`Worker ${workerId} `,
+	];
 	const prefix = named.find((each) => message.startsWith(each)) ?? "";
 	const name = code ?? error.name;
 	const short = { ...error, name, code: undefined };

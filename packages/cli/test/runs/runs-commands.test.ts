@@ -89,7 +89,7 @@ test(
 		await ended(await hostIn(dataDir, 1), "SIGKILL");
 		expect(snakepit(dataDir, "history").stdout).toMatch(
 			// Known as soon as the guard has written that it saw the death.
-			/ (unknown|\d.* m?s) +1 +died\. Its program is gone and recorded no end: SIGKILL.* or snakepit reap, cleans up after it\.\n/,
+			/ (unknown|\d.* m?s) +1 +died\. Its program is gone and recorded no end, as after SIGKILL.* or snakepit reap, cleans up after it\.\n/,
 		);
 		const before = snakepit(dataDir, "incidents").stdout;
 		expect(before).toMatch(

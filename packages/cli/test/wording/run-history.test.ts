@@ -24,7 +24,7 @@ test.each([
 	[
 		{},
 		"died",
-		/^Its program is gone and recorded no end: .* Cleaned up by the start of run abcdefg in 12 ms: 2 processes had to be killed/,
+		/^Its program is gone and recorded no end, .* Cleaned up by the start of run abcdefg in 12 ms: 2 processes had to be killed/,
 	],
 	[{ endedBy: "command:77" }, "died", /Cleaned up by snakepit reap \(pid 77\)/],
 	[{ endedBy: "watchdog:abcdefg" }, "died", /Cleaned up by its watchdog/],

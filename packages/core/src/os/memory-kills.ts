@@ -69,8 +69,8 @@ export class MemoryKills {
 const KILLED = /^\d+,\d+,(\d+),.*?;(.*\b[Kk]illed process (\d+) \(.*)$/;
 /** In which the start of a process is given: USER_HZ. Source: time(7). */
 const TICKS_PER_SECOND = 100;
-/** The end of the sentence is figures of its memory. */
-const RECORD_CHARACTERS = 200;
+/** Figures and settings that tell little. */
+const REST = /, (?:shmem-rss|UID|pgtables)[: ].*$/;
 
 /** The record of the kernel's log about the end of a process. Source: Documentation/ABI/testing/dev-kmsg. */
 export function killIn(
@@ -83,7 +83,7 @@ export function killIn(
 		if (Number(killed) !== pid) continue;
 		// Another process had that pid before. The log's clock stands still while the machine sleeps.
 		if (!(Number(atUs) >= startedUs)) return undefined;
-		return `the kernel's log: ${text.slice(0, RECORD_CHARACTERS)}`;
+		return `the kernel's log: ${text.replace(REST, "")}`;
 	}
 	return undefined;
 }

@@ -212,7 +212,7 @@ export interface ProcessEvents {
 
 /** What this process shows of its own exit. */
 export interface SeenExit {
-	/** A listener that is called later may still change it. */
+	/** Of `process.exit()`, a listener that is called later may still change it. */
 	readonly code: number;
 	/** Of the call of `process.exit()`, from its caller on; `undefined` where nothing called it. */
 	readonly stack: string | undefined;
@@ -232,7 +232,7 @@ export interface ProgramEvents {
 			outcome: "ends" | "goes_on",
 		) => void,
 	): void;
-	/** The exit. Only synchronous work is done after it. */
+	/** The exit, perhaps twice: what is seen last counts. Only synchronous work is done after it. */
 	onExit(listener: (exit: SeenExit) => void): void;
 }
 
@@ -247,13 +247,19 @@ export const programEvents: ProgramEvents = {
 		});
 	},
 	onExit(listener) {
-		process.on("exit", (code) =>
+		const exited = (code: number): void =>
 			listener({
 				code: exitCode(code),
 				stack: stackOfExit(),
 				signal: endedBy,
-			}),
-		);
+			});
+		process.on("exit", exited);
+		// Others may change the code at the exit: once nothing is left to do, they are called before this.
+		const last = (code: number): void => exited(code);
+		process.on("beforeExit", () => {
+			process.off("exit", last);
+			process.on("exit", last);
+		});
 	},
 };
 

@@ -109,6 +109,8 @@ export const programEnd: Pick<ProgramEndWatch, "register"> = {
 const WRITTEN_AGAIN_MS = 1_000;
 
 interface RunEndingParts {
+	/** Whose end is the end of the run. */
+	readonly of: ProgramEnd["of"];
 	readonly clock: Pick<Clock, "wall">;
 	/** Whether the ledger may contain messages of errors. */
 	readonly content: "recorded" | "left_out";
@@ -128,11 +130,18 @@ export class RunEnding implements EndRecorder {
 	#end = UNKNOWN_END;
 	#writtenMs = Number.NEGATIVE_INFINITY;
 
-	constructor({ clock, content, record, amend }: RunEndingParts) {
+	constructor({ of, clock, content, record, amend }: RunEndingParts) {
+		// A thread may end with its program, and cannot say so then.
+		if (of === "thread") this.#end = { ...UNKNOWN_END, of };
 		this.#clock = clock;
 		this.#content = content;
 		this.#record = record;
 		this.#amend = amend;
+	}
+
+	/** What is known when the run is open. */
+	begun(): void {
+		if (this.#end.of === "thread") this.#record?.(this.#end, "later");
 	}
 
 	/** The program got a signal; `answer` as in the event `host.signal_received`. */

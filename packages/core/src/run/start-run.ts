@@ -36,7 +36,7 @@ import type { SnapshotHost } from "../os/descendants.ts";
 import { loadLate } from "../os/load-late.ts";
 import { createRunDirectory } from "../os/private-directory.ts";
 import { pauseSync } from "../os/system-clock.ts";
-import { thisProgram } from "../os/this-program.ts";
+import { programEvents, thisProgram } from "../os/this-program.ts";
 import { EventHub } from "../pool/observe/event-hub.ts";
 import {
 	type Survivor,
@@ -155,6 +155,7 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 	});
 	const ended = runPath(directory.history, name, "db");
 	const ending = new RunEnding({
+		of: programEvents.mainThread ? "program" : "thread",
 		...{ clock, content, ...amending(sqlite, ended) },
 		record: (...known) => registry.endProgram(...known),
 	});
@@ -167,6 +168,7 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 			runId,
 			dataDir: directory.path,
 		});
+		ending.begun();
 		registry.transition("cleaning_stale");
 		const report = await reap({
 			...{ ...parts, emit },

@@ -10,6 +10,7 @@ const BY_ITSELF: readonly EndReason[] = ["exited", "broken", "start_failed"];
 export class EndCause {
 	#reason: EndReason | undefined;
 	#verdict = "";
+	#evidence: string | undefined;
 	readonly #sent: SentSignal[] = [];
 
 	/** `undefined` until it is decided. */
@@ -38,9 +39,17 @@ export class EndCause {
 		this.#verdict = verdict;
 	}
 
-	/** The kernel killed it. */
+	/** The kernel killed it, as that says itself. */
 	outOfMemory(evidence: string): void {
+		this.#evidence = evidence;
 		this.#verdict = `the kernel killed it, because memory had run out (${evidence})`;
+	}
+
+	/** What the ledger has beside reason and killer. */
+	get detail(): string | undefined {
+		// The error of a start is recorded by itself.
+		const words = this.#reason === "start_failed" ? "" : this.#verdict;
+		return this.#evidence ?? (words === "" ? undefined : words);
 	}
 
 	/** A reason that counts where there is none yet. */

@@ -418,9 +418,7 @@ export class Worker {
 		const explains = !IN_ORDER.includes(end.reason) && {
 			tail: lastCharacters(tail, TAIL_CHARACTERS),
 			lastCommand,
-			// The error of a start is recorded by itself.
-			...(this.cause.verdict !== "" &&
-				end.reason !== "start_failed" && { detail: this.cause.verdict }),
+			detail: this.cause.detail,
 		};
 		const { incarnation } = this.ref;
 		recordEnd(resources, incarnation, { ...end, ...explains }, this.#world);

@@ -5,7 +5,7 @@ const OUTSIDE = "4026531836";
 const LOG = [
 	"6,1,1000,-;Linux version 6.18",
 	"6,900,5000000,-;Out of memory: Killed process 77 (python3) total-vm:1kB, anon-rss:1kB",
-	"3,901,90000000,-;Memory cgroup out of memory: Killed process 4711 (python3) total-vm:8kB",
+	"3,901,90000000,-;Memory cgroup out of memory: Killed process 4711 (python3) total-vm:8kB, anon-rss:7kB, shmem-rss:0kB, UID:0 pgtables:15kB",
 	"6,902,90000500,-;oom_reaper: reaped process 4711 (python3), now anon-rss:0kB",
 ];
 /** It started 80 s after the machine. */
@@ -14,7 +14,7 @@ const inside = { ...worker, pidNamespace: "4026532999" };
 
 test("a record of the kernel's log names a process by its pid, and not one that had the pid before", () => {
 	expect(killIn(LOG, worker)).toBe(
-		"the kernel's log: Memory cgroup out of memory: Killed process 4711 (python3) total-vm:8kB",
+		"the kernel's log: Memory cgroup out of memory: Killed process 4711 (python3) total-vm:8kB, anon-rss:7kB",
 	);
 	expect(killIn(LOG, { pid: 77, startTime: "8000" })).toBeUndefined();
 	expect(killIn(LOG, { pid: 471, startTime: "8000" })).toBeUndefined();

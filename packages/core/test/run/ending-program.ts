@@ -45,6 +45,12 @@ const WAYS: Readonly<Record<string, () => Promise<unknown>>> = {
 		await using _pool = await opened();
 		process.exitCode = 4;
 	},
+	async "gets a code at its exit"() {
+		await opened();
+		process.on("exit", () => {
+			process.exitCode = 6;
+		});
+	},
 	async exits() {
 		await opened();
 		process.exit(3);

@@ -55,6 +55,7 @@ test.each([
 	["returns", undefined, 0, finished(0)],
 	["idle", undefined, 0, finished(0)],
 	["sets an exit code", undefined, 4, finished(4)],
+	["gets a code at its exit", undefined, 6, finished(6)],
 	["exits", undefined, 3, exited(3)],
 	["exits well", undefined, 0, exited(0)],
 	["throws", undefined, 1, crashed("uncaughtException")],
