@@ -10,6 +10,7 @@ import { closeSource, ignoreEarlyErrors } from "../contract/input-source.ts";
 import type { EndReason, Killer } from "../contract/process-registry.ts";
 import { recordedError } from "../contract/recorded-error.ts";
 import type { CloseManner } from "../contract/run-and-worker-states.ts";
+import { lastCharacters } from "../contract/telling-lines.ts";
 import { failing, messageOf } from "../contract/thrown.ts";
 import type { World } from "../contract/world.ts";
 import { afterRunning, resolvesWithin } from "../deadline.ts";
@@ -20,6 +21,7 @@ import {
 	OutputTail,
 	ReadOutput,
 	readLines,
+	TAIL_CHARACTERS,
 } from "../process/output.ts";
 import {
 	type InheritedEnvironment,
@@ -29,6 +31,7 @@ import {
 	startOwned,
 } from "../process/owned-process.ts";
 import {
+	killerByKernel,
 	killerOf,
 	lostParentOf,
 	type SentSignal,
@@ -71,6 +74,8 @@ export class JobLife {
 	readonly #job: ResolvedJob;
 	readonly #dependencies: JobDependencies;
 	readonly #slot: Omit<ProcessSlot, "directory">;
+	/** What the kernel says of its end, where that is a kill for lack of memory. */
+	#evidence: string | undefined;
 	readonly #over = Promise.withResolvers<void>();
 	readonly #result = Promise.withResolvers<JobResult>();
 	/** Resolves when it is to end: it need not wait for its turn. */
@@ -231,13 +236,20 @@ export class JobLife {
 			if (wasStopped) running.stop(this.#manner); // While it was spawned.
 			return ended;
 		});
-		const { exit, killer } = await ended;
+		const { exit, killer, evidence } = await ended;
+		this.#evidence = evidence;
 		if (exit !== undefined)
 			await process.executed?.catch((error: unknown) =>
 				this.#notStarted(error),
 			);
 		const reason = this.#reason("exited");
-		recordEnd(owned, incarnation, { exit, reason, killer }, world);
+		const isDone = exit?.kind === "code" && exit.code === 0;
+		const tail =
+			reason !== "exited" || isDone
+				? undefined
+				: lastCharacters(running.tail.lines(), TAIL_CHARACTERS);
+		const end = { exit, reason, killer, tail, detail: evidence } as const;
+		recordEnd(owned, incarnation, end, world);
 		sweep.noteEnded(incarnation);
 		entry.leave();
 		if (exit !== undefined) await this.output.finish(clock);
@@ -266,6 +278,7 @@ export class JobLife {
 		return {
 			name: `Job ${jobId} (${program}${process})`,
 			...{ pid: running?.pid, exit, stop: this.#stop, okCodes },
+			evidence: this.#evidence,
 			ranMs: running === undefined ? 0 : now - running.startedMs,
 			stderrTail: running?.tail.lines() ?? [],
 			tailParagraph: running?.tail.paragraph() ?? "",
@@ -378,6 +391,7 @@ class JobProcess {
 	): Promise<{
 		readonly exit: ProcessExit | undefined;
 		readonly killer: Killer;
+		readonly evidence?: string | undefined;
 	}> {
 		const { process } = this.#owned;
 		const { input, timeoutMs } = this.#job;
@@ -400,7 +414,12 @@ class JobProcess {
 		await this.#ladder.finish({ process });
 		await resolvesWithin(stderrEnded, LAST_LINES_MS, clock);
 		process.stderr.destroy();
-		return { exit, killer: killerOf(exit, this.#sent, lostParentOf(process)) };
+		const killer = killerOf(exit, this.#sent, lostParentOf(process));
+		const { host } = this.#world;
+		return {
+			exit,
+			...(await killerByKernel(killer, exit, process.identity, host)),
+		};
 	}
 
 	/** Resolves when standard error has ended. */

@@ -30,6 +30,8 @@ export interface JobEnd {
 	readonly exit: ProcessExit | undefined;
 	/** `undefined` when it ended by itself. */
 	readonly stop: JobStop | undefined;
+	/** What the kernel says of a kill for lack of memory. */
+	readonly evidence?: string | undefined;
 	readonly okCodes: readonly number[];
 	readonly ranMs: number;
 	readonly stderrTail: readonly string[];
@@ -56,7 +58,9 @@ export function verdictOf(end: JobEnd): JobVerdict {
 	const remedy =
 		exit?.kind === "code"
 			? `Its okCodes are [${codes}]: add ${exit.code} if this exit code is not an error.`
-			: "Snakepit did not send that signal.";
+			: end.evidence === undefined
+				? "Snakepit did not send that signal."
+				: `The kernel sent it, because memory had run out (${end.evidence}).`;
 	const message = `${end.name} ${describeExit(exit)} after ${ms(end)}. ${remedy}`;
 	return { outcome: "failed", error: jobError("JOB_FAILED", end, message) };
 }

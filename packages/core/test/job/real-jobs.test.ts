@@ -67,9 +67,9 @@ test("a time limit ends a program and its children that ignore SIGTERM", async (
 
 /** Ends its child by a signal of its own, and says how that ended; the signal that it gets itself would kill the child. */
 const SERVER = `
+	trap 'kill -USR1 $child; wait $child; echo server ended in order; exit 0' TERM INT
 	sh -c 'trap "echo child ended in order; exit 0" USR1; echo ready; while :; do sleep 0.05; done' &
 	child=$!
-	trap 'kill -USR1 $child; wait $child; echo server ended in order; exit 0' TERM INT
 	while :; do wait; done
 `;
 /** Killed by the signal; what it started is not. */
