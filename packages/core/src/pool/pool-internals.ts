@@ -10,7 +10,11 @@ import type { FailedCallRecorder } from "./observe/call-reports.ts";
 import type { EventHub } from "./observe/event-hub.ts";
 import type { Instrumentation } from "./observe/instrumentation.ts";
 import type { LastFailure } from "./observe/last-failure.ts";
-import type { EventCounts, SlotUsage } from "./observe/pool-metrics.ts";
+import type {
+	EventCounts,
+	MeasuredRun,
+	SlotUsage,
+} from "./observe/pool-metrics.ts";
 import type { StatisticsKeeper } from "./observe/statistics.ts";
 import type { SessionTable } from "./placement/session-table.ts";
 import type { PoolSize } from "./workers/sizing.ts";
@@ -42,6 +46,8 @@ export interface PoolDependencies {
 	readonly runDirectories: RunDirectories;
 	/** What the start of the run cleaned up. */
 	readonly cleanupReport: CleanupReport;
+	/** What was seen last in the run. */
+	readonly sightings?: MeasuredRun["sightings"] | undefined;
 	/** What the auditor of the run counted so far. */
 	readonly audit: () => AuditStatistics;
 	/** The next worker is forked from another preloaded parent, if from any. */

@@ -23,7 +23,7 @@ import {
 	metricsText,
 	type ReadableMetrics,
 } from "./observe/metrics-text.ts";
-import { poolReading } from "./observe/pool-metrics.ts";
+import { type MeasuredRun, poolReading } from "./observe/pool-metrics.ts";
 import {
 	type PoolStatistics,
 	viewOf,
@@ -51,6 +51,11 @@ import {
 } from "./work/call-map.ts";
 import { type CallStream, callStream } from "./work/call-stream.ts";
 import type { LeaseOptions, LeaseTask } from "./work/lease.ts";
+
+const UNSEEN: MeasuredRun["sightings"] = {
+	orphanMs: undefined,
+	activationMs: undefined,
+};
 
 /** A pool as its users hold it; the run opens it, and ends it with the program. */
 export class WorkerPool implements Pool, ReadableMetrics {
@@ -178,11 +183,13 @@ export class WorkerPool implements Pool, ReadableMetrics {
 
 	readMetrics(): readonly MetricReading[] {
 		const { name, runId, cleanupReport } = this;
-		const { events, usage, statistics } = this.#internals;
+		const { events, usage, statistics, options } = this.#internals;
+		const { sightings = UNSEEN } = this.#internals;
 		const { durations } = statistics;
 		return [
 			poolReading({
 				...{ name, runId, cleanupReport, durations, events, usage },
+				...{ sightings, queueLimit: options.queue.limit },
 				statistics: this.statistics(),
 			}),
 		];

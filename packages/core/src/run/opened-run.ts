@@ -200,6 +200,7 @@ export class OpenedRun implements Run, ReadableMetrics {
 		const { pool, life, endpoint, readMetrics } = makePool({
 			...{ options, world, hub, instrumentation, cleanupReport },
 			failedCalls: ledger,
+			sightings: this.#started.sightings,
 			dispatchesAtOnce: DISPATCHES_AT_ONCE,
 			runDirectories: {
 				get directory() {
@@ -260,7 +261,8 @@ export class OpenedRun implements Run, ReadableMetrics {
 	readMetrics(): readonly MetricReading[] {
 		const { runId, cleanupReport } = this;
 		const { registry, audit } = this.statistics();
-		const ofRun = runFamilies(registry, audit, cleanupReport);
+		const { sightings } = this.#started;
+		const ofRun = runFamilies({ registry, audit, cleanupReport, sightings });
 		const ofPools = [...this.#pools].flatMap((pool) => pool.readMetrics());
 		return [{ runId, families: [], ofRun }, ...ofPools];
 	}

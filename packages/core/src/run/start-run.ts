@@ -38,6 +38,7 @@ import { createRunDirectory } from "../os/private-directory.ts";
 import { pauseSync } from "../os/system-clock.ts";
 import { programEvents, thisProgram } from "../os/this-program.ts";
 import { EventHub } from "../pool/observe/event-hub.ts";
+import { Sightings } from "../pool/observe/pool-metrics.ts";
 import {
 	type Survivor,
 	stillThere,
@@ -82,6 +83,8 @@ export interface StartedRun {
 	};
 	readonly cleanupReport: CleanupReport;
 	readonly auditor: Auditor;
+	/** For its metrics. */
+	readonly sightings: Sightings;
 	readonly control: RunControl;
 	/** In which its jobs wait for their turn. */
 	readonly jobQueue: JobQueue;
@@ -103,6 +106,7 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 	const { emit } = hub;
 	const { content } = options.history;
 	hub.recordWith((event) => registry.note(event));
+	const sightings = new Sightings(hub, clock);
 	const directory = new LedgerDirectory(parts.dataDir);
 	const program = thisProgram(content);
 	const { name, lock, file, run } = await openNewRun({
@@ -276,7 +280,10 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 			source: guard ?? host.source,
 		};
 		const jobQueue = new JobQueue(options.jobs);
-		return { infrastructure, cleanupReport, auditor, control, jobQueue, end };
+		return {
+			...{ infrastructure, cleanupReport, auditor, sightings, control },
+			...{ jobQueue, end },
+		};
 	} catch (error) {
 		registry.failOpening(recordedError(error));
 		await end().catch(() => {}); // Why it did not open is said; the next start ends what is left.

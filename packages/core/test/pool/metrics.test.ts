@@ -16,7 +16,7 @@ import {
 import { CallEnds } from "../../src/pool/observe/pool-metrics.ts";
 import { createPool, openRun } from "../../src/run/open-run.ts";
 import { scripts } from "../../src/testing.ts";
-import { temporaryDirectory } from "../cleanup/hosts.ts";
+import { Host, temporaryDirectory } from "../cleanup/hosts.ts";
 import { lineAdapter } from "../control/line-adapter.ts";
 import { outcome, virtualPool } from "./virtual-pool.ts";
 
@@ -49,7 +49,12 @@ test("the metrics of a pool are what happened in it since it was made, by outcom
 		[`snakepit_worker_starts_total{${P}}`]: 2,
 		[`snakepit_call_active{${P}}`]: 0,
 		// Who watches sees the first failure.
-		[`snakepit_call_duration_seconds_count${FAILED}`]: 0,
+		[`snakepit_call_failures_total{${P},error_type="TOOL_FAILED"}`]: 0,
+		[`snakepit_call_settled_total{${P},snakepit_call_outcome="failed"}`]: 0,
+		[`snakepit_worker_restart_budget_spent_total{${P}}`]: 0,
+		[`snakepit_worker_min{${P}}`]: 2,
+		[`snakepit_worker_max{${P}}`]: 2,
+		[`snakepit_call_queue_limit{${P}}`]: 1_000,
 		[`snakepit_worker_restarts_total{${P},snakepit_worker_end_reason="exited"}`]: 0,
 	});
 
@@ -77,6 +82,10 @@ test("the metrics of a pool are what happened in it since it was made, by outcom
 		[`snakepit_call_duration_seconds_bucket{${SUCCEEDED},le="0.1"}`]: 2,
 		[`snakepit_call_duration_seconds_bucket{${SUCCEEDED},le="+Inf"}`]: 4,
 		[`snakepit_call_duration_seconds_count${FAILED}`]: 2,
+		[`snakepit_call_failures_total{${P},error_type="TOOL_FAILED"}`]: 2,
+		[`snakepit_call_failures_total{${P},error_type="WORKER_EXITED"}`]: 1,
+		[`snakepit_call_settled_total{${P},snakepit_call_outcome="succeeded"}`]: 4,
+		[`snakepit_call_settled_total{${P},snakepit_call_outcome="failed"}`]: 3,
 		[`snakepit_call_retries_total{${P},error_type="TOOL_FAILED"}`]: 2,
 		[`snakepit_attempt_duration_seconds_count{${P}}`]: 9,
 		[`snakepit_call_wait_time_seconds_count{${P}}`]: 9,
@@ -138,6 +147,25 @@ test("a run has the metrics of all its pools, and what is of the run once", asyn
 	expect(Object.keys(seriesOf(run.metricsText()))).not.toContain(
 		ready("first"),
 	);
+});
+
+test("a run that found what a dead program left has its number, and when that was", async () => {
+	const dataDir = temporaryDirectory();
+	const dead = new Host({ dataDir, workers: ["sleeps.sh"] });
+	await dead.up();
+	await dead.kill();
+	const beforeMs = Date.now();
+	await using run = await openRun({ dataDir });
+	const series = seriesOf(run.metricsText());
+	expect(series).toMatchObject({
+		snakepit_orphan_found_total: 1,
+		'snakepit_orphan_killed_total{snakepit_found_by="ledger"}': 1,
+	});
+	expect(series["snakepit_orphan_last_seen_seconds"]).toBeGreaterThanOrEqual(
+		Math.floor(beforeMs / 1_000),
+	);
+	await using clean = await openRun({ dataDir: temporaryDirectory() });
+	expect(clean.metricsText()).not.toContain("snakepit_orphan_last_seen");
 });
 
 describe("the text", () => {

@@ -1,9 +1,7 @@
+import { readFileSync } from "node:fs";
 import { virtualPool } from "@snakepit/core/testing";
 import { expect, test } from "vitest";
 import { METRICS, type MetricName, prometheusName } from "../../src/index.ts";
-
-/** What core measures and telemetry does not. */
-const OF_CORE_ALONE: readonly string[] = [];
 
 const TYPES = {
 	counter: "counter",
@@ -31,7 +29,6 @@ test("pool.metricsText() has the names, the types, the labels and the words of w
 	];
 	expect(families.length).toBeGreaterThan(10);
 	for (const [, name = "", help, type, series = ""] of families) {
-		if (OF_CORE_ALONE.includes(name)) continue;
 		const metric = known.get(name);
 		expect(metric, name).toBeDefined();
 		if (metric === undefined) continue;
@@ -50,4 +47,34 @@ test("pool.metricsText() has the names, the types, the labels and the words of w
 		);
 		expect([...new Set(bounds)], name).toEqual(metric.buckets);
 	}
+});
+
+/** Alerts about telemetry itself, and what is there only after something was found. */
+const NOT_WATCHED: readonly string[] = [
+	...["snakepit_telemetry_dropped_total", "snakepit_drop_reason"],
+	"snakepit_orphan_last_seen",
+	"snakepit_protection_last_activation",
+];
+
+test("the alerts work with pool.metricsText(), too", async () => {
+	const { pool, close } = await virtualPool({ commands: {} });
+	const text = pool.metricsText();
+	await close();
+	const rules = readFileSync(
+		new URL("../../prometheus/alerts.yml", import.meta.url),
+		"utf8",
+	);
+	const wanted = new Set(
+		[...rules.matchAll(/^ +expr: (.*)$/gm)].flatMap(([, expression = ""]) =>
+			[...expression.matchAll(/snakepit_\w+/g)].map(([name]) => name),
+		),
+	);
+	const missing = [...wanted].filter(
+		(name) =>
+			!NOT_WATCHED.includes(name) &&
+			// A histogram's name is followed by its unit, or by a pattern for one.
+			!text.includes(name.replace(/_$/, "")),
+	);
+	expect(wanted.size).toBeGreaterThan(10);
+	expect(missing).toEqual([]);
 });

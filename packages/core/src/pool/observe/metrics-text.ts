@@ -62,7 +62,9 @@ function familyText(families: readonly MetricFamily[]): string {
 		const key = `${name}${suffix}${labelsText(labels)}`;
 		series.set(key, (series.get(key) ?? 0) + value);
 	}
-	const lines = [...series].map(([key, value]) => `${key} ${value}\n`);
+	const lines = [...series].map(
+		([key, value]) => `${key} ${value === Infinity ? "+Inf" : value}\n`,
+	);
 	if (lines.length === 0) return "";
 	return `# HELP ${name} ${escaped(help)}\n# TYPE ${name} ${type}\n${lines.join("")}`;
 }
@@ -86,6 +88,11 @@ export const BUCKETS = {
 		10, 30, 60, 300,
 	],
 	start: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120],
+	/** Fine around the targets: 100 ms for the 95th percentile, 1 s for the alert. */
+	ping: [
+		0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
+		10,
+	],
 } as const;
 
 /** Counts durations by the buckets of a histogram. */
@@ -109,6 +116,10 @@ export class BucketCounts {
 		while (bucket < bounds.length && ms > (bounds[bucket] as number)) bucket++;
 		(this.#counts[bucket] as number)++;
 		this.#sumMs += ms;
+	}
+
+	get count(): number {
+		return this.#counts.reduce((sum, count) => sum + count, 0);
 	}
 
 	samples(labels: MetricSample["labels"]): readonly MetricSample[] {

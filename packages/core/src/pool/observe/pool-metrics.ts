@@ -1,6 +1,7 @@
 import type { AuditStatistics } from "../../audit/auditor.ts";
 import type { CleanupReport } from "../../cleanup/cleanup-report.ts";
 import type { Clock } from "../../contract/clock.ts";
+import type { ErrorCode } from "../../contract/error-codes.ts";
 import type { CallOutcome, EventOf } from "../../contract/events.ts";
 import type { WorkerUsage } from "../../contract/instrument.ts";
 import type {
@@ -32,23 +33,52 @@ const MOST_CODES = 50;
 const MOST_SERIES = 100;
 const OTHER = "_OTHER";
 
+/** With these a worker is lost, and its calls with it. */
+const LOSSES: readonly ErrorCode[] = [
+	"WORKER_EXITED",
+	"WORKER_HUNG",
+	"WORKER_REPLACED",
+	"COMPANION_LOST",
+];
+
+/** The codes with which calls usually fail. */
+const CODES: readonly ErrorCode[] = [
+	...LOSSES,
+	"SESSION_LOST",
+	"TOOL_FAILED",
+	"CALL_TIMEOUT",
+	"QUEUE_FULL",
+	"QUEUE_TIMEOUT",
+	"POOL_CLOSED",
+	"RESTART_BUDGET_SPENT",
+	"INVALID_ARGUMENTS",
+	"TOOL_NOT_FOUND",
+];
+
 /** How calls ended, and after which time. */
 export class CallEnds {
 	readonly #succeeded = new BucketCounts();
 	/** By outcome and code. */
 	readonly #others = new Map<string, BucketCounts>();
 
-	constructor() {
-		// The first value of a series shows no increase: what is watched begins at 0.
-		for (const code of ["TOOL_FAILED", "WORKER_EXITED", "QUEUE_FULL"])
-			this.#of("failed", code);
-		for (const code of ["CALL_TIMEOUT", "QUEUE_TIMEOUT"])
-			this.#of("timed_out", code);
-	}
-
 	record(outcome: CallOutcome, code: string | undefined, ms: number): void {
 		if (code === undefined) this.#succeeded.record(ms);
 		else this.#of(outcome, code).record(ms);
+	}
+
+	/** How many failed or timed out, by code. */
+	failures(labels: Labels): readonly MetricSample[] {
+		// The first value of a series shows no increase: what is watched begins at 0.
+		const byCode = new Map(CODES.map((code) => [code, 0]));
+		for (const [key, { count }] of this.#others) {
+			const [outcome = "", code = ""] = key.split(" ");
+			if (outcome === "aborted") continue;
+			byCode.set(code, (byCode.get(code) ?? 0) + count);
+		}
+		return [...byCode].map(([code, value]) => ({
+			labels: { ...labels, [CODE]: code },
+			value,
+		}));
 	}
 
 	samples(labels: Labels): readonly MetricSample[] {
@@ -120,6 +150,7 @@ const COUNTED: readonly CountedEvent["type"][] = [
 	"heartbeat.sent",
 	"heartbeat.answered",
 	"heartbeat.missed",
+	"pool.restart_budget_spent",
 ];
 
 type CountedEvent = EventOf<
@@ -131,6 +162,7 @@ type CountedEvent = EventOf<
 	| "heartbeat.sent"
 	| "heartbeat.answered"
 	| "heartbeat.missed"
+	| "pool.restart_budget_spent"
 >;
 
 /** Counts what happens in a pool beside its calls: that is rare, and has events. */
@@ -142,6 +174,8 @@ export class EventCounts {
 	readonly pings: Counter = new Counter();
 	readonly answers: Counter = new Counter();
 	readonly missed: Counter = new Counter();
+	readonly budgetsSpent: Counter = new Counter();
+	readonly pingTimes: BucketCounts = new BucketCounts(BUCKETS.ping);
 	readonly #started = new BucketCounts(BUCKETS.start);
 	readonly #notStarted = new Map<string, BucketCounts>();
 	/** When a start began, by incarnation. */
@@ -150,8 +184,10 @@ export class EventCounts {
 	readonly #ends = new Map<string, EndReason>();
 
 	constructor(hub: Pick<EventHub, "recordWith">) {
-		for (const counter of [this.starts, this.pings, this.answers, this.missed])
+		const { starts, pings, answers, missed, budgetsSpent } = this;
+		for (const counter of [starts, pings, answers, missed, budgetsSpent])
 			counter.add({}, 0);
+		for (const code of LOSSES) this.retries.add({ [CODE]: code }, 0);
 		for (const reason of FAILURES) this.restarts.add({ [REASON]: reason }, 0);
 		hub.recordWith((event) => this.#count(event as CountedEvent), COUNTED);
 	}
@@ -188,9 +224,13 @@ export class EventCounts {
 				break;
 			case "heartbeat.answered":
 				this.answers.add({});
+				this.pingTimes.record(event.latencyMs);
 				break;
 			case "heartbeat.missed":
 				this.missed.add({});
+				break;
+			case "pool.restart_budget_spent":
+				this.budgetsSpent.add({});
 		}
 	}
 
@@ -309,10 +349,44 @@ export class SlotUsage {
 	}
 }
 
+/** When something happened last in a run, in milliseconds since the Unix epoch: a counter that is 1 from its first sample on shows no increase. */
+export class Sightings {
+	/** An orphan was found. */
+	orphanMs: number | undefined;
+	/** The run learned that a protection had seen the death of a host. */
+	activationMs: number | undefined;
+
+	constructor(hub: Pick<EventHub, "recordWith">, clock: Pick<Clock, "wall">) {
+		hub.recordWith(
+			({ type }) => {
+				if (type === "protection.host_death_detected")
+					this.activationMs = clock.wall();
+				else this.orphanMs = clock.wall();
+			},
+			[
+				"orphan.reaped",
+				"orphan.spared",
+				"audit.stray_found",
+				"protection.host_death_detected",
+			],
+		);
+	}
+}
+
+/** What the metrics of a run are read from. */
+export interface MeasuredRun {
+	readonly registry: RegistryStatistics;
+	readonly audit: AuditStatistics;
+	readonly cleanupReport: CleanupReport;
+	readonly sightings: Pick<Sightings, "orphanMs" | "activationMs">;
+}
+
 /** What the metrics of a pool are read from. */
-export interface MeasuredPool {
+export interface MeasuredPool
+	extends Pick<MeasuredRun, "cleanupReport" | "sightings"> {
 	readonly name: string;
 	readonly runId: string;
+	readonly queueLimit: number;
 	readonly statistics: PoolStatistics;
 	readonly durations: {
 		readonly ends: CallEnds;
@@ -321,25 +395,26 @@ export interface MeasuredPool {
 	};
 	readonly events: EventCounts;
 	readonly usage: SlotUsage;
-	readonly cleanupReport: CleanupReport;
 }
 
 /** The metrics of a pool, and of its run. */
 export function poolReading({
 	name,
 	runId,
+	queueLimit,
 	statistics,
 	durations,
 	events,
 	usage,
 	cleanupReport,
+	sightings,
 }: MeasuredPool): MetricReading {
 	const pool = { [POOL]: name };
 	const gauge = (value: number, labels: Labels = {}): MetricSample => ({
 		labels: { ...pool, ...labels },
 		value,
 	});
-	const { workers, calls, sessions, registry, audit } = statistics;
+	const { workers, size, calls, sessions, registry, audit } = statistics;
 	const { bytes, seconds } = usage.samples(pool);
 	return {
 		runId,
@@ -348,8 +423,16 @@ export function poolReading({
 			family("call_wait_time_seconds", durations.waits.samples(pool)),
 			family("attempt_duration_seconds", durations.attempts.samples(pool)),
 			family("call_retries_total", events.retries.samples(pool)),
+			family("call_failures_total", durations.ends.failures(pool)),
+			family(
+				"call_settled_total",
+				(["succeeded", "failed", "aborted", "timed_out"] as const).map(
+					(outcome) => gauge(calls[outcome], { [OUTCOME]: outcome }),
+				),
+			),
 			family("call_active", [gauge(calls.running)]),
 			family("call_queued", [gauge(calls.waiting)]),
+			family("call_queue_limit", [gauge(queueLimit)]),
 			family("session_count", [gauge(sessions)]),
 			family(
 				"worker_count",
@@ -357,30 +440,43 @@ export function poolReading({
 					gauge(workers[state], { snakepit_worker_state: state }),
 				),
 			),
+			family("worker_min", [gauge(size.min)]),
+			family("worker_max", [gauge(size.max)]),
 			family("worker_starts_total", events.starts.samples(pool)),
 			family("worker_start_duration_seconds", events.startSamples(pool)),
 			family("worker_restarts_total", events.restarts.samples(pool)),
+			family(
+				"worker_restart_budget_spent_total",
+				events.budgetsSpent.samples(pool),
+			),
 			family("worker_exits_total", events.exits.samples(pool)),
 			family("worker_memory_usage_bytes", bytes),
 			family("worker_cpu_time_seconds_total", seconds),
 			family("heartbeat_sent_total", events.pings.samples(pool)),
 			family("heartbeat_answered_total", events.answers.samples(pool)),
 			family("heartbeat_missed_total", events.missed.samples(pool)),
+			family("heartbeat_duration_seconds", events.pingTimes.samples(pool)),
 		],
-		ofRun: runFamilies(registry, audit, cleanupReport),
+		ofRun: runFamilies({ registry, audit, cleanupReport, sightings }),
 	};
 }
 
 /** The metrics of a run, whether it has pools or not. */
-export function runFamilies(
-	{ commits, commitMs, unwritten }: RegistryStatistics,
-	{ straysFound, straysKilled }: AuditStatistics,
-	{ found, reaped }: CleanupReport,
-): readonly MetricFamily[] {
+export function runFamilies({
+	registry: { commits, commitMs, unwritten },
+	audit: { straysFound, straysKilled },
+	cleanupReport: { found, reaped },
+	sightings: { orphanMs, activationMs },
+}: MeasuredRun): readonly MetricFamily[] {
 	const one = (value: number, labels: Labels = {}): MetricSample[] => [
 		{ labels, value },
 	];
-	const killed = new Map<string, number>([["marker", straysKilled]]);
+	const at = (ms: number | undefined): readonly MetricSample[] =>
+		ms === undefined ? [] : one(ms / 1_000);
+	const killed = new Map<string, number>([
+		["ledger", 0],
+		["marker", straysKilled],
+	]);
 	for (const { foundBy } of reaped)
 		killed.set(foundBy, (killed.get(foundBy) ?? 0) + 1);
 	return [
@@ -394,6 +490,8 @@ export function runFamilies(
 				one(value, { snakepit_found_by: foundBy }),
 			),
 		),
+		family("orphan_last_seen_seconds", at(orphanMs)),
+		family("protection_last_activation_seconds", at(activationMs)),
 	];
 }
 
@@ -403,15 +501,23 @@ const HELP = {
 	call_wait_time_seconds: "How long an attempt waited for a worker.",
 	attempt_duration_seconds: "How long an attempt held its slot on a worker.",
 	call_retries_total: "Attempts that failed and were retried.",
+	call_failures_total:
+		"Calls that failed or timed out, by the code of their error. Begins at 0 for the usual codes.",
+	call_settled_total: "Calls that have ended.",
 	call_active: "Attempts that hold a slot on a worker.",
 	call_queued: "Calls that wait for a worker.",
+	call_queue_limit: "How many calls may wait.",
 	session_count: "Open sessions.",
 	worker_count: "Workers by state.",
+	worker_min: "How many workers the pool has at least.",
+	worker_max: "How many workers the pool has at most.",
 	worker_starts_total: "Starts that began, restarts and replacements included.",
 	worker_start_duration_seconds:
 		"From the reservation to ready, or to the failure.",
 	worker_restarts_total:
 		"Starts that replace a worker, by the reason for its end.",
+	worker_restart_budget_spent_total:
+		"How often the pool had spent its restart budget, and so waited with the next start.",
 	worker_exits_total:
 		"Processes that ended, by reason and by exit code or signal.",
 	worker_memory_usage_bytes: "Resident memory of the worker's process group.",
@@ -420,6 +526,7 @@ const HELP = {
 	heartbeat_sent_total: "Pings that were sent.",
 	heartbeat_answered_total: "Pings that were answered in time.",
 	heartbeat_missed_total: "Pings that were not answered in time.",
+	heartbeat_duration_seconds: "From a ping to its answer.",
 	registry_commits_total: "Commits of the ledger.",
 	registry_commit_time_seconds_total:
 		"Time that commits of the ledger took, during which the event loop was blocked.",
@@ -427,6 +534,10 @@ const HELP = {
 	orphan_found_total:
 		"Processes that a dead program or a dead worker left behind.",
 	orphan_killed_total: "Orphans that were ended.",
+	orphan_last_seen_seconds:
+		"When this program last found an orphan, as Unix time. A counter that is 1 from its first sample on shows no increase; this does.",
+	protection_last_activation_seconds:
+		"When this program last learned that a protection had seen the death of a host, as Unix time.",
 } as const;
 
 function family(
@@ -435,7 +546,7 @@ function family(
 ): MetricFamily {
 	const type = name.endsWith("_total")
 		? "counter"
-		: name.endsWith("_seconds")
+		: /_(duration|time)_seconds$/.test(name)
 			? "histogram"
 			: "gauge";
 	return { name: `snakepit_${name}`, type, help: HELP[name], samples };
