@@ -14,7 +14,7 @@ import {
 	dayAndTime,
 	duration,
 	plainText,
-	whole,
+	whole as wholeNumber,
 } from "../wording/figures.ts";
 
 interface CallsFlags {
@@ -25,6 +25,7 @@ interface CallsFlags {
 	readonly code?: string;
 	readonly dataDir?: string;
 	readonly json?: boolean;
+	readonly lines?: boolean;
 	readonly run?: string;
 	readonly runs: number;
 }
@@ -39,6 +40,7 @@ export function addCalls(program: Command): void {
 		.option("--command <name>", "only calls of this command")
 		.option("--pool <name>", "only calls of this pool")
 		.option("--code <code>", "only calls with this code of the error")
+		.option("--lines", "with whole messages and tracebacks")
 		.option("--run <id>", "only this run: its id, or the beginning of it")
 		.option(
 			"--runs <number>",
@@ -62,7 +64,7 @@ async function calls(flags: CallsFlags): Promise<void> {
 		.filter((call) => isWanted(call, flags))
 		.toSorted((a, b) => b.wallMs - a.wallMs);
 	if (flags.json) return write(JSON.stringify(found, undefined, 2));
-	for (const line of callLines(found)) write(line);
+	for (const line of callLines(found, flags.lines ?? false)) write(line);
 }
 
 /** A failed call and the run that it was made in. */
@@ -121,8 +123,15 @@ const TITLES = [
 	...["WORKER", "TRIES", "WAITED", "RAN"],
 ];
 
-/** The first 50 calls as text: a row for each, and what is known of its failure below it. */
-export function callLines(calls: readonly CallOfRun[]): readonly string[] {
+/**
+ * The first 50 calls as text: a row for each, and what is known of its failure below it.
+ *
+ * @param whole with the whole message and the traceback; otherwise, the first line of the message.
+ */
+export function callLines(
+	calls: readonly CallOfRun[],
+	whole: boolean,
+): readonly string[] {
 	if (calls.length === 0) return ["No failed call is recorded."];
 	const shown = calls.slice(0, MOST);
 	const [titles = "", ...rows] = table([TITLES, ...shown.map(rowOf)]);
@@ -131,8 +140,11 @@ export function callLines(calls: readonly CallOfRun[]): readonly string[] {
 		titles,
 		...rows.flatMap((row, index) => [
 			row,
-			...detailsOf(shown[index]).map((line) => `    ${line}`),
+			...detailsOf(shown[index], whole).map((line) => `    ${line}`),
 		]),
+		...(!whole && shown.some(isLong)
+			? ["Whole messages and tracebacks: snakepit calls --failed --lines"]
+			: []),
 		...(older > 0
 			? [
 					`${counted(older, "older call")} ${older === 1 ? "is" : "are"} not shown. All of them: snakepit calls --failed --json`,
@@ -156,16 +168,31 @@ function rowOf(call: CallOfRun): readonly string[] {
 	];
 }
 
-function detailsOf(call: CallOfRun | undefined): readonly string[] {
+function isLong({ message = "", traceback }: CallOfRun): boolean {
+	return traceback !== undefined || message.trim().includes("\n");
+}
+
+function detailsOf(
+	call: CallOfRun | undefined,
+	whole: boolean,
+): readonly string[] {
 	if (call === undefined) return [];
-	const { message, args, traceId, alike } = call;
-	const lines = (message ?? "").trim().split("\n").map(plainText);
+	const { message, traceback, args, traceId, alike } = call;
+	const lines = linesOf(message);
 	return [
-		...(message === undefined ? [] : lines),
+		...(whole ? lines : lines.slice(0, 1)),
 		...(args === undefined ? [] : [`arguments: ${oneLine(jsonOf(args))}`]),
 		...(traceId === undefined ? [] : [`trace: ${traceId}`]),
-		...(alike === 0 ? [] : [`${whole(alike)} more like it in the same second`]),
+		...(alike === 0
+			? []
+			: [`${wholeNumber(alike)} more like it in the same second`]),
+		...(whole ? linesOf(traceback) : []),
 	];
+}
+
+function linesOf(text = ""): readonly string[] {
+	const trimmed = text.trim();
+	return trimmed === "" ? [] : trimmed.split("\n").map(plainText);
 }
 
 function jsonOf(value: unknown): string {

@@ -47,8 +47,12 @@ test(
 			/ printer\/c8 +wait +CALL_TIMEOUT +printer-0 +1 +\d.* m?s +\d.* m?s\n/,
 		);
 		expect(stdout).toMatch(
-			/ printer\/c1 +print +TOOL_FAILED .*\n {4}"print" failed on worker printer-0: no paper\n {4}tray 2\n {4}arguments: {"copy":0}\n/,
+			/ printer\/c1 +print +TOOL_FAILED .*\n {4}"print" failed on worker printer-0: no paper\n {4}arguments: {"copy":0}\n/,
 		);
+		expect(list("--lines").stdout).toMatch(
+			/: no paper\n {4}tray 2\n {4}arguments: {"copy":0}\n {4}Error: no paper\n {4}tray 2\n {4} +at /,
+		);
+
 		const json: readonly CallOfRun[] = JSON.parse(
 			list("--json", "--command", "print").stdout,
 		);
@@ -96,13 +100,13 @@ test("the newest 50 calls are shown, how many more there are, and how many faile
 		...{ callId: "c1", outcome: "failed", code: "TOOL_FAILED", ran: "maybe" },
 		...{ attempts: 0, waitedMs: 1, ranMs: 0, totalMs: 1, alike: 0 },
 	};
-	const lines = callLines(Array(52).fill(call));
+	const lines = callLines(Array(52).fill(call), false);
 	expect(lines).toHaveLength(52);
 	expect(lines.at(-1)).toBe(
 		"2 older calls are not shown. All of them: snakepit calls --failed --json",
 	);
 	expect(lines.join("\n")).not.toContain("\u001b");
-	expect(callLines([{ ...call, alike: 4_990 }]).at(-1)).toBe(
+	expect(callLines([{ ...call, alike: 4_990 }], false).at(-1)).toBe(
 		"    4,990 more like it in the same second",
 	);
 });

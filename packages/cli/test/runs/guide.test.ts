@@ -88,7 +88,7 @@ function comparable(text: string): string {
 	return (
 		text
 			.replace(/ --data-dir [^ \n]*[^ \n.]/g, "")
-			.replace(/\b[a-z0-9]{7}\b(?= +night\.ts| +invoices-\d| +died)/g, "ID")
+			.replace(/\b[a-z0-9]{7}\b(?= +night\.ts| +invoices[-/]| +died)/g, "ID")
 			.replace(/(?<=\brun |night\.ts +)[a-z0-9]{7}\b/g, "ID")
 			.replace(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/g, "TIME")
 			.replace(/\b\d+(\.\d+)? (ms|s|min)\b/g, "DURATION")
