@@ -16,5 +16,5 @@ if (element !== null) {
 }
 void openSession().then((session) => {
 	store.update((state) => ({ ...state, session }));
-	if (session === "open") void feed.start();
+	if (session.kind === "open") void feed.start();
 });

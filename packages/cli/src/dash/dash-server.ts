@@ -7,16 +7,26 @@ import {
 	type ServerResponse,
 } from "node:http";
 import type { AddressInfo } from "node:net";
+import { SCOPES } from "@snakepit/control";
 import {
 	isSameSecret,
 	type Refusal,
 	readObject,
 } from "@snakepit/control/server";
-import type { PageFiles } from "./dash.ts";
 import {
+	answeredWithFile,
+	answerJson,
 	BODY_BYTES,
+	foreignOrigin,
+	type PageFiles,
+	refuse,
+	setPageHeaders,
+} from "./page-answers.ts";
+import {
+	NOT_FOUND,
 	RunRoutes,
 	type RunRoutesDependencies,
+	type Viewer,
 } from "./run-routes.ts";
 
 interface DashServerDependencies extends RunRoutesDependencies {
@@ -34,16 +44,6 @@ export interface DashServer {
 	close(): Promise<void>;
 }
 
-/** The page loads nothing from elsewhere, sends nothing elsewhere, cannot be framed, and never runs inline scripts or styles. */
-const HEADERS: Readonly<Record<string, string>> = {
-	"content-security-policy":
-		"default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-	"x-content-type-options": "nosniff",
-	"referrer-policy": "no-referrer",
-	"cross-origin-resource-policy": "same-origin",
-	"cross-origin-opener-policy": "same-origin",
-	"cache-control": "no-store",
-};
 const CONNECTIONS = 64;
 
 /**
@@ -95,24 +95,20 @@ class DashSite {
 		response: ServerResponse,
 	): Promise<void> {
 		response.on("error", () => {}); // The page is gone.
-		for (const [name, value] of Object.entries(HEADERS))
-			response.setHeader(name, value);
-		const { method = "", url = "", headers } = request;
+		setPageHeaders(response);
+		const { method = "", headers } = request;
 		const foreign = foreignHost(headers);
 		if (foreign !== undefined) return refuse(response, foreign);
-		const path = url.split("?", 1)[0] ?? "";
-		const file = this.#dependencies.page.get(path);
-		if (method === "GET" && file !== undefined) {
-			response.setHeader("content-type", file.type);
-			response.end(file.body);
-			return;
-		}
-		const refusal = foreignOrigin(method, headers);
+		const url = URL.parse(request.url ?? "", "http://page");
+		if (url === null) return refuse(response, NOT_FOUND);
+		const { page } = this.#dependencies;
+		if (answeredWithFile(page, method, url.pathname, response)) return;
+		const refusal = foreignOrigin(method, headers, [`http://${headers.host}`]);
 		if (refusal !== undefined) return refuse(response, refusal);
-		if (path === "/api/session") await this.#signIn(request, response);
+		if (url.pathname === "/api/session") await this.#signIn(request, response);
 		else if (!this.session.includes(headers)) refuse(response, NO_SESSION);
 		else {
-			const refusal = await this.#runs.answer(request, response);
+			const refusal = await this.#runs.answer(url, VIEWER, request, response);
 			if (refusal !== undefined) refuse(response, refusal);
 		}
 	}
@@ -144,12 +140,8 @@ const NO_SESSION: Refusal = {
 		"The link that `snakepit dash` prints opens the dashboard in one browser, once. Run the command again for another.",
 };
 
-function refuse(
-	response: ServerResponse,
-	{ status, code, message }: Refusal,
-): void {
-	answerJson(response, { error: { code, message } }, status);
-}
+/** Whoever has the page can do what the program allows. */
+const VIEWER: Viewer = { scopes: SCOPES };
 
 /** The names of this machine for itself. A port of another machine may be forwarded here, as `ssh -L` does. */
 const LOOPBACK = /^(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?$/;
@@ -164,36 +156,6 @@ export function foreignHost({
 		code: "FOREIGN_HOST",
 		message: `This dashboard is at 127.0.0.1 or localhost, not at ${JSON.stringify(host.slice(0, 100))}.`,
 	};
-}
-
-/**
- * Refuses a request from a page of another origin, such as a form. Not for the page itself, because any site may link
- * to it.
- */
-export function foreignOrigin(
-	method: string,
-	headers: IncomingHttpHeaders,
-): Refusal | undefined {
-	const { host, origin } = headers;
-	const site = headers["sec-fetch-site"];
-	const isForeign =
-		(origin !== undefined && origin !== `http://${host}`) ||
-		(method !== "GET" && origin === undefined) ||
-		(site !== undefined && site !== "same-origin" && site !== "none");
-	if (isForeign)
-		return {
-			status: 403,
-			code: "FOREIGN_ORIGIN",
-			message: "Only the dashboard's own page may send this request.",
-		};
-	if (method !== "GET" && headers["content-type"] !== "application/json")
-		return {
-			status: 415,
-			code: "NOT_JSON",
-			message:
-				"A request that changes something must have the content-type application/json.",
-		};
-	return undefined;
 }
 
 /** The header in which the page sends the key of its session. */
@@ -242,14 +204,4 @@ export class Session {
 			isSameSecret(key, this.key)
 		);
 	}
-}
-
-/** Answers with JSON. */
-export function answerJson(
-	response: ServerResponse,
-	body: unknown,
-	status = 200,
-): void {
-	response.writeHead(status, { "content-type": "application/json" });
-	response.end(JSON.stringify(body));
 }

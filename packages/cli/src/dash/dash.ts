@@ -1,27 +1,13 @@
 import { spawn } from "node:child_process";
-import {
-	existsSync,
-	mkdtempSync,
-	readdirSync,
-	readFileSync,
-	rmSync,
-	writeFileSync,
-} from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { extname, join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
-import {
-	attach,
-	type ControlClient,
-	ControlError,
-	type FoundRun,
-	findRuns,
-} from "@snakepit/control";
-import type { RunHistory } from "@snakepit/core/inspect";
+import { join } from "node:path";
 import { CommandFailed } from "../command/failures.ts";
 import { packageDirectory } from "../command/packages.ts";
 import { type DashServer, serveDash } from "./dash-server.ts";
-import type { DashClock } from "./run-routes.ts";
+import { readPage } from "./page-answers.ts";
+import { systemClock } from "./run-events.ts";
+import { runsOfUser } from "./run-source.ts";
 
 export interface DashOptions {
 	readonly run?: string;
@@ -30,13 +16,6 @@ export interface DashOptions {
 	readonly open: boolean;
 	readonly json?: true;
 }
-
-/** The clock of this process. */
-export const systemClock: DashClock = {
-	pause: async (ms, signal) => {
-		await pause(ms, undefined, { signal }).catch(() => {});
-	},
-};
 
 /**
  * Serves the dashboard until the process ends.
@@ -53,7 +32,7 @@ export async function dash(
 			`The page of the dashboard is not in ${page}. In a clone of Snakepit, build it first: npx pnpm@12 build.`,
 		);
 	const { dataDir, run, port = 0, open, json } = options;
-	const runs = livingRuns({ dataDir, run });
+	const runs = runsOfUser({ dataDir, run });
 	if (run !== undefined && (await runs.list()).length === 0)
 		throw new CommandFailed(
 			"absent",
@@ -63,7 +42,6 @@ export async function dash(
 	const server = await listening(port, {
 		page: readPage(page),
 		runs,
-		history: () => readRuns(dataDir),
 		clock: systemClock,
 		onOpened: () => removeLink(),
 	});
@@ -134,92 +112,4 @@ export function privateLink(url: string): {
 	const remove = (): void =>
 		rmSync(directory, { recursive: true, force: true });
 	return { file, remove };
-}
-
-/** One file of the page. */
-interface PageFile {
-	readonly type: string;
-	readonly body: Uint8Array;
-}
-
-/** The files of the page by their path in the URL. */
-export type PageFiles = ReadonlyMap<string, PageFile>;
-
-const TYPES: Readonly<Record<string, string>> = {
-	".html": "text/html; charset=utf-8",
-	".js": "text/javascript; charset=utf-8",
-	".css": "text/css; charset=utf-8",
-	".svg": "image/svg+xml",
-};
-
-/** Reads the page that the build made. Files of other types are not served. */
-export function readPage(directory: string): PageFiles {
-	const files = readdirSync(directory).flatMap((name) => {
-		const type = TYPES[extname(name)];
-		if (type === undefined) return [];
-		const path = name === "index.html" ? "/" : `/${name}`;
-		return [
-			[path, { type, body: readFileSync(join(directory, name)) }],
-		] as const;
-	});
-	return new Map(files);
-}
-
-const RUNS = 50;
-const WORKERS = 100;
-
-/** Reads the latest runs of a data directory, living and dead. The ledger is loaded only when the page shows it. */
-export async function readRuns(
-	dataDir: string | undefined,
-): Promise<readonly RunHistory[]> {
-	const { readHistory } = await import("@snakepit/core/inspect");
-	const options = { dataDir, runs: RUNS, workersPerRun: WORKERS };
-	return await Array.fromAsync(readHistory(options));
-}
-
-/** A run as the page lists it. */
-export type ListedRun = Omit<FoundRun, "directory">;
-
-/** Where the dashboard finds runs. */
-export interface RunSource {
-	/** Living runs, newest first. */
-	list(): Promise<readonly ListedRun[]>;
-	/** @throws ControlError `NO_SUCH_RUN`. */
-	attach(runId: string): Promise<ControlClient>;
-}
-
-interface LivingRunsOptions {
-	/** Only runs of this data directory. */
-	readonly dataDir?: string | undefined;
-	/** Only the run whose id begins with this. */
-	readonly run?: string | undefined;
-}
-
-/** A program that does not answer for longer is shown as silent. */
-const SILENT_MS = 2_000;
-
-/** The runs of this user that can be attached to. */
-export function livingRuns({
-	dataDir,
-	run = "",
-}: LivingRunsOptions): RunSource {
-	return {
-		list: async () => {
-			const all = await findRuns(dataDir);
-			return all
-				.filter(({ runId }) => runId.startsWith(run))
-				.map(({ directory: _, ...rest }) => rest);
-		},
-		attach: async (runId) => {
-			if (!runId.startsWith(run))
-				throw new ControlError({
-					code: "NO_SUCH_RUN",
-					message: `This dashboard shows runs whose id begins with ${run}.`,
-				});
-			return await attach({
-				...{ dataDir, run: runId, silentMs: SILENT_MS },
-				by: "snakepit dash",
-			});
-		},
-	};
 }

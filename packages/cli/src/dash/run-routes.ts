@@ -3,32 +3,31 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { finished } from "node:stream";
 import {
 	type ControlClient,
-	ControlError,
+	type ControlError,
+	type ControlScope,
 	type LogLine,
 	POOL_ACTS,
 	type RunCall,
-	type RunUpdate,
 } from "@snakepit/control";
-import { type Refusal, readObject } from "@snakepit/control/server";
-import type { RunHistory } from "@snakepit/core/inspect";
-import type { RunSource } from "./dash.ts";
-import { answerJson } from "./dash-server.ts";
-
-/** The process's clock. */
-export interface DashClock {
-	/** Resolves after the given milliseconds, or when the signal aborts. */
-	pause(ms: number, signal: AbortSignal): Promise<void>;
-}
+import type { Refusal } from "@snakepit/control/server";
+import { answerJson, readFields } from "./page-answers.ts";
+import { type DashClock, type PageUpdate, SharedEvents } from "./run-events.ts";
+import { failedCalls, type RunSource } from "./run-source.ts";
 
 export interface RunRoutesDependencies {
 	readonly runs: RunSource;
-	/** Runs of the ledger, newest first, living and dead. */
-	readonly history: () => Promise<readonly RunHistory[]>;
 	readonly clock: DashClock;
 }
 
-/** The largest body of a request: the limit of a run's own server. */
-export const BODY_BYTES: number = 1 << 20;
+/** What whoever asks may do. The server of the page decides it, from the request. */
+export interface Viewer {
+	/** Of what the program allows. */
+	readonly scopes: readonly ControlScope[];
+	/** For the program's events; by default, the name of this process. */
+	readonly name?: string | undefined;
+	/** A stream ends when this aborts, and the page asks again. */
+	readonly until?: AbortSignal | undefined;
+}
 
 /** How often lines are sent to the page, in milliseconds. */
 const LINES_MS = 100;
@@ -38,38 +37,30 @@ export class RunRoutes {
 	readonly #dependencies: RunRoutesDependencies;
 	/** For requests; each stream has its own client, because a client has few connections. */
 	readonly #clients = new Map<string, ControlClient>();
+	readonly #events: SharedEvents;
 
 	constructor(dependencies: RunRoutesDependencies) {
 		this.#dependencies = dependencies;
+		const { runs, clock } = dependencies;
+		this.#events = new SharedEvents(runs, clock);
 	}
 
-	/** Answers a request, or returns the reason why it is refused. */
+	/**
+	 * Answers a request, or returns the reason why it is refused.
+	 *
+	 * @param url the path below the page's own, and the query.
+	 */
 	async answer(
+		url: URL,
+		viewer: Viewer,
 		request: IncomingMessage,
 		response: ServerResponse,
 	): Promise<Refusal | undefined> {
-		const url = URL.parse(request.url ?? "", "http://page");
-		const path = url?.pathname.split("/").slice(1).map(decoded) ?? [];
-		const [api, topic, runId, kind, pool, action, ...rest] = path;
-		if (url === null || api !== "api" || rest.length > 0) return NOT_FOUND;
-		const isRead = request.method === "GET";
+		const route = routeOf(request.method === "GET", url);
+		if (route === undefined) return NOT_FOUND;
+		if (!viewer.scopes.includes(route.scope)) return notAllowed(route.scope);
 		try {
-			if (topic === "runs" && runId === undefined && isRead)
-				answerJson(response, { runs: await this.#dependencies.runs.list() });
-			else if (topic === "history" && runId === undefined && isRead)
-				answerJson(response, { runs: await this.#dependencies.history() });
-			else if (topic !== "runs" || runId === undefined) return NOT_FOUND;
-			else if (kind === "events" && isRead) await this.#events(runId, response);
-			else if (kind === "logs" && isRead)
-				await this.#logs(runId, url.searchParams, response);
-			else if (kind === "pools" && pool !== undefined && action === "tools")
-				answerJson(response, {
-					tools: (await (await this.#client(runId)).tools(pool)) ?? null,
-				});
-			else if (kind === "pools" && pool !== undefined && !isRead)
-				return await this.#act(runId, pool, action ?? "", request, response);
-			else return NOT_FOUND;
-			return undefined;
+			return await this.#carryOut(route, viewer, request, response);
 		} catch (error) {
 			if (response.headersSent) {
 				response.destroy();
@@ -82,6 +73,50 @@ export class RunRoutes {
 		}
 	}
 
+	async #carryOut(
+		route: Route,
+		viewer: Viewer,
+		request: IncomingMessage,
+		response: ServerResponse,
+	): Promise<Refusal | undefined> {
+		const { runs } = this.#dependencies;
+		switch (route.kind) {
+			case "runs":
+				answerJson(response, { runs: await runs.list() });
+				return undefined;
+			case "history": {
+				const found = await runs.history();
+				// They have a view of their own.
+				const shown = found.map((run) => ({ ...run, failedCalls: [] }));
+				answerJson(response, { runs: shown });
+				return undefined;
+			}
+			case "failed-calls":
+				answerJson(response, { calls: await failedCalls(runs) });
+				return undefined;
+			case "events":
+				await this.#followEvents(route.runId, viewer, response);
+				return undefined;
+			case "logs":
+				await this.#logs(route.runId, route.filter, viewer, response);
+				return undefined;
+			case "tools": {
+				const client = await this.#client(route.runId);
+				const tools = (await client.tools(route.pool)) ?? null;
+				answerJson(response, { tools });
+				return undefined;
+			}
+			case "stacks": {
+				const client = await this.#client(route.runId);
+				const stacks = await client.stacks(route.pool, route.worker);
+				answerJson(response, stacks);
+				return undefined;
+			}
+			default:
+				return await this.#change(route, viewer, request, response);
+		}
+	}
+
 	async #client(runId: string): Promise<ControlClient> {
 		const known = this.#clients.get(runId);
 		if (known !== undefined) return known;
@@ -90,13 +125,15 @@ export class RunRoutes {
 		return client;
 	}
 
-	async #events(runId: string, response: ServerResponse): Promise<void> {
-		using client = await this.#dependencies.runs.attach(runId);
-		const writer = new EventWriter(response);
-		const { pause } = this.#dependencies.clock;
-		for await (const update of followRun(client, writer.gone, pause)) {
-			writer.write(update.kind, update);
-			// A slow page slows this process, which then loses events. It never slows the program.
+	async #followEvents(
+		runId: string,
+		{ scopes, until }: Viewer,
+		response: ServerResponse,
+	): Promise<void> {
+		const run = await this.#events.of(runId);
+		const writer = new EventWriter(response, until);
+		for await (const update of run.updates(writer.over)) {
+			writer.write(update.kind, shownTo(scopes, update));
 			await writer.drained();
 		}
 		writer.end();
@@ -104,14 +141,12 @@ export class RunRoutes {
 
 	async #logs(
 		runId: string,
-		query: URLSearchParams,
+		filter: PageLogFilter,
+		{ until }: Viewer,
 		response: ServerResponse,
 	): Promise<void> {
 		using client = await this.#dependencies.runs.attach(runId);
-		const writer = new EventWriter(response);
-		const value = (name: string): string | undefined =>
-			query.get(name) || undefined;
-		const filter = { worker: value("worker"), call: value("call") };
+		const writer = new EventWriter(response, until);
 		const batch = new LogBatch();
 		const send = (): void => {
 			const record = batch.take();
@@ -119,41 +154,58 @@ export class RunRoutes {
 		};
 		const sending = this.#repeat(send, writer);
 		try {
-			for await (const update of client.logs(filter, writer.gone))
-				if (update.kind === "line") batch.add(update.line);
-				else if (update.kind === "lost") batch.lost(update.records);
-				else writer.write("following", {});
+			const wanted = { ...filter, tail: BATCH_LINES };
+			for await (const update of client.logs(wanted, writer.over))
+				switch (update.kind) {
+					case "line":
+						batch.add(update.line);
+						break;
+					case "lost":
+						batch.lost(update.records);
+						break;
+					case "dropped":
+						writer.write("dropped", { lines: update.lines });
+						break;
+					case "following":
+						send();
+						writer.write("following", {});
+				}
 			send(); // The last lines may say why it ended.
-			writer.write("end", {});
+			if (!writer.over.aborted) writer.write("end", {});
 		} catch (error) {
 			const { code, message } = error as ControlError;
 			send();
-			writer.write("end", { code, message });
+			if (!writer.over.aborted) writer.write("end", { code, message });
 		}
 		writer.end();
 		await sending;
 	}
 
 	async #repeat(send: () => void, writer: EventWriter): Promise<void> {
-		while (!writer.gone.aborted) {
-			await this.#dependencies.clock.pause(LINES_MS, writer.gone);
+		while (!writer.over.aborted) {
+			await this.#dependencies.clock.pause(LINES_MS, writer.over);
 			if (!writer.isBlocked) send();
 		}
 	}
 
-	async #act(
-		runId: string,
-		pool: string,
-		action: string,
+	/** Acts on a pool, or makes a call. */
+	async #change(
+		{ runId, pool, ...route }: ChangeRoute,
+		{ name }: Viewer,
 		request: IncomingMessage,
 		response: ServerResponse,
 	): Promise<Refusal | undefined> {
-		const body = await readObject(request, BODY_BYTES);
+		const body = await readFields(request);
 		if (body.kind === "refused") return body.refusal;
 		const gone = new AbortController();
 		response.on("close", () => gone.abort());
-		const client = await this.#client(runId);
-		if (action === "call") {
+		// A client has the name of who asks.
+		using own =
+			name === undefined
+				? undefined
+				: await this.#dependencies.runs.attach(runId, name);
+		const client = own ?? (await this.#client(runId));
+		if (route.kind === "call") {
 			const call = {
 				...body.fields,
 				pool,
@@ -162,12 +214,121 @@ export class RunRoutes {
 			answerJson(response, { value: await client.call(call) });
 			return undefined;
 		}
-		const act = POOL_ACTS.find((each) => each === action);
-		if (act === undefined) return NOT_FOUND;
-		await client.act(pool, act, body.fields, gone.signal);
-		answerJson(response, { done: act });
+		await client.act(pool, route.act, body.fields, gone.signal);
+		answerJson(response, { done: route.act });
 		return undefined;
 	}
+}
+
+/** Whose lines a page wants; what is not set stands for all. */
+interface PageLogFilter {
+	readonly worker: string | undefined;
+	readonly pool: string | undefined;
+	readonly call: string | undefined;
+}
+
+/** What a request changes. */
+type ChangeRoute = { readonly runId: string; readonly pool: string } & (
+	| {
+			readonly kind: "act";
+			readonly scope: "act";
+			readonly act: (typeof POOL_ACTS)[number];
+	  }
+	| { readonly kind: "call"; readonly scope: "call" }
+);
+
+/** What a request asks for. */
+type Route =
+	| {
+			readonly kind: "runs" | "history" | "failed-calls";
+			readonly scope: "read";
+	  }
+	| {
+			readonly kind: "events";
+			readonly scope: "read";
+			readonly runId: string;
+	  }
+	| {
+			readonly kind: "logs";
+			readonly scope: "logs";
+			readonly runId: string;
+			readonly filter: PageLogFilter;
+	  }
+	| {
+			readonly kind: "tools";
+			readonly scope: "read";
+			readonly runId: string;
+			readonly pool: string;
+	  }
+	| {
+			readonly kind: "stacks";
+			/** They are output of the worker. */
+			readonly scope: "logs";
+			readonly runId: string;
+			readonly pool: string;
+			readonly worker: string;
+	  }
+	| ChangeRoute;
+
+/** Finds what a request asks for; `undefined` if there is nothing at its address. */
+function routeOf(isRead: boolean, url: URL): Route | undefined {
+	const path = url.pathname.split("/").slice(1).map(decoded);
+	const [api, topic, runId, kind, pool, action, ...rest] = path;
+	if (api !== "api" || rest.length > 0) return undefined;
+	if (runId === undefined) {
+		const lists = ["runs", "history", "failed-calls"] as const;
+		const list = lists.find((each) => each === topic);
+		return isRead && list !== undefined
+			? { kind: list, scope: "read" }
+			: undefined;
+	}
+	if (topic !== "runs") return undefined;
+	if (pool === undefined) {
+		if (kind === "events" && isRead) return { kind, scope: "read", runId };
+		if (kind !== "logs" || !isRead) return undefined;
+		const value = (name: string): string | undefined =>
+			url.searchParams.get(name) || undefined;
+		const filter = {
+			worker: value("worker"),
+			pool: value("pool"),
+			call: value("call"),
+		};
+		return { kind, scope: "logs", runId, filter };
+	}
+	if (kind !== "pools") return undefined;
+	if (action === "tools" && isRead)
+		return { kind: "tools", scope: "read", runId, pool };
+	if (isRead) return undefined;
+	const worker = url.searchParams.get("worker");
+	if (action === "stacks" && worker !== null)
+		return { kind: "stacks", scope: "logs", runId, pool, worker };
+	if (action === "call") return { kind: "call", scope: "call", runId, pool };
+	const act = POOL_ACTS.find((each) => each === action);
+	return act === undefined
+		? undefined
+		: { kind: "act", scope: "act", runId, pool, act };
+}
+
+/** The page offers what the program allows and the viewer may do. */
+function shownTo(
+	scopes: readonly ControlScope[],
+	update: PageUpdate,
+): PageUpdate {
+	if (update.kind !== "state") return update;
+	const { run } = update.state;
+	const both = run.scopes.filter((scope) => scopes.includes(scope));
+	return {
+		...update,
+		state: { ...update.state, run: { ...run, scopes: both } },
+	};
+}
+
+function notAllowed(scope: ControlScope): Refusal {
+	return {
+		status: 403,
+		code: "SCOPE_NOT_ALLOWED",
+		message: `This dashboard does not allow "${scope}": name it in the scopes of mountDashboard.`,
+	};
 }
 
 /** Decodes a part of a path; returns it unchanged if that is not possible. */
@@ -179,7 +340,7 @@ function decoded(part: string): string {
 	}
 }
 
-const NOT_FOUND: Refusal = {
+export const NOT_FOUND: Refusal = {
 	status: 404,
 	code: "NOT_FOUND",
 	message: "The dashboard has nothing at this address.",
@@ -188,18 +349,23 @@ const NOT_FOUND: Refusal = {
 /** Writes server-sent events to one page. */
 export class EventWriter {
 	readonly #response: ServerResponse;
-	/** Aborts when the page is gone. */
-	readonly gone: AbortSignal;
+	readonly #until: AbortSignal | undefined;
+	/** Aborts when the page is gone, or has to ask again. */
+	readonly over: AbortSignal;
 
-	constructor(response: ServerResponse) {
+	/** @param until aborts when the page has to ask again. */
+	constructor(response: ServerResponse, until?: AbortSignal) {
 		this.#response = response;
+		this.#until = until;
 		const gone = new AbortController();
-		this.gone = gone.signal;
+		this.over =
+			until === undefined ? gone.signal : AbortSignal.any([gone.signal, until]);
 		// The callback also runs if the page has already gone while the run was being attached.
 		finished(response, () => gone.abort());
 		response.writeHead(200, {
 			"content-type": "text/event-stream",
-			"cache-control": "no-store",
+			// A proxy that collects what it passes on would show nothing for minutes.
+			"x-accel-buffering": "no",
 		});
 		response.flushHeaders();
 	}
@@ -210,17 +376,19 @@ export class EventWriter {
 	}
 
 	write(name: string, data: unknown): void {
-		if (this.gone.aborted) return;
+		if (this.over.aborted) return;
 		this.#response.write(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
 	}
 
 	/** Resolves when the page has read them, or is gone. */
 	async drained(): Promise<void> {
-		if (!this.isBlocked || this.gone.aborted) return;
-		await once(this.#response, "drain", { signal: this.gone }).catch(() => {});
+		if (!this.isBlocked || this.over.aborted) return;
+		await once(this.#response, "drain", { signal: this.over }).catch(() => {});
 	}
 
 	end(): void {
+		if (this.#until?.aborted && !this.#response.destroyed)
+			this.#response.write("event: again\ndata: {}\n\n");
 		this.#response.end();
 	}
 }
@@ -278,66 +446,5 @@ export class LogBatch {
 		if (over <= 0) return;
 		this.#lines = this.#lines.slice(over);
 		this.#leftOut += over;
-	}
-}
-
-/** The updates that the page gets of a run. */
-export type PageUpdate =
-	| RunUpdate
-	/** The program does not answer; it may answer again later. */
-	| { readonly kind: "silent"; readonly message: string }
-	/** The last update: the run is over, or cannot be followed. */
-	| {
-			readonly kind: "gone";
-			readonly how: "closed" | "killed" | "refused";
-			readonly message: string;
-	  };
-
-/** How long after a silence the program is tried again, in milliseconds. */
-const AGAIN_MS: readonly number[] = [500, 1_000, 2_000, 5_000, 10_000];
-
-/**
- * Follows a run to its end, even if its program is silent for a while.
- *
- * @param pause resolves after the given milliseconds, or when the signal aborts.
- */
-export async function* followRun(
-	client: Pick<ControlClient, "events" | "run">,
-	signal: AbortSignal,
-	pause: (ms: number, signal: AbortSignal) => Promise<void>,
-): AsyncGenerator<PageUpdate, void> {
-	const { program, pid, runId } = client.run;
-	let silences = 0;
-	while (!signal.aborted) {
-		try {
-			for await (const update of client.events(signal)) {
-				silences = 0;
-				yield update;
-			}
-			if (signal.aborted) return;
-			const message = `${program} (pid ${pid}) closed its run ${runId}.`;
-			yield { kind: "gone", how: "closed", message };
-			return;
-		} catch (error) {
-			if (signal.aborted) return;
-			if (!(error instanceof ControlError)) throw error;
-			const { code, message } = error;
-			if (code !== "HOST_SILENT") {
-				const isGone = code === "HOST_GONE" || code === "NO_SUCH_RUN";
-				yield isGone
-					? {
-							...{ kind: "gone", how: "killed" },
-							message: `${program} (pid ${pid}) is gone. It did not close its run: it was killed, or it crashed.`,
-						}
-					: { kind: "gone", how: "refused", message };
-				return;
-			}
-			yield { kind: "silent", message };
-			await pause(
-				AGAIN_MS[Math.min(silences, AGAIN_MS.length - 1)] ?? 0,
-				signal,
-			);
-			silences++;
-		}
 	}
 }

@@ -4,15 +4,10 @@ import { join } from "node:path";
 import { ControlClient, type FoundRun } from "@snakepit/control";
 import { TOKEN } from "../../../control/test/fake-run.ts";
 import { buildPage } from "../../build-page.ts";
-import {
-	livingRuns,
-	type PageFiles,
-	type RunSource,
-	readPage,
-	readRuns,
-	systemClock,
-} from "../../src/dash/dash.ts";
 import { type DashServer, serveDash } from "../../src/dash/dash-server.ts";
+import { type PageFiles, readPage } from "../../src/dash/page-answers.ts";
+import { systemClock } from "../../src/dash/run-events.ts";
+import { type RunSource, runsOfUser } from "../../src/dash/run-source.ts";
 
 /** Builds the page, as the package's build does. */
 export async function builtPage(): Promise<PageFiles> {
@@ -30,10 +25,8 @@ export async function dashboardOf(
 	dataDir: string,
 	page: PageFiles,
 ): Promise<DashServer> {
-	return await serveDash({
-		...{ page, port: 0, runs: livingRuns({ dataDir }), clock: systemClock },
-		history: () => readRuns(dataDir),
-	});
+	const runs = runsOfUser({ dataDir });
+	return await serveDash({ page, port: 0, runs, clock: systemClock });
 }
 
 /** The dashboard of one run that a test serves itself. */
@@ -51,8 +44,7 @@ export async function dashboardOfSocket(
 			new ControlClient({
 				...{ run, socketPath, token: TOKEN, by: "a test", silentMs: 20_000 },
 			}),
+		history: async () => [],
 	};
-	return await serveDash({
-		...{ page, port: 0, runs, clock: systemClock, history: async () => [] },
-	});
+	return await serveDash({ page, port: 0, runs, clock: systemClock });
 }

@@ -13,8 +13,8 @@ import { SystemProcessHost } from "../../../core/src/os/this-machine.ts";
 export interface InspectedHost {
 	readonly dataDir: string;
 	readonly runId: string;
-	/** Has it make a call, or some. */
-	call(command: string, args: unknown, times?: number): void;
+	/** Has it make a call, or some. @param pool `"tools"` by default. */
+	call(command: string, args: unknown, times?: number, pool?: string): void;
 	kill(signal: NodeJS.Signals): void;
 	/** Ends it with its workers, and removes its ledger. */
 	end(): Promise<void>;
@@ -22,15 +22,29 @@ export interface InspectedHost {
 
 const machine = new SystemProcessHost();
 
-/** @param pool options of its pool. */
+/** The tools of a pool that has no others. */
+const TOOLS = join(import.meta.dirname, "tools.py");
+
+type PoolOptions = Readonly<Record<string, unknown>>;
+
+/**
+ * @param pool options of its pool "tools".
+ * @param more options of further pools; `tools` is the path of their tools.
+ * @param of whose data directory it has, after that has ended; its own by default.
+ */
 export async function inspectedHost(
 	scopes: readonly string[],
-	pool: Readonly<Record<string, unknown>> = {},
+	pool: PoolOptions = {},
+	more: readonly PoolOptions[] = [],
+	of?: InspectedHost,
 ): Promise<InspectedHost> {
-	const dataDir = mkdtempSync(join(tmpdir(), "snakepit-test-"));
+	const dataDir = of?.dataDir ?? mkdtempSync(join(tmpdir(), "snakepit-test-"));
 	const setting = {
-		...{ tools: join(import.meta.dirname, "tools.py"), executable: PYTHON },
-		...{ run: { dataDir, control: { scopes } }, pool },
+		...{ executable: PYTHON, run: { dataDir, control: { scopes } } },
+		pools: [{ name: "tools", ...pool }, ...more].map((each) => ({
+			tools: TOOLS,
+			...each,
+		})),
 	};
 	const child = spawn(
 		process.execPath,
@@ -46,8 +60,8 @@ export async function inspectedHost(
 	const { runId } = JSON.parse(line) as { runId: string };
 	return {
 		...{ dataDir, runId },
-		call: (command, args, times = 1) => {
-			const order = JSON.stringify({ command, args, times });
+		call: (command, args, times = 1, pool = "tools") => {
+			const order = JSON.stringify({ pool, command, args, times });
 			child.stdin.write(`${order}\n`);
 		},
 		kill: (signal) => void child.kill(signal),

@@ -7,8 +7,8 @@ import {
 	type Page,
 } from "playwright-core";
 import { afterAll, beforeAll } from "vitest";
-import type { PageFiles } from "../../src/dash/dash.ts";
 import type { DashServer } from "../../src/dash/dash-server.ts";
+import type { PageFiles } from "../../src/dash/page-answers.ts";
 import { builtPage, dashboardOf } from "./dashboards.ts";
 import { type InspectedHost, inspectedHost } from "./inspected-host.ts";
 
@@ -27,13 +27,15 @@ interface OpenedPage {
 interface Setting {
 	/** Options of the host's pool. */
 	readonly pool?: Readonly<Record<string, unknown>>;
+	/** Further pools. */
+	readonly pools?: readonly Readonly<Record<string, unknown>>[];
 	readonly page?: BrowserContextOptions;
 	/** Opens the dashboard in the page. */
 	readonly open: (opened: OpenedPage) => Promise<unknown>;
 }
 
 /** The dashboard of a host, in Chromium, from before the first test of a suite until after its last. */
-export function openedPage({ pool, page, open }: Setting): OpenedPage {
+export function openedPage({ pool, pools, page, open }: Setting): OpenedPage {
 	const opened = {
 		show: (view: string) =>
 			opened.page.goto(`${opened.server.url.split("#")[0]}#/${view}`),
@@ -42,7 +44,7 @@ export function openedPage({ pool, page, open }: Setting): OpenedPage {
 		[opened.files, opened.browser, opened.host] = await Promise.all([
 			builtPage(),
 			startChromium(),
-			inspectedHost(["read", "logs", "act", "call"], pool),
+			inspectedHost(["read", "logs", "act", "call"], pool, pools),
 		]);
 		opened.server = await dashboardOf(opened.host.dataDir, opened.files);
 		opened.page = await opened.browser.newPage(page);

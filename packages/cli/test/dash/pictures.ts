@@ -1,28 +1,50 @@
-// Makes the pictures of docs/dashboard.md, of a pool that works, fails and loses a worker: each view, light and dark, and on a
+// Makes the pictures of docs/dashboard.md, of pools that work, fail and lose workers: each view, light and dark, and on a
 // narrow screen. Needs Chromium. Run it when the page has changed, and look at what it made:
 //
-//     node --conditions=snakepit-source packages/cli/test/dash/pictures.ts [DIRECTORY]
-import { mkdirSync } from "node:fs";
+//     node --conditions=snakepit-source packages/cli/test/dash/pictures.ts [DIRECTORY [WIDTH ...]]
+//
+// With widths, each view is pictured at each of them: so one sees what docs/dashboard.md does not show.
+import { copyFileSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { attach } from "@snakepit/control";
 import type { Page } from "playwright-core";
+import { removeDirectory } from "../../../../scripts/remove-directory.ts";
 import { builtPage, dashboardOf } from "./dashboards.ts";
 import { inspectedHost } from "./inspected-host.ts";
 import { startChromium } from "./opened-page.ts";
 
 /** Of whoever makes the pictures: nobody else's business. */
 const REPOSITORY = join(import.meta.dirname, "../../../..");
-const [, , directory = join(REPOSITORY, "docs/images")] = process.argv;
+const [, , directory = join(REPOSITORY, "docs/images"), ...widths] =
+	process.argv;
+/** Those of the guide have one width each. */
+const WIDTHS = widths.map(Number);
+/** High enough to see most of a view. */
+const TALL = 1_600;
 /** So that the charts have something to show. */
 const WORKS_MS = 30_000;
 const EVERY_MS = 200;
 const DEADLINE_MS = 60_000;
+const IMAGES = "images-of-all-shops-in-northern-europe";
+const LONG_TOOL =
+	"resize_the_large_images_of_all_customers_of_the_northern_region";
 
 mkdirSync(directory, { recursive: true });
-const host = await inspectedHost(["read", "logs", "act", "call"], {
-	...{ size: 4, callsPerWorker: 1, recycle: { afterCalls: 5_000 } },
-});
+const failing = mkdtempSync(join(tmpdir(), "snakepit-tools-"));
+const tools = join(failing, "failing_tools.py");
+copyFileSync(join(import.meta.dirname, "failing_tools.py"), tools);
+writeFileSync(join(failing, "model.bin"), "");
+const host = await inspectedHost(
+	["read", "logs", "act", "call"],
+	{
+		...{ size: 4, callsPerWorker: 1, recycle: { afterCalls: 5_000 } },
+		...{ queue: { limit: 40 } },
+		heartbeat: { intervalMs: 500, hungAfterMs: 600_000 },
+	},
+	[{ name: IMAGES, size: 2, tools }],
+);
 const browser = await startChromium();
 const server = await dashboardOf(host.dataDir, await builtPage());
 try {
@@ -49,7 +71,7 @@ try {
 	await page.locator(".lines li").nth(12).waitFor();
 	await pictures(page, "logs");
 	await show("calls");
-	const failed = page.locator("tbody tr", { hasText: "parse" }).first();
+	const failed = page.locator("tr[data-call]", { hasText: "parse" }).first();
 	await failed.locator("a").click();
 	await page.locator("section.call").waitFor();
 	await pictures(page, "calls");
@@ -60,18 +82,28 @@ try {
 	await page.locator("pre.result").waitFor();
 	await pictures(page, "tools");
 	await show("workers");
-	host.call("wait", { seconds: 600 }, 4);
+	host.call("wait", { seconds: 600 }, 3);
 	host.call("classify", { image: 1 }, 5);
-	await page.locator(".queue[data-waiting='5']").waitFor();
 	await pictures(page, "workers");
+	host.call("hang", {});
+	host.call("wait", { seconds: 600 }, 34);
+	host.call("leave", {}, 2, IMAGES);
+	for (const kind of ["crash_loop", "hung_worker", "long_queue"])
+		await page.locator(`.verdict li[data-kind=${kind}]`).waitFor();
+	await pictures(page, "troubles");
+	await page.locator("li[data-kind=hung_worker] a").click();
+	await page.locator("section.stacks pre").first().waitFor();
+	await pictures(page, "stacks");
 	host.kill("SIGKILL");
 	await page.locator("main.stale").waitFor();
-	await page.setViewportSize({ width: 320, height: 640 });
+	await show("workers");
+	await page.setViewportSize({ width: 360, height: 740 });
 	await pictures(page, "narrow");
 } finally {
 	await browser.close();
 	await server.close();
 	await host.end();
+	removeDirectory(failing);
 }
 
 /** Calls that succeed, that fail, and that wait; a worker that is killed. */
@@ -79,6 +111,8 @@ async function work(): Promise<void> {
 	using client = await attach({ dataDir: host.dataDir, by: "a person" });
 	for (let image = 0; image < WORKS_MS / EVERY_MS; image++) {
 		host.call("classify", { image }, 6);
+		host.call(LONG_TOOL, { image }, 3, IMAGES);
+		host.call("resize", { image }, 1, IMAGES);
 		if (image % 40 === 20) host.call("parse", { text: "twelve" });
 		if (image === 100)
 			await client.act("tools", "restart", { worker: "tools-2" });
@@ -94,12 +128,23 @@ function withoutPath([path, shown]: readonly [string, string]): void {
 }
 
 async function pictures(page: Page, view: string): Promise<void> {
-	for (const colorScheme of ["light", "dark"] as const) {
-		await page.emulateMedia({ colorScheme });
-		// Charts are drawn anew in the next frame.
-		await pause(1_000);
-		await page.evaluate(withoutPath, [REPOSITORY, "/srv/shop"] as const);
-		const name = `dashboard-${view}${colorScheme === "dark" ? "-dark" : ""}.png`;
-		await page.screenshot({ path: join(directory, name) });
+	const { width = 0, height = 0 } = page.viewportSize() ?? {};
+	for (const each of WIDTHS.length === 0 ? [width] : WIDTHS) {
+		const tall = WIDTHS.length === 0 ? height : TALL;
+		await page.setViewportSize({ width: each, height: tall });
+		for (const colorScheme of ["light", "dark"] as const) {
+			await page.emulateMedia({ colorScheme });
+			// Charts are drawn anew in the next frame.
+			await pause(1_000);
+			await page.evaluate(withoutPath, [REPOSITORY, "/srv/shop"] as const);
+			await page.evaluate(withoutPath, [failing, "/srv/models"] as const);
+			const name = [
+				...["dashboard", view],
+				...(WIDTHS.length === 0 ? [] : [each]),
+				...(colorScheme === "dark" ? ["dark"] : []),
+			].join("-");
+			await page.screenshot({ path: join(directory, `${name}.png`) });
+		}
 	}
+	await page.setViewportSize({ width, height });
 }

@@ -1,16 +1,18 @@
 import { expect, test } from "vitest";
 import {
 	foreignHost,
-	foreignOrigin,
 	KEY_HEADER,
 	Session,
 } from "../../src/dash/dash-server.ts";
+import { foreignOrigin } from "../../src/dash/page-answers.ts";
 
 const PORT = 4_321;
 const refusalOf = (
 	method: string,
 	headers: Record<string, string | undefined>,
-) => foreignHost(headers) ?? foreignOrigin(method, headers);
+) =>
+	foreignHost(headers) ??
+	foreignOrigin(method, headers, [`http://${headers["host"]}`]);
 const OWN = {
 	host: `127.0.0.1:${PORT}`,
 	origin: `http://127.0.0.1:${PORT}`,

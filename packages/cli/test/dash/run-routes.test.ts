@@ -8,13 +8,12 @@ import {
 	type RunUpdate,
 } from "@snakepit/control";
 import { expect, onTestFinished, test } from "vitest";
+import { followRun, type PageUpdate } from "../../src/dash/run-events.ts";
 import {
 	BATCH_LINES,
 	EventWriter,
-	followRun,
 	LINE_CHARACTERS,
 	LogBatch,
-	type PageUpdate,
 } from "../../src/dash/run-routes.ts";
 
 const run = { runId: "abcdefg", program: "demo.ts", pid: 7 } as FoundRun;
@@ -125,8 +124,8 @@ test("a page that has gone before its run was attached to is not followed for", 
 	page.destroy();
 	await once(response, "close");
 	const writer = new EventWriter(response);
-	if (!writer.gone.aborted) await once(writer.gone, "abort");
+	if (!writer.over.aborted) await once(writer.over, "abort");
 	writer.write("a", {});
 	await writer.drained();
-	expect(writer.gone.aborted).toBe(true);
+	expect(writer.over.aborted).toBe(true);
 });

@@ -90,9 +90,13 @@ test("the cookie alone, which another server of this machine can get from the br
 	const { cookie, "x-snakepit-key": key } = await opened(server);
 	const wrong = { cookie, "x-snakepit-key": "0".repeat(key.length) };
 	for (const headers of [{ cookie }, wrong, { "x-snakepit-key": key }]) {
-		const act = "/api/runs/abcdefg/pools/demo/pause";
-		expect((await asked(server, "/api/runs", headers)).status).toBe(401);
-		expect((await asked(server, act, headers, {})).status).toBe(401);
+		const run = "/api/runs/abcdefg";
+		for (const path of ["/api/runs", `${run}/events`, `${run}/logs`])
+			expect((await asked(server, path, headers)).status, path).toBe(401);
+		for (const act of ["pause", "call", "stacks?worker=demo-0"]) {
+			const path = `${run}/pools/demo/${act}`;
+			expect((await asked(server, path, headers, {})).status, path).toBe(401);
+		}
 	}
 	expect(run.recorded).toEqual([]);
 });
@@ -172,6 +176,34 @@ test("a page that is closed leaves no subscription in the program", async () => 
 	await vi.waitUntil(() => listeners().every((each) => each === 1), WAIT);
 	for (const stream of streams) stream.destroy();
 	await vi.waitUntil(() => listeners().every((each) => each === 0), WAIT);
+});
+
+test("however many pages follow a run, the program serves one stream, and each page has the state at once", async () => {
+	const { run, server } = await dashboard();
+	const credentials = await opened(server);
+	const events = "/api/runs/abcdefg/events";
+	const streams = await Promise.all(
+		Array.from({ length: 12 }, () => sent(server, events, credentials)),
+	);
+	streams.push(await sent(server, events, credentials));
+	for (const stream of streams) {
+		const [first] = await once(stream.setEncoding("utf8"), "data");
+		expect(first).toMatch(/^event: state\n/);
+	}
+	expect(run.listeners.events.size).toBe(1);
+	const texts = streams.map(() => "");
+	for (const [index, stream] of streams.entries())
+		stream.on("data", (text) => {
+			texts[index] += text;
+		});
+	streams[0]?.destroy();
+	run.happened("events", { type: "pool.closed", wallMs: 1, pool: "demo" });
+	await vi.waitUntil(
+		() => texts.slice(1).every((text) => text.includes("pool.closed")),
+		WAIT,
+	);
+	for (const stream of streams) stream.destroy();
+	await vi.waitUntil(() => run.listeners.events.size === 0, WAIT);
 });
 
 test("the last lines of a program that ends reach the page before the end does", async () => {

@@ -38,9 +38,12 @@ def parse(text: str) -> int:
 
 
 @tool
-def hang(seconds: int) -> None:
-    """Holds the GIL: nothing in this process runs, and it computes nothing."""
-    ctypes.PyDLL(None).sleep(seconds)
+def hang() -> None:
+    """Holds the GIL for ever: nothing in this process runs, and it computes nothing. A signal does not end it."""
+    mutex = ctypes.create_string_buffer(64)
+    lock = ctypes.PyDLL(None).pthread_mutex_lock
+    lock(mutex)
+    lock(mutex)
 
 
 @tool

@@ -14,6 +14,8 @@ interface LogWish extends LogFilter {
 }
 
 export interface LogState extends LogLines {
+	/** How many lines before them the program does not keep any more. */
+	readonly dropped: number;
 	/** Every line from now on is sent. */
 	readonly following: boolean;
 	/** Why no more lines come; `undefined` while lines come. */
@@ -22,21 +24,40 @@ export interface LogState extends LogLines {
 
 export const NO_LOG: LogState = {
 	...NO_LINES,
-	following: false,
-	ended: undefined,
+	...{ dropped: 0, following: false, ended: undefined },
 };
 
-/** Follows the output of workers, after the lines that the page already has; returns the function that stops it. */
+/**
+ * Follows the output of workers: first the last lines that the program keeps, then each new one. Those that the page
+ * already has stay only where the program does not answer any more. Returns the function that stops it.
+ */
 export function followLogs(wish: LogWish, store: Store<LogState>): () => void {
 	store.update((state) => ({ ...NO_LOG, ...carriedLines(state, wish) }));
-	const query = new URLSearchParams({ worker: wish.worker, call: wish.call });
+	const { worker, call, pool } = wish;
+	const query = new URLSearchParams({ worker, call, pool });
+	let end = (): void => {};
 	const source = eventSource(`${runPath(wish.runId, "logs")}?${query}`);
+	let state: "asked" | "answered" = "asked";
+	/** The first answer replaces what the page has. */
+	const update = (change: (state: LogState) => LogState): void => {
+		const first = state === "asked" ? NO_LINES : {};
+		state = "answered";
+		store.update((known) => change({ ...known, ...first }));
+	};
 	source.addEventListener("following", () => {
-		store.update((state) => ({ ...state, following: true }));
+		update((known) => ({ ...known, following: true }));
+	});
+	source.addEventListener("dropped", ({ data }) => {
+		const { lines } = JSON.parse(data) as { lines: number };
+		update((known) => ({ ...known, dropped: lines }));
 	});
 	source.addEventListener("lines", ({ data }) => {
 		const batch = JSON.parse(data) as LogBatchRecord;
-		store.update((state) => ({ ...state, ...withLines(state, batch) }));
+		update((known) => ({ ...known, ...withLines(known, batch) }));
+	});
+	source.addEventListener("again", () => {
+		source.close();
+		end = followLogs(wish, store);
 	});
 	source.addEventListener("end", ({ data }) => {
 		source.close();
@@ -49,5 +70,8 @@ export function followLogs(wish: LogWish, store: Store<LogState>): () => void {
 		const ended = "These lines cannot be followed any more.";
 		store.update((state) => ({ ...state, ended: state.ended ?? ended }));
 	});
-	return () => source.close();
+	return () => {
+		source.close();
+		end();
+	};
 }

@@ -1,4 +1,5 @@
 import { EventSource } from "eventsource";
+import type { Session } from "../model/page-state.ts";
 
 /** Pages of this origin alone can read it: a cookie is sent to the other ports of this host, too. */
 const KEY = "snakepit-key";
@@ -20,17 +21,19 @@ export function eventSource(path: string): EventSource {
 	});
 }
 
+interface RequestFailure {
+	readonly code: string;
+	readonly message: string;
+	readonly remote?: { readonly traceback?: string };
+}
+
 /** The error that the server answered with. */
 export class RequestError extends Error {
 	readonly code: string;
 	/** If the tool of a call failed: the error that it raised. */
 	readonly traceback: string | undefined;
 
-	constructor(fields: {
-		readonly code: string;
-		readonly message: string;
-		readonly remote?: { readonly traceback?: string };
-	}) {
+	constructor(fields: RequestFailure) {
 		super(fields.message);
 		this.code = fields.code;
 		this.traceback = fields.remote?.traceback;
@@ -57,9 +60,9 @@ export async function post<Answer>(
 	return (await answerOf(request)) as Answer;
 }
 
-/** The address of a request about one run. */
+/** The address of a request about one run, relative to the page: a server may have it at a path of its own. */
 export function runPath(runId: string, ...parts: readonly string[]): string {
-	return ["/api/runs", runId, ...parts.map(encodeURIComponent)].join("/");
+	return ["api/runs", ...[runId, ...parts].map(encodeURIComponent)].join("/");
 }
 
 async function answerOf(request: Promise<Response>): Promise<unknown> {
@@ -70,26 +73,37 @@ async function answerOf(request: Promise<Response>): Promise<unknown> {
 		if (error instanceof DOMException) throw error;
 		throw new RequestError({
 			code: "CUT",
-			message: "The process of `snakepit dash` does not answer.",
+			message: "The server of this page does not answer.",
 		});
 	}
 	if (response.status === 204) return undefined;
-	const answer = await response.json();
-	if (!response.ok) throw new RequestError(answer.error);
+	const answer: unknown = await response.json().catch(() => undefined);
+	// A login that has ended may answer with a page of its own.
+	if (typeof answer !== "object" || answer === null)
+		throw new RequestError({
+			code: "NO_JSON",
+			message: `The server of this page answers with something else (status ${response.status}). If you have to log in, do that, and load the page again.`,
+		});
+	if (!response.ok)
+		throw new RequestError((answer as { error: RequestFailure }).error);
 	return answer;
 }
 
 /** Opens the session with the token of the link; a browser that already has the session needs no token. */
-export async function openSession(): Promise<"open" | "closed"> {
+export async function openSession(): Promise<Session> {
 	const [, token] = /^#token=([0-9a-f]+)$/.exec(location.hash) ?? [];
 	// The token must not stay in the browser's history or in the address bar.
 	if (token !== undefined) history.replaceState(null, "", "#/workers");
 	try {
+		if (token !== undefined) {
+			keepKey(await post("api/session", { token }));
+			return { kind: "open", servedBy: "command" };
+		}
 		// A check for an existing session would show an error in the console of a new browser.
-		if (token === undefined) await get("/api/session");
-		else keepKey(await post("/api/session", { token }));
-		return "open";
-	} catch {
-		return "closed";
+		const { servedBy = "command" } =
+			(await get<{ servedBy?: "program" } | undefined>("api/session")) ?? {};
+		return { kind: "open", servedBy };
+	} catch (error) {
+		return { kind: "closed", message: (error as RequestError).message };
 	}
 }

@@ -1,6 +1,7 @@
 import type { EventSource } from "eventsource";
-import type { ListedRun } from "../../src/dash/dash.ts";
-import type { PageUpdate } from "../../src/dash/run-routes.ts";
+import type { PageUpdate } from "../../src/dash/run-events.ts";
+import type { ListedRun } from "../../src/dash/run-source.ts";
+import { routeOf } from "../model/addresses.ts";
 import {
 	newRunView,
 	type PageState,
@@ -12,6 +13,8 @@ import type { Store } from "./store.ts";
 
 /** How often a page without a living run looks for one, in milliseconds. */
 const LOOK_MS = 2_000;
+/** A stream that is interrupted for a shorter time, in milliseconds, is not worth a word. */
+const CUT_MS = 1_000;
 const KINDS: readonly PageUpdate["kind"][] = [
 	"state",
 	"event",
@@ -31,11 +34,12 @@ export class RunFeed {
 		this.#store = store;
 	}
 
-	/** Follows the newest run, and looks for others while none lives. */
+	/** Follows the run that the page's address names, or the newest, and looks for others while none lives. */
 	async start(): Promise<void> {
 		const runs = await this.list();
-		const [newest] = runs;
-		if (newest !== undefined) this.follow(newest.runId);
+		const { run: named } = routeOf(location.hash).query;
+		const first = runs.find(({ runId }) => runId === named) ?? runs[0];
+		if (first !== undefined) this.follow(first.runId);
 		setInterval(() => {
 			const { run } = this.#store.state;
 			if (run === undefined) void this.#lookForFirst();
@@ -45,7 +49,7 @@ export class RunFeed {
 
 	async list(): Promise<readonly ListedRun[]> {
 		try {
-			const { runs } = await get<{ runs: readonly ListedRun[] }>("/api/runs");
+			const { runs } = await get<{ runs: readonly ListedRun[] }>("api/runs");
 			this.#store.update((state) => ({ ...state, runs }));
 			return runs;
 		} catch {
@@ -54,9 +58,13 @@ export class RunFeed {
 	}
 
 	follow(runId: string): void {
-		this.#source?.close();
 		this.#pending = [];
 		this.#store.update((state) => ({ ...state, run: newRunView(runId) }));
+		this.#open(runId);
+	}
+
+	#open(runId: string): void {
+		this.#source?.close();
 		const source = eventSource(runPath(runId, "events"));
 		this.#source = source;
 		for (const kind of KINDS)
@@ -65,6 +73,8 @@ export class RunFeed {
 				if (kind === "gone") source.close();
 				this.#add(JSON.parse(data));
 			});
+		// The server looks again who this is.
+		source.addEventListener("again", () => this.#open(runId));
 		source.addEventListener("error", () => void this.#failed(source, runId));
 	}
 
@@ -85,15 +95,17 @@ export class RunFeed {
 		}, 50);
 	}
 
-	/** The server refused the stream, or is gone. If it is gone, the browser keeps trying. */
+	/** The server refused the stream, or is gone. If it is gone, the stream is tried again. */
 	async #failed(source: EventSource, runId: string): Promise<void> {
 		if (this.#source !== source) return;
 		if (source.readyState !== source.CLOSED) {
+			await new Promise((resolve) => setTimeout(resolve, CUT_MS));
+			if (this.#source !== source || source.readyState === source.OPEN) return;
 			this.#change((run) => ({ ...run, link: { kind: "cut" } }));
 			return;
 		}
 		if (this.#store.state.run?.link.kind === "gone") return;
-		const message = `Run ${runId} cannot be looked at any more.`;
+		const message = `Run ${runId} cannot be looked at any more. Load the page again; you may have to log in.`;
 		this.#change((run) => ({ ...run, link: { kind: "gone", message } }));
 	}
 

@@ -16,6 +16,7 @@ export interface LogLines {
 export interface LogFilter {
 	readonly worker: string;
 	readonly call: string;
+	readonly pool: string;
 }
 
 export interface NumberedLine extends PageLogLine {
@@ -48,13 +49,14 @@ export function withLines(
 /** The lines that remain when the view is opened again, or another filter is chosen. */
 export function carriedLines(
 	{ lines }: LogLines,
-	{ worker, call }: LogFilter,
+	{ worker, call, pool }: LogFilter,
 ): LogLines {
 	const carried = lines
 		.filter(
-			({ workerId, callId }) =>
-				(worker === "" || workerId === worker) &&
-				(call === "" || callId === call),
+			(line) =>
+				(worker === "" || line.workerId === worker) &&
+				(call === "" || line.callId === call) &&
+				(pool === "" || line.pool === pool),
 		)
 		.map((line, number) => ({ ...line, number }));
 	return {

@@ -10,11 +10,13 @@ import {
 	VIEWS,
 } from "../model/addresses.ts";
 import { type PageState, pageVerdict } from "../model/page-state.ts";
+import { Banner } from "./banner.tsx";
 import { CallsView } from "./calls.tsx";
 import { ChartsView } from "./charts.tsx";
 import { HistoryView } from "./history.tsx";
 import { IncidentsView } from "./incidents.tsx";
 import { LogsView } from "./logs.tsx";
+import { Name, NameTip } from "./name.tsx";
 import { PageContext, type PageTools } from "./page-context.ts";
 import { ToolsView } from "./tools.tsx";
 import { WorkersView } from "./workers.tsx";
@@ -64,19 +66,17 @@ export function App({
 		}),
 		[run?.runId, isLive, scopes],
 	);
-	if (state.session === "asking") return null;
-	if (state.session === "closed") return <SignedOut />;
+	if (state.session.kind === "asking") return null;
+	if (state.session.kind === "closed")
+		return <SignedOut why={state.session.message} />;
 	const isStale =
-		run?.tick !== undefined && !isLive && route.view !== "history";
+		run?.tick !== undefined &&
+		!isLive &&
+		!["history", "calls"].includes(route.view);
 	return (
 		<PageContext.Provider value={tools}>
 			<Header state={state} feed={feed} />
-			<p class="verdict" role="status" data-level={verdict.level}>
-				{verdict.text}
-				{isStale && (
-					<span class="stale-note"> Below is the last known state.</span>
-				)}
-			</p>
+			<Banner verdict={verdict} isStale={isStale} />
 			<nav aria-label="Views">
 				{VIEWS.map((view) => (
 					<a
@@ -100,6 +100,7 @@ export function App({
 					</button>
 				</div>
 			)}
+			<NameTip />
 		</PageContext.Provider>
 	);
 }
@@ -116,20 +117,24 @@ function View({
 	const { run } = state;
 	if (view === "history")
 		return <HistoryView key={run?.link.kind} livingRunId={run?.runId} />;
+	if (view === "calls") return <CallsView run={run} query={query} />;
 	if (run === undefined)
 		return (
 			<p class="empty">
-				Start a program with a pool. It is shown unless its option{" "}
+				Start a program with a pool. It can be looked at unless its option{" "}
 				<code>control</code> is <code>false</code>, or{" "}
 				<code>SNAKEPIT_CONTROL</code> is <code>0</code>. The{" "}
-				<a href={fragmentOf("history")}>history</a> has the runs that ended.
+				<a href={fragmentOf("history")}>history</a> has the runs that ended, and{" "}
+				<a href={fragmentOf("calls")}>calls</a> the calls that failed in them.
 			</p>
 		);
 	switch (view) {
 		case "workers":
-			return <WorkersView run={run.tick?.run} />;
+			return <WorkersView tick={run.tick} query={query} />;
 		case "charts":
-			return <ChartsView bins={run.bins} />;
+			return (
+				<ChartsView key={run.runId} history={run.history} run={run.tick?.run} />
+			);
 		case "logs":
 			return (
 				<LogsView
@@ -141,21 +146,16 @@ function View({
 			);
 		case "incidents":
 			return <IncidentsView run={run} />;
-		case "calls":
-			return <CallsView run={run} callId={query["call"]} />;
 		case "tools":
 			return <ToolsView run={run.tick?.run} query={query} />;
 	}
 }
 
-function SignedOut() {
+function SignedOut({ why }: { readonly why: string }) {
 	return (
 		<main class="signed-out">
 			<h1>This page is closed</h1>
-			<p>
-				The link that <code>snakepit dash</code> prints opens the dashboard in
-				one browser, once. Run the command again, and open the new link.
-			</p>
+			<p>{why}</p>
 		</main>
 	);
 }
@@ -173,8 +173,8 @@ function Header({
 	return (
 		<header>
 			<h1>
-				<img src="/icon.svg" alt="" width="24" height="24" />
-				{shown?.program ?? "Snakepit"}
+				<img src="icon.svg" alt="" width="24" height="24" />
+				<Name text={shown?.program ?? "Snakepit"} />
 			</h1>
 			{shown && (
 				<p class="facts">

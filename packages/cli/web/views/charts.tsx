@@ -1,88 +1,139 @@
+import type { RunSnapshot } from "@snakepit/control";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { useEffect, useReducer, useRef, useState } from "preact/hooks";
 import {
 	bytes,
 	duration,
-	plainStart,
 	rate,
 	timeOfDay,
 	whole,
 } from "../../src/wording/figures.ts";
 import {
-	type Bin,
 	type ChartData,
+	type ChartHistory,
 	type CommandRow,
 	commandRows,
 	type HistogramBar,
 	latencyData,
-	latest,
 	memoryData,
 	throughputData,
+	windowOf,
 } from "../model/chart-data.ts";
+import { Name, shortName } from "./name.tsx";
+import { workerIds } from "./page-context.ts";
 
 const WINDOWS: readonly (readonly [string, number])[] = [
 	["1 min", 60_000],
 	["5 min", 300_000],
 	["15 min", 900_000],
+	["1 h", 3_600_000],
+	["3 h", 3 * 3_600_000],
+	["24 h", 24 * 3_600_000],
 ];
-const NAME_CHARACTERS = 100;
+const LABEL_CHARACTERS = 30;
+const PART_CHARACTERS = 18;
 
-/** Throughput, durations and memory of the last minutes. */
-export function ChartsView({ bins }: { readonly bins: readonly Bin[] }) {
+/** Throughput, durations and memory of the last minutes or hours. */
+export function ChartsView({
+	history,
+	run,
+}: {
+	readonly history: ChartHistory;
+	readonly run: RunSnapshot | undefined;
+}) {
 	const [windowMs, setWindow] = useState(300_000);
-	const [chosen, setChosen] = useState("");
-	const visible = latest(bins, windowMs);
-	const rows = commandRows(visible);
-	const key = rows.some((row) => row.key === chosen) ? chosen : undefined;
-	const name = rows.find((row) => row.key === key)?.command ?? "all commands";
+	const [chosen, setChosen] = useState<number>();
+	const [wantedPool, setPool] = useState("");
+	const pools = [
+		...new Set([
+			...(run?.pools.map(({ pool }) => pool) ?? []),
+			...history.commands.map(({ pool }) => pool),
+		]),
+	].filter((pool) => pool !== "");
+	const pool = pools.find((each) => each === wantedPool);
+	const shown = windowOf(history, windowMs, pool);
+	const rows = commandRows(shown);
+	const row = rows.find(({ number }) => number === chosen);
+	const since = history.tiers.at(-1)?.[0]?.wallMs;
 	return (
 		<>
-			<fieldset class="choices">
-				<legend class="hidden">Window</legend>
-				{WINDOWS.map(([label, ms]) => (
-					<label key={label}>
-						<input
-							type="radio"
-							name="window"
-							checked={ms === windowMs}
-							onChange={() => setWindow(ms)}
-						/>
-						{label}
+			<div class="filters">
+				<fieldset class="choices">
+					<legend class="hidden">Window</legend>
+					{WINDOWS.map(([label, ms]) => (
+						<label key={label}>
+							<input
+								type="radio"
+								name="window"
+								checked={ms === windowMs}
+								onChange={() => setWindow(ms)}
+							/>
+							{label}
+						</label>
+					))}
+				</fieldset>
+				{pools.length > 1 && (
+					<label>
+						Pool{" "}
+						<select
+							value={pool ?? ""}
+							onChange={({ currentTarget }) => setPool(currentTarget.value)}
+						>
+							<option value="">all</option>
+							{pools.map((name) => (
+								<option key={name} value={name}>
+									{name}
+								</option>
+							))}
+						</select>
 					</label>
-				))}
-				<small>since this page was opened, from acceptance to settlement</small>
-			</fieldset>
-			<Commands rows={rows} chosen={key} choose={setChosen} />
+				)}
+				{since !== undefined && (
+					<small>since this page was opened, at {timeOfDay(since)}</small>
+				)}
+			</div>
 			<div class="charts">
 				<Chart
 					title="Calls a second"
-					data={throughputData(visible)}
+					data={throughputData(shown, rows)}
 					format={rate}
 				/>
 				<Chart
-					title={`Duration of ${plainStart(name, NAME_CHARACTERS)}`}
-					data={latencyData(visible, key)}
+					title={`Duration of ${row === undefined ? "all commands" : shortName(row.name, 60)}, waiting included`}
+					data={latencyData(shown, row?.number)}
 					format={duration}
 				/>
 				<Chart
 					title="Memory of workers"
-					data={memoryData(visible)}
+					data={memoryData(
+						shown,
+						pool === undefined ? undefined : workerIds(run, pool),
+					)}
 					format={bytes}
 				/>
 			</div>
+			<Commands
+				rows={rows}
+				hasPools={pools.length > 1 && pool === undefined}
+				chosen={row?.number}
+				choose={setChosen}
+			/>
 		</>
 	);
 }
 
 function Commands({
 	rows,
+	hasPools,
 	chosen,
 	choose,
 }: {
 	readonly rows: readonly CommandRow[];
-	readonly chosen: string | undefined;
-	readonly choose: (key: string) => void;
+	/** Whether commands of several pools are shown. */
+	readonly hasPools: boolean;
+	readonly chosen: number | undefined;
+	readonly choose: (number: number | undefined) => void;
 }) {
 	if (rows.length === 0)
 		return <p class="empty">No call has ended while this page was open.</p>;
@@ -92,6 +143,7 @@ function Commands({
 				<thead>
 					<tr>
 						<th scope="col">Command</th>
+						{hasPools && <th scope="col">Pool</th>}
 						<th scope="col" class="number">
 							Calls/s
 						</th>
@@ -112,17 +164,28 @@ function Commands({
 				</thead>
 				<tbody>
 					{rows.map((row) => (
-						<tr key={row.key} data-command={row.command}>
+						<tr
+							key={row.number}
+							data-command={row.command}
+							data-pool={row.pool}
+						>
 							<th scope="row">
 								<button
 									type="button"
 									class="link"
-									aria-pressed={row.key === chosen}
-									onClick={() => choose(row.key === chosen ? "" : row.key)}
+									aria-pressed={row.number === chosen}
+									onClick={() =>
+										choose(row.number === chosen ? undefined : row.number)
+									}
 								>
-									{plainStart(row.command, NAME_CHARACTERS)}
+									<Name text={row.command} focus="parent" />
 								</button>
 							</th>
+							{hasPools && (
+								<td data-label="Pool">
+									<Name text={row.pool} />
+								</td>
+							)}
 							<td data-label="Calls/s" class="number">
 								{rate(row.perSecond)}
 							</td>
@@ -288,7 +351,7 @@ function optionsOf(
 		legend: { live: true },
 		cursor: { points: { show: false } },
 		axes: [
-			{ ...axis, space: 80, values: (_, ticks) => ticks.map(timeAt) },
+			{ ...axis, space: 80, values: timesAt },
 			{ ...axis, size: 68, values: (_, ticks) => ticks.map(format) },
 		],
 		scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
@@ -298,7 +361,7 @@ function optionsOf(
 				value: (_, seconds) => (seconds === null ? "–" : timeAt(seconds)),
 			},
 			...labels.map((label, index) => ({
-				label,
+				label: shortLabel(label),
 				stroke: color(`--line-${index + 1}`),
 				width: 2,
 				points: { show: false },
@@ -309,6 +372,20 @@ function optionsOf(
 	};
 }
 
+/** A command with its pool, of both as much as tells it from others. */
+function shortLabel(label: string): string {
+	const [first = "", ...rest] = label.split(": ");
+	return rest.length === 0
+		? shortName(first, LABEL_CHARACTERS)
+		: `${shortName(first, PART_CHARACTERS)}: ${shortName(rest.join(": "), PART_CHARACTERS)}`;
+}
+
 function timeAt(seconds: number): string {
 	return timeOfDay(seconds * 1_000);
+}
+
+/** The ticks of an axis: without seconds where all are at whole minutes. */
+function timesAt(_: uPlot, ticks: readonly number[]): string[] {
+	const isWhole = ticks.every((seconds) => seconds % 60 === 0);
+	return ticks.map((seconds) => timeAt(seconds).slice(0, isWhole ? 5 : 8));
 }

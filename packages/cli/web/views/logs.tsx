@@ -5,33 +5,36 @@ import { followLogs, type LogState } from "../feed/log-feed.ts";
 import type { Store } from "../feed/store.ts";
 import { fragmentOf } from "../model/addresses.ts";
 import {
+	type LogFilter,
 	NO_LINES,
 	type NumberedLine,
 	rowsInSight,
 	withText,
 } from "../model/log-lines.ts";
+import { Name } from "./name.tsx";
 import { workerIds } from "./page-context.ts";
 
 /** How often lines are drawn, in milliseconds: people do not read faster, and drawing costs time. */
 const DRAW_MS = 200;
 
-/** The output and log records of workers, from now on. */
+/** The output and log records of workers: the last lines that the program keeps, and each new one. */
 export function LogsView({
 	run,
 	store,
-	query: { worker = "", call = "" },
+	query: { worker = "", call = "", pool = "" },
 }: {
 	readonly run: RunSnapshot | undefined;
-	/** Kept outside the view, so that the lines are still there when the viewer returns. */
+	/** Kept outside the view: the lines are still there when the program has ended, and the viewer returns. */
 	readonly store: Store<LogState>;
 	readonly query: Readonly<Record<string, string>>;
 }) {
 	const [text, setText] = useState("");
 	const runId = run?.runId;
-	const [log, clear] = useLog(store, runId, worker, call);
+	const [log, clear] = useLog(store, runId, { worker, call, pool });
 	const lines = withText(log.lines, text);
+	const pools = run?.pools.map(({ pool }) => pool) ?? [];
 	const go = (change: Readonly<Record<string, string>>) => {
-		location.hash = fragmentOf("logs", { worker, call, ...change });
+		location.hash = fragmentOf("logs", { worker, call, pool, ...change });
 	};
 	if (run !== undefined && !run.scopes.includes("logs"))
 		return (
@@ -43,6 +46,26 @@ export function LogsView({
 	return (
 		<>
 			<form class="filters" onSubmit={(event) => event.preventDefault()}>
+				{(pools.length > 1 || pool !== "") && (
+					<label>
+						Pool{" "}
+						<select
+							value={pool}
+							onChange={({ currentTarget }) =>
+								go({ pool: currentTarget.value, worker: "" })
+							}
+						>
+							<option value="">all</option>
+							{[...new Set([pool, ...pools])]
+								.filter((name) => name !== "")
+								.map((name) => (
+									<option key={name} value={name}>
+										{plainText(name)}
+									</option>
+								))}
+						</select>
+					</label>
+				)}
 				<label>
 					Worker{" "}
 					<select
@@ -52,11 +75,11 @@ export function LogsView({
 						}
 					>
 						<option value="">all</option>
-						{[...new Set([worker, ...workerIds(run)])]
+						{[...new Set([worker, ...workerIds(run, pool)])]
 							.filter((id) => id !== "")
 							.map((id) => (
 								<option key={id} value={id}>
-									{id}
+									{plainText(id)}
 								</option>
 							))}
 					</select>
@@ -82,6 +105,8 @@ export function LogsView({
 				</button>
 				<p class="count" aria-live="off">
 					{whole(log.received)} lines
+					{log.dropped > 0 &&
+						`, without ${whole(log.dropped)} earlier ones that are not kept any more`}
 					{log.leftOut > 0 &&
 						`, ${whole(log.leftOut)} left out: too many at a time`}
 					{log.hasGap &&
@@ -92,11 +117,9 @@ export function LogsView({
 			<LineList
 				lines={lines}
 				empty={
-					log.following
-						? "Nothing was printed since this view was opened."
-						: "Waiting for the program…"
+					log.following ? "Nothing was printed." : "Waiting for the program…"
 				}
-				showCall={(id) => go({ call: id })}
+				showCall={(line) => go({ call: line.callId ?? "", pool: line.pool })}
 			/>
 		</>
 	);
@@ -106,16 +129,15 @@ export function LogsView({
 function useLog(
 	store: Store<LogState>,
 	runId: string | undefined,
-	worker: string,
-	call: string,
+	{ worker, call, pool }: LogFilter,
 ): readonly [LogState, () => void] {
 	const [log, setLog] = useState(store.state);
 	useEffect(() => {
 		if (runId === undefined) return;
-		const end = followLogs({ runId, worker, call }, store);
+		const end = followLogs({ runId, worker, call, pool }, store);
 		setLog(store.state);
 		return end;
-	}, [store, runId, worker, call]);
+	}, [store, runId, worker, call, pool]);
 	useEffect(() => {
 		const timer = setInterval(() => setLog(store.state), DRAW_MS);
 		return () => clearInterval(timer);
@@ -136,7 +158,7 @@ function LineList({
 	readonly lines: readonly NumberedLine[];
 	/** Shown if there are no lines. */
 	readonly empty: string;
-	readonly showCall: (callId: string) => void;
+	readonly showCall: (line: NumberedLine) => void;
 }) {
 	const frame = useRef<HTMLDivElement>(null);
 	const [place, setPlace] = useState({ top: 0, height: 400 });
@@ -219,7 +241,10 @@ function LineRow({
 			data-level={levelOf(line)}
 		>
 			<button type="button" aria-pressed={isChosen} onClick={choose}>
-				<time>{timeOfDay(line.wallMs)}</time> <b>{line.workerId}</b>{" "}
+				<time>{timeOfDay(line.wallMs)}</time>{" "}
+				<b>
+					<Name text={line.workerId} focus="parent" />
+				</b>{" "}
 				<span>
 					{line.level !== null && `${line.level} `}
 					{plainText(start)}
@@ -241,20 +266,22 @@ function WholeLine({
 	showCall,
 }: {
 	readonly line: NumberedLine;
-	readonly showCall: (callId: string) => void;
+	readonly showCall: (line: NumberedLine) => void;
 }) {
 	const { callId, missing, cut } = line;
 	return (
 		<section class="whole-line" aria-label="Chosen line">
 			<p class="facts">
-				<span>{line.workerId}</span>
+				<span>
+					<Name text={line.workerId} />
+				</span>
 				<span>
 					{line.logger === null
 						? line.from
 						: `logger ${plainText(line.logger)}`}
 				</span>
 				{callId !== null && (
-					<button type="button" class="link" onClick={() => showCall(callId)}>
+					<button type="button" class="link" onClick={() => showCall(line)}>
 						lines of call {callId}
 					</button>
 				)}

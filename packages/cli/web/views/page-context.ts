@@ -21,11 +21,14 @@ export function usePage(): PageTools {
 	return useContext(PageContext);
 }
 
-/** The names of all workers of a run, of all pools. */
-export function workerIds(run: RunSnapshot | undefined): readonly string[] {
+/** The names of all workers of a run. @param of their pool; `""` stands for all. */
+export function workerIds(
+	run: RunSnapshot | undefined,
+	of = "",
+): readonly string[] {
 	return (
-		run?.pools.flatMap(({ workers }) =>
-			workers.map(({ workerId }) => workerId),
-		) ?? []
+		run?.pools
+			.filter(({ pool }) => of === "" || pool === of)
+			.flatMap(({ workers }) => workers.map(({ workerId }) => workerId)) ?? []
 	);
 }

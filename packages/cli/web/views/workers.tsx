@@ -2,7 +2,8 @@ import type {
 	PoolAct,
 	PoolSnapshot,
 	QueueSnapshot,
-	RunSnapshot,
+	ServedTick,
+	Verdict,
 	WorkerSnapshot,
 } from "@snakepit/control";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -11,52 +12,73 @@ import {
 	counted,
 	duration,
 	plainStart,
+	plainText,
 	processors,
+	timeOfDay,
 	whole,
 } from "../../src/wording/figures.ts";
 import { post, type RequestError, runPath } from "../feed/requests.ts";
 import { fragmentOf } from "../model/addresses.ts";
-import { recycleWords, workerStatus } from "../model/worker-status.ts";
+import {
+	poolStatus,
+	recycleWords,
+	workerStatus,
+} from "../model/worker-status.ts";
+import { Name } from "./name.tsx";
 import { usePage } from "./page-context.ts";
-
-const NAME_CHARACTERS = 200;
+import { Stacks } from "./stacks.tsx";
 
 /** What every worker does now, and the waiting calls. */
 export function WorkersView({
-	run,
+	tick,
+	query: { pool, stacks },
 }: {
-	readonly run: RunSnapshot | undefined;
+	readonly tick: ServedTick | undefined;
+	/** `stacks` names a worker of `pool`. */
+	readonly query: Readonly<Record<string, string>>;
 }) {
-	if (run === undefined) return <p class="empty">Waiting for the program…</p>;
-	if (run.pools.length === 0) return <p class="empty">No pool is open.</p>;
+	if (tick === undefined) return <p class="empty">Waiting for the program…</p>;
+	const { run, verdict } = tick;
 	return (
 		<>
+			{stacks !== undefined && pool !== undefined && (
+				<Stacks pool={pool} workerId={stacks} />
+			)}
+			{run.pools.length === 0 && <p class="empty">No pool is open.</p>}
 			{run.pools.map((pool) => (
-				<PoolSection key={pool.pool} pool={pool} />
+				<PoolSection key={pool.pool} pool={pool} verdict={verdict} />
 			))}
 		</>
 	);
 }
 
-function PoolSection({ pool }: { readonly pool: PoolSnapshot }) {
+function PoolSection({
+	pool,
+	verdict,
+}: {
+	readonly pool: PoolSnapshot;
+	readonly verdict: Verdict;
+}) {
 	const { can } = usePage();
 	const { calls, size } = pool;
 	const failed = calls.failed + calls.aborted + calls.timed_out;
+	const state = poolStatus(pool, verdict.findings);
+	const ready = pool.workers.filter(({ state }) => state === "ready").length;
 	return (
 		<section aria-label={`Pool ${pool.pool}`}>
 			<div class="section-head">
-				<h2>{pool.pool}</h2>
+				<h2>
+					<Name text={pool.pool} />
+				</h2>
+				<span class="badge" data-tone={state.tone} data-pool-state>
+					{state.word}
+				</span>
 				<p class="facts">
 					<span>{pool.adapter}</span>
-					<span
-						class="badge"
-						data-tone={pool.phase === "open" ? "good" : "warn"}
-					>
-						{pool.phase}
-					</span>
 					<span>
+						{ready} of{" "}
 						{size.min === size.max ? size.min : `${size.min} to ${size.max}`}{" "}
-						workers
+						workers ready
 					</span>
 					<span>{counted(calls.succeeded, "call")} succeeded</span>
 					<span data-tone={failed > 0 ? "bad" : undefined}>
@@ -71,37 +93,42 @@ function PoolSection({ pool }: { readonly pool: PoolSnapshot }) {
 				</p>
 				{can("act") && <PoolActs pool={pool} />}
 			</div>
+			<Failing pool={pool} />
 			<Queue queue={pool.queue} running={calls.running} />
-			<div class="table-frame">
-				<table class="workers">
-					<thead>
-						<tr>
-							<th scope="col">Worker</th>
-							<th scope="col">State</th>
-							<th scope="col">Running</th>
-							<th scope="col" class="number">
-								Memory
-							</th>
-							<th scope="col" class="number">
-								Processor
-							</th>
-							<th scope="col" class="number">
-								Calls
-							</th>
-							<th scope="col">Recycled</th>
-							<th scope="col" class="number">
-								Pid
-							</th>
-							{can("act") && <th scope="col">Actions</th>}
-						</tr>
-					</thead>
-					<tbody>
-						{inOrder(pool.workers).map((worker) => (
-							<WorkerRow key={worker.workerId} pool={pool} worker={worker} />
-						))}
-					</tbody>
-				</table>
-			</div>
+			{pool.workers.length === 0 ? (
+				<p class="count">There is no worker now.</p>
+			) : (
+				<div class="table-frame">
+					<table class="workers">
+						<thead>
+							<tr>
+								<th scope="col">Worker</th>
+								<th scope="col">State</th>
+								<th scope="col">Running</th>
+								<th scope="col" class="number">
+									Memory
+								</th>
+								<th scope="col" class="number">
+									Processor
+								</th>
+								<th scope="col" class="number">
+									Calls
+								</th>
+								<th scope="col">Recycled</th>
+								<th scope="col" class="number">
+									Pid
+								</th>
+								{(can("act") || can("logs")) && <th scope="col">Actions</th>}
+							</tr>
+						</thead>
+						<tbody>
+							{inOrder(pool.workers).map((worker) => (
+								<WorkerRow key={worker.workerId} pool={pool} worker={worker} />
+							))}
+						</tbody>
+					</table>
+				</div>
+			)}
 		</section>
 	);
 }
@@ -129,13 +156,16 @@ function WorkerRow({
 	return (
 		<tr data-worker={workerId} data-state={word}>
 			<th scope="row">
-				<a href={fragmentOf("logs", { worker: workerId })} title="Its logs">
-					{workerId}
+				<a href={fragmentOf("logs", { worker: workerId, pool })}>
+					<Name text={workerId} focus="parent" />
 				</a>
 				{worker.location && (
 					<small>
 						{" "}
-						on {worker.location.name} ({worker.location.address})
+						on{" "}
+						<Name
+							text={`${worker.location.name} (${worker.location.address})`}
+						/>
 					</small>
 				)}
 			</th>
@@ -146,7 +176,7 @@ function WorkerRow({
 				{detail && <small> {detail}</small>}
 			</td>
 			<td data-label="Running" class="running">
-				<Running worker={worker} />
+				<Running pool={pool} worker={worker} />
 			</td>
 			<td data-label="Memory" class="number">
 				{usage === null ? "–" : bytes(usage.residentBytes)}
@@ -165,15 +195,27 @@ function WorkerRow({
 			<td data-label="Pid" class="number">
 				{pid ?? "–"}
 			</td>
-			{can("act") && (
+			{(can("act") || can("logs")) && (
 				<td class="acts">
-					<ActButton {...acting} act="recycle" label="Recycle" />
-					<ActButton
-						{...acting}
-						act="restart"
-						label="Restart"
-						confirm="Kill it and lose its calls?"
-					/>
+					{can("logs") && worker.state !== "exited" && (
+						<a
+							class="button"
+							href={fragmentOf("workers", { stacks: workerId, pool })}
+						>
+							Stacks
+						</a>
+					)}
+					{can("act") && (
+						<>
+							<ActButton {...acting} act="recycle" label="Recycle" />
+							<ActButton
+								{...acting}
+								act="restart"
+								label="Restart"
+								confirm="Kill it and lose its calls?"
+							/>
+						</>
+					)}
 				</td>
 			)}
 		</tr>
@@ -182,15 +224,24 @@ function WorkerRow({
 
 const SHOWN_CALLS = 3;
 
-function Running({ worker: { running } }: { readonly worker: WorkerSnapshot }) {
+function Running({
+	pool,
+	worker: { running },
+}: {
+	readonly pool: string;
+	readonly worker: WorkerSnapshot;
+}) {
+	const { runId } = usePage();
 	if (running.length === 0) return <>–</>;
 	const more = running.length - SHOWN_CALLS;
 	return (
 		<>
 			{running.slice(0, SHOWN_CALLS).map((call) => (
 				<div key={call.callId}>
-					<a href={fragmentOf("calls", { call: call.callId })}>
-						{plainStart(call.command, NAME_CHARACTERS)}
+					<a
+						href={fragmentOf("calls", { run: runId, pool, call: call.callId })}
+					>
+						<Name text={call.command} focus="parent" />
 					</a>{" "}
 					for {duration(call.forMs)}
 					{call.attempt > 1 && <small> attempt {call.attempt}</small>}
@@ -198,7 +249,7 @@ function Running({ worker: { running } }: { readonly worker: WorkerSnapshot }) {
 					{call.sessionId && (
 						<small>
 							{" "}
-							session {plainStart(call.sessionId, NAME_CHARACTERS)}
+							session <Name text={call.sessionId} />
 						</small>
 					)}
 				</div>
@@ -208,8 +259,40 @@ function Running({ worker: { running } }: { readonly worker: WorkerSnapshot }) {
 	);
 }
 
+/** The last failure of a worker, and when the next start is, while a pool misses workers because of it. */
+function Failing({ pool }: { readonly pool: PoolSnapshot }) {
+	const { starts, lastFailure } = pool;
+	if (lastFailure === null) return null;
+	const { spent, max, windowMs } = starts.budget;
+	const isFailing = starts.failuresInARow > 0 || starts.next !== null;
+	return (
+		<details class="failing" data-tone={isFailing ? "bad" : undefined}>
+			<summary>
+				Last failure at {timeOfDay(lastFailure.wallMs)}:{" "}
+				{plainStart(lastFailure.message, FAILURE_CHARACTERS)}
+			</summary>
+			<p class="facts">
+				<span>code {lastFailure.code}</span>
+				<span>
+					{whole(spent)} of {counted(max, "restart")} in {duration(windowMs)}{" "}
+					spent
+				</span>
+				{starts.next !== null && (
+					<span>
+						next start in {duration(starts.next.inMs)}
+						{starts.next.after === "budget" && ": the whole budget is spent"}
+					</span>
+				)}
+			</p>
+			{lastFailure.lines.length > 0 && (
+				<pre>{plainText(lastFailure.lines.join("\n"))}</pre>
+			)}
+		</details>
+	);
+}
+
+const FAILURE_CHARACTERS = 500;
 const SHOWN = 8;
-const QUEUE_NAME_CHARACTERS = 100;
 
 /** The waiting calls, for how long they have waited, and why. */
 function Queue({
@@ -262,7 +345,7 @@ function Queue({
 				title="By command"
 				total={looked}
 				rows={byCommand.map(({ command, waiting }) => ({
-					name: plainStart(command, QUEUE_NAME_CHARACTERS),
+					name: command,
 					waiting,
 				}))}
 			/>
@@ -294,7 +377,10 @@ function Shares({
 		<ul class="shares" aria-label={title}>
 			{rows.slice(0, SHOWN).map(({ name, waiting }) => (
 				<li key={name} style={{ "--share": `${(100 * waiting) / total}%` }}>
-					<span>{name}</span> <span class="number">{whole(waiting)}</span>
+					<span>
+						<Name text={name} />
+					</span>{" "}
+					<span class="number">{whole(waiting)}</span>
 				</li>
 			))}
 			{more > 0 && <li>and {more} more</li>}

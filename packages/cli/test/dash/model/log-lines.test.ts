@@ -11,7 +11,13 @@ const line = (
 	callId: string | null,
 	text: string,
 ): PageLogLine => ({
-	...{ wallMs: 1, pool: "p", workerId, incarnation: "abcdefg-1", callId },
+	...{
+		wallMs: 1,
+		pool: workerId.slice(0, 1),
+		workerId,
+		incarnation: "abcdefg-1",
+		callId,
+	},
 	...{ from: "stdout", level: null, logger: null, cut: false, missing: 0 },
 	text,
 });
@@ -21,19 +27,22 @@ const shown = withLines(NO_LINES, {
 		line("p-0", "c1", "a"),
 		line("p-1", "c2", "b"),
 		line("p-0", null, "c"),
+		// Another pool has a call of the same name.
+		line("q-0", "c1", "d"),
 	],
 	leftOut: 4,
 });
 
 test.each([
-	["", "", ["a", "b", "c"]],
-	["p-0", "", ["a", "c"]],
-	["p-0", "c1", ["a"]],
-	["p-1", "c1", []],
+	["", "", "", ["a", "b", "c", "d"]],
+	["p-0", "", "", ["a", "c"]],
+	["p-0", "c1", "", ["a"]],
+	["p-1", "c1", "", []],
+	["", "c1", "p", ["a"]],
 ])(
-	"of worker %j and call %j what fits stays, and that there is a gap is said",
-	(worker, call, texts) => {
-		const carried = carriedLines(shown, { worker, call });
+	"of worker %j, call %j and pool %j what fits stays, and that there is a gap is said",
+	(worker, call, pool, texts) => {
+		const carried = carriedLines(shown, { worker, call, pool });
 		expect(carried.lines.map(({ text }) => text)).toEqual(texts);
 		expect(carried).toMatchObject({
 			...{ received: texts.length, leftOut: 0, hasGap: texts.length > 0 },

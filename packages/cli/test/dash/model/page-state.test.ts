@@ -1,6 +1,6 @@
 import type { ControlledEvent, ServedTick } from "@snakepit/control";
 import { expect, test } from "vitest";
-import type { PageUpdate } from "../../../src/dash/run-routes.ts";
+import type { PageUpdate } from "../../../src/dash/run-events.ts";
 import {
 	FIRST_STATE,
 	newRunView,
@@ -9,7 +9,7 @@ import {
 } from "../../../web/model/page-state.ts";
 
 const tick = {
-	verdict: { level: "fine", text: "All is well." },
+	verdict: { level: "fine", text: "All is well.", findings: [] },
 	run: { wallMs: 1, pools: [] },
 	...{ tickMs: 500, throughput: [], callsLeftOut: 0 },
 } as unknown as ServedTick;
@@ -33,14 +33,17 @@ test("the verdict is that of the program, until it is silent or gone", () => {
 	expect(pageVerdict(FIRST_STATE).text).toMatch(/^No run/);
 	expect(verdictOf().text).toBe("Looking at run abcdefg…");
 	expect(verdictOf(state)).toEqual(tick.verdict);
-	expect(verdictOf(state, { kind: "silent", message: "Silent." })).toEqual({
+	expect(
+		verdictOf(state, { kind: "silent", message: "Silent." }),
+	).toMatchObject({
 		...{ level: "trouble", text: "Silent." },
+		findings: [{ kind: "silent_program", text: "Silent." }],
 	});
 	expect(verdictOf(state, { kind: "silent", message: "" }, state)).toEqual(
 		tick.verdict,
 	);
 	expect(verdictOf(state, gone)).toEqual({
-		...{ level: "trouble", text: "It is gone." },
+		...{ level: "trouble", text: "It is gone.", findings: [] },
 	});
 });
 
@@ -50,20 +53,30 @@ test("the last state stays when the program is gone", () => {
 
 test("calls and incidents are kept apart, latest first and not without end", () => {
 	const run = after(
-		event({ type: "call.settled", callId: "c1" }),
-		event({ type: "call.settled", callId: "c2", code: null }),
+		event({ type: "call.settled", callId: "c1", outcome: "failed" }),
+		event({
+			...{ type: "call.settled", callId: "c2", outcome: "succeeded" },
+			code: null,
+		}),
 		event({ type: "heartbeat.hung", workerId: "a", silentMs: 10_000 }),
 		event({ type: "something.else" }),
 		{ kind: "lost", records: 4 },
 	);
-	expect(run.calls.map(({ callId }) => callId)).toEqual(["c2", "c1"]);
-	expect(run.calls[0]?.code).toBeUndefined();
+	expect(run.calls).toMatchObject({
+		failed: [{ callId: "c1", runId: "abcdefg" }],
+		succeeded: [{ callId: "c2", code: undefined }],
+	});
 	expect(run.incidents).toMatchObject([
 		{ tone: "bad", text: "a is hung: silent for 10.0 s" },
 	]);
 	expect(run).toMatchObject({ events: 4, lost: 4 });
 	const many = Array(600).fill(event({ type: "pool.closed", pool: "a" }));
 	expect(after(...many).incidents).toHaveLength(500);
+	const fine = { type: "call.settled", outcome: "succeeded" };
+	const failure = event({ ...fine, outcome: "failed", callId: "c1" });
+	const busy = after(failure, ...Array(600).fill(event(fine)));
+	expect(busy.calls.failed.map(({ callId }) => callId)).toEqual(["c1"]);
+	expect(busy.calls.succeeded).toHaveLength(200);
 });
 
 test.each([

@@ -1,0 +1,323 @@
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import {
+	ControlError,
+	type ControlScope,
+	DEFAULT_SCOPES,
+	SCOPES,
+} from "@snakepit/control";
+import type { Refusal } from "@snakepit/control/server";
+import {
+	answeredWithFile,
+	answerJson,
+	foreignOrigin,
+	type PageFiles,
+	refuse,
+	setPageHeaders,
+} from "./page-answers.ts";
+import { systemClock } from "./run-events.ts";
+import { RunRoutes, type Viewer } from "./run-routes.ts";
+import { ownRuns, type RunSource, runsOfUser } from "./run-source.ts";
+
+/** Who may see a dashboard in your own server, and what it shows. */
+export interface DashboardOptions<
+	Request extends IncomingMessage = IncomingMessage,
+> {
+	/**
+	 * Decides, for each request, whether it comes from somebody who may see the dashboard: your own login. Anything but
+	 * `true` means no.
+	 */
+	readonly authorize: (request: Request) => boolean | Promise<boolean>;
+	/** Where the page is. Leave it out where a framework has mounted the handler at a path. @default "/snakepit" */
+	readonly path?: string | undefined;
+	/** What the page may do, of what the program's option `control` allows. @default ["read", "logs"] */
+	readonly scopes?: readonly ControlScope[] | undefined;
+	/** The name of who asks: it is in the program's events and its history. @default "a mounted dashboard" */
+	readonly nameOf?: ((request: Request) => string | undefined) | undefined;
+	/** Shows all runs of this data directory. By default, those of this process, and earlier ones of the same program. */
+	readonly dataDir?: string | undefined;
+	/** The public origin of your server, such as `"https://ops.example.com"`: needed where a proxy changes the header Host. */
+	readonly origin?: string | undefined;
+}
+
+/** A dashboard that a server has. */
+export interface MountedDashboard {
+	/** The path of the page, with a slash at the end. */
+	readonly path: string;
+	/** Takes it away from the server, and ends what its pages follow. */
+	close(): void;
+}
+
+/** Answers requests, as frameworks call it; `next` gets what `authorize` throws. */
+export type DashboardHandler<Request extends IncomingMessage> = (
+	request: Request,
+	response: ServerResponse,
+	next?: (error?: unknown) => void,
+) => void;
+
+const DEFAULT_PATH = "/snakepit";
+
+/** What each option may be; returns what is wrong with a value. */
+const CHECKS: Readonly<
+	Record<keyof DashboardOptions, (value: unknown) => string | undefined>
+> = {
+	authorize: (value) =>
+		typeof value === "function"
+			? undefined
+			: "must be a function: it decides who may see the dashboard, from the request. There is no default",
+	path: (value) =>
+		value === undefined || /^(\/[\w.~-]+)+$/.test(String(value))
+			? undefined
+			: 'must be a path such as "/snakepit", without a slash at the end',
+	scopes: (value) =>
+		value === undefined ||
+		(Array.isArray(value) && value.every((each) => SCOPES.includes(each)))
+			? undefined
+			: `must be a list of ${SCOPES.map((scope) => `"${scope}"`).join(", ")}`,
+	nameOf: (value) =>
+		value === undefined || typeof value === "function"
+			? undefined
+			: "must be a function that returns a name",
+	dataDir: (value) =>
+		value === undefined || (typeof value === "string" && value !== "")
+			? undefined
+			: "must be a string that is not empty",
+	origin: (value) =>
+		value === undefined || URL.parse(String(value))?.origin === value
+			? undefined
+			: 'must be an origin such as "https://ops.example.com"',
+};
+
+function check(options: object, caller: string): void {
+	const wrong = Object.entries({ authorize: undefined, ...options }).flatMap(
+		([name, value]) => {
+			const isKnown = Object.hasOwn(CHECKS, name);
+			const problem = isKnown
+				? CHECKS[name as keyof DashboardOptions](value)
+				: `is not an option. Known: ${Object.keys(CHECKS).join(", ")}`;
+			return problem === undefined ? [] : [`"${name}" ${problem}.`];
+		},
+	);
+	if (wrong.length > 0)
+		throw new ControlError({
+			code: "INVALID_OPTION",
+			message: `${caller}: ${wrong.join(" ")}`,
+		});
+}
+
+/** What the entry of the package hands in. */
+export interface DashboardParts {
+	/** Loads the files of the page, when it is asked for first. */
+	readonly page: () => PageFiles;
+	/** After this time a page asks for its streams again, in milliseconds: whoever has logged out sees no more. */
+	readonly streamMs: number;
+}
+
+/** Makes the handler of requests for a dashboard. @throws ControlError `INVALID_OPTION`. */
+export function makeHandler<Request extends IncomingMessage>(
+	options: DashboardOptions<Request>,
+	parts: DashboardParts,
+): DashboardHandler<Request> {
+	check(options, "dashboardHandler");
+	const site = new MountedSite(options, parts);
+	return (request, response, next) => void site.answer(request, response, next);
+}
+
+/**
+ * Adds a dashboard to a server: requests for its path come here first, all others go on as before.
+ *
+ * @throws ControlError `INVALID_OPTION`.
+ */
+export function mount(
+	server: Server,
+	options: DashboardOptions,
+	parts: DashboardParts,
+): MountedDashboard {
+	check(options, "mountDashboard");
+	const site = new MountedSite(options, parts);
+	const { path = DEFAULT_PATH } = options;
+	const previous = Object.getOwnPropertyDescriptor(server, "emit");
+	const { emit } = server;
+	let state: "mounted" | "closed" = "mounted";
+	// Not as one more listener: those of the framework would answer, too, and may be added later.
+	const withDashboard = function (
+		this: Server,
+		event: string,
+		...rest: unknown[]
+	): boolean {
+		const [request, response] = rest as [IncomingMessage, ServerResponse];
+		if (event !== "request" || state === "closed" || !isBelow(path, request))
+			return Reflect.apply(emit, this, [event, ...rest]);
+		void site.answer(request, response, undefined);
+		return true;
+	};
+	server.emit = withDashboard;
+	return {
+		path: `${path}/`,
+		close: () => {
+			state = "closed";
+			site.close();
+			if (server.emit !== withDashboard) return; // Somebody else has wrapped it since.
+			if (previous === undefined) Reflect.deleteProperty(server, "emit");
+			else Object.defineProperty(server, "emit", previous);
+		},
+	};
+}
+
+function isBelow(path: string, { url = "" }: IncomingMessage): boolean {
+	const [asked] = url.split("?", 1);
+	return asked === path || asked?.startsWith(`${path}/`) === true;
+}
+
+/** How often it is looked whether the server still listens, in milliseconds: a server that closes waits for its streams. */
+const LOOK_MS = 500;
+
+class MountedSite<Request extends IncomingMessage> {
+	readonly #options: DashboardOptions<Request>;
+	readonly #page: () => PageFiles;
+	readonly #streamMs: number;
+	readonly #runs: RunRoutes;
+	readonly #closed = new AbortController();
+
+	constructor(
+		options: DashboardOptions<Request>,
+		{ page, streamMs }: DashboardParts,
+	) {
+		this.#options = options;
+		this.#page = once(page);
+		this.#streamMs = streamMs;
+		const { dataDir } = options;
+		const runs: RunSource =
+			dataDir === undefined ? ownRuns() : runsOfUser({ dataDir });
+		this.#runs = new RunRoutes({ runs, clock: systemClock });
+	}
+
+	close(): void {
+		this.#closed.abort();
+	}
+
+	async answer(
+		request: Request,
+		response: ServerResponse,
+		next: ((error?: unknown) => void) | undefined,
+	): Promise<void> {
+		response.on("error", () => {}); // The page is gone.
+		try {
+			setPageHeaders(response);
+			const allowed = await this.#options.authorize(request);
+			if (allowed === true) await this.#answerViewer(request, response);
+			else refuse(response, NOT_AUTHORIZED);
+		} catch (error) {
+			if (response.headersSent) response.destroy();
+			else if (next !== undefined) next(error);
+			else {
+				process.emitWarning(error as Error);
+				refuse(response, BROKEN);
+			}
+		}
+	}
+
+	async #answerViewer(
+		request: Request,
+		response: ServerResponse,
+	): Promise<void> {
+		const { method = "", headers } = request;
+		const url = this.#below(request);
+		if (url === undefined) {
+			redirectToDirectory(request, response);
+			return;
+		}
+		if (answeredWithFile(this.#page(), method, url.pathname, response)) return;
+		const refusal = foreignOrigin(method, headers, this.#origins(request));
+		if (refusal !== undefined) return refuse(response, refusal);
+		if (method === "GET" && url.pathname === "/api/session") {
+			answerJson(response, { servedBy: "program" });
+			return;
+		}
+		const viewer = this.#viewer(request, response);
+		const refused = await this.#runs.answer(url, viewer, request, response);
+		if (refused !== undefined) refuse(response, refused);
+	}
+
+	/** The path below the page's own; `undefined` for the page's own path without its last slash. */
+	#below(request: Request): URL | undefined {
+		const { path = DEFAULT_PATH } = this.#options;
+		const { url = "/" } = request;
+		const { originalUrl = url } = request as { originalUrl?: string };
+		// A framework that has mounted the handler at a path has taken it away.
+		const rest = isBelow(path, request) ? url.slice(path.length) : url;
+		const [asked] = rest.split("?", 1);
+		const [whole = ""] = originalUrl.split("?", 1);
+		if ((asked === "" || asked === "/") && !whole.endsWith("/"))
+			return undefined;
+		return URL.parse(`http://page${rest}`) ?? undefined;
+	}
+
+	#origins({ headers }: Request): readonly string[] {
+		const { origin } = this.#options;
+		if (origin !== undefined) return [origin];
+		// Only a browser sets it: what it calls the same origin is.
+		if (headers["sec-fetch-site"] === "same-origin")
+			return [headers.origin ?? ""];
+		return [`http://${headers.host}`, `https://${headers.host}`];
+	}
+
+	#viewer(request: Request, response: ServerResponse): Viewer {
+		const { scopes = DEFAULT_SCOPES, nameOf } = this.#options;
+		const name = nameOf?.(request) ?? "a mounted dashboard";
+		const until = AbortSignal.any([
+			this.#closed.signal,
+			AbortSignal.timeout(this.#streamMs),
+			listeningEnds(request, response),
+		]);
+		return { scopes, name, until };
+	}
+}
+
+/** Aborts when the server of a request does not listen any more. */
+function listeningEnds(
+	{ socket }: IncomingMessage,
+	response: ServerResponse,
+): AbortSignal {
+	const ended = new AbortController();
+	const { server } = socket as { readonly server?: { listening?: boolean } };
+	if (server?.listening !== true) return ended.signal;
+	const timer = setInterval(() => {
+		if (server.listening === false) ended.abort();
+	}, LOOK_MS);
+	timer.unref();
+	response.on("close", () => clearInterval(timer));
+	return ended.signal;
+}
+
+/** The page's own addresses are relative to the directory that it is in. */
+function redirectToDirectory(
+	request: IncomingMessage,
+	response: ServerResponse,
+): void {
+	const { url = "" } = request;
+	const { originalUrl = url } = request as { originalUrl?: string };
+	const [path = ""] = originalUrl.split("?", 1);
+	const last = path.slice(path.lastIndexOf("/") + 1);
+	response.writeHead(302, { location: `./${last}/` }).end();
+}
+
+function once<Value>(load: () => Value): () => Value {
+	let loaded: { readonly value: Value } | undefined;
+	return () => {
+		loaded ??= { value: load() };
+		return loaded.value;
+	};
+}
+
+const NOT_AUTHORIZED: Refusal = {
+	status: 403,
+	code: "NOT_AUTHORIZED",
+	message:
+		"You may not see this dashboard: log in, or ask whoever runs this server.",
+};
+
+const BROKEN: Refusal = {
+	status: 503,
+	code: "NOT_AUTHORIZED",
+	message: "This server could not find out whether you may see this dashboard.",
+};
