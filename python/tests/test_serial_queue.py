@@ -138,11 +138,10 @@ class Tracing:
     def __init__(self) -> None:
         self.asked: list[str | None] = []
 
-    def is_idle(self, traceparent: str | None) -> bool:
+    def idle_context(self, context: Context, traceparent: str | None) -> Context:
         self.asked.append(traceparent)
-        return True
-
-    def idle_context(self, context: Context, traceparent: str) -> Context:
+        if traceparent is None:
+            return context
         made = context.copy()
         made.run(SEEN.set, 100 if traceparent is NOT_SAMPLED else 50)
         return made
@@ -160,7 +159,7 @@ def test_a_call_that_nothing_records_runs_in_a_context_that_has_its_caller(
     bench.run()
     values = [decode(frame.value) for frame in bench.frames().values()]
     assert values == [[1, 50], [2, 100], [3, 0]]
-    assert tracing.asked == ["a-trace", None]
+    assert tracing.asked == ["a-trace", NOT_SAMPLED, None]
 
 
 def test_each_call_has_a_context_of_its_own(bench: Bench) -> None:

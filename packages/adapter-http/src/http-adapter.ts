@@ -105,7 +105,7 @@ async function converse(
 		const send = (): Promise<IncomingMessage> => server.send(request, signal);
 		const response = await (call.sending === undefined
 			? send()
-			: call.sending(send));
+			: call.sending.inTrace(send));
 		const { statusCode = 0, statusMessage = "", headers } = response;
 		if (isOk(statusCode)) return response;
 		const text = await beginningOf(response, REFUSAL_BYTES);

@@ -16,6 +16,7 @@ export type {
 	LocatedRun,
 	MeasuredRun,
 	RemoteUsage,
+	SendingInTrace,
 	WorkerLocation,
 } from "./contract/connection.ts";
 export {

@@ -16,7 +16,12 @@ import { createPool, type Pool } from "@snakepit/core";
 import type { Adapter } from "@snakepit/core/adapter";
 import type { Instrument } from "@snakepit/core/instrument";
 import { telemetry } from "../src/index.ts";
-import { production, providers, setGlobals } from "./providers.ts";
+import {
+	production,
+	providers,
+	setGlobals,
+	withCallMetrics,
+} from "./providers.ts";
 import { SdkAlone } from "./sdk-alone.ts";
 
 const { values } = parseArgs({
@@ -135,6 +140,19 @@ async function compare(): Promise<void> {
 			}),
 		]),
 		"SDK as in production": await openPool([telemetry(production())]),
+		"SDK, callMetrics": await openPool([telemetry(withCallMetrics())]),
+		"SDK, callMetrics, one span": await openPool([
+			telemetry({
+				...withCallMetrics(),
+				spans: { queue: false, attempt: false },
+			}),
+		]),
+		"SDK, callMetrics, 1 in 10": await openPool([
+			telemetry(withCallMetrics(0.1)),
+		]),
+		"SDK, callMetrics, commands 1 in 10": await openPool([
+			telemetry({ ...withCallMetrics(), commands: { "*": { traces: 0.1 } } }),
+		]),
 		"SDK's own calls": await openPool([new SdkAlone(providers())]),
 	};
 	const calls = Number(
@@ -165,7 +183,7 @@ async function compare(): Promise<void> {
 		const of = (what: keyof Slice): number =>
 			median(own.map((each) => each[what]));
 		console.log(
-			`${mode.padEnd(20)} ${Math.round(of("callsPerSecond")).toLocaleString("en-US").padStart(8)} calls/s (${ratio("callsPerSecond")} of unattached)   host ${of("hostUs").toFixed(1)} us/call (${ratio("hostUs")})${of("workerUs") > 0 ? `   worker ${of("workerUs").toFixed(1)} us/call (${ratio("workerUs")})` : ""}`,
+			`${mode.padEnd(34)} ${Math.round(of("callsPerSecond")).toLocaleString("en-US").padStart(8)} calls/s (${ratio("callsPerSecond")} of unattached)   host ${of("hostUs").toFixed(1)} us/call (${ratio("hostUs")})${of("workerUs") > 0 ? `   worker ${of("workerUs").toFixed(1)} us/call (${ratio("workerUs")})` : ""}`,
 		);
 	}
 	console.log(

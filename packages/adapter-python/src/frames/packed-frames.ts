@@ -31,6 +31,14 @@ export type CallFields = Pick<
 	| "traceContext"
 >;
 
+/** Before the `traceparent` of a call: the name of its trace context, a map of one entry, and the name of that. */
+const TRACED: Uint8Array = Buffer.concat([
+	Buffer.from([0xa0 + 13]),
+	Buffer.from("trace_context"),
+	Buffer.from([0x81, 0xa0 + 11]),
+	Buffer.from("traceparent"),
+]);
+
 /** What is around the arguments of a usual call: its head, its tool, and a map of what else it has. */
 export class CallEnvelope implements Envelope {
 	readonly headBytes: number = CALL_HEAD_BYTES;
@@ -85,10 +93,8 @@ export class CallEnvelope implements Envelope {
 			writer.text("unrecorded");
 			writer.boolean(true);
 		} else if (traceContext["traceparent"] !== undefined) {
-			writer.text("trace_context");
-			writer.mapHeader(1);
-			writer.text("traceparent");
-			writer.text(traceContext["traceparent"]);
+			writer.raw(TRACED);
+			writer.headerText(traceContext["traceparent"]);
 		}
 	}
 

@@ -6,6 +6,8 @@ export const SMALL_VALUE_BYTES = 512;
 const TWO_TO_32 = 2 ** 32;
 /** Up to this length, a loop is faster than a call into the runtime. */
 const SHORT_TEXT = 31;
+/** Of a header of a call. */
+const SHORT_HEADER = 64;
 
 /** A guess for an extension of unknown size: most have a length of one byte. */
 export const EXTENSION_GUESS = 64;
@@ -126,6 +128,11 @@ export class MessagePackWriter {
 		this.length += size;
 	}
 
+	/** The same for a header of a call, which is hardly ever anything but ASCII, and mostly of 55 characters. */
+	headerText(value: string): void {
+		if (value.length > SHORT_HEADER || !this.asciiText(value)) this.text(value);
+	}
+
 	binary(value: Uint8Array): void {
 		this.sized(0xc4, value.byteLength);
 		this.raw(value);
@@ -195,14 +202,19 @@ export class MessagePackWriter {
 	}
 
 	private asciiText(value: string): boolean {
-		this.reserve(1 + value.length);
-		const start = this.length + 1;
+		const head = value.length < 0x20 ? 1 : 2;
+		this.reserve(head + value.length);
+		const start = this.length + head;
 		for (let i = 0; i < value.length; i++) {
 			const unit = value.charCodeAt(i);
 			if (unit >= 0x80) return false;
 			this.bytes[start + i] = unit;
 		}
-		this.bytes[this.length] = 0xa0 + value.length;
+		if (head === 1) this.bytes[this.length] = 0xa0 + value.length;
+		else {
+			this.bytes[this.length] = 0xd9;
+			this.bytes[this.length + 1] = value.length;
+		}
 		this.length = start + value.length;
 		return true;
 	}

@@ -119,9 +119,14 @@ export interface CallOptions {
 	 * Runs the request of a call in its trace, so that what observes requests finds it there; absent without telemetry.
 	 * Only for adapters that send each call as a request of its own.
 	 */
-	readonly sending?: (<T>(send: () => T) => T) | undefined;
+	readonly sending?: SendingInTrace | undefined;
 	/** Runs a host function that the command calls, in the command's trace; absent without telemetry. */
 	readonly backCall?: BackCallWrapper | undefined;
+}
+
+/** Runs what sends a call in its trace. */
+export interface SendingInTrace {
+	inTrace<T>(send: () => T): T;
 }
 
 /** What a worker measured of a call. */

@@ -2,6 +2,7 @@ import {
 	type Attributes,
 	type Context,
 	context,
+	INVALID_TRACEID,
 	isSpanContextValid,
 	type Link,
 	propagation,
@@ -29,6 +30,7 @@ import type {
 import type { CallOfSpan, ResolvedTelemetryOptions } from "../options.ts";
 import { newSpanId, newTraceId } from "./ids.ts";
 import type { SpanFacts } from "./late-span.ts";
+import { within } from "./span-context.ts";
 import {
 	type Headers,
 	headersOf,
@@ -37,7 +39,6 @@ import {
 	RPC_SYSTEM,
 	recordError,
 	type Spans,
-	within,
 	writesW3c,
 } from "./spans.ts";
 import type { LostAttempts } from "./worker-traces.ts";
@@ -86,7 +87,10 @@ export class CallTraces {
 			return traced;
 		}
 		// The SDK's sampler left it out: its worker needs no trace of its own.
-		if (parent === ROOT_CONTEXT && isSpanContextValid(span.spanContext()))
+		if (
+			parent === ROOT_CONTEXT &&
+			span.spanContext().traceId !== INVALID_TRACEID
+		)
 			return unsampled(parent);
 		return unfollowed(headersOf(within(span, parent)));
 	}
@@ -208,7 +212,8 @@ export class CallTrace implements CallInstrument {
 	}
 
 	dispatched(attempt: DispatchedAttempt): AttemptInstrument {
-		this.#endQueue(undefined);
+		const nowMs = this.now();
+		this.#endQueue(undefined, nowMs);
 		this.#facts.attempts = attempt.attempt;
 		const parts = this.#parts;
 		if (!parts.options.spans.attempt) {
@@ -219,7 +224,7 @@ export class CallTrace implements CallInstrument {
 			this.#last === undefined
 				? undefined
 				: [linkTo(this.#last.spanContext, "previous attempt")];
-		this.#last = new AttemptTrace(parts, attempt, this, links);
+		this.#last = new AttemptTrace(parts, attempt, this, links, nowMs);
 		return this.#last;
 	}
 
@@ -229,18 +234,19 @@ export class CallTrace implements CallInstrument {
 	}
 
 	settled(error: SnakepitError | undefined): void {
-		this.#endQueue(error);
+		const nowMs = this.now();
+		this.#endQueue(error, nowMs);
 		this.#facts.outcome = outcomeOf(error);
 		if (error !== undefined) this.#fail(error);
-		this.#parts.spans.finish(this.span, this.#facts, this.now());
+		this.#parts.spans.finish(this.span, this.#facts, nowMs);
 	}
 
-	#endQueue(error: SnakepitError | undefined): void {
+	#endQueue(error: SnakepitError | undefined, atMs: number): void {
 		const queue = this.#queue;
 		if (queue === undefined) return;
 		this.#queue = undefined;
 		if (error !== undefined) queue.setAttribute("error.type", error.code);
-		this.#parts.spans.finish(queue, NO_FACTS, this.now());
+		this.#parts.spans.finish(queue, NO_FACTS, atMs);
 	}
 
 	#fail(error: SnakepitError): void {
@@ -442,11 +448,12 @@ class AttemptTrace extends Attempted implements AttemptInstrument {
 		attempt: DispatchedAttempt,
 		call: CallTrace,
 		links: Link[] | undefined,
+		dispatchedMs: number,
 	) {
 		super(parts, attempt, call);
 		this.#facts = new AttemptFacts(call.command, attempt);
 		this.#links = links;
-		this.#dispatchedMs = call.now();
+		this.#dispatchedMs = dispatchedMs;
 		this.traceContext = attempt.prefetched
 			? NO_HEADERS
 			: headersOf(this.around().context);

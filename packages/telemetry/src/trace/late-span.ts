@@ -118,11 +118,14 @@ export class SdkTracer {
 	readonly #tracer: SdkParts;
 	readonly #random: boolean;
 	readonly #countsSpans: boolean;
+	/** Whether its sampler takes every child of a span that was sampled here, and says no more of it. */
+	readonly #takesChildren: boolean;
 
 	private constructor(tracer: SdkParts) {
 		this.#tracer = tracer;
 		this.#random =
 			tracer._idGenerator.constructor?.name === "RandomIdGenerator";
+		this.#takesChildren = takesChildren(tracer._sampler);
 		const noop: unknown = createNoopMeter().createCounter("");
 		this.#countsSpans = tracer._tracerMetrics.startedSpans !== noop;
 	}
@@ -176,14 +179,19 @@ export class SdkTracer {
 		const traceId =
 			parent?.traceId ?? (this.#random ? newTraceId() : ids.generateTraceId());
 		const attributes = facts.sampled();
-		const result = tracer._sampler.shouldSample(
-			within,
-			traceId,
-			name,
-			kind,
-			attributes,
-			links ?? [],
-		);
+		const result =
+			this.#takesChildren &&
+			around instanceof LateSpan &&
+			around.spanContext().traceFlags === TraceFlags.SAMPLED
+				? TAKEN
+				: tracer._sampler.shouldSample(
+						within,
+						traceId,
+						name,
+						kind,
+						attributes,
+						links ?? [],
+					);
 		const { decision } = result;
 		const counted = this.#countsSpans
 			? tracer._tracerMetrics.startSpan(found, decision)
@@ -222,6 +230,19 @@ export class SdkTracer {
 			...(links !== undefined && { links }),
 		});
 	}
+}
+
+const TAKEN: SamplingResult = { decision: RECORD_AND_SAMPLED };
+
+/** As the SDK's own sampler does by default: to ask it takes longer than the rest of a child. */
+function takesChildren(sampler: SdkParts["_sampler"]): boolean {
+	const { constructor: made, _localParentSampled: own } = sampler as {
+		readonly _localParentSampled?: object;
+	} & object;
+	return (
+		made.name === "ParentBasedSampler" &&
+		own?.constructor.name === "AlwaysOnSampler"
+	);
 }
 
 /** Has the SDK's `startSpan` start a span with these ids. */

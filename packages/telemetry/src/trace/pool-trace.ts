@@ -7,6 +7,7 @@ import {
 import type { EventOf, SnakepitEvent, SnakepitListener } from "@snakepit/core";
 import type { InstrumentedPool } from "@snakepit/core/instrument";
 import { Drops, Limits } from "../limits.ts";
+import { within } from "./span-context.ts";
 import {
 	attributesOn,
 	failed,
@@ -14,7 +15,6 @@ import {
 	recordError,
 	Spans,
 	variablesOf,
-	within,
 } from "./spans.ts";
 import type { WorkerTraces } from "./worker-traces.ts";
 

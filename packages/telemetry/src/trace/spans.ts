@@ -205,11 +205,6 @@ function add(span: Span, facts: SpanFacts, of: "begun" | "ended"): void {
 		span.setAttribute(key, attributes[key] as AttributeValue);
 }
 
-/** The context in which a span is the current one. */
-export function within(span: Span, parent: Context): Context {
-	return trace.setSpan(parent, span);
-}
-
 export function failed(span: Span, type: string, message: string): void {
 	span.setAttribute("error.type", type);
 	span.setStatus({ code: SpanStatusCode.ERROR, message });
@@ -252,10 +247,11 @@ const W3C = ["traceparent", "tracestate", "baggage"];
  */
 export function headersOf(within: Context): Headers {
 	if (writesW3c() && propagation.getBaggage(within) === undefined) {
-		const current = trace.getSpanContext(within);
+		const span = trace.getSpan(within);
+		const current = span?.spanContext();
 		if (
 			current !== undefined &&
-			isSpanContextValid(current) &&
+			(span instanceof LateSpan || isSpanContextValid(current)) &&
 			current.traceState === undefined
 		)
 			return {

@@ -8,13 +8,8 @@ import {
 } from "@opentelemetry/api";
 import type { EventOf } from "@snakepit/core";
 import { codeOf } from "../catalogue/events.ts";
-import {
-	attributesOn,
-	linkTo,
-	recordError,
-	type Spans,
-	within,
-} from "./spans.ts";
+import { within } from "./span-context.ts";
+import { attributesOn, linkTo, recordError, type Spans } from "./spans.ts";
 
 interface Start {
 	readonly span: Span;

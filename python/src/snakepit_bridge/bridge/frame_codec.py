@@ -175,6 +175,11 @@ def packed_options(data: bytes) -> Options | None:
     """Returns the options of a usual call; None for others, and for what are no options."""
     if data == UNRECORDED:
         return _UNRECORDED_OPTIONS
+    if data.startswith(_TRACED) and len(data) == _TRACED_BYTES:
+        # Of every call that is recorded.
+        traceparent = data[-_TRACEPARENT_BYTES:]
+        if traceparent.isascii():
+            return {"trace_context": {"traceparent": traceparent.decode("ascii")}}
     try:
         options: Any = _unpackb(data)
     except (ValueError, TypeError, OverflowError, RecursionError):
@@ -196,6 +201,13 @@ def packed_options(data: bytes) -> Options | None:
 
 _UNRECORDED_OPTIONS: Options = {"unrecorded": True}
 UNRECORDED: bytes = msgpack.packb(_UNRECORDED_OPTIONS)
+# The options of a call with nothing but a `traceparent` of W3C's version 00, before that.
+_TRACEPARENT_BYTES = 55
+_TRACED_OPTIONS: bytes = msgpack.packb(
+    {"trace_context": {"traceparent": "-" * _TRACEPARENT_BYTES}}
+)
+_TRACED_BYTES = len(_TRACED_OPTIONS)
+_TRACED = _TRACED_OPTIONS[:-_TRACEPARENT_BYTES]
 
 
 # ---------------------------------------------------------------------- frames

@@ -92,19 +92,28 @@ class _TracingOnDemand:
         return tracing is None or tracing.is_idle(traceparent)
 
     def idle_context(
-        self, context: contextvars.Context, traceparent: str
-    ) -> contextvars.Context:
+        self, context: contextvars.Context, traceparent: str | None
+    ) -> contextvars.Context | None:
         """See `Tracing`."""
-        tracing = self._used()
-        if tracing is None:
-            return context
-        if traceparent is not NOT_SAMPLED:
-            return tracing.idle_context(context, traceparent)
-        # One for all of them: to make one for each takes longer than a small tool runs.
-        if context is not self._base or self._idle is None:
+        if traceparent is NOT_SAMPLED:
+            # One for all of them: to make one for each takes longer than a small tool
+            # runs.
+            if context is self._base and self._idle is not None:
+                return self._idle
+            tracing = self._used()
+            if tracing is None:
+                return context
             self._base = context
             self._idle = tracing.idle_context(context, traceparent)
-        return self._idle
+            return self._idle
+        tracing = self._loaded
+        if tracing is None:
+            if not self.is_idle(traceparent):
+                return None
+            tracing = self._loaded
+            if tracing is None:
+                return context
+        return tracing.idle_context(context, traceparent)
 
     def begin_batch(self, tool: Tool, calls: Sequence[Call]) -> ToolSpan | None:
         """See `Tracing`."""

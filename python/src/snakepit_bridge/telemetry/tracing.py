@@ -52,14 +52,14 @@ class Tracing(Protocol):
 
     def is_idle(self, traceparent: str | None) -> bool:
         """Returns whether a call with this header, or none, needs no `begin`: nothing
-        records it, and a context of `idle_context` has its caller.
+        records it, and what `idle_context` returns has its caller.
         """
 
     def idle_context(
-        self, context: contextvars.Context, traceparent: str
-    ) -> contextvars.Context:
-        """Returns what is copied, instead of that, for a call that has this header and
-        needs no `begin`.
+        self, context: contextvars.Context, traceparent: str | None
+    ) -> contextvars.Context | None:
+        """Returns what is copied, instead of `context`, for a call with this header, or
+        none, that needs no `begin`; None if it needs one.
         """
 
     def begin_batch(self, tool: Tool, calls: Sequence[Call]) -> ToolSpan | None:

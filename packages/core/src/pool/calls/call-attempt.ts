@@ -5,6 +5,7 @@ import {
 	type Cancellation,
 	type MeasuredRun,
 	RECALLED,
+	type SendingInTrace,
 } from "../../contract/connection.ts";
 import {
 	CallAbortedError,
@@ -37,7 +38,7 @@ const BROKE = { kind: "broke" } as const;
 
 /** One call on one worker, until the worker is done with it or gone. Its state is that of its call. */
 export class CallAttempt
-	implements Attempt, Attempted, Cancellation, MeasuredRun
+	implements Attempt, Attempted, Cancellation, MeasuredRun, SendingInTrace
 {
 	readonly call: Call;
 	readonly worker: Worker;
@@ -143,7 +144,7 @@ export class CallAttempt
 				instrument?.traceContext ??
 				call.instrument?.prefetched?.() ??
 				call.headers,
-			sending: call.instrument && ((send) => this.#sending(send)),
+			sending: call.instrument && this,
 			backCall: call.instrument && ((asked, run) => this.#backCall(asked, run)),
 			measured: this,
 			beganAgo: call.instrument && ((ms) => this.#beganAgo(ms)),
@@ -215,7 +216,8 @@ export class CallAttempt
 		if (ms >= 0 && ms < Infinity) this.#beganMs = this.#listener.now() - ms;
 	}
 
-	#sending<T>(send: () => T): T {
+	/** For adapters that send each call as a request of its own. */
+	inTrace<T>(send: () => T): T {
 		return this.instrument?.sending === undefined
 			? send()
 			: this.instrument.sending(send);

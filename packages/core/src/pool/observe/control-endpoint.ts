@@ -55,11 +55,12 @@ export class ControlEndpoint implements ControlledPool {
 		this.#life = life;
 		const { options, world, instrumentation } = internals;
 		const { adapter } = options;
+		const unobserved = instrumentation?.unobserved;
 		const describe = adapter.describe?.bind(adapter);
 		this.#describe =
-			describe === undefined || instrumentation === undefined
+			describe === undefined || unobserved === undefined
 				? describe
-				: (signal) => instrumentation.unobserved(() => describe(signal));
+				: (signal) => unobserved(() => describe(signal));
 		this.#shapes = new CallShapes({ describe: this.#describe }, world.clock);
 	}
 

@@ -16,6 +16,7 @@ import type {
 	DispatchedAttempt,
 	ObservedPool,
 	PoolInstrument,
+	UnfollowedCall,
 } from "../../contract/instrument.ts";
 import { UNMEASURED_TYPES } from "../../options/event-types.ts";
 import type { ResolvedOptions } from "../../options/pool-options.ts";
@@ -29,7 +30,7 @@ export class Instrumentation {
 	readonly #followers: readonly PoolInstrument[];
 	readonly #measures: readonly Measuring[];
 	/** Runs work of the pool's own transport; see `PoolInstrument.unobserved`. */
-	readonly unobserved: Unobserved;
+	readonly unobserved: Unobserved | undefined;
 
 	private constructor(
 		pool: string,
@@ -41,7 +42,10 @@ export class Instrumentation {
 		this.#measures = followers.flatMap((by) =>
 			by.measure === undefined ? [] : { by, measure: by.measure },
 		);
-		this.unobserved = followers.reduce<Unobserved>(unobservedBy, DIRECTLY);
+		this.unobserved = followers.reduce<Unobserved | undefined>(
+			unobservedBy,
+			undefined,
+		);
 		this.#guard = guard;
 	}
 
@@ -115,24 +119,26 @@ export class Instrumentation {
 		};
 		let followed: FollowedCall | undefined;
 		for (const follower of this.#followers) {
-			const one = this.#guard("instrument.accept", () =>
-				follower.accept?.(accepted),
-			);
+			let one: CallInstrument | UnfollowedCall | undefined;
+			try {
+				one = follower.accept?.(accepted);
+			} catch (error) {
+				this.#failed("instrument.accept", error);
+			}
 			if (one === undefined) continue;
 			if (one.dispatched === undefined)
 				call.headers = merged(call.headers, one.traceContext);
-			else followed = addFollower(follower, one, followed, call, this.#guard);
+			else followed = addFollower(follower, one, followed, call, this.#failed);
 		}
 		return followed;
 	}
 
-	// These run for every call: no function is made for `#guard`.
 	dispatched({ command, instrument }: MeasuredCall, waitedMs: number): void {
 		for (const { by, measure } of this.#measures)
 			try {
 				measure.dispatched(command, waitedMs, instrument?.of(by));
 			} catch (error) {
-				this.#failed(error);
+				this.#failed("instrument.measure", error);
 			}
 	}
 
@@ -141,7 +147,7 @@ export class Instrumentation {
 			try {
 				measure.released(command, ranMs, instrument?.of(by));
 			} catch (error) {
-				this.#failed(error);
+				this.#failed("instrument.measure", error);
 			}
 	}
 
@@ -156,15 +162,15 @@ export class Instrumentation {
 				const followed = instrument?.of(by);
 				measure.settled(command, outcome, code, totalMs, followed);
 			} catch (error) {
-				this.#failed(error);
+				this.#failed("instrument.measure", error);
 			}
 	}
 
-	#failed(error: unknown): void {
-		this.#guard("instrument.measure", () => {
+	readonly #failed: Failed = (of, error) => {
+		this.#guard(of, () => {
 			throw error;
 		});
-	}
+	};
 }
 
 type MeasuredCall = Pick<Call, "command" | "instrument">;
@@ -177,13 +183,14 @@ interface Measuring {
 
 type Unobserved = <T>(run: () => T) => T;
 
-const DIRECTLY: Unobserved = (run) => run();
-
 /** Adds what one instrument does. Runs the work once, whatever that does: its own failure must not be the work's. */
-function unobservedBy(outer: Unobserved, one: PoolInstrument): Unobserved {
+function unobservedBy(
+	outer: Unobserved | undefined,
+	one: PoolInstrument,
+): Unobserved | undefined {
 	if (one.unobserved === undefined) return outer;
-	return <T>(run: () => T): T =>
-		outer(() => {
+	return <T>(run: () => T): T => {
+		const inner = (): T => {
 			let answer:
 				| { readonly value: T }
 				| { readonly error: unknown }
@@ -202,7 +209,9 @@ function unobservedBy(outer: Unobserved, one: PoolInstrument): Unobserved {
 			answer ??= { value: run() };
 			if ("error" in answer) throw answer.error;
 			return answer.value;
-		});
+		};
+		return outer === undefined ? inner() : outer(inner);
+	};
 }
 
 type Headers = Readonly<Record<string, string>>;
@@ -216,20 +225,23 @@ function merged(headers: Headers, more: Headers): Headers {
 /** Runs foreign code; returns `undefined` when it throws, which is reported as an event. */
 type Guard = <T>(of: string, action: () => T) => T | undefined;
 
+/** Reports what foreign code threw. For what runs for every call: no function is made for `Guard` there. */
+type Failed = (of: string, error: unknown) => void;
+
 /** Adds a follower of a call to those before it. */
 function addFollower(
 	by: PoolInstrument,
 	one: CallInstrument,
 	others: FollowedCall | undefined,
 	call: Call,
-	guard: Guard,
+	failed: Failed,
 ): FollowedCall {
 	const Followed =
 		one.prefetched !== undefined &&
 		(others === undefined || others.prefetched !== undefined)
 			? PrefetchedFollowedCall
 			: FollowedCall;
-	return new Followed(by, one, others, call, guard);
+	return new Followed(by, one, others, call, failed);
 }
 
 /** One follower of a call, and those before it. */
@@ -238,20 +250,21 @@ class FollowedCall implements CallFollowers {
 	protected readonly one: CallInstrument;
 	protected readonly others: FollowedCall | undefined;
 	protected readonly call: Call;
-	protected readonly guard: Guard;
+	/** Reports what it throws. */
+	protected readonly failed: Failed;
 
 	constructor(
 		by: PoolInstrument,
 		one: CallInstrument,
 		others: FollowedCall | undefined,
 		call: Call,
-		guard: Guard,
+		failed: Failed,
 	) {
 		this.#by = by;
 		this.one = one;
 		this.others = others;
 		this.call = call;
-		this.guard = guard;
+		this.failed = failed;
 	}
 
 	/** Of one that is `PrefetchedFollowedCall`. */
@@ -263,32 +276,50 @@ class FollowedCall implements CallFollowers {
 	}
 
 	get traceId(): string | undefined {
-		return (
-			this.guard("instrument.traceId", () => this.one.traceId) ??
-			this.others?.traceId
-		);
+		let one: string | undefined;
+		try {
+			one = this.one.traceId;
+		} catch (error) {
+			this.failed("instrument.traceId", error);
+		}
+		return one ?? this.others?.traceId;
 	}
 
 	queued(): void {
-		this.guard("instrument.queued", () => this.one.queued());
+		try {
+			this.one.queued();
+		} catch (error) {
+			this.failed("instrument.queued", error);
+		}
 		this.others?.queued();
 	}
 
 	dispatched(attempt: DispatchedAttempt): FollowedAttempt {
-		const one = this.guard("instrument.dispatched", () =>
-			this.one.dispatched(attempt),
-		);
+		let one: AttemptInstrument | undefined;
+		try {
+			one = this.one.dispatched(attempt);
+		} catch (error) {
+			this.failed("instrument.dispatched", error);
+		}
 		const others = this.others?.dispatched(attempt);
-		return new FollowedAttempt(one, others, this.call, this.guard);
+		return new FollowedAttempt(one, others, this.call, this.failed);
 	}
 
 	retried(error: SnakepitError): void {
-		this.guard("instrument.retried", () => this.one.retried(error));
+		try {
+			this.one.retried(error);
+		} catch (threw) {
+			this.failed("instrument.retried", threw);
+		}
 		this.others?.retried(error);
 	}
 
 	settled(error: SnakepitError | undefined): void {
-		this.guard("instrument.settled", () => this.one.settled(error));
+		try {
+			this.one.settled(error);
+		} catch (threw) {
+			this.failed("instrument.settled", threw);
+		}
 		this.others?.settled(error);
 	}
 }
@@ -299,10 +330,13 @@ class FollowedCall implements CallFollowers {
  */
 class PrefetchedFollowedCall extends FollowedCall {
 	override prefetched(): Headers {
-		return {
-			...(this.others?.prefetched?.() ?? this.call.headers),
-			...this.guard("instrument.prefetched", () => this.one.prefetched?.()),
-		};
+		const before = this.others?.prefetched?.() ?? this.call.headers;
+		try {
+			return merged(before, this.one.prefetched?.() ?? {});
+		} catch (error) {
+			this.failed("instrument.prefetched", error);
+			return before;
+		}
 	}
 }
 
@@ -311,17 +345,17 @@ class FollowedAttempt implements AttemptInstrument {
 	readonly traceContext: Readonly<Record<string, string>>;
 	readonly #one: AttemptInstrument | undefined;
 	readonly #others: FollowedAttempt | undefined;
-	readonly #guard: Guard;
+	readonly #failed: Failed;
 
 	constructor(
 		one: AttemptInstrument | undefined,
 		others: FollowedAttempt | undefined,
 		call: Call,
-		guard: Guard,
+		failed: Failed,
 	) {
 		this.#one = one;
 		this.#others = others;
-		this.#guard = guard;
+		this.#failed = failed;
 		const before = others?.traceContext ?? call.headers;
 		this.traceContext =
 			one === undefined ? before : merged(before, one.traceContext);
@@ -345,15 +379,20 @@ class FollowedAttempt implements AttemptInstrument {
 					: this.#others.backCall(backCall, run);
 			return running;
 		};
-		return (
-			this.#guard("instrument.backCall", () =>
-				this.#one?.backCall(backCall, once),
-			) ?? once()
-		);
+		try {
+			return this.#one?.backCall(backCall, once) ?? once();
+		} catch (error) {
+			this.#failed("instrument.backCall", error);
+			return once();
+		}
 	}
 
 	cancelled(reason: SnakepitError): void {
-		this.#guard("instrument.cancelled", () => this.#one?.cancelled(reason));
+		try {
+			this.#one?.cancelled(reason);
+		} catch (error) {
+			this.#failed("instrument.cancelled", error);
+		}
 		this.#others?.cancelled(reason);
 	}
 
@@ -361,7 +400,11 @@ class FollowedAttempt implements AttemptInstrument {
 		error: SnakepitError | undefined,
 		ran: CommandRun | undefined,
 	): void {
-		this.#guard("instrument.released", () => this.#one?.released(error, ran));
+		try {
+			this.#one?.released(error, ran);
+		} catch (threw) {
+			this.#failed("instrument.released", threw);
+		}
 		this.#others?.released(error, ran);
 	}
 }

@@ -18,7 +18,6 @@ from contextvars import Context
 from time import perf_counter_ns
 
 from snakepit_bridge.calls.cancel.trampoline import invoke_by_name_for, invoke_for
-from snakepit_bridge.calls.context.call import NOT_SAMPLED
 from snakepit_bridge.calls.memory.call_page import CallPage
 from snakepit_bridge.calls.run.compact_result import pack_result
 from snakepit_bridge.calls.run.run_tool import GeneratorRun, run_function
@@ -241,12 +240,11 @@ class SerialQueue:
                     is_usual = call.is_usual
                     tracing = table.tracing
                     if tracing is not None:
-                        traceparent = call.traceparent
-                        if traceparent is NOT_SAMPLED or tracing.is_idle(traceparent):
-                            if traceparent is not None:
-                                context = tracing.idle_context(context, traceparent)
-                        else:
+                        around = tracing.idle_context(context, call.traceparent)
+                        if around is None:
                             is_usual = False
+                        else:
+                            context = around
                     context = context.copy()
                     value = encoding = None
                     try:

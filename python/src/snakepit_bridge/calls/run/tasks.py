@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from snakepit_bridge.calls.cancel.cancel_signal import send_cancel_signal
 from snakepit_bridge.calls.cancel.trampoline import drive_by_name_for, drive_for
-from snakepit_bridge.calls.context.call import NOT_SAMPLED
 from snakepit_bridge.calls.memory.call_page import CallPage
 from snakepit_bridge.calls.run.compact_result import pack_result
 from snakepit_bridge.calls.run.run_tool import run_async_generator, run_coroutine
@@ -300,12 +299,11 @@ class _CallTask(Coroutine[Any, Any, None]):
             context = of.context
             is_usual = call.is_usual
             if tracing is not None:
-                traceparent = call.traceparent
-                if traceparent is NOT_SAMPLED or tracing.is_idle(traceparent):
-                    if traceparent is not None:
-                        context = tracing.idle_context(context, traceparent)
-                else:
+                around = tracing.idle_context(context, call.traceparent)
+                if around is None:
                     is_usual = False
+                else:
+                    context = around
             context = context.copy()
             try:
                 coroutine = self._coroutine_of(call, is_usual, begun_us)
