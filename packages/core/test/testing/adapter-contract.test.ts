@@ -1,5 +1,9 @@
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { systemClock } from "../../src/os/system-clock.ts";
+import type {
+	ContractCommands,
+	ContractWorker,
+} from "../../src/testing/adapter-contract.ts";
 import { scriptedAdapter } from "../../src/testing/scripted-adapter.ts";
 import { startWorker } from "../../src/testing/start-for-real.ts";
 import { virtualWorld } from "../../src/testing/virtual-pool.ts";
@@ -66,3 +70,17 @@ describe.each([1, 4])(
 		test.each(cases)("$title", ({ run }) => run());
 	},
 );
+
+test("a worker that comes too late for its case is stopped", async () => {
+	const late = Promise.withResolvers<ContractWorker>();
+	const stopped = Promise.withResolvers<void>();
+	const [first] = adapterContract({
+		adapter: () => scriptedAdapter({}),
+		start: () => late.promise,
+		withinMs: 10,
+		commands: {} as ContractCommands,
+	});
+	await expect(first?.run()).rejects.toThrow("start: not within 10 ms");
+	late.resolve({ stop: async () => stopped.resolve() } as ContractWorker);
+	await stopped.promise;
+});
