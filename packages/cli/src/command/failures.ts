@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+
 /** Why a command ends, for its exit status. */
 export type Failure = "failed" | "usage" | "absent" | "silent" | "refused";
 
@@ -21,6 +23,28 @@ export class CommandFailed extends Error {
 		super(message);
 		this.failure = failure;
 	}
+}
+
+/** A failure for programs: one line of JSON. Standard output has what was asked for, or nothing. */
+export function jsonFailure(code: Failure, message: string): string {
+	return `${JSON.stringify({ error: { code, message: message.trim() } })}\n`;
+}
+
+/**
+ * Says on standard error that a ledger's directory is missing: a program may not have made it yet; more often, the path has
+ * a typing error.
+ */
+export function noteAbsent(
+	dataDir: string | undefined,
+	json: boolean | undefined,
+): void {
+	if (dataDir === undefined || existsSync(dataDir)) return;
+	const message = `there is no directory ${dataDir}.`;
+	process.stderr.write(
+		json === true
+			? `${JSON.stringify({ warning: { code: "absent", message } })}\n`
+			: `snakepit: ${message}\n`,
+	);
 }
 
 /** 128 plus the number of SIGPIPE: the signal would end other programs here, but Node ignores it. */

@@ -11,7 +11,7 @@ import { addTypes } from "../types/types-command.ts";
 import {
 	CommandFailed,
 	EXIT_STATUS,
-	type Failure,
+	jsonFailure,
 	outputFailed,
 } from "./failures.ts";
 
@@ -35,7 +35,7 @@ export async function main(args: readonly string[]): Promise<void> {
 		.configureOutput({
 			outputError: (text, write) => {
 				const message = text.replace(/^error: /, "");
-				write(isJson ? refused("usage", message) : `snakepit: ${message}`);
+				write(isJson ? jsonFailure("usage", message) : `snakepit: ${message}`);
 			},
 		})
 		.exitOverride();
@@ -66,11 +66,6 @@ export async function main(args: readonly string[]): Promise<void> {
 	}
 }
 
-/** A failure, for programs: one line on standard error. Standard output has what was asked for, or nothing. */
-function refused(code: Failure, message: string): string {
-	return `${JSON.stringify({ error: { code, message: message.trim() } })}\n`;
-}
-
 /** Writes the reason of a failure, and returns the exit status. */
 function explained(error: unknown, isJson: boolean): number {
 	// It has written its message itself.
@@ -79,7 +74,7 @@ function explained(error: unknown, isJson: boolean): number {
 	const { message } = error as Error;
 	const failure = error instanceof CommandFailed ? error.failure : "failed";
 	process.stderr.write(
-		isJson ? refused(failure, message) : `snakepit: ${message}\n`,
+		isJson ? jsonFailure(failure, message) : `snakepit: ${message}\n`,
 	);
 	return EXIT_STATUS[failure];
 }

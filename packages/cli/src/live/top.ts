@@ -36,7 +36,7 @@ export async function top(
 	keyboard?: Keyboard,
 ): Promise<void> {
 	const { run, dataDir, json, once } = options;
-	const by = `snakepit top (pid ${process.pid})`;
+	const by = "snakepit top";
 	const changes = new Changes();
 	const programs = new WatchedPrograms({ run, dataDir, by }, changes.happened);
 	try {

@@ -1,7 +1,6 @@
-import { existsSync } from "node:fs";
 import type { FailedCall, RunHistory } from "@snakepit/core/inspect";
 import type { Command } from "commander";
-import { CommandFailed } from "../command/failures.ts";
+import { CommandFailed, noteAbsent } from "../command/failures.ts";
 import {
 	DATA_DIR,
 	JSON_FLAG,
@@ -97,13 +96,12 @@ function isWanted(
 /** The requested runs, latest first. */
 async function read({
 	dataDir,
+	json,
 	run = "",
 	runs,
 }: CallsFlags): Promise<readonly RunHistory[]> {
 	const { readHistory } = await import("@snakepit/core/inspect");
-	// A program may not have made it yet; more often, the path has a typing error.
-	if (dataDir !== undefined && !existsSync(dataDir))
-		process.stderr.write(`snakepit: there is no directory ${dataDir}.\n`);
+	noteAbsent(dataDir, json);
 	const found: RunHistory[] = [];
 	for await (const each of readHistory({ dataDir, workersPerRun: 0 })) {
 		if (!each.runId.startsWith(run)) continue;

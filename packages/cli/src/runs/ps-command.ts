@@ -1,6 +1,5 @@
-import { existsSync } from "node:fs";
 import type { Command } from "commander";
-import { CommandFailed } from "../command/failures.ts";
+import { CommandFailed, noteAbsent } from "../command/failures.ts";
 import { DATA_DIR, JSON_FLAG } from "../command/flags.ts";
 import { coloured, table, wrapped, write } from "../command/output.ts";
 import { dayAndTime, duration, plainText } from "../wording/figures.ts";
@@ -44,10 +43,8 @@ export interface JudgedProgram {
 
 async function ps(flags: PsFlags): Promise<void> {
 	const { all = false, dataDir, json, run } = flags;
-	// A program may not have made it yet; more often, the path has a typing error.
-	if (dataDir !== undefined && !existsSync(dataDir))
-		process.stderr.write(`snakepit: there is no directory ${dataDir}.\n`);
-	const by = `snakepit ps (pid ${process.pid})`;
+	noteAbsent(dataDir, json);
+	const by = "snakepit ps";
 	const found = await findPrograms({ dataDir, by });
 	const programs = found
 		.filter((facts) => run === undefined || runOf(facts).startsWith(run))

@@ -1,8 +1,7 @@
-import { existsSync } from "node:fs";
 import type { RunHistory } from "@snakepit/core/inspect";
 import { tellingLine } from "@snakepit/core/text";
 import type { Command } from "commander";
-import { CommandFailed } from "../command/failures.ts";
+import { CommandFailed, noteAbsent } from "../command/failures.ts";
 import { DATA_DIR, JSON_FLAG, positiveNumber } from "../command/flags.ts";
 import { table, write } from "../command/output.ts";
 import { counted, dayAndTime, plainText } from "../wording/figures.ts";
@@ -57,13 +56,12 @@ export function addRuns(program: Command): void {
 /** The requested runs, latest first. */
 async function read({
 	dataDir,
+	json,
 	run,
 	runs,
 }: RunsFlags): Promise<readonly RunHistory[]> {
 	const { readHistory } = await import("@snakepit/core/inspect");
-	// A program may not have made it yet; more often, the path has a typing error.
-	if (dataDir !== undefined && !existsSync(dataDir))
-		process.stderr.write(`snakepit: there is no directory ${dataDir}.\n`);
+	noteAbsent(dataDir, json);
 	if (run === undefined)
 		return await Array.fromAsync(readHistory({ dataDir, runs }));
 	const all = await Array.fromAsync(readHistory({ dataDir }));

@@ -168,6 +168,12 @@ test.each(["history", "incidents"])(
 			...[2, "usage"],
 			expect.stringMatching(/'0' is invalid/),
 		]);
+		const absent = join(dataDir, "absent");
+		const { stdout, stderr } = snakepit(
+			...[command, "--json", "--data-dir", absent],
+		);
+		expect(JSON.parse(stdout)).toEqual([]);
+		expect(JSON.parse(stderr).warning.message).toContain(absent);
 	},
 	DEADLINE_MS,
 );

@@ -38,6 +38,96 @@ test.each([
 	else expect(end.detail).toMatch(detail);
 });
 
+const failed = {
+	...{ name: "RangeError", code: "E_CARD", message: "card 17\nrefused." },
+	...{ at: "charge (/srv/shop/pay.ts:12:7)", wallMs: 0 },
+	...{ origin: "uncaughtException", outcome: "ends" },
+};
+const goesOn = { ...failed, outcome: "goes_on" };
+const signal = { name: "SIGTERM", wallMs: 0 };
+
+test.each([
+	[
+		{ how: "crashed", code: 1, error: failed },
+		"crashed",
+		"An uncaught error: RangeError E_CARD: card 17 refused, at charge (pay.ts:12:7).",
+	],
+	[
+		{ how: "exited", code: 3, at: "/srv/shop/main.ts:4:1" },
+		"exited with code 3",
+		"It called process.exit(3) at main.ts:4:1.",
+	],
+	[
+		{ how: "exited", code: 5, at: undefined, error: goesOn },
+		"exited with code 5",
+		/^It called process\.exit\(5\)\. The last error that only its uncaughtException listener caught, at .*: RangeError/,
+	],
+	[
+		{ how: "exited", code: 0, at: undefined, signal },
+		"exited with code 0",
+		/^It called process\.exit\(0\)\. It had got SIGTERM at /,
+	],
+	[{ how: "finished", code: 0 }, "ended in order", undefined],
+	[
+		{ how: "finished", code: 2 },
+		"exited with code 2",
+		"Nothing was left to do, and process.exitCode was 2.",
+	],
+	[{ how: "finished", code: 13 }, "exited with code 13", /had not settled\.$/],
+	[{ how: "signal", signal }, "ended by SIGTERM", /, and closed its pools\.$/],
+	[{ how: undefined, signal }, "closed in order", /^It had got SIGTERM at /],
+	[
+		{ how: "crashed", code: 1, error: failed, wallMs: 7_500 },
+		"crashed",
+		/ That was 2\.5 s after it had closed this run in order\.$/,
+	],
+] as const)("a run that was closed, and %j: %s", (known, word, detail) => {
+	const program = { cwd: "/srv/shop" };
+	const programEnd = { of: "program", wallMs: 5_100, ...known };
+	const ended = { clean: true, endedAt: 5_000, program, programEnd };
+	const end = runEnd(run(ended));
+	expect(end.word).toBe(word);
+	if (detail === undefined || typeof detail === "string")
+		expect(end.detail).toBe(detail);
+	else expect(end.detail).toMatch(detail);
+});
+
+test.each([
+	[
+		{ how: "out_of_memory", detail: "the kernel's log: Killed process 7" },
+		"out of memory",
+		/memory had run out \(the kernel's log: Killed process 7\)\. The next/,
+	],
+	[{ how: "machine_restarted" }, "died", /^Its machine was restarted\./],
+	[{ how: "signal", signal }, "died", /^It got SIGTERM, and was killed before/],
+	[{ how: "finished" }, "died", /and it was killed before it had closed/],
+	[
+		{ how: undefined, error: goesOn },
+		"died",
+		/process\.abort\(\)\. The last er/,
+	],
+	[{ how: undefined, of: "thread" }, "died", /^Its worker thread is gone/],
+] as const)("a run that was not closed, and %j: %s", (known, word, detail) => {
+	const programEnd = { of: "program", ...known };
+	const end = runEnd(run({ state: "host_died", programEnd }));
+	expect(end).toMatchObject({ word, tone: "bad" });
+	expect(end.detail).toMatch(detail);
+});
+
+test("who closed its pool is said if that was somebody else, and a pool that could not be started always", () => {
+	const act = { type: "pool.closing", pool: "p", by: "snakepit drain (pid 7)" };
+	expect(runEnd(run({ clean: true, acts: [act] })).detail).toBe(
+		"Pool p was closed by snakepit drain (pid 7).",
+	);
+	const own = { ...act, by: "program" };
+	expect(runEnd(run({ clean: true, acts: [own] })).detail).toBeUndefined();
+	const failure = { type: "pool.start_failed", pool: "p", error: failed };
+	const incidents = [failure];
+	expect(runEnd(run({ clean: true, incidents })).detail).toMatch(
+		/^Pool p could not be started: RangeError E_CARD: card 17 refused, at /,
+	);
+});
+
 const death = { type: "protection.host_death_detected", wallMs: 3_000 };
 test.each([
 	[{ clean: true, endedAt: 5_000 }, "4.0 s"],
