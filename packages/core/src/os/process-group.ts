@@ -255,7 +255,8 @@ export class OwnGroups {
 		if (group.noteLeader() !== "noted") return;
 		this.#groups.add(group);
 		if (this.#groups.size > 1) return;
-		this.#alsoLook("first");
+		// After the start that is under way.
+		this.#clock.soon(() => this.#alsoLook("first"));
 		this.#lookLater();
 	}
 

@@ -19,6 +19,7 @@ import {
 	identityOfOpen,
 } from "./file-identity.ts";
 import { MIGRATIONS } from "./gen/migrations.ts";
+import { SCHEMA } from "./gen/schema.ts";
 import type { Act, HostIncident, Incident } from "./incidents.ts";
 import type { Ledger, StoredRun } from "./ledger.ts";
 import type { LedgerDirectory } from "./ledger-directory.ts";
@@ -286,8 +287,10 @@ let empty: Buffer | undefined;
 /** The file of a new run as it is on the disk: written at once, it needs no commit and no journal. */
 function imageOf(sqlite: Sqlite, run: StoredRun): Buffer {
 	empty ??= image(sqlite.inMemory(), (connection) => {
-		connection.client.pragma(`application_id = ${APPLICATION_ID}`);
-		upgrade(connection);
+		const { client } = connection;
+		client.pragma(`application_id = ${APPLICATION_ID}`);
+		client.exec(SCHEMA);
+		client.pragma(`user_version = ${SCHEMA_VERSION}`);
 	});
 	return image(sqlite.inMemory(empty), ({ ledger }) => ledger.writeRun(run));
 }
