@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { connect } from "node:net";
-import { context, createContextKey, ROOT_CONTEXT } from "@opentelemetry/api";
+import { context, ROOT_CONTEXT } from "@opentelemetry/api";
+import { SUPPRESS_TRACING } from "./trace/late-span.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -130,13 +131,8 @@ function answerOf(status: number): EndpointAnswer {
 		: { kind: "answered" };
 }
 
-/** The SDK's own key, by which it knows what is not traced: the work of telemetry itself. */
-const SUPPRESSED = createContextKey(
-	"OpenTelemetry SDK Context Key SUPPRESS_TRACING",
-);
-
 function untraced<Value>(work: () => Value): Value {
-	return context.with(ROOT_CONTEXT.setValue(SUPPRESSED, true), work);
+	return context.with(ROOT_CONTEXT.setValue(SUPPRESS_TRACING, true), work);
 }
 
 /** @returns the status. */

@@ -194,6 +194,28 @@ test("instruments are asked about this program: what they say, or that they coul
 	]);
 });
 
+test("an instrument that never answers is not waited for", async () => {
+	const timeout = vi
+		.spyOn(AbortSignal, "timeout")
+		.mockReturnValue(AbortSignal.abort(new Error("ten seconds are over")));
+	const layers = await doctor({
+		dataDir: temporaryDirectory(),
+		instruments: [
+			{
+				attach: () => ({ hear: () => {} }),
+				inspect: () => new Promise(() => {}),
+			},
+		],
+	});
+	expect(timeout).toHaveBeenCalledWith(10_000);
+	timeout.mockRestore();
+	expect(layers.at(-1)).toEqual({
+		layer: "instrument",
+		status: "unavailable",
+		detail: "ten seconds are over",
+	});
+});
+
 test("adapters are asked about this machine: what they say, or that they could not", async () => {
 	const report = { layer: "a", status: "available", detail: "works" } as const;
 	const adapter = { launch: never, connect: never };

@@ -70,25 +70,42 @@ export class CallMetrics implements CallMeasures {
 
 	settled(
 		command: string,
-		outcome: EventOf<"call.settled">["outcome"],
+		outcome: CallOutcome,
 		code: ErrorCode | undefined,
 		totalMs: number,
 		followed?: CallInstrument | undefined,
 	): void {
-		if (code !== undefined && outcome !== "aborted")
-			this.#parts.failed(this.#pool, code);
 		const series = this.#of(command);
-		if (series === undefined) return;
+		if (series === undefined) {
+			if (isFailure(outcome, code)) this.#parts.failed(this.#pool, code);
+			return;
+		}
 		let recorder = series.calls.get(code);
 		if (recorder === undefined) {
-			recorder = this.#parts.recorder("snakepit.call.duration", {
-				...series.attributes,
-				"snakepit.call.outcome": outcome,
-				...(code !== undefined && { "error.type": code }),
-			});
+			recorder = this.#settled(series, outcome, code);
 			series.calls.set(code, recorder);
 		}
 		recorder.record(seconds(totalMs), contextOf(followed));
+	}
+
+	/** Records calls that end in one way. The count of those that fail costs the others nothing. */
+	#settled(
+		{ attributes }: Series,
+		outcome: CallOutcome,
+		code: ErrorCode | undefined,
+	): Recorder {
+		const duration = this.#parts.recorder("snakepit.call.duration", {
+			...attributes,
+			"snakepit.call.outcome": outcome,
+			...(code !== undefined && { "error.type": code }),
+		});
+		if (!isFailure(outcome, code)) return duration;
+		return {
+			record: (taken, within) => {
+				this.#parts.failed(this.#pool, code);
+				duration.record(taken, within);
+			},
+		};
 	}
 
 	#of(command: string): Series | undefined {
@@ -123,6 +140,16 @@ export class CallMetrics implements CallMeasures {
 /** Not the active one, which may be that of another call. */
 function contextOf(followed: CallInstrument | undefined): Context {
 	return followed instanceof CallTrace ? followed.context : ROOT_CONTEXT;
+}
+
+type CallOutcome = EventOf<"call.settled">["outcome"];
+
+/** A call that its caller aborts has a code, and did not fail. */
+function isFailure(
+	outcome: CallOutcome,
+	code: ErrorCode | undefined,
+): code is ErrorCode {
+	return code !== undefined && outcome !== "aborted";
 }
 
 /** Measures nothing. */

@@ -1,6 +1,10 @@
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { AlwaysOffSampler } from "@opentelemetry/sdk-trace";
-import { afterEach, expect, test } from "vitest";
+import { python } from "@snakepit/adapter-python";
+import { createPool } from "@snakepit/core";
+import { afterEach, expect, onTestFinished, test, vi } from "vitest";
+import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
 import { nowhere } from "../exports/receiver.ts";
 import { unregister } from "../support/memory-sdk.ts";
 import {
@@ -10,7 +14,10 @@ import {
 	Receiver,
 } from "./receiver.ts";
 
-afterEach(unregister);
+afterEach(() => {
+	unregister();
+	vi.unstubAllEnvs();
+});
 
 test("one trace goes from the caller into the Python tool, back into this program, and is received whole", {
 	timeout: 90_000,
@@ -104,6 +111,42 @@ test("what a tool measures and logs is received, the record in the tool's span",
 		severity: "WARN",
 		traceId: tool.traceId,
 		spanId: tool.spanId,
+	});
+});
+
+test("what the libraries of a tool do is exported below it, by the service of the host's workers", {
+	timeout: 90_000,
+}, async () => {
+	const receiver = await Receiver.start(PYTHON);
+	vi.stubEnv("OTEL_SERVICE_NAME", "shop");
+	const pool = await createPool({
+		adapter: python({
+			tools: join(import.meta.dirname, "sqlite_tools.py"),
+			python: PYTHON,
+			opentelemetry: "auto",
+			env: {
+				OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+				OTEL_BSP_SCHEDULE_DELAY: "100",
+			},
+		}),
+		dataDir: temporaryDirectory(),
+		size: 1,
+	});
+	onTestFinished(() => pool.close());
+	const [{ pid } = { pid: 0 }] = pool.workers();
+	const traceContext = {
+		traceparent: `00-${"a".repeat(32)}-${"b".repeat(16)}-01`,
+	};
+	expect(await pool.execute("add", {}, { traceContext })).toBe(2);
+	const tool = await receiver.until("add");
+	expect(tool.resource).toMatchObject({
+		"service.name": "shop-workers",
+		"process.pid": pid,
+		"host.name": hostname(),
+	});
+	expect(await receiver.until("SELECT")).toMatchObject({
+		parentSpanId: tool.spanId,
+		scope: "opentelemetry.instrumentation.sqlite3",
 	});
 });
 
