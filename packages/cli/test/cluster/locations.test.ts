@@ -86,6 +86,6 @@ test.skipIf(!hasCluster)(
 		);
 		expect(workers?.map(({ location }) => location)).toEqual(nodes);
 		expect(await snakepit("ps", "--all")).not.toContain("lives ");
-		expect(await snakepit("history")).toMatch(/ 2 +ended in order$/m);
+		expect(await snakepit("history")).toMatch(/ 2 +closed in order$/m);
 	},
 );

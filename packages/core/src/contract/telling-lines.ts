@@ -77,6 +77,9 @@ export function tellingLine(lines: readonly string[]): string | undefined {
 	return (first ?? own.at(-1))?.line ?? lines.findLast((line) => line.trim());
 }
 
+/** Five frames of Python's own stand between a module and the one that imports it. */
+const IMPORT_SYSTEM = /^\s+File "<frozen importlib/;
+
 /** Half of it at most is frames, where there are words of the program's own for the other half. */
 function shares(
 	own: number,
@@ -113,8 +116,10 @@ export function lastCharacters(
 	let [own, frames] = [share.own, share.frames];
 	// The innermost frames of the thread that failed come first.
 	const failed = told.filter(({ kind }) => kind === "failed_thread");
+	const fitsWhole = size((kind) => kind === "failed_thread") <= frames;
 	const fits = new Set<object>();
 	for (const each of failed) {
+		if (!fitsWhole && IMPORT_SYSTEM.test(each.line)) continue;
 		if (each.line.length > frames) break;
 		fits.add(each);
 		frames -= Math.max(1, each.line.length);

@@ -213,6 +213,7 @@ const FRAME_LINES = 60;
  */
 export class OutputTail {
 	#limit: number;
+	#frameLimit = FRAME_LINES;
 	readonly #kinds = new LineKinds();
 	readonly #lines: { readonly text: string; readonly kind: LineKind }[] = [];
 	readonly #count: Record<LineKind, number> = {
@@ -227,17 +228,20 @@ export class OutputTail {
 
 	/** Keeps this many more lines from now on. */
 	makeRoom(lines: number): void {
-		if (this.#limit > 0) this.#limit += lines;
+		if (this.#limit === 0) return;
+		this.#limit += lines;
+		this.#frameLimit += lines;
 	}
 
 	push(text: string): void {
 		if (this.#limit === 0) return;
 		const kind = this.#kinds.next(text);
 		// The innermost frames come first.
-		if (kind === "failed_thread" && this.#count[kind] >= FRAME_LINES) return;
+		if (kind === "failed_thread" && this.#count[kind] >= this.#frameLimit)
+			return;
 		this.#lines.push({ text, kind });
 		this.#count[kind]++;
-		if (this.#count.frames > FRAME_LINES) this.#drop("frames");
+		if (this.#count.frames > this.#frameLimit) this.#drop("frames");
 		while (this.#count.own > this.#limit) this.#shift();
 	}
 

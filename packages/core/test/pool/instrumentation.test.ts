@@ -103,16 +103,16 @@ test("an instrument with measures gets them instead of the events of each call, 
 	await late;
 	await close();
 	expect(measured.slice(0, 7)).toEqual([
-		["dispatched", "work", 0],
-		["released", "work", 10],
-		["settled", "work", "succeeded", undefined, 10],
-		["dispatched", "work", 10],
-		["released", "work", 10],
-		["settled", "work", "succeeded", undefined, 20],
-		["dispatched", "hang", 0],
+		["dispatched", "work", 0, undefined],
+		["released", "work", 10, undefined],
+		["settled", "work", "succeeded", undefined, 10, undefined],
+		["dispatched", "work", 10, undefined],
+		["released", "work", 10, undefined],
+		["settled", "work", "succeeded", undefined, 20, undefined],
+		["dispatched", "hang", 0, undefined],
 	]);
 	expect(measured).toContainEqual([
-		...["settled", "hang", "timed_out", "CALL_TIMEOUT", 50],
+		...["settled", "hang", "timed_out", "CALL_TIMEOUT", 50, undefined],
 	]);
 	const types = new Set(events.types());
 	expect([...types].filter((type) => !heard.has(type)).sort()).toEqual([

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { type HistoryOptions, readHistory } from "../../src/inspect.ts";
 import type { PoolOptions } from "../../src/options/pool-options.ts";
-import * as poolGroups from "../../src/options/pool-options.ts";
+import * as poolTables from "../../src/options/pool-options.ts";
 import { resolveOptions } from "../../src/options/resolve-pool-options.ts";
 import type {
 	ExecuteOptions,
@@ -94,6 +94,7 @@ function groupsOf(
 }
 
 test("an option of a pool that is undefined is one that is left out", () => {
+	const { POOL_DEFAULTS: _, ...poolGroups } = poolTables;
 	const expected = resolveOptions({ adapter }, 3);
 	expect(resolveOptions({ adapter, ...POOL }, 3)).toEqual(expected);
 	expect(resolveOptions({ adapter, ...groupsOf(poolGroups) }, 3)).toEqual(

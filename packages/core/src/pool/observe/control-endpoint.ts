@@ -45,23 +45,23 @@ export class ControlEndpoint implements ControlledPool {
 	readonly #internals: PoolInternals;
 	readonly #life: PoolLife;
 	readonly #shapes: CallShapes;
-	/** Asks a worker for its commands; `undefined` where the adapter cannot. */
-	readonly #describe: Describing["describe"];
-
 	constructor(pool: Pool, internals: PoolInternals, life: PoolLife) {
 		this.name = pool.name;
 		this.#pool = pool;
 		this.#internals = internals;
 		this.#life = life;
-		const { options, world, instrumentation } = internals;
+		this.#shapes = new CallShapes(this, internals.world.clock);
+	}
+
+	/** Asks a worker for its commands; `undefined` where the adapter cannot. */
+	get describe(): Adapter["describe"] {
+		const { options, instrumentation } = this.#internals;
 		const { adapter } = options;
 		const unobserved = instrumentation?.unobserved;
 		const describe = adapter.describe?.bind(adapter);
-		this.#describe =
-			describe === undefined || unobserved === undefined
-				? describe
-				: (signal) => unobserved(() => describe(signal));
-		this.#shapes = new CallShapes({ describe: this.#describe }, world.clock);
+		return describe === undefined || unobserved === undefined
+			? describe
+			: (signal) => unobserved(() => describe(signal));
 	}
 
 	look(): PoolSnapshot {
@@ -187,7 +187,7 @@ export class ControlEndpoint implements ControlledPool {
 	}
 
 	tools(signal: AbortSignal): Promise<readonly ToolSnapshot[]> | undefined {
-		return this.#describe?.(signal).then((commands) =>
+		return this.describe?.(signal).then((commands) =>
 			commands.map(
 				({ name, description, argumentsSchema, shape, batchMax }) => ({
 					...{ name, description, argumentsSchema, shape, batchMax },
