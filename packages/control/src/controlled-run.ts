@@ -212,7 +212,10 @@ export interface FailedCall {
 	/** From acceptance to settlement, in milliseconds. */
 	readonly totalMs: number;
 	readonly traceId?: string | undefined;
-	/** How many more calls of its pool that failed alike, by command and code, followed within the same second and are not kept. */
+	/**
+	 * How many more calls of its pool that failed alike, by command and code, are not kept: those that followed within a
+	 * second, and earlier ones that made room.
+	 */
 	readonly alike: number;
 }
 

@@ -116,6 +116,7 @@ async function read({
 }
 
 const MOST = 50;
+const MOST_KINDS = 8;
 const TITLES = [
 	...["TIME", "RUN", "CALL", "COMMAND", "CODE"],
 	...["WORKER", "TRIES", "WAITED", "RAN"],
@@ -135,6 +136,7 @@ export function callLines(
 	const [titles = "", ...rows] = table([TITLES, ...shown.map(rowOf)]);
 	const older = calls.length - shown.length;
 	return [
+		totals(calls),
 		titles,
 		...rows.flatMap((row, index) => [
 			row,
@@ -149,6 +151,25 @@ export function callLines(
 				]
 			: []),
 	];
+}
+
+/** How many calls failed, and with which commands and codes most often: a rare failure is not hidden by a frequent one. */
+function totals(calls: readonly CallOfRun[]): string {
+	const sum = (some: readonly CallOfRun[]): number =>
+		some.reduce((all, { alike }) => all + 1 + alike, 0);
+	const kinds = [
+		...Map.groupBy(calls, ({ command = "", code }) =>
+			`${oneLine(command)} ${code}`.trim(),
+		),
+	]
+		.map(([kind, some]) => ({ kind, count: sum(some) }))
+		.toSorted((a, b) => b.count - a.count);
+	const parts = kinds
+		.slice(0, MOST_KINDS)
+		.map(({ kind, count }) => `${wholeNumber(count)} ${kind}`);
+	const others = kinds.length - parts.length;
+	if (others > 0) parts.push(`and ${counted(others, "more kind")}`);
+	return `${counted(sum(calls), "call")} failed: ${parts.join(", ")}.`;
 }
 
 function rowOf(call: CallOfRun): readonly string[] {
@@ -181,9 +202,7 @@ function detailsOf(
 		...(whole ? lines : lines.slice(0, 1)),
 		...(args === undefined ? [] : [`arguments: ${oneLine(jsonOf(args))}`]),
 		...(traceId === undefined ? [] : [`trace: ${traceId}`]),
-		...(alike === 0
-			? []
-			: [`${wholeNumber(alike)} more like it in the same second`]),
+		...(alike === 0 ? [] : [`${wholeNumber(alike)} more like it`]),
 		...(whole ? linesOf(traceback) : []),
 	];
 }

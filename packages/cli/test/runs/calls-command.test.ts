@@ -41,7 +41,7 @@ test(
 		const { status, stdout, stderr } = list();
 		expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
 		expect(stdout).toMatch(
-			/^TIME +RUN +CALL +COMMAND +CODE +WORKER +TRIES +WAITED +RAN\n/,
+			/^8 calls failed: 7 print TOOL_FAILED, 1 wait CALL_TIMEOUT\.\nTIME +RUN +CALL +COMMAND +CODE +WORKER +TRIES +WAITED +RAN\n/,
 		);
 		expect(stdout).toMatch(
 			/ printer\/c8 +wait +CALL_TIMEOUT +printer-0 +1 +\d.* m?s +\d.* m?s\n/,
@@ -63,7 +63,7 @@ test(
 			traceback: expect.stringContaining("failing-host.ts"),
 		});
 		expect(list("--since", "1h", "--code", "CALL_TIMEOUT").stdout).toMatch(
-			/^TIME.*\n.* wait .*\n/,
+			/^1 call failed: 1 wait CALL_TIMEOUT\.\nTIME.*\n.* wait .*\n/,
 		);
 		expect(list("--since", "2100-01-01").stdout).toBe(
 			"No failed call is recorded.\n",
@@ -101,12 +101,13 @@ test("the newest 50 calls are shown, how many more there are, and how many faile
 		...{ attempts: 0, waitedMs: 1, ranMs: 0, totalMs: 1, alike: 0 },
 	};
 	const lines = callLines(Array(52).fill(call), false);
-	expect(lines).toHaveLength(52);
+	expect(lines).toHaveLength(53);
+	expect(lines[0]).toBe("52 calls failed: 52 TOOL_FAILED.");
 	expect(lines.at(-1)).toBe(
 		"2 older calls are not shown. All of them: snakepit calls --failed --json",
 	);
 	expect(lines.join("\n")).not.toContain("\u001b");
 	expect(callLines([{ ...call, alike: 4_990 }], false).at(-1)).toBe(
-		"    4,990 more like it in the same second",
+		"    4,990 more like it",
 	);
 });

@@ -40,7 +40,10 @@ export interface FailedCall {
 	readonly totalMs: number;
 	/** The trace that it belongs to. */
 	readonly traceId?: string | undefined;
-	/** How many more calls of its pool that failed alike, by command and code, followed within the same second and are not kept. */
+	/**
+	 * How many more calls of its pool that failed alike, by command and code, are not kept: those that followed within a
+	 * second, and earlier ones that made room.
+	 */
 	readonly alike: number;
 }
 
@@ -163,7 +166,7 @@ export class NotedFailedCalls {
 			this.#kept.size > FAILED_CALLS_LIMIT ||
 			this.#characters > FAILED_CALLS_CHARACTERS
 		)
-			this.#forget(this.#surplus());
+			this.#makeRoom();
 	}
 
 	changes(): FailedCallChanges {
@@ -206,22 +209,20 @@ export class NotedFailedCalls {
 		return seen;
 	}
 
-	#surplus(): number {
-		const firstOf = new Map<string, { id: number; count: number }>();
-		for (const [id, { kind }] of this.#kept) {
-			const first = firstOf.get(kind);
-			if (first === undefined) firstOf.set(kind, { id, count: 1 });
-			else first.count++;
+	/** The oldest of the kind that has most goes, and is counted with the next one of its kind. */
+	#makeRoom(): void {
+		const byKind = Map.groupBy(this.#kept.entries(), ([, { kind }]) => kind);
+		const [most = []] = [...byKind.values()].toSorted(
+			(a, b) => b.length - a.length,
+		);
+		const [oldest, next] = most;
+		if (oldest === undefined) return;
+		const [id, kept] = oldest;
+		if (next !== undefined) {
+			const [nextId, nextKept] = next;
+			nextKept.alike += 1 + kept.alike;
+			this.#unwritten.add(nextId);
 		}
-		let most = { id: 0, count: 0 };
-		for (const each of firstOf.values())
-			if (each.count > most.count) most = each;
-		return most.id;
-	}
-
-	#forget(id: number): void {
-		const kept = this.#kept.get(id);
-		if (kept === undefined) return;
 		this.#kept.delete(id);
 		this.#unwritten.delete(id);
 		this.#characters -= kept.text.length;

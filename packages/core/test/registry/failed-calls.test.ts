@@ -169,6 +169,7 @@ describe("of many failed calls", () => {
 		const second = (n: number) => ({ callId: `c${n}`, atMs: 1_000 * n });
 		fail(noted, many(2 * FAILED_CALLS_LIMIT, second));
 		expect(noted.all).toHaveLength(FAILED_CALLS_LIMIT);
+		expect(counted(noted.all)).toBe(1 + 2 * FAILED_CALLS_LIMIT);
 		expect(noted.all[0]).toMatchObject({ callId: "first" });
 		expect(noted.all.at(-1)).toMatchObject({
 			callId: `c${2 * FAILED_CALLS_LIMIT - 1}`,
@@ -181,6 +182,7 @@ describe("of many failed calls", () => {
 		const characters = JSON.stringify(noted.all).length;
 		expect(characters).toBeGreaterThan(FAILED_CALLS_CHARACTERS / 2);
 		expect(characters).toBeLessThan(FAILED_CALLS_CHARACTERS * 1.1);
+		expect(counted(noted.all)).toBe(1 + 3 * FAILED_CALLS_LIMIT);
 		expect(noted.all[0]).toMatchObject({ callId: "first" });
 	});
 });
@@ -255,6 +257,6 @@ describe("in the file of its run a failed call is", () => {
 		}
 		await bench.clock.advance(1_000);
 		expect(inFile(bench)).toHaveLength(FAILED_CALLS_LIMIT);
-		expect(inFile(bench)[0]).toMatchObject({ callId: "c20" });
+		expect(inFile(bench)[0]).toMatchObject({ callId: "c20", alike: 20 });
 	});
 });
