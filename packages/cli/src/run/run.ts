@@ -171,8 +171,9 @@ function superviseHere(
 		process.on(signal, () => {
 			if (!hasTerminal) child.kill(signal);
 		});
-	const child = spawn(program, args, { stdio: "inherit" });
+	// Read before the command starts: what the command does first may end the parent.
 	const parent = process.ppid;
+	const child = spawn(program, args, { stdio: "inherit" });
 	const look = setInterval(() => {
 		if (process.ppid === parent) return;
 		clearInterval(look);
