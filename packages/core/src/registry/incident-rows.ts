@@ -100,19 +100,24 @@ export class IncidentRows {
 /** What was asked of the pools of a run, and by whom. As the ledger, it loads Drizzle: import its type only. */
 export class ActRows {
 	readonly #database: LedgerDatabase;
+	readonly #client: BetterSqlite3.Database;
+	#insert: BetterSqlite3.Statement | undefined;
 
-	constructor(database: LedgerDatabase) {
+	constructor(database: LedgerDatabase, client: BetterSqlite3.Database) {
 		this.#database = database;
+		this.#client = client;
 	}
 
 	/** Adds one; the oldest beyond the limit go. */
 	write(act: Act): void {
-		const { wallMs } = act;
-		const event = JSON.stringify(act);
-		const { lastInsertRowid } = this.#database
-			.insert(actTable)
-			.values({ wallMs, event })
-			.run();
+		// The close of every pool is one: it does not wait for Drizzle to make this text.
+		this.#insert ??= this.#client.prepare(
+			"insert into acts (wall_ms, event) values (?, ?)",
+		);
+		const { lastInsertRowid } = this.#insert.run(
+			act.wallMs,
+			JSON.stringify(act),
+		);
 		const oldest = Number(lastInsertRowid) - ACTS_LIMIT;
 		if (oldest <= 0) return;
 		this.#database.delete(actTable).where(lte(actTable.id, oldest)).run();
