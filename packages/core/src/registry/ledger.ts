@@ -206,7 +206,7 @@ export class Ledger {
 
 	/** Records how the program of the run ended. */
 	endProgram(programEnd: ProgramEnd): void {
-		// The program ends in this very turn: Drizzle would take ten times as long.
+		// The program ends in this very turn: it does not wait for Drizzle, which makes its text from a tree of objects.
 		this.#client
 			.prepare("update runs set program_end = ?")
 			.run(JSON.stringify(programEnd));
