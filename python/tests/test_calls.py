@@ -65,18 +65,6 @@ def test_a_call_that_cannot_be_answered_fails_and_the_worker_lives(
     assert conversation.call("greet", ["Ada"]) == "Hello Ada!"
 
 
-def test_a_failure_reports_whether_the_tool_had_begun(shared: Host) -> None:
-    conversation = shared("greeter").converse()
-    assert not conversation.failure("greet", [1]).began
-    assert conversation.failure("odd").began
-
-
-def test_a_failure_about_a_value_carries_its_path(shared: Host) -> None:
-    conversation = shared("greeter").converse()
-    assert conversation.failure("odd").path == "$.a[0]"
-    assert conversation.failure("greet", {"name": None}).path == "$.name"
-
-
 def test_a_tool_with_one_result_is_not_called_for_a_stream(shared: Host) -> None:
     conversation = shared("greeter").converse()
     failure = conversation.failure("greet", ["Ada"], stream_credit=1)

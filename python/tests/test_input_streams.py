@@ -99,15 +99,6 @@ def test_credit_for_input_is_given_back_as_items_are_read(shared: Host) -> None:
     assert [f.input_credit.chunks for f in frames if f.HasField("input_credit")] == [8]
 
 
-def test_an_item_of_another_type_is_an_invalid_argument(shared: Host) -> None:
-    conversation = shared(INPUT).converse()
-    call_id = conversation.begin("total", has_input=True)
-    conversation.send(input=pb.Input(call_id=call_id, value=b"\1"))
-    conversation.send(input=pb.Input(call_id=call_id, value=b"\xa1a"))
-    failure = conversation.terminal(call_id).failure
-    assert failure.kind == pb.FAILURE_KIND_INVALID_ARGUMENTS
-    assert failure.message == "$input[1]: expected float, got str"
-
 
 def test_an_input_stream_that_fails_raises_in_the_tool(shared: Host) -> None:
     conversation = shared(INPUT).converse()

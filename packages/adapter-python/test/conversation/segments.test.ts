@@ -97,20 +97,6 @@ class Bench {
 	}
 }
 
-test("arguments are written over earlier ones that the worker called free", async () => {
-	const bench = new Bench();
-	for (const callId of [1, 2, 3]) {
-		const answered = bench.call();
-		bench.answer(callId, undefined, true);
-		await answered;
-	}
-	expect(bench.said).toEqual([
-		["h1", ""],
-		["h1", ""],
-		["h1", ""],
-	]);
-});
-
 test("arguments that are in use are never overwritten, and the host gives up their memory", async () => {
 	const bench = new Bench();
 	for (const callId of [1, 2]) {
@@ -172,25 +158,6 @@ test("a result's segment comes with the next call of that command, and with no o
 		["", ""],
 		["", "w1"],
 	]);
-});
-
-test("a result may lie where the arguments were, when these are free", async () => {
-	const bench = new Bench();
-	const answered = bench.call();
-	bench.answer(1, "h1", true);
-	expect(await answered).toEqual(bytes);
-	expect(bench.open).toEqual(["h1"]);
-});
-
-test("nothing is left open when the conversation is over, whatever is in progress", async () => {
-	const bench = new Bench();
-	const [first, second] = [bench.call(), failureOf(bench.call())];
-	bench.answer(1, undefined, true);
-	await first;
-	bench.worker.hangUp();
-	await second;
-	expect(bench.open).toEqual([]);
-	expect(readdirSync(bench.directory)).toEqual([]);
 });
 
 test.each<[string, (bench: Bench) => void]>([
