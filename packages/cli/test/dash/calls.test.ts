@@ -74,7 +74,9 @@ describe.skipIf(!hasChromium)(`the list of calls${WHY_SKIPPED}`, () => {
 		expect(await details().textContent()).toContain(`in run ${host.runId}`);
 		expect(page.url()).toBe(link);
 		await expect
-			.poll(() => page.locator("header").textContent())
+			.poll(() => page.locator("header").textContent(), {
+				timeout: DEADLINE_MS,
+			})
 			.toContain(later.runId);
 	});
 });

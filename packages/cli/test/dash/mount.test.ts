@@ -22,7 +22,12 @@ import {
 } from "../../src/dash/mount-dashboard.ts";
 import type { PageFiles } from "../../src/dash/page-answers.ts";
 import { builtPage } from "./dashboards.ts";
-import { hasChromium, startChromium, WHY_SKIPPED } from "./opened-page.ts";
+import {
+	DEADLINE_MS,
+	hasChromium,
+	startChromium,
+	WHY_SKIPPED,
+} from "./opened-page.ts";
 
 const PAGE: PageFiles = new Map([
 	["/", { type: "text/html", body: Buffer.from("the page") }],
@@ -253,7 +258,7 @@ test.skipIf(!hasChromium)(
 		mount(
 			server,
 			{ authorize, path: "/ops/pools" },
-			{ page: () => files, streamMs: 700 },
+			{ page: () => files, streamMs: 3_000 },
 		);
 		await listening(server);
 		const { port } = server.address() as AddressInfo;
@@ -275,16 +280,20 @@ test.skipIf(!hasChromium)(
 		await row.waitFor();
 		expect(await row.getByRole("link", { name: "Stacks" }).count()).toBe(1);
 		expect(await row.getByRole("button").count()).toBe(0);
-		await expect.poll(() => streams, { timeout: 20_000 }).toBeGreaterThan(2);
+		await expect
+			.poll(() => streams, { timeout: DEADLINE_MS })
+			.toBeGreaterThan(2);
 		const facts = page.locator("header .facts");
 		const since = await facts.textContent();
-		await expect.poll(() => facts.textContent()).not.toBe(since);
+		await expect
+			.poll(() => facts.textContent(), { timeout: DEADLINE_MS })
+			.not.toBe(since);
 		await page.getByRole("link", { name: "Logs" }).click();
 		await page.locator(".lines").waitFor();
 		expect(await page.locator(".verdict").textContent()).toContain("1 worker");
 		expect(problems).toEqual([]);
 	},
-	60_000,
+	3 * DEADLINE_MS,
 );
 
 test("in Express, after its session and its parser of bodies, an act has the name of who asked", async () => {

@@ -16,6 +16,7 @@ const LONG = "images-of-all-customers-in-the-north-eu1";
 const LONG_TOOL =
 	"resize_the_large_images_of_all_customers_of_the_northern_region";
 const WIDTH = 360;
+const WAIT = { timeout: DEADLINE_MS };
 
 describe.skipIf(!hasChromium)(`a program in trouble${WHY_SKIPPED}`, () => {
 	const directory = mkdtempSync(join(tmpdir(), "snakepit-tools-"));
@@ -50,12 +51,14 @@ describe.skipIf(!hasChromium)(`a program in trouble${WHY_SKIPPED}`, () => {
 			await page.locator(`tr[data-pool="${pool}"]`).waitFor();
 		const legend = page.locator(".u-legend").first();
 		await expect
-			.poll(() => legend.textContent())
+			.poll(() => legend.textContent(), WAIT)
 			.toMatch(
 				/tools: classify.*small: classify|small: classify.*tools: classify/,
 			);
 		await page.getByLabel("Pool").selectOption("small");
-		await expect.poll(() => page.locator("tr[data-pool]").count()).toBe(1);
+		await expect
+			.poll(() => page.locator("tr[data-pool]").count(), WAIT)
+			.toBe(1);
 	});
 
 	test("every trouble is in the banner at once, with what to do, until it is over", async () => {
