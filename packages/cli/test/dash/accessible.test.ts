@@ -1,4 +1,3 @@
-import axe, { type AxeResults } from "axe-core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { rows } from "../../../../scripts/test-effort.ts";
 import { VIEWS } from "../../web/model/addresses.ts";
@@ -6,10 +5,10 @@ import {
 	DEADLINE_MS,
 	hasChromium,
 	openedPage,
+	violationsOf,
 	WHY_SKIPPED,
 } from "./opened-page.ts";
 
-const WCAG_AA = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 /** A view's main part is there when this is. */
 const SHOWN = {
 	workers: "tr[data-worker=tools-1]",
@@ -105,20 +104,7 @@ describe.skipIf(!hasChromium)(`for everybody${WHY_SKIPPED}`, () => {
 				const { page } = dash;
 				await page.setViewportSize({ width, height: 800 });
 				await page.emulateMedia({ colorScheme });
-				// Not as a script of the page, which its policy would refuse.
-				await page.evaluate(axe.source);
-				const { violations } = await page.evaluate<AxeResults, string[]>(
-					(values) =>
-						(globalThis as unknown as { axe: typeof axe }).axe.run(document, {
-							runOnly: { type: "tag", values },
-						}),
-					WCAG_AA,
-				);
-				expect(
-					violations.flatMap(({ id, nodes }) =>
-						nodes.map(({ html, failureSummary }) => [id, html, failureSummary]),
-					),
-				).toEqual([]);
+				expect(await violationsOf(page)).toEqual([]);
 				expect(
 					await page.evaluate(() => document.documentElement.scrollWidth),
 				).toBe(width);

@@ -36,7 +36,7 @@ const PAIRS: readonly (readonly [string, readonly string[], number])[] = [
 		4.5,
 	],
 	["muted", [...GROUNDS, "active-ground"], 4.5],
-	["active", [...GROUNDS, "active-ground"], 4.5],
+	["active", [...GROUNDS, "active-ground", "bad-ground", "warn-ground"], 4.5],
 	["good", ["surface", "good-ground"], 4.5],
 	["quiet", ["surface", "quiet-ground"], 4.5],
 	["warn", ["surface", "warn-ground"], 4.5],

@@ -1,5 +1,6 @@
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
+import axe, { type AxeResults } from "axe-core";
 import {
 	type Browser,
 	type BrowserContextOptions,
@@ -57,6 +58,26 @@ export function openedPage({ pool, pools, page, open }: Setting): OpenedPage {
 		await opened.host?.end();
 	});
 	return opened;
+}
+
+const WCAG_AA = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+
+/** What a page has that WCAG AA forbids. */
+export async function violationsOf(
+	page: Page,
+): Promise<readonly (readonly unknown[])[]> {
+	// Not as a script of the page, which its policy would refuse.
+	await page.evaluate(axe.source);
+	const { violations } = await page.evaluate<AxeResults, string[]>(
+		(values) =>
+			(globalThis as unknown as { axe: typeof axe }).axe.run(document, {
+				runOnly: { type: "tag", values },
+			}),
+		WCAG_AA,
+	);
+	return violations.flatMap(({ id, nodes }) =>
+		nodes.map(({ html, failureSummary }) => [id, html, failureSummary]),
+	);
 }
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome"];

@@ -8,6 +8,7 @@ import {
 	DEADLINE_MS,
 	hasChromium,
 	openedPage,
+	violationsOf,
 	WHY_SKIPPED,
 } from "./opened-page.ts";
 
@@ -97,6 +98,10 @@ describe.skipIf(!hasChromium)(`a program in trouble${WHY_SKIPPED}`, () => {
 		const stacks = page.locator("section.stacks");
 		await stacks.getByText("in hang").waitFor();
 		expect(await stacks.locator(".facts").textContent()).toContain("hang");
+		for (const colorScheme of ["light", "dark"] as const) {
+			await page.emulateMedia({ colorScheme });
+			expect(await violationsOf(page), colorScheme).toEqual([]);
+		}
 	});
 
 	test(`with long names, ${WIDTH} pixels are enough, and the whole name is at the focus`, async () => {
