@@ -69,10 +69,8 @@ export interface WorkerFailure {
 	readonly workerId: string;
 	/** Of the error of its start; of an end, the code of the error that its calls get. */
 	readonly code: string;
-	/** One line. */
-	readonly message: string;
-	/** The line of its last output that tells most; `null` if it printed nothing. */
-	readonly tellingLine: string | null;
+	/** What happened to it, and the line of its output that tells most about it: one line, which begins with its id. */
+	readonly cause: string;
 	/** The last lines of its output, at most 20. */
 	readonly lines: readonly string[];
 }

@@ -61,7 +61,7 @@ const LONG_WAIT_MS = 30_000;
 /** and a queue that has this share of the calls that it may have: the next calls are refused soon. */
 const LONG_QUEUE_SHARE = 0.8;
 /** How much of the last error is part of a sentence, in characters. */
-const ERROR_CHARACTERS = 300;
+const ERROR_CHARACTERS = 240;
 
 /** Says why calls of a pool wait; `undefined` when none does. */
 export function whyWaiting(pool: PoolSnapshot): string | undefined {
@@ -179,7 +179,7 @@ function workersFinding(
 		};
 	if (readyWorkers(pool).length > 0 || !isWanted) return undefined;
 	const words = withoutReady(pool);
-	const text = `${pool.pool}: ${words}${lastError(pool)}; ${line}`;
+	const text = `${pool.pool}: ${words}; ${line}${lastSentence(pool)}`;
 	if (startingWorkers(pool).length > 0 || starts.next !== null)
 		return {
 			...{ ...about, kind: "starting", remedy: null, text },
@@ -203,14 +203,14 @@ function loopText(pool: PoolSnapshot): string {
 	const { spent, max, windowMs } = starts.budget;
 	const budget =
 		starts.next?.after === "budget"
-			? `all ${count(max, "restart")} of ${seconds(windowMs)} are spent`
+			? `All ${count(max, "restart")} of ${seconds(windowMs)} are spent`
 			: `${spent} of ${count(max, "restart")} in ${seconds(windowMs)} are spent`;
 	const next =
 		starts.next === null
 			? ""
 			: `, the next start is in ${seconds(starts.next.inMs)}`;
 	const ready = readyWorkers(pool).length;
-	return `crash loop${lastError(pool)}; ${ready} of ${count(size.max, "worker")} ready, ${budget}${next}`;
+	return `crash loop, ${ready} of ${count(size.max, "worker")} ready${stopped(lastError(pool))} ${budget}${next}`;
 }
 
 function loopRemedy(
@@ -223,15 +223,28 @@ function loopRemedy(
 		: "Mend what the error names: the pool tries again by itself.";
 }
 
+/** The last error as the end of a clause; empty when there was none. */
 function lastError({ lastFailure }: PoolSnapshot): string {
-	if (lastFailure === null) return "";
-	const { message, tellingLine } = lastFailure;
-	const last = tellingLine?.trim() ?? "";
-	const all = [message.replace(/\.$/, ""), last].filter((each) => each !== "");
-	const whole = all.join(": ");
-	return whole.length > ERROR_CHARACTERS
-		? ` (${whole.slice(0, ERROR_CHARACTERS - 1)}…)`
-		: ` (${whole})`;
+	return lastFailure === null ? "" : `: ${shortened(lastFailure.cause)}`;
+}
+
+function lastSentence({ lastFailure }: PoolSnapshot): string {
+	return lastFailure === null
+		? ""
+		: ` The last error: ${stopped(shortened(lastFailure.cause))}`;
+}
+
+/** What failed is at the beginning of a cause, and the error at its end. */
+function shortened(text: string): string {
+	const missing = text.length - ERROR_CHARACTERS;
+	if (missing <= 0) return text;
+	const begin = Math.floor(ERROR_CHARACTERS / 3);
+	return `${text.slice(0, begin)}…${text.slice(begin + missing + 1)}`;
+}
+
+/** The end of a sentence. */
+function stopped(text: string): string {
+	return /[.?!…]$/.test(text) ? text : `${text}.`;
 }
 
 /** Calls that wait, as part of a sentence. */

@@ -44,8 +44,8 @@ const starts = (more: Partial<StartsSnapshot>): StartsSnapshot => ({
 });
 const lastFailure = {
 	...{ wallMs: 1, workerId: "demo-0", code: "WORKER_EXITED_EARLY" },
-	message: "Worker demo-0 (pid 7) exited with code 1 before it was ready.",
-	tellingLine: "FileNotFoundError: /data: is the volume mounted?",
+	cause:
+		"demo-0 (pid 7) exited with code 1 before it was ready: FileNotFoundError: /data: is the volume mounted?",
 	lines: ["Traceback", "FileNotFoundError: /data: is the volume mounted?"],
 };
 const busyWorker = workerSnapshot({
@@ -84,7 +84,7 @@ test.each<readonly [string, Partial<PoolSnapshot>, string, string]>([
 			lastFailure,
 		},
 		"busy",
-		"demo: no worker is alive, the next start is in 0.3 s (Worker demo-0 (pid 7) exited with code 1 before it was ready: FileNotFoundError: /data: is the volume mounted?); no call waits.",
+		"demo: no worker is alive, the next start is in 0.3 s; no call waits. The last error: demo-0 (pid 7) exited with code 1 before it was ready: FileNotFoundError: /data: is the volume mounted?",
 	],
 	[
 		"fails to start a third time",
@@ -98,7 +98,7 @@ test.each<readonly [string, Partial<PoolSnapshot>, string, string]>([
 			queue: waiting(12, 9_000),
 		},
 		"trouble",
-		"demo: crash loop (Worker demo-0 (pid 7) exited with code 1 before it was ready: FileNotFoundError: /data: is the volume mounted?); 0 of 1 worker ready, 2 of 20 restarts in 60 s are spent, the next start is in 0.7 s; 12 calls wait, the oldest for 9.0 s. Mend what the error names: the pool tries again by itself.",
+		"demo: crash loop, 0 of 1 worker ready: demo-0 (pid 7) exited with code 1 before it was ready: FileNotFoundError: /data: is the volume mounted? 2 of 20 restarts in 60 s are spent, the next start is in 0.7 s; 12 calls wait, the oldest for 9.0 s. Mend what the error names: the pool tries again by itself.",
 	],
 	[
 		"has spent its budget, though a worker is ready",
@@ -109,7 +109,7 @@ test.each<readonly [string, Partial<PoolSnapshot>, string, string]>([
 			}),
 		},
 		"trouble",
-		"demo: crash loop; 1 of 1 worker ready, all 20 restarts of 60 s are spent, the next start is in 43 s; no call waits. Mend what the error names: the pool tries again by itself.",
+		"demo: crash loop, 1 of 1 worker ready. All 20 restarts of 60 s are spent, the next start is in 43 s; no call waits. Mend what the error names: the pool tries again by itself.",
 	],
 	[
 		"needs no worker while no call waits",
@@ -204,7 +204,7 @@ test("all that is wrong is found, the worst first, and the verdict is that", () 
 		["waiting", "busy", "demo", "all busy"],
 	]);
 	expect(level).toBe("trouble");
-	expect(text).toMatch(/^pages: crash loop; /);
+	expect(text).toMatch(/^pages: crash loop, 0 of 1 worker ready\. /);
 	expect(verdictOf({}, { pool: "images", phase: "paused" }).text).toBe(
 		"images: paused; no call waits.",
 	);

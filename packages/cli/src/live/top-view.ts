@@ -13,10 +13,11 @@ import {
 	plainText,
 } from "../wording/figures.ts";
 import {
-	lastFailureText,
+	type Note,
 	type PoolStatus,
 	type ProgramFacts,
 	type ProgramStatus,
+	poolNotes,
 	programName,
 	type Status,
 	type StatusLevel,
@@ -135,28 +136,27 @@ function programView(
 	whole: Status,
 	columns: number,
 ): readonly ViewLine[] {
-	const notes = (texts: readonly { text: string; level: StatusLevel }[]) =>
-		texts
-			// The verdict has said it.
-			.filter(({ text }) => !whole.text.includes(text))
+	// The verdict has said it, if it has been shown in full.
+	const isSaid = ({ remark }: Note): boolean =>
+		remark !== undefined &&
+		remark === whole.remark &&
+		wrapped(whole.text, columns, "").length <= VERDICT_ROWS;
+	const lines = (notes: readonly Note[], indent: string): readonly ViewLine[] =>
+		notes
+			.filter((note) => !isSaid(note))
 			.flatMap(({ text, level }) =>
-				wrapped(text, columns, "  ").map((text) => ({ text, level })),
+				wrapped(text, columns, indent).map((text) => ({ text, level })),
 			);
-	const remarks = status.remarks
-		.filter((remark) => remark.pool === null)
-		.map((remark) => ({ text: said(remark), level: remark.level }));
-	if (facts.kind !== "living")
-		return [
-			{ text: "" },
-			...remarks.map(({ text, level }) => ({ text, level })),
-		].flatMap(({ text, ...rest }) =>
-			wrapped(text, columns, "").map((text) => ({ text, ...rest })),
-		);
+	const ofAll = status.remarks
+		.filter(({ pool }) => pool === null)
+		.map((remark) => ({ level: remark.level, text: said(remark), remark }));
+	if (facts.kind !== "living") return [{ text: "" }, ...lines(ofAll, "")];
 	const { runId, startedAtMs } = facts;
+	const now = tick?.run.wallMs ?? Date.now();
 	const age =
 		startedAtMs === undefined
 			? ""
-			: `, open for ${duration((tick?.run.wallMs ?? Date.now()) - startedAtMs)}`;
+			: `, open for ${duration(now - startedAtMs)}`;
 	const pools = status.pools.filter(
 		(each) => pool === undefined || each.pool === pool,
 	);
@@ -168,10 +168,10 @@ function programView(
 			text: `${programName(facts)}, run ${runId}${age}: ${status.words}`,
 			level: status.level,
 		},
-		...notes(remarks),
+		...lines(ofAll, "  "),
 		...pools.flatMap((each) => [
 			...poolHead(each),
-			...notes(poolRemarks(each, tick)),
+			...lines(poolNotes(each, now), "  "),
 			...(tick === undefined ? [] : poolBody(each, tick)),
 		]),
 	];
@@ -196,23 +196,6 @@ function poolHead({
 			level,
 		},
 	];
-}
-
-/** What is not fine, and the last error. */
-function poolRemarks(
-	{ remarks, snapshot, level }: PoolStatus,
-	tick: ServedTick | undefined,
-): readonly { text: string; level: StatusLevel }[] {
-	const { lastFailure } = snapshot;
-	const own = remarks.map((remark) => ({
-		text: said(remark),
-		level: remark.level,
-	}));
-	if (lastFailure === null) return own;
-	const text = lastFailureText(lastFailure, tick?.run.wallMs ?? Date.now());
-	const { spent, max, windowMs } = snapshot.starts.budget;
-	const budget = `Restarts within ${duration(windowMs)}: ${spent} of ${max}.`;
-	return [...own, { text: spent === 0 ? text : `${text} ${budget}`, level }];
 }
 
 function poolBody(

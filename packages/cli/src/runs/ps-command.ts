@@ -1,13 +1,14 @@
 import type { Command } from "commander";
 import { CommandFailed, noteAbsent } from "../command/failures.ts";
 import { DATA_DIR, JSON_FLAG } from "../command/flags.ts";
-import { coloured, table, wrapped, write } from "../command/output.ts";
-import { dayAndTime, duration, plainText } from "../wording/figures.ts";
+import { coloured, fitted, table, wrapped, write } from "../command/output.ts";
+import { dayAndTime, plainText } from "../wording/figures.ts";
 import {
-	lastFailureText,
+	type Note,
 	type PoolStatus,
 	type ProgramFacts,
 	type ProgramStatus,
+	poolNotes,
 	programStatus,
 	type Status,
 	said,
@@ -89,8 +90,8 @@ async function endedRuns({ dataDir, run }: PsFlags) {
 type EndedRuns = Awaited<ReturnType<typeof endedRuns>>;
 
 const TITLES = [
-	...["PROGRAM", "RUN", "POOL", "READY", "BUSY", "QUEUE", "RESTARTS"],
-	...["NEXT", "STATE"],
+	...["PROGRAM", "RUN", "POOL", "STATE", "READY", "BUSY", "QUEUE"],
+	...["RESTARTS", "NEXT"],
 ];
 const NAME_CHARACTERS = 16;
 
@@ -108,33 +109,39 @@ export function programLines(
 	if (rows.length === 0) return [];
 	const lines = table([TITLES, ...rows.map(({ cells }) => cells)]);
 	return lines.flatMap((line, index) => [
-		line.trimEnd(),
+		columns === 0 ? line : fitted(line, columns),
 		...(rows[index - 1]?.notes ?? [])
 			// The first line has said it.
-			.filter((note) => !status.text.includes(note))
-			.flatMap((note) => wrapped(note, columns, "  ")),
+			.filter(({ remark }) => remark === undefined || remark !== status.remark)
+			.flatMap(({ text }) => wrapped(text, columns, "  ")),
 	]);
 }
 
 interface Row {
 	readonly cells: readonly string[];
-	readonly notes: readonly string[];
+	readonly notes: readonly Note[];
 }
 
 function rowsOf(facts: ProgramFacts, status: ProgramStatus): readonly Row[] {
 	const { program, run } = namesOf(facts);
 	const { pools, remarks } = status;
-	const ofAll = remarks.filter(({ pool }) => pool === null).map(said);
+	const ofAll = remarks
+		.filter(({ pool }) => pool === null)
+		.map((remark) => ({ level: remark.level, text: said(remark), remark }));
 	if (pools.length === 0)
 		return [
 			{
-				cells: [program, run, "-", "-", "-", "-", "-", "-", status.words],
+				cells: [program, run, "-", status.words, "-", "-", "-", "-", "-"],
 				notes: ofAll,
 			},
 		];
+	const now =
+		facts.kind === "living" && facts.view.kind === "seen"
+			? facts.view.state.run.wallMs
+			: Date.now();
 	return pools.map((pool, index) => ({
 		cells: [program, run, ...poolCells(pool)],
-		notes: [...(index === 0 ? ofAll : []), ...poolNotes(pool, facts)],
+		notes: [...(index === 0 ? ofAll : []), ...poolNotes(pool, now)],
 	}));
 }
 
@@ -164,25 +171,10 @@ function poolCells({
 	const { size, queue, restarts, starts } = snapshot;
 	const { next } = starts;
 	return [
-		...[plainText(pool), `${ready}/${size.max}`, String(busy)],
+		...[plainText(pool), words, `${ready}/${size.max}`, String(busy)],
 		...[String(queue.waiting), String(restarts)],
-		...[next === null ? "-" : duration(next.inMs), words],
+		next === null ? "-" : `${Math.ceil(next.inMs / 1_000)} s`,
 	];
-}
-
-function poolNotes(
-	{ remarks, snapshot }: PoolStatus,
-	facts: ProgramFacts,
-): readonly string[] {
-	const { lastFailure, starts } = snapshot;
-	const notes = remarks.map(said);
-	if (lastFailure === null || facts.kind !== "living") return notes;
-	const now =
-		facts.view.kind === "seen" ? facts.view.state.run.wallMs : Date.now();
-	const { spent, max, windowMs } = starts.budget;
-	const budget = `Restarts within ${duration(windowMs)}: ${spent} of ${max}.`;
-	const failure = lastFailureText(lastFailure, now);
-	return [...notes, spent === 0 ? failure : `${failure} ${budget}`];
 }
 
 function endedLines(ended: EndedRuns): readonly string[] {
@@ -202,8 +194,9 @@ function jsonOf(
 	programs: readonly JudgedProgram[],
 	ended: EndedRuns,
 ) {
+	const { level, text } = verdict;
 	return {
-		verdict,
+		verdict: { level, text },
 		programs: programs.map(({ facts, status }) => ({
 			...shownFacts(facts),
 			level: status.level,

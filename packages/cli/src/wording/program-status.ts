@@ -86,7 +86,9 @@ export interface ProgramStatus {
 
 export interface Remark {
 	readonly level: Exclude<StatusLevel, "fine">;
-	/** A sentence. */
+	/** The program that it is about; `null` for what is no program that lives. */
+	readonly program: string | null;
+	/** A sentence; about a whole program, without its beginning. */
 	readonly text: string;
 	/** What to do, as a sentence; `null` where nothing has to be done. */
 	readonly remedy: string | null;
@@ -117,7 +119,7 @@ export function programStatus(facts: ProgramFacts): ProgramStatus {
 		case "unreadable":
 			return alone(
 				{
-					level: "trouble",
+					...{ level: "trouble", program: null },
 					text: `The ledger ${facts.path} cannot be read: ${facts.reason}.`,
 					remedy:
 						"Look at it as the user to whom it belongs, or mend its permissions.",
@@ -149,7 +151,7 @@ function livingStatus(facts: LivingProgram): ProgramStatus {
 		level: Remark["level"],
 		text: string,
 		remedy: string | null,
-	): Remark => ({ level, text: `${name} ${text}`, remedy, pool: null });
+	): Remark => ({ level, program: name, text, remedy, pool: null });
 	switch (view.kind) {
 		case "halted":
 			return view.how === "stopped"
@@ -211,8 +213,8 @@ function seenStatus(
 			pid !== null && stoppedWorkers.includes(pid)
 				? [
 						{
-							...{ level: "trouble", pool },
-							text: `${name}, ${pool}: worker ${workerId} (pid ${pid}) is stopped (by SIGSTOP).`,
+							...{ level: "trouble", program: name, pool },
+							text: `${pool}: worker ${workerId} (pid ${pid}) is stopped (by SIGSTOP).`,
 							remedy: `Continue it: kill -CONT ${pid}.`,
 						},
 					]
@@ -232,8 +234,7 @@ function seenStatus(
 	const remarks = [
 		...stopped,
 		...findings.map(({ level, text, remedy, pool }) => ({
-			...{ level, remedy, pool },
-			text: `${name}, ${text}`,
+			...{ level, program: name, text, remedy, pool },
 		})),
 	];
 	const pools = run.pools.map((snapshot): PoolStatus => {
@@ -289,7 +290,7 @@ function deadRemark({
 			? ""
 			: `; ${counted(spared.length, "process", "processes")} may be of it and would be left alone`;
 	return {
-		...{ level: "trouble", pool: null },
+		...{ level: "trouble", program: null, pool: null },
 		text: `${name} (run ${runId}) died without closing its run, and ${remains}${kept}.`,
 		remedy: `Why: snakepit incidents --run ${runId}${where}. Clean up: start it again, or snakepit reap${where}.`,
 	};
@@ -306,7 +307,7 @@ function unclearRemark({ runId, dataDir, reason }: Of<"unclear">): Remark {
 	const isUnreadable = reason === "unreadable";
 	return {
 		level: isUnreadable ? "trouble" : "unknown",
-		pool: null,
+		...{ program: null, pool: null },
 		text: `Run ${runId} in ${dataDir} cannot be judged from here: ${UNCLEAR[reason] ?? words(reason)}.`,
 		remedy: isUnreadable
 			? "The next start of a program sets the file aside, and says why."
@@ -321,7 +322,7 @@ function otherRemark({
 	lives,
 }: Of<"of_another">): Remark {
 	return {
-		...{ level: "unknown", pool: null },
+		...{ level: "unknown", program: null, pool: null },
 		text: `Run ${runId} of user ${uid} ${lives === "yes" ? "lives" : "may live"} (${directory}), and only that user can look at it.`,
 		remedy: `As that user: sudo -u '#${uid}' snakepit ps.`,
 	};
@@ -331,6 +332,8 @@ function otherRemark({
 export interface Status {
 	readonly level: StatusLevel;
 	readonly text: string;
+	/** What the text says; `undefined` when it only counts. */
+	readonly remark: Remark | undefined;
 }
 
 const WORST_FIRST: readonly StatusLevel[] = [
@@ -356,35 +359,64 @@ export function statusOf(
 	if (level === "trouble" && worst !== undefined) {
 		const more = remarks.filter((each) => each.level === "trouble").length - 1;
 		return {
-			level,
+			...{ level, remark: worst },
 			text: `${said(worst)}${more === 0 ? "" : ` And ${counted(more, "more trouble")}, below.`}`,
 		};
 	}
 	const summary = summaryOf(programs);
 	return {
-		level,
+		...{ level, remark: worst },
 		text: worst === undefined ? summary : `${summary} ${said(worst)}`,
 	};
 }
 
 /** A remark and its remedy, as one line. */
-export function said({
-	text,
-	remedy,
-}: Pick<Remark, "text" | "remedy">): string {
+export function said(remark: Remark): string {
+	const { program, pool, text } = remark;
+	if (program === null) return saidOfPool(remark);
+	// What is about a run only is a sentence by itself.
+	const joint = pool !== null ? ", " : /^[a-z]/.test(text) ? " " : ": ";
+	return plainText(`${program}${joint}${saidOfPool(remark)}`);
+}
+
+/** The same where the program is named already. */
+export function saidOfPool({ text, remedy }: Remark): string {
 	return plainText(remedy === null ? text : `${text} ${remedy}`);
 }
 
+/** A line below a pool. */
+export interface Note {
+	readonly level: StatusLevel;
+	readonly text: string;
+	/** What it says; `undefined` for the last error. */
+	readonly remark: Remark | undefined;
+}
+
+/** What is to be said about a pool, and its last error unless that has been said with it. */
+export function poolNotes(
+	{ remarks, snapshot, level }: PoolStatus,
+	nowMs: number,
+): readonly Note[] {
+	const notes = remarks.map((remark) => ({
+		...{ level: remark.level, text: saidOfPool(remark), remark },
+	}));
+	const { lastFailure, starts } = snapshot;
+	if (lastFailure === null) return notes;
+	if (remarks.some(({ text }) => text.includes(lastFailure.cause)))
+		return notes;
+	const { spent, max, windowMs } = starts.budget;
+	const budget =
+		spent === 0 ? "" : `; ${spent} of ${max} restarts in ${duration(windowMs)}`;
+	const text = `${lastFailureText(lastFailure, nowMs)}${budget}`;
+	return [...notes, { level, text, remark: undefined }];
+}
+
 /** The last failure of a pool, as a sentence. */
-export function lastFailureText(
-	{ wallMs, message, tellingLine }: WorkerFailure,
+function lastFailureText(
+	{ wallMs, cause }: WorkerFailure,
 	nowMs: number,
 ): string {
-	const output =
-		tellingLine === null ? "" : ` Its output: ${tellingLine.trim()}`;
-	return plainText(
-		`Last error, ${duration(nowMs - wallMs)} ago: ${message}${output}`,
-	);
+	return plainText(`Last error, ${duration(nowMs - wallMs)} ago: ${cause}`);
 }
 
 function summaryOf(programs: Parameters<typeof statusOf>[0]): string {

@@ -31,7 +31,7 @@ test("only lines that have changed are written, and nothing of it can be scrolle
 	expect(terminal.scrolledOut).toEqual([]);
 });
 
-const status = { level: "trouble", text: "a b c" } as const;
+const status = { level: "trouble", text: "a b c", remark: undefined } as const;
 const body = Array.from({ length: 10 }, (_, line) => ({
 	text: `line ${line}`,
 }));

@@ -70,8 +70,8 @@ test(
 		expect(stdout).toMatch(
 			new RegExp(
 				`^1 program runs with 1 pool: 2 workers ready, 0 busy; no call waits\\.
-PROGRAM +RUN +POOL +READY +BUSY +QUEUE +RESTARTS +NEXT +STATE
-host-program\\.ts +${host.runId} +tools +2/2 +0 +0 +0 +- +idle\n$`,
+PROGRAM +RUN +POOL +STATE +READY +BUSY +QUEUE +RESTARTS +NEXT
+host-program\\.ts +${host.runId} +tools +idle +2/2 +0 +0 +0 +-\n$`,
 			),
 		);
 		expect(status).toBe(0);
@@ -102,16 +102,13 @@ test(
 		host.call("crash");
 		const { status, first, stdout } = await psSays(
 			host,
-			/all 3 restarts of 60 s are spent/,
+			/All 3 restarts of 60 s are spent/,
 		);
 		expect(status).toBe(1);
 		expect(first).toMatch(
-			/^host-program\.ts \(pid \d+\), tools: crash loop \(.*FileNotFoundError.*volume.*\); 0 of 1 worker ready, all 3 restarts of 60 s are spent, the next start is in \d+ s; .* Mend what the error names/,
+			/^host-program\.ts \(pid \d+\), tools: crash loop, 0 of 1 worker ready: tools-0 .*FileNotFoundError.*volume\S* All 3 restarts of 60 s are spent, the next start is in \d+ s; .* Mend what the error names/,
 		);
-		expect(stdout).toMatch(/ tools +0\/1 +0 +0 +3 +\d.* s +crash loop\n/);
-		expect(stdout).toMatch(
-			/\n {2}Last error, .* ago: Worker tools-0 .* Restarts within 1 min 0 s: 3 of 3\.\n/,
-		);
+		expect(stdout).toMatch(/ tools +crash loop +0\/1 +0 +0 +3 +\d+ s\n/);
 		renameSync(`${volume}~`, volume);
 		const client = await attach({ dataDir: host.dataDir });
 		onTestFinished(() => client[Symbol.dispose]());
@@ -162,7 +159,7 @@ test(
 		expect(first).toMatch(
 			/tools: 9 of at most 10 calls wait, the only worker is busy; the oldest has waited .* s; tools-0 has run wait for .* s\. See what the workers do: snakepit top --pool tools\./,
 		);
-		expect(stdout).toMatch(/ tools +1\/1 +1 +9 +0 +- +long queue\n/);
+		expect(stdout).toMatch(/ tools +long queue +1\/1 +1 +9 +0 +-\n/);
 	},
 	DEADLINE_MS,
 );

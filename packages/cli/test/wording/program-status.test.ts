@@ -163,7 +163,7 @@ test.each<readonly [string, readonly ProgramFacts[], string, string]>([
 		"No program of yours is running here. Run abcdefg of user 33 lives (/tmp/snakepit-abcdefg-0123456789), and only that user can look at it. As that user: sudo -u '#33' snakepit ps.",
 	],
 ])("the first line on %s", (_, programs, level, text) => {
-	expect(statusOn(...programs)).toEqual({ level, text });
+	expect(statusOn(...programs)).toMatchObject({ level, text });
 });
 
 test("a pool has its state in words, and a worker that was stopped is no worker that hangs", () => {

@@ -51,8 +51,8 @@ function startFailure({
 	const { code = "START_FAILED" } = error as Partial<SnakepitError>;
 	if (code === "START_WITHDRAWN") return undefined;
 	// Its last lines are below the sentence.
-	const [message = "", ...lines] = error.message.split("\n");
-	return { wallMs, workerId, code, message, ...outputOf(lines) };
+	const [sentence = "", ...lines] = error.message.split("\n");
+	return { wallMs, workerId, code, ...described(sentence, lines) };
 }
 
 function endFailure({
@@ -64,17 +64,19 @@ function endFailure({
 	tail,
 }: EventOf<"worker.exited">): WorkerFailure {
 	const why = reason === "exited" ? "" : `: ${reason.replaceAll("_", " ")}`;
-	return {
-		...{ wallMs, workerId, code: codeOf(reason), ...outputOf(tail) },
-		message: `Worker ${workerId} (pid ${pid}) ${describeExit(exit)}${why}`,
-	};
+	const sentence = `${workerId} (pid ${pid}) ${describeExit(exit)}${why}`;
+	const code = codeOf(reason);
+	return { wallMs, workerId, code, ...described(sentence, tail) };
 }
 
-function outputOf(
+function described(
+	sentence: string,
 	lines: readonly string[],
-): Pick<WorkerFailure, "tellingLine" | "lines"> {
+): Pick<WorkerFailure, "cause" | "lines"> {
+	const what = sentence.replace(/^Worker /, "").replace(/[.:]$/, "");
+	const telling = tellingLine(lines)?.trim() ?? "";
 	return {
-		tellingLine: tellingLine(lines) ?? null,
+		cause: what.includes(telling) ? what : `${what}: ${telling}`,
 		lines: lines.slice(-LINES),
 	};
 }
