@@ -83,10 +83,12 @@ export class WatchedPrograms {
 	async look(): Promise<readonly ShownProgram[]> {
 		const { haltedProcess } = await import("@snakepit/core/inspect");
 		const shown = [...this.#programs.values()].flatMap((program) =>
-			program.isConnecting ? [] : [program.shown(haltedProcess)],
+			program.isConnecting
+				? []
+				: [program.shown(haltedProcess, this.#programs.size)],
 		);
 		const beside = this.#beside.map((facts) => ({
-			...{ facts, status: programStatus(facts), tick: undefined },
+			...{ facts, status: programStatus(facts, 1), tick: undefined },
 		}));
 		return [...shown, ...beside];
 	}
@@ -190,7 +192,10 @@ class Watched {
 		}
 	}
 
-	shown(halted: (pid: number) => "no" | "stopped" | "traced"): ShownProgram {
+	shown(
+		halted: (pid: number) => "no" | "stopped" | "traced",
+		living: number,
+	): ShownProgram {
 		const { runId, pid, program, dataDir, startedAtMs } = this.run;
 		const view = this.#view(halted);
 		const facts: LivingProgram = {
@@ -198,7 +203,7 @@ class Watched {
 			stoppedWorkers:
 				view.kind === "seen" ? stoppedWorkers(view.state, halted) : [],
 		};
-		return { facts, status: programStatus(facts), tick: this.#tick };
+		return { facts, status: programStatus(facts, living), tick: this.#tick };
 	}
 
 	#view(halted: (pid: number) => "no" | "stopped" | "traced"): ProgramView {

@@ -219,7 +219,10 @@ function otherFacts({
 				...dead.map(
 					({ runId, program, orphans, spared }): ProgramFacts => ({
 						...{ kind: "dead", runId, program },
-						dataDir: origin === "default" ? undefined : dataDir,
+						ledger:
+							origin === "default"
+								? { kind: "default" }
+								: { kind: "named", dataDir },
 						left: orphans.map(({ pid }) => pid),
 						spared: spared.map(({ pid }) => pid),
 					}),
@@ -237,7 +240,7 @@ function otherFacts({
 				: [
 						{
 							...{ kind: "dead", runId, left: processes, spared: [] },
-							...{ program: undefined, dataDir: undefined },
+							...{ program: undefined, ledger: { kind: "unknown" } },
 						},
 					],
 		),

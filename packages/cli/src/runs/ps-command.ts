@@ -47,9 +47,10 @@ async function ps(flags: PsFlags): Promise<void> {
 	noteAbsent(dataDir, json);
 	const by = "snakepit ps";
 	const found = await findPrograms({ dataDir, by });
+	const living = found.filter(({ kind }) => kind === "living").length;
 	const programs = found
 		.filter((facts) => run === undefined || runOf(facts).startsWith(run))
-		.map((facts) => ({ facts, status: programStatus(facts) }));
+		.map((facts) => ({ facts, status: programStatus(facts, living) }));
 	const ended = all ? await endedRuns(flags) : [];
 	if (run !== undefined && programs.length + ended.length === 0)
 		throw new CommandFailed(

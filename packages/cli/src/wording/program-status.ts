@@ -20,8 +20,7 @@ export type ProgramFacts =
 			readonly kind: "dead";
 			readonly runId: string;
 			readonly program: string | undefined;
-			/** `undefined`: the usual one, or it is not known. */
-			readonly dataDir: string | undefined;
+			readonly ledger: LedgerPlace;
 			/** Pids of its workers, and of what they started. */
 			readonly left: readonly number[];
 			/** Pids of processes that look like its own, and would be left alone. */
@@ -41,6 +40,12 @@ export type ProgramFacts =
 			readonly reason: string;
 	  }
 	| ({ readonly kind: "of_another" } & RunOfAnother);
+
+/** Where the ledger of a program is; `unknown`: only its processes show the program. */
+export type LedgerPlace =
+	| { readonly kind: "default" }
+	| { readonly kind: "named"; readonly dataDir: string }
+	| { readonly kind: "unknown" };
 
 /** A program that lives. */
 export interface LivingProgram {
@@ -88,6 +93,8 @@ export interface Remark {
 	readonly level: Exclude<StatusLevel, "fine">;
 	/** The program that it is about; `null` for what is no program that lives. */
 	readonly program: string | null;
+	/** What it is, in two or three words. */
+	readonly words: string;
 	/** A sentence; about a whole program, without its beginning. */
 	readonly text: string;
 	/** What to do, as a sentence; `null` where nothing has to be done. */
@@ -107,11 +114,20 @@ export interface PoolStatus {
 	readonly remarks: readonly Remark[];
 }
 
-/** Judges one program. */
-export function programStatus(facts: ProgramFacts): ProgramStatus {
+/**
+ * Judges one program.
+ *
+ * @param living how many programs live: a command for one of several has to name it.
+ */
+export function programStatus(
+	facts: ProgramFacts,
+	living: number,
+): ProgramStatus {
 	switch (facts.kind) {
-		case "living":
-			return livingStatus(facts);
+		case "living": {
+			const status = livingStatus(facts);
+			return living > 1 ? named(status, facts.runId) : status;
+		}
 		case "dead":
 			return alone(deadRemark(facts), "dead");
 		case "unclear":
@@ -132,8 +148,27 @@ export function programStatus(facts: ProgramFacts): ProgramStatus {
 	}
 }
 
-function alone(remark: Remark, words: string): ProgramStatus {
-	return { level: remark.level, words, remarks: [remark], pools: [] };
+function alone(remark: Omit<Remark, "words">, words: string): ProgramStatus {
+	const { level } = remark;
+	return { level, words, remarks: [{ ...remark, words }], pools: [] };
+}
+
+/** Has the commands of its remedies name the run. */
+function named(status: ProgramStatus, runId: string): ProgramStatus {
+	const withRun = (remark: Remark): Remark => ({
+		...remark,
+		remedy:
+			remark.remedy?.replace(
+				/snakepit (top|stacks|restart|resume|resize)\b/g,
+				`snakepit $1 --run ${runId}`,
+			) ?? null,
+	});
+	const remarks = status.remarks.map(withRun);
+	const pools = status.pools.map((pool) => ({
+		...pool,
+		remarks: remarks.filter((remark) => remark.pool === pool.pool),
+	}));
+	return { ...status, remarks, pools };
 }
 
 /** Names a program in the middle of a sentence. */
@@ -151,7 +186,13 @@ function livingStatus(facts: LivingProgram): ProgramStatus {
 		level: Remark["level"],
 		text: string,
 		remedy: string | null,
-	): Remark => ({ level, program: name, text, remedy, pool: null });
+	): Omit<Remark, "words"> => ({
+		level,
+		program: name,
+		text,
+		remedy,
+		pool: null,
+	});
 	switch (view.kind) {
 		case "halted":
 			return view.how === "stopped"
@@ -214,6 +255,7 @@ function seenStatus(
 				? [
 						{
 							...{ level: "trouble", program: name, pool },
+							words: "stopped worker",
 							text: `${pool}: worker ${workerId} (pid ${pid}) is stopped (by SIGSTOP).`,
 							remedy: `Continue it: kill -CONT ${pid}.`,
 						},
@@ -233,8 +275,8 @@ function seenStatus(
 	const findings = verdict.findings.filter((finding) => !isStopped(finding));
 	const remarks = [
 		...stopped,
-		...findings.map(({ level, text, remedy, pool }) => ({
-			...{ level, program: name, text, remedy, pool },
+		...findings.map(({ level, words, text, remedy, pool }) => ({
+			...{ level, program: name, words, text, remedy, pool },
 		})),
 	];
 	const pools = run.pools.map((snapshot): PoolStatus => {
@@ -275,12 +317,12 @@ type Of<Kind extends ProgramFacts["kind"]> = Extract<
 function deadRemark({
 	runId,
 	program,
-	dataDir,
+	ledger,
 	left,
 	spared,
-}: Of<"dead">): Remark {
+}: Of<"dead">): Omit<Remark, "words"> {
 	const name = plainText(program ?? "a program");
-	const where = dataDir === undefined ? "" : ` --data-dir ${dataDir}`;
+	const where = ledger.kind === "named" ? ` --data-dir ${ledger.dataDir}` : "";
 	const remains =
 		left.length === 0
 			? "none of its workers is left"
@@ -292,7 +334,10 @@ function deadRemark({
 	return {
 		...{ level: "trouble", program: null, pool: null },
 		text: `${name} (run ${runId}) died without closing its run, and ${remains}${kept}.`,
-		remedy: `Why: snakepit incidents --run ${runId}${where}. Clean up: start it again, or snakepit reap${where}.`,
+		remedy:
+			ledger.kind === "unknown"
+				? "Its data directory is not known here. Clean up: start it again, or snakepit reap with that as --data-dir."
+				: `Why: snakepit incidents --run ${runId}${where}. Clean up: start it again, or snakepit reap${where}.`,
 	};
 }
 
@@ -303,7 +348,11 @@ const UNCLEAR: Readonly<Partial<Record<SparedRun["reason"], string>>> = {
 	unreadable: "its file cannot be read",
 };
 
-function unclearRemark({ runId, dataDir, reason }: Of<"unclear">): Remark {
+function unclearRemark({
+	runId,
+	dataDir,
+	reason,
+}: Of<"unclear">): Omit<Remark, "words"> {
 	const isUnreadable = reason === "unreadable";
 	return {
 		level: isUnreadable ? "trouble" : "unknown",
@@ -320,7 +369,7 @@ function otherRemark({
 	uid,
 	directory,
 	lives,
-}: Of<"of_another">): Remark {
+}: Of<"of_another">): Omit<Remark, "words"> {
 	return {
 		...{ level: "unknown", program: null, pool: null },
 		text: `Run ${runId} of user ${uid} ${lives === "yes" ? "lives" : "may live"} (${directory}), and only that user can look at it.`,
@@ -357,10 +406,12 @@ export function statusOf(
 		) ?? "fine";
 	const [worst] = remarks.filter((remark) => remark.level === level);
 	if (level === "trouble" && worst !== undefined) {
-		const more = remarks.filter((each) => each.level === "trouble").length - 1;
+		const more = remarks.filter(
+			(each) => each.level === "trouble" && each !== worst,
+		);
 		return {
 			...{ level, remark: worst },
-			text: `${said(worst)}${more === 0 ? "" : ` And ${counted(more, "more trouble")}, below.`}`,
+			text: `${said(worst)}${alsoText(more)}`,
 		};
 	}
 	const summary = summaryOf(programs);
@@ -368,6 +419,24 @@ export function statusOf(
 		...{ level, remark: worst },
 		text: worst === undefined ? summary : `${summary} ${said(worst)}`,
 	};
+}
+
+/** So many further troubles are named in the first line. */
+const MOST_NAMED = 5;
+
+/** Names further troubles, each once. */
+function alsoText(remarks: readonly Remark[]): string {
+	const names = [
+		...new Set(
+			remarks.map(({ pool, program, words }) =>
+				plainText(`${pool ?? program ?? "a program"}: ${words}`),
+			),
+		),
+	];
+	if (names.length === 0) return "";
+	const more = names.length - MOST_NAMED;
+	const rest = more > 0 ? `, and ${more} more` : "";
+	return ` Also: ${names.slice(0, MOST_NAMED).join(", ")}${rest}.`;
 }
 
 /** A remark and its remedy, as one line. */

@@ -134,7 +134,7 @@ test(
 		host.call("stop");
 		const stopped = await psSays(host, /is stopped/);
 		expect(stopped.first).toMatch(
-			/tools: worker tools-\d \(pid (\d+)\) is stopped \(by SIGSTOP\)\. Continue it: kill -CONT \1\. And 1 more trouble, below\.$/,
+			/tools: worker tools-\d \(pid (\d+)\) is stopped \(by SIGSTOP\)\. Continue it: kill -CONT \1\. Also: tools: hung worker\.$/,
 		);
 		expect(stopped.stdout).toMatch(/\n {2}.*has run hang for/);
 	},

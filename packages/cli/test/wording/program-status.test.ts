@@ -38,7 +38,7 @@ function seen(
 function statusOn(...all: readonly ProgramFacts[]) {
 	const programs = all.map((facts) => ({
 		facts,
-		status: programStatus(facts),
+		status: programStatus(facts, 1),
 	}));
 	return statusOf(programs);
 }
@@ -81,7 +81,7 @@ test.each<readonly [string, readonly ProgramFacts[], string, string]>([
 		"two troubles",
 		[lost, living({ kind: "halted", how: "stopped" })],
 		"trouble",
-		"night.ts (pid 7), demo: no worker is alive; no call waits. If it stays so, restart the program. And 1 more trouble, below.",
+		"night.ts (pid 7), demo: no worker is alive; no call waits. If it stays so, restart the program. Also: night.ts (pid 7): stopped.",
 	],
 	[
 		"a stopped program",
@@ -128,7 +128,8 @@ test.each<readonly [string, readonly ProgramFacts[], string, string]>([
 		[
 			{
 				...{ kind: "dead", runId: "abcdefg", program: "night.ts" },
-				...{ dataDir: "/data", left: [8, 9], spared: [] },
+				...{ left: [8, 9], spared: [] },
+				ledger: { kind: "named", dataDir: "/data" },
 			},
 		],
 		"trouble",
@@ -168,7 +169,7 @@ test.each<readonly [string, readonly ProgramFacts[], string, string]>([
 
 test("a pool has its state in words, and a worker that was stopped is no worker that hangs", () => {
 	const words = (facts: LivingProgram) =>
-		programStatus(facts).pools.map((pool) => [pool.level, pool.words]);
+		programStatus(facts, 1).pools.map((pool) => [pool.level, pool.words]);
 	expect(words(idle)).toEqual([["fine", "idle"]]);
 	expect(words(lost)).toEqual([["trouble", "no worker"]]);
 	const pools = [poolSnapshot({ workers: [silentWorker] })];
@@ -176,4 +177,16 @@ test("a pool has its state in words, and a worker that was stopped is no worker 
 	expect(words(seen(pools, { stoppedWorkers: [4_242] }))).toEqual([
 		["trouble", "stopped worker"],
 	]);
+});
+
+test("of several programs, the command of a remedy names the one", () => {
+	const facts = seen([poolSnapshot({ workers: [silentWorker] })]);
+	const remedies = (living: number) =>
+		programStatus(facts, living).pools[0]?.remarks.map(({ remedy }) => remedy);
+	expect(remedies(1)?.[0]).toMatch(
+		/^See where it is: snakepit stacks demo-0\./,
+	);
+	expect(remedies(2)?.[0]).toMatch(
+		/^See where it is: snakepit stacks --run abcdefg demo-0\./,
+	);
 });
