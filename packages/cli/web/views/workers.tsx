@@ -269,7 +269,7 @@ function Failing({ pool }: { readonly pool: PoolSnapshot }) {
 		<details class="failing" data-tone={isFailing ? "bad" : undefined}>
 			<summary>
 				Last failure at {timeOfDay(lastFailure.wallMs)}:{" "}
-				{plainStart(lastFailure.message, FAILURE_CHARACTERS)}
+				{plainStart(lastFailure.cause, FAILURE_CHARACTERS)}
 			</summary>
 			<p class="facts">
 				<span>code {lastFailure.code}</span>
