@@ -42,6 +42,21 @@ export interface PoolSnapshot {
 	readonly sessions: number;
 	readonly calls: CallCounts;
 	readonly queue: QueueSnapshot;
+	readonly health: HealthSnapshot;
+}
+
+/** Whether a pool can do its work; see `pool.health()` of core. */
+export interface HealthSnapshot {
+	/** `false` only if a restart of the program would help. */
+	readonly live: boolean;
+	/** Whether new calls should be sent to it. */
+	readonly ready: boolean;
+	/** Why not. */
+	readonly reasons: readonly {
+		readonly code: string;
+		readonly pool: string | null;
+		readonly message: string;
+	}[];
 }
 
 /** How a pool starts workers again that failed. */

@@ -22,6 +22,7 @@ export type {
 	FailedAttempt,
 	FailedCall,
 	FailedCallFilter,
+	HealthSnapshot,
 	PoolSnapshot,
 	QueueSnapshot,
 	RunningCall,

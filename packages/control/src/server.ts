@@ -13,6 +13,7 @@ export type {
 	FailedAttempt,
 	FailedCall,
 	FailedCallFilter,
+	HealthSnapshot,
 	PoolSnapshot,
 	QueueSnapshot,
 	RunningCall,

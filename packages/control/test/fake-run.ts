@@ -86,6 +86,7 @@ export function poolSnapshot(more: Partial<PoolSnapshot> = {}): PoolSnapshot {
 			...{ waiting: 0, limit: 1_000, counted: 0, oldestMs: null, why: null },
 			...{ byPriority: [], byCommand: [] },
 		},
+		health: { live: true, ready: true, reasons: [] },
 		...more,
 	};
 }

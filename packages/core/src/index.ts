@@ -33,6 +33,7 @@ export type {
 	RetryOptions,
 	SessionOptions,
 } from "./pool/calls/call-options.ts";
+export type { HealthReason, PoolHealth } from "./pool/observe/health.ts";
 export type { PoolStatistics, WorkerView } from "./pool/observe/statistics.ts";
 export type { Pool, PoolSession } from "./pool/pool.ts";
 export type { CloseOptions } from "./pool/pool-control.ts";

@@ -35,7 +35,7 @@ const STACKS: LaunchStacks = {
 	forcedSignal: DUMP_SIGNAL,
 	begin: /^snakepit stacks begin/,
 	end: /^snakepit stacks end$/,
-	line: /^(?:(?:(?:Current t|T)hread 0x[0-9a-f]+|Coroutine of) .*\(most recent call first\):| {2}(?:File |<|\.\.\.|Garbage-collecting|Binary file ).*|)$/,
+	line: /^(?:(?:(?:Current t|T)hread 0x[0-9a-f]+|Coroutine of) .*\(most recent call first\):| {2}(?:File |<|\.\.\.|Garbage-collecting|Binary file ).*|<Cannot show .*|)$/,
 };
 /** From this version on, `-P` keeps the working directory out of the module path. */
 const SAFE_PATH = [3, 11] as const;

@@ -2,6 +2,7 @@ import { execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
+import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { text as textOf } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
@@ -206,6 +207,50 @@ test.runIf(isThorough())(
 		program.kill("SIGTERM");
 		expect(await (await answer).text()).toBe("reported");
 		expect(await ended).toEqual({ code: 0, signal: null });
+	},
+);
+
+test.runIf(isThorough())(
+	"the program in docs/deployment.md is ready, and says so by HTTP",
+	{ timeout: 120_000 },
+	async () => {
+		const page = "docs/deployment.md";
+		const directory = snippetDirectory(page);
+		const text = readFileSync(join(root, page), "utf8");
+		const [, [, name = "", code = ""] = []] = [...text.matchAll(BLOCK)];
+		expect(name).toBe("probes.ts");
+		writeFileSync(join(directory, name), code);
+		writeFileSync(join(directory, "tools.py"), REPORTS_AFTER_3_S);
+		expectToCompile(directory, [name]);
+		const program = spawn(
+			process.execPath,
+			["--conditions=snakepit-source", name],
+			{
+				cwd: directory,
+				env: {
+					...process.env,
+					VIRTUAL_ENV: join(root, "python/.venv"),
+					XDG_STATE_HOME: directory,
+				},
+				stdio: ["ignore", "pipe", "inherit"],
+			},
+		);
+		onTestFinished(() => void program.kill("SIGKILL"));
+		const ended = once(program, "exit");
+		const printed: string[] = [];
+		for await (const line of createInterface({ input: program.stdout })) {
+			printed.push(line);
+			if (printed.length === 3) break;
+		}
+		const [port, ...lines] = printed;
+		expect(lines).toEqual([
+			"{ live: true, ready: true, reasons: [] }",
+			"[ 'PAUSED' ]",
+		]);
+		const answer = await fetch(`http://127.0.0.1:${port}/readyz`);
+		expect(answer.status).toBe(200);
+		program.kill("SIGTERM");
+		expect(await ended).toEqual([0, null]);
 	},
 );
 

@@ -1,4 +1,9 @@
-import type { ControlClient, CutCalls, PoolAct } from "@snakepit/control";
+import type {
+	ControlClient,
+	CutCalls,
+	PoolAct,
+	PoolSnapshot,
+} from "@snakepit/control";
 import type { Command } from "commander";
 import {
 	CommandFailed,
@@ -7,6 +12,7 @@ import {
 } from "../command/failures.ts";
 import { moment, positiveNumber, wholeNumber } from "../command/flags.ts";
 import { counted, duration, plainText } from "../wording/figures.ts";
+import { healthOfAll, healthText } from "../wording/health.ts";
 import { signatureOf } from "../wording/signatures.ts";
 import { stacksLines } from "../wording/stacks.ts";
 import { type LogsOptions, logs } from "./logs.ts";
@@ -95,6 +101,52 @@ export function addLiveCommands(
 				: stacksLines(stacks);
 			for (const line of lines) terminal.write(`${line}\n`);
 		});
+	});
+
+	command(
+		"health",
+		"tell by the exit status whether pools are ready: for probes of containers",
+	)
+		.option("--live", "whether they are live: 1 only if a restart would help")
+		.option("--pool <name>", "only the pools of this name")
+		.action(async (options: Options) => {
+			const { findRuns } = await import("@snakepit/control");
+			const { run = "", dataDir, pool: named } = options;
+			const runs = await findRuns(dataDir);
+			const fitting = runs.filter(({ runId }) => runId.startsWith(run));
+			const pools: PoolSnapshot[] = [];
+			// Without any, the first one explains what there is.
+			for (const { runId } of fitting.length === 0 ? [{ runId: run }] : fitting)
+				await attached(
+					{ ...options, ...(runId !== "" && { run: runId }) },
+					"health",
+					async (client) => {
+						const state = await client.state();
+						pools.push(...state.run.pools);
+					},
+				);
+			const asked = pools.filter(
+				({ pool }) => named === undefined || pool === named,
+			);
+			if (asked.length === 0 && named !== undefined)
+				throw new CommandFailed("absent", `There is no pool ${named}.`);
+			const health = healthOfAll(asked.map((pool) => pool.health));
+			const isWell = options["live"] === true ? health.live : health.ready;
+			if (!isWell) process.exitCode = EXIT_STATUS.failed;
+			const text = options.json ? JSON.stringify(health) : healthText(health);
+			terminal.write(`${text}\n`);
+		});
+
+	command(
+		"inspect <id>",
+		"print all that is known of a run, a worker or a call, living or not",
+	).action(async (id: string, options: LiveOptions) => {
+		const { inspect, inspectedLines } = await import("./inspect.ts");
+		const found = await inspect(id, options);
+		const lines = options.json
+			? [JSON.stringify(found, undefined, 2)]
+			: inspectedLines(found, Date.now());
+		for (const line of lines) terminal.write(`${line}\n`);
 	});
 
 	inPool(

@@ -140,6 +140,29 @@ describe("of a living run", () => {
 		});
 	}, 90_000);
 
+	test("health tells by its exit status whether a program is ready or live", async () => {
+		const host = await controlledHost({ control: ALL });
+		expect(await snakepit(host, "health")).toEqual({
+			...{ status: 0, stdout: "live, ready.\n", stderr: "" },
+		});
+		expect(await snakepit(host, "pause")).toMatchObject({ status: 0 });
+		expect(await snakepit(host, "health")).toEqual({
+			...{ status: 1, stderr: "" },
+			stdout:
+				"live, not ready: Pool lines is paused, and 0 calls wait. (PAUSED)\n",
+		});
+		const live = await snakepit(host, "health", "--live", "--json");
+		expect(live.status).toBe(0);
+		expect(JSON.parse(live.stdout)).toMatchObject({ live: true, ready: false });
+		const { status } = await snakepit(host, "health", "--pool", "nemo");
+		expect(status).toBe(3);
+		host.child.kill("SIGSTOP");
+		expect(await snakepit(host, "health")).toMatchObject({ status: 4 });
+		host.child.kill("SIGKILL");
+		await host.exited();
+		expect(await snakepit(host, "health")).toMatchObject({ status: 3 });
+	}, 90_000);
+
 	test("each failure has its exit status, and says what to do", async () => {
 		const host = await controlledHost({ control: true });
 		for (const [args, status, message] of [

@@ -7,6 +7,7 @@ import type {
 import type { RunId } from "../contract/identity.ts";
 import type { ProcessRegistry } from "../contract/process-registry.ts";
 import type { Affinity, SessionOptions } from "./calls/call-options.ts";
+import type { PoolHealth } from "./observe/health.ts";
 import type { PoolStatistics, WorkerView } from "./observe/statistics.ts";
 import type {
 	CloseOptions,
@@ -158,6 +159,13 @@ export interface Pool<Tools extends ToolMap = UntypedTools, Client = unknown>
 	 * the names that `@snakepit/telemetry` has in Prometheus. `metricsHandler` of `@snakepit/core/metrics` serves it.
 	 */
 	metricsText(): string;
+
+	/**
+	 * Whether the pool can do its work: `live` is false only if a restart of the program would help, `ready` if new calls
+	 * should go elsewhere, and `reasons` says why. Takes microseconds. `probes` of `@snakepit/core/probes` answers HTTP
+	 * requests with it.
+	 */
+	health(): PoolHealth;
 
 	/**
 	 * Pings one worker now, regardless of `heartbeat.intervalMs`.

@@ -18,12 +18,14 @@ import {
 	type SessionOptions,
 } from "./calls/call-options.ts";
 import type { Calls } from "./calls/calls.ts";
+import type { PoolHealth } from "./observe/health.ts";
 import {
 	type MetricReading,
 	metricsText,
 	type ReadableMetrics,
 } from "./observe/metrics-text.ts";
 import { type MeasuredRun, poolReading } from "./observe/pool-metrics.ts";
+import { poolHealth } from "./observe/pool-snapshot.ts";
 import {
 	type PoolStatistics,
 	viewOf,
@@ -175,6 +177,10 @@ export class WorkerPool implements Pool, ReadableMetrics {
 			registry: this.#internals.world.registry.statistics(),
 			audit: this.#internals.audit(),
 		});
+	}
+
+	health(): PoolHealth {
+		return poolHealth(this.#internals, this.#life);
 	}
 
 	metricsText(): string {

@@ -55,7 +55,6 @@ export class RunControl implements ControlledRun {
 	readonly #pools = new Set<ControlEndpoint>();
 	/** The last lines of the workers of each pool, if clients may see them. */
 	readonly #backlogs = new Map<ControlEndpoint, LogBacklog>();
-	#linesKept = 0;
 	/** Of clients that want events or logs: they follow pools that are made later, too. */
 	readonly #followers = new Set<Follower>();
 	readonly #token: string;
@@ -123,10 +122,7 @@ export class RunControl implements ControlledRun {
 	add(pool: ControlEndpoint): () => void {
 		this.#pools.add(pool);
 		if (this.#setting.scopes.includes("logs"))
-			this.#backlogs.set(
-				pool,
-				pool.keepLines(() => this.#linesKept++),
-			);
+			this.#backlogs.set(pool, pool.keepLines());
 		for (const follower of this.#followers) follower.follow(pool);
 		return () => {
 			this.#pools.delete(pool);
@@ -186,7 +182,7 @@ export class RunControl implements ControlledRun {
 		const backlogs = [...this.#backlogs.values()];
 		const events = backlogs
 			.flatMap((each) => each.lines())
-			.toSorted((a, b) => a.sequence - b.sequence)
+			.toSorted((a, b) => a.orderMs - b.orderMs)
 			.map(({ event }) => event as unknown as ControlledEvent);
 		return {
 			events,

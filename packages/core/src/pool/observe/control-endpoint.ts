@@ -17,7 +17,6 @@ import type {
 	SnakepitListener,
 } from "../../contract/events.ts";
 import type { WorkerUsage } from "../../contract/instrument.ts";
-import { LOG_TYPES } from "../../options/event-types.ts";
 import type { Worker } from "../../worker/worker.ts";
 import type { Pool } from "../pool.ts";
 import type { PoolInternals } from "../pool-internals.ts";
@@ -82,10 +81,11 @@ export class ControlEndpoint implements ControlledPool {
 		return this.#internals.hub.subscribe(listener, types, meter);
 	}
 
-	/** Keeps the last lines of its workers from now on. @param nextSequence counts the lines of all pools of the run. */
-	keepLines(nextSequence: () => number): LogBacklog {
-		const backlog = new LogBacklog(nextSequence);
-		this.subscribe(backlog.note, LOG_TYPES, undefined);
+	/** Keeps the last lines of its workers from now on. */
+	keepLines(): LogBacklog {
+		const backlog = new LogBacklog();
+		// With the event: a listener may be one more turn away.
+		this.#internals.hub.recordWith(backlog.note);
 		return backlog;
 	}
 

@@ -6,90 +6,114 @@ import type {
 
 type LogEvent = EventOf<"worker.output"> | EventOf<"worker.logged">;
 
-/** So much is kept of each worker, over its incarnations. */
+/** So much is kept of each worker, over its incarnations; what is too much goes a part at a time. */
 export const BACKLOG_LINES = 1_000;
 export const BACKLOG_CHARACTERS: number = 256 << 10;
 /** Of one record, whose traceback may be long. */
 const RECORD_CHARACTERS = 16 << 10;
+/** A part has at most so many lines and characters. */
+const PART_LINES = 50;
+const PART_CHARACTERS: number = 16 << 10;
 
-/** A line, and its place among those of all workers. */
+/** A line, and what orders it among those of other workers. */
 export interface KeptLine {
 	readonly event: LogEvent;
-	readonly sequence: number;
+	/** When it came, in milliseconds; never less than that of a line before it. */
+	readonly orderMs: number;
 }
 
 /** Keeps the last lines of each worker of a pool, for those who look at the pool later. */
 export class LogBacklog {
-	readonly #nextSequence: () => number;
-	readonly #rings = new Map<string, LineRing>();
+	readonly #tails = new Map<string, LineTail>();
+	/** That of the last line: the next one is often of the same worker. */
+	#incarnation = "";
+	#tail: LineTail = new LineTail();
 
-	/** @param nextSequence counts the lines of all pools of the run. */
-	constructor(nextSequence: () => number) {
-		this.#nextSequence = nextSequence;
-	}
-
-	/** Takes every event that a worker prints or logs. */
+	/** Takes every event of the pool, and keeps what workers print and log. */
 	readonly note: SnakepitListener = (event: SnakepitEvent) => {
-		const line = event as LogEvent;
-		let ring = this.#rings.get(line.workerId);
-		if (ring === undefined) {
-			ring = new LineRing();
-			this.#rings.set(line.workerId, ring);
-		}
-		ring.push(shortened(line), this.#nextSequence());
+		if (event.type !== "worker.output" && event.type !== "worker.logged")
+			return;
+		if (event.incarnation !== this.#incarnation) this.#turnTo(event);
+		this.#tail.push(event);
 	};
+
+	#turnTo({ workerId, incarnation }: LogEvent): void {
+		const tail = this.#tails.get(workerId) ?? new LineTail();
+		this.#tails.set(workerId, tail);
+		this.#tail = tail;
+		this.#incarnation = incarnation;
+	}
 
 	/** Those of each worker oldest first. */
 	lines(): readonly KeptLine[] {
-		return [...this.#rings.values()].flatMap((ring) => ring.lines());
+		return [...this.#tails.values()].flatMap((tail) => tail.lines());
 	}
 
 	/** How many lines of each worker are not kept any more. */
 	dropped(): readonly (readonly [workerId: string, lines: number])[] {
-		return [...this.#rings].flatMap(([workerId, { dropped }]) =>
+		return [...this.#tails].flatMap(([workerId, { dropped }]) =>
 			dropped === 0 ? [] : [[workerId, dropped] as const],
 		);
 	}
 }
 
-/** The last lines of one worker. Its arrays never move what they hold: a line costs the same however many are kept. */
-class LineRing {
-	readonly #events: (LogEvent | undefined)[] = [];
-	readonly #sequences: number[] = [];
-	/** The index of the oldest. */
-	#first = 0;
-	#size = 0;
+interface Part {
+	readonly events: LogEvent[];
+	characters: number;
+}
+
+/**
+ * The last lines of one worker, in parts: a line is added to a new array, which costs the garbage collector less than a
+ * place in an old one, and lines are dropped with their part.
+ */
+class LineTail {
+	#parts: Part[] = [];
+	#last: Part = { events: [], characters: 0 };
+	#lines = 0;
 	#characters = 0;
 	dropped = 0;
 
-	push(event: LogEvent, sequence: number): void {
-		this.#characters += charactersOf(event);
-		while (
-			this.#size === BACKLOG_LINES ||
-			(this.#size > 0 && this.#characters > BACKLOG_CHARACTERS)
-		)
-			this.#drop();
-		const index = (this.#first + this.#size) % BACKLOG_LINES;
-		this.#events[index] = event;
-		this.#sequences[index] = sequence;
-		this.#size++;
+	push(event: LogEvent): void {
+		let length = charactersOf(event);
+		let kept = event;
+		if (length > RECORD_CHARACTERS) {
+			kept = shortened(event);
+			length = RECORD_CHARACTERS;
+		}
+		const last = this.#last;
+		last.events.push(kept);
+		last.characters += length;
+		if (last.events.length >= PART_LINES || last.characters >= PART_CHARACTERS)
+			this.#complete();
 	}
 
-	#drop(): void {
-		const oldest = this.#events[this.#first];
-		if (oldest !== undefined) this.#characters -= charactersOf(oldest);
-		this.#events[this.#first] = undefined;
-		this.#first = (this.#first + 1) % BACKLOG_LINES;
-		this.#size--;
-		this.dropped++;
+	/** The next line begins a new part; there is room for it in full. */
+	#complete(): void {
+		const part = this.#last;
+		this.#parts.push(part);
+		this.#lines += part.events.length;
+		this.#characters += part.characters;
+		this.#last = { events: [], characters: 0 };
+		while (
+			this.#lines > BACKLOG_LINES - PART_LINES ||
+			this.#characters > BACKLOG_CHARACTERS - 2 * PART_CHARACTERS
+		) {
+			const oldest = this.#parts.shift();
+			if (oldest === undefined) break;
+			this.#lines -= oldest.events.length;
+			this.#characters -= oldest.characters;
+			this.dropped += oldest.events.length;
+		}
 	}
 
 	lines(): readonly KeptLine[] {
-		return Array.from({ length: this.#size }, (_, n) => {
-			const index = (this.#first + n) % BACKLOG_LINES;
-			const event = this.#events[index] as LogEvent;
-			return { event, sequence: this.#sequences[index] as number };
-		});
+		let orderMs = Number.NEGATIVE_INFINITY;
+		return [...this.#parts, this.#last]
+			.flatMap(({ events }) => events)
+			.map((event) => {
+				orderMs = Math.max(orderMs, event.wallMs);
+				return { event, orderMs };
+			});
 	}
 }
 
@@ -101,7 +125,6 @@ function charactersOf(event: LogEvent): number {
 
 /** A long record without what is beyond the limit; what was printed has a limit of its own (`output.maxLineBytes`). */
 function shortened(event: LogEvent): LogEvent {
-	if (charactersOf(event) <= RECORD_CHARACTERS) return event;
 	if (event.type === "worker.output")
 		return {
 			...event,

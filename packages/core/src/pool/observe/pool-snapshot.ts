@@ -8,6 +8,7 @@ import type { Worker } from "../../worker/worker.ts";
 import type { Call } from "../calls/call.ts";
 import type { PoolInternals } from "../pool-internals.ts";
 import type { PoolLife } from "../pool-life.ts";
+import { healthOf, type PoolHealth } from "./health.ts";
 import { viewOf } from "./statistics.ts";
 
 /** So many calls are looked at: a queue may be long, and this is read twice a second. */
@@ -48,7 +49,29 @@ export function poolSnapshot(
 			options.queue.limit,
 			nowMs,
 		),
+		health: poolHealth(internals, { phase }),
 	};
+}
+
+/** Whether a pool can do its work now. */
+export function poolHealth(
+	{ options, size, calls, workerSet, lastFailure }: PoolInternals,
+	{ phase }: Pick<PoolLife, "phase">,
+): PoolHealth {
+	const states = workerSet.workers().map(({ state }) => state);
+	const { isPaused, waiting } = calls.placement;
+	const { failuresInARow, budget, next } = workerSet.startsView();
+	return healthOf({
+		pool: options.name,
+		phase: phase === "open" && isPaused ? "paused" : phase,
+		min: size.min,
+		ready: states.filter((state) => state === "ready").length,
+		starting: states.filter((state) => state === "starting").length,
+		waiting,
+		limit: options.queue.limit,
+		...{ failuresInARow, budget, next },
+		lastFailure: lastFailure.failure?.code,
+	});
 }
 
 /** A worker at one moment. */

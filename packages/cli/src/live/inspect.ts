@@ -1,0 +1,447 @@
+import type {
+	ControlClient,
+	LogLine,
+	RunningCall,
+	RunSnapshot,
+	WorkerSnapshot,
+} from "@snakepit/control";
+import type { FailedCall, RunHistory } from "@snakepit/core/inspect";
+import { CommandFailed } from "../command/failures.ts";
+import {
+	counted,
+	dayAndTime,
+	duration,
+	placed,
+	plainText,
+} from "../wording/figures.ts";
+import { historyEntries, lasted, runEnd } from "../wording/run-history.ts";
+import { lineText } from "./logs.ts";
+
+/** The run that something belongs to. */
+interface RunAbout {
+	readonly runId: string;
+	readonly pid: number;
+	readonly program: string | null;
+	readonly dataDir: string | null;
+	readonly startedAtMs: number;
+	readonly endedAtMs: number | null;
+	/** As the ledger has it: `running`, `host_died`, `terminated`. */
+	readonly state: string;
+}
+
+interface Found {
+	readonly run: RunAbout;
+	/** Why something is missing that a living program would say. */
+	readonly notes: readonly string[];
+	/** What else has this id, in older runs. */
+	readonly others: readonly { readonly runId: string; readonly kind: string }[];
+}
+
+/** Everything that is known about one id. */
+export type Inspected =
+	| (Found & {
+			readonly kind: "run";
+			readonly verdict: string | null;
+			readonly live: RunSnapshot | null;
+			readonly recorded: RunHistory | null;
+	  })
+	| (Found & {
+			readonly kind: "worker";
+			readonly pool: string;
+			readonly workerId: string;
+			/** Its processes that live: two while it is replaced. */
+			readonly live: readonly WorkerSnapshot[];
+			/** Its processes in the ledger, the latest first. */
+			readonly recorded: RunHistory["workers"];
+			readonly incidents: RunHistory["incidents"];
+			readonly failedCalls: readonly FailedCall[];
+			readonly lines: readonly LogLine[];
+	  })
+	| (Found & {
+			readonly kind: "call";
+			readonly pool: string;
+			readonly callId: string;
+			readonly live: (RunningCall & { readonly workerId: string }) | null;
+			readonly failed: FailedCall | null;
+			readonly lines: readonly LogLine[];
+	  });
+
+export interface InspectOptions {
+	readonly run?: string;
+	readonly dataDir?: string;
+	readonly json?: true;
+}
+
+/** A run, as its program and its ledger know it. */
+interface KnownRun {
+	readonly about: RunAbout;
+	readonly client: ControlClient | undefined;
+	readonly snapshot: RunSnapshot | undefined;
+	readonly verdict: string | undefined;
+	readonly recorded: RunHistory | undefined;
+	readonly notes: readonly string[];
+}
+
+const LINES = 50;
+/** A shorter beginning of a run's id would often fit by chance. */
+const SHORTEST_RUN_ID = 3;
+const SILENT_MS = 2_000;
+
+/**
+ * Finds a run, a worker or a call: among living programs, and in the ledger. Of several, the one in the newest run.
+ *
+ * @param id of a run (or the beginning of it), of a worker or one process of it, or of a call: `c12`, or `pool/c12`.
+ * @throws CommandFailed if there is none.
+ */
+export async function inspect(
+	id: string,
+	options: InspectOptions,
+): Promise<Inspected> {
+	const runs = await knownRuns(options);
+	try {
+		const matches = (
+			await Promise.all(runs.map((run) => matchesIn(run, id)))
+		).flat();
+		const [first, ...rest] = matches;
+		if (first === undefined)
+			throw new CommandFailed(
+				"absent",
+				`Nothing is known of "${id}": no run, worker or call has this id${options.run === undefined ? "" : ` in run ${options.run}`}. Lists: snakepit ps, snakepit history, snakepit calls --failed.`,
+			);
+		const others = rest.map(({ kind, known }) => {
+			return { kind, runId: known.about.runId };
+		});
+		return await described(first, others);
+	} finally {
+		for (const { client } of runs) client?.[Symbol.dispose]();
+	}
+}
+
+/** Newest first. */
+async function knownRuns({
+	run = "",
+	dataDir,
+}: InspectOptions): Promise<readonly KnownRun[]> {
+	const { attach, findRuns } = await import("@snakepit/control");
+	const { readHistory } = await import("@snakepit/core/inspect");
+	const living = (await findRuns(dataDir)).filter(({ runId }) =>
+		runId.startsWith(run),
+	);
+	const directories = new Set(
+		dataDir === undefined
+			? [undefined, ...living.map((each) => each.dataDir)]
+			: [dataDir],
+	);
+	const recorded = new Map<string, RunHistory>();
+	for (const directory of directories)
+		for await (const each of readHistory({ dataDir: directory }))
+			if (each.runId.startsWith(run)) recorded.set(each.runId, each);
+	const known = await Promise.all(
+		living.map(async (found): Promise<KnownRun> => {
+			const { runId, pid, program, startedAtMs } = found;
+			const history = recorded.get(runId);
+			recorded.delete(runId);
+			const about: RunAbout = {
+				...{ runId, pid, program, dataDir: found.dataDir, startedAtMs },
+				...{ endedAtMs: null, state: "running" },
+			};
+			const client = await attach({
+				...{ run: runId, dataDir: found.dataDir, silentMs: SILENT_MS },
+				by: `snakepit inspect (pid ${process.pid})`,
+			}).catch(() => undefined);
+			const state = await client?.state().catch((error: Error) => error);
+			const isError = state instanceof Error;
+			return {
+				...{ about, client: isError ? undefined : client, recorded: history },
+				snapshot: isError ? undefined : state?.run,
+				verdict: isError ? undefined : state?.verdict.text,
+				notes: isError ? [state.message] : [],
+			};
+		}),
+	);
+	const ofLedger = [...recorded.values()].map(
+		(run): KnownRun => ({
+			about: {
+				...{ runId: run.runId, pid: run.owner.pid, state: run.state },
+				...{ program: run.program?.name ?? null, dataDir: dataDir ?? null },
+				...{ startedAtMs: run.startedAt, endedAtMs: run.endedAt ?? null },
+			},
+			...{ client: undefined, snapshot: undefined, verdict: undefined },
+			recorded: run,
+			notes:
+				run.state === "running"
+					? [
+							"The program lives, and cannot be attached to: its control is off.",
+						]
+					: [],
+		}),
+	);
+	return [...known, ...ofLedger].toSorted(
+		(a, b) => b.about.startedAtMs - a.about.startedAtMs,
+	);
+}
+
+interface Match {
+	readonly kind: Inspected["kind"];
+	readonly known: KnownRun;
+	readonly pool: string;
+	/** Of a worker, or of a call. */
+	readonly id: string;
+	/** One process of a worker; `undefined` for all. */
+	readonly incarnation: string | undefined;
+}
+
+async function matchesIn(
+	known: KnownRun,
+	id: string,
+): Promise<readonly Match[]> {
+	const { about, client, snapshot, recorded } = known;
+	const none = { pool: "", incarnation: undefined };
+	if (id.length >= SHORTEST_RUN_ID && about.runId.startsWith(id))
+		return [{ ...none, kind: "run", known, id: about.runId }];
+	const workers = [
+		...(snapshot?.pools ?? []).flatMap(({ pool, workers }) =>
+			workers.map((worker) => ({ ...worker, pool })),
+		),
+		...(recorded?.workers ?? []),
+	];
+	const worker = workers.find(
+		({ workerId, incarnation }) => workerId === id || incarnation === id,
+	);
+	if (worker !== undefined) {
+		const { pool, workerId, incarnation } = worker;
+		const one = incarnation === id ? incarnation : undefined;
+		return [{ kind: "worker", known, pool, id: workerId, incarnation: one }];
+	}
+	const slash = id.lastIndexOf("/");
+	const named = slash < 0 ? undefined : id.slice(0, slash);
+	const callId = id.slice(slash + 1);
+	if (!/^c\d+$/.test(callId)) return [];
+	// A call that has succeeded may have printed something.
+	const lines = await lastLines(client, { call: callId });
+	const calls = [
+		...lines.map(({ pool }) => ({ pool, callId })),
+		...(snapshot?.pools ?? []).flatMap(({ pool, workers }) =>
+			workers.flatMap(({ running }) =>
+				running.map((call) => ({ pool, callId: call.callId })),
+			),
+		),
+		...(recorded?.failedCalls ?? []),
+	].filter(
+		(call) =>
+			call.callId === callId && (named === undefined || call.pool === named),
+	);
+	const pools = new Set(calls.map(({ pool }) => pool));
+	return [...pools].map((pool) => {
+		return { kind: "call", known, pool, id: callId, incarnation: undefined };
+	});
+}
+
+async function described(
+	{ kind, known, pool, id, incarnation }: Match,
+	others: Found["others"],
+): Promise<Inspected> {
+	const { about, client, snapshot, verdict = null, recorded, notes } = known;
+	const found: Found = { run: about, notes, others };
+	if (kind === "run")
+		return {
+			...{ kind, ...found, verdict },
+			...{ live: snapshot ?? null, recorded: recorded ?? null },
+		};
+	const workers =
+		snapshot?.pools.find((each) => each.pool === pool)?.workers ?? [];
+	const failedCalls = (recorded?.failedCalls ?? []).filter(
+		(call) => call.pool === pool,
+	);
+	if (kind === "call") {
+		const live = workers.flatMap(({ workerId, running }) =>
+			running.flatMap((call) =>
+				call.callId === id ? [{ ...call, workerId }] : [],
+			),
+		);
+		return {
+			...{ kind, ...found, pool, callId: id, live: live[0] ?? null },
+			failed: failedCalls.findLast(({ callId }) => callId === id) ?? null,
+			lines: await lastLines(client, { pool, call: id }),
+		};
+	}
+	const isIt = (worker: {
+		workerId?: string | undefined;
+		incarnation?: string | undefined;
+	}) =>
+		incarnation === undefined
+			? worker.workerId === id
+			: worker.incarnation === incarnation;
+	return {
+		...{ kind, ...found, pool, workerId: id, live: workers.filter(isIt) },
+		recorded: (recorded?.workers ?? []).filter(isIt).toReversed(),
+		incidents: (recorded?.incidents ?? []).filter((incident) =>
+			isIt(incident as { workerId?: string; incarnation?: string }),
+		),
+		failedCalls: failedCalls.filter(isIt),
+		lines: await lastLines(client, { pool, worker: incarnation ?? id }),
+	};
+}
+
+/** Nothing if the program does not allow it, or has just ended. */
+async function lastLines(
+	client: ControlClient | undefined,
+	filter: {
+		readonly pool?: string;
+		readonly worker?: string;
+		readonly call?: string;
+	},
+): Promise<readonly LogLine[]> {
+	const lines: LogLine[] = [];
+	try {
+		const kept = client?.logs({ ...filter, tail: LINES, follow: false }) ?? [];
+		for await (const update of kept)
+			if (update.kind === "line") lines.push(update.line);
+	} catch {
+		// What is known besides is still worth showing.
+	}
+	return lines;
+}
+
+/** For people. */
+export function inspectedLines(
+	found: Inspected,
+	nowMs: number,
+): readonly string[] {
+	const { run, notes, others } = found;
+	const { runId, program, pid, state } = run;
+	const host = `${program ?? "a program"} (pid ${pid}), ${state.replaceAll("_", " ")}`;
+	return [
+		...bodyLines(found, `run ${runId} of ${host}`, nowMs),
+		...notes,
+		...(others.length === 0
+			? []
+			: [
+					`The same id is in ${counted(others.length, "older run")} too: ${others
+						.slice(0, 5)
+						.map((each) => each.runId)
+						.join(", ")}${others.length > 5 ? ", …" : ""}. Choose with --run.`,
+				]),
+	].map(plainText);
+}
+
+function bodyLines(
+	found: Inspected,
+	ofRun: string,
+	nowMs: number,
+): readonly string[] {
+	switch (found.kind) {
+		case "run":
+			return runLines(found, ofRun, nowMs);
+		case "worker":
+			return workerLines(found, ofRun);
+		case "call":
+			return callLines(found, ofRun);
+	}
+}
+
+const ENTRIES = 20;
+
+function runLines(
+	{ verdict, recorded }: Extract<Inspected, { kind: "run" }>,
+	ofRun: string,
+	nowMs: number,
+): readonly string[] {
+	if (recorded === null) return [ofRun, verdict ?? ""];
+	const { word, detail } = runEnd(recorded);
+	const entries = historyEntries(recorded);
+	return [
+		`${ofRun}: ${verdict ?? `${word}${detail === undefined ? "" : `. ${detail}`}`}`,
+		`began ${dayAndTime(recorded.startedAt)}, lasted ${lasted(recorded, nowMs)}, ${counted(recorded.workerCount, "worker")}, ${counted(recorded.failedCalls.length, "failed call")} recorded`,
+		...entries
+			.slice(0, ENTRIES)
+			.map(({ wallMs, text }) => `${whenText(wallMs)}  ${text}`),
+		...(entries.length > ENTRIES
+			? [`${entries.length - ENTRIES} more: --json shows all.`]
+			: []),
+	];
+}
+
+function workerLines(
+	{
+		pool,
+		workerId,
+		live,
+		recorded,
+		run,
+		failedCalls,
+		lines,
+	}: Extract<Inspected, { kind: "worker" }>,
+	ofRun: string,
+): readonly string[] {
+	const history = {
+		...{ state: run.state as RunHistory["state"], incidents: [] },
+		workers: recorded,
+	} as Pick<RunHistory, "state" | "incidents" | "workers"> as RunHistory;
+	const ended = historyEntries(history).filter(
+		({ wallMs }) => wallMs !== undefined,
+	);
+	return [
+		`worker ${workerId} of pool ${pool}, ${ofRun}`,
+		...live.flatMap((worker) => {
+			const { incarnation, pid, state, readyMs, callsTaken } = worker;
+			const silent = worker.heartbeat;
+			return [
+				`${placed(incarnation, worker.location)} (pid ${pid ?? "none yet"}): ${state}, ready for ${duration(readyMs)}, ${counted(callsTaken, "call")} taken${silent === null ? "" : `, last answer ${duration(silent.silentMs)} ago`}`,
+				...worker.running.map(
+					({ callId, command, forMs, attempt }) =>
+						`  runs ${command} (${callId}) for ${duration(forMs)}${attempt > 1 ? `, attempt ${attempt}` : ""}`,
+				),
+			];
+		}),
+		...ended
+			.slice(0, ENTRIES)
+			.flatMap(({ wallMs, text, lines: tail }) => [
+				`${whenText(wallMs)}  ${text}`,
+				...tail.map((line) => `    ${line}`),
+			]),
+		...failedLines(failedCalls),
+		...(lines.length === 0 ? [] : ["its last lines:", ...lines.map(lineText)]),
+	];
+}
+
+function callLines(
+	{ pool, callId, live, failed, lines }: Extract<Inspected, { kind: "call" }>,
+	ofRun: string,
+): readonly string[] {
+	return [
+		`call ${callId} of pool ${pool}, ${ofRun}`,
+		...(live === null
+			? []
+			: [
+					`runs ${live.command} on ${live.workerId} for ${duration(live.forMs)}, attempt ${live.attempt}${live.cancelled ? "; its caller has gone" : ""}`,
+				]),
+		...(failed === null ? [] : failedLines([failed])),
+		...(lines.length === 0 ? [] : ["its last lines:", ...lines.map(lineText)]),
+	];
+}
+
+function failedLines(calls: readonly FailedCall[]): readonly string[] {
+	return calls
+		.slice(-ENTRIES)
+		.map(
+			({
+				wallMs,
+				callId,
+				command = "a call",
+				code,
+				message = "",
+				workerId,
+				attempts,
+			}) => {
+				const on = workerId === undefined ? "" : ` on ${workerId}`;
+				return `${whenText(wallMs)}  ${command} (${callId})${on} failed after ${counted(attempts, "attempt")}: ${code} ${message}`;
+			},
+		);
+}
+
+function whenText(wallMs: number | undefined): string {
+	return wallMs === undefined || !Number.isFinite(wallMs)
+		? "now"
+		: dayAndTime(wallMs);
+}

@@ -1,0 +1,94 @@
+/** `snakepit inspect`: a run, a worker and a call, while their program lives and after it was killed. */
+import { spawnSync } from "node:child_process";
+import { expect, test } from "vitest";
+import {
+	type ControlledHost,
+	controlledHost,
+} from "../../../core/test/control/controlled-host.ts";
+import { SNAKEPIT_IN_NODE } from "../run/started.ts";
+
+function inspect({ dataDir }: ControlledHost, ...args: readonly string[]) {
+	const [program, ...before] = SNAKEPIT_IN_NODE;
+	return spawnSync(
+		program,
+		[...before, "inspect", ...args, "--data-dir", dataDir],
+		{ encoding: "utf8" },
+	);
+}
+
+function json(host: ControlledHost, id: string) {
+	const { status, stdout, stderr } = inspect(host, id, "--json");
+	expect(status, stderr).toBe(0);
+	return JSON.parse(stdout);
+}
+
+test("an id is found in the living program and in the ledger, and in the ledger alone when the program is dead", async () => {
+	const host = await controlledHost({ control: true });
+	const { runId } = host;
+	const client = await host.client();
+	host.call("print", 2);
+	host.call("fail", 0);
+	host.call("sleep", 600_000);
+	await expect
+		.poll(async () => {
+			const { run } = await client.state();
+			const [pool] = run.pools;
+			return [pool?.calls.failed, pool?.calls.succeeded, pool?.calls.running];
+		})
+		.toEqual([1, 1, 1]);
+	const { run } = await client.state();
+	const [busy] = (run.pools[0]?.workers ?? []).filter(
+		({ running }) => running.length > 0,
+	);
+
+	expect(json(host, runId.slice(0, 5))).toMatchObject({
+		...{ kind: "run", run: { runId, state: "running" }, notes: [] },
+		...{ live: { runId }, recorded: { runId }, verdict: expect.any(String) },
+	});
+	expect(json(host, "c3")).toMatchObject({
+		...{ kind: "call", pool: "lines", callId: "c3", failed: null },
+		live: { command: "sleep", workerId: busy?.workerId, attempt: 1 },
+	});
+	const worker = json(host, busy?.incarnation ?? "");
+	expect(worker).toMatchObject({
+		...{ kind: "worker", pool: "lines", workerId: busy?.workerId },
+		live: [{ pid: busy?.pid, running: [{ callId: "c3" }] }],
+		recorded: [{ incarnation: busy?.incarnation }],
+	});
+	const printed = json(host, "lines/c1");
+	expect(printed).toMatchObject({
+		...{ kind: "call", live: null },
+		lines: [{ text: "line 0" }, { text: "line 1" }],
+	});
+	const failed = json(host, "c2");
+	expect(failed).toMatchObject({
+		failed: {
+			command: "fail",
+			code: "TOOL_FAILED",
+			message: expect.stringContaining("asked to"),
+		},
+	});
+	expect(inspect(host, "c3").stdout).toMatch(
+		new RegExp(
+			`^call c3 of pool lines, run ${runId} of host-program\\.ts \\(pid ${host.child.pid}\\), running\\nruns sleep on ${busy?.workerId} for .*, attempt 1\\n$`,
+		),
+	);
+	const nothing = inspect(host, "c999");
+	expect(nothing).toMatchObject({ status: 3, stdout: "" });
+	expect(nothing.stderr).toMatch(/Nothing is known of "c999"/);
+
+	host.child.kill("SIGKILL");
+	await host.exited();
+	expect(json(host, busy?.workerId ?? "")).toMatchObject({
+		...{ kind: "worker", run: { state: "host_died" }, live: [], lines: [] },
+		recorded: [{ workerId: busy?.workerId }],
+	});
+	expect(json(host, "c2")).toMatchObject({
+		...{ live: null, failed: { code: "TOOL_FAILED" } },
+	});
+	const text = inspect(host, runId).stdout;
+	expect(text).toMatch(
+		/^run \S+ of host-program\.ts \(pid \d+\), host died: died\. /,
+	);
+	expect(text).toMatch(/1 failed call recorded/);
+}, 90_000);

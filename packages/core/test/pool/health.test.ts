@@ -1,0 +1,186 @@
+/** The health of a pool with real workers, as its program and a supervisor see it. */
+import { once } from "node:events";
+import { rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import type { Adapter } from "../../src/contract/adapter.ts";
+import type { PoolOptions } from "../../src/options/pool-options.ts";
+import {
+	type PoolHealth,
+	type Probed,
+	probes,
+} from "../../src/pool/observe/probes.ts";
+import type { Pool } from "../../src/pool/pool.ts";
+import { createPool } from "../../src/run/open-run.ts";
+import { temporaryDirectory } from "../cleanup/hosts.ts";
+import { lineAdapter } from "../control/line-adapter.ts";
+
+/** Workers that are ready when they have answered, and do not start while a file is there. */
+function brittleAdapter(broken: string): Adapter {
+	const lines = lineAdapter();
+	return {
+		...lines,
+		launch: (...place) => {
+			const {
+				executable,
+				args = [],
+				...spec
+			} = lines.launch(...place) as Awaited<ReturnType<Adapter["launch"]>>;
+			const script = 'test -e "$1" && exit 3; shift; exec "$@"';
+			return {
+				...spec,
+				executable: "/bin/sh",
+				args: ["-c", script, "sh", broken, executable, ...args],
+			};
+		},
+		connect: async (...given) => {
+			// One that has ended at once does not read.
+			given[0].stdin?.on("error", () => {});
+			const connection = await lines.connect(...given);
+			const first = { callId: "first" } as Parameters<
+				typeof connection.execute
+			>[2];
+			await connection.execute("echo", 1, first);
+			return connection;
+		},
+	};
+}
+
+interface Bench {
+	readonly pool: Pool;
+	/** Has starts fail from now on, or work again. */
+	breaks(): void;
+	mends(): void;
+}
+
+async function bench(options: Partial<PoolOptions>): Promise<Bench> {
+	const dataDir = temporaryDirectory();
+	const broken = join(dataDir, "broken");
+	const pool = await createPool({
+		...{ name: "demo", adapter: brittleAdapter(broken), dataDir },
+		...{ size: 1, heartbeat: "off", output: { echo: "none" }, ...options },
+	});
+	onTestFinished(() => pool.close({ manner: "forced" }));
+	return {
+		pool,
+		breaks: () => writeFileSync(broken, ""),
+		mends: () => rmSync(broken),
+	};
+}
+
+/** Resolves at the next event of a type. */
+function next(pool: Pool, type: Parameters<Pool["on"]>[0]): Promise<unknown> {
+	return new Promise((resolve) => pool.on(type as never, resolve as never));
+}
+
+/** What a supervisor sees: the status of both addresses, and the codes of the reasons. */
+async function probed(what: Probed | (() => Probed)) {
+	const { node } = probes(what);
+	const server = createServer((request, response) => {
+		if (!node(request, response)) response.writeHead(404).end();
+	}).listen(0, "127.0.0.1");
+	onTestFinished(() => void server.close());
+	await once(server, "listening");
+	const { port } = server.address() as AddressInfo;
+	return async () => {
+		const ask = (path: string) =>
+			fetch(`http://127.0.0.1:${port}/${path}?verbose`);
+		const [live, ready] = await Promise.all([ask("livez"), ask("readyz")]);
+		const { reasons } = (await ready.json()) as ReturnType<Pool["health"]>;
+		return [live.status, ready.status, ...reasons.map(({ code }) => code)];
+	};
+}
+
+test("a warm pool is ready; one whose queue is full, that is paused or that closes is not, and is live", async () => {
+	const { pool } = await bench({ queue: { limit: 2 } });
+	const look = await probed(pool);
+	expect(await look()).toEqual([200, 200]);
+	const calls = [1, 2, 3].map(() =>
+		pool.execute("sleep", 600_000).catch(() => {}),
+	);
+	expect(await look()).toEqual([200, 503, "QUEUE_FULL"]);
+	expect(pool.health().reasons[0]?.message).toBe(
+		"Pool demo has 2 waiting calls, and may have 2 (queue.limit).",
+	);
+	pool.pause();
+	expect(await look()).toEqual([200, 503, "PAUSED", "QUEUE_FULL"]);
+	pool.resume();
+	const closed = pool.close();
+	expect(await look()).toEqual([200, 503, "POOL_CLOSED"]);
+	await pool.close({ manner: "forced" });
+	await Promise.all([closed, ...calls]);
+	expect(await look()).toEqual([200, 503, "POOL_CLOSED"]);
+});
+
+test("a pool that starts on demand is ready, and while its first worker starts it is not", async () => {
+	const { pool } = await bench({ size: { min: 0, max: 1 } });
+	expect(pool.health()).toEqual({ live: true, ready: true, reasons: [] });
+	const ready = next(pool, "worker.ready");
+	const call = pool.execute("echo", 1);
+	expect(pool.health()).toMatchObject({
+		...{ live: true, ready: false, reasons: [{ code: "STARTING" }] },
+	});
+	await ready;
+	expect(pool.health()).toMatchObject({ ready: true });
+	await call;
+});
+
+test("a crash loop is not ready; live ends with the budget of restarts, and comes back with a worker", async () => {
+	const start = { maxRestarts: 2, backoffMs: 1 };
+	const { pool, breaks, mends } = await bench({ start });
+	const look = await probed([pool]);
+	breaks();
+	const atFailure = new Promise<PoolHealth>((resolve) => {
+		pool.on("worker.start_failed", () => resolve(pool.health()));
+	});
+	const spent = next(pool, "pool.restart_budget_spent");
+	process.kill(pool.workers()[0]?.pid ?? 0, "SIGKILL");
+	expect(await atFailure).toMatchObject({
+		...{ live: true, ready: false },
+		reasons: [
+			{
+				code: "NO_WORKER",
+				message: expect.stringMatching(/last failure: WORKER_EXITED_EARLY/),
+			},
+		],
+	});
+	await spent;
+	expect(await look()).toEqual([503, 503, "RESTART_BUDGET_SPENT"]);
+	mends();
+	await pool.restart("demo-0");
+	expect(await look()).toEqual([200, 200]);
+});
+
+test("a pool that is still created is live, and one that could not be is not", async () => {
+	const creating = bench({ start: { timeoutMs: 30_000 } });
+	const look = await probed(creating.then(({ pool }) => pool));
+	expect(await look()).toEqual([200, 503, "STARTING"]);
+	await creating;
+	expect(await look()).toEqual([200, 200]);
+
+	const failing = createPool({
+		...{ adapter: brittleAdapter("/"), dataDir: temporaryDirectory() },
+		...{ name: "broken", size: 1, output: { echo: "none" } },
+	});
+	const lookAtFailing = await probed(failing);
+	await expect(failing).rejects.toMatchObject({ code: "WORKER_EXITED_EARLY" });
+	expect(await lookAtFailing()).toEqual([503, 503, "START_FAILED"]);
+	expect(await (await probed(() => []))()).toEqual([200, 503, "NO_POOL"]);
+});
+
+test("as a handler of requests it answers these two addresses alone, to those who read", async () => {
+	const { pool } = await bench({});
+	const { fetch: answer } = probes(pool);
+	const ask = (path: string, method = "GET") =>
+		answer(new Request(`http://host/base/${path}`, { method }));
+	const ready = ask("readyz/");
+	expect(ready.status).toBe(200);
+	expect(ready.headers.get("cache-control")).toBe("no-store");
+	expect(await ready.json()).toEqual(pool.health());
+	expect(ask("livez", "HEAD").status).toBe(200);
+	expect(await ask("livez", "HEAD").text()).toBe("");
+	expect(ask("livez", "POST").status).toBe(405);
+	expect(ask("other").status).toBe(404);
+});
