@@ -99,7 +99,6 @@ def test_credit_for_input_is_given_back_as_items_are_read(shared: Host) -> None:
     assert [f.input_credit.chunks for f in frames if f.HasField("input_credit")] == [8]
 
 
-
 def test_an_input_stream_that_fails_raises_in_the_tool(shared: Host) -> None:
     conversation = shared(INPUT).converse()
     call_id = conversation.begin("total", has_input=True)

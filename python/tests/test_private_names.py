@@ -46,6 +46,8 @@ REASONS = {
     ),
     # `ident` is there before Python knows the thread by it (3.10).
     "_started": ("a thread that has just been started", "test_threads_cancellation.py"),
+    # `threading.enumerate` takes a lock whose holder may be what hangs.
+    "_active": ("the names of threads in stacks", "test_process.py"),
     # `cancelling` is new in Python 3.11, and is also above 0 after a `CancelledError`.
     "_must_cancel": ("a task that cancels itself", "test_coroutine_cancellation.py"),
     # Stacks are asked for while a lock of `threading` may be what hangs; `_task` and

@@ -118,8 +118,7 @@ def write_stacks(calls: Iterable[RunningCall]) -> None:
 
 def _frames_of(call: RunningCall) -> list[FrameType]:
     """Returns the frames of a call that has suspended, the outermost first."""
-    task = getattr(call, "_task", None)
-    awaited = None if task is None else getattr(task.get_coro(), "_coroutine", None)
+    awaited: object = call.suspended_in()
     frames: list[FrameType] = []
     while len(frames) < _MOST_FRAMES:
         # Of nothing else, whose attributes may be code of the tools.

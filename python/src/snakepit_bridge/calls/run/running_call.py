@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 
 from snakepit_bridge.calls.cancel.cancel_signal import send_cancel_signal
 from snakepit_bridge.calls.cancel.cancellation import Cancellation
@@ -222,6 +222,10 @@ class RunningCall:
             self.cancellation.watch(credit.wakeup)
         view: Call = self.call
         return view
+
+    def suspended_in(self) -> Coroutine[Any, Any, Any] | None:
+        """Returns the tool's coroutine that waits in the event loop; None in a thread."""
+        return None
 
     def begin(self) -> bool:
         """Returns whether to run the call; it may already be cancelled, or the host may

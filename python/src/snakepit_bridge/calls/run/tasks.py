@@ -78,6 +78,11 @@ class TaskCall(RunningCall):
         """Drops its task, which refers to it."""
         self._task = None
 
+    def suspended_in(self) -> Coroutine[Any, Any, Any] | None:
+        task = self._task
+        step = None if task is None else task.get_coro()
+        return step.coroutine if isinstance(step, _CallTask) else None
+
     def _cancel_task(self) -> None:
         self.cancellation.by_signal = False
         # The call may have just ended.
@@ -243,6 +248,11 @@ class _CallTask(Coroutine[Any, Any, None]):
 
     def __init__(self, of: Tasks) -> None:
         self._of = of
+
+    @property
+    def coroutine(self) -> Coroutine[Any, Any, Any] | None:
+        """That of the tool, once a call has suspended."""
+        return self._coroutine
 
     # ------------------------------------------------ the task calls these
 
