@@ -50,11 +50,6 @@ REASONS = {
     "_active": ("the names of threads in stacks", "test_process.py"),
     # `cancelling` is new in Python 3.11, and is also above 0 after a `CancelledError`.
     "_must_cancel": ("a task that cancels itself", "test_coroutine_cancellation.py"),
-    # Stacks are asked for while a lock of `threading` may be what hangs; `_task` and
-    # `_coroutine` are the bridge's own, which not every call has.
-    "_active": ("the names of threads, without a lock", "test_process.py"),
-    "_task": ("the stack of a coroutine", "test_process.py"),
-    "_coroutine": ("the stack of a coroutine", "test_process.py"),
     # A loop inside of another loop, whose thread reads meanwhile.
     "_get_running_loop": ("a loop is run in steps", "test_stepped_loop.py"),
     "_set_running_loop": ("a loop is run in steps", "test_stepped_loop.py"),
