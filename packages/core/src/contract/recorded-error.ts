@@ -7,6 +7,9 @@ import { messageOf } from "./thrown.ts";
 const MESSAGE_CHARACTERS = 2_000;
 const PLACE_CHARACTERS = 500;
 const NAME_CHARACTERS = 200;
+/** Of a stack, and of a text with a traceback in it: those of an ordinary one many times over. */
+const STACK_CHARACTERS = 30_000;
+const LINE_CHARACTERS = 2_000;
 /** A cause has a cause, and so on: more explain nothing. */
 const MOST_CAUSES = 3;
 
@@ -29,7 +32,9 @@ export function recordedError(thrown: unknown): RecordedError {
 /** The innermost place of the program's own code in a traceback of Python, as a failed start has it in its message. */
 function pythonPlaceIn(message: string): string | undefined {
 	const frame = message
+		.slice(0, STACK_CHARACTERS)
 		.split("\n")
+		.filter((line) => line.length <= LINE_CHARACTERS)
 		.findLast((line) => PYTHON_FRAME.test(line) && !FOREIGN_PYTHON.test(line));
 	const [, file, line, name] = PYTHON_FRAME.exec(frame ?? "") ?? [];
 	return file === undefined ? undefined : `${name} (${file}:${line})`;
@@ -96,10 +101,12 @@ const CHECKOUT = /^(.*\/packages\/)core\/src\/contract\/recorded-error\.ts:/;
  */
 export function placeIn(stack: unknown): string | undefined {
 	if (typeof stack !== "string") return undefined;
-	const lines = stack.split("\n");
+	// The message is above the frames, and may be long.
+	const lines = stack.slice(-STACK_CHARACTERS).split("\n");
 	const frames = framesOf(lines).filter(({ file }) => !isSnakepit(file));
 	const own = frames.find(({ file }) => !PACKAGES.test(file));
-	const inModule = MODULE.exec(lines[0] ?? "")?.[1];
+	const [first = ""] = stack.slice(0, LINE_CHARACTERS).split("\n", 1);
+	const inModule = MODULE.exec(first)?.[1];
 	if (own === undefined && inModule !== undefined) return pathOf(inModule);
 	const shown = own ?? frames[0];
 	if (shown === undefined) return undefined;
@@ -119,6 +126,7 @@ interface Frame {
 
 function framesOf(lines: readonly string[]): readonly Frame[] {
 	return lines.flatMap((line) => {
+		if (line.length > LINE_CHARACTERS) return [];
 		const [, name, file] = FRAME.exec(line) ?? [];
 		return file === undefined ? [] : [{ name, file }];
 	});

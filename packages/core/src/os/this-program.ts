@@ -240,9 +240,11 @@ export const programEvents: ProgramEvents = {
 	mainThread: isMainThread,
 	onUncaught(listener) {
 		process.on("uncaughtExceptionMonitor", (thrown: unknown, origin) => {
+			// Not every runtime has the second one, and an error here would be the program's.
+			const { hasUncaughtExceptionCaptureCallback: captures } =
+				process as Partial<NodeJS.Process>;
 			const goesOn =
-				process.listenerCount("uncaughtException") > 0 ||
-				process.hasUncaughtExceptionCaptureCallback();
+				process.listenerCount("uncaughtException") > 0 || captures?.() === true;
 			listener(thrown, origin, goesOn ? "goes_on" : "ends");
 		});
 	},

@@ -57,25 +57,41 @@ export class ProgramEndWatch {
 		this.#state = "watching";
 		const { events, clock } = this.#parts;
 		const of = events.mainThread ? "program" : "thread";
-		events.onUncaught((thrown, origin, outcome) => {
-			const wallMs = clock.wall();
-			const error = { ...recordedError(thrown), wallMs, origin, outcome };
-			this.#each((recorder) => recorder.uncaught(error));
-		});
-		events.onExit((exit) => {
-			const seen = { ...exitOf(exit), wallMs: clock.wall(), of } as const;
-			this.#each((recorder) => recorder.exited(seen));
-		});
+		events.onUncaught((thrown, origin, outcome) =>
+			this.#notify(() => {
+				const wallMs = clock.wall();
+				const error = { ...recordedError(thrown), wallMs, origin, outcome };
+				return (recorder) => recorder.uncaught(error);
+			}),
+		);
+		events.onExit((exit) =>
+			this.#notify(() => {
+				const seen = { ...exitOf(exit), wallMs: clock.wall(), of } as const;
+				return (recorder) => recorder.exited(seen);
+			}),
+		);
 	}
 
-	#each(tell: (recorder: EndRecorder) => void): void {
+	/** Whatever goes wrong here: the program ends as it would without this. */
+	#notify(look: () => (recorder: EndRecorder) => void): void {
 		const last = this.#last === undefined ? [] : [this.#last];
-		for (const recorder of [...this.#open, ...last])
-			try {
-				tell(recorder);
-			} catch {
-				// The program ends, and ends as it would without this.
-			}
+		try {
+			const tell = look();
+			for (const recorder of [...this.#open, ...last]) attempt(tell, recorder);
+		} catch {
+			// What was thrown cannot be described.
+		}
+	}
+}
+
+function attempt(
+	tell: (recorder: EndRecorder) => void,
+	recorder: EndRecorder,
+): void {
+	try {
+		tell(recorder);
+	} catch {
+		// The others are told all the same.
 	}
 }
 
