@@ -178,19 +178,17 @@ export class SdkTracer {
 		const spanId = this.#random ? newSpanId() : ids.generateSpanId();
 		const traceId =
 			parent?.traceId ?? (this.#random ? newTraceId() : ids.generateTraceId());
-		const attributes = facts.sampled();
-		const result =
+		const isTaken =
 			this.#takesChildren &&
 			around instanceof LateSpan &&
-			around.spanContext().traceFlags === TraceFlags.SAMPLED
+			around.spanContext().traceFlags === TraceFlags.SAMPLED;
+		const attributes = isTaken ? undefined : facts.sampled();
+		const result =
+			attributes === undefined
 				? TAKEN
 				: tracer._sampler.shouldSample(
-						within,
-						traceId,
-						name,
-						kind,
-						attributes,
-						links ?? [],
+						...([within, traceId, name, kind] as const),
+						...([attributes, links ?? []] as const),
 					);
 		const { decision } = result;
 		const counted = this.#countsSpans
@@ -340,7 +338,8 @@ export class LateSpan implements SdkSpan {
 	readonly #counted: EndMetrics;
 	/** `undefined` when its attributes are made. */
 	#facts: SpanFacts | undefined;
-	#attributes: Attributes;
+	/** Those that its sampler saw, or all of them when they are made. */
+	#attributes: Attributes | undefined;
 	readonly #given: Link[] | undefined;
 	#links: Link[] | undefined;
 	#endMs = 0;
@@ -357,7 +356,7 @@ export class LateSpan implements SdkSpan {
 		context: SpanContext,
 		parent: SpanContext | undefined,
 		facts: SpanFacts,
-		attributes: Attributes,
+		attributes: Attributes | undefined,
 		startMs: number,
 		links: Link[] | undefined,
 		counted: EndMetrics,
@@ -450,6 +449,7 @@ export class LateSpan implements SdkSpan {
 		if (this.#own !== undefined || this.#phase !== "ended")
 			return this.#made().attributes;
 		const facts = this.#facts;
+		this.#attributes ??= facts?.sampled() ?? {};
 		if (facts !== undefined) {
 			this.#facts = undefined;
 			facts.begun(this.#attributes);
@@ -558,7 +558,8 @@ export class LateSpan implements SdkSpan {
 		if (this.#own !== undefined) return this.#own;
 		const own = this.#tracer.own(
 			...([this.#name, this.kind, this.#context] as const),
-			...([this.parentSpanContext, this.#attributes] as const),
+			this.parentSpanContext,
+			this.#attributes ?? this.#facts?.sampled() ?? {},
 			...([this.#startMs, this.#given] as const),
 		);
 		own.setAttributes(this.#read("begun"));
