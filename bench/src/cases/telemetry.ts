@@ -71,7 +71,7 @@ const manners: readonly Manner[] = [
 export const telemetry: Case = {
 	name: "telemetry",
 	title: "What telemetry costs",
-	about: `${IN_FLIGHT} calls of 100 characters under way, in slices of ${SLICE_MS} ms by turns without and with telemetry, under seven settings of OpenTelemetry's SDK. The exporter reads every span and drops it; but for the last setting, callMetrics() measures the calls. The worker has no SDK.`,
+	about: `${IN_FLIGHT} calls of 100 characters under way, in slices of ${SLICE_MS} ms by turns without and with telemetry, under several settings of OpenTelemetry's SDK, whose exporter drops what it gets. The worker has no SDK.`,
 	figures: {
 		calls_percent: higher("calls a second, of those without telemetry", "%"),
 		more_cpu_us: lower("more host CPU a call", "us"),

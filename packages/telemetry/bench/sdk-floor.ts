@@ -3,12 +3,12 @@
 //
 //   node_modules/.bin/node --conditions=snakepit-source packages/telemetry/bench/sdk-floor.ts
 import { setImmediate } from "node:timers/promises";
-import { context, propagation } from "@opentelemetry/api";
+import { context, propagation, type TracerProvider } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { W3CTraceContextPropagator } from "@opentelemetry/core";
 import type { PoolInstrument } from "@snakepit/core/instrument";
-import { telemetry } from "../src/index.ts";
-import { production, providers } from "./providers.ts";
+import { type TelemetryOptions, telemetry } from "../src/index.ts";
+import { production, providers, withCallMetrics } from "./providers.ts";
 import { SdkAlone } from "./sdk-alone.ts";
 
 const CALLS = 5_000;
@@ -23,16 +23,37 @@ const worker = {
 	workerId: "python-0",
 	incarnation: "abcdefg-1",
 } as const;
+/** The same provider, with tracers that are not the SDK's: its spans are those that the SDK makes. */
+function wrapped({ tracerProvider, ...others }: TelemetryOptions) {
+	const getTracer: TracerProvider["getTracer"] = (...of) => {
+		const tracer = (tracerProvider as TracerProvider).getTracer(...of);
+		return {
+			startSpan: (...how) => tracer.startSpan(...how),
+			startActiveSpan: tracer.startActiveSpan,
+		};
+	};
+	return { ...others, tracerProvider: { getTracer } };
+}
+
+// That without an SDK is first: it must not find what the others register.
 const followers: Readonly<Record<string, PoolInstrument>> = {
-	"the SDK's own calls": new SdkAlone(providers()).attach(),
-	"telemetry, SDK": telemetry(providers()).attach(pool),
-	"telemetry, SDK, 1 in 10": telemetry(providers(0.1)).attach(pool),
-	"telemetry, SDK, commands 1 in 10": telemetry({
-		...providers(),
+	"no SDK": telemetry().attach(pool),
+	"as in production": telemetry(production()).attach(pool),
+	"every call": telemetry(withCallMetrics()).attach(pool),
+	"every call, one span each": telemetry({
+		...withCallMetrics(),
+		spans: { queue: false, attempt: false },
+	}).attach(pool),
+	"1 in 10 by the SDK's sampler": telemetry(withCallMetrics(0.1)).attach(pool),
+	"1 in 10 by command": telemetry({
+		...withCallMetrics(),
 		commands: { "*": { traces: 0.1 } },
 	}).attach(pool),
-	"telemetry, no SDK": telemetry().attach(pool),
-	"telemetry, SDK as in production": telemetry(production()).attach(pool),
+	"every call, spans of the SDK": telemetry(wrapped(withCallMetrics())).attach(
+		pool,
+	),
+	"every call, measured by the SDK": telemetry(providers()).attach(pool),
+	"the SDK's own calls for the same": new SdkAlone(providers()).attach(),
 };
 const times = new Map<string, number[]>();
 
