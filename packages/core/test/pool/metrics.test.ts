@@ -13,7 +13,7 @@ import {
 	type MetricFamily,
 	metricsText,
 } from "../../src/pool/observe/metrics-text.ts";
-import { CallEnds } from "../../src/pool/observe/pool-metrics.ts";
+import { CallFailures } from "../../src/pool/observe/pool-metrics.ts";
 import { createPool, openRun } from "../../src/run/open-run.ts";
 import { scripts } from "../../src/testing.ts";
 import { Host, temporaryDirectory } from "../cleanup/hosts.ts";
@@ -195,10 +195,31 @@ describe("the text", () => {
 		]);
 	});
 
+	test("of what is left of a histogram is exact, so that no counter ever becomes less", () => {
+		const [all, failed] = [new BucketCounts(), new BucketCounts()];
+		let before = 0;
+		for (let n = 1; n <= 1_000; n++) {
+			all.record(n / 3);
+			if (n % 3 > 0) continue;
+			all.record(n / 7);
+			failed.record(n / 7);
+			const sum = all.without([failed]).samples({}).at(-2)?.value ?? 0;
+			expect(sum).toBeGreaterThanOrEqual(before);
+			before = sum;
+		}
+		expect(all.without([failed]).count).toBe(1_000);
+	});
+
 	test("has a bounded number of series, however many codes an adapter has", () => {
-		const ends = new CallEnds();
-		for (let n = 0; n < 10_000; n++) ends.record("failed", `CODE_${n}`, 1);
-		const counts = ends.samples({}).filter(({ suffix }) => suffix === "_count");
+		const failures = new CallFailures();
+		const all = new BucketCounts();
+		for (let n = 0; n < 10_000; n++) {
+			failures.record("failed", `CODE_${n}`, 1);
+			all.record(1);
+		}
+		const counts = failures
+			.durations(all, {})
+			.filter(({ suffix }) => suffix === "_count");
 		expect(counts.length).toBeLessThan(60);
 		expect(counts.reduce((sum, { value }) => sum + value, 0)).toBe(10_000);
 		expect(counts.map(({ labels }) => labels["error_type"])).toContain(

@@ -100,7 +100,8 @@ export class BucketCounts {
 	readonly #seconds: readonly number[];
 	readonly #boundsMs: readonly number[];
 	readonly #counts: number[];
-	#sumMs = 0;
+	/** A whole number: what is taken from it leaves no rest of a rounding, by which a counter would become less. */
+	#sumMicroseconds = 0;
 
 	/** @param bounds in seconds, ascending. */
 	constructor(bounds: readonly number[] = BUCKETS.call) {
@@ -115,7 +116,21 @@ export class BucketCounts {
 		let bucket = 0;
 		while (bucket < bounds.length && ms > (bounds[bucket] as number)) bucket++;
 		(this.#counts[bucket] as number)++;
-		this.#sumMs += ms;
+		this.#sumMicroseconds += Math.round(ms * 1_000);
+	}
+
+	/** These without some of them, which were counted elsewhere, too, by the same buckets. */
+	without(some: readonly BucketCounts[]): BucketCounts {
+		const left = new BucketCounts(this.#seconds);
+		const sum = (values: readonly number[]): number =>
+			values.reduce((all, value) => all + value, 0);
+		for (const index of this.#counts.keys())
+			left.#counts[index] =
+				(this.#counts[index] ?? 0) -
+				sum(some.map((each) => each.#counts[index] ?? 0));
+		left.#sumMicroseconds =
+			this.#sumMicroseconds - sum(some.map((each) => each.#sumMicroseconds));
+		return left;
 	}
 
 	get count(): number {
@@ -131,7 +146,7 @@ export class BucketCounts {
 		});
 		return [
 			...buckets,
-			{ suffix: "_sum", labels, value: this.#sumMs / 1_000 },
+			{ suffix: "_sum", labels, value: this.#sumMicroseconds / 1e6 },
 			{ suffix: "_count", labels, value: count },
 		];
 	}

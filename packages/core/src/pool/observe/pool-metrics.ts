@@ -55,22 +55,20 @@ const CODES: readonly ErrorCode[] = [
 	"TOOL_NOT_FOUND",
 ];
 
-/** How calls ended, and after which time. */
-export class CallEnds {
-	readonly #succeeded = new BucketCounts();
+/** Calls that did not succeed, and after which time. */
+export class CallFailures {
 	/** By outcome and code. */
-	readonly #others = new Map<string, BucketCounts>();
+	readonly #byKind = new Map<string, BucketCounts>();
 
-	record(outcome: CallOutcome, code: string | undefined, ms: number): void {
-		if (code === undefined) this.#succeeded.record(ms);
-		else this.#of(outcome, code).record(ms);
+	record(outcome: CallOutcome, code: string, ms: number): void {
+		this.#of(outcome, code).record(ms);
 	}
 
 	/** How many failed or timed out, by code. */
-	failures(labels: Labels): readonly MetricSample[] {
+	counts(labels: Labels): readonly MetricSample[] {
 		// The first value of a series shows no increase: what is watched begins at 0.
 		const byCode = new Map(CODES.map((code) => [code, 0]));
-		for (const [key, { count }] of this.#others) {
+		for (const [key, { count }] of this.#byKind) {
 			const [outcome = "", code = ""] = key.split(" ");
 			if (outcome === "aborted") continue;
 			byCode.set(code, (byCode.get(code) ?? 0) + count);
@@ -81,11 +79,12 @@ export class CallEnds {
 		}));
 	}
 
-	samples(labels: Labels): readonly MetricSample[] {
-		const succeeded = { ...labels, [OUTCOME]: "succeeded" };
+	/** How long calls took, by how they ended. @param all of the pool, those that succeeded included. */
+	durations(all: BucketCounts, labels: Labels): readonly MetricSample[] {
+		const succeeded = all.without([...this.#byKind.values()]);
 		return [
-			...this.#succeeded.samples(succeeded),
-			...[...this.#others].flatMap(([key, counts]) => {
+			...succeeded.samples({ ...labels, [OUTCOME]: "succeeded" }),
+			...[...this.#byKind].flatMap(([key, counts]) => {
 				const [outcome = "", code = ""] = key.split(" ");
 				return counts.samples({ ...labels, [OUTCOME]: outcome, [CODE]: code });
 			}),
@@ -93,12 +92,12 @@ export class CallEnds {
 	}
 
 	#of(outcome: CallOutcome, code: string): BucketCounts {
-		const known = this.#others.get(`${outcome} ${code}`);
+		const known = this.#byKind.get(`${outcome} ${code}`);
 		if (known !== undefined) return known;
-		const name = this.#others.size < MOST_CODES ? code : OTHER;
+		const name = this.#byKind.size < MOST_CODES ? code : OTHER;
 		const key = `${outcome} ${name}`;
-		const counts = this.#others.get(key) ?? new BucketCounts();
-		this.#others.set(key, counts);
+		const counts = this.#byKind.get(key) ?? new BucketCounts();
+		this.#byKind.set(key, counts);
 		return counts;
 	}
 }
@@ -373,6 +372,16 @@ export class Sightings {
 	}
 }
 
+/** How long what took in a pool. */
+export interface MeasuredDurations {
+	readonly waits: BucketCounts;
+	readonly attempts: BucketCounts;
+	/** All calls that have ended. */
+	readonly calls: BucketCounts;
+	/** Those of them that did not succeed. */
+	readonly failures: CallFailures;
+}
+
 /** What the metrics of a run are read from. */
 export interface MeasuredRun {
 	readonly registry: RegistryStatistics;
@@ -388,11 +397,7 @@ export interface MeasuredPool
 	readonly runId: string;
 	readonly queueLimit: number;
 	readonly statistics: PoolStatistics;
-	readonly durations: {
-		readonly ends: CallEnds;
-		readonly waits: BucketCounts;
-		readonly attempts: BucketCounts;
-	};
+	readonly durations: MeasuredDurations;
 	readonly events: EventCounts;
 	readonly usage: SlotUsage;
 }
@@ -419,11 +424,14 @@ export function poolReading({
 	return {
 		runId,
 		families: [
-			family("call_duration_seconds", durations.ends.samples(pool)),
+			family(
+				"call_duration_seconds",
+				durations.failures.durations(durations.calls, pool),
+			),
 			family("call_wait_time_seconds", durations.waits.samples(pool)),
 			family("attempt_duration_seconds", durations.attempts.samples(pool)),
 			family("call_retries_total", events.retries.samples(pool)),
-			family("call_failures_total", durations.ends.failures(pool)),
+			family("call_failures_total", durations.failures.counts(pool)),
 			family(
 				"call_settled_total",
 				(["succeeded", "failed", "aborted", "timed_out"] as const).map(

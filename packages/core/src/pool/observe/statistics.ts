@@ -10,7 +10,7 @@ import type { ProcessFacts, ProcessHost } from "../../contract/world.ts";
 import type { HeartbeatStatistics } from "../../heartbeat/heartbeat-monitor.ts";
 import type { Worker } from "../../worker/worker.ts";
 import { BucketCounts } from "./metrics-text.ts";
-import { CallEnds } from "./pool-metrics.ts";
+import { CallFailures, type MeasuredDurations } from "./pool-metrics.ts";
 
 /** One worker as it is now. */
 export interface WorkerView {
@@ -73,16 +73,8 @@ export function viewOf(worker: Worker): WorkerView {
 
 /** Counts what happens in one pool. */
 export class StatisticsKeeper {
-	/** For the metrics of the pool. */
-	readonly durations: {
-		readonly ends: CallEnds;
-		readonly waits: BucketCounts;
-		readonly attempts: BucketCounts;
-	} = {
-		ends: new CallEnds(),
-		waits: new BucketCounts(),
-		attempts: new BucketCounts(),
-	};
+	/** Calls that did not succeed. */
+	readonly #failures = new CallFailures();
 	readonly #queueWait = new DurationHistogram();
 	readonly #run = new DurationHistogram();
 	readonly #total = new DurationHistogram();
@@ -97,13 +89,11 @@ export class StatisticsKeeper {
 	/** An attempt begins. */
 	dispatched(waitedMs: number): void {
 		this.#queueWait.record(waitedMs);
-		this.durations.waits.record(waitedMs);
 	}
 
 	/** An attempt has ended. */
 	released(ranMs: number): void {
 		this.#run.record(ranMs);
-		this.durations.attempts.record(ranMs);
 	}
 
 	/** A call has ended. @param code of its error. */
@@ -114,7 +104,17 @@ export class StatisticsKeeper {
 	): void {
 		this.outcomes[outcome]++;
 		this.#total.record(totalMs);
-		this.durations.ends.record(outcome, code, totalMs);
+		if (code !== undefined) this.#failures.record(outcome, code, totalMs);
+	}
+
+	/** For the metrics of the pool. */
+	get durations(): MeasuredDurations {
+		return {
+			waits: this.#queueWait.buckets,
+			attempts: this.#run.buckets,
+			calls: this.#total.buckets,
+			failures: this.#failures,
+		};
 	}
 
 	view(now: {
@@ -170,8 +170,14 @@ interface DurationSummary {
 
 const MICROSECONDS = 1_000;
 
-/** Counts durations in constant memory, to three significant digits. */
+/** So many durations are counted together: by itself, each takes longer. */
+const COUNTED_TOGETHER = 256;
+
+/** Counts durations in constant memory, to three significant digits, and by the buckets of metrics. */
 export class DurationHistogram {
+	readonly #buckets = new BucketCounts();
+	readonly #waiting = new Float64Array(COUNTED_TOGETHER);
+	#waitingCount = 0;
 	readonly #histogram = createHistogram({
 		lowest: 1,
 		highest: 86_400_000 * MICROSECONDS,
@@ -179,16 +185,31 @@ export class DurationHistogram {
 	});
 
 	record(ms: number): void {
-		// The histogram takes whole numbers from 1 on: microseconds, at least one.
-		this.#histogram.record(
-			Math.min(
-				86_400_000 * MICROSECONDS,
-				Math.max(1, Math.round(ms * MICROSECONDS)),
-			),
-		);
+		this.#waiting[this.#waitingCount++] = ms;
+		if (this.#waitingCount === COUNTED_TOGETHER) this.#count();
+	}
+
+	get buckets(): BucketCounts {
+		this.#count();
+		return this.#buckets;
+	}
+
+	#count(): void {
+		for (const ms of this.#waiting.subarray(0, this.#waitingCount)) {
+			// The histogram takes whole numbers from 1 on: microseconds, at least one.
+			this.#histogram.record(
+				Math.min(
+					86_400_000 * MICROSECONDS,
+					Math.max(1, Math.round(ms * MICROSECONDS)),
+				),
+			);
+			this.#buckets.record(ms);
+		}
+		this.#waitingCount = 0;
 	}
 
 	summary(): DurationSummary {
+		this.#count();
 		const h = this.#histogram;
 		if (h.count === 0)
 			return {
