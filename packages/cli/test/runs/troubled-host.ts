@@ -37,9 +37,11 @@ export async function troubledHost({
 	env = {},
 	dataDir = temporaryDirectory(),
 }: HostSetting = {}): Promise<TroubledHost> {
+	const tools = join(import.meta.dirname, "troubled.py");
+	const { name = "tools" } = pool;
 	const setting = {
-		...{ tools: join(import.meta.dirname, "troubled.py"), executable: PYTHON },
-		...{ run: { dataDir, control }, pool },
+		...{ executable: PYTHON, run: { dataDir, control } },
+		pools: [{ tools, ...pool, name }],
 	};
 	const child = spawn(
 		process.execPath,
@@ -61,7 +63,9 @@ export async function troubledHost({
 	return {
 		...{ child, pid, dataDir, runId },
 		call: (command, args = {}, times = 1) =>
-			void child.stdin.write(`${JSON.stringify({ command, args, times })}\n`),
+			void child.stdin.write(
+				`${JSON.stringify({ pool: name, command, args, times })}\n`,
+			),
 		killed: async () => {
 			const exit = once(child, "exit");
 			child.kill("SIGKILL");

@@ -20,7 +20,9 @@ test("what a dead run left is found, then ended; its end is in the history, and 
 	await dead.kill();
 
 	const found = await findDeadRuns(dataDir);
-	expect(found.living).toEqual([{ runId: living.runId, pid: living.self.pid }]);
+	expect(found.living).toEqual([
+		{ runId: living.runId, pid: living.self.pid, halted: "no" },
+	]);
 	expect(found.unclear).toEqual([]);
 	expect(found.dead).toMatchObject([
 		{ runId, program: "host-program.ts", spared: [] },
