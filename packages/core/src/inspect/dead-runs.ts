@@ -19,11 +19,10 @@ import { lookAsReaper, NOTHING_FOUND } from "./look-as-reaper.ts";
  */
 export async function findDeadRuns(dataDir?: string): Promise<ReaperFindings> {
 	const host = thisMachine();
-	const sqlite = await loadSqlite();
 	const path = findStateDirectory(dataDir, host.self.machineId);
 	return path === undefined
 		? NOTHING_FOUND
-		: lookAsReaper(sqlite, new LedgerDirectory(path, "look"), host);
+		: await lookAsReaper(loadSqlite, new LedgerDirectory(path, "look"), host);
 }
 
 /** A run whose owner is gone by its identity; a reaper looks at its lock too. */

@@ -47,7 +47,7 @@ export async function examine(
 		lifeline(process.platform, binary),
 		await guard(binary),
 		table,
-		...ledgerAndReaper(sqlite, host, dataDir),
+		...(await ledgerAndReaper(sqlite, host, dataDir)),
 		auditor(host),
 		...(await Promise.all(protections.map(inspect))),
 	];
@@ -115,11 +115,11 @@ function processTable(machine: SnapshotHost | Error): LayerReport {
 	};
 }
 
-function ledgerAndReaper(
+async function ledgerAndReaper(
 	sqlite: Sqlite | Error,
 	host: SnapshotHost | undefined,
 	dataDir: string | undefined,
-): readonly LayerReport[] {
+): Promise<readonly LayerReport[]> {
 	if (sqlite instanceof Error)
 		return [unavailable("ledger", sqlite), unavailable("reaper", sqlite)];
 	if (host === undefined)
@@ -127,9 +127,12 @@ function ledgerAndReaper(
 	const path = findStateDirectory(dataDir, host.self.machineId);
 	const ledger = inspectLedger(sqlite, path, dataDir);
 	if (path === undefined) return [ledger, reaperReport(NOTHING_FOUND)];
-	const findings = attempt(() =>
-		lookAsReaper(sqlite, new LedgerDirectory(path, "look"), host),
-	);
+	const directory = new LedgerDirectory(path, "look");
+	const findings = await lookAsReaper(
+		async () => sqlite,
+		directory,
+		host,
+	).catch(asError);
 	return [
 		ledger,
 		findings instanceof Error

@@ -14,13 +14,17 @@ export const NOTHING_FOUND: ReaperFindings = {
 	...{ living: [], dead: [], unclear: [] },
 };
 
-/** Looks at every open run the way the reaper does, without claiming or ending anything. */
-export function lookAsReaper(
-	sqlite: Sqlite,
+/**
+ * Looks at every open run the way the reaper does, without claiming or ending anything.
+ *
+ * @param load is called only when there is a run whose owner is gone: most often there is none.
+ */
+export async function lookAsReaper(
+	load: () => Promise<Sqlite>,
 	directory: LedgerDirectory,
 	host: SnapshotHost,
 	snapshot: ProcessSnapshot = host.snapshot(),
-): ReaperFindings {
+): Promise<ReaperFindings> {
 	const living: LivingRun[] = [];
 	const dead: FoundDeadRun[] = [];
 	const unclear: SparedRun[] = [];
@@ -40,7 +44,7 @@ export function lookAsReaper(
 			continue;
 		}
 		const path = runPath(directory.runs, name, "db");
-		const content = readRunFile(sqlite, path, name, "living");
+		const content = readRunFile(await load(), path, name, "living");
 		if (content.kind !== "readable") {
 			unclear.push({ runId, reason: "unreadable" });
 			continue;

@@ -73,7 +73,6 @@ export async function lookAround(
 	others: readonly string[] = [],
 ): Promise<Surroundings> {
 	const host = thisMachine();
-	const sqlite = await loadSqlite();
 	const snapshot = host.snapshot();
 	const unreadable: UnreadableLedger[] = [];
 	const paths = new Map<string, DirectoryView["origin"]>();
@@ -88,12 +87,13 @@ export async function lookAround(
 			if (!paths.has(path)) paths.set(path, origin);
 		}
 	}
-	const directories = [...paths].map(([path, origin]): DirectoryView => {
+	const directories: DirectoryView[] = [];
+	for (const [path, origin] of paths) {
 		const directory = new LedgerDirectory(path, "look");
-		const found = lookAsReaper(sqlite, directory, host, snapshot);
+		const found = await lookAsReaper(loadSqlite, directory, host, snapshot);
 		unreadable.push(...unreadableFiles(directory, found.living));
-		return { dataDir: path, origin, ...found };
-	});
+		directories.push({ dataDir: path, origin, ...found });
+	}
 	if (dataDir !== undefined)
 		return { directories, unreadable, elsewhere: [], ofOthers: [] };
 	const known = new Set(
