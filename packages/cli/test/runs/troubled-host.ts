@@ -38,10 +38,9 @@ export async function troubledHost({
 	dataDir = temporaryDirectory(),
 }: HostSetting = {}): Promise<TroubledHost> {
 	const tools = join(import.meta.dirname, "troubled.py");
-	const { name = "tools" } = pool;
+	const options = { name: "tools", ...pool, tools };
 	const setting = {
-		...{ executable: PYTHON, run: { dataDir, control } },
-		pools: [{ tools, ...pool, name }],
+		...{ executable: PYTHON, run: { dataDir, control }, pools: [options] },
 	};
 	const child = spawn(
 		process.execPath,
@@ -58,13 +57,18 @@ export async function troubledHost({
 	const pid = child.pid ?? 0;
 	const self = machine.observe(pid);
 	onTestFinished(() => endHost(machine, child, self));
-	const [line] = await once(createInterface(child.stdout), "line");
+	const [line] = await Promise.race([
+		once(createInterface(child.stdout), "line"),
+		once(child, "exit").then(() => {
+			throw new Error("The host ended before it was up.");
+		}),
+	]);
 	const { runId } = JSON.parse(line) as { runId: string };
 	return {
 		...{ child, pid, dataDir, runId },
 		call: (command, args = {}, times = 1) =>
 			void child.stdin.write(
-				`${JSON.stringify({ pool: name, command, args, times })}\n`,
+				`${JSON.stringify({ pool: options.name, command, args, times })}\n`,
 			),
 		killed: async () => {
 			const exit = once(child, "exit");
