@@ -106,7 +106,7 @@ export async function inspect(
 		if (first === undefined)
 			throw new CommandFailed(
 				"absent",
-				`Nothing is known of "${id}": no run, worker or call has this id${options.run === undefined ? "" : ` in run ${options.run}`}. Lists: snakepit ps, snakepit history, snakepit calls --failed.`,
+				`Nothing is known of "${id}": no run or worker has this id, and no call that runs or has failed${options.run === undefined ? "" : ` in run ${options.run}`}. Lists: snakepit ps, snakepit history, snakepit calls --failed.`,
 			);
 		const others = rest.map(({ kind, known }) => {
 			return { kind, runId: known.about.runId };

@@ -88,7 +88,7 @@ export class WatchedPrograms {
 				: [program.shown(haltedProcess, this.#programs.size)],
 		);
 		const beside = this.#beside.map((facts) => ({
-			...{ facts, status: programStatus(facts, 1), tick: undefined },
+			...{ facts, status: programStatus(facts, "are short"), tick: undefined },
 		}));
 		return [...shown, ...beside];
 	}
@@ -203,7 +203,11 @@ class Watched {
 			stoppedWorkers:
 				view.kind === "seen" ? stoppedWorkers(view.state, halted) : [],
 		};
-		return { facts, status: programStatus(facts, living), tick: this.#tick };
+		return {
+			facts,
+			status: programStatus(facts, living > 1 ? "name the run" : "are short"),
+			tick: this.#tick,
+		};
 	}
 
 	#view(halted: (pid: number) => "no" | "stopped" | "traced"): ProgramView {

@@ -58,12 +58,30 @@ async function calls(flags: CallsFlags): Promise<void> {
 			"usage",
 			"Which calls? snakepit calls --failed lists those that failed; snakepit top shows those that run.",
 		);
-	const found = (await read(flags))
-		.flatMap(callsOfRun)
+	const recorded = (await read(flags)).flatMap(callsOfRun);
+	const found = recorded
 		.filter((call) => isWanted(call, flags))
 		.toSorted((a, b) => b.wallMs - a.wallMs);
 	if (flags.json) return write(JSON.stringify(found, undefined, 2));
-	for (const line of callLines(found, flags.lines ?? false)) write(line);
+	if (found.length === 0) return write(noneText(recorded.length, flags));
+	const again = `snakepit calls ${process.argv.slice(3).map(quoted).join(" ")}`;
+	for (const line of callLines(found, flags.lines ?? false, again)) write(line);
+}
+
+/** An argument as a shell takes it. */
+function quoted(argument: string): string {
+	return /^[\w./:@%+=,-]+$/.test(argument)
+		? argument
+		: `'${argument.replaceAll("'", "'\\''")}'`;
+}
+
+function noneText(recorded: number, { dataDir, run }: CallsFlags): string {
+	if (recorded > 0)
+		return `${counted(recorded, "failed call is", "failed calls are")} recorded, and none of them is as asked for.`;
+	if (run !== undefined) return `No failed call of run ${run} is recorded.`;
+	return dataDir === undefined
+		? "No failed call is recorded in the ledger of this user. That of a program with a dataDir of its own: --data-dir."
+		: `No failed call is recorded in ${dataDir}.`;
 }
 
 /** A failed call and the run that it was made in. */
@@ -125,13 +143,15 @@ const TITLES = [
 /**
  * The first 50 calls as text: a row for each, and what is known of its failure below it.
  *
+ * @param calls at least one.
  * @param whole with the whole message and the traceback; otherwise, the first line of the message.
+ * @param again the command that lists the same calls.
  */
 export function callLines(
 	calls: readonly CallOfRun[],
 	whole: boolean,
+	again: string,
 ): readonly string[] {
-	if (calls.length === 0) return ["No failed call is recorded."];
 	const shown = calls.slice(0, MOST);
 	const [titles = "", ...rows] = table([TITLES, ...shown.map(rowOf)]);
 	const older = calls.length - shown.length;
@@ -143,11 +163,11 @@ export function callLines(
 			...detailsOf(shown[index], whole).map((line) => `    ${line}`),
 		]),
 		...(!whole && shown.some(isLong)
-			? ["Whole messages and tracebacks: snakepit calls --failed --lines"]
+			? [`Whole messages and tracebacks: ${again} --lines`]
 			: []),
 		...(older > 0
 			? [
-					`${counted(older, "older call")} ${older === 1 ? "is" : "are"} not shown. All of them: snakepit calls --failed --json`,
+					`${counted(older, "older call")} ${older === 1 ? "is" : "are"} not shown. All of them: ${again} --json`,
 				]
 			: []),
 	];

@@ -48,9 +48,12 @@ async function ps(flags: PsFlags): Promise<void> {
 	const by = "snakepit ps";
 	const found = await findPrograms({ dataDir, by });
 	const living = found.filter(({ kind }) => kind === "living").length;
+	// In other data directories there may be more.
+	const isOnly = dataDir === undefined && living === 1;
+	const remedies = isOnly ? "are short" : "name the run";
 	const programs = found
 		.filter((facts) => run === undefined || runOf(facts).startsWith(run))
-		.map((facts) => ({ facts, status: programStatus(facts, living) }));
+		.map((facts) => ({ facts, status: programStatus(facts, remedies) }));
 	const ended = all ? await endedRuns(flags) : [];
 	if (run !== undefined && programs.length + ended.length === 0)
 		throw new CommandFailed(

@@ -80,9 +80,14 @@ async function history(flags: HistoryFlags): Promise<void> {
 	const shown = newest.slice(0, runs);
 	if (json) return write(JSON.stringify(shown, undefined, 2));
 	if (shown.length === 0) return write("No run is recorded.");
-	for (const line of historyLines(shown, flags.run !== undefined)) write(line);
+	const where =
+		flags.dataDir === undefined ? "" : ` --data-dir ${flags.dataDir}`;
+	const withAll = flags.run !== undefined;
+	for (const line of historyLines(shown, withAll, where)) write(line);
 	if (newest.length > runs)
-		write(`Older runs are not shown: snakepit history --runs ${2 * runs}`);
+		write(
+			`Older runs are not shown: snakepit history --runs ${2 * runs}${where}`,
+		);
 }
 
 /** So many acts of others are shown of each run, unless one run is asked for. */
@@ -92,10 +97,12 @@ const MOST_ACTS = 3;
  * Each run as a row, with what others asked of its pools below it.
  *
  * @param withAll everything that was asked and went wrong follows, oldest first.
+ * @param where the flag with which commands find the same ledger; empty for the usual one.
  */
 export function historyLines(
 	runs: readonly RunHistory[],
 	withAll: boolean,
+	where: string,
 ): readonly string[] {
 	const [titles = "", ...rows] = table([
 		["RUN", "PROGRAM", "BEGAN", "LASTED", "WORKERS", "END"],
@@ -112,18 +119,18 @@ export function historyLines(
 		titles,
 		...runs.flatMap((run, index) => [
 			rows[index] ?? "",
-			...(withAll ? timeline(run) : actsOfOthers(run)),
+			...(withAll ? timeline(run) : actsOfOthers(run, where)),
 		]),
 	];
 }
 
-function actsOfOthers(run: RunHistory): readonly string[] {
+function actsOfOthers(run: RunHistory, where: string): readonly string[] {
 	const acts = actEntries(run).filter(({ isFromOutside }) => isFromOutside);
 	const hidden = acts.length - MOST_ACTS;
 	return [
 		...(hidden > 0
 			? [
-					`    ${counted(hidden, "earlier request")}: snakepit history --run ${run.runId}`,
+					`    ${counted(hidden, "earlier request")}: snakepit history --run ${run.runId}${where}`,
 				]
 			: []),
 		...acts.slice(-MOST_ACTS).map(timed),

@@ -117,16 +117,16 @@ export interface PoolStatus {
 /**
  * Judges one program.
  *
- * @param living how many programs live: a command for one of several has to name it.
+ * @param remedies whether their commands have to name the run, as where several programs live.
  */
 export function programStatus(
 	facts: ProgramFacts,
-	living: number,
+	remedies: "name the run" | "are short",
 ): ProgramStatus {
 	switch (facts.kind) {
 		case "living": {
 			const status = livingStatus(facts);
-			return living > 1 ? named(status, facts.runId) : status;
+			return remedies === "name the run" ? named(status, facts.runId) : status;
 		}
 		case "dead":
 			return alone(deadRemark(facts), "dead");
@@ -490,7 +490,7 @@ function lastFailureText(
 
 function summaryOf(programs: Parameters<typeof statusOf>[0]): string {
 	const living = programs.filter(({ facts }) => facts.kind === "living");
-	if (living.length === 0) return "No program of yours is running here.";
+	if (living.length === 0) return "No program of yours has an open run here.";
 	const pools = living.flatMap(({ status }) => status.pools);
 	const ready = pools.reduce((sum, pool) => sum + pool.ready, 0);
 	const busy = pools.reduce((sum, pool) => sum + pool.busy, 0);

@@ -421,9 +421,11 @@ function workerEntry(
 	const call =
 		lastCommand === undefined ? "" : `; its last call was ${lastCommand}`;
 	const more = detail === undefined ? "" : ` (${detail})`;
+	// Who sent the signal says more than that it exited.
+	const isKilled = why === "exited" && exit?.kind === "signal" && by !== "";
 	return {
 		...entry,
-		text: `${who} ended${exitWords(exit)}: ${words(why)}${by}${more}${call}`,
+		text: `${who} ended${exitWords(exit)}${isKilled ? "" : `: ${words(why)}`}${by}${more}${call}`,
 	};
 }
 

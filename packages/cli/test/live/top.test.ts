@@ -141,7 +141,7 @@ test(
 		await second.killed();
 		await top.shows(new RegExp(`run ${second.runId}\\) died without`));
 		first.child.kill("SIGKILL");
-		await top.shows(/^No program of yours is running|died without/);
+		await top.shows(/^No program of yours has an open run|died without/);
 		top.press("q");
 		expect(await top.status).toBe(0);
 	},

@@ -129,7 +129,7 @@ test(
 		const { status, first } = await psSays(host, /has not answered for/);
 		expect(status).toBe(1);
 		expect(first).toMatch(
-			/tools: worker tools-\d \(pid \d+\) has not answered for \S+ s, and has run hang for \S+ s\. See where it is: snakepit stacks tools-\d\. Its pool ends it/,
+			/tools: worker tools-\d \(pid \d+\) has not answered for \S+ s, and has run hang for \S+ s\. See where it is: snakepit stacks --run \w{7} tools-\d\. Its pool ends it/,
 		);
 		host.call("stop");
 		const stopped = await psSays(host, /is stopped/);
@@ -157,7 +157,7 @@ test(
 		const { status, first, stdout } = await psSays(host, /9 of at most 10/);
 		expect(status).toBe(1);
 		expect(first).toMatch(
-			/tools: 9 of at most 10 calls wait, the only worker is busy; the oldest has waited .* s; tools-0 has run wait for .* s\. See what the workers do: snakepit top --pool tools\./,
+			/tools: 9 of at most 10 calls wait, the only worker is busy; the oldest has waited .* s; tools-0 has run wait for .* s\. See what the workers do: snakepit top --run \w{7} --pool tools\./,
 		);
 		expect(stdout).toMatch(/ tools +long queue +1\/1 +1 +9 +0 +-\n/);
 	},
@@ -298,7 +298,7 @@ test(
 		host.child.stdin?.end();
 		await exit;
 		expect(await ps(host)).toMatchObject({
-			...{ status: 0, stdout: "No program of yours is running here.\n" },
+			...{ status: 0, stdout: "No program of yours has an open run here.\n" },
 		});
 		const { stdout, status } = await ps(host, "-a");
 		expect(status).toBe(0);

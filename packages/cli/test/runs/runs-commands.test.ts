@@ -52,7 +52,7 @@ test(
 		const stderr = `snakepit: there is no directory ${dataDir}.\n`;
 		expect(look("ps")).toEqual({
 			status: 0,
-			stdout: "No program of yours is running here.\n",
+			stdout: "No program of yours has an open run here.\n",
 			stderr,
 		});
 		expect(look("history")).toMatchObject({
@@ -130,12 +130,16 @@ test(
 		const listed = (command: string, run: string, ...more: string[]) =>
 			snakepit(dataDir, command, "--run", run, ...more).stdout;
 		expect(listed("ps", living)).toMatch(/^1 program runs with 1 pool: 1 /);
-		expect(listed("ps", over, "-a")).toMatch(/^No program of yours is running/);
+		expect(listed("ps", over, "-a")).toMatch(
+			/^No program of yours has an open run/,
+		);
 		expect(listed("history", over)).toContain(`\n${over} `);
 		expect(listed("history", over)).not.toContain(`\n${living} `);
 		const newest = snakepit(dataDir, "history", "--runs", "1").stdout;
 		expect(newest).not.toContain(over);
-		expect(newest).toMatch(/\nOlder runs .*: snakepit history --runs 2\n$/);
+		expect(newest).toMatch(
+			/\nOlder runs .*: snakepit history --runs 2 --data-dir \S+\n$/,
+		);
 		expect(snakepit(dataDir, "history", "--runs", "2").stdout).not.toMatch(
 			/Older runs/,
 		);

@@ -45,7 +45,7 @@ test("a worker that ended in order is not an incident; any other end is, with ho
 		}),
 	).toEqual([
 		"w-1 (pid 7) ended with status 3: exited",
-		"w-1 (pid 7) ended by SIGKILL: exited, it is not known by whom; its last call was mean",
+		"w-1 (pid 7) ended by SIGKILL, it is not known by whom; its last call was mean",
 		"w-1 (pid 7) ended by SIGKILL: parent lost, ended by the loss of its guard",
 	]);
 });

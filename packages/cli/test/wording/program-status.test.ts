@@ -38,7 +38,7 @@ function seen(
 function statusOn(...all: readonly ProgramFacts[]) {
 	const programs = all.map((facts) => ({
 		facts,
-		status: programStatus(facts, 1),
+		status: programStatus(facts, "are short"),
 	}));
 	return statusOf(programs);
 }
@@ -50,7 +50,7 @@ const silentWorker = workerSnapshot({
 });
 
 test.each<readonly [string, readonly ProgramFacts[], string, string]>([
-	["nothing", [], "fine", "No program of yours is running here."],
+	["nothing", [], "fine", "No program of yours has an open run here."],
 	[
 		"a program that is well",
 		[idle],
@@ -150,7 +150,7 @@ test.each<readonly [string, readonly ProgramFacts[], string, string]>([
 			},
 		],
 		"unknown",
-		"No program of yours is running here. Run abcdefg in /data cannot be judged from here: it is of another machine that shares this directory. Look at it from there.",
+		"No program of yours has an open run here. Run abcdefg in /data cannot be judged from here: it is of another machine that shares this directory. Look at it from there.",
 	],
 	[
 		"another user's run",
@@ -161,7 +161,7 @@ test.each<readonly [string, readonly ProgramFacts[], string, string]>([
 			},
 		],
 		"unknown",
-		"No program of yours is running here. Run abcdefg of user 33 lives (/tmp/snakepit-abcdefg-0123456789), and only that user can look at it. As that user: sudo -u '#33' snakepit ps.",
+		"No program of yours has an open run here. Run abcdefg of user 33 lives (/tmp/snakepit-abcdefg-0123456789), and only that user can look at it. As that user: sudo -u '#33' snakepit ps.",
 	],
 ])("the first line on %s", (_, programs, level, text) => {
 	expect(statusOn(...programs)).toMatchObject({ level, text });
@@ -169,7 +169,10 @@ test.each<readonly [string, readonly ProgramFacts[], string, string]>([
 
 test("a pool has its state in words, and a worker that was stopped is no worker that hangs", () => {
 	const words = (facts: LivingProgram) =>
-		programStatus(facts, 1).pools.map((pool) => [pool.level, pool.words]);
+		programStatus(facts, "are short").pools.map((pool) => [
+			pool.level,
+			pool.words,
+		]);
 	expect(words(idle)).toEqual([["fine", "idle"]]);
 	expect(words(lost)).toEqual([["trouble", "no worker"]]);
 	const pools = [poolSnapshot({ workers: [silentWorker] })];
@@ -181,12 +184,12 @@ test("a pool has its state in words, and a worker that was stopped is no worker 
 
 test("of several programs, the command of a remedy names the one", () => {
 	const facts = seen([poolSnapshot({ workers: [silentWorker] })]);
-	const remedies = (living: number) =>
-		programStatus(facts, living).pools[0]?.remarks.map(({ remedy }) => remedy);
-	expect(remedies(1)?.[0]).toMatch(
+	const remedies = (which: Parameters<typeof programStatus>[1]) =>
+		programStatus(facts, which).pools[0]?.remarks.map(({ remedy }) => remedy);
+	expect(remedies("are short")?.[0]).toMatch(
 		/^See where it is: snakepit stacks demo-0\./,
 	);
-	expect(remedies(2)?.[0]).toMatch(
+	expect(remedies("name the run")?.[0]).toMatch(
 		/^See where it is: snakepit stacks --run abcdefg demo-0\./,
 	);
 });
