@@ -7,6 +7,7 @@ import type {
 } from "@snakepit/control";
 import type { FailedCall, RunHistory } from "@snakepit/core/inspect";
 import { CommandFailed } from "../command/failures.ts";
+import { detailsOf } from "../runs/calls-command.ts";
 import {
 	counted,
 	dayAndTime,
@@ -310,9 +311,9 @@ export function inspectedLines(
 ): readonly string[] {
 	const { run, notes, others } = found;
 	const { runId, program, pid, state } = run;
-	const host = `${program ?? "a program"} (pid ${pid}), ${state.replaceAll("_", " ")}`;
+	const ofRun = `run ${runId} (${state.replaceAll("_", " ")}) of ${program ?? "a program"} (pid ${pid})`;
 	return [
-		...bodyLines(found, `run ${runId} of ${host}`, nowMs),
+		...bodyLines(found, ofRun, nowMs),
 		...notes,
 		...(others.length === 0
 			? []
@@ -416,7 +417,12 @@ function callLines(
 			: [
 					`runs ${live.command} on ${live.workerId} for ${duration(live.forMs)}, attempt ${live.attempt}${live.cancelled ? "; its caller has gone" : ""}`,
 				]),
-		...(failed === null ? [] : failedLines([failed])),
+		...(failed === null
+			? []
+			: [
+					...failedLines([{ ...failed, message: undefined }]),
+					...detailsOf(failed, true).map((line) => `    ${line}`),
+				]),
 		...(lines.length === 0 ? [] : ["its last lines:", ...lines.map(lineText)]),
 	];
 }
@@ -435,7 +441,7 @@ function failedLines(calls: readonly FailedCall[]): readonly string[] {
 				attempts,
 			}) => {
 				const on = workerId === undefined ? "" : ` on ${workerId}`;
-				return `${whenText(wallMs)}  ${command} (${callId})${on} failed after ${counted(attempts, "attempt")}: ${code} ${message}`;
+				return `${whenText(wallMs)}  ${command} (${callId})${on} failed after ${counted(attempts, "attempt")}: ${code} ${message}`.trimEnd();
 			},
 		);
 }

@@ -211,8 +211,9 @@ function isLong({ message = "", traceback }: CallOfRun): boolean {
 	return traceback !== undefined || message.trim().includes("\n");
 }
 
-function detailsOf(
-	call: CallOfRun | undefined,
+/** What is known of a failure, a line each. @param whole with the whole message and the traceback. */
+export function detailsOf(
+	call: FailedCall | undefined,
 	whole: boolean,
 ): readonly string[] {
 	if (call === undefined) return [];

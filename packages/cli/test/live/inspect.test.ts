@@ -70,7 +70,7 @@ test("an id is found in the living program and in the ledger, and in the ledger 
 	});
 	expect(inspect(host, "c3").stdout).toMatch(
 		new RegExp(
-			`^call c3 of pool lines, run ${runId} of host-program\\.ts \\(pid ${host.child.pid}\\), running\\nruns sleep on ${busy?.workerId} for .*, attempt 1\\n$`,
+			`^call c3 of pool lines, run ${runId} \\(running\\) of host-program\\.ts \\(pid ${host.child.pid}\\)\\nruns sleep on ${busy?.workerId} for .*, attempt 1\\n$`,
 		),
 	);
 	const nothing = inspect(host, "c999");
@@ -88,7 +88,7 @@ test("an id is found in the living program and in the ledger, and in the ledger 
 	});
 	const text = inspect(host, runId).stdout;
 	expect(text).toMatch(
-		/^run \S+ of host-program\.ts \(pid \d+\), host died: died\. /,
+		/^run \S+ \(host died\) of host-program\.ts \(pid \d+\): died\. /,
 	);
 	expect(text).toMatch(/1 failed call recorded/);
 }, 90_000);
