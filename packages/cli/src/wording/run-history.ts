@@ -199,11 +199,48 @@ function closer({ acts }: RunHistory): string | undefined {
 	return `Pool ${act.pool} was closed by ${act.by}.`;
 }
 
-function cleanedUp({ state, endedBy, cleanupMs, killed }: RunHistory): string {
+function cleanedUp(run: RunHistory): string {
+	const { state, endedBy, cleanupMs, killed } = run;
 	if (state === "host_died")
 		return "The next program that opens a run in this directory, or snakepit reap, cleans up after it.";
 	const took = cleanupMs === undefined ? "" : ` in ${duration(cleanupMs)}`;
-	return `Cleaned up by ${cleanerWords(endedBy)}${took}: ${counted(killed, "process", "processes")} had to be killed.`;
+	const before = endedBefore(run);
+	const left = before.reduce((rest, { named }) => rest - named, killed);
+	const own =
+		left > 0 || before.length === 0
+			? `: ${processes(left)} had to be ended`
+			: "";
+	const others = before
+		.map(({ name, count }) => `a ${name} had ended ${processes(count)}`)
+		.join(" and ");
+	const rest = others === "" ? "" : `; ${others} before`;
+	return `Cleaned up by ${cleanerWords(endedBy)}${took}${own}${rest}.`;
+}
+
+/** What protections ended that did not clean up in the end: how many processes have an incident, and how many there were. */
+function endedBefore({ endedBy, incidents }: RunHistory): readonly {
+	readonly name: string;
+	readonly named: number;
+	readonly count: number;
+}[] {
+	const killers = incidents.flatMap((each) =>
+		each.type === "protection.process_killed" ? [each.protection] : [],
+	);
+	const byName = Map.groupBy(killers, (name) => name);
+	byName.delete(endedBy?.split(":")[0] ?? "");
+	return [...byName].map(([name, { length: named }]) => {
+		// Of very many processes not each has an incident.
+		const counts = incidents.flatMap((each) =>
+			each.type === "protection.run_settled" && each.protection === name
+				? [each.killed]
+				: [],
+		);
+		return { name, named, count: Math.max(named, ...counts) };
+	});
+}
+
+function processes(count: number): string {
+	return counted(count, "process", "processes");
 }
 
 /** Longer messages of errors are in the JSON. */

@@ -80,7 +80,7 @@ test("what a protection did, and the end of a host, are incidents", () => {
 		}),
 	).toEqual([
 		"protection guard ended pid 9, found by group",
-		"died. Its program is gone and recorded no end, as after SIGKILL, a crash in native code, a full heap, or process.abort(). Cleaned up by the start of run bcdefgh: 2 processes had to be killed.",
+		"died. Its program is gone and recorded no end, as after SIGKILL, a crash in native code, a full heap, or process.abort(). Cleaned up by the start of run bcdefgh: 1 process had to be ended; a guard had ended 1 process before.",
 	]);
 });
 

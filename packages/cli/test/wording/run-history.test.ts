@@ -12,6 +12,9 @@ const run = (more: Readonly<Record<string, unknown>>): RunHistory =>
 		...{ killed: 2, cleanupMs: 12, workers: [], incidents: [], acts: [] },
 		...more,
 	}) as unknown as RunHistory;
+const killedBy = (protection: string) => ({
+	...{ type: "protection.process_killed", wallMs: 1, protection },
+});
 const worker = (
 	incarnation: string,
 	more: Readonly<Record<string, unknown>>,
@@ -24,7 +27,40 @@ test.each([
 	[
 		{},
 		"died",
-		/^Its program is gone and recorded no end, .* Cleaned up by the start of run abcdefg in 12 ms: 2 processes had to be killed/,
+		/^Its program is gone and recorded no end, .* Cleaned up by the start of run abcdefg in 12 ms: 2 processes had to be ended\.$/,
+	],
+	[
+		{
+			endedBy: "command:77",
+			incidents: [killedBy("guard"), killedBy("guard")],
+		},
+		"died",
+		/Cleaned up by snakepit reap \(pid 77\) in 12 ms; a guard had ended 2 processes before\.$/,
+	],
+	[
+		{ killed: 3, incidents: [killedBy("guard"), killedBy("watchdog")] },
+		"died",
+		/ in 12 ms: 1 process had to be ended; a guard had ended 1 process and a watchdog had ended 1 process before\.$/,
+	],
+	[
+		// Of very many processes not each has an incident.
+		{
+			killed: 1,
+			incidents: [
+				killedBy("guard"),
+				{ type: "protection.run_settled", protection: "guard", killed: 5_000 },
+			],
+		},
+		"died",
+		/ in 12 ms; a guard had ended 5.000 processes before\.$/,
+	],
+	[
+		{
+			endedBy: "watchdog:abcdefg",
+			incidents: [killedBy("guard"), killedBy("watchdog")],
+		},
+		"died",
+		/Cleaned up by its watchdog in 12 ms: 1 process had to be ended; a guard had ended 1 process before\.$/,
 	],
 	[{ endedBy: "command:77" }, "died", /Cleaned up by snakepit reap \(pid 77\)/],
 	[{ endedBy: "watchdog:abcdefg" }, "died", /Cleaned up by its watchdog/],

@@ -242,9 +242,9 @@ class LedgerClaim implements RunClaim {
 		const endedAt = clock.wall();
 		const ended = reaped.map(({ identity }) => identity);
 		try {
-			// A protection may write there as long as something of the run lives.
-			const left = complete ? this.#leftBehind() : [];
-			const seen = [...observed, ...left];
+			// A protection may write there as long as something of the run lives: only then all of it is known.
+			const left = this.#leftBehind();
+			const seen = complete ? [...observed, ...left] : observed;
 			const incidents = joinIncidents(seen, [
 				...(seen.length === 0 ? [] : this.#endedBefore()),
 				// A watchdog's are among `observed`; a reaper reports them itself.
@@ -258,7 +258,7 @@ class LedgerClaim implements RunClaim {
 				programEnd,
 			};
 			this.#file.writeEnds(
-				creditProtections(ends, this.dead.workers, left),
+				creditProtections(ends, this.dead.workers, [...observed, ...left]),
 				endedAt,
 				complete
 					? {
@@ -687,26 +687,48 @@ export function settle(
 	return { reaped, spared, ends, complete: spared.length === 0 };
 }
 
-/** Records the protection that killed a worker before its run was settled. */
+/** How a worker of a dead run ended, and when, where that is known: its clean-up may be long after. */
+interface DatedEnd {
+	readonly incarnation: string;
+	readonly end: Pick<WorkerEnd, "reason" | "killer">;
+	/** When a protection ended it; `undefined`: no protection did. */
+	readonly endedAt: number | undefined;
+}
+
+/** Records the protection that killed a worker before its run was settled, and when it did that. */
 export function creditProtections(
 	ends: Settlement["ends"],
 	workers: DeadRun["workers"],
 	incidents: readonly (Incident | HostIncident)[],
-): Settlement["ends"] {
-	return ends.map((each) => {
-		if (each.end.reason === "reaped") return each;
-		const { incarnation } = each;
+): readonly DatedEnd[] {
+	return ends.map(({ incarnation, end }) => {
 		const row = workers.find((worker) => worker.incarnation === incarnation);
-		const wasKilled = incidents.some(
-			(incident) =>
-				incident.type === "protection.process_killed" &&
-				incident.incarnation === incarnation &&
-				incident.pid === row?.identity?.pid,
+		const times = incidents.flatMap((incident) =>
+			incident.type === "protection.process_killed" &&
+			incident.incarnation === incarnation &&
+			isProcess(incident, row?.identity)
+				? [incident.wallMs]
+				: [],
 		);
-		return wasKilled
-			? { incarnation, end: { reason: "reaped", killer: "protection" } }
-			: each;
+		if (times.length === 0 || end.killer === "reaper")
+			return { incarnation, end, endedAt: undefined };
+		return {
+			incarnation,
+			end: { reason: "reaped", killer: "protection" },
+			endedAt: Math.min(...times),
+		};
 	});
+}
+
+/** Whether a protection killed this very process; older guards did not write its start time. */
+function isProcess(
+	{ pid, startTime }: KilledProcess,
+	identity: ProcessIdentity | undefined,
+): boolean {
+	return (
+		pid === identity?.pid &&
+		(startTime === undefined || startTime === identity.startTime)
+	);
 }
 
 function hasPid(

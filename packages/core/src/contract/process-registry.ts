@@ -98,6 +98,7 @@ export interface WorkerRecord extends Reservation {
 	readonly startError: RecordedError | undefined;
 	readonly reservedAt: number;
 	readonly activatedAt: number | undefined;
+	/** Of a worker whose host had died: when a protection ended it, otherwise when the run was cleaned up. */
 	readonly endedAt: number | undefined;
 	readonly end: WorkerEnd | undefined;
 }
@@ -177,7 +178,10 @@ export interface RunRecord {
 	readonly clean: boolean | undefined;
 	/** `host`, or what cleaned up after it: `reaper:RUNID` of a later run, `watchdog:RUNID` of its own, `command:PID` of `snakepit reap`. */
 	readonly endedBy: string | undefined;
-	/** How many processes had to be killed after the host was gone. */
+	/**
+	 * How many processes had to be ended after the host was gone: by what cleaned up after it, and before that by its
+	 * protections, each of which is an incident `protection.process_killed`.
+	 */
 	readonly killed: number;
 	/** How long cleaning up after it took, in milliseconds; `undefined` when its own host ended it. */
 	readonly cleanupMs: number | undefined;

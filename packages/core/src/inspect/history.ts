@@ -231,19 +231,20 @@ async function abandonedRun(
 		end: endOfGone(worker, boot),
 	}));
 	const ends = new Map(
-		creditProtections(gone, workers, incidents).map(({ incarnation, end }) => [
-			incarnation,
-			end,
+		creditProtections(gone, workers, incidents).map((each) => [
+			each.incarnation,
+			each,
 		]),
 	);
 	return {
 		incidents,
 		programEnd: await deathOf(run, boot, host),
 		workers: workers.map((worker) => {
-			const end = ends.get(worker.incarnation);
-			return end === undefined
-				? worker
-				: { ...worker, status: "ended", end: { exit: undefined, ...end } };
+			const ended = ends.get(worker.incarnation);
+			if (ended === undefined) return worker;
+			const { endedAt } = ended;
+			const end = { exit: undefined, ...ended.end };
+			return { ...worker, status: "ended", endedAt, end };
 		}),
 	};
 }

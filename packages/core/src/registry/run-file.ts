@@ -173,19 +173,24 @@ export class RunFile {
 		this.#connection.client.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`);
 	}
 
-	/** One commit: how workers of a dead run ended, the run's row, and what happened while no host lived. */
+	/**
+	 * One commit: how workers of a dead run ended, the run's row, and what happened while no host lived.
+	 *
+	 * @param endedAt of those whose time nothing says.
+	 */
 	writeEnds(
 		ends: readonly {
 			readonly incarnation: string;
 			readonly end: Pick<WorkerEnd, "reason" | "killer">;
+			readonly endedAt: number | undefined;
 		}[],
 		endedAt: number,
 		run: StoredRun,
 		incidents: readonly Incident[] = [],
 	): void {
 		this.commit((ledger) => {
-			for (const { incarnation, end } of ends)
-				ledger.endWorker(incarnation, end, endedAt);
+			for (const each of ends)
+				ledger.endWorker(each.incarnation, each.end, each.endedAt ?? endedAt);
 			for (const incident of incidents) ledger.incidents.write(incident, false);
 			ledger.writeRun(run);
 		});

@@ -102,7 +102,8 @@ test("what a guard wrote is reported by the reaper that settles the run, before 
 	expect(existsSync(crafted.run.directory)).toBe(false);
 	expect(historyOf(bench, crafted)).toMatchObject({
 		run: { endedBy: `reaper:${CLAIMANT}`, killed: 1 },
-		workers: [{ end: { reason: "reaped", killer: "protection" } }],
+		// The time of the clean-up is another.
+		workers: [{ endedAt: 7, end: { reason: "reaped", killer: "protection" } }],
 	});
 });
 

@@ -92,7 +92,8 @@ test("a worker with a lifeline that is gone as its host was ended by it, unless 
 	const { ends } = settle(RUN, listening, [], []);
 	const killed: Incident = {
 		...{ type: "protection.process_killed", wallMs: 1, protection: "guard" },
-		...{ ofRun: RUN, pid: 11, startTime: "1", incarnation: "w11" },
+		...{ ofRun: RUN, pid: 11, incarnation: "w11" },
+		startTime: deadOwner().startTime,
 		...{ foundBy: "descent", signal: "SIGKILL" },
 	};
 	expect(
@@ -116,13 +117,18 @@ test("one that was spared before keeps the run open; those of other runs do not"
 
 test("a worker that a protection killed before anybody settled the run is the protection's, a descendant of it is not the worker", () => {
 	const { ends } = settle(RUN, [...rows, reserved], [], []);
-	const killed = (pid: number, incarnation: string): Incident => ({
+	const killed = (
+		pid: number,
+		incarnation: string,
+		wallMs = 4,
+		startTime: string | undefined = deadOwner().startTime,
+	): Incident => ({
 		type: "protection.process_killed",
-		wallMs: 1,
+		wallMs,
 		protection: "guard",
 		ofRun: RUN,
 		pid,
-		startTime: "1",
+		startTime,
 		incarnation,
 		foundBy: "descent",
 		signal: "SIGKILL",
@@ -159,4 +165,19 @@ test("a worker that a protection killed before anybody settled the run is the pr
 			({ end }) => end.killer,
 		),
 	).not.toContain("protection");
+	// Its number was that of another process before.
+	expect(
+		creditProtections(ends, rows, [killed(11, "w11", 4, "1")])[1]?.end.killer,
+	).toBe("unknown");
+	const own = { reason: "reaped", killer: "protection" } as const;
+	expect(
+		creditProtections([reaped, { incarnation: "w11", end: own }], rows, [
+			killed(10, "w10"),
+			killed(11, "w11", 9),
+			killed(11, "w11"),
+		]),
+	).toEqual([
+		{ ...reaped, endedAt: undefined },
+		{ incarnation: "w11", end: own, endedAt: 4 },
+	]);
 });

@@ -20,13 +20,19 @@ test("while something of the run lives its directory stays, and what is written 
 	const bench = reaperBench();
 	const crafted = await runOfAGuard(bench);
 	const { runId } = crafted.name;
-	const incomplete = { ...NOTHING, complete: false };
+	const end = { reason: "vanished", killer: "unknown" } as const;
+	const ends = [{ incarnation: `${runId}-1`, end }];
+	const incomplete = { ...NOTHING, ends, complete: false };
 	const claim = claimOf(claimRun(bench, crafted.name));
 	expect(claim.settle(incomplete, [detected(runId)])).toEqual({ over: false });
 	expect(reported(bench)).toEqual([detected(runId)]);
 	expect(existsSync(crafted.run.directory)).toBe(true);
 	await reap(bench);
 	expect(reported(bench)).toMatchObject([{ wallMs: 5 }, { wallMs: 7 }]);
+	// Its worker was the guard's from the first time on.
+	expect(historyOf(bench, crafted)).toMatchObject({
+		workers: [{ endedAt: 7, end: { reason: "reaped", killer: "protection" } }],
+	});
 });
 
 test("a process that a watchdog reported before something was left to do is not reported again by what a guard wrote", async () => {

@@ -127,7 +127,7 @@ test("a worker that a protection killed is the protection's, also before a start
 	);
 	expect(await newest(dataDir)).toMatchObject({
 		incidents: [killed],
-		workers: [{ end: { reason: "reaped", killer: "protection" } }],
+		workers: [{ endedAt: 5, end: { reason: "reaped", killer: "protection" } }],
 	});
 });
 
