@@ -93,8 +93,8 @@ test(
 		);
 		const before = snakepit(dataDir, "incidents").stdout;
 		expect(before).toMatch(
-			// Whichever of the two is first.
-			/\nunknown +\w+ +waiting-0 \(pid \d+\) ended: host died, ended by (lifeline|protection)\n/,
+			// Whichever of the two is first; a guard has written when.
+			/\n(unknown +\w+ +waiting-0 \(pid \d+\) ended: host died, ended by lifeline|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d +\w+ +waiting-0 \(pid \d+\) ended: host died, ended by protection)\n/,
 		);
 		expect(before).toMatch(
 			// As in the history.
