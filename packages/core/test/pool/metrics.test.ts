@@ -111,9 +111,10 @@ test("a pool of real processes has their memory and processor time, and its run 
 		expect(
 			series[`snakepit_worker_memory_usage_bytes${labels}`],
 		).toBeGreaterThan(1e6);
+		// The kernel counts ticks of 10 ms, and a worker may have needed less.
 		expect(
 			series[`snakepit_worker_cpu_time_seconds_total${labels}`],
-		).toBeGreaterThan(0);
+		).toBeGreaterThanOrEqual(0);
 	}
 	expect(series["snakepit_registry_commits_total"]).toBeGreaterThan(0);
 	expect(series["snakepit_registry_commit_time_seconds_total"]).toBeGreaterThan(
