@@ -222,7 +222,7 @@ type SettledCall = EventOf<"call.settled">;
 /** So many calls that fail alike are written in a second; the others are counted. */
 const ALIKE = 5;
 const SECOND_MS = 1_000;
-/** So many kinds of failure are told apart in a second: of the others, each pool and code is one. */
+/** The most kinds of failure a second that are counted by command; beyond that, a kind is a pool and a code. */
 const KINDS = 100;
 
 /** Writes calls that fail, few a second of each kind. */

@@ -140,7 +140,7 @@ const NO_SESSION: Refusal = {
 		"The link that `snakepit dash` prints opens the dashboard in one browser, once. Run the command again for another.",
 };
 
-/** Whoever has the page can do what the program allows. */
+/** A user who has the page can do what the program allows. */
 const VIEWER: Viewer = { scopes: SCOPES };
 
 /** The names of this machine for itself. A port of another machine may be forwarded here, as `ssh -L` does. */

@@ -108,7 +108,7 @@ function check(options: object, caller: string): void {
 export interface DashboardParts {
 	/** Loads the files of the page, when it is asked for first. */
 	readonly page: () => PageFiles;
-	/** After this time a page asks for its streams again, in milliseconds: whoever has logged out sees no more. */
+	/** After this time a page asks for its streams again, in milliseconds. A user who has logged out sees no more then. */
 	readonly streamMs: number;
 }
 
@@ -313,7 +313,7 @@ const NOT_AUTHORIZED: Refusal = {
 	status: 403,
 	code: "NOT_AUTHORIZED",
 	message:
-		"You may not see this dashboard: log in, or ask whoever runs this server.",
+		"You may not see this dashboard: log in, or ask the operator of this server.",
 };
 
 const BROKEN: Refusal = {

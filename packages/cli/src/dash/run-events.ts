@@ -80,7 +80,7 @@ export async function* followRun(
 	}
 }
 
-/** What a page that reads slowly may be behind, in updates; it loses those that do not fit, and is told how many events. */
+/** How many updates a slow page may be behind. Further ones are dropped, and the page gets their number. */
 const PENDING = 2_000;
 
 /** The updates that one page has not got yet. */

@@ -19,7 +19,7 @@ export interface RunRoutesDependencies {
 	readonly clock: DashClock;
 }
 
-/** What whoever asks may do. The server of the page decides it, from the request. */
+/** What a client may do. The server of the page decides it, from the request. */
 export interface Viewer {
 	/** Of what the program allows. */
 	readonly scopes: readonly ControlScope[];

@@ -27,7 +27,7 @@ test("the guide has a program for node:http and one for Express", () => {
 });
 
 test.each(PROGRAMS)(
-	"%s of the guide answers as before, and shows its runs to whoever is logged in",
+	"%s of the guide answers as before, and shows its runs to users who are logged in",
 	async (name, text) => {
 		const page = join(own, "dist/page");
 		if (!existsSync(page)) await buildPage(page);

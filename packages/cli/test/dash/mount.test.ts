@@ -141,7 +141,7 @@ test.each([
 	expect(server.emit).toBe(emit);
 });
 
-test("whoever the program does not know gets neither the page nor anything of a run", async () => {
+test("a client that the program does not know gets neither the page nor anything of a run", async () => {
 	const { server } = await mounted();
 	const stranger = { cookie: "login=no" };
 	for (const path of [

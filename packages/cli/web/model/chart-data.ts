@@ -42,7 +42,7 @@ export const TIERS: readonly Tier[] = [
 	{ binMs: 15_000, bins: 720 },
 	{ binMs: 120_000, bins: 720 },
 ];
-/** So many commands are told apart; those that come later are counted together. */
+/** The most commands that are counted separately; later ones are counted together. */
 export const COMMANDS = 64;
 /** Of so many workers the memory is kept: those that were seen first. */
 export const WORKERS = 64;

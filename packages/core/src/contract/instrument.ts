@@ -63,6 +63,28 @@ export interface PoolInstrument {
 	flush?(): Promise<void>;
 }
 
+/** With these codes a worker is lost, and its calls with it; such calls can be retried. */
+export const LOSS_CODES: readonly ErrorCode[] = [
+	"WORKER_EXITED",
+	"WORKER_HUNG",
+	"WORKER_REPLACED",
+	"COMPANION_LOST",
+];
+
+/** The codes with which calls usually fail. Counters by code have these series from the first reading on. */
+export const USUAL_CODES: readonly ErrorCode[] = [
+	...LOSS_CODES,
+	"SESSION_LOST",
+	"TOOL_FAILED",
+	"CALL_TIMEOUT",
+	"QUEUE_FULL",
+	"QUEUE_TIMEOUT",
+	"POOL_CLOSED",
+	"RESTART_BUDGET_SPENT",
+	"INVALID_ARGUMENTS",
+	"TOOL_NOT_FOUND",
+];
+
 /** Measures the calls of one pool. Times are in milliseconds. `followed` is what `accept` of this instrument has returned. */
 export interface CallMeasures {
 	/** An attempt begins. */

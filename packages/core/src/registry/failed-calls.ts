@@ -50,13 +50,13 @@ export interface FailedCall {
 /** The event of a call that failed. */
 type SettledCall = EventOf<"call.settled">;
 
-/** So many calls of one run are kept, */
+/** The most failed calls of one run that are kept. */
 export const FAILED_CALLS_LIMIT = 500;
-/** and so many characters of them together. */
+/** The most characters of them together. */
 export const FAILED_CALLS_CHARACTERS: number = 512 * 1_024;
-/** Of those that fail alike in one second, so many are kept; the others are counted. */
+/** The most calls kept of those that fail alike in one second; the others are counted. */
 export const ALIKE_A_SECOND = 5;
-/** So many kinds of failure a second are told apart by their command; of the others, each pool and code is one kind. */
+/** The most kinds of failure a second that are kept by command; beyond that, a kind is a pool and a code. */
 export const KINDS_A_SECOND = 20;
 
 const NAME_CHARACTERS = 200;

@@ -91,7 +91,7 @@ function attempt(
 	try {
 		tell(recorder);
 	} catch {
-		// The others are told all the same.
+		// The other recorders still record it.
 	}
 }
 

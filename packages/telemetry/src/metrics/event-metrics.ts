@@ -1,4 +1,5 @@
-import type { ErrorCode, EventOf, SnakepitEvent } from "@snakepit/core";
+import type { EventOf, SnakepitEvent } from "@snakepit/core";
+import { LOSS_CODES, USUAL_CODES } from "@snakepit/core/instrument";
 import type { EndReason } from "@snakepit/core/registry";
 import { attributesOf, codeOf, EVENTS, seconds } from "../catalogue/events.ts";
 import { METRICS, type MetricName } from "../catalogue/metrics.ts";
@@ -19,28 +20,6 @@ const FAILURES: readonly EndReason[] = [
 	"companion_lost",
 	"parent_lost",
 	"vanished",
-];
-
-/** The codes of calls that can be retried. */
-const LOSSES: readonly ErrorCode[] = [
-	"WORKER_EXITED",
-	"WORKER_HUNG",
-	"WORKER_REPLACED",
-	"COMPANION_LOST",
-];
-
-/** The codes with which calls usually fail. */
-const CODES: readonly ErrorCode[] = [
-	...LOSSES,
-	"SESSION_LOST",
-	"TOOL_FAILED",
-	"CALL_TIMEOUT",
-	"QUEUE_FULL",
-	"QUEUE_TIMEOUT",
-	"POOL_CLOSED",
-	"RESTART_BUDGET_SPENT",
-	"INVALID_ARGUMENTS",
-	"TOOL_NOT_FOUND",
 ];
 
 const PROTECTIONS = ["watchdog", "guard"] as const;
@@ -154,9 +133,9 @@ export class EventMetrics {
 			zero("snakepit.worker.restarts", {
 				"snakepit.worker.end.reason": reason,
 			});
-		for (const code of CODES)
+		for (const code of USUAL_CODES)
 			zero("snakepit.call.failures", { "error.type": code });
-		for (const code of LOSSES)
+		for (const code of LOSS_CODES)
 			zero("snakepit.call.retries", { "error.type": code });
 	}
 

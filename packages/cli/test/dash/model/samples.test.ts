@@ -134,7 +134,7 @@ test("a command has its rate, failures and durations", () => {
 	expect(commandRows(windowOf(NO_HISTORY, MINUTE_MS))).toEqual([]);
 });
 
-test("commands of the same name are told apart by their pool", () => {
+test("commands of the same name in two pools are two commands", () => {
 	const calls = ["north", "south"].map((pool) => ended(3, pool, "add"));
 	const history = withSample(NO_HISTORY, tick(1, calls, 1));
 	const names = (pool?: string) =>

@@ -1,9 +1,12 @@
 import type { AuditStatistics } from "../../audit/auditor.ts";
 import type { CleanupReport } from "../../cleanup/cleanup-report.ts";
 import type { Clock } from "../../contract/clock.ts";
-import type { ErrorCode } from "../../contract/error-codes.ts";
 import type { CallOutcome, EventOf } from "../../contract/events.ts";
-import type { WorkerUsage } from "../../contract/instrument.ts";
+import {
+	LOSS_CODES,
+	USUAL_CODES,
+	type WorkerUsage,
+} from "../../contract/instrument.ts";
 import type {
 	EndReason,
 	RegistryStatistics,
@@ -33,28 +36,6 @@ const MOST_CODES = 50;
 const MOST_SERIES = 100;
 const OTHER = "_OTHER";
 
-/** With these a worker is lost, and its calls with it. */
-const LOSSES: readonly ErrorCode[] = [
-	"WORKER_EXITED",
-	"WORKER_HUNG",
-	"WORKER_REPLACED",
-	"COMPANION_LOST",
-];
-
-/** The codes with which calls usually fail. */
-const CODES: readonly ErrorCode[] = [
-	...LOSSES,
-	"SESSION_LOST",
-	"TOOL_FAILED",
-	"CALL_TIMEOUT",
-	"QUEUE_FULL",
-	"QUEUE_TIMEOUT",
-	"POOL_CLOSED",
-	"RESTART_BUDGET_SPENT",
-	"INVALID_ARGUMENTS",
-	"TOOL_NOT_FOUND",
-];
-
 /** Calls that did not succeed, and after which time. */
 export class CallFailures {
 	/** By outcome and code. */
@@ -67,7 +48,7 @@ export class CallFailures {
 	/** How many failed or timed out, by code. */
 	counts(labels: Labels): readonly MetricSample[] {
 		// The first value of a series shows no increase: what is watched begins at 0.
-		const byCode = new Map(CODES.map((code) => [code, 0]));
+		const byCode = new Map(USUAL_CODES.map((code) => [code, 0]));
 		for (const [key, { count }] of this.#byKind) {
 			const [outcome = "", code = ""] = key.split(" ");
 			if (outcome === "aborted") continue;
@@ -186,7 +167,7 @@ export class EventCounts {
 		const { starts, pings, answers, missed, budgetsSpent } = this;
 		for (const counter of [starts, pings, answers, missed, budgetsSpent])
 			counter.add({}, 0);
-		for (const code of LOSSES) this.retries.add({ [CODE]: code }, 0);
+		for (const code of LOSS_CODES) this.retries.add({ [CODE]: code }, 0);
 		for (const reason of FAILURES) this.restarts.add({ [REASON]: reason }, 0);
 		hub.recordWith((event) => this.#count(event as CountedEvent), COUNTED);
 	}
