@@ -32,7 +32,9 @@ export interface DashboardOptions<
 	/** What the page may do, of what the program's option `control` allows. @default ["read", "logs"] */
 	readonly scopes?: readonly ControlScope[] | undefined;
 	/** The name of who asks: it is in the program's events and its history. @default "a mounted dashboard" */
-	readonly nameOf?: ((request: Request) => string | undefined) | undefined;
+	readonly nameOf?:
+		| ((request: Request) => string | undefined | Promise<string | undefined>)
+		| undefined;
 	/** Shows all runs of this data directory. By default, those of this process, and earlier ones of the same program. */
 	readonly dataDir?: string | undefined;
 	/** The public origin of your server, such as `"https://ops.example.com"`: needed where a proxy changes the header Host. */
@@ -210,7 +212,10 @@ class MountedSite<Request extends IncomingMessage> {
 			if (response.headersSent) response.destroy();
 			else if (next !== undefined) next(error);
 			else {
-				process.emitWarning(error as Error);
+				const message = error instanceof Error ? error.message : String(error);
+				process.emitWarning(
+					`The dashboard of Snakepit could not answer a request, because authorize, nameOf or the dashboard itself failed: ${message}`,
+				);
 				refuse(response, BROKEN);
 			}
 		}
@@ -233,7 +238,7 @@ class MountedSite<Request extends IncomingMessage> {
 			answerJson(response, { servedBy: "program" });
 			return;
 		}
-		const viewer = this.#viewer(request, response);
+		const viewer = await this.#viewer(request, response);
 		const refused = await this.#runs.answer(url, viewer, request, response);
 		if (refused !== undefined) refuse(response, refused);
 	}
@@ -261,9 +266,9 @@ class MountedSite<Request extends IncomingMessage> {
 		return [`http://${headers.host}`, `https://${headers.host}`];
 	}
 
-	#viewer(request: Request, response: ServerResponse): Viewer {
+	async #viewer(request: Request, response: ServerResponse): Promise<Viewer> {
 		const { scopes = DEFAULT_SCOPES, nameOf } = this.#options;
-		const name = nameOf?.(request) ?? "a mounted dashboard";
+		const name = (await nameOf?.(request)) ?? "a mounted dashboard";
 		const until = AbortSignal.any([
 			this.#closed.signal,
 			AbortSignal.timeout(this.#streamMs),
@@ -318,6 +323,7 @@ const NOT_AUTHORIZED: Refusal = {
 
 const BROKEN: Refusal = {
 	status: 503,
-	code: "NOT_AUTHORIZED",
-	message: "This server could not find out whether you may see this dashboard.",
+	code: "FAILED",
+	message:
+		"This server could not answer, or could not find out whether you may see this dashboard. Its standard error says why.",
 };

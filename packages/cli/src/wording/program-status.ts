@@ -225,8 +225,8 @@ function livingStatus(facts: LivingProgram): ProgramStatus {
 			return alone(
 				about(
 					"unknown",
-					`lives${view.workers === undefined ? "" : ` with ${counted(view.workers, "worker")}`}, and its pools cannot be seen: control is off, or it has a /tmp of its own.`,
-					"To see them, start it without control: false and SNAKEPIT_CONTROL=0.",
+					`lives${view.workers === undefined ? "" : ` with ${counted(view.workers, "worker")}`}, and its pools cannot be seen: control is off, or its TMPDIR is another one than here.`,
+					"If control is off, remove control: false or SNAKEPIT_CONTROL=0 and start it again; otherwise give this command the TMPDIR of the program.",
 				),
 				"control off",
 			);

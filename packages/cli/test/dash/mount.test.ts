@@ -291,6 +291,9 @@ test.skipIf(!hasChromium)(
 		await page.getByRole("link", { name: "Logs" }).click();
 		await page.locator(".lines").waitFor();
 		expect(await page.locator(".verdict").textContent()).toContain("1 worker");
+		// All its addresses are below the path.
+		await page.getByRole("link", { name: "History" }).click();
+		await page.locator(".runs code", { hasText: run.runId }).waitFor();
 		expect(problems).toEqual([]);
 	},
 	3 * DEADLINE_MS,
@@ -309,7 +312,7 @@ test("in Express, after its session and its parser of bodies, an act has the nam
 		makeHandler(
 			{
 				authorize: (request) => userOf(request) === "ada",
-				nameOf: (request) => userOf(request),
+				nameOf: async (request) => userOf(request),
 				scopes: ["read", "act"],
 			},
 			parts,

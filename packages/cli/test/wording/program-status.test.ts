@@ -115,7 +115,7 @@ test.each<readonly [string, readonly ProgramFacts[], string, string]>([
 		"a program whose control is off",
 		[living({ kind: "off", workers: 2 })],
 		"unknown",
-		"1 program runs. night.ts (pid 7) lives with 2 workers, and its pools cannot be seen: control is off, or it has a /tmp of its own. To see them, start it without control: false and SNAKEPIT_CONTROL=0.",
+		"1 program runs. night.ts (pid 7) lives with 2 workers, and its pools cannot be seen: control is off, or its TMPDIR is another one than here. If control is off, remove control: false or SNAKEPIT_CONTROL=0 and start it again; otherwise give this command the TMPDIR of the program.",
 	],
 	[
 		"a program that does not let it read",

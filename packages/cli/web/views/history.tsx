@@ -23,7 +23,7 @@ export function HistoryView({
 	const [problem, setProblem] = useState<string>();
 	useEffect(() => {
 		const read = () =>
-			get<{ runs: readonly RunHistory[] }>("/api/history").then(
+			get<{ runs: readonly RunHistory[] }>("api/history").then(
 				({ runs }) => {
 					setRuns(runs);
 					setProblem(undefined);

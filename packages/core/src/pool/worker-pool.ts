@@ -194,6 +194,7 @@ export class WorkerPool implements Pool, ReadableMetrics {
 		const { durations } = statistics;
 		return [
 			poolReading({
+				source: this,
 				...{ name, runId, cleanupReport, durations, events, usage },
 				...{ sightings, queueLimit: options.queue.limit },
 				statistics: this.statistics(),

@@ -264,7 +264,7 @@ export class OpenedRun implements Run, ReadableMetrics {
 		const { sightings } = this.#started;
 		const ofRun = runFamilies({ registry, audit, cleanupReport, sightings });
 		const ofPools = [...this.#pools].flatMap((pool) => pool.readMetrics());
-		return [{ runId, families: [], ofRun }, ...ofPools];
+		return [{ source: this, runId, families: [], ofRun }, ...ofPools];
 	}
 
 	close(options: CloseOptions = {}): Promise<void> {

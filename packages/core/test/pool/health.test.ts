@@ -184,3 +184,10 @@ test("as a handler of requests it answers these two addresses alone, to those wh
 	expect(ask("livez", "POST").status).toBe(405);
 	expect(ask("other").status).toBe(404);
 });
+
+test("what has no health is refused when the probes are made", () => {
+	for (const nothing of [undefined, {}, [null]])
+		expect(() => probes(nothing as never)).toThrow(
+			expect.objectContaining({ code: "INVALID_OPTION" }),
+		);
+});

@@ -144,6 +144,8 @@ test("a run has the metrics of all its pools, and what is of the run once", asyn
 		[ready("second")]: 1,
 		snakepit_registry_commits_total: run.statistics().registry.commits,
 	});
+	const twice = metricsHandler(first, run, run)({} as Request) as Response;
+	expect(seriesOf(await twice.text())[ready("first")]).toBe(1);
 	await first.close();
 	expect(Object.keys(seriesOf(run.metricsText()))).not.toContain(
 		ready("first"),
@@ -176,8 +178,10 @@ describe("the text", () => {
 			help: 'one \\ two\n"three"',
 			samples: [{ labels: { error_type: 'a"b\\c\nd' }, value: 2 }],
 		};
-		const reading = { runId: "r", families: [family], ofRun: [] };
-		expect(metricsText([reading, reading])).toBe(
+		const ofPool = () => ({
+			...{ source: {}, runId: "r", families: [family], ofRun: [] },
+		});
+		expect(metricsText([ofPool(), ofPool()])).toBe(
 			'# HELP snakepit_test_total one \\\\ two\\n"three"\n' +
 				"# TYPE snakepit_test_total counter\n" +
 				'snakepit_test_total{error_type="a\\"b\\\\c\\nd"} 4\n',

@@ -34,7 +34,8 @@ export interface MetricsHandler {
  * node:http, Express, Fastify and servers of the web standard. It asks for no login: serve it where only Prometheus
  * reads it.
  *
- * @param sources pools, runs, or both. A run has the metrics of all pools that were created with it.
+ * @param sources pools, runs, or both. A run has the metrics of all pools that were created with it; a pool that is given
+ *   besides counts once.
  * @throws OptionsError `INVALID_OPTION` if a source is neither.
  */
 export function metricsHandler(...sources: MetricsSource[]): MetricsHandler {

@@ -16,6 +16,8 @@ export interface MetricSample {
 
 /** What a pool, or a run without one, has to say. */
 export interface MetricReading {
+	/** The pool, or the run: one that is read twice counts once. */
+	readonly source: object;
 	readonly runId: string;
 	readonly families: readonly MetricFamily[];
 	/** Of the run: its pools share it. */
@@ -42,8 +44,11 @@ export const METRICS_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
  */
 export function metricsText(readings: readonly MetricReading[]): string {
 	const runs = new Map(readings.map(({ runId, ofRun }) => [runId, ofRun]));
+	const distinct = new Map(
+		readings.map((reading) => [reading.source, reading]),
+	);
 	const all = [
-		...readings.flatMap(({ families }) => families),
+		...[...distinct.values()].flatMap(({ families }) => families),
 		...[...runs.values()].flat(),
 	];
 	return [...Map.groupBy(all, ({ name }) => name).values()]

@@ -373,7 +373,8 @@ export interface MeasuredRun {
 
 /** What the metrics of a pool are read from. */
 export interface MeasuredPool
-	extends Pick<MeasuredRun, "cleanupReport" | "sightings"> {
+	extends Pick<MeasuredRun, "cleanupReport" | "sightings">,
+		Pick<MetricReading, "source"> {
 	readonly name: string;
 	readonly runId: string;
 	readonly queueLimit: number;
@@ -385,6 +386,7 @@ export interface MeasuredPool
 
 /** The metrics of a pool, and of its run. */
 export function poolReading({
+	source,
 	name,
 	runId,
 	queueLimit,
@@ -403,6 +405,7 @@ export function poolReading({
 	const { workers, size, calls, sessions, registry, audit } = statistics;
 	const { bytes, seconds } = usage.samples(pool);
 	return {
+		source,
 		runId,
 		families: [
 			family(

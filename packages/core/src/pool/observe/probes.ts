@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { OptionsError } from "../../contract/errors.ts";
 import { type HealthReason, type PoolHealth, togetherOf } from "./health.ts";
 
 export type { HealthCode, HealthReason, PoolHealth } from "./health.ts";
@@ -150,13 +151,20 @@ class Known {
 
 	of(probed: Probed): PoolHealth {
 		const sources = Array.isArray(probed) ? probed : [probed];
+		if (!sources.every(isProbed))
+			throw new OptionsError({
+				code: "INVALID_OPTION",
+				ran: "no",
+				message:
+					"probes: give it a pool, the promise of one, a list of these, or a function that returns one of them.",
+			});
 		if (sources.length === 0)
 			return without("live", "NO_POOL", "The program has no pool");
 		return togetherOf(sources.map((source) => this.#one(source)));
 	}
 
 	#one(source: HealthSource | Promise<HealthSource>): PoolHealth {
-		if (!(source instanceof Promise)) return source.health();
+		if (!isPromise(source)) return source.health();
 		const creation = this.#creations.get(source) ?? this.#watch(source);
 		if (creation.kind === "created") return creation.source.health();
 		if (creation.kind === "pending")
@@ -184,6 +192,16 @@ class Known {
 		);
 		return pending;
 	}
+}
+
+function isProbed(source: unknown): boolean {
+	if (typeof source !== "object" || source === null) return false;
+	return isPromise(source) || "health" in source;
+}
+
+/** Also one of another realm. */
+function isPromise<Value>(source: object): source is Promise<Value> {
+	return "then" in source && typeof source.then === "function";
 }
 
 function without(
