@@ -14,8 +14,6 @@ export const LAYERS: readonly Protections[] = [ALONE, WATCHDOG, GUARD, BOTH];
 
 /** Rounds of a case in the full run. */
 export const ROUNDS = 20;
-/** The same where nothing is promised: each waits for what stays. */
-const UNKEPT_ROUNDS = 2;
 
 /** The result of one round. */
 export interface RoundOutcome {
@@ -109,28 +107,32 @@ export async function runCase(
 	{ rounds, seed, interrupted, workers }: RunOptions,
 ): Promise<readonly RoundOutcome[]> {
 	const outcomes: RoundOutcome[] = [];
-	const wanted =
-		chaos.promise === "kept" ? rounds : Math.min(rounds, UNKEPT_ROUNDS);
-	const count = Math.ceil(wanted / (chaos.perRound ?? 1));
+	const count = Math.ceil(rounds / (chaos.perRound ?? 1));
+	await inLanes(chaos.parallel ?? 1, count, async (round) => {
+		if (interrupted?.aborted) return;
+		await using stage = await Stage.open(
+			seedOf(chaos, round, seed),
+			chaos.protections,
+			workers,
+		);
+		outcomes[round] = await chaos.round(stage).catch((error: Error) => ({
+			broken: [`The round failed: ${error.message}`],
+		}));
+	});
+	return outcomes;
+}
+
+/** Runs rounds 0 to count - 1, so many of them at the same time. */
+export async function inLanes(
+	lanes: number,
+	count: number,
+	run: (round: number) => Promise<void>,
+): Promise<void> {
 	let next = 0;
 	const lane = async (): Promise<void> => {
-		for (
-			let round = next++;
-			round < count && !interrupted?.aborted;
-			round = next++
-		) {
-			await using stage = await Stage.open(
-				seedOf(chaos, round, seed),
-				chaos.protections,
-				workers,
-			);
-			outcomes[round] = await chaos.round(stage).catch((error: Error) => ({
-				broken: [`The round failed: ${error.message}`],
-			}));
-		}
+		for (let round = next++; round < count; round = next++) await run(round);
 	};
-	await Promise.all(Array.from({ length: chaos.parallel ?? 1 }, lane));
-	return outcomes;
+	await Promise.all(Array.from({ length: lanes }, lane));
 }
 
 /** FNV-1a over what names the round. */

@@ -10,6 +10,7 @@ import {
 	ALONE,
 	BOTH,
 	GUARD,
+	inLanes,
 	type Protections,
 	type RoundOutcome,
 } from "./case.ts";
@@ -17,6 +18,8 @@ import { Stage } from "./harness/stage.ts";
 import { type PeerSummary, summarizeTimes } from "./report.ts";
 
 const LOKY = "3.5.6";
+/** Of what leaves processes behind. */
+const PARALLEL = 4;
 const compared = (name: string): string =>
 	fileURLToPath(new URL(`../programs/compared/${name}`, import.meta.url));
 
@@ -27,6 +30,8 @@ interface Peer {
 	readonly workers?: number;
 	readonly note?: string;
 	readonly protections?: Protections;
+	/** Rounds that run at the same time: where processes stay, most of a round is waiting for them. Default: 1. */
+	readonly parallel?: number;
 	readonly round: (
 		stage: Stage,
 		workers: number,
@@ -53,15 +58,18 @@ export async function besidePeers(
 		({ name }) => only.length === 0 || only.some((text) => name.includes(text)),
 	);
 	for (const peer of all) {
-		const { name, version, note = "", workers = 2 } = peer;
+		const { name, version, note = "", workers = 2, parallel = 1 } = peer;
 		const outcomes: RoundOutcome[] = [];
 		let processes = 0;
-		for (let at = 0; at < rounds; at++) {
-			await using stage = await Stage.open(seed + at, peer.protections ?? []);
+		await inLanes(parallel, rounds, async (round) => {
+			await using stage = await Stage.open(
+				seed + round,
+				peer.protections ?? [],
+			);
 			const { started, ...outcome } = await peer.round(stage, workers);
 			processes += started ?? workers;
 			outcomes.push(outcome);
-		}
+		});
 		const summary: PeerSummary = {
 			...{ name, version, note, rounds, workers: processes },
 			leftovers: outcomes.reduce((sum, each) => sum + (each.leftovers ?? 0), 0),
@@ -97,7 +105,7 @@ function peers(): readonly Peer[] {
 	const executor = (interpreter: string, name: string) => [
 		...[interpreter, compared("executor.py"), name],
 	];
-	return [
+	const all: readonly Omit<Peer, "parallel">[] = [
 		{
 			...{ name: "node:child_process", version },
 			round: killed(node("child-process")),
@@ -129,6 +137,7 @@ function peers(): readonly Peer[] {
 					},
 				]),
 	];
+	return all.map((peer) => ({ ...peer, parallel: PARALLEL }));
 }
 
 /** @param directory where the peer is installed. */
@@ -170,6 +179,7 @@ function programs(): readonly Peer[] {
 			name: `${name}: ${isPooled ? "Snakepit" : usual}`,
 			version: "",
 			protections,
+			parallel: isPooled ? 1 : PARALLEL,
 			round: async (stage) => {
 				const env = { CHAOS_PROGRAM: JSON.stringify({ name, isPooled }) };
 				const program = compared("programs.ts");

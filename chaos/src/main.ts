@@ -29,8 +29,8 @@ const USAGE = `npx pnpm@12 chaos [options]
   --framed        Python workers talk framed instead of gRPC
   --preload       Python workers are forked from a preloaded parent
   --selection     the cases that run with the tests, 1 round
-  --ray           instead: the cases with workers on a Ray cluster, 1 round
-  --peers         instead: the side by side with other packages and usual clients, 3 rounds
+  --ray           instead: the cases with workers on a Ray cluster
+  --peers         instead: the side by side with other packages and usual clients
   --list          runs nothing: prints the names of the cases
   --page FILE...  runs nothing: writes docs/chaos-results.md from what --json wrote
 
@@ -111,7 +111,7 @@ async function main(): Promise<number> {
 	const compared = peers ? await import("./comparisons.ts") : undefined;
 	const run = {
 		cases: summaries,
-		peers: (await compared?.besidePeers(only, rounds ?? 3, seed)) ?? [],
+		peers: (await compared?.besidePeers(only, rounds ?? ROUNDS, seed)) ?? [],
 		...runFacts(performance.now() - startedAt, words),
 	};
 	if (json) writeFileSync(json, `${JSON.stringify(run, null, "\t")}\n`);
@@ -159,7 +159,7 @@ async function runAll(
 			? "the run was interrupted before"
 			: chaos.unavailable?.();
 		const rounds =
-			chosen.rounds ?? (chosen.selection || chosen.ray ? 1 : ROUNDS);
+			chosen.rounds ?? (chosen.selection ? 1 : ROUNDS);
 		const outcomes = await runCase(chaos, {
 			rounds: skipped === undefined ? rounds : 0,
 			seed: chosen.seed,
