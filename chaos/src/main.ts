@@ -158,8 +158,7 @@ async function runAll(
 		const skipped = interrupted.signal.aborted
 			? "the run was interrupted before"
 			: chaos.unavailable?.();
-		const rounds =
-			chosen.rounds ?? (chosen.selection ? 1 : ROUNDS);
+		const rounds = chosen.rounds ?? (chosen.selection ? 1 : ROUNDS);
 		const outcomes = await runCase(chaos, {
 			rounds: skipped === undefined ? rounds : 0,
 			seed: chosen.seed,
