@@ -11,8 +11,8 @@ import pytest
 from numpy.typing import NDArray
 from support.signatures import taking
 
-from snakepit_bridge.tools.annotations.check import json_schema
-from snakepit_bridge.tools.annotations.compile import Unsupported, compile_annotation
+from snakepit_bridge.tools.annotations.check import Unsupported, json_schema
+from snakepit_bridge.tools.annotations.compile import compile_annotation
 from snakepit_bridge.tools.binding import ArgumentsInvalid, bind
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode

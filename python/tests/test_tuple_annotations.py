@@ -12,8 +12,8 @@ import pytest
 from support.signatures import taking
 from typing_extensions import TypeVarTuple, Unpack
 
-from snakepit_bridge.tools.annotations.check import json_schema
-from snakepit_bridge.tools.annotations.compile import Unsupported, compile_annotation
+from snakepit_bridge.tools.annotations.check import Unsupported, json_schema
+from snakepit_bridge.tools.annotations.compile import compile_annotation
 from snakepit_bridge.tools.binding import ArgumentsInvalid, bind
 from snakepit_bridge.tools.signature import Signature, SignatureInvalid
 from snakepit_bridge.typescript.type_writer import TypeWriter

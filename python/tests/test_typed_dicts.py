@@ -12,8 +12,13 @@ import jsonschema
 import pytest
 from support.type_aliases import type_aliases
 
-from snakepit_bridge.tools.annotations.check import Mismatch, ObjectCheck, json_schema
-from snakepit_bridge.tools.annotations.compile import Unsupported, compile_annotation
+from snakepit_bridge.tools.annotations.check import (
+    Mismatch,
+    ObjectCheck,
+    Unsupported,
+    json_schema,
+)
+from snakepit_bridge.tools.annotations.compile import compile_annotation
 from snakepit_bridge.tools.binding import bind
 from snakepit_bridge.tools.signature import Signature
 from snakepit_bridge.values.value_not_transferable import path_text

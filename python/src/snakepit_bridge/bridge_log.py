@@ -10,8 +10,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import logging
 
-__all__ = ["logger"]
-
 _logging = standard("logging")
 
 

@@ -20,38 +20,6 @@ else:
         return kind
 
 
-__all__ = [
-    "Attachment",
-    "Call",
-    "Cancel",
-    "Chunk",
-    "Credit",
-    "End",
-    "Failure",
-    "FailureCode",
-    "HostCall",
-    "HostCallCancel",
-    "HostFailure",
-    "HostFrame",
-    "HostResult",
-    "Input",
-    "InputCredit",
-    "InputEnd",
-    "Log",
-    "Progress",
-    "ProgressCredit",
-    "PythonError",
-    "Record",
-    "Result",
-    "SessionEnd",
-    "Sources",
-    "StackFrame",
-    "ToolDescription",
-    "Undecodable",
-    "WorkerFrame",
-]
-
-
 class Undecodable(Exception):
     """Bytes of the host that are not a frame."""
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Any
 
-__all__ = ["keep_record"]
-
 SHARED_MEMORY = "/dev/shm"
 # Of one file, before what it does not need any more is left out.
 MOST_BYTES = 64 * 1024

@@ -35,19 +35,6 @@ if TYPE_CHECKING:
 
     Found = TypeVar("Found")
 
-__all__ = [
-    "LATE",
-    "import_late",
-    "is_standard",
-    "isolate",
-    "isolated",
-    "keep_descriptors",
-    "loaded",
-    "make_way",
-    "spare_descriptors",
-    "standard",
-]
-
 _PACKAGE = f"{__package__}."
 
 # What answers may need and a worker does not import before it is ready: it does so as soon

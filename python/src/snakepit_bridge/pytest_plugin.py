@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from snakepit_bridge.testing import LocalCall
     from snakepit_bridge.testing.tool_calls import LoadedTools
 
-__all__ = ["pytest_addoption", "snakepit_call", "snakepit_tools"]
-
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Adds the setting `snakepit_tools`."""

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-__all__ = ["when_imported"]
-
 
 def when_imported(act: Callable[[str], None], *names: str) -> None:
     """Calls `act` once for each module, with its name: now if the module is imported

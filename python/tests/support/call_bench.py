@@ -23,8 +23,6 @@ from snakepit_bridge.tools.toolbox import Toolbox
 from snakepit_bridge.values.encode import encode
 from support.packed_frames import parse_worker_frame
 
-__all__ = ["Bench"]
-
 SEEN: ContextVar[int] = ContextVar("seen", default=0)
 US = 1000
 

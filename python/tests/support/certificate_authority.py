@@ -10,8 +10,6 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from snakepit_bridge.cluster.certificates import Identity
 
-__all__ = ["signed_identities"]
-
 
 def signed_identities(*names: str) -> list[Identity]:
     """Makes an authority, and a certificate of it for each name."""

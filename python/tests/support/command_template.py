@@ -13,8 +13,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-__all__ = ["run_in_copy"]
-
 _LONGEST_REQUEST = 64 << 10
 
 

@@ -15,8 +15,6 @@ from snakepit_bridge.calls.run.tasks import TaskCall, Tasks
 from snakepit_bridge.values.encode import encode
 from support.call_bench import Bench
 
-__all__ = ["SEEN", "CoroutineBench"]
-
 SEEN: ContextVar[int] = ContextVar("seen_by_coroutines", default=0)
 
 

@@ -23,19 +23,6 @@ from snakepit_bridge.frames import ToolDescription
 from support.conversation import DEADLINE_S, Conversation
 from support.packed_frames import packed, parse_worker_frame
 
-__all__ = [
-    "BYE",
-    "DESCRIBE",
-    "HEALTH_CHECK",
-    "HELLO",
-    "LEAVE",
-    "PING",
-    "WELCOME",
-    "FramedConversation",
-    "FramedSocket",
-    "Signal",
-]
-
 HEALTH = "/grpc.health.v1.Health/Check"
 _STATUS = {True: b"\x08\x01", False: b"\x08\x02"}
 

@@ -16,24 +16,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 from typing_extensions import Self
 
-__all__ = [
-    "Address",
-    "Booking",
-    "Camel",
-    "Cat",
-    "Colour",
-    "Dog",
-    "Everything",
-    "Holder",
-    "Names",
-    "Node",
-    "Page",
-    "Pet",
-    "Place",
-    "Secret",
-    "User",
-]
-
 T = TypeVar("T")
 
 

@@ -11,8 +11,6 @@ from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
 from snakepit_bridge.bridge.grpc_transport.messages import host_frame, worker_message
 from snakepit_bridge.calls.context.call import NOT_SAMPLED
 
-__all__ = ["packed", "packed_call", "parse_worker_frame"]
-
 HOST_FRAMES = {
     frames.Cancel: 2,
     frames.Credit: 3,

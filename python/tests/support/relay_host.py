@@ -23,8 +23,6 @@ from snakepit_bridge.cluster.json_lines import line
 from support.conversation import DEADLINE_S
 from support.framed_conversation import FramedConversation
 
-__all__ = ["RelayHost", "Wire"]
-
 
 class Wire:
     """A connection to the relay that carries messages."""

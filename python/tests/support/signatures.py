@@ -6,8 +6,6 @@ from typing import Any
 
 from snakepit_bridge.tools.signature import Signature
 
-__all__ = ["taking"]
-
 
 def taking(annotation: Any) -> Signature:
     """Returns the signature of a function whose parameter `x` has this annotation."""

@@ -7,8 +7,6 @@ import struct
 import time
 from collections.abc import Iterator
 
-__all__ = ["DATA", "PING", "SETTINGS", "SilentClient"]
-
 DATA = 0x0
 HEADERS = 0x1
 SETTINGS = 0x4

@@ -7,8 +7,6 @@ import sys
 import types
 from typing import Any, TypeVar, Union
 
-__all__ = ["type_aliases"]
-
 _T = TypeVar("_T")
 
 

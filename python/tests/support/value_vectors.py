@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 from snakepit_bridge import NdArray
 from snakepit_bridge.values.encode import encode
 
-__all__ = ["FILE", "VECTORS", "Vector", "value_of", "vectors_text"]
-
 FILE = Path(__file__).resolve().parents[3] / "proto" / "testdata" / "values.json"
 
 

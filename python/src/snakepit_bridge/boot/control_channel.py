@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 else:
     json = standard("json")
 
-__all__ = ["read_json", "write_json"]
-
 
 class _Options:
     """The default of `json.loads`."""

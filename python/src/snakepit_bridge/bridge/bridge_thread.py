@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from snakepit_bridge.calls.memory.shared_memory import SharedMemory
     from snakepit_bridge.telemetry.tracing import Tracing
 
-__all__ = ["LEAVE_GRACE_S", "BridgeThread"]
-
 if TYPE_CHECKING:
     import traceback
 else:

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
             """Has them begin."""
 
 
-__all__ = ["CallIntake", "IntakeTools", "set_simple_options"]
-
 # By packed name, with what makes a call of it.
 IntakeTools: TypeAlias = "dict[bytes, tuple[Tool, type[RunningCall]]]"
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from snakepit_bridge.telemetry.tracing import Tracing
     from snakepit_bridge.threads.bridge_loop import Loop
 
-__all__ = ["CallTable"]
-
 # A cancellation can get lost inside the tool; then it is sent again.
 INTERRUPT_AGAIN_S = 0.02
 # The most bytes around the argument of a host call in its frame.

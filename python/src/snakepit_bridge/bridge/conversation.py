@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from snakepit_bridge.calls.memory.segments import CallMemory
     from snakepit_bridge.frames import HostFrame
 
-__all__ = ["Conversation"]
-
 
 class Conversation:
     """The only conversation of this worker; one thread at a time uses it.

@@ -9,8 +9,6 @@ from snakepit_bridge.frames import ToolDescription
 from snakepit_bridge.tools.annotations.check import json_schema
 from snakepit_bridge.tools.tool import Tool
 
-__all__ = ["describe"]
-
 
 def describe(tools: Mapping[str, Tool]) -> list[ToolDescription]:
     """Returns all tools with their schemas, by name."""

@@ -20,29 +20,6 @@ if TYPE_CHECKING:
 
     from snakepit_bridge.frames import HostFrame, WorkerFrame
 
-__all__ = [
-    "BYE",
-    "CALL",
-    "CALL_WITH_OPTIONS",
-    "DESCRIPTION",
-    "HEALTH",
-    "PING",
-    "UNRECORDED",
-    "WELCOME",
-    "Options",
-    "PackedCall",
-    "deadline",
-    "decode_frame",
-    "decode_signal",
-    "encode_frame",
-    "encode_signal",
-    "is_packed",
-    "packed_call",
-    "packed_name",
-    "packed_options",
-    "text_end",
-]
-
 _CALL_KIND = 1
 _CHUNK = 2
 # The first bytes of a call: an array of 4 or 5 items, and the kind.

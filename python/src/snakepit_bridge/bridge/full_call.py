@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from snakepit_bridge.calls.memory.shared_memory import SharedMemory
     from snakepit_bridge.calls.run.credit import Credit
 
-__all__ = ["memory_of", "running_call", "tool_of"]
-
 
 def memory_of(frame: frames.Call, shared: SharedMemory | None) -> CallMemory | None:
     """Returns the call's part of the shared memory, if there is any. Also for a call

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from snakepit_bridge.bridge.logs import Logs
     from snakepit_bridge.telemetry.tracing import Tracing
 
-__all__ = ["LogForwarder", "forward_logs", "set_up_logging"]
-
 MAX_MESSAGE = 16 << 10
 MAX_TRACEBACK = 64 << 10
 # How long a tool waits until an important record is sent, and how often it checks.

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from snakepit_bridge.bridge.log_forwarding import LogForwarder
     from snakepit_bridge.telemetry.tracing import Tracing
 
-__all__ = ["Logs"]
-
 
 class Logs:
     """What forwards records and what they depend on, which may be known before.

@@ -9,8 +9,6 @@ from snakepit_bridge.failures.failure import CallRefused
 from snakepit_bridge.frames import FailureCode
 from snakepit_bridge.tools.tool import Tool
 
-__all__ = ["not_found", "wrong_shape"]
-
 
 def not_found(name: str, tools: Mapping[str, Tool]) -> CallRefused:
     """Returns the refusal of a call of a tool that does not exist."""

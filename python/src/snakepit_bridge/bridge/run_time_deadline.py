@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from snakepit_bridge.threads.bridge_loop import Loop
 
 
-__all__ = ["RunTimeDeadline"]
-
 # If a timer is this late, the process itself was stopped or suspended.
 STANDSTILL_S = 0.5
 

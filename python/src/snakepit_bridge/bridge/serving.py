@@ -27,8 +27,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from snakepit_bridge.telemetry.tracing import Tracing
 
-__all__ = ["work"]
-
 # A part of the grace that the host gives a leaving worker.
 TELEMETRY_GRACE_S = 1.0
 # Libraries that make threads coroutines, and how to leave threads as they are.

@@ -27,8 +27,6 @@ else:
     # else here.
     import _signal as signal
 
-__all__ = ["SignalListener"]
-
 
 class SignalListener:
     """Calls back on SIGTERM and on signals that the tools handle; writes all stacks on

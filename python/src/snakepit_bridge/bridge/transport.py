@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 else:
     Protocol = object
 
-__all__ = ["LogLimit", "Outbox", "Transport", "TransportParts", "load_transport"]
-
 # Log records that wait: a tool that logs faster than the host reads loses some.
 MAX_LOGS = 1000
 

@@ -10,8 +10,6 @@ import sys
 
 from snakepit_bridge.cli.command import INTERRUPTED
 
-__all__ = ["attach_command"]
-
 NO_WORKER = 69
 _CHUNK = 65_536
 

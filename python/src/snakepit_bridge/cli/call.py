@@ -45,8 +45,6 @@ from snakepit_bridge.values.numpy_values import array_parts, imported_numpy
 from snakepit_bridge.values.tables import is_table, table_as
 from snakepit_bridge.values.value_not_transferable import has_digits
 
-__all__ = ["call_command", "from_json", "local_call", "to_json"]
-
 
 def to_json(value: Any) -> str:
     """Returns one line of JSON for a value that has an encoding."""

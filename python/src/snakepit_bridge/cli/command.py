@@ -17,17 +17,6 @@ from snakepit_bridge.tools.loading import NoSource, load_file, load_module
 from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.tools.toolbox import Toolbox, ToolsInvalid
 
-__all__ = [
-    "CommandFailed",
-    "give_up_results",
-    "load_target",
-    "load_tools",
-    "run_command",
-    "write_file",
-    "write_results",
-]
-
-
 # Exit statuses.
 TOOL_FAILED = 1
 STALE = 1

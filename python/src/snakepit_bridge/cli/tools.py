@@ -26,9 +26,6 @@ from snakepit_bridge.tools.annotations.check import json_schema
 from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.typescript.tools_module import tools_module
 
-__all__ = ["tools_command", "types_command", "types_text"]
-
-
 USAGE = "usage: python -m snakepit_bridge tools FILE_OR_MODULE[:NAME,...] [--json]\n"
 
 

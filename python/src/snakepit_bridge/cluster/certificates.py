@@ -17,17 +17,6 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-__all__ = [
-    "FACTS_DESCRIPTOR",
-    "SETUP_DESCRIPTOR",
-    "Identity",
-    "RelaySetup",
-    "own_identity",
-    "pinned_context",
-    "read_identity",
-]
-
-
 # Clocks of machines differ; a process does not run for longer than that.
 CLOCK_DIFFERENCE = datetime.timedelta(days=1)
 LONGEST_RUN = datetime.timedelta(days=3650)

@@ -30,16 +30,6 @@ from snakepit_bridge.bridge.framed_transport.sideband import (
 )
 from snakepit_bridge.cluster.hosted_worker import SHARE_OF_FREE, SHARED_MEMORY
 
-__all__ = [
-    "WAITS",
-    "Direction",
-    "Mailbox",
-    "NodeSegments",
-    "Pump",
-    "carry_conversation",
-]
-
-
 _Result = TypeVar("_Result")
 
 

@@ -15,9 +15,6 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-__all__ = ["Children", "Usage", "usage_of_descendants"]
-
-
 PR_SET_CHILD_SUBREAPER = 36
 # The kernel frees the memory of a killed process before the process becomes a zombie.
 POLL_MS = 50

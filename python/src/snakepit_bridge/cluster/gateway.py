@@ -29,9 +29,6 @@ from snakepit_bridge.cluster.relay_actor import RelayActor
 from snakepit_bridge.cluster.relay_connection import RelayConnection, messages
 from snakepit_bridge.cluster.sources import Sources
 
-__all__ = ["Gateway", "GatewaySlot"]
-
-
 # Of a failure.
 WORDS = ("code", "message", "detail")
 # The buffer for a stopped stand-in; output beyond it is dropped.

@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 from snakepit_bridge.boot.control_channel import LaunchInvalid
 from snakepit_bridge.boot.launch_message import Launch
 
-__all__ = ["GatewayLaunch", "Resources"]
-
 
 class Resources(NamedTuple):
     """What a worker reserves, by Ray's names: `CPU`, `GPU`, and the cluster's own."""

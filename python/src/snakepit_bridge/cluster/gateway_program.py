@@ -14,8 +14,6 @@ from snakepit_bridge.boot.lifeline import Lifeline
 from snakepit_bridge.boot.process_setup import set_up_process
 from snakepit_bridge.cluster.gateway_launch import GatewayLaunch
 
-__all__ = ["run_gateway"]
-
 
 def run_gateway(arguments: list[str]) -> int:
     """Runs a gateway; returns the exit status."""

@@ -14,16 +14,6 @@ from typing import NamedTuple
 
 from snakepit_bridge.boot.control_channel import DESCRIPTOR, encode_line
 
-__all__ = [
-    "SHARED_MEMORY",
-    "SHARE_OF_FREE",
-    "Directories",
-    "HostedWorker",
-    "bridge_command",
-    "local_message",
-]
-
-
 SHARED_MEMORY = "/dev/shm"
 # Other programs need shared memory too: one value takes at most this much of what is
 # free.

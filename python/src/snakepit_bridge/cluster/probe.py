@@ -22,8 +22,6 @@ from snakepit_bridge.cluster.ray_cluster import Node
 from snakepit_bridge.cluster.relay_actor import RelayActor
 from snakepit_bridge.cluster.relay_connection import RelayConnection
 
-__all__ = ["run_probe"]
-
 USAGE = "usage: python -m snakepit_bridge nodes [HOST:PORT]\n"
 # For the start of a worker on a node, and then for its end.
 NODE_S = 60.0

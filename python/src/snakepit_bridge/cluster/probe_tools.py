@@ -9,8 +9,6 @@ import sys
 
 from snakepit_bridge import tool
 
-__all__ = ["nothing"]
-
 # A new session, a new parent, no environment, no inherited descriptor.
 DAEMON = """
 import os, time

@@ -10,21 +10,6 @@ from typing import Any, NamedTuple
 from snakepit_bridge.boot.control_channel import StartFailed
 from snakepit_bridge.cluster.gateway_launch import GatewayLaunch, Resources
 
-__all__ = [
-    "Driver",
-    "Node",
-    "RayCluster",
-    "check_token",
-    "located",
-    "missing_everywhere",
-    "missing_now",
-    "namespace_of",
-    "refusal",
-    "refuse_unknown",
-    "start_failure",
-    "token_refused",
-]
-
 
 class Driver(NamedTuple):
     """A driver of the cluster, living or not: a gateway, or anything else."""

@@ -45,8 +45,6 @@ from snakepit_bridge.cluster.relay_listener import (
     end_when_silent,
 )
 
-__all__ = ["Relay"]
-
 READ_BYTES = 64 << 10
 USAGE_S = 1.0
 # A worker whose conversation is over exits by itself within this time.

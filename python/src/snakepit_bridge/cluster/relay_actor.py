@@ -15,8 +15,6 @@ from typing import Any
 
 from snakepit_bridge.cluster.hosted_worker import bridge_command
 
-__all__ = ["RelayActor"]
-
 # A process that has not ended by then may be stopped.
 STOPPED_S = 1.0
 # The time for Ray to end an actor whose relay has ended; without a control store, Ray

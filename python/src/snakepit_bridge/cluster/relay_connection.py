@@ -13,8 +13,6 @@ from snakepit_bridge.cluster.certificates import Identity, is_pinned, pinned_con
 from snakepit_bridge.cluster.json_lines import LineInvalid, LineReader, line
 from snakepit_bridge.cluster.relay_listener import end_when_silent
 
-__all__ = ["RelayConnection", "messages"]
-
 READ_BYTES = 64 << 10
 # For each step of a connection; a node may be busy with starting many workers.
 ANSWER_S = 30.0

@@ -15,9 +15,6 @@ from collections.abc import Callable, Iterator
 from snakepit_bridge.cluster.certificates import is_pinned
 from snakepit_bridge.cluster.json_lines import LineReader, line
 
-__all__ = ["Admission", "ControlConnection", "end_when_silent"]
-
-
 PROBES = 3
 
 

@@ -10,8 +10,6 @@ from typing import Any
 
 from snakepit_bridge.boot.control_channel import StartFailed
 
-__all__ = ["Sources"]
-
 LEFT_OUT = frozenset(
     {".git", ".hg", ".svn", "node_modules", ".venv", "venv", "__pycache__"}
     | {".mypy_cache", ".pytest_cache", ".ruff_cache", ".tox", ".ipynb_checkpoints"}

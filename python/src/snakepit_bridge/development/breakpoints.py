@@ -20,14 +20,6 @@ from typing import IO, cast
 
 from snakepit_bridge.boot.control_channel import StartFailed
 
-__all__ = [
-    "Console",
-    "SocketConsole",
-    "TerminalConsole",
-    "listen_for_editor",
-    "stop_at_breakpoints",
-]
-
 
 class Console(abc.ABC):
     """A file of text for `pdb`. As a context manager it is for one thread at a time.

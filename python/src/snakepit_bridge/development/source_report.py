@@ -11,8 +11,6 @@ from snakepit_bridge.bridge.transport import Outbox
 from snakepit_bridge.frames import Sources
 from snakepit_bridge.tools.loading import BEGUN_S
 
-__all__ = ["SourceReport", "is_own_source"]
-
 _INSTALLED_NAMES = ("site-packages", "dist-packages")
 _BRIDGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 

@@ -11,8 +11,6 @@ from snakepit_bridge.cli.command import write_file
 from snakepit_bridge.cli.tools import types_text
 from snakepit_bridge.tools.tool import Tool
 
-__all__ = ["keep_types"]
-
 _logger = logging.getLogger(__name__)
 _FLAG = "--safe-integers"
 

@@ -17,16 +17,6 @@ if TYPE_CHECKING:
     from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
     from snakepit_bridge.calls.run.running_call import TerminalFrame
 
-__all__ = [
-    "CallRefused",
-    "cancelled",
-    "end_worker",
-    "failure_of",
-    "recalled",
-    "refused",
-    "too_large",
-]
-
 MAX_MESSAGE = 64 << 10
 MAX_PATH = 4 << 10
 # Where not even text of a failure can be made.

@@ -16,16 +16,6 @@ from snakepit_bridge.boot.control_channel import cut_in_the_middle
 from snakepit_bridge.frames import PythonError, StackFrame
 from snakepit_bridge.own_imports import isolated
 
-__all__ = [
-    "bounded",
-    "error_summary",
-    "error_type",
-    "formatted",
-    "python_error",
-    "traceback_text",
-    "without_bridge",
-]
-
 
 def bounded(text: str, limit: int) -> str:
     """Returns at most `limit` bytes of the text: its two ends.

@@ -10,9 +10,6 @@ from snakepit_bridge.failures.failure import CallRefused
 from snakepit_bridge.frames import FailureCode
 from snakepit_bridge.values.reference import reference_image
 
-__all__ = ["HandleTable"]
-
-
 # It cannot be guessed, and no other session or worker has the same one.
 _TOKEN_BYTES = 16
 

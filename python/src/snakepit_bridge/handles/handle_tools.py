@@ -26,9 +26,6 @@ from snakepit_bridge.frames import FailureCode
 from snakepit_bridge.tools.declaration import NO_INPUT, Answers, ToolMark
 from snakepit_bridge.tools.tool import Tool
 
-__all__ = ["Access", "handle_tools"]
-
-
 _INTERNAL = (CodeType, FrameType, TracebackType)
 # Functions that run text as code, or reach names that begin with an underscore.
 _FORBIDDEN = (

@@ -24,9 +24,6 @@ from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
 from snakepit_bridge.values.value_not_transferable import ValueNotTransferable
 
-__all__ = ["HostFunction", "LocalCall", "batch_context", "call_context", "current"]
-
-
 HostFunction = Callable[[Any], object]
 _CALL_ID = 1
 

@@ -20,17 +20,6 @@ from snakepit_bridge.tools.loading import load_file
 from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.tools.toolbox import Toolbox
 
-__all__ = [
-    "LoadedTools",
-    "call_tool",
-    "load_tools_of",
-    "refuse_answers",
-    "refuse_streams",
-    "run_tool",
-    "stream_tool",
-    "tool_of",
-]
-
 
 def call_tool(
     function: Callable[..., Any],

@@ -20,16 +20,6 @@ if TYPE_CHECKING:
 else:
     Protocol = object
 
-__all__ = [
-    "BridgeLoop",
-    "Loop",
-    "LoopWakeup",
-    "SelectorWaker",
-    "Timer",
-    "Waited",
-    "call_soon",
-]
-
 
 class Timer(Protocol):
     """A callback that is due later."""

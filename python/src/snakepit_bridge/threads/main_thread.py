@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from snakepit_bridge.threads.tool_loop import ToolLoop
 
-__all__ = ["MainThread"]
-
 # The first chore waits for so long: where calls wait for the worker, they come at once.
 FIRST_CHORE_S = 0.01
 # A chore is followed by a pause that is so many times as long: workers that start

@@ -19,8 +19,6 @@ else:
     # Outside of Linux nothing is ever shared.
     _Selector = getattr(selectors, "EpollSelector", selectors.DefaultSelector)
 
-__all__ = ["CAN_SHARE", "SharedReading", "SharedSelector"]
-
 
 CAN_SHARE = hasattr(select, "epoll")
 # Linux 4.5 or newer; older C libraries do not name it. An older kernel ignores it and

@@ -6,8 +6,6 @@ import os
 import threading
 import time
 
-__all__ = ["name_threads_left"]
-
 # Those of an executor end as soon as Python asks them to, which is a moment later.
 GRACE_S = 1.0
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     _Ts = TypeVarTuple("_Ts")
 
-__all__ = ["ToolLoop"]
-
 
 def _current_loop() -> asyncio.AbstractEventLoop:
     # Not `asyncio.get_event_loop`, which warns in some releases before 3.12.

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 else:
     Protocol = object
 
-__all__ = ["MOST_HELD_NS", "SHORTEST_WAIT_S", "HoldingOutbox", "WriteCoalescer"]
-
 # The main thread may be busy with one thing for this long before the bridge's thread
 # acts in its place.
 SHORTEST_WAIT_S = 0.001

@@ -14,8 +14,6 @@ from snakepit_bridge.tools.signature import (
     resolved_hints,
 )
 
-__all__ = ["Batch", "BatchResultInvalid", "batch_answers", "each_signature"]
-
 _LISTS = (list, Sequence, Iterable)
 _LATER = ("Awaitable", "Coroutine")
 

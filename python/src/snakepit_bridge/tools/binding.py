@@ -11,8 +11,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
-__all__ = ["Arguments", "ArgumentsInvalid", "bind"]
-
 if TYPE_CHECKING:
     import difflib
 else:

@@ -19,19 +19,6 @@ else:
         return function
 
 
-__all__ = [
-    "MARK",
-    "NO_INPUT",
-    "Answers",
-    "HookMark",
-    "ToolMark",
-    "ToolsetMark",
-    "on_shutdown",
-    "on_startup",
-    "tool",
-    "toolset",
-]
-
 MARK: Final = "__snakepit__"
 
 

@@ -14,26 +14,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = [
-    "KEYWORD_ONLY",
-    "NO_DEFAULT",
-    "OTHER",
-    "POSITIONAL_ONLY",
-    "REST",
-    "Parameter",
-    "attribute_of",
-    "bound_dispatch",
-    "callee",
-    "dict_of_class",
-    "implementations",
-    "is_async_generator",
-    "is_coroutine",
-    "is_generator",
-    "parameters_of",
-    "says_what_it_is",
-    "unwrapped",
-]
-
 if TYPE_CHECKING:
     import inspect
 else:

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 else:
     ast = standard("ast")
 
-__all__ = ["NoSource", "imports_of", "keep_file", "load_file", "load_module"]
-
 
 # This module is loaded before any tool, in seconds since the epoch.
 BEGUN_S = time.time()

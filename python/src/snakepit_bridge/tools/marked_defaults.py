@@ -8,8 +8,6 @@ from typing import Annotated, Any
 from snakepit_bridge.tools.annotations.check import Unsupported
 from snakepit_bridge.tools.function_shape import NO_DEFAULT
 
-__all__ = ["marked_default"]
-
 # pydantic's own, of which `Query()` and the like of FastAPI are subclasses.
 _FIELD = "pydantic.fields.FieldInfo"
 # What is meant by these only their library knows.

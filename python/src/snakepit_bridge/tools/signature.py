@@ -43,8 +43,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["Signature", "SignatureInvalid", "has_own_result", "resolved_hints"]
-
 if TYPE_CHECKING:
     import json
 else:

@@ -6,9 +6,6 @@ import types
 import typing
 from typing import Any, Generic, TypeVar
 
-__all__ = ["Result", "stream_parts"]
-
-
 _Value_co = TypeVar("_Value_co", covariant=True)
 
 

@@ -26,8 +26,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["Tool", "ToolKind", "qualified_name"]
-
 if TYPE_CHECKING:
     import inspect
 else:

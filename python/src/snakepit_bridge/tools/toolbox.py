@@ -30,19 +30,6 @@ if TYPE_CHECKING:
 else:
     difflib = standard("difflib")
 
-__all__ = [
-    "Hook",
-    "Mark",
-    "Toolbox",
-    "ToolsInvalid",
-    "exposed",
-    "listed",
-    "mark_of",
-    "marked",
-    "member_names",
-    "methods",
-]
-
 
 Mark: TypeAlias = "ToolMark | ToolsetMark | HookMark"
 _HOOKS = {"setup": "startup", "teardown": "shutdown"}

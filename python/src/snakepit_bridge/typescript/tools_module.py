@@ -29,9 +29,6 @@ from snakepit_bridge.typescript.type_writer import (
     object_types,
 )
 
-__all__ = ["tools_module"]
-
-
 _ITERATORS = ("Iterator", "Generator")
 # Of a method or of an argument in it, without the indent.
 _WIDTH = 78

@@ -36,25 +36,6 @@ from snakepit_bridge.tools.annotations.leaves import (
 from snakepit_bridge.tools.annotations.standard import EnumCheck, WrittenCheck
 from snakepit_bridge.values.value_not_transferable import has_digits
 
-__all__ = [
-    "IMPORTED",
-    "TAKEN",
-    "HeldTypes",
-    "TypeWriter",
-    "base_name",
-    "comment",
-    "conditions",
-    "labels",
-    "literal",
-    "name",
-    "object_names",
-    "object_type",
-    "object_types",
-    "type_name",
-    "union",
-]
-
-
 # Narrower than TypeScript's rule: which other letters it accepts depends on its Unicode
 # version.
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*", re.ASCII)

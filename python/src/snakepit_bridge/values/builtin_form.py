@@ -15,8 +15,6 @@ from snakepit_bridge.values.durations import duration_text
 from snakepit_bridge.values.encode import BuiltinForm
 from snakepit_bridge.values.own_types import ENCODERS
 
-__all__ = ["find_form"]
-
 
 def _complex(value: complex) -> object:
     return {"re": float(value.real), "im": float(value.imag)}

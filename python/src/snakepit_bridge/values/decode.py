@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 else:
     Protocol = object
 
-__all__ = ["Attached", "Held", "decode", "read_short"]
-
 _SIMPLE = frozenset({type(None), bool, int, float, str, bytes, date, datetime})
 # A shorter encoding is first read as if it had no extensions, because few have any.
 _SHORT = 4 << 10

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
-__all__ = ["duration_text", "read_duration"]
-
 _DURATION = re.compile(
     r"([+-])?P(?=.)(?:(\d+)W)?(?:(\d+)D)?"
     r"(?:T(?=.)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.(\d{1,6}))?S)?)?\Z",

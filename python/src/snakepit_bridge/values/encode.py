@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 else:
     Protocol = object
 
-__all__ = ["FORMS", "Attachment", "BuiltinForm", "encode"]
-
 BuiltinForm: TypeAlias = "Callable[[Any], object]"
 _BUILTINS = frozenset({type(None), bool, int, float, str, bytes, date, datetime})
 # With an attachment, the size of bytes matters.

@@ -9,8 +9,6 @@ from typing import Any
 from snakepit_bridge.values.numpy_values import revive_array
 from snakepit_bridge.values.tables import table_of_rows
 
-__all__ = ["array_of_json", "table_of_json"]
-
 
 def array_of_json(parts: Any) -> object:
     """Returns the array of what `$ndarray` has.

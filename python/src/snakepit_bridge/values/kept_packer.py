@@ -12,8 +12,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["pack_short"]
-
 # What such a value is, or consists of.
 _PLAIN = frozenset({type(None), bool, int, float, str, datetime})
 _TEXT = frozenset({str})

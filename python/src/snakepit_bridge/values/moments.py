@@ -13,17 +13,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = [
-    "TO_DATETIME",
-    "date_time_bytes",
-    "date_times_bytes",
-    "instant_of",
-    "plain_datetime",
-    "read_date",
-    "read_date_time",
-    "read_date_times",
-]
-
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _PLAIN_EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-__all__ = ["ITEM_SIZES", "NdArray", "check_parts"]
-
 ITEM_SIZES = {
     "bool": 1,
     "int8": 1,

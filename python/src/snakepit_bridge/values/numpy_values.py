@@ -13,15 +13,6 @@ if TYPE_CHECKING:
 
     import numpy
 
-__all__ = [
-    "array_parts",
-    "bytes_of_table",
-    "imported_numpy",
-    "numpy_scalar",
-    "parts_of_array",
-    "revive_array",
-]
-
 
 _TABLE_LIBRARIES = ("pandas", "polars", "pyarrow")
 

@@ -10,13 +10,6 @@ from typing import Any, TypeVar
 from snakepit_bridge.own_imports import standard
 from snakepit_bridge.values.encode import FORMS, BuiltinForm
 
-__all__ = [
-    "DECODERS",
-    "ENCODERS",
-    "decoder",
-    "encoder",
-]
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import inspect

@@ -6,8 +6,6 @@ import msgpack
 
 from snakepit_bridge.values import extension_types as ext
 
-__all__ = ["reference_image", "token_of"]
-
 
 def reference_image(token: bytes, value: object) -> bytes:
     """Returns the encoding of an object that a session holds under a token."""

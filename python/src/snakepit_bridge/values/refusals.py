@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from snakepit_bridge.values.value_not_transferable import Path, Refused
 
-__all__ = ["LIST_OF_ARROW", "not_transferable"]
-
 # What to do with a column of pyarrow's.
 LIST_OF_ARROW = (
     "send .to_pylist() of it, or a table: pyarrow.table({'column': ...}) with it"

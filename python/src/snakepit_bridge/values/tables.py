@@ -12,15 +12,6 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-__all__ = [
-    "TABLES",
-    "is_table",
-    "revive_table",
-    "table_as",
-    "table_bytes",
-    "table_of_rows",
-]
-
 # What a table can be in Python: modules and their classes.
 TABLES = (
     ("pandas", "DataFrame"),

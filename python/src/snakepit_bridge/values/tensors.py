@@ -6,8 +6,6 @@ from typing import Any
 
 from snakepit_bridge.values.refusals import LIST_OF_ARROW
 
-__all__ = ["array_of_tensor"]
-
 # DLPack's numbers of devices whose memory the processor reads: its own, and what CUDA and
 # ROCm have pinned there.
 _READABLE = (1, 3, 11)

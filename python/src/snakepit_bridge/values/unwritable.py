@@ -10,8 +10,6 @@ from snakepit_bridge.values.value_not_transferable import (
     key_part,
 )
 
-__all__ = ["find_unwritable"]
-
 
 def find_unwritable(value: object, path: Path, is_map: bool = False) -> Refused | None:
     """Returns what is wrong with the first text or datetime that msgpack cannot write.

@@ -8,17 +8,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-__all__ = [
-    "Path",
-    "Refused",
-    "ValueNotTransferable",
-    "entry_part",
-    "has_digits",
-    "key_part",
-    "path_text",
-    "shown",
-]
-
 # Python refuses to write the digits of longer integers; a program can set its limit to
 # 640 digits, which are more than this.
 _MOST_BITS = 2000

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import struct
 
-__all__ = ["FRAME", "HEADER", "SIGNAL", "FrameParser", "Malformed", "framed"]
-
 # Kind and length of what follows (docs/bridge-protocol.md, section 5).
 HEADER = struct.Struct(">BI")
 _HEADER_BYTES = HEADER.size

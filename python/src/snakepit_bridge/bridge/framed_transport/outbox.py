@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from snakepit_bridge.frames import Log, WorkerFrame
     from snakepit_bridge.threads.bridge_loop import Loop
 
-__all__ = ["FramedOutbox"]
-
 # This much is written at once; a larger frame is written alone.
 BATCH_BYTES = 256 << 10
 # After this many answers of one turn, the first ones are sent, so that the host works

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from snakepit_bridge.threads.bridge_loop import Loop
 
-__all__ = ["Reception"]
-
 # The size of a token with the bytes around it.
 MAX_MESSAGE = 4 << 10
 # The time to send the token, or to ask for the health. Time in which this process was

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     from snakepit_bridge.threads.bridge_loop import Loop
 
-__all__ = ["FramedParts"]
-
 READ_BYTES = 64 << 10
 
 

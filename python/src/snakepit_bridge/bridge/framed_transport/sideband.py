@@ -15,8 +15,6 @@ from snakepit_bridge.frames import Chunk, End, Result
 if TYPE_CHECKING:
     from snakepit_bridge.frames import WorkerFrame
 
-__all__ = ["BYTES", "CLOSED", "HEAD", "SHORTENED", "SegmentPart", "announced"]
-
 # Kinds of messages: bytes of an attachment, and the host's action on a file of them.
 BYTES = 2
 SHORTENED = 3

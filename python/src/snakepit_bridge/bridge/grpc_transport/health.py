@@ -11,8 +11,6 @@ from typing import Any
 
 import grpc
 
-__all__ = ["HEALTH_SERVICE", "Health"]
-
 HEALTH_SERVICE = "grpc.health.v1.Health"
 
 SERVING = b"\x08\x01"

@@ -9,8 +9,6 @@ from snakepit_bridge import frames
 from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
 from snakepit_bridge.frames import HostFrame, Record, WorkerFrame
 
-__all__ = ["description", "host_frame", "worker_message"]
-
 # The fields of a `WorkerFrame`.
 _OF_WORKER: dict[type, str] = {
     frames.Result: "result",

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from snakepit_bridge.calls.run.running_call import TerminalFrame
     from snakepit_bridge.frames import Log, WorkerFrame
 
-__all__ = ["GrpcOutbox"]
-
 # A message costs gRPC more than a small frame does, so waiting frames are sent
 # together, up to this size. A larger frame is sent alone, because copying it would cost
 # more.

@@ -22,8 +22,6 @@ from snakepit_bridge.threads.shared_reading import SharedReading
 if TYPE_CHECKING:
     from snakepit_bridge.threads.bridge_loop import Loop
 
-__all__ = ["GrpcParts"]
-
 # Time to write statuses; a health probe that watches gets no more time.
 STOP_S = 0.1
 MAX_METADATA = 16 << 10

@@ -20,8 +20,6 @@ from snakepit_bridge.bridge.grpc_transport.messages import description, host_fra
 from snakepit_bridge.bridge.grpc_transport.outbox import GrpcOutbox
 from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
 
-__all__ = ["BRIDGE_SERVICE", "Services"]
-
 BRIDGE_SERVICE = "snakepit.bridge.v1.Bridge"
 TOKEN_KEY = "snakepit-token"
 

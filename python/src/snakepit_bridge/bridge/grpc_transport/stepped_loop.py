@@ -22,8 +22,6 @@ from snakepit_bridge.threads.shared_reading import CAN_SHARE, SharedReading
 if TYPE_CHECKING:
     from snakepit_bridge.threads.bridge_loop import Loop, Timer
 
-__all__ = ["SteppedLoop"]
-
 _Result = TypeVar("_Result")
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import enum
 
-__all__ = ["CancelReason"]
-
 
 class CancelReason(enum.Enum):
     """Why a call was cancelled."""

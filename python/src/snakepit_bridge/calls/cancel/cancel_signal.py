@@ -40,17 +40,6 @@ else:
     # else here.
     import _signal as signal
 
-__all__ = [
-    "CALLS",
-    "is_call",
-    "is_cleaning_up",
-    "judge",
-    "listen_for_cancel_signal",
-    "negated",
-    "send_cancel_signal",
-    "task_interrupt",
-]
-
 # While they run, whatever they call, nothing is raised. The code of a `with` statement
 # itself needs no care: Python enters it without a look at signals in between.
 _PAIRED = frozenset(

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
 
-__all__ = ["CLEAN_UP_S", "CallCancelled", "Cancellation", "Wakeup"]
-
 
 class CallCancelled(BaseException):
     """Raised inside a tool whose call is cancelled.

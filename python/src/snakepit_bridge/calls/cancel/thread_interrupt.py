@@ -19,8 +19,6 @@ from snakepit_bridge.calls.cancel.cancellation import CallCancelled, Cancellatio
 _LOOKS = 200
 _SWITCH_S = 1e-5
 
-__all__ = ["InterruptibleThread", "gil_is_enabled"]
-
 
 class InterruptibleThread:
     """Raises `CallCancelled` in the thread that created it, while it is armed.

@@ -16,16 +16,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Final
 
-__all__ = [
-    "TRAMPOLINES",
-    "drive",
-    "drive_by_name_for",
-    "drive_for",
-    "invoke",
-    "invoke_by_name_for",
-    "invoke_for",
-]
-
 
 def invoke(function: Callable[..., Any], /, *positional: Any, **keywords: Any) -> Any:
     """Calls user code."""

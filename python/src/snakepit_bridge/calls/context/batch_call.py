@@ -11,9 +11,6 @@ from snakepit_bridge.calls.context.call import CURRENT, Call, PresetCall, curren
 from snakepit_bridge.calls.context.input_stream import InputStream
 from snakepit_bridge.tools.batch import batch_answers
 
-__all__ = ["BatchCall", "batch_of_one", "current_batch"]
-
-
 _NO_CALL = 0
 
 

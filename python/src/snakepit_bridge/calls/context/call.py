@@ -27,20 +27,6 @@ if TYPE_CHECKING:
 else:
     Protocol = object
 
-__all__ = [
-    "CURRENT",
-    "NOT_SAMPLED",
-    "NO_HANDLES",
-    "Call",
-    "CurrentCall",
-    "NoHandles",
-    "PresetCall",
-    "Sessions",
-    "caller_headers",
-    "current_call",
-    "progress",
-]
-
 
 class NoHandles:
     """The objects of a session in a call that has none.

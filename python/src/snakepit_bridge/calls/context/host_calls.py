@@ -11,8 +11,6 @@ from snakepit_bridge.values.decode import decode
 if TYPE_CHECKING:
     from snakepit_bridge.telemetry.tracing import HostCallSpan
 
-__all__ = ["CALL_OVER", "CallHost", "HostCallFailed", "HostCallSlots", "Reply"]
-
 CALL_OVER = "CALL_OVER"
 # How many host calls of one call may be unanswered. The host holds their arguments.
 MOST_HOST_CALLS = 64

@@ -11,8 +11,6 @@ from snakepit_bridge.tools.annotations.check import AnyCheck, Check, Mismatch
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.value_not_transferable import path_text
 
-__all__ = ["INPUT_WINDOW", "InputFailed", "InputInvalid", "InputStream"]
-
 # How many items may be in transit; when half of them are read, the same number is
 # granted again.
 INPUT_WINDOW = 16

@@ -9,8 +9,6 @@ from typing import Final, Literal, SupportsFloat, TypeAlias
 from snakepit_bridge.boot import forked_copy
 from snakepit_bridge.frames import Progress
 
-__all__ = ["ProgressReports", "checked_report"]
-
 MOST_CHARACTERS: Final = 1000
 # The rounding error of sums of fractions.
 _ROUNDING = 1e-6

@@ -27,9 +27,6 @@ import mmap
 import os
 import threading
 
-__all__ = ["PAGE_SIZE", "STORES_IN_ORDER", "BegunMarks", "CallPage", "make_page"]
-
-
 PAGE_SIZE = 4096
 # These let every processor see the stores of one in their order. A lock would take as
 # long as everything else that a small call does with a page.

@@ -27,17 +27,6 @@ if TYPE_CHECKING:
 else:
     ctypes = standard("ctypes")
 
-__all__ = [
-    "AttachmentParts",
-    "CallMemory",
-    "NoRoom",
-    "Segment",
-    "SharedFile",
-    "StreamFile",
-    "copy_bytes",
-    "write_all",
-]
-
 
 # Source: mallopt(3), the upper limit of M_MMAP_THRESHOLD. Smaller objects are in memory
 # that is reused.

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from snakepit_bridge.calls.memory.segments import CallMemory, Segment, StreamFile
 
-__all__ = ["SMALLER", "AttachmentInvalid", "LargePart", "SharedMemory"]
-
 # Does not block on a pipe that has the name of such a file.
 _OPEN = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 # The room that a stream has already pays for smaller parts than a new file does.

@@ -31,15 +31,6 @@ if TYPE_CHECKING:
     import asyncio
     from typing import TypeAlias
 
-__all__ = [
-    "BatchQueue",
-    "BatchTable",
-    "Batches",
-    "RunningBatch",
-    "expected_after",
-    "wait_s",
-]
-
 
 # While a batch runs, this many calls arrive between two searches for calls that have
 # ended.

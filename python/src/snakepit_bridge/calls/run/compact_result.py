@@ -5,14 +5,6 @@ from __future__ import annotations
 import struct
 from time import perf_counter_ns
 
-__all__ = [
-    "HEADER_BYTES",
-    "compact_result",
-    "pack_result",
-    "ran_us",
-    "wrapped_us",
-]
-
 # The header of the framed transport: its kind of message, and the length of what
 # follows. Then a `Result` as MessagePack: an array of 5, its kind, the number of the call,
 # when that began, and how long it ran, about an hour at most, both in microseconds; and the

@@ -6,8 +6,6 @@ from collections import deque
 
 from snakepit_bridge.calls.cancel.cancellation import Wakeup
 
-__all__ = ["LEAST_COUNTED_BYTES", "Credit"]
-
 # A chunk counts for at least this much, because an object costs more than its encoding.
 LEAST_COUNTED_BYTES = 256
 

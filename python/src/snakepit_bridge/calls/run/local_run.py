@@ -14,8 +14,6 @@ from snakepit_bridge.tools.tool import Tool, ToolKind
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import encode
 
-__all__ = ["run_locally"]
-
 
 def run_locally(
     tool: Tool, arguments: Any, call: Call, complete: Callable[[Any], Any]

@@ -16,16 +16,6 @@ if TYPE_CHECKING:
     from snakepit_bridge.calls.run.credit import Credit
     from snakepit_bridge.calls.run.running_call import TerminalFrame
 
-__all__ = [
-    "GeneratorRun",
-    "ResultNotLast",
-    "await_later",
-    "expect_end",
-    "run_async_generator",
-    "run_coroutine",
-    "run_function",
-]
-
 _CLOSE_FAILED = "the generator of %s failed while it was closed"
 
 

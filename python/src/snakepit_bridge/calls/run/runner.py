@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from snakepit_bridge.calls.run.tasks import Tasks
     from snakepit_bridge.calls.run.tool_threads import ToolThreads
 
-__all__ = ["Runner"]
-
 
 class Runner:
     """Runs calls. Where one at a time runs, each begins in the main thread when the one

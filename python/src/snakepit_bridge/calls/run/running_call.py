@@ -61,15 +61,6 @@ if TYPE_CHECKING:
             """Sends the terminal frame of a call, and forgets the call."""
 
 
-__all__ = [
-    "FRAME_ROOM",
-    "AwaitLater",
-    "CallState",
-    "RunningCall",
-    "TerminalFrame",
-    "nothing",
-]
-
 # Bytes are those of `compact_result`.
 TerminalFrame: TypeAlias = "Result | End | frames.Failure | bytes"
 # The most bytes around a value in its frame.

@@ -57,8 +57,6 @@ if TYPE_CHECKING:
             """Calls back in the bridge's thread; may be called in any thread."""
 
 
-__all__ = ["SerialQueue", "always", "never"]
-
 # A global is found faster than an attribute of a class.
 _RUNNING, _ENDED = CallState.RUNNING, CallState.ENDED
 _MOST_HELD_US = MOST_HELD_NS // 1000

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from snakepit_bridge.calls.run.serial_queue import CallTable
     from snakepit_bridge.threads.main_thread import MainThread
 
-__all__ = ["TaskCall", "Tasks"]
-
 # A global is found faster than a member of a class.
 _ENDED = CallState.ENDED
 _MOST_US = MOST_HELD_NS // 1000

@@ -18,8 +18,6 @@ from snakepit_bridge.failures.failure import end_worker
 if TYPE_CHECKING:
     from snakepit_bridge.calls.run.running_call import TerminalFrame
 
-__all__ = ["ToolThreads", "run_in_thread"]
-
 
 def run_in_thread(
     running: RunningCall,

@@ -12,8 +12,6 @@ from snakepit_bridge.tools.annotations.leaves import ArrayCheck
 from snakepit_bridge.values.nd_array import ITEM_SIZES
 from snakepit_bridge.values.numpy_values import imported_numpy
 
-__all__ = ["array_check"]
-
 # What is meant by `NDArray[float]`, which type checkers refuse.
 _OF_PYTHON = {
     bool: "bool_",

@@ -17,23 +17,6 @@ else:
     inspect = standard("inspect")
     re = standard("re")
 
-__all__ = [
-    "OUTCOMES",
-    "REJECTIONS",
-    "AliasCheck",
-    "AnnotationContext",
-    "AnyCheck",
-    "Check",
-    "Mismatch",
-    "NamedCheck",
-    "ObjectCheck",
-    "Schema",
-    "SchemaDefinitions",
-    "Unsupported",
-    "json_schema",
-    "type_name",
-]
-
 
 Schema: TypeAlias = "dict[str, Any]"
 

@@ -23,8 +23,6 @@ from snakepit_bridge.tools.annotations.standard import standard_check
 from snakepit_bridge.values.own_types import DECODERS, ENCODERS
 from snakepit_bridge.values.value_not_transferable import Path
 
-__all__ = ["DecodedCheck", "class_check", "own_check"]
-
 
 class DecodedCheck(Check):
     """A type with a `decoder`, described by the decoder's input."""

@@ -45,15 +45,6 @@ if TYPE_CHECKING:
 else:
     typing = standard("typing")
 
-__all__ = [
-    "Unsupported",
-    "compile_annotation",
-    "hints_of",
-    "origin_of",
-    "parts_of",
-    "unpacked",
-]
-
 
 # Attributes of functions whose annotations are elsewhere, or are to be ignored.
 _SPECIAL = frozenset({"__wrapped__", "__no_type_check__"})

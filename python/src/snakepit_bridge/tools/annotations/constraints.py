@@ -23,24 +23,6 @@ from snakepit_bridge.tools.annotations.containers import ConditionUnmet, UnionCh
 from snakepit_bridge.tools.annotations.leaves import SCALARS
 from snakepit_bridge.values.value_not_transferable import Path, has_digits, shown
 
-__all__ = [
-    "BOUNDS",
-    "Bound",
-    "ConstrainedCheck",
-    "Constraint",
-    "Finite",
-    "Length",
-    "MultipleOf",
-    "Pattern",
-    "Predicate",
-    "Uncheckable",
-    "Unsuited",
-    "Zone",
-    "constrained",
-    "constraints_of",
-]
-
-
 # How each bound compares, how it is written, and its keyword in JSON schema.
 BOUNDS: dict[str, tuple[Callable[[Any, Any], Any], str, str]] = {
     "gt": (operator.gt, ">", "exclusiveMinimum"),

@@ -21,16 +21,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = [
-    "ConditionUnmet",
-    "DictCheck",
-    "RestTupleCheck",
-    "SequenceCheck",
-    "SetCheck",
-    "TupleCheck",
-    "UnionCheck",
-]
-
 
 _NUMBERS = frozenset({int, float})
 

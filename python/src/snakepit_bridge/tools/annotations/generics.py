@@ -16,9 +16,6 @@ from snakepit_bridge.tools.annotations.check import (
 from snakepit_bridge.tools.annotations.constraints import ConstrainedCheck
 from snakepit_bridge.tools.annotations.containers import UnionCheck
 
-__all__ = ["GENERIC_LEVELS", "alias_check", "cache_key", "field_hints"]
-
-
 _Given = Mapping[Any, Any]
 
 

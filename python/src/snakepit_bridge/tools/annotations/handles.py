@@ -8,8 +8,6 @@ from typing import Annotated, Any, Final, TypeVar
 from snakepit_bridge.tools.annotations.check import Check, Schema, SchemaDefinitions
 from snakepit_bridge.values.value_not_transferable import Path
 
-__all__ = ["BY_REFERENCE", "Handle", "HandleCheck", "is_by_reference"]
-
 
 class _ByReference:
     def __repr__(self) -> str:

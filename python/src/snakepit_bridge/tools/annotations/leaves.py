@@ -20,19 +20,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = [
-    "SCALARS",
-    "ArrayCheck",
-    "BytesCheck",
-    "FloatCheck",
-    "LiteralCheck",
-    "MomentCheck",
-    "NdArrayCheck",
-    "ScalarCheck",
-    "builtin_literal",
-    "one_of",
-]
-
 
 class ScalarCheck(Check):
     """A type whose own instances pass, and no others: a bool is not an int here, nor a datetime a date."""

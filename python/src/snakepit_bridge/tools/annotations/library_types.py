@@ -22,9 +22,6 @@ from snakepit_bridge.values.numpy_values import imported_numpy
 from snakepit_bridge.values.tables import TABLES, is_table, table_as
 from snakepit_bridge.values.value_not_transferable import Path, shown
 
-__all__ = ["TableCheck", "TensorCheck", "library_check", "scalar_check"]
-
-
 # By the class above them: what is sent for them, and what an abstract class stands for.
 # A timedelta64 is an integer for numpy.
 _SENT: dict[str, tuple[Any, str]] = {

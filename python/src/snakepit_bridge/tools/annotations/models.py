@@ -26,15 +26,6 @@ from snakepit_bridge.tools.annotations.containers import UnionCheck
 from snakepit_bridge.tools.annotations.generics import cache_key
 from snakepit_bridge.values.value_not_transferable import Path, key_part, path_text
 
-__all__ = [
-    "ModelCheck",
-    "field_annotation",
-    "metadata_annotation",
-    "model_annotation",
-    "model_check",
-    "validated",
-]
-
 
 def field_annotation(kind: Any, name: str, annotation: Any) -> Any:
     """Returns the annotation of what is written for a field, given that of the field."""

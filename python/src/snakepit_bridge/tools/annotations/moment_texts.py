@@ -6,8 +6,6 @@ import re
 from collections.abc import Callable
 from datetime import date, datetime, time, timezone
 
-__all__ = ["FORMS", "READERS", "read_time"]
-
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}\Z", re.ASCII)
 _TIME = re.compile(
     r"(\d{2}:\d{2})(?::(\d{2})(?:\.(\d{1,6}))?)?(Z|[+-]\d{2}:\d{2})?\Z", re.ASCII

@@ -26,8 +26,6 @@ from snakepit_bridge.tools.annotations.generics import (
 )
 from snakepit_bridge.values.value_not_transferable import Path
 
-__all__ = ["RecordCheck", "record_check"]
-
 
 class _Field(NamedTuple):
     """A field in one direction.

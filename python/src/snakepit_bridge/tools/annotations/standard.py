@@ -22,8 +22,6 @@ from snakepit_bridge.tools.annotations.moment_texts import FORMS, read_time
 from snakepit_bridge.values.durations import read_duration
 from snakepit_bridge.values.value_not_transferable import Path, key_part, shown
 
-__all__ = ["EnumCheck", "WrittenCheck", "standard_check"]
-
 _LITERALS = (str, int, float, bool, type(None))
 
 
