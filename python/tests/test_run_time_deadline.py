@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from snakepit_bridge.bridge.run_time_deadline import RunTimeDeadline
+from snakepit_bridge.bridge.framed_transport.reception import RunTimeDeadline
 
 
 class Timer:

@@ -60,7 +60,6 @@ LATE = (
     "snakepit_bridge.calls.context.host_calls",
     "snakepit_bridge.calls.context.progress_reports",
     "snakepit_bridge.tools.stream_result",
-    "snakepit_bridge.bridge.refused_calls",
     "snakepit_bridge.values.builtin_form",
     "snakepit_bridge.values.refusals",
     "json",

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import fcntl
 import os
+import sys
 
+from snakepit_bridge._version import NEWEST_PROTOCOL, __version__
 from snakepit_bridge.own_imports import standard
 
 TYPE_CHECKING = False
@@ -150,8 +152,24 @@ class ControlChannel:
             raise LaunchInvalid("it is not a JSON object")
         return message
 
+    def ready_for(self, newest_protocol: int, lifeline: str, **more: object) -> None:
+        """Reports that this process is ready.
+
+        Args:
+            newest_protocol: the newest one of the host.
+            lifeline: what ends this process with its host.
+            more: other facts.
+        """
+        facts = {
+            "protocol": min(NEWEST_PROTOCOL, newest_protocol),
+            "bridge": __version__,
+            "python": sys.version.split()[0],
+            "lifeline": lifeline,
+        }
+        self.ready({**facts, **more})
+
     def ready(self, facts: dict[str, object]) -> None:
-        """Reports that the worker accepts calls."""
+        """Reports that this process is ready, with these facts."""
         self._write({"ready": facts})
 
     def failed(self, failure: StartFailed) -> None:

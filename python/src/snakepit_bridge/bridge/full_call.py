@@ -15,16 +15,22 @@ from snakepit_bridge.calls.context.call import (
     caller_headers,
 )
 from snakepit_bridge.calls.run.running_call import RunningCall
-from snakepit_bridge.failures.failure import not_transferable
+from snakepit_bridge.failures.failure import CallRefused, not_transferable
+from snakepit_bridge.frames import FailureCode
+from snakepit_bridge.own_imports import standard
 from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.values.value_not_transferable import ValueNotTransferable
 
 if TYPE_CHECKING:
+    import difflib
+
     from snakepit_bridge.calls.context.input_stream import InputStream
     from snakepit_bridge.calls.context.progress_reports import ProgressReports
     from snakepit_bridge.calls.memory.segments import CallMemory
     from snakepit_bridge.calls.memory.shared_memory import SharedMemory
     from snakepit_bridge.calls.run.credit import Credit
+else:
+    difflib = standard("difflib")
 
 
 def memory_of(frame: frames.Call, shared: SharedMemory | None) -> CallMemory | None:
@@ -56,17 +62,42 @@ def tool_of(frame: frames.Call, tools: Mapping[str, Tool]) -> Tool:
     """
     tool = tools.get(frame.tool)
     if tool is None:
-        # Few calls need it.
-        from snakepit_bridge.bridge.refused_calls import not_found
-
-        raise not_found(frame.tool, tools)
+        raise _not_found(frame.tool, tools)
     streams = frame.stream_credit is not None
     is_other = streams != tool.streams and not tool.is_open
     if is_other or (frame.has_input and tool.input is None):
-        from snakepit_bridge.bridge.refused_calls import wrong_shape
-
-        raise wrong_shape(tool, streams)
+        raise _wrong_shape(tool, streams)
     return tool
+
+
+def _not_found(name: str, tools: Mapping[str, Tool]) -> CallRefused:
+    """Returns the refusal of a call of a tool that does not exist."""
+    near = difflib.get_close_matches(name, tools, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    if name.startswith(Tool.RESERVED):
+        message = (
+            f"the host does not allow {name!r}; give the adapter the option handles"
+        )
+        return CallRefused(FailureCode.HANDLE_REFUSED, message)
+    known = ", ".join(sorted(tools))
+    if len(known) > 1000:
+        known = f"{known[:1000]}…"
+    message = f"there is no tool {name!r}{hint} (tools: {known})"
+    return CallRefused(FailureCode.TOOL_NOT_FOUND, message)
+
+
+def _wrong_shape(tool: Tool, streams: bool) -> CallRefused:
+    """Returns the refusal of a call that asks for chunks, one result or input, if the
+    tool does not have that.
+    """
+    if tool.streams and not streams:
+        problem = "answers with a stream of chunks; call it with stream()"
+    elif streams and not tool.streams:
+        problem = "answers with one result; call it with execute()"
+    else:
+        problem = "reads no input stream; declare it as @tool(input=...)"
+    message = f"the tool {tool.name!r} {problem}"
+    return CallRefused(FailureCode.WRONG_SHAPE, message)
 
 
 def running_call(

@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Callable
 
-from snakepit_bridge._version import NEWEST_PROTOCOL, __version__
 from snakepit_bridge.boot import exit_status
 from snakepit_bridge.boot.control_channel import ControlChannel, StartFailed
 from snakepit_bridge.boot.launch_message import Launch
@@ -65,14 +64,8 @@ def work(channel: ControlChannel, lifeline: Lifeline, launch: Launch) -> int:
             _check_descriptors(channel, lifeline)
             _check_threads()
             bridge = _open_bridge(launch, toolbox, parts, tracing)
-            channel.ready(
-                {
-                    "protocol": min(NEWEST_PROTOCOL, launch.newest_protocol),
-                    "bridge": __version__,
-                    "python": sys.version.split()[0],
-                    "lifeline": lifeline.mode,
-                    "transport": launch.transport,
-                }
+            channel.ready_for(
+                launch.newest_protocol, lifeline.mode, transport=launch.transport
             )
             logs.begin(bridge.ident)
             if launch.types_file is not None:

@@ -6,7 +6,6 @@ import asyncio
 import os
 import sys
 
-from snakepit_bridge._version import NEWEST_PROTOCOL, __version__
 from snakepit_bridge.boot import exit_status
 from snakepit_bridge.boot.control_channel import ControlChannel, StartFailed
 from snakepit_bridge.boot.first_steps import check_versions, read_launch, run_started
@@ -38,21 +37,17 @@ def _run(channel: ControlChannel, run_id: str) -> int:
 
     def ready() -> None:
         identity = gateway.identity
-        channel.ready(
-            {
-                "protocol": min(NEWEST_PROTOCOL, launch.newest_protocol),
-                "bridge": __version__,
-                "python": sys.version.split()[0],
-                "lifeline": lifeline.mode,
-                "ray": gateway.cluster.version,
-                "address": gateway.cluster.address,
-                "tls": {
-                    "certificate": identity.certificate,
-                    "key": identity.key,
-                    "ca": identity.authority,
-                },
-                "located": gateway.cluster.located(launch.runs_elsewhere),
-            }
+        channel.ready_for(
+            launch.newest_protocol,
+            lifeline.mode,
+            ray=gateway.cluster.version,
+            address=gateway.cluster.address,
+            tls={
+                "certificate": identity.certificate,
+                "key": identity.key,
+                "ca": identity.authority,
+            },
+            located=gateway.cluster.located(launch.runs_elsewhere),
         )
 
     asyncio.run(gateway.run(ready))

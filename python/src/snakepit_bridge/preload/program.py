@@ -13,7 +13,6 @@ import signal
 import sys
 from collections.abc import Callable
 
-from snakepit_bridge._version import NEWEST_PROTOCOL, __version__
 from snakepit_bridge.boot import exit_status
 from snakepit_bridge.boot.control_channel import (
     DESCRIPTOR,
@@ -174,14 +173,7 @@ def _run(channel: ControlChannel, run_id: str) -> int:
     )
     gc.collect()
     gc.freeze()  # So that common pages stay shared.
-    channel.ready(
-        {
-            "protocol": min(NEWEST_PROTOCOL, launch.newest_protocol),
-            "bridge": __version__,
-            "python": sys.version.split()[0],
-            "lifeline": lifeline.mode,
-        }
-    )
+    channel.ready_for(launch.newest_protocol, lifeline.mode)
     status = None
     while status is None:
         poll = select.poll()

@@ -10,7 +10,7 @@
         with pytest.raises(ArgumentsInvalid):
             call_tool(total, {"articles": 3})
 
-`@tool` does not change a function: a test calls it like any other. AnnotationContext
+`@tool` does not change a function: a test calls it like any other. Within
 `call_context`, `current_call()` offers everything that it has in a worker. `call_tool`
 and `stream_tool` do more: they convert arguments and answers as between a host and a
 worker, and check arguments against the annotations.

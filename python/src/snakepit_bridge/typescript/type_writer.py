@@ -19,7 +19,6 @@ from snakepit_bridge.tools.annotations.check import Check, ObjectCheck
 from snakepit_bridge.tools.annotations.constraints import ConstrainedCheck
 from snakepit_bridge.tools.annotations.containers import (
     DictCheck,
-    RestTupleCheck,
     SequenceCheck,
     SetCheck,
     TupleCheck,
@@ -375,7 +374,7 @@ class TypeWriter:
                 return [f"Tuple<{self.written(check.item, hashed=hashed)}>"]
             case SequenceCheck() if self._sent or check.name in ("list", "deque"):
                 return [self._list(check.item)]
-            case TupleCheck() | RestTupleCheck():
+            case TupleCheck():
                 return [self._tuple(check, hashed)]
             case SetCheck():
                 kind = "ReadonlySet" if self._sent else "Set"
@@ -417,12 +416,12 @@ class TypeWriter:
             return f"readonly {written}[]" if self._sent else f"{written}[]"
         return f"{'ReadonlyArray' if self._sent else 'Array'}<{written}>"
 
-    def _tuple(self, check: TupleCheck | RestTupleCheck, hashed: bool) -> str:
+    def _tuple(self, check: TupleCheck, hashed: bool) -> str:
         if hashed:
             parts = self.members(UnionCheck(check.parts), hashed=True)
             return f"Tuple<{' | '.join(parts) or 'never'}>"
         written = list(map(self.written, check.parts))
-        if isinstance(check, RestTupleCheck):
+        if check.rest is not None:
             index = len(check.before)
             written[index] = f"...Array<{written[index]}>"
         items = ", ".join(written)

@@ -23,7 +23,6 @@ from snakepit_bridge.bridge.framed_transport.frame_parser import (
     Malformed,
     framed,
 )
-from snakepit_bridge.bridge.run_time_deadline import RunTimeDeadline
 from snakepit_bridge.frames import Undecodable
 
 TYPE_CHECKING = False
@@ -43,6 +42,8 @@ MOST_GUESTS = 16
 PAUSE_S = 0.2
 # With more pending connections, a connect fails.
 BACKLOG = 128
+# If a timer is this late, the process itself was stopped or suspended.
+STANDSTILL_S = 0.5
 
 
 class Reception:
@@ -135,6 +136,42 @@ class Reception:
             if problem is not None:
                 _send_bye(connection, "BUSY", problem)
                 connection.close()
+
+
+class RunTimeDeadline:
+    """Calls `action` after a number of seconds in which this process ran.
+
+    Messages that arrived while the process was stopped are read before more time is
+    counted.
+    """
+
+    def __init__(
+        self,
+        loop: Loop,
+        seconds: float,
+        action: Callable[[], None],
+    ) -> None:
+        self._loop = loop
+        self._left = seconds
+        self._action = action
+        self._wait()
+
+    def cancel(self) -> None:
+        """Prevents the call of `action`."""
+        self._timer.cancel()
+
+    def _wait(self) -> None:
+        self._part = min(self._left, STANDSTILL_S)
+        self._due = self._loop.time() + self._part
+        self._timer = self._loop.call_at(self._due, self._is_due)
+
+    def _is_due(self) -> None:
+        if self._loop.time() - self._due < STANDSTILL_S:
+            self._left -= self._part
+        if self._left > 0:
+            self._wait()
+        else:
+            self._action()
 
 
 class _Guest:

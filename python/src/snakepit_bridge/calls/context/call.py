@@ -310,9 +310,7 @@ class Call:
         if not slots.take():
             self._wait_for_slot(slots)
         try:
-            reply = Reply(function)
-            error: BaseException | None = None
-            try:
+            with Reply(function) as reply:
                 number = self._host.send_host_call(
                     self.call_id, reply, encode(argument)
                 )
@@ -326,13 +324,6 @@ class Call:
                     cancellation.forget(reply.wakeup)
                     if not reply.is_answered():
                         self._host.drop_host_call(number)
-            except BaseException as raised:
-                error = raised
-                raise
-            finally:
-                reply.end_span(error)
-                # Or its traceback would keep this frame, and with it itself.
-                error = None
         finally:
             slots.give_back()
 
@@ -354,9 +345,7 @@ class Call:
         if not slots.take():
             await _slot(slots)
         try:
-            reply = Reply(function)
-            error: BaseException | None = None
-            try:
+            with Reply(function) as reply:
                 number = self._host.send_host_call(
                     self.call_id, reply, encode(argument)
                 )
@@ -368,13 +357,6 @@ class Call:
                 finally:
                     if not reply.is_answered():
                         self._host.drop_host_call(number)
-            except BaseException as raised:
-                error = raised
-                raise
-            finally:
-                reply.end_span(error)
-                # Or its traceback would keep this frame, and with it itself.
-                error = None
         finally:
             slots.give_back()
 

@@ -70,7 +70,10 @@ class Reply:
             isinstance(self._answer, HostCallFailed) and self._answer.code == CALL_OVER
         )
 
-    def end_span(self, error: BaseException | None) -> None:
+    def __enter__(self) -> Reply:  # noqa: PYI034 - Self needs Python 3.11
+        return self
+
+    def __exit__(self, _kind: object, error: BaseException | None, _: object) -> None:
         """Ends its span, if it has one, with what the host call raised."""
         span, self.span = self.span, None
         if span is not None:

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from contextvars import Context
 from time import monotonic, perf_counter_ns
-from typing import Any, Protocol
+from typing import Any
 
 from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
 from snakepit_bridge.calls.cancel.cancel_signal import task_interrupt
@@ -18,7 +18,13 @@ from snakepit_bridge.calls.cancel.thread_interrupt import InterruptibleThread
 from snakepit_bridge.calls.cancel.trampoline import drive, invoke
 from snakepit_bridge.calls.context.batch_call import BatchCall
 from snakepit_bridge.calls.context.call import CURRENT
-from snakepit_bridge.calls.run.running_call import CallState, RunningCall, TerminalFrame
+from snakepit_bridge.calls.run.running_call import (
+    AwaitLater,
+    CallState,
+    RunningCall,
+    TerminalFrame,
+    nothing,
+)
 from snakepit_bridge.calls.run.tool_threads import ToolThreads
 from snakepit_bridge.failures.failure import cancelled, failure_of
 from snakepit_bridge.telemetry.tracing import ToolSpan, Tracing
@@ -28,8 +34,7 @@ from snakepit_bridge.tools.tool import Tool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import asyncio
-    from typing import TypeAlias
+    from snakepit_bridge.calls.run.serial_queue import CallTable
 
 
 # While a batch runs, this many calls arrive between two searches for calls that have
@@ -155,10 +160,6 @@ def _would_end(waiting: list[RunningCall], until: float) -> bool:
 _NO_CALL = 0
 
 
-def _nothing() -> None:
-    """Does nothing."""
-
-
 class RunningBatch:
     """One batch.
 
@@ -191,7 +192,7 @@ class RunningBatch:
         self.tool = tool
         self.calls = calls
         self.cancellation = Cancellation()
-        self.interrupt: Callable[[], None] = _nothing
+        self.interrupt: Callable[[], None] = nothing
         self._context = context
         self._tracing = tracing
         self._elsewhere = elsewhere
@@ -240,9 +241,9 @@ class RunningBatch:
         return len(self._order)
 
     @property
-    def is_given(self) -> bool:
-        """Whether the function was given its list."""
-        return not self._items
+    def is_over(self) -> bool:
+        """Whether every call has ended."""
+        return not self._under_way
 
     def take_items(self) -> list[Any]:
         """Returns what to call the function with. Only the function keeps it from then
@@ -306,15 +307,6 @@ def _answer_frame(running: RunningCall, answer: object) -> TerminalFrame:
         return running.failed(error)
 
 
-class BatchTable(Protocol):
-    """What batches need of the table of calls."""
-
-    tracing: Tracing | None
-
-    def later(self, delay_s: float, callback: Callable[[], None]) -> None:
-        """Calls back in the bridge's thread; may be called in any thread."""
-
-
 class Batches:
     """The batches of all tools. Those of one tool follow each other: while one runs,
     the calls of the next one gather."""
@@ -323,7 +315,7 @@ class Batches:
         self,
         main: MainThread,
         threads: ToolThreads,
-        table: BatchTable,
+        table: CallTable,
         context: Context,
     ) -> None:
         """`context` has the variables that tools see."""
@@ -366,10 +358,23 @@ class Batches:
     def _start_task(
         self, batch: RunningBatch, context: Context, over: Callable[[], None]
     ) -> None:
-        if not batch.begin():
+        if batch.begin():
+            self._make_task(batch, context, over)
+        else:
             over()
-            return
-        task = context.run(self._main.loop.create_task, _run_task(batch, over))
+
+    def _make_task(
+        self,
+        batch: RunningBatch,
+        context: Context,
+        over: Callable[[], None],
+        awaitable: Any = None,
+    ) -> None:
+        """Has a batch end in the event loop: that of a coroutine, or one of which the
+        function has returned something to await."""
+        batch.call._is_async = True
+        step = _run_task(batch, over, awaitable)
+        task = context.run(self._main.loop.create_task, step)
         # This keeps the task while the batch runs: a loop holds no reference to it.
         batch.interrupt = task_interrupt(self._main, batch.cancellation, task)
         task.add_done_callback(functools.partial(_end_unbegun, batch, over))
@@ -381,13 +386,10 @@ class Batches:
         try:
             if batch.begin():
                 outcome = _outcome(batch, context)
-                if isinstance(outcome, _Later):
+                if isinstance(outcome, AwaitLater):
                     goes_on = True
-                    self._main.submit(
-                        functools.partial(
-                            self._await, batch, outcome.awaitable, context, over
-                        )
-                    )
+                    make = functools.partial(self._make_task, batch, context, over)
+                    self._main.submit(functools.partial(make, outcome.awaitable))
                 elif isinstance(outcome, BaseException):
                     batch.fail(outcome)
                 else:
@@ -396,54 +398,15 @@ class Batches:
             if not goes_on:
                 over()
 
-    def _await(
-        self,
-        batch: RunningBatch,
-        awaitable: Any,
-        context: Context,
-        over: Callable[[], None],
-    ) -> None:
-        """Has a batch end in the event loop, of which the function has returned something
-        to await."""
 
-        def ended(task: asyncio.Task[list[object]]) -> None:
-            try:
-                # Tools can cancel every task, also before its first step.
-                answers = task.result()
-            except BaseException as error:  # noqa: BLE001 - it is the batch's
-                batch.fail(error)
-            else:
-                batch.answer(answers)
-            finally:
-                over()
-
-        batch.call._is_async = True
-        task = context.run(
-            self._main.loop.create_task, _answers_of(awaitable, batch.size)
-        )
-        batch.interrupt = task_interrupt(self._main, batch.cancellation, task)
-        task.add_done_callback(ended, context=context)
-
-
-class _Later:
-    """What the function of a batch has returned, to be awaited."""
-
-    def __init__(self, awaitable: Any) -> None:
-        self.awaitable = awaitable
-
-
-_Outcome: TypeAlias = "list[object] | _Later | BaseException"
-
-
-async def _answers_of(awaitable: Any, calls: int) -> list[object]:
-    return batch_answers(await drive(awaitable), calls)
-
-
-async def _run_task(batch: RunningBatch, over: Callable[[], None]) -> None:
+async def _run_task(
+    batch: RunningBatch, over: Callable[[], None], awaitable: Any
+) -> None:
     try:
         try:
-            awaitable = invoke(batch.tool.together, batch.take_items())
-            answers = await _answers_of(awaitable, batch.size)
+            if awaitable is None:
+                awaitable = invoke(batch.tool.together, batch.take_items())
+            answers = batch_answers(await drive(awaitable), batch.size)
         except BaseException as error:  # noqa: BLE001 - sys.exit() ends the calls only
             batch.fail(error)
         else:
@@ -456,7 +419,7 @@ def _end_unbegun(batch: RunningBatch, over: Callable[[], None], _ended: object) 
     """Ends a batch whose task was cancelled before its first step, so that it never
     runs: its last caller left, or a tool cancelled every task.
     """
-    if not batch.is_given:
+    if not batch.is_over:
         # Loaded already: this was a task.
         from asyncio import CancelledError
 
@@ -464,11 +427,11 @@ def _end_unbegun(batch: RunningBatch, over: Callable[[], None], _ended: object) 
         over()
 
 
-def _outcome(batch: RunningBatch, context: Context) -> _Outcome:
+def _outcome(batch: RunningBatch, context: Context) -> list[object] | BaseException:
     """Returns the answers, or what gives them in the loop, or what the function raised."""
     thread = InterruptibleThread(batch.cancellation)
     batch.interrupt = thread.interrupt
-    outcome: _Outcome = CallCancelled()
+    outcome: list[object] | BaseException = CallCancelled()
     try:
         try:
             outcome = context.run(_call, batch, thread)
@@ -481,12 +444,14 @@ def _outcome(batch: RunningBatch, context: Context) -> _Outcome:
     return outcome
 
 
-def _call(batch: RunningBatch, thread: InterruptibleThread) -> _Outcome:
+def _call(
+    batch: RunningBatch, thread: InterruptibleThread
+) -> list[object] | BaseException:
     try:
         returned = invoke(batch.tool.together, batch.take_items())
         thread.disarm()
         if hasattr(returned, "__await__"):
-            return _Later(returned)
+            return AwaitLater(returned)
         return batch_answers(returned, batch.size)
     except BaseException as error:  # noqa: BLE001 - sys.exit() ends the calls only
         thread.disarm()

@@ -22,7 +22,6 @@ from snakepit_bridge.tools.annotations.check import (
 )
 from snakepit_bridge.tools.annotations.containers import (
     DictCheck,
-    RestTupleCheck,
     SequenceCheck,
     SetCheck,
     TupleCheck,
@@ -366,11 +365,9 @@ def _rest_tuple(parts: tuple[Any, ...], within: AnnotationContext) -> Check:
             rest = _compile(part.item, within)
         else:
             (before if rest is None else after).append(_compile(part, within))
-    if rest is None:
-        return TupleCheck(before)
-    if not before and not after:
+    if rest is not None and not before and not after:
         return SequenceCheck(rest, "tuple")
-    return RestTupleCheck(before, rest, after)
+    return TupleCheck(before, rest, after)
 
 
 class _Rest:

@@ -82,82 +82,60 @@ class SequenceCheck(Check):
 
 
 class TupleCheck(Check):
-    """`tuple[X, Y]`; a list is converted, because the host may have no other way to
-    send one.
-    """
-
-    samples = ((),)
-
-    def __init__(self, items: Sequence[Check]) -> None:
-        self.items = self.parts = list(items)
-        self.expected = f"tuple[{', '.join(i.expected for i in items) or '()'}]"
-
-    def check(self, value: Any, path: Path) -> Any:
-        if type(value) is not tuple and type(value) is not list:
-            raise self.mismatch(value, path)
-        if len(value) != len(self.items):
-            got = f"{type(value).__name__} of {len(value)}"
-            raise Mismatch(path, self.expected, got)
-        pairs = zip(self.items, value, strict=True)
-        checked = tuple(
-            item.check(part, (path, i)) for i, (item, part) in enumerate(pairs)
-        )
-        same = type(value) is tuple and all(map(operator.is_, checked, value))
-        return value if same else checked
-
-    def schema(self, definitions: SchemaDefinitions) -> Schema:
-        return {
-            "type": "array",
-            "prefixItems": [item.schema(definitions) for item in self.items],
-            "minItems": len(self.items),
-            "maxItems": len(self.items),
-        }
-
-
-class RestTupleCheck(Check):
-    """`tuple[X, *tuple[Y, ...], Z]`: some items, any number of others, and some again.
+    """`tuple[X, Y]` and `tuple[X, *tuple[Y, ...], Z]`; a list is converted, because the
+    host may have no other way to send one.
 
     Attributes:
         before: the checks of the first items.
-        item: that of each of the others.
+        rest: that of each of any number of others; None where there are none.
         after: those of the last items.
     """
 
     samples = ((),)
 
     def __init__(
-        self, before: Sequence[Check], item: Check, after: Sequence[Check]
+        self,
+        before: Sequence[Check],
+        rest: Check | None = None,
+        after: Sequence[Check] = (),
     ) -> None:
-        self.before, self.item, self.after = list(before), item, list(after)
-        self.parts = [*before, item, *after]
+        self.before, self.rest, self.after = list(before), rest, list(after)
+        self.parts = [*before, *([] if rest is None else [rest]), *after]
         parts = [part.expected for part in self.parts]
-        parts[len(self.before)] = f"*tuple[{item.expected}, ...]"
-        self.expected = f"tuple[{', '.join(parts)}]"
+        if rest is not None:
+            parts[len(self.before)] = f"*tuple[{rest.expected}, ...]"
+        self.expected = f"tuple[{', '.join(parts) or '()'}]"
 
     def check(self, value: Any, path: Path) -> Any:
         if type(value) is not tuple and type(value) is not list:
             raise self.mismatch(value, path)
+        checks, rest = self.parts, self.rest
         others = len(value) - len(self.before) - len(self.after)
-        if others < 0:
+        if others < 0 or (rest is None and others > 0):
             got = f"{type(value).__name__} of {len(value)}"
             raise Mismatch(path, self.expected, got)
-        checks = [*self.before, *[self.item] * others, *self.after]
+        if rest is not None:
+            checks = [*self.before, *[rest] * others, *self.after]
+        pairs = zip(checks, value, strict=True)
         checked = tuple(
-            check.check(part, (path, i))
-            for i, (check, part) in enumerate(zip(checks, value, strict=True))
+            check.check(part, (path, i)) for i, (check, part) in enumerate(pairs)
         )
         same = type(value) is tuple and all(map(operator.is_, checked, value))
         return value if same else checked
 
     def schema(self, definitions: SchemaDefinitions) -> Schema:
-        others = [part.schema(definitions) for part in (self.item, *self.after)]
-        # It has no word for the last items.
-        return {
+        least = len(self.before) + len(self.after)
+        schema: Schema = {
             "type": "array",
             "prefixItems": [part.schema(definitions) for part in self.before],
-            "items": {"anyOf": others} if len(others) > 1 else others[0],
-            "minItems": len(self.before) + len(self.after),
+            "minItems": least,
         }
+        if self.rest is None:
+            return {**schema, "maxItems": least}
+        # It has no word for the last items.
+        others = [part.schema(definitions) for part in (self.rest, *self.after)]
+        items = {"anyOf": others} if len(others) > 1 else others[0]
+        return {**schema, "items": items}
 
 
 class SetCheck(Check):
