@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
+import ssl
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from support.conversation import DEADLINE_S
 
 from snakepit_bridge import frames
 from snakepit_bridge.bridge.framed_transport.frame_parser import FRAME, framed
@@ -19,7 +24,9 @@ from snakepit_bridge.bridge.framed_transport.sideband import (
     announced,
 )
 from snakepit_bridge.cluster import conversation
-from snakepit_bridge.cluster.conversation import Direction, NodeSegments
+from snakepit_bridge.cluster.certificates import own_identity, pinned_context
+from snakepit_bridge.cluster.conversation import Direction, NodeSegments, Pump
+from snakepit_bridge.cluster.relay_listener import Admission
 
 FRAME_BEFORE, FRAME_AFTER = framed(FRAME, b"x" * 300), framed(FRAME, b"y")
 CONTENT = bytes(range(250)) * 40
@@ -197,3 +204,130 @@ def test_a_worker_that_left_with_something_unread_did_not_break_the_connection()
     assert host.recv(100) == b"bye"
     for each in (host, remote, local):
         each.close()
+
+
+# -------------------------- The pump carries both directions of a conversation
+
+
+class Carried:
+    """A host and a worker with a pump between them."""
+
+    def __init__(self) -> None:
+        ours, theirs = own_identity("host"), own_identity("relay")
+        plain, secured = socket.socketpair()
+        self.worker, local = socket.socketpair()
+        self.failure: OSError | None = None
+        self.left = threading.Event()
+        server = pinned_context(theirs, ours.certificate, server=True)
+
+        def run() -> None:
+            remote = server.wrap_socket(
+                secured, server_side=True, suppress_ragged_eofs=False
+            )
+            try:
+                Pump(remote, local, self.left.set).run()
+            except OSError as error:
+                self.failure = error
+            remote.close()
+            local.close()
+
+        self.thread = threading.Thread(target=run, daemon=True)
+        self.thread.start()
+        client = pinned_context(ours, theirs.certificate, server=False)
+        self.host = client.wrap_socket(plain, suppress_ragged_eofs=False)
+        for end in (self.host, self.worker):
+            end.settimeout(DEADLINE_S)
+
+    def close(self) -> None:
+        """Ends it."""
+        self.host.close()
+        self.worker.close()
+        self.thread.join(DEADLINE_S)
+
+
+def read(connection: socket.socket, length: int) -> bytes:
+    """Returns so many bytes."""
+    data = bytearray()
+    while len(data) < length:
+        part = connection.recv(length - len(data))
+        assert part, f"it ended after {len(data)} of {length} bytes"
+        data += part
+    return bytes(data)
+
+
+def test_bytes_arrive_in_both_directions() -> None:
+    one = Carried()
+    for length in (1, 16 << 10, (1 << 20) + 7):
+        data = bytes(range(256)) * (length // 256 + 1)
+        for source, target in ((one.host, one.worker), (one.worker, one.host)):
+            sender = threading.Thread(target=source.sendall, args=(data,))
+            sender.start()
+            assert read(target, len(data)) == data
+            sender.join()
+    one.close()
+
+
+def test_the_hosts_farewell_reaches_the_worker() -> None:
+    one = Carried()
+    one.host.sendall(b"last")
+    farewell = threading.Thread(target=unwrapped, args=(one.host,))
+    farewell.start()
+    assert read(one.worker, 4) == b"last"
+    assert one.worker.recv(1) == b""
+    assert one.left.wait(DEADLINE_S)
+    one.worker.close()
+    farewell.join()
+    one.thread.join(DEADLINE_S)
+    assert one.failure is None
+    one.close()
+
+
+def test_a_host_that_ends_without_one_is_a_broken_connection() -> None:
+    one = Carried()
+    one.host.close()
+    one.thread.join(DEADLINE_S)
+    assert isinstance(one.failure, ssl.SSLEOFError)
+    assert not one.left.is_set()
+    one.close()
+
+
+def unwrapped(connection: ssl.SSLSocket) -> None:
+    """Sends TLS's farewell, and waits for the other one."""
+    connection.unwrap().close()
+
+
+# ------------ Connections to a relay, before they have shown their certificate
+
+
+class FullOnce(socket.socket):
+    """Fails to accept the first connection, as in a process without free descriptors."""
+
+    is_full = True
+
+    def accept(self) -> Any:
+        if self.is_full:
+            self.is_full = False
+            raise OSError(errno.EMFILE, "Too many open files")
+        return super().accept()
+
+
+def test_connections_are_accepted_again_after_the_process_had_no_descriptor_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def create_server(address: tuple[str, int], *, family: int) -> socket.socket:
+        listener = FullOnce(family)
+        listener.bind(address)
+        listener.listen()
+        return listener
+
+    monkeypatch.setattr(socket, "create_server", create_server)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    admission = Admission("127.0.0.1", context, "no certificate", lambda _: False)
+    with socket.create_connection(("127.0.0.1", admission.port), DEADLINE_S) as guest:
+        guest.sendall(b"no handshake\r\n\r\n")
+        # It was accepted, and is closed since it does not speak TLS.
+        with pytest.raises((ConnectionError, EOFError)):
+            while guest.recv(1024):
+                pass
+            raise EOFError
+    admission.close()

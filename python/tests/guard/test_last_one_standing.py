@@ -24,7 +24,11 @@ HOST_GONE, INNER_LOST, MIDDLE_LOST = 64, 67, 68
 
 GUARDS = ("outer", "middle", "inner")
 ALIVE = ("host", *GUARDS, "worker")
-PAIRS = [(one, two) for one in ALIVE for two in ALIVE if one < two]
+# Who dies together.
+DEATHS = [
+    *((one,) for one in ALIVE),
+    *((one, two) for one in ALIVE for two in ALIVE if one < two),
+]
 
 
 def incidents(host: GuardHost) -> list[dict[str, Any]]:
@@ -45,30 +49,17 @@ def strike(host: GuardHost, worker: Death, whom: str) -> None:
         death.kill()
 
 
-@pytest.mark.parametrize("whom", ALIVE)
-def test_the_whole_tree_dies_with(guard: Guard, whom: str) -> None:
+@pytest.mark.parametrize("whom", DEATHS)
+def test_the_whole_tree_dies_with(guard: Guard, whom: tuple[str, ...]) -> None:
     host = guard()
     _, deaths = host.beast("has_a_tree")
     assert not any(death.happened() for death in deaths)
-    strike(host, deaths[0], whom)
-    if whom == "worker":
+    for one in whom:
+        strike(host, deaths[0], one)
+    if whom == ("worker",):
         # Its host is alive and decides what becomes of the others.
         assert host.expect("exited")["status"] == signal.SIGKILL
         assert not any(death.happened() for death in deaths[1:])
-        host.die()
-    assert all(death.within() for death in deaths)
-    assert all(guard_.within() for guard_ in host.guards)
-
-
-@pytest.mark.parametrize("pair", PAIRS)
-def test_the_whole_tree_dies_when_two_die_together(
-    guard: Guard, pair: tuple[str, str]
-) -> None:
-    host = guard()
-    _, deaths = host.beast("has_a_tree")
-    for whom in pair:
-        strike(host, deaths[0], whom)
-    if not {"host", *GUARDS} & set(pair):
         host.die()
     assert all(death.within() for death in deaths)
     assert all(guard_.within() for guard_ in host.guards)
@@ -228,21 +219,6 @@ def test_a_worker_that_is_held_dies_with_its_host(guard: Guard) -> None:
     assert death.within()
     assert host.exit_status() == HOST_GONE
     assert not (host.directory / "trace").exists()
-
-
-def test_a_host_that_dies_in_the_middle_of_starts_leaves_nothing(guard: Guard) -> None:
-    chance = random.Random(11)
-    for _ in range(25):
-        host = guard()
-        for _ in range(4):
-            host.ask(["sleep", "1000"])
-        wait = time.monotonic() + chance.uniform(0, 0.02)
-        while time.monotonic() < wait:
-            pass
-        host.die()
-        # Its exit is the proof: the kernel said that it had no child left.
-        assert host.exit_status() == HOST_GONE
-        assert host.inner.within()
 
 
 def test_signals_to_a_terminal_do_not_reach_the_guards(guard: Guard) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import signal
 import subprocess
@@ -142,31 +141,6 @@ def test_a_worker_can_be_discarded_at_any_moment(guard: Guard) -> None:
     assert death.within()
     ask_something(host)
     assert [look(running.pid)] == [None]
-
-
-def test_a_failed_exec_is_reported_with_its_reason(
-    guard: Guard, tmp_path: Path
-) -> None:
-    host = guard()
-    plain = tmp_path / "plain"
-    plain.touch(mode=0o600)
-    lost = tmp_path / "lost"
-    lost.write_text("#!/nowhere/sh\n")
-    lost.chmod(0o700)
-    cases: list[tuple[list[str], dict[str, Any], int, bool]] = [
-        (["no-such-program"], {}, errno.ENOENT, False),
-        ([str(plain)], {}, errno.EACCES, False),
-        (["true"], {"cwd": "/nowhere"}, errno.ENOENT, False),
-        ([str(lost)], {}, errno.ENOENT, True),
-        (["true", "x" * 3_000_000], {}, errno.E2BIG, True),
-    ]
-    for args, fields, number, after in cases:
-        worker = host.ask(args, **fields)
-        if after:
-            assert host.expect("held")["id"] == worker.id
-            host.send("go", id=worker.id)
-        failed = host.expect("failed")
-        assert (failed["id"], failed["errno"]) == (worker.id, number)
 
 
 def test_a_script_without_an_interpreter_line_is_run_by_the_shell(

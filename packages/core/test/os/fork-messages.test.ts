@@ -71,7 +71,7 @@ test("lengths over the limits are refused on both sides", () => {
 	expect(encodeRequest({ ...START, args })).toBeUndefined();
 });
 
-// The same bytes as in python/tests/guard/test_frames.py.
+// The same bytes as in python/tests/preload/test_parent.py.
 test("requests are the bytes that a process that forks takes", () => {
 	const start =
 		"00000022 01 01020304 0e 00000002 00000001" +
