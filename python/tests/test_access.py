@@ -14,9 +14,14 @@ import jsonschema
 import pytest
 from conftest import Host
 from support.fake_host import FakeHost
+from support.packed_frames import packed_call
+from support.silent_client import DATA, PING, SETTINGS, SilentClient
 
 from snakepit_bridge import __version__
+from snakepit_bridge.bridge.grpc_transport import server
 from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
+from snakepit_bridge.values.decode import decode
+from snakepit_bridge.values.encode import encode
 
 
 @pytest.fixture
@@ -53,23 +58,17 @@ def test_without_the_token_no_question_is_answered(
     assert status(caught) is grpc.StatusCode.UNAUTHENTICATED
 
 
-def test_without_the_token_there_is_no_conversation(start: Host) -> None:
+def test_a_stranger_has_no_conversation_and_does_not_disturb_the_open_one(
+    start: Host,
+) -> None:
     worker = start("greeter")
+    conversation = worker.converse()
     worker.token = "0" * 64
     stranger = worker.converse()
     stranger.begin("greet", ["Eve"])
     with pytest.raises(grpc.RpcError) as caught:
         stranger.receive()
     assert status(caught) is grpc.StatusCode.UNAUTHENTICATED
-
-
-def test_a_stranger_does_not_disturb_the_conversation(start: Host) -> None:
-    worker = start("greeter")
-    conversation = worker.converse()
-    worker.token = "0" * 64
-    stranger = worker.converse()
-    with pytest.raises(grpc.RpcError):
-        stranger.receive()
     assert conversation.call("greet", ["Ada"]) == "Hello Ada!"
 
 
@@ -168,36 +167,26 @@ def test_watching_another_service_reports_it_as_unknown(shared: Host) -> None:
     assert answers.get(timeout=30) == b"\x08\x03"
 
 
-def test_a_ping_is_answered_while_a_tool_blocks(start: Host) -> None:
-    worker = start("stuck")
-    conversation = worker.converse()
-    call_id = conversation.begin("is_busy")
-    worker.wait_for_stderr(f"begun {call_id}")
-    answers = [
-        conversation.unary(
-            "Ping", pb.PingRequest(sequence=n), pb.PingResponse.FromString
-        )
-        for n in range(3)
-    ]
-    assert [answer.sequence for answer in answers] == [0, 1, 2]
-    assert [answer.calls_running for answer in answers] == [1, 1, 1]
-    times = [answer.cpu_time_us for answer in answers]
-    assert times == sorted(times)
-    assert times[0] > 0
-
-
-def test_a_ping_frame_is_answered_while_a_tool_blocks(start: Host) -> None:
+@pytest.mark.parametrize("way", ["as a question", "in the conversation"])
+def test_a_ping_is_answered_while_a_tool_blocks(start: Host, way: str) -> None:
     worker = start("stuck")
     conversation = worker.converse()
     call_id = conversation.begin("is_busy")
     worker.wait_for_stderr(f"begun {call_id}")
     answers = []
     for n in range(3):
-        conversation.send(ping=pb.PingRequest(sequence=n))
-        answers.append(conversation.receive().ping)
+        ping = pb.PingRequest(sequence=n)
+        if way == "as a question":
+            answer = conversation.unary("Ping", ping, pb.PingResponse.FromString)
+        else:
+            conversation.send(ping=ping)
+            answer = conversation.receive().ping
+        answers.append(answer)
     assert [answer.sequence for answer in answers] == [0, 1, 2]
     assert [answer.calls_running for answer in answers] == [1, 1, 1]
-    assert 0 < answers[0].cpu_time_us <= answers[2].cpu_time_us
+    times = [answer.cpu_time_us for answer in answers]
+    assert times == sorted(times)
+    assert times[0] > 0
 
 
 def test_the_tools_are_described_with_their_schemas(shared: Host) -> None:
@@ -225,3 +214,164 @@ def test_silence_of_the_host_is_warned_about_once(start: Host) -> None:
         conversation.logs.get(timeout=0.6)
     conversation.unary("Ping", b"", pb.PingResponse.FromString)
     assert "no ping" in conversation.logs.get(timeout=30).message
+
+
+# ------------------------- Several frames in one message of the gRPC transport
+
+SIZES = """
+from snakepit_bridge import tool
+
+@tool
+async def size(of: int) -> bytes:
+    return bytes(of)
+"""
+
+
+def call_of_size(number: int, image: bytes) -> bytes:
+    """Every other one packed."""
+    if number % 2 == 0:
+        return packed_call(number, "size", image)
+    call = pb.Call(call_id=number, tool="size", arguments=image)
+    return pb.HostFrame(call=call).SerializeToString()
+
+
+def test_frames_of_a_batch_are_handled_in_order(start: Host) -> None:
+    conversation = start("greeter", transport="grpc").converse()
+    image = encode({"name": "you"})
+    calls = [
+        pb.HostFrame(
+            call=pb.Call(call_id=n, tool="greet", arguments=image)
+        ).SerializeToString()
+        for n in range(1, 101)
+    ]
+    conversation.send(batch=pb.HostFrames(frames=calls))
+    answered = [conversation.receive().result.call_id for _ in calls]
+    assert answered == list(range(1, 101))
+
+
+def test_a_batch_within_a_batch_is_ignored(start: Host) -> None:
+    conversation = start("greeter", transport="grpc").converse()
+    call = pb.HostFrame(call=pb.Call(call_id=1, tool="greet"))
+    inner = pb.HostFrame(batch=pb.HostFrames(frames=[call.SerializeToString()]))
+    conversation.send(batch=pb.HostFrames(frames=[inner.SerializeToString()]))
+    log = conversation.logs.get(timeout=30)
+    assert "of an unknown kind" in log.message
+    assert conversation.call("greet", {"name": "you"}) == "Hello you!"
+
+
+def test_small_results_leave_together_and_large_ones_alone(start: Host) -> None:
+    conversation = start(SIZES, transport="grpc").converse()
+    sizes = [10, 20_000, 10, 10, 70_000, 15_000, 15_000, 15_000, 15_000, 15_000] * 5
+    frames = [call_of_size(n, encode([size])) for n, size in enumerate(sizes, 1)]
+    conversation.send(batch=pb.HostFrames(frames=frames))
+    # In any order: none is promised of calls that a host sends at once.
+    results = [conversation.receive().result for _ in sizes]
+    answered = {result.call_id: len(decode(result.value)) for result in results}
+    assert answered == dict(enumerate(sizes, 1))
+    messages = conversation.messages
+    assert len(messages) < len(sizes)
+    for message in messages:
+        if message.HasField("batch"):
+            assert all(len(f) <= 17 << 10 for f in message.batch.frames[1:])
+            assert message.ByteSize() <= 64 << 10
+
+
+def test_no_batch_is_larger_than_a_message_may_be(start: Host) -> None:
+    conversation = start(SIZES, transport="grpc", maxMessageBytes=1000).converse()
+    image = encode([100])
+    for begin in range(1, 101, 10):
+        calls = [call_of_size(n, image) for n in range(begin, begin + 10)]
+        conversation.send(batch=pb.HostFrames(frames=calls))
+    # In any order: none is promised of calls that a host sends at once.
+    results = [conversation.receive().result.call_id for _ in range(100)]
+    assert sorted(results) == list(range(1, 101))
+    assert max(message.ByteSize() for message in conversation.messages) <= 1000
+
+
+# -------- A host that is stopped lives: gRPC must not end its conversation for being silent
+#
+# By itself gRPC does so after a minute. That each of its limits is ours to set is seen
+# with a short one. Nor does gRPC send anything by itself to a host that sends little.
+
+CONVERSE = "/snakepit.bridge.v1.Bridge/Converse"
+
+
+# What gRPC reads as "for ever": it keeps milliseconds in a C int.
+FOR_EVER = 2**31 - 1
+
+IMPATIENT = """
+    from snakepit_bridge import tool
+    from snakepit_bridge.bridge.grpc_transport import server
+
+    server.HOST_SILENCE.update({limits!r})
+    server.NO_BANDWIDTH_PINGS.clear()
+
+    @tool
+    def nothing() -> None:
+        pass
+"""
+
+
+def test_the_silence_of_a_host_has_no_limit() -> None:
+    assert server.HOST_SILENCE == {
+        "grpc.http2.ping_timeout_ms": FOR_EVER,
+        "grpc.http2.settings_timeout": FOR_EVER,
+        "grpc.keepalive_time_ms": FOR_EVER,
+    }
+
+
+# Without keep-alive gRPC minds no silence at all; this is what it has by itself.
+ITS_OWN = {"grpc.keepalive_time_ms": 7_200_000}
+
+
+@pytest.mark.parametrize(
+    ("limits", "unanswered"),
+    [
+        ({"grpc.http2.ping_timeout_ms": 300, **ITS_OWN}, PING),
+        ({"grpc.http2.settings_timeout": 300, **ITS_OWN}, SETTINGS),
+    ],
+    ids=["ping", "settings"],
+)
+def test_each_limit_is_what_ends_a_silent_connection(
+    start: Host, limits: dict[str, int], unanswered: int
+) -> None:
+    worker = start(IMPATIENT.format(limits=limits))
+    with SilentClient(worker.socket_path, worker.token) as client:
+        if unanswered != SETTINGS:
+            client.acknowledge_settings()
+        client.ask(CONVERSE)
+        assert unanswered in list(client.until_closed())
+
+
+BY_ITSELF = """
+    from snakepit_bridge import tool
+    from snakepit_bridge.bridge.grpc_transport import server
+
+    server.NO_BANDWIDTH_PINGS.clear()
+
+    @tool
+    def nothing() -> None:
+        pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("tools", "pings"),
+    [("greeter", False), (BY_ITSELF, True)],
+    ids=["ours", "by itself"],
+)
+def test_a_heartbeat_is_answered_and_nothing_else_is_sent(
+    start: Host, tools: str, pings: bool
+) -> None:
+    worker = start(tools)
+    beat = pb.HostFrame(ping=pb.PingRequest(sequence=7))
+    kinds = []
+    with SilentClient(worker.socket_path, worker.token) as client:
+        client.acknowledge_settings()
+        client.ask(CONVERSE)
+        client.say(beat.SerializeToString())
+        for kind, body in client.frames():
+            kinds.append(kind)
+            if kind == DATA and pb.WorkerFrame.FromString(body[5:]).HasField("ping"):
+                break
+    assert (PING in kinds) == pings

@@ -5,12 +5,13 @@ from __future__ import annotations
 import mmap
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from snakepit_bridge.bridge.framed_transport.frame_parser import FRAME, HEADER, framed
-from snakepit_bridge.calls.memory.call_page import PAGE_SIZE, CallPage
+from snakepit_bridge.calls.memory.call_page import PAGE_SIZE, BegunMarks, CallPage
 
 
 @pytest.fixture
@@ -30,39 +31,33 @@ def begin(page: CallPage, number: int) -> bool:
     return page.may_begin(number)
 
 
-def test_every_call_begins_where_none_was_recalled(path: str) -> None:
-    page = CallPage(path)
-    assert [begin(page, number) for number in (1, 2, 3)] == [True] * 3
-    assert page.begun == 3
-
-
-def test_calls_up_to_the_floor_do_not_begin_except_the_one_that_runs(path: str) -> None:
-    page = CallPage(path)
-    take(path, floor=9, distance=4)
-    began = [number for number in range(3, 12) if begin(page, number)]
-    assert began == [5, 10, 11]
-
-
-def test_the_call_at_the_floor_is_recalled_when_none_runs(path: str) -> None:
-    page = CallPage(path)
-    take(path, floor=9, distance=0)
-    assert not begin(page, 9)
-    assert page.begun == 9
-    assert begin(page, 10)
-
-
-def test_what_was_recalled_before_stays_so(path: str) -> None:
-    page = CallPage(path)
-    take(path, floor=9, distance=4)
-    # The host took back more before this worker came to the first ones.
-    take(path, floor=14, distance=4)
-    assert [number for number in range(6, 16) if begin(page, number)] == [10, 15]
-
-
-def test_the_one_below_the_floor_begins_when_it_is_the_one_that_runs(path: str) -> None:
-    page = CallPage(path)
-    take(path, floor=9, distance=1)
-    assert [number for number in range(7, 11) if begin(page, number)] == [8, 10]
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+@pytest.mark.parametrize("way", [begin, CallPage.begins])
+@pytest.mark.parametrize(
+    ("takes", "numbers", "began"),
+    [
+        ([], range(1, 4), [1, 2, 3]),
+        ([(9, 4)], range(3, 12), [5, 10, 11]),
+        # None runs.
+        ([(9, 0)], range(9, 11), [10]),
+        ([(9, 1)], range(7, 11), [8, 10]),
+        # The host took back more before this worker came to the first ones.
+        ([(9, 4), (14, 4)], range(6, 16), [10, 15]),
+    ],
+)
+def test_calls_up_to_the_floor_do_not_begin_except_the_one_that_runs(
+    path: str,
+    takes: list[tuple[int, int]],
+    numbers: range,
+    began: list[int],
+    way: Callable[[CallPage, int], bool],
+    machine: str,
+) -> None:
+    page = CallPage(path, machine)
+    for floor, distance in takes:
+        take(path, floor, distance)
+    assert [number for number in numbers if way(page, number)] == began
+    assert page.begun == numbers[-1]
 
 
 def test_the_page_is_a_new_file_of_its_size_that_only_its_user_opens(path: str) -> None:
@@ -152,17 +147,43 @@ def test_what_is_about_to_be_overwritten_is_not_shown_any_more(path: str) -> Non
     assert shown == [(1, []), (1, [b"first"]), (2, [])]
 
 
-def test_a_page_without_stores_in_order_begins_the_same_calls(tmp_path: Path) -> None:
-    for machine in ("x86_64", "aarch64"):
-        page = CallPage(str(tmp_path / machine), machine)
-        memoryview(page._page).cast("Q")[1] = 9 * 64 + 4
-        began = [number for number in range(3, 12) if page.begins(number)]
-        assert began == [5, 10, 11]
-        assert page.begun == 11
-
-
 def test_a_barrier_that_was_interrupted_is_one_again(path: str) -> None:
     page = CallPage(path)
     page._barrier.acquire()
     assert page.begins(1)
     assert not page._barrier.locked()
+
+
+# ------------------- Which of several calls at once began, as the host sees it
+
+
+def word(path: str, at: int) -> int:
+    with open(path, "rb") as file:
+        return int.from_bytes(file.read()[8 * at : 8 * at + 8], "little")
+
+
+def test_calls_begin_in_any_order_and_each_is_noted(path: str) -> None:
+    marks = BegunMarks(path)
+    for number in (3, 1, 510):
+        marks.announce(number)
+        assert marks.may_begin(number)
+    assert [word(path, 1 + number) for number in (0, 1, 2, 3, 510)] == [0, 1, 0, 3, 510]
+
+
+def test_a_call_of_the_same_word_that_begins_later_hides_no_higher_number(
+    path: str,
+) -> None:
+    marks = BegunMarks(path)
+    marks.announce(512)
+    marks.announce(1)
+    assert word(path, 2) == 512
+
+
+def test_no_call_begins_after_the_end_of_the_conversation(path: str) -> None:
+    marks = BegunMarks(path)
+    with open(path, "r+b") as file, mmap.mmap(file.fileno(), PAGE_SIZE) as page:
+        page[0:8] = (1).to_bytes(8, "little")
+    marks.announce(4)
+    assert not marks.may_begin(4)
+    with pytest.raises(FileExistsError):
+        BegunMarks(path)

@@ -32,11 +32,19 @@ ON_THE_LOOP = ["sleeps_in_asyncio", "blocks_the_loop", "waits_in_a_thread"]
 STREAMS = ["is_stuck_between_yields", "is_stuck_between_awaits"]
 
 
-@pytest.mark.parametrize("tool", IN_THE_MAIN_THREAD + ON_THE_LOOP + STREAMS)
+# With more than one call a worker, Python code in a thread is all that can be
+# interrupted there.
+@pytest.mark.parametrize(
+    ("tool", "calls_per_worker"),
+    [
+        *((tool, 1) for tool in IN_THE_MAIN_THREAD + ON_THE_LOOP + STREAMS),
+        *((tool, 3) for tool in ["is_busy", *ON_THE_LOOP, "is_stuck_between_awaits"]),
+    ],
+)
 def test_a_stuck_tool_is_interrupted_and_the_worker_goes_on(
-    shared: Host, tool: str
+    shared: Host, tool: str, calls_per_worker: int
 ) -> None:
-    worker = shared("stuck")
+    worker = shared("stuck", callsPerWorker=calls_per_worker)
     conversation = worker.converse()
     for _ in range(3):
         options = {"stream_credit": 5} if tool in STREAMS else {}
@@ -47,54 +55,6 @@ def test_a_stuck_tool_is_interrupted_and_the_worker_goes_on(
         assert failure.kind == pb.FAILURE_KIND_CANCELLED
         assert failure.began
     assert conversation.call("ping") == "pong"
-
-
-# With more than one call a worker, Python code in a thread is all that can be
-# interrupted there.
-@pytest.mark.parametrize("tool", ["is_busy", *ON_THE_LOOP, "is_stuck_between_awaits"])
-def test_python_code_is_interrupted_where_several_calls_run(
-    shared: Host, tool: str
-) -> None:
-    worker = shared("stuck", callsPerWorker=3)
-    conversation = worker.converse()
-    options = {"stream_credit": 5} if tool in STREAMS else {}
-    call_id = conversation.begin(tool, **options)
-    worker.wait_for_stderr(f"begun {call_id}\n")
-    conversation.cancel(call_id)
-    failure = conversation.terminal(call_id).failure
-    assert failure.kind == pb.FAILURE_KIND_CANCELLED
-    assert conversation.call("ping") == "pong"
-
-
-def test_of_several_calls_only_the_cancelled_one_ends(shared: Host) -> None:
-    worker = shared("stuck", callsPerWorker=3)
-    conversation = worker.converse()
-    calls = [
-        conversation.begin(tool) for tool in ("is_busy", "is_busy", "sleeps_in_asyncio")
-    ]
-    for call_id in calls:
-        worker.wait_for_stderr(f"begun {call_id}\n")
-    conversation.cancel(calls[1])
-    assert conversation.receive().failure.call_id == calls[1]
-    conversation.cancel(calls[2])
-    assert conversation.receive().failure.call_id == calls[2]
-    conversation.cancel(calls[0])
-    assert conversation.receive().failure.call_id == calls[0]
-
-
-def test_a_call_that_waits_is_cancelled_without_having_begun(shared: Host) -> None:
-    worker = shared("stuck")
-    conversation = worker.converse()
-    running = conversation.begin("sleeps")
-    worker.wait_for_stderr(f"begun {running}\n")
-    waiting = conversation.begin("ping")
-    conversation.cancel(waiting)
-    failure = conversation.receive().failure
-    assert failure.call_id == waiting
-    assert failure.kind == pb.FAILURE_KIND_CANCELLED
-    assert not failure.began
-    conversation.cancel(running)
-    assert conversation.receive().failure.call_id == running
 
 
 @pytest.mark.parametrize(

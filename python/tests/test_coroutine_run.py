@@ -9,11 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Host
+from support.batches import AT_ONCE, settled
 from support.coroutine_bench import SEEN, CoroutineBench
 
 from snakepit_bridge import current_call
 from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
+from snakepit_bridge.calls.cancel.cancel_reason import CancelReason
 from snakepit_bridge.values.decode import decode
+
+BOTH_TRANSPORTS_IN_CHECK = True
 
 
 @pytest.fixture
@@ -321,3 +326,227 @@ def test_a_handler_that_raises_in_the_bridge_ends_one_call_only(
     frames = bench.frames()
     assert frames[1].error.type == "KeyboardInterrupt"
     assert decode(frames[2].value) == 2
+
+
+# -------- Calls of coroutines that are cancelled, before, in and after their first step
+
+
+@pytest.fixture(params=[True, False])
+def either(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[CoroutineBench]:
+    made = CoroutineBench(tmp_path, one_at_a_time=request.param)
+    yield made
+    made.close()
+
+
+def test_one_that_waits_does_not_begin(either: CoroutineBench) -> None:
+    _, second, _ = either.begin(1, 2, 3)
+    second.cancel(CancelReason.CALLER)
+    either.run_all()
+    assert list(either.tasks) == [1, 3]
+    frame = either.frames()[2]
+    assert (frame.kind, frame.began) == (pb.FAILURE_KIND_CANCELLED, False)
+
+
+def test_one_that_is_cancelled_as_it_begins_does_not_run(
+    either: CoroutineBench,
+) -> None:
+    call, _ = either.begin(1, 2)
+    begins = either.page.begins
+
+    def begins_and_is_cancelled(number: int) -> bool:
+        if number == 1:
+            call.cancel(CancelReason.DEADLINE)
+        return begins(number)
+
+    either.page.begins = begins_and_is_cancelled  # type: ignore[method-assign]
+    either.table.page = either.page
+    either.run_all()
+    assert list(either.tasks) == [2]
+    either.outbox.send_added()
+    assert either.frames()[1].kind == pb.FAILURE_KIND_CANCELLED
+
+
+def test_one_that_is_cancelled_in_its_first_step_is_where_it_suspends(
+    either: CoroutineBench,
+) -> None:
+    seen: list[str] = []
+
+    async def tool(number: int) -> int:
+        if number == 1:
+            either.table.running[1].cancel(CancelReason.CALLER)
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                seen.append("cancelled")
+                raise
+        return number
+
+    either.tool = tool
+    either.run_all(1, 2)
+    either.outbox.send_added()
+    assert seen == ["cancelled"]
+    assert either.frames()[1].kind == pb.FAILURE_KIND_CANCELLED
+    assert decode(either.frames()[2].value) == 2
+
+
+@pytest.mark.parametrize("suspends", [False, True])
+def test_one_that_cancels_its_own_task_and_returns_is_cancelled_itself_alone(
+    either: CoroutineBench, suspends: bool
+) -> None:
+    async def tool(number: int) -> int:
+        if number == 1:
+            if suspends:
+                await asyncio.sleep(0)
+            task = asyncio.current_task()
+            assert task is not None
+            task.cancel()
+        return number
+
+    either.tool = tool
+    either.run_all(1, 2)
+    either.outbox.send_added()
+    failure = either.frames()[1]
+    assert failure.kind == pb.FAILURE_KIND_TOOL_FAILED
+    assert failure.error.type == "asyncio.exceptions.CancelledError"
+    assert either.tasks[2] != either.tasks[1]
+    assert decode(either.frames()[2].value) == 2
+
+
+def test_one_that_has_suspended_is_interrupted_and_may_clean_up(
+    either: CoroutineBench,
+) -> None:
+    async def tool(number: int) -> int:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(0)
+        return number
+
+    either.tool = tool
+    (call,) = either.begin(1)
+    either.coroutines.start()
+    either.turn()
+    call.cancel(CancelReason.CALLER)
+    call.interrupt()
+    while either.table.running:
+        either.turn()
+    either.outbox.send_added()
+    assert either.frames()[1].kind == pb.FAILURE_KIND_CANCELLED
+
+
+def test_an_interrupt_that_comes_late_does_not_reach_another_call(
+    either: CoroutineBench,
+) -> None:
+    async def tool(number: int) -> int:
+        await asyncio.sleep(0)
+        return number
+
+    either.tool = tool
+    (call,) = either.begin(1)
+    either.coroutines.start()
+    either.turn()
+    late = call.interrupt
+    either.turn(2)
+    assert not either.table.running
+    late()
+    either.run_all(2)
+    either.outbox.send_added()
+    assert decode(either.frames()[2].value) == 2
+
+
+def test_a_tool_that_cancels_every_task_keeps_no_call_from_its_turn(
+    either: CoroutineBench,
+) -> None:
+    either.begin(1)
+    either.coroutines.start()
+    for task in asyncio.all_tasks(either.loop):
+        task.cancel()
+    either.turn(3)
+    either.outbox.send_added()
+    assert decode(either.frames()[1].value) == 1
+
+
+def test_one_whose_task_a_tool_cancelled_fails_with_that(
+    either: CoroutineBench,
+) -> None:
+    async def tool(number: int) -> int:
+        await asyncio.sleep(60)
+        return number
+
+    either.tool = tool
+    either.begin(1)
+    either.coroutines.start()
+    either.turn()
+    for task in asyncio.all_tasks(either.loop):
+        task.cancel()
+    either.turn(3)
+    either.outbox.send_added()
+    frame = either.frames()[1]
+    assert (frame.kind, frame.error.type) == (
+        pb.FAILURE_KIND_TOOL_FAILED,
+        "asyncio.exceptions.CancelledError",
+    )
+
+
+# -------- Tools that cancel every task that they find, also those that have not taken a step
+
+TOOLS = """
+    import asyncio
+    import os
+    from collections.abc import AsyncIterator
+    from snakepit_bridge import Batch, current_call, tool
+
+    reader, writer = os.pipe()
+
+    @tool
+    async def cancel_others(turns: int) -> None:
+        current_call().logger.info("blocks")
+        os.read(reader, 1)
+        # The loop makes the tasks of what came meanwhile.
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+            task.cancel()
+
+    @tool
+    def release() -> int:
+        return os.write(writer, b"x")
+
+    @tool(batch=Batch(max=4, wait_ms=0))
+    async def together(items: list[str]) -> list[str]:
+        return items
+
+    @tool
+    async def counts() -> AsyncIterator[int]:
+        yield 1
+"""
+
+
+def test_a_call_whose_task_a_tool_cancelled_before_it_began_runs(start: Host) -> None:
+    conversation = start(TOOLS, callsPerWorker=AT_ONCE).converse()
+    canceller = conversation.begin("cancel_others", [1])
+    assert conversation.logs.get(timeout=30).message == "blocks"
+    stream = conversation.begin("counts", stream_credit=8)
+    conversation.begin("release")
+    kinds: dict[int, str] = {}
+    while len(kinds) < 2:
+        frame = conversation.receive()
+        kind = frame.WhichOneof("frame") or ""
+        if kind in ("result", "end", "failure"):
+            call_id = getattr(frame, kind).call_id
+            if call_id in (canceller, stream):
+                kinds[call_id] = kind
+    assert kinds == {canceller: "result", stream: "end"}
+
+
+def test_a_batch_whose_task_a_tool_cancelled_before_it_began_ends(start: Host) -> None:
+    conversation = start(TOOLS, callsPerWorker=AT_ONCE).converse()
+    canceller = conversation.begin("cancel_others", [2])
+    assert conversation.logs.get(timeout=30).message == "blocks"
+    call = conversation.begin("together", ["a"])
+    conversation.begin("release")
+    found = settled(conversation, [canceller, call])
+    assert found[call].kind == pb.FAILURE_KIND_TOOL_FAILED
+    assert found[call].error.type == "asyncio.exceptions.CancelledError"
+    # The next batch is not kept from its turn.
+    assert conversation.call("together", ["b"]) == "b"

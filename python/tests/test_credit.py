@@ -40,24 +40,6 @@ def test_chunks_may_be_sent_within_the_credit_or_while_all_under_way_are_small(
         assert credit.available() == (is_within or is_small)
 
 
-def test_chunks_count_fully_from_the_least_size_on() -> None:
-    credit = Credit(0, 2 * LEAST_COUNTED_BYTES)
-    credit.take(LEAST_COUNTED_BYTES)
-    assert credit.available()
-    credit.take(LEAST_COUNTED_BYTES)
-    assert not credit.available()
-
-
-def test_a_chunk_counts_until_it_has_arrived_and_no_byte_more_than_it_has() -> None:
-    credit = Credit(0, 600)
-    credit.take(599)
-    assert credit.available()
-    credit.take(700)
-    assert not credit.available()
-    credit.grant(2)
-    assert credit.available()
-
-
 def test_a_stream_without_small_chunks_remembers_none() -> None:
     credit = Credit(100)
     credit.take(1)

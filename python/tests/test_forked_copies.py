@@ -66,34 +66,25 @@ COPIES = """
 """
 
 
-def test_a_copy_ends_where_the_tool_returns(start: Host) -> None:
-    worker = start(COPIES)
+@pytest.mark.parametrize("calls_per_worker", [1, 2])
+@pytest.mark.parametrize(
+    ("name", "answer", "said"),
+    [
+        ("returns", "child ended with 1", "forked by a tool"),
+        ("exits", 7, "printed by the child"),
+        ("raises", 1, "ValueError: of the child"),
+        ("asynchronous", 1, ""),
+        ("asks_the_host", 7, ""),
+    ],
+)
+def test_a_copy_ends_with_its_tool_and_says_why(
+    start: Host, name: str, answer: object, said: str, calls_per_worker: int
+) -> None:
+    worker = start(COPIES, callsPerWorker=calls_per_worker)
     conversation = worker.converse()
-    assert conversation.call("returns") == "child ended with 1"
-    worker.wait_for_stderr("forked by a tool")
-    assert conversation.call("pid") == worker.pid
-
-
-def test_sys_exit_ends_a_copy_as_in_any_program(start: Host) -> None:
-    worker = start(COPIES)
-    conversation = worker.converse()
-    assert conversation.call("exits") == 7
-    worker.wait_for_stdout("printed by the child")
-    assert conversation.call("pid") == worker.pid
-
-
-def test_an_error_in_a_copy_is_written_to_stderr(start: Host) -> None:
-    worker = start(COPIES)
-    conversation = worker.converse()
-    assert conversation.call("raises") == 1
-    worker.wait_for_stderr("ValueError: of the child")
-    assert conversation.call("pid") == worker.pid
-
-
-def test_a_copy_ends_in_an_asynchronous_tool(start: Host) -> None:
-    worker = start(COPIES)
-    conversation = worker.converse()
-    assert conversation.call("asynchronous") == 1
+    assert conversation.call(name) == answer
+    wait = worker.wait_for_stdout if name == "exits" else worker.wait_for_stderr
+    wait(said)
     assert conversation.call("pid") == worker.pid
 
 
@@ -103,21 +94,6 @@ def test_a_copy_ends_between_two_chunks(start: Host, name: str) -> None:
     conversation = worker.converse()
     conversation.begin(name, stream_credit=8)
     assert conversation.chunk() == 1
-    assert conversation.call("pid") == worker.pid
-
-
-def test_a_copy_cannot_call_the_host(start: Host) -> None:
-    worker = start(COPIES)
-    conversation = worker.converse()
-    assert conversation.call("asks_the_host") == 7
-    assert conversation.call("pid") == worker.pid
-
-
-def test_a_copy_ends_where_tools_run_in_threads(start: Host) -> None:
-    worker = start(COPIES, callsPerWorker=2)
-    conversation = worker.converse()
-    assert conversation.call("returns") == "child ended with 1"
-    assert conversation.call("exits") == 7
     assert conversation.call("pid") == worker.pid
 
 

@@ -13,8 +13,6 @@ from snakepit_bridge.values.encode import encode
 BOTH_TRANSPORTS_IN_CHECK = True
 
 TOOLS = """
-    import asyncio
-    import contextvars
     import threading
     from typing import Any
     from snakepit_bridge import HostCallFailed, current_call, tool
@@ -26,31 +24,6 @@ TOOLS = """
     @tool
     async def ask_later(question: Any) -> Any:
         return await current_call().host_async("answer", question)
-
-    @tool
-    async def ask_twice() -> list[Any]:
-        call = current_call()
-        return list(await asyncio.gather(
-            call.host_async("first"), call.host_async("second")
-        ))
-
-    @tool
-    def ask_in_a_thread() -> Any:
-        answers: list[Any] = []
-        context = contextvars.copy_context()
-        ask = lambda: answers.append(current_call().host("answer"))
-        thread = threading.Thread(target=context.run, args=(ask,))
-        thread.start()
-        thread.join()
-        return answers[0]
-
-    @tool
-    def asks_in_vain() -> str:
-        try:
-            current_call().host("answer")
-        except HostCallFailed as error:
-            return f"{error.function} {error.code} {error.message}"
-        return "no error"
 
     @tool
     async def blocks_the_loop() -> Any:
@@ -103,33 +76,6 @@ def test_a_tool_gets_the_hosts_answer(
     assert decode(question.argument) == {"n": 1}
     answer(conversation, question, [42])
     assert decode(conversation.terminal(call_id).result.value) == [42]
-
-
-def test_host_calls_are_answered_in_any_order(shared: Host) -> None:
-    conversation = shared(TOOLS).converse()
-    call_id = conversation.begin("ask_twice")
-    first, second = asked(conversation), asked(conversation)
-    answer(conversation, second, "b")
-    answer(conversation, first, "a")
-    assert decode(conversation.terminal(call_id).result.value) == ["a", "b"]
-
-
-def test_a_thread_with_the_calls_context_may_call_the_host(shared: Host) -> None:
-    conversation = shared(TOOLS).converse()
-    call_id = conversation.begin("ask_in_a_thread")
-    answer(conversation, asked(conversation), "yes")
-    assert decode(conversation.terminal(call_id).result.value) == "yes"
-
-
-def test_the_hosts_failure_raises_in_the_tool(shared: Host) -> None:
-    conversation = shared(TOOLS).converse()
-    call_id = conversation.begin("asks_in_vain")
-    failure = pb.HostFailure(
-        host_call_id=asked(conversation).host_call_id, code="TEAPOT", message="no tea"
-    )
-    conversation.send(host_failure=failure)
-    value = decode(conversation.terminal(call_id).result.value)
-    assert value == "answer TEAPOT no tea"
 
 
 @BOTH

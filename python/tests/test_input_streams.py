@@ -13,8 +13,8 @@ from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
 BOTH_TRANSPORTS_IN_CHECK = True
 
 INPUT = """
-    from collections.abc import AsyncIterator, Iterator
-    from snakepit_bridge import InputFailed, current_call, tool
+    from collections.abc import Iterator
+    from snakepit_bridge import current_call, tool
 
     @tool(input=float)
     def total() -> float:
@@ -30,11 +30,6 @@ INPUT = """
             yield 2 * number
 
     @tool(input=int)
-    async def doubled_later() -> AsyncIterator[int]:
-        async for number in current_call().input:
-            yield 2 * number
-
-    @tool(input=int)
     def never_reads() -> None:
         return None
 
@@ -42,8 +37,6 @@ INPUT = """
     async def blocks() -> list[int]:
         return list(current_call().input)
 """
-
-THREADS = pytest.mark.parametrize("calls_per_worker", [1, 2])
 
 
 def items(conversation: Conversation, call_id: int, numbers: Iterator[int]) -> None:
@@ -60,7 +53,7 @@ def items(conversation: Conversation, call_id: int, numbers: Iterator[int]) -> N
     conversation.send(input_end=pb.InputEnd(call_id=call_id))
 
 
-@THREADS
+@pytest.mark.parametrize("calls_per_worker", [1, 2])
 @pytest.mark.parametrize("tool", ["total", "total_later"])
 def test_an_input_stream_is_read_to_its_end(
     shared: Host, tool: str, calls_per_worker: int
@@ -72,22 +65,6 @@ def test_an_input_stream_is_read_to_its_end(
     assert frame.result.value == bytes.fromhex("cb40b3560000000000")
 
 
-@THREADS
-@pytest.mark.parametrize("tool", ["doubled", "doubled_later"])
-def test_input_and_output_flow_together(
-    shared: Host, tool: str, calls_per_worker: int
-) -> None:
-    conversation = shared(INPUT, callsPerWorker=calls_per_worker).converse()
-    call_id = conversation.begin(tool, has_input=True, stream_credit=100)
-    assert conversation.receive().input_credit.chunks == 16
-    for number in range(5):
-        value = number.to_bytes(1, "big")
-        conversation.send(input=pb.Input(call_id=call_id, value=value))
-        assert conversation.chunk() == 2 * number
-    conversation.send(input_end=pb.InputEnd(call_id=call_id))
-    assert conversation.receive().HasField("end")
-
-
 def test_credit_for_input_is_given_back_as_items_are_read(shared: Host) -> None:
     conversation = shared(INPUT).converse()
     call_id = conversation.begin("doubled", has_input=True, stream_credit=8)
@@ -97,16 +74,6 @@ def test_credit_for_input_is_given_back_as_items_are_read(shared: Host) -> None:
     frames = [conversation.receive() for _ in range(9)]
     assert [f.WhichOneof("frame") for f in frames].count("input_credit") == 1
     assert [f.input_credit.chunks for f in frames if f.HasField("input_credit")] == [8]
-
-
-def test_an_input_stream_that_fails_raises_in_the_tool(shared: Host) -> None:
-    conversation = shared(INPUT).converse()
-    call_id = conversation.begin("total", has_input=True)
-    end = pb.InputEnd(call_id=call_id, error_message="file is gone")
-    conversation.send(input_end=end)
-    failure = conversation.terminal(call_id).failure
-    assert failure.error.type == "snakepit_bridge.InputFailed"
-    assert "file is gone" in failure.message
 
 
 def test_a_tool_without_its_input_sees_an_empty_stream(shared: Host) -> None:

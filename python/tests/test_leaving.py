@@ -146,16 +146,6 @@ def test_a_loop_that_a_tool_stops_runs_on(start: Host) -> None:
     assert "stopped later\n" in worker.stdout()
 
 
-def test_a_hook_that_fails_does_not_stop_the_others(start: Host) -> None:
-    worker = start(TOOLS)
-    conversation = worker.converse()
-    conversation.half_close()
-    assert worker.exit_status() == 0
-    log = conversation.logs.get(timeout=30)
-    assert log.message == "a shut-down hook failed"
-    assert "ValueError: a bad hook" in log.traceback
-
-
 @WAYS
 def test_running_calls_may_finish(start: Host, leave: Any) -> None:
     worker = start(TOOLS)

@@ -45,16 +45,16 @@ REASONS = {
         "test_free_threading.py",
     ),
     # `ident` is there before Python knows the thread by it (3.10).
-    "_started": ("a thread that has just been started", "test_threads_cancellation.py"),
+    "_started": ("a thread that has just been started", "test_threads.py"),
     # `threading.enumerate` takes a lock whose holder may be what hangs.
     "_active": ("the names of threads in stacks", "test_process.py"),
     # `cancelling` is new in Python 3.11, and is also above 0 after a `CancelledError`.
-    "_must_cancel": ("a task that cancels itself", "test_coroutine_cancellation.py"),
+    "_must_cancel": ("a task that cancels itself", "test_coroutine_run.py"),
     # A loop inside of another loop, whose thread reads meanwhile.
-    "_get_running_loop": ("a loop is run in steps", "test_stepped_loop.py"),
-    "_set_running_loop": ("a loop is run in steps", "test_stepped_loop.py"),
+    "_get_running_loop": ("a loop is run in steps", "test_grpc_outbox.py"),
+    "_set_running_loop": ("a loop is run in steps", "test_grpc_outbox.py"),
     # `typing` has no public name for what a special form is.
-    "_name": ("Unpack, Required and the like", "test_type_names.py"),
+    "_name": ("Unpack, Required and the like", "test_typescript.py"),
     "_field_type": ("InitVar and ClassVar of a dataclass", "test_record_types.py"),
     # A forked worker does not run what its parent registered.
     "_cleanup": ("directories of the parent", "preload/test_exit_handlers.py"),

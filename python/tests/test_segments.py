@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
+import mmap
 import os
+import random
+import re
+import sys
+import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +19,19 @@ import numpy
 import pytest
 
 from snakepit_bridge import frames
-from snakepit_bridge.calls.memory.segments import CallMemory
+from snakepit_bridge.calls.memory import segments as large_bytes
+from snakepit_bridge.calls.memory.segments import (
+    LARGE_BYTES,
+    CallMemory,
+    StreamFile,
+    copy_bytes,
+)
 from snakepit_bridge.calls.memory.shared_memory import AttachmentInvalid, SharedMemory
 from snakepit_bridge.frames import Call, Result
+from snakepit_bridge.own_imports import standard
 from snakepit_bridge.values.decode import decode
 from snakepit_bridge.values.encode import Attachment, encode
+from snakepit_bridge.values.value_not_transferable import ValueNotTransferable
 
 SIZE = 100_000
 
@@ -218,22 +234,24 @@ def test_a_result_beyond_the_limit_is_in_the_image(tmp_path: Path) -> None:
     assert ended(memory)
 
 
-def test_a_fork_while_there_is_a_view_gives_the_segment_away(tmp_path: Path) -> None:
-    host = Host(tmp_path)
-    memory, value = host.call(numpy.ones(SIZE), "h1")
+def fork() -> None:
+    """Has a child that ends at once."""
     pid = os.fork()
     if pid == 0:
         os._exit(0)
     os.waitpid(pid, 0)
+
+
+def test_a_fork_while_there_is_a_view_gives_the_segment_away(tmp_path: Path) -> None:
+    host = Host(tmp_path)
+    memory, value = host.call(numpy.ones(SIZE), "h1")
+    fork()
     del value
     assert not ended(memory)
 
 
 def test_a_fork_before_there_is_a_view_does_not(tmp_path: Path) -> None:
-    pid = os.fork()
-    if pid == 0:
-        os._exit(0)
-    os.waitpid(pid, 0)
+    fork()
     memory, value = Host(tmp_path).call(numpy.ones(SIZE), "h1")
     del value
     assert ended(memory)
@@ -245,8 +263,264 @@ def test_a_fork_after_the_result_lies_in_the_segment_changes_nothing(
     memory, value = Host(tmp_path).call(numpy.ones(SIZE), "h1")
     del value
     assert answer(memory, bytes(SIZE))[0] == "h1"
-    pid = os.fork()
-    if pid == 0:
-        os._exit(0)
-    os.waitpid(pid, 0)
+    fork()
     assert ended(memory)
+
+
+# ------------------------- The file in which the chunks of a stream take turns
+
+FROM_BYTES = 4096
+ROOM = 1 << 20
+
+
+def stream_file(directory: Path, limit_bytes: int = 1 << 30) -> StreamFile:
+    return SharedMemory(str(directory), FROM_BYTES, limit_bytes).stream_file()
+
+
+class Content:
+    """What was written of one chunk."""
+
+    def __init__(self, content: bytes) -> None:
+        self.size = len(content)
+        self._content = content
+
+    def copy(self, begin: int, end: int) -> bytes:
+        return self._content[begin:end]
+
+    def view(self, begin: int, end: int) -> memoryview:
+        return memoryview(self._content)[begin:end]
+
+
+def share_chunk(
+    file: StreamFile, value: object, sent: int, arrived: int = 0
+) -> tuple[bytes, frames.Attachment | None] | None:
+    return file.share(lambda sink: encode(value, attachment=sink), sent, arrived)
+
+
+def offset(file: StreamFile, sent: int, arrived: int) -> int:
+    shared = share_chunk(file, bytes(FROM_BYTES), sent, arrived)
+    assert shared is not None
+    assert shared[1] is not None
+    return shared[1].offset
+
+
+def test_chunks_have_separate_rooms_until_the_host_has_taken_them(
+    tmp_path: Path,
+) -> None:
+    file = stream_file(tmp_path)
+    values = [bytes([number]) * 5000 for number in range(4)]
+    crossed = [share_chunk(file, value, sent) for sent, value in enumerate(values)]
+    (made,) = tmp_path.iterdir()
+    content = made.read_bytes()
+    for value, shared in zip(values, crossed, strict=True):
+        assert shared is not None
+        image, attachment = shared
+        assert attachment is not None
+        assert attachment.name == made.name
+        end = attachment.offset + attachment.size
+        chunk = Content(content[attachment.offset : end])
+        assert decode(image, attachment=chunk) == value
+
+
+def test_a_room_is_used_again_only_after_its_chunk_was_taken(
+    tmp_path: Path,
+) -> None:
+    file = stream_file(tmp_path)
+    assert [offset(file, sent, 0) for sent in range(3)] == [0, ROOM, 2 * ROOM]
+    assert offset(file, 3, 2) in (0, ROOM)
+    assert offset(file, 4, 2) in (0, ROOM)
+    assert offset(file, 5, 2) == 3 * ROOM
+
+
+def test_a_stream_within_its_credit_needs_as_many_rooms(tmp_path: Path) -> None:
+    file = stream_file(tmp_path)
+    used = [offset(file, sent, max(0, sent - 7)) for sent in range(100)]
+    assert set(used) == {room * ROOM for room in range(8)}
+    for sent in range(7, 100):
+        assert len(set(used[sent - 7 : sent + 1])) == 8
+
+
+def test_chunks_without_large_parts_between_them_count_as_well(tmp_path: Path) -> None:
+    file = stream_file(tmp_path)
+    assert offset(file, 0, 0) == 0
+    for sent in range(1, 5):
+        assert share_chunk(file, b"small", sent) == (encode(b"small"), None)
+    assert offset(file, 5, 0) == ROOM
+    assert offset(file, 6, 1) == 0
+
+
+def test_a_quarter_of_what_other_values_need_is_shared(tmp_path: Path) -> None:
+    file = stream_file(tmp_path)
+    least = FROM_BYTES // 4
+    for size, is_shared in [(least - 1, False), (least, True)]:
+        shared = share_chunk(file, bytes(size), 0)
+        assert shared is not None
+        assert (shared[1] is not None) == is_shared
+
+
+@pytest.mark.parametrize(("limit", "size"), [(1 << 30, ROOM + 1), (5000, 5001)])
+def test_a_chunk_larger_than_a_room_is_not_shared_here(
+    tmp_path: Path, limit: int, size: int
+) -> None:
+    file = stream_file(tmp_path, limit)
+    assert share_chunk(file, bytes(size), 0) is None
+    assert offset(file, 1, 0) == 0
+
+
+def test_without_a_file_there_is_no_room(tmp_path: Path) -> None:
+    assert share_chunk(stream_file(tmp_path / "missing"), bytes(FROM_BYTES), 0) is None
+
+
+def test_a_file_that_no_frame_named_is_removed(tmp_path: Path) -> None:
+    file = stream_file(tmp_path)
+    with pytest.raises(ValueNotTransferable):
+        share_chunk(file, [bytes(FROM_BYTES), object()], 0)
+    file.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_a_frame_named_is_left_to_the_host(tmp_path: Path) -> None:
+    file = stream_file(tmp_path)
+    share_chunk(file, bytes(FROM_BYTES), 0)
+    file.close()
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+# -------- Bytes of more than 32 MiB, which are copied into memory of huge pages
+
+# Neither begins or ends with a page.
+BEGIN = 4096 + 64
+LARGE_SIZE = LARGE_BYTES + 4099
+HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage")
+
+
+@pytest.fixture
+def mapping() -> Iterator[mmap.mmap]:
+    """A shared mapping as a segment has it, with something else in every page."""
+    block = random.Random(7).randbytes(997)
+    content = (block * (LARGE_SIZE // len(block) + 16))[: BEGIN + LARGE_SIZE + 5000]
+    made = mmap.mmap(-1, len(content))
+    made[:] = content
+    yield made
+    # Nothing may refer to it any more.
+    made.close()
+
+
+@pytest.fixture
+def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a process that had no large bytes yet."""
+    monkeypatch.setattr(large_bytes._Copy, "large", None)
+
+
+def huge_kilobytes() -> int:
+    text = Path("/proc/self/smaps_rollup").read_text()
+    found = re.search(r"^AnonHugePages:\s+(\d+) kB$", text, re.MULTILINE)
+    assert found is not None
+    return int(found[1])
+
+
+@pytest.mark.parametrize(
+    ("begin", "end"),
+    [
+        (0, LARGE_BYTES - 1),
+        (0, LARGE_BYTES),
+        (BEGIN, BEGIN + LARGE_SIZE),
+        (BEGIN + 1, BEGIN + LARGE_SIZE + 5000),
+        (64, 64),
+        (5, 3),
+    ],
+)
+def test_the_copy_equals_a_slice(mapping: mmap.mmap, begin: int, end: int) -> None:
+    copy = copy_bytes(mapping, begin, end)
+    assert type(copy) is bytes
+    expected = mapping[begin:end]
+    assert len(copy) == len(expected)
+    assert copy == expected
+    assert hash(copy) == hash(expected)
+
+
+def test_a_copy_ends_where_the_mapping_ends(mapping: mmap.mmap) -> None:
+    size = len(mapping)
+    assert copy_bytes(mapping, 64, size + 1) == mapping[64:]
+    assert copy_bytes(mapping, size, size + LARGE_SIZE) == b""
+    assert copy_bytes(mapping, -LARGE_SIZE - 64, size) == mapping[-LARGE_SIZE - 64 :]
+
+
+def test_a_copy_does_not_change_with_the_mapping(mapping: mmap.mmap) -> None:
+    copy = copy_bytes(mapping, BEGIN, BEGIN + LARGE_SIZE)
+    before = mapping[BEGIN : BEGIN + LARGE_SIZE]
+    mapping[:] = bytes(len(mapping))
+    assert copy == before
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux"
+    or not HUGE_PAGES.exists()
+    or "[never]" in (HUGE_PAGES / "enabled").read_text(),
+    reason="the kernel has no huge pages to give",
+)
+def test_a_large_copy_has_huge_pages_which_are_freed(mapping: mmap.mmap) -> None:
+    before = huge_kilobytes()
+    copy = copy_bytes(mapping, BEGIN, BEGIN + LARGE_SIZE)
+    # No more than there are whole ones inside: not a byte of memory is added.
+    assert before < huge_kilobytes() <= before + len(copy) // 1024
+    del copy
+    assert huge_kilobytes() == before
+
+
+def test_another_thread_runs_meanwhile(mapping: mmap.mmap) -> None:
+    """The interpreter's lock is let go of while the bytes are copied."""
+    if large_bytes._large_copy() is None:
+        pytest.skip("there is no way to")
+    turns = 0
+    stop = threading.Event()
+
+    def count() -> None:
+        nonlocal turns
+        while not stop.wait(0.0001):
+            turns += 1
+
+    other = threading.Thread(target=count)
+    usual = sys.getswitchinterval()
+    other.start()
+    try:
+        # The copy itself releases the GIL: no switch interval would.
+        sys.setswitchinterval(1000)
+        enough = turns + 3
+        deadline = time.monotonic() + 60
+        while turns < enough and time.monotonic() < deadline:
+            copy_bytes(mapping, BEGIN, BEGIN + LARGE_SIZE)
+        assert turns >= enough
+    finally:
+        sys.setswitchinterval(usual)
+        stop.set()
+        other.join()
+
+
+def no_library(name: str | None) -> ctypes.CDLL:
+    raise OSError(f"{name}: cannot open shared object file")
+
+
+@pytest.mark.usefixtures("fresh")
+@pytest.mark.parametrize(
+    "missing", ["ctypes", "its API", "the C library", "huge pages"]
+)
+def test_without_the_needed_functions_bytes_are_sliced(
+    mapping: mmap.mmap, monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    if missing == "ctypes":
+        monkeypatch.setattr(large_bytes, "ctypes", standard("no_such_module"))
+    elif missing == "its API":
+        monkeypatch.delattr(ctypes, "pythonapi")
+    elif missing == "the C library":
+        monkeypatch.setattr(ctypes, "CDLL", no_library)
+    else:
+        monkeypatch.delattr(mmap, "MADV_HUGEPAGE", raising=False)
+    assert copy_bytes(mapping, 64, 64 + LARGE_SIZE) == mapping[64 : 64 + LARGE_SIZE]
+    assert large_bytes._Copy.large is large_bytes._slice_copy
+
+
+@pytest.mark.usefixtures("fresh")
+def test_small_bytes_are_sliced(mapping: mmap.mmap) -> None:
+    copy_bytes(mapping, 0, 1_000_000)
+    assert large_bytes._Copy.large is None

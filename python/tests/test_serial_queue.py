@@ -162,14 +162,6 @@ def test_a_call_that_nothing_records_runs_in_a_context_that_has_its_caller(
     assert tracing.asked == ["a-trace", NOT_SAMPLED, None]
 
 
-def test_each_call_has_a_context_of_its_own(bench: Bench) -> None:
-    for number in (1, 2, 3):
-        bench.submit(number, "see")
-    bench.run()
-    values = [decode(frame.value) for frame in bench.frames().values()]
-    assert values == [[1, 0], [2, 0], [3, 0]]
-
-
 def test_an_answer_that_is_kept_is_in_the_page_while_the_next_call_runs(
     bench: Bench,
 ) -> None:

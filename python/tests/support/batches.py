@@ -202,4 +202,6 @@ def gathered(conversation: Conversation, tool: str, items: list[str]) -> dict[in
 
 KINDS = pytest.mark.parametrize("tool", ["together", "later"])
 # Decorated by what is no batch: only a call shows what it makes.
-WRAPPED = pytest.mark.parametrize("tool", ["passed", "ran", "listed"])
+ALL_KINDS = pytest.mark.parametrize(
+    "tool", ["together", "later", "passed", "ran", "listed"]
+)

@@ -34,12 +34,6 @@ GENERATORS = """
             log.append("closed")
 
     @tool
-    def large() -> Iterator[bytes]:
-        for i in range(1000):
-            log.append(f"made {i}")
-            yield bytes(1024)
-
-    @tool
     def breaks() -> Iterator[int]:
         yield 1
         raise ValueError("in the middle")
