@@ -1,7 +1,7 @@
 import type { Case } from "./case.ts";
 import { batch } from "./cases/batch.ts";
 import { callsTogether } from "./cases/calls-together.ts";
-import { control } from "./cases/control.ts";
+import { backlog, control } from "./cases/control.ts";
 import { heartbeat } from "./cases/heartbeat.ts";
 import { ledger } from "./cases/ledger.ts";
 import { manyCalls } from "./cases/many-calls.ts";
@@ -39,5 +39,6 @@ export const cases: readonly Case[] = [
 	ray,
 	telemetry,
 	control,
+	backlog,
 	soak,
 ];

@@ -141,7 +141,7 @@ class Tracing:
     def idle_context(self, context: Context, traceparent: str | None) -> Context:
         self.asked.append(traceparent)
         if traceparent is None:
-            return context
+            return context.copy()
         made = context.copy()
         made.run(SEEN.set, 100 if traceparent is NOT_SAMPLED else 50)
         return made

@@ -2,9 +2,20 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import type { Pool } from "@snakepit/core";
-import { type Case, type Figures, lower, type Pace } from "../case.ts";
+import {
+	type Case,
+	type Figures,
+	lower,
+	type Pace,
+	type Setting,
+} from "../case.ts";
 import { inProcessAdapter } from "../contestants/light-adapters.ts";
-import { openPoolOf, ourAdapter, ourVariants } from "../contestants/ours.ts";
+import {
+	type OurVariant,
+	openPoolOf,
+	ourAdapter,
+	ourVariants,
+} from "../contestants/ours.ts";
 import {
 	type CallRate,
 	keepCalling,
@@ -15,22 +26,24 @@ import { SMALL_TEXT } from "./small-call.ts";
 
 const CLIENT = fileURLToPath(new URL("./attached-client.ts", import.meta.url));
 const IN_FLIGHT = 16;
-/** Of one half of a round: two readings of the state. */
+/** Of one half of a pair: two readings of the state. */
 const HALF_MS = 1_000;
 const POOL = "in this process, the pool alone";
+
+const FIGURES = {
+	cpu_percent: lower("host CPU a call", "%"),
+	cpu_low: lower("at least", "%"),
+	cpu_high: lower("at most", "%"),
+	rate_percent: lower("calls/s lost", "%"),
+	rate_low: lower("at least", "%"),
+	rate_high: lower("at most", "%"),
+};
 
 export const control: Case = {
 	name: "control",
 	title: "The cost of an attached client",
 	about: `A pool with ${IN_FLIGHT} calls under way, while another process follows the run as \`snakepit top\` does, compared with the same pool without it; the median of all pairs of ${HALF_MS / 1_000} s and its 95 % confidence interval.`,
-	figures: {
-		cpu_percent: lower("host CPU a call", "%"),
-		cpu_low: lower("at least", "%"),
-		cpu_high: lower("at most", "%"),
-		rate_percent: lower("calls/s lost", "%"),
-		rate_low: lower("at least", "%"),
-		rate_high: lower("at most", "%"),
-	},
+	figures: FIGURES,
 	mostRuns: 1,
 	rows: [
 		{
@@ -44,54 +57,119 @@ export const control: Case = {
 							new Promise((resolve) => setImmediate(resolve, args)),
 					),
 				});
-				return await measure(pool, "echo", dataDir, pace);
+				return await whileFollowed(pool, "echo", dataDir, pace);
 			},
 		},
 		...ourVariants.map((variant) => ({
 			name: named(variant.name),
-			measure: async (setting: Parameters<typeof ourAdapter>[1]) => {
+			measure: async (setting: Setting) => {
 				const dataDir = temporaryDirectory();
 				await using pool = await openPoolOf({
 					...{ dataDir, size: 1, callsPerWorker: IN_FLIGHT, control: true },
 					adapter: ourAdapter(variant, setting),
 				});
-				return await measure(pool, "echo_async", dataDir, setting.pace);
+				return await whileFollowed(pool, "echo_async", dataDir, setting.pace);
 			},
 		})),
 	],
+};
+
+/** So many lines a call of the flood prints. */
+const FLOOD = 1_000;
+
+export const backlog: Case = {
+	name: "backlog",
+	title: "The cost of keeping the last lines",
+	about: `Calls that print, of a run that keeps the last lines of its workers for \`snakepit logs\`, compared with one that does not (\`control: { scopes: ["read"] }\`); the median of all pairs of ${HALF_MS / 1_000} s and its 95 % confidence interval.`,
+	figures: FIGURES,
+	mostRuns: 1,
+	rows: ourVariants.flatMap((variant) => [
+		{
+			name: `${named(variant.name)}, a line a call`,
+			measure: (setting: Setting) =>
+				withLinesKept(variant, setting, (pool) =>
+					pool.execute("say", [SMALL_TEXT]),
+				),
+		},
+		{
+			name: `${named(variant.name)}, ${FLOOD.toLocaleString("en-US")} lines a call`,
+			measure: (setting: Setting) =>
+				withLinesKept(variant, setting, (pool) =>
+					pool.execute("say_often", [SMALL_TEXT, FLOOD]),
+				),
+		},
+	]),
 };
 
 function named(variant: string): string {
 	return `Python, ${variant}`;
 }
 
-async function measure(
+async function whileFollowed(
 	pool: Pool,
 	command: string,
 	dataDir: string,
 	{ measureMs, warmUpMs }: Pace,
 ): Promise<Figures> {
-	const turn = () =>
-		keepCalling(() => pool.execute(command, [SMALL_TEXT]), IN_FLIGHT, HALF_MS);
-	await keepCalling(
-		() => pool.execute(command, [SMALL_TEXT]),
-		IN_FLIGHT,
-		warmUpMs,
-	);
+	const turn = (ms: number) =>
+		keepCalling(() => pool.execute(command, [SMALL_TEXT]), IN_FLIGHT, ms);
+	await turn(warmUpMs);
 	await using client = await attachedClient(dataDir);
+	const half = async (how: "attach" | "detach"): Promise<CallRate> => {
+		await client.order(how);
+		return await turn(HALF_MS);
+	};
+	return await byTurns(
+		() => half("attach"),
+		() => half("detach"),
+		measureMs,
+	);
+}
+
+async function withLinesKept(
+	variant: OurVariant,
+	setting: Setting,
+	call: (pool: Pool) => Promise<unknown>,
+): Promise<Figures> {
+	const open = (scopes: readonly ("read" | "logs")[]) =>
+		openPoolOf({
+			...{ size: 1, control: { scopes } },
+			adapter: ourAdapter(variant, setting),
+		});
+	await using keeping = await open(["read", "logs"]);
+	await using reading = await open(["read"]);
+	const turn = (pool: Pool, ms: number) =>
+		keepCalling(() => call(pool), IN_FLIGHT, ms);
+	const { warmUpMs, measureMs } = setting.pace;
+	for (const pool of [keeping, reading]) await turn(pool, warmUpMs);
+	return await byTurns(
+		() => turn(keeping, HALF_MS),
+		() => turn(reading, HALF_MS),
+		measureMs,
+	);
+}
+
+/** What the first costs more than the second. */
+async function byTurns(
+	costly: () => Promise<CallRate>,
+	cheap: () => Promise<CallRate>,
+	measureMs: number,
+): Promise<Figures> {
 	const cpu: number[] = [];
 	const rate: number[] = [];
 	const pairs = Math.max(6, Math.round(measureMs / 50));
 	for (let pair = 0; pair < pairs; pair++) {
-		const of = {} as Record<"attach" | "detach", CallRate>;
-		const order = pair % 2 === 0 ? ["attach", "detach"] : ["detach", "attach"];
-		for (const how of order as ("attach" | "detach")[]) {
-			await client.order(how);
-			of[how] = await turn();
+		let more: CallRate;
+		let less: CallRate;
+		if (pair % 2 === 0) {
+			more = await costly();
+			less = await cheap();
+		} else {
+			less = await cheap();
+			more = await costly();
 		}
-		const { attach, detach } = of;
-		cpu.push((attach.cpuUs / detach.cpuUs - 1) * 100);
-		rate.push((1 - attach.callsPerSecond / detach.callsPerSecond) * 100);
+		cpu.push((more.cpuUs / less.cpuUs - 1) * 100);
+		rate.push((1 - more.callsPerSecond / less.callsPerSecond) * 100);
 	}
 	const cpus = medianInterval(cpu);
 	const rates = medianInterval(rate);

@@ -24,6 +24,18 @@ async def echo_async(value: Any) -> Any:
 
 
 @tool
+def say(value: str) -> None:
+    print(value, flush=True)
+
+
+@tool
+def say_often(value: str, times: int) -> None:
+    for _ in range(times):
+        print(value)
+    sys.stdout.flush()
+
+
+@tool
 def double(number: int) -> int:
     return 2 * number
 

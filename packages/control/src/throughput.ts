@@ -59,6 +59,8 @@ export interface CommandThroughput {
 
 /** Enough for a week. */
 const BUCKETS = 320;
+/** So many durations are counted together: by itself, each takes longer. */
+const COUNTED_TOGETHER = 256;
 
 interface Counted {
 	readonly pool: string;
@@ -74,23 +76,27 @@ export class Throughput {
 	readonly #pools = new Map<string, Map<string, Counted>>();
 	/** The last that was counted, and under which name: most calls are of the same command as the one before. */
 	#last: { readonly command: string; readonly counted: Counted } | undefined;
+	/** Durations of the last that are not in its buckets yet. */
+	readonly #waiting = new Float64Array(COUNTED_TOGETHER);
+	#waitingCount = 0;
 
 	/** @param totalMs from acceptance to settlement. */
 	add(pool: string, command: string, outcome: string, totalMs: number): void {
 		let last = this.#last;
 		if (last?.command !== command || last.counted.pool !== pool) {
+			this.#count();
 			last = { command, counted: this.#of(pool, command) };
 			this.#last = last;
 		}
-		const { counted } = last;
-		if (outcome === "succeeded") counted.succeeded++;
-		else counted.failed++;
-		const bucket = Math.min(BUCKETS - 1, bucketOf(totalMs));
-		counted.buckets[bucket] = (counted.buckets[bucket] ?? 0) + 1;
+		if (outcome === "succeeded") last.counted.succeeded++;
+		else last.counted.failed++;
+		this.#waiting[this.#waitingCount++] = totalMs;
+		if (this.#waitingCount === COUNTED_TOGETHER) this.#count();
 	}
 
 	/** Returns the counts and starts again from zero. */
 	take(): readonly CommandThroughput[] {
+		this.#count();
 		const all = [...this.#pools.values()].flatMap((pool) => [...pool.values()]);
 		this.#pools.clear();
 		this.#last = undefined;
@@ -98,6 +104,16 @@ export class Throughput {
 			...rest,
 			totalMs: [...buckets.entries()].filter(([, count]) => count > 0),
 		}));
+	}
+
+	#count(): void {
+		const buckets = this.#last?.counted.buckets;
+		if (buckets !== undefined)
+			for (const ms of this.#waiting.subarray(0, this.#waitingCount)) {
+				const bucket = Math.min(BUCKETS - 1, bucketOf(ms));
+				buckets[bucket] = (buckets[bucket] ?? 0) + 1;
+			}
+		this.#waitingCount = 0;
 	}
 
 	#of(pool: string, command: string): Counted {

@@ -19,23 +19,30 @@ describe("a stream of events", () => {
 			);
 			if (ticks === 1) {
 				expect(update.state.throughput).toEqual([]);
-				for (let index = 0; index < 100; index++)
+				for (let index = 0; index < 500; index++) {
 					served.run.happened(
 						"events",
-						settled(index < 90 ? "succeeded" : "failed"),
+						settled("echo", index < 450 ? "succeeded" : "failed"),
 					);
+					if (index === 100)
+						served.run.happened("events", settled("other", "succeeded"));
+				}
 			} else {
-				expect(update.state.callsLeftOut).toBe(80);
+				expect(update.state.callsLeftOut).toBe(441);
 				expect(update.state.throughput).toEqual([
 					{
-						...{ pool: "demo", command: "echo", succeeded: 90, failed: 10 },
-						totalMs: [[expect.any(Number), 100]],
+						...{ pool: "demo", command: "echo", succeeded: 450, failed: 50 },
+						totalMs: [[expect.any(Number), 500]],
+					},
+					{
+						...{ pool: "demo", command: "other", succeeded: 1, failed: 0 },
+						totalMs: [[expect.any(Number), 1]],
 					},
 				]);
 				break;
 			}
 		}
-		expect(seen).toHaveLength(20);
+		expect(seen).toHaveLength(60);
 		await expect.poll(() => served.run.listeners.events.size).toBe(0);
 	});
 
@@ -111,9 +118,9 @@ describe("a stream of events", () => {
 	});
 });
 
-function settled(outcome: string) {
+function settled(command: string, outcome: string) {
 	return {
 		...{ type: "call.settled", wallMs: 1, pool: "demo", callId: "c1" },
-		...{ command: "echo", outcome, totalMs: 3, attempts: 1 },
+		...{ command, outcome, totalMs: 3, attempts: 1 },
 	};
 }

@@ -23,12 +23,13 @@ import {
 	ParentBasedSampler,
 	type ReadableSpan,
 	TracerProvider as SdkTracerProvider,
+	type SpanExporter,
 	TraceIdRatioBasedSampler,
 } from "@opentelemetry/sdk-trace";
 import { callMetrics, type TelemetryOptions } from "../src/index.ts";
 
 /** Takes what it is given and drops it. */
-const sink = {
+export const sink = {
 	export: (_: unknown, done: (result: { code: 0 }) => void): void =>
 		done({ code: 0 }),
 	shutdown: async (): Promise<void> => {},
@@ -68,8 +69,14 @@ export interface Providers {
 	readonly loggerProvider: LoggerProvider;
 }
 
-/** @param share - Of the traces, so many are sampled; 1: all. */
-export function providers(share = 1): Providers {
+/**
+ * @param share of the traces that are sampled; 1: all.
+ * @param exporter of spans.
+ */
+export function providers(
+	share = 1,
+	exporter: SpanExporter = reader,
+): Providers {
 	return {
 		tracerProvider: new SdkTracerProvider({
 			...(share < 1 && {
@@ -80,7 +87,7 @@ export function providers(share = 1): Providers {
 			spanProcessors: [
 				// Nothing may be dropped for want of room: that would be cheaper.
 				new BatchSpanProcessor({
-					exporter: reader,
+					exporter,
 					maxQueueSize: 1_000_000,
 					scheduledDelayMillis: 100,
 				}),
@@ -111,8 +118,11 @@ export function production(): TelemetryOptions {
 	return { ...withCallMetrics(), commands };
 }
 
-/** The same, but for the share of the calls that the SDK's sampler takes. */
-export function withCallMetrics(share = 1): TelemetryOptions {
+/** The same, but for the share of the calls that the SDK's sampler takes. @param spans their exporter. */
+export function withCallMetrics(
+	share = 1,
+	spans: SpanExporter = reader,
+): TelemetryOptions {
 	setGlobals();
 	const exporter = new InMemoryMetricExporter(
 		AggregationTemporality.CUMULATIVE,
@@ -129,7 +139,7 @@ export function withCallMetrics(share = 1): TelemetryOptions {
 			],
 		}),
 	);
-	const { tracerProvider, loggerProvider } = providers(share);
+	const { tracerProvider, loggerProvider } = providers(share, spans);
 	return { tracerProvider, loggerProvider };
 }
 

@@ -202,31 +202,57 @@ export class CallHistograms {
 	}
 }
 
+/** So many measurements of a series are counted together: by itself, each takes longer. */
+const COUNTED_TOGETHER = 64;
+
 /** The measurements of one series of a histogram since its first one. */
 export class HistogramSeries {
 	readonly attributes: MetricAttributes;
 	readonly boundaries: readonly number[];
-	/** How many measurements each bucket has; the last bucket has those above all boundaries. */
-	readonly counts: Float64Array;
-	sum = 0;
 	/** When it was first recorded, in milliseconds since the Unix epoch; `undefined` before. */
 	beganMs: number | undefined;
+	readonly #counts: Float64Array;
+	#sum = 0;
+	/** Those that are not counted yet, in seconds. */
+	readonly #waiting = new Float64Array(COUNTED_TOGETHER);
+	#waitingCount = 0;
 
 	constructor(attributes: MetricAttributes, boundaries: readonly number[]) {
 		this.attributes = attributes;
 		this.boundaries = boundaries;
-		this.counts = new Float64Array(boundaries.length + 1);
+		this.#counts = new Float64Array(boundaries.length + 1);
 	}
 
-	/** As in the SDK, a bucket includes its upper boundary, and a value that is not a number is left out. */
+	/** How many measurements each bucket has; the last bucket has those above all boundaries. */
+	get counts(): Float64Array {
+		this.#count();
+		return this.#counts;
+	}
+
+	get sum(): number {
+		this.#count();
+		return this.#sum;
+	}
+
+	/** As in the SDK, a value that is not a number is left out. */
 	record(seconds: number): void {
 		if (!(seconds >= 0)) return;
 		this.beganMs ??= Date.now();
-		const { boundaries, counts } = this;
-		let bucket = 0;
-		// Most calls are short: their bucket is among the first.
-		while (seconds > (boundaries[bucket] as number)) bucket++;
-		counts[bucket] = (counts[bucket] as number) + 1;
-		this.sum += seconds;
+		this.#waiting[this.#waitingCount++] = seconds;
+		if (this.#waitingCount === COUNTED_TOGETHER) this.#count();
+	}
+
+	/** As in the SDK, a bucket includes its upper boundary. */
+	#count(): void {
+		const { boundaries } = this;
+		const counts = this.#counts;
+		for (const seconds of this.#waiting.subarray(0, this.#waitingCount)) {
+			let bucket = 0;
+			// Most calls are short: their bucket is among the first.
+			while (seconds > (boundaries[bucket] as number)) bucket++;
+			counts[bucket] = (counts[bucket] as number) + 1;
+			this.#sum += seconds;
+		}
+		this.#waitingCount = 0;
 	}
 }

@@ -206,8 +206,11 @@ export class CallTrace implements CallInstrument {
 		const { spans, options } = this.#parts;
 		if (options.spans.queue)
 			this.#queue = spans.begin(
-				...(["queue", SpanKind.INTERNAL, this.context] as const),
-				...([NO_FACTS, this.now()] as const),
+				"queue",
+				SpanKind.INTERNAL,
+				this.context,
+				NO_FACTS,
+				this.now(),
 			);
 	}
 

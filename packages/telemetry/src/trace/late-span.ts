@@ -20,7 +20,13 @@ import {
 	type Tracer,
 	trace,
 } from "@opentelemetry/api";
-import { newSpanId, newTraceId } from "./ids.ts";
+import {
+	newSpanId,
+	newTraceId,
+	newTraceparent,
+	spanIdIn,
+	traceIdIn,
+} from "./ids.ts";
 
 /** What a span says of its subject: kept as plain fields, and made attributes when somebody reads them. */
 export interface SpanFacts {
@@ -118,14 +124,13 @@ export class SdkTracer {
 	readonly #tracer: SdkParts;
 	readonly #random: boolean;
 	readonly #countsSpans: boolean;
-	/** Whether its sampler takes every child of a span that was sampled here, and says no more of it. */
-	readonly #takesChildren: boolean;
+	readonly #takes: TakenSpans;
 
 	private constructor(tracer: SdkParts) {
 		this.#tracer = tracer;
 		this.#random =
 			tracer._idGenerator.constructor?.name === "RandomIdGenerator";
-		this.#takesChildren = takesChildren(tracer._sampler);
+		this.#takes = takenBy(tracer._sampler);
 		const noop: unknown = createNoopMeter().createCounter("");
 		this.#countsSpans = tracer._tracerMetrics.startedSpans !== noop;
 	}
@@ -174,21 +179,39 @@ export class SdkTracer {
 				: isSpanContextValid(found)
 					? found
 					: undefined;
-		const { _idGenerator: ids } = tracer;
-		const spanId = this.#random ? newSpanId() : ids.generateSpanId();
-		const traceId =
-			parent?.traceId ?? (this.#random ? newTraceId() : ids.generateTraceId());
 		const isTaken =
-			this.#takesChildren &&
-			around instanceof LateSpan &&
-			around.spanContext().traceFlags === TraceFlags.SAMPLED;
+			parent === undefined
+				? this.#takes.roots
+				: this.#takes.children &&
+					around instanceof LateSpan &&
+					parent.traceFlags === TraceFlags.SAMPLED;
+		const { _idGenerator: ids } = tracer;
+		const traceparent =
+			isTaken && parent === undefined && this.#random
+				? newTraceparent()
+				: undefined;
+		let spanId: string;
+		let traceId: string;
+		if (traceparent !== undefined) {
+			spanId = spanIdIn(traceparent);
+			traceId = traceIdIn(traceparent);
+		} else {
+			spanId = this.#random ? newSpanId() : ids.generateSpanId();
+			traceId =
+				parent?.traceId ??
+				(this.#random ? newTraceId() : ids.generateTraceId());
+		}
 		const attributes = isTaken ? undefined : facts.sampled();
 		const result =
 			attributes === undefined
 				? TAKEN
 				: tracer._sampler.shouldSample(
-						...([within, traceId, name, kind] as const),
-						...([attributes, links ?? []] as const),
+						within,
+						traceId,
+						name,
+						kind,
+						attributes,
+						links ?? [],
 					);
 		const { decision } = result;
 		const counted = this.#countsSpans
@@ -204,8 +227,17 @@ export class SdkTracer {
 		if (traceState !== undefined) context.traceState = traceState;
 		if (decision === NOT_RECORD) return trace.wrapSpanContext(context);
 		const span = new LateSpan(
-			...([this, name, kind, context, parent, facts] as const),
-			...([attributes, startMs, links, counted] as const),
+			this,
+			name,
+			kind,
+			context,
+			traceparent,
+			parent,
+			facts,
+			attributes,
+			startMs,
+			links,
+			counted,
 		);
 		for (const key in result.attributes)
 			span.setAttribute(key, result.attributes[key] as AttributeValue);
@@ -232,15 +264,27 @@ export class SdkTracer {
 
 const TAKEN: SamplingResult = { decision: RECORD_AND_SAMPLED };
 
-/** As the SDK's own sampler does by default: to ask it takes longer than the rest of a child. */
-function takesChildren(sampler: SdkParts["_sampler"]): boolean {
-	const { constructor: made, _localParentSampled: own } = sampler as {
+/** What a sampler takes whatever it is, and says no more of. */
+interface TakenSpans {
+	/** Those that begin a trace. */
+	readonly roots: boolean;
+	/** Children of spans that were sampled here. */
+	readonly children: boolean;
+}
+
+/** Known of the SDK's own samplers, of which one is the default: to ask them takes longer than the rest of a span. */
+function takenBy(sampler: SdkParts["_sampler"]): TakenSpans {
+	const { _root, _localParentSampled } = sampler as {
+		readonly _root?: object;
 		readonly _localParentSampled?: object;
-	} & object;
-	return (
-		made.name === "ParentBasedSampler" &&
-		own?.constructor.name === "AlwaysOnSampler"
-	);
+	};
+	const isParentBased = sampler.constructor.name === "ParentBasedSampler";
+	const takesAll = (each: object | undefined): boolean =>
+		each?.constructor.name === "AlwaysOnSampler";
+	return {
+		roots: takesAll(isParentBased ? _root : sampler),
+		children: takesAll(isParentBased ? _localParentSampled : sampler),
+	};
 }
 
 /** Has the SDK's `startSpan` start a span with these ids. */
@@ -334,6 +378,7 @@ export class LateSpan implements SdkSpan {
 	readonly #tracer: SdkTracer;
 	readonly #name: string;
 	readonly #context: SpanContext;
+	#traceparent: string | undefined;
 	readonly #startMs: number;
 	readonly #counted: EndMetrics;
 	/** `undefined` when its attributes are made. */
@@ -354,6 +399,7 @@ export class LateSpan implements SdkSpan {
 		name: string,
 		kind: SpanKind,
 		context: SpanContext,
+		traceparent: string | undefined,
 		parent: SpanContext | undefined,
 		facts: SpanFacts,
 		attributes: Attributes | undefined,
@@ -365,6 +411,7 @@ export class LateSpan implements SdkSpan {
 		this.#name = name;
 		this.kind = kind;
 		this.#context = context;
+		this.#traceparent = traceparent;
 		this.parentSpanContext = parent;
 		this.#facts = facts;
 		this.#attributes = attributes;
@@ -375,6 +422,13 @@ export class LateSpan implements SdkSpan {
 
 	spanContext(): SpanContext {
 		return this.#context;
+	}
+
+	/** The W3C header of its context, without its trace state. */
+	get traceparent(): string {
+		const { traceId, spanId, traceFlags } = this.#context;
+		this.#traceparent ??= `00-${traceId}-${spanId}-0${traceFlags}`;
+		return this.#traceparent;
 	}
 
 	isRecording(): boolean {

@@ -249,14 +249,13 @@ export function headersOf(within: Context): Headers {
 	if (writesW3c() && propagation.getBaggage(within) === undefined) {
 		const span = trace.getSpan(within);
 		const current = span?.spanContext();
-		if (
-			current !== undefined &&
-			(span instanceof LateSpan || isSpanContextValid(current)) &&
-			current.traceState === undefined
-		)
-			return {
-				traceparent: `00-${current.traceId}-${current.spanId}-0${current.traceFlags & TraceFlags.SAMPLED}`,
-			};
+		if (current !== undefined && current.traceState === undefined) {
+			if (span instanceof LateSpan) return { traceparent: span.traceparent };
+			if (isSpanContextValid(current))
+				return {
+					traceparent: `00-${current.traceId}-${current.spanId}-0${current.traceFlags & TraceFlags.SAMPLED}`,
+				};
+		}
 	}
 	const headers = {};
 	propagation.inject(within, headers);

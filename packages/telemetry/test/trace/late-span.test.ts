@@ -231,6 +231,7 @@ const CASES: Readonly<Record<string, Case>> = {
 			toString: () => "records",
 		},
 	},
+	"a sampler that takes everything": { sampler: new AlwaysOnSampler() },
 	"a sampler that leaves it out": {
 		sampler: {
 			shouldSample: () => ({ decision: SamplingDecision.NOT_RECORD }),
@@ -269,4 +270,23 @@ test("a span that others have ended is exported once, with the end that they gav
 	const act = (span: Span): void => span.end(START_MS + 1);
 	const { seen } = await exported({ act }, "late");
 	expect(seen).toMatchObject([{ duration: [0, 1_000_000] }]);
+});
+
+test("spans that begin traces have headers with their own ids, which no other span has", () => {
+	const drops = new Drops();
+	const spans = new Spans(new SdkTracerProvider(), new Limits(drops), drops);
+	const ids = Array.from({ length: 1_000 }, () => {
+		const span = spans.begin(
+			"call x",
+			SpanKind.CLIENT,
+			ROOT_CONTEXT,
+			new Facts(),
+			START_MS,
+		) as LateSpan;
+		const { traceId, spanId } = span.spanContext();
+		expect(`${traceId} ${spanId}`).toMatch(/^[0-9a-f]{32} [0-9a-f]{16}$/);
+		expect(span.traceparent).toBe(`00-${traceId}-${spanId}-01`);
+		return [traceId, spanId];
+	});
+	expect(new Set(ids.flat()).size).toBe(2_000);
 });

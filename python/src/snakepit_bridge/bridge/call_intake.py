@@ -11,6 +11,7 @@ from time import monotonic
 from snakepit_bridge.bridge.frame_codec import (
     CALL,
     CALL_WITH_OPTIONS,
+    UNRECORDED_OPTIONS,
     deadline,
     packed_options,
     text_end,
@@ -127,13 +128,17 @@ class CallIntake:
             call.arguments = data[arguments_at:name_at]
             call.sink = calls
             call.is_usual = True
-            if options is not None:
-                # What `set_simple_options` does.
+            # What `set_simple_options` does.
+            if options is UNRECORDED_OPTIONS:
+                call.traceparent = NOT_SAMPLED
+            elif options is not None:
                 timeout_ms = options.get("timeout_ms")
                 if timeout_ms:
                     call.deadline = monotonic() + timeout_ms / 1000
-                if "unrecorded" in options or "trace_context" in options:
-                    set_simple_options(call, options)
+                if options.get("unrecorded"):
+                    call.traceparent = NOT_SAMPLED
+                elif "trace_context" in options:
+                    call.traceparent = options["trace_context"]["traceparent"]
             running[number] = call
             self._append(call)
             at = end

@@ -150,8 +150,8 @@ def text_end(data: bytes, begin: int) -> int:
 
 def packed_options(data: bytes) -> Options | None:
     """Returns the options of a usual call; None for others, and for what are no options."""
-    if data == UNRECORDED:
-        return _UNRECORDED_OPTIONS
+    if data == _UNRECORDED:
+        return UNRECORDED_OPTIONS
     if data.startswith(_TRACED) and len(data) == _TRACED_BYTES:
         # Of every call that is recorded.
         traceparent = data[-_TRACEPARENT_BYTES:]
@@ -176,8 +176,8 @@ def packed_options(data: bytes) -> Options | None:
     return options
 
 
-_UNRECORDED_OPTIONS: Options = {"unrecorded": True}
-UNRECORDED: bytes = msgpack.packb(_UNRECORDED_OPTIONS)
+UNRECORDED_OPTIONS: Options = {"unrecorded": True}
+_UNRECORDED: bytes = msgpack.packb(UNRECORDED_OPTIONS)
 # The options of a call with nothing but a `traceparent` of W3C's version 00, before that.
 _TRACEPARENT_BYTES = 55
 _TRACED_OPTIONS: bytes = msgpack.packb(

@@ -86,34 +86,28 @@ class _TracingOnDemand:
         """See `Tracing`."""
         if traceparent == NOT_SAMPLED:
             return True
-        # A tool that imports OpenTelemetry later finds the caller of a recorded call.
-        loads = traceparent is not None and _is_recorded(traceparent)
-        tracing = self._load() if loads else self._used()
+        tracing = self._needed_for(traceparent)
         return tracing is None or tracing.is_idle(traceparent)
 
     def idle_context(
-        self, context: contextvars.Context, traceparent: str | None
+        self, base: contextvars.Context, traceparent: str | None
     ) -> contextvars.Context | None:
         """See `Tracing`."""
         if traceparent is NOT_SAMPLED:
-            # One for all of them: to make one for each takes longer than a small tool
+            # One is copied for all of them: to make each takes longer than a small tool
             # runs.
-            if context is self._base and self._idle is not None:
-                return self._idle
+            if base is self._base and self._idle is not None:
+                return self._idle.copy()
             tracing = self._used()
             if tracing is None:
-                return context
-            self._base = context
-            self._idle = tracing.idle_context(context, traceparent)
-            return self._idle
-        tracing = self._loaded
+                return base.copy()
+            self._base = base
+            self._idle = tracing.idle_context(base, traceparent)
+            return None if self._idle is None else self._idle.copy()
+        tracing = self._loaded or self._needed_for(traceparent)
         if tracing is None:
-            if not self.is_idle(traceparent):
-                return None
-            tracing = self._loaded
-            if tracing is None:
-                return context
-        return tracing.idle_context(context, traceparent)
+            return base.copy()
+        return tracing.idle_context(base, traceparent)
 
     def begin_batch(self, tool: Tool, calls: Sequence[Call]) -> ToolSpan | None:
         """See `Tracing`."""
@@ -149,10 +143,21 @@ class _TracingOnDemand:
         if tracing is not None:
             tracing.close(timeout)
 
+    def _needed_for(self, traceparent: str | None) -> Tracing | None:
+        """Returns the tracing for a call with this header, if it needs one: a tool that
+        imports OpenTelemetry later finds the caller of a recorded call.
+        """
+        loads = traceparent is not None and _is_recorded(traceparent)
+        return self._load() if loads else self._used()
+
     def _used(self) -> Tracing | None:
         """Returns the tracing if anything has imported OpenTelemetry."""
         # A record that is logged while it is being imported does not import it again.
-        if self._loaded is None and hasattr(sys.modules.get(_API), _LAST_NAME):
+        if (
+            self._loaded is None
+            and _API in sys.modules
+            and hasattr(sys.modules.get(_API), _LAST_NAME)
+        ):
             self._load()
         return self._loaded
 

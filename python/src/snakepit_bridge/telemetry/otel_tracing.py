@@ -25,7 +25,7 @@ from snakepit_bridge.telemetry import exceptions, names, sdk
 from snakepit_bridge.telemetry.tracing import ToolSpan
 from snakepit_bridge.tools.tool import Tool
 
-__all__ = ["OtelTracing", "Outcome", "callers_context", "idle_context", "outcome"]
+__all__ = ["OtelTracing", "Outcome", "callers_context", "outcome"]
 
 
 _TRACE_CONTEXT = TraceContextTextMapPropagator()
@@ -59,23 +59,32 @@ def callers_context(carrier: Mapping[str, str], current: Context) -> Context:
 _SPAN_KEY = next(iter(trace.set_span_in_context(trace.INVALID_SPAN, Context())))
 
 
-def idle_context(base: contextvars.Context, traceparent: str) -> contextvars.Context:
-    """Returns one with the variables of another, in which the caller of a call that
-    nothing records here is current. That of `NOT_SAMPLED` serves all such calls.
+class _IdleContexts:
+    """Makes the contexts of calls that nothing records here, in which their callers are
+    current.
     """
-    idle = base.copy()
-    if traceparent is NOT_SAMPLED:
-        idle.run(_attach, _Caller(trace.INVALID_SPAN_CONTEXT))
-    else:
-        idle.run(_attach, _CallerAt(traceparent))
-    return idle
 
+    def __init__(self) -> None:
+        self._base: contextvars.Context | None = None
+        # What is current in it: to ask for that takes as long as to copy it.
+        self._around: Mapping[str, object] = {}
 
-def _attach(caller: trace.Span) -> None:
-    around = context.get_current()
-    # As `set_span_in_context`, which takes twice as long where there is nothing else.
-    alone = {_SPAN_KEY: caller}
-    context.attach(Context({**around, **alone} if around else alone))
+    def new(self, base: contextvars.Context, traceparent: str) -> contextvars.Context:
+        """Returns one with the variables of another. That of `NOT_SAMPLED` serves all
+        such calls.
+        """
+        idle = base.copy()
+        if base is not self._base:
+            self._around = idle.run(context.get_current)
+            self._base = base
+        caller = (
+            _Caller(trace.INVALID_SPAN_CONTEXT)
+            if traceparent is NOT_SAMPLED
+            else _CallerAt(traceparent)
+        )
+        # As `set_span_in_context`, which takes twice as long.
+        idle.run(context.attach, Context({**self._around, _SPAN_KEY: caller}))
+        return idle
 
 
 class _CallerAt(trace.NonRecordingSpan):
@@ -183,6 +192,7 @@ class OtelTracing:
         self._worker_id = worker_id
         self._incarnation = incarnation
         self._setting = setting
+        self._idle = _IdleContexts()
         self._tracer = trace.get_tracer(
             names.SCOPE, __version__, schema_url=names.SCHEMA_URL
         )
@@ -217,12 +227,12 @@ class OtelTracing:
         return traceparent == NOT_SAMPLED or not _may_have_provider()
 
     def idle_context(
-        self, context: contextvars.Context, traceparent: str | None
+        self, base: contextvars.Context, traceparent: str | None
     ) -> contextvars.Context | None:
         """See `Tracing`."""
         if traceparent is not NOT_SAMPLED and _may_have_provider():
             return None
-        return context if traceparent is None else idle_context(context, traceparent)
+        return base.copy() if traceparent is None else self._idle.new(base, traceparent)
 
     def begin_batch(self, tool: Tool, calls: Sequence[Call]) -> OtelToolSpan | None:
         """See `Tracing`."""

@@ -56,10 +56,10 @@ class Tracing(Protocol):
         """
 
     def idle_context(
-        self, context: contextvars.Context, traceparent: str | None
+        self, base: contextvars.Context, traceparent: str | None
     ) -> contextvars.Context | None:
-        """Returns what is copied, instead of `context`, for a call with this header, or
-        none, that needs no `begin`; None if it needs one.
+        """Returns a new context with the variables of `base`, for a call with this
+        header, or none, that needs no `begin`; None if it needs one.
         """
 
     def begin_batch(self, tool: Tool, calls: Sequence[Call]) -> ToolSpan | None:

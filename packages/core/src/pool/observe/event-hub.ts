@@ -43,6 +43,8 @@ export class EventHub {
 		readonly types: ReadonlySet<SnakepitEventType> | undefined;
 	}[] = [];
 	#meters: readonly CallMeter[] = [];
+	/** Whether the ends of calls have a listener: asked at the end of each. */
+	#endIsListened = false;
 	/** The types that have a listener. */
 	#listened: ReadonlySet<SnakepitEventType> | "all" = new Set();
 	/** Which events of calls have a listener: each call checks all of them. */
@@ -67,9 +69,12 @@ export class EventHub {
 
 	/** Has a call that has ended counted, where `wanted.settled`. Returns whether the event of its end has to be made. */
 	wantsEnd(
-		...[pool, command, outcome, totalMs]: Parameters<CallMeter>
+		pool: string,
+		command: string,
+		outcome: string,
+		totalMs: number,
 	): boolean {
-		let isWanted = this.hasListener("call.settled");
+		let isWanted = this.#endIsListened;
 		for (const meter of this.#meters)
 			if (meter(pool, command, outcome, totalMs)) isWanted = true;
 		return isWanted;
@@ -178,11 +183,12 @@ export class EventHub {
 		this.#listened = types.includes("all")
 			? "all"
 			: new Set(types.flatMap((each) => (each === "all" ? [] : [...each])));
+		this.#endIsListened = this.hasListener("call.settled");
 		this.wanted = {
 			accepted: this.hasListener("call.accepted"),
 			dispatched: this.hasListener("call.dispatched"),
 			released: this.hasListener("call.released"),
-			settled: this.hasListener("call.settled") || this.#meters.length > 0,
+			settled: this.#endIsListened || this.#meters.length > 0,
 		};
 	}
 }

@@ -234,16 +234,14 @@ class SerialQueue:
                 call.state = _RUNNING
                 if begins(number):
                     begun_us = now_us
-                    context: Any = self._context
+                    context: Any = None
                     is_usual = call.is_usual
                     tracing = table.tracing
                     if tracing is not None:
-                        around = tracing.idle_context(context, call.traceparent)
-                        if around is None:
-                            is_usual = False
-                        else:
-                            context = around
-                    context = context.copy()
+                        context = tracing.idle_context(self._context, call.traceparent)
+                        is_usual = is_usual and context is not None
+                    if context is None:
+                        context = self._context.copy()
                     value = encoding = None
                     try:
                         arguments: Any = (

@@ -304,15 +304,13 @@ class _CallTask(Coroutine[Any, Any, None]):
             if not call.begin():
                 of.task_ended()
                 raise StopIteration
-            context = of.context
+            context: Any = None
             is_usual = call.is_usual
             if tracing is not None:
-                around = tracing.idle_context(context, call.traceparent)
-                if around is None:
-                    is_usual = False
-                else:
-                    context = around
-            context = context.copy()
+                context = tracing.idle_context(of.context, call.traceparent)
+                is_usual = is_usual and context is not None
+            if context is None:
+                context = of.context.copy()
             try:
                 coroutine = self._coroutine_of(call, is_usual, begun_us)
                 awaited = context.run(coroutine.send, None)
