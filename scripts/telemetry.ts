@@ -14,7 +14,7 @@ const TEXTS = {
 /** A histogram is three series. */
 const SERIES = ["", "_bucket", "_sum", "_count"];
 const LABELS =
-	/^snakepit_(pool_name|worker_(id|state|end_reason|exit_signal)|call_outcome|command|drop_reason)$/;
+	/^snakepit_(pool_name|worker_(id|state|end_reason|end_killer|exit_signal)|call_outcome|command|reason|drop_reason)$/;
 
 const names = new Map<string, string>(
 	(Object.keys(METRICS) as MetricName[]).flatMap((metric) =>

@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import type { Thrown, Value } from "./catalogue/events.ts";
 import type { ExceptionAttributes } from "./exceptions.ts";
 
@@ -82,6 +83,11 @@ export class Limits {
 		return this.#cut(this.#redacted(text), TRACEBACK_LENGTH);
 	}
 
+	/** What a program shows of the arguments of a call. */
+	args(args: unknown): string {
+		return this.text(JSON.stringify(plainArgs(args)) ?? String(args));
+	}
+
 	exception({ type, message, stacktrace }: Thrown): ExceptionAttributes {
 		return {
 			"exception.type": this.name(type),
@@ -126,4 +132,17 @@ export class Limits {
 		this.#drops.count("attribute_cut");
 		return `${text.slice(0, length - 1)}…`;
 	}
+}
+
+/** What a program shows of arguments may be anything, and some loggers throw where JSON does. */
+export function plainArgs(args: unknown): unknown {
+	try {
+		return JSON.parse(JSON.stringify(args, textOfBigint));
+	} catch {
+		return inspect(args, { maxArrayLength: 20, maxStringLength: 500 });
+	}
+}
+
+function textOfBigint(_name: string, value: unknown): unknown {
+	return typeof value === "bigint" ? String(value) : value;
 }

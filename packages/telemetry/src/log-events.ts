@@ -1,6 +1,5 @@
 import { Console } from "node:console";
 import { setTimeout } from "node:timers";
-import { inspect } from "node:util";
 import type {
 	EventOf,
 	SnakepitEvent,
@@ -20,6 +19,7 @@ import {
 	type Severity,
 	severityOf,
 } from "./catalogue/events.ts";
+import { plainArgs } from "./limits.ts";
 
 /** An event, as it is written to a log. */
 export interface LogEntry {
@@ -157,19 +157,6 @@ function fieldsOfError(error: Error): Readonly<Record<string, unknown>> {
 	const { name, message } = error;
 	const { code, ran } = error as Error & Readonly<Record<string, unknown>>;
 	return { name, code, message, ran };
-}
-
-/** What a program shows of arguments may be anything, and some loggers throw where JSON does. */
-function plainArgs(args: unknown): unknown {
-	try {
-		return JSON.parse(JSON.stringify(args, textOfBigint));
-	} catch {
-		return inspect(args, { maxArrayLength: 20, maxStringLength: 500 });
-	}
-}
-
-function textOfBigint(_name: string, value: unknown): unknown {
-	return typeof value === "bigint" ? String(value) : value;
 }
 
 /** Any of the methods of a logger. */

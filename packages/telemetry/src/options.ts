@@ -56,7 +56,7 @@ export interface TelemetryOptions {
 	readonly onCallSpan?: ((span: Span, call: CallOfSpan) => void) | undefined;
 	/**
 	 * Replaces texts that may contain data of the program, before they are exported in spans and log records: messages and
-	 * tracebacks of errors, last lines of output, log lines of workers. Names are exported as they are. If it throws,
+	 * tracebacks of errors, what `observe.args` shows of arguments, last lines of output, log lines of workers. Names are exported as they are. If it throws,
 	 * `(redact threw)` stands for the text.
 	 */
 	readonly redact?: ((text: string) => string) | undefined;

@@ -95,7 +95,7 @@ function makeParts(
 		}),
 	);
 	const sightings = new Sightings();
-	const observations = new Observations(sightings);
+	const observations = new Observations(sightings, limits);
 	meters.observe((report) =>
 		drops.guard("meter_threw", () => observations.look(report)),
 	);

@@ -115,6 +115,7 @@ export async function reap(parts: ReaperParts): Promise<CleanupReport> {
 		for (const orphan of settlement.spared)
 			send({ type: "orphan.spared", ...orphan });
 		const death = await programEndOf(claim, parts.host);
+		send({ type: "run.found_dead", ofRun, program, end: death });
 		const { setAside: file } = claim.settle(settlement, [], death);
 		if (file === undefined) continue;
 		setAside.push(file);

@@ -3,7 +3,7 @@ import type { ErrorCode, Ran } from "./error-codes.ts";
 import type { RemoteError } from "./errors.ts";
 import type { ProcessExit, RunId } from "./identity.ts";
 import type { WorkerLogRecord } from "./launch.ts";
-import type { EndReason, Killer } from "./process-registry.ts";
+import type { EndReason, Killer, ProgramEnd } from "./process-registry.ts";
 import type { CloseManner } from "./run-and-worker-states.ts";
 
 /** Why the reaper left a process or a run alone. */
@@ -50,6 +50,15 @@ type RunEvent =
 			readonly found: number;
 			readonly killed: number;
 			readonly spared: number;
+	  }
+	| {
+			/** A run was found whose program has died. */
+			readonly type: "run.found_dead";
+			readonly ofRun: RunId;
+			/** The name of that program; `undefined` where its ledger does not say. */
+			readonly program: string | undefined;
+			/** How it ended, as far as that can be found out; `undefined`: it recorded nothing, as after SIGKILL. */
+			readonly end: ProgramEnd | undefined;
 	  }
 	| {
 			/** A process that a dead run, or a dead worker of this run, left behind was killed. */

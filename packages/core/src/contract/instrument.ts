@@ -126,6 +126,8 @@ export interface PoolLook {
 	/** How many calls may wait. */
 	readonly queueLimit: number;
 	readonly running: number;
+	/** Of each command that runs, the attempt that has run longest. */
+	readonly oldest: readonly RunningCommand[];
 	/** Calls that have ended since the pool was created. */
 	readonly settled: Readonly<Record<CallOutcome, number>>;
 	readonly sessions: number;
@@ -134,6 +136,12 @@ export interface PoolLook {
 	readonly commitMs: number;
 	/** Rows that are only in memory because the ledger could not be written. */
 	readonly unwritten: number;
+}
+
+/** A command, and how long its oldest attempt has held its slot on a worker, in milliseconds. */
+export interface RunningCommand {
+	readonly command: string;
+	readonly forMs: number;
 }
 
 export interface WorkerUsage extends WorkerRef {
@@ -175,8 +183,12 @@ export interface CallInstrument {
 	dispatched(attempt: DispatchedAttempt): AttemptInstrument;
 	/** An attempt failed, and the call is made again. */
 	retried(error: SnakepitError): void;
-	/** It has ended for its caller: with an answer, or with this error. */
-	settled(error: SnakepitError | undefined): void;
+	/**
+	 * It has ended for its caller: with an answer, or with this error.
+	 *
+	 * @param args what `observe.args` returned of the arguments of a call that failed.
+	 */
+	settled(error: SnakepitError | undefined, args?: unknown): void;
 }
 
 export interface DispatchedAttempt extends WorkerRef {

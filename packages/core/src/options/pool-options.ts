@@ -4,12 +4,12 @@ import type { Instrument } from "../contract/instrument.ts";
 import { type Complete, milliseconds, oneOf, wholeNumber } from "./check.ts";
 import type { Defaults } from "./groups.ts";
 
-/** What listeners, and the ledger of failed calls, see of calls. */
+/** What listeners, the ledger of failed calls and the spans of failed calls see of calls. */
 export interface ObserveOptions {
 	/**
-	 * Returns what `call.settled` and the ledger's record of a failed call show of a call's arguments, without anything
-	 * secret. By default, they have no arguments. Called at most once per call: if something listens to that event, or the
-	 * failed call is recorded.
+	 * Returns what `call.settled`, the ledger's record of a failed call and its span show of a call's arguments, without
+	 * anything secret. By default, they have no arguments. Called at most once per call: if something listens to that
+	 * event, or the call failed and is recorded or traced.
 	 */
 	readonly args?: ((command: string, args: unknown) => unknown) | undefined;
 }
@@ -44,7 +44,7 @@ export interface PoolOptions<Client = unknown> {
 	readonly stop?: StopOptions | undefined;
 	/** What happens to the lines that workers print. */
 	readonly output?: OutputOptions | undefined;
-	/** What listeners, and the ledger of failed calls, see of calls. */
+	/** What listeners, the ledger of failed calls and the spans of failed calls see of calls. */
 	readonly observe?: ObserveOptions | undefined;
 	/**
 	 * Called with every event of the pool, including its start, and with the events of its run while the pool is open. All

@@ -8,7 +8,11 @@ import type { EventHub } from "./observe/event-hub.ts";
 import { LastFailure } from "./observe/last-failure.ts";
 import type { MetricReading } from "./observe/metrics-text.ts";
 import { EventCounts, SlotUsage } from "./observe/pool-metrics.ts";
-import { StatisticsKeeper, workersUsage } from "./observe/statistics.ts";
+import {
+	oldestAttempts,
+	StatisticsKeeper,
+	workersUsage,
+} from "./observe/statistics.ts";
 import { STDERR_TYPES, StderrReport } from "./observe/stderr-report.ts";
 import { type Session, SessionTable } from "./placement/session-table.ts";
 import type { Pool } from "./pool.ts";
@@ -111,6 +115,7 @@ function observed(
 			const { commits, commitMs, unwritten } = registry;
 			return {
 				...{ workers, size, waiting, running, sessions },
+				oldest: oldestAttempts(workerSet.workers(), world.clock.now()),
 				queueLimit: options.queue.limit,
 				settled: { ...statistics.outcomes },
 				...{ commits, commitMs, unwritten },

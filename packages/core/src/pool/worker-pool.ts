@@ -27,6 +27,7 @@ import {
 import { type MeasuredRun, poolReading } from "./observe/pool-metrics.ts";
 import { poolHealth } from "./observe/pool-snapshot.ts";
 import {
+	oldestAttempts,
 	type PoolStatistics,
 	viewOf,
 	type WorkerView,
@@ -192,11 +193,14 @@ export class WorkerPool implements Pool, ReadableMetrics {
 		const { events, usage, statistics, options } = this.#internals;
 		const { sightings = UNSEEN } = this.#internals;
 		const { durations } = statistics;
+		const { workerSet, world } = this.#internals;
+		const ages = oldestAttempts(workerSet.workers(), world.clock.now());
 		return [
 			poolReading({
 				source: this,
 				...{ name, runId, cleanupReport, durations, events, usage },
 				...{ sightings, queueLimit: options.queue.limit },
+				oldestMs: Math.max(0, ...ages.map(({ forMs }) => forMs)),
 				statistics: this.statistics(),
 			}),
 		];

@@ -13,6 +13,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { reap } from "../../src/cleanup/reaper.ts";
 import type { FoundOrphan } from "../../src/contract/cleanup-strategy.ts";
 import type { RunId } from "../../src/contract/identity.ts";
+import { UNKNOWN_END } from "../../src/contract/process-registry.ts";
 import { readRunFile } from "../../src/registry/history.ts";
 import { type RunLock, takeLock } from "../../src/registry/run-lock.ts";
 import { ownerKey, runNameOf, runPath } from "../../src/registry/run-name.ts";
@@ -54,7 +55,7 @@ test("a dead run's workers are ended, its rows, its end and its directory settle
 	const crafted = await craftRun(
 		bench.dataDir,
 		deadOwner(),
-		{ directory },
+		{ directory, programEnd: { ...UNKNOWN_END, how: "exited", code: 3 } },
 		(runId) => [
 			workerRow(runId, { identity: worker.identity, groupId: worker.groupId }),
 			workerRow(runId, { incarnation: `${runId}-2`, status: "reserved" }),
@@ -96,6 +97,9 @@ test("a dead run's workers are ended, its rows, its end and its directory settle
 	});
 	expect(readdirSync(bench.directory.runs)).toEqual([]);
 	expect(eventsOf(bench, "orphan.reaped").length).toBe(2);
+	expect(eventsOf(bench, "run.found_dead")).toMatchObject([
+		{ ofRun: runId, end: { how: "exited", code: 3 } },
+	]);
 	// The name of the directory is another run's: it is not Snakepit's to remove.
 	expect(existsSync(directory)).toBe(true);
 	rmSync(directory, { recursive: true });

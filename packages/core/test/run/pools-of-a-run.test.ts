@@ -108,6 +108,7 @@ test("the first pool of a run is given what happened while the run was opened, a
 		[
 			{ type: "run.started", runId: run.runId },
 			{ type: "cleanup.started" },
+			{ type: "run.found_dead", ofRun: crafted.name.runId },
 			{ type: "cleanup.finished", deadRuns: 1 },
 		],
 		[],

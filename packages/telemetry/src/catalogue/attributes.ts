@@ -61,6 +61,8 @@ const TEXT = {
 	"snakepit.call.outcome": "`succeeded`, `failed`, `aborted` or `timed_out`.",
 	"snakepit.call.ran":
 		"Whether the work of a failed call may have begun: `no` or `maybe`.",
+	"snakepit.call.args":
+		"What `observe.args` of the pool returned of the arguments of a call that failed, as JSON; without that option it is left out.",
 	"snakepit.session.id": "The session of the call.",
 	"snakepit.session.end.reason": "`closed`, `expired` or `lost`.",
 	"snakepit.function": "The function of the host that the tool called.",
@@ -81,6 +83,9 @@ const TEXT = {
 	"snakepit.job.outcome": "`succeeded`, `failed`, `aborted` or `timed_out`.",
 	"snakepit.run.id": "This run of the host in the ledger.",
 	"snakepit.run.of": "The run that something belonged to.",
+	"snakepit.run.end":
+		"How the program of a dead run ended: `finished`, `exited`, `crashed`, `signal`, `out_of_memory`, `machine_restarted`, or `unrecorded`: it recorded nothing, as after SIGKILL, a crash in native code or `process.abort()`.",
+	"snakepit.run.program": "The name of the program of a run.",
 	"snakepit.found_by":
 		"How a process was found: `ledger`, `marker`, `group`, `reported` or `descent`.",
 	"snakepit.orphan.end": "`ended_on_term` or `killed`.",

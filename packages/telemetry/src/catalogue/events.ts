@@ -13,6 +13,7 @@ import type { SpanKindName } from "./spans.ts";
 export type Severity = "debug" | "info" | "warn" | "error" | "fatal";
 
 type Exit = EventOf<"worker.exited">["exit"];
+type ProgramEnd = EventOf<"run.found_dead">["end"];
 
 /** What an attribute may hold. */
 export type Value = string | number | boolean | readonly string[];
@@ -46,6 +47,14 @@ const FIELDS = {
 	deadRuns: "snakepit.cleanup.dead_runs",
 	detectionMs: "snakepit.protection.detection_time",
 	durationMs: "snakepit.duration",
+	end: {
+		"snakepit.run.end": (end: ProgramEnd) => end?.how ?? "unrecorded",
+		"process.exit.code": (end: ProgramEnd) => end?.code,
+		"snakepit.signal": (end: ProgramEnd) => end?.signal?.name,
+		"exception.type": (end: ProgramEnd) => end?.error?.name,
+		"exception.message": (end: ProgramEnd) =>
+			end?.error?.message ?? end?.detail,
+	},
 	error: {
 		"error.type": codeOf,
 		"exception.type": (error: unknown) => thrownOf(error).type,
@@ -164,7 +173,7 @@ const LOG_SEVERITY = {
 } as const satisfies Record<string, Severity>;
 
 /** Ends that somebody wanted. */
-const WANTED: readonly string[] = [
+export const WANTED: readonly string[] = [
 	"closed",
 	"recycled",
 	"restarted",
@@ -194,6 +203,14 @@ const TABLE: {
 		line: ({ deadRuns, found, killed, spared, durationMs }) =>
 			`cleaned up in ${duration(durationMs)}: ${counted(deadRuns, "dead run")}, ${counted(found, "process", "processes")} found, ${killed} killed, ${spared} spared`,
 		fields: ["runId", "durationMs", "deadRuns", "found", "killed", "spared"],
+	},
+	"run.found_dead": {
+		spans: ["cleanup"],
+		severity: "warn",
+		line: ({ ofRun, program, end }) =>
+			`the program of run ${ofRun}${program === undefined ? "" : ` (${program})`} has died: ${endInWords(end)}`,
+		fields: ["ofRun", "end"],
+		attributes: { "snakepit.run.program": "program" },
 	},
 	"orphan.reaped": {
 		spans: ["cleanup"],
@@ -504,7 +521,7 @@ const TABLE: {
 		attributes: { "snakepit.worker.end.reason": "reason" },
 	},
 	"worker.exited": {
-		spans: ["worker stop"],
+		spans: ["worker stop", "worker death"],
 		metrics: ["snakepit.worker.exits", "snakepit.worker.stop.duration"],
 		severity: ({ reason }) => (WANTED.includes(reason) ? "info" : "warn"),
 		line: ({ workerId, pid, exit, reason, lifetimeMs, callsLost }) => {
@@ -579,6 +596,7 @@ const TABLE: {
 		fields: [...WORKER, "silentMs", "cpuAdvancedMs"],
 	},
 	"heartbeat.suspended": {
+		counts: ["snakepit.heartbeat.suspended"],
 		severity: "info",
 		line: ({ workerId, reason }) =>
 			`the heartbeat of ${workerId} is suspended: ${reason}`,
@@ -694,6 +712,25 @@ const TABLE: {
 	},
 };
 
+function endInWords(end: ProgramEnd): string {
+	switch (end?.how) {
+		case undefined:
+			return "it recorded nothing, as after SIGKILL or a crash in native code";
+		case "finished":
+			return "nothing was left to do, but its pools were open";
+		case "exited":
+			return `process.exit(${end.code ?? ""})${end.at === undefined ? "" : ` in ${end.at}`}`;
+		case "crashed":
+			return `${end.error?.name ?? "an error"}: ${end.error?.message ?? "that nothing caught"}`;
+		case "signal":
+			return end.signal?.name ?? "a signal";
+		case "out_of_memory":
+			return `the kernel ended it, since memory had run out${end.detail === undefined ? "" : `: ${end.detail}`}`;
+		case "machine_restarted":
+			return "its machine was restarted";
+	}
+}
+
 function whatFollows({
 	answer,
 	graceMs,
@@ -782,6 +819,11 @@ export function attributesOf(
 		if (value !== undefined) values[name] = value;
 	}
 	return values;
+}
+
+/** The event in one sentence. */
+export function lineOf(event: SnakepitEvent): string {
+	return EVENTS[event.type].line?.(event) ?? event.type;
 }
 
 /** The name of an event's log record. */

@@ -62,6 +62,13 @@ const TABLE = {
 		attributes: ["snakepit.pool.name", "snakepit.command"],
 		buckets: "call",
 	},
+	"snakepit.attempt.age": {
+		kind: "observed gauge",
+		unit: "s",
+		description:
+			"How long the oldest attempt has held its slot on a worker until now.",
+		attributes: ["snakepit.pool.name", "snakepit.command"],
+	},
 	"snakepit.call.retries": {
 		kind: "counter",
 		unit: "{retry}",
@@ -151,12 +158,14 @@ const TABLE = {
 	"snakepit.worker.exits": {
 		kind: "counter",
 		unit: "{exit}",
-		description: "Processes that ended, by reason and by exit code or signal.",
+		description:
+			"Processes that ended, by reason, by exit code or signal, and by who sent the signal.",
 		attributes: [
 			"snakepit.pool.name",
 			"snakepit.worker.end.reason",
 			"process.exit.code",
 			"snakepit.worker.exit.signal",
+			"snakepit.worker.end.killer",
 		],
 	},
 	"snakepit.worker.stop.duration": {
@@ -196,6 +205,13 @@ const TABLE = {
 		unit: "{ping}",
 		description: "Pings that were not answered in time.",
 		attributes: ["snakepit.pool.name"],
+	},
+	"snakepit.heartbeat.suspended": {
+		kind: "counter",
+		unit: "{ping}",
+		description:
+			"Missed pings that were not held against a worker, since the host itself had not run.",
+		attributes: ["snakepit.pool.name", "snakepit.reason"],
 	},
 	"snakepit.heartbeat.duration": {
 		kind: "histogram",

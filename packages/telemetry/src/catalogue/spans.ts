@@ -33,6 +33,7 @@ const SPAN_TABLE = {
 			"snakepit.call.outcome",
 			"snakepit.call.attempts",
 			"snakepit.call.ran",
+			"snakepit.call.args",
 			"error.type",
 		],
 		events: ["retried", "exception"],
@@ -124,11 +125,11 @@ const SPAN_TABLE = {
 			"snakepit.cleanup.killed",
 			"snakepit.cleanup.spared",
 		],
-		events: ["orphan reaped", "orphan spared"],
+		events: ["run found dead", "orphan reaped", "orphan spared"],
 	},
 	"worker start": {
 		parent: "pool start; later ones begin traces of their own",
-		links: "attempts that failed with the worker before it, and its stop",
+		links: "attempts that failed with the worker before it, and its end",
 		description: "From the reservation to ready.",
 		attributes: [
 			"snakepit.pool.name",
@@ -157,7 +158,7 @@ const SPAN_TABLE = {
 		parent: "pool close; else it starts its own trace",
 		links: "attempts that failed with it",
 		description:
-			"From the decision to stop a worker until its process is gone. A worker that died by itself has no such span.",
+			"From the decision to stop a worker until its process is gone.",
 		attributes: [
 			"snakepit.pool.name",
 			"snakepit.worker.id",
@@ -169,9 +170,30 @@ const SPAN_TABLE = {
 			"process.exit.code",
 			"snakepit.worker.exit.signal",
 			"snakepit.worker.calls_lost",
+			"snakepit.worker.tail",
 			"error.type",
 		],
 		events: ["stop step"],
+	},
+	"worker death": {
+		parent: "none",
+		links: "attempts that failed with it",
+		description:
+			"The end of a worker that nobody had asked to stop, as an error: it crashed, left by itself, or was killed. Takes no time.",
+		attributes: [
+			"snakepit.pool.name",
+			"snakepit.worker.id",
+			"snakepit.worker.incarnation",
+			"process.pid",
+			"snakepit.worker.end.reason",
+			"snakepit.worker.end.killer",
+			"process.exit.code",
+			"snakepit.worker.exit.signal",
+			"snakepit.worker.uptime",
+			"snakepit.worker.calls_lost",
+			"snakepit.worker.tail",
+			"error.type",
+		],
 	},
 	"protection settle": {
 		parent: "none",
@@ -215,6 +237,18 @@ const EVENT_TABLE = {
 	"stop step": {
 		description: "One rung of the stop ladder.",
 		attributes: ["snakepit.worker.stop.step", "snakepit.worker.stop.sent"],
+	},
+	"run found dead": {
+		description: "A run whose program has died, and how that ended.",
+		attributes: [
+			"snakepit.run.of",
+			"snakepit.run.program",
+			"snakepit.run.end",
+			"process.exit.code",
+			"snakepit.signal",
+			"exception.type",
+			"exception.message",
+		],
 	},
 	"orphan reaped": {
 		description: "A process that a dead run left behind was ended.",

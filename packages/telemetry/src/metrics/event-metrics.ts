@@ -22,6 +22,13 @@ const FAILURES: readonly EndReason[] = [
 	"vanished",
 ];
 
+/** Why missed pings are not held against a worker. */
+const SUSPENSIONS: readonly EventOf<"heartbeat.suspended">["reason"][] = [
+	"host_lagged",
+	"clock_jumped",
+	"debugger",
+];
+
 const PROTECTIONS = ["watchdog", "guard"] as const;
 /** How a protection finds a process. */
 const FOUND = ["reported", "ledger", "group", "marker", "descent"] as const;
@@ -133,6 +140,8 @@ export class EventMetrics {
 			zero("snakepit.worker.restarts", {
 				"snakepit.worker.end.reason": reason,
 			});
+		for (const reason of SUSPENSIONS)
+			zero("snakepit.heartbeat.suspended", { "snakepit.reason": reason });
 		for (const code of USUAL_CODES)
 			zero("snakepit.call.failures", { "error.type": code });
 		for (const code of LOSS_CODES)

@@ -1,6 +1,11 @@
-import type { ObservedPool, WorkerUsage } from "@snakepit/core/instrument";
+import type {
+	ObservedPool,
+	PoolLook,
+	WorkerUsage,
+} from "@snakepit/core/instrument";
 import type { MetricName } from "../catalogue/metrics.ts";
 import { METRICS } from "../catalogue/metrics.ts";
+import type { Limits } from "../limits.ts";
 import type { MetricAttributes } from "./meters.ts";
 
 type Report = (
@@ -60,11 +65,13 @@ export class Observations {
 	/** The clocks of its slots, by worker id. */
 	readonly #pools = new Map<ObservedPool, Map<string, CpuClock>>();
 	readonly #sightings: Sightings;
+	readonly #limits: Limits;
 	/** The series of the latest collection. */
 	#seen = new Map<string, Series>();
 
-	constructor(sightings: Sightings) {
+	constructor(sightings: Sightings, limits: Limits) {
 		this.#sightings = sightings;
+		this.#limits = limits;
 	}
 
 	add(pool: ObservedPool): void {
@@ -84,10 +91,7 @@ export class Observations {
 		});
 		// An SDK repeats the last value of a series for ever: a series that has ended is reported as 0.
 		for (const [key, { name, attributes }] of before)
-			if (
-				!this.#seen.has(key) &&
-				METRICS[name].kind === "observed up-down counter"
-			)
+			if (!this.#seen.has(key) && METRICS[name].kind !== "observed counter")
 				report(name, 0, attributes);
 	};
 
@@ -118,6 +122,16 @@ export class Observations {
 		report("snakepit.registry.unwritten", ledger.unwritten, {});
 	}
 
+	/** Commands beyond the limit share a series: that of the oldest. */
+	#ages({ oldest }: PoolLook): ReadonlyMap<string, number> {
+		const ages = new Map<string, number>();
+		for (const { command, forMs } of oldest) {
+			const name = this.#limits.command(command);
+			ages.set(name, Math.max(forMs, ages.get(name) ?? 0));
+		}
+		return ages;
+	}
+
 	#lookAt(
 		pool: ObservedPool,
 		clocks: Map<string, CpuClock>,
@@ -126,6 +140,11 @@ export class Observations {
 		const about = { "snakepit.pool.name": pool.name };
 		const look = pool.look();
 		report("snakepit.call.active", look.running, about);
+		for (const [command, forMs] of this.#ages(look))
+			report("snakepit.attempt.age", forMs / 1_000, {
+				...about,
+				"snakepit.command": command,
+			});
 		report("snakepit.call.queued", look.waiting, about);
 		if (Number.isFinite(look.queueLimit))
 			report("snakepit.call.queue.limit", look.queueLimit, about);

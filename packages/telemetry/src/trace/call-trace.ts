@@ -236,11 +236,16 @@ export class CallTrace implements CallInstrument {
 		spans.event(this.span, "retried", { "error.type": error.code });
 	}
 
-	settled(error: SnakepitError | undefined): void {
+	settled(error: SnakepitError | undefined, args?: unknown): void {
 		const nowMs = this.now();
 		this.#endQueue(error, nowMs);
 		this.#facts.outcome = outcomeOf(error);
 		if (error !== undefined) this.#fail(error);
+		if (args !== undefined)
+			this.span.setAttribute(
+				"snakepit.call.args",
+				this.#parts.spans.limits.args(args),
+			);
 		this.#parts.spans.finish(this.span, this.#facts, nowMs);
 	}
 

@@ -103,6 +103,9 @@ export class PoolTrace {
 			case "cleanup.finished":
 				run.cleanupFinished(event);
 				break;
+			case "run.found_dead":
+				run.foundDead(event);
+				break;
 			case "orphan.reaped":
 			case "orphan.spared":
 				run.orphan(event);
@@ -191,6 +194,24 @@ export class RunTrace {
 		this.#cleanups.delete(event.runId);
 		span.setAttributes(attributesOn("cleanup", event));
 		span.end(event.wallMs);
+	}
+
+	foundDead(event: EventOf<"run.found_dead">): void {
+		const { limits } = this.#spans;
+		const attributes = attributesOn("run found dead", event);
+		const message = attributes["exception.message"];
+		for (const span of this.#cleanups.values())
+			this.#spans.event(
+				span,
+				"run found dead",
+				{
+					...attributes,
+					...(message !== undefined && {
+						"exception.message": limits.text(String(message)),
+					}),
+				},
+				event.wallMs,
+			);
 	}
 
 	orphan(event: EventOf<"orphan.reaped"> | EventOf<"orphan.spared">): void {

@@ -1,4 +1,5 @@
 import {
+	type Attributes,
 	type Context,
 	isSpanContextValid,
 	type Link,
@@ -7,9 +8,16 @@ import {
 	type SpanContext,
 } from "@opentelemetry/api";
 import type { EventOf } from "@snakepit/core";
-import { codeOf } from "../catalogue/events.ts";
+import { attributesOf, codeOf, lineOf, seconds, WANTED } from "../catalogue/events.ts";
+import { SPANS } from "../catalogue/spans.ts";
 import { within } from "./span-context.ts";
-import { attributesOn, linkTo, recordError, type Spans } from "./spans.ts";
+import {
+	attributesOn,
+	failed,
+	linkTo,
+	recordError,
+	type Spans,
+} from "./spans.ts";
 
 interface Start {
 	readonly span: Span;
@@ -131,19 +139,36 @@ export class WorkerTraces {
 
 	exited(event: EventOf<"worker.exited">): void {
 		const { incarnation, pool, reason, wallMs } = event;
-		const stop = this.#stops.get(incarnation);
-		if (stop === undefined) return;
+		const span = this.#stops.get(incarnation)?.span ?? this.#death(event);
+		if (span === undefined) return;
 		this.#stops.delete(incarnation);
-		const { span } = stop;
-		const isWanted = ["closed", "recycled", "host_exit"].includes(reason);
-		span.setAttributes({
-			...attributesOn("worker stop", event),
-			...(!isWanted && { "error.type": reason }),
-		});
+		const { limits } = this.#spans;
+		const { "snakepit.worker.tail": tail, ...attributes } = attributesOf(
+			event,
+			SPANS["worker stop"].attributes,
+		);
+		span.setAttributes(attributes as Attributes);
+		if (!WANTED.includes(reason)) {
+			failed(span, reason, limits.text(lineOf(event)));
+			if (tail !== undefined)
+				span.setAttribute("snakepit.worker.tail", limits.value(tail));
+		}
 		for (const link of this.#failed(incarnation)) span.addLink(link);
 		span.end(wallMs);
 		const context = span.spanContext();
 		this.#stopped.set(slotOf(event), { pool, incarnation, context });
+	}
+
+	/** The span of an end that was not decided; `undefined` if another span has it, or it is none to know of. */
+	#death(event: EventOf<"worker.exited">): Span | undefined {
+		const { reason, lifetimeMs, wallMs } = event;
+		// The span of its start has the error.
+		if (reason === "start_failed" || WANTED.includes(reason)) return undefined;
+		return this.#spans.start("worker death", {
+			within: ROOT_CONTEXT,
+			atMs: wallMs,
+			attributes: { "snakepit.worker.uptime": seconds(lifetimeMs) },
+		});
 	}
 
 	/** Stops exporting for this pool. */

@@ -1,32 +1,41 @@
 // A host of three workers that know nothing of it, and so outlive it when it is killed and
 // nothing protects it. Its arguments are `dataDir`, the names of its protections, and of the fault
-// that it has: with "trouble", its calls wait, fail and lose their workers, again and again. Says as
-// a line of JSON where its metrics are, and which processes shall end with it.
+// that it has: with "trouble", its calls wait, fail and lose their workers, again and again. With "otlp"
+// its metrics have the names that Prometheus gives to those that are sent to it. Says as a line of JSON where its metrics are, and which processes shall end with it.
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { metrics } from "@opentelemetry/api";
-import { PrometheusExporter } from "@opentelemetry/exporter-prometheus";
+import {
+	PrometheusExporter,
+	PrometheusSerializer,
+} from "@opentelemetry/exporter-prometheus";
 import { MeterProvider } from "@opentelemetry/sdk-metrics";
 import { createPool } from "@snakepit/core";
 import { watchdog } from "@snakepit/watchdog";
-import { telemetry } from "../../src/index.ts";
+import {
+	METRICS,
+	type MetricName,
+	prometheusName,
+	telemetry,
+} from "../../src/index.ts";
 import type { HostNews } from "./host.ts";
 import { silentSleeper, sleeper } from "./sleeper.ts";
 
+const [, , dataDir = "", ...names] = process.argv;
 // Its own server takes port 0 for the usual one, which another host may have.
 const exporter = new PrometheusExporter({ preventServerStart: true });
 const scraped = Promise.withResolvers<void>();
 let scrapes = 0;
-const server = createServer((request, response) => {
-	exporter.getMetricsRequestHandler(request, response);
+const server = createServer(async (request, response) => {
+	if (names.includes("otlp")) response.end(await textInUnits());
+	else exporter.getMetricsRequestHandler(request, response);
 	if (++scrapes === 2) scraped.resolve();
 }).listen(0, "127.0.0.1");
 await once(server, "listening");
 metrics.setGlobalMeterProvider(new MeterProvider({ readers: [exporter] }));
 
-const [, , dataDir = "", ...names] = process.argv;
 const pids = new Set<number>();
 const pool = await createPool({
 	adapter: names.includes("hang") ? silentSleeper : sleeper,
@@ -93,4 +102,19 @@ async function again(calls: () => readonly Promise<unknown>[]): Promise<void> {
 		// Calls that are refused at once would leave no time for anything else.
 		await delay(20);
 	}
+}
+
+/** The metrics with their units in the names, as Prometheus itself adds them to what it receives as OTLP. */
+async function textInUnits(): Promise<string> {
+	const { resourceMetrics } = await exporter.collect();
+	let text = new PrometheusSerializer().serialize(resourceMetrics);
+	for (const metric of Object.keys(METRICS) as MetricName[])
+		text = text.replaceAll(
+			new RegExp(
+				`\\b${prometheusName(metric, "exporter")}(?=(_bucket|_sum|_count)?[ {])`,
+				"g",
+			),
+			prometheusName(metric, "otlp"),
+		);
+	return text;
 }

@@ -26,11 +26,12 @@ interface Host extends HostNews {
 
 const DEADLINE_MS = 30_000;
 
-/** Starts a host of three sleeping workers, with protections or a fault. */
+/** Starts a host of three sleeping workers, with protections or a fault, and one of two ways to name its metrics. */
 export async function startHost(
 	dataDir: string,
 	...names: readonly (
 		| ("watchdog" | "guard")
+		| ("exporter" | "otlp")
 		| ("trouble" | "crash-loop" | "hang" | "overload")
 	)[]
 ): Promise<Host> {

@@ -12,6 +12,7 @@ const rules = join(own, "prometheus/alerts.yml");
 
 /** Metrics that are there only when something has happened: all others begin at 0. */
 const ONLY_IN_TROUBLE: readonly MetricName[] = [
+	"snakepit.attempt.age",
 	"snakepit.worker.exits",
 	"snakepit.worker.stop.duration",
 	"snakepit.protection.last_activation",
@@ -65,22 +66,22 @@ interface Dashboard {
 	}[];
 }
 
-test.skipIf(!hasProgram("prometheus"))(
-	"every query of the dashboard has an answer, while calls wait, fail and lose their workers",
+test.skipIf(!hasProgram("prometheus")).each(["exporter", "otlp"] as const)(
+	"every query of the dashboard has an answer, while calls wait, fail and lose their workers: %s",
 	{ timeout: 180_000 },
-	async () => {
+	async (scheme) => {
 		const dataDir = temporaryDirectory();
 		const first = await startHost(dataDir);
 		await first.kill();
-		const host = await startHost(dataDir, "trouble");
+		const host = await startHost(dataDir, "trouble", scheme);
 		const prometheus = await PrometheusServer.start(host.port, rules);
 		const { panels }: Dashboard = JSON.parse(
-			readFileSync(join(own, "grafana/snakepit.exporter.json"), "utf8"),
+			readFileSync(join(own, `grafana/snakepit.${scheme}.json`), "utf8"),
 		);
 		const queries = panels.flatMap(({ title, targets = [] }) =>
 			targets.map(({ expr }) => ({ title, expr: filled(expr) })),
 		);
-		expect(queries.length).toBeGreaterThan(36);
+		expect(queries.length).toBeGreaterThan(38);
 		for (const { title, expr } of queries) {
 			// A quantile of nothing is not a number.
 			const answer = await prometheus.until(`(${expr}) >= 0`).catch(() => []);

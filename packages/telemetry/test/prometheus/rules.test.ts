@@ -98,6 +98,16 @@ const CASES: readonly Case[] = [
 		says: ["Workers hang, are stopped", "snakepit stacks"],
 	},
 	{
+		alert: "SnakepitHostLagged",
+		after: 12,
+		firing: [suspended("host_lagged", "0x7 2x30")],
+		quiet: [
+			[suspended("host_lagged", "2x60")],
+			[suspended("debugger", "0x7 2x30")],
+		],
+		says: ["event loop was blocked", "SIGSTOP"],
+	},
+	{
 		alert: "SnakepitHeartbeatsSlow",
 		after: 10,
 		firing: histogram("snakepit.heartbeat.duration", "0x20", "0+60x20"),
@@ -196,6 +206,11 @@ const CASES: readonly Case[] = [
 function restarts(reason: string, values: string): Series {
 	const labels = `snakepit_worker_end_reason="${reason}"`;
 	return { metric: "snakepit.worker.restarts", labels, values };
+}
+
+function suspended(reason: string, values: string): Series {
+	const labels = `snakepit_reason="${reason}"`;
+	return { metric: "snakepit.heartbeat.suspended", labels, values };
 }
 
 function failures(code: string, values: string): Series {
@@ -363,7 +378,7 @@ const text = readFileSync(RULES, "utf8");
 
 test("the alert rules ask for metrics of the catalogue, by the names of both ways", () => {
 	const labels =
-		/^snakepit_(pool_name|worker_(state|end_reason)|call_outcome|drop_reason)$/;
+		/^snakepit_(pool_name|worker_(state|end_reason)|call_outcome|reason|drop_reason)$/;
 	const names = (scheme: NamingScheme): ReadonlySet<string> =>
 		new Set(
 			(Object.keys(METRICS) as MetricName[]).map((metric) =>

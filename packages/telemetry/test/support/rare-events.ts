@@ -33,6 +33,17 @@ export const RARE_EVENTS: readonly SnakepitEvent[] = [
 	{ type: "run.started", wallMs, runId, dataDir: "/data" },
 	{ type: "cleanup.started", wallMs, runId },
 	{
+		...{ type: "run.found_dead", wallMs, ofRun, program: "shop.js" },
+		end: {
+			...{ how: "crashed", wallMs, code: 1, at: undefined, of: "program" },
+			...{ detail: undefined, signal: { name: "SIGTERM", wallMs } },
+			error: {
+				...{ name: "TypeError", code: undefined, message: "no", wallMs },
+				...{ at: undefined, origin: "uncaughtException", outcome: "ends" },
+			},
+		},
+	},
+	{
 		...{ type: "orphan.reaped", wallMs, ofRun, pid: 7, program: "worker.js" },
 		...{ how: "killed", foundBy: "ledger" },
 	},
@@ -89,6 +100,11 @@ export const RARE_EVENTS: readonly SnakepitEvent[] = [
 	{
 		...{ type: "host.signal_received", wallMs, signal: "SIGTERM" },
 		...{ forced: false, answer: "wait", graceMs: 35_000 },
+	},
+	{
+		...{ type: "worker.exited", ...worker, pid: 15, reason: "exited" },
+		...{ exit: { kind: "code", code: 1 }, killer: "none" },
+		...{ callsLost: 1, lifetimeMs: 5, tail: ["a last line"] },
 	},
 	{
 		...{ type: "worker.output", ...worker, stream: "stdout", cut: false },

@@ -56,6 +56,7 @@ export async function everything(
 				hungAfterMs: 3_000,
 			},
 			queue: { limit: 2 },
+			observe: { args: (_command, args) => args },
 			onEvent: (event) => {
 				if (event.type === "session.started") throw new Error("a listener");
 			},
@@ -95,10 +96,13 @@ export async function everything(
 	);
 	await clock.advance(5_000);
 	await retried;
+	const running = settle(pool.execute("hang", 1, { timeoutMs: 1_000 }));
+	await clock.advance(10);
 	await collect();
 
 	// It answers no ping any more: it is hung, and replaced.
 	await clock.advance(5_000);
+	await running;
 	answers = Number.POSITIVE_INFINITY;
 	await clock.advance(20_000);
 

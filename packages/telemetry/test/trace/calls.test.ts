@@ -30,6 +30,30 @@ afterEach(async () => {
 const traceparentOf = ({ traceContext }: ScriptedCall): unknown =>
 	traceContext["traceparent"];
 
+test("the span of a call that fails has what observe.args shows of its arguments", async () => {
+	const { pool } = await pools.open(
+		{ fail: scripts.fail, hidden: scripts.fail, echo: scripts.echo },
+		{},
+		{
+			observe: {
+				args: (command, args) =>
+					command === "hidden"
+						? undefined
+						: { order: (args as { readonly order: bigint }).order },
+			},
+		},
+	);
+	await errorOf(pool.execute("fail", { order: 4711n, card: "4242" }));
+	await errorOf(pool.execute("hidden", { order: 4712n }));
+	await pool.execute("echo", { order: 4713n });
+	const calls = (await sdk.spans()).filter(({ name }) =>
+		name.startsWith("call "),
+	);
+	expect(
+		calls.map(({ attributes }) => attributes["snakepit.call.args"]),
+	).toEqual(['{"order":"4711"}', undefined, undefined]);
+});
+
 test("a call is a child of its caller, its attempt a child of the call, and the attempt's context is in the frame", async () => {
 	const { pool, events } = await pools.open({ whoCalls: traceparentOf });
 	const header = await trace

@@ -1,4 +1,4 @@
-import type { SnakepitError } from "@snakepit/core";
+import type { PoolOptions, SnakepitError } from "@snakepit/core";
 import {
 	type ScriptedAdapterOptions,
 	type VirtualPool,
@@ -15,10 +15,11 @@ export class FollowedPools {
 	async open(
 		commands: Commands,
 		options?: TelemetryOptions,
+		ofPool?: Pick<PoolOptions, "observe">,
 	): Promise<VirtualPool> {
 		this.#open = await virtualPool(
 			{ commands },
-			{ instruments: [telemetry(options)] },
+			{ ...ofPool, instruments: [telemetry(options)] },
 		);
 		return this.#open;
 	}

@@ -130,6 +130,7 @@ test("a hung worker's stop is an error, and the restart is linked to it", async 
 		"error.type": "hung",
 		"snakepit.worker.end.reason": "hung",
 	});
+	expect(stop.status.code).toBe(SpanStatusCode.ERROR);
 	const restart = (await sdk.spans())
 		.filter(({ name }) => name === "worker start")
 		.find(({ attributes }) => "snakepit.worker.replaces" in attributes);
@@ -138,6 +139,43 @@ test("a hung worker's stop is an error, and the restart is linked to it", async 
 			context: { spanId: stop.spanContext().spanId },
 			attributes: { "snakepit.link": "stopped worker" },
 		},
+	]);
+	await close();
+});
+
+test("a worker that dies by itself has a span with its last lines, to which the next start and the lost call are linked", async () => {
+	const { pool, clock, close } = await virtualPool(
+		{ commands: scripts, boot: (process) => process.write("the last words") },
+		{ instruments: [telemetry()] },
+	);
+	const lost = pool.execute("crash").catch(() => undefined);
+	await clock.advance(5_000);
+	await lost;
+	const [death, attempt] = await Promise.all(
+		["worker death", "attempt crash"].map((name) => sdk.span(name)),
+	);
+	expect(death?.status.code).toBe(SpanStatusCode.ERROR);
+	expect(death?.attributes).toMatchObject({
+		"snakepit.worker.id": "scripted-0",
+		"snakepit.worker.end.reason": "exited",
+		"snakepit.worker.exit.signal": "SIGSEGV",
+		"snakepit.worker.calls_lost": 1,
+		"snakepit.worker.tail": ["the last words"],
+	});
+	const toAttempt = {
+		context: { spanId: attempt?.spanContext().spanId },
+		attributes: { "snakepit.link": "failed attempt" },
+	};
+	expect(death?.links).toMatchObject([toAttempt]);
+	const restart = (await sdk.spans()).find(
+		({ attributes }) => "snakepit.worker.replaces" in attributes,
+	);
+	expect(restart?.links).toMatchObject([
+		{
+			context: { spanId: death?.spanContext().spanId },
+			attributes: { "snakepit.link": "stopped worker" },
+		},
+		toAttempt,
 	]);
 	await close();
 });

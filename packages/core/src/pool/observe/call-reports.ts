@@ -159,13 +159,16 @@ export class CallReports {
 		const outcome = error === undefined ? "succeeded" : outcomeOf(error);
 		statistics.settled(outcome, error?.code, totalMs);
 		instrumentation?.settled(call, outcome, error?.code, totalMs);
-		call.instrument?.settled(error);
 		const isHeard =
 			hub.wanted.settled && hub.wantsEnd(pool, call.command, outcome, totalMs);
 		const isKept =
 			error !== undefined && this.#countsFailed(call, error, outcome);
+		const isFollowed = error !== undefined && call.instrument !== undefined;
+		const args =
+			isHeard || isKept || isFollowed ? this.#argsOf(call) : undefined;
+		call.instrument?.settled(error, error && args);
 		if (!isHeard && !isKept) return;
-		const event = this.#settledEvent(call, error, nowMs, attempt);
+		const event = this.#settledEvent(call, error, nowMs, attempt, args);
 		if (isKept) this.#dependencies.failedCalls?.keepFailedCall(event);
 		if (isHeard) hub.emit(event);
 	}
@@ -188,6 +191,7 @@ export class CallReports {
 		error: SnakepitError | undefined,
 		nowMs: number,
 		attempt: CallAttempt | undefined,
+		args: unknown,
 	): EventOf<"call.settled"> {
 		const { pool, clock } = this.#dependencies;
 		return {
@@ -201,7 +205,7 @@ export class CallReports {
 			message: error?.message,
 			ran: error?.ran,
 			remote: error instanceof ToolError ? error.remote : undefined,
-			args: this.#argsOf(call),
+			args,
 			attempts: call.attempts,
 			attemptDetails: attemptsOf(call, attempt, error?.code, nowMs),
 			traceId: traceIdOf(call),
@@ -209,7 +213,7 @@ export class CallReports {
 		};
 	}
 
-	/** What listeners and the ledger may see of the arguments of a call. */
+	/** What listeners, instruments and the ledger may see of the arguments of a call. */
 	#argsOf({ command, args }: Call): unknown {
 		const { redact } = this.#dependencies;
 		return redact && this.guard("observe.args", () => redact(command, args));

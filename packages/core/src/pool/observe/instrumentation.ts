@@ -314,13 +314,13 @@ class FollowedCall implements CallFollowers {
 		this.others?.retried(error);
 	}
 
-	settled(error: SnakepitError | undefined): void {
+	settled(error: SnakepitError | undefined, args: unknown): void {
 		try {
-			this.one.settled(error);
+			this.one.settled(error, args);
 		} catch (threw) {
 			this.failed("instrument.settled", threw);
 		}
-		this.others?.settled(error);
+		this.others?.settled(error, args);
 	}
 }
 

@@ -30,6 +30,7 @@ const POOL = "snakepit_pool_name";
 const CODE = "error_type";
 const OUTCOME = "snakepit_call_outcome";
 const REASON = "snakepit_worker_end_reason";
+const WHY = "snakepit_reason";
 
 /** Adapters have codes of their own, and a metric has few series: beyond so many, all others are one. */
 const MOST_CODES = 50;
@@ -118,6 +119,13 @@ const FAILURES: readonly EndReason[] = [
 	"vanished",
 ];
 
+/** Why missed pings are not held against a worker. */
+const SUSPENSIONS: readonly EventOf<"heartbeat.suspended">["reason"][] = [
+	"host_lagged",
+	"clock_jumped",
+	"debugger",
+];
+
 /** How many workers that ended are remembered until their place is taken again. */
 const ENDS = 1_024;
 
@@ -130,6 +138,7 @@ const COUNTED: readonly CountedEvent["type"][] = [
 	"heartbeat.sent",
 	"heartbeat.answered",
 	"heartbeat.missed",
+	"heartbeat.suspended",
 	"pool.restart_budget_spent",
 ];
 
@@ -142,6 +151,7 @@ type CountedEvent = EventOf<
 	| "heartbeat.sent"
 	| "heartbeat.answered"
 	| "heartbeat.missed"
+	| "heartbeat.suspended"
 	| "pool.restart_budget_spent"
 >;
 
@@ -154,6 +164,7 @@ export class EventCounts {
 	readonly pings: Counter = new Counter();
 	readonly answers: Counter = new Counter();
 	readonly missed: Counter = new Counter();
+	readonly suspended: Counter = new Counter();
 	readonly budgetsSpent: Counter = new Counter();
 	readonly pingTimes: BucketCounts = new BucketCounts(BUCKETS.ping);
 	readonly #started = new BucketCounts(BUCKETS.start);
@@ -167,6 +178,7 @@ export class EventCounts {
 		const { starts, pings, answers, missed, budgetsSpent } = this;
 		for (const counter of [starts, pings, answers, missed, budgetsSpent])
 			counter.add({}, 0);
+		for (const reason of SUSPENSIONS) this.suspended.add({ [WHY]: reason }, 0);
 		for (const code of LOSS_CODES) this.retries.add({ [CODE]: code }, 0);
 		for (const reason of FAILURES) this.restarts.add({ [REASON]: reason }, 0);
 		hub.recordWith((event) => this.#count(event as CountedEvent), COUNTED);
@@ -209,6 +221,9 @@ export class EventCounts {
 			case "heartbeat.missed":
 				this.missed.add({});
 				break;
+			case "heartbeat.suspended":
+				this.suspended.add({ [WHY]: event.reason });
+				break;
 			case "pool.restart_budget_spent":
 				this.budgetsSpent.add({});
 		}
@@ -241,7 +256,12 @@ export class EventCounts {
 		counts.record(Math.max(0, wallMs - begunMs));
 	}
 
-	#exited({ incarnation, reason, exit }: EventOf<"worker.exited">): void {
+	#exited({
+		incarnation,
+		reason,
+		exit,
+		killer,
+	}: EventOf<"worker.exited">): void {
 		this.#startingMs.delete(incarnation);
 		const [oldest] = this.#ends.keys();
 		if (this.#ends.size >= ENDS && oldest !== undefined)
@@ -253,6 +273,7 @@ export class EventCounts {
 			...(exit?.kind === "signal" && {
 				snakepit_worker_exit_signal: exit.signal,
 			}),
+			snakepit_worker_end_killer: killer,
 		});
 	}
 }
@@ -378,6 +399,8 @@ export interface MeasuredPool
 	readonly name: string;
 	readonly runId: string;
 	readonly queueLimit: number;
+	/** How long the oldest attempt has run; 0 when none does. */
+	readonly oldestMs: number;
 	readonly statistics: PoolStatistics;
 	readonly durations: MeasuredDurations;
 	readonly events: EventCounts;
@@ -390,6 +413,7 @@ export function poolReading({
 	name,
 	runId,
 	queueLimit,
+	oldestMs,
 	statistics,
 	durations,
 	events,
@@ -423,6 +447,7 @@ export function poolReading({
 				),
 			),
 			family("call_active", [gauge(calls.running)]),
+			family("attempt_age_seconds", [gauge(oldestMs / 1_000)]),
 			family("call_queued", [gauge(calls.waiting)]),
 			family("call_queue_limit", [gauge(queueLimit)]),
 			family("session_count", [gauge(sessions)]),
@@ -447,6 +472,7 @@ export function poolReading({
 			family("heartbeat_sent_total", events.pings.samples(pool)),
 			family("heartbeat_answered_total", events.answers.samples(pool)),
 			family("heartbeat_missed_total", events.missed.samples(pool)),
+			family("heartbeat_suspended_total", events.suspended.samples(pool)),
 			family("heartbeat_duration_seconds", events.pingTimes.samples(pool)),
 		],
 		ofRun: runFamilies({ registry, audit, cleanupReport, sightings }),
@@ -497,6 +523,8 @@ const HELP = {
 		"Calls that failed or timed out, by the code of their error. Begins at 0 for the usual codes.",
 	call_settled_total: "Calls that have ended.",
 	call_active: "Attempts that hold a slot on a worker.",
+	attempt_age_seconds:
+		"How long the oldest attempt has held its slot on a worker until now.",
 	call_queued: "Calls that wait for a worker.",
 	call_queue_limit: "How many calls may wait.",
 	session_count: "Open sessions.",
@@ -511,13 +539,15 @@ const HELP = {
 	worker_restart_budget_spent_total:
 		"How often the pool had spent its restart budget, and so waited with the next start.",
 	worker_exits_total:
-		"Processes that ended, by reason and by exit code or signal.",
+		"Processes that ended, by reason, by exit code or signal, and by who sent the signal.",
 	worker_memory_usage_bytes: "Resident memory of the worker's process group.",
 	worker_cpu_time_seconds_total:
 		"Processor time of the slot's process groups, over its incarnations.",
 	heartbeat_sent_total: "Pings that were sent.",
 	heartbeat_answered_total: "Pings that were answered in time.",
 	heartbeat_missed_total: "Pings that were not answered in time.",
+	heartbeat_suspended_total:
+		"Missed pings that were not held against a worker, since the host itself had not run.",
 	heartbeat_duration_seconds: "From a ping to its answer.",
 	registry_commits_total: "Commits of the ledger.",
 	registry_commit_time_seconds_total:

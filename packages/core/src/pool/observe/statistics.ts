@@ -3,7 +3,7 @@ import type { AuditStatistics } from "../../audit/auditor.ts";
 import type { RemoteUsage, WorkerLocation } from "../../contract/connection.ts";
 import type { ErrorCode } from "../../contract/error-codes.ts";
 import type { CallOutcome } from "../../contract/events.ts";
-import type { WorkerUsage } from "../../contract/instrument.ts";
+import type { RunningCommand, WorkerUsage } from "../../contract/instrument.ts";
 import type { RegistryStatistics } from "../../contract/process-registry.ts";
 import type { WorkerState } from "../../contract/run-and-worker-states.ts";
 import type { ProcessFacts, ProcessHost } from "../../contract/world.ts";
@@ -69,6 +69,24 @@ export function viewOf(worker: Worker): WorkerView {
 		location: worker.connection?.location,
 		facts: worker.connection?.facts ?? {},
 	};
+}
+
+/** Of each command that runs, how long its oldest attempt has. */
+export function oldestAttempts(
+	workers: readonly Worker[],
+	nowMs: number,
+): readonly RunningCommand[] {
+	const sinceMs = new Map<string, number>();
+	for (const { calls } of workers)
+		for (const attempt of calls.attempts) {
+			const { command, startedMs } = attempt.view();
+			const oldestMs = sinceMs.get(command) ?? startedMs;
+			sinceMs.set(command, Math.min(oldestMs, startedMs));
+		}
+	return [...sinceMs].map(([command, startedMs]) => ({
+		command,
+		forMs: nowMs - startedMs,
+	}));
 }
 
 /** Counts what happens in one pool. */
