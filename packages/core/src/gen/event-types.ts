@@ -7,6 +7,7 @@ export const EVENT_TYPES: Readonly<Record<SnakepitEventType, true>> = {
 	"run.ended": true,
 	"cleanup.started": true,
 	"cleanup.finished": true,
+	"run.found_dead": true,
 	"orphan.reaped": true,
 	"orphan.spared": true,
 	"run.spared": true,

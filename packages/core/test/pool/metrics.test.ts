@@ -94,7 +94,7 @@ test("the metrics of a pool are what happened in it since it was made, by outcom
 		[`snakepit_attempt_duration_seconds_count{${P}}`]: 9,
 		[`snakepit_call_wait_time_seconds_count{${P}}`]: 9,
 		[`snakepit_worker_restarts_total{${P},snakepit_worker_end_reason="exited"}`]: 1,
-		[`snakepit_worker_exits_total{${P},snakepit_worker_end_reason="exited",snakepit_worker_exit_signal="SIGSEGV",snakepit_worker_end_killer="unknown"}`]: 1,
+		[`snakepit_worker_exits_total{${P},snakepit_worker_end_reason="exited",snakepit_worker_exit_signal="SIGSEGV",snakepit_worker_end_killer="none"}`]: 1,
 		[`snakepit_worker_starts_total{${P}}`]: 3,
 		[`snakepit_worker_start_duration_seconds_count{${P}}`]: 3,
 		[`snakepit_call_queued{${P}}`]: 0,

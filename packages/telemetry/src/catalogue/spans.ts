@@ -179,7 +179,7 @@ const SPAN_TABLE = {
 		parent: "none",
 		links: "attempts that failed with it",
 		description:
-			"The end of a worker that nobody had asked to stop, as an error: it crashed, left by itself, or was killed. Takes no time.",
+			"The end of a worker whose stop was not decided, as an error: it crashed, left by itself, or was killed. Takes no time. If the host saw first that its connection was broken, it has a `worker stop`.",
 		attributes: [
 			"snakepit.pool.name",
 			"snakepit.worker.id",

@@ -8,7 +8,13 @@ import {
 	type SpanContext,
 } from "@opentelemetry/api";
 import type { EventOf } from "@snakepit/core";
-import { attributesOf, codeOf, lineOf, seconds, WANTED } from "../catalogue/events.ts";
+import {
+	attributesOf,
+	codeOf,
+	lineOf,
+	seconds,
+	WANTED,
+} from "../catalogue/events.ts";
 import { SPANS } from "../catalogue/spans.ts";
 import { within } from "./span-context.ts";
 import {

@@ -126,7 +126,7 @@ test("workers are counted by state; starts, exits and restarts by what happened"
 				...pool,
 				"snakepit.worker.end.reason": "exited",
 				"snakepit.worker.exit.signal": "SIGSEGV",
-				"snakepit.worker.end.killer": "unknown",
+				"snakepit.worker.end.killer": "none",
 			},
 			value: 1,
 		},

@@ -352,6 +352,19 @@ describe.skipIf(!hasProgram("promtool"))("alert rules", () => {
 		expect(text).not.toContain("%!");
 	});
 
+	test("workers that restart in a loop have a share also where none is left", async () => {
+		const text = await textOf(
+			{
+				...{ alert: "SnakepitWorkersRestart", after: 40, quiet: [] },
+				firing: [restarts("exited", "0 3x60"), ready("0x60")],
+				says: [],
+			},
+			"exporter",
+		);
+		expect(text).toContain("restarted often: exited");
+		expect(text).not.toContain("Inf");
+	});
+
 	test("a program that is silent over OTLP, which has no `up`, is noticed", async () => {
 		const silent = { alert: "SnakepitProgramSilent", after: 18 };
 		// A series that is not sent any more is stale after five minutes.

@@ -45,6 +45,7 @@ function recycle(workers: WorkerTraces, from: number): void {
 			...about,
 			incarnation: old,
 			reason: "recycled",
+			tail: [] as readonly string[],
 		} as EventOf<"worker.exited">);
 	}
 }
