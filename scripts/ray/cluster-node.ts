@@ -101,12 +101,6 @@ export class ClusterNode {
 		return found;
 	}
 
-	/** Kills everything at once, as if the machine had lost its power. Not for the head. */
-	async kill(): Promise<void> {
-		this.#child.kill("SIGKILL");
-		await this.#gone();
-	}
-
 	/** Ends everything. What `node.py` cannot end, because it was killed itself, is killed from here. */
 	async end(): Promise<void> {
 		this.#child.stdin?.end();

@@ -51,7 +51,8 @@ export class Cluster implements AsyncDisposable {
 				...["--include-dashboard=false", `--temp-dir=${cluster.disk}/ray`],
 			]);
 			// One after the other: Ray gives each 30 s, which is little on a busy machine.
-			while (cluster.nodes.length < (options.nodes ?? 3)) await cluster.add();
+			while (cluster.nodes.length < (options.nodes ?? 3))
+				await cluster.#join([`--address=${cluster.address}`]);
 			return cluster;
 		} catch (error) {
 			await cluster[Symbol.asyncDispose]();
@@ -62,11 +63,6 @@ export class Cluster implements AsyncDisposable {
 	/** In the order of their addresses; the first is the head. */
 	get nodes(): readonly ClusterNode[] {
 		return this.#nodes;
-	}
-
-	/** Another node joins. */
-	add(): Promise<ClusterNode> {
-		return this.#join([`--address=${this.address}`]);
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {

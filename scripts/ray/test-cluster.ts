@@ -25,19 +25,7 @@ const shared = globalThis as { [SHARED]?: Promise<Cluster> };
  * of Vitest's worker.
  */
 export function sharedCluster(): Promise<Cluster> {
-	shared[SHARED] ??= startCluster();
-	return shared[SHARED];
-}
-
-/** A cluster for a test that damages it, and disposes of it. The shared one ends, for both have the same addresses. */
-export async function ownCluster(): Promise<Cluster> {
-	const other = await shared[SHARED];
-	delete shared[SHARED];
-	await other?.[Symbol.asyncDispose]();
-	return startCluster();
-}
-
-function startCluster(): Promise<Cluster> {
 	if (python === undefined) throw new Error("Ray could not be installed.");
-	return Cluster.start({ python });
+	shared[SHARED] ??= Cluster.start({ python });
+	return shared[SHARED];
 }

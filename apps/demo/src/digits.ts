@@ -2,7 +2,7 @@ import { join } from "node:path";
 import {
 	type PythonEnvironment,
 	pythonEnvironment,
-} from "@snakepit/adapter-grpc-python";
+} from "@snakepit/adapter-python";
 import type { Pool } from "@snakepit/core";
 import type { Tools } from "./gen/digits.ts";
 
@@ -23,7 +23,7 @@ export function digitsEnvironment(
 ): PythonEnvironment {
 	const bridge = join(import.meta.dirname, "../../../python");
 	return pythonEnvironment({
-		requirements: ["scikit-learn>=1.5,<2", `${bridge}[grpc]`, ...more],
+		requirements: ["scikit-learn>=1.5,<2", bridge, ...more],
 	});
 }
 

@@ -1,7 +1,7 @@
 // The demo: four Python workers read handwritten digits, one of them is killed, and at the end nothing is left.
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { pythonGrpc } from "@snakepit/adapter-grpc-python";
+import { python } from "@snakepit/adapter-python";
 import {
 	type Pool,
 	type PoolOptions,
@@ -32,9 +32,6 @@ workers, kills one of them half way, and counts the processes that are left.
                 flight, and report how long until nothing of it was left
   --otlp URL    export traces, metrics and logs of the demo and its workers to an
                 OTLP/HTTP receiver, such as http://127.0.0.1:4318
-  --ray         start a Ray cluster of three nodes in a network that has only
-                loopback, read the digits there, and kill a node half way
-  --transport T "grpc" (the default) or "framed", which is faster
   --help        this text
 
 Exit code: 0 when every image was answered exactly once and nothing is left
@@ -68,14 +65,10 @@ function readFlags() {
 				dash: { type: "boolean" },
 				"kill-host": { type: "boolean" },
 				otlp: { type: "string" },
-				ray: { type: "boolean" },
-				transport: { type: "string", default: "grpc" },
 				help: { type: "boolean", short: "h" },
 			},
 		});
-		const { otlp, transport } = values;
-		if (transport !== "grpc" && transport !== "framed")
-			throw new Error("--transport is grpc or framed");
+		const { otlp } = values;
 		const url = otlp === undefined ? undefined : URL.parse(otlp);
 		// The message does not repeat the URL, which may contain a secret.
 		if (
@@ -85,7 +78,7 @@ function readFlags() {
 			throw new Error(
 				"--otlp takes the URL of an OTLP/HTTP receiver without a user, such as http://127.0.0.1:4318",
 			);
-		return { ...values, transport, otlp: otlp?.replace(/\/+$/, "") } as const;
+		return { ...values, otlp: otlp?.replace(/\/+$/, "") };
 	} catch (error) {
 		console.error(`${(error as Error).message}\n\n${HELP}`);
 		process.exit(2);
@@ -102,7 +95,6 @@ async function main(): Promise<number> {
 		return await (await import("./kill-host.ts")).killHost(
 			import.meta.filename,
 		);
-	if (flags.ray) return await (await import("./cluster.ts")).readOnCluster();
 	if (flags.otlp === undefined) return await readOnWorkers();
 	const { DemoTelemetry } = await import("./telemetry.ts");
 	return await readOnWorkers(new DemoTelemetry(flags.otlp));
@@ -129,10 +121,9 @@ async function readOnWorkers(telemetry?: DemoTelemetry): Promise<number> {
 	};
 	const options: PoolOptions = {
 		name: "digits",
-		adapter: pythonGrpc({
+		adapter: python({
 			tools: join(import.meta.dirname, "digits.py"),
 			environment,
-			transport: flags.transport,
 			// All workers are forked from one that has loaded what they need.
 			preload: "tools",
 			...(telemetry && { env: telemetry.workerEnv }),

@@ -24,24 +24,15 @@ export interface Trace {
 	readonly groups: Set<number>;
 }
 
-/** A process of a run that should be gone. */
-export interface Leftover {
-	readonly pid: number;
-	readonly command: string;
-	readonly foundBy: "group" | "marker";
-}
-
 /** Finds the processes that belong to a run. */
 export function leftoversOf(
 	{ runs, groups }: Trace,
 	processes: readonly ListedProcess[],
-): Leftover[] {
-	return processes.flatMap(({ pid, group, marker, command }) => {
-		if (groups.has(group)) return { pid, command, foundBy: "group" };
-		if (marker !== undefined && runs.has(marker.runId))
-			return { pid, command, foundBy: "marker" };
-		return [];
-	});
+): readonly ListedProcess[] {
+	return processes.filter(
+		({ group, marker }) =>
+			groups.has(group) || (marker !== undefined && runs.has(marker.runId)),
+	);
 }
 
 /** Finds the trace of another program while it lives: its children's groups, and the markers that name it as host. */
@@ -65,15 +56,13 @@ export function traceOf(
 
 /** Prints a fact, and the leftovers. */
 export function printLeftovers(
-	leftovers: readonly Leftover[],
+	leftovers: readonly ListedProcess[],
 	how: string,
 ): void {
 	const left = counted(leftovers.length, "process", "processes");
 	printFact("left", `${left}, by group or marker${how}`);
-	for (const { pid, foundBy, command } of leftovers)
-		console.log(
-			`  pid ${pid}, found by its ${foundBy}: ${command.slice(0, 120)}`,
-		);
+	for (const { pid, command } of leftovers)
+		console.log(`  pid ${pid}: ${command.slice(0, 120)}`);
 }
 
 /** Lists every process of the system except this one and zombies. */
@@ -109,23 +98,11 @@ function readPs(): ListedProcess[] {
 		encoding: "utf8",
 		maxBuffer: 64 * 1024 * 1024,
 	});
-	return parsePsTable(table);
-}
-
-/** Parses rows of pid, parent, group, state, and command with environment. */
-export function parsePsTable(table: string): ListedProcess[] {
-	return table.split("\n").flatMap((row) => {
-		const [, pid, parent, group, state, command = ""] =
-			/^ *(\d+) +(\d+) +(\d+) +(\S+) +(.*)$/.exec(row) ?? [];
-		if (!pid || state?.startsWith("Z")) return [];
-		return {
-			pid: Number(pid),
-			parent: Number(parent),
-			group: Number(group),
-			marker: markerIn(command.split(" ")),
-			command,
-		};
-	});
+	const rows = table.matchAll(/^ *(\d+) +(\d+) +(\d+) +([^Z\s]\S*) +(.*)$/gm);
+	return [...rows].map(([, pid, parent, group, , command = ""]) => ({
+		...{ pid: Number(pid), parent: Number(parent), group: Number(group) },
+		...{ marker: markerIn(command.split(" ")), command },
+	}));
 }
 
 function markerIn(variables: readonly string[]): Marker | undefined {

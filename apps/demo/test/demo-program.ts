@@ -25,24 +25,14 @@ type OnOutput = (output: string, child: ChildProcess) => void;
  *
  * @param state - The directory of its ledger.
  */
-export function runDemo(
+export async function runDemo(
 	state: string,
 	flags: readonly string[],
-	onOutput?: OnOutput,
-): Promise<Ended> {
-	return runProgram(demo, state, flags, onOutput);
-}
-
-/** Runs a program as the demo is run. */
-export async function runProgram(
-	program: string,
-	state: string,
-	args: readonly string[],
 	onOutput: OnOutput = () => {},
 ): Promise<Ended> {
 	const child = spawn(
 		process.execPath,
-		["--conditions=snakepit-source", program, ...args],
+		["--conditions=snakepit-source", demo, ...flags],
 		{
 			stdio: ["ignore", "pipe", "pipe"],
 			env: {
