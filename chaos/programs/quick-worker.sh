@@ -1,4 +1,4 @@
 #!/bin/sh
 # Answers and stays; as little of a process as there can be.
-echo up
-while read -r word; do echo "$word"; done
+printf "> "
+while read -r word; do printf "%s\n> " "$word"; done

@@ -1,5 +1,5 @@
 #!/bin/sh
 # A worker that is only there: one process, which no SIGTERM ends.
 trap '' TERM
-echo up
+printf "> "
 exec sleep 1000

@@ -95,11 +95,6 @@ def die() -> None:
 
 
 @tool
-def take_memory(megabytes: int) -> int:
-    return len(bytearray(os.urandom(1024 * 1024)) * megabytes)
-
-
-@tool
 def large_result(megabytes: int) -> bytes:
     return bytes(megabytes * 1024 * 1024)
 

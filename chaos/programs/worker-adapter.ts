@@ -1,10 +1,10 @@
-import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { pythonGrpc } from "@snakepit/adapter-grpc-python";
 import { type PythonOptions, python } from "@snakepit/adapter-python";
 import { rayPython } from "@snakepit/adapter-ray";
+import { lines } from "@snakepit/adapter-stdio";
 import type { RunOptions } from "@snakepit/core";
-import type { Adapter, Connection } from "@snakepit/core/adapter";
+import type { Adapter } from "@snakepit/core/adapter";
 import { watchdog } from "@snakepit/watchdog";
 
 /** What the workers of a host are. */
@@ -91,34 +91,23 @@ function onCluster(tools: string): Adapter {
 	});
 }
 
-/** Programs that know nothing of Snakepit: they print "up", then a line for each line they read, and ignore the end of their input. */
+/** Programs that know nothing of Snakepit: they answer each line with the same and a prompt, and ignore the end of their input. */
 function lineWorker(
 	executable: string,
 	program: string,
 	lifeline: "auto" | "off" | undefined,
 ): Adapter {
+	const adapter = lines({
+		command: [executable, program],
+		inheritEnv: "all",
+		encode: (command) => command,
+		until: { prompt: "> " },
+	});
 	return {
-		name: "lines",
-		launch: () => ({
-			...{ executable, args: [program], stdio: "adapter", lifeline },
+		...adapter,
+		launch: async (slot, signal) => ({
+			...(await adapter.launch(slot, signal)),
+			lifeline,
 		}),
-		connect: async ({ stdin, stdout, exited }) => {
-			if (!stdin || !stdout) throw new TypeError("It has no conversation.");
-			const gone = exited.then(() => {
-				throw new Error("The worker ended.");
-			});
-			gone.catch(() => {});
-			stdin.on("error", () => {});
-			const lines = createInterface({ input: stdout })[Symbol.asyncIterator]();
-			await Promise.race([lines.next(), gone]);
-			return {
-				execute: async (command) => {
-					stdin.write(`${command}\n`);
-					const { value } = await Promise.race([lines.next(), gone]);
-					return value;
-				},
-				[Symbol.asyncDispose]: async () => undefined,
-			} satisfies Connection;
-		},
 	};
 }

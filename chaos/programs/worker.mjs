@@ -8,10 +8,10 @@ process.on("SIGTERM", () => {});
 setInterval(() => {}, 60_000);
 const tree = new URL("./grows_a_tree.py", import.meta.url).pathname;
 const exits = connect(process.env.CHAOS_EXIT_WATCHER, () => {
-	exits.write(`worker ${process.pid}\n`, () => console.log("up"));
+	exits.write(`worker ${process.pid}\n`, () => process.stdout.write("> "));
 });
 createInterface({ input: process.stdin }).on("line", (word) => {
 	if (word === "with_children")
 		execFileSync(process.env.CHAOS_PYTHON, [tree], { stdio: "ignore" });
-	console.log(word);
+	process.stdout.write(`${word}\n> `);
 });

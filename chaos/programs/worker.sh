@@ -4,11 +4,11 @@
 trap '' TERM
 here=$(dirname "$0")
 "$CHAOS_PYTHON" "$here/stays.py" worker &
-echo up
+printf "> "
 while read -r word; do
 	case $word in
 	with_children) "$CHAOS_PYTHON" "$here/grows_a_tree.py" ;;
 	esac
-	echo "$word"
+	printf "%s\n> " "$word"
 done
 while :; do sleep 1000; done

@@ -1,12 +1,10 @@
-import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { developmentPython } from "../../scripts/python-environment.ts";
 import {
 	isInside,
-	NAMESPACE,
-	namespaceEnv,
 	namespaceUnavailable,
+	runInside,
 } from "../../scripts/ray/namespace.ts";
 import { clusterPython } from "../../scripts/ray/python.ts";
 import { type ChaosCase, ROUNDS, runCase } from "./case.ts";
@@ -133,15 +131,7 @@ function besideCluster(): number {
 		console.error(problem);
 		return 2;
 	}
-	const [command = "", ...args] = [
-		...[...NAMESPACE, process.execPath, ...process.execArgv],
-		...process.argv.slice(1),
-	];
-	const { status } = spawnSync(command, args, {
-		stdio: "inherit",
-		env: { ...process.env, ...namespaceEnv() },
-	});
-	return status ?? 1;
+	return runInside();
 }
 
 /**

@@ -42,14 +42,6 @@ test("a time is one that was measured, of a round that left nothing", () => {
 	expect(summarize(chaos, outcomes).times).toEqual({ p50Ms: 3, maxMs: 3 });
 });
 
-test("a case that one of the runs skipped is that of the other", () => {
-	const skipped = summarize(chaos, [], "it was interrupted");
-	const kept = summarize(chaos, [{ goneMs: 1 }]);
-	expect(skipped.verdict).toBe("skipped");
-	expect(joinRuns([[skipped], [kept]])).toEqual([kept]);
-	expect(joinRuns([[kept], [skipped]])).toEqual([kept]);
-});
-
 test("the page has every run, every case below its row, and every broken promise", () => {
 	const run = (command: string, cases: readonly CaseSummary[]) => ({
 		...{ command, cases, peers: [], machine: "2 × one" },

@@ -110,6 +110,11 @@ const FAILS = { mayFail: ["TOOL_FAILED"] } as const;
 const NOT_TRANSFERABLE = { mayFail: ["VALUE_NOT_TRANSFERABLE"] } as const;
 const INVALID = { mayFail: ["INVALID_ARGUMENTS"] } as const;
 
+const DISTURBANCES = [
+	...["prints_elsewhere", "prints_much", "logs_much"],
+	...["grows", "leaves_a_thread", "interrupts_itself"],
+] as const;
+
 const same = (value: unknown, tag: string): boolean => value === tag;
 const never = (): boolean => false;
 const index = (at: number): number => at;
@@ -125,12 +130,19 @@ function answers(calls: Calls, chance: Chance): readonly Kind[] {
 		weight,
 		() => calls.answer(tool, args?.() ?? {}, same),
 	];
-	const fails = (
+	const ends = (
 		weight: number,
-		tool: string,
-		args: () => Arguments,
+		how: string,
+		numbers: readonly number[],
 		particular?: Particular,
-	): Kind => [weight, () => calls.answer(tool, args(), never, particular)];
+	): Kind => [
+		weight,
+		() => {
+			const args = { how, number: chance.pick(numbers) };
+			const tool = chance.pick(["end", "end_async"]);
+			return calls.answer(tool, args, never, particular);
+		},
+	];
 	/** Sizes around that from which values are in shared memory. */
 	const large = async () => {
 		const bytes = new Uint8Array(chance.pick([1e3, 7e4, 3e5, 3e6]));
@@ -153,20 +165,13 @@ function answers(calls: Calls, chance: Chance): readonly Kind[] {
 		echo(1, "spawn"),
 		echo(1, "fork"),
 		[1, large],
-		echo(0.5, "print_elsewhere"),
-		echo(1, "print_much", () => ({ lines: 200 })),
-		echo(1, "log_much", () => ({ records: 300 })),
-		echo(1, "grow", () => ({ megabytes: 10 })),
-		echo(0.3, "interrupt"),
-		echo(0.3, "leave_a_thread", () => ({ seconds: 1 })),
-		fails(2, "fail", () => ({}), FAILS),
-		fails(1, "fail_async", () => ({}), FAILS),
-		fails(1, "leave", () => ({ code: 3 }), FAILS),
-		fails(1, "leave_async", () => ({ code: 3 }), FAILS),
-		fails(1, "die", () => ({ number: chance.pick([6, 9, 11, 15]) })),
-		fails(0.5, "vanish", () => ({ code: chance.pick([0, 3]) })),
-		fails(0.5, "no_value", () => ({}), NOT_TRANSFERABLE),
-		fails(0.5, "sleep", () => ({ seconds: "long" }), INVALID),
+		echo(4, "disturb", () => ({ how: chance.pick(DISTURBANCES) })),
+		ends(3, "raises", [0], FAILS),
+		ends(2, "exits", [3], FAILS),
+		ends(1, "kills itself", [6, 9, 11, 15]),
+		ends(0.5, "vanishes", [0, 3]),
+		[0.5, () => calls.answer("no_value", {}, never, NOT_TRANSFERABLE)],
+		[0.5, () => calls.answer("sleep", { seconds: "long" }, never, INVALID)],
 	];
 }
 
@@ -176,9 +181,10 @@ function streams(
 	chance: Chance,
 	hostSide: HostSide,
 ): readonly Kind[] {
-	const countAndFail = async (tool: string, particular: Particular) => {
+	const countAndFail = async (how: string, particular: Particular) => {
 		const items = chance.pick([0, 3, 50]);
-		await calls.read(tool, { items }, items + 1, index, particular);
+		const args = { items, how };
+		await calls.read("count_and_fail", args, items + 1, index, particular);
 	};
 	const collectAll = (particular: Particular) =>
 		calls.answer("collect", { most: 1_000, pause: 0 }, never, particular);
@@ -220,13 +226,18 @@ function streams(
 		const { items, end, pause, particular } = source(sizes, 3);
 		// One that fails has no end that the consumer could count to.
 		const wanted = end === "fails" ? items + 1 : items;
-		const tool = chance.pick(["relay", "relay_async", "ask_and_relay"]);
-		await calls.read(tool, { pause }, wanted, index, particular);
+		const [tool, more] = chance.pick([
+			["relay", {}],
+			["relay_async", { asks: false }],
+			["relay_async", { asks: true }],
+		] as const);
+		const args = { pause, ...more };
+		await calls.read(tool, args, wanted, index, particular);
 	};
 	return [
 		[5, count],
-		[2, () => countAndFail("count_and_fail", FAILS)],
-		[0.5, () => countAndFail("count_and_no_value", NOT_TRANSFERABLE)],
+		[2, () => countAndFail("raises", FAILS)],
+		[0.5, () => countAndFail("no value", NOT_TRANSFERABLE)],
 		[4, collect],
 		[5, relay],
 		[

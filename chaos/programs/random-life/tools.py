@@ -6,6 +6,7 @@ import asyncio
 import io
 import logging
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -102,42 +103,27 @@ def cling(tag: str, seconds: float) -> str:
     return tag
 
 
-@tool
-def fail(tag: str) -> None:
+def ending(tag: str, how: str, number: int) -> None:
+    """Fails the call, or ends the process."""
     note("B", tag)
-    raise ValueError(tag)
-
-
-@tool
-async def fail_async(tag: str) -> None:
-    note("B", tag)
-    await asyncio.sleep(0)
-    raise ValueError(tag)
-
-
-@tool
-def leave(tag: str, code: int) -> None:
-    note("B", tag)
-    sys.exit(code)
-
-
-@tool
-async def leave_async(tag: str, code: int) -> None:
-    note("B", tag)
-    sys.exit(code)
-
-
-@tool
-def die(tag: str, number: int) -> None:
-    note("B", tag)
+    if how == "raises":
+        raise ValueError(tag)
+    if how == "exits":
+        sys.exit(number)
+    if how == "vanishes":
+        os._exit(number)
     os.kill(os.getpid(), number)
     time.sleep(5)
 
 
 @tool
-def vanish(tag: str, code: int) -> None:
-    note("B", tag)
-    os._exit(code)
+def end(tag: str, how: str, number: int) -> None:
+    ending(tag, how, number)
+
+
+@tool
+async def end_async(tag: str, how: str, number: int) -> None:
+    ending(tag, how, number)
 
 
 @tool
@@ -158,34 +144,27 @@ def fork(tag: str) -> str:
 
 
 @tool
-def print_elsewhere(tag: str) -> str:
+def disturb(tag: str, how: str) -> str:
+    """Uses the process in a way that the next calls and its host must not feel."""
     note("B", tag)
-    sys.stdout = io.StringIO()
-    print("nobody sees this")
-    return tag
-
-
-@tool
-def print_much(tag: str, lines: int) -> str:
-    note("B", tag)
-    for line in range(lines):
-        print(f"{tag} {line}", file=sys.__stdout__ if line % 2 else sys.stderr)
-    return tag
-
-
-@tool
-def log_much(tag: str, records: int) -> str:
-    note("B", tag)
-    logger = logging.getLogger("much")
-    for record in range(records):
-        logger.warning("%s %d %s", tag, record, "x" * 50)
-    return tag
-
-
-@tool
-def grow(tag: str, megabytes: int) -> str:
-    note("B", tag)
-    _kept.append(b"\x01" * (megabytes << 20))
+    if how == "prints_elsewhere":
+        sys.stdout = io.StringIO()
+        print("nobody sees this")
+    elif how == "prints_much":
+        for line in range(200):
+            print(f"{tag} {line}", file=sys.__stdout__ if line % 2 else sys.stderr)
+    elif how == "logs_much":
+        for record in range(300):
+            logging.getLogger("much").warning("%s %d %s", tag, record, "x" * 50)
+    elif how == "grows":
+        _kept.append(b"\x01" * (10 << 20))
+    elif how == "leaves_a_thread":
+        leaves = threading.Thread(
+            target=time.sleep, args=(1,), daemon=len(tag) % 2 == 0
+        )
+        leaves.start()
+    else:
+        os.kill(os.getpid(), signal.SIGINT)
     return tag
 
 
@@ -200,22 +179,6 @@ async def block_the_loop(tag: str, seconds: float) -> str:
 def no_value(tag: str) -> object:
     note("B", tag)
     return object()
-
-
-@tool
-def interrupt(tag: str) -> str:
-    note("B", tag)
-    os.kill(os.getpid(), 2)
-    return tag
-
-
-@tool
-def leave_a_thread(tag: str, seconds: float) -> str:
-    note("B", tag)
-    threading.Thread(
-        target=time.sleep, args=(seconds,), daemon=len(tag) % 2 == 0
-    ).start()
-    return tag
 
 
 @tool
@@ -247,10 +210,12 @@ async def count_async(tag: str, items: int, pause: float) -> AsyncIterator[int]:
 
 
 @tool
-def count_and_fail(tag: str, items: int) -> Iterator[int]:
+def count_and_fail(tag: str, items: int, how: str) -> Iterator[object]:
     note("B", tag)
     yield from range(items)
-    raise ValueError(tag)
+    if how == "raises":
+        raise ValueError(tag)
+    yield object()
 
 
 @tool(input=int)
@@ -289,19 +254,12 @@ def relay(tag: str, pause: float) -> Iterator[int]:
 
 
 @tool(input=int)
-async def relay_async(tag: str, pause: float) -> AsyncIterator[int]:
+async def relay_async(tag: str, pause: float, asks: bool) -> AsyncIterator[int]:
     note("B", tag)
     async for number in current_call().input:
         if pause:
             await asyncio.sleep(pause)
-        yield number
-
-
-@tool
-def count_and_no_value(tag: str, items: int) -> Iterator[object]:
-    note("B", tag)
-    yield from range(items)
-    yield object()
+        yield await current_call().host_async("echo", number) if asks else number
 
 
 @tool
@@ -371,12 +329,3 @@ def ask_in_clean_up(tag: str, seconds: float) -> str:
     finally:
         current_call().host("echo", 1)
     return tag
-
-
-@tool(input=int)
-async def ask_and_relay(tag: str, pause: float) -> AsyncIterator[int]:
-    note("B", tag)
-    async for number in current_call().input:
-        if pause:
-            await asyncio.sleep(pause)
-        yield await current_call().host_async("echo", number)

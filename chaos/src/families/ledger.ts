@@ -1,13 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import {
-	existsSync,
-	mkdirSync,
-	readdirSync,
-	rmSync,
-	truncateSync,
-	writeFileSync,
-} from "node:fs";
+import { globSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { DatabaseSync } from "node:sqlite";
@@ -22,20 +15,13 @@ import {
 	GUARD,
 	type RoundOutcome,
 	unless,
-	WATCHDOG,
 } from "../case.ts";
 import {
 	COMPILED,
 	type HostProcess,
 	SOURCE_CONDITION,
 } from "../harness/host-process.ts";
-import {
-	enclosedRound,
-	fillDisk,
-	mountsUnavailable,
-	namespacesUnavailable,
-	onOwnDisk,
-} from "../harness/isolation.ts";
+import { enclosedRound, namespacesUnavailable } from "../harness/isolation.ts";
 import { lives, type SeenProcess } from "../harness/processes.ts";
 import type { Stage } from "../harness/stage.ts";
 
@@ -54,8 +40,6 @@ const STEPS = 5;
 const WRITES_MS = 60;
 /** The statuses of a row, in their order. */
 const STATUSES = ["reserved", "active", "ended"];
-/** Often enough that a round does not wait for the audit. */
-const AUDIT_MS = 500;
 
 export const ledger: readonly ChaosCase[] = [
 	...family(
@@ -91,29 +75,6 @@ export const ledger: readonly ChaosCase[] = [
 				parallel: 2,
 				selected: GUARD,
 				round: killWriter,
-			},
-		],
-	),
-	...family(
-		"the ledger is damaged from outside while its host lives, in a way and at a moment that are drawn",
-		[GUARD],
-		[
-			{
-				name: "the pool goes on and the ledger is made anew; the time is until it is",
-				selected: GUARD,
-				round: livesOn,
-			},
-			{
-				name: "and its host is killed: the next start ends the workers; the time is that of its clean-up",
-				with: [ALONE],
-				selected: ALONE,
-				round: killedAfterwards,
-			},
-			{
-				name: "its disk is full when the host is killed: the watchdog ends the workers all the same",
-				with: [WATCHDOG],
-				unavailable: mountsUnavailable,
-				round: fullAtDeath,
 			},
 		],
 	),
@@ -182,8 +143,8 @@ async function killWriter(stage: Stage): Promise<RoundOutcome> {
 	await sleep(stage.chance.fraction() * WRITES_MS);
 	child.kill("SIGKILL");
 	await Promise.all([exited, closed]);
-	const { db = "" } = filesOf(stage.dataDir);
-	return { broken: missingRows(db, acknowledged) };
+	const [file = ""] = globSync(join(stage.dataDir, "runs/*.db"));
+	return { broken: missingRows(file, acknowledged) };
 }
 
 /** What was acknowledged and is not in the file. A row may be further than its last acknowledgement. */
@@ -211,117 +172,4 @@ function missingRows(
 		),
 		...unless(sound?.["integrity_check"] === "ok", "The file is not sound."),
 	];
-}
-
-/** The files of the only run, by what their names end in. */
-type Files = Readonly<Record<string, string>>;
-
-function filesOf(dataDir: string): Files {
-	const folder = join(dataDir, "runs");
-	return Object.fromEntries(
-		readdirSync(folder).map((name) => [
-			name.slice(name.lastIndexOf(".") + 1),
-			join(folder, name),
-		]),
-	);
-}
-
-function overwrite(path = ""): void {
-	writeFileSync(path, Buffer.alloc(40_000, 0xa5));
-}
-
-function exchange(path = ""): void {
-	rmSync(path);
-	overwrite(path);
-}
-
-type Damage = (files: Files, dataDir: string) => void;
-
-/** Those after the first need a file to be made anew. */
-const DAMAGES: readonly (readonly [string, Damage])[] = [
-	[
-		"what is beside its file was truncated",
-		(files) => {
-			// A journal may be gone meanwhile.
-			for (const [ending, path] of Object.entries(files))
-				if (ending !== "db" && existsSync(path)) truncateSync(path, 0);
-		},
-	],
-	["its file was truncated", ({ db = "" }) => truncateSync(db, 0)],
-	["its file was overwritten", ({ db }) => overwrite(db)],
-	["its file was removed", ({ db = "" }) => rmSync(db)],
-	["its file was exchanged for garbage", ({ db }) => exchange(db)],
-	["its lock was exchanged for garbage", ({ lock }) => exchange(lock)],
-	[
-		"its lock was exchanged for a directory",
-		({ lock = "" }) => {
-			rmSync(lock);
-			mkdirSync(lock);
-		},
-	],
-	[
-		"the whole directory was removed",
-		// The host may write a file in it meanwhile.
-		(_, dataDir) => rmSync(dataDir, { recursive: true, maxRetries: 10 }),
-	],
-];
-
-/** Damages the ledger while its host records the ends and starts of workers. */
-async function damage(
-	stage: Stage,
-	host: HostProcess,
-	[, change]: (typeof DAMAGES)[number],
-): Promise<void> {
-	host.call("die", {}, 0, 1);
-	await sleep(stage.chance.fraction() * 300);
-	change(filesOf(stage.dataDir), stage.dataDir);
-}
-
-async function livesOn(stage: Stage): Promise<RoundOutcome> {
-	const host = await stage.ready({
-		size: SIZE,
-		events: ["registry.file_renewed"],
-		pool: { audit: { intervalMs: AUDIT_MS } },
-	});
-	const chosen = stage.chance.pick(DAMAGES);
-	const [name] = chosen;
-	const begunAt = performance.now();
-	await damage(stage, host, chosen);
-	// A death has to be recorded; the slot is filled again all the same.
-	host.call("die", {}, 0, 1);
-	await host.call("pid", {}, 10);
-	if (chosen !== DAMAGES[0])
-		await host.fact("registry.file_renewed").catch((error: Error) => {
-			throw new Error(`${name}: ${error.message}`);
-		});
-	const goneMs = performance.now() - begunAt;
-	return { goneMs, ...(await stage.killAfterwards(host)) };
-}
-
-async function killedAfterwards(stage: Stage): Promise<RoundOutcome> {
-	const host = await stage.ready({ ...SHELL, size: SIZE });
-	const chosen = stage.chance.pick(DAMAGES);
-	const [name, change] = chosen;
-	change(filesOf(stage.dataDir), stage.dataDir);
-	await sleep(stage.chance.of(0.5) ? 0 : stage.chance.fraction() * 300);
-	host.kill();
-	await host.exited;
-	const next = await stage.ready({ size: SIZE });
-	const { durationMs } = await next.fact<{ readonly durationMs: number }>(
-		"cleanup.finished",
-	);
-	const ended = next.facts("orphan.reaped").length;
-	return {
-		goneMs: durationMs,
-		broken: unless(ended > 0, `The next start ended nothing: ${name}.`),
-		...(await stage.leftBeside(next)),
-	};
-}
-
-async function fullAtDeath(stage: Stage): Promise<RoundOutcome> {
-	const before = onOwnDisk(stage.dataDir, "size=2m");
-	const host = await stage.ready({ ...SHELL, size: SIZE }, { before });
-	await stage.sees("worker", SIZE);
-	fillDisk(host.program().pid, stage.dataDir);
-	return await stage.untilGone(host.kill());
 }

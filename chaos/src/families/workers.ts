@@ -8,20 +8,20 @@ import {
 	GUARD,
 	type RoundOutcome,
 	unless,
+	WATCHDOG,
 } from "../case.ts";
 import type { HostProcess, HostStart } from "../harness/host-process.ts";
 import {
-	ControlGroup,
-	controlGroupsUnavailable,
 	fillDisk,
 	mountsUnavailable,
 	onOwnDisk,
+	ProcessLimit,
+	processLimitUnavailable,
 } from "../harness/isolation.ts";
 import { vitalSigns } from "../harness/processes.ts";
 import type { Stage } from "../harness/stage.ts";
 
 const SIZE = 2;
-const MEMORY_BYTES = 200 * 1024 * 1024;
 const SHARED_MEMORY = "/dev/shm";
 const RESULT_MB = 40;
 /** What a host may grow by for a fault of the bridge, with two of these results. */
@@ -69,13 +69,8 @@ export const workers: readonly ChaosCase[] = [
 		[
 			{
 				name: "fork is refused (a limit of processes)",
-				unavailable: () => controlGroupsUnavailable("pids"),
+				unavailable: processLimitUnavailable,
 				round: noProcesses,
-			},
-			{
-				name: "a worker is killed for memory",
-				unavailable: () => controlGroupsUnavailable("memory"),
-				round: noMemory,
 			},
 			{
 				name: "the disk of sockets and scratch files is full",
@@ -87,6 +82,12 @@ export const workers: readonly ChaosCase[] = [
 				unavailable: mountsUnavailable,
 				selected: GUARD,
 				round: noSharedMemory,
+			},
+			{
+				name: "the ledger's disk is full when the host is killed: the watchdog ends the workers all the same",
+				with: [WATCHDOG],
+				unavailable: mountsUnavailable,
+				round: fullLedger,
 			},
 		],
 	),
@@ -171,7 +172,7 @@ async function breakBridge(
 }
 
 async function noProcesses(stage: Stage): Promise<RoundOutcome> {
-	await using group = new ControlGroup("pids");
+	await using group = new ProcessLimit();
 	const host = await open(stage);
 	const parents = host.facts<{ pid: number }>("preload.started");
 	const guards = host.layers.flatMap(({ processes }) => processes);
@@ -182,22 +183,10 @@ async function noProcesses(stage: Stage): Promise<RoundOutcome> {
 	group.limit(threads.reduce((sum, each) => sum + each));
 	await loseOne(host);
 	await host.fact("worker.start_failed");
-	group.limit("none");
+	group.limit("max");
 	const outcome = await heals(stage, host);
 	await host.exited;
 	return outcome;
-}
-
-async function noMemory(stage: Stage): Promise<RoundOutcome> {
-	await using group = new ControlGroup("memory");
-	group.limit(MEMORY_BYTES);
-	const host = await open(stage);
-	for (const pid of await host.workers()) group.add(pid);
-	const code = await host.codeOf("take_memory", { megabytes: 600 });
-	return {
-		broken: unless(code === "WORKER_EXITED", `It failed as ${code}.`),
-		...(await heals(stage, host)),
-	};
 }
 
 async function noDisk(stage: Stage): Promise<RoundOutcome> {
@@ -228,6 +217,17 @@ async function noSharedMemory(stage: Stage): Promise<RoundOutcome> {
 		broken: unless(lost === 0, `${lost} workers ended.`),
 		...(await stage.killAfterwards(host)),
 	};
+}
+
+/** Without a lifeline that would end them with their host. */
+async function fullLedger(stage: Stage): Promise<RoundOutcome> {
+	const host = await stage.ready(
+		{ worker: "shell", lifeline: "off", size: SIZE },
+		{ before: onOwnDisk(stage.dataDir, "size=2m") },
+	);
+	await stage.sees("worker", SIZE);
+	fillDisk(host.program().pid, stage.dataDir);
+	return await stage.untilGone(host.kill());
 }
 
 async function open(

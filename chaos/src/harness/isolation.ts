@@ -121,48 +121,30 @@ function pidNamespace(): string {
 	return readlinkSync("/proc/self/ns/pid");
 }
 
-const LIMITS = {
-	pids: { file: "pids.max", none: "max" },
-	memory: { file: "memory.limit_in_bytes", none: "-1" },
-} as const;
+const GROUPS = "/sys/fs/cgroup/pids";
 
-type Controller = keyof typeof LIMITS;
-
-/** Why there can be no control group here; `undefined` when there can. */
-export function controlGroupsUnavailable(
-	controller: Controller,
-): string | undefined {
-	const root = `/sys/fs/cgroup/${controller}`;
+/** Why the number of processes cannot be limited here; `undefined` when it can. */
+export function processLimitUnavailable(): string | undefined {
 	try {
-		if (!existsSync(join(root, "cgroup.procs")))
-			return `no control group v1 of ${controller} here`;
-		rmdirSync(mkdtempSync(join(root, "chaos-")));
+		if (!existsSync(join(GROUPS, "cgroup.procs")))
+			return "no control group v1 of pids here";
+		rmdirSync(mkdtempSync(join(GROUPS, "chaos-")));
 		return undefined;
 	} catch (error) {
-		return `no control group of ${controller} here: ${(error as Error).message}`;
+		return `no control group of pids here: ${(error as Error).message}`;
 	}
 }
 
-/** A limit that the kernel enforces for the processes that are added, and those they start. */
-export class ControlGroup implements AsyncDisposable {
-	readonly #controller: Controller;
-	readonly #path: string;
-
-	constructor(controller: Controller) {
-		this.#controller = controller;
-		this.#path = mkdtempSync(`/sys/fs/cgroup/${controller}/chaos-`);
-	}
+/** A limit of processes that the kernel enforces for those that are added, and those they start. */
+export class ProcessLimit implements AsyncDisposable {
+	readonly #path: string = mkdtempSync(join(GROUPS, "chaos-"));
 
 	add(pid: number): void {
 		writeFileSync(join(this.#path, "cgroup.procs"), String(pid));
 	}
 
-	limit(value: number | "none"): void {
-		const { file, none } = LIMITS[this.#controller];
-		writeFileSync(
-			join(this.#path, file),
-			value === "none" ? none : String(value),
-		);
+	limit(processes: number | "max"): void {
+		writeFileSync(join(this.#path, "pids.max"), String(processes));
 	}
 
 	/** Resolves when it is removed, which is possible when its processes are gone. */

@@ -152,17 +152,6 @@ export class Stage implements AsyncDisposable {
 		return { leftovers, left };
 	}
 
-	/** Counts what is left beside a host that lives, then kills that, too. */
-	async leftBeside(host: HostProcess): Promise<Omit<Ending, "goneMs">> {
-		const now = performance.now();
-		const before = await this.untilGone(now, host.processes());
-		const after = await this.killAfterwards(host);
-		return {
-			leftovers: before.leftovers + after.leftovers,
-			left: [...before.left, ...after.left],
-		};
-	}
-
 	/**
 	 * Waits until nothing of this stage is left that the exit watcher or the process table knows, except for hosts,
 	 * bystanders and `except`.
