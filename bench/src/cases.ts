@@ -6,17 +6,15 @@ import { heartbeat } from "./cases/heartbeat.ts";
 import { ledger } from "./cases/ledger.ts";
 import { manyCalls } from "./cases/many-calls.ts";
 import { poolCost } from "./cases/pool-cost.ts";
-import { prefetch } from "./cases/prefetch.ts";
 import { ray } from "./cases/ray.ts";
 import { replace } from "./cases/replace.ts";
-import { smallCall } from "./cases/small-call.ts";
+import { prefetch, smallCall, throughput } from "./cases/small-calls.ts";
 import { soak } from "./cases/soak.ts";
 import { start } from "./cases/start.ts";
 import { streams } from "./cases/streams.ts";
 import { tables } from "./cases/tables.ts";
 import { telemetry } from "./cases/telemetry.ts";
 import { threads } from "./cases/threads.ts";
-import { throughput } from "./cases/throughput.ts";
 import { values } from "./cases/values.ts";
 
 /** Every case, in the order of the report. */

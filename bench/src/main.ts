@@ -136,7 +136,7 @@ async function measure(): Promise<void> {
 		console.log(`\n${section(measured, result)}`);
 		// After every case: what is measured is not lost when a later one is interrupted.
 		if (flags.json !== undefined)
-			writeFileSync(flags.json, `${formatResult(result)}\n`);
+			writeFileSync(flags.json, formatResult(result));
 	}
 }
 

@@ -17,8 +17,12 @@ function percentile(samples: Float64Array, percent: number): number {
 	return sorted[Math.max(0, at)] ?? Number.NaN;
 }
 
+/** The value in the middle, or between the two in the middle. */
 export function median(values: readonly number[]): number {
-	return percentile(Float64Array.from(values), 50);
+	const sorted = values.toSorted((a, b) => a - b);
+	const half = (sorted.length - 1) / 2;
+	const low = sorted[Math.floor(half)] ?? Number.NaN;
+	return (low + (sorted[Math.ceil(half)] ?? Number.NaN)) / 2;
 }
 
 /** One call after the other, and what each took. Figures: p50_us, p99_us, host_cpu_us. */
@@ -95,6 +99,53 @@ export async function keepCalling(
 	};
 }
 
+/** What some calls of the same kind took, one after the other. */
+interface Repeated {
+	readonly calls: number;
+	readonly perSecond: number;
+	readonly leastMs: number;
+}
+
+/** Calls one after the other for a while, three times at least. */
+export async function callRepeatedly(
+	call: () => Promise<unknown>,
+	ms: number,
+): Promise<Repeated> {
+	const times: number[] = [];
+	const begin = performance.now();
+	let now = begin;
+	while (times.length < 3 || now - begin < ms) {
+		await call();
+		const after = performance.now();
+		times.push(after - now);
+		now = after;
+	}
+	return {
+		calls: times.length,
+		perSecond: (times.length * 1000) / (now - begin),
+		leastMs: Math.min(...times),
+	};
+}
+
+/**
+ * The rates of two sides, in pairs of slices by turns: what comes in waves on the machine affects both. By turns also who
+ * is first.
+ */
+export async function ratesByTurns(
+	[one, other]: readonly [Slice, Slice],
+	pairs: number,
+): Promise<readonly (readonly [CallRate, CallRate])[]> {
+	const rates: [CallRate, CallRate][] = [];
+	for (let pair = 0; pair < pairs; pair++) {
+		const early = pair % 2 === 0 ? await one() : undefined;
+		const rate = await other();
+		rates.push([early ?? (await one()), rate]);
+	}
+	return rates;
+}
+
+type Slice = () => Promise<CallRate>;
+
 const TICK_MS = 1;
 
 /** Watches how late this process's event loop is, until `stop` is called. */
@@ -133,14 +184,12 @@ interface MedianInterval {
 export function medianInterval(values: readonly number[]): MedianInterval {
 	if (values.length < 6) throw new RangeError("Six values are needed.");
 	const sorted = values.toSorted((a, b) => a - b);
-	const middle = sorted.length / 2;
 	const reach = (1.96 * Math.sqrt(sorted.length)) / 2;
-	const at = (rank: number): number => sorted[rank] ?? Number.NaN;
-	const low = Math.max(0, Math.floor(middle - reach));
+	const low = Math.max(0, Math.floor(sorted.length / 2 - reach));
 	return {
-		median: (at(Math.ceil(middle) - 1) + at(Math.floor(middle))) / 2,
-		low: at(low),
-		high: at(sorted.length - 1 - low),
+		median: median(sorted),
+		low: sorted[low] ?? Number.NaN,
+		high: sorted[sorted.length - 1 - low] ?? Number.NaN,
 	};
 }
 

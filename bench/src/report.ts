@@ -139,13 +139,10 @@ export function section(
 			? [`- ${name}: ${problem}`]
 			: [],
 	);
-	const isRounded = rows.some(({ figures }) =>
-		Object.values(figures).some(({ samples }) => samples === undefined),
-	);
 	return [
 		`## ${title}`,
 		about,
-		`${runs === 1 ? "1 run" : `${runs} runs`} by \`${command}\` on ${startedAt.slice(0, 10)} (load average of the minute before: ${machine.loadBefore})${isRounded ? ", rounded" : ""}.${elsewhere}`,
+		`${runs === 1 ? "1 run" : `${runs} runs`} by \`${command}\` on ${startedAt.slice(0, 10)} (load average of the minute before: ${machine.loadBefore}).${elsewhere}`,
 		tableOf(one),
 		...(failed.length === 0 ? [] : [failed.join("\n")]),
 	].join("\n\n");
@@ -224,7 +221,7 @@ function formatSpread(spread: Spread | undefined): string {
 }
 
 /** A figure to three significant digits, without an exponent. */
-export function formatFigure(value: number): string {
+function formatFigure(value: number): string {
 	if (!Number.isFinite(value)) return "-";
 	const size = Math.abs(value);
 	if (size >= 100) return Math.round(value).toLocaleString("en-US");
@@ -272,26 +269,13 @@ export function keepResults(
 	for (const result of results)
 		for (const one of result.cases) {
 			const text = formatResult({ ...result, cases: [one] });
-			writeFileSync(join(directory, `${one.name}.json`), `${text}\n`);
+			writeFileSync(join(directory, `${one.name}.json`), text);
 		}
 }
 
-/** How deep a row and a figure of a case are in a result. */
-const ROW_DEPTH = 4;
-
-/** Formats a result as JSON with a line for each row and figure. */
-export function formatResult(value: unknown, depth = 0): string {
-	if (typeof value !== "object" || value === null || depth === ROW_DEPTH)
-		return JSON.stringify(value);
-	const [open, close] = Array.isArray(value) ? "[]" : "{}";
-	const lines = Object.entries(value)
-		.filter(([, each]) => each !== undefined)
-		.map(([key, each]) => {
-			const name = Array.isArray(value) ? "" : `${JSON.stringify(key)}: `;
-			return `\n${"\t".repeat(depth + 1)}${name}${formatResult(each, depth + 1)}`;
-		});
-	if (lines.length === 0) return `${open}${close}`;
-	return `${open}${lines.join(",")}\n${"\t".repeat(depth)}${close}`;
+/** Formats a result as JSON. */
+export function formatResult(result: BenchResult): string {
+	return `${JSON.stringify(result, undefined, "\t")}\n`;
 }
 
 /** Returns the published results, in the order of the report. */

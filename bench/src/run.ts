@@ -11,6 +11,7 @@ import {
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import type { Case, FigureSpec, Figures, Row, Setting } from "./case.ts";
+import { median } from "./measure.ts";
 import type { RowRequest } from "./run-row.ts";
 
 /** Where a run was made. */
@@ -30,8 +31,8 @@ export interface Spread {
 	readonly median: number;
 	readonly min: number;
 	readonly max: number;
-	/** Of each run. Missing where a result was read back from a page. */
-	readonly samples?: readonly number[];
+	/** Of each run. */
+	readonly samples: readonly number[];
 }
 
 export interface RowResult {
@@ -144,16 +145,8 @@ export function summarize(
 }
 
 function spread(samples: readonly number[]): Spread {
-	const sorted = samples.toSorted((a, b) => a - b);
-	const half = (sorted.length - 1) / 2;
-	const low = sorted[Math.floor(half)] ?? Number.NaN;
-	const high = sorted[Math.ceil(half)] ?? Number.NaN;
-	return {
-		median: (low + high) / 2,
-		min: sorted[0] ?? Number.NaN,
-		max: sorted.at(-1) ?? Number.NaN,
-		samples,
-	};
+	const [min, max] = [Math.min(...samples), Math.max(...samples)];
+	return { median: median(samples), min, max, samples };
 }
 
 const program = fileURLToPath(new URL("./run-row.ts", import.meta.url));

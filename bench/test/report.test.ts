@@ -5,7 +5,6 @@ import { expect, onTestFinished, test } from "vitest";
 import { cases } from "../src/cases.ts";
 import {
 	benchmarksPage,
-	formatFigure,
 	keepResults,
 	keptResults,
 	overview,
@@ -51,17 +50,6 @@ test("the page has medians and extremes, what is missing or failed, the command,
 	expect(overview([])).toContain("take? | not measured |  |  |");
 });
 
-test("a case that was measured elsewhere names its machine", () => {
-	const machine = { ...result.machine, processor: "Another" };
-	const page = benchmarksPage([
-		result,
-		{ ...result, cases: [{ ...one, name: "batch" }] },
-		{ ...result, machine, cases: [{ ...one, name: "soak" }] },
-	]);
-	expect(page.match(/Some processor/g)).toHaveLength(1);
-	expect(page.match(/Measured with Another/g)).toHaveLength(1);
-});
-
 test("each of the ten questions names a figure and rows that are measured", () => {
 	expect(QUESTIONS).toHaveLength(10);
 	for (const { case: name, figure, ours, others } of QUESTIONS) {
@@ -85,10 +73,4 @@ test("a later run's case takes the place of an earlier one's, and a quick run is
 		keepResults([result, { ...result, quick: true }], directory),
 	).toThrow("a quick run");
 	expect(keptResults(directory)).toEqual(kept);
-});
-
-test("figures have three digits and no exponent", () => {
-	expect([1234.5, 12.34, 1.234, 0.01234].map(formatFigure)).toEqual([
-		...["1,235", "12.3", "1.23", "0.012"],
-	]);
 });

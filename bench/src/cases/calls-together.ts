@@ -6,7 +6,7 @@ import {
 	ourVariants,
 } from "../contestants/ours.ts";
 import { measureThroughput, median } from "../measure.ts";
-import { SMALL_TEXT } from "./small-call.ts";
+import { SMALL_TEXT } from "./small-calls.ts";
 
 const CALLERS = 64;
 /** As in embedder.py. */
@@ -45,13 +45,9 @@ export const callsTogether: Case = {
 	),
 };
 
-function rowName(variant: string, { name }: Way): string {
-	return `${variant}: ${name}`;
-}
-
 function rowFor(variant: OurVariant, way: Way): Row {
 	return {
-		name: rowName(variant.name, way),
+		name: `${variant.name}: ${way.name}`,
 		measure: async (setting) => {
 			await using pool = await openPoolOf({
 				adapter: ourAdapter(variant, setting, "embedder"),

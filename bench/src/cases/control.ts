@@ -20,9 +20,10 @@ import {
 	type CallRate,
 	keepCalling,
 	medianInterval,
+	ratesByTurns,
 	temporaryDirectory,
 } from "../measure.ts";
-import { SMALL_TEXT } from "./small-call.ts";
+import { SMALL_TEXT } from "./small-calls.ts";
 
 const CLIENT = fileURLToPath(new URL("./attached-client.ts", import.meta.url));
 const IN_FLIGHT = 16;
@@ -155,28 +156,19 @@ async function byTurns(
 	cheap: () => Promise<CallRate>,
 	measureMs: number,
 ): Promise<Figures> {
-	const cpu: number[] = [];
-	const rate: number[] = [];
 	const pairs = Math.max(6, Math.round(measureMs / 50));
-	for (let pair = 0; pair < pairs; pair++) {
-		let more: CallRate;
-		let less: CallRate;
-		if (pair % 2 === 0) {
-			more = await costly();
-			less = await cheap();
-		} else {
-			less = await cheap();
-			more = await costly();
-		}
-		cpu.push((more.cpuUs / less.cpuUs - 1) * 100);
-		rate.push((1 - more.callsPerSecond / less.callsPerSecond) * 100);
-	}
-	const cpus = medianInterval(cpu);
-	const rates = medianInterval(rate);
+	const rates = await ratesByTurns([costly, cheap], pairs);
+	const cpu = medianInterval(
+		rates.map(([more, less]) => (more.cpuUs / less.cpuUs - 1) * 100),
+	);
+	const rate = medianInterval(
+		rates.map(
+			([more, less]) => (1 - more.callsPerSecond / less.callsPerSecond) * 100,
+		),
+	);
 	return {
-		...{ cpu_percent: cpus.median, cpu_low: cpus.low, cpu_high: cpus.high },
-		rate_percent: rates.median,
-		...{ rate_low: rates.low, rate_high: rates.high },
+		...{ cpu_percent: cpu.median, cpu_low: cpu.low, cpu_high: cpu.high },
+		...{ rate_percent: rate.median, rate_low: rate.low, rate_high: rate.high },
 	};
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Pool, PoolOptions } from "@snakepit/core";
+import type { Pool } from "@snakepit/core";
 import { type Case, lower, type Row } from "../case.ts";
 import {
 	type OurVariant,
@@ -30,15 +30,10 @@ export const heartbeat: Case = {
 	]),
 };
 
-function named(variant: string, heartbeat: "on" | "off"): string {
-	return `${ourName(variant)}, heartbeat ${heartbeat}`;
-}
-
 function rowFor(variant: OurVariant, onOrOff: "on" | "off"): Row {
-	const options: { heartbeat?: Exclude<PoolOptions["heartbeat"], undefined> } =
-		onOrOff === "off" ? { heartbeat: "off" } : {};
+	const options = onOrOff === "off" ? ({ heartbeat: "off" } as const) : {};
 	return {
-		name: named(variant.name, onOrOff),
+		name: `${ourName(variant.name)}, heartbeat ${onOrOff}`,
 		needs: { linux: true },
 		measure: async (setting) => {
 			const size = Math.min(WORKERS, setting.pace.mostWorkers);

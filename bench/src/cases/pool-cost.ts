@@ -5,14 +5,12 @@ import { type Case, type Figures, lower, type Setting } from "../case.ts";
 import { inProcessAdapter } from "../contestants/light-adapters.ts";
 import { openPoolOf, ourAdapter, ourVariants } from "../contestants/ours.ts";
 import { collectGarbage, keepCalling } from "../measure.ts";
-import { SMALL_TEXT } from "./small-call.ts";
+import { SMALL_TEXT } from "./small-calls.ts";
 
 type Call = () => Promise<unknown>;
 
 const IN_FLIGHT = 16;
 const MEMORY_CALLS = 20_000;
-const POOL = "in this process, pool.execute";
-const BARE = "in this process, bare connection";
 
 export const poolCost: Case = {
 	name: "pool-cost",
@@ -26,11 +24,11 @@ export const poolCost: Case = {
 	},
 	rows: [
 		{
-			name: BARE,
+			name: "in this process, bare connection",
 			measure: ({ pace }) => measure(bareCall(answerAtOnce), pace),
 		},
 		{
-			name: POOL,
+			name: "in this process, pool.execute",
 			measure: async ({ pace }) => {
 				await using pool = await openPoolOf({
 					adapter: inProcessAdapter(answerAtOnce),
@@ -42,7 +40,7 @@ export const poolCost: Case = {
 		},
 		...ourVariants.flatMap((variant) => [
 			{
-				name: bareOf(variant.name),
+				name: `Python, ${variant.name}, bare connection`,
 				measure: async (setting: Setting) => {
 					const adapter = ourAdapter(variant, setting);
 					const worker = await startForReal(adapter, {
@@ -56,7 +54,7 @@ export const poolCost: Case = {
 				},
 			},
 			{
-				name: pooledOf(variant.name),
+				name: `Python, ${variant.name}, pool.execute`,
 				measure: async (setting: Setting) => {
 					await using pool = await openPoolOf({
 						adapter: ourAdapter(variant, setting),
@@ -71,14 +69,6 @@ export const poolCost: Case = {
 		]),
 	],
 };
-
-function bareOf(variant: string): string {
-	return `Python, ${variant}, bare connection`;
-}
-
-function pooledOf(variant: string): string {
-	return `Python, ${variant}, pool.execute`;
-}
 
 /** Answers in a turn of its own, as whatever reads a socket does. */
 const answerAtOnce: Connection["execute"] = (_command, args) =>

@@ -14,18 +14,18 @@ import {
 } from "../case.ts";
 import { openPoolOf } from "../contestants/ours.ts";
 import {
+	callRepeatedly,
 	cpuSecondsOfAll,
 	measureLatency,
 	measureThroughput,
 } from "../measure.ts";
-import { SMALL_TEXT } from "./small-call.ts";
+import { SMALL_TEXT } from "./small-calls.ts";
+import { itemsPerSecond } from "./streams.ts";
 
 const NODES = 3;
 const needs: Needs = { clusterNodes: NODES };
 const ITEM_BYTES = 100;
 const ARRAY = new Float64Array(1_000_000).fill(1);
-const PLAIN = "plain Ray, called from Python";
-const OURS = "ours, rayPython";
 
 /** Not on the node of this program: a call crosses to another one, as it does for plain Ray. */
 const FAR = { placement: { node: "127.0.0.3" } } as const;
@@ -43,8 +43,8 @@ export const ray: Case = {
 		array_cpu_ms: lower("processor time of that echo", "ms"),
 	},
 	rows: [
-		{ name: PLAIN, needs, measure: measurePlain },
-		{ name: OURS, needs, measure: measureOurs },
+		{ name: "plain Ray, called from Python", needs, measure: measurePlain },
+		{ name: "ours, rayPython", needs, measure: measureOurs },
 	],
 };
 
@@ -64,8 +64,12 @@ async function measureOurs({ pace }: Setting): Promise<Figures> {
 		() => far.execute("echo", [SMALL_TEXT]),
 		pace,
 	);
-	const guess = await streamed(far, 1_000);
-	const items = await streamed(far, Math.ceil((guess * pace.measureMs) / 1000));
+	const items = await itemsPerSecond(
+		(count, size) =>
+			far.stream("produce", [count, size]) as AsyncIterable<Uint8Array>,
+		ITEM_BYTES,
+		pace.measureMs,
+	);
 	const arrays = await echoedArrays(far, pace.measureMs);
 	await far.close(close);
 	const all = await open(NODES, {});
@@ -101,30 +105,18 @@ function open(
 	});
 }
 
-async function streamed(pool: Pool, items: number): Promise<number> {
-	const begin = performance.now();
-	let got = 0;
-	for await (const item of pool.stream("produce", [items, ITEM_BYTES]))
-		got += (item as Uint8Array).length;
-	if (got !== items * ITEM_BYTES) throw new Error(`${got} bytes came`);
-	return (items * 1000) / (performance.now() - begin);
-}
-
 /** MB a second, both ways added, and processor time. */
 async function echoedArrays(pool: Pool, ms: number): Promise<Figures> {
 	const sent = new NdArray("float64", [ARRAY.length], ARRAY);
 	const cpuBegin = cpuSecondsOfAll();
-	const begin = performance.now();
-	let echoes = 0;
-	for (; echoes < 3 || performance.now() - begin < ms; echoes++) {
+	const { calls, perSecond } = await callRepeatedly(async () => {
 		const got = (await pool.execute("echo_array", [sent])) as NdArray;
 		if (got.data.length !== ARRAY.length)
 			throw new Error("the echo is not what was sent");
-	}
-	const bytes = echoes * 2 * ARRAY.byteLength;
+	}, ms);
 	return {
-		array_mb_s: bytes / 1000 / (performance.now() - begin),
-		array_cpu_ms: ((cpuSecondsOfAll() - cpuBegin) * 1000) / echoes,
+		array_mb_s: (perSecond * 2 * ARRAY.byteLength) / 1e6,
+		array_cpu_ms: ((cpuSecondsOfAll() - cpuBegin) * 1000) / calls,
 	};
 }
 

@@ -1,4 +1,3 @@
-import type { Pool } from "@snakepit/core";
 import { type Case, lower, type Row, type Setting } from "../case.ts";
 import { openBareGrpc } from "../contestants/bare-grpc.ts";
 import {
@@ -7,8 +6,6 @@ import {
 	ourName,
 	startVariants,
 } from "../contestants/ours.ts";
-
-const [ALONE, SPARE] = ["one worker", "one worker and a spare"] as const;
 
 export const replace: Case = {
 	name: "replace",
@@ -34,23 +31,20 @@ export const replace: Case = {
 			},
 		},
 		...startVariants.flatMap((variant) => [
-			rowFor(variant, ALONE, 1),
-			rowFor(variant, SPARE, 2),
+			rowFor(variant, "one worker", 1),
+			rowFor(variant, "one worker and a spare", 2),
 		]),
 	],
 };
 
-function named(variant: string, how: string): string {
-	return `${ourName(variant)}, ${how}`;
-}
-
 function rowFor(variant: OurVariant, how: string, size: number): Row {
 	return {
-		name: named(variant.name, how),
+		name: `${ourName(variant.name)}, ${how}`,
 		measure: async (setting: Setting) => {
 			await using pool = await openPool(variant, setting, { size });
 			for (let i = 0; i < 20; i++) await pool.execute("echo", [i]);
-			const whole = untilReady(pool);
+			const whole = Promise.withResolvers<void>();
+			pool.on("worker.ready", () => whole.resolve());
 			const [worker] = pool.workers();
 			if (worker?.pid === undefined) throw new Error("there is no worker");
 			const begin = performance.now();
@@ -58,15 +52,8 @@ function rowFor(variant: OurVariant, how: string, size: number): Row {
 			process.kill(worker.pid, "SIGKILL");
 			await pool.execute("echo", [0], { retry: { attempts: 4 } });
 			const without_capacity_ms = performance.now() - begin;
-			await whole;
+			await whole.promise;
 			return { without_capacity_ms, whole_again_ms: performance.now() - begin };
 		},
 	};
-}
-
-async function untilReady(pool: Pool): Promise<void> {
-	const { promise, resolve } = Promise.withResolvers<void>();
-	const stop = pool.on("worker.ready", () => resolve());
-	await promise;
-	stop();
 }

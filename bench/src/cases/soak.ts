@@ -9,7 +9,7 @@ import {
 	ourVariants,
 } from "../contestants/ours.ts";
 import { collectGarbage, heapBytes } from "../measure.ts";
-import { SMALL_TEXT } from "./small-call.ts";
+import { SMALL_TEXT } from "./small-calls.ts";
 
 const WORKERS = 4;
 const IN_FLIGHT = 16;

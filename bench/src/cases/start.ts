@@ -23,8 +23,6 @@ import { proportionalBytes, temporaryDirectory } from "../measure.ts";
 /** From the first line of a program to its first answer; of a bare Python, all of it. */
 const FIRST_ANSWER = "first_answer_ms";
 const HOST_CPU = "host_cpu_ms";
-const BARE_PYTHON = "limit, python -c pass";
-const FRESH_PROGRAM: string = ourName("framed, a fresh program");
 
 const PROGRAM = fileURLToPath(
 	new URL("./first-answer-program.ts", import.meta.url),
@@ -36,7 +34,7 @@ const TOOLS = fileURLToPath(
 /** What a whole program waits for that has nothing loaded and nothing started. */
 const firstAnswerRows: readonly Row[] = [
 	{
-		name: BARE_PYTHON,
+		name: "limit, python -c pass",
 		measure: async ({ python }) => {
 			const begunMs = performance.now();
 			run(python, ["-c", "pass"]);
@@ -44,7 +42,7 @@ const firstAnswerRows: readonly Row[] = [
 		},
 	},
 	{
-		name: FRESH_PROGRAM,
+		name: ourName("framed, a fresh program"),
 		measure: async ({ python }) => {
 			must("pnpm", ["build"]);
 			const ledger = temporaryDirectory();
@@ -120,14 +118,9 @@ function readyFigure(workers: number): string {
 	return `ready_${workers}_ms`;
 }
 
-function named(name: string, modules: readonly string[]): string {
-	return [name, ...modules].join(", ");
-}
-
 function rowFor(name: string, modules: readonly string[], open: Open): Row {
 	return {
-		name: named(name, modules),
-
+		name: [name, ...modules].join(", "),
 		measure: async (setting) => {
 			const figures: Record<string, number> = {};
 			// Files come into the page cache, code into this process.

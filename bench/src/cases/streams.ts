@@ -52,7 +52,8 @@ export const streams: Case = {
 
 type Stream = NonNullable<Line["stream"]>;
 
-async function itemsPerSecond(
+/** How many items of a size a stream yields in a second, measured for a while after a warm-up. */
+export async function itemsPerSecond(
 	stream: Stream,
 	size: number,
 	ms: number,

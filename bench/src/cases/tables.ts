@@ -1,51 +1,33 @@
 import { fileURLToPath } from "node:url";
 import { python } from "@snakepit/adapter-python";
 import { tablesPython } from "../../../scripts/tables-python.ts";
-import {
-	type Case,
-	type Figures,
-	lower,
-	type Row,
-	type Setting,
-} from "../case.ts";
+import { type Case, type Figures, lower, type Setting } from "../case.ts";
 import { openPoolOf } from "../contestants/ours.ts";
+import { callRepeatedly } from "../measure.ts";
 
 const ROWS = 200_000;
 const TIMES = 100_000;
 
-/** What crosses, and the tools that give and take it. */
+/** What crosses: the kind and number of what the worker makes, and the tools that give and take it. */
 interface Crossing {
-	readonly name: string;
-	/** What the worker makes. */
 	readonly kind: string;
 	readonly count: number;
 	readonly give: string;
 	readonly take: string;
 }
 
-const times = (kind: string): Crossing => ({
-	name: `${TIMES.toLocaleString("en")} ${kind}`,
-	kind,
-	count: TIMES,
-	give: "give",
-	take: "take",
-});
-
-const texts = times("texts");
-const instants = times("instants");
-const datesAndTimes = times("dates and times");
-const records: Crossing = {
-	name: 'data frame, to_dict("records")',
-	kind: "frame",
-	count: ROWS,
-	give: "give_records",
-	take: "take_records",
-};
-const arrow: Crossing = {
-	...records,
-	name: "data frame, Arrow",
-	give: "give",
-	take: "take_frame",
+const frame = { kind: "frame", count: ROWS };
+const CROSSINGS: Readonly<Record<string, Crossing>> = {
+	"data frame, Arrow": { ...frame, give: "give", take: "take_frame" },
+	'data frame, to_dict("records")': {
+		...{ ...frame, give: "give_records", take: "take_records" },
+	},
+	...Object.fromEntries(
+		["texts", "instants", "dates and times"].map((kind) => [
+			`${TIMES.toLocaleString("en")} ${kind}`,
+			{ kind, count: TIMES, give: "give", take: "take" },
+		]),
+	),
 };
 
 export const tables: Case = {
@@ -56,12 +38,10 @@ export const tables: Case = {
 		give_ms: lower("to the host", "ms"),
 		take_ms: lower("to the worker", "ms"),
 	},
-	rows: [arrow, records, texts, instants, datesAndTimes].map(
-		(crossing): Row => ({
-			name: crossing.name,
-			measure: (setting) => measure(crossing, setting),
-		}),
-	),
+	rows: Object.entries(CROSSINGS).map(([name, crossing]) => ({
+		name,
+		measure: (setting) => measure(crossing, setting),
+	})),
 };
 
 async function measure(
@@ -84,26 +64,14 @@ async function measure(
 	});
 	await pool.execute("make", [kind, count]);
 	const value = await pool.execute(give);
+	// The least: others on the machine only add to it.
+	const least = async (call: () => Promise<unknown>): Promise<number> =>
+		(await callRepeatedly(call, pace.measureMs)).leastMs;
 	const figures = {
-		give_ms: await leastMs(pace.measureMs, () => pool.execute(give)),
-		take_ms: await leastMs(pace.measureMs, () => pool.execute(take, [value])),
+		give_ms: await least(() => pool.execute(give)),
+		take_ms: await least(() => pool.execute(take, [value])),
 	};
 	if ((await pool.execute(take, [value])) !== count)
 		throw new Error("not all of it arrived");
 	return figures;
-}
-
-/** The least time of three calls at least: others on the machine only add to it. */
-async function leastMs(
-	ms: number,
-	call: () => Promise<unknown>,
-): Promise<number> {
-	const begin = performance.now();
-	let least = Number.POSITIVE_INFINITY;
-	for (let i = 0; i < 3 || performance.now() - begin < ms; i++) {
-		const before = performance.now();
-		await call();
-		least = Math.min(least, performance.now() - before);
-	}
-	return least;
 }

@@ -14,64 +14,32 @@ import {
 	higher,
 	lower,
 	type Pace,
-	type Row,
+	type Setting,
 } from "../case.ts";
-import {
-	type OurVariant,
-	openPool,
-	ourName,
-	ourVariants,
-} from "../contestants/ours.ts";
-import { type CallRate, keepCalling, median } from "../measure.ts";
-import { SMALL_TEXT } from "./small-call.ts";
+import { openPool, ourName, ourVariants } from "../contestants/ours.ts";
+import { keepCalling, median, ratesByTurns } from "../measure.ts";
+import { SMALL_TEXT } from "./small-calls.ts";
 
 const IN_FLIGHT = 16;
 /** As short as the machine's moods, as long as hundreds of calls. */
 const SLICE_MS = 200;
 
-interface Manner {
-	readonly name: string;
-	instrument(): Instrument;
-}
-
-const manners: readonly Manner[] = [
-	{ name: "no SDK", instrument: () => attach() },
-	{
-		name: "SDK as in production",
-		instrument: () => attach(production()),
+const MANNERS: Readonly<Record<string, () => Instrument>> = {
+	"no SDK": () => attach(),
+	"SDK as in production": () => attach(production()),
+	"every call sampled": () => attach(withCallMetrics()),
+	"every call sampled, an exporter that reads nothing": () =>
+		attach(withCallMetrics(1, sink)),
+	"every call sampled, one span each": () =>
+		attach({ ...withCallMetrics(), spans: { queue: false, attempt: false } }),
+	"1 call in 10 sampled by the SDK": () => attach(withCallMetrics(0.1)),
+	"1 call in 10 sampled by command": () =>
+		attach({ ...withCallMetrics(), commands: { "*": { traces: 0.1 } } }),
+	"every call sampled, measured by the SDK": () => {
+		setGlobals();
+		return attach(providers());
 	},
-	{
-		name: "every call sampled",
-		instrument: () => attach(withCallMetrics()),
-	},
-	{
-		name: "every call sampled, an exporter that reads nothing",
-		instrument: () => attach(withCallMetrics(1, sink)),
-	},
-	{
-		name: "every call sampled, one span each",
-		instrument: () =>
-			attach({ ...withCallMetrics(), spans: { queue: false, attempt: false } }),
-	},
-	{
-		name: "1 call in 10 sampled by the SDK",
-		instrument: () => attach(withCallMetrics(0.1)),
-	},
-	{
-		name: "1 call in 10 sampled by command",
-		instrument: () => {
-			const commands = { "*": { traces: 0.1 } };
-			return attach({ ...withCallMetrics(), commands });
-		},
-	},
-	{
-		name: "every call sampled, measured by the SDK",
-		instrument: () => {
-			setGlobals();
-			return attach(providers());
-		},
-	},
-];
+};
 
 export const telemetry: Case = {
 	name: "telemetry",
@@ -82,28 +50,20 @@ export const telemetry: Case = {
 		more_cpu_us: lower("more host CPU a call", "us"),
 	},
 	rows: ourVariants.flatMap((variant) =>
-		manners.map((manner) => rowFor(variant, manner)),
+		Object.entries(MANNERS).map(([manner, instrument]) => ({
+			name: `${ourName(variant.name)}, ${manner}`,
+			measure: async (setting: Setting) => {
+				const one = { size: 1 } as const;
+				await using without = await openPool(variant, setting, one);
+				await using attached = await openPool(variant, setting, {
+					...one,
+					instruments: [instrument()],
+				});
+				return await compare(without, attached, setting.pace);
+			},
+		})),
 	),
 };
-
-function rowName(variant: OurVariant, manner: Manner): string {
-	return `${ourName(variant.name)}, ${manner.name}`;
-}
-
-function rowFor(variant: OurVariant, manner: Manner): Row {
-	return {
-		name: rowName(variant, manner),
-		measure: async (setting) => {
-			const size = { size: 1 } as const;
-			await using without = await openPool(variant, setting, size);
-			await using attached = await openPool(variant, setting, {
-				...size,
-				instruments: [manner.instrument()],
-			});
-			return await compare(without, attached, setting.pace);
-		},
-	};
-}
 
 async function compare(
 	without: Pool,
@@ -114,22 +74,14 @@ async function compare(
 		keepCalling(() => pool.execute("echo", [SMALL_TEXT]), IN_FLIGHT, ms);
 	await slice(without, warmUpMs);
 	await slice(attached, warmUpMs);
-	const shares: number[] = [];
-	const more: number[] = [];
-	// As long for each of the two as any other row is measured, and twice that.
-	const pairs = Math.max(5, Math.ceil((2 * measureMs) / SLICE_MS));
-	for (let pair = 0; pair < pairs; pair++) {
-		// By turns also who is first, or whatever comes in waves would be one's own.
-		const order = pair % 2 === 0 ? [without, attached] : [attached, without];
-		const slices = new Map<Pool, CallRate>();
-		for (const pool of order) slices.set(pool, await slice(pool, SLICE_MS));
-		const [base, own] = [slices.get(without), slices.get(attached)];
-		if (base === undefined || own === undefined) continue;
-		shares.push((own.callsPerSecond / base.callsPerSecond) * 100);
-		more.push(own.cpuUs - base.cpuUs);
-	}
-	return {
-		calls_percent: median(shares),
-		more_cpu_us: median(more),
-	};
+	const rates = await ratesByTurns(
+		[() => slice(without, SLICE_MS), () => slice(attached, SLICE_MS)],
+		// As long for each of the two as any other row is measured, and twice that.
+		Math.max(5, Math.ceil((2 * measureMs) / SLICE_MS)),
+	);
+	const calls = rates.map(
+		([base, own]) => (own.callsPerSecond / base.callsPerSecond) * 100,
+	);
+	const more = rates.map(([base, own]) => own.cpuUs - base.cpuUs);
+	return { calls_percent: median(calls), more_cpu_us: median(more) };
 }

@@ -51,16 +51,12 @@ function figureOf(kind: keyof typeof WORK): string {
 	return `${kind}_calls_per_s`;
 }
 
-function named(name: string, callsPerWorker: number): string {
-	return `${ourName(name)}, callsPerWorker ${callsPerWorker}`;
-}
-
 function rowFor(
 	{ name, variant, needs }: Interpreted,
 	callsPerWorker: number,
 ): Row {
 	return {
-		name: named(name, callsPerWorker),
+		name: `${ourName(name)}, callsPerWorker ${callsPerWorker}`,
 		...(needs && { needs }),
 		measure: async (setting) => {
 			const { freeThreadedPython = setting.python } = setting;

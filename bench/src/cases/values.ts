@@ -20,6 +20,7 @@ import {
 import { ours } from "../contestants/ours.ts";
 import { peers } from "../contestants/peers.ts";
 import {
+	callRepeatedly,
 	collectGarbage,
 	cpuSeconds,
 	forgetPeak,
@@ -64,17 +65,12 @@ export const values: Case = {
 	),
 };
 
-function named(name: string, size: number): string {
-	return `${name}, ${size} MB`;
-}
-
 function rowFor(contestant: Contestant, sizeMb: number): Row {
-	const row = rowOf(
-		contestant,
-		{ workers: 1, inFlight: 1 },
-		async (line, setting) => await measure(line, sizeMb, setting),
+	const amount = { workers: 1, inFlight: 1 };
+	const row = rowOf(contestant, amount, (line, setting) =>
+		measure(line, sizeMb, setting),
 	);
-	return { ...row, name: named(contestant.name, sizeMb) };
+	return { ...row, name: `${contestant.name}, ${sizeMb} MB` };
 }
 
 async function measure(
@@ -89,7 +85,7 @@ async function measure(
 	const bytes = randomBytes(sizeMb * MB);
 	const figures: Record<string, number> = {};
 	const rate = async (call: () => Promise<unknown>): Promise<number> =>
-		(await callsPerSecond(call, pace.measureMs)) * sizeMb;
+		(await callRepeatedly(call, pace.measureMs)).perSecond * sizeMb;
 
 	// First of all: what an earlier call let go of may be used again unseen.
 	if (process.platform === "linux")
@@ -99,14 +95,11 @@ async function measure(
 		throw new Error("the echo is not what was sent");
 	const pids = [process.pid, ...line.pids];
 	const before = process.platform === "linux" ? cpuSeconds(pids) : Number.NaN;
-	let calls = 0;
-	figures["echo_mb_s"] = await rate(() => {
-		calls++;
-		return echoBytes(bytes);
-	});
+	const echoes = await callRepeatedly(() => echoBytes(bytes), pace.measureMs);
+	figures["echo_mb_s"] = echoes.perSecond * sizeMb;
 	if (process.platform === "linux")
 		figures["cpu_s_gb"] =
-			((cpuSeconds(pids) - before) / (calls * sizeMb)) * 1000;
+			((cpuSeconds(pids) - before) / (echoes.calls * sizeMb)) * 1000;
 	if (takeBytes !== undefined)
 		figures["take_mb_s"] = await rate(() => takeBytes(bytes));
 	if (giveBytes !== undefined)
@@ -137,20 +130,6 @@ async function peaks(
 		host_copies: host(),
 		...(other === undefined ? {} : { worker_copies: other() }),
 	};
-}
-
-/** Three calls at least. */
-async function callsPerSecond(
-	call: () => Promise<unknown>,
-	ms: number,
-): Promise<number> {
-	const begin = performance.now();
-	let calls = 0;
-	while (calls < 3 || performance.now() - begin < ms) {
-		await call();
-		calls++;
-	}
-	return (calls * 1000) / (performance.now() - begin);
 }
 
 /** Bytes that nothing can compress or share. */

@@ -12,22 +12,28 @@ import {
 	startPython,
 } from "./contestant.ts";
 
+/** Carries bytes within this process alone. @param over one way. */
+function withinThisProcess(
+	over: (bytes: Uint8Array) => Uint8Array,
+	close: () => void = () => {},
+): Line {
+	return {
+		pids: [],
+		echoBytes: async (bytes) => over(over(bytes)),
+		takeBytes: async (bytes) => over(bytes).length,
+		[Symbol.asyncDispose]: async () => close(),
+	};
+}
+
 /** The limit of everything: each way is one copy within this process. */
 export const memcpy: Contestant = {
 	name: "limit, memcpy",
-	open: async () => {
-		const copy = (bytes: Uint8Array): Uint8Array => {
+	open: async () =>
+		withinThisProcess((bytes) => {
 			const to = Buffer.allocUnsafeSlow(bytes.length);
 			to.set(bytes);
 			return to;
-		};
-		return {
-			pids: [],
-			echoBytes: async (bytes) => copy(copy(bytes)),
-			takeBytes: async (bytes) => copy(bytes).length,
-			[Symbol.asyncDispose]: async () => {},
-		};
-	},
+		}),
 };
 
 /** The limit of shared memory as files: each way is one write and one read, by this process alone. */
@@ -40,14 +46,7 @@ export const sharedMemoryFile: Contestant = {
 			writeFileSync(path, bytes, { mode: 0o600 });
 			return readFileSync(path);
 		};
-		return {
-			pids: [],
-			echoBytes: async (bytes) => over(over(bytes)),
-			takeBytes: async (bytes) => over(bytes).length,
-			[Symbol.asyncDispose]: async () => {
-				rmSync(path, { force: true });
-			},
-		};
+		return withinThisProcess(over, () => rmSync(path, { force: true }));
 	},
 };
 

@@ -2,10 +2,9 @@ import type { ChildProcess } from "node:child_process";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import type { Setting } from "../case.ts";
 import type { Contestant, Line, LineSetting } from "./contestant.ts";
 
-/** The other packages. They are not installed when this is type-checked: what is used of each is written down here. */
+/** The other packages. They are not installed when this is type-checked: what is used of each is written down below. */
 export const peers: readonly Contestant[] = [
 	peer("python-shell", "python-shell, JSON lines", openPythonShell),
 	peer("pythonia", "pythonia", openPythonia),
@@ -14,37 +13,61 @@ export const peers: readonly Contestant[] = [
 		"node-calls-python, in process",
 		openNodeCallsPython,
 	),
-	peer("tinypool", "tinypool, processes (JavaScript)", openTinypool),
-	peer("piscina", "piscina, threads (JavaScript)", openPiscina),
+	peer(
+		"tinypool",
+		"tinypool, processes (JavaScript)",
+		openJavaScriptPool({ runtime: "child_process", serialization: "advanced" }),
+	),
+	peer("piscina", "piscina, threads (JavaScript)", openJavaScriptPool({})),
 ];
+
+/** What is used of their exports. */
+interface Exports {
+	readonly PythonShell: new (
+		program: string,
+		options: object,
+	) => {
+		readonly childProcess: ChildProcess;
+		send(message: unknown): void;
+		on(event: "message", listener: (message: unknown) => void): void;
+	};
+	/** Of pythonia. */
+	readonly python: ((
+		path: string,
+	) => Promise<{ echo(value: unknown): Promise<unknown> }>) & { exit(): void };
+	/** Of node-calls-python. */
+	readonly interpreter: {
+		import(path: string): Promise<object>;
+		call(module: object, name: string, value: unknown): Promise<unknown>;
+	};
+	/** Of tinypool and piscina. */
+	readonly default: new (
+		options: object,
+	) => {
+		run(value: unknown): Promise<unknown>;
+		destroy(): Promise<void>;
+	};
+}
 
 function peer(
 	name: string,
 	title: string,
-	open: (setting: LineSetting) => Promise<Line>,
+	open: (module: Exports, setting: LineSetting) => Line | Promise<Line>,
 ): Contestant {
-	return { name: title, needs: { peer: name }, open };
-}
-
-interface PythonShell {
-	readonly childProcess: ChildProcess;
-	send(message: unknown): void;
-	on(event: "message", listener: (message: unknown) => void): void;
-}
-interface PythonShellModule {
-	readonly PythonShell: new (program: string, options: object) => PythonShell;
+	return {
+		...{ name: title, needs: { peer: name } },
+		open: async (setting) => open(await load(setting, name), setting),
+	};
 }
 
 /** One program for each worker; it answers in the order of the lines. */
-async function openPythonShell(setting: LineSetting): Promise<Line> {
-	const { PythonShell } = await load<PythonShellModule>(
-		setting,
-		"python-shell",
-	);
-	const shells = Array.from({ length: setting.workers }, () => {
+function openPythonShell(
+	{ PythonShell }: Exports,
+	{ workers, python }: LineSetting,
+): Line {
+	const shells = Array.from({ length: workers }, () => {
 		const shell = new PythonShell(program("shell_echo.py"), {
-			mode: "json",
-			pythonPath: setting.python,
+			...{ mode: "json", pythonPath: python },
 		});
 		const waiting: ((message: unknown) => void)[] = [];
 		shell.on("message", (message) => waiting.shift()?.(message));
@@ -70,18 +93,7 @@ async function openPythonShell(setting: LineSetting): Promise<Line> {
 	};
 }
 
-interface Pythonia {
-	readonly python: ((path: string) => Promise<PlainFunctions>) & {
-		exit(): void;
-	};
-}
-interface PlainFunctions {
-	echo(value: unknown): Promise<unknown>;
-}
-
-async function openPythonia(setting: LineSetting): Promise<Line> {
-	process.env["PYTHON_BIN"] = setting.python;
-	const { python } = await load<Pythonia>(setting, "pythonia");
+async function openPythonia({ python }: Exports): Promise<Line> {
 	const functions = await python(program("plain_functions.py"));
 	return {
 		pids: [],
@@ -90,18 +102,7 @@ async function openPythonia(setting: LineSetting): Promise<Line> {
 	};
 }
 
-interface NodeCallsPython {
-	readonly interpreter: {
-		import(path: string): Promise<object>;
-		call(module: object, name: string, value: unknown): Promise<unknown>;
-	};
-}
-
-async function openNodeCallsPython(setting: LineSetting): Promise<Line> {
-	const { interpreter } = await load<NodeCallsPython>(
-		setting,
-		"node-calls-python",
-	);
+async function openNodeCallsPython({ interpreter }: Exports): Promise<Line> {
 	const module = await interpreter.import(program("plain_functions.py"));
 	return {
 		pids: [],
@@ -111,49 +112,23 @@ async function openNodeCallsPython(setting: LineSetting): Promise<Line> {
 	};
 }
 
-interface JavaScriptPool {
-	run(value: unknown, options?: object): Promise<unknown>;
-	destroy(): Promise<void>;
-}
-type JavaScriptPoolClass = new (options: object) => JavaScriptPool;
-
-async function openTinypool(setting: LineSetting): Promise<Line> {
-	const module = await load<{ default: JavaScriptPoolClass }>(
-		setting,
-		"tinypool",
-	);
-	return javaScriptLine(
-		new module.default({
-			...poolOptions(setting),
-			runtime: "child_process",
-			serialization: "advanced",
-		}),
-	);
-}
-
-async function openPiscina(setting: LineSetting): Promise<Line> {
-	const module = await load<{ default: JavaScriptPoolClass }>(
-		setting,
-		"piscina",
-	);
-	return javaScriptLine(new module.default(poolOptions(setting)));
-}
-
-function poolOptions({ workers, inFlight }: LineSetting): object {
-	return {
-		filename: new URL("./javascript-echo.ts", import.meta.url).href,
-		minThreads: workers,
-		maxThreads: workers,
-		concurrentTasksPerWorker: Math.ceil(inFlight / workers),
-	};
-}
-
-function javaScriptLine(pool: JavaScriptPool): Line {
-	return {
-		pids: [],
-		echo: (text) => pool.run(text),
-		echoBytes: async (bytes) => (await pool.run(bytes)) as Uint8Array,
-		[Symbol.asyncDispose]: () => pool.destroy(),
+function openJavaScriptPool(options: object) {
+	return (
+		{ default: Pool }: Exports,
+		{ workers, inFlight }: LineSetting,
+	): Line => {
+		const pool = new Pool({
+			filename: new URL("./javascript-echo.ts", import.meta.url).href,
+			...{ minThreads: workers, maxThreads: workers },
+			concurrentTasksPerWorker: Math.ceil(inFlight / workers),
+			...options,
+		});
+		return {
+			pids: [],
+			echo: (text) => pool.run(text),
+			echoBytes: async (bytes) => (await pool.run(bytes)) as Uint8Array,
+			[Symbol.asyncDispose]: () => pool.destroy(),
+		};
 	};
 }
 
@@ -161,12 +136,14 @@ function program(name: string): string {
 	return fileURLToPath(new URL(`../python/${name}`, import.meta.url));
 }
 
-async function load<Module>(
-	{ peers: installed }: Setting,
+async function load(
+	{ peers: installed, python }: LineSetting,
 	name: string,
-): Promise<Module> {
+): Promise<Exports> {
 	const directory = installed[name];
 	if (directory === undefined) throw new Error(`${name} is not installed`);
+	// Where pythonia looks for its interpreter.
+	process.env["PYTHON_BIN"] = python;
 	const require = createRequire(join(directory, "package.json"));
 	const module = await import(pathToFileURL(require.resolve(name)).href);
 	// What a CommonJS module exports is not always seen as names.

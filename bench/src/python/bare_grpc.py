@@ -8,7 +8,7 @@ import asyncio
 import importlib
 import struct
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -55,37 +55,29 @@ def stream(request: bytes, _context: Any) -> Iterator[bytes]:
         yield item
 
 
+METHODS = {
+    "Echo": echo,
+    "Take": take,
+    "Give": give,
+    "EchoArray": echo_array,
+    "Produced": produced,
+}
+
+
 async def echo_async(request: bytes, _context: Any) -> bytes:
     return request
 
 
-async def stream_async(request: bytes, context: Any) -> AsyncIterator[bytes]:
-    for item in stream(request, context):
-        yield item
-
-
-def handlers(is_async: bool) -> grpc.GenericRpcHandler:
+def handlers(methods: dict[str, Any]) -> grpc.GenericRpcHandler:
     unary = grpc.unary_unary_rpc_method_handler
-    methods = {
-        "Echo": unary(echo_async if is_async else echo),
-        "Stream": grpc.unary_stream_rpc_method_handler(
-            stream_async if is_async else stream
-        ),
-    }
-    for name, function in [
-        ("Take", take),
-        ("Give", give),
-        ("EchoArray", echo_array),
-        ("Produced", produced),
-    ]:
-        if not is_async:
-            methods[name] = unary(function)
-    return grpc.method_handlers_generic_handler("bench.Bench", methods)
+    named = {name: unary(function) for name, function in methods.items()}
+    named["Stream"] = grpc.unary_stream_rpc_method_handler(stream)
+    return grpc.method_handlers_generic_handler("bench.Bench", named)
 
 
 def serve_with_threads(path: str) -> None:
     server = grpc.server(ThreadPoolExecutor(max_workers=16), options=OPTIONS)
-    server.add_generic_rpc_handlers([handlers(is_async=False)])
+    server.add_generic_rpc_handlers([handlers(METHODS)])
     server.add_insecure_port(f"unix:{path}")
     server.start()
     print("ready", flush=True)
@@ -94,7 +86,7 @@ def serve_with_threads(path: str) -> None:
 
 async def serve_with_asyncio(path: str) -> None:
     server = grpc.aio.server(options=OPTIONS)
-    server.add_generic_rpc_handlers([handlers(is_async=True)])
+    server.add_generic_rpc_handlers([handlers({"Echo": echo_async})])
     server.add_insecure_port(f"unix:{path}")
     await server.start()
     print("ready", flush=True)
