@@ -62,27 +62,15 @@ writeFileSync(
 	),
 );
 
-// By it a bundle knows which package has the files that belong to it, and a server who speaks to it.
-for (const name of ["watchdog", "adapter-mcp", "adapter-lsp", "cli"])
+// For the ledger, for what is exported, for those who speak to a server, and for a bundle with files of several packages.
+for (const folder of [
+	...["adapter-lsp/src", "adapter-mcp/src", "adapter-python/src", "cli/src"],
+	...["core/src/os", "telemetry/src", "watchdog/src"],
+])
 	writeFileSync(
-		join(root, `packages/${name}/src/gen/version.ts`),
+		join(root, "packages", folder, "gen/version.ts"),
 		`/** The version of this package. */\nexport const VERSION: string = "${version}";\n`,
 	);
-
-writeFileSync(
-	join(root, "packages/telemetry/src/gen/version.ts"),
-	`/** The version of this package, in the instrumentation scope of what it exports. */\nexport const VERSION: string = "${version}";\n`,
-);
-
-writeFileSync(
-	join(core, "src/os/gen/version.ts"),
-	`/** The version of this package, for the ledger. */\nexport const VERSION: string = "${version}";\n`,
-);
-
-writeFileSync(
-	join(root, "packages/adapter-python/src/gen/version.ts"),
-	`/** The version of this package, and of the bridge that belongs to it. */\nexport const VERSION: string = "${version}";\n`,
-);
 
 must(join(core, "node_modules/.bin/drizzle-kit"), ["generate"], { cwd: core });
 

@@ -1,23 +1,19 @@
+import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import {
 	existsSync,
 	globSync,
 	mkdirSync,
+	openSync,
 	readFileSync,
 	rmSync,
 	writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { cleanupPaths } from "../vitest.config.ts";
-import {
-	failedPythonTests,
-	failedTests,
-	type TestedFile,
-} from "./failed-tests.ts";
 import { leftoversAreSeen, reportLeftovers, runText } from "./leftovers.ts";
 import { developmentPython, makeBeside } from "./python-environment.ts";
-import { clusterEnvironment } from "./ray/python.ts";
-import { must, root, runBeside, runQuietly, takeNoArguments } from "./run.ts";
+import { CLUSTER } from "./ray/python.ts";
+import { must, root, takeNoArguments } from "./run.ts";
 import { TABLES } from "./tables-python.ts";
 import { isThorough, longestRunMs } from "./test-effort.ts";
 import { LEFTOVERS, RUNNING_TESTS, TEST_RUN } from "./test-mark.ts";
@@ -26,6 +22,19 @@ interface Count {
 	passed: number;
 	failed: number;
 	skipped: number;
+}
+
+/** A file of vitest's JSON report. */
+interface TestedFile {
+	/** The file's path. */
+	readonly name: string;
+	readonly status: string;
+	readonly message: string;
+	readonly assertionResults: readonly {
+		readonly fullName: string;
+		readonly status: string;
+		readonly failureMessages: readonly string[];
+	}[];
 }
 
 interface VitestReport {
@@ -47,7 +56,7 @@ rmSync(join(root, "coverage"), { recursive: true, force: true });
 mkdirSync(results);
 
 // Much of an installation is waiting: one after the other they leave a core idle.
-const besides = [clusterEnvironment(), TABLES].map(makeBeside);
+const besides = [CLUSTER, TABLES].map(makeBeside);
 const python = developmentPython();
 // Each worker would compile the bridge and its tools for itself where PYTHONDONTWRITEBYTECODE is set.
 const sources = ["python/src", "python/tests", "apps/demo/src", "examples"];
@@ -72,14 +81,20 @@ const marked = (name: string): NodeJS.ProcessEnv => ({
 // It runs beside vitest, and what it prints is shown after it. Most tests wait for
 // other processes, so that each runner has more tests under way than there are cores.
 const pytestXml = join(results, "pytest.xml");
-const pytestRun = runQuietly(
-	python,
-	[
-		...["-m", "pytest", "--color=yes", `--junit-xml=${pytestXml}`],
-		...["--numprocesses=2", "--dist=worksteal"],
-	],
-	join(root, "python"),
-	marked("pytest"),
+const pytestOutput = join(results, "pytest.txt");
+const output = openSync(pytestOutput, "w");
+const pytestEnd = statusOf(
+	spawn(
+		python,
+		[
+			...["-m", "pytest", "--color=yes", `--junit-xml=${pytestXml}`],
+			...["--numprocesses=2", "--dist=worksteal"],
+		],
+		{
+			...{ cwd: join(root, "python"), env: marked("pytest") },
+			stdio: ["ignore", output, output],
+		},
+	),
 );
 
 // It slows every test down, so that only `check` measures it.
@@ -91,41 +106,40 @@ const vitestProgram = join(root, "node_modules/vitest/vitest.mjs");
 const runningTests = join(results, "running-tests");
 const leftoversSeen = join(results, "leftovers");
 const longestMs = longestRunMs();
-const vitestEnding = await runBeside(
-	process.execPath,
-	[
-		...[vitestProgram, "run", ...coverage, "--reporter=default"],
-		...["--reporter=json", `--outputFile.json=${vitestJson}`],
-		`--reporter=${join(root, "scripts/test-reporter.ts")}`,
-	],
-	{
-		...marked("vitest"),
-		[RUNNING_TESTS]: runningTests,
-		[LEFTOVERS]: leftoversSeen,
-	},
-	AbortSignal.timeout(longestMs),
-	() => {
-		console.error(
-			`\nvitest has not ended after ${longestMs / 60_000} minutes:`,
-		);
-		if (existsSync(runningTests))
-			console.error(readFileSync(runningTests, "utf8"));
-		if (leftoversAreSeen) console.error(runText(runOf("vitest")));
-	},
+const late = AbortSignal.timeout(longestMs);
+late.addEventListener("abort", () => {
+	console.error(`\nvitest has not ended after ${longestMs / 60_000} minutes:`);
+	if (existsSync(runningTests))
+		console.error(readFileSync(runningTests, "utf8"));
+	if (leftoversAreSeen) console.error(runText(runOf("vitest")));
+});
+const vitestStatus = await statusOf(
+	spawn(
+		process.execPath,
+		[
+			...[vitestProgram, "run", ...coverage, "--reporter=default"],
+			...["--reporter=json", `--outputFile.json=${vitestJson}`],
+			`--reporter=${join(root, "scripts/test-reporter.ts")}`,
+		],
+		{
+			...{ cwd: root, stdio: "inherit", signal: late, killSignal: "SIGKILL" },
+			env: {
+				...marked("vitest"),
+				[RUNNING_TESTS]: runningTests,
+				[LEFTOVERS]: leftoversSeen,
+			},
+		},
+	),
 );
-const vitestStatus =
-	vitestEnding === "killed at the deadline" ? 1 : vitestEnding.status;
 const vitest = count("vitest", vitestStatus, vitestCount);
 const leftByVitest =
 	(await reportLeftovers("vitest", runOf("vitest"))) +
 	(existsSync(leftoversSeen) ? 1 : 0);
-reportCleanupCoverage();
 
 await Promise.all(besides);
-const pytestStatus = await pytestRun.exited;
-// Its output ends with the last process that holds it.
+const pytestStatus = await pytestEnd;
 const leftByPytest = await reportLeftovers("pytest", runOf("pytest"));
-console.log(`\npytest\n${await pytestRun.printed}`);
+console.log(`\npytest\n${readFileSync(pytestOutput, "utf8")}`);
 const pytest = count("pytest", pytestStatus, pytestCount);
 
 const passed = vitest.passed + pytest.passed;
@@ -136,6 +150,15 @@ const line = `${passed} passed, ${failed} failed${skipped ? `, ${skipped} skippe
 writeFileSync(join(results, "summary"), [...failures, line, ""].join("\n"));
 console.log(`\n${[...failures, line].join("\n")}`);
 process.exitCode = failed === 0 ? 0 : 1;
+
+/** The exit code of a runner; 1 if a signal ended it. */
+function statusOf(runner: ChildProcess): Promise<number> {
+	const { promise, resolve } = Promise.withResolvers<number>();
+	// One that is killed at its deadline reports that as an error.
+	runner.on("error", console.error);
+	runner.once("close", (status) => resolve(status ?? 1));
+	return promise;
+}
 
 /** Reads a runner's report. A bad end that no test explains counts as one failure. */
 function count(name: string, status: number, read: () => Count): Count {
@@ -171,13 +194,13 @@ function vitestCount(): Count {
 
 function pytestCount(): Count {
 	const report = readFileSync(pytestXml, "utf8");
-	const sum = (attribute: string) =>
+	const sum = (attribute: string): number =>
 		[
 			...report.matchAll(
-				new RegExp(`<testsuite [^>]*\\b${attribute}="(\\d+)"`, "g"),
+				RegExp(`<testsuite [^>]*\\b${attribute}="(\\d+)"`, "g"),
 			),
 		]
-			.map((match) => Number(match[1]))
+			.map(([, count]) => Number(count))
 			.reduce((a, b) => a + b, 0);
 	const failed = sum("failures") + sum("errors");
 	failures.push(...failedPythonTests(report));
@@ -185,20 +208,30 @@ function pytestCount(): Count {
 	return { passed: sum("tests") - failed - skipped, failed, skipped };
 }
 
-function reportCleanupCoverage() {
-	const file = join(root, "coverage/coverage-summary.json");
-	if (!existsSync(file)) return;
-	const summary: Record<string, { branches: Record<string, number> }> =
-		JSON.parse(readFileSync(file, "utf8"));
-	console.log("\nBranches of clean-up paths that tests took");
-	for (const path of cleanupPaths) {
-		let covered = 0;
-		let total = 0;
-		for (const [name, { branches }] of Object.entries(summary)) {
-			if (!name.startsWith(join(root, path))) continue;
-			covered += branches["covered"] ?? 0;
-			total += branches["total"] ?? 0;
-		}
-		console.log(`${covered}/${total} ${path}`);
-	}
+/** What failed in a run of vitest, a line each: the last thing to read of an output that is cut from its beginning. */
+function failedTests(files: readonly TestedFile[]): readonly string[] {
+	return files.flatMap((file) => {
+		const failed = file.assertionResults
+			.filter(({ status }) => status === "failed")
+			.map(({ fullName, failureMessages }) =>
+				failureLine(`${file.name} > ${fullName}`, failureMessages[0]),
+			);
+		const unloaded =
+			file.status === "failed" && file.assertionResults.length === 0;
+		return unloaded ? [failureLine(file.name, file.message)] : failed;
+	});
+}
+
+/** The same of a run of pytest, from its report in the format of JUnit. */
+function failedPythonTests(report: string): readonly string[] {
+	const failures =
+		/<testcase classname="([^"]*)" name="([^"]*)"[^>]*><(?:failure|error) message="([^"]*)"/g;
+	return [...report.matchAll(failures)].map(([, module, name, message]) =>
+		failureLine(`${module} > ${name}`, message?.replaceAll("&#10;", "\n")),
+	);
+}
+
+function failureLine(name: string, message = ""): string {
+	const first = message.split("\n", 1)[0] ?? "";
+	return `failed: ${name}${first && `: ${first.slice(0, 300)}`}`;
 }

@@ -23,6 +23,19 @@ export function namespaceEnv(): Record<string, string> {
 	return { [OUTSIDE]: network() };
 }
 
+/** Runs this program once more, with its arguments, in {@link NAMESPACE}; returns its exit code. */
+export function runInside(): number {
+	const [command = "", ...args] = [
+		...[...NAMESPACE, process.execPath, ...process.execArgv],
+		...process.argv.slice(1),
+	];
+	const { status } = spawnSync(command, args, {
+		stdio: "inherit",
+		env: { ...process.env, ...namespaceEnv() },
+	});
+	return status ?? 1;
+}
+
 /** Why there can be no such namespace here; `undefined` when there can, or this is one. */
 export function namespaceUnavailable(): string | undefined {
 	if (process.platform !== "linux") return "there are no namespaces here";

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { type Case, higher, lower } from "../case.ts";
+import type { Pool } from "@snakepit/core";
+import { type Case, higher, lower, type Setting } from "../case.ts";
 import {
 	catAdapter,
 	converse,
@@ -15,6 +16,9 @@ const QUEUED = [1_000, 100_000];
 /** So many calls are queued, then served, so often. */
 const ROUND = 500;
 const ROUNDS = 200;
+const PROCESSES = `${WORKERS} processes`;
+const BARE = `limit, ${WORKERS} processes without a pool`;
+const QUEUE = "queue alone";
 
 export const manyCalls: Case = {
 	name: "many-calls",
@@ -32,17 +36,14 @@ export const manyCalls: Case = {
 		serve_us_100000: lower("to serve, 100,000", "us"),
 	},
 	rows: [
-		{
-			name: `limit, ${WORKERS} processes without a pool`,
-			measure: withoutPool,
-		},
-		{ name: `${WORKERS} processes`, measure: processes },
-		{ name: "queue alone", measure: queueAlone },
+		{ name: BARE, measure: withoutPool },
+		{ name: PROCESSES, measure: processes },
+		{ name: QUEUE, measure: queueAlone },
 	],
 };
 
 /** Each gets its next line when it has answered. */
-async function withoutPool(): Promise<Record<string, number>> {
+async function withoutPool(_: Setting): Promise<Record<string, number>> {
 	const children = Array.from({ length: WORKERS }, () => spawn("cat"));
 	const lines = children.map(converse);
 	await Promise.all(lines.map((echo) => echo("0")));
@@ -68,7 +69,7 @@ async function withoutPool(): Promise<Record<string, number>> {
 	};
 }
 
-async function processes(): Promise<Record<string, number>> {
+async function processes(_: Setting): Promise<Record<string, number>> {
 	await using pool = await openPoolOf({
 		adapter: catAdapter,
 		size: WORKERS,
@@ -101,59 +102,79 @@ async function processes(): Promise<Record<string, number>> {
 	};
 }
 
-async function queueAlone(): Promise<Record<string, number>> {
-	const lines = await Promise.all(QUEUED.map(queuedCalls));
+/** Holds the calls of the one worker until it is opened for some of them. */
+class Gate {
+	#open = 0;
+	#waits: (() => void) | undefined;
+
+	open(calls: number): void {
+		this.#open += calls;
+		this.#waits?.();
+	}
+
+	async pass(): Promise<void> {
+		while (this.#open === 0) {
+			await new Promise<void>((resolve) => {
+				this.#waits = resolve;
+			});
+		}
+		this.#open--;
+	}
+}
+
+/** A pool whose one worker is in this process, and calls that wait for it. */
+class Line implements AsyncDisposable {
+	readonly #gate = new Gate();
+	readonly #waiting: Promise<unknown>[] = [];
+	#pool: Pool | undefined;
+	readonly queueUs: number[] = [];
+	readonly serveUs: number[] = [];
+
+	async open(calls: number): Promise<void> {
+		this.#pool = await openPoolOf({
+			adapter: inProcessAdapter(() => this.#gate.pass()),
+			size: 1,
+		});
+		this.#add(calls);
+	}
+
+	async round(): Promise<void> {
+		const began = performance.now();
+		this.#add(ROUND);
+		const queued = performance.now();
+		await this.#serve(ROUND);
+		this.queueUs.push(((queued - began) * 1000) / ROUND);
+		this.serveUs.push(((performance.now() - queued) * 1000) / ROUND);
+	}
+
+	async [Symbol.asyncDispose](): Promise<void> {
+		await this.#serve(this.#waiting.length);
+		await this.#pool?.close();
+	}
+
+	#add(calls: number): void {
+		for (let i = 0; i < calls; i++)
+			this.#waiting.push(this.#pool?.execute("wait") ?? Promise.reject());
+	}
+
+	async #serve(calls: number): Promise<void> {
+		const oldest = this.#waiting.splice(0, calls);
+		this.#gate.open(calls);
+		await Promise.all(oldest);
+	}
+}
+
+async function queueAlone(_: Setting): Promise<Record<string, number>> {
+	await using stack = new AsyncDisposableStack();
+	const lines = QUEUED.map(() => stack.use(new Line()));
+	for (const [i, line] of lines.entries()) await line.open(QUEUED[i] ?? 0);
 	// What making them left behind is not of those that follow.
 	collectGarbage();
 	for (let i = 0; i < ROUNDS; i++) for (const line of lines) await line.round();
 	const figures: Record<string, number> = {};
-	for (const { calls, queueUs, serveUs, end } of lines) {
-		figures[`queue_us_${calls}`] = median(queueUs);
-		figures[`serve_us_${calls}`] = median(serveUs);
-		await end();
+	for (const [i, { queueUs, serveUs }] of lines.entries()) {
+		figures[`queue_us_${QUEUED[i]}`] = median(queueUs);
+		figures[`serve_us_${QUEUED[i]}`] = median(serveUs);
 	}
 	return figures;
-}
-
-/** Calls that wait for the only worker of a pool, which is in this process and serves as many as it may. */
-async function queuedCalls(calls: number) {
-	let permitted = 0;
-	let permit = (): void => {};
-	const pool = await openPoolOf({
-		adapter: inProcessAdapter(async () => {
-			while (permitted === 0)
-				await new Promise<void>((resolve) => {
-					permit = resolve;
-				});
-			permitted--;
-		}),
-		size: 1,
-	});
-	const waiting: Promise<unknown>[] = [];
-	const add = (count: number): void => {
-		for (let i = 0; i < count; i++) waiting.push(pool.execute("wait"));
-	};
-	const serve = async (count: number): Promise<void> => {
-		permitted += count;
-		permit();
-		await Promise.all(waiting.splice(0, count));
-	};
-	const queueUs: number[] = [];
-	const serveUs: number[] = [];
-	add(calls);
-	return {
-		...{ calls, queueUs, serveUs },
-		round: async (): Promise<void> => {
-			const began = performance.now();
-			add(ROUND);
-			const queued = performance.now();
-			await serve(ROUND);
-			queueUs.push(((queued - began) * 1000) / ROUND);
-			serveUs.push(((performance.now() - queued) * 1000) / ROUND);
-		},
-		end: async (): Promise<void> => {
-			await serve(waiting.length);
-			await pool.close();
-		},
-	};
 }

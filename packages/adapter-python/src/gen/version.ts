@@ -1,2 +1,2 @@
-/** The version of this package, and of the bridge that belongs to it. */
+/** The version of this package. */
 export const VERSION: string = "0.0.0";

@@ -1,2 +1,2 @@
-/** The version of this package, in the instrumentation scope of what it exports. */
+/** The version of this package. */
 export const VERSION: string = "0.0.0";

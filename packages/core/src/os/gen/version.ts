@@ -1,2 +1,2 @@
-/** The version of this package, for the ledger. */
+/** The version of this package. */
 export const VERSION: string = "0.0.0";
