@@ -16,6 +16,7 @@ import type { PoolOptions, ResolvedOptions } from "../options/pool-options.ts";
 import { systemClock } from "../os/system-clock.ts";
 import { makePool, type PoolOfRun } from "../pool/make-pool.ts";
 import { EventHub } from "../pool/observe/event-hub.ts";
+import { type PoolHealth, togetherOf } from "../pool/observe/health.ts";
 import { Instrumentation } from "../pool/observe/instrumentation.ts";
 import {
 	type MetricReading,
@@ -72,7 +73,7 @@ export function preparePool(pool: CheckedPool): PreparedPool {
 /** A pool of a run, for the end of the run or of the program. */
 interface Member
 	extends Pick<PoolOfRun["life"], "close" | "killNow">,
-		Pick<PoolOfRun, "readMetrics"> {
+		Pick<PoolOfRun, "pool" | "readMetrics"> {
 	flush(): Promise<void>;
 }
 
@@ -234,7 +235,7 @@ export class OpenedRun implements Run, ReadableMetrics {
 				preloaded?.killNow();
 			},
 			flush: async () => instrumentation?.flush(),
-			readMetrics,
+			...{ pool, readMetrics },
 		};
 		this.#pools.add(member);
 		const hide = this.#started.control.add(endpoint);
@@ -252,6 +253,10 @@ export class OpenedRun implements Run, ReadableMetrics {
 			audit: this.#started.auditor.statistics(),
 			jobs: this.#jobs.statistics(),
 		};
+	}
+
+	health(): PoolHealth {
+		return togetherOf([...this.#pools].map(({ pool }) => pool.health()));
 	}
 
 	metricsText(): string {

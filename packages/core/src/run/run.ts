@@ -12,6 +12,7 @@ import type { Job } from "../job/job.ts";
 import type { JobOptions } from "../job/job-options.ts";
 import type { JobStatistics } from "../job/jobs.ts";
 import type { PoolOptions } from "../options/pool-options.ts";
+import type { PoolHealth } from "../pool/observe/health.ts";
 import type { Pool, RegistryView } from "../pool/pool.ts";
 import type { CloseOptions } from "../pool/pool-control.ts";
 import type { ToolMap, UntypedTools } from "../pool/tools.ts";
@@ -54,6 +55,9 @@ export interface Run extends AsyncDisposable {
 	job(command: readonly string[], options?: JobOptions): Job;
 
 	statistics(): RunStatistics;
+
+	/** How all pools that were created with this object are together: as `pool.health()`, each has to be well. */
+	health(): PoolHealth;
 
 	/** The metrics of the run, and of all pools that were created with this object, as those of one pool. */
 	metricsText(): string;

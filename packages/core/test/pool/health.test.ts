@@ -8,9 +8,10 @@ import { expect, onTestFinished, test } from "vitest";
 import type { Adapter } from "../../src/contract/adapter.ts";
 import type { PoolOptions } from "../../src/options/pool-options.ts";
 import {
+	type HealthSource,
 	type PoolHealth,
-	type Probed,
 	probes,
+	type Sources,
 } from "../../src/pool/observe/probes.ts";
 import type { Pool } from "../../src/pool/pool.ts";
 import { createPool } from "../../src/run/open-run.ts";
@@ -76,7 +77,9 @@ function next(pool: Pool, type: Parameters<Pool["on"]>[0]): Promise<unknown> {
 }
 
 /** What a supervisor sees: the status of both addresses, and the codes of the reasons. */
-async function probed(what: Probed | (() => Probed)) {
+async function probed(
+	what: Sources<HealthSource> | (() => Sources<HealthSource>),
+) {
 	const { node } = probes(what);
 	const server = createServer((request, response) => {
 		if (!node(request, response)) response.writeHead(404).end();
@@ -168,26 +171,4 @@ test("a pool that is still created is live, and one that could not be is not", a
 	await expect(failing).rejects.toMatchObject({ code: "WORKER_EXITED_EARLY" });
 	expect(await lookAtFailing()).toEqual([503, 503, "START_FAILED"]);
 	expect(await (await probed(() => []))()).toEqual([200, 503, "NO_POOL"]);
-});
-
-test("as a handler of requests it answers these two addresses alone, to those who read", async () => {
-	const { pool } = await bench({});
-	const { fetch: answer } = probes(pool);
-	const ask = (path: string, method = "GET") =>
-		answer(new Request(`http://host/base/${path}`, { method }));
-	const ready = ask("readyz/");
-	expect(ready.status).toBe(200);
-	expect(ready.headers.get("cache-control")).toBe("no-store");
-	expect(await ready.json()).toEqual(pool.health());
-	expect(ask("livez", "HEAD").status).toBe(200);
-	expect(await ask("livez", "HEAD").text()).toBe("");
-	expect(ask("livez", "POST").status).toBe(405);
-	expect(ask("other").status).toBe(404);
-});
-
-test("what has no health is refused when the probes are made", () => {
-	for (const nothing of [undefined, {}, [null]])
-		expect(() => probes(nothing as never)).toThrow(
-			expect.objectContaining({ code: "INVALID_OPTION" }),
-		);
 });

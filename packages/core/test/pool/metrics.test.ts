@@ -1,13 +1,6 @@
 import { spawnSync } from "node:child_process";
-import { once } from "node:events";
-import { createServer, get } from "node:http";
-import type { AddressInfo } from "node:net";
-import { text as textOf } from "node:stream/consumers";
-import { describe, expect, onTestFinished, test } from "vitest";
-import {
-	METRICS_CONTENT_TYPE,
-	metricsHandler,
-} from "../../src/pool/observe/metrics-handler.ts";
+import { describe, expect, test } from "vitest";
+import { metricsHandler } from "../../src/pool/observe/metrics-handler.ts";
 import {
 	BucketCounts,
 	type MetricFamily,
@@ -32,6 +25,8 @@ function seriesOf(text: string): Readonly<Record<string, number>> {
 			}),
 	);
 }
+
+const SCRAPE = new Request("http://127.0.0.1/metrics");
 
 const commands = {
 	fail: scripts.fail,
@@ -143,12 +138,12 @@ test("a run has the metrics of all its pools, and what is of the run once", asyn
 	});
 	const heads = text.split("\n").filter((line) => line.startsWith("# TYPE"));
 	expect(heads.length).toBe(new Set(heads).size);
-	const served = metricsHandler(first, second)({} as Request) as Response;
+	const served = metricsHandler([first, second])(SCRAPE);
 	expect(seriesOf(await served.text())).toMatchObject({
 		[ready("second")]: 1,
 		snakepit_registry_commits_total: run.statistics().registry.commits,
 	});
-	const twice = metricsHandler(first, run, run)({} as Request) as Response;
+	const twice = metricsHandler([first, run, run])(SCRAPE);
 	expect(seriesOf(await twice.text())[ready("first")]).toBe(1);
 	await first.close();
 	expect(Object.keys(seriesOf(run.metricsText()))).not.toContain(
@@ -254,56 +249,5 @@ describe("the text", () => {
 			/^snakepit_(worker|session)_count .*"_count" suffix/.test(line);
 		const said = `${stdout}${stderr}`.split("\n").filter((line) => line !== "");
 		expect(said.filter((line) => !isKnown(line))).toEqual([]);
-	});
-});
-
-describe("the handler", () => {
-	test("answers node:http", async () => {
-		const { pool, close } = await virtualPool({ commands });
-		const server = createServer(metricsHandler(pool)).listen(0, "127.0.0.1");
-		onTestFinished(() => void server.close());
-		await once(server, "listening");
-		const { port } = server.address() as AddressInfo;
-		const [response] = await once(
-			get({ host: "127.0.0.1", port, agent: false }),
-			"response",
-		);
-		expect(response.statusCode).toBe(200);
-		expect(response.headers["content-type"]).toBe(
-			"text/plain; version=0.0.4; charset=utf-8",
-		);
-		expect(await textOf(response)).toMatch(/^# HELP snakepit_/);
-		await close();
-	});
-
-	test("answers Fastify, and servers of the web standard", async () => {
-		const { pool, close } = await virtualPool({ commands });
-		const handler = metricsHandler(pool);
-		const sent: unknown[] = [];
-		const reply = {
-			raw: {},
-			header: (...header: string[]) => void sent.push(header),
-			send: (text: string) => void sent.push(text.slice(0, 6)),
-		};
-		handler({}, reply);
-		expect(sent).toEqual([["content-type", METRICS_CONTENT_TYPE], "# HELP"]);
-		const request = new Request("http://127.0.0.1/metrics");
-		// As Next.js calls it.
-		for (const more of [[], [{ params: Promise.resolve({}) }]]) {
-			const response: Response = Reflect.apply(handler, undefined, [
-				request,
-				...more,
-			]);
-			expect(response.headers.get("content-type")).toBe(METRICS_CONTENT_TYPE);
-			expect(await response.text()).toMatch(/^# HELP snakepit_/);
-		}
-		await close();
-	});
-
-	test("of anything but pools and runs is refused", () => {
-		for (const sources of [[], [{ metricsText: () => "" }], [undefined]])
-			expect(() => Reflect.apply(metricsHandler, undefined, sources)).toThrow(
-				expect.objectContaining({ code: "INVALID_OPTION" }),
-			);
 	});
 });

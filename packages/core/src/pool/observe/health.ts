@@ -34,7 +34,7 @@ export type HealthCode =
 	| "POOL_CLOSED"
 	/** The pool could not be created. */
 	| "START_FAILED"
-	/** The program has no pool. */
+	/** There is no pool: the program, or a run of it, has none. */
 	| "NO_POOL";
 
 /** What the health of a pool is made of. */
@@ -129,9 +129,20 @@ function withoutWorker({
 
 /** Of several pools together: each has to be well. */
 export function togetherOf(all: readonly PoolHealth[]): PoolHealth {
+	if (all.length === 0) return without("live", "NO_POOL", "There is no pool");
 	return {
 		live: all.every(({ live }) => live),
 		ready: all.every(({ ready }) => ready),
 		reasons: all.flatMap(({ reasons }) => reasons),
 	};
+}
+
+/** The health where there is no pool to ask. */
+export function without(
+	life: "live" | "dead",
+	code: HealthCode,
+	what: string,
+): PoolHealth {
+	const reason: HealthReason = { code, pool: null, message: `${what}.` };
+	return { live: life === "live", ready: false, reasons: [reason] };
 }
