@@ -5,13 +5,19 @@ import {
 	type DashboardHandler,
 	type DashboardOptions,
 	type MountedDashboard,
+	type MountOptions,
 	makeHandler,
 	mount,
 } from "./dash/mount-dashboard.ts";
 import { readPage } from "./dash/page-answers.ts";
 
 export type { ControlScope } from "@snakepit/control";
-export type { DashboardHandler, DashboardOptions, MountedDashboard };
+export type {
+	DashboardHandler,
+	DashboardOptions,
+	MountedDashboard,
+	MountOptions,
+};
 
 const parts = {
 	page: () => readPage(packageDirectory("dist/page")),
@@ -22,11 +28,12 @@ const parts = {
  * Adds the dashboard to a server of `node:http`, and so of Express, Fastify and others, at a path of its own. All other
  * requests go where they went before.
  *
- * @throws ControlError `INVALID_OPTION`: for example without `authorize`, which decides who may see it.
+ * @throws OptionsError `UNKNOWN_OPTION`, or `INVALID_OPTION`: for example without `authorize`, which decides who may see it, or
+ *   where the server has a dashboard at that path already.
  */
 export function mountDashboard(
 	server: Server,
-	options: DashboardOptions,
+	options: MountOptions,
 ): MountedDashboard {
 	return mount(server, options, parts);
 }
@@ -35,7 +42,7 @@ export function mountDashboard(
  * Makes a handler of requests for frameworks that call handlers after others, such as those of a session: mount it at a
  * path of your choice.
  *
- * @throws ControlError `INVALID_OPTION`.
+ * @throws OptionsError `UNKNOWN_OPTION` or `INVALID_OPTION`.
  */
 export function dashboardHandler<
 	Request extends IncomingMessage = IncomingMessage,

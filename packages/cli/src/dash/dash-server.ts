@@ -141,7 +141,7 @@ const NO_SESSION: Refusal = {
 };
 
 /** A user who has the page can do what the program allows. */
-const VIEWER: Viewer = { scopes: SCOPES };
+const VIEWER: Viewer = { scopes: SCOPES, caller: "snakepit dash" };
 
 /** The names of this machine for itself. A port of another machine may be forwarded here, as `ssh -L` does. */
 const LOOPBACK = /^(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?$/;

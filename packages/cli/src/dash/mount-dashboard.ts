@@ -1,11 +1,14 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import {
-	ControlError,
-	type ControlScope,
-	DEFAULT_SCOPES,
-	SCOPES,
-} from "@snakepit/control";
+import { type ControlScope, DEFAULT_SCOPES, SCOPES } from "@snakepit/control";
 import type { Refusal } from "@snakepit/control/server";
+import { OptionsError } from "@snakepit/core";
+import {
+	aFunction,
+	type Check,
+	checkOptions,
+	nonEmptyText,
+	optional,
+} from "@snakepit/core/options";
 import {
 	answeredWithFile,
 	answerJson,
@@ -24,14 +27,12 @@ export interface DashboardOptions<
 > {
 	/**
 	 * Decides, for each request, whether it comes from somebody who may see the dashboard: your own login. Anything but
-	 * `true` means no.
+	 * `true` means no. It must be given.
 	 */
 	readonly authorize: (request: Request) => boolean | Promise<boolean>;
-	/** Where the page is. Leave it out where a framework has mounted the handler at a path. @default "/snakepit" */
-	readonly path?: string | undefined;
-	/** What the page may do, of what the program's option `control` allows. @default ["read", "logs"] */
+	/** What the page may do, of what the program's option `control` allows. @default ["read","logs"] */
 	readonly scopes?: readonly ControlScope[] | undefined;
-	/** The name of who asks: it is in the program's events and its history. @default "a mounted dashboard" */
+	/** The name of who asks: it is in the program's events and its history. By default, `a mounted dashboard`. */
 	readonly nameOf?:
 		| ((request: Request) => string | undefined | Promise<string | undefined>)
 		| undefined;
@@ -39,6 +40,12 @@ export interface DashboardOptions<
 	readonly dataDir?: string | undefined;
 	/** The public origin of your server, such as `"https://ops.example.com"`: needed where a proxy changes the header Host. */
 	readonly origin?: string | undefined;
+}
+
+/** Where the page is in your server. Also takes the options of `DashboardOptions`. */
+export interface MountOptions extends DashboardOptions {
+	/** The path of the page, without a slash at the end. @default "/snakepit" */
+	readonly path?: string | undefined;
 }
 
 /** A dashboard that a server has. */
@@ -56,55 +63,64 @@ export type DashboardHandler<Request extends IncomingMessage> = (
 	next?: (error?: unknown) => void,
 ) => void;
 
-const DEFAULT_PATH = "/snakepit";
-
-/** What each option may be; returns what is wrong with a value. */
-const CHECKS: Readonly<
-	Record<keyof DashboardOptions, (value: unknown) => string | undefined>
-> = {
-	authorize: (value) =>
-		typeof value === "function"
-			? undefined
-			: "must be a function: it decides who may see the dashboard, from the request. There is no default",
-	path: (value) =>
-		value === undefined || /^(\/[\w.~-]+)+$/.test(String(value))
-			? undefined
-			: 'must be a path such as "/snakepit", without a slash at the end',
-	scopes: (value) =>
-		value === undefined ||
-		(Array.isArray(value) && value.every((each) => SCOPES.includes(each)))
-			? undefined
-			: `must be a list of ${SCOPES.map((scope) => `"${scope}"`).join(", ")}`,
-	nameOf: (value) =>
-		value === undefined || typeof value === "function"
-			? undefined
-			: "must be a function that returns a name",
-	dataDir: (value) =>
-		value === undefined || (typeof value === "string" && value !== "")
-			? undefined
-			: "must be a string that is not empty",
-	origin: (value) =>
-		value === undefined || URL.parse(String(value))?.origin === value
-			? undefined
-			: 'must be an origin such as "https://ops.example.com"',
+/** The defaults, and why. */
+export const DASHBOARD_DEFAULTS: {
+	readonly scopes: {
+		readonly value: readonly ControlScope[];
+		readonly reason: string;
+	};
+} = {
+	scopes: {
+		value: DEFAULT_SCOPES,
+		reason: "to look changes nothing: who may do more is your decision",
+	},
 };
 
-function check(options: object, caller: string): void {
-	const wrong = Object.entries({ authorize: undefined, ...options }).flatMap(
-		([name, value]) => {
-			const isKnown = Object.hasOwn(CHECKS, name);
-			const problem = isKnown
-				? CHECKS[name as keyof DashboardOptions](value)
-				: `is not an option. Known: ${Object.keys(CHECKS).join(", ")}`;
-			return problem === undefined ? [] : [`"${name}" ${problem}.`];
-		},
-	);
-	if (wrong.length > 0)
-		throw new ControlError({
-			code: "INVALID_OPTION",
-			message: `${caller}: ${wrong.join(" ")}`,
-		});
-}
+export const DASHBOARD_CHECKS: Readonly<Record<keyof DashboardOptions, Check>> =
+	{
+		authorize: (value) =>
+			typeof value === "function"
+				? undefined
+				: "must be a function that returns true for the requests of those who may see the dashboard. There is no default: ask your own login",
+		scopes: optional((value) =>
+			Array.isArray(value) &&
+			value.length > 0 &&
+			value.every((each) => SCOPES.includes(each))
+				? undefined
+				: `must have at least one of ${SCOPES.map((scope) => `"${scope}"`).join(", ")}`,
+		),
+		nameOf: optional(aFunction),
+		dataDir: optional(nonEmptyText),
+		origin: optional((value) =>
+			URL.parse(String(value))?.origin === value
+				? undefined
+				: 'must be an origin such as "https://ops.example.com"',
+		),
+	};
+
+/** The default of `path`, and why. */
+export const MOUNT_DEFAULTS = {
+	path: {
+		value: "/snakepit",
+		reason: "a path that no program has for something else",
+	},
+} as const;
+
+export const MOUNT_CHECKS: Readonly<
+	Record<Exclude<keyof MountOptions, keyof DashboardOptions>, Check>
+> = {
+	path: optional((value) =>
+		/^(\/[\w.~-]+)+$/.test(String(value))
+			? undefined
+			: 'must be a path such as "/snakepit", without a slash at the end',
+	),
+};
+
+/** A handler gets requests of one path alone, and does not know which. */
+const isOfMount: Check = (value) =>
+	value === undefined
+		? undefined
+		: 'is an option of mountDashboard. Your framework gives a handler its path, as in app.use("/snakepit", dashboardHandler({ authorize }))';
 
 /** What the entry of the package hands in. */
 export interface DashboardParts {
@@ -114,29 +130,36 @@ export interface DashboardParts {
 	readonly streamMs: number;
 }
 
-/** Makes the handler of requests for a dashboard. @throws ControlError `INVALID_OPTION`. */
+/** Makes the handler of requests for a dashboard. @throws OptionsError `UNKNOWN_OPTION` or `INVALID_OPTION`. */
 export function makeHandler<Request extends IncomingMessage>(
 	options: DashboardOptions<Request>,
 	parts: DashboardParts,
 ): DashboardHandler<Request> {
-	check(options, "dashboardHandler");
-	const site = new MountedSite(options, parts);
+	const caller = "dashboardHandler";
+	checkOptions(caller, options, { ...DASHBOARD_CHECKS, path: isOfMount });
+	const site = new MountedSite(options, { caller, ...parts });
 	return (request, response, next) => void site.answer(request, response, next);
 }
+
+/** The paths of the dashboards that a server has. */
+const mountedPaths = new WeakMap<Server, Set<string>>();
 
 /**
  * Adds a dashboard to a server: requests for its path come here first, all others go on as before.
  *
- * @throws ControlError `INVALID_OPTION`.
+ * @throws OptionsError `UNKNOWN_OPTION` or `INVALID_OPTION`; nothing is added then.
  */
 export function mount(
 	server: Server,
-	options: DashboardOptions,
+	options: MountOptions,
 	parts: DashboardParts,
 ): MountedDashboard {
-	check(options, "mountDashboard");
-	const site = new MountedSite(options, parts);
-	const { path = DEFAULT_PATH } = options;
+	const caller = "mountDashboard";
+	checkServer(caller, server);
+	checkOptions(caller, options, { ...DASHBOARD_CHECKS, ...MOUNT_CHECKS });
+	const { path = MOUNT_DEFAULTS.path.value } = options;
+	const freePath = takePath(caller, server, path);
+	const site = new MountedSite(options, { caller, path, ...parts });
 	const previous = Object.getOwnPropertyDescriptor(server, "emit");
 	const { emit } = server;
 	let state: "mounted" | "closed" = "mounted";
@@ -157,6 +180,7 @@ export function mount(
 		path: `${path}/`,
 		close: () => {
 			state = "closed";
+			freePath();
 			site.close();
 			if (server.emit !== withDashboard) return; // Somebody else has wrapped it since.
 			if (previous === undefined) Reflect.deleteProperty(server, "emit");
@@ -165,7 +189,36 @@ export function mount(
 	};
 }
 
-function isBelow(path: string, { url = "" }: IncomingMessage): boolean {
+/** Express calls its `app` a handler and an emitter, too: requests never come through that. */
+function checkServer(caller: string, server: Server): void {
+	if (typeof server?.listening === "boolean") return;
+	throw new OptionsError({
+		code: "INVALID_OPTION",
+		ran: "no",
+		message: `${caller}: the first argument must be a server of node:http: what createServer() or app.listen() of Express returns, or fastify.server.`,
+	});
+}
+
+/** Returns the function that gives the path back. @throws OptionsError if a dashboard of the server would get the same requests. */
+function takePath(caller: string, server: Server, path: string): () => void {
+	const paths = mountedPaths.get(server) ?? new Set();
+	const taken = [...paths].find(
+		(other) => isBelow(path, { url: other }) || isBelow(other, { url: path }),
+	);
+	if (taken !== undefined)
+		throw new OptionsError({
+			code: "INVALID_OPTION",
+			ran: "no",
+			message: `${caller}: "path" is "${path}", but this server has a dashboard at "${taken}" already. Mount it once, give this one another path that is neither above nor below, or call close() of the other one first.`,
+		});
+	mountedPaths.set(server, paths.add(path));
+	return () => paths.delete(path);
+}
+
+function isBelow(
+	path: string,
+	{ url = "" }: { readonly url?: string | undefined },
+): boolean {
 	const [asked] = url.split("?", 1);
 	return asked === path || asked?.startsWith(`${path}/`) === true;
 }
@@ -173,20 +226,25 @@ function isBelow(path: string, { url = "" }: IncomingMessage): boolean {
 /** How often it is looked whether the server still listens, in milliseconds: a server that closes waits for its streams. */
 const LOOK_MS = 500;
 
+/** How a dashboard came into a server. */
+interface Site extends DashboardParts {
+	/** The function that was given the options, for messages. */
+	readonly caller: string;
+	/** Is in front of the addresses of requests. A framework that has mounted a handler has taken it away. */
+	readonly path?: string;
+}
+
 class MountedSite<Request extends IncomingMessage> {
 	readonly #options: DashboardOptions<Request>;
+	readonly #site: Site;
 	readonly #page: () => PageFiles;
-	readonly #streamMs: number;
 	readonly #runs: RunRoutes;
 	readonly #closed = new AbortController();
 
-	constructor(
-		options: DashboardOptions<Request>,
-		{ page, streamMs }: DashboardParts,
-	) {
+	constructor(options: DashboardOptions<Request>, site: Site) {
 		this.#options = options;
-		this.#page = once(page);
-		this.#streamMs = streamMs;
+		this.#site = site;
+		this.#page = once(site.page);
 		const { dataDir } = options;
 		const runs: RunSource =
 			dataDir === undefined ? ownRuns() : runsOfUser({ dataDir });
@@ -245,11 +303,10 @@ class MountedSite<Request extends IncomingMessage> {
 
 	/** The path below the page's own; `undefined` for the page's own path without its last slash. */
 	#below(request: Request): URL | undefined {
-		const { path = DEFAULT_PATH } = this.#options;
+		const { path } = this.#site;
 		const { url = "/" } = request;
 		const { originalUrl = url } = request as { originalUrl?: string };
-		// A framework that has mounted the handler at a path has taken it away.
-		const rest = isBelow(path, request) ? url.slice(path.length) : url;
+		const rest = path === undefined ? url : url.slice(path.length);
 		const [asked] = rest.split("?", 1);
 		const [whole = ""] = originalUrl.split("?", 1);
 		if ((asked === "" || asked === "/") && !whole.endsWith("/"))
@@ -268,13 +325,14 @@ class MountedSite<Request extends IncomingMessage> {
 
 	async #viewer(request: Request, response: ServerResponse): Promise<Viewer> {
 		const { scopes = DEFAULT_SCOPES, nameOf } = this.#options;
+		const { caller, streamMs } = this.#site;
 		const name = (await nameOf?.(request)) ?? "a mounted dashboard";
 		const until = AbortSignal.any([
 			this.#closed.signal,
-			AbortSignal.timeout(this.#streamMs),
+			AbortSignal.timeout(streamMs),
 			listeningEnds(request, response),
 		]);
-		return { scopes, name, until };
+		return { scopes, caller, name, until };
 	}
 }
 

@@ -53,19 +53,35 @@ export function readPage(directory: string): PageFiles {
 	return new Map(files);
 }
 
-/** Answers with a file of the page, if the request is for one. */
+/** Answers with a file of the page, if the request is for one: GET with it, HEAD without its body, and others not at all. */
 export function answeredWithFile(
 	files: PageFiles,
 	method: string,
 	path: string,
 	response: ServerResponse,
 ): boolean {
-	const file = method === "GET" ? files.get(path) : undefined;
+	const file = files.get(path);
 	if (file === undefined) return false;
+	if (!isRead(method)) {
+		response.setHeader("allow", "GET, HEAD");
+		refuse(response, METHOD_NOT_ALLOWED);
+		return true;
+	}
 	response.setHeader("content-type", file.type);
-	response.end(file.body);
+	response.setHeader("content-length", file.body.byteLength);
+	response.end(method === "HEAD" ? undefined : file.body);
 	return true;
 }
+
+function isRead(method: string): boolean {
+	return method === "GET" || method === "HEAD";
+}
+
+export const METHOD_NOT_ALLOWED: Refusal = {
+	status: 405,
+	code: "METHOD_NOT_ALLOWED",
+	message: "The header Allow has the methods that this address takes.",
+};
 
 /** Answers with JSON. */
 export function answerJson(
@@ -99,7 +115,7 @@ export function foreignOrigin(
 	const site = headers["sec-fetch-site"];
 	const isForeign =
 		(origin !== undefined && !origins.includes(origin)) ||
-		(method !== "GET" && origin === undefined) ||
+		(!isRead(method) && origin === undefined) ||
 		(site !== undefined && site !== "same-origin" && site !== "none");
 	if (isForeign)
 		return {
@@ -107,7 +123,7 @@ export function foreignOrigin(
 			code: "FOREIGN_ORIGIN",
 			message: "Only the dashboard's own page may send this request.",
 		};
-	if (method !== "GET" && !isJson(headers))
+	if (!isRead(method) && !isJson(headers))
 		return {
 			status: 415,
 			code: "NOT_JSON",

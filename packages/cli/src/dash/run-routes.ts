@@ -10,7 +10,7 @@ import {
 	type RunCall,
 } from "@snakepit/control";
 import type { Refusal } from "@snakepit/control/server";
-import { answerJson, readFields } from "./page-answers.ts";
+import { answerJson, METHOD_NOT_ALLOWED, readFields } from "./page-answers.ts";
 import { type DashClock, type PageUpdate, SharedEvents } from "./run-events.ts";
 import { failedCalls, type RunSource } from "./run-source.ts";
 
@@ -23,11 +23,16 @@ export interface RunRoutesDependencies {
 export interface Viewer {
 	/** Of what the program allows. */
 	readonly scopes: readonly ControlScope[];
+	/** The function or command that decides on them, for messages. */
+	readonly caller: string;
 	/** For the program's events; by default, the name of this process. */
 	readonly name?: string | undefined;
 	/** A stream ends when this aborts, and the page asks again. */
 	readonly until?: AbortSignal | undefined;
 }
+
+/** The page reads with the first, and changes with the second. */
+const METHODS: readonly string[] = ["GET", "POST"];
 
 /** How often lines are sent to the page, in milliseconds. */
 const LINES_MS = 100;
@@ -56,9 +61,15 @@ export class RunRoutes {
 		request: IncomingMessage,
 		response: ServerResponse,
 	): Promise<Refusal | undefined> {
-		const route = routeOf(request.method === "GET", url);
+		const { method = "" } = request;
+		if (!METHODS.includes(method)) {
+			response.setHeader("allow", METHODS.join(", "));
+			return METHOD_NOT_ALLOWED;
+		}
+		const route = routeOf(method === "GET", url);
 		if (route === undefined) return NOT_FOUND;
-		if (!viewer.scopes.includes(route.scope)) return notAllowed(route.scope);
+		if (!viewer.scopes.includes(route.scope))
+			return notAllowed(route.scope, viewer.caller);
 		try {
 			return await this.#carryOut(route, viewer, request, response);
 		} catch (error) {
@@ -323,11 +334,11 @@ function shownTo(
 	};
 }
 
-function notAllowed(scope: ControlScope): Refusal {
+function notAllowed(scope: ControlScope, caller: string): Refusal {
 	return {
 		status: 403,
 		code: "SCOPE_NOT_ALLOWED",
-		message: `This dashboard does not allow "${scope}": name it in the scopes of mountDashboard.`,
+		message: `This dashboard does not allow "${scope}": name it in the option scopes of ${caller}.`,
 	};
 }
 

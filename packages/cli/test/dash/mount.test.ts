@@ -10,13 +10,14 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { python } from "@snakepit/adapter-python";
-import { openRun, type Pool, type Run } from "@snakepit/core";
+import { OptionsError, openRun, type Pool, type Run } from "@snakepit/core";
 import express from "express";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { removeDirectory } from "../../../../scripts/remove-directory.ts";
 import { PYTHON } from "../../../adapter-python/test/support/pythons.ts";
 import {
 	type DashboardOptions,
+	type MountOptions,
 	makeHandler,
 	mount,
 } from "../../src/dash/mount-dashboard.ts";
@@ -75,13 +76,19 @@ async function listening(server: Server): Promise<Server> {
 }
 
 /** A program's own server, with a dashboard, that answers everything else with "mine". */
-async function mounted(options: Partial<DashboardOptions> = {}) {
+async function mounted(options: Partial<MountOptions> = {}) {
 	const server = createServer((_, response) => response.end("mine"));
 	const dashboard = mount(server, { authorize, ...options }, parts);
 	return { server: await listening(server), dashboard };
 }
 
 const LOGIN = { cookie: "login=yes" };
+
+/** What the page's own script sends with a change. */
+const sameOrigin = (port: number) => ({
+	"content-type": "application/json",
+	origin: `http://127.0.0.1:${port}`,
+});
 
 async function sent(
 	server: Server,
@@ -90,14 +97,10 @@ async function sent(
 	body?: unknown,
 ): Promise<IncomingMessage> {
 	const { port } = server.address() as AddressInfo;
-	const host = `127.0.0.1:${port}`;
-	const json = {
-		...{ "content-type": "application/json", origin: `http://${host}` },
-	};
 	const made = request({
 		...{ host: "127.0.0.1", port, path, agent: false },
 		method: body === undefined ? "GET" : "POST",
-		headers: { ...(body !== undefined && json), ...headers },
+		headers: { ...(body !== undefined && sameOrigin(port)), ...headers },
 	});
 	made.end(body === undefined ? undefined : JSON.stringify(body));
 	const [response] = (await once(made, "response")) as [IncomingMessage];
@@ -126,19 +129,75 @@ async function firstEvent(response: IncomingMessage): Promise<string> {
 }
 
 test.each([
-	[{}, /"authorize" must be a function/],
-	[{ authorize: true }, /"authorize" must be a function/],
-	[{ authorize, path: "/a/" }, /"path"/],
-	[{ authorize, scopes: ["write"] }, /"scopes"/],
-	[{ authorize, origin: "https://a/b" }, /"origin"/],
-	[{ authorize, readOnly: true }, /"readOnly" is not an option/],
-] as const)("%o mounts nothing", (options, message) => {
-	const server = createServer();
+	[undefined, "INVALID_OPTION", /the options must be an object/],
+	[{}, "INVALID_OPTION", /"authorize" must be a function .* no default/],
+	[{ authorize: true }, "INVALID_OPTION", /"authorize" must be a function/],
+	[{ authorize, path: "/a/" }, "INVALID_OPTION", /"path"/],
+	[{ authorize, scopes: ["write"] }, "INVALID_OPTION", /"scopes"/],
+	[{ authorize, scopes: [] }, "INVALID_OPTION", /"scopes" must have at least/],
+	[{ authorize, origin: "https://a/b" }, "INVALID_OPTION", /"origin"/],
+	[{ authorize, readOnly: true }, "UNKNOWN_OPTION", /no option "readOnly"/],
+	[{ authorise: () => true }, "UNKNOWN_OPTION", /Did you mean "authorize"/],
+] as const)(
+	"%o mounts nothing, and makes no handler",
+	(options, code, message) => {
+		const server = createServer();
+		const { emit } = server;
+		const given = options as unknown as DashboardOptions;
+		for (const [make, caller] of [
+			[() => mount(server, given, parts), "mountDashboard"],
+			[() => makeHandler(given, parts), "dashboardHandler"],
+		] as const) {
+			const error = thrownBy(make);
+			expect(error).toBeInstanceOf(OptionsError);
+			expect(error).toMatchObject({ code });
+			expect(String(error)).toMatch(message);
+			expect(String(error)).toContain(`${caller}: `);
+		}
+		expect(server.emit).toBe(emit);
+	},
+);
+
+function thrownBy(run: () => unknown): unknown {
+	try {
+		return run();
+	} catch (error) {
+		return error;
+	}
+}
+
+test("a handler has no path of its own: who gives it one learns where it belongs", () => {
+	const options = { authorize, path: "/ops" };
+	expect(() => makeHandler(options, parts)).toThrow(
+		/dashboardHandler: "path" is an option of mountDashboard\. .*app\.use\("\/snakepit"/,
+	);
+});
+
+test("a server has one dashboard at a path, until that is closed", async () => {
+	const { server, dashboard } = await mounted();
 	const { emit } = server;
-	expect(() =>
-		mount(server, options as unknown as DashboardOptions, parts),
-	).toThrow(message);
+	for (const path of ["/snakepit", "/snakepit/more"])
+		expect(() => mount(server, { authorize, path }, parts)).toThrow(
+			new RegExp(
+				`"path" is "${path}", but this server has a dashboard at "/snakepit"`,
+			),
+		);
 	expect(server.emit).toBe(emit);
+	const other = mount(server, { authorize, path: "/other" }, parts);
+	expect((await asked(server, "/other/")).body).toBe("the page");
+	other.close();
+	dashboard.close();
+	mount(server, { authorize }, parts);
+	expect((await asked(server, "/snakepit/")).body).toBe("the page");
+});
+
+test("what is no server is refused: to an app of Express, no request comes as an event", () => {
+	for (const wrong of [undefined, {}, express()])
+		expect(() =>
+			mount(wrong as unknown as Server, { authorize }, parts),
+		).toThrow(
+			/must be a server of node:http.*app\.listen\(\).*fastify\.server/,
+		);
 });
 
 test("a client that the program does not know gets neither the page nor anything of a run", async () => {
@@ -197,12 +256,43 @@ test("by default it only shows, whatever the program allows", async () => {
 			403,
 			"SCOPE_NOT_ALLOWED",
 		]);
+		expect(answer.body).toContain("the option scopes of mountDashboard.");
 	}
 	const stream = await sent(server, api(`runs/${run.runId}/events`));
 	expect(stream.headers["content-type"]).toBe("text/event-stream");
 	const first = await firstEvent(stream);
 	const tick = JSON.parse(/^data: (.*)$/m.exec(first)?.[1] ?? "");
 	expect(tick.state.run.scopes).toEqual(["read", "logs"]);
+	expect(requested).toEqual([]);
+});
+
+test("the page answers GET and HEAD, its addresses GET and POST, and anything else is 405 with what is allowed", async () => {
+	const { server } = await mounted({ scopes: ["read", "act"] });
+	const ask = async (method: string, path: string) => {
+		const { port } = server.address() as AddressInfo;
+		const made = request({
+			...{ host: "127.0.0.1", port, path, method, agent: false },
+			headers: { ...LOGIN, ...sameOrigin(port) },
+		}).end();
+		const [response] = (await once(made, "response")) as [IncomingMessage];
+		let body = "";
+		for await (const chunk of response.setEncoding("utf8")) body += chunk;
+		const { statusCode: status, headers } = response;
+		return { status, allow: headers.allow, body, headers };
+	};
+	const got = await ask("GET", "/snakepit/app.js");
+	const head = await ask("HEAD", "/snakepit/app.js");
+	expect(head).toMatchObject({ status: 200, body: "" });
+	expect(head.headers["content-length"]).toBe(String(got.body.length));
+	for (const method of ["POST", "PUT", "DELETE"])
+		expect(await ask(method, "/snakepit/")).toMatchObject({
+			...{ status: 405, allow: "GET, HEAD" },
+		});
+	const kill = api(`runs/${run.runId}/pools/tools/kill`);
+	for (const method of ["HEAD", "PUT", "DELETE"])
+		expect(await ask(method, kill)).toMatchObject({
+			...{ status: 405, allow: "GET, POST" },
+		});
 	expect(requested).toEqual([]);
 });
 
@@ -331,6 +421,9 @@ test("in Express, after its session and its parser of bodies, an act has the nam
 	expect(String(requested.at(-1))).toMatch(/^resize,ada\b/);
 	const none = await asked(server, path.replace("resize", "call"), LOGIN, {});
 	expect(none.status).toBe(403);
+	expect(JSON.parse(none.body).error.message).toBe(
+		'This dashboard does not allow "call": name it in the option scopes of dashboardHandler.',
+	);
 });
 
 test("what authorize throws is an error of the framework, and nobody sees anything", async () => {
