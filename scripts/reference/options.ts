@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Check } from "@snakepit/core/options";
 import { root } from "../run.ts";
@@ -60,8 +60,13 @@ const TYPES: readonly (readonly [title: string, name: string, as?: string])[] =
 		["## programs of adapters", "ProgramOptions"],
 		["## watchdog", "WatchdogOptions"],
 		["## telemetry", "TelemetryOptions"],
+		["### commands", "CommandTelemetry"],
+		["### commands.traces", "TracesPerSecond"],
+		["### spans", "CallSpans"],
 		["## callMetrics", "CallMetricsOptions"],
 		["## logEvents", "LogEventsOptions"],
+		["## mountDashboard", "MountOptions"],
+		["## mountDashboard and dashboardHandler", "DashboardOptions"],
 		["## readHistory", "HistoryOptions", "READ"],
 		["## doctor", "DoctorOptions"],
 		["## reapDeadRuns", "ReapOptions"],
@@ -69,6 +74,22 @@ const TYPES: readonly (readonly [title: string, name: string, as?: string])[] =
 	];
 /** Ends in `Options` and is nothing that a user gives: what an adapter is given with a call. */
 const FOR_ADAPTERS = "CallOptions";
+/** Its options are described in their types. */
+const FOR_TESTS = "@snakepit/core/testing";
+/** Types of the language and the platform. */
+const GLOBALS: readonly string[] = [
+	...["AbortSignal", "AsyncIterable", "Iterable", "Pick", "Promise"],
+	...["Readonly", "Record", "URL"],
+];
+/** Types of libraries, by the package that a user imports them from. */
+const FOREIGN: Readonly<Record<string, readonly string[]>> = {
+	"@modelcontextprotocol/sdk/types.js": [
+		...["CreateMessageRequest", "CreateMessageResult"],
+		...["ElicitRequest", "ElicitResult", "Root"],
+	],
+	"@opentelemetry/api": ["MeterProvider", "Span", "TracerProvider"],
+	"vscode-languageserver-protocol": ["ClientCapabilities"],
+};
 /** What a timer can hold. */
 const LONGEST_MS = 2 ** 31 - 1;
 
@@ -93,14 +114,18 @@ interface OptionType {
 export async function optionsReference(
 	project: TypeScriptProject,
 ): Promise<string> {
-	assertComplete();
+	const entries = entriesOfPackages(project);
+	assertComplete(entries);
 	const types = await Promise.all(
 		TYPES.map(([heading, name, as]) => readType(project, heading, name, as)),
 	);
 	return page(
 		"Options",
 		`The options of every function. The unit is in the name: \`…Ms\` are milliseconds, at most 24.8 days (${grouped(LONGEST_MS)} ms), the limit of a timer; \`…Bytes\` are bytes; other numbers are counts. All numbers must be whole, so round computed ones, such as the rest of a deadline. \`undefined\` means the same as leaving an option out. A misspelt option, or a value that is out of range or of the wrong type, is an \`OptionsError\` before anything is started (except in \`encodeValue\`, which does not check). Options of \`@snakepit/core/testing\` are described in their types.`,
-		...types.map((type) => section(type, types)),
+		...types.map((type) => section(type, types, entries)),
+		"## Types",
+		"Where the types that are named above are imported from.",
+		table(["type", "import from"], importsOf(types, entries)),
 	);
 }
 
@@ -109,17 +134,92 @@ const sources = new Map(
 	files.map((file) => [file, readFileSync(join(root, file), "utf8")]),
 );
 
+/** What a package exports under an address that users import. */
+interface Entry {
+	/** The folder of its package. */
+	readonly folder: string;
+	readonly address: string;
+	readonly names: ReadonlySet<string>;
+}
+
+function entriesOfPackages(project: TypeScriptProject): readonly Entry[] {
+	return globSync("packages/*/package.json", { cwd: root }).flatMap((path) => {
+		const { name, exports = {} } = JSON.parse(
+			readFileSync(join(root, path), "utf8"),
+		);
+		const folder = dirname(path);
+		return Object.entries<Record<string, string>>(exports).flatMap(
+			([entry, { "snakepit-source": source }]): Entry[] => {
+				if (source === undefined) return [];
+				const exported = project.exportsOf(join(root, folder, source));
+				const names = new Set(exported.keys());
+				return [{ folder, address: join(name, entry), names }];
+			},
+		);
+	});
+}
+
 /** @throws Error when an entry exports a type of options that is not in the list. */
-function assertComplete(): void {
-	const listed = new Set(TYPES.map(([, name]) => name));
-	const missing = files
-		.filter((file) => /src\/(index|inspect|registry)\.ts$/.test(file))
-		.flatMap((file) => sources.get(file)?.match(/\b[A-Z]\w*Options\b/g) ?? [])
-		.filter((name) => !listed.has(name) && name !== FOR_ADAPTERS);
+function assertComplete(entries: readonly Entry[]): void {
+	const listed = new Set([FOR_ADAPTERS, ...TYPES.map(([, name]) => name)]);
+	const missing = entries
+		.filter(({ address }) => address !== FOR_TESTS)
+		.flatMap(({ names }) => [...names])
+		.filter((name) => /^[A-Z]\w*Options$/.test(name) && !listed.has(name));
 	if (missing.length > 0)
 		throw new Error(
 			`scripts/reference/options.ts lacks ${missing.join(", ")}.`,
 		);
+}
+
+/** The types that a section names, its own included, each with the address from which users import it. */
+function namedBy(
+	{ name, file, options }: OptionType,
+	entries: readonly Entry[],
+): readonly (readonly [name: string, address: string])[] {
+	const own = new RegExp(`interface ${name}<\\s*(\\w+)`);
+	const parameter = own.exec(sources.get(file) ?? "")?.[1];
+	const names = options.flatMap(
+		({ type }) => type.replaceAll(/"[^"]*"/g, "").match(/\b[A-Z]\w*/g) ?? [],
+	);
+	return [name, ...names]
+		.filter((each) => each !== parameter && !GLOBALS.includes(each))
+		.map((each) => [each, addressOf(each, file, entries)]);
+}
+
+/** @throws Error when a user cannot import a type that the page names. */
+function addressOf(
+	name: string,
+	file: string,
+	entries: readonly Entry[],
+): string {
+	const exporting = entries.filter(({ names }) => names.has(name));
+	const own = exporting.filter(({ folder }) => file.startsWith(`${folder}/`));
+	const [shortest] = (own.length > 0 ? own : exporting).toSorted(
+		(a, b) => a.address.length - b.address.length,
+	);
+	const foreign = Object.keys(FOREIGN).find((address) =>
+		FOREIGN[address]?.includes(name),
+	);
+	const address = shortest?.address ?? foreign;
+	if (address === undefined)
+		throw new Error(
+			`${file} names ${name} in options, and no entry of a package exports it.`,
+		);
+	return address;
+}
+
+function importsOf(
+	types: readonly OptionType[],
+	entries: readonly Entry[],
+): readonly string[][] {
+	// The first section that names it decides.
+	const addresses = new Map(
+		types.flatMap((type) => namedBy(type, entries)).toReversed(),
+	);
+	return [...addresses]
+		.toSorted(([a], [b]) => (a < b ? -1 : 1))
+		.map(([name, address]) => [`\`${name}\``, `\`${address}\``]);
 }
 
 /** The file that exports this interface or constant. */
@@ -230,10 +330,15 @@ async function exportsOf(
 	return await import(pathToFileURL(join(root, file)).href);
 }
 
-function section(type: OptionType, types: readonly OptionType[]): string {
+function section(
+	type: OptionType,
+	types: readonly OptionType[],
+	entries: readonly Entry[],
+): string {
+	const address = addressOf(type.name, type.file, entries);
 	return [
 		type.heading,
-		`${type.meaning} Type: \`${type.name}\`.`,
+		`${type.meaning} Type: \`${type.name}\` of \`${address}\`.`,
 		table(
 			[
 				"option",

@@ -1,4 +1,5 @@
 export {
+	type AttachmentSink,
 	type DType,
 	type DTypeData,
 	type DTypeOf,
@@ -23,6 +24,7 @@ export {
 	pythonEnvironment,
 	type SharedMemoryOptions,
 	type ToolDescription,
+	type ToolSource,
 	Tuple,
 	type WatchOptions,
 	type WorkerEnv,

@@ -19,6 +19,7 @@ export {
 	type WorkerEnv,
 } from "./options.ts";
 export { findPython, type PythonAdapter, python } from "./python-adapter.ts";
+export type { AttachmentSink } from "./shared-memory/shared-memory.ts";
 export type {
 	PythonStartError,
 	PythonStartErrorCode,

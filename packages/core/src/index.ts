@@ -27,8 +27,22 @@ export type {
 	SnakepitListener,
 	WorkerRef,
 } from "./contract/events.ts";
-export type { PoolOptions } from "./options/pool-options.ts";
+export type { CloseManner } from "./contract/run-and-worker-states.ts";
 export type {
+	CallsOptions,
+	HeartbeatOptions,
+	ObserveOptions,
+	OutputOptions,
+	PoolOptions,
+	QueueOptions,
+	RecycleOptions,
+	SessionsOptions,
+	SizeOptions,
+	StartOptions,
+	StopOptions,
+} from "./options/pool-options.ts";
+export type {
+	Affinity,
 	ExecuteOptions,
 	RetryOptions,
 	SessionOptions,
@@ -42,5 +56,11 @@ export type { CallStream } from "./pool/work/call-stream.ts";
 export type { Lease, LeaseTask } from "./pool/work/lease.ts";
 export { createPool, openRun, runJob, withPool } from "./run/open-run.ts";
 export type { Run } from "./run/run.ts";
-export type { RunOptions } from "./run/run-options.ts";
+export type {
+	AuditOptions,
+	HistoryBoundOptions,
+	JobsOptions,
+	RunControlOptions,
+	RunOptions,
+} from "./run/run-options.ts";
 export { sharedPool } from "./run/shared-pool.ts";

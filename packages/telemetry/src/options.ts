@@ -129,12 +129,20 @@ export const TELEMETRY_DEFAULTS = {
 	},
 } as const;
 
-const CALL_SPANS_DEFAULT: ResolvedTelemetryOptions["spans"] = {
-	queue: true,
-	attempt: true,
-};
+/** Of the spans of a call. */
+export const CALL_SPANS_DEFAULTS = {
+	queue: {
+		value: true,
+		reason: "a trace shows at once whether a slow call waited or ran",
+	},
+	attempt: {
+		value: true,
+		reason:
+			"of a call that was made again, it shows every attempt and its worker",
+	},
+} as const;
 
-const CALL_SPANS_CHECKS: Readonly<Record<keyof CallSpans, Check>> = {
+export const CALL_SPANS_CHECKS: Readonly<Record<keyof CallSpans, Check>> = {
 	queue: optional(aSwitch),
 	attempt: optional(aSwitch),
 };
@@ -178,8 +186,8 @@ export function resolveOptions(
 		workerLogs: options.workerLogs ?? TELEMETRY_DEFAULTS.workerLogs.value,
 		commands: new Commands(options.commands ?? {}),
 		spans: {
-			queue: spans.queue ?? CALL_SPANS_DEFAULT.queue,
-			attempt: spans.attempt ?? CALL_SPANS_DEFAULT.attempt,
+			queue: spans.queue ?? CALL_SPANS_DEFAULTS.queue.value,
+			attempt: spans.attempt ?? CALL_SPANS_DEFAULTS.attempt.value,
 		},
 		relation: options.relation ?? TELEMETRY_DEFAULTS.relation.value,
 		onCallSpan: options.onCallSpan,
@@ -222,7 +230,17 @@ const OWN_LIMITS = 100;
 /** The name that stands for every command without an entry of its own. */
 const OTHERS = "*";
 
-const CHECKS: Readonly<Record<keyof CommandTelemetry, Check>> = {
+/** Of the settings of a command. */
+export const COMMAND_TELEMETRY_DEFAULTS = {
+	metrics: {
+		value: true,
+		reason: "to measure costs little, and alerts need it",
+	},
+} as const;
+
+export const COMMAND_TELEMETRY_CHECKS: Readonly<
+	Record<keyof CommandTelemetry, Check>
+> = {
 	traces: optional((value) =>
 		isShare(value) || isRate(value)
 			? undefined
@@ -267,7 +285,11 @@ export class Commands {
 	) {
 		this.#random = random;
 		for (const [name, each] of Object.entries(commands))
-			checkOptions(`telemetry commands "${name}"`, each, CHECKS);
+			checkOptions(
+				`telemetry commands "${name}"`,
+				each,
+				COMMAND_TELEMETRY_CHECKS,
+			);
 		this.#others = commands[OTHERS] ?? {};
 		this.#rest = this.#resolved(this.#others);
 		const { traces, metrics } = this.#others;
@@ -292,7 +314,10 @@ export class Commands {
 		return resolved;
 	}
 
-	#resolved({ traces, metrics = true }: CommandTelemetry): ResolvedCommand {
+	#resolved({
+		traces,
+		metrics = COMMAND_TELEMETRY_DEFAULTS.metrics.value,
+	}: CommandTelemetry): ResolvedCommand {
 		return { sample: samplerOf(traces, this.#random), metrics };
 	}
 }
