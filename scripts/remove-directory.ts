@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { sharedDirectoryOf } from "../packages/core/src/os/shared-memory.ts";
 
 /** What a run calls its private directory, there and in shared memory. */
-const RUN_DIRECTORY = /^snakepit-[0-9a-z]{7,}-[0-9A-Za-z]{10}$/;
+export const RUN_DIRECTORY: RegExp = /^snakepit-[0-9a-z]{7,}-[0-9A-Za-z]{10}$/;
 
 /**
  * Removes a directory in which hosts ran, and what they had in shared memory. One
@@ -11,8 +11,14 @@ const RUN_DIRECTORY = /^snakepit-[0-9a-z]{7,}-[0-9A-Za-z]{10}$/;
  * comes.
  */
 export function removeDirectory(path: string): void {
-	for (const run of runDirectoriesIn(path))
-		rmSync(sharedDirectoryOf(run), { recursive: true, force: true });
+	for (const run of runDirectoriesIn(path)) removeRunDirectory(run);
+	// A process that is ending may write there once more.
+	rmSync(path, { recursive: true, force: true, maxRetries: 3 });
+}
+
+/** Removes the private directory of a run whose host is dead, and what that had in shared memory. */
+export function removeRunDirectory(path: string): void {
+	rmSync(sharedDirectoryOf(path), { recursive: true, force: true });
 	rmSync(path, { recursive: true, force: true });
 }
 

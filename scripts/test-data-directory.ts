@@ -1,7 +1,8 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
+import { removeDirectory } from "./remove-directory.ts";
 
 let directory: string | undefined;
 
@@ -13,14 +14,13 @@ export function dataDirectory(): string {
 
 /** Called after each file: all files of a process share the modules. */
 export function removeDataDirectory(): void {
-	if (directory !== undefined)
-		rmSync(directory, { recursive: true, force: true, maxRetries: 3 });
+	if (directory !== undefined) removeDirectory(directory);
 	directory = undefined;
 }
 
 /** An empty directory, removed when the test is finished. */
 export function temporaryDirectory(): string {
 	const path = mkdtempSync(join(tmpdir(), "snakepit-test-"));
-	onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+	onTestFinished(() => removeDirectory(path));
 	return path;
 }

@@ -1,6 +1,5 @@
 // Runs once before all tests that vitest runs, and after them.
 import {
-	chmodSync,
 	existsSync,
 	globSync,
 	mkdirSync,
@@ -14,9 +13,13 @@ import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import { cache, compiled } from "../vitest.config.ts";
 import { developmentPython } from "./python-environment.ts";
-import { removeDirectory } from "./remove-directory.ts";
+import { removeRunDirectory } from "./remove-directory.ts";
 import { must, root } from "./run.ts";
+import { makeTestDirectory, strayRunDirectories } from "./test-directory.ts";
 import { testWorkersEnv } from "./test-workers.ts";
+
+/** Of this clone. */
+const records = join(root, "node_modules/.cache/test-directories");
 
 /** Gives all tests of a run one temporary directory, and removes it after the last: hosts that tests kill leave theirs. */
 export default async function setUp(): Promise<() => void> {
@@ -25,18 +28,22 @@ export default async function setUp(): Promise<() => void> {
 	compileSources();
 	forgetInterpreters();
 	freshenPython();
-	// A short name, for there are sockets in it.
-	const directory = mkdtempSync(join(tmpdir(), "sp-"));
-	// Tests that run as root let another user look at directories of its own in there.
-	chmodSync(directory, 0o711);
+	const elsewhere = new Set([tmpdir(), "/tmp"]);
+	const { path: directory, remove } = makeTestDirectory(records);
 	process.env["TMPDIR"] = directory;
 	// The ledgers of tests that name no directory of their own; never the developer's.
 	process.env["XDG_STATE_HOME"] = join(directory, "state");
 	// It would take precedence.
 	delete process.env["XDG_RUNTIME_DIR"];
 	return () => {
-		removeDirectory(directory);
+		const strays = strayRunDirectories(directory, [...elsewhere]);
+		for (const stray of strays) removeRunDirectory(stray);
+		remove();
 		forgetInterpreters();
+		if (strays.length > 0)
+			throw new Error(
+				`Programs of tests made directories outside of TMPDIR, which nothing would have removed: ${strays.join(", ")}.`,
+			);
 	};
 }
 

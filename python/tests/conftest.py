@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
+import tempfile
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +21,23 @@ from support.fake_host import FakeHost, SharedHost
 TOOLS = Path(__file__).parent / "tools"
 
 Host = Callable[..., FakeHost]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Gives all tests one temporary directory, and removes it after the last.
+
+    Processes that tests kill leave theirs. The directories of `tmp_path` stay where pytest
+    keeps the last three.
+    """
+    if hasattr(config, "workerinput"):
+        return  # The runner of this worker has made it.
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())
+    # A short name, for there are sockets in it.
+    directory = tempfile.mkdtemp(prefix="sp-")
+    os.environ["TMPDIR"] = directory
+    # It remembers the one before.
+    tempfile.tempdir = None
+    config.add_cleanup(lambda: shutil.rmtree(directory, ignore_errors=True))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -88,6 +88,8 @@ export class Stage implements AsyncDisposable {
 			CHAOS_STAGE: this.directory,
 			CHAOS_EXIT_WATCHER: this.exits.path,
 			CHAOS_PYTHON: PYTHON,
+			// What a killed host leaves goes with the stage: no next start cleans up after it.
+			TMPDIR: this.directory,
 		};
 	}
 

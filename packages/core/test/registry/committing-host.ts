@@ -34,8 +34,7 @@ export class CommittingHost {
 		];
 		this.#child = spawn(command, args, {
 			stdio: ["pipe", "pipe", "inherit"],
-			// What a killed one leaves goes with the test's directory.
-			env: { ...process.env, ...testMark(), TMPDIR: dataDir },
+			env: { ...process.env, ...testMark() },
 		});
 		const { stdout } = this.#child;
 		if (stdout === null) throw new Error("The host has no output.");
