@@ -30,6 +30,7 @@ try {
 	const all = install("all", packages, natives);
 	entriesLoad(all, packages);
 	readmeProgramRuns(all);
+	quickstartCompiles(all);
 	layersWork(all);
 	commandsRun(all);
 	await psIsLight(all, 160);
@@ -116,6 +117,15 @@ function readmeProgramRuns(cwd: string) {
 		cwd,
 		env: { ...process.env, VIRTUAL_ENV: venv },
 	});
+}
+
+/** The types of the README's program are checked with what the quickstart tells to install and to write. */
+function quickstartCompiles(cwd: string) {
+	const page = readFileSync(join(root, "docs/quickstart.md"), "utf8");
+	const config = /^```json\n(.*?)^```$/ms.exec(page)?.[1];
+	assert(config, "docs/quickstart.md has no tsconfig.json");
+	writeFileSync(join(cwd, "tsconfig.json"), config);
+	must("tsc", ["-p", "."], { cwd });
 }
 
 /** Packages of one binary each, which only core asks for. */

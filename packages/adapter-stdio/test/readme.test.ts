@@ -18,3 +18,10 @@ test.each<readonly [string, string]>([
 		runProgram(writeFiles(import.meta.dirname, blocks), program),
 	).toMatchObject({ stdout, stderr: "" });
 });
+
+test("the program of the README of core runs", () => {
+	const blocks = blocksOf(new URL("../../core/README.md", import.meta.url));
+	expect(
+		runProgram(writeFiles(import.meta.dirname, blocks), "upper.ts"),
+	).toMatchObject({ stdout: "HELLO\n", stderr: "" });
+});

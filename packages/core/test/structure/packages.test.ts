@@ -239,6 +239,34 @@ describe.each([...foldersOf("packages"), ...foldersOf("examples")])(
 	},
 );
 
+test("the page for contributors says which packages need which others", () => {
+	const page = readFileSync(join(ROOT, "CONTRIBUTING.md"), "utf8");
+	const [, section = ""] = page.split("\n## Install from a clone\n");
+	const rows = section.matchAll(
+		/^\| ([a-z-]+) \| ([a-z-]+(?:, [a-z-]+)*) \|$/gm,
+	);
+	const said = [...rows].map(([, name = "", needs = ""]) => [
+		name,
+		needs.split(", "),
+	]);
+	const everybody = ["core", "control"];
+	const needed = foldersOf("packages").flatMap((folder) => {
+		const manifest = JSON.parse(
+			readFileSync(join(ROOT, folder, "package.json"), "utf8"),
+		);
+		const optional = manifest.peerDependenciesMeta ?? {};
+		const names = Object.keys({
+			...manifest.dependencies,
+			...manifest.peerDependencies,
+		})
+			.filter((name) => PACKAGES.includes(name) && !(name in optional))
+			.map((name) => posix.basename(name))
+			.filter((name) => !everybody.includes(name));
+		return names.length === 0 ? [] : [[posix.basename(folder), names.sort()]];
+	});
+	expect(said).toEqual(needed);
+});
+
 test("the Python package, which is built without this folder, has the licence", () => {
 	const [ours, its] = ["LICENSE", "python/LICENSE"].map((file) =>
 		readFileSync(join(ROOT, file), "utf8"),
