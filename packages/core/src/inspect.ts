@@ -32,6 +32,7 @@ export {
 	readHistory,
 } from "./inspect/history.ts";
 export {
+	chosenDataDirectories,
 	type DirectoryView,
 	lookAround,
 	type RunElsewhere,

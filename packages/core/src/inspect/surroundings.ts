@@ -4,8 +4,12 @@ import { judgeOwner, ownerOf } from "../cleanup/run-claim.ts";
 import type { RunId } from "../contract/identity.ts";
 import type { MarkedProcess } from "../contract/world.ts";
 import type { ProcessSnapshot, SnapshotHost } from "../os/descendants.ts";
+import { knownDirectories } from "../os/known-directories.ts";
 import { runsOfOthers } from "../os/runs-of-others.ts";
-import { stateDirectoryProblem } from "../os/state-directory.ts";
+import {
+	findStateDirectory,
+	stateDirectoryProblem,
+} from "../os/state-directory.ts";
 import { thisMachine } from "../os/this-machine.ts";
 import { LedgerDirectory } from "../registry/ledger-directory.ts";
 import { runPath } from "../registry/run-name.ts";
@@ -64,8 +68,9 @@ export interface Surroundings {
 /**
  * Looks for programs of Snakepit that live, and for those that were killed. Changes nothing.
  *
- * @param dataDir only this one; by default, that of the user, `others`, and everything that has no ledger here: programs
- *   in other data directories, and those of other users.
+ * @param dataDir only this one; by default, that of the user, those that programs have chosen themselves, `others`, and
+ *   everything that has no ledger here: programs in other data directories, and those of other
+ *   users.
  * @throws StartError `PLATFORM_UNSUPPORTED`, `NODE_TOO_OLD` or `OUT_OF_DESCRIPTORS`; RegistryError `REGISTRY_UNSUPPORTED`.
  */
 export async function lookAround(
@@ -77,7 +82,7 @@ export async function lookAround(
 	const unreadable: UnreadableLedger[] = [];
 	const paths = new Map<string, DirectoryView["origin"]>();
 	for (const asked of dataDir === undefined
-		? [undefined, ...others]
+		? [undefined, ...others, ...knownDirectories(host.self.machineId)]
 		: [dataDir]) {
 		const state = stateDirectoryProblem(asked, host.self.machineId);
 		if (state.kind === "unreadable") unreadable.push(state);
@@ -106,6 +111,19 @@ export async function lookAround(
 		elsewhere: runsElsewhere(snapshot, host, known),
 		ofOthers: runsOfOthers(),
 	};
+}
+
+/**
+ * The data directories that programs of this user have chosen themselves (`dataDir`) and that are still there, the last
+ * used first. Programs whose `control` is off, or whose home could not be written, are not among them. Changes nothing.
+ *
+ * @throws StartError `PLATFORM_UNSUPPORTED` or `OUT_OF_DESCRIPTORS`.
+ */
+export function chosenDataDirectories(): readonly string[] {
+	const { machineId } = thisMachine().self;
+	const usual = findStateDirectory(undefined, machineId);
+	const usualPath = usual === undefined ? undefined : realpathSync(usual);
+	return knownDirectories(machineId).filter((path) => path !== usualPath);
 }
 
 /** The files of living runs that cannot be read: those of dead ones are among the unclear runs. */

@@ -65,6 +65,15 @@ export function findStateDirectory(
 	return readable(temporaryStateDirectory(machineId));
 }
 
+/** Where the ledger of this user is by default, whether it is there or not; `undefined` where that is not in a home. */
+export function usualStateDirectory(
+	machineId: string,
+	env: NodeJS.ProcessEnv = process.env,
+): string | undefined {
+	const { path, problem } = stateHome(env);
+	return problem === undefined ? join(path, "snakepit", machineId) : undefined;
+}
+
 /** What there is where a program would have its ledger. */
 export type StateDirectoryState =
 	| { readonly kind: "found"; readonly path: string }

@@ -9,6 +9,7 @@ import {
 	resolveJob,
 } from "../job/job-options.ts";
 import { checkOptions } from "../options/check.ts";
+import { rememberDirectory } from "../os/known-directories.ts";
 import { openStateDirectory } from "../os/state-directory.ts";
 import { systemClock, systemRandom } from "../os/system-clock.ts";
 import {
@@ -90,6 +91,9 @@ async function join(
 		});
 	const open = sharedRuns.get(dataDir);
 	if (open !== undefined) assertAgrees(at, given, open.options, dataDir);
+	// A program that nobody may look at is not found by it either. Nothing waits for it: a home may be slow.
+	if (given.dataDir !== undefined && options.control.length > 0)
+		void rememberDirectory(dataDir, host.self.machineId);
 	const world = { sqlite, host, clock: systemClock, random: systemRandom };
 	const echo = (line: string): void => {
 		if (!hub.isShown("orphan.reaped")) host.echo(line);

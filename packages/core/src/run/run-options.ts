@@ -28,8 +28,8 @@ import { poolNames } from "../pool/pool-names.ts";
 /** Options of a run, which all its pools share. A program has at most one run in each data directory. */
 export interface RunOptions {
 	/**
-	 * Where the ledger is; by default, in the user's state directory. Programs with different directories never see each
-	 * other.
+	 * Where the ledger is; by default, in the state directory of the user, which otherwise keeps the path for `snakepit ps`,
+	 * unless `control` is off. Programs with different directories never see each other.
 	 */
 	readonly dataDir?: string | undefined;
 	/**
