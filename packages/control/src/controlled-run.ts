@@ -163,10 +163,24 @@ export interface RunningCall {
 	readonly callId: string;
 	readonly command: string;
 	readonly forMs: number;
+	/** What the program's `observe.args` returned of its arguments; of much, a part. Absent without it. */
+	readonly args?: unknown;
+	/**
+	 * How long calls of its command ran that ended by themselves; `null` where that says nothing: of a lease, or a stream
+	 * of a new command.
+	 */
+	readonly usual: {
+		/** How many are remembered: the last 1,000 at most. */
+		readonly calls: number;
+		/** How long the longest of them ran, in milliseconds. */
+		readonly longestMs: number;
+	} | null;
+	/** How long ago it reported its progress last, in milliseconds; `null` if it has not, or its caller wants no reports. */
+	readonly reportedMs: number | null;
 	readonly sessionId: string | null;
 	/** Its caller has gone, and the worker has not finished it. */
 	readonly cancelled: boolean;
-	/** 1 for the first. */
+	/** 1 for the first; 0 for one that waits behind another call of its worker. */
 	readonly attempt: number;
 	/** How long it waited for this worker, in milliseconds. */
 	readonly waitedMs: number;

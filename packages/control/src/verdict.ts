@@ -1,5 +1,6 @@
 import type {
 	PoolSnapshot,
+	RunningCall,
 	RunSnapshot,
 	WorkerSnapshot,
 } from "./controlled-run.ts";
@@ -42,6 +43,8 @@ export type FindingKind =
 	| "starting"
 	/** A worker does not answer. */
 	| "hung_worker"
+	/** A call has run much longer than others of its command, or for long, and it is not known how long it should. */
+	| "long_call"
 	/** The queue is nearly full, or a call has waited for long. */
 	| "long_queue"
 	/** Calls wait, as it happens when all workers are busy. */
@@ -60,6 +63,19 @@ const LOOP_FAILURES = 3;
 const LONG_WAIT_MS = 30_000;
 /** and a queue that has this share of the calls that it may have: the next calls are refused soon. */
 const LONG_QUEUE_SHARE = 0.8;
+/** A call that runs longer than this is trouble if it has also run this many times longer */
+const LONG_CALL_MS = 30_000;
+const LONG_CALL_FACTOR = 3;
+/** than the longest of at least so many calls of its command. */
+const ENOUGH_CALLS = 10;
+/** Of fewer, nothing can be said of what is usual: then a call is named after this time, and may be as wanted. */
+const UNKNOWN_CALL_MS = 60_000;
+/** A call that has reported progress within this time goes on. */
+const PROGRESS_MS = 60_000;
+/** How much of a call's arguments is part of a sentence, in characters. */
+const ARGS_CHARACTERS = 120;
+/** So many workers with further calls of that length are named. */
+const MOST_WORKERS = 5;
 /** How much of the last error is part of a sentence, in characters. */
 const ERROR_CHARACTERS = 240;
 
@@ -106,6 +122,7 @@ const WORDS: Readonly<Record<FindingKind, string>> = {
 	crash_loop: "crash loop",
 	no_worker: "no worker",
 	hung_worker: "hung worker",
+	long_call: "long call",
 	long_queue: "long queue",
 	unwritten_ledger: "ledger unwritten",
 	paused: "paused",
@@ -147,6 +164,7 @@ function poolFindings(pool: PoolSnapshot, run: RunSnapshot): readonly Found[] {
 	return [
 		workersFinding(pool, about),
 		...hungFindings(pool, about),
+		...longCallFindings(pool, run.wallMs, about),
 		queueFinding(pool, about),
 	].flatMap((finding) => finding ?? []);
 }
@@ -261,7 +279,7 @@ function hungFindings(pool: PoolSnapshot, about: About): readonly Found[] {
 		const call =
 			oldest === undefined
 				? ""
-				: `, and has run ${oldest.command} for ${seconds(oldest.forMs)}`;
+				: `, and has run ${oldest.command} for ${seconds(oldest.forMs)}${withArgs(oldest)}`;
 		const end = about.may("act")
 			? `End it: snakepit restart ${workerId}.`
 			: "Its pool ends it after heartbeat.hungAfterMs.";
@@ -282,6 +300,100 @@ function isSilent({ state, heartbeat }: WorkerSnapshot): boolean {
 		(heartbeat?.silentMs ?? 0) > SILENT_MS &&
 		(heartbeat?.missedInARow ?? 0) > 0
 	);
+}
+
+/** About calls that run for long: of each level, the one that has run longest. */
+function longCallFindings(
+	pool: PoolSnapshot,
+	wallMs: number,
+	about: About,
+): readonly Found[] {
+	const calls = pool.workers
+		// Of the others, their silence has been said.
+		.filter((worker) => !isSilent(worker))
+		.flatMap(({ workerId, running }) =>
+			running.map((call) => ({ ...call, workerId, level: levelOf(call) })),
+		)
+		.toSorted((a, b) => b.forMs - a.forMs);
+	return (["trouble", "busy"] as const).flatMap((level): readonly Found[] => {
+		const [longest, ...others] = calls.filter((call) => call.level === level);
+		if (longest === undefined) return [];
+		const { workerId, command, callId, forMs } = longest;
+		const since = timeText(wallMs - forMs, wallMs);
+		const stacks = `see where it is: snakepit stacks ${workerId}.`;
+		const end = about.may("act")
+			? ` End it: snakepit restart ${workerId}.`
+			: "";
+		return [
+			{
+				...{ kind: "long_call", level, pool: pool.pool, workerId },
+				text: `${pool.pool}: ${workerId} has run ${command} (${callId}) for ${seconds(forMs)}, since ${since}${withArgs(longest)}: ${whyLong(longest)}.${alsoLong(others)}`,
+				remedy:
+					level === "trouble"
+						? `S${stacks.slice(1)}${end}`
+						: `If that is too long, ${stacks}`,
+			},
+		];
+	});
+}
+
+/** How bad it is that a call still runs. */
+function levelOf({
+	attempt,
+	cancelled,
+	forMs,
+	usual,
+	reportedMs,
+}: RunningCall): Exclude<Level, "fine"> | undefined {
+	// One that has not begun waits for another one; one that is cancelled has its grace.
+	if (attempt === 0 || cancelled || usual === null) return undefined;
+	if (forMs <= usual.longestMs * LONG_CALL_FACTOR) return undefined;
+	const reports = reportedMs !== null && reportedMs < PROGRESS_MS;
+	if (usual.calls < ENOUGH_CALLS)
+		return forMs < UNKNOWN_CALL_MS || reports ? undefined : "busy";
+	if (forMs < LONG_CALL_MS) return undefined;
+	return reports ? "busy" : "trouble";
+}
+
+/** The reason why a call is named, and its last report of progress. */
+function whyLong({ usual, reportedMs }: RunningCall): string {
+	const { calls = 0, longestMs = 0 } = usual ?? {};
+	const reported =
+		reportedMs === null
+			? ""
+			: `; it reported progress ${seconds(reportedMs)} ago`;
+	const longest = `the longest took ${quick(longestMs)}`;
+	if (calls === 0) return `no call of it has ended here yet${reported}`;
+	return calls < ENOUGH_CALLS
+		? `only ${count(calls, "call")} of it ${calls === 1 ? "has" : "have"} ended here, ${longest}${reported}`
+		: `longer than any of the last ${calls} calls of it, ${longest}${reported}`;
+}
+
+function alsoLong(others: readonly { readonly workerId: string }[]): string {
+	if (others.length === 0) return "";
+	const workers = [...new Set(others.map(({ workerId }) => workerId))];
+	const more = workers.length > MOST_WORKERS ? ", …" : "";
+	return ` ${count(others.length, "more call")} ${others.length === 1 ? "has" : "have"} run for long: on ${workers.slice(0, MOST_WORKERS).join(", ")}${more}.`;
+}
+
+/** The arguments of a call, as far as the program shows them, as part of a sentence. */
+function withArgs({ args }: RunningCall): string {
+	const text = args === undefined ? undefined : JSON.stringify(args);
+	if (text === undefined) return "";
+	return text.length > ARGS_CHARACTERS
+		? `, with ${text.slice(0, ARGS_CHARACTERS)}…`
+		: `, with ${text}`;
+}
+
+/** A moment on the clock of the wall, with its day unless that is today. */
+function timeText(wallMs: number, nowMs: number): string {
+	const [at, now] = [new Date(wallMs), new Date(nowMs)];
+	const two = (number: number): string => String(number).padStart(2, "0");
+	const parts = [at.getHours(), at.getMinutes(), at.getSeconds()];
+	const time = parts.map(two).join(":");
+	return at.toDateString() === now.toDateString()
+		? time
+		: `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${time}`;
 }
 
 /** About calls that wait where there is a worker, or a pool that is paused. */
@@ -363,6 +475,11 @@ function withoutReady(pool: PoolSnapshot): string {
 	return next === null
 		? "no worker is alive"
 		: `no worker is alive, the next start is in ${seconds(next.inMs)}`;
+}
+
+/** A duration that may be far less than a second. */
+function quick(ms: number): string {
+	return ms < 100 ? `${ms.toFixed(ms < 10 ? 1 : 0)} ms` : seconds(ms);
 }
 
 function seconds(ms: number): string {

@@ -58,6 +58,7 @@ export function runningCall(more: Partial<RunningCall> = {}): RunningCall {
 	return {
 		...{ callId: "abcdefg-c1", command: "echo", forMs: 10, sessionId: null },
 		...{ cancelled: false, attempt: 1, waitedMs: 0, failedAttempts: [] },
+		...{ usual: null, reportedMs: null },
 		...more,
 	};
 }

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type {
 	PoolSnapshot,
+	RunningCall,
 	RunSnapshot,
 	StartsSnapshot,
 } from "../src/controlled-run.ts";
@@ -168,6 +169,100 @@ test.each<readonly [string, Partial<PoolSnapshot>, string, string]>([
 	],
 ])("a pool that %s", (_, pool, level, text) => {
 	expect(verdictOf(pool)).toEqual({ level, text });
+});
+
+const usually = { calls: 200, longestMs: 1_200 };
+/** A call that has run for 41 s. */
+const longCall = (more: Partial<RunningCall> = {}) =>
+	runningCall({
+		...{ command: "report", callId: "c812", forMs: 41_000, usual: usually },
+		...more,
+	});
+const longCalls = (
+	calls: readonly RunningCall[],
+	more: Partial<RunSnapshot> = {},
+) => {
+	const wallMs = new Date(2026, 4, 1, 12, 0, 41).getTime();
+	const workers = [
+		...calls.map((call, n) =>
+			workerSnapshot({ workerId: `demo-${n}`, running: [call] }),
+		),
+		workerSnapshot({ workerId: "demo-9" }),
+	];
+	return verdict(runOf([{ workers }], { wallMs, ...more }));
+};
+
+test("a call that runs much longer than its command ever did is trouble beside free workers: with its input and what shows where it is", () => {
+	expect(longCalls([longCall({ args: { id: 17 } })])).toMatchObject({
+		level: "trouble",
+		text: 'demo: demo-0 has run report (c812) for 41 s, since 12:00:00, with {"id":17}: longer than any of the last 200 calls of it, the longest took 1.2 s. See where it is: snakepit stacks demo-0.',
+		findings: [{ kind: "long_call", workerId: "demo-0", words: "long call" }],
+	});
+	const { text } = longCalls([longCall(), longCall({ forMs: 90_000 })], {
+		scopes: ["read", "act"],
+	});
+	expect(text).toMatch(
+		/^demo: demo-1 has run report \(c812\) for 90 s, since 11:59:11: .*\. 1 more call has run for long: on demo-0\. See where it is: snakepit stacks demo-1\. End it: snakepit restart demo-1\.$/,
+	);
+});
+
+test.each<readonly [string, Partial<RunningCall>, string, RegExp]>([
+	[
+		"is long by nature",
+		{ usual: { calls: 10, longestMs: 20_000 } },
+		...(["fine", /no call waits/] as const),
+	],
+	[
+		"is not long yet",
+		{ forMs: 29_000 },
+		...(["fine", /no call waits/] as const),
+	],
+	[
+		"reports progress",
+		{ reportedMs: 2_000 },
+		...(["busy", /1\.2 s; it reported progress 2\.0 s ago\. If/] as const),
+	],
+	[
+		"has stopped reporting progress",
+		{ forMs: 100_000, reportedMs: 61_000 },
+		...(["trouble", /; it reported progress 61 s ago\. See/] as const),
+	],
+	[
+		"is the first of its command, for a while",
+		{ usual: { calls: 0, longestMs: 0 } },
+		...(["fine", /no call waits/] as const),
+	],
+	[
+		"is the first of its command",
+		{ forMs: 61_000, usual: { calls: 0, longestMs: 0 } },
+		...([
+			"busy",
+			/: no call of it has ended here yet\. If that is too long, see where it is: snakepit stacks demo-0\.$/,
+		] as const),
+	],
+	[
+		"is one of the first of its command",
+		{ forMs: 61_000, usual: { calls: 3, longestMs: 2.5 } },
+		...([
+			"busy",
+			/: only 3 calls of it have ended here, the longest took 2\.5 ms\./,
+		] as const),
+	],
+	[
+		"is a lease",
+		{ forMs: 1e9, usual: null },
+		...(["fine", /no call waits/] as const),
+	],
+	[
+		"is cancelled",
+		{ cancelled: true },
+		...(["fine", /no call waits/] as const),
+	],
+	["has not begun", { attempt: 0 }, ...(["fine", /no call waits/] as const)],
+])("a call that %s", (_, call, level, text) => {
+	expect(longCalls([longCall(call)])).toMatchObject({
+		...{ level, text: expect.stringMatching(text) },
+	});
 });
 
 test("the remedy is a command where clients may act", () => {

@@ -7,9 +7,10 @@ import type { Defaults } from "./groups.ts";
 /** What listeners, the ledger of failed calls and the spans of failed calls see of calls. */
 export interface ObserveOptions {
 	/**
-	 * Returns what `call.settled`, the ledger's record of a failed call and its span show of a call's arguments, without
-	 * anything secret. By default, they have no arguments. Called at most once per call: if something listens to that
-	 * event, or the call failed and is recorded or traced.
+	 * Returns what `call.settled`, the ledger's record of a failed call, its span, and those who look at a running call
+	 * (`snakepit inspect`) see of a call's arguments, without anything secret. By default, they have no arguments. Called
+	 * at most once per call: if something listens to that event, the call failed and is recorded or traced, or somebody
+	 * looks at it while it runs.
 	 */
 	readonly args?: ((command: string, args: unknown) => unknown) | undefined;
 }

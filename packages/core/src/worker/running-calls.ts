@@ -24,12 +24,17 @@ export interface Attempt {
 export interface AttemptView {
 	readonly callId: string;
 	readonly command: string;
+	readonly shape: "unary" | "stream" | "lease";
+	/** What `observe.args` returned of its arguments, shortened; `undefined` if nothing. */
+	readonly args: unknown;
 	readonly sessionId: string | undefined;
 	/** On the monotonic clock. */
 	readonly startedMs: number;
+	/** When it reported its progress last, on the monotonic clock; `undefined` if it has not. */
+	readonly reportedMs: number | undefined;
 	/** `"over"`: its caller has an answer or an error, and the worker is not done with it. */
 	readonly caller: "waits" | "over";
-	/** 1 for the first. */
+	/** 1 for the first; 0 for one that waits behind another call of its worker. */
 	readonly attempt: number;
 	/** How long its call waited for this worker, in milliseconds. */
 	readonly waitedMs: number;

@@ -8,6 +8,9 @@ import { lineAdapter } from "./line-adapter.ts";
 const options = JSON.parse(process.argv[2] ?? "{}") as RunOptions;
 const pool = await createPool({
 	...{ name: "lines", adapter: lineAdapter(), size: 2, heartbeat: "off" },
+	observe: {
+		args: (command, args) => (command === "sleep" ? { for: args } : undefined),
+	},
 	...{ output: { echo: "none" }, ...options },
 });
 

@@ -143,6 +143,54 @@ describe("what another process sees of a worker", () => {
 		await close();
 	});
 
+	test("is how long calls of its command usually run, and what observe.args shows of its arguments, asked once", async () => {
+		const asked: unknown[] = [];
+		const { pool, endpoint, clock, close } = await virtualPool(
+			{ commands: { work: scripts.work } },
+			{
+				observe: {
+					args: (_, args) => {
+						asked.push(args);
+						return { ms: args, text: "x".repeat(5_000) };
+					},
+				},
+			},
+		);
+		for (const ms of [30, 10]) {
+			const done = pool.execute("work", ms);
+			await clock.advance(ms);
+			await done;
+		}
+		asked.length = 0;
+		leave(pool.execute("work", 60_000));
+		await clock.advance(40);
+		endpoint.look();
+		const [call] = endpoint.look().workers[0]?.running ?? [];
+		expect(call).toMatchObject({
+			...{ command: "work", forMs: 40, reportedMs: null },
+			...{ usual: { calls: 2, longestMs: 30 }, args: { ms: 60_000 } },
+		});
+		expect(JSON.stringify(call?.args).length).toBeLessThan(3_000);
+		expect(asked).toEqual([60_000]);
+		expect(call).not.toHaveProperty("shape");
+		await close({ manner: "forced" });
+	});
+
+	test("is by the number of its slot, also after it was replaced", async () => {
+		const { pool, endpoint, clock, close } = await virtualPool(
+			{ commands },
+			{ size: 3 },
+		);
+		const replaced = pool.restart("scripted-1");
+		await clock.advance(10_000);
+		await replaced;
+		const { workers } = endpoint.look();
+		expect(workers.map(({ workerId }) => workerId)).toEqual([
+			...["scripted-0", "scripted-1", "scripted-2"],
+		]);
+		await close();
+	});
+
 	test("is a hundred of its calls at most", async () => {
 		const { pool, endpoint, close } = await virtualPool(
 			{ commands },

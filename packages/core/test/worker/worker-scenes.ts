@@ -23,9 +23,10 @@ export class Call implements Attempt {
 	}
 	view(): AttemptView {
 		const { callId } = this;
-		const about = { command: "echo", sessionId: undefined, startedMs: 0 };
-		const attempt = { attempt: 1, waitedMs: 0, failed: [] };
-		return { callId, ...about, ...attempt, caller: "waits" };
+		const about = { command: "echo", shape: "unary" as const, args: undefined };
+		const times = { startedMs: 0, reportedMs: undefined, waitedMs: 0 };
+		const attempt = { attempt: 1, failed: [], sessionId: undefined };
+		return { callId, ...about, ...times, ...attempt, caller: "waits" };
 	}
 	lost(error: WorkerLostError): void {
 		this.losses.push(error);

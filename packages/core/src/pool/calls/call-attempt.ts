@@ -30,6 +30,8 @@ export interface AttemptListener {
 	now(): number;
 	/** Something has happened to a call on its worker. Only within a transition of the outbox. */
 	advance(call: Call, trigger: CallTrigger<Worker>): void;
+	/** What those who look at the run may see of the arguments of a call. */
+	shownArgs(call: Call): unknown;
 }
 
 const BEGAN = { kind: "began" } as const;
@@ -54,6 +56,8 @@ export class CallAttempt
 	/** Whether it was sent, and on which terms. */
 	sent: "no" | "to run" | "prefetched" = "no";
 	#beganMs: number | undefined;
+	/** When it reported its progress last; only if its caller wants reports. */
+	#reportedMs: number | undefined;
 	instrument: AttemptInstrument | undefined;
 	readonly #listener: AttemptListener;
 	readonly #abort = new AbortController();
@@ -84,8 +88,11 @@ export class CallAttempt
 		return {
 			callId: call.callId,
 			command: call.command,
+			shape: call.work.shape,
+			args: this.#listener.shownArgs(call),
 			sessionId: call.session?.id,
 			startedMs,
+			reportedMs: this.#reportedMs,
 			caller: kind === "settled" || kind === "cancelling" ? "over" : "waits",
 			attempt: this.number,
 			waitedMs: this.waitedMs,
@@ -232,6 +239,7 @@ export class CallAttempt
 	/** A call that reports is known to have begun. What an attempt reports when its call is settled, or it is over, is dropped. */
 	#progressed(progress: CallProgress): Promise<void> {
 		this.#report(BEGAN);
+		this.#reportedMs = this.#listener.now();
 		return this.expectsAnswer && this.call.progress !== undefined
 			? this.call.progress.report(progress)
 			: new Promise(() => {});

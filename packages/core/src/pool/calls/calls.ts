@@ -289,6 +289,10 @@ export class Calls implements AttemptListener {
 		return this.#dependencies.clock.now();
 	}
 
+	shownArgs(call: Call): unknown {
+		return this.#dependencies.reports.shownArgs(call);
+	}
+
 	// The machine:
 
 	/** Takes a call to its next state, and then carries out what that causes, which may take it further. */

@@ -6,6 +6,7 @@ import type {
 	CallOutcome,
 	EventOf,
 } from "../../contract/events.ts";
+import { shortened } from "../../contract/shortened.ts";
 import type { ObserveOptions } from "../../options/pool-options.ts";
 import type { Call } from "../calls/call.ts";
 import type { CallAttempt } from "../calls/call-attempt.ts";
@@ -42,6 +43,8 @@ interface CallReportsDependencies {
  */
 export class CallReports {
 	readonly #dependencies: CallReportsDependencies;
+	/** Of calls that somebody has looked at while they ran: `observe.args` is called once for a call. */
+	readonly #looked = new WeakMap<Call, LookedArgs>();
 
 	constructor(dependencies: CallReportsDependencies) {
 		this.#dependencies = dependencies;
@@ -109,6 +112,8 @@ export class CallReports {
 		const { clock, hub, statistics, instrumentation } = this.#dependencies;
 		if (ranMs !== undefined) {
 			statistics.released(ranMs);
+			if (error === undefined || error instanceof ToolError)
+				statistics.usual.note(call.command, ranMs);
 			instrumentation?.released(call, ranMs);
 		}
 		if (hub.wanted.released)
@@ -213,10 +218,27 @@ export class CallReports {
 		};
 	}
 
+	/** What those who look at the run may see of the arguments of a call; `undefined` if nothing. */
+	shownArgs(call: Call): unknown {
+		if (this.#dependencies.redact === undefined) return undefined;
+		let looked = this.#looked.get(call);
+		if (looked === undefined) {
+			const args = this.#argsOf(call);
+			const short = args === undefined ? undefined : shortened(args);
+			looked = { args, short };
+			this.#looked.set(call, looked);
+		}
+		return looked.short;
+	}
+
 	/** What listeners, instruments and the ledger may see of the arguments of a call. */
-	#argsOf({ command, args }: Call): unknown {
+	#argsOf(call: Call): unknown {
 		const { redact } = this.#dependencies;
-		return redact && this.guard("observe.args", () => redact(command, args));
+		if (redact === undefined) return undefined;
+		const looked = this.#looked.get(call);
+		if (looked !== undefined) return looked.args;
+		const { command, args } = call;
+		return this.guard("observe.args", () => redact(command, args));
 	}
 
 	/** Runs code of the caller; `undefined` when it throws, which is reported. */
@@ -229,6 +251,12 @@ export class CallReports {
 			return undefined;
 		}
 	}
+}
+
+interface LookedArgs {
+	readonly args: unknown;
+	/** The same, short enough to be sent twice a second. */
+	readonly short: unknown;
 }
 
 function outcomeOf(error: SnakepitError): CallOutcome {

@@ -105,7 +105,11 @@ export class ControlEndpoint implements ControlledPool {
 				ran: "no",
 				message: `Worker ${ref.workerId} ${worker.pid === undefined ? "has no process yet" : `cannot write its stacks: the adapter ${options.adapter.name} names no signal for that, because most programs would end by it. Programs of python() and pythonGrpc() can; for another one use its own tools, such as gdb -p ${worker.pid}`}.`,
 			});
-		const { running } = workerSnapshot(worker, options, world.clock.now());
+		const { running } = workerSnapshot(
+			worker,
+			this.#internals,
+			world.clock.now(),
+		);
 		const taken = await stacks.request({
 			workerId: ref.workerId,
 			state: worker.state === "starting" ? "starting" : "started",

@@ -1,15 +1,16 @@
 import type {
 	PoolSnapshot,
 	QueueSnapshot,
+	RunningCall,
 	WorkerSnapshot,
 } from "@snakepit/control/server";
-import type { ResolvedOptions } from "../../options/pool-options.ts";
+import type { AttemptView } from "../../worker/running-calls.ts";
 import type { Worker } from "../../worker/worker.ts";
 import type { Call } from "../calls/call.ts";
 import type { PoolInternals } from "../pool-internals.ts";
 import type { PoolLife } from "../pool-life.ts";
 import { healthOf, type PoolHealth } from "./health.ts";
-import { viewOf } from "./statistics.ts";
+import { type StatisticsKeeper, viewOf } from "./statistics.ts";
 
 /** So many calls are looked at: a queue may be long, and this is read twice a second. */
 const LOOKED_AT = 10_000;
@@ -30,9 +31,9 @@ export function poolSnapshot(
 		phase: phase === "open" && placement.isPaused ? "paused" : phase,
 		size: { ...size },
 		callsPerWorker: options.callsPerWorker,
-		workers: workerSet
-			.workers()
-			.map((worker) => workerSnapshot(worker, options, nowMs)),
+		workers: bySlot(workerSet.workers()).map((worker) =>
+			workerSnapshot(worker, internals, nowMs),
+		),
 		restarts: workerSet.restarts,
 		starts: workerSet.startsView(),
 		lastFailure: internals.lastFailure.failure,
@@ -77,29 +78,19 @@ export function poolHealth(
 /** A worker at one moment. */
 export function workerSnapshot(
 	worker: Worker,
-	{ recycle }: ResolvedOptions,
+	{ options, statistics }: Pick<PoolInternals, "options" | "statistics">,
 	nowMs: number,
 ): WorkerSnapshot {
+	const { recycle } = options;
 	const { pid, heartbeat, callsRunning: _, ...view } = viewOf(worker);
-	const running = worker.calls.attempts.map((attempt) => attempt.view());
 	return {
 		...view,
 		pid: pid ?? null,
 		location: view.location ?? null,
 		// In the order in which they began.
-		running: running
+		running: worker.calls.attempts
 			.slice(0, MOST_SHOWN)
-			.map(({ startedMs, caller, sessionId, failed, ...call }) => ({
-				...call,
-				forMs: nowMs - startedMs,
-				sessionId: sessionId ?? null,
-				cancelled: caller === "over",
-				failedAttempts: failed.map(
-					({ workerId, waitedMs, ranMs, code, pauseMs }) => {
-						return { workerId, waitedMs, ranMs, code, pauseMs };
-					},
-				),
-			})),
+			.map((attempt) => runningCall(attempt.view(), statistics, nowMs)),
 		heartbeat: heartbeat ?? null,
 		recycle: {
 			inMs: left(recycle.afterMs, view.readyMs),
@@ -108,6 +99,60 @@ export function workerSnapshot(
 		},
 		usage: null,
 	};
+}
+
+function runningCall(
+	{
+		startedMs,
+		reportedMs,
+		caller,
+		sessionId,
+		failed,
+		shape,
+		args,
+		...call
+	}: AttemptView,
+	{ usual }: Pick<StatisticsKeeper, "usual">,
+	nowMs: number,
+): RunningCall {
+	return {
+		...call,
+		...(args !== undefined && { args }),
+		forMs: nowMs - startedMs,
+		reportedMs: reportedMs === undefined ? null : nowMs - reportedMs,
+		usual: usualOf(call.command, shape, usual),
+		sessionId: sessionId ?? null,
+		cancelled: caller === "over",
+		failedAttempts: failed.map(
+			({ workerId, waitedMs, ranMs, code, pauseMs }) => {
+				return { workerId, waitedMs, ranMs, code, pauseMs };
+			},
+		),
+	};
+}
+
+/** A lease runs for as long as its holder wants, and a stream may be meant to run for ever. */
+function usualOf(
+	command: string,
+	shape: AttemptView["shape"],
+	usual: StatisticsKeeper["usual"],
+): RunningCall["usual"] {
+	if (shape === "lease") return null;
+	const none = shape === "unary" ? { calls: 0, longestMs: 0 } : null;
+	return usual.of(command) ?? none;
+}
+
+/** By slot; of one that is being replaced, first the one that came first. Their set has them in the order of their starts. */
+function bySlot(workers: readonly Worker[]): readonly Worker[] {
+	return workers
+		.map((worker) => ({ worker, slot: slotOf(worker.ref.workerId) }))
+		.toSorted((a, b) => a.slot - b.slot)
+		.map(({ worker }) => worker);
+}
+
+/** The number at the end of a worker's id. */
+function slotOf(workerId: string): number {
+	return Number(workerId.slice(workerId.lastIndexOf("-") + 1));
 }
 
 /** What is left of a limit; `null` without one. */

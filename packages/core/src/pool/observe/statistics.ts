@@ -11,6 +11,7 @@ import type { HeartbeatStatistics } from "../../heartbeat/heartbeat-monitor.ts";
 import type { Worker } from "../../worker/worker.ts";
 import { BucketCounts } from "./metrics-text.ts";
 import { CallFailures, type MeasuredDurations } from "./pool-metrics.ts";
+import { UsualDurations } from "./usual-durations.ts";
 
 /** One worker as it is now. */
 export interface WorkerView {
@@ -96,6 +97,8 @@ export class StatisticsKeeper {
 	readonly #queueWait = new DurationHistogram();
 	readonly #run = new DurationHistogram();
 	readonly #total = new DurationHistogram();
+	/** Of calls that ended by themselves, by command. */
+	readonly usual: UsualDurations = new UsualDurations();
 	readonly outcomes: Record<CallOutcome, number> = {
 		succeeded: 0,
 		failed: 0,
