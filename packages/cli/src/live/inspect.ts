@@ -100,15 +100,13 @@ export async function inspect(
 ): Promise<Inspected> {
 	const runs = await knownRuns(options);
 	try {
-		const matches = (
-			await Promise.all(runs.map((run) => matchesIn(run, id)))
-		).flat();
+		const found = await matchesOf(runs, id);
+		const matches =
+			found.length === 0 && options.dataDir === undefined
+				? await matchesOf(await runsElsewhere(options), id)
+				: found;
 		const [first, ...rest] = matches;
-		if (first === undefined)
-			throw new CommandFailed(
-				"absent",
-				`Nothing is known of "${id}": no run or worker has this id, and no call that runs or has failed${options.run === undefined ? "" : ` in run ${options.run}`}. Lists: snakepit ps, snakepit history, snakepit calls --failed.`,
-			);
+		if (first === undefined) throw nothingKnown(id, options);
 		const others = rest.map(({ kind, known }) => {
 			return { kind, runId: known.about.runId };
 		});
@@ -116,6 +114,64 @@ export async function inspect(
 	} finally {
 		for (const { client } of runs) client?.[Symbol.dispose]();
 	}
+}
+
+async function matchesOf(
+	runs: readonly KnownRun[],
+	id: string,
+): Promise<readonly Match[]> {
+	return (await Promise.all(runs.map((run) => matchesIn(run, id)))).flat();
+}
+
+function nothingKnown(id: string, { run }: InspectOptions): CommandFailed {
+	const inRun = run === undefined ? "" : ` in run ${run}`;
+	const short =
+		id.length < SHORTEST_RUN_ID
+			? ` Of the id of a run, at least ${SHORTEST_RUN_ID} characters are needed.`
+			: "";
+	return new CommandFailed(
+		"absent",
+		`Nothing is known of "${id}": no run or worker has this id, and no call that runs or has failed${inRun}.${short} Lists: snakepit ps, snakepit history, snakepit calls --failed.`,
+	);
+}
+
+/** So many ledgers that programs have chosen themselves are read, those that were used last. */
+const MOST_LEDGERS = 20;
+
+/** The runs in those ledgers, newest first. */
+async function runsElsewhere({
+	run = "",
+}: InspectOptions): Promise<readonly KnownRun[]> {
+	const { chosenDataDirectories, readHistory } = await import(
+		"@snakepit/core/inspect"
+	);
+	const known: KnownRun[] = [];
+	for (const dataDir of chosenDataDirectories().slice(0, MOST_LEDGERS))
+		for await (const each of readHistory({ dataDir }))
+			if (each.runId.startsWith(run)) known.push(recordedRun(each, dataDir));
+	return known.toSorted(byStart);
+}
+
+function byStart(a: KnownRun, b: KnownRun): number {
+	return b.about.startedAtMs - a.about.startedAtMs;
+}
+
+/** A run as its ledger alone has it. */
+function recordedRun(run: RunHistory, dataDir: string | undefined): KnownRun {
+	const { runId, owner, state, program, startedAt, endedAt } = run;
+	return {
+		about: {
+			...{ runId, pid: owner.pid, state },
+			...{ program: program?.name ?? null, dataDir: dataDir ?? null },
+			...{ startedAtMs: startedAt, endedAtMs: endedAt ?? null },
+		},
+		...{ client: undefined, snapshot: undefined, verdict: undefined },
+		recorded: run,
+		notes:
+			state === "running"
+				? ["The program lives, and cannot be attached to: its control is off."]
+				: [],
+	};
 }
 
 /** Newest first. */
@@ -160,26 +216,10 @@ async function knownRuns({
 			};
 		}),
 	);
-	const ofLedger = [...recorded.values()].map(
-		(run): KnownRun => ({
-			about: {
-				...{ runId: run.runId, pid: run.owner.pid, state: run.state },
-				...{ program: run.program?.name ?? null, dataDir: dataDir ?? null },
-				...{ startedAtMs: run.startedAt, endedAtMs: run.endedAt ?? null },
-			},
-			...{ client: undefined, snapshot: undefined, verdict: undefined },
-			recorded: run,
-			notes:
-				run.state === "running"
-					? [
-							"The program lives, and cannot be attached to: its control is off.",
-						]
-					: [],
-		}),
+	const ofLedger = [...recorded.values()].map((run) =>
+		recordedRun(run, dataDir),
 	);
-	return [...known, ...ofLedger].toSorted(
-		(a, b) => b.about.startedAtMs - a.about.startedAtMs,
-	);
+	return [...known, ...ofLedger].toSorted(byStart);
 }
 
 interface Match {
@@ -348,17 +388,17 @@ function runLines(
 	ofRun: string,
 	nowMs: number,
 ): readonly string[] {
-	if (recorded === null) return [ofRun, verdict ?? ""];
+	if (recorded === null) return [ofRun, `  ${verdict ?? ""}`];
 	const { word, detail } = runEnd(recorded);
 	const entries = historyEntries(recorded);
 	return [
 		`${ofRun}: ${verdict ?? `${word}${detail === undefined ? "" : `. ${detail}`}`}`,
-		`began ${dayAndTime(recorded.startedAt)}, lasted ${lasted(recorded, nowMs)}, ${counted(recorded.workerCount, "worker")}, ${counted(recorded.failedCalls.length, "failed call")} recorded`,
+		`  began ${dayAndTime(recorded.startedAt)}, lasted ${lasted(recorded, nowMs)}, ${counted(recorded.workerCount, "worker")}, ${counted(recorded.failedCalls.length, "failed call")} recorded`,
 		...entries
 			.slice(0, ENTRIES)
-			.map(({ wallMs, text }) => `${whenText(wallMs)}  ${text}`),
+			.map(({ wallMs, text }) => `  ${whenText(wallMs)}  ${text}`),
 		...(entries.length > ENTRIES
-			? [`${entries.length - ENTRIES} more: --json shows all.`]
+			? [`  ${entries.length - ENTRIES} more: --json shows all.`]
 			: []),
 	];
 }
@@ -384,26 +424,76 @@ function workerLines(
 	);
 	return [
 		`worker ${workerId} of pool ${pool}, ${ofRun}`,
-		...live.flatMap((worker) => {
-			const { incarnation, pid, state, readyMs, callsTaken } = worker;
-			const silent = worker.heartbeat;
-			return [
-				`${placed(incarnation, worker.location)} (pid ${pid ?? "none yet"}): ${state}, ready for ${duration(readyMs)}, ${counted(callsTaken, "call")} taken${silent === null ? "" : `, last answer ${duration(silent.silentMs)} ago`}`,
-				...worker.running.map(
-					({ callId, command, forMs, attempt }) =>
-						`  runs ${command} (${callId}) for ${duration(forMs)}${attempt > 1 ? `, attempt ${attempt}` : ""}`,
-				),
-			];
-		}),
+		...live.flatMap((worker) => [
+			`  ${livingText(worker)}`,
+			...worker.running.flatMap((call) =>
+				runningLines(call).map((line) => `    ${line}`),
+			),
+		]),
 		...ended
 			.slice(0, ENTRIES)
 			.flatMap(({ wallMs, text, lines: tail }) => [
-				`${whenText(wallMs)}  ${text}`,
-				...tail.map((line) => `    ${line}`),
+				`  ${whenText(wallMs)}  ${text}`,
+				...tail.map((line) => `      ${line}`),
 			]),
-		...failedLines(failedCalls),
-		...(lines.length === 0 ? [] : ["its last lines:", ...lines.map(lineText)]),
+		...failedLines(failedCalls).map((line) => `  ${line}`),
+		...outputLines(lines),
 	];
+}
+
+/** A process of a worker that lives, and what it does. */
+function livingText(worker: WorkerSnapshot): string {
+	const { incarnation, location, pid, state, running } = worker;
+	const { readyMs, callsTaken, heartbeat } = worker;
+	const busy =
+		running.length === 0
+			? "idle"
+			: `busy with ${counted(running.length, "call")}`;
+	const up = state === "starting" ? "" : `, up for ${duration(readyMs)}`;
+	const answer =
+		heartbeat === null
+			? ""
+			: `, last answer ${duration(heartbeat.silentMs)} ago`;
+	return `${placed(incarnation, location)} (pid ${pid ?? "none yet"}): ${state === "ready" ? busy : state}${up}, ${counted(callsTaken, "call")} taken${answer}`;
+}
+
+/** A call that runs, with how long others of its command ran, and its arguments as far as the program shows them. */
+function runningLines({
+	callId,
+	command,
+	forMs,
+	attempt,
+	usual,
+	args,
+}: RunningCall): readonly string[] {
+	const again = attempt > 1 ? `, attempt ${attempt}` : "";
+	return [
+		attempt === 0
+			? `has prefetched ${command} (${callId}), ${duration(forMs)} ago`
+			: `runs ${command} (${callId}) for ${duration(forMs)}${again}${usualText(usual)}`,
+		...argumentLines(args).map((line) => `  ${line}`),
+	];
+}
+
+function usualText(usual: RunningCall["usual"] | undefined): string {
+	if (!usual?.calls) return "";
+	const { calls, longestMs } = usual;
+	return calls === 1
+		? `; the one before took ${duration(longestMs)}`
+		: `; the longest of the last ${calls} took ${duration(longestMs)}`;
+}
+
+function argumentLines(args: unknown): readonly string[] {
+	return args === undefined ? [] : [`arguments: ${JSON.stringify(args)}`];
+}
+
+function outputLines(lines: readonly LogLine[]): readonly string[] {
+	return lines.length === 0
+		? []
+		: [
+				"  its last lines:",
+				...lines.map(lineText).map((line) => `    ${line}`),
+			];
 }
 
 function callLines(
@@ -415,15 +505,16 @@ function callLines(
 		...(live === null
 			? []
 			: [
-					`runs ${live.command} on ${live.workerId} for ${duration(live.forMs)}, attempt ${live.attempt}${live.cancelled ? "; its caller has gone" : ""}`,
+					`  runs ${live.command} on ${live.workerId} for ${duration(live.forMs)}, attempt ${live.attempt}${live.cancelled ? "; its caller has gone" : ""}${usualText(live.usual)}`,
+					...argumentLines(live.args).map((line) => `    ${line}`),
 				]),
 		...(failed === null
 			? []
 			: [
 					...failedLines([{ ...failed, message: undefined }]),
-					...detailsOf(failed, true).map((line) => `    ${line}`),
-				]),
-		...(lines.length === 0 ? [] : ["its last lines:", ...lines.map(lineText)]),
+					...detailsOf(failed, true).map((line) => `  ${line}`),
+				].map((line) => `  ${line}`)),
+		...outputLines(lines),
 	];
 }
 

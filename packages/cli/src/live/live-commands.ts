@@ -11,6 +11,7 @@ import {
 	type Failure,
 } from "../command/failures.ts";
 import { moment, positiveNumber, wholeNumber } from "../command/flags.ts";
+import { folded, terminalColumns } from "../command/output.ts";
 import { counted, duration, plainText } from "../wording/figures.ts";
 import { healthOfAll, healthText } from "../wording/health.ts";
 import { signatureOf } from "../wording/signatures.ts";
@@ -145,7 +146,9 @@ export function addLiveCommands(
 		const found = await inspect(id, options);
 		const lines = options.json
 			? [JSON.stringify(found, undefined, 2)]
-			: inspectedLines(found, Date.now());
+			: inspectedLines(found, Date.now()).flatMap((line) =>
+					folded(line, terminalColumns()),
+				);
 		for (const line of lines) terminal.write(`${line}\n`);
 	});
 

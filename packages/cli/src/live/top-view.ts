@@ -1,9 +1,4 @@
-import {
-	addCounts,
-	quantileMs,
-	type ServedTick,
-	type WorkerSnapshot,
-} from "@snakepit/control";
+import type { ServedTick, WorkerSnapshot } from "@snakepit/control";
 import { fitted, table, wrapped } from "../command/output.ts";
 import {
 	bytes,
@@ -11,6 +6,7 @@ import {
 	duration,
 	placed,
 	plainText,
+	rate,
 } from "../wording/figures.ts";
 import {
 	type Note,
@@ -24,6 +20,7 @@ import {
 	said,
 	statusOf,
 } from "../wording/program-status.ts";
+import type { RecentCalls, RecentlyEnded } from "./recent-calls.ts";
 import type { ScreenLine } from "./screen.ts";
 
 /** One program as `top` shows it. */
@@ -32,6 +29,8 @@ export interface ShownProgram {
 	readonly status: ProgramStatus;
 	/** The last that it sent; `undefined` for a program that sends none. */
 	readonly tick: ServedTick | undefined;
+	/** The calls that ended lately, where there is a tick. */
+	readonly ended: Pick<RecentlyEnded, "of"> | undefined;
 }
 
 /** A line of the view, before it has a colour. */
@@ -131,7 +130,7 @@ function footer(keys: string, position: string, columns: number): string {
 }
 
 function programView(
-	{ facts, status, tick }: ShownProgram,
+	{ facts, status, tick, ended }: ShownProgram,
 	pool: string | undefined,
 	whole: Status,
 	columns: number,
@@ -172,7 +171,7 @@ function programView(
 		...pools.flatMap((each) => [
 			...poolHead(each),
 			...lines(poolNotes(each, now), "  "),
-			...(tick === undefined ? [] : poolBody(each, tick)),
+			...(tick === undefined ? [] : poolBody(each, ended?.of(each.pool))),
 		]),
 	];
 }
@@ -199,34 +198,51 @@ function poolHead({
 }
 
 function poolBody(
-	{ pool, snapshot }: PoolStatus,
-	tick: ServedTick,
+	{ snapshot }: PoolStatus,
+	recent: RecentCalls | undefined,
 ): readonly ViewLine[] {
 	const { calls, workers } = snapshot;
-	const done = `calls: ${calls.running} running, ${calls.succeeded} done, ${calls.failed + calls.timed_out} failed${throughput(pool, tick)}`;
+	const done = `calls: ${calls.running} running, ${calls.succeeded} done, ${calls.failed + calls.timed_out} failed`;
 	const rows = table([
 		["WORKER", "STATE", "PID", "MEMORY", "CPU", "CALLS", "RUNS", "FOR"],
 		...workers.map(workerRow),
 	]);
-	return [done, ...(workers.length === 0 ? [] : rows)].map((text) => ({
+	return [
+		done,
+		...recentLines(recent, calls.running),
+		...(workers.length === 0 ? [] : rows),
+	].map((text) => ({
 		text: `  ${plainText(text)}`,
 	}));
 }
 
-/** Of the last half second. */
-function throughput(pool: string, tick: ServedTick): string {
-	const commands = tick.throughput.filter((each) => each.pool === pool);
-	if (commands.length === 0) return "";
-	const ended = commands.reduce(
-		(sum, { succeeded, failed }) => sum + succeeded + failed,
-		0,
-	);
-	const all = addCounts(...commands.map(({ totalMs }) => totalMs));
-	const [median, most] = [0.5, 0.99].map((share) =>
-		duration(quantileMs(all, share) ?? 0),
-	);
-	return `; ${((ended / tick.tickMs) * 1_000).toFixed(0)} calls/s, median ${median}, 99 % within ${most}`;
+/** So many calls are the first of which one does not exceed 99 %. */
+const HUNDRED = 100;
+
+/** How many calls ended lately and how long they took, with the time that this is of; nothing of a pool that does nothing. */
+export function recentLines(
+	recent: RecentCalls | undefined,
+	running: number,
+): readonly string[] {
+	if (recent === undefined) return [];
+	const { windowMs, ended, medianMs, most99Ms, longestMs } = recent;
+	const seconds = windowMs / 1_000;
+	const of = `last ${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`;
+	if (ended === 0) return running === 0 ? [] : [`${of}: no call has ended`];
+	const perSecond = ended / seconds;
+	const how =
+		ended < FEW || perSecond < 1
+			? counted(ended, "call")
+			: `${rate(perSecond)} calls/s`;
+	const most =
+		ended < HUNDRED
+			? `longest ${duration(longestMs)}`
+			: `99 % within ${duration(most99Ms)}`;
+	return [`${of}: ${how}, median ${duration(medianMs)}, ${most}`];
 }
+
+/** So few calls are counted: a rate would look more certain than it is. */
+const FEW = 10;
 
 function workerRow(worker: WorkerSnapshot): readonly string[] {
 	const { usage, running, heartbeat } = worker;

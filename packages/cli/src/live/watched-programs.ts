@@ -11,6 +11,7 @@ import {
 	type ProgramView,
 	programStatus,
 } from "../wording/program-status.ts";
+import { RecentlyEnded } from "./recent-calls.ts";
 import type { ShownProgram } from "./top-view.ts";
 
 /** Programs that have begun since are looked for this often, in milliseconds, */
@@ -88,7 +89,8 @@ export class WatchedPrograms {
 				: [program.shown(haltedProcess, this.#programs.size)],
 		);
 		const beside = this.#beside.map((facts) => ({
-			...{ facts, status: programStatus(facts, "are short"), tick: undefined },
+			...{ facts, status: programStatus(facts, "are short") },
+			...{ tick: undefined, ended: undefined },
 		}));
 		return [...shown, ...beside];
 	}
@@ -140,6 +142,7 @@ class Watched {
 	readonly #changed: () => void;
 	readonly #leaving = new AbortController();
 	#tick: ServedTick | undefined;
+	readonly #ended = new RecentlyEnded();
 	#heardAt = performance.now();
 	/** What is said instead of its state; `undefined` while it sends that. */
 	#refused: ProgramView | undefined;
@@ -172,8 +175,10 @@ class Watched {
 		const { signal } = this.#leaving;
 		try {
 			for await (const update of client.events(signal)) {
+				if (update.kind === "event") this.#ended.event(update.event);
 				if (update.kind !== "state") continue;
 				this.#tick = update.state;
+				this.#ended.tick(update.state);
 				this.#heardAt = performance.now();
 				this.#changed();
 			}
@@ -207,6 +212,7 @@ class Watched {
 			facts,
 			status: programStatus(facts, living > 1 ? "name the run" : "are short"),
 			tick: this.#tick,
+			ended: this.#ended,
 		};
 	}
 

@@ -7,7 +7,14 @@ import {
 	moment,
 	positiveNumber,
 } from "../command/flags.ts";
-import { table, write } from "../command/output.ts";
+import {
+	folded,
+	quoted,
+	shortenedInside,
+	table,
+	terminalColumns,
+	write,
+} from "../command/output.ts";
 import {
 	counted,
 	dayAndTime,
@@ -15,6 +22,7 @@ import {
 	plainText,
 	whole as wholeNumber,
 } from "../wording/figures.ts";
+import { otherLedgerLines, otherLedgers } from "./other-ledgers.ts";
 
 interface CallsFlags {
 	readonly failed?: boolean;
@@ -63,16 +71,19 @@ async function calls(flags: CallsFlags): Promise<void> {
 		.filter((call) => isWanted(call, flags))
 		.toSorted((a, b) => b.wallMs - a.wallMs);
 	if (flags.json) return write(JSON.stringify(found, undefined, 2));
-	if (found.length === 0) return write(noneText(recorded.length, flags));
+	const columns = terminalColumns();
 	const again = `snakepit calls ${process.argv.slice(3).map(quoted).join(" ")}`;
-	for (const line of callLines(found, flags.lines ?? false, again)) write(line);
-}
-
-/** An argument as a shell takes it. */
-function quoted(argument: string): string {
-	return /^[\w./:@%+=,-]+$/.test(argument)
-		? argument
-		: `'${argument.replaceAll("'", "'\\''")}'`;
+	const lines =
+		found.length === 0
+			? folded(noneText(recorded.length, flags), columns)
+			: callLines(found, flags.lines ?? false, again, columns);
+	const isAll = flags.dataDir === undefined && flags.run === undefined;
+	const others = isAll ? otherLedgerLines(await otherLedgers()) : [];
+	for (const line of [
+		...lines,
+		...others.flatMap((each) => folded(each, columns)),
+	])
+		write(line);
 }
 
 function noneText(recorded: number, { dataDir, run }: CallsFlags): string {
@@ -146,14 +157,16 @@ const TITLES = [
  * @param calls at least one.
  * @param whole with the whole message and the traceback; otherwise, the first line of the message.
  * @param again the command that lists the same calls.
+ * @param columns of the terminal; 0 elsewhere: no line is broken.
  */
 export function callLines(
 	calls: readonly CallOfRun[],
 	whole: boolean,
 	again: string,
+	columns: number,
 ): readonly string[] {
 	const shown = calls.slice(0, MOST);
-	const [titles = "", ...rows] = table([TITLES, ...shown.map(rowOf)]);
+	const [titles = "", ...rows] = callRows(shown, columns);
 	const older = calls.length - shown.length;
 	return [
 		totals(calls),
@@ -170,7 +183,51 @@ export function callLines(
 					`${counted(older, "older call")} ${older === 1 ? "is" : "are"} not shown. All of them: ${again} --json`,
 				]
 			: []),
+	].flatMap((line) =>
+		// A row of the narrow table is two lines.
+		line.split("\n").flatMap((part) => folded(part, columns)),
+	);
+}
+
+/** The titles, and a row for each call: of two lines where the terminal is too narrow for one. */
+function callRows(
+	calls: readonly CallOfRun[],
+	columns: number,
+): readonly string[] {
+	const wide = table([TITLES, ...calls.map(rowOf)]);
+	if (columns === 0 || wide.every(({ length }) => length <= columns))
+		return wide;
+	const cells = calls.map((call) => {
+		const [time = "", , id = "", command = "", code = ""] = rowOf(call);
+		return { time, id: shortenedInside(id, ID_COLUMNS), command, code };
+	});
+	const taken = (cell: "time" | "id" | "code"): number =>
+		Math.max(0, ...cells.map((each) => each[cell].length));
+	const gaps = 6;
+	// The code says what failed: it is whole.
+	const left = columns - taken("time") - taken("id") - taken("code") - gaps;
+	const [titles = "", ...rows] = table([
+		["TIME", "CALL", "COMMAND", "CODE"],
+		...cells.map(({ time, id, command, code }) => [
+			...[time, id],
+			...[shortenedInside(command, Math.max(LEAST_COMMAND, left)), code],
+		]),
+	]);
+	return [
+		titles,
+		...rows.map((row, index) => `${row}\n    ${whereText(calls[index])}`),
 	];
+}
+
+const ID_COLUMNS = 16;
+const LEAST_COMMAND = 8;
+
+/** What a narrow row has no column for. */
+function whereText(call: CallOfRun | undefined): string {
+	if (call === undefined) return "";
+	const { runId, workerId, attempts, waitedMs, ranMs } = call;
+	const on = workerId === undefined ? "no worker" : `on ${workerId}`;
+	return `run ${runId}, ${on}, ${counted(attempts, "try", "tries")}, waited ${duration(waitedMs)}, ran ${duration(ranMs)}`;
 }
 
 /** How many calls failed, and with which commands and codes most often: a rare failure is not hidden by a frequent one. */

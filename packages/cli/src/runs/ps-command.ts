@@ -1,7 +1,15 @@
 import type { Command } from "commander";
 import { CommandFailed, noteAbsent } from "../command/failures.ts";
 import { DATA_DIR, JSON_FLAG } from "../command/flags.ts";
-import { coloured, fitted, table, wrapped, write } from "../command/output.ts";
+import {
+	coloured,
+	fitted,
+	folded,
+	table,
+	terminalColumns,
+	wrapped,
+	write,
+} from "../command/output.ts";
 import { dayAndTime, plainText } from "../wording/figures.ts";
 import {
 	type Note,
@@ -16,6 +24,7 @@ import {
 } from "../wording/program-status.ts";
 import { lasted, runEnd } from "../wording/run-history.ts";
 import { findPrograms } from "./find-programs.ts";
+import { otherLedgerLines, otherLedgers } from "./other-ledgers.ts";
 
 interface PsFlags {
 	readonly all?: boolean;
@@ -66,12 +75,13 @@ async function ps(flags: PsFlags): Promise<void> {
 	if (status.level === "trouble") process.exitCode = 1;
 	if (json)
 		return write(JSON.stringify(jsonOf(status, programs, ended), undefined, 2));
-	const columns = process.stdout.isTTY ? process.stdout.columns || 80 : 0;
+	const columns = terminalColumns();
 	const [verdict = "", ...more] = wrapped(status.text, columns, "");
 	write(coloured([verdict, ...more].join("\n"), status.level !== "trouble"));
 	const lines = [
 		...programLines(programs, status, columns),
 		...(ended.length > 0 ? ["", ...endedLines(ended)] : []),
+		...(await endedElsewhere(flags)).flatMap((line) => folded(line, columns)),
 	];
 	if (lines.length > 0) write(lines.join("\n"));
 }
@@ -89,6 +99,18 @@ async function endedRuns({ dataDir, run }: PsFlags) {
 		({ runId, state }) =>
 			state === "terminated" && (run === undefined || runId.startsWith(run)),
 	);
+}
+
+/** Where runs that have ended may be, besides; what died there is among the programs. */
+async function endedElsewhere({
+	all = false,
+	dataDir,
+	run,
+}: PsFlags): Promise<readonly string[]> {
+	if (!all || dataDir !== undefined || run !== undefined) return [];
+	const others = await otherLedgers();
+	const lines = otherLedgerLines(others.map((each) => ({ ...each, died: [] })));
+	return lines.length === 0 ? [] : ["", ...lines];
 }
 
 type EndedRuns = Awaited<ReturnType<typeof endedRuns>>;

@@ -3,7 +3,14 @@ import { tellingLine } from "@snakepit/core/text";
 import type { Command } from "commander";
 import { CommandFailed, noteAbsent } from "../command/failures.ts";
 import { DATA_DIR, JSON_FLAG, positiveNumber } from "../command/flags.ts";
-import { table, write } from "../command/output.ts";
+import {
+	folded,
+	quoted,
+	shortenedInside,
+	table,
+	terminalColumns,
+	write,
+} from "../command/output.ts";
 import { counted, dayAndTime, plainText } from "../wording/figures.ts";
 import {
 	actEntries,
@@ -13,6 +20,7 @@ import {
 	lasted,
 	runEnd,
 } from "../wording/run-history.ts";
+import { otherLedgerLines, otherLedgers } from "./other-ledgers.ts";
 import { addPs } from "./ps-command.ts";
 import { addReap } from "./reap-command.ts";
 
@@ -79,15 +87,32 @@ async function history(flags: HistoryFlags): Promise<void> {
 	const newest = await read({ ...flags, runs: runs + 1 });
 	const shown = newest.slice(0, runs);
 	if (json) return write(JSON.stringify(shown, undefined, 2));
-	if (shown.length === 0) return write("No run is recorded.");
 	const where =
-		flags.dataDir === undefined ? "" : ` --data-dir ${flags.dataDir}`;
+		flags.dataDir === undefined ? "" : ` --data-dir ${quoted(flags.dataDir)}`;
 	const withAll = flags.run !== undefined;
-	for (const line of historyLines(shown, withAll, where)) write(line);
-	if (newest.length > runs)
-		write(
-			`Older runs are not shown: snakepit history --runs ${2 * runs}${where}`,
-		);
+	const columns = terminalColumns();
+	const lines =
+		shown.length === 0
+			? ["No run is recorded."]
+			: historyLines(shown, withAll, where, columns);
+	const older =
+		newest.length > runs
+			? [
+					`Older runs are not shown: snakepit history --runs ${2 * runs}${where}`,
+				]
+			: [];
+	for (const line of [...lines, ...older, ...(await othersOf(flags))])
+		for (const part of folded(line, columns)) write(part);
+}
+
+/** About other ledgers, where all runs are asked for. */
+async function othersOf({
+	dataDir,
+	run,
+}: RunsFlags): Promise<readonly string[]> {
+	return dataDir === undefined && run === undefined
+		? otherLedgerLines(await otherLedgers())
+		: [];
 }
 
 /** So many acts of others are shown of each run, unless one run is asked for. */
@@ -98,30 +123,50 @@ const MOST_ACTS = 3;
  *
  * @param withAll everything that was asked and went wrong follows, oldest first.
  * @param where the flag with which commands find the same ledger; empty for the usual one.
+ * @param columns of the terminal: where a row is longer, how the run ended is below it. 0 elsewhere.
  */
 export function historyLines(
 	runs: readonly RunHistory[],
 	withAll: boolean,
 	where: string,
+	columns: number,
 ): readonly string[] {
+	const isNarrow = columns > 0 && columns < WIDE_COLUMNS;
+	const name = ({ program }: RunHistory): string =>
+		isNarrow
+			? shortenedInside(program?.name ?? "", NAME_COLUMNS)
+			: (program?.name ?? "");
 	const [titles = "", ...rows] = table([
 		["RUN", "PROGRAM", "BEGAN", "LASTED", "WORKERS", "END"],
 		...runs.map((run) => [
-			run.runId,
-			run.program?.name ?? "",
-			dayAndTime(run.startedAt),
-			lasted(run, Date.now()),
-			String(run.workerCount),
-			endText(run),
+			...[run.runId, name(run), dayAndTime(run.startedAt)],
+			...[lasted(run, Date.now()), String(run.workerCount), endText(run)],
 		]),
 	]);
 	return [
 		titles,
 		...runs.flatMap((run, index) => [
-			rows[index] ?? "",
+			...endBelow(rows[index] ?? "", run, columns),
 			...(withAll ? timeline(run) : actsOfOthers(run, where)),
 		]),
 	];
+}
+
+/** In a terminal that is not as wide, a longer name is shortened inside. */
+const WIDE_COLUMNS = 120;
+const NAME_COLUMNS = 20;
+
+/** A row that is too long ends with the state of the run in a word, and what is known of its end follows. */
+function endBelow(
+	row: string,
+	run: RunHistory,
+	columns: number,
+): readonly string[] {
+	const { word, detail } = runEnd(run);
+	if (columns === 0 || row.length <= columns || detail === undefined)
+		return [row];
+	const begin = row.slice(0, row.length - endText(run).length);
+	return [`${begin}${word}`, `    ${detail}`];
 }
 
 function actsOfOthers(run: RunHistory, where: string): readonly string[] {
@@ -164,7 +209,14 @@ async function incidents(flags: RunsFlags): Promise<void> {
 		.flatMap(incidentsOf)
 		.toSorted((a, b) => (b.wallMs ?? LATEST) - (a.wallMs ?? LATEST));
 	if (json) return write(JSON.stringify(all, undefined, 2));
-	for (const line of incidentLines(all, flags.lines ?? false)) write(line);
+	const columns = terminalColumns();
+	const lines = incidentLines(all, flags.lines ?? false, columns);
+	const others = await othersOf(flags);
+	for (const line of [
+		...lines,
+		...others.flatMap((each) => folded(each, columns)),
+	])
+		write(line);
 }
 
 /** An end that the host did not want, or an action of a protection. */
@@ -232,6 +284,7 @@ const MOST = 50;
  *
  * @param withOutput the last lines of each worker's output follow its row; otherwise the row contains only the last
  * line.
+ * @param columns of the terminal; 0 elsewhere: no line is broken.
  */
 export function incidentLines(
 	incidents: readonly Pick<
@@ -239,29 +292,39 @@ export function incidentLines(
 		"wallMs" | "runId" | "text" | "lines"
 	>[],
 	withOutput: boolean,
+	columns: number,
 ): readonly string[] {
 	if (incidents.length === 0)
 		return ["No worker and no host ended unexpectedly."];
 	const shown = incidents.slice(0, MOST);
-	const [titles = "", ...rows] = table([
+	const begins = table([
 		["TIME", "RUN", "WHAT"],
-		...shown.map(({ wallMs, runId, text, lines }) => [
+		...shown.map(({ wallMs, runId }) => [
 			wallMs === undefined ? "unknown" : dayAndTime(wallMs),
-			runId,
-			withOutput ? text : withLastLine(text, lines),
+			...[runId, "."],
 		]),
 	]);
+	const [titles = "", ...rows] = begins.map((row, index) => {
+		const incident = shown[index - 1];
+		if (incident === undefined) return row;
+		const { text, lines } = incident;
+		return row.slice(0, -1) + (withOutput ? text : withLastLine(text, lines));
+	});
+	const indent = titles.length - "WHAT".length;
 	const older = incidents.length - shown.length;
 	return [
 		titles,
 		...rows.flatMap((row, index) => [
-			row,
-			...(withOutput ? outputOf(shown[index]) : []),
+			...folded(row, columns, indent),
+			...(withOutput
+				? outputOf(shown[index]).flatMap((line) => folded(line, columns))
+				: []),
 		]),
 		...(older > 0
-			? [
+			? folded(
 					`${older} older incidents are not shown. All of them: snakepit incidents --json`,
-				]
+					columns,
+				)
 			: []),
 	];
 }

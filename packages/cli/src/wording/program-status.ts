@@ -91,6 +91,8 @@ export interface ProgramStatus {
 
 export interface Remark {
 	readonly level: Exclude<StatusLevel, "fine">;
+	/** What it is about, as lists name it: a program, or a run, or a ledger. */
+	readonly subject: string;
 	/** The program that it is about; `null` for what is no program that lives. */
 	readonly program: string | null;
 	/** What it is, in two or three words. */
@@ -135,7 +137,11 @@ export function programStatus(
 		case "unreadable":
 			return alone(
 				{
-					...{ level: "trouble", program: null },
+					...{
+						level: "trouble",
+						program: null,
+						subject: `ledger ${facts.path}`,
+					},
 					text: `The ledger ${facts.path} cannot be read: ${facts.reason}.`,
 					remedy:
 						"Look at it as the user to whom it belongs, or mend its permissions.",
@@ -189,6 +195,7 @@ function livingStatus(facts: LivingProgram): ProgramStatus {
 	): Omit<Remark, "words"> => ({
 		level,
 		program: name,
+		subject: name,
 		text,
 		remedy,
 		pool: null,
@@ -254,7 +261,7 @@ function seenStatus(
 			pid !== null && stoppedWorkers.includes(pid)
 				? [
 						{
-							...{ level: "trouble", program: name, pool },
+							...{ level: "trouble", program: name, subject: name, pool },
 							words: "stopped worker",
 							text: `${pool}: worker ${workerId} (pid ${pid}) is stopped (by SIGSTOP).`,
 							remedy: `Continue it: kill -CONT ${pid}.`,
@@ -264,7 +271,7 @@ function seenStatus(
 		),
 	);
 	const isStopped = ({ kind, workerId }: Finding): boolean =>
-		kind === "hung_worker" &&
+		(kind === "hung_worker" || kind === "long_call") &&
 		run.pools.some(({ workers }) =>
 			workers.some(
 				(worker) =>
@@ -276,7 +283,7 @@ function seenStatus(
 	const remarks = [
 		...stopped,
 		...findings.map(({ level, words, text, remedy, pool }) => ({
-			...{ level, program: name, words, text, remedy, pool },
+			...{ level, program: name, subject: name, words, text, remedy, pool },
 		})),
 	];
 	const pools = run.pools.map((snapshot): PoolStatus => {
@@ -332,7 +339,12 @@ function deadRemark({
 			? ""
 			: `; ${counted(spared.length, "process", "processes")} may be of it and would be left alone`;
 	return {
-		...{ level: "trouble", program: null, pool: null },
+		...{
+			level: "trouble",
+			program: null,
+			subject: `${name} (run ${runId})`,
+			pool: null,
+		},
 		text: `${name} (run ${runId}) died without closing its run, and ${remains}${kept}.`,
 		remedy:
 			ledger.kind === "unknown"
@@ -356,7 +368,7 @@ function unclearRemark({
 	const isUnreadable = reason === "unreadable";
 	return {
 		level: isUnreadable ? "trouble" : "unknown",
-		...{ program: null, pool: null },
+		...{ program: null, subject: `run ${runId}`, pool: null },
 		text: `Run ${runId} in ${dataDir} cannot be judged from here: ${UNCLEAR[reason] ?? words(reason)}.`,
 		remedy: isUnreadable
 			? "The next start of a program sets the file aside, and says why."
@@ -371,7 +383,12 @@ function otherRemark({
 	lives,
 }: Of<"of_another">): Omit<Remark, "words"> {
 	return {
-		...{ level: "unknown", program: null, pool: null },
+		...{
+			level: "unknown",
+			program: null,
+			subject: `run ${runId} of user ${uid}`,
+			pool: null,
+		},
 		text: `Run ${runId} of user ${uid} ${lives === "yes" ? "lives" : "may live"} (${directory}), and only that user can look at it.`,
 		remedy: `As that user: sudo -u '#${uid}' snakepit ps.`,
 	};
@@ -411,7 +428,7 @@ export function statusOf(
 		);
 		return {
 			...{ level, remark: worst },
-			text: `${said(worst)}${alsoText(more)}`,
+			text: `${said(worst)}${alsoText(worst, more)}`,
 		};
 	}
 	const summary = summaryOf(programs);
@@ -424,19 +441,22 @@ export function statusOf(
 /** So many further troubles are named in the first line. */
 const MOST_NAMED = 5;
 
-/** Names further troubles, each once. */
-function alsoText(remarks: readonly Remark[]): string {
+/** Names further troubles, each once, with their program unless all are of one. */
+function alsoText(worst: Remark, others: readonly Remark[]): string {
+	const isOne = others.every(({ subject }) => subject === worst.subject);
 	const names = [
 		...new Set(
-			remarks.map(({ pool, program, words }) =>
-				plainText(`${pool ?? program ?? "a program"}: ${words}`),
-			),
+			others.map(({ pool, subject, words }) => {
+				const of = pool === null ? subject : `${subject}, ${pool}`;
+				return plainText(`${isOne ? (pool ?? subject) : of}: ${words}`);
+			}),
 		),
 	];
 	if (names.length === 0) return "";
+	const separator = isOne ? ", " : "; ";
 	const more = names.length - MOST_NAMED;
-	const rest = more > 0 ? `, and ${more} more` : "";
-	return ` Also: ${names.slice(0, MOST_NAMED).join(", ")}${rest}.`;
+	const rest = more > 0 ? `${separator}and ${more} more` : "";
+	return ` Also: ${names.slice(0, MOST_NAMED).join(separator)}${rest}.`;
 }
 
 /** A remark and its remedy, as one line. */

@@ -179,6 +179,7 @@ describe.skipIf(!hasChromium)(`the page in Chromium${WHY_SKIPPED}`, () => {
 								...{ callId: "c9", command: "mean", forMs: 700 },
 								...{ sessionId: null, cancelled: false, attempt: 2 },
 								...{ waitedMs: 90, failedAttempts: [first] },
+								...{ usual: null, reportedMs: null },
 							},
 						],
 					}),

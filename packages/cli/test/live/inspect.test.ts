@@ -47,7 +47,10 @@ test("an id is found in the living program and in the ledger, and in the ledger 
 	});
 	expect(json(host, "c3")).toMatchObject({
 		...{ kind: "call", pool: "lines", callId: "c3", failed: null },
-		live: { command: "sleep", workerId: busy?.workerId, attempt: 1 },
+		live: {
+			...{ command: "sleep", workerId: busy?.workerId, attempt: 1 },
+			args: { for: 600_000 },
+		},
 	});
 	const worker = json(host, busy?.incarnation ?? "");
 	expect(worker).toMatchObject({
@@ -70,12 +73,18 @@ test("an id is found in the living program and in the ledger, and in the ledger 
 	});
 	expect(inspect(host, "c3").stdout).toMatch(
 		new RegExp(
-			`^call c3 of pool lines, run ${runId} \\(running\\) of host-program\\.ts \\(pid ${host.child.pid}\\)\\nruns sleep on ${busy?.workerId} for .*, attempt 1\\n$`,
+			`^call c3 of pool lines, run ${runId} \\(running\\) of host-program\\.ts \\(pid ${host.child.pid}\\)\\n  runs sleep on ${busy?.workerId} for .*, attempt 1\\n {4}arguments: {"for":600000}\\n$`,
 		),
+	);
+	expect(inspect(host, busy?.workerId ?? "").stdout).toMatch(
+		/^worker lines-\d of pool lines, run .*\n {2}\S+ \(pid \d+\): busy with 1 call, up for .*, \d calls? taken\n {4}runs sleep \(c3\) for .*\n {6}arguments: {"for":600000}\n/,
 	);
 	const nothing = inspect(host, "c999");
 	expect(nothing).toMatchObject({ status: 3, stdout: "" });
 	expect(nothing.stderr).toMatch(/Nothing is known of "c999"/);
+	expect(inspect(host, runId.slice(0, 2)).stderr).toMatch(
+		/Of the id of a run, at least 3 characters are needed\./,
+	);
 
 	host.child.kill("SIGKILL");
 	await host.exited();

@@ -77,6 +77,10 @@ test.each([
 		await top.shows(/^1 program runs with 1 pool: 2 workers ready, 0 busy/);
 		await top.shows(/^ {2}lines-1 +ready /);
 		await top.shows(/^q quit {2}↑ ↓ PgUp PgDn scroll/);
+		host.call("sleep", 700);
+		await top.shows(
+			/^ {2}last \S+ s: 1 call, median (\d{3} ms|\d\.\d s), longest \d/,
+		);
 		for (let made = 0; made < 3; made++) host.call("sleep", 600_000);
 		await top.shows(/lines: 1 call waits, all 2 are busy/);
 		await top.shows(/^ {2}lines-1 +ready .* sleep +\d/);

@@ -101,14 +101,31 @@ test("the newest 50 calls are shown, how many more there are, and how many faile
 		...{ attempts: 0, waitedMs: 1, ranMs: 0, totalMs: 1, alike: 0 },
 	};
 	const AGAIN = "snakepit calls --failed --pool p";
-	const lines = callLines(Array(52).fill(call), false, AGAIN);
+	const lines = callLines(Array(52).fill(call), false, AGAIN, 0);
 	expect(lines).toHaveLength(53);
 	expect(lines[0]).toBe("52 calls failed: 52 TOOL_FAILED.");
 	expect(lines.at(-1)).toBe(
 		"2 older calls are not shown. All of them: snakepit calls --failed --pool p --json",
 	);
 	expect(lines.join("\n")).not.toContain("\u001b");
-	expect(callLines([{ ...call, alike: 4_990 }], false, AGAIN).at(-1)).toBe(
+	expect(callLines([{ ...call, alike: 4_990 }], false, AGAIN, 0).at(-1)).toBe(
 		"    4,990 more like it",
+	);
+});
+
+test("in a narrow terminal a call has two lines: its code is whole, a long command is shortened inside", () => {
+	const call: CallOfRun = {
+		...{ runId: "abcdefg", program: "shop.js", wallMs: 0, pool: "printer" },
+		...{ callId: "c12", outcome: "failed", code: "TOOL_FAILED", ran: "maybe" },
+		...{ attempts: 2, waitedMs: 1, ranMs: 0, totalMs: 1, alike: 0 },
+		...{ command: `print_${"very_".repeat(10)}long`, workerId: "printer-0" },
+		message: `no paper in ${"tray 7, ".repeat(20)}at all`,
+		args: { path: "/srv/a.png" },
+	};
+	const lines = callLines([call], false, "snakepit calls --failed", 80);
+	for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
+	const joined = lines.map((line) => line.trim()).join(" ");
+	expect(joined).toMatch(
+		/ printer\/c12 +print_very\S+…\S+long +TOOL_FAILED run abcdefg, on printer-0, 2 tries, waited 1\.0 ms, ran 0 ms no paper in tray 7,.* at all arguments: {"path":"\/srv\/a\.png"}$/,
 	);
 });

@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { developmentPython } from "../../../../scripts/python-environment.ts";
 import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
 import { SNAKEPIT_IN_NODE } from "../run/started.ts";
+import { linesInTerminal } from "./in-terminal.ts";
 
 /** Each runs some programs, one after the other. */
 const DEADLINE_MS = 120_000;
@@ -172,6 +173,26 @@ test.each(["history", "incidents"])(
 		);
 		expect(JSON.parse(stdout)).toEqual([]);
 		expect(JSON.parse(stderr).warning.message).toContain(absent);
+	},
+	DEADLINE_MS,
+);
+
+test(
+	"in a terminal of 80 columns, no row of history and incidents is longer, and the cause is whole",
+	() => {
+		const dataDir = ended("crash");
+		for (const command of ["history", "incidents"]) {
+			const lines = linesInTerminal(80, command, "--data-dir", dataDir);
+			for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
+			const joined = lines.map((line) => line.trim()).join(" ");
+			expect(joined).toMatch(
+				new RegExp(
+					`crashed\\.? An unhandled rejection: RangeError: no such customer: 17, ${WHERE}\\.`,
+				),
+			);
+			// Where it is no terminal, a row is one line.
+			expect(rows(command, dataDir)[0]).toMatch(new RegExp(`${WHERE}\\.$`));
+		}
 	},
 	DEADLINE_MS,
 );

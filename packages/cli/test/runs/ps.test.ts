@@ -5,6 +5,7 @@ import {
 	mkdirSync,
 	mkdtempSync,
 	readdirSync,
+	realpathSync,
 	renameSync,
 	writeFileSync,
 } from "node:fs";
@@ -14,6 +15,7 @@ import { attach } from "@snakepit/control";
 import { expect, onTestFinished, test } from "vitest";
 import { removeDirectory } from "../../../../scripts/remove-directory.ts";
 import { temporaryDirectory } from "../../../core/test/cleanup/hosts.ts";
+import { controlledHost } from "../../../core/test/control/controlled-host.ts";
 import { SNAKEPIT_IN_NODE } from "../run/started.ts";
 import { type TroubledHost, troubledHost } from "./troubled-host.ts";
 
@@ -229,6 +231,72 @@ test(
 		// Its workers show it.
 		if (process.platform === "linux")
 			expect(of(hidden)).toMatchObject({ view: "off", pid: hidden.pid });
+	},
+	DEADLINE_MS,
+);
+
+test(
+	"a call that hangs beside a free worker: which, since when, with what, and what shows where it is; in top, too",
+	async () => {
+		const host = await controlledHost({ control: true });
+		for (let n = 0; n < 10; n++) host.call("sleep", 1);
+		host.call("sleep", 600_000);
+		const client = await host.client();
+		for await (const update of client.events())
+			if (
+				update.kind === "state" &&
+				update.state.verdict.findings.some(({ kind }) => kind === "long_call")
+			)
+				break;
+		const what =
+			"lines: lines-\\d has run sleep \\(c11\\) for \\d+ s, since (\\S+ )?\\d\\d:\\d\\d:\\d\\d, " +
+			'with {"for":600000}: longer than any of the last 10 calls of it, the longest took \\S+ m?s\\. ' +
+			"See where it is: snakepit stacks (--run \\w{7} )?lines-\\d\\.$";
+		const { status, first, stdout } = await ps(host);
+		expect(first).toMatch(new RegExp(what));
+		expect(stdout).toMatch(/ lines +long call +2\/2 +1 +0 /);
+		expect(status).toBe(1);
+		const top = await snakepit([
+			...["top", "--once", "--data-dir", host.dataDir],
+		]);
+		expect(top.first).toMatch(new RegExp(what));
+	},
+	DEADLINE_MS,
+);
+
+test(
+	"a program that was killed is found in the data directory that it has chosen, unless its control was off",
+	async () => {
+		const state = { XDG_STATE_HOME: temporaryDirectory() };
+		const [host, hidden] = await Promise.all([
+			troubledHost({ pool: { size: 1 }, env: state }),
+			troubledHost({ pool: { size: 1 }, env: state, control: false }),
+		]);
+		await Promise.all([host.killed(), hidden.killed()]);
+		const where = `--data-dir ${realpathSync(host.dataDir)}`;
+		// Programs of other tests live beside it.
+		const { status, stdout } = await snakepit(["ps"], state);
+		expect(status).toBe(1);
+		expect(stdout).toContain(`host-program.ts (run ${host.runId}) died`);
+		expect(stdout).toContain(
+			`Why: snakepit incidents --run ${host.runId} ${where}.`,
+		);
+		expect(stdout).not.toContain(`incidents --run ${hidden.runId}`);
+		for (const command of ["history", "incidents", "calls --failed"]) {
+			const listed = await snakepit(command.split(" "), state);
+			expect(listed.stdout).toContain(
+				`\nAlso died: host-program.ts (run ${host.runId}). Why: snakepit incidents --run ${host.runId} ${where}\n`,
+			);
+			expect(listed.status).toBe(0);
+		}
+		const inspected = await snakepit(["inspect", host.runId], state);
+		expect(inspected.first).toMatch(/\(host died\) of host-program\.ts/);
+		await snakepit(["reap", "--data-dir", host.dataDir], state);
+		const { stdout: after } = await snakepit(["ps", "-a"], state);
+		expect(after).not.toContain(`(run ${host.runId}) died`);
+		expect(after).toContain(
+			`Other programs have a ledger of their own: ${where}.`,
+		);
 	},
 	DEADLINE_MS,
 );

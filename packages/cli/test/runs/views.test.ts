@@ -101,19 +101,19 @@ function incident(text: string, lines: readonly string[] = []) {
 }
 
 test("without incidents there is one sentence", () => {
-	expect(incidentLines([], false)).toEqual([
+	expect(incidentLines([], false, 0)).toEqual([
 		"No worker and no host ended unexpectedly.",
 	]);
 });
 
 test("a row has the last line of output, or all lines follow it", () => {
 	const found = [incident("crashed", ["one", "two"]), incident("killed")];
-	expect(incidentLines(found, false)).toEqual([
+	expect(incidentLines(found, false, 0)).toEqual([
 		"TIME     RUN      WHAT",
 		"unknown  abcdefg  crashed; last line: two",
 		"unknown  abcdefg  killed",
 	]);
-	expect(incidentLines(found, true).slice(1)).toEqual([
+	expect(incidentLines(found, true, 0).slice(1)).toEqual([
 		"unknown  abcdefg  crashed",
 		"    one",
 		"    two",
@@ -125,11 +125,25 @@ test("50 are shown, and a line says how many older ones there are", () => {
 	const found = Array.from({ length: 52 }, (_, index) =>
 		incident(`number ${index}`),
 	);
-	expect(incidentLines(found.slice(0, 50), false)).toHaveLength(51);
-	const lines = incidentLines(found, false);
+	expect(incidentLines(found.slice(0, 50), false, 0)).toHaveLength(51);
+	const lines = incidentLines(found, false, 0);
 	expect(lines).toHaveLength(52);
 	expect(lines.at(-2)).toMatch(/ number 49$/);
 	expect(lines.at(-1)).toBe(
 		"2 older incidents are not shown. All of them: snakepit incidents --json",
 	);
+});
+
+test("in a terminal a row goes on below its text, and the lines of output too; nothing of it is lost", () => {
+	const text =
+		"models-0 (pid 4711) could not be started: TOOLS_IMPORT_FAILED: the tools cannot be imported from /srv/app/models.py: FileNotFoundError: [Errno 2] No such file or directory: '/models/a.bin', at <module> (/srv/app/models.py:4)";
+	const found = [incident(text, [`Error: ${"no paper ".repeat(20).trim()}`])];
+	const lines = incidentLines(found, true, 80);
+	for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
+	const joined = lines.map((line) => line.trim()).join(" ");
+	expect(joined).toContain(text);
+	expect(joined).toContain(found[0]?.lines[0]);
+	expect(lines[2]).toMatch(/^ {18}\S/);
+	expect(lines.at(-1)).toMatch(/^ {6}\S/);
+	expect(incidentLines(found, true, 0)).toHaveLength(3);
 });

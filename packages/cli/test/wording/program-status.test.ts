@@ -193,3 +193,18 @@ test("of several programs, the command of a remedy names the one", () => {
 		/^See where it is: snakepit stacks --run abcdefg demo-0\./,
 	);
 });
+
+test("further troubles are named with their program, unless all are of one", () => {
+	const pools = ["images", "pages"].map((pool) =>
+		poolSnapshot({ pool, workers: [] }),
+	);
+	const shop = seen(pools, { program: "shop.ts", pid: 8 });
+	expect(statusOn(shop).text).toMatch(/\. Also: pages: no worker\.$/);
+	const dead: ProgramFacts = {
+		...{ kind: "dead", runId: "hijklmn", program: "old.ts" },
+		...{ left: [], spared: [], ledger: { kind: "default" } },
+	};
+	expect(statusOn(lost, shop, dead).text).toMatch(
+		/\. Also: shop\.ts \(pid 8\), images: no worker; shop\.ts \(pid 8\), pages: no worker; old\.ts \(run hijklmn\): dead\.$/,
+	);
+});

@@ -9,6 +9,7 @@ import {
 const call = {
 	...{ callId: "c1", command: "a", forMs: 1, sessionId: null },
 	...{ cancelled: false, attempt: 1, waitedMs: 0, failedAttempts: [] },
+	...{ usual: null, reportedMs: null },
 };
 const silent = (status: string, silentMs: number, missedInARow: number) =>
 	workerSnapshot({
