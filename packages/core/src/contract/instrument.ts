@@ -57,8 +57,8 @@ export interface PoolInstrument {
 	/** Nothing is left of the pool, or it could not be started: nothing is reported after this. */
 	detach?(): void;
 	/**
-	 * The program is about to end by a signal, or has nothing left to do, and every pool is closed: sends what was
-	 * observed. It has one second; then the program ends.
+	 * The program is about to end by a signal, or has nothing left to do, and every pool is closed; or the pool could not be
+	 * started, of which most programs end: sends what was observed. It has one second.
 	 */
 	flush?(): Promise<void>;
 }

@@ -99,7 +99,7 @@ const GRACE_MS = 2_000;
 /** What a participant may take longer before it is killed, and may need to notice that. */
 const MARGIN_MS = 500;
 /** What was observed is in memory; a receiver nearby takes it within milliseconds. */
-const FLUSH_MS = 1_000;
+export const FLUSH_MS = 1_000;
 
 /**
  * A terminal sends Ctrl-C to a program and to the npm that started it, and npm

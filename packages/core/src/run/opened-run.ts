@@ -9,6 +9,7 @@ import type {
 } from "../contract/run-and-worker-states.ts";
 import { addFrames, framesBelow } from "../contract/thrown.ts";
 import type { World } from "../contract/world.ts";
+import { resolvesWithin } from "../deadline.ts";
 import type { Job } from "../job/job.ts";
 import type { JobOptions } from "../job/job-options.ts";
 import { Jobs } from "../job/jobs.ts";
@@ -35,7 +36,7 @@ import type { ToolMap, UntypedTools } from "../pool/tools.ts";
 import { preloadedSource } from "../preload/preloaded-source.ts";
 import { POOL_ACTS, POOL_INCIDENTS } from "../registry/incidents.ts";
 import { StartGate, WorkerStarter } from "../worker/worker-starter.ts";
-import { applicationCleanup } from "./application-cleanup.ts";
+import { applicationCleanup, FLUSH_MS } from "./application-cleanup.ts";
 import type { Run, RunInfrastructure, RunStatistics } from "./run.ts";
 import { type CheckedPool, checkPool } from "./run-options.ts";
 import type { SharedRun } from "./shared-run.ts";
@@ -239,7 +240,14 @@ export class OpenedRun implements Run, ReadableMetrics {
 		};
 		this.#pools.add(member);
 		const hide = this.#started.control.add(endpoint);
-		await life.open();
+		try {
+			await life.open();
+		} catch (error) {
+			// Most programs end by this error, and with them what tells of it.
+			if (instrumentation !== undefined)
+				await resolvesWithin(instrumentation.flush(), FLUSH_MS, world.clock);
+			throw error;
+		}
 		return pool;
 	}
 

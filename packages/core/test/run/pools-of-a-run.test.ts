@@ -115,6 +115,28 @@ test("the first pool of a run is given what happened while the run was opened, a
 	]);
 });
 
+test("what tells of a pool that could not be started is sent before its creator gets the error", async () => {
+	const sent: string[] = [];
+	await using run = await openRun({ dataDir: temporaryDirectory() });
+	const broken = run.createPool({
+		...POOL,
+		adapter: {
+			...POOL.adapter,
+			prepare: () => Promise.reject(new Error("no tools")),
+		},
+		instruments: [
+			{
+				attach: () => ({
+					hear: ({ type }) => void (/^pool\./.test(type) && sent.push(type)),
+					flush: async () => void sent.push("flush"),
+				}),
+			},
+		],
+	});
+	await broken.catch(() => sent.push("error"));
+	expect(sent).toEqual(["pool.start_failed", "flush", "error"]);
+});
+
 test("a listener that throws affects neither the run nor its pools", async () => {
 	const threw: SnakepitEvent[] = [];
 	const onEvent = (event: SnakepitEvent): void => {
