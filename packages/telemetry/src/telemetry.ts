@@ -41,8 +41,12 @@ import {
 } from "./options.ts";
 import { flush, Registration } from "./registration.ts";
 import { CallTraces } from "./trace/call-trace.ts";
-import { SUPPRESS_TRACING } from "./trace/late-span.ts";
-import { JobTraces, PoolTrace, RunTrace } from "./trace/pool-trace.ts";
+import {
+	JobTraces,
+	PoolTrace,
+	RunTrace,
+	unobserved,
+} from "./trace/pool-trace.ts";
 import { Spans, variablesOf } from "./trace/spans.ts";
 import { LostAttempts, WorkerTraces } from "./trace/worker-traces.ts";
 
@@ -243,9 +247,7 @@ class PoolTelemetry implements PoolInstrument {
 		}
 	}
 
-	unobserved<T>(run: () => T): T {
-		return context.with(UNOBSERVED, run);
-	}
+	readonly unobserved = unobserved;
 
 	environment(incarnation: string): Readonly<Record<string, string>> {
 		const { drops, workers, jobs } = this.#parts;
@@ -283,9 +285,6 @@ class PoolTelemetry implements PoolInstrument {
 		this.#parts.drops.guard("tracer_threw", () => this.#trace?.detach());
 	}
 }
-
-/** The context in which no instrumentation that keeps to the SDK's convention makes a span. */
-const UNOBSERVED = ROOT_CONTEXT.setValue(SUPPRESS_TRACING, true);
 
 /** Whether the call has no trace context. */
 function isAlone({ traceContext }: AcceptedCall): boolean {

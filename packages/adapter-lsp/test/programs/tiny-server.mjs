@@ -40,6 +40,7 @@ const requests = {
 	}),
 	shutdown: () => lingering,
 	"tiny/echo": (params) => params,
+	"tiny/environment": ({ name }) => process.env[name] ?? null,
 	"tiny/fail": () => {
 		throw Object.assign(fault(-32803, "on purpose"), { data: { line: 7 } });
 	},

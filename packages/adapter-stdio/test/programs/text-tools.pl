@@ -75,6 +75,7 @@ my %methods  = (
     },
     announce => sub { answer( method => 'news', params => { what => 'announced' } ); undef },
     environment => sub { [ sort keys %ENV ] },
+    variable => sub { $ENV{ $_[0]{name} } },
 );
 
 while (1) {

@@ -354,7 +354,7 @@ async function poolOf(
 	return only;
 }
 
-/** The pool that has a worker, or one incarnation of it. */
+/** The pool that has a worker, or one incarnation of it, or would have it: in a crash loop, there may be none now. */
 async function poolOfWorker(
 	client: ControlClient,
 	worker: string,
@@ -370,6 +370,11 @@ async function poolOfWorker(
 			workerId === worker || incarnation === worker,
 	);
 	if (match !== undefined) return match.pool;
+	const [, of, slot] = /^(.+)-(\d+)$/.exec(worker) ?? [];
+	const free = run.pools.find(
+		({ pool, size }) => pool === of && Number(slot) < size.max,
+	);
+	if (free !== undefined) return free.pool;
 	const known =
 		all.length === 0
 			? "it has none"

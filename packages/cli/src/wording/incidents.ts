@@ -1,6 +1,6 @@
 import type { ControlledEvent } from "@snakepit/control";
 import type { EventOf, SnakepitEventType } from "@snakepit/core";
-import { counted, duration, words } from "./figures.ts";
+import { counted, duration, timeOfDay, words } from "./figures.ts";
 
 /** How good or bad an incident is; on the page, each tone has a colour. */
 export type Tone = "good" | "active" | "quiet" | "warn" | "bad";
@@ -146,6 +146,7 @@ const WORDS: {
 	"control.requested": (e) =>
 		quiet(`${e.by} asks for ${e.act}${ofTarget(e)} on pool ${e.pool}`),
 	"host.signal_received": (e) => warn(`the program got ${e.signal}`),
+	"host.stood_still": (e) => warn(standstill(e)),
 	"listener.threw": (e) =>
 		bad(`the program's own code failed (${e.of}): ${messageOf(e.error)}`),
 };
@@ -208,6 +209,24 @@ export function exitWords(exit: Exit | undefined): string {
 	return exit.kind === "signal"
 		? ` by ${exit.signal}`
 		: ` with status ${exit.code}`;
+}
+
+function standstill({
+	kind,
+	durationMs,
+	sinceWallMs,
+	processorMs,
+	wallMs,
+}: EventOf<"host.stood_still">): string {
+	const time = `for ${duration(durationMs)}, from ${timeOfDay(sinceWallMs)} to ${timeOfDay(wallMs)}`;
+	switch (kind) {
+		case "stopped":
+			return `the program was stopped ${time}, by SIGSTOP or Ctrl-Z`;
+		case "suspended":
+			return `the machine was suspended ${time}`;
+		default:
+			return `the event loop was blocked ${time}; the program used the processor for ${duration(processorMs)} of that`;
+	}
 }
 
 function ofTarget({ target }: EventOf<"control.requested">): string {

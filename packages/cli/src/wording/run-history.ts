@@ -346,6 +346,10 @@ export interface EntryFacts {
 	readonly by?: string | undefined;
 	/** Where the program called `process.exit()`. */
 	readonly at?: string | undefined;
+	/** Of what lasted: its kind, and when it began. */
+	readonly kind?: string | undefined;
+	readonly sinceWallMs?: number | undefined;
+	readonly durationMs?: number | undefined;
 }
 
 /** A worker of a run and how it ended, or something that went wrong. */
@@ -401,16 +405,25 @@ function factsOf(
 		const value = fields[name];
 		return typeof value === "string" ? value : undefined;
 	};
-	const { pid, error } = fields;
+	const number = (name: string): number | undefined => {
+		const value = fields[name];
+		return typeof value === "number" ? value : undefined;
+	};
+	const { error } = fields;
 	return {
 		type: event.type,
 		pool: text("pool"),
 		worker: text("workerId"),
-		pid: typeof pid === "number" ? pid : undefined,
+		pid: number("pid"),
 		signal: text("signal"),
 		reason: text("reason"),
 		error: error as EntryFacts["error"],
 		by: text("by"),
+		...(event.type === "host.stood_still" && {
+			kind: text("kind"),
+			sinceWallMs: number("sinceWallMs"),
+			durationMs: number("durationMs"),
+		}),
 	};
 }
 

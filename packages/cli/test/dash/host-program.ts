@@ -1,11 +1,19 @@
 // A host with Python workers, for the dashboard to look at: prints its run's id when its pools are open, makes the calls that
-// its input asks for, one a line, and ends with it. Argument: { executable, run, pools: [{ tools, ...options }] }.
+// its input asks for, one a line, and ends with it. It can be asked to tell how it sees itself (`tell`), and to block its
+// event loop until there is a file (`blockUntil`). Argument: { executable, run, pools: [{ tools, ...options }] }.
+import { existsSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { python } from "@snakepit/adapter-python";
-import { openRun, type Pool } from "@snakepit/core";
+import { openRun, type Pool, type SnakepitEvent } from "@snakepit/core";
 
 const { executable, run, pools } = JSON.parse(process.argv[2] ?? "{}");
-await using opened = await openRun(run);
+const events: SnakepitEvent[] = [];
+await using opened = await openRun({
+	...run,
+	onEvent: (event) => {
+		if (/^(registry|host)\./.test(event.type)) events.push(event);
+	},
+});
 const made = new Map<string, Pool>();
 for (const { tools, ...options } of pools) {
 	const adapter = python({ tools, python: executable });
@@ -20,7 +28,13 @@ for (const { tools, ...options } of pools) {
 }
 console.log(JSON.stringify({ runId: opened.runId }));
 for await (const line of createInterface({ input: process.stdin })) {
-	const { pool, command, args, times } = JSON.parse(line);
+	const { pool, command, args, times, tell, blockUntil } = JSON.parse(line);
+	if (tell) {
+		const health = made.get(pool)?.health();
+		const metrics = made.get(pool)?.metricsText();
+		console.log(JSON.stringify({ health, metrics, events }));
+	}
+	while (blockUntil !== undefined && !existsSync(blockUntil));
 	for (let n = 0; n < times; n++)
 		made
 			.get(pool)

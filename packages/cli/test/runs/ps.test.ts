@@ -1,68 +1,21 @@
 /** What `snakepit ps` says about programs in each kind of trouble. */
-import { execFile, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import {
 	chmodSync,
 	mkdirSync,
 	mkdtempSync,
 	readdirSync,
 	realpathSync,
-	renameSync,
 	writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
-import { attach } from "@snakepit/control";
 import { expect, onTestFinished, test } from "vitest";
 import { removeDirectory } from "../../../../scripts/remove-directory.ts";
 import { temporaryDirectory } from "../../../core/test/cleanup/hosts.ts";
 import { controlledHost } from "../../../core/test/control/controlled-host.ts";
 import { SNAKEPIT_IN_NODE } from "../run/started.ts";
+import { DEADLINE_MS, ps, psSays, snakepit } from "./shown.ts";
 import { type TroubledHost, troubledHost } from "./troubled-host.ts";
-
-/** Each looks many times, with other tests beside it. */
-const DEADLINE_MS = 180_000;
-
-interface Shown {
-	readonly status: number;
-	readonly first: string;
-	readonly stdout: string;
-}
-
-async function snakepit(
-	args: readonly string[],
-	env: NodeJS.ProcessEnv = {},
-): Promise<Shown> {
-	const [program, ...before] = SNAKEPIT_IN_NODE;
-	const options = { env: { ...process.env, ...env } };
-	const ended = await promisify(execFile)(
-		program,
-		[...before, ...args],
-		options,
-	).then(
-		({ stdout, stderr }) => ({ status: 0, stdout, stderr }),
-		({ code, stdout, stderr }) => ({ status: code as number, stdout, stderr }),
-	);
-	expect(ended.stderr).toBe("");
-	const [first = ""] = ended.stdout.split("\n");
-	return { status: ended.status, first, stdout: ended.stdout };
-}
-
-const ps = ({ dataDir }: Pick<TroubledHost, "dataDir">, ...more: string[]) =>
-	snakepit(["ps", "--data-dir", dataDir, ...more]);
-
-/** Looks until the first line says this. */
-async function psSays(
-	host: Pick<TroubledHost, "dataDir">,
-	first: RegExp,
-): Promise<Shown> {
-	const deadline = performance.now() + DEADLINE_MS / 2;
-	for (;;) {
-		const shown = await ps(host);
-		if (first.test(shown.first)) return shown;
-		if (performance.now() > deadline)
-			throw new Error(`Not ${first}: ${shown.stdout}`);
-	}
-}
 
 test(
 	"a program that is well has a line for its pool, and the exit status is 0",
@@ -85,38 +38,6 @@ host-program\\.ts +${host.runId} +tools +idle +2/2 +0 +0 +0 +-\n$`,
 				...{ dataDir: host.dataDir, view: "seen", level: "fine" },
 				pools: [{ pool: "tools", ready: 2, queue: { waiting: 0 } }],
 			},
-		]);
-	},
-	DEADLINE_MS,
-);
-
-test(
-	"a crash loop: what the start lacks, the budget, the next start; when that is mended it is well again",
-	async () => {
-		const place = temporaryDirectory();
-		const volume = join(place, "volume");
-		writeFileSync(volume, "");
-		const host = await troubledHost({
-			env: { SNAKEPIT_TEST_VOLUME: volume },
-			pool: { size: 1, start: { maxRestarts: 3, backoffMs: 10 } },
-		});
-		renameSync(volume, `${volume}~`);
-		host.call("crash");
-		const { status, first, stdout } = await psSays(
-			host,
-			/All 3 restarts of 60 s are spent/,
-		);
-		expect(status).toBe(1);
-		expect(first).toMatch(
-			/^host-program\.ts \(pid \d+\), tools: crash loop, 0 of 1 worker ready: tools-0 .*FileNotFoundError.*volume\S* All 3 restarts of 60 s are spent, the next start is in \d+ s; .* Mend what the error names/,
-		);
-		expect(stdout).toMatch(/ tools +crash loop +0\/1 +0 +0 +3 +\d+ s\n/);
-		renameSync(`${volume}~`, volume);
-		const client = await attach({ dataDir: host.dataDir });
-		onTestFinished(() => client[Symbol.dispose]());
-		// The next start is one of the budget: it is not waited for here.
-		expect((await client.state()).verdict.findings).toMatchObject([
-			{ kind: "crash_loop", pool: "tools", level: "trouble" },
 		]);
 	},
 	DEADLINE_MS,
@@ -167,7 +88,7 @@ test(
 );
 
 test(
-	"a stopped program, one whose event loop is blocked, and one that was killed",
+	"a stopped program, and one that was killed",
 	async () => {
 		const host = await troubledHost();
 		host.child.kill("SIGSTOP");

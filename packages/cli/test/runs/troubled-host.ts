@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import type { PoolHealth, SnakepitEvent } from "@snakepit/core";
 import { onTestFinished } from "vitest";
 import { endHost } from "../../../../scripts/end-host.ts";
 import { PYTHON } from "../../../adapter-python/test/support/pythons.ts";
@@ -19,13 +20,27 @@ export interface TroubledHost {
 	readonly runId: string;
 	/** Has it make a call, or some. */
 	call(command: string, args?: unknown, times?: number): void;
+	/** How it sees itself, once its event loop turns. */
+	tell(): Promise<ToldByHost>;
+	/** Blocks its event loop until there is this file. */
+	blockUntil(path: string): void;
 	killed(): Promise<void>;
+}
+
+/** What a program tells of itself. */
+export interface ToldByHost {
+	readonly health: PoolHealth;
+	/** In Prometheus's format. */
+	readonly metrics: string;
+	/** Those of its ledger and of the program itself. */
+	readonly events: readonly SnakepitEvent[];
 }
 
 interface HostSetting {
 	/** Of its pool. */
 	readonly pool?: Readonly<Record<string, unknown>>;
 	readonly control?: RunOptions["control"];
+	readonly audit?: RunOptions["audit"];
 	readonly env?: NodeJS.ProcessEnv;
 	readonly dataDir?: string;
 }
@@ -34,13 +49,18 @@ interface HostSetting {
 export async function troubledHost({
 	pool = {},
 	control,
+	audit,
 	env = {},
 	dataDir = temporaryDirectory(),
 }: HostSetting = {}): Promise<TroubledHost> {
 	const tools = join(import.meta.dirname, "troubled.py");
 	const options = { name: "tools", ...pool, tools };
 	const setting = {
-		...{ executable: PYTHON, run: { dataDir, control }, pools: [options] },
+		...{
+			executable: PYTHON,
+			run: { dataDir, control, audit },
+			pools: [options],
+		},
 	};
 	const child = spawn(
 		process.execPath,
@@ -57,19 +77,29 @@ export async function troubledHost({
 	const pid = child.pid ?? 0;
 	const self = machine.observe(pid);
 	onTestFinished(() => endHost(machine, child, self));
-	const [line] = await Promise.race([
-		once(createInterface(child.stdout), "line"),
-		once(child, "exit").then(() => {
-			throw new Error("The host ended before it was up.");
-		}),
-	]);
-	const { runId } = JSON.parse(line) as { runId: string };
+	const lines = createInterface(child.stdout);
+	const said = async (): Promise<string> => {
+		const [line] = await Promise.race([
+			once(lines, "line"),
+			once(child, "exit").then(() => {
+				throw new Error("The host has ended.");
+			}),
+		]);
+		return line;
+	};
+	const { runId } = JSON.parse(await said()) as { runId: string };
+	const order = (what: object): void =>
+		void child.stdin.write(
+			`${JSON.stringify({ pool: options.name, times: 0, ...what })}\n`,
+		);
 	return {
 		...{ child, pid, dataDir, runId },
-		call: (command, args = {}, times = 1) =>
-			void child.stdin.write(
-				`${JSON.stringify({ pool: options.name, command, args, times })}\n`,
-			),
+		call: (command, args = {}, times = 1) => order({ command, args, times }),
+		tell: async () => {
+			order({ tell: true });
+			return JSON.parse(await said());
+		},
+		blockUntil: (path) => order({ blockUntil: path }),
 		killed: async () => {
 			const exit = once(child, "exit");
 			child.kill("SIGKILL");

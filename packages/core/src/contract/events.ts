@@ -806,6 +806,23 @@ type HostEvent =
 			/** How many listeners of the program did not end it. */
 			readonly otherListeners: number;
 	  }
+	| {
+			/**
+			 * The program did not run for at least two seconds, and goes on: calls, and what workers sent, waited. `wallMs` is
+			 * when it was over.
+			 */
+			readonly type: "host.stood_still";
+			/**
+			 * `"stopped"`: by SIGSTOP or Ctrl-Z, until SIGCONT. `"suspended"`: its machine was. `"blocked"`: its event loop did
+			 * not turn: code of the program held it, or the system did not let it run.
+			 */
+			readonly kind: "stopped" | "suspended" | "blocked";
+			/** When it began, in milliseconds since the Unix epoch; it may be up to a second earlier. */
+			readonly sinceWallMs: number;
+			readonly durationMs: number;
+			/** How long the program used the processor meanwhile, in milliseconds. */
+			readonly processorMs: number;
+	  }
 	| ({
 			/**
 			 * Telemetry does not reach the registered SDK, or the SDK of this program or of a worker cannot export it; `reason`
@@ -856,4 +873,6 @@ export interface SnakepitListener {
 	readonly environment?:
 		| ((incarnation: string) => Readonly<Record<string, string>>)
 		| undefined;
+	/** As {@link PoolInstrument.unobserved}, for a listener that follows jobs. */
+	readonly unobserved?: (<T>(run: () => T) => T) | undefined;
 }

@@ -40,6 +40,8 @@ export interface ProcessSpec {
 	readonly descriptors?: ReadonlyMap<number, InheritedDescriptor> | undefined;
 	/** What ties the program to the life of this one, where it does not do so itself. */
 	readonly launcher?: Launcher | undefined;
+	/** Makes this program's connections to the process, which are not its own work; absent if nothing observes that. */
+	readonly unobserved?: (<T>(run: () => T) => T) | undefined;
 }
 
 /** A connection to this program, or a socket that listens. */

@@ -83,6 +83,7 @@ export const EVENT_TYPES: Readonly<Record<SnakepitEventType, true>> = {
 	"job.settled": true,
 	"host.signal_received": true,
 	"host.grace_spent": true,
+	"host.stood_still": true,
 	"telemetry.misconfigured": true,
 	"listener.threw": true,
 };

@@ -1,3 +1,4 @@
+import { AsyncResource } from "node:async_hooks";
 import { closeSync, openSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -117,21 +118,40 @@ function streamNumbers({ descriptors = new Map() }: ProcessSpec): number[] {
 	);
 }
 
+/** What arrives is reported as if the connection were made as usual: listeners that hear of it are observed. */
+function connectUnobserved(
+	path: string,
+	unobserved: NonNullable<ProcessSpec["unobserved"]>,
+): Socket {
+	const socket = unobserved(() => connect({ path }));
+	socket.emit = AsyncResource.bind(
+		socket.emit.bind(socket),
+	) as typeof socket.emit;
+	return socket;
+}
+
 /** This side of the connections of one start, from the first byte, which says what they are for. */
 export class DescriptorConnections {
 	readonly #sockets = new Map<number, Socket>();
 	readonly #failed: (error: NodeJS.ErrnoException) => void;
 
-	/** @param failed called when one of them cannot be made. */
+	/**
+	 * @param failed called when one of them cannot be made.
+	 * @param unobserved as in {@link ProcessSpec}.
+	 */
 	constructor(
 		path: string,
 		start: number,
 		numbers: readonly number[],
 		failed: (error: NodeJS.ErrnoException) => void,
+		unobserved?: ProcessSpec["unobserved"],
 	) {
 		this.#failed = failed;
 		for (const number of numbers) {
-			const socket = connect({ path });
+			const socket =
+				unobserved === undefined
+					? connect({ path })
+					: connectUnobserved(path, unobserved);
 			// Otherwise Node reads from it: what a worker does to its standard input does not matter.
 			if (number === 0) socket.pause();
 			socket.on("error", failed);

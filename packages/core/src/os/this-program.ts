@@ -1,5 +1,5 @@
 import nodeModule from "node:module";
-import { constants } from "node:os";
+import { constants, uptime } from "node:os";
 import { basename, isAbsolute } from "node:path";
 import type { Writable } from "node:stream";
 import { setInterval } from "node:timers";
@@ -295,6 +295,31 @@ function stackOfExit(): string | undefined {
 
 /** The signal by which this process ends itself. */
 let endedBy: NodeJS.Signals | undefined;
+
+/** What tells whether and why this program stood still. */
+export interface ProgramTimes {
+	/** Processor time of all its threads, in milliseconds. */
+	processorMs(): number;
+	/** How long ago the machine was started, in milliseconds; the time in which it was suspended counts. */
+	machineMs(): number;
+	/** Listens for SIGCONT, which a program gets that was stopped; returns the function that ends this. In the main thread only. */
+	onContinued(listener: () => void): () => void;
+}
+
+export const programTimes: ProgramTimes = {
+	processorMs() {
+		const { user, system } = process.cpuUsage();
+		return (user + system) / 1_000;
+	},
+	machineMs() {
+		try {
+			return uptime() * 1_000;
+		} catch {
+			return Number.NaN; // Then it is not seen that the machine was suspended.
+		}
+	},
+	onContinued: (listener) => listen("SIGCONT", listener),
+};
 
 export const processEvents: ProcessEvents = {
 	mainThread: isMainThread,

@@ -132,6 +132,8 @@ export interface InheritedEnvironment {
 	readonly contextOf?:
 		| ((incarnation: string) => Readonly<Record<string, string>>)
 		| undefined;
+	/** What `ProcessSpec.unobserved` is for a process that is started now. */
+	readonly unobserving?: (() => ProcessSpec["unobserved"]) | undefined;
 }
 
 /**
@@ -141,7 +143,7 @@ export interface InheritedEnvironment {
 export function processSpec(
 	spec: LaunchSpec,
 	{ incarnation }: Pick<WorkerSlot, "incarnation">,
-	{ marker, environment, contextOf }: InheritedEnvironment,
+	{ marker, environment, contextOf, unobserving }: InheritedEnvironment,
 	opened: Pick<ProcessSpec, "launcher" | "descriptors"> = {},
 ): ProcessSpec {
 	const env: Record<string, string> = {};
@@ -162,6 +164,7 @@ export function processSpec(
 		cwd: spec.cwd,
 		stdin: spec.stdio === "adapter" ? "pipe" : (spec.stdin ?? "empty"),
 		control: spec.launchPayload !== undefined,
+		unobserved: unobserving?.(),
 		...opened,
 	};
 }

@@ -146,6 +146,7 @@ const TYPES = [
 	"audit.stray_spared",
 	"protection.ended",
 	"protection.unavailable",
+	"host.stood_still",
 ] as const;
 
 /** What its host reported as an event, too. */
@@ -167,6 +168,9 @@ type Recorded<Event> = Event extends { readonly error: Error }
 
 /** More of one run are not recorded: what goes wrong so often is known by then. */
 export const HOST_INCIDENTS_LIMIT = 200;
+
+/** Likewise of standstills: one that blocks its event loop again and again has room for what else goes wrong. */
+export const STANDSTILLS_LIMIT = 50;
 
 /** Those of a pool, and not of its run. */
 export const POOL_INCIDENTS: readonly HostIncidentEvent["type"][] = [
@@ -294,6 +298,7 @@ function isType(type: unknown): type is HostIncidentEvent["type"] {
 /** What went wrong in this run, in memory, and what of it is in its file. */
 export class NotedIncidents {
 	readonly #all: HostIncident[] = [];
+	#standstills = 0;
 	#written = 0;
 
 	get all(): readonly HostIncident[] {
@@ -307,6 +312,10 @@ export class NotedIncidents {
 	/** Returns false when there are too many already. */
 	add(incident: HostIncident): boolean {
 		if (this.#all.length >= HOST_INCIDENTS_LIMIT) return false;
+		if (incident.type === "host.stood_still") {
+			if (this.#standstills >= STANDSTILLS_LIMIT) return false;
+			this.#standstills++;
+		}
 		this.#all.push(incident);
 		return true;
 	}

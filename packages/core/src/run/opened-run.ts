@@ -123,6 +123,7 @@ export class OpenedRun implements Run, ReadableMetrics {
 			marker: started.infrastructure.marker,
 			environment: process.env,
 			contextOf: hub.environment,
+			unobserving: hub.unobserving,
 		});
 		this.#unregister = applicationCleanup.register({
 			close: (graceMs, afterwards) => {
@@ -181,6 +182,7 @@ export class OpenedRun implements Run, ReadableMetrics {
 		const inherited = {
 			...{ marker, environment: process.env },
 			contextOf: hub.environment,
+			unobserving: hub.unobserving,
 		};
 		const { emit } = hub;
 		const cold: World = { clock, host, source, registry, random, emit };

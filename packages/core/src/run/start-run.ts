@@ -36,7 +36,11 @@ import type { SnapshotHost } from "../os/descendants.ts";
 import { loadLate } from "../os/load-late.ts";
 import { createRunDirectory } from "../os/private-directory.ts";
 import { pauseSync } from "../os/system-clock.ts";
-import { programEvents, thisProgram } from "../os/this-program.ts";
+import {
+	programEvents,
+	programTimes,
+	thisProgram,
+} from "../os/this-program.ts";
 import { EventHub } from "../pool/observe/event-hub.ts";
 import { Sightings } from "../pool/observe/pool-metrics.ts";
 import {
@@ -57,6 +61,7 @@ import { programEnd, RunEnding } from "./program-end.ts";
 import type { RunInfrastructure } from "./run.ts";
 import { RunControl } from "./run-control.ts";
 import type { ResolvedRunOptions } from "./run-options.ts";
+import { Standstills } from "./standstills.ts";
 
 /** Nothing can use what they still finish. */
 const STRAY_LIMITS: KillLimits = { graceMs: 0, deadlineMs: 5_000 };
@@ -215,6 +220,8 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 			control.lookAfter();
 		},
 	});
+	const times = programTimes;
+	const standstills = new Standstills({ host, clock, times, emit });
 	const unregister = applicationCleanup.register({
 		signalWish: {
 			onSignal: options.onSignal,
@@ -243,6 +250,7 @@ export async function startRun(parts: StartRunParts): Promise<StartedRun> {
 	const end = async (): Promise<void> => {
 		unregister();
 		auditor.stop();
+		standstills.stop();
 		const rows = registry.living();
 		registry.close();
 		control.close();

@@ -3,6 +3,7 @@ import type { EventOf } from "../../src/contract/events.ts";
 import {
 	ACTS_LIMIT,
 	HOST_INCIDENTS_LIMIT,
+	STANDSTILLS_LIMIT,
 } from "../../src/registry/incidents.ts";
 import { Bench } from "./sqlite-registry-bench.ts";
 
@@ -34,6 +35,20 @@ test("of one run not more than 200 are recorded, and none after its end", async 
 	other.registry.close();
 	other.registry.note(unavailable("late"));
 	expect(other.registry.incidents).toEqual([]);
+});
+
+test("of standstills not more than 50 are recorded, and what else goes wrong has room", async () => {
+	const { registry, read } = await Bench.open();
+	const still: EventOf<"host.stood_still"> = {
+		...{ type: "host.stood_still", kind: "blocked", wallMs: 9_000 },
+		...{ sinceWallMs: 5_000, durationMs: 4_000, processorMs: 3_900 },
+	};
+	for (let n = 0; n < HOST_INCIDENTS_LIMIT; n++) registry.note(still);
+	registry.note(unavailable("no binary"));
+	const { incidents } = read() as { readonly incidents: readonly unknown[] };
+	expect(incidents).toHaveLength(STANDSTILLS_LIMIT + 1);
+	expect(incidents).toContainEqual(still);
+	expect(incidents).toContainEqual(unavailable("no binary"));
 });
 
 test("one that cannot be written is written with the next flush", async () => {

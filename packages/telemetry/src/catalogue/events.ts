@@ -75,6 +75,7 @@ const FIELDS = {
 	how: "snakepit.reason",
 	incarnation: "snakepit.worker.incarnation",
 	jobId: "snakepit.job.id",
+	kind: "snakepit.reason",
 	killed: "snakepit.cleanup.killed",
 	killer: "snakepit.worker.end.killer",
 	lifetimeMs: "snakepit.worker.uptime",
@@ -336,6 +337,11 @@ const TABLE: {
 		line: ({ signal, graceMs, otherListeners }) =>
 			`the program has not ended ${duration(graceMs)} after ${signal}, for which it has ${counted(otherListeners, "listener")}: ending the workers and the program`,
 		fields: ["signal", "graceMs", "otherListeners"],
+	},
+	"host.stood_still": {
+		severity: "warn",
+		line: (event) => `${stillText(event)} for ${duration(event.durationMs)}`,
+		fields: ["kind", "durationMs"],
 	},
 	"telemetry.misconfigured": {
 		severity: "error",
@@ -744,6 +750,17 @@ function whatFollows({
 			return `the program listens to it, and has ${duration(graceMs)} to end by itself`;
 		case "ignore":
 			return "the program listens to it and decides what happens next";
+	}
+}
+
+function stillText({ kind }: EventOf<"host.stood_still">): string {
+	switch (kind) {
+		case "stopped":
+			return "the program was stopped by a signal";
+		case "suspended":
+			return "the machine was suspended";
+		case "blocked":
+			return "the event loop was blocked";
 	}
 }
 

@@ -7,6 +7,7 @@ import {
 import type { EventOf, SnakepitEvent, SnakepitListener } from "@snakepit/core";
 import type { InstrumentedPool } from "@snakepit/core/instrument";
 import { Drops, Limits } from "../limits.ts";
+import { SUPPRESS_TRACING } from "./late-span.ts";
 import { within } from "./span-context.ts";
 import {
 	attributesOn,
@@ -279,6 +280,14 @@ export class JobTraces {
 	}
 }
 
+/** The context in which no instrumentation that keeps to the SDK's convention makes a span. */
+const UNOBSERVED = ROOT_CONTEXT.setValue(SUPPRESS_TRACING, true);
+
+/** Runs work of Snakepit's own, which is not the program's. */
+export function unobserved<T>(run: () => T): T {
+	return context.with(UNOBSERVED, run);
+}
+
 /**
  * Exports a span for each job of a run that has no pool, through the registered provider:
  * `openRun({ onEvent: traceJobs() })`. Each program gets the context of its span as `TRACEPARENT`. In a run that a pool with `telemetry()` shares, jobs have spans already.
@@ -294,5 +303,6 @@ export function traceJobs(): SnakepitListener {
 		});
 	return Object.assign(listener, {
 		environment: (jobId: string) => variablesOf(jobs.contextOf(jobId)),
+		unobserved,
 	});
 }

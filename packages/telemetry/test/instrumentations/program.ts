@@ -63,8 +63,11 @@ async function use(
 		...{ ...options, size: 1, instruments },
 		heartbeat: { intervalMs: 100 },
 		output: { echo: "none" },
-		onEvent: ({ type }) => {
-			if (type === "worker.logged") tracer.startSpan("a listener").end();
+		onEvent: (event) => {
+			if (event.type === "worker.logged")
+				tracer.startSpan("a log record").end();
+			if (event.type === "worker.output" && event.line === "echoed")
+				tracer.startSpan("a printed line").end();
 		},
 	});
 	let left = 2;
@@ -74,6 +77,7 @@ async function use(
 		}),
 	);
 	await call(pool);
+	await run.job(["true"]).result();
 	await pool.close();
 }
 

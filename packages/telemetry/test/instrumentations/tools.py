@@ -9,4 +9,5 @@ from snakepit_bridge import tool
 def echo(text: str) -> str:
     """Returns what it is given."""
     logging.getLogger("tools").warning("echoed")
+    print("echoed", flush=True)
     return text

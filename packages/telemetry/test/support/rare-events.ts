@@ -107,6 +107,10 @@ export const RARE_EVENTS: readonly SnakepitEvent[] = [
 		...{ callsLost: 1, lifetimeMs: 5, tail: ["a last line"] },
 	},
 	{
+		...{ type: "host.stood_still", wallMs, kind: "stopped" },
+		...{ sinceWallMs: wallMs - 5_000, durationMs: 5_000, processorMs: 3 },
+	},
+	{
 		...{ type: "worker.output", ...worker, stream: "stdout", cut: false },
 		...{ line: "printed in a call", callId: "c-1" },
 	},

@@ -83,6 +83,7 @@ export class Fork {
 				this.#fail(spawnFailed(error, spec));
 				if (DESERTED.includes(error.code ?? "")) line.deserted(error);
 			},
+			spec.unobserved,
 		);
 		if (refusal !== undefined) this.#fail(spawnFailed(refusal, spec));
 	}

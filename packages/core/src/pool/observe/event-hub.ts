@@ -25,6 +25,40 @@ interface WantedOfCalls {
 	readonly settled: boolean;
 }
 
+/** Runs work so that nothing that observes the program takes it for the program's. */
+export type Unobserved = <T>(run: () => T) => T;
+
+/** Adds what one instrument or listener does. Runs the work once, whatever that does: its own failure must not be the work's. */
+export function unobservedBy(
+	outer: Unobserved | undefined,
+	one: { readonly unobserved?: Unobserved | undefined },
+): Unobserved | undefined {
+	if (one.unobserved === undefined) return outer;
+	return <T>(run: () => T): T => {
+		const inner = (): T => {
+			let answer:
+				| { readonly value: T }
+				| { readonly error: unknown }
+				| undefined;
+			try {
+				one.unobserved?.(() => {
+					try {
+						answer = { value: run() };
+					} catch (error) {
+						answer = { error };
+					}
+				});
+			} catch {
+				// The work is what counts.
+			}
+			answer ??= { value: run() };
+			if ("error" in answer) throw answer.error;
+			return answer.value;
+		};
+		return outer === undefined ? inner() : outer(inner);
+	};
+}
+
 const NOTHING_WANTED: WantedOfCalls = {
 	accepted: false,
 	dispatched: false,
@@ -140,10 +174,21 @@ export class EventHub {
 		return known;
 	};
 
+	/** What the listeners that observe the program have connections made in; `undefined` if none does. */
+	readonly unobserving = (): Unobserved | undefined => {
+		let all: Unobserved | undefined;
+		for (const { listener } of this.#subscriptions)
+			all = unobservedBy(all, listener);
+		return all;
+	};
+
 	/** Notifies the listeners now: for an event of another hub, that notifies this one in its turn. */
-	readonly receive: SnakepitListener = Object.assign(
-		(event: SnakepitEvent): void => this.#receive(event),
-		{ environment: this.environment },
+	readonly receive: SnakepitListener = Object.defineProperty(
+		Object.assign((event: SnakepitEvent): void => this.#receive(event), {
+			environment: this.environment,
+		}),
+		"unobserved",
+		{ get: this.unobserving },
 	);
 
 	#receive(event: SnakepitEvent): void {

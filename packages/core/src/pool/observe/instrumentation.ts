@@ -21,7 +21,7 @@ import type {
 import { UNMEASURED_TYPES } from "../../options/event-types.ts";
 import type { ResolvedOptions } from "../../options/pool-options.ts";
 import type { Call, CallFollowers } from "../calls/call.ts";
-import type { EventHub } from "./event-hub.ts";
+import { type EventHub, type Unobserved, unobservedBy } from "./event-hub.ts";
 
 /** The instruments of one pool. What one of them throws hurts neither the pool nor the others. */
 export class Instrumentation {
@@ -77,7 +77,10 @@ export class Instrumentation {
 			if (follower === undefined) return [];
 			const listener: SnakepitListener = Object.assign(
 				(event: SnakepitEvent) => follower.hear(event),
-				{ environment: follower.environment?.bind(follower) },
+				{
+					environment: follower.environment?.bind(follower),
+					unobserved: follower.unobserved?.bind(follower),
+				},
 			);
 			hub.subscribe(listener, follower.measure && UNMEASURED_TYPES);
 			return [follower];
@@ -179,39 +182,6 @@ type MeasuredCall = Pick<Call, "command" | "instrument">;
 interface Measuring {
 	readonly by: PoolInstrument;
 	readonly measure: CallMeasures;
-}
-
-type Unobserved = <T>(run: () => T) => T;
-
-/** Adds what one instrument does. Runs the work once, whatever that does: its own failure must not be the work's. */
-function unobservedBy(
-	outer: Unobserved | undefined,
-	one: PoolInstrument,
-): Unobserved | undefined {
-	if (one.unobserved === undefined) return outer;
-	return <T>(run: () => T): T => {
-		const inner = (): T => {
-			let answer:
-				| { readonly value: T }
-				| { readonly error: unknown }
-				| undefined;
-			try {
-				one.unobserved?.(() => {
-					try {
-						answer = { value: run() };
-					} catch (error) {
-						answer = { error };
-					}
-				});
-			} catch {
-				// The work is what counts.
-			}
-			answer ??= { value: run() };
-			if ("error" in answer) throw answer.error;
-			return answer.value;
-		};
-		return outer === undefined ? inner() : outer(inner);
-	};
 }
 
 type Headers = Readonly<Record<string, string>>;
