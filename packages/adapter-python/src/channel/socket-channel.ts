@@ -85,25 +85,9 @@ export async function openFramedChannel(
 	how: Dial = LOCAL,
 ): Promise<FrameChannel> {
 	signal.throwIfAborted();
-	let channel: FramedChannel | undefined;
-	const socket = how.dial(address, {
-		buffer: readBuffer(),
-		callback: (size, buffer) => {
-			channel?.arrived(buffer, size);
-			return true;
-		},
-	});
-	// Only the pool keeps the program running, while calls run.
-	socket.unref();
-	try {
-		await once(socket, how.connected, { signal });
-		channel = new FramedChannel(socket, address, listener, how.isRelayed);
-		await abortable(channel.greet(address.token), signal);
-		return channel;
-	} catch (error) {
-		socket.destroy();
-		throw signal.aborted ? signal.reason : error;
-	}
+	const channel = new FramedChannel(address, listener, how);
+	await channel.open(how.connected, address.token, signal);
+	return channel;
 }
 
 class FramedChannel implements FrameChannel {
@@ -120,43 +104,56 @@ class FramedChannel implements FrameChannel {
 	readonly codec: FrameCodec = MESSAGE_PACK;
 	readonly sideband: SidebandPort | undefined;
 
-	constructor(
-		socket: Socket,
-		address: WorkerAddress,
-		listener: FrameListener,
-		isRelayed: true | undefined,
-	) {
-		this.socket = socket;
+	constructor(address: WorkerAddress, listener: FrameListener, how: Dial) {
 		this.listener = listener;
-		this.writer = new MessageWriter(socket);
 		const { promise, resolve, reject } = Promise.withResolvers<void>();
 		this.welcomed = promise;
 		this.state = { kind: "greeting", welcome: { resolve, reject } };
 		this.cutter = new MessageCutter(
 			address.maxMessageBytes + RECEIVE_MARGIN_BYTES,
 			this.received,
-			isRelayed ? BYTES : SIGNAL,
+			how.isRelayed ? BYTES : SIGNAL,
 		);
-		this.sideband = isRelayed && this.sidebandPort();
-		socket.on("error", (error) => this.conclude(error));
-		socket.on("close", () =>
-			this.conclude(new Error("the connection ended without a goodbye")),
-		);
+		this.socket = how.dial(address, {
+			buffer: readBuffer(),
+			callback: this.arrived,
+		});
+		// Only the pool keeps the program running, while calls run.
+		this.socket.unref();
+		this.writer = new MessageWriter(this.socket);
+		this.sideband = how.isRelayed && this.sidebandPort();
+	}
+
+	/** Connects, and sends the token. @throws Error, as {@link openFramedChannel}. */
+	async open(
+		connected: Dial["connected"],
+		token: string,
+		signal: AbortSignal,
+	): Promise<void> {
+		const { socket } = this;
+		try {
+			await once(socket, connected, { signal });
+			socket.on("error", (error) => this.conclude(error));
+			socket.on("close", () =>
+				this.conclude(new Error("the connection ended without a goodbye")),
+			);
+			this.say({ kind: "hello", token });
+			await abortable(this.welcomed, signal);
+		} catch (error) {
+			socket.destroy();
+			throw signal.aborted ? signal.reason : error;
+		}
 	}
 
 	/** The socket has read bytes, which are overwritten afterwards. */
-	arrived(bytes: Uint8Array, size: number): void {
+	private readonly arrived = (size: number, bytes: Uint8Array): true => {
 		try {
 			if (this.state.kind !== "over") this.cutter.take(bytes, size);
 		} catch (error) {
 			this.conclude(error as Error);
 		}
-	}
-
-	greet(token: string): Promise<void> {
-		this.say({ kind: "hello", token });
-		return this.welcomed;
-	}
+		return true;
+	};
 
 	send(frame: Uint8Array, when?: "now"): void {
 		if (this.state.kind === "open") this.writer.write(FRAME, frame, when);

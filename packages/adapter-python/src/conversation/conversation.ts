@@ -18,7 +18,7 @@ import type {
 	ToolRecord,
 	WorkerFrame,
 } from "../frames/frames.ts";
-import { callOfResult, isPackedResult } from "../frames/packed-frames.ts";
+import { packedResult, RESULT_HEAD_BYTES } from "../frames/packed-frames.ts";
 import type { BegunMarks, CallPage } from "../shared-memory/call-page.ts";
 import type {
 	CallMemory,
@@ -69,7 +69,8 @@ export class Conversation implements Connection, FrameListener {
 	private readonly process: ConversationProcess;
 	private readonly setting: ConversationOptions;
 	private readonly hostFunctions: HostFunctions;
-	private readonly calls = new OpenCalls<OngoingCall>();
+	private readonly calls: OngoingCalls = Object.create(null);
+	private callsOngoing = 0;
 	private readonly overWith = Promise.withResolvers<void>();
 	private channel: FrameChannel | undefined;
 	private state: ConversationState = { kind: "open" };
@@ -169,12 +170,16 @@ export class Conversation implements Connection, FrameListener {
 		end: number,
 		codec: FrameCodec,
 	): void {
+		const result = packedResult(bytes, begin, end);
+		if (result === undefined) this.decoded(bytes, begin, end, codec);
 		// A frame about a call that is over crossed with its end, and is dropped.
-		if (isPackedResult(bytes, begin, end))
-			this.calls
-				.get(callOfResult(bytes, begin))
-				?.packedResult(bytes, begin, end);
-		else this.decoded(bytes, begin, end, codec);
+		else
+			this.calls[result.callId]?.packedResult(
+				result,
+				bytes,
+				begin + RESULT_HEAD_BYTES,
+				end,
+			);
 	}
 
 	sideband(name: string, offset: number, bytes: Uint8Array): void {
@@ -208,7 +213,8 @@ export class Conversation implements Connection, FrameListener {
 
 	/** The call is over: its number is removed. */
 	forget(call: OngoingCall): void {
-		this.calls.delete(call.number);
+		delete this.calls[call.number];
+		this.callsOngoing--;
 		if (this.hostFunctions.running.size > 0) this.hostFunctions.callOver(call);
 	}
 
@@ -267,7 +273,7 @@ export class Conversation implements Connection, FrameListener {
 		}
 		// No other call can join it, and the worker is idle: it waits neither for the rest of this turn nor for the previous
 		// answer.
-		const isAlone = callsAtOnce === 1 && this.calls.size === 0;
+		const isAlone = callsAtOnce === 1 && this.callsOngoing === 0;
 		this.channel.send(frame, isAlone ? "now" : undefined);
 		if (sharedMemory !== undefined && sharedMemory.segments.gone.length > 0)
 			sharedMemory.segments.gone = [];
@@ -280,8 +286,9 @@ export class Conversation implements Connection, FrameListener {
 			this,
 			answers,
 		);
-		this.calls.add(number, call);
-		cancellation.whenRequested((reason) => call.cancel(reason));
+		this.calls[number] = call;
+		this.callsOngoing++;
+		cancellation.onRequested = (reason) => call.cancel(reason);
 		return call;
 	}
 
@@ -312,7 +319,7 @@ export class Conversation implements Connection, FrameListener {
 			{ readonly kind: "hostCallCancel" | "sources" }
 		>,
 	): void {
-		const call = this.calls.get(frame.callId);
+		const call = this.calls[frame.callId];
 		switch (frame.kind) {
 			case "result":
 				if (call === undefined) this.discard(frame);
@@ -371,7 +378,7 @@ export class Conversation implements Connection, FrameListener {
 		if (this.state.kind === "over") return;
 		this.state = { kind: "over", problem };
 		this.channel?.close();
-		const calls = this.calls.values();
+		const calls = Object.values(this.calls);
 		const neverBegun =
 			this.prefetch?.end() ?? this.setting.begunMarks?.end(calls);
 		this.setting.sharedMemory?.close();
@@ -383,19 +390,20 @@ export class Conversation implements Connection, FrameListener {
 	}
 }
 
-/** Returns the cancellation of a call: the pool's own, or one that follows the call's signal. */
-function cancellationOf({ cancellation, signal }: CallOptions): Cancellation {
-	return (
-		cancellation ?? {
-			get isRequested() {
-				return signal.aborted;
-			},
-			whenRequested: (action) =>
-				signal.addEventListener("abort", () => action(signal.reason), {
-					once: true,
-				}),
-		}
+/** The cancellation of a call outside of a pool: it follows the call's signal. */
+function cancellationOf({ signal }: CallOptions): Cancellation {
+	const cancellation: Cancellation = {
+		get isRequested() {
+			return signal.aborted;
+		},
+		onRequested: undefined,
+	};
+	signal.addEventListener(
+		"abort",
+		() => cancellation.onRequested?.(signal.reason),
+		{ once: true },
 	);
+	return cancellation;
 }
 
 /**
@@ -403,30 +411,7 @@ function cancellationOf({ cancellation, signal }: CallOptions): Cancellation {
  *
  * Not a `Map`, which keeps calls that are over from the garbage collector (see `arrival-list.ts` of core).
  */
-export class OpenCalls<Call> {
-	readonly #calls: Record<number, Call> = Object.create(null);
-	size = 0;
-
-	get(number: number): Call | undefined {
-		return this.#calls[number];
-	}
-
-	/** Adds a call, with the next number. */
-	add(number: number, call: Call): void {
-		this.#calls[number] = call;
-		this.size++;
-	}
-
-	delete(number: number): void {
-		if (this.#calls[number] === undefined) return;
-		delete this.#calls[number];
-		this.size--;
-	}
-
-	values(): readonly Call[] {
-		return Object.values(this.#calls);
-	}
-}
+export type OngoingCalls = Record<number, OngoingCall>;
 
 /** One of Python's records, as core reports it. */
 function logRecordOf(

@@ -15,17 +15,15 @@ import type {
 } from "../frames/frames.ts";
 import {
 	agoMs,
-	beganUs,
 	monotonicUs,
-	RESULT_HEAD_BYTES,
-	ranMs,
+	type PackedResult,
 } from "../frames/packed-frames.ts";
 import {
 	bytesOf,
 	type CallMemory,
 	type EncodedValue,
 } from "../shared-memory/shared-memory.ts";
-import { decodeReceived, decodeValue } from "../values/decode-value.ts";
+import { decoder, decodeValue } from "../values/decode-value.ts";
 import { releaseUnclaimed, releaseUnread } from "../values/handle.ts";
 import { callAborted, errorOfFailure, type FailedCall } from "./call-errors.ts";
 import type { Conversation } from "./conversation.ts";
@@ -52,6 +50,9 @@ type CallState =
 	  }
 	| { readonly kind: "over" };
 
+const RUNNING: CallState = { kind: "running" };
+const OVER: CallState = { kind: "over" };
+
 /** One call between its first frame and its terminal one. */
 export class OngoingCall {
 	readonly number: number;
@@ -62,7 +63,7 @@ export class OngoingCall {
 	private readonly conversation: Conversation;
 	private readonly answers: CallAnswers;
 	private readonly input: InputPump | undefined;
-	private state: CallState = { kind: "running" };
+	private state: CallState = RUNNING;
 	/** What the last function of the host that failed for it threw. */
 	hostError: { readonly error: unknown } | undefined;
 	/** How many functions of the host run for it. */
@@ -126,24 +127,35 @@ export class OngoingCall {
 		else this.answer(result, result.argumentsFree, "result");
 	}
 
-	/** Its result in the usual layout. */
-	packedResult(bytes: Uint8Array, begin: number, end: number): void {
+	/** Its result in the usual layout, the value of which is from `begin` to `end`. */
+	packedResult(
+		{ beganUs, ranUs }: PackedResult,
+		bytes: Uint8Array,
+		begin: number,
+		end: number,
+	): void {
 		if (this.answers.chunk !== undefined) {
 			this.conversation.violated(`a result for the stream ${this.number}`);
 			return;
 		}
 		const { measured, beganAgo } = this.options;
-		if (measured !== undefined) measured.ranMs = ranMs(bytes, begin);
-		beganAgo?.(agoMs(beganUs(bytes, begin), monotonicUs()));
+		if (measured !== undefined) measured.ranMs = ranUs / 1000;
+		beganAgo?.(agoMs(beganUs, monotonicUs()));
 		let value: unknown;
 		try {
-			const from = begin + RESULT_HEAD_BYTES;
-			value = decodeReceived(bytes, from, end, this.options.session);
+			value = decoder.decode(
+				bytes,
+				undefined,
+				begin,
+				end,
+				this.options.session,
+				"read once",
+			);
 		} catch (error) {
-			this.fail(error as SnakepitError, false);
+			this.settle(false, error as SnakepitError);
 			return;
 		}
-		this.succeed(value, false);
+		this.settle(false, undefined, value);
 	}
 
 	chunk(chunk: ChunkFrame): void {
@@ -177,10 +189,10 @@ export class OngoingCall {
 			const error =
 				state.error ?? callAborted(this.failed(), "maybe", state.reason);
 			this.drop(end);
-			this.fail(error, argumentsFree);
-		} else if (end.value.length === 0) {
-			if (this.finish(argumentsFree)) this.answers.resolve(null);
-		} else this.answer(end, argumentsFree, "chunk");
+			this.settle(argumentsFree, error);
+		} else if (end.value.length === 0)
+			this.settle(argumentsFree, undefined, null);
+		else this.answer(end, argumentsFree, "chunk");
 	}
 
 	/** The tool reports its progress; it sends no other report until this one is taken. */
@@ -204,7 +216,7 @@ export class OngoingCall {
 
 	/** The call was recalled before it began. */
 	recalled(): void {
-		if (this.finish(false)) this.answers.resolve(RECALLED);
+		this.settle(false, undefined, RECALLED);
 	}
 
 	failure(failure: FailureFrame): void {
@@ -216,12 +228,12 @@ export class OngoingCall {
 		const error =
 			(state.kind === "cancelling" ? state.error : undefined) ??
 			errorOfFailure(failure, this.failed());
-		this.fail(error, failure.argumentsFree);
+		this.settle(failure.argumentsFree, error);
 	}
 
 	/** The conversation is over, and with it the call. */
 	lost(error: SnakepitError): void {
-		this.fail(error, false);
+		this.settle(false, error);
 	}
 
 	/** Delivers the answer. An answer that cannot be read fails only this call, not the conversation. */
@@ -234,10 +246,10 @@ export class OngoingCall {
 		try {
 			value = this.decoded(encoded, kind, argumentsFree);
 		} catch (error) {
-			this.fail(error as SnakepitError, argumentsFree);
+			this.settle(argumentsFree, error as SnakepitError);
 			return;
 		}
-		this.succeed(value, argumentsFree);
+		this.settle(argumentsFree, undefined, value);
 	}
 
 	/** Nobody takes this value. */
@@ -245,15 +257,6 @@ export class OngoingCall {
 		if (encoded.attachment === undefined)
 			releaseUnread(encoded.value, this.options.session);
 		else this.conversation.discard(encoded);
-	}
-
-	private succeed(value: unknown, argumentsFree: boolean): void {
-		const { state } = this;
-		if (!this.finish(argumentsFree)) return;
-		// The caller has its error already.
-		if (state.kind === "cancelling" && state.error === undefined)
-			releaseUnclaimed(value);
-		this.answers.resolve(value);
 	}
 
 	/** @throws InputError `VALUE_NOT_TRANSFERABLE` when it is no value. */
@@ -293,18 +296,26 @@ export class OngoingCall {
 		};
 	}
 
-	private fail(error: SnakepitError, argumentsFree: boolean): void {
-		if (this.finish(argumentsFree)) this.answers.reject(error);
-	}
-
-	/** Returns false when it was over before. */
-	private finish(argumentsFree: boolean): boolean {
-		if (this.state.kind === "over") return false;
-		this.state = { kind: "over" };
+	/** Ends the call, unless it is over: gives back what it has, and hands on its error or its value. */
+	private settle(
+		argumentsFree: boolean,
+		error: SnakepitError | undefined,
+		value?: unknown,
+	): void {
+		const { state } = this;
+		if (state.kind === "over") return;
+		this.state = OVER;
 		this.input?.stop();
 		this.memory?.close(argumentsFree);
 		this.conversation.forget(this);
-		return true;
+		if (error !== undefined) {
+			this.answers.reject(error);
+			return;
+		}
+		// The caller has its error already.
+		if (state.kind === "cancelling" && state.error === undefined)
+			releaseUnclaimed(value);
+		this.answers.resolve(value);
 	}
 }
 

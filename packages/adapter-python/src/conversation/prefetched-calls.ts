@@ -3,14 +3,14 @@ import type { Prefetch } from "@snakepit/core/adapter";
 import { LENT_BYTES } from "../channel/frame-channel.ts";
 import type { CallPage } from "../shared-memory/call-page.ts";
 import { NdArray } from "../values/nd-array.ts";
-import type { OpenCalls } from "./conversation.ts";
+import type { OngoingCalls } from "./conversation.ts";
 import type { OngoingCall } from "./ongoing-call.ts";
 
 /** The calls that wait in a worker while it runs another one. */
 export class PrefetchedCalls implements Prefetch {
 	readonly #page: CallPage;
 	/** The calls of the conversation, in the order in which they were sent. */
-	readonly #calls: OpenCalls<OngoingCall>;
+	readonly #calls: Readonly<OngoingCalls>;
 	/** Whether results of a command come in shared memory, which a call that does not begin would hold. */
 	readonly #sharesResults: (command: string) => boolean;
 	/** Receives a frame that the worker has not sent yet. */
@@ -20,7 +20,7 @@ export class PrefetchedCalls implements Prefetch {
 
 	constructor(
 		page: CallPage,
-		calls: OpenCalls<OngoingCall>,
+		calls: Readonly<OngoingCalls>,
 		sharesResults: (command: string) => boolean,
 		take: (frame: Uint8Array) => void,
 	) {
@@ -35,7 +35,7 @@ export class PrefetchedCalls implements Prefetch {
 	}
 
 	recall(callId: string): ReadonlySet<string> {
-		const calls = this.#calls.values();
+		const calls = Object.values(this.#calls);
 		if (calls.length === 0) return this.#neverBegun;
 		// Its answer may have come already, in one chunk with what led to this. So have those of all that were sent before it.
 		const at = calls.findIndex(({ options }) => options.callId === callId);
@@ -47,7 +47,7 @@ export class PrefetchedCalls implements Prefetch {
 
 	/** The conversation is over: no further call begins. Returns the calls that have not begun. */
 	end(): ReadonlySet<OngoingCall> {
-		const taken = this.#stop(undefined, this.#calls.values());
+		const taken = this.#stop(undefined, Object.values(this.#calls));
 		this.#neverBegun = idsOf(taken);
 		this.#takeKept();
 		this.#page.close();

@@ -1,6 +1,5 @@
 import { type CallOptions, NOT_SAMPLED } from "@snakepit/core/adapter";
 import type { Envelope } from "../values/encode-value.ts";
-import type { MessagePackWriter } from "../values/message-pack-writer.ts";
 import { CALL, RESULT } from "./frame-codec.ts";
 
 /**
@@ -39,80 +38,65 @@ const TRACED: Uint8Array = Buffer.concat([
 	Buffer.from("traceparent"),
 ]);
 
-/** What is around the arguments of a usual call: its head, its tool, and a map of what else it has. */
-export class CallEnvelope implements Envelope {
-	readonly headBytes: number = CALL_HEAD_BYTES;
-	readonly #tool: string;
-	readonly #fields: CallFields;
-	readonly #entries: number;
-
-	private constructor(tool: string, fields: CallFields, entries: number) {
-		this.#tool = tool;
-		this.#fields = fields;
-		this.#entries = entries;
-	}
-
-	/** `undefined` for an unusual call. @param number a lower limit of its number. */
-	static of(
-		number: number,
-		tool: string,
-		fields: CallFields,
-	): CallEnvelope | undefined {
-		const { timeoutMs, sessionId, input, onProgress, traceContext } = fields;
-		if (input !== undefined || onProgress !== undefined) return undefined;
-		if (number > HIGHEST_NUMBER) return undefined;
-		let entries = timeoutMs === undefined ? 0 : 1;
-		if (sessionId !== undefined) entries += allowsHandles(fields) ? 2 : 1;
-		if (traceContext[NOT_SAMPLED])
-			return new CallEnvelope(tool, fields, entries + 1);
+/**
+ * What is around the arguments of a usual call: its head, its tool, and a map of what else it has. `undefined` for an
+ * unusual call.
+ *
+ * @param calls asked for the number when all else is written: a getter in it may have made a call.
+ */
+export function callEnvelope(
+	calls: { readonly lastCall: number },
+	tool: string,
+	fields: CallFields,
+): Envelope | undefined {
+	const { timeoutMs, sessionId, session, input, onProgress, traceContext } =
+		fields;
+	if (input !== undefined || onProgress !== undefined) return undefined;
+	if (calls.lastCall >= HIGHEST_NUMBER) return undefined;
+	const allowsHandles =
+		sessionId !== undefined && session?.affinity === "strict";
+	let entries = timeoutMs === undefined ? 0 : 1;
+	if (sessionId !== undefined) entries += allowsHandles ? 2 : 1;
+	if (traceContext[NOT_SAMPLED]) entries++;
+	else
 		for (const name in traceContext) {
 			if (name !== "traceparent") return undefined;
 			entries++;
 		}
-		return new CallEnvelope(tool, fields, entries);
-	}
-
-	writeEnd(writer: MessagePackWriter): void {
-		writer.text(this.#tool.toWellFormed());
-		if (this.#entries === 0) return;
-		const { timeoutMs, sessionId, traceContext } = this.#fields;
-		writer.mapHeader(this.#entries);
-		if (timeoutMs !== undefined) {
-			writer.text("timeout_ms");
-			writer.integer(wholeMs(timeoutMs));
-		}
-		if (sessionId !== undefined) {
-			writer.text("session_id");
-			writer.text(sessionId.toWellFormed());
-			if (allowsHandles(this.#fields)) {
+	return {
+		headBytes: CALL_HEAD_BYTES,
+		write(writer) {
+			const argumentBytes = writer.length - CALL_HEAD_BYTES;
+			writer.text(tool.toWellFormed());
+			if (entries > 0) writer.mapHeader(entries);
+			if (timeoutMs !== undefined) {
+				writer.text("timeout_ms");
+				writer.integer(wholeMs(timeoutMs));
+			}
+			if (sessionId !== undefined) {
+				writer.text("session_id");
+				writer.text(sessionId.toWellFormed());
+			}
+			if (allowsHandles) {
 				writer.text("allows_handles");
 				writer.boolean(true);
 			}
-		}
-		if (traceContext[NOT_SAMPLED]) {
-			writer.text("unrecorded");
-			writer.boolean(true);
-		} else if (traceContext["traceparent"] !== undefined) {
-			writer.raw(TRACED);
-			writer.headerText(traceContext["traceparent"]);
-		}
-	}
-
-	/** Writes the head of a call, but for the size of its arguments. */
-	writeHead(into: Uint8Array, number: number): void {
-		into[0] = this.#entries === 0 ? 0x94 : 0x95;
-		into[1] = CALL;
-		into[2] = UINT_32;
-		into[3] = number >>> 24;
-		into[4] = number >>> 16;
-		into[5] = number >>> 8;
-		into[6] = number;
-		into[7] = BIN_32;
-	}
-}
-
-function allowsHandles({ session }: CallFields): boolean {
-	return session?.affinity === "strict";
+			if (traceContext[NOT_SAMPLED]) {
+				writer.text("unrecorded");
+				writer.boolean(true);
+			} else if (traceContext["traceparent"] !== undefined) {
+				writer.raw(TRACED);
+				writer.text(traceContext["traceparent"]);
+			}
+			const { bytes } = writer;
+			bytes[0] = entries === 0 ? 0x94 : 0x95;
+			bytes[1] = CALL;
+			bytes[2] = UINT_32;
+			bytes.writeUInt32BE(calls.lastCall + 1, 3);
+			bytes[7] = BIN_32;
+			bytes.writeUInt32BE(argumentBytes, 8);
+		},
+	};
 }
 
 /** The arguments in a call of this layout. */
@@ -126,13 +110,21 @@ export function wholeMs(timeoutMs: number): number {
 	return Math.max(1, Math.round(timeoutMs));
 }
 
-/** Whether a frame is a result of this layout, whose value follows its head. */
-export function isPackedResult(
+/** The head of a result of this layout. */
+export interface PackedResult {
+	readonly callId: number;
+	/** When the call began, in microseconds modulo 2^32. */
+	readonly beganUs: number;
+	readonly ranUs: number;
+}
+
+/** Reads the head of a result of this layout, whose value follows it; `undefined` for any other frame. */
+export function packedResult(
 	bytes: Uint8Array,
 	begin: number,
 	end: number,
-): boolean {
-	return (
+): PackedResult | undefined {
+	const isPacked =
 		bytes[begin] === 0x95 &&
 		bytes[begin + 1] === RESULT &&
 		bytes[begin + 2] === UINT_32 &&
@@ -140,23 +132,14 @@ export function isPackedResult(
 		bytes[begin + 12] === UINT_32 &&
 		bytes[begin + 17] === BIN_32 &&
 		end - begin > RESULT_HEAD_BYTES &&
-		unsigned(bytes, begin + RESULT_SIZE_AT) === end - begin - RESULT_HEAD_BYTES
-	);
-}
-
-/** The number of the call of a packed result. */
-export function callOfResult(bytes: Uint8Array, begin: number): number {
-	return unsigned(bytes, begin + RESULT_CALL_AT);
-}
-
-/** How long the call of a packed result ran. */
-export function ranMs(bytes: Uint8Array, begin: number): number {
-	return unsigned(bytes, begin + RESULT_RAN_AT) / 1000;
-}
-
-/** When the call of a packed result began, in microseconds modulo 2^32. */
-export function beganUs(bytes: Uint8Array, begin: number): number {
-	return unsigned(bytes, begin + RESULT_BEGAN_AT);
+		unsigned(bytes, begin + RESULT_SIZE_AT) === end - begin - RESULT_HEAD_BYTES;
+	return isPacked
+		? {
+				callId: unsigned(bytes, begin + RESULT_CALL_AT),
+				beganUs: unsigned(bytes, begin + RESULT_BEGAN_AT),
+				ranUs: unsigned(bytes, begin + RESULT_RAN_AT),
+			}
+		: undefined;
 }
 
 /** How long ago a call began. @param nowUs on the clock of {@link monotonicUs}. */

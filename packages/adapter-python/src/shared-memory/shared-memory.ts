@@ -1,3 +1,4 @@
+import { type Envelope, lentEncoder } from "../values/encode-value.ts";
 import { RelayedSegments } from "./relayed-segments.ts";
 import {
 	type After,
@@ -271,18 +272,21 @@ export class SharedMemory {
 	 * for those. Also reserves a segment for a result, if one of this command was shared before. Most calls are small:
 	 * they get no shared memory until their answer needs it.
 	 */
-	encodeArguments<Given extends { readonly command: string }>(
-		given: Given,
-		encode: (given: Given, sink?: AttachmentSink) => Uint8Array,
+	encodeArguments(
+		command: string,
+		args: unknown,
+		maxBytes: number,
+		envelope: Envelope | undefined,
 		answer: "result" | "stream",
 	): {
 		readonly encoded: EncodedValue;
 		readonly memory: CallMemory | undefined;
 	} {
-		const { command } = given;
 		const sink = this.#emptySink ?? new Attachment(this.limits.fromBytes);
 		this.#emptySink = undefined;
-		let encoded: EncodedValue = { value: encode(given, sink) };
+		let encoded: EncodedValue = {
+			value: lentEncoder.encode(args, { maxBytes, attachment: sink }, envelope),
+		};
 		if (sink.size === 0) this.#emptySink = sink;
 		const expectsResult = answer === "result" && this.resultBytes.has(command);
 		if (sink.size === 0 && !expectsResult)
@@ -292,7 +296,7 @@ export class SharedMemory {
 			const attachment = memory.arguments(sink);
 			encoded =
 				attachment === undefined
-					? { value: encode(given) }
+					? { value: lentEncoder.encode(args, { maxBytes }, envelope) }
 					: { value: encoded.value, attachment };
 		}
 		if (expectsResult) memory.expectResult();

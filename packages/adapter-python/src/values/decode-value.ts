@@ -42,15 +42,19 @@ class ValueDecoder {
 	/**
 	 * Reads the value of one encoding.
 	 *
+	 * @param attachment holds the large parts of the value; in the result they are views of it.
 	 * @param begin of the encoding within the bytes, which ends at `end`.
-	 * @param use as an {@link MessagePackReader} has it.
+	 * @param session that the handles in the value belong to.
+	 * @param use `"read once"`: the bytes are not read again, so a large array may be moved within them instead of being
+	 *   copied.
+	 * @throws InputError `VALUE_NOT_TRANSFERABLE` when the bytes are not an encoding.
 	 */
 	decode(
 		bytes: Uint8Array,
+		attachment: Uint8Array | undefined,
 		begin: number,
 		end: number,
-		attachment: Uint8Array | undefined,
-		session: CallSession | undefined,
+		session?: CallSession,
 		use?: "read once",
 	): unknown {
 		const reader = this.#reader;
@@ -323,7 +327,7 @@ class ValueDecoder {
 }
 
 /** Reads one encoding after the other; reading one never starts reading another. */
-const decoder = new ValueDecoder();
+export const decoder: ValueDecoder = new ValueDecoder();
 
 /**
  * Reads a value from its encoding (docs/values.md).
@@ -341,20 +345,5 @@ export function decodeValue(
 	end: number = bytes.length,
 	session?: CallSession,
 ): unknown {
-	return decoder.decode(bytes, begin, end, attachment, session);
-}
-
-/**
- * Like {@link decodeValue}, for bytes that are not read again: a large array may be moved within them instead of being
- * copied.
- *
- * @throws InputError `VALUE_NOT_TRANSFERABLE` if the bytes are not an encoding.
- */
-export function decodeReceived(
-	bytes: Uint8Array,
-	begin: number,
-	end: number,
-	session: CallSession | undefined,
-): unknown {
-	return decoder.decode(bytes, begin, end, undefined, session, "read once");
+	return decoder.decode(bytes, attachment, begin, end, session);
 }

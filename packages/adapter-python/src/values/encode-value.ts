@@ -203,10 +203,10 @@ export interface EncodeOptions {
 
 /** What is around a value in a frame. */
 export interface Envelope {
-	/** How many bytes (fewer than 512) precede the value. The last 4 of them are its size; the caller writes the others. */
+	/** How many bytes (fewer than 512) precede the value. */
 	readonly headBytes: number;
-	/** Writes what follows the value. */
-	writeEnd(writer: MessagePackWriter): void;
+	/** Called with the value written: writes what precedes it, and what follows it. */
+	write(writer: MessagePackWriter): void;
 }
 
 /** In an envelope, no value: no bytes. */
@@ -227,40 +227,33 @@ export function encodeValue(
 	);
 }
 
-/** The same. The next encoding may overwrite its result, if that has no more than {@link LENT_BYTES}. */
-export function encodeLentValue(
-	value: unknown,
-	options: EncodeOptions,
-	envelope?: Envelope,
-): Uint8Array {
-	const encoder =
-		lentEncoder ?? new Encoder(Buffer.allocUnsafe(SMALL_VALUE_BYTES));
-	if (encoder !== lentEncoder) return encoder.encode(value, options, envelope);
-	lentEncoder = undefined;
-	try {
-		return encoder.encode(value, options, envelope);
-	} finally {
-		lentEncoder = encoder;
-	}
-}
-
 /** Writes encodings, one after the other. */
 class Encoder {
 	private readonly writer: MessagePackWriter;
 	/** The containers around the current value. */
 	private readonly ancestors: object[] = [];
 	private attachment: AttachmentSink | undefined;
+	private use: "free" | "writing" = "free";
 
 	/** @param into where each encoding begins. */
 	constructor(into: Buffer) {
 		this.writer = new MessagePackWriter(into);
 	}
 
+	/** The next encoding may overwrite the result, if that has room in `into`. */
 	encode(
 		value: unknown,
 		options: EncodeOptions,
 		envelope?: Envelope,
 	): Uint8Array {
+		// A getter of a value may begin another one.
+		if (this.use === "writing")
+			return new Encoder(Buffer.allocUnsafe(SMALL_VALUE_BYTES)).encode(
+				value,
+				options,
+				envelope,
+			);
+		this.use = "writing";
 		const { maxBytes = Number.MAX_SAFE_INTEGER } = options;
 		this.attachment = options.attachment;
 		this.writer.begin(
@@ -269,16 +262,15 @@ class Encoder {
 		);
 		try {
 			if (value !== NO_VALUE) this.value(value);
-			if (envelope !== undefined) {
-				this.writer.sizeAfter(envelope.headBytes);
-				envelope.writeEnd(this.writer);
-			}
+			envelope?.write(this.writer);
+			return this.writer.finish();
 		} catch (error) {
 			this.ancestors.length = 0;
 			this.writer.finish();
 			throw ValueNotTransferable.of(error).toInputError(options.root ?? "$");
+		} finally {
+			this.use = "free";
 		}
-		return this.writer.finish();
 	}
 
 	private value(value: unknown): void {
@@ -457,7 +449,7 @@ function isPlain(prototype: unknown): boolean {
 	);
 }
 
-/** `undefined` while it writes an encoding: a getter of the value may start writing another one. */
-let lentEncoder: Encoder | undefined = new Encoder(
+/** For what is sent before the next one is written: encodings of up to {@link LENT_BYTES} are in one buffer. */
+export const lentEncoder: Encoder = new Encoder(
 	Buffer.allocUnsafeSlow(LENT_BYTES),
 );

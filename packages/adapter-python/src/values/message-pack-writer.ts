@@ -4,10 +4,8 @@ import { ValueNotTransferable } from "./value-not-transferable.ts";
 /** The size of most encodings. */
 export const SMALL_VALUE_BYTES = 512;
 const TWO_TO_32 = 2 ** 32;
-/** Up to this length, a loop is faster than a call into the runtime. */
-const SHORT_TEXT = 31;
-/** Of a header of a call. */
-const SHORT_HEADER = 64;
+/** Up to this length, such as that of a `traceparent`, a loop is faster than a call into the runtime. */
+const SHORT_TEXT = 64;
 
 /** A guess for an extension of unknown size: most have a length of one byte. */
 export const EXTENSION_GUESS = 64;
@@ -15,8 +13,9 @@ export const EXTENSION_GUESS = 64;
 /** MessagePack's formats, written into a buffer that grows up to a limit. */
 export class MessagePackWriter {
 	private readonly into: Buffer;
-	private bytes: Buffer;
-	private length = 0;
+	/** What is written, up to `length`. Further writing may replace it by a larger one. */
+	bytes: Buffer;
+	length = 0;
 	private limit = 0;
 
 	/** @param into where each encoding begins; a longer one has another buffer. */
@@ -34,11 +33,6 @@ export class MessagePackWriter {
 	begin(limit: number, headBytes: number): void {
 		this.limit = limit;
 		this.length = headBytes;
-	}
-
-	/** Writes how many bytes there are after a head, as the last 4 bytes of that. */
-	sizeAfter(headBytes: number): void {
-		this.bytes.writeUInt32BE(this.length - headBytes, headBytes - 4);
 	}
 
 	/** Ends the encoding, even if it is incomplete. */
@@ -113,7 +107,24 @@ export class MessagePackWriter {
 	}
 
 	text(value: string): void {
-		if (value.length <= SHORT_TEXT && this.asciiText(value)) return;
+		const { length } = value;
+		if (length <= SHORT_TEXT) {
+			const head = length < 0x20 ? 1 : 2;
+			this.reserve(head + length);
+			const start = this.length + head;
+			let ascii = 0;
+			for (; ascii < length; ascii++) {
+				const unit = value.charCodeAt(ascii);
+				if (unit >= 0x80) break;
+				this.bytes[start + ascii] = unit;
+			}
+			if (ascii === length) {
+				this.bytes[start - 1] = head === 1 ? 0xa0 + length : length;
+				if (head === 2) this.bytes[this.length] = 0xd9;
+				this.length = start + length;
+				return;
+			}
+		}
 		const size = Buffer.byteLength(value, "utf8");
 		// If it has as many bytes as characters, it is ASCII.
 		if (size !== value.length && !value.isWellFormed()) {
@@ -126,11 +137,6 @@ export class MessagePackWriter {
 		this.reserve(size);
 		this.bytes.write(value, this.length, "utf8");
 		this.length += size;
-	}
-
-	/** The same for a header of a call, which is hardly ever anything but ASCII, and mostly of 55 characters. */
-	headerText(value: string): void {
-		if (value.length > SHORT_HEADER || !this.asciiText(value)) this.text(value);
 	}
 
 	binary(value: Uint8Array): void {
@@ -199,24 +205,6 @@ export class MessagePackWriter {
 		this.bytes[this.length++] = format;
 		for (let shift = 8 * (size - 1); shift >= 0; shift -= 8)
 			this.bytes[this.length++] = value >>> shift;
-	}
-
-	private asciiText(value: string): boolean {
-		const head = value.length < 0x20 ? 1 : 2;
-		this.reserve(head + value.length);
-		const start = this.length + head;
-		for (let i = 0; i < value.length; i++) {
-			const unit = value.charCodeAt(i);
-			if (unit >= 0x80) return false;
-			this.bytes[start + i] = unit;
-		}
-		if (head === 1) this.bytes[this.length] = 0xa0 + value.length;
-		else {
-			this.bytes[this.length] = 0xd9;
-			this.bytes[this.length + 1] = value.length;
-		}
-		this.length = start + value.length;
-		return true;
 	}
 
 	private reserve(size: number): void {

@@ -27,11 +27,8 @@ test("arguments are sent, and their file is used for a result and for the next a
 	const memory = new SharedMemory(LIMITS, store, () => () => {});
 	const encode = (bytes: number) =>
 		memory.encodeArguments(
-			{ command: "echo" },
-			(_given, sink) => {
-				sink?.take(new Uint8Array(bytes));
-				return new Uint8Array(1);
-			},
+			...(["echo", [new Uint8Array(bytes)], 1000] as const),
+			undefined,
 			"result",
 		);
 	const { encoded, memory: call } = encode(200);

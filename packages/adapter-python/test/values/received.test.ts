@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { decodeReceived, decodeValue } from "../../src/values/decode-value.ts";
+import { decoder, decodeValue } from "../../src/values/decode-value.ts";
 import { encodeValue } from "../../src/values/encode-value.ts";
 import { NdArray } from "../../src/values/nd-array.ts";
 
@@ -22,11 +22,13 @@ test.each(Array.from({ length: 8 }, (_, head) => [head]))(
 	"a large array behind %i bytes stays in the memory of a message that is read once",
 	(head) => {
 		const bytes = message(head);
-		const { before, array, after } = decodeReceived(
+		const { before, array, after } = decoder.decode(
 			bytes,
+			undefined,
 			head,
 			bytes.length,
 			undefined,
+			"read once",
 		) as { before: string; array: NdArray<"float64">; after: unknown };
 		expect(array.data.buffer).toBe(bytes.buffer);
 		expect(array.data).toEqual(numbers);

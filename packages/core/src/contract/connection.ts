@@ -162,8 +162,8 @@ export interface CallLimits {
 /** Whether a call is cancelled, and why. */
 export interface Cancellation {
 	readonly isRequested: boolean;
-	/** Calls `action` with the reason when the call is cancelled. One action per call. */
-	whenRequested(action: (reason: unknown) => void): void;
+	/** Set by the adapter when it has sent the call: called with the reason when the call is cancelled. */
+	onRequested: ((reason: unknown) => void) | undefined;
 }
 
 /** A call from a command to a function of the host. */

@@ -83,16 +83,15 @@ export class RunningCalls {
 		this.#attempts.push(attempt);
 	}
 
-	note(conduct: Conduct): void {
-		if (conduct === "unknown") return;
-		this.cancelledInRow = conduct === "cancelled" ? this.cancelledInRow + 1 : 0;
-		if (conduct === "answered") this.leniency = 1;
-	}
-
 	/** Returns whether it was there. */
-	remove(attempt: Attempt): boolean {
+	remove(attempt: Attempt, conduct: Conduct): boolean {
 		const at = this.#attempts.indexOf(attempt);
 		if (at >= 0) this.#attempts.splice(at, 1);
+		if (conduct === "cancelled") this.cancelledInRow++;
+		else if (conduct === "answered") {
+			this.cancelledInRow = 0;
+			this.leniency = 1;
+		}
 		if (this.#waiting.size > 0) this.noteAnswers();
 		return at >= 0;
 	}

@@ -33,7 +33,7 @@ import {
 	type TiedCompanion,
 } from "./companion-loss.ts";
 import { EndCause, endReasonOf } from "./end-cause.ts";
-import { type Attempt, RunningCalls } from "./running-calls.ts";
+import { type Attempt, type Conduct, RunningCalls } from "./running-calls.ts";
 import { outputLost, withdrawn, workerLost } from "./worker-errors.ts";
 import type { ConversationOutput, WorkerOutput } from "./worker-output.ts";
 import type { StacksOnRequest } from "./worker-stacks.ts";
@@ -168,18 +168,14 @@ export class Worker {
 		const { stdout } = this.#resources?.conversation ?? {};
 		return this.#state !== "ready" || stdout?.hasEnded === true;
 	}
-	/** Whether it takes new calls. With a cancelled call that has not ended it may be ended soon, with all that it runs. */
-	get acceptsCalls(): boolean {
-		const { stdout } = this.#resources?.conversation ?? {};
-		return (
-			this.#state === "ready" &&
-			stdout?.hasEnded !== true &&
-			this.calls.cancelled === 0
-		);
-	}
+	/** Whether it takes one more call. With a cancelled one that has not ended it may be ended soon, with all that it runs. */
 	get hasCapacity(): boolean {
-		const running = this.calls.attempts.length;
-		return running < this.slot.callsPerWorker && this.acceptsCalls;
+		const { attempts, cancelled } = this.calls;
+		return (
+			attempts.length < this.slot.callsPerWorker &&
+			cancelled === 0 &&
+			!this.isEnding
+		);
 	}
 	/** Writes its stacks on request; `undefined` if it cannot, or before its spawn. */
 	get stacks(): StacksOnRequest | undefined {
@@ -237,8 +233,8 @@ export class Worker {
 	}
 
 	/** The call has ended and its slot is free. */
-	finish(attempt: Attempt): void {
-		if (!this.calls.remove(attempt)) return;
+	finish(attempt: Attempt, conduct: Conduct): void {
+		if (!this.calls.remove(attempt, conduct)) return;
 		this.freeSinceMs = this.#world.clock.now();
 		if (this.#state === "ready") this.#listener.capacityOffered(this);
 		else this.#stopWhenDrained();

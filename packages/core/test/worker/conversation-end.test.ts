@@ -211,7 +211,7 @@ describe("the last answers of a worker that has ended", () => {
 		for (const call of calls) worker.calls.add(call);
 		process.exit(0);
 		await clock.advance(500);
-		for (const call of calls) worker.finish(call);
+		for (const call of calls) worker.finish(call, "answered");
 		await clock.settle();
 		await worker.gone;
 		expect(clock.now()).toBe(500);

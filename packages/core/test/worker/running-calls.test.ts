@@ -19,7 +19,7 @@ function running(...commands: string[]): {
 
 test("of a worker that loses calls, the one that ran longest is named: others may have been prefetched", () => {
 	const { calls, attempts } = running("quick", "sleep", "nap");
-	calls.remove(attempts[0] as Call);
+	calls.remove(attempts[0] as Call, "answered");
 	calls.lose(lost);
 	expect(calls.lastCommand).toBe("sleep");
 	calls.lose(lost);
@@ -29,7 +29,7 @@ test("of a worker that loses calls, the one that ran longest is named: others ma
 
 test("of a worker that ends between calls, the last one is named", () => {
 	const { calls, attempts } = running("first", "second");
-	for (const attempt of attempts) calls.remove(attempt);
+	for (const attempt of attempts) calls.remove(attempt, "answered");
 	calls.lose(lost);
 	expect(calls.lastCommand).toBe("second");
 });
@@ -38,8 +38,8 @@ test("a call that is not there takes no other away", () => {
 	const calls = new RunningCalls();
 	const [there, gone] = [new Call("c1"), new Call("c2")] as const;
 	calls.add(there);
-	expect(calls.remove(gone)).toBe(false);
+	expect(calls.remove(gone, "answered")).toBe(false);
 	expect(calls.attempts).toEqual([there]);
-	expect(calls.remove(there)).toBe(true);
+	expect(calls.remove(there, "answered")).toBe(true);
 	expect(calls.attempts).toEqual([]);
 });

@@ -15,7 +15,7 @@ describe("a worker's room for calls", () => {
 			false,
 			2,
 		]);
-		worker.finish(one);
+		worker.finish(one, "answered");
 		expect([worker.hasCapacity, worker.calls.attempts.length]).toEqual([
 			true,
 			1,
@@ -28,8 +28,8 @@ describe("a worker's room for calls", () => {
 		const { worker, reported } = await readyScene();
 		const call = new Call();
 		worker.calls.add(call);
-		worker.finish(call);
-		worker.finish(call);
+		worker.finish(call, "answered");
+		worker.finish(call, "answered");
 		expect(reported).toEqual(["offered", "offered"]);
 	});
 
@@ -110,11 +110,11 @@ describe("a retired worker", () => {
 		worker.calls.add(two);
 		worker.retire("age");
 		await clock.advance(60_000);
-		worker.finish(one);
+		worker.finish(one, "answered");
 		await clock.advance(60_000);
 		expect([worker.state, process.alive]).toEqual(["draining", true]);
 		expect(events.of("worker.stop_step")).toEqual([]);
-		worker.finish(two);
+		worker.finish(two, "answered");
 		expect(worker.state).toBe("stopping");
 		await clock.advanceUntil(worker.gone);
 		expect([one.losses, two.losses]).toEqual([[], []]);

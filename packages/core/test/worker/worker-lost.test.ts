@@ -74,16 +74,16 @@ describe("a call whose worker is gone", () => {
 		);
 		const [before, between, lost] = [new Call(), new Call(), new Call()];
 		for (const call of [before, between, lost]) worker.calls.add(call);
-		worker.finish(before);
+		worker.finish(before, "answered");
 		process.fork((child) => child.idle(), { newGroup: true }); // Holds the output open.
 		await clock.settle();
 		process.exit(1);
 		await clock.advance(50);
 		expect(worker.state).toBe("exited");
-		worker.finish(between);
+		worker.finish(between, "answered");
 		await clock.advanceUntil(worker.gone);
 		expect(worker.calls.attempts.length).toBe(0);
-		worker.finish(lost);
+		worker.finish(lost, "answered");
 		expect([before, between, lost].map(({ losses }) => losses.length)).toEqual([
 			0, 0, 1,
 		]);

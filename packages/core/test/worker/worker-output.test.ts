@@ -152,9 +152,9 @@ test("a line carries the id of the call that runs while it is read, where exactl
 	await print("one alone");
 	worker.calls.add(two);
 	await print("both");
-	worker.finish(one);
+	worker.finish(one, "answered");
 	await print("two alone");
-	worker.finish(two);
+	worker.finish(two, "answered");
 	await print("after");
 	expect(
 		events.of("worker.output").map(({ line, callId }) => [line, callId]),

@@ -50,7 +50,7 @@ const HAPPEN: Readonly<Record<WorkerTrigger, (scene: Scene) => void>> = {
 		void worker.becameReady(connection, process.identity, () => {}),
 	start_failed: ({ worker }) => worker.condemn("start_failed", "on purpose"),
 	retire: ({ worker }) => worker.retire("idle"),
-	drained: ({ worker }) => worker.finish(lastCall),
+	drained: ({ worker }) => worker.finish(lastCall, "answered"),
 	condemn: ({ worker }) => worker.condemn("hung", "on purpose"),
 	conversation_over: ({ worker }) => worker.conversationOver("on purpose"),
 	process_exited: ({ process }) => process.exit(1),

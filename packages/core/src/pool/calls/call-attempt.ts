@@ -63,7 +63,7 @@ export class CallAttempt
 	readonly #abort = new AbortController();
 	/** Its call is over for its caller, and it shall end. */
 	isRequested = false;
-	#onCancel: ((reason: unknown) => void) | undefined;
+	onRequested: ((reason: unknown) => void) | undefined;
 
 	constructor(
 		call: Call,
@@ -108,10 +108,6 @@ export class CallAttempt
 
 	get expectsAnswer(): boolean {
 		return this.call.state.kind === "running" && !this.isOver;
-	}
-
-	whenRequested(action: (reason: unknown) => void): void {
-		this.#onCancel = action;
 	}
 
 	/** Sends it later than that was decided: it may have been recalled or lost, and its worker is ended perhaps. */
@@ -206,7 +202,7 @@ export class CallAttempt
 		this.isRequested = true;
 		this.instrument?.cancelled(reason);
 		this.#abort.abort(reason);
-		this.#onCancel?.(reason);
+		this.onRequested?.(reason);
 	}
 
 	/** When the command ran, as measured in the worker. */

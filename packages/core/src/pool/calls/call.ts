@@ -1,4 +1,4 @@
-import { AsyncResource } from "node:async_hooks";
+import type { AsyncResource } from "node:async_hooks";
 import type { Timer } from "../../contract/clock.ts";
 import type { CallOptions, Connection } from "../../contract/connection.ts";
 import type { ErrorCode } from "../../contract/error-codes.ts";
@@ -9,7 +9,6 @@ import type {
 	CallInstrument,
 	PoolInstrument,
 } from "../../contract/instrument.ts";
-import { failing } from "../../contract/thrown.ts";
 import type { ResolvedOptions } from "../../options/pool-options.ts";
 import type { Worker } from "../../worker/worker.ts";
 import type { Arrival } from "../placement/arrival-list.ts";
@@ -29,10 +28,8 @@ export interface CallerContext extends Pick<AsyncResource, "runInAsyncScope"> {
 	emitDestroy(): unknown;
 }
 
-/** Captures the context of the code that is running. Whoever captured it ends it. */
-export function capturedContext(type: string): CallerContext {
-	return new AsyncResource(type, { requireManualDestroy: true });
-}
+/** Of an `AsyncResource` that captures the context of a caller: whoever captured it ends it. */
+export const ENDED_BY_OWNER = { requireManualDestroy: true } as const;
 
 /** Where a call is. A field exists only where it means something. */
 export type CallState =
@@ -228,17 +225,21 @@ export interface Attempted {
 	readonly worker: Pick<Worker, "ref" | "isEnding">;
 }
 
-/** Where the answer of a call goes. Settled once. */
-interface Answered {
+/** The work of a call with one answer: `execute` of the connection. */
+export interface UnaryWork {
+	readonly shape: "unary";
+	readonly begun: false;
+	/** Resolves the promise that its caller has. */
+	readonly succeed: (answer: unknown) => void;
+}
+
+/** What a call does on a connection that is more than `execute`. Settled once. */
+export interface LongWork {
+	readonly shape: "stream" | "lease";
 	/** Whether something was delivered already: then the call cannot be made again. */
 	readonly begun: boolean;
 	succeed(answer: unknown): void;
 	fail(error: Error): void;
-}
-
-/** What a call does on a connection that is more than `execute`. */
-export interface LongWork extends Answered {
-	readonly shape: "stream" | "lease";
 	/** Resolves to the answer when the worker is done with the call. An adapter may also throw synchronously, or answer with no promise. */
 	run(
 		connection: Connection,
@@ -251,23 +252,3 @@ export interface LongWork extends Answered {
 
 /** What a call does on a connection. */
 export type Work = UnaryWork | LongWork;
-
-/** The work of a call with one answer: `execute` of the connection. */
-export class UnaryWork implements Answered {
-	readonly shape: "unary" = "unary";
-	readonly begun = false;
-	/** What its caller waits for. */
-	readonly answer: Promise<unknown>;
-	readonly succeed: (answer: unknown) => void;
-
-	constructor() {
-		const { promise, resolve } = Promise.withResolvers<unknown>();
-		this.answer = promise;
-		this.succeed = resolve;
-	}
-
-	fail(error: Error): void {
-		// A promise that rejects by itself would end a program whose caller is gone: this one rejects when it is awaited.
-		this.succeed(failing(error));
-	}
-}

@@ -1,3 +1,4 @@
+import { AsyncResource } from "node:async_hooks";
 import type { Clock, Random, Timer } from "../../contract/clock.ts";
 import {
 	OptionsError,
@@ -5,6 +6,7 @@ import {
 	type StartError,
 	ToolError,
 } from "../../contract/errors.ts";
+import { failing } from "../../contract/thrown.ts";
 import type { ProcessHost } from "../../contract/world.ts";
 import { afterRunning } from "../../deadline.ts";
 import type { ResolvedOptions } from "../../options/pool-options.ts";
@@ -32,9 +34,8 @@ import {
 	type Call,
 	type CallerContext,
 	type CallState,
-	capturedContext,
+	ENDED_BY_OWNER,
 	newCall,
-	UnaryWork,
 	type Work,
 } from "./call.ts";
 import { type AttemptListener, CallAttempt } from "./call-attempt.ts";
@@ -114,13 +115,14 @@ export class Calls implements AttemptListener {
 		options: ExecuteOptions | undefined,
 		session?: Session,
 	): Promise<unknown> {
-		const work = new UnaryWork();
+		const { promise, resolve } = Promise.withResolvers<unknown>();
 		try {
+			const work: Work = { shape: "unary", begun: false, succeed: resolve };
 			this.submit(command, args, options, work, session);
 		} catch (error) {
 			return Promise.reject(error);
 		}
-		return work.answer;
+		return promise;
 	}
 
 	/** Runs a task with the client of one worker. */
@@ -163,7 +165,8 @@ export class Calls implements AttemptListener {
 			);
 		if (this.#phase === "open" && session !== undefined) sessions.use(session);
 		const nowMs = clock.now();
-		const context = captured ?? capturedContext("snakepit.call");
+		const context =
+			captured ?? new AsyncResource("snakepit.call", ENDED_BY_OWNER);
 		const call = newCall(
 			{ command, args, options, work, session, context },
 			++this.#sequence,
@@ -337,7 +340,12 @@ export class Calls implements AttemptListener {
 				}
 				case "free_worker":
 					// A worker that is gone has forgotten it already.
-					attempt?.worker.finish(attempt);
+					attempt?.worker.finish(
+						attempt,
+						trigger.kind === "answered"
+							? "answered"
+							: conductOf(call, trigger, before),
+					);
 					break;
 				case "prefetch":
 					if (attempt !== undefined) this.#prefetch(attempt);
@@ -483,9 +491,8 @@ export class Calls implements AttemptListener {
 	): void {
 		const { call, worker } = attempt;
 		const error = trigger.kind === "failed" ? trigger.error : undefined;
-		const grace = before.kind === "cancelling" ? before.grace : undefined;
-		if (grace !== undefined) {
-			grace.cancel();
+		if (before.kind === "cancelling" && before.grace !== undefined) {
+			before.grace.cancel();
 			worker.calls.cancelled--;
 		}
 		let ranMs: number | undefined;
@@ -493,11 +500,6 @@ export class Calls implements AttemptListener {
 			// It is made again, which is no other attempt; of one that was given up there is nothing to repeat.
 			if (call.state.kind === "waiting") call.attempts--;
 		} else {
-			worker.calls.note(
-				trigger.kind === "answered"
-					? "answered"
-					: conductOf(call, trigger, grace),
-			);
 			// An adapter may have written anything: what is no duration is as if it had not been measured.
 			const { ranMs: measuredMs = -1 } = attempt;
 			if (measuredMs >= 0 && measuredMs < Infinity) ranMs = measuredMs;
@@ -548,8 +550,13 @@ export class Calls implements AttemptListener {
 		if (call.session !== undefined) sessions.done(call.session);
 		reports.settled(call, error, nowMs, before.attempt);
 		this.outstanding.settled(call);
-		if (error === undefined) call.work.succeed(answer);
-		else if (this.#phase !== "dying") call.work.fail(error);
+		const { work } = call;
+		if (error === undefined) work.succeed(answer);
+		else if (this.#phase !== "dying") {
+			// A promise that rejects by itself would end a program whose caller is gone: this one rejects when it is awaited.
+			if (work.shape === "unary") work.succeed(failing(error));
+			else work.fail(error);
+		}
 		call.context.emitDestroy();
 		call.input?.release();
 	}
@@ -656,15 +663,12 @@ function stateAfter(
 }
 
 /** A command that fails says nothing about its worker: it may fail before it needs what is stuck there. */
-function conductOf(
-	call: Call,
-	trigger: Trigger,
-	grace: Timer | undefined,
-): Conduct {
-	if (trigger.kind !== "failed" || call.work.begun) return "answered";
-	return grace !== undefined && trigger.error.ran !== "no"
-		? "cancelled"
-		: "unknown";
+function conductOf(call: Call, trigger: Trigger, before: CallState): Conduct {
+	if (trigger.kind !== "failed") return "unknown";
+	if (call.work.begun) return "answered";
+	const wasCancelled =
+		before.kind === "cancelling" && before.grace !== undefined;
+	return wasCancelled && trigger.error.ran !== "no" ? "cancelled" : "unknown";
 }
 
 /** A promise is no decision: as one it would be as good as `true`, or as `false`. */

@@ -77,7 +77,7 @@ export class CallReports {
 	dispatched(attempt: CallAttempt, waitedMs: number): void {
 		const { clock, hub, statistics, instrumentation } = this.#dependencies;
 		const { call, number, worker } = attempt;
-		statistics.dispatched(waitedMs);
+		statistics.queueWait.record(waitedMs);
 		instrumentation?.dispatched(call, waitedMs);
 		attempt.waitedMs = waitedMs;
 		if (hub.wanted.dispatched)
@@ -111,7 +111,7 @@ export class CallReports {
 		const { call, instrument, number, worker } = attempt;
 		const { clock, hub, statistics, instrumentation } = this.#dependencies;
 		if (ranMs !== undefined) {
-			statistics.released(ranMs);
+			statistics.run.record(ranMs);
 			if (error === undefined || error instanceof ToolError)
 				statistics.usual.note(call.command, ranMs);
 			instrumentation?.released(call, ranMs);
@@ -162,7 +162,10 @@ export class CallReports {
 		call.progress?.end(error === undefined ? "succeeded" : "failed");
 		const totalMs = nowMs - call.acceptedMs;
 		const outcome = error === undefined ? "succeeded" : outcomeOf(error);
-		statistics.settled(outcome, error?.code, totalMs);
+		statistics.outcomes[outcome]++;
+		statistics.total.record(totalMs);
+		if (error !== undefined)
+			statistics.failures.record(outcome, error.code, totalMs);
 		instrumentation?.settled(call, outcome, error?.code, totalMs);
 		const isHeard =
 			hub.wanted.settled && hub.wantsEnd(pool, call.command, outcome, totalMs);

@@ -1,7 +1,6 @@
 import { createHistogram } from "node:perf_hooks";
 import type { AuditStatistics } from "../../audit/auditor.ts";
 import type { RemoteUsage, WorkerLocation } from "../../contract/connection.ts";
-import type { ErrorCode } from "../../contract/error-codes.ts";
 import type { CallOutcome } from "../../contract/events.ts";
 import type { RunningCommand, WorkerUsage } from "../../contract/instrument.ts";
 import type { RegistryStatistics } from "../../contract/process-registry.ts";
@@ -93,10 +92,13 @@ export function oldestAttempts(
 /** Counts what happens in one pool. */
 export class StatisticsKeeper {
 	/** Calls that did not succeed. */
-	readonly #failures = new CallFailures();
-	readonly #queueWait = new DurationHistogram();
-	readonly #run = new DurationHistogram();
-	readonly #total = new DurationHistogram();
+	readonly failures: CallFailures = new CallFailures();
+	/** How long each attempt waited before it began. */
+	readonly queueWait: DurationHistogram = new DurationHistogram();
+	/** How long each attempt ran. */
+	readonly run: DurationHistogram = new DurationHistogram();
+	/** How long each call took. */
+	readonly total: DurationHistogram = new DurationHistogram();
 	/** Of calls that ended by themselves, by command. */
 	readonly usual: UsualDurations = new UsualDurations();
 	readonly outcomes: Record<CallOutcome, number> = {
@@ -107,34 +109,13 @@ export class StatisticsKeeper {
 	};
 	accepted = 0;
 
-	/** An attempt begins. */
-	dispatched(waitedMs: number): void {
-		this.#queueWait.record(waitedMs);
-	}
-
-	/** An attempt has ended. */
-	released(ranMs: number): void {
-		this.#run.record(ranMs);
-	}
-
-	/** A call has ended. @param code of its error. */
-	settled(
-		outcome: CallOutcome,
-		code: ErrorCode | undefined,
-		totalMs: number,
-	): void {
-		this.outcomes[outcome]++;
-		this.#total.record(totalMs);
-		if (code !== undefined) this.#failures.record(outcome, code, totalMs);
-	}
-
 	/** For the metrics of the pool. */
 	get durations(): MeasuredDurations {
 		return {
-			waits: this.#queueWait.buckets,
-			attempts: this.#run.buckets,
-			calls: this.#total.buckets,
-			failures: this.#failures,
+			waits: this.queueWait.buckets,
+			attempts: this.run.buckets,
+			calls: this.total.buckets,
+			failures: this.failures,
 		};
 	}
 
@@ -169,9 +150,9 @@ export class StatisticsKeeper {
 				...this.outcomes,
 			},
 			sessions: now.sessions,
-			queueWait: this.#queueWait.summary(),
-			run: this.#run.summary(),
-			total: this.#total.summary(),
+			queueWait: this.queueWait.summary(),
+			run: this.run.summary(),
+			total: this.total.summary(),
 			registry: now.registry,
 			audit: now.audit,
 		};

@@ -22,10 +22,11 @@ export class CapacityIndex<Worker> {
 		return this.#entries.get(worker)?.load !== undefined;
 	}
 
-	/** Adds a worker, or notes its present load. */
-	put(worker: Worker, load: number): void {
+	/** Notes how many calls a worker has; `undefined`: it cannot take another one. */
+	put(worker: Worker, load: number | undefined): void {
 		let entry = this.#entries.get(worker);
 		if (entry === undefined) {
+			if (load === undefined) return;
 			entry = { worker, load: undefined, before: undefined, after: undefined };
 			this.#entries.set(worker, entry);
 		}
@@ -33,21 +34,17 @@ export class CapacityIndex<Worker> {
 		if (entry.load === undefined) this.size++;
 		else this.#byLoad[entry.load]?.remove(entry);
 		entry.load = load;
+		if (load === undefined) {
+			this.size--;
+			return;
+		}
 		this.#byLoad[load] ??= new ArrivalList();
 		this.#byLoad[load].add(entry);
 	}
 
-	remove(worker: Worker): void {
-		const entry = this.#entries.get(worker);
-		if (entry?.load === undefined) return;
-		this.#byLoad[entry.load]?.remove(entry);
-		entry.load = undefined;
-		this.size--;
-	}
-
 	/** It is gone. */
 	forget(worker: Worker): void {
-		this.remove(worker);
+		this.put(worker, undefined);
 		this.#entries.delete(worker);
 	}
 

@@ -44,7 +44,8 @@ export class Placement {
 		this.prefetch = new PrefetchWindows(
 			options.recycle.afterCalls,
 			(worker) =>
-				worker.acceptsCalls &&
+				!worker.isEnding &&
+				worker.calls.cancelled === 0 &&
 				worker.slot.callsPerWorker === 1 &&
 				!this.#reserved.has(worker),
 		);
@@ -62,7 +63,7 @@ export class Placement {
 	/** Calls wait from now on, whatever worker has room. Returns the workers whose prefetched calls are to be recalled. */
 	pause(): readonly Worker[] {
 		this.#dispatch = "paused";
-		for (const worker of this.#workers.values()) this.#capacity.remove(worker);
+		for (const worker of this.#workers.values()) this.withdraw(worker);
 		return [...this.#workers.values()];
 	}
 
@@ -145,7 +146,7 @@ export class Placement {
 		this.#canStart = "yes";
 		this.#workers.set(incarnation, worker);
 		if (this.#dispatch === "paused" || !worker.hasCapacity) {
-			this.#capacity.remove(worker);
+			this.withdraw(worker);
 			return undefined;
 		}
 		const isReserved = this.#reserved.has(worker);
@@ -228,19 +229,21 @@ export class Placement {
 			this.#dispatch === "running" &&
 			worker.hasCapacity &&
 			!this.#reserved.has(worker);
-		if (mayTakeMore) this.#capacity.put(worker, worker.calls.attempts.length);
-		else this.#capacity.remove(worker);
+		this.#capacity.put(
+			worker,
+			mayTakeMore ? worker.calls.attempts.length : undefined,
+		);
 	}
 
 	/** From now on this worker takes only the calls of sessions that are bound to it. */
 	reserveForSessions(worker: Worker): void {
 		this.#reserved.add(worker);
-		this.#capacity.remove(worker);
+		this.withdraw(worker);
 	}
 
 	/** A worker takes no more calls, or none for now. */
 	withdraw(worker: Worker): void {
-		this.#capacity.remove(worker);
+		this.#capacity.put(worker, undefined);
 	}
 
 	/** A worker is gone. Returns the calls that could run nowhere else, which wait no more. */

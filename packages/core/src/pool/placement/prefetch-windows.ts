@@ -211,8 +211,7 @@ export class PrefetchWindows {
 			window: window.size,
 			callsLeft: this.#afterCalls - worker.calls.taken,
 		});
-		if (room > 0) this.#withRoom.put(worker, prefetched);
-		else this.#withRoom.remove(worker);
+		this.#withRoom.put(worker, room > 0 ? prefetched : undefined);
 	}
 
 	#recentOf({ head }: Window): number | undefined {

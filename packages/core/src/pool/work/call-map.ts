@@ -1,3 +1,4 @@
+import { AsyncResource } from "node:async_hooks";
 import { OptionsError } from "../../contract/errors.ts";
 import {
 	aFunction,
@@ -10,8 +11,8 @@ import {
 } from "../../options/check.ts";
 import {
 	type CallerContext,
-	capturedContext,
-	UnaryWork,
+	ENDED_BY_OWNER,
+	type Work,
 } from "../calls/call.ts";
 import { mapAborted, ofItem } from "../calls/call-errors.ts";
 import { EXECUTE_CHECKS, type ExecuteOptions } from "../calls/call-options.ts";
@@ -110,7 +111,7 @@ export class CallMap implements AsyncIterableIterator<unknown, undefined> {
 	readonly #input: MapInput;
 	readonly #total: number | undefined;
 	/** Of all its calls. */
-	readonly #context = capturedContext("snakepit.map");
+	readonly #context = new AsyncResource("snakepit.map", ENDED_BY_OWNER);
 	/** What its calls have: it does not end with one of them. */
 	readonly #shared: CallerContext = {
 		runInAsyncScope: (run, self, ...args) =>
@@ -216,7 +217,8 @@ export class CallMap implements AsyncIterableIterator<unknown, undefined> {
 		const { concurrency, order, onProgress, ...each } = this.#options;
 		const options = { ...each, signal: this.#abort.signal };
 		const context = this.#context;
-		const work = new UnaryWork();
+		const { promise, resolve } = Promise.withResolvers<unknown>();
+		const work: Work = { shape: "unary", begun: false, succeed: resolve };
 		const entry: Entry = { state: { kind: "running" } };
 		const failed = (error: unknown): void => this.#fail(ofItem(error, index));
 		this.#running++;
@@ -236,7 +238,7 @@ export class CallMap implements AsyncIterableIterator<unknown, undefined> {
 			failed(error);
 			return;
 		}
-		work.answer.then((value) => this.#answered(entry, value), failed);
+		promise.then((value) => this.#answered(entry, value), failed);
 	}
 
 	#answered(entry: Entry, value: unknown): void {

@@ -1,10 +1,11 @@
+import { AsyncResource } from "node:async_hooks";
 import type { CallOptions, Connection } from "../../contract/connection.ts";
 import { InputError } from "../../contract/errors.ts";
 import { failing } from "../../contract/thrown.ts";
 import {
 	type Attempted,
 	type Call,
-	capturedContext,
+	ENDED_BY_OWNER,
 	type LongWork,
 } from "../calls/call.ts";
 import { streamUnread } from "../calls/call-errors.ts";
@@ -42,7 +43,7 @@ export function callStream<Chunk, Result>(
 	session: Session | undefined,
 ): CallStream<Chunk, Result> {
 	const work = new StreamWork();
-	const context = capturedContext("snakepit.call");
+	const context = new AsyncResource("snakepit.call", ENDED_BY_OWNER);
 	let state: StreamState = { kind: "fresh" };
 	const begin = (): Call => {
 		try {
