@@ -258,7 +258,10 @@ describe("an act", () => {
 		const acts: unknown[] = [];
 		served.run.controlled = {
 			...served.run.controlled,
-			act: async (...act) => void acts.push(act),
+			act: async (...act) => {
+				acts.push(act);
+				return {};
+			},
 		};
 		await client.act("demo", "recycle", { worker: "demo-0" });
 		expect(acts).toEqual([["recycle", { worker: "demo-0" }, "a test"]]);

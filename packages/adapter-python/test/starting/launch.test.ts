@@ -100,17 +100,12 @@ test.each([
 				...(serviceName !== undefined && { serviceName }),
 			},
 		});
-		expect(
-			Object.hasOwn(payloadOf(launchPayload).telemetry, "serviceName"),
-		).toBe(serviceName !== undefined);
+		const { telemetry } = launchPayload as { readonly telemetry: object };
+		expect(Object.hasOwn(telemetry, "serviceName")).toBe(
+			serviceName !== undefined,
+		);
 	},
 );
-
-function payloadOf(payload: object | undefined): {
-	readonly telemetry: object;
-} {
-	return payload as { readonly telemetry: object };
-}
 
 test("Python 3.10 knows no -P, and leaves the working directory out of the module path itself", () => {
 	const { args = [] } = launchSpec(
