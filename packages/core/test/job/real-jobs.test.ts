@@ -65,11 +65,13 @@ test("a time limit ends a program and its children that ignore SIGTERM", async (
 	expect(pids.map(lives)).toEqual([false]);
 });
 
-/** Ends its child by a signal of its own, and says how that ended; the signal that it gets itself would kill the child. */
+/**
+ * Ends its child by a signal of its own, and says how that ended; the signal that it gets itself would kill the child.
+ * The child may be ready before the next command here, so that its pid is $!, which the command that starts it sets.
+ */
 const SERVER = `
-	trap 'kill -USR1 $child; wait $child; echo server ended in order; exit 0' TERM INT
+	trap 'kill -USR1 $!; wait $!; echo server ended in order; exit 0' TERM INT
 	sh -c 'trap "echo child ended in order; exit 0" USR1; echo ready; while :; do sleep 0.05; done' &
-	child=$!
 	while :; do wait; done
 `;
 /** Killed by the signal; what it started is not. */
