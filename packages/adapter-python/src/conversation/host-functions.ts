@@ -135,8 +135,12 @@ export class HostFunctions {
 		if (running === undefined) return;
 		this.running.delete(hostCallId);
 		running.call.hostCalls--;
-		running.abort.abort(
-			new DOMException(`The host call was dropped: ${why}.`, "AbortError"),
+		const { call, abort } = running;
+		// The function listens to it, and the connection that reports the end has a context of its own.
+		call.options.context.runInAsyncScope(() =>
+			abort.abort(
+				new DOMException(`The host call was dropped: ${why}.`, "AbortError"),
+			),
 		);
 	}
 }

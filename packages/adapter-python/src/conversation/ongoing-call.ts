@@ -95,7 +95,7 @@ export class OngoingCall {
 	cancel(reason: unknown, error?: SnakepitError): void {
 		if (this.state.kind !== "running") return;
 		this.state = { kind: "cancelling", error, reason };
-		this.input?.stop();
+		if (this.input !== undefined) this.stopInput(this.input);
 		this.answers.cancelled?.();
 		this.conversation.send(
 			{
@@ -296,6 +296,11 @@ export class OngoingCall {
 		};
 	}
 
+	/** Closes the caller's iterable, whose code runs in the context of the call. */
+	private stopInput(input: InputPump): void {
+		this.options.context.runInAsyncScope(() => input.stop());
+	}
+
 	/** Ends the call, unless it is over: gives back what it has, and hands on its error or its value. */
 	private settle(
 		argumentsFree: boolean,
@@ -305,7 +310,7 @@ export class OngoingCall {
 		const { state } = this;
 		if (state.kind === "over") return;
 		this.state = OVER;
-		this.input?.stop();
+		if (this.input !== undefined) this.stopInput(this.input);
 		this.memory?.close(argumentsFree);
 		this.conversation.forget(this);
 		if (error !== undefined) {

@@ -1,4 +1,6 @@
+import { AsyncResource } from "node:async_hooks";
 import type { CutCalls } from "@snakepit/control/server";
+import type { ReloadablePool } from "../contract/adapter.ts";
 import type {
 	Afterwards,
 	CloseManner,
@@ -70,7 +72,8 @@ export class PoolLife {
 			await workerSet.open();
 			if (this.isClosing) throw closedWhileOpening(pool);
 			// Before a listener is notified that it is open, and may close it.
-			this.#endWatch = adapter.watch?.(workerSet.replacer) ?? this.#endWatch;
+			this.#endWatch =
+				adapter.watch?.(reloadableIn(workerSet)) ?? this.#endWatch;
 		} catch (error) {
 			const shown = asError(error);
 			const wallMs = clock.wall();
@@ -242,6 +245,16 @@ function cutCalls(calls: readonly Call[], nowMs: number): CutCalls {
 					workerId: attempt?.worker.ref.workerId ?? null,
 				};
 			}),
+	};
+}
+
+/** A reload runs in the context in which the pool was opened, whatever made the adapter ask for it: a connection has one of its own. */
+function reloadableIn({
+	replacer,
+}: Pick<PoolInternals["workerSet"], "replacer">): ReloadablePool {
+	return {
+		reload: AsyncResource.bind(replacer.reload.bind(replacer)),
+		after: (ms, action) => replacer.after(ms, action),
 	};
 }
 
