@@ -84,7 +84,8 @@ export interface WorkerProcess {
 	notify(notification: string, data: unknown): void;
 	/**
 	 * Runs traffic of the adapter's own that is no call, such as a probe, so that telemetry does not take it for the
-	 * program's work. The pool itself calls `connect` and `ping` so. Absent without telemetry.
+	 * program's work. The pool itself calls `ping` so, and `connect`, except with `stdio: "adapter"`. Absent without
+	 * telemetry.
 	 */
 	readonly unobserved?: (<T>(run: () => T) => T) | undefined;
 	/** Passes on one log record of the worker, as the event `worker.logged`. */

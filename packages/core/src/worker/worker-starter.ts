@@ -291,8 +291,9 @@ export class WorkerStarter {
 		const view = processView(worker, resources, spec, said, world);
 		signal.throwIfAborted(); // Nobody waits for a conversation any more.
 		const { unobserved } = resources;
+		// One that converses on standard input and output makes no connection, and has functions of the program called.
 		const connecting =
-			unobserved === undefined
+			unobserved === undefined || spec.stdio === "adapter"
 				? adapter.connect(view, signal)
 				: unobserved(() => adapter.connect(view, signal));
 		const connection = checkedConnection(await connecting);

@@ -2,6 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { trace } from "@opentelemetry/api";
 import { pythonGrpc } from "@snakepit/adapter-grpc-python";
+import { jsonRpc } from "@snakepit/adapter-stdio";
 import { createPool } from "@snakepit/core";
 import { afterEach, expect, onTestFinished, test } from "vitest";
 import {
@@ -123,3 +124,41 @@ test.each(["framed", "grpc"] as const)(
 		);
 	},
 );
+
+test("functions of the program that a program on standard input and output sets off have their spans", async () => {
+	const code = new OwnCode();
+	const began = Promise.withResolvers<void>();
+	const pool = await createPool({
+		adapter: jsonRpc({
+			command: [
+				process.execPath,
+				join(import.meta.dirname, "asking-program.mjs"),
+			],
+			ready: async () => {
+				code.runs("ready");
+				return {};
+			},
+			handlers: {
+				wait: async (_, { signal }) => {
+					const aborted = Promise.withResolvers<void>();
+					signal.addEventListener("abort", () => {
+						code.runs("handler aborted");
+						aborted.resolve();
+					});
+					began.resolve();
+					await aborted.promise;
+				},
+			},
+		}),
+		dataDir: dataDirectory(),
+		size: 1,
+		output: { echo: "none" },
+		instruments: [telemetry()],
+	});
+	onTestFinished(() => pool.close());
+	await pool.execute("ask");
+	await began.promise;
+	await pool.close();
+	const names = (await code.sdk.spans()).map((span) => span.name);
+	expect(names).toEqual(expect.arrayContaining(["ready", "handler aborted"]));
+});
