@@ -208,3 +208,16 @@ test("further troubles are named with their program, unless all are of one", () 
 		/\. Also: shop\.ts \(pid 8\), images: no worker; shop\.ts \(pid 8\), pages: no worker; old\.ts \(run hijklmn\): dead\.$/,
 	);
 });
+
+test("five further troubles are named, the others are counted", () => {
+	const pools = [1, 2, 3, 4, 5, 6, 7, 8].map((number) =>
+		poolSnapshot({ pool: `p${number}`, workers: [] }),
+	);
+	const named = [2, 3, 4, 5, 6].map((number) => `p${number}: no worker`);
+	const also = (count: number) => {
+		const { text } = statusOn(seen(pools.slice(0, count)));
+		return text.slice(text.indexOf("Also: "));
+	};
+	expect(also(6)).toBe(`Also: ${named.join(", ")}.`);
+	expect(also(8)).toBe(`Also: ${named.join(", ")}, and 2 more.`);
+});

@@ -59,17 +59,26 @@ export function knownDirectories(
 		if (ownershipProblem(lstatSync(folder), "not_writable_by_others"))
 			return [];
 		return readdirSync(folder)
-			.flatMap((name) => {
-				const file = join(folder, name);
-				const stats = lstatSync(file);
-				const path = isEntry(stats) ? readFileSync(file, "utf8") : "";
-				const { mtimeMs } = stats;
-				return isPathOf(name, path) && isOwn(path) ? [{ path, mtimeMs }] : [];
-			})
+			.flatMap((name) => entryOf(folder, name))
 			.toSorted((a, b) => b.mtimeMs - a.mtimeMs)
 			.map(({ path }) => path);
 	} catch {
-		return []; // There is none, or another program forgets some at this moment.
+		return []; // There is none.
+	}
+}
+
+function entryOf(
+	folder: string,
+	name: string,
+): readonly { readonly path: string; readonly mtimeMs: number }[] {
+	const file = join(folder, name);
+	try {
+		const stats = lstatSync(file);
+		const path = isEntry(stats) ? readFileSync(file, "utf8") : "";
+		const { mtimeMs } = stats;
+		return isPathOf(name, path) && isOwn(path) ? [{ path, mtimeMs }] : [];
+	} catch {
+		return []; // Another program has forgotten it since.
 	}
 }
 
