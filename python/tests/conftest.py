@@ -51,12 +51,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Runs a module on both transports.
 
     `BOTH_TRANSPORTS = True`: always. `BOTH_TRANSPORTS_IN_CHECK = True`: in `check`, and
-    in `test` on the default one.
+    in `test` on the default one. A test that names its transports itself keeps them.
     """
     both = getattr(metafunc.module, "BOTH_TRANSPORTS", False) or (
         THOROUGH and getattr(metafunc.module, "BOTH_TRANSPORTS_IN_CHECK", False)
     )
-    if both and "transport" in metafunc.fixturenames:
+    named = any(
+        "transport" in str(mark.args[0])
+        for mark in metafunc.definition.iter_markers("parametrize")
+    )
+    if both and not named and "transport" in metafunc.fixturenames:
         metafunc.parametrize("transport", ["grpc", "framed"])
 
 

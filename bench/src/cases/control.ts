@@ -134,7 +134,7 @@ async function withLinesKept(
 ): Promise<Figures> {
 	const open = (scopes: readonly ("read" | "logs")[]) =>
 		openPoolOf({
-			...{ size: 1, control: { scopes } },
+			...{ size: 1, control: { scopes }, output: { echo: "none" } },
 			adapter: ourAdapter(variant, setting),
 		});
 	await using keeping = await open(["read", "logs"]);
@@ -142,11 +142,7 @@ async function withLinesKept(
 	const turn = (pool: Pool, ms: number) =>
 		keepCalling(() => call(pool), IN_FLIGHT, ms);
 	const { warmUpMs, measureMs } = setting.pace;
-	for (const pool of [keeping, reading]) {
-		// Without a listener, they would be written to the terminal.
-		pool.on("worker.output", () => {});
-		await turn(pool, warmUpMs);
-	}
+	for (const pool of [keeping, reading]) await turn(pool, warmUpMs);
 	return await byTurns(
 		() => turn(keeping, HALF_MS),
 		() => turn(reading, HALF_MS),

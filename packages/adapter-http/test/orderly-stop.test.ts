@@ -54,8 +54,9 @@ test.runIf(python).each(SERVERS)(
 				event.type === "worker.output" && event.line === "its hook ran",
 		);
 		expect(ran).toHaveLength(hooks);
-		expect(
-			events.filter(({ type }) => type === "worker.stop_step"),
-		).toMatchObject([{ step: "terminate", sent: 1 }]);
+		const steps = events.filter(({ type }) => type === "worker.stop_step");
+		expect(steps[0]).toMatchObject({ step: "terminate", sent: 1 });
+		// Python's resource tracker may live a moment longer than its server, and is swept.
+		expect(steps).not.toContainEqual(expect.objectContaining({ step: "kill" }));
 	},
 );
