@@ -238,7 +238,6 @@ async function untilReady(
 function taken(cause: NotProven): StartError<HttpStartErrorCode> {
 	return new StartError<HttpStartErrorCode>({
 		code: "LISTENER_NOT_PROVEN",
-		ran: "no",
 		message: `No request was sent, because ${cause.message}. Use listen: "unix": no other program can take a socket.`,
 		cause,
 	});

@@ -139,7 +139,6 @@ export function namedBy({ 0: line, groups }: RegExpExecArray): Address {
 		return { kind: "tcp", host: "::1", port };
 	throw new StartError<HttpStartErrorCode>({
 		code: "ADDRESS_NOT_FOUND",
-		ran: "no",
 		message: `The line of listen.fromLine names ${JSON.stringify(named.slice(0, 200))}, which is not an http address of this machine: ${JSON.stringify(line.slice(0, 200))}.`,
 	});
 }
@@ -148,7 +147,6 @@ function requireProof(): void {
 	if (process.platform === "linux") return;
 	throw new StartError({
 		code: "PLATFORM_UNSUPPORTED",
-		ran: "no",
 		message:
 			'http(): this system cannot show which process listens on a port, so another program could answer instead of the worker. Use listen: "unix".',
 	});
@@ -194,7 +192,6 @@ function fillIn(
 function missing(name: Placeholder, listen: string): OptionsError {
 	return new OptionsError({
 		code: "INVALID_OPTION",
-		ran: "no",
 		message: `http: with listen: ${listen} the program learns from its command or environment where to listen: put {${name}} into "command" or "env".`,
 	});
 }
@@ -206,7 +203,6 @@ function misplaced(
 ): OptionsError {
 	return new OptionsError({
 		code: "INVALID_OPTION",
-		ran: "no",
 		message: `http: ${placeholder} is not available with listen: ${listen}, which ${right === undefined ? "has no placeholder" : `has {${right}}`}.`,
 	});
 }

@@ -86,7 +86,6 @@ export async function loadTransport({
 		const reason = cause instanceof Error ? cause.message : String(cause);
 		throw new StartError({
 			code: "CONNECT_FAILED",
-			ran: "no",
 			message: `${maker}: the packages of the transport "${transport.name}" cannot be loaded (${reason.replace(/\n.*/s, "")}).${transport.remedy ?? ""}`,
 			cause,
 		});

@@ -262,7 +262,6 @@ class PythonWorkers implements PythonAdapter, BridgeProgram {
 			if (signal.aborted) throw cause;
 			throw new StartError({
 				code: "CONNECT_FAILED",
-				ran: "no",
 				message: `Worker ${workerId} reported that it is ready, but its socket cannot be used: ${String(cause)}`,
 				cause,
 			});

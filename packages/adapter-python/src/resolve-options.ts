@@ -134,7 +134,6 @@ export function resolveOptions(
 	if (given.python !== undefined && given.environment !== undefined) {
 		throw new OptionsError({
 			code: "INVALID_OPTION",
-			ran: "no",
 			message: `${maker}: "python" and "environment" both name an interpreter; give one of them.`,
 		});
 	}
@@ -233,7 +232,6 @@ function resolveDebug(
 	if (env["NODE_ENV"] === "production") {
 		throw new OptionsError({
 			code: "INVALID_OPTION",
-			ran: "no",
 			message: `${maker}: "debug" is not allowed when NODE_ENV is production, because the pool would have one worker and no deadlines. Set it only in development.`,
 		});
 	}

@@ -91,7 +91,6 @@ function listOf(tools: PythonOptions["tools"]): readonly ToolSource[] {
 function oneModuleTwice(maker: string, module: string): OptionsError {
 	return new OptionsError({
 		code: "INVALID_OPTION",
-		ran: "no",
 		message: `${maker} tools: the module ${JSON.stringify(module)} has two paths, but a worker imports only the first module of a name; rename one of the two.`,
 	});
 }
@@ -99,7 +98,6 @@ function oneModuleTwice(maker: string, module: string): OptionsError {
 function pathOfFile(maker: string): OptionsError {
 	return new OptionsError({
 		code: "INVALID_OPTION",
-		ran: "no",
 		message: `${maker} tools: "path" says where a module is, but "file" is already a path; leave "path" out.`,
 	});
 }
@@ -150,7 +148,6 @@ export function requireDirectory({ cwd, kind }: ResolvedOptions): void {
 	if (problem === "") return;
 	throw new OptionsError({
 		code: "INVALID_OPTION",
-		ran: "no",
 		message: `${kind.maker}: ${cwd} ("cwd") cannot be the working directory: ${problem}.`,
 	});
 }
@@ -166,7 +163,6 @@ function requireFile(file: string): void {
 	if (result.kind === "forbidden") {
 		throw new StartError<PythonStartErrorCode>({
 			code: "TOOLS_IMPORT_FAILED",
-			ran: "no",
 			message: `The file ${file} (the adapter's option "tools") cannot be read: ${reachProblem(result)}. Let that user read it, or move the tools to a place that this user can read.`,
 		});
 	}
@@ -175,7 +171,6 @@ function requireFile(file: string): void {
 		: ` For a module of Python, write { module: ${JSON.stringify(basename(file))} }.`;
 	throw new StartError<PythonStartErrorCode>({
 		code: "TOOLS_IMPORT_FAILED",
-		ran: "no",
 		message: `There is no file ${file} (the adapter's option "tools").${module} Relative paths are resolved against the working directory, ${anyWorkingDirectory()}; new URL("./tools.py", import.meta.url) is relative to the program.`,
 	});
 }

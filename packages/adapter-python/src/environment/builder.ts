@@ -219,7 +219,6 @@ export function requireBridgeAmong(
 	if (names.includes(undefined) || names.includes(BRIDGE)) return;
 	throw new StartError<PythonStartErrorCode>({
 		code: "BRIDGE_MISSING",
-		ran: "no",
 		message: `The environment was not created: its requirements (${texts.join(", ") || "none"}) do not contain ${BRIDGE}, which every worker needs. Add "${BRIDGE}" to the requirements of pythonEnvironment(), even if another requirement depends on it.${cloneNote()}`,
 	});
 }

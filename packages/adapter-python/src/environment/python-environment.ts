@@ -305,7 +305,6 @@ function parentDirectory(given: string | undefined): string {
 	} catch (cause) {
 		throw new StartError<PythonStartErrorCode>({
 			code: "ENVIRONMENT_FAILED",
-			ran: "no",
 			message: `There is no directory for Python environments: ${cause instanceof Error ? cause.message : String(cause)}. Set one with the option "directory" of pythonEnvironment().`,
 			cause,
 		});
@@ -321,7 +320,6 @@ function buildFailed(
 	const lines = output.trimEnd().split("\n").slice(-SHOWN_LINES).join("\n");
 	return new StartError<PythonStartErrorCode>({
 		code: "ENVIRONMENT_FAILED",
-		ran: "no",
 		message: `The Python environment with ${requirements.join(", ") || "nothing in it"} could not be created with Python ${base.version.join(".")} at ${base.program}: ${problem}${lines === "" ? "." : `:\n${lines}`}`,
 	});
 }

@@ -101,7 +101,6 @@ export async function chooseInterpreter(
 	}
 	throw new StartError<PythonStartErrorCode>({
 		code: "PYTHON_NOT_FOUND",
-		ran: "no",
 		message: `No Python was found to run the workers. Tried:\n${passedOver.map((line) => `  - ${line}`).join("\n")}\nInstall Python ${OLDEST_PYTHON.join(".")} or newer, or set the adapter's option "python".`,
 	});
 }
@@ -172,7 +171,6 @@ function unusable(
 	];
 	return new StartError<PythonStartErrorCode>({
 		code: "PYTHON_UNUSABLE",
-		ran: "no",
 		message: `The workers' Python cannot be used: ${lead.reason}, but ${lead.problem}. Snakepit does not fall back to another one. ${ways.join(", ")}, or set the adapter's option "python" to another Python.${passedOverText(passedOver)}`,
 	});
 }
@@ -223,7 +221,6 @@ function remedies({
 function tooOld(choice: Choice): PythonStartError {
 	return new StartError<PythonStartErrorCode>({
 		code: "PYTHON_TOO_OLD",
-		ran: "no",
 		message: `${choice.program} is Python ${choice.version.join(".")}, and snakepit-bridge needs ${OLDEST_PYTHON.join(".")} or newer (chosen because ${choice.reason}). Set the adapter's option "python" to a newer one.${passedOverText(choice.passedOver)}`,
 	});
 }
@@ -244,14 +241,12 @@ export function requireBridge(choice: Choice, extra?: string): void {
 	if (!isKnown && unreadable.length > 0) {
 		throw new StartError<PythonStartErrorCode>({
 			code: "PYTHON_UNUSABLE",
-			ran: "no",
 			message: `${python} cannot find snakepit_bridge (chosen because ${reason}), and ${currentUser()} may not read ${unreadable.join(", ")}, where it may be. Give that user the right to read it (as its owner: chmod -R a+rX), keep it where that user may read, or set the adapter's option "python" to another Python.${before}`,
 		});
 	}
 	if (bridge === undefined) {
 		throw new StartError<PythonStartErrorCode>({
 			code: "BRIDGE_MISSING",
-			ran: "no",
 			message: `${python} has no snakepit_bridge (chosen because ${reason}). ${home ? `With PYTHONHOME, it uses the packages below ${home}. ${withoutHome(home)}. Otherwise, install it there:` : "Install it there:"}\n  ${program} -m pip install "${fitting}"\n(where uv made the environment: uv pip install --python ${program} "${fitting}"),${cloneNote(extra)}\nor set the adapter's option "python" to another Python, or list it in the requirements of a pythonEnvironment().${before}`,
 		});
 	}

@@ -284,7 +284,6 @@ function envOf(slot: WorkerSlot, { env, kind }: ResolvedOptions): WorkerEnv {
 	if (isEnv(given)) return given;
 	throw new OptionsError({
 		code: "INVALID_OPTION",
-		ran: "no",
 		message: `${kind.maker}: what "env" returned for slot ${slot.workerId} is not an object with string values.`,
 	});
 }

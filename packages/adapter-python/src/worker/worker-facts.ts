@@ -72,7 +72,6 @@ export function releaseMismatch(
 		: "first number";
 	return new StartError<PythonStartErrorCode>({
 		code: "VERSION_MISMATCH",
-		ran: "no",
 		message: `${who} has snakepit-bridge ${bridge}, but this is @snakepit/adapter-python ${VERSION}; the ${shared} of their versions must be the same. Install the bridge of this release (a pythonEnvironment() does for a requirement without a version):\n  ${install} "${fittingBridge(extra)}"${npm}${more}`,
 	});
 }
@@ -98,14 +97,12 @@ export function checkReadyPayload(
 	) {
 		throw new StartError({
 			code: "READY_LINE_INVALID",
-			ran: "no",
 			message: `Worker ${workerId}: its ready line lacks protocol, bridge or python: ${JSON.stringify(ready)}. The program that answered is not snakepit-bridge.`,
 		});
 	}
 	if (protocol < PROTOCOL.min || protocol > PROTOCOL.max) {
 		throw new StartError<PythonStartErrorCode>({
 			code: "PROTOCOL_MISMATCH",
-			ran: "no",
 			message: `Worker ${workerId}: snakepit-bridge ${bridge} chose bridge protocol ${protocol}, but ${HOST_PACKAGE} speaks ${PROTOCOL.min} to ${PROTOCOL.max}. Update ${protocol > PROTOCOL.max ? "@snakepit/adapter-python" : "snakepit-bridge"}.`,
 		});
 	}
@@ -118,7 +115,6 @@ export function checkReadyPayload(
 	if ((transport ?? "grpc") !== wanted) {
 		throw new StartError<PythonStartErrorCode>({
 			code: "PROTOCOL_MISMATCH",
-			ran: "no",
 			message: `Worker ${workerId}: snakepit-bridge ${bridge} uses the transport ${String(transport ?? "grpc")}, but the adapter asked for "${wanted}". Update snakepit-bridge.`,
 		});
 	}

@@ -194,7 +194,6 @@ function checkServer(caller: string, server: Server): void {
 	if (typeof server?.listening === "boolean") return;
 	throw new OptionsError({
 		code: "INVALID_OPTION",
-		ran: "no",
 		message: `${caller}: the first argument must be a server of node:http: what createServer() or app.listen() of Express returns, or fastify.server.`,
 	});
 }
@@ -208,7 +207,6 @@ function takePath(caller: string, server: Server, path: string): () => void {
 	if (taken !== undefined)
 		throw new OptionsError({
 			code: "INVALID_OPTION",
-			ran: "no",
 			message: `${caller}: "path" is "${path}", but this server has a dashboard at "${taken}" already. Mount it once, give this one another path that is neither above nor below, or call close() of the other one first.`,
 		});
 	mountedPaths.set(server, paths.add(path));

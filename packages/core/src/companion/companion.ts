@@ -106,7 +106,6 @@ export class CompanionKeeper implements Companions {
 		this.#closing.abort(
 			new StartError({
 				code: "START_WITHDRAWN",
-				ran: "no",
 				message: `The companion of pool ${this.#setting.options.name} was ended before it was ready, because its pool is closing.`,
 			}),
 		);

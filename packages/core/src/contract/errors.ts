@@ -47,6 +47,12 @@ export interface ErrorFields<Code extends string = ErrorCode> {
 	readonly cause?: unknown;
 }
 
+/** Fields of an error that is found before any work has begun, unless it ends a call that was tried before. */
+type EarlyFields<Code extends string> = Omit<ErrorFields<Code>, "ran"> & {
+	/** @default "no" */
+	readonly ran?: Ran | undefined;
+};
+
 /**
  * The base class of every error that Snakepit throws. `code` is stable; the message is for people.
  *
@@ -93,6 +99,10 @@ export class OptionsError extends SnakepitError<OptionsErrorCode> {
 	}
 
 	override readonly name: string = "OptionsError";
+
+	constructor({ ran = "no", ...fields }: EarlyFields<OptionsErrorCode>) {
+		super({ ...fields, ran });
+	}
 }
 
 /**
@@ -109,8 +119,8 @@ export class StartError<
 	override readonly name: string = "StartError";
 
 	/** `NoInfer`: a code that is not declared does not compile. */
-	constructor(fields: ErrorFields<NoInfer<Code>>) {
-		super(fields);
+	constructor({ ran = "no", ...fields }: EarlyFields<NoInfer<Code>>) {
+		super({ ...fields, ran });
 	}
 }
 
@@ -121,6 +131,10 @@ export class RegistryError extends SnakepitError<RegistryErrorCode> {
 	}
 
 	override readonly name: string = "RegistryError";
+
+	constructor({ ran = "no", ...fields }: EarlyFields<RegistryErrorCode>) {
+		super({ ...fields, ran });
+	}
 }
 
 /** The pool refused the call, had no worker for it in time, or was closed before it ended. */
@@ -343,7 +357,6 @@ export class ForkLost extends StartError {
 	constructor(executable: string, source: string, cause: Error) {
 		super({
 			code: "SPAWN_FAILED",
-			ran: "no",
 			message: `Cannot start ${executable}: the ${source} that forks it was lost (${cause.message}). Start it again.`,
 			cause,
 		});

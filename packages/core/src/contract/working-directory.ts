@@ -13,7 +13,6 @@ export function workingDirectory(what: string): string {
 	} catch (error) {
 		throw new StartError({
 			code: "WORKING_DIRECTORY_GONE",
-			ran: "no",
 			message: `${what} needs the working directory of this program, which was removed or cannot be entered. Start the program in a directory that exists, call process.chdir() before, or give absolute paths.`,
 			cause: error,
 		});

@@ -36,7 +36,6 @@ export async function openGuard(
 		if (mode === "auto") return undefined;
 		throw new StartError({
 			code: "PROTECTION_UNAVAILABLE",
-			ran: "no",
 			message: `The guard is not available here, but the run requires it (guard: "required"). ${error.message}`,
 			cause: error,
 		});

@@ -322,7 +322,6 @@ function startError(error: unknown): SnakepitError {
 	if (error instanceof SnakepitError) return error;
 	return new StartError({
 		code: "SPAWN_FAILED",
-		ran: "no",
 		message: `A job could not be started: ${messageOf(error)}`,
 		cause: error,
 	});

@@ -84,7 +84,6 @@ export function checkOptions(
 	if (anObject(given) !== undefined) {
 		throw new OptionsError({
 			code: "INVALID_OPTION",
-			ran: "no",
 			message: `${at}: the options must be an object, got ${show(given)}.`,
 		});
 	}
@@ -93,7 +92,6 @@ export function checkOptions(
 		const near = nearest(name, Object.keys(table));
 		throw new OptionsError({
 			code: "UNKNOWN_OPTION",
-			ran: "no",
 			message: `${at}: there is no option "${name}".${near === undefined ? ` Known: ${Object.keys(table).join(", ")}.` : ` Did you mean "${near}"?`}`,
 		});
 	}
@@ -104,7 +102,6 @@ export function checkOptions(
 		if (wrong !== undefined) {
 			throw new OptionsError({
 				code: "INVALID_OPTION",
-				ran: "no",
 				message: `${at}: "${name}" ${wrong}, got ${show(value)}.`,
 			});
 		}

@@ -78,7 +78,6 @@ export function checkEventType(at: string, type: unknown): void {
 			: "The type SnakepitEventType lists all.";
 	throw new OptionsError({
 		code: "UNKNOWN_EVENT",
-		ran: "no",
 		message: `${at}: there is no event ${show(type)}. ${near === undefined ? others : `Did you mean "${near}"?`}`,
 	});
 }

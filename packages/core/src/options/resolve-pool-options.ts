@@ -208,7 +208,6 @@ function resolveSize(
 	if (sizes.min > max) {
 		throw new OptionsError({
 			code: "INVALID_OPTION",
-			ran: "no",
 			message: `${at} size: "min" (${sizes.min}) must not be greater than "max" (${show(max)}).`,
 		});
 	}

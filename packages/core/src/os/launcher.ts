@@ -154,7 +154,6 @@ function notTied(
 			: `this system cannot give it a lifeline (${cause.code}). To start it without one, return lifeline: "off" from the adapter's launch().`;
 	return new StartError({
 		code: "SPAWN_FAILED",
-		ran: "no",
 		message: `Cannot start ${executable}: ${why}`,
 		cause,
 	});

@@ -53,7 +53,6 @@ async function listenOnLoopback(server: Server): Promise<void> {
 		const remedy = outOfDescriptors(error) ? DESCRIPTORS_REMEDY : "";
 		throw new StartError({
 			code: remedy === "" ? "SPAWN_FAILED" : "OUT_OF_DESCRIPTORS",
-			ran: "no",
 			message: `Cannot listen on ${LOOPBACK}: ${(error as Error).message}. ${remedy}`,
 			cause: error,
 		});
@@ -86,7 +85,6 @@ function descriptorOf(server: Server): number {
 	if (typeof fd === "number" && fd >= 0) return fd;
 	throw new StartError({
 		code: "DESCRIPTORS_UNSUPPORTED",
-		ran: "no",
 		message: `This runtime (${process.version}) does not expose a server's descriptor, so programs cannot be given a listener. Use Node.`,
 	});
 }
@@ -183,7 +181,6 @@ async function listenAt(server: Server, path: string): Promise<void> {
 	if (Buffer.byteLength(path) >= SOCKET_PATH_LIMIT)
 		throw new StartError({
 			code: "SOCKET_PATH_TOO_LONG",
-			ran: "no",
 			message: `The socket path ${path} has ${Buffer.byteLength(path)} bytes; the system takes at most ${SOCKET_PATH_LIMIT - 1}. Set XDG_RUNTIME_DIR to a short path.`,
 		});
 	try {
@@ -195,7 +192,6 @@ async function listenAt(server: Server, path: string): Promise<void> {
 			code: outOfDescriptors(error)
 				? "OUT_OF_DESCRIPTORS"
 				: "RUNTIME_DIRECTORY_UNWRITABLE",
-			ran: "no",
 			message: `Cannot listen on ${path}: ${message}. ${unwritableRemedy(code) || "Set XDG_RUNTIME_DIR to a directory on a local disk that belongs to you."}`,
 			cause: error,
 		});

@@ -187,7 +187,6 @@ export function runDirectoryBase(env: NodeJS.ProcessEnv = process.env): string {
 	if (base === undefined)
 		throw new StartError({
 			code: "SOCKET_PATH_TOO_LONG",
-			ran: "no",
 			message: `No directory for sockets has a short enough path (a socket path has fewer than ${SOCKET_PATH_LIMIT} bytes): tried ${baseDirectories(env, "refused").join(", ")}. Set XDG_RUNTIME_DIR to a short path.`,
 		});
 	return base;
@@ -300,7 +299,6 @@ export function ownershipProblem(
 function unsafe(path: string, problem: string): StartError {
 	return new StartError({
 		code: "RUNTIME_DIRECTORY_UNSAFE",
-		ran: "no",
 		message: `The runtime directory ${path} ${problem}. Sockets are created only where no other user can replace them: set XDG_RUNTIME_DIR, or TMPDIR where that is not set, to a directory of your own with mode 0700.`,
 	});
 }
@@ -309,7 +307,6 @@ function unwritable(path: string, error: NodeJS.ErrnoException): StartError {
 	const remedy = unwritableRemedy(error.code);
 	return new StartError({
 		code: "RUNTIME_DIRECTORY_UNWRITABLE",
-		ran: "no",
 		message: `The runtime directory ${path}, for sockets and scratch files, cannot be written (${error.message}). ${remedy}${remedy && " "}Or set XDG_RUNTIME_DIR, or TMPDIR where that is not set, to a directory of your own with mode 0700.`,
 		cause: error,
 	});

@@ -288,7 +288,6 @@ export function requireOwnProc(seen: string | undefined): void {
 	if (seen === String(process.pid)) return;
 	throw new StartError({
 		code: "PLATFORM_UNSUPPORTED",
-		ran: "no",
 		message:
 			seen === undefined
 				? `/proc/self cannot be read, so no process could be ended safely. Mount /proc: mount -t proc proc /proc.`

@@ -24,7 +24,6 @@ export function describedRefusal(error: unknown, what: string): unknown {
 	if (!outOfDescriptors(error)) return error;
 	return new StartError({
 		code: "OUT_OF_DESCRIPTORS",
-		ran: "no",
 		message: `${what}: no more files can be opened (${(error as Error).message}). ${DESCRIPTORS_REMEDY}`,
 		cause: error,
 	});
@@ -61,7 +60,6 @@ export function spawnFailed(
 ): StartError {
 	return new StartError({
 		code: "SPAWN_FAILED",
-		ran: "no",
 		message: `Cannot start ${spec.executable}: ${error.message}. ${remedy(error.code, spec)}`,
 		cause: error,
 	});
@@ -154,7 +152,6 @@ export function descriptorsUnsupported(
 			: `passes on only the numbers 3 to ${highest - 1}, and listeners only with a lifeline. Use these numbers, or leave the option guard out: then this program starts without a guard.`;
 	return new StartError({
 		code: "DESCRIPTORS_UNSUPPORTED",
-		ran: "no",
 		message: `Cannot start ${executable} with the descriptors ${numbers} that launch() asks for: workers are forked by the ${source}, which ${instead}`,
 	});
 }
@@ -176,7 +173,6 @@ export function systemError(
 export function unidentified(pid: number, spec: SpawnedProgram): StartError {
 	return new StartError({
 		code: "SPAWN_FAILED",
-		ran: "no",
 		message: `${spec.executable} was started as pid ${pid} and killed again, because the process table of this system cannot be read: a process that cannot be identified cannot be killed safely later. Mount /proc.`,
 	});
 }

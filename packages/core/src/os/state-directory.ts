@@ -203,7 +203,6 @@ function unwritable(path: string, problem: string): RegistryError {
 		code: /\b(ENOSPC|EDQUOT)\b/.test(problem)
 			? "REGISTRY_FULL"
 			: "REGISTRY_UNWRITABLE",
-		ran: "no",
 		message: `The ledger of processes cannot be kept in ${path}: it ${problem.replace(/\.$/, "")}. Fix that, or set dataDir to a directory of your own.`,
 	});
 }

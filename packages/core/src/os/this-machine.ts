@@ -75,7 +75,6 @@ export function assertPlatform(platform: NodeJS.Platform): void {
 	if (platform === "linux" || platform === "darwin") return;
 	throw new StartError({
 		code: "PLATFORM_UNSUPPORTED",
-		ran: "no",
 		message: `Pools run on Linux and macOS; this is ${platform}. On Windows use the Windows Subsystem for Linux (WSL 2).`,
 	});
 }
@@ -120,7 +119,6 @@ export function assertPermitted(
 	if (missing.length === 0) return;
 	throw new StartError({
 		code: "PERMISSION_MISSING",
-		ran: "no",
 		message: `This program was started with --permission, but without ${missing.join(", ")}, which pools need. Add ${missing.length === 1 ? "this flag" : "these flags"}, and allow the files that docs/security.md lists. Workers are programs of their own: Node's permission model does not apply to them.`,
 	});
 }
@@ -223,7 +221,6 @@ export class SystemProcessHost implements SnapshotHost {
 		if (typeof own === "string")
 			throw new StartError({
 				code: "PLATFORM_UNSUPPORTED",
-				ran: "no",
 				message: `The process table does not show this process itself (pid ${process.pid} is ${own}), so no process could be killed safely. Mount /proc.`,
 			});
 		this.self = this.#identity(own);

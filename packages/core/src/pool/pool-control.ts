@@ -115,7 +115,6 @@ export class PoolControl {
 		if (min > max)
 			throw new OptionsError({
 				code: "INVALID_OPTION",
-				ran: "no",
 				message: `pool.resize: "min" (${min}) must not be greater than "max" (${max}). A bound that you leave out keeps its value (min ${size.min}, max ${size.max}).`,
 			});
 		if (min === size.min && max === size.max) return;

@@ -154,7 +154,6 @@ export class WorkerPool implements Pool, ReadableMetrics {
 		if (typeof listener !== "function") {
 			throw new OptionsError({
 				code: "INVALID_OPTION",
-				ran: "no",
 				message: `pool.on("${typeOrListener}", listener): the listener must be a function, got ${show(listener)}.`,
 			});
 		}

@@ -106,7 +106,6 @@ export class PreloadedSource implements ProcessSource {
 		this.#starting.abort(
 			new StartError({
 				code: "START_WITHDRAWN",
-				ran: "no",
 				message: `The preloaded parent of pool ${this.#dependencies.options.name} was not waited for, because its pool is closing.`,
 			}),
 		);
@@ -255,7 +254,6 @@ export class PreloadedSource implements ProcessSource {
 		this.#refused(
 			new StartError({
 				code: "PRELOAD_LOST",
-				ran: "no",
 				message: `It was lost ${this.#losses} times.`,
 			}),
 			renewals,
@@ -287,7 +285,6 @@ function assertPlatform(platform: NodeJS.Platform): void {
 	if (platform === "linux") return;
 	throw new StartError({
 		code: "FORK_UNSAFE_PLATFORM",
-		ran: "no",
 		message: `On ${platform} a process that has imported system libraries must not be forked.`,
 	});
 }

@@ -162,7 +162,6 @@ function makePrivate(directory: string): void {
 	if (problem !== undefined)
 		throw new RegistryError({
 			code: "REGISTRY_UNWRITABLE",
-			ran: "no",
 			message: `The ledger's folder ${directory} ${problem}. Remove it, or set dataDir to another directory.`,
 		});
 	// A copy or a checkout may have opened it.

@@ -64,7 +64,6 @@ export function ledgerFailure(
 	const hint = code === "REGISTRY_UNWRITABLE" ? hintOf(systemCode) : "";
 	return new RegistryError({
 		code,
-		ran: "no",
 		message: `The ledger of processes ${path} ${what} (${systemCode}: ${messageOf(error)}). ${hint}${hint && " "}${remedy}`,
 		cause: error,
 	});

@@ -220,7 +220,6 @@ function isSound(
 function notRenewed(path: string, reason: string): RegistryError {
 	return new RegistryError({
 		code: "REGISTRY_UNWRITABLE",
-		ran: "no",
 		message: `The file ${path} of this run cannot be recreated: ${reason}. Move that file away; Snakepit tries again at the next audit (audit.intervalMs).`,
 	});
 }

@@ -413,7 +413,6 @@ function drawRun({ sqlite, directory, owner, clock, random }: NewRunParts): {
 	}
 	throw new RegistryError({
 		code: "REGISTRY_LOCKED",
-		ran: "no",
 		message: `No run could be opened in ${directory.path}: ${DRAWS} names in a row were taken or could not be locked. Set dataDir to a directory on a local disk: network file systems often do not support locks.`,
 	});
 }

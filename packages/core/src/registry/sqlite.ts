@@ -103,7 +103,6 @@ export async function loadSqlite(
 	if (!isAtLeast(modules.nodeVersion, MINIMUM_NODE))
 		throw new StartError({
 			code: "NODE_TOO_OLD",
-			ran: "no",
 			message: `Snakepit needs Node ${MINIMUM_NODE} or newer, this is ${modules.nodeVersion}. Install a current Node from https://nodejs.org or with your version manager.`,
 		});
 	const { Ledger } = await loadLedger();
@@ -112,7 +111,6 @@ export async function loadSqlite(
 	if (!isAtLeast(version, MINIMUM_SQLITE))
 		throw new RegistryError({
 			code: "REGISTRY_UNSUPPORTED",
-			ran: "no",
 			message: `The ledger needs SQLite ${MINIMUM_SQLITE} or newer, because older versions can corrupt it. better-sqlite3 has ${version}. Update better-sqlite3.`,
 		});
 	const inMemory = (image?: Buffer): SqliteConnection => {
@@ -219,7 +217,6 @@ export function sqliteUnusable(
 	const thrown = firstLine(cause);
 	return new RegistryError({
 		code: "REGISTRY_UNSUPPORTED",
-		ran: "no",
 		message: wordsFor(thrown, executable),
 		cause,
 	});

@@ -227,7 +227,6 @@ export function incidentWith(
 export function runOver(incarnation: string): StartError {
 	return new StartError({
 		code: "RUN_CLOSED",
-		ran: "no",
 		message: `Worker ${incarnation} was not started: its run is closed.`,
 	});
 }

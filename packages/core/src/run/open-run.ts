@@ -123,7 +123,6 @@ export async function withPool<
 	if (typeof action !== "function")
 		throw new OptionsError({
 			code: "INVALID_OPTION",
-			ran: "no",
 			message: `withPool: the second argument must be a function of the pool, got ${show(action)}.`,
 		});
 	await using pool = await createPool<Tools, Client>(options);

@@ -148,7 +148,6 @@ export class OpenedRun implements Run, ReadableMetrics {
 		if (this.#closed !== undefined)
 			throw new StartError({
 				code: "RUN_CLOSED",
-				ran: "no",
 				message: `run.createPool: run ${this.runId} is closed. Create pools before run.close(), or open another run.`,
 			});
 		const prepared = preparePool(checkPool("run.createPool", given));

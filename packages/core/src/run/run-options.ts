@@ -279,7 +279,6 @@ function conflict(
 ): OptionsError {
 	return new OptionsError({
 		code: "RUN_OPTION_CONFLICT",
-		ran: "no",
 		message: `${at}: "${option}" is ${given} here, but this program's run in ${dataDir} was opened with ${open}. All pools of a run share its options, and they cannot change while it is open. Pass the same value or leave it out, set it where the run is opened, or use another dataDir.`,
 	});
 }
@@ -402,7 +401,6 @@ export function controlScopes(
 	if (variable !== "" && variable !== "0")
 		throw new OptionsError({
 			code: "INVALID_OPTION",
-			ran: "no",
 			message: `The environment variable ${VARIABLE} must be 0, which turns control off, or not be set; got ${show(variable)}.`,
 		});
 	const wanted = option ?? true;

@@ -166,7 +166,6 @@ function check(name: string, options: SharedPoolOptions): void {
 	if (wrong !== undefined)
 		throw new OptionsError({
 			code: "INVALID_OPTION",
-			ran: "no",
 			message: `sharedPool(name, options): the name ${wrong}.`,
 		});
 	checkOptions("sharedPool", options, CHECKS);

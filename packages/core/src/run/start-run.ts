@@ -423,7 +423,6 @@ export class Engagements {
 			if (whenUnavailable === "start") return undefined;
 			throw new StartError({
 				code: "PROTECTION_UNAVAILABLE",
-				ran: "no",
 				message: `The protection ${name} is not available here, and it was created with whenUnavailable: "refuse". ${reason}`,
 				cause: error,
 			});

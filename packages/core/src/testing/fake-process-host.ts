@@ -440,7 +440,6 @@ class FakeListeners {
 function spawnFailed(why = "the test lets it fail"): StartError {
 	return new StartError({
 		code: "SPAWN_FAILED",
-		ran: "no",
 		message: `The process could not be started: ${why}.`,
 	});
 }

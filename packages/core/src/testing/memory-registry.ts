@@ -226,7 +226,6 @@ type WithoutTime<Event> = Event extends unknown ? Omit<Event, "wallMs"> : never;
 function writeFailed(): RegistryError {
 	return new RegistryError({
 		code: "REGISTRY_FULL",
-		ran: "no",
 		message: "The ledger cannot be written: the test lets it fail.",
 	});
 }

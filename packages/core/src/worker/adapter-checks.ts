@@ -95,7 +95,6 @@ function numberInUse(at: string, fd: number): OptionsError {
 		fd === CONTROL ? "the control channel, or another one," : "another one";
 	return new OptionsError({
 		code: "INVALID_OPTION",
-		ran: "no",
 		message: `${at} descriptors: ${taken} already has the number ${fd}. Give each its own number, from 3 to 255 (from 4 with a launchPayload).`,
 	});
 }
@@ -153,7 +152,6 @@ function launchTimedOut(
 ): StartError {
 	return new StartError({
 		code: "START_TIMEOUT",
-		ran: "no",
 		message: `The adapter's ${asked}() for worker ${workerId} did not return within ${timeoutMs} ms. If it needs longer, raise start.timeoutMs.`,
 	});
 }

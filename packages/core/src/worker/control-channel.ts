@@ -27,7 +27,6 @@ export function formatLaunchMessage(
 	if (bytes >= MAX_CONTROL_LINE_BYTES) {
 		throw new StartError({
 			code: "CONNECT_FAILED",
-			ran: "no",
 			message: `Worker ${slot.workerId}: its launch message has ${bytes} bytes, at most ${MAX_CONTROL_LINE_BYTES} are allowed. Pass large settings in a file or in the environment.`,
 		});
 	}
@@ -69,7 +68,6 @@ export function parseReadyLine(
 		detail === undefined || detail === "" ? "" : `\n${text(detail)}`;
 	throw new StartError<string>({
 		code: known ?? "WORKER_REFUSED",
-		ran: "no",
 		message: `Worker ${workerId} could not start: ${text(message)}${invented}${details}`,
 	});
 }
@@ -96,7 +94,6 @@ export async function shakeHands(
 			reject(
 				new StartError({
 					code: "READY_LINE_TOO_LONG",
-					ran: "no",
 					message: `Worker ${workerId} wrote more than ${MAX_CONTROL_LINE_BYTES} bytes on descriptor 3 without a line break. Only the ready line belongs there; print to standard output instead.`,
 				}),
 			);
@@ -111,7 +108,6 @@ export async function shakeHands(
 		reject(
 			new StartError({
 				code: "WORKER_EXITED_EARLY",
-				ran: "no",
 				message: `Worker ${workerId} closed its control channel (descriptor 3) before it reported that it is ready.`,
 				cause: cause ?? undefined,
 			}),
@@ -131,7 +127,6 @@ function invalid(workerId: string, line: string, cause?: unknown): StartError {
 	const shown = line.length > 200 ? `${line.slice(0, 200)}…` : line;
 	return new StartError({
 		code: "READY_LINE_INVALID",
-		ran: "no",
 		message: `Worker ${workerId} answered its launch message with a line that is neither ready nor failed: ${JSON.stringify(shown)}. Have it write {"ready": {…}} or {"failed": {"code": …, "message": …, "detail": …}} to descriptor 3, and nothing before that.`,
 		cause,
 	});

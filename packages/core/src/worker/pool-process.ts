@@ -278,7 +278,6 @@ async function ready(
 		() => {
 			throw new StartError({
 				code: "START_TIMEOUT",
-				ran: "no",
 				message: `The ${what} ${workerId} was not ready within ${timeoutMs} ms (start.timeoutMs).`,
 			});
 		},

@@ -59,7 +59,6 @@ export function exitedEarly(worker: Worker, exit: ProcessExit): StartError {
 	const why = killed && verdict !== "" ? ` because ${verdict}` : "";
 	return new StartError({
 		code: "WORKER_EXITED_EARLY",
-		ran: "no",
 		message: `Worker ${worker.slot.workerId} (pid ${worker.pid}) ${describeExit(exit)}${why} before it was ready.`,
 	});
 }
@@ -67,7 +66,6 @@ export function exitedEarly(worker: Worker, exit: ProcessExit): StartError {
 export function startTimedOut(worker: Worker, timeoutMs: number): StartError {
 	return new StartError({
 		code: "START_TIMEOUT",
-		ran: "no",
 		message: `Worker ${worker.slot.workerId} (pid ${worker.pid}) was not ready within ${timeoutMs} ms${waitedFor(worker.startReport)} If it needs longer, raise start.timeoutMs.`,
 	});
 }
@@ -107,7 +105,6 @@ export function withdrawn({
 	const why = LOST.includes(reason) ? verdict : WITHDRAWN[reason ?? "closed"];
 	return new StartError({
 		code: "START_WITHDRAWN",
-		ran: "no",
 		message: `Worker ${slot.workerId} was stopped before it was ready, because ${why ?? "its pool is closing"}.`,
 	});
 }
@@ -125,7 +122,6 @@ export function notSpawned(
 	if (error instanceof SnakepitError) return error;
 	return new StartError({
 		code: "SPAWN_FAILED",
-		ran: "no",
 		message: `Worker ${slot.workerId} could not be started: ${messageOf(error)}`,
 		cause: error,
 	});
@@ -140,7 +136,6 @@ export function notReady(error: unknown, worker: Worker): StartError {
 	if (error instanceof StartError) return withLastLines(error, words);
 	return new StartError({
 		code: "CONNECT_FAILED",
-		ran: "no",
 		message: `Worker ${worker.slot.workerId} started, but its adapter could not connect: ${messageOf(error)}${words}`,
 		cause: error,
 	});
@@ -154,7 +149,6 @@ export function withLastLines<Thrown>(
 	if (!(error instanceof StartError)) return error;
 	return new StartError({
 		code: error.code,
-		ran: "no",
 		message: error.message + words,
 		cause: error.cause,
 	});
@@ -165,7 +159,6 @@ export function asStartError(error: unknown): StartError {
 	if (error instanceof StartError) return error;
 	return new StartError({
 		code: "SPAWN_FAILED",
-		ran: "no",
 		message: `A worker could not be started: ${messageOf(error)}`,
 		cause: error,
 	});

@@ -135,7 +135,7 @@ test("what is unwritten is written at the next look, and reported while it canno
 	const at = scene();
 	reserve(at);
 	at.registry.failWrites(
-		new RegistryError({ code: "REGISTRY_FULL", ran: "no", message: "full" }),
+		new RegistryError({ code: "REGISTRY_FULL", message: "full" }),
 	);
 	reserve(at);
 	await at.looks();

@@ -41,7 +41,7 @@ test("a pool that could not be started is one, with its error; a pool that was c
 	const failed = (code: "POOL_CLOSED" | "OUT_OF_DESCRIPTORS") =>
 		hostIncidentOf({
 			...{ type: "pool.start_failed", wallMs: 1, pool: "p", adapter: "a" },
-			error: new StartError({ code, ran: "no", message: "why" } as never),
+			error: new StartError({ code, message: "why" } as never),
 		} as SnakepitEvent);
 	expect(failed("POOL_CLOSED")).toBeUndefined();
 	const incident = failed("OUT_OF_DESCRIPTORS");

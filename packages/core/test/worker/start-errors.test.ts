@@ -14,7 +14,6 @@ import {
 test("a start error stays what it is", () => {
 	const error = new StartError({
 		code: "START_TIMEOUT",
-		ran: "no",
 		message: "not ready within 10 ms",
 	});
 	expect(asStartError(error)).toBe(error);
@@ -23,7 +22,6 @@ test("a start error stays what it is", () => {
 test("whatever else a start threw becomes one, with the thing itself as its cause", () => {
 	const full = new RegistryError({
 		code: "REGISTRY_FULL",
-		ran: "no",
 		message: "the disk is full",
 	});
 	for (const thrown of [
@@ -105,7 +103,6 @@ test("a worker without a process was withdrawn if the guard that was to fork it 
 		});
 	const coded = new RegistryError({
 		code: "REGISTRY_FULL",
-		ran: "no",
 		message: "the disk is full",
 	});
 	expect(notSpawned(coded, { slot })).toBe(coded);

@@ -71,7 +71,6 @@ function handshake(
 const channelClosed = (): StartError =>
 	new StartError({
 		code: "WORKER_EXITED_EARLY",
-		ran: "no",
 		message: "closed its control channel",
 	});
 
@@ -193,7 +192,6 @@ describe("an exit", () => {
 		const control = new PassThrough();
 		const refusal = new StartError({
 			code: "WORKER_REFUSED",
-			ran: "no",
 			message: "its hook failed",
 		});
 		const { exited, executed } = started;
@@ -235,7 +233,6 @@ describe("an exit", () => {
 	test("does not replace what the program or its adapter said of the start", async () => {
 		const refused = new StartError({
 			code: "WORKER_REFUSED",
-			ran: "no",
 			message: "no numpy",
 		});
 		const outcome = race(async () => {

@@ -71,7 +71,6 @@ describe("without a process", () => {
 					listenLifeline: async () => {
 						throw new StartError({
 							code: "SOCKET_PATH_TOO_LONG",
-							ran: "no",
 							message: "the path has 140 bytes",
 						});
 					},

@@ -120,7 +120,6 @@ export function checkCall(
 	if (typeof command !== "string" || command === "") {
 		throw new OptionsError({
 			code: "INVALID_OPTION",
-			ran: "no",
 			message: `pool.execute: the command ${nonEmptyText(command)}, got ${show(command)}.`,
 		});
 	}

@@ -53,7 +53,6 @@ export class SourceReader<Source extends object> {
 			if (state.kind !== "created" || this.#isRight(state.source)) return state;
 			throw new OptionsError({
 				code: "INVALID_OPTION",
-				ran: "no",
 				message: `${this.#at}: give it a pool or a run, the promise of one, a list of these, or a function that returns one of them.`,
 			});
 		});

@@ -66,7 +66,6 @@ export class SessionTable {
 		if (this.#sessions.has(id)) {
 			throw new OptionsError({
 				code: "INVALID_OPTION",
-				ran: "no",
 				message: `pool.session: a session "${id}" is open already; use it, or close it first.`,
 			});
 		}

@@ -67,7 +67,6 @@ export function checkMap(items: unknown, options: MapOptions): void {
 	if (isIterable) return;
 	throw new OptionsError({
 		code: "INVALID_OPTION",
-		ran: "no",
 		message: `pool.map: the items must be an iterable or an async iterable, got ${show(items)}.`,
 	});
 }

@@ -35,7 +35,6 @@ export function checkLease(task: unknown, options: LeaseOptions): void {
 	if (wrong !== undefined)
 		throw new OptionsError({
 			code: "INVALID_OPTION",
-			ran: "no",
 			message: `pool.use: the task ${wrong}, got ${show(task)}.`,
 		});
 	const { input: _input, onProgress: _onProgress, ...checks } = EXECUTE_CHECKS;

@@ -280,7 +280,6 @@ export class SlotStarts {
 		}
 		return new StartError({
 			code: "RESTART_BUDGET_SPENT",
-			ran: "no",
 			message: `Pool ${pool} has no workers left: they were restarted ${counted(maxRestarts, "time", "times")} within ${restartWindowMs} ms (start.maxRestarts) and ended again. The next try is in ${Math.ceil(verdict.retryInMs)} ms.`,
 		});
 	}
