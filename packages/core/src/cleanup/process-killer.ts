@@ -1,5 +1,9 @@
 import type { Clock } from "../contract/clock.ts";
-import { isSameProcess, type ProcessIdentity } from "../contract/identity.ts";
+import {
+	isSameProcess,
+	mayLive,
+	type ProcessIdentity,
+} from "../contract/identity.ts";
 import { pause } from "../deadline.ts";
 import type { SnapshotHost } from "../os/descendants.ts";
 
@@ -161,11 +165,7 @@ export class ProcessKiller {
 	#isOpen(progress: Progress<KillTarget>): boolean {
 		if (progress.fate !== undefined) return false;
 		const { identity } = progress.target;
-		const observation = this.#host.observe(identity.pid);
-		// What cannot be read is not gone.
-		if (observation === "unknown") return true;
-		if (observation !== "gone" && isSameProcess(observation, identity))
-			return true;
+		if (mayLive(identity, this.#host.observe(identity.pid))) return true;
 		progress.fate = progress.killed ? "killed" : "ended_on_term";
 		return false;
 	}

@@ -78,6 +78,17 @@ export function isSameProcess(a: ProcessIdentity, b: ProcessIdentity): boolean {
 	);
 }
 
+/** Whether a process may live: it was seen with its pid, or what has its pid cannot be read. */
+export function mayLive(
+	identity: ProcessIdentity,
+	observation: Observation,
+): boolean {
+	return (
+		observation === "unknown" ||
+		(observation !== "gone" && isSameProcess(observation, identity))
+	);
+}
+
 /**
  * Names one life of a host: seven lower-case base-36 characters, five of the
  * time in seconds and two of chance.

@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import type { RecordedError } from "./process-registry.ts";
 import { FOREIGN_PYTHON, PYTHON_FRAME } from "./telling-lines.ts";
 import { withoutLastLines } from "./text.ts";
-import { messageOf } from "./thrown.ts";
+import { messageOf, withFallback } from "./thrown.ts";
 
 const MESSAGE_CHARACTERS = 2_000;
 const PLACE_CHARACTERS = 500;
@@ -76,13 +76,11 @@ function messageAlone(thrown: unknown): string {
 
 /** Its own code may throw. */
 function field(value: unknown, name: string): unknown {
-	try {
-		return (value as Readonly<Record<string, unknown>> | undefined | null)?.[
+	return withFallback(undefined, () =>
+		(value as Readonly<Record<string, unknown>> | undefined | null)?.[
 			name
-		];
-	} catch {
-		return undefined;
-	}
+		],
+	);
 }
 
 /** "    at async name (file:///path:1:2)", "    at /path:1:2". */
@@ -147,10 +145,8 @@ function isSnakepit(file: string): boolean {
 
 function pathOf(file: string): string {
 	if (!file.startsWith("file:")) return file;
-	try {
+	return withFallback(file, () => {
 		const [, url = file, position = ""] = /^(.*?)((?::\d+)+)$/.exec(file) ?? [];
 		return fileURLToPath(url) + position;
-	} catch {
-		return file;
-	}
+	});
 }

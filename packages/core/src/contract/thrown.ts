@@ -76,3 +76,15 @@ export function addFrames(error: unknown, here: CallersFrames): void {
 		.filter((line) => /^ +at (?!.*processTicksAndRejections)/.test(line));
 	Reflect.set(error, "stack", [stack, ...waiting].join("\n"));
 }
+
+/** What `look` returns, or the fallback where it throws: for what may be missing, or may not be read. */
+export function withFallback<Value, const Fallback>(
+	fallback: Fallback,
+	look: () => Value,
+): Value | Fallback {
+	try {
+		return look();
+	} catch {
+		return fallback;
+	}
+}

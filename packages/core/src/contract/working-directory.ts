@@ -1,3 +1,4 @@
+import { withFallback } from "./thrown.ts";
 import { isAbsolute, resolve } from "node:path";
 import { StartError } from "./errors.ts";
 
@@ -21,11 +22,9 @@ export function workingDirectory(what: string): string {
 
 /** The same, or the root where there is none: for what does not depend on it. */
 export function anyWorkingDirectory(): string {
-	try {
-		return process.cwd();
-	} catch {
-		return "/";
-	}
+	return withFallback("/", () =>
+		process.cwd(),
+	);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { withFallback } from "../contract/thrown.ts";
 import type { RemoteUsage } from "../contract/connection.ts";
 import type { ProcessHost, ThreadFacts } from "../contract/world.ts";
 
@@ -173,14 +174,12 @@ export class ActivityWatch {
 
 	/** The processes in its group beside it; `undefined` where the process table cannot be read now: in doubt nothing hangs. */
 	#others(): readonly number[] | undefined {
-		try {
-			return this.#host
+		return withFallback(undefined, () =>
+			this.#host
 				.members(this.#pid)
 				.map(({ identity }) => identity.pid)
-				.filter((pid) => pid !== this.#pid);
-		} catch {
-			return undefined;
-		}
+				.filter((pid) => pid !== this.#pid),
+		);
 	}
 
 	/** All its processes as one thread: where many wait for Python's lock it counts as busy, and in doubt nothing hangs. */

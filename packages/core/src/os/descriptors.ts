@@ -1,3 +1,4 @@
+import { withFallback } from "../contract/thrown.ts";
 import { AsyncResource } from "node:async_hooks";
 import { closeSync, openSync } from "node:fs";
 import { connect, type Socket } from "node:net";
@@ -54,11 +55,10 @@ export class DescriptorReserve {
 }
 
 function hold(): number | undefined {
-	try {
-		return openSync("/dev/null", "r");
-	} catch {
-		return undefined; // Taken meanwhile by another thread.
-	}
+	// Fallback: taken meanwhile by another thread.
+	return withFallback(undefined, () =>
+		openSync("/dev/null", "r"),
+	);
 }
 
 /**

@@ -1,4 +1,8 @@
-import { isSameProcess, type ProcessIdentity } from "../contract/identity.ts";
+import {
+	isSameProcess,
+	mayLive,
+	type ProcessIdentity,
+} from "../contract/identity.ts";
 import type { ProcessFacts } from "../contract/world.ts";
 import type { SnapshotHost } from "./descendants.ts";
 
@@ -38,13 +42,9 @@ export class GuardTree {
 
 	/** Those that live. */
 	guards(): readonly ProcessIdentity[] {
-		this.#guards = this.#guards.filter((guard) => {
-			const observation = this.#host.observe(guard.pid);
-			return (
-				observation === "unknown" ||
-				(observation !== "gone" && isSameProcess(observation, guard))
-			);
-		});
+		this.#guards = this.#guards.filter((guard) =>
+			mayLive(guard, this.#host.observe(guard.pid)),
+		);
 		return this.#guards;
 	}
 

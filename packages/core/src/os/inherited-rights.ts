@@ -1,3 +1,4 @@
+import { withFallback } from "../contract/thrown.ts";
 import { readFileSync } from "node:fs";
 
 /** What a program gets from its parent and may mean that it is trusted less: in `/proc/self/status`. */
@@ -9,10 +10,9 @@ const INHERITED =
  * they have changed since, its workers would have others than this program gives them.
  */
 export function inheritedRights(): string {
-	try {
+	// Fallback: not Linux, or no descriptor is free.
+	return withFallback("", () => {
 		const status = readFileSync("/proc/self/status", "utf8");
 		return (status.match(INHERITED) ?? []).join("\n");
-	} catch {
-		return ""; // Not Linux, or no descriptor is free.
-	}
+	});
 }

@@ -1,3 +1,4 @@
+import { withFallback } from "../contract/thrown.ts";
 import { createHash } from "node:crypto";
 import { lstatSync, readdirSync, readFileSync, type Stats } from "node:fs";
 import {
@@ -54,7 +55,8 @@ export function knownDirectories(
 	const usual = usualStateDirectory(machineId, env);
 	if (usual === undefined) return [];
 	const folder = join(usual, FOLDER);
-	try {
+	// Fallback: there is none.
+	return withFallback([], () => {
 		// Another user's words must not decide what is read.
 		if (ownershipProblem(lstatSync(folder), "not_writable_by_others"))
 			return [];
@@ -62,9 +64,7 @@ export function knownDirectories(
 			.flatMap((name) => entryOf(folder, name))
 			.toSorted((a, b) => b.mtimeMs - a.mtimeMs)
 			.map(({ path }) => path);
-	} catch {
-		return []; // There is none.
-	}
+	});
 }
 
 function entryOf(
@@ -72,14 +72,13 @@ function entryOf(
 	name: string,
 ): readonly { readonly path: string; readonly mtimeMs: number }[] {
 	const file = join(folder, name);
-	try {
+	// Fallback: another program has forgotten it since.
+	return withFallback([], () => {
 		const stats = lstatSync(file);
 		const path = isEntry(stats) ? readFileSync(file, "utf8") : "";
 		const { mtimeMs } = stats;
 		return isPathOf(name, path) && isOwn(path) ? [{ path, mtimeMs }] : [];
-	} catch {
-		return []; // Another program has forgotten it since.
-	}
+	});
 }
 
 /** Its name and its content prove each other: what was cut off by a crash is no entry. */
@@ -97,11 +96,9 @@ function isEntry(stats: Stats): boolean {
 
 /** Whether it is there, and this user's. */
 function isOwn(dataDir: string): boolean {
-	try {
-		return ownershipProblem(lstatSync(dataDir), "own") === undefined;
-	} catch {
-		return false;
-	}
+	return withFallback(false, () =>
+		ownershipProblem(lstatSync(dataDir), "own") === undefined,
+	);
 }
 
 /** Notes that a directory is used again; `false` if it is not remembered. */

@@ -1,3 +1,4 @@
+import { withFallback } from "../contract/thrown.ts";
 import { accessSync, constants } from "node:fs";
 import nodeModule from "node:module";
 import type { Duplex } from "node:stream";
@@ -56,12 +57,10 @@ export function rememberedBinary(): () => string | undefined {
 }
 
 function isExecutable(path: string): boolean {
-	try {
+	return withFallback(false, () => {
 		accessSync(path, constants.X_OK);
 		return true;
-	} catch {
-		return false;
-	}
+	});
 }
 
 const CONTROL = 3;

@@ -1,3 +1,4 @@
+import { withFallback } from "../contract/thrown.ts";
 import {
 	closeSync,
 	constants,
@@ -106,7 +107,7 @@ interface CounterFile {
 
 /** Source: cgroups(7), Documentation/admin-guide/cgroup-v2.rst, Documentation/admin-guide/cgroup-v1/memory.rst. */
 function counterFile(): CounterFile | undefined {
-	try {
+	return withFallback(undefined, () => {
 		const groups = readFileSync("/proc/self/cgroup", "utf8").split("\n");
 		const mounts = readFileSync("/proc/self/mountinfo", "utf8").split("\n");
 		const first = groups.find((line) => /^\d+:[^:]*\bmemory\b/.test(line));
@@ -118,9 +119,7 @@ function counterFile(): CounterFile | undefined {
 					? undefined
 					: pathIn(mounts, second, /- cgroup2 /, "memory.events");
 		return path === undefined ? undefined : { path };
-	} catch {
-		return undefined;
-	}
+	});
 }
 
 /** @param group a line of /proc/self/cgroup. */
@@ -141,12 +140,10 @@ function pathIn(
 }
 
 function countIn({ path }: CounterFile): number | undefined {
-	try {
+	return withFallback(undefined, () => {
 		const count = /^oom_kill (\d+)$/m.exec(readFileSync(path, "latin1"))?.[1];
 		return count === undefined ? undefined : Number(count);
-	} catch {
-		return undefined;
-	}
+	});
 }
 
 /** Longer than any record. */

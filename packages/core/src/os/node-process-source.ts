@@ -3,7 +3,7 @@ import {
 	type SpawnOptions,
 	spawn,
 } from "node:child_process";
-import type { Duplex, Readable, Writable } from "node:stream";
+import type { Duplex } from "node:stream";
 import { isatty } from "node:tty";
 import type { StartError } from "../contract/errors.ts";
 import type {
@@ -15,12 +15,11 @@ import type {
 	OwnGroup,
 	ProcessSource,
 	ProcessSpec,
-	SignalOutcome,
-	SignalTarget,
 	StartedProcess,
 } from "../contract/world.ts";
-import { inheritedStreams, requireToSpawn } from "./descriptors.ts";
-import { channelNumber, channelOf, commandOf } from "./launcher.ts";
+import { ConnectedProcess } from "./connected-process.ts";
+import { requireToSpawn } from "./descriptors.ts";
+import { channelNumber, commandOf } from "./launcher.ts";
 import { sendSignal } from "./process-group.ts";
 import { spawnFailed, unidentified } from "./spawn-failure.ts";
 
@@ -62,19 +61,8 @@ export class NodeProcessSource implements ProcessSource {
 	}
 }
 
-class NodeChild implements StartedProcess {
-	readonly source = "node";
-	readonly identity: ProcessIdentity;
-	readonly groupId: number;
-	readonly exited: Promise<ProcessExit>;
-	readonly stdin: Writable | undefined;
-	readonly stdout: Readable;
-	readonly stderr: Readable;
-	readonly control: Duplex | undefined;
-	readonly streams: ReadonlyMap<number, Duplex>;
-	readonly executed: StartedProcess["executed"];
-	readonly #group: OwnGroup;
-
+/** A child of this process. */
+class NodeChild extends ConnectedProcess {
 	constructor(
 		child: ChildProcess,
 		identity: ProcessIdentity,
@@ -82,35 +70,12 @@ class NodeChild implements StartedProcess {
 		group: OwnGroup,
 		spec: ProcessSpec,
 	) {
-		this.identity = identity;
-		this.groupId = identity.pid;
-		this.exited = exited;
-		this.stdin = child.stdin ?? undefined;
-		this.stdout = child.stdout as Readable;
-		this.stderr = child.stderr as Readable;
-		const { control, executed } = channelOf(
-			spec,
-			streamAt(child, channelNumber(spec)),
-		);
-		this.control = control;
-		this.executed = executed;
-		this.streams = inheritedStreams(spec, (fd) => streamAt(child, fd));
-		this.#group = group;
-		// The end of an output is read before libuv reaps in the same turn: what the leader
-		// started is proven, however many others are reaped before its own exit is reported.
-		for (const output of [this.stdout, this.stderr, this.control])
-			output?.once("end", () => group.noteLeader());
+		super("node", identity, exited, group, spec, (fd) => streamAt(child, fd));
 		child.once("exit", () => group.leaderEnded());
 		// An idle pool does not hold the program open.
 		child.unref();
 		for (const stream of child.stdio)
 			(stream as { unref?: () => void } | null)?.unref?.();
-	}
-
-	signal(signal: NodeJS.Signals, target: SignalTarget): SignalOutcome {
-		return target === "group"
-			? this.#group.signal(signal)
-			: this.#group.signalLeader(signal);
 	}
 }
 
@@ -153,9 +118,10 @@ function stdinOf({ stdin }: ProcessSpec): 0 | "pipe" | undefined {
 }
 
 /** This end of a connection to the process. */
-function streamAt(
-	{ stdio }: ChildProcess,
-	fd: number | undefined,
+function streamAt({ stdio }: ChildProcess, fd: number): Duplex | undefined {
+	const all: readonly unknown[] = stdio;
+	return (all[fd] ?? undefined) as Duplex | undefined;
+}| undefined,
 ): Duplex | undefined {
 	const all: readonly unknown[] = stdio;
 	return fd === undefined ? undefined : (all[fd] as Duplex);

@@ -1,3 +1,4 @@
+import { withFallback } from "../contract/thrown.ts";
 import {
 	lstatSync,
 	mkdirSync,
@@ -218,8 +219,9 @@ export function findRunDirectories(
 	env: NodeJS.ProcessEnv = process.env,
 ): readonly string[] {
 	const prefix = prefixOf(runId, ownerKey);
-	try {
-		return baseDirectories(env, "refused").flatMap((base) =>
+	// Fallback: a place that is not safe, or cannot be read, has none of ours.
+	return withFallback([], () =>
+		baseDirectories(env, "refused").flatMap((base) =>
 			readdirSync(base)
 				.filter(
 					(name) =>
@@ -228,10 +230,8 @@ export function findRunDirectories(
 				)
 				.map((name) => join(base, name))
 				.filter((path) => isRunDirectory(path, runId)),
-		);
-	} catch {
-		return []; // A place that is not safe, or cannot be read, has none of ours.
-	}
+		),
+	);
 }
 
 function baseDirectories(
@@ -266,11 +266,9 @@ function isExchangeProof({ mode, uid }: Stats): boolean {
 
 /** What this user may not look at is not there for it. */
 function lookAt(path: string): Stats | undefined {
-	try {
-		return lstatSync(path, { throwIfNoEntry: false });
-	} catch {
-		return undefined;
-	}
+	return withFallback(undefined, () =>
+		lstatSync(path, { throwIfNoEntry: false }),
+	);
 }
 
 /**
@@ -329,10 +327,8 @@ export function removePath(path: string): boolean {
 	} catch (error) {
 		if ((error as NodeJS.ErrnoException).code === "ENOENT") return true;
 	}
-	try {
+	return withFallback(false, () => {
 		rmSync(path, { recursive: true, force: true });
 		return true;
-	} catch {
-		return false;
-	}
+	});
 }

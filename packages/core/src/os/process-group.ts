@@ -1,3 +1,4 @@
+import { withFallback } from "../contract/thrown.ts";
 import type { Clock } from "../contract/clock.ts";
 import {
 	INCARNATION_VARIABLE,
@@ -189,11 +190,9 @@ export class ProcessGroup implements OwnGroup {
 
 	/** `undefined` if the process table cannot be read now: handling an end must not fail because of it. */
 	#holders(): readonly NumberHolder[] | undefined {
-		try {
-			return this.#system.holders(this.id);
-		} catch {
-			return undefined;
-		}
+		return withFallback(undefined, () =>
+			this.#system.holders(this.id),
+		);
 	}
 
 	#holdsStill({ identity }: NumberHolder): boolean {

@@ -1,3 +1,4 @@
+import { withFallback } from "../contract/thrown.ts";
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { StartError } from "../contract/errors.ts";
@@ -91,18 +92,17 @@ export class LinuxProc implements ProcessTable {
 		this.#units = readUnits();
 	}
 
+	/** The text of a file of /proc. Throws what the system says. */
+	#text(path: string): string {
+		return this.#reserve.use(() => readFileSync(path, "latin1"));
+	}
+
 	moment(): number | undefined {
-		try {
-			const text = this.#reserve.use(() =>
-				readFileSync("/proc/uptime", "latin1"),
-			);
-			const ticks = Math.floor(
-				Number.parseFloat(text) * this.#units.ticksPerSecond + ROUNDING,
-			);
+		return withFallback(undefined, () => {
+			const uptime = Number.parseFloat(this.#text("/proc/uptime"));
+			const ticks = Math.floor(uptime * this.#units.ticksPerSecond + ROUNDING);
 			return Number.isNaN(ticks) ? undefined : ticks;
-		} catch {
-			return undefined;
-		}
+		});
 	}
 
 	entry(pid: number): TableEntry | "gone" | "unknown" {
@@ -166,8 +166,7 @@ export class LinuxProc implements ProcessTable {
 		const threads: ThreadFacts[] = [];
 		for (const task of this.#tasks(pid)) {
 			try {
-				const path = `/proc/${pid}/task/${task}/stat`;
-				const text = this.#reserve.use(() => readFileSync(path, "latin1"));
+				const text = this.#text(`/proc/${pid}/task/${task}/stat`);
 				const thread = parseThread(text, this.#units);
 				if (thread !== undefined) threads.push(thread);
 			} catch {
@@ -178,20 +177,17 @@ export class LinuxProc implements ProcessTable {
 	}
 
 	#tasks(pid: number): readonly string[] {
-		try {
-			return this.#reserve.use(() => readdirSync(`/proc/${pid}/task`));
-		} catch {
-			return []; // It has ended.
-		}
+		// Fallback: it has ended.
+		return withFallback([], () =>
+			this.#reserve.use(() => readdirSync(`/proc/${pid}/task`)),
+		);
 	}
 
 	children(pid: number): readonly number[] {
 		const children: number[] = [];
 		try {
-			const tasks = this.#reserve.use(() => readdirSync(`/proc/${pid}/task`));
-			for (const task of tasks) {
-				const path = `/proc/${pid}/task/${task}/children`;
-				const text = this.#reserve.use(() => readFileSync(path, "latin1"));
+			for (const task of this.#tasks(pid)) {
+				const text = this.#text(`/proc/${pid}/task/${task}/children`);
 				const pids = text.split(" ").map(Number);
 				children.push(...pids.filter((child) => child > 0));
 			}
@@ -219,14 +215,11 @@ export class LinuxProc implements ProcessTable {
 	}
 
 	carries(pid: number, runId: RunId): "yes" | "no" | "unknown" {
-		try {
-			const args = this.#reserve.use(() =>
-				readFileSync(`/proc/${pid}/cmdline`, "latin1"),
-			);
+		// Fallback: another user's, privileged, or gone.
+		return withFallback("unknown", () => {
+			const args = this.#text(`/proc/${pid}/cmdline`);
 			return carriesRun(this.#environment(pid), args, runId);
-		} catch {
-			return "unknown"; // Another user's, privileged, or gone.
-		}
+		});
 	}
 
 	#environment(pid: number): string {
@@ -243,9 +236,7 @@ export class LinuxProc implements ProcessTable {
 
 	#environ(directory: string): string {
 		try {
-			return this.#reserve.use(() =>
-				readFileSync(`${directory}/environ`, "latin1"),
-			);
+			return this.#text(`${directory}/environ`);
 		} catch (error) {
 			// Without memory, before Linux 6.16 an empty file.
 			if ((error as NodeJS.ErrnoException).code === "ESRCH") return "";
@@ -254,26 +245,20 @@ export class LinuxProc implements ProcessTable {
 	}
 
 	halted(pid: number): "no" | "stopped" | "traced" {
-		try {
-			const text = this.#reserve.use(() =>
-				readFileSync(`/proc/${pid}/stat`, "latin1"),
-			);
+		// Fallback: it has ended.
+		return withFallback("no", () => {
+			const text = this.#text(`/proc/${pid}/stat`);
 			const state = text.charAt(text.lastIndexOf(")") + 2);
 			return state === "T" ? "stopped" : state === "t" ? "traced" : "no";
-		} catch {
-			return "no"; // It has ended.
-		}
+		});
 	}
 
 	handles(pid: number, signal: number): "yes" | "no" | "unknown" {
-		try {
-			const text = this.#reserve.use(() =>
-				readFileSync(`/proc/${pid}/status`, "latin1"),
-			);
+		// Fallback: it has ended, or is another user's.
+		return withFallback("unknown", () => {
+			const text = this.#text(`/proc/${pid}/status`);
 			return caughtIn(text, signal);
-		} catch {
-			return "unknown"; // It has ended, or is another user's.
-		}
+		});
 	}
 }
 
@@ -296,23 +281,20 @@ export function requireOwnProc(seen: string | undefined): void {
 }
 
 function ownNumber(): string | undefined {
-	try {
-		return readlinkSync("/proc/self");
-	} catch {
-		return undefined;
-	}
+	return withFallback(undefined, () =>
+		readlinkSync("/proc/self"),
+	);
 }
 
 /** Whether `/proc` hides from this process what it may not trace. */
 export function hidesProcesses(): boolean {
-	try {
-		return isHiding(
+	// Fallback: not Linux, or no descriptor is free.
+	return withFallback(false, () =>
+		isHiding(
 			readFileSync("/proc/self/mountinfo", "utf8"),
 			readFileSync("/proc/self/status", "utf8"),
-		);
-	} catch {
-		return false; // Not Linux, or no descriptor is free.
-	}
+		),
+	);
 }
 
 const CAP_SYS_PTRACE = 19n;

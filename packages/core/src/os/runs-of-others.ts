@@ -1,3 +1,4 @@
+import { withFallback } from "../contract/thrown.ts";
 import { lstatSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -46,37 +47,29 @@ function placesOfRuns(): readonly string[] {
 }
 
 function real(path: string): readonly string[] {
-	try {
-		return [realpathSync(path)];
-	} catch {
-		return [];
-	}
+	return withFallback([], () =>
+		[realpathSync(path)],
+	);
 }
 
 function namesIn(directory: string): readonly string[] {
-	try {
-		return readdirSync(directory);
-	} catch {
-		return [];
-	}
+	return withFallback([], () =>
+		readdirSync(directory),
+	);
 }
 
 function ownerOfDirectory(path: string): number | undefined {
-	try {
+	return withFallback(undefined, () => {
 		const stats = lstatSync(path);
 		return stats.isDirectory() ? stats.uid : undefined;
-	} catch {
-		return undefined;
-	}
+	});
 }
 
 /** The paths of all Unix sockets of this network namespace; `undefined` where they cannot be listed. Source: proc_net(5). */
 function listenedPaths(): readonly string[] | undefined {
-	try {
-		return readFileSync("/proc/net/unix", "utf8")
+	return withFallback(undefined, () =>
+		readFileSync("/proc/net/unix", "utf8")
 			.split("\n")
-			.flatMap((line) => / (\/.*)$/.exec(line)?.[1] ?? []);
-	} catch {
-		return undefined;
-	}
+			.flatMap((line) => / (\/.*)$/.exec(line)?.[1] ?? []),
+	);
 }

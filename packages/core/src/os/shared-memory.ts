@@ -1,3 +1,4 @@
+import { withFallback } from "../contract/thrown.ts";
 import {
 	lstatSync,
 	mkdirSync,
@@ -26,12 +27,10 @@ export function createSharedDirectory(
 	runDirectory: string,
 ): string | undefined {
 	const path = sharedDirectoryOf(runDirectory);
-	try {
+	return withFallback(undefined, () => {
 		mkdirSync(path, { mode: 0o700 });
 		return path;
-	} catch {
-		return undefined;
-	}
+	});
 }
 
 /** The directories of a run that are there, and its own: what to remove when it has ended. */
@@ -97,11 +96,10 @@ function recordsIn(directory: string): readonly string[] {
 }
 
 function entriesOf(path: string) {
-	try {
-		return readdirSync(path, { withFileTypes: true });
-	} catch {
-		return []; // It is a file, or gone.
-	}
+	// Fallback: it is a file, or gone.
+	return withFallback([], () =>
+		readdirSync(path, { withFileTypes: true }),
+	);
 }
 
 /** What the records have as created and not as removed. */
@@ -122,11 +120,9 @@ function leftIn(paths: readonly string[]): readonly Named[] {
 }
 
 function textOf(path: string): string {
-	try {
-		return readFileSync(path, "utf8");
-	} catch {
-		return "";
-	}
+	return withFallback("", () =>
+		readFileSync(path, "utf8"),
+	);
 }
 
 function remove({ name, device, inode }: Named): void {

@@ -1,3 +1,4 @@
+import { withFallback } from "../contract/thrown.ts";
 import { accessSync, constants, lstatSync, type Stats } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -123,21 +124,17 @@ function readable(path: string): string | undefined {
 
 function canBeMade(path: string): boolean {
 	if (statsOf(path) !== undefined) return false;
-	try {
+	return withFallback(false, () => {
 		accessSync(nearestOf(dirname(path)), constants.W_OK | constants.X_OK);
 		return true;
-	} catch {
-		return false;
-	}
+	});
 }
 
 function isReadable(path: string): boolean {
-	try {
+	return withFallback(false, () => {
 		accessSync(path, constants.R_OK | constants.X_OK);
 		return true;
-	} catch {
-		return false;
-	}
+	});
 }
 
 /** Under a directory of this user's own. */
@@ -191,11 +188,9 @@ function makePrivate(path: string): string | undefined {
 }
 
 function statsOf(path: string): Stats | undefined {
-	try {
-		return lstatSync(path);
-	} catch {
-		return undefined;
-	}
+	return withFallback(undefined, () =>
+		lstatSync(path),
+	);
 }
 
 function unwritable(path: string, problem: string): RegistryError {

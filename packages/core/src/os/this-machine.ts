@@ -1,3 +1,4 @@
+import { withFallback } from "../contract/thrown.ts";
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
@@ -173,22 +174,18 @@ function platformUuid(): string | undefined {
 /** The name of the user whose process this is; `undefined` where there is no such process, or it cannot be seen. */
 export function userOfProcess(pid: number): string | undefined {
 	if (process.platform !== "linux") return undefined;
-	try {
+	return withFallback(undefined, () => {
 		const { uid } = statSync(`/proc/${pid}`);
 		if (uid === 0) return "root";
 		return uid === process.getuid?.() ? ownName(uid) : String(uid);
-	} catch {
-		return undefined;
-	}
+	});
 }
 
 /** A container may have users without a name. */
 function ownName(uid: number): string {
-	try {
-		return userInfo().username;
-	} catch {
-		return String(uid);
-	}
+	return withFallback(String(uid), () =>
+		userInfo().username,
+	);
 }
 
 /** How far a process is on its way out; `"exiting"`: none of its threads runs any more. */

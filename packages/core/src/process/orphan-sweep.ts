@@ -1,7 +1,7 @@
 import type { Timer } from "../contract/clock.ts";
 import {
 	isMarkerOf,
-	isSameProcess,
+	mayLive,
 	type ProcessIdentity,
 	processKey,
 } from "../contract/identity.ts";
@@ -73,13 +73,9 @@ export class OrphanSweep {
 
 	#living(): readonly ProcessIdentity[] {
 		const { host } = this.#world;
-		this.#killed = this.#killed.filter((identity) => {
-			const observation = host.observe(identity.pid);
-			return (
-				observation === "unknown" ||
-				(observation !== "gone" && isSameProcess(observation, identity))
-			);
-		});
+		this.#killed = this.#killed.filter((identity) =>
+			mayLive(identity, host.observe(identity.pid)),
+		);
 		return this.#killed;
 	}
 

@@ -1,6 +1,6 @@
 import { CloseError } from "../contract/errors.ts";
 import {
-	isSameProcess,
+	mayLive,
 	type ProcessExit,
 	type ProcessIdentity,
 } from "../contract/identity.ts";
@@ -113,10 +113,7 @@ export function survivorsOf(
 			identity?.machineId === host.self.machineId &&
 			identity.pidNamespace === host.self.pidNamespace;
 		if (!isHere) return [];
-		const observation = host.observe(identity.pid);
-		const lives =
-			observation === "unknown" ||
-			(observation !== "gone" && isSameProcess(observation, identity));
+		const lives = mayLive(identity, host.observe(identity.pid));
 		return lives ? [{ pid: identity.pid, name: nameOf(workerId) }] : [];
 	});
 }

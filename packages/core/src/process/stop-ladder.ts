@@ -1,3 +1,4 @@
+import { withFallback } from "../contract/thrown.ts";
 import type { Clock } from "../contract/clock.ts";
 import type { Connection } from "../contract/connection.ts";
 import type { EventOf } from "../contract/events.ts";
@@ -201,13 +202,11 @@ export class StopLadder {
 
 	/** What is left in the group beside its leader; nothing where the process table cannot be read: it is looked for by marker later. */
 	#left({ groupId, identity }: StartedProcess): readonly ProcessFacts[] {
-		try {
-			return this.#world.host
+		return withFallback([], () =>
+			this.#world.host
 				.members(groupId)
-				.filter((member) => !isSameProcess(member.identity, identity));
-		} catch {
-			return [];
-		}
+				.filter((member) => !isSameProcess(member.identity, identity)),
+		);
 	}
 
 	/** Kills what is left in the group beside its leader. */

@@ -5,6 +5,7 @@ import type {
 	EventOf,
 } from "../contract/events.ts";
 import { shortened } from "../contract/shortened.ts";
+import { parseObject } from "./incidents.ts";
 
 /**
  * A call that failed or timed out, as the ledger keeps it. Calls that their own caller aborted are not kept. With
@@ -301,16 +302,10 @@ export function parseFailedCall(
 	text: string,
 	alike: number,
 ): FailedCall | undefined {
-	try {
-		const call: unknown = JSON.parse(text);
-		if (typeof call !== "object" || call === null) return undefined;
-		const { wallMs, pool, callId, code } = call as Partial<FailedCall>;
-		const names = [pool, callId, code];
-		return typeof wallMs === "number" &&
-			names.every((name) => typeof name === "string")
-			? { ...(call as FailedCall), alike }
-			: undefined;
-	} catch {
-		return undefined;
-	}
+	const call = parseObject(text);
+	const names = [call?.["pool"], call?.["callId"], call?.["code"]];
+	return typeof call?.["wallMs"] === "number" &&
+		names.every((name) => typeof name === "string")
+		? { ...(call as unknown as FailedCall), alike }
+		: undefined;
 }

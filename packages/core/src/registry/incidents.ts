@@ -1,3 +1,4 @@
+import { withFallback } from "../contract/thrown.ts";
 import type { EventOf, SnakepitEvent } from "../contract/events.ts";
 import type { RunId } from "../contract/identity.ts";
 import type { RecordedError } from "../contract/process-registry.ts";
@@ -102,17 +103,16 @@ function killed(
 	};
 }
 
-function parseObject(
+/** Reads a JSON object; `undefined` when `text` is none. */
+export function parseObject(
 	text: string,
 ): Readonly<Record<string, unknown>> | undefined {
-	try {
+	return withFallback(undefined, () => {
 		const value: unknown = JSON.parse(text);
 		return typeof value === "object" && value !== null
 			? (value as Readonly<Record<string, unknown>>)
 			: undefined;
-	} catch {
-		return undefined;
-	}
+	});
 }
 
 function isProcessKey(value: unknown): value is ProcessKey {
@@ -207,17 +207,12 @@ function isOther(
 
 /** Reads one from the ledger; `undefined` when `text` is none. */
 export function parseHostIncident(text: string): HostIncident | undefined {
-	try {
-		const event: unknown = JSON.parse(text);
-		if (typeof event !== "object" || event === null) return undefined;
-		const { type, wallMs } = event as Partial<SnakepitEvent>;
-		const isKnown = isType(type) || (type as unknown) === "run.open_failed";
-		return isKnown && typeof wallMs === "number"
-			? (event as HostIncident)
-			: undefined;
-	} catch {
-		return undefined;
-	}
+	const event = parseObject(text);
+	const type = event?.["type"];
+	const isKnown = isType(type) || type === "run.open_failed";
+	return isKnown && typeof event?.["wallMs"] === "number"
+		? (event as unknown as HostIncident)
+		: undefined;
 }
 
 const ACT_TYPES = [

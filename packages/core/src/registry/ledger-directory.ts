@@ -1,3 +1,4 @@
+import { withFallback } from "../contract/thrown.ts";
 import { createHash } from "node:crypto";
 import {
 	chmodSync,
@@ -177,9 +178,7 @@ function namesIn(directory: string, kind: "db" | "lock"): readonly RunName[] {
 
 /** What is in a directory; nothing when another process removed it meanwhile. */
 export function fileNamesIn(directory: string): readonly string[] {
-	try {
-		return readdirSync(directory);
-	} catch {
-		return [];
-	}
+	return withFallback([], () =>
+		readdirSync(directory),
+	);
 }

@@ -1,3 +1,4 @@
+import { withFallback } from "../contract/thrown.ts";
 import { RegistryError } from "../contract/errors.ts";
 import type { EventOf } from "../contract/events.ts";
 import type { WorkerRecord } from "../contract/process-registry.ts";
@@ -101,11 +102,9 @@ export class OwnFiles {
 
 	/** None when the directory cannot be read. */
 	#visibleLosses(written: readonly WorkerRecord[]): readonly FileLoss[] {
-		try {
-			return this.losses(written);
-		} catch {
-			return [];
-		}
+		return withFallback([], () =>
+			this.losses(written),
+		);
 	}
 
 	/**

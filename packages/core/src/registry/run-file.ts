@@ -1,3 +1,4 @@
+import { withFallback } from "../contract/thrown.ts";
 import { closeSync, openSync, writeFileSync } from "node:fs";
 import type { Clock, Random } from "../contract/clock.ts";
 import { RegistryError } from "../contract/errors.ts";
@@ -198,12 +199,10 @@ export class RunFile {
 
 	/** Everything that is in it, also when its path is another file's by now; `undefined` when that cannot be read. */
 	image(): Uint8Array | undefined {
-		try {
+		return withFallback(undefined, () => {
 			assertPlainFile(`${this.path}-journal`);
 			return this.#connection.client.serialize();
-		} catch {
-			return undefined;
-		}
+		});
 	}
 
 	/**

@@ -1,3 +1,4 @@
+import { withFallback } from "../contract/thrown.ts";
 import type { Clock, Timer } from "../contract/clock.ts";
 import type { WorkerLocation } from "../contract/connection.ts";
 import type { RegistryError } from "../contract/errors.ts";
@@ -315,11 +316,9 @@ export class SqliteRegistry implements ProcessRegistry {
 	/** Reads from the file what is no longer in memory; `undefined` where it cannot be read. */
 	#inFile<Answer>(ask: (file: RunFile) => Answer): Answer | undefined {
 		if (this.#closed || this.#rows.forgotten === 0) return undefined;
-		try {
-			return ask(this.#parts.files.file);
-		} catch {
-			return undefined;
-		}
+		return withFallback(undefined, () =>
+			ask(this.#parts.files.file),
+		);
 	}
 
 	#putRun(run: StoredRun): void {
