@@ -76,10 +76,10 @@ function messageAlone(thrown: unknown): string {
 
 /** Its own code may throw. */
 function field(value: unknown, name: string): unknown {
-	return withFallback(undefined, () =>
-		(value as Readonly<Record<string, unknown>> | undefined | null)?.[
-			name
-		],
+	return withFallback(
+		undefined,
+		() =>
+			(value as Readonly<Record<string, unknown>> | undefined | null)?.[name],
 	);
 }
 

@@ -1,6 +1,6 @@
-import { withFallback } from "./thrown.ts";
 import { isAbsolute, resolve } from "node:path";
 import { StartError } from "./errors.ts";
+import { withFallback } from "./thrown.ts";
 
 /**
  * This program's working directory, which may have been removed.
@@ -22,9 +22,7 @@ export function workingDirectory(what: string): string {
 
 /** The same, or the root where there is none: for what does not depend on it. */
 export function anyWorkingDirectory(): string {
-	return withFallback("/", () =>
-		process.cwd(),
-	);
+	return withFallback("/", () => process.cwd());
 }
 
 /**

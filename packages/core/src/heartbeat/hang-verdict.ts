@@ -1,4 +1,3 @@
-import { withFallback } from "../contract/thrown.ts";
 import type { RemoteUsage } from "../contract/connection.ts";
 import type { ProcessHost, ThreadFacts } from "../contract/world.ts";
 
@@ -174,12 +173,14 @@ export class ActivityWatch {
 
 	/** The processes in its group beside it; `undefined` where the process table cannot be read now: in doubt nothing hangs. */
 	#others(): readonly number[] | undefined {
-		return withFallback(undefined, () =>
-			this.#host
+		try {
+			return this.#host
 				.members(this.#pid)
 				.map(({ identity }) => identity.pid)
-				.filter((pid) => pid !== this.#pid),
-		);
+				.filter((pid) => pid !== this.#pid);
+		} catch {
+			return undefined;
+		}
 	}
 
 	/** All its processes as one thread: where many wait for Python's lock it counts as busy, and in doubt nothing hangs. */

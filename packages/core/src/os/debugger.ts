@@ -1,5 +1,5 @@
-import { withFallback } from "../contract/thrown.ts";
 import { createRequire } from "node:module";
+import { withFallback } from "../contract/thrown.ts";
 
 /** Whether a debugger is attached to this process or may attach: a stop at a breakpoint is no hang. */
 export function debuggerAttached(): boolean {

@@ -1,8 +1,8 @@
-import { withFallback } from "../contract/thrown.ts";
 import { AsyncResource } from "node:async_hooks";
 import { closeSync, openSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { withFallback } from "../contract/thrown.ts";
 import type { ProcessSpec } from "../contract/world.ts";
 import { channelNumber } from "./launcher.ts";
 import { outOfDescriptors } from "./spawn-failure.ts";
@@ -56,9 +56,7 @@ export class DescriptorReserve {
 
 function hold(): number | undefined {
 	// Fallback: taken meanwhile by another thread.
-	return withFallback(undefined, () =>
-		openSync("/dev/null", "r"),
-	);
+	return withFallback(undefined, () => openSync("/dev/null", "r"));
 }
 
 /**

@@ -1,5 +1,5 @@
-import { withFallback } from "../contract/thrown.ts";
 import { readFileSync } from "node:fs";
+import { withFallback } from "../contract/thrown.ts";
 
 /** What a program gets from its parent and may mean that it is trusted less: in `/proc/self/status`. */
 const INHERITED =

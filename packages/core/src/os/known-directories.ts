@@ -1,4 +1,3 @@
-import { withFallback } from "../contract/thrown.ts";
 import { createHash } from "node:crypto";
 import { lstatSync, readdirSync, readFileSync, type Stats } from "node:fs";
 import {
@@ -10,6 +9,7 @@ import {
 	writeFile,
 } from "node:fs/promises";
 import { join } from "node:path";
+import { withFallback } from "../contract/thrown.ts";
 import { makeDirectories, ownershipProblem } from "./private-directory.ts";
 import { usualStateDirectory } from "./state-directory.ts";
 
@@ -96,8 +96,9 @@ function isEntry(stats: Stats): boolean {
 
 /** Whether it is there, and this user's. */
 function isOwn(dataDir: string): boolean {
-	return withFallback(false, () =>
-		ownershipProblem(lstatSync(dataDir), "own") === undefined,
+	return withFallback(
+		false,
+		() => ownershipProblem(lstatSync(dataDir), "own") === undefined,
 	);
 }
 

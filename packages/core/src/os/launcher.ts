@@ -1,8 +1,8 @@
-import { withFallback } from "../contract/thrown.ts";
 import { accessSync, constants } from "node:fs";
 import nodeModule from "node:module";
 import type { Duplex } from "node:stream";
 import { StartError } from "../contract/errors.ts";
+import { withFallback } from "../contract/thrown.ts";
 import type { ProcessSpec, StartedProcess } from "../contract/world.ts";
 import { spawnFailed, systemError } from "./spawn-failure.ts";
 import { packageOrigins } from "./this-program.ts";

@@ -1,4 +1,3 @@
-import { withFallback } from "../contract/thrown.ts";
 import {
 	closeSync,
 	constants,
@@ -9,6 +8,7 @@ import {
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import type { ProcessIdentity } from "../contract/identity.ts";
+import { withFallback } from "../contract/thrown.ts";
 
 /** Where the kernel says what it killed because memory had run out. Exchanged in tests. */
 export interface MemoryKillSources {

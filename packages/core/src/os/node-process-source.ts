@@ -121,10 +121,6 @@ function stdinOf({ stdin }: ProcessSpec): 0 | "pipe" | undefined {
 function streamAt({ stdio }: ChildProcess, fd: number): Duplex | undefined {
 	const all: readonly unknown[] = stdio;
 	return (all[fd] ?? undefined) as Duplex | undefined;
-}| undefined,
-): Duplex | undefined {
-	const all: readonly unknown[] = stdio;
-	return fd === undefined ? undefined : (all[fd] as Duplex);
 }
 
 function exitOf(child: ChildProcess): Promise<ProcessExit> {

@@ -1,4 +1,3 @@
-import { withFallback } from "../contract/thrown.ts";
 import {
 	lstatSync,
 	mkdirSync,
@@ -14,6 +13,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { StartError } from "../contract/errors.ts";
 import type { RunId } from "../contract/identity.ts";
+import { withFallback } from "../contract/thrown.ts";
 import { absolutePath } from "../contract/working-directory.ts";
 import { unwritableRemedy } from "./spawn-failure.ts";
 

@@ -1,4 +1,3 @@
-import { withFallback } from "../contract/thrown.ts";
 import type { Clock } from "../contract/clock.ts";
 import {
 	INCARNATION_VARIABLE,
@@ -7,6 +6,7 @@ import {
 	MARKER_VARIABLE,
 	type ProcessIdentity,
 } from "../contract/identity.ts";
+import { withFallback } from "../contract/thrown.ts";
 import type {
 	OwnGroup,
 	ProcessSpec,
@@ -190,9 +190,7 @@ export class ProcessGroup implements OwnGroup {
 
 	/** `undefined` if the process table cannot be read now: handling an end must not fail because of it. */
 	#holders(): readonly NumberHolder[] | undefined {
-		return withFallback(undefined, () =>
-			this.#system.holders(this.id),
-		);
+		return withFallback(undefined, () => this.#system.holders(this.id));
 	}
 
 	#holdsStill({ identity }: NumberHolder): boolean {

@@ -1,4 +1,3 @@
-import { withFallback } from "../contract/thrown.ts";
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { StartError } from "../contract/errors.ts";
@@ -8,6 +7,7 @@ import {
 	processKey,
 	type RunId,
 } from "../contract/identity.ts";
+import { withFallback } from "../contract/thrown.ts";
 import type { ThreadFacts } from "../contract/world.ts";
 import { DescriptorReserve } from "./descriptors.ts";
 import { outOfDescriptors } from "./spawn-failure.ts";
@@ -281,9 +281,7 @@ export function requireOwnProc(seen: string | undefined): void {
 }
 
 function ownNumber(): string | undefined {
-	return withFallback(undefined, () =>
-		readlinkSync("/proc/self"),
-	);
+	return withFallback(undefined, () => readlinkSync("/proc/self"));
 }
 
 /** Whether `/proc` hides from this process what it may not trace. */

@@ -1,7 +1,7 @@
-import { withFallback } from "../contract/thrown.ts";
 import { lstatSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { withFallback } from "../contract/thrown.ts";
 
 /** The private directory of a run of another user. */
 export interface OthersDirectory {
@@ -47,15 +47,11 @@ function placesOfRuns(): readonly string[] {
 }
 
 function real(path: string): readonly string[] {
-	return withFallback([], () =>
-		[realpathSync(path)],
-	);
+	return withFallback([], () => [realpathSync(path)]);
 }
 
 function namesIn(directory: string): readonly string[] {
-	return withFallback([], () =>
-		readdirSync(directory),
-	);
+	return withFallback([], () => readdirSync(directory));
 }
 
 function ownerOfDirectory(path: string): number | undefined {

@@ -1,4 +1,3 @@
-import { withFallback } from "../contract/thrown.ts";
 import {
 	lstatSync,
 	mkdirSync,
@@ -9,6 +8,7 @@ import {
 } from "node:fs";
 import { basename, join } from "node:path";
 import type { RunId } from "../contract/identity.ts";
+import { withFallback } from "../contract/thrown.ts";
 import { findRunDirectories, isRunDirectory } from "./private-directory.ts";
 
 /** Where Linux keeps files in memory, also those with a name. Source: shm_overview(7), sem_overview(7). */
@@ -97,9 +97,7 @@ function recordsIn(directory: string): readonly string[] {
 
 function entriesOf(path: string) {
 	// Fallback: it is a file, or gone.
-	return withFallback([], () =>
-		readdirSync(path, { withFileTypes: true }),
-	);
+	return withFallback([], () => readdirSync(path, { withFileTypes: true }));
 }
 
 /** What the records have as created and not as removed. */
@@ -120,9 +118,7 @@ function leftIn(paths: readonly string[]): readonly Named[] {
 }
 
 function textOf(path: string): string {
-	return withFallback("", () =>
-		readFileSync(path, "utf8"),
-	);
+	return withFallback("", () => readFileSync(path, "utf8"));
 }
 
 function remove({ name, device, inode }: Named): void {

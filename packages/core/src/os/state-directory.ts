@@ -1,8 +1,8 @@
-import { withFallback } from "../contract/thrown.ts";
 import { accessSync, constants, lstatSync, type Stats } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { RegistryError } from "../contract/errors.ts";
+import { withFallback } from "../contract/thrown.ts";
 import { makeDirectories, ownershipProblem } from "./private-directory.ts";
 import { unwritableRemedy } from "./spawn-failure.ts";
 
@@ -188,9 +188,7 @@ function makePrivate(path: string): string | undefined {
 }
 
 function statsOf(path: string): Stats | undefined {
-	return withFallback(undefined, () =>
-		lstatSync(path),
-	);
+	return withFallback(undefined, () => lstatSync(path));
 }
 
 function unwritable(path: string, problem: string): RegistryError {

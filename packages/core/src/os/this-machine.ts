@@ -1,4 +1,3 @@
-import { withFallback } from "../contract/thrown.ts";
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
@@ -13,6 +12,7 @@ import {
 	type ProcessIdentity,
 	parseMarker,
 } from "../contract/identity.ts";
+import { withFallback } from "../contract/thrown.ts";
 import type {
 	MarkedProcess,
 	OwnGroup,
@@ -183,9 +183,7 @@ export function userOfProcess(pid: number): string | undefined {
 
 /** A container may have users without a name. */
 function ownName(uid: number): string {
-	return withFallback(String(uid), () =>
-		userInfo().username,
-	);
+	return withFallback(String(uid), () => userInfo().username);
 }
 
 /** How far a process is on its way out; `"exiting"`: none of its threads runs any more. */

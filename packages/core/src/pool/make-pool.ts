@@ -6,7 +6,7 @@ import { CallReports } from "./observe/call-reports.ts";
 import { ControlEndpoint } from "./observe/control-endpoint.ts";
 import type { EventHub } from "./observe/event-hub.ts";
 import { LastFailure } from "./observe/last-failure.ts";
-import type { MetricReading } from "./observe/metrics-text.ts";
+import type { ReadableMetrics } from "./observe/metrics-text.ts";
 import { EventCounts, SlotUsage } from "./observe/pool-metrics.ts";
 import {
 	oldestAttempts,
@@ -24,13 +24,11 @@ import { WorkerSet } from "./workers/worker-set.ts";
 
 /** A pool as the run has it: only the run opens it, and ends it with the program. */
 export interface PoolOfRun {
-	/** As its users hold it. */
-	readonly pool: Pool;
+	/** As its users hold it, and with its metrics and those of its run. */
+	readonly pool: Pool & ReadableMetrics;
 	readonly life: PoolLife;
 	/** For those who look at the run from another process. */
 	readonly endpoint: ControlEndpoint;
-	/** Its metrics, and those of its run. */
-	readonly readMetrics: () => readonly MetricReading[];
 }
 
 /** Makes a pool that is not opened yet. */
@@ -40,8 +38,7 @@ export function makePool(dependencies: PoolDependencies): PoolOfRun {
 	const pool = new WorkerPool(internals, life);
 	dependencies.instrumentation?.watch(observed(pool, internals));
 	const endpoint = new ControlEndpoint(pool, internals, life);
-	const readMetrics = (): readonly MetricReading[] => pool.readMetrics();
-	return { pool, life, endpoint, readMetrics };
+	return { pool, life, endpoint };
 }
 
 /** Makes the parts of one pool and connects them. */

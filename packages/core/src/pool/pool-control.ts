@@ -56,7 +56,7 @@ export class PoolControl {
 		this.#life = life;
 	}
 
-	async recycle(target: string, options: ReplaceOptions): Promise<void> {
+	async recycle(target: string, options: ReplaceOptions = {}): Promise<void> {
 		const at = "pool.recycle";
 		checkOptions(at, options, REPLACE_CHECKS);
 		const { hub, workerSet } = this.#internals;
@@ -73,7 +73,7 @@ export class PoolControl {
 		await this.#whileOpen(at, recycled);
 	}
 
-	async restart(workerId: string, options: ControlOptions): Promise<void> {
+	async restart(workerId: string, options: ControlOptions = {}): Promise<void> {
 		const at = "pool.restart";
 		checkOptions(at, options, CONTROL_CHECKS);
 		const { hub, workerSet } = this.#internals;
@@ -87,7 +87,7 @@ export class PoolControl {
 		await this.#whileOpen(at, restarted);
 	}
 
-	pause(options: ControlOptions): void {
+	pause(options: ControlOptions = {}): void {
 		checkOptions("pool.pause", options, CONTROL_CHECKS);
 		const { calls, hub } = this.#internals;
 		const about = this.#begin("pool.pause", options);
@@ -100,13 +100,13 @@ export class PoolControl {
 		});
 	}
 
-	resume(options: ControlOptions): void {
+	resume(options: ControlOptions = {}): void {
 		checkOptions("pool.resume", options, CONTROL_CHECKS);
 		this.#begin("pool.resume", options);
 		this.#life.resume(options.by ?? CONTROL_DEFAULTS.by);
 	}
 
-	resize(asked: NewSize, options: ControlOptions): void {
+	resize(asked: NewSize, options: ControlOptions = {}): void {
 		checkOptions("pool.resize", asked, SIZE_CHECKS);
 		checkOptions("pool.resize", options, CONTROL_CHECKS);
 		const { size, hub, workerSet } = this.#internals;

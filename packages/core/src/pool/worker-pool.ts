@@ -38,11 +38,8 @@ import type { Pool, PoolSession, RegistryView } from "./pool.ts";
 import {
 	CLOSE_DEFAULTS,
 	type CloseOptions,
-	type ControlOptions,
 	checkCloseOptions,
-	type NewSize,
 	PoolControl,
-	type ReplaceOptions,
 } from "./pool-control.ts";
 import type { PoolInternals } from "./pool-internals.ts";
 import type { PoolLife } from "./pool-life.ts";
@@ -61,21 +58,20 @@ const UNSEEN: MeasuredRun["sightings"] = {
 };
 
 /** A pool as its users hold it; the run opens it, and ends it with the program. */
-export class WorkerPool implements Pool, ReadableMetrics {
+export class WorkerPool extends PoolControl implements Pool, ReadableMetrics {
 	readonly name: string;
 	readonly runId: RunId;
 	readonly cleanupReport: CleanupReport;
 	readonly registry: RegistryView;
 	readonly #internals: PoolInternals;
 	readonly #life: PoolLife;
-	readonly #control: PoolControl;
 	#sessionsMade = 0;
 
 	constructor(internals: PoolInternals, life: PoolLife) {
+		super(internals, life);
 		const { options, world } = internals;
 		this.#internals = internals;
 		this.#life = life;
-		this.#control = new PoolControl(internals, life);
 		this.name = options.name;
 		this.runId = world.registry.runId;
 		this.cleanupReport = internals.cleanupReport;
@@ -216,26 +212,6 @@ export class WorkerPool implements Pool, ReadableMetrics {
 		} finally {
 			releaseHost();
 		}
-	}
-
-	recycle(workerId: string, options: ReplaceOptions = {}): Promise<void> {
-		return this.#control.recycle(workerId, options);
-	}
-
-	restart(workerId: string, options: ControlOptions = {}): Promise<void> {
-		return this.#control.restart(workerId, options);
-	}
-
-	pause(options: ControlOptions = {}): void {
-		this.#control.pause(options);
-	}
-
-	resume(options: ControlOptions = {}): void {
-		this.#control.resume(options);
-	}
-
-	resize(size: NewSize, options: ControlOptions = {}): void {
-		this.#control.resize(size, options);
 	}
 
 	close(options: CloseOptions = {}): Promise<void> {

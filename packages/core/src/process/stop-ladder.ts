@@ -1,8 +1,8 @@
-import { withFallback } from "../contract/thrown.ts";
 import type { Clock } from "../contract/clock.ts";
 import type { Connection } from "../contract/connection.ts";
 import type { EventOf } from "../contract/events.ts";
 import { isSameProcess } from "../contract/identity.ts";
+import { withFallback } from "../contract/thrown.ts";
 import type {
 	LifelineListener,
 	ProcessFacts,

@@ -1,8 +1,8 @@
-import { withFallback } from "../contract/thrown.ts";
 import type { EventOf, SnakepitEvent } from "../contract/events.ts";
 import type { RunId } from "../contract/identity.ts";
 import type { RecordedError } from "../contract/process-registry.ts";
 import { recordedError } from "../contract/recorded-error.ts";
+import { withFallback } from "../contract/thrown.ts";
 
 /**
  * What a protection saw and did while no host lived. It is kept in the run's

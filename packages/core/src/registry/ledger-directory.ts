@@ -1,4 +1,3 @@
-import { withFallback } from "../contract/thrown.ts";
 import { createHash } from "node:crypto";
 import {
 	chmodSync,
@@ -12,6 +11,7 @@ import {
 } from "node:fs";
 import { join, resolve } from "node:path";
 import { RegistryError } from "../contract/errors.ts";
+import { withFallback } from "../contract/thrown.ts";
 import { makeDirectories, ownershipProblem } from "../os/private-directory.ts";
 import { ledgerFailure } from "./ledger-failure.ts";
 import { parseRunFile, type RunName, runPath } from "./run-name.ts";
@@ -178,7 +178,5 @@ function namesIn(directory: string, kind: "db" | "lock"): readonly RunName[] {
 
 /** What is in a directory; nothing when another process removed it meanwhile. */
 export function fileNamesIn(directory: string): readonly string[] {
-	return withFallback([], () =>
-		readdirSync(directory),
-	);
+	return withFallback([], () => readdirSync(directory));
 }

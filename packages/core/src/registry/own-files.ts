@@ -1,7 +1,7 @@
-import { withFallback } from "../contract/thrown.ts";
 import { RegistryError } from "../contract/errors.ts";
 import type { EventOf } from "../contract/events.ts";
 import type { WorkerRecord } from "../contract/process-registry.ts";
+import { withFallback } from "../contract/thrown.ts";
 import { fateOf } from "./file-identity.ts";
 import { type RunContent, readRunFile } from "./history.ts";
 import type { StoredRun } from "./ledger.ts";
@@ -102,9 +102,7 @@ export class OwnFiles {
 
 	/** None when the directory cannot be read. */
 	#visibleLosses(written: readonly WorkerRecord[]): readonly FileLoss[] {
-		return withFallback([], () =>
-			this.losses(written),
-		);
+		return withFallback([], () => this.losses(written));
 	}
 
 	/**

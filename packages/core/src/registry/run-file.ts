@@ -1,4 +1,3 @@
-import { withFallback } from "../contract/thrown.ts";
 import { closeSync, openSync, writeFileSync } from "node:fs";
 import type { Clock, Random } from "../contract/clock.ts";
 import { RegistryError } from "../contract/errors.ts";
@@ -13,6 +12,7 @@ import type {
 	WorkerEnd,
 	WorkerRecord,
 } from "../contract/process-registry.ts";
+import { withFallback } from "../contract/thrown.ts";
 import type { FailedCallChanges } from "./failed-calls.ts";
 import {
 	type FileIdentity,

@@ -1,4 +1,3 @@
-import { withFallback } from "../contract/thrown.ts";
 import type { Clock, Timer } from "../contract/clock.ts";
 import type { WorkerLocation } from "../contract/connection.ts";
 import type { RegistryError } from "../contract/errors.ts";
@@ -20,6 +19,7 @@ import {
 	nextRunState,
 	type RunState,
 } from "../contract/run-and-worker-states.ts";
+import { withFallback } from "../contract/thrown.ts";
 import { outbox } from "../outbox.ts";
 import { type FailedCall, NotedFailedCalls } from "./failed-calls.ts";
 import {
@@ -316,9 +316,7 @@ export class SqliteRegistry implements ProcessRegistry {
 	/** Reads from the file what is no longer in memory; `undefined` where it cannot be read. */
 	#inFile<Answer>(ask: (file: RunFile) => Answer): Answer | undefined {
 		if (this.#closed || this.#rows.forgotten === 0) return undefined;
-		return withFallback(undefined, () =>
-			ask(this.#parts.files.file),
-		);
+		return withFallback(undefined, () => ask(this.#parts.files.file));
 	}
 
 	#putRun(run: StoredRun): void {

@@ -74,7 +74,7 @@ export function preparePool(pool: CheckedPool): PreparedPool {
 /** A pool of a run, for the end of the run or of the program. */
 interface Member
 	extends Pick<PoolOfRun["life"], "close" | "killNow">,
-		Pick<PoolOfRun, "pool" | "readMetrics"> {
+		Pick<PoolOfRun, "pool"> {
 	flush(): Promise<void>;
 }
 
@@ -200,7 +200,7 @@ export class OpenedRun implements Run, ReadableMetrics {
 			elsewhere.map(({ runId }) => runId),
 		);
 		const world: World = { ...cold, source: preloaded ?? source };
-		const { pool, life, endpoint, readMetrics } = makePool({
+		const { pool, life, endpoint } = makePool({
 			...{ options, world, hub, instrumentation, cleanupReport },
 			failedCalls: ledger,
 			sightings: this.#started.sightings,
@@ -237,7 +237,7 @@ export class OpenedRun implements Run, ReadableMetrics {
 				preloaded?.killNow();
 			},
 			flush: async () => instrumentation?.flush(),
-			...{ pool, readMetrics },
+			pool,
 		};
 		this.#pools.add(member);
 		const hide = this.#started.control.add(endpoint);
@@ -277,7 +277,7 @@ export class OpenedRun implements Run, ReadableMetrics {
 		const { registry, audit } = this.statistics();
 		const { sightings } = this.#started;
 		const ofRun = runFamilies({ registry, audit, cleanupReport, sightings });
-		const ofPools = [...this.#pools].flatMap((pool) => pool.readMetrics());
+		const ofPools = [...this.#pools].flatMap(({ pool }) => pool.readMetrics());
 		return [{ source: this, runId, families: [], ofRun }, ...ofPools];
 	}
 
