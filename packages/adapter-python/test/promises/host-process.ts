@@ -20,9 +20,6 @@ export interface HostProcess {
 
 const DEADLINE_MS = 60_000;
 
-/** When nothing of a host that has ended is left: the kernel needs milliseconds, on a busy machine more. */
-export const SOON_MS = 5_000;
-
 /** A fresh data directory that goes with the test. */
 export function freshDirectory(): string {
 	const path = mkdtempSync(join(tmpdir(), "snakepit-test-"));

@@ -6,8 +6,6 @@ import { PYTHON } from "../support/pythons.ts";
 interface Orders {
 	readonly dataDir: string;
 	readonly size: number;
-	/** Left out: as by default. */
-	readonly guard?: "off" | undefined;
 	/** Called on every worker before the host says that it is ready; awaited. */
 	readonly first?: string;
 	/** Each called on a worker of its own, not awaited. */
@@ -31,13 +29,11 @@ const pool = await createPool({
 	}),
 	size: orders.size,
 	dataDir: orders.dataDir,
-	guard: orders.guard,
 	output: { echo: "none" },
 	onEvent: (event) => {
 		if (event.type === "run.started") tell({ runId: event.runId });
 		if (event.type === "preload.started") tell({ preloaded: event.pid });
 		if (event.type === "worker.spawned") tell({ spawned: event.pid });
-		if (event.type === "orphan.reaped") tell({ reaped: event.pid });
 	},
 });
 const everywhere = (command: string): readonly Promise<unknown>[] =>

@@ -1,8 +1,7 @@
-import { createPool } from "@snakepit/core";
 import { expect, test } from "vitest";
+import { testPool } from "../../../../scripts/test-pool.ts";
 import { python } from "../../src/index.ts";
 import { PYTHON } from "../support/pythons.ts";
-import { freshDirectory } from "./host-process.ts";
 
 const tools = new URL("./used_up/tools.py", import.meta.url);
 
@@ -15,12 +14,8 @@ test.each([
 	"a call that uses up the descriptors of its worker fails with its own error (%s, %i at once)",
 	{ timeout: 60_000 },
 	async (tool, callsPerWorker) => {
-		await using pool = await createPool({
-			adapter: python({ tools, python: PYTHON }),
-			size: 1,
-			callsPerWorker,
-			dataDir: freshDirectory(),
-		});
+		const adapter = python({ tools, python: PYTHON });
+		const { pool } = await testPool({ adapter, callsPerWorker });
 		await expect(pool.execute(tool)).rejects.toMatchObject({
 			code: "TOOL_FAILED",
 			ran: "maybe",
