@@ -5,6 +5,7 @@ import {
 	coloured,
 	fitted,
 	folded,
+	shortenedInside,
 	table,
 	terminalColumns,
 	wrapped,
@@ -80,7 +81,7 @@ async function ps(flags: PsFlags): Promise<void> {
 	write(coloured([verdict, ...more].join("\n"), status.level !== "trouble"));
 	const lines = [
 		...programLines(programs, status, columns),
-		...(ended.length > 0 ? ["", ...endedLines(ended)] : []),
+		...(ended.length > 0 ? ["", ...endedLines(ended, columns)] : []),
 		...(await endedElsewhere(flags)).flatMap((line) => folded(line, columns)),
 	];
 	if (lines.length > 0) write(lines.join("\n"));
@@ -119,12 +120,18 @@ const TITLES = [
 	...["PROGRAM", "RUN", "POOL", "STATE", "READY", "BUSY", "QUEUE"],
 	...["RESTARTS", "NEXT"],
 ];
-const NAME_CHARACTERS = 16;
+/** The places of these names in a row. */
+const PROGRAM = 0;
+const POOL = 2;
+/** In a terminal, so much of the name of a program is shown, */
+const PROGRAM_COLUMNS = 16;
+/** and at least so much of that of a pool beside its program. */
+const LEAST_POOL = 12;
 
 /**
  * A line for each pool, and below it what is to be said about it.
  *
- * @param columns of the terminal; 0 elsewhere: no line is broken.
+ * @param columns of the terminal; 0 elsewhere: no line is broken, and no name shortened.
  */
 export function programLines(
 	programs: readonly JudgedProgram[],
@@ -133,14 +140,74 @@ export function programLines(
 ): readonly string[] {
 	const rows = programs.flatMap(({ facts, status }) => rowsOf(facts, status));
 	if (rows.length === 0) return [];
-	const lines = table([TITLES, ...rows.map(({ cells }) => cells)]);
+	const cells = [TITLES, ...rows.map(({ cells }) => cells)];
+	const { lines, indent } = tableFor(columns, cells);
 	return lines.flatMap((line, index) => [
-		columns === 0 ? line : fitted(line, columns),
+		...line
+			.split("\n")
+			.map((part) => (columns === 0 ? part : fitted(part, columns))),
 		...(rows[index - 1]?.notes ?? [])
 			// The first line has said it.
 			.filter(({ remark }) => remark === undefined || remark !== status.remark)
-			.flatMap(({ text }) => wrapped(text, columns, "  ")),
+			.flatMap(({ text }) => wrapped(text, columns, `  ${indent}`)),
 	]);
+}
+
+interface FittedTable {
+	/** One for each row; a row that begins a program may have a line break. */
+	readonly lines: readonly string[];
+	/** Of rows below the line of their program. */
+	readonly indent: string;
+}
+
+/** Shortens the names of pools where a row is longer than the terminal is wide. Where that is not enough, programs have lines of their own. */
+function tableFor(
+	columns: number,
+	cells: readonly (readonly string[])[],
+): FittedTable {
+	if (columns === 0) return { lines: table(cells), indent: "" };
+	const named = shortenedTo(PROGRAM_COLUMNS, PROGRAM, cells);
+	const lines = fittedTable(named, POOL, columns);
+	if (widest(lines) <= columns) return { lines, indent: "" };
+	const indent = "  ";
+	const programs = table(named.map((row) => row.slice(0, POOL)));
+	const ofPools = named.map((row) => row.slice(POOL));
+	return {
+		lines: fittedTable(ofPools, 0, columns - indent.length).map(
+			(line, index) =>
+				programs[index] === programs[index - 1]
+					? indent + line
+					: `${programs[index]}\n${indent}${line}`,
+		),
+		indent,
+	};
+}
+
+/** A table in which one column is as narrow as the others make necessary. */
+function fittedTable(
+	cells: readonly (readonly string[])[],
+	column: number,
+	columns: number,
+): readonly string[] {
+	const lines = table(cells);
+	const over = widest(lines) - columns;
+	if (over <= 0) return lines;
+	const left = widest(cells.map((row) => row[column] ?? "")) - over;
+	return table(shortenedTo(Math.max(LEAST_POOL, left), column, cells));
+}
+
+function shortenedTo(
+	columns: number,
+	column: number,
+	cells: readonly (readonly string[])[],
+): readonly (readonly string[])[] {
+	return cells.map((row) =>
+		row.with(column, shortenedInside(row[column] ?? "", columns)),
+	);
+}
+
+function widest(lines: readonly string[]): number {
+	return Math.max(...lines.map(({ length }) => length));
 }
 
 interface Row {
@@ -180,11 +247,7 @@ function namesOf(facts: ProgramFacts): {
 		(facts.kind === "living" || facts.kind === "dead"
 			? facts.program
 			: undefined) ?? "-";
-	const shown =
-		name.length > NAME_CHARACTERS
-			? `${name.slice(0, NAME_CHARACTERS - 1)}…`
-			: name;
-	return { program: plainText(shown), run: facts.runId };
+	return { program: plainText(name), run: facts.runId };
 }
 
 function poolCells({
@@ -203,15 +266,16 @@ function poolCells({
 	];
 }
 
-function endedLines(ended: EndedRuns): readonly string[] {
+function endedLines(ended: EndedRuns, columns: number): readonly string[] {
 	const now = Date.now();
-	return table([
+	const rows = [
 		["PROGRAM", "RUN", "BEGAN", "LASTED", "END"],
 		...ended.map((run) => [
 			...[run.program?.name ?? "-", run.runId, dayAndTime(run.startedAt)],
 			...[lasted(run, now), runEnd(run).word],
 		]),
-	]);
+	];
+	return columns === 0 ? table(rows) : fittedTable(rows, PROGRAM, columns);
 }
 
 /** What `--json` prints. */

@@ -69,7 +69,7 @@ async function onceOrWhy(once: () => Promise<void>): Promise<void> {
 
 /**
  * The value of the option `tools` for the words of a command: `tools.py`, `package.module`, and, after a colon, the
- * names to expose, as in `math:sqrt,gcd`. Python reads them in the same way (snakepit_bridge/cli/load_target.py).
+ * names to expose, as in `math:sqrt,gcd`. Python reads them in the same way (snakepit_bridge/cli/command.py).
  */
 function toolSources(targets: readonly string[]): readonly ToolSource[] {
 	return targets.map((target) => {

@@ -14,29 +14,42 @@ import { removeDirectory } from "../../../../scripts/remove-directory.ts";
 import { temporaryDirectory } from "../../../core/test/cleanup/hosts.ts";
 import { controlledHost } from "../../../core/test/control/controlled-host.ts";
 import { SNAKEPIT_IN_NODE } from "../run/started.ts";
+import { linesInTerminal } from "./in-terminal.ts";
 import { DEADLINE_MS, ps, psSays, snakepit } from "./shown.ts";
 import { type TroubledHost, troubledHost } from "./troubled-host.ts";
 
 test(
 	"a program that is well has a line for its pool, and the exit status is 0",
 	async () => {
-		const host = await troubledHost();
+		const name = "images-of-all-customers-in-the-north-eu1";
+		const host = await troubledHost({ pool: { name } });
 		const { status, stdout } = await ps(host);
 		expect(stdout).toMatch(
 			new RegExp(
 				`^1 program runs with 1 pool: 2 workers ready, 0 busy; no call waits\\.
 PROGRAM +RUN +POOL +STATE +READY +BUSY +QUEUE +RESTARTS +NEXT
-host-program\\.ts +${host.runId} +tools +idle +2/2 +0 +0 +0 +-\n$`,
+host-program\\.ts +${host.runId} +${name} +idle +2/2 +0 +0 +0 +-\n$`,
 			),
 		);
 		expect(status).toBe(0);
+		const inTerminal = linesInTerminal(
+			80,
+			"--no-color",
+			"ps",
+			"--data-dir",
+			host.dataDir,
+		);
+		for (const line of inTerminal) expect(line.length).toBeLessThanOrEqual(80);
+		expect(inTerminal.at(-1)).toMatch(
+			/^host-program\.ts +\w{7} +images\S*…\S*eu1 +idle +2\/2 +0 +0 +0 +-$/,
+		);
 		const { verdict, programs } = JSON.parse((await ps(host, "--json")).stdout);
 		expect(verdict.level).toBe("fine");
 		expect(programs).toMatchObject([
 			{
 				...{ kind: "living", runId: host.runId, pid: host.pid },
 				...{ dataDir: host.dataDir, view: "seen", level: "fine" },
-				pools: [{ pool: "tools", ready: 2, queue: { waiting: 0 } }],
+				pools: [{ pool: name, ready: 2, queue: { waiting: 0 } }],
 			},
 		]);
 	},

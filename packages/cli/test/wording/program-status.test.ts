@@ -6,6 +6,7 @@ import {
 	runningCall,
 	workerSnapshot,
 } from "../../../control/test/fake-run.ts";
+import { programLines } from "../../src/runs/ps-command.ts";
 import {
 	type LivingProgram,
 	type ProgramFacts,
@@ -220,4 +221,48 @@ test("five further troubles are named, the others are counted", () => {
 	};
 	expect(also(6)).toBe(`Also: ${named.join(", ")}.`);
 	expect(also(8)).toBe(`Also: ${named.join(", ")}, and 2 more.`);
+});
+
+const NORTH = "images-of-all-customers-in-the-north-eu";
+/** Two pools with long names that differ at their ends, and a short one between them. */
+const longNames = seen(
+	[`${NORTH}1`, "pages", `${NORTH}3`].map((pool) =>
+		poolSnapshot({ pool, workers: [silentWorker] }),
+	),
+	{ program: "resize-images-of-the-north.ts" },
+);
+
+function psLines(columns: number): readonly string[] {
+	const programs = [longNames, lost].map((facts) => ({
+		facts,
+		status: programStatus(facts, "are short"),
+	}));
+	return programLines(programs, statusOf(programs), columns);
+}
+
+test("outside of a terminal, ps has whole names in rows of one line", () => {
+	const lines = psLines(0);
+	expect(lines[1]).toMatch(
+		/^resize-images-of-the-north\.ts {2}abcdefg {2}images-of-all-customers-in-the-north-eu1 {2}hung worker {2}1\/1 +0 +0 +0 +-$/,
+	);
+	expect(lines.filter((line) => line.includes("eu3"))).toHaveLength(2);
+});
+
+test.each([
+	[120, /^resize-i…orth\.ts {2}abcdefg {2}images-of-all-customers-in-the-north-eu(\d) /],
+	[100, /^resize-i…orth\.ts {2}abcdefg {2}images-o\S*…\S*-eu(\d) +hung worker /],
+	[80, /^ {2}images-o\S*…\S*-eu(\d) +hung worker {2}1\/1 +0 +0 +0 +-$/],
+	[72, /^ {2}images\S*…\S*-eu(\d) +hung worker {2}1\/1 +0 +0 +0 +-$/],
+])("in a terminal of %i columns, a row of ps is no longer, and shows which pool it is of", (columns, row) => {
+	const lines = psLines(columns);
+	for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
+	expect(lines.flatMap((line) => row.exec(line)?.[1] ?? [])).toEqual([
+		...["1", "3"],
+	]);
+	const whole = lines.map((line) => line.trim()).join(" ");
+	expect(whole).toContain("stacks demo-0");
+	if (columns <= 80)
+		expect(lines.filter((line) => /^(resize-|night\.ts)/.test(line))).toEqual([
+			...["resize-i…orth.ts  abcdefg", "night.ts          abcdefg"],
+		]);
 });
