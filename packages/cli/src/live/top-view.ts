@@ -9,24 +9,21 @@ import {
 	rate,
 } from "../wording/figures.ts";
 import {
+	type JudgedProgram,
 	type Note,
 	type PoolStatus,
-	type ProgramFacts,
-	type ProgramStatus,
 	poolNotes,
 	programName,
+	programNotes,
 	type Status,
 	type StatusLevel,
-	said,
 	statusOf,
 } from "../wording/program-status.ts";
 import type { RecentCalls, RecentlyEnded } from "./recent-calls.ts";
 import type { ScreenLine } from "./screen.ts";
 
 /** One program as `top` shows it. */
-export interface ShownProgram {
-	readonly facts: ProgramFacts;
-	readonly status: ProgramStatus;
+export interface ShownProgram extends JudgedProgram {
 	/** The last that it sent; `undefined` for a program that sends none. */
 	readonly tick: ServedTick | undefined;
 	/** The calls that ended lately, where there is a tick. */
@@ -146,9 +143,7 @@ function programView(
 			.flatMap(({ text, level }) =>
 				wrapped(text, columns, indent).map((text) => ({ text, level })),
 			);
-	const ofAll = status.remarks
-		.filter(({ pool }) => pool === null)
-		.map((remark) => ({ level: remark.level, text: said(remark), remark }));
+	const ofAll = programNotes(status);
 	if (facts.kind !== "living") return [{ text: "" }, ...lines(ofAll, "")];
 	const { runId, startedAtMs } = facts;
 	const now = tick?.run.wallMs ?? Date.now();

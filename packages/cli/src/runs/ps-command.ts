@@ -13,14 +13,15 @@ import {
 } from "../command/output.ts";
 import { dayAndTime, plainText } from "../wording/figures.ts";
 import {
+	type JudgedProgram,
 	type Note,
 	type PoolStatus,
 	type ProgramFacts,
 	type ProgramStatus,
 	poolNotes,
+	programNotes,
 	programStatus,
 	type Status,
-	said,
 	statusOf,
 } from "../wording/program-status.ts";
 import { lasted, runEnd } from "../wording/run-history.ts";
@@ -44,12 +45,6 @@ export function addPs(program: Command): void {
 		.option(...DATA_DIR)
 		.option(...JSON_FLAG)
 		.action(ps);
-}
-
-/** A program and how it was judged. */
-export interface JudgedProgram {
-	readonly facts: ProgramFacts;
-	readonly status: ProgramStatus;
 }
 
 async function ps(flags: PsFlags): Promise<void> {
@@ -217,10 +212,8 @@ interface Row {
 
 function rowsOf(facts: ProgramFacts, status: ProgramStatus): readonly Row[] {
 	const { program, run } = namesOf(facts);
-	const { pools, remarks } = status;
-	const ofAll = remarks
-		.filter(({ pool }) => pool === null)
-		.map((remark) => ({ level: remark.level, text: said(remark), remark }));
+	const { pools } = status;
+	const ofAll = programNotes(status);
 	if (pools.length === 0)
 		return [
 			{

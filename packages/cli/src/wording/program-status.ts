@@ -3,7 +3,6 @@ import type {
 	Level,
 	PoolSnapshot,
 	ServedState,
-	WorkerFailure,
 } from "@snakepit/control";
 import type {
 	RunElsewhere,
@@ -131,32 +130,30 @@ export function programStatus(
 			return remedies === "name the run" ? named(status, facts.runId) : status;
 		}
 		case "dead":
-			return alone(deadRemark(facts), "dead");
+			return deadStatus(facts);
 		case "unclear":
-			return alone(unclearRemark(facts), "unclear");
-		case "unreadable":
-			return alone(
-				{
-					...{
-						level: "trouble",
-						program: null,
-						subject: `ledger ${facts.path}`,
-					},
-					text: `The ledger ${facts.path} cannot be read: ${facts.reason}.`,
-					remedy:
-						"Look at it as the user to whom it belongs, or mend its permissions.",
-					pool: null,
-				},
-				"unreadable",
-			);
+			return unclearStatus(facts);
+		case "unreadable": {
+			const { path, reason } = facts;
+			return alone({
+				...{ level: "trouble", words: "unreadable", subject: `ledger ${path}` },
+				text: `The ledger ${path} cannot be read: ${reason}.`,
+				remedy:
+					"Look at it as the user to whom it belongs, or mend its permissions.",
+			});
+		}
 		case "of_another":
-			return alone(otherRemark(facts), "another user's");
+			return otherStatus(facts);
 	}
 }
 
-function alone(remark: Omit<Remark, "words">, words: string): ProgramStatus {
-	const { level } = remark;
-	return { level, words, remarks: [{ ...remark, words }], pools: [] };
+/** Of what has no pools to be seen: there is one thing to be said about it. */
+function alone(
+	remark: Pick<Remark, "level" | "words" | "subject" | "text" | "remedy">,
+	program: string | null = null,
+): ProgramStatus {
+	const { level, words } = remark;
+	return { level, words, remarks: [{ ...remark, program, pool: null }], pools: [] };
 }
 
 /** Has the commands of its remedies name the run. */
@@ -188,63 +185,48 @@ export function programName({
 function livingStatus(facts: LivingProgram): ProgramStatus {
 	const { view, pid, stoppedWorkers } = facts;
 	const name = programName(facts);
-	const about = (
+	const it = (
 		level: Remark["level"],
+		words: string,
 		text: string,
 		remedy: string | null,
-	): Omit<Remark, "words"> => ({
-		level,
-		program: name,
-		subject: name,
-		text,
-		remedy,
-		pool: null,
-	});
+	): ProgramStatus =>
+		alone({ level, words, subject: name, text, remedy }, name);
 	switch (view.kind) {
 		case "halted":
 			return view.how === "stopped"
-				? alone(
-						about(
-							"trouble",
-							"is stopped (by SIGSTOP, or Ctrl-Z in its terminal): it takes no calls and no answers.",
-							`Continue it: kill -CONT ${pid}.`,
-						),
+				? it(
+						"trouble",
 						"stopped",
+						"is stopped (by SIGSTOP, or Ctrl-Z in its terminal): it takes no calls and no answers.",
+						`Continue it: kill -CONT ${pid}.`,
 					)
-				: alone(
-						about(
-							"trouble",
-							"is held by a debugger: it takes no calls and no answers.",
-							"Let it go on in the debugger, or end that.",
-						),
+				: it(
+						"trouble",
 						"held by a debugger",
+						"is held by a debugger: it takes no calls and no answers.",
+						"Let it go on in the debugger, or end that.",
 					);
 		case "silent":
-			return alone(
-				about(
-					"trouble",
-					`has not answered for ${duration(view.forMs)}, and is not stopped: its event loop is blocked.`,
-					`See where: node inspect -p ${pid}, then "pause" and "backtrace"; or restart it.`,
-				),
+			return it(
+				"trouble",
 				"does not answer",
+				`has not answered for ${duration(view.forMs)}, and is not stopped: its event loop is blocked.`,
+				`See where: node inspect -p ${pid}, then "pause" and "backtrace"; or restart it.`,
 			);
 		case "off":
-			return alone(
-				about(
-					"unknown",
-					`lives${view.workers === undefined ? "" : ` with ${counted(view.workers, "worker")}`}, and its pools cannot be seen: control is off, or its TMPDIR is another one than here.`,
-					"If control is off, remove control: false or SNAKEPIT_CONTROL=0 and start it again; otherwise give this command the TMPDIR of the program.",
-				),
+			return it(
+				"unknown",
 				"control off",
+				`lives${view.workers === undefined ? "" : ` with ${counted(view.workers, "worker")}`}, and its pools cannot be seen: control is off, or its TMPDIR is another one than here.`,
+				"If control is off, remove control: false or SNAKEPIT_CONTROL=0 and start it again; otherwise give this command the TMPDIR of the program.",
 			);
 		case "refused":
-			return alone(
-				about(
-					"unknown",
-					`lives, and its pools cannot be seen: ${view.message}`,
-					null,
-				),
+			return it(
+				"unknown",
 				"not shown",
+				`lives, and its pools cannot be seen: ${view.message}`,
+				null,
 			);
 		case "seen":
 			return seenStatus(view.state, name, stoppedWorkers);
@@ -306,8 +288,9 @@ function seenStatus(
 	};
 }
 
-function poolState(
-	{ pool, workers }: PoolSnapshot,
+/** The state of a pool in words: the worst that was found. @param findings those of its run, the worst first. */
+export function poolState(
+	{ pool, workers }: Pick<PoolSnapshot, "pool" | "workers">,
 	findings: readonly Finding[],
 ): Pick<PoolStatus, "level" | "words"> {
 	const worst = findings.find((finding) => finding.pool === pool);
@@ -321,14 +304,14 @@ type Of<Kind extends ProgramFacts["kind"]> = Extract<
 	{ readonly kind: Kind }
 >;
 
-function deadRemark({
+function deadStatus({
 	runId,
 	program,
 	ledger,
 	left,
 	spared,
-}: Of<"dead">): Omit<Remark, "words"> {
-	const name = plainText(program ?? "a program");
+}: Of<"dead">): ProgramStatus {
+	const subject = `${plainText(program ?? "a program")} (run ${runId})`;
 	const where = ledger.kind === "named" ? ` --data-dir ${ledger.dataDir}` : "";
 	const remains =
 		left.length === 0
@@ -338,19 +321,14 @@ function deadRemark({
 		spared.length === 0
 			? ""
 			: `; ${counted(spared.length, "process", "processes")} may be of it and would be left alone`;
-	return {
-		...{
-			level: "trouble",
-			program: null,
-			subject: `${name} (run ${runId})`,
-			pool: null,
-		},
-		text: `${name} (run ${runId}) died without closing its run, and ${remains}${kept}.`,
+	return alone({
+		...{ level: "trouble", words: "dead", subject },
+		text: `${subject} died without closing its run, and ${remains}${kept}.`,
 		remedy:
 			ledger.kind === "unknown"
 				? "Its data directory is not known here. Clean up: start it again, or snakepit reap with that as --data-dir."
 				: `Why: snakepit incidents --run ${runId}${where}. Clean up: start it again, or snakepit reap${where}.`,
-	};
+	});
 }
 
 const UNCLEAR: Readonly<Partial<Record<SparedRun["reason"], string>>> = {
@@ -360,38 +338,34 @@ const UNCLEAR: Readonly<Partial<Record<SparedRun["reason"], string>>> = {
 	unreadable: "its file cannot be read",
 };
 
-function unclearRemark({
+function unclearStatus({
 	runId,
 	dataDir,
 	reason,
-}: Of<"unclear">): Omit<Remark, "words"> {
+}: Of<"unclear">): ProgramStatus {
 	const isUnreadable = reason === "unreadable";
-	return {
+	return alone({
 		level: isUnreadable ? "trouble" : "unknown",
-		...{ program: null, subject: `run ${runId}`, pool: null },
+		...{ words: "unclear", subject: `run ${runId}` },
 		text: `Run ${runId} in ${dataDir} cannot be judged from here: ${UNCLEAR[reason] ?? words(reason)}.`,
 		remedy: isUnreadable
 			? "The next start of a program sets the file aside, and says why."
 			: "Look at it from there.",
-	};
+	});
 }
 
-function otherRemark({
+function otherStatus({
 	runId,
 	uid,
 	directory,
 	lives,
-}: Of<"of_another">): Omit<Remark, "words"> {
-	return {
-		...{
-			level: "unknown",
-			program: null,
-			subject: `run ${runId} of user ${uid}`,
-			pool: null,
-		},
+}: Of<"of_another">): ProgramStatus {
+	const subject = `run ${runId} of user ${uid}`;
+	return alone({
+		...{ level: "unknown", words: "another user's", subject },
 		text: `Run ${runId} of user ${uid} ${lives === "yes" ? "lives" : "may live"} (${directory}), and only that user can look at it.`,
 		remedy: `As that user: sudo -u '#${uid}' snakepit ps.`,
-	};
+	});
 }
 
 /** The condition of all programs, for the first line and the exit status. */
@@ -409,13 +383,14 @@ const WORST_FIRST: readonly StatusLevel[] = [
 	"fine",
 ];
 
+/** A program and how it was judged. */
+export interface JudgedProgram {
+	readonly facts: ProgramFacts;
+	readonly status: ProgramStatus;
+}
+
 /** Judges all programs together. */
-export function statusOf(
-	programs: readonly {
-		readonly facts: ProgramFacts;
-		readonly status: ProgramStatus;
-	}[],
-): Status {
+export function statusOf(programs: readonly JudgedProgram[]): Status {
 	const remarks = programs.flatMap(({ status }) => status.remarks);
 	const level =
 		WORST_FIRST.find((each) =>
@@ -460,7 +435,7 @@ function alsoText(worst: Remark, others: readonly Remark[]): string {
 }
 
 /** A remark and its remedy, as one line. */
-export function said(remark: Remark): string {
+function said(remark: Remark): string {
 	const { program, pool, text } = remark;
 	if (program === null) return saidOfPool(remark);
 	// What is about a run only is a sentence by itself.
@@ -469,7 +444,7 @@ export function said(remark: Remark): string {
 }
 
 /** The same where the program is named already. */
-export function saidOfPool({ text, remedy }: Remark): string {
+function saidOfPool({ text, remedy }: Remark): string {
 	return plainText(remedy === null ? text : `${text} ${remedy}`);
 }
 
@@ -479,6 +454,13 @@ export interface Note {
 	readonly text: string;
 	/** What it says; `undefined` for the last error. */
 	readonly remark: Remark | undefined;
+}
+
+/** What is to be said about a whole program. */
+export function programNotes({ remarks }: ProgramStatus): readonly Note[] {
+	return remarks
+		.filter(({ pool }) => pool === null)
+		.map((remark) => ({ level: remark.level, text: said(remark), remark }));
 }
 
 /** What is to be said about a pool, and its last error unless that has been said with it. */
@@ -496,39 +478,32 @@ export function poolNotes(
 	const { spent, max, windowMs } = starts.budget;
 	const budget =
 		spent === 0 ? "" : `; ${spent} of ${max} restarts in ${duration(windowMs)}`;
-	const text = `${lastFailureText(lastFailure, nowMs)}${budget}`;
+	const { wallMs, cause } = lastFailure;
+	const text = plainText(
+		`Last error, ${duration(nowMs - wallMs)} ago: ${cause}${budget}`,
+	);
 	return [...notes, { level, text, remark: undefined }];
 }
 
-/** The last failure of a pool, as a sentence. */
-function lastFailureText(
-	{ wallMs, cause }: WorkerFailure,
-	nowMs: number,
-): string {
-	return plainText(`Last error, ${duration(nowMs - wallMs)} ago: ${cause}`);
-}
-
-function summaryOf(programs: Parameters<typeof statusOf>[0]): string {
+function summaryOf(programs: readonly JudgedProgram[]): string {
 	const living = programs.filter(({ facts }) => facts.kind === "living");
 	if (living.length === 0) return "No program of yours has an open run here.";
 	const pools = living.flatMap(({ status }) => status.pools);
-	const ready = pools.reduce((sum, pool) => sum + pool.ready, 0);
-	const busy = pools.reduce((sum, pool) => sum + pool.busy, 0);
-	const waiting = pools.reduce(
-		(sum, { snapshot }) => sum + snapshot.queue.waiting,
-		0,
-	);
-	const seen = living.filter(({ facts }) => isSeen(facts)).length;
-	const one = living.length === 1 ? "runs" : "run";
+	const sum = (of: (pool: PoolStatus) => number): number =>
+		pools.reduce((all, pool) => all + of(pool), 0);
+	const waiting = sum(({ snapshot }) => snapshot.queue.waiting);
+	const run = counted(living.length, "program runs", "programs run");
 	const calls =
 		waiting === 0
 			? "no call waits"
-			: `${counted(waiting, "call waits", "calls wait")}`;
-	return seen === 0
-		? `${counted(living.length, "program")} ${one}.`
-		: `${counted(living.length, "program")} ${one} with ${counted(pools.length, "pool")}: ${counted(ready, "worker")} ready, ${busy} busy; ${calls}.`;
-}
-
-function isSeen(facts: ProgramFacts): boolean {
-	return facts.kind === "living" && facts.view.kind === "seen";
+			: counted(waiting, "call waits", "calls wait");
+	const isSeen = living.some(
+		({ facts }) => facts.kind === "living" && facts.view.kind === "seen",
+	);
+	return isSeen
+		? `${run} with ${counted(pools.length, "pool")}: ${counted(
+				sum(({ ready }) => ready),
+				"worker",
+			)} ready, ${sum(({ busy }) => busy)} busy; ${calls}.`
+		: `${run}.`;
 }

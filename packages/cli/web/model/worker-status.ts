@@ -1,4 +1,4 @@
-import type { Finding, PoolSnapshot, WorkerSnapshot } from "@snakepit/control";
+import type { WorkerSnapshot } from "@snakepit/control";
 import { counted } from "../../src/wording/figures.ts";
 import type { Tone } from "../../src/wording/incidents.ts";
 
@@ -9,19 +9,8 @@ export interface WorkerStatus {
 	readonly detail: string | undefined;
 }
 
-const TONES = { busy: "warn", trouble: "bad" } as const;
-
-/** The status of a pool, in a few words: the worst that was found. @param findings those of the run, the worst first. */
-export function poolStatus(
-	{ pool, workers }: PoolSnapshot,
-	findings: readonly Finding[],
-): Pick<WorkerStatus, "word" | "tone"> {
-	const worst = findings.find((finding) => finding.pool === pool);
-	if (worst !== undefined)
-		return { word: worst.words, tone: TONES[worst.level] };
-	const isIdle = workers.every(({ running }) => running.length === 0);
-	return { word: isIdle ? "idle" : "works", tone: "good" };
-}
+/** Of what is as good or bad. */
+export const TONES = { fine: "good", busy: "warn", trouble: "bad" } as const;
 
 /** Like the verdict of the run, the page marks a worker that has not answered for this long. */
 const SILENT_MS = 5_000;

@@ -17,13 +17,10 @@ import {
 	timeOfDay,
 	whole,
 } from "../../src/wording/figures.ts";
+import { poolState } from "../../src/wording/program-status.ts";
 import { post, type RequestError, runPath } from "../feed/requests.ts";
 import { fragmentOf } from "../model/addresses.ts";
-import {
-	poolStatus,
-	recycleWords,
-	workerStatus,
-} from "../model/worker-status.ts";
+import { recycleWords, TONES, workerStatus } from "../model/worker-status.ts";
 import { Name } from "./name.tsx";
 import { usePage } from "./page-context.ts";
 import { Stacks } from "./stacks.tsx";
@@ -62,7 +59,7 @@ function PoolSection({
 	const { can } = usePage();
 	const { calls, size } = pool;
 	const failed = calls.failed + calls.aborted + calls.timed_out;
-	const state = poolStatus(pool, verdict.findings);
+	const { level, words } = poolState(pool, verdict.findings);
 	const ready = pool.workers.filter(({ state }) => state === "ready").length;
 	return (
 		<section aria-label={`Pool ${pool.pool}`}>
@@ -70,8 +67,8 @@ function PoolSection({
 				<h2>
 					<Name text={pool.pool} />
 				</h2>
-				<span class="badge" data-tone={state.tone} data-pool-state>
-					{state.word}
+				<span class="badge" data-tone={TONES[level]} data-pool-state>
+					{words}
 				</span>
 				<p class="facts">
 					<span>{pool.adapter}</span>
