@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { RecordedCall } from "../../src/dash/run-source.ts";
 import {
 	counted,
 	dayAndTime,
@@ -8,11 +9,6 @@ import {
 	timeOfDay,
 	whole,
 } from "../../src/wording/figures.ts";
-import {
-	followRecordedCalls,
-	NOT_YET,
-	type RecordedCalls,
-} from "../feed/recorded-calls.ts";
 import { fragmentOf, traceLink } from "../model/addresses.ts";
 import type { RunView } from "../model/page-state.ts";
 import {
@@ -22,16 +18,20 @@ import {
 	keyOf,
 	listedCalls,
 	mergedCalls,
+	recordedCall,
 	runningCall,
 	type SettledCall,
 	type ShownAttempt,
 	type TriedCall,
 } from "../model/settled-calls.ts";
 import { Name } from "./name.tsx";
+import { usePolled } from "./polled.ts";
 
 /** So many rows of a list are in the page: what failed is looked for, and what succeeded is an example. */
 const FAILED_ROWS = 200;
 const SUCCEEDED_ROWS = 50;
+/** The ledger is read this often, in milliseconds: a call that fails now is on the page before, from its event. */
+const REFRESH_MS = 10_000;
 
 /** Calls that failed, also before the page was opened and in earlier runs, and some that succeeded; one of them in detail. */
 export function CallsView({
@@ -44,10 +44,16 @@ export function CallsView({
 	readonly query: Readonly<Record<string, string>>;
 }) {
 	const filter = callFilter(query);
-	const recorded = useRecordedCalls();
+	const { answer, problem } = usePolled<{
+		readonly calls: readonly RecordedCall[];
+	}>("api/failed-calls", REFRESH_MS);
+	const recorded = useMemo(
+		() => (answer?.calls ?? []).map(recordedCall),
+		[answer],
+	);
 	const seen =
 		run === undefined ? [] : [...run.calls.failed, ...run.calls.succeeded];
-	const latest = mergedCalls(seen, recorded.calls);
+	const latest = mergedCalls(seen, recorded);
 	const [paused, setPaused] = useState<readonly SettledCall[]>();
 	const calls = paused ?? latest;
 	const listed = listedCalls(calls, filter);
@@ -74,7 +80,7 @@ export function CallsView({
 				<CallDetails
 					run={run}
 					calls={latest}
-					isAsked={recorded.state !== "asking"}
+					isAsked={answer !== undefined || problem !== undefined}
 					query={query}
 				/>
 			)}
@@ -90,12 +96,12 @@ export function CallsView({
 				</button>
 			</CallFilters>
 			<p class="count">
-				{recorded.state === "known"
+				{answer !== undefined
 					? "Calls that failed, also before this page was opened and in earlier runs"
 					: "Every call that failed since this page was opened"}
 				, and at most 20 a second that succeeded while it was open
 				{leftOut > 0 && ` (${whole(leftOut)} left out in the last half second)`}
-				. {typeof recorded.problem === "string" && recorded.problem}
+				. {problem}
 			</p>
 			{listed.length === 0 ? (
 				<p class="empty">
@@ -142,13 +148,6 @@ export function CallsView({
 			)}
 		</>
 	);
-}
-
-/** The failed calls of the ledger, read again from time to time. */
-function useRecordedCalls(): RecordedCalls {
-	const [recorded, setRecorded] = useState<RecordedCalls>(NOT_YET);
-	useEffect(() => followRecordedCalls(setRecorded), []);
-	return recorded;
 }
 
 function CallFilters({

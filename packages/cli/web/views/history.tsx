@@ -1,5 +1,4 @@
 import type { RunHistory } from "@snakepit/core/inspect";
-import { useEffect, useState } from "preact/hooks";
 import { counted, dayAndTime, plainStart } from "../../src/wording/figures.ts";
 import {
 	type HistoryEntry,
@@ -7,7 +6,7 @@ import {
 	lasted,
 	runEnd,
 } from "../../src/wording/run-history.ts";
-import { get, type RequestError } from "../feed/requests.ts";
+import { usePolled } from "./polled.ts";
 
 const TEXT_CHARACTERS = 4_000;
 /** Runs may end while the page is open. */
@@ -19,23 +18,12 @@ export function HistoryView({
 }: {
 	readonly livingRunId: string | undefined;
 }) {
-	const [runs, setRuns] = useState<readonly RunHistory[]>();
-	const [problem, setProblem] = useState<string>();
-	useEffect(() => {
-		const read = () =>
-			get<{ runs: readonly RunHistory[] }>("api/history").then(
-				({ runs }) => {
-					setRuns(runs);
-					setProblem(undefined);
-				},
-				({ message }: RequestError) => setProblem(message),
-			);
-		void read();
-		const timer = setInterval(read, REFRESH_MS);
-		return () => clearInterval(timer);
-	}, []);
+	const { answer, problem } = usePolled<{
+		readonly runs: readonly RunHistory[];
+	}>("api/history", REFRESH_MS);
 	if (problem !== undefined) return <p class="empty">{problem}</p>;
-	if (runs === undefined) return <p class="empty">Reading the ledger…</p>;
+	if (answer === undefined) return <p class="empty">Reading the ledger…</p>;
+	const { runs } = answer;
 	if (runs.length === 0) return <p class="empty">The ledger has no runs.</p>;
 	return (
 		<ol class="runs">
