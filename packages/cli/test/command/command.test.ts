@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, openSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { developmentPython } from "../../../../scripts/python-environment.ts";
 import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
 import { inFlags } from "../../src/command/failures.ts";
 import { fitted, table } from "../../src/command/output.ts";
-import { SNAKEPIT_IN_NODE } from "../run/started.ts";
+import { SNAKEPIT_IN_NODE, snakepit } from "../run/started.ts";
 
 const [program, ...before] = SNAKEPIT_IN_NODE;
 
@@ -38,10 +38,8 @@ test.each([
 	(variable, value, says) => {
 		const place = temporaryDirectory();
 		writeFileSync(join(place, "tools.py"), "");
-		const { status, stderr } = spawnSync(
-			program,
+		const { status, stderr } = snakepit(
 			[
-				...before,
 				...["mcp", join(place, "tools.py"), "--data-dir", place],
 				...(variable === "VIRTUAL_ENV"
 					? []
@@ -49,7 +47,6 @@ test.each([
 			],
 			{
 				cwd: place,
-				encoding: "utf8",
 				env: { ...process.env, VIRTUAL_ENV: "", [variable]: value },
 			},
 		);
@@ -63,7 +60,6 @@ test.each([
 
 /** How `snakepit --help` ends, and what it says of an error. */
 async function help(stdout: "gone" | number) {
-	const [program, ...before] = SNAKEPIT_IN_NODE;
 	const child = spawn(program, [...before, "--help"], {
 		stdio: ["ignore", stdout === "gone" ? "pipe" : stdout, "pipe"],
 	});
@@ -108,11 +104,8 @@ test("a table has columns of the width that they need", () => {
 test("in a Node that is too old the command says so, and which one it needs", () => {
 	const older =
 		"data:text/javascript,Object.defineProperty(process,'version',{value:'v20.20.2'})";
-	const { status, stderr } = spawnSync(
-		program as string,
-		[`--import=${older}`, ...before, "ps"],
-		{ encoding: "utf8" },
-	);
+	const env = { ...process.env, NODE_OPTIONS: `--import=${older}` };
+	const { status, stderr } = snakepit(["ps"], { env });
 	expect(stderr).toMatch(
 		/^snakepit: this is Node v20\.20\.2, and this command needs Node 22 or newer\./,
 	);

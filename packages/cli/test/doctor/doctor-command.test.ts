@@ -1,26 +1,19 @@
-import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { LayerReport } from "@snakepit/core/protection";
 import { expect, test } from "vitest";
 import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
-
-const COMMAND = join(import.meta.dirname, "../../src/command/snakepit.ts");
+import { snakepit } from "../run/started.ts";
 
 function doctor(
 	args: readonly string[],
 	env: NodeJS.ProcessEnv = {},
 	cwd: string = process.cwd(),
 ) {
-	return spawnSync(
-		process.execPath,
-		["--conditions=snakepit-source", COMMAND, "doctor", ...args],
-		{
-			encoding: "utf8",
-			cwd,
-			env: { ...process.env, NODE_OPTIONS: "--no-warnings", ...env },
-		},
-	);
+	return snakepit(["doctor", ...args], {
+		cwd,
+		env: { ...process.env, NODE_OPTIONS: "--no-warnings", ...env },
+	});
 }
 
 function statuses(stdout: string): Readonly<Record<string, string>> {

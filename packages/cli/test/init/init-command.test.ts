@@ -24,7 +24,7 @@ import {
 	type TemplateName,
 	TYPE_CHECK,
 } from "../../src/init/init-command.ts";
-import { SNAKEPIT_IN_NODE } from "../run/started.ts";
+import { SNAKEPIT_IN_NODE, snakepit } from "../run/started.ts";
 
 const DEADLINE_MS = 120_000;
 const TSC = join(
@@ -38,12 +38,7 @@ const FILES = [
 ];
 
 function init(cwd: string, ...args: readonly string[]) {
-	const { status, stdout, stderr } = spawnSync(
-		program,
-		[...before, "init", ...args],
-		{ cwd, encoding: "utf8" },
-	);
-	return { status, stdout, stderr };
+	return snakepit(["init", ...args], { cwd });
 }
 
 /** A new project, with the packages of this repository as they would be installed. */

@@ -1,19 +1,13 @@
 /** `snakepit inspect`: a run, a worker and a call, while their program lives and after it was killed. */
-import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
 import {
 	type ControlledHost,
 	controlledHost,
 } from "../../../core/test/control/controlled-host.ts";
-import { SNAKEPIT_IN_NODE } from "../run/started.ts";
+import { snakepit } from "../run/started.ts";
 
 function inspect({ dataDir }: ControlledHost, ...args: readonly string[]) {
-	const [program, ...before] = SNAKEPIT_IN_NODE;
-	return spawnSync(
-		program,
-		[...before, "inspect", ...args, "--data-dir", dataDir],
-		{ encoding: "utf8" },
-	);
+	return snakepit(["inspect", ...args, "--data-dir", dataDir]);
 }
 
 function json(host: ControlledHost, id: string) {

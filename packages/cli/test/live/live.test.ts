@@ -1,6 +1,5 @@
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
 import { attach } from "@snakepit/control";
 import { describe, expect, onTestFinished, test } from "vitest";
 import {
@@ -8,20 +7,9 @@ import {
 	controlledHost,
 } from "../../../core/test/control/controlled-host.ts";
 import { inspectedHost } from "../dash/inspected-host.ts";
-import { SNAKEPIT_IN_NODE } from "../run/started.ts";
+import { type Ended, SNAKEPIT_IN_NODE } from "../run/started.ts";
 
-const SNAKEPIT = [
-	process.execPath,
-	"--conditions=snakepit-source",
-	join(import.meta.dirname, "../../src/command/snakepit.ts"),
-] as const;
 const ALL = { scopes: ["read", "logs", "act", "call"] } as const;
-
-interface Ended {
-	readonly status: number | null;
-	readonly stdout: string;
-	readonly stderr: string;
-}
 
 interface Started {
 	/** Resolves when standard output has it. */
@@ -30,9 +18,15 @@ interface Started {
 	readonly child: ChildProcess;
 }
 
-/** Starts a program without standard input. */
-function started([program, ...args]: readonly [string, ...string[]]): Started {
-	const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
+/** Starts the command without standard input, for the runs of one directory. */
+function started(
+	{ dataDir }: Pick<ControlledHost, "dataDir">,
+	...args: readonly string[]
+): Started {
+	const [program, ...before] = SNAKEPIT_IN_NODE;
+	const child = spawn(program, [...before, ...args, "--data-dir", dataDir], {
+		stdio: ["ignore", "pipe", "pipe"],
+	});
 	onTestFinished(() => void child.kill("SIGKILL"));
 	const texts = { stdout: "", stderr: "" };
 	for (const name of ["stdout", "stderr"] as const)
@@ -54,11 +48,8 @@ function started([program, ...args]: readonly [string, ...string[]]): Started {
 	return { shows, end, child };
 }
 
-function snakepit(
-	{ dataDir }: Pick<ControlledHost, "dataDir">,
-	...args: readonly string[]
-): Promise<Ended> {
-	return started([...SNAKEPIT, ...args, "--data-dir", dataDir]).end;
+function snakepit(...what: Parameters<typeof started>): Promise<Ended> {
+	return started(...what).end;
 }
 
 describe("of a living run", () => {
@@ -89,18 +80,10 @@ describe("of a living run", () => {
 		expect((await snakepit(host, "tools")).stdout).toBe(
 			"sleep()\n    Waits.\n",
 		);
-		expect(
-			(
-				await snakepit(
-					host,
-					"call",
-					"echo",
-					"numbers=[1,2]",
-					"name=x=y",
-					"--json",
-				)
-			).stdout,
-		).toBe('{"numbers":[1,2],"name":"x=y"}\n');
+		const echo = ["call", "echo", "numbers=[1,2]", "name=x=y", "--json"];
+		expect((await snakepit(host, ...echo)).stdout).toBe(
+			'{"numbers":[1,2],"name":"x=y"}\n',
+		);
 		expect(await snakepit(host, "restart", "lines-0", "--json")).toMatchObject({
 			...{
 				status: 0,
@@ -115,10 +98,8 @@ describe("of a living run", () => {
 		])
 			expect(await snakepit(host, ...act)).toMatchObject({ status: 0 });
 
-		const lines = started([
-			...[...SNAKEPIT, "logs", "-f", "--worker", "lines-0"],
-			...["--json", "--data-dir", host.dataDir],
-		] as unknown as readonly [string]);
+		const follow = ["logs", "-f", "--worker", "lines-0", "--json"];
+		const lines = started(host, ...follow);
 		await lines.shows('{"kind":"following"}');
 		for (const _ of ["lines-0", "lines-1"]) host.call("print", 3);
 		await lines.shows(/line 2/);
@@ -204,7 +185,7 @@ describe("of a living run", () => {
 
 	test("outside of a terminal top says each new verdict on a line, and fails when its program is killed", async () => {
 		const host = await controlledHost({ control: true });
-		const top = started([...SNAKEPIT, "top", "--data-dir", host.dataDir]);
+		const top = started(host, "top");
 		await top.shows(
 			/^\S+Z 1 program runs .* 2 workers ready, 0 busy; no call waits\.\n/,
 		);
@@ -219,9 +200,7 @@ describe("of a living run", () => {
 	test("drain says what it has cut", async () => {
 		const host = await controlledHost({ control: ALL });
 		for (let made = 0; made < 3; made++) host.call("sleep", 600_000);
-		await started([
-			...[...SNAKEPIT, "top", "--data-dir", host.dataDir],
-		] as unknown as readonly [string]).shows(/1 call waits/);
+		await started(host, "top").shows(/1 call waits/);
 		const drained = await snakepit(host, "drain", "--within", "0");
 		expect(drained, drained.stderr).toMatchObject({ status: 1, stderr: "" });
 		expect(drained.stdout).toMatch(
@@ -233,18 +212,18 @@ describe("of a living run", () => {
 test("a tool that streams is called as such: its items are printed, and no call has failed", async () => {
 	const host = await inspectedHost(["read", "call"], { size: 1 });
 	onTestFinished(() => host.end());
-	const [program, ...before] = SNAKEPIT_IN_NODE;
-	const call = (...args: readonly string[]) => {
-		const { status, stdout, stderr } = spawnSync(
-			program,
-			[...before, "call", ...args, "--json", "--data-dir", host.dataDir],
-			{ encoding: "utf8" },
+	const call = async (...args: readonly string[]) => {
+		const { status, stdout, stderr } = await snakepit(
+			host,
+			"call",
+			...args,
+			"--json",
 		);
 		expect(status, stderr).toBe(0);
 		return JSON.parse(stdout);
 	};
-	expect(call("countdown", "start=3")).toEqual([3, 2, 1]);
-	expect(call("mean", "numbers=[1,2]")).toBe("1.5 m");
+	expect(await call("countdown", "start=3")).toEqual([3, 2, 1]);
+	expect(await call("mean", "numbers=[1,2]")).toBe("1.5 m");
 	using client = await attach({ dataDir: host.dataDir });
 	const { run } = await client.state();
 	expect(run.pools[0]?.calls).toMatchObject({

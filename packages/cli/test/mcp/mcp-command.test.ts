@@ -14,7 +14,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { expect, onTestFinished, test } from "vitest";
 import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
-import { run, SNAKEPIT_IN_NODE } from "../run/started.ts";
+import { run, SNAKEPIT_IN_NODE, snakepit } from "../run/started.ts";
 
 const TOOLS = join(
 	import.meta.dirname,
@@ -105,20 +105,16 @@ test.each([
 	[["bogus"], 2, /unknown command 'bogus'/],
 	[[], 2, /Usage: snakepit/],
 ])("%j ends with %i, and says why", (args, status, message) => {
-	const [program, ...before] = SNAKEPIT_IN_NODE;
-	const ended = spawnSync(program, [...before, ...args], { encoding: "utf8" });
+	const ended = snakepit(args);
 	expect(ended).toMatchObject({ status, stdout: "" });
 	expect(ended.stderr).toMatch(message);
 });
 
 /** Fails, and says why in words of the command alone. */
 function refused(...args: readonly string[]): string {
-	const [program, ...before] = SNAKEPIT_IN_NODE;
-	const { status, stdout, stderr } = spawnSync(
-		program,
-		[...before, "mcp", ...args, "--data-dir", temporaryDirectory()],
-		{ encoding: "utf8" },
-	);
+	const { status, stdout, stderr } = snakepit([
+		...["mcp", ...args, "--data-dir", temporaryDirectory()],
+	]);
 	expect({ status, stdout }, stderr).toEqual({ status: 1, stdout: "" });
 	expect(stderr).not.toMatch(
 		/option|pythonEnvironment|createPool|serveMcp|new URL|\{ module/,

@@ -1,4 +1,9 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import {
+	type ChildProcess,
+	type SpawnSyncOptions,
+	spawn,
+	spawnSync,
+} from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
@@ -18,6 +23,26 @@ export const SNAKEPIT_IN_NODE: readonly [string, ...string[]] = [
 	"--conditions=snakepit-source",
 	join(import.meta.dirname, "../../src/command/snakepit.ts"),
 ];
+
+/** How a command ended, and what it printed. */
+export interface Ended {
+	readonly status: number | null;
+	readonly stdout: string;
+	readonly stderr: string;
+}
+
+/** Runs `snakepit` to its end, from its sources. Nothing else in this process goes on meanwhile. */
+export function snakepit(
+	args: readonly string[],
+	options: SpawnSyncOptions = {},
+): Ended {
+	const [program, ...before] = SNAKEPIT_IN_NODE;
+	const { status, stdout, stderr } = spawnSync(program, [...before, ...args], {
+		...options,
+		encoding: "utf8",
+	});
+	return { status, stdout, stderr };
+}
 
 /** `snakepit run OPTIONS -- COMMAND`. */
 export function run(

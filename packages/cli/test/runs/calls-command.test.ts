@@ -1,21 +1,13 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
 import { moment } from "../../src/command/flags.ts";
 import { type CallOfRun, callLines } from "../../src/runs/calls-command.ts";
-import { SNAKEPIT_IN_NODE } from "../run/started.ts";
+import { snakepit } from "../run/started.ts";
 
 const DEADLINE_MS = 120_000;
-
-function snakepit(...args: readonly string[]) {
-	const [program, ...before] = SNAKEPIT_IN_NODE;
-	const { status, stdout, stderr } = spawnSync(program, [...before, ...args], {
-		encoding: "utf8",
-	});
-	return { status, stdout, stderr };
-}
 
 test(
 	"calls --failed lists what failed in a program that ended, with its input and how many failed alike",
@@ -37,7 +29,7 @@ test(
 		await end;
 
 		const list = (...more: string[]) =>
-			snakepit("calls", "--failed", "--data-dir", dataDir, ...more);
+			snakepit(["calls", "--failed", "--data-dir", dataDir, ...more]);
 		const { status, stdout, stderr } = list();
 		expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
 		expect(stdout).toMatch(
@@ -76,7 +68,7 @@ test(
 			status: 2,
 			stderr: expect.stringContaining("Give how long ago"),
 		});
-		expect(snakepit("calls")).toMatchObject({
+		expect(snakepit(["calls"])).toMatchObject({
 			status: 2,
 			stderr: expect.stringContaining("calls --failed"),
 		});

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { developmentPython } from "../../../../scripts/python-environment.ts";
 import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
-import { SNAKEPIT_IN_NODE } from "../run/started.ts";
+import { snakepit } from "../run/started.ts";
 import { linesInTerminal } from "./in-terminal.ts";
 
 /** Each runs some programs, one after the other. */
@@ -26,17 +26,9 @@ function ended(how: string, program: string = PROGRAM): string {
 	return dataDir;
 }
 
-function snakepit(...args: readonly string[]) {
-	const [program, ...before] = SNAKEPIT_IN_NODE;
-	const { status, stdout, stderr } = spawnSync(program, [...before, ...args], {
-		encoding: "utf8",
-	});
-	return { status, stdout, stderr };
-}
-
 /** The rows below the titles. */
 function rows(command: string, dataDir: string): readonly string[] {
-	const { stdout } = snakepit(command, "--data-dir", dataDir);
+	const { stdout } = snakepit([command, "--data-dir", dataDir]);
 	return stdout.trimEnd().split("\n").slice(1);
 }
 
@@ -68,7 +60,7 @@ test(
 		expect(rows("history", dataDir)[0]).toMatch(
 			/crashed\. An unhandled rejection: StartError SPAWN_FAILED: Cannot start \/no\/such\/program: .* at .*crashing\.ts:\d+:\d+\.$/,
 		);
-		const { stdout } = snakepit("incidents", "--json", "--data-dir", dataDir);
+		const { stdout } = snakepit(["incidents", "--json", "--data-dir", dataDir]);
 		const found = JSON.parse(stdout);
 		const error = { name: "StartError", code: "SPAWN_FAILED" };
 		const host = { program: "crashing.ts", pid: expect.any(Number) };
@@ -99,7 +91,7 @@ test(
 		expect(rows("incidents", dataDir).at(-1)).toMatch(
 			/ models-0 \(pid \d+\) could not be started: TOOLS_IMPORT_FAILED: .*: FileNotFoundError: \[Errno 2\] No such file or directory: '\/models\/a\.bin', at <module> \(.*models\.py:4\); last line: starts$/,
 		);
-		const { stdout } = snakepit("history", "--json", "--data-dir", dataDir);
+		const { stdout } = snakepit(["history", "--json", "--data-dir", dataDir]);
 		expect(JSON.parse(stdout)[0].workers.at(-1).startError).toMatchObject({
 			...{ name: "StartError", code: "TOOLS_IMPORT_FAILED" },
 			message: expect.stringContaining("FileNotFoundError"),
@@ -128,18 +120,14 @@ test(
 		expect(act).toMatch(/^ {4}\S+ \S+ {2}pool bills is paused by the night/);
 		expect(rest).toEqual([]);
 		const [runId = ""] = run.split(" ");
-		const { stdout } = snakepit(
-			"history",
-			"--run",
-			runId,
-			"--data-dir",
-			dataDir,
-		);
+		const { stdout } = snakepit([
+			...["history", "--run", runId, "--data-dir", dataDir],
+		]);
 		expect(stdout).toMatch(
 			/paused by the night shift\n.*resumed by close\n.*closed by program\n|closed by program\n.*resumed by close\n/,
 		);
 		const [json] = JSON.parse(
-			snakepit("history", "--json", "--data-dir", dataDir).stdout,
+			snakepit(["history", "--json", "--data-dir", dataDir]).stdout,
 		);
 		expect(json).toMatchObject({
 			programEnd: { how: "finished", code: 0 },
@@ -154,7 +142,7 @@ test.each(["history", "incidents"])(
 	(command) => {
 		const dataDir = ended("paused");
 		const failed = (...args: string[]) => {
-			const result = snakepit(command, "--json", ...args);
+			const result = snakepit([command, "--json", ...args]);
 			expect(result.stdout).toBe("");
 			const { error } = JSON.parse(result.stderr);
 			return [result.status, error.code, error.message];
@@ -165,12 +153,12 @@ test.each(["history", "incidents"])(
 		]);
 		expect(failed("--runs", "0")).toEqual([
 			...[2, "usage"],
-			expect.stringMatching(/'0' is invalid/),
+			expect.stringMatching(/--runs <number>.*'0' is invalid\. It must be 1 or/),
 		]);
 		const absent = join(dataDir, "absent");
-		const { stdout, stderr } = snakepit(
+		const { stdout, stderr } = snakepit([
 			...[command, "--json", "--data-dir", absent],
-		);
+		]);
 		expect(JSON.parse(stdout)).toEqual([]);
 		expect(JSON.parse(stderr).warning.message).toContain(absent);
 	},

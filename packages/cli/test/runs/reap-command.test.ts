@@ -1,21 +1,15 @@
-import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
 import {
 	Host,
 	isAlive,
 	temporaryDirectory,
 } from "../../../core/test/cleanup/hosts.ts";
-import { SNAKEPIT_IN_NODE } from "../run/started.ts";
+import { snakepit } from "../run/started.ts";
 
 const DEADLINE_MS = 120_000;
 
 function reap(dataDir: string, ...flags: readonly string[]) {
-	const [program, ...before] = SNAKEPIT_IN_NODE;
-	const args = [...before, "reap", "--data-dir", dataDir, ...flags];
-	const { status, stdout, stderr } = spawnSync(program, args, {
-		encoding: "utf8",
-	});
-	return { status, stdout, stderr };
+	return snakepit(["reap", "--data-dir", dataDir, ...flags]);
 }
 
 test(
@@ -78,12 +72,7 @@ test(
 		);
 		expect(rest.status).toBe(0);
 		expect(second.pids.map(isAlive)).toEqual([false]);
-		const [program, ...before] = SNAKEPIT_IN_NODE;
-		const { stdout } = spawnSync(
-			program,
-			[...before, "history", "--data-dir", dataDir],
-			{ encoding: "utf8" },
-		);
+		const { stdout } = snakepit(["history", "--data-dir", dataDir]);
 		expect(
 			stdout.match(/Cleaned up by snakepit reap \(pid \d+\)/g),
 		).toHaveLength(2);

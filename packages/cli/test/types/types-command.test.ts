@@ -1,11 +1,11 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { developmentPython } from "../../../../scripts/python-environment.ts";
 import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
-import { SNAKEPIT_IN_NODE } from "../run/started.ts";
+import { SNAKEPIT_IN_NODE, snakepit } from "../run/started.ts";
 
 const DEADLINE_MS = 120_000;
 const TEMPLATES = join(import.meta.dirname, "../../templates");
@@ -20,14 +20,11 @@ function place(): string {
 
 function argumentsOf(...args: readonly string[]): readonly string[] {
 	const python = ["--python", developmentPython()];
-	return [...before, "types", "tools.py", ...args, ...python];
+	return ["types", "tools.py", ...args, ...python];
 }
 
 function types(cwd: string, ...args: readonly string[]) {
-	const { status, stdout, stderr } = spawnSync(program, argumentsOf(...args), {
-		...{ cwd, encoding: "utf8" },
-	});
-	return { status, stdout, stderr };
+	return snakepit(argumentsOf(...args), { cwd });
 }
 
 test(
@@ -59,11 +56,11 @@ test(
 		const cwd = place();
 		for (const name of ["json", "types", "operator", "re", "runpy"])
 			writeFileSync(join(cwd, `${name}.py`), 'raise ImportError("planted")\n');
-		const args = [...before, "types", join(place(), "tools.py")];
+		const args = ["types", join(place(), "tools.py")];
 		const python = ["--python", developmentPython()];
-		expect(
-			spawnSync(program, [...args, ...python], { cwd, encoding: "utf8" }),
-		).toMatchObject({ status: 0, stderr: "" });
+		expect(snakepit([...args, ...python], { cwd })).toMatchObject({
+			...{ status: 0, stderr: "" },
+		});
 	},
 	DEADLINE_MS,
 );
@@ -96,7 +93,8 @@ test(
 	"--watch writes them again when a file beside the tools is changed or replaced, and outlives a syntax error",
 	async () => {
 		const cwd = place();
-		const child = spawn(program, argumentsOf("--output", "out.ts", "--watch"), {
+		const args = argumentsOf("--output", "out.ts", "--watch");
+		const child = spawn(program, [...before, ...args], {
 			cwd,
 			stdio: ["ignore", "pipe", "pipe"],
 		});
