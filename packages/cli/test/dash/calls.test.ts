@@ -67,7 +67,7 @@ describe.skipIf(!hasChromium)(`the list of calls${WHY_SKIPPED}`, () => {
 			.toBe(2);
 		host.kill("SIGKILL");
 		await page.locator(".verdict", { hasText: "is gone" }).waitFor();
-		later = await inspectedHost(["read", "logs"], {}, [], host);
+		later = await inspectedHost({ dataDir: host.dataDir });
 		await page.goto("about:blank");
 		await page.goto(link);
 		await details().getByText("invalid literal for int").first().waitFor();

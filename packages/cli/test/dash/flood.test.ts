@@ -17,7 +17,7 @@ test.skipIf(!hasChromium || !isThorough())(
 		const [page, browser, host] = await Promise.all([
 			builtPage(),
 			startChromium(),
-			inspectedHost(["read", "logs", "call"]),
+			inspectedHost({ control: { scopes: ["read", "logs", "call"] } }),
 		]);
 		onTestFinished(() => host.end());
 		onTestFinished(() => browser.close());

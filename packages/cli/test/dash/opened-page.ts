@@ -1,5 +1,6 @@
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
+import { SCOPES } from "@snakepit/control";
 import axe, { type AxeResults } from "axe-core";
 import {
 	type Browser,
@@ -11,7 +12,11 @@ import { afterAll, beforeAll } from "vitest";
 import type { DashServer } from "../../src/dash/dash-server.ts";
 import type { PageFiles } from "../../src/dash/page-answers.ts";
 import { builtPage, dashboardOf } from "./dashboards.ts";
-import { type InspectedHost, inspectedHost } from "./inspected-host.ts";
+import {
+	type HostSetting,
+	type InspectedHost,
+	inspectedHost,
+} from "./inspected-host.ts";
 
 /** How long a test waits for what it looks for. */
 export const DEADLINE_MS = 40_000;
@@ -25,11 +30,7 @@ interface OpenedPage {
 	show(view: string): Promise<unknown>;
 }
 
-interface Setting {
-	/** Options of the host's pool. */
-	readonly pool?: Readonly<Record<string, unknown>>;
-	/** Further pools. */
-	readonly pools?: readonly Readonly<Record<string, unknown>>[];
+interface Setting extends Pick<HostSetting, "pool" | "pools"> {
 	readonly page?: BrowserContextOptions;
 	/** Opens the dashboard in the page. */
 	readonly open: (opened: OpenedPage) => Promise<unknown>;
@@ -45,7 +46,9 @@ export function openedPage({ pool, pools, page, open }: Setting): OpenedPage {
 		[opened.files, opened.browser, opened.host] = await Promise.all([
 			builtPage(),
 			startChromium(),
-			inspectedHost(["read", "logs", "act", "call"], pool, pools),
+			inspectedHost({
+				...{ control: { scopes: SCOPES }, pool, pools },
+			}),
 		]);
 		opened.server = await dashboardOf(opened.host.dataDir, opened.files);
 		opened.page = await opened.browser.newPage(page);

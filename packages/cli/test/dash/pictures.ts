@@ -8,7 +8,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { attach } from "@snakepit/control";
+import { attach, SCOPES } from "@snakepit/control";
 import type { Page } from "playwright-core";
 import { removeDirectory } from "../../../../scripts/remove-directory.ts";
 import { builtPage, dashboardOf } from "./dashboards.ts";
@@ -36,15 +36,15 @@ const failing = mkdtempSync(join(tmpdir(), "snakepit-tools-"));
 const tools = join(failing, "failing_tools.py");
 copyFileSync(join(import.meta.dirname, "failing_tools.py"), tools);
 writeFileSync(join(failing, "model.bin"), "");
-const host = await inspectedHost(
-	["read", "logs", "act", "call"],
-	{
+const host = await inspectedHost({
+	control: { scopes: SCOPES },
+	pool: {
 		...{ size: 4, callsPerWorker: 1, recycle: { afterCalls: 5_000 } },
 		...{ queue: { limit: 40 } },
 		heartbeat: { intervalMs: 500, hungAfterMs: 600_000 },
 	},
-	[{ name: IMAGES, size: 2, tools }],
-);
+	pools: [{ name: IMAGES, size: 2, tools }],
+});
 const browser = await startChromium();
 const server = await dashboardOf(host.dataDir, await builtPage());
 try {

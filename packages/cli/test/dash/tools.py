@@ -1,13 +1,20 @@
-"""Tools of the host that the dashboard's tests look at."""
+"""Tools of a program that the dashboard and the commands look at, also when it gets into trouble."""
 
 import ctypes
 import logging
+import os
+import pathlib
+import signal
 import sys
 import time
 from collections.abc import Iterator
 from typing import Literal
 
 from snakepit_bridge import tool
+
+# What a program reads when it starts: a volume that may not be mounted.
+if volume := os.environ.get("SNAKEPIT_TEST_VOLUME"):
+    pathlib.Path(volume).read_text()
 
 
 @tool
@@ -44,6 +51,18 @@ def hang() -> None:
     lock = ctypes.PyDLL(None).pthread_mutex_lock
     lock(mutex)
     lock(mutex)
+
+
+@tool
+def stop() -> None:
+    """Stops itself, as a person or another program may."""
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+@tool
+def crash() -> None:
+    """Ends as a bug in C does."""
+    os.kill(os.getpid(), signal.SIGSEGV)
 
 
 @tool

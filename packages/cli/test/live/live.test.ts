@@ -6,7 +6,7 @@ import {
 	type ControlledHost,
 	controlledHost,
 } from "../../../core/test/control/controlled-host.ts";
-import { inspectedHost } from "../dash/inspected-host.ts";
+import { hostOfTest } from "../dash/inspected-host.ts";
 import { type Ended, SNAKEPIT_IN_NODE } from "../run/started.ts";
 
 const ALL = { scopes: ["read", "logs", "act", "call"] } as const;
@@ -210,8 +210,8 @@ describe("of a living run", () => {
 });
 
 test("a tool that streams is called as such: its items are printed, and no call has failed", async () => {
-	const host = await inspectedHost(["read", "call"], { size: 1 });
-	onTestFinished(() => host.end());
+	const control = { scopes: ["read", "call"] } as const;
+	const host = await hostOfTest({ control, pool: { size: 1 } });
 	const call = async (...args: readonly string[]) => {
 		const { status, stdout, stderr } = await snakepit(
 			host,

@@ -8,7 +8,7 @@ import {
 	controlledHost,
 } from "../../../core/test/control/controlled-host.ts";
 import { SNAKEPIT_IN_NODE } from "../run/started.ts";
-import { troubledHost } from "../runs/troubled-host.ts";
+import { hostOfTest } from "../dash/inspected-host.ts";
 import { ShownTerminal } from "./shown-terminal.ts";
 
 const DEADLINE_MS = 120_000;
@@ -126,7 +126,7 @@ test(
 		const first = await controlledHost({ control: true, dataDir });
 		const top = topIn(14, 80, "--data-dir", dataDir);
 		await top.shows(/^1 program runs/);
-		const second = await troubledHost({
+		const second = await hostOfTest({
 			dataDir,
 			control: true,
 			pool: { name: "images", size: 2 },

@@ -11,14 +11,14 @@ import {
 	snakepit,
 	until,
 } from "./shown.ts";
-import { type TroubledHost, troubledHost } from "./troubled-host.ts";
+import { hostOfTest, type InspectedHost } from "../dash/inspected-host.ts";
 
 const WELL = /^1 program runs with 1 pool: \d workers? ready, 0 busy/;
 const TIME = "\\d\\d:\\d\\d:\\d\\d";
 
 /** A command about the program's run. */
 const of = (
-	{ dataDir, runId }: TroubledHost,
+	{ dataDir, runId }: InspectedHost,
 	command: string,
 	...args: readonly string[]
 ): Promise<Shown> =>
@@ -34,7 +34,7 @@ interface Standstill {
 
 /** The standstills of a kind among its incidents, when there is one. On a busy machine there may be others. */
 async function standstills(
-	host: TroubledHost,
+	host: InspectedHost,
 	wanted: string,
 ): Promise<readonly Standstill[]> {
 	const look = async (): Promise<readonly Standstill[]> => {
@@ -50,7 +50,7 @@ async function standstills(
 test(
 	"a stop by SIGSTOP is in incidents and history after SIGCONT, also when the program was killed later",
 	async () => {
-		const host = await troubledHost({ pool: { size: 1 } });
+		const host = await hostOfTest({ pool: { size: 1 } });
 		const before = Date.now();
 		host.child.kill("SIGSTOP");
 		const stoppedAt = performance.now();
@@ -84,7 +84,7 @@ test(
 test(
 	"a blocked event loop: ps and top say so meanwhile, and incidents later",
 	async () => {
-		const host = await troubledHost({ pool: { size: 1 } });
+		const host = await hostOfTest({ pool: { size: 1 } });
 		const over = join(temporaryDirectory(), "over");
 		host.blockUntil(over);
 		const blocked = await psSays(host, /event loop is blocked/);
@@ -118,7 +118,7 @@ test(
 	async () => {
 		const place = temporaryDirectory();
 		const dataDir = join(place, "state");
-		const host = await troubledHost({
+		const host = await hostOfTest({
 			...{ dataDir, pool: { size: 1 }, audit: { intervalMs: 200 } },
 		});
 		const unwritten = (metrics: string): number =>
@@ -170,7 +170,7 @@ test(
 		const place = temporaryDirectory();
 		const volume = join(place, "volume");
 		writeFileSync(volume, "");
-		const host = await troubledHost({
+		const host = await hostOfTest({
 			env: { SNAKEPIT_TEST_VOLUME: volume },
 			pool: { size: 1, start: { maxRestarts: 3, backoffMs: 10 } },
 			control: { scopes: ["read", "act", "call"] },

@@ -16,13 +16,13 @@ import { controlledHost } from "../../../core/test/control/controlled-host.ts";
 import { SNAKEPIT_IN_NODE } from "../run/started.ts";
 import { linesInTerminal } from "./in-terminal.ts";
 import { DEADLINE_MS, ps, psSays, snakepit } from "./shown.ts";
-import { type TroubledHost, troubledHost } from "./troubled-host.ts";
+import { hostOfTest, type InspectedHost } from "../dash/inspected-host.ts";
 
 test(
 	"a program that is well has a line for its pool, and the exit status is 0",
 	async () => {
 		const name = "images-of-all-customers-in-the-north-eu1";
-		const host = await troubledHost({ pool: { name } });
+		const host = await hostOfTest({ pool: { name } });
 		const { status, stdout } = await ps(host);
 		expect(stdout).toMatch(
 			new RegExp(
@@ -60,8 +60,8 @@ test(
 	"a worker that hangs is named with its call; one that was stopped with what continues it",
 	async () => {
 		const heartbeat = { intervalMs: 500, hungAfterMs: 600_000 };
-		const host = await troubledHost({ pool: { heartbeat } });
-		host.call("hang", { seconds: 600 });
+		const host = await hostOfTest({ pool: { heartbeat } });
+		host.call("hang");
 		const { status, first } = await psSays(host, /has not answered for/);
 		expect(status).toBe(1);
 		expect(first).toMatch(
@@ -80,7 +80,7 @@ test(
 test(
 	"an overload: how many wait, for what, and which call runs longest",
 	async () => {
-		const host = await troubledHost({
+		const host = await hostOfTest({
 			pool: { size: 1, queue: { limit: 10 } },
 		});
 		host.call("wait", { seconds: 600 }, 4);
@@ -103,7 +103,7 @@ test(
 test(
 	"a stopped program, and one that was killed",
 	async () => {
-		const host = await troubledHost();
+		const host = await hostOfTest();
 		host.child.kill("SIGSTOP");
 		const stopped = await ps(host);
 		expect(stopped.status).toBe(1);
@@ -129,7 +129,7 @@ test(
 test(
 	"a program whose control is off, and its state when it is stopped, is named",
 	async () => {
-		const host = await troubledHost({ control: false });
+		const host = await hostOfTest({ control: false });
 		const { status, first } = await ps(host);
 		expect(first).toMatch(
 			/^1 program runs\. host-program\.ts \(pid \d+\) lives with 2 workers, and its pools cannot be seen: control is off/,
@@ -149,15 +149,15 @@ test(
 	async () => {
 		const state = { XDG_STATE_HOME: temporaryDirectory() };
 		const [shown, hidden] = await Promise.all([
-			troubledHost({ pool: { name: "images", size: 1 } }),
-			troubledHost({ pool: { name: "pages", size: 1 }, control: false }),
+			hostOfTest({ pool: { name: "images", size: 1 } }),
+			hostOfTest({ pool: { name: "pages", size: 1 }, control: false }),
 		]);
 		// Those of other tests are found, too.
 		const { stdout } = await snakepit(["ps", "--json"], state);
 		const { programs } = JSON.parse(stdout) as {
 			programs: readonly { runId?: string; view?: string }[];
 		};
-		const of = ({ runId }: TroubledHost) =>
+		const of = ({ runId }: InspectedHost) =>
 			programs.find((program) => program.runId === runId);
 		expect(of(shown)).toMatchObject({
 			...{ view: "seen", pools: [{ pool: "images" }] },
@@ -203,8 +203,8 @@ test(
 	async () => {
 		const state = { XDG_STATE_HOME: temporaryDirectory() };
 		const [host, hidden] = await Promise.all([
-			troubledHost({ pool: { size: 1 }, env: state }),
-			troubledHost({ pool: { size: 1 }, env: state, control: false }),
+			hostOfTest({ pool: { size: 1 }, env: state }),
+			hostOfTest({ pool: { size: 1 }, env: state, control: false }),
 		]);
 		await Promise.all([host.killed(), hidden.killed()]);
 		const where = `--data-dir ${realpathSync(host.dataDir)}`;
@@ -253,7 +253,7 @@ test.runIf(process.getuid?.() === 0 && process.platform === "linux")(
 		onTestFinished(() => removeDirectory(home));
 		chmodSync(home, 0o755);
 		const place = { TMPDIR: home, XDG_RUNTIME_DIR: undefined };
-		const host = await troubledHost({ pool: { size: 1 }, env: place });
+		const host = await hostOfTest({ pool: { size: 1 }, env: place });
 		const program = join(home, "as-nobody.mjs");
 		writeFileSync(program, AS_NOBODY);
 		const state = join(home, "state");
@@ -294,7 +294,7 @@ test.runIf(process.getuid?.() === 0 && process.platform === "linux")(
 test(
 	"-a also lists what has ended, and a run that is not there is absent",
 	async () => {
-		const host = await troubledHost({ pool: { size: 1 } });
+		const host = await hostOfTest({ pool: { size: 1 } });
 		const { dataDir, runId } = host;
 		const exit = new Promise((resolve) => host.child.once("exit", resolve));
 		host.child.stdin?.end();

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect } from "vitest";
 import { SNAKEPIT_IN_NODE } from "../run/started.ts";
-import type { TroubledHost } from "./troubled-host.ts";
+import type { InspectedHost } from "../dash/inspected-host.ts";
 
 /** Of a test that looks many times, with other tests beside it. */
 export const DEADLINE_MS = 180_000;
@@ -37,13 +37,13 @@ export async function snakepit(
 
 /** `snakepit ps` of the program's data directory. */
 export const ps = (
-	{ dataDir }: Pick<TroubledHost, "dataDir">,
+	{ dataDir }: Pick<InspectedHost, "dataDir">,
 	...more: readonly string[]
 ): Promise<Shown> => snakepit(["ps", "--data-dir", dataDir, ...more]);
 
 /** Looks until the first line says this. */
 export function psSays(
-	host: Pick<TroubledHost, "dataDir">,
+	host: Pick<InspectedHost, "dataDir">,
 	first: RegExp,
 ): Promise<Shown> {
 	return until(
