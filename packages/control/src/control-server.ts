@@ -10,11 +10,7 @@ import {
 	POOL_ACTS,
 	type PoolAct,
 } from "./controlled-run.ts";
-import {
-	type DisplayedError,
-	displayError,
-	displayValue,
-} from "./display-value.ts";
+import { displayError, displayValue } from "./display-value.ts";
 import {
 	BODY_BYTES,
 	IDLE_MS,
@@ -154,13 +150,13 @@ class HttpControlServer implements ControlServer {
 		const { run, clock } = this.#parameters;
 		switch (route.kind) {
 			case "state":
-				answer(response, 200, this.#watchers.state());
+				answer(response, { status: 200, body: this.#watchers.state() });
 				break;
 			case "failed-calls": {
 				const failedCalls = run
 					.failedCalls()
 					.filter((call) => isWanted(call, route.filter));
-				answer(response, 200, { failedCalls });
+				answer(response, { status: 200, body: { failedCalls } });
 				break;
 			}
 			case "events":
@@ -171,15 +167,11 @@ class HttpControlServer implements ControlServer {
 					streamLogs(run, route.filter, stream),
 				);
 				break;
-			default: {
-				const { status, body } = await answerPoolRequest(
-					route,
-					{ request, response },
-					run,
-					clock,
+			default:
+				answer(
+					response,
+					await answerPoolRequest(route, { request, response }, run, clock),
 				);
-				answer(response, status, body);
-			}
 		}
 	}
 
@@ -206,12 +198,11 @@ class HttpControlServer implements ControlServer {
 }
 
 function refuse(response: ServerResponse, refusal: Refusal): void {
-	const { status, ...error } = refusal;
-	answer(response, status, { error });
+	answer(response, refused(refusal));
 }
 
-function answer(response: ServerResponse, ifJson: number, body: unknown): void {
-	const { text, status } = jsonOf(body, ifJson);
+function answer(response: ServerResponse, given: Answer): void {
+	const { text, status } = jsonOf(given);
 	response.writeHead(status, {
 		"content-type": "application/json",
 		"content-length": Buffer.byteLength(text),
@@ -221,10 +212,7 @@ function answer(response: ServerResponse, ifJson: number, body: unknown): void {
 }
 
 /** An adapter may describe its tools by values that JSON cannot carry. That must not end the program. */
-function jsonOf(
-	body: unknown,
-	status: number,
-): { text: string; status: number } {
+function jsonOf({ status, body }: Answer): { text: string; status: number } {
 	try {
 		return { text: JSON.stringify(body), status };
 	} catch (cause) {
@@ -395,7 +383,7 @@ async function answerPoolRequest(
 	clock: ControlClock,
 ): Promise<Answer> {
 	const pool = run.pool(route.pool);
-	if (pool === undefined) return failed(404, noSuchPool(route.pool, run));
+	if (pool === undefined) return refused(noSuchPool(route.pool, run));
 	const late = new AbortController();
 	const timer = clock.after(REQUEST_MS, () =>
 		late.abort(`it was not complete after ${REQUEST_MS} ms`),
@@ -404,7 +392,7 @@ async function answerPoolRequest(
 	timer.cancel();
 	if (body.kind === "refused") {
 		http.response.shouldKeepAlive = false;
-		return failed(body.refusal.status, body.refusal);
+		return refused(body.refusal);
 	}
 	const gone = new AbortController();
 	http.response.on("close", () => gone.abort());
@@ -412,7 +400,8 @@ async function answerPoolRequest(
 		return await carryOut(route, pool, body.fields, run, gone.signal);
 	} catch (error) {
 		const failure = error instanceof Error ? error : new Error(String(error));
-		return failed(422, displayError(failure));
+		const { code, message, ran, remote } = displayError(failure);
+		return { status: 422, body: { error: { code, message, ran, remote } } };
 	}
 }
 
@@ -441,40 +430,33 @@ async function carryOut(
 	if (route.kind === "stacks") {
 		const worker = shortText(rest["worker"]);
 		if (worker === undefined)
-			return failed(
-				400,
-				invalid("worker", "the id of a worker", rest["worker"]),
-			);
+			return invalid("worker", "the id of a worker", rest["worker"]);
 		run.record({ pool: route.pool, act: "stacks", target: worker, by });
 		return { status: 200, body: await pool.stacks(worker) };
 	}
 	const { command, args, timeoutMs } = rest;
 	if (typeof command !== "string" || command === "")
-		return failed(400, invalid("command", "a text that is not empty", command));
+		return invalid("command", "a text that is not empty", command);
 	if (
 		timeoutMs !== undefined &&
 		!(typeof timeoutMs === "number" && timeoutMs > 0)
 	)
-		return failed(400, invalid("timeoutMs", "a number above 0", timeoutMs));
+		return invalid("timeoutMs", "a number above 0", timeoutMs);
 	run.record({ pool: route.pool, act: "call", target: shortText(command), by });
 	const value = await pool.call({ command, args, timeoutMs, signal });
 	return { status: 200, body: { value: displayValue(value) } };
 }
 
-function failed(
-	status: number,
-	error: Pick<DisplayedError, "code" | "message" | "ran" | "remote">,
-): Answer {
-	const { code, message, ran, remote } = error;
-	return { status, body: { error: { code, message, ran, remote } } };
+function refused({ status, ...error }: Refusal): Answer {
+	return { status, body: { error } };
 }
 
-function invalid(name: string, expected: string, value: unknown): Refusal {
-	return {
+function invalid(name: string, expected: string, value: unknown): Answer {
+	return refused({
 		status: 400,
 		code: "INVALID_REQUEST",
 		message: `"${name}" must be ${expected}, got ${JSON.stringify(value)?.slice(0, NAME_CHARACTERS)}.`,
-	};
+	});
 }
 
 function noSuchPool(name: string, run: ControlledRun): Refusal {

@@ -43,13 +43,11 @@ export {
 	type ToolSnapshot,
 } from "./controlled-run.ts";
 export type { LogFilter, LogLine } from "./log-stream.ts";
-export type { CommandThroughput } from "./throughput.ts";
 export {
-	addCounts,
 	bucketOf,
 	bucketStartMs,
+	type CommandThroughput,
 	type DurationCounts,
-	quantileMs,
 } from "./throughput.ts";
 export {
 	type Finding,

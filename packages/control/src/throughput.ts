@@ -1,9 +1,6 @@
 import { COMMANDS, OTHER_COMMANDS } from "./limits.ts";
 
-/**
- * Counts of durations in buckets that are 9 % wide: `[bucket, count]`, unordered. {@link addCounts} adds those of
- * several ticks and commands, so a client can show any time window.
- */
+/** Counts of durations in buckets that are 9 % wide: `[bucket, count]`, unordered. {@link bucketStartMs} tells where one begins. */
 export type DurationCounts = readonly (readonly [number, number])[];
 
 const PER_OCTAVE = 8;
@@ -17,33 +14,6 @@ export function bucketOf(ms: number): number {
 /** The shortest duration of a bucket, in milliseconds. The bucket ends where the next one begins. */
 export function bucketStartMs(bucket: number): number {
 	return LOWEST_MS * 2 ** (bucket / PER_OCTAVE);
-}
-
-/** Adds up counts. */
-export function addCounts(...all: readonly DurationCounts[]): DurationCounts {
-	const sums = new Map<number, number>();
-	for (const counts of all)
-		for (const [bucket, count] of counts)
-			sums.set(bucket, (sums.get(bucket) ?? 0) + count);
-	return [...sums];
-}
-
-/**
- * The duration that the given share of all durations is below, in milliseconds, to 9 %; `undefined` if there are none.
- *
- * @param share from 0 to 1: 0.5 for the median.
- */
-export function quantileMs(
-	counts: DurationCounts,
-	share: number,
-): number | undefined {
-	const total = counts.reduce((sum, [, count]) => sum + count, 0);
-	let left = Math.max(1, Math.ceil(total * share));
-	for (const [bucket, count] of counts.toSorted(([a], [b]) => a - b)) {
-		left -= count;
-		if (left <= 0) return bucketStartMs(bucket + 1);
-	}
-	return undefined;
 }
 
 /** The calls of one command that ended since the tick before. */

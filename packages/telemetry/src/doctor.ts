@@ -4,11 +4,12 @@ import type { LayerReport } from "@snakepit/core/protection";
 import { SCOPE } from "./catalogue/attributes.ts";
 import { failureOf } from "./export-watch.ts";
 import type { ResolvedTelemetryOptions } from "./options.ts";
-import type { OtlpEndpoint, Signal } from "./otlp-endpoints.ts";
+import type { OtlpEndpoint } from "./otlp-endpoints.ts";
 import {
 	type Flushing,
 	inspectRegistration,
 	providersOf,
+	signalsOf,
 } from "./registration.ts";
 
 const TRY_MS = 5_000;
@@ -22,19 +23,13 @@ export async function inspectExports(
 ): Promise<LayerReport> {
 	const report = inspectRegistration(options);
 	if (report.status !== "active") return report;
-	const providers = providersOf(options);
-	const signals = (["traces", "metrics", "logs"] as const).filter(
-		(signal: Signal) => providers[signal] !== undefined,
-	);
 	const { otlpEndpoints } = await import("./otlp-endpoints.ts");
-	const endpoints = otlpEndpoints(signals);
+	const endpoints = otlpEndpoints(signalsOf(options));
 	if (endpoints.length > 0) return await tryAll(report, endpoints);
-	if (providers.traces === undefined) return report;
-	return await trySpan(
-		report,
-		options.tracerProvider ?? trace.getTracerProvider(),
-		providers.traces,
-	);
+	const { traces } = providersOf(options);
+	if (traces === undefined) return report;
+	const tracers = options.tracerProvider ?? trace.getTracerProvider();
+	return await trySpan(report, tracers, traces);
 }
 
 async function tryAll(

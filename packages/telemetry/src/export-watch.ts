@@ -2,8 +2,7 @@ import type { EventOf, SnakepitEvent } from "@snakepit/core";
 import type { InstrumentProblem } from "@snakepit/core/instrument";
 import type { Drops } from "./limits.ts";
 import type { ResolvedTelemetryOptions } from "./options.ts";
-import type { Signal } from "./otlp-endpoints.ts";
-import { type Flushing, providersOf } from "./registration.ts";
+import { type Flushing, providersOf, signalsOf } from "./registration.ts";
 
 /** An SDK sends its first batch after 5 s: earlier, there may be nothing to send. */
 const FIRST_MS = 5_000;
@@ -50,7 +49,7 @@ export class ExportWatch {
 
 	async #try(report: Report): Promise<void> {
 		const providers = providersOf(this.#options);
-		const signals = registeredSignals(providers);
+		const signals = signalsOf(this.#options);
 		// A program without an SDK loads no HTTP.
 		if (signals.length === 0) return;
 		const { otlpEndpoints, tryEndpoint } = await import("./otlp-endpoints.ts");
@@ -103,14 +102,6 @@ export class ExportWatch {
 		this.#reported.add(problem.reason);
 		report(problem);
 	}
-}
-
-type Providers = ReturnType<typeof providersOf>;
-
-function registeredSignals(providers: Providers): readonly Signal[] {
-	return (["traces", "metrics", "logs"] as const).filter(
-		(signal) => providers[signal] !== undefined,
-	);
 }
 
 interface Failure {

@@ -10,6 +10,7 @@ import type { LayerReport } from "@snakepit/core/protection";
 import type { LoggerProviderLike } from "./logs.ts";
 import type { Meters } from "./metrics/meters.ts";
 import type { ResolvedTelemetryOptions } from "./options.ts";
+import type { Signal } from "./otlp-endpoints.ts";
 import type { Spans } from "./trace/spans.ts";
 
 /** Whether meters and spans are dropped. */
@@ -218,11 +219,7 @@ export function providersOf({
 }: Pick<
 	ResolvedTelemetryOptions,
 	"tracerProvider" | "meterProvider" | "loggerProvider"
->): {
-	readonly traces: Flushing | undefined;
-	readonly metrics: Flushing | undefined;
-	readonly logs: Flushing | undefined;
-} {
+>): Readonly<Record<Signal, Flushing | undefined>> {
 	const flushing = (provider: unknown): Flushing | undefined =>
 		typeof (provider as Flushing | undefined)?.forceFlush === "function"
 			? (provider as Flushing)
@@ -234,15 +231,22 @@ export function providersOf({
 	};
 }
 
+/** The signals for which a provider is registered, or one of the options. */
+export function signalsOf(
+	options: Parameters<typeof providersOf>[0],
+): readonly Signal[] {
+	const providers = providersOf(options);
+	return (["traces", "metrics", "logs"] as const).filter(
+		(signal) => providers[signal] !== undefined,
+	);
+}
+
 /** Flushes the SDK: traces, metrics and logs, each even if another one fails. */
 export async function flush(
-	providers: Pick<
-		ResolvedTelemetryOptions,
-		"tracerProvider" | "meterProvider" | "loggerProvider"
-	>,
+	options: Parameters<typeof providersOf>[0],
 ): Promise<void> {
 	await Promise.allSettled(
-		Object.values(providersOf(providers)).map(async (provider) =>
+		Object.values(providersOf(options)).map(async (provider) =>
 			provider?.forceFlush?.(),
 		),
 	);
