@@ -36,6 +36,9 @@ const BUCKETS = {
 	cleanup: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
 } as const;
 
+/** Of pools: each has its pool as the first attribute. */
+const OF_POOLS = /^snakepit\.(attempt|call|heartbeat|session|worker)\./;
+
 /** Histograms are in seconds. */
 const TABLE = {
 	"snakepit.call.duration": {
@@ -43,7 +46,6 @@ const TABLE = {
 		description:
 			"From acceptance to settlement: the wait in the queue and every attempt.",
 		attributes: [
-			"snakepit.pool.name",
 			"snakepit.command",
 			"snakepit.call.outcome",
 			"error.type",
@@ -53,13 +55,12 @@ const TABLE = {
 	"snakepit.call.wait_time": {
 		kind: "histogram",
 		description: "How long an attempt waited for a worker.",
-		attributes: ["snakepit.pool.name"],
 		buckets: "call",
 	},
 	"snakepit.attempt.duration": {
 		kind: "histogram",
 		description: "How long an attempt held its slot on a worker.",
-		attributes: ["snakepit.pool.name", "snakepit.command"],
+		attributes: ["snakepit.command"],
 		buckets: "call",
 	},
 	"snakepit.attempt.age": {
@@ -67,93 +68,85 @@ const TABLE = {
 		unit: "s",
 		description:
 			"How long the oldest attempt has held its slot on a worker until now.",
-		attributes: ["snakepit.pool.name", "snakepit.command"],
+		attributes: ["snakepit.command"],
 	},
 	"snakepit.call.retries": {
 		kind: "counter",
 		unit: "{retry}",
 		description: "Attempts that failed and were retried.",
-		attributes: ["snakepit.pool.name", "error.type"],
+		attributes: ["error.type"],
 	},
 	"snakepit.call.failures": {
 		kind: "counter",
 		unit: "{call}",
 		description:
 			"Calls that failed or timed out, by the code of their error. Begins at 0 for the usual codes.",
-		attributes: ["snakepit.pool.name", "error.type"],
+		attributes: ["error.type"],
 	},
 	"snakepit.call.settled": {
 		kind: "observed counter",
 		unit: "{call}",
 		description: "Calls that have ended.",
-		attributes: ["snakepit.pool.name", "snakepit.call.outcome"],
+		attributes: ["snakepit.call.outcome"],
 	},
 	"snakepit.call.active": {
 		kind: "observed up-down counter",
 		unit: "{call}",
 		description: "Attempts that hold a slot on a worker.",
-		attributes: ["snakepit.pool.name"],
 	},
 	"snakepit.call.queued": {
 		kind: "observed up-down counter",
 		unit: "{call}",
 		description: "Calls that wait for a worker.",
-		attributes: ["snakepit.pool.name"],
 	},
 	"snakepit.call.queue.limit": {
 		kind: "observed up-down counter",
 		unit: "{call}",
 		description: "How many calls may wait.",
-		attributes: ["snakepit.pool.name"],
 	},
 	"snakepit.session.count": {
 		kind: "observed up-down counter",
 		unit: "{session}",
 		description: "Open sessions.",
-		attributes: ["snakepit.pool.name"],
 	},
 	"snakepit.worker.count": {
 		kind: "observed up-down counter",
 		unit: "{worker}",
 		description: "Workers by state.",
-		attributes: ["snakepit.pool.name", "snakepit.worker.state"],
+		attributes: ["snakepit.worker.state"],
 	},
 	"snakepit.worker.min": {
 		kind: "observed up-down counter",
 		unit: "{worker}",
 		description: "How many workers the pool has at least.",
-		attributes: ["snakepit.pool.name"],
 	},
 	"snakepit.worker.max": {
 		kind: "observed up-down counter",
 		unit: "{worker}",
 		description: "How many workers the pool has at most.",
-		attributes: ["snakepit.pool.name"],
 	},
 	"snakepit.worker.starts": {
 		kind: "counter",
 		unit: "{start}",
 		description: "Starts that began, restarts and replacements included.",
-		attributes: ["snakepit.pool.name"],
 	},
 	"snakepit.worker.start.duration": {
 		kind: "histogram",
 		description: "From the reservation to ready, or to the failure.",
-		attributes: ["snakepit.pool.name", "error.type"],
+		attributes: ["error.type"],
 		buckets: "start",
 	},
 	"snakepit.worker.restarts": {
 		kind: "counter",
 		unit: "{restart}",
 		description: "Starts that replace a worker, by the reason for its end.",
-		attributes: ["snakepit.pool.name", "snakepit.worker.end.reason"],
+		attributes: ["snakepit.worker.end.reason"],
 	},
 	"snakepit.worker.restart_budget.spent": {
 		kind: "counter",
 		unit: "{time}",
 		description:
 			"How often the pool had spent its restart budget, and so waited with the next start.",
-		attributes: ["snakepit.pool.name"],
 	},
 	"snakepit.worker.exits": {
 		kind: "counter",
@@ -161,7 +154,6 @@ const TABLE = {
 		description:
 			"Processes that ended, by reason, by exit code or signal, and by who sent the signal.",
 		attributes: [
-			"snakepit.pool.name",
 			"snakepit.worker.end.reason",
 			"process.exit.code",
 			"snakepit.worker.exit.signal",
@@ -172,51 +164,47 @@ const TABLE = {
 		kind: "histogram",
 		description:
 			"From the decision to stop a worker until all its processes are gone.",
-		attributes: ["snakepit.pool.name", "snakepit.worker.end.reason"],
+		attributes: ["snakepit.worker.end.reason"],
 		buckets: "cleanup",
 	},
 	"snakepit.worker.memory.usage": {
 		kind: "observed up-down counter",
 		unit: "By",
 		description: "Resident memory of the worker's process group.",
-		attributes: ["snakepit.pool.name", "snakepit.worker.id"],
+		attributes: ["snakepit.worker.id"],
 	},
 	"snakepit.worker.cpu.time": {
 		kind: "observed counter",
 		unit: "s",
 		description:
 			"Processor time of the slot's process groups, over its incarnations.",
-		attributes: ["snakepit.pool.name", "snakepit.worker.id"],
+		attributes: ["snakepit.worker.id"],
 	},
 	"snakepit.heartbeat.sent": {
 		kind: "counter",
 		unit: "{ping}",
 		description: "Pings that were sent.",
-		attributes: ["snakepit.pool.name"],
 	},
 	"snakepit.heartbeat.answered": {
 		kind: "counter",
 		unit: "{ping}",
 		description: "Pings that were answered in time.",
-		attributes: ["snakepit.pool.name"],
 	},
 	"snakepit.heartbeat.missed": {
 		kind: "counter",
 		unit: "{ping}",
 		description: "Pings that were not answered in time.",
-		attributes: ["snakepit.pool.name"],
 	},
 	"snakepit.heartbeat.suspended": {
 		kind: "counter",
 		unit: "{ping}",
 		description:
 			"Missed pings that were not held against a worker, since the host itself had not run.",
-		attributes: ["snakepit.pool.name", "snakepit.reason"],
+		attributes: ["snakepit.reason"],
 	},
 	"snakepit.heartbeat.duration": {
 		kind: "histogram",
 		description: "From a ping to its answer.",
-		attributes: ["snakepit.pool.name"],
 		buckets: "ping",
 	},
 	"snakepit.cleanup.duration": {
@@ -294,8 +282,11 @@ export const METRICS: Readonly<Record<MetricName, MetricDefinition>> =
 			{
 				group: groupOf(name),
 				unit: "s",
-				attributes: [],
 				...metric,
+				attributes: [
+					...(OF_POOLS.test(name) ? ["snakepit.pool.name"] : []),
+					...("attributes" in metric ? metric.attributes : []),
+				],
 				...("buckets" in metric && { buckets: BUCKETS[metric.buckets] }),
 			},
 		]),
