@@ -330,16 +330,7 @@ export interface RecordedRequest {
 }
 
 /** What a client may ask of a pool. */
-export type PoolAct =
-	| "recycle"
-	| "restart"
-	| "pause"
-	| "resume"
-	| "resize"
-	| "drain"
-	| "kill";
-
-export const POOL_ACTS: readonly PoolAct[] = [
+export const POOL_ACTS = [
 	"recycle",
 	"restart",
 	"pause",
@@ -347,7 +338,9 @@ export const POOL_ACTS: readonly PoolAct[] = [
 	"resize",
 	"drain",
 	"kill",
-];
+] as const;
+
+export type PoolAct = (typeof POOL_ACTS)[number];
 
 /** One pool, as clients control it. Its errors have a `code` and a message for people. */
 export interface ControlledPool {

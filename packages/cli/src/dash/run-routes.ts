@@ -5,8 +5,10 @@ import {
 	type ControlClient,
 	type ControlError,
 	type ControlScope,
+	type LogFilter,
 	type LogLine,
 	POOL_ACTS,
+	type PoolAct,
 	type RunCall,
 } from "@snakepit/control";
 import type { Refusal } from "@snakepit/control/server";
@@ -232,18 +234,14 @@ export class RunRoutes {
 }
 
 /** Whose lines a page wants; what is not set stands for all. */
-interface PageLogFilter {
-	readonly worker: string | undefined;
-	readonly pool: string | undefined;
-	readonly call: string | undefined;
-}
+type PageLogFilter = Pick<LogFilter, "worker" | "pool" | "call">;
 
 /** What a request changes. */
 type ChangeRoute = { readonly runId: string; readonly pool: string } & (
 	| {
 			readonly kind: "act";
 			readonly scope: "act";
-			readonly act: (typeof POOL_ACTS)[number];
+			readonly act: PoolAct;
 	  }
 	| { readonly kind: "call"; readonly scope: "call" }
 );

@@ -1,5 +1,6 @@
 import type {
 	ControlClient,
+	LogFilter,
 	LogLine,
 	RunningCall,
 	RunSnapshot,
@@ -70,7 +71,6 @@ export type Inspected =
 export interface InspectOptions {
 	readonly run?: string;
 	readonly dataDir?: string;
-	readonly json?: true;
 }
 
 /** A run, as its program and its ledger know it. */
@@ -327,11 +327,7 @@ async function described(
 /** Nothing if the program does not allow it, or has just ended. */
 async function lastLines(
 	client: ControlClient | undefined,
-	filter: {
-		readonly pool?: string;
-		readonly worker?: string;
-		readonly call?: string;
-	},
+	filter: Partial<LogFilter>,
 ): Promise<readonly LogLine[]> {
 	const lines: LogLine[] = [];
 	try {

@@ -1,7 +1,7 @@
-import type { ErrorCode, Ran } from "../contract/error-codes.ts";
+import type { FailedCall as ServedFailedCall } from "@snakepit/control/server";
+import type { ErrorCode } from "../contract/error-codes.ts";
 import type {
 	AttemptDetails,
-	CallOutcome,
 	EventOf,
 } from "../contract/events.ts";
 import { shortened } from "../contract/shortened.ts";
@@ -11,42 +11,8 @@ import { parseObject } from "./incidents.ts";
  * A call that failed or timed out, as the ledger keeps it. Calls that their own caller aborted are not kept. With
  * `history: { content: "left_out" }`, it has no `command`, `message`, `traceback` and `args`.
  */
-export interface FailedCall {
-	/** When its caller got the error, in milliseconds since the Unix epoch. */
-	readonly wallMs: number;
-	readonly pool: string;
-	/** Unique within its pool. */
-	readonly callId: string;
-	readonly command?: string | undefined;
-	readonly outcome: Extract<CallOutcome, "failed" | "timed_out">;
-	/** The code of its error. */
+export interface FailedCall extends ServedFailedCall {
 	readonly code: ErrorCode;
-	/** Of a long one, the beginning and the end. */
-	readonly message?: string | undefined;
-	/** Whether it may have begun. */
-	readonly ran: Ran;
-	/** As the tool's language prints it; of a long one, the beginning and the end. */
-	readonly traceback?: string | undefined;
-	/** What `observe.args` returned of its arguments, as JSON can carry it; of much, a part. */
-	readonly args?: unknown;
-	/** How many attempts there were; 0 if no worker took it. */
-	readonly attempts: number;
-	/** The worker of its last attempt. */
-	readonly workerId?: string | undefined;
-	readonly incarnation?: string | undefined;
-	/** How long it waited for workers, without the pauses before it was tried again. */
-	readonly waitedMs: number;
-	/** How long its attempts ran together; of more than 20, the last 20. */
-	readonly ranMs: number;
-	/** From acceptance to settlement. */
-	readonly totalMs: number;
-	/** The trace that it belongs to. */
-	readonly traceId?: string | undefined;
-	/**
-	 * How many more calls of its pool that failed alike, by command and code, are not kept: those that followed within a
-	 * second, and earlier ones that made room.
-	 */
-	readonly alike: number;
 }
 
 /** The event of a call that failed. */
