@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
 	poolSnapshot,
 	serve,
@@ -6,12 +6,7 @@ import {
 } from "../../../control/test/fake-run.ts";
 import { privateLink } from "../../src/dash/dash.ts";
 import { dashboardOfSocket } from "./dashboards.ts";
-import {
-	DEADLINE_MS,
-	hasChromium,
-	openedPage,
-	WHY_SKIPPED,
-} from "./opened-page.ts";
+import { hasChromium, openedPage, WHY_SKIPPED } from "./opened-page.ts";
 
 describe.skipIf(!hasChromium)(`the page in Chromium${WHY_SKIPPED}`, () => {
 	/** What a page must not have: exceptions, anything that its policy forbids, and a request that is refused. */
@@ -205,20 +200,6 @@ describe.skipIf(!hasChromium)(`the page in Chromium${WHY_SKIPPED}`, () => {
 			"none350 msCALL_TIMEOUT",
 		]);
 		await opened.close();
-		await other.close();
-	});
-
-	test("a page that is closed leaves no subscription in the program", async () => {
-		const { browser, files } = dash;
-		const { run, socketPath } = await serve();
-		const other = await dashboardOfSocket(socketPath, files);
-		const opened = await browser.newPage();
-		await opened.goto(other.url);
-		await opened.locator("tr[data-worker=demo-0]").waitFor();
-		expect(run.listeners.events.size).toBe(1);
-		await opened.close();
-		const isGone = () => run.listeners.events.size === 0;
-		await vi.waitUntil(isGone, { timeout: DEADLINE_MS });
 		await other.close();
 	});
 });

@@ -55,10 +55,16 @@ test(
 		host.child.kill("SIGSTOP");
 		const stoppedAt = performance.now();
 		// A shorter stop is none.
-		await until(
+		const stopped = await until(
 			() => ps(host),
 			({ first }) =>
 				first.includes("is stopped") && performance.now() - stoppedAt > 4_000,
+		);
+		expect(stopped.status).toBe(1);
+		expect(stopped.first).toMatch(
+			new RegExp(
+				`^host-program\\.ts \\(pid ${host.pid}\\) is stopped .* Continue it: kill -CONT ${host.pid}\\.$`,
+			),
 		);
 		host.child.kill("SIGCONT");
 		const [standstill, ...more] = await standstills(host, "stopped");
@@ -68,6 +74,7 @@ test(
 		// A busy machine may have been late by then.
 		expect(standstill?.sinceWallMs).toBeGreaterThan(before - 2_000);
 		expect(standstill?.wallMs).toBeLessThanOrEqual(Date.now());
+		expect((await psSays(host, WELL)).status).toBe(0);
 		const line = new RegExp(
 			`the program was stopped for \\d.* s, from ${TIME} to ${TIME}, by SIGSTOP or Ctrl-Z\n`,
 		);

@@ -101,32 +101,6 @@ test(
 );
 
 test(
-	"a stopped program, and one that was killed",
-	async () => {
-		const host = await hostOfTest();
-		host.child.kill("SIGSTOP");
-		const stopped = await ps(host);
-		expect(stopped.status).toBe(1);
-		expect(stopped.first).toMatch(
-			new RegExp(
-				`^host-program\\.ts \\(pid ${host.pid}\\) is stopped .* Continue it: kill -CONT ${host.pid}\\.$`,
-			),
-		);
-		host.child.kill("SIGCONT");
-		await psSays(host, /^1 program runs with 1 pool: 2 workers ready/);
-		await host.killed();
-		const dead = await ps(host);
-		expect(dead.status).toBe(1);
-		expect(dead.first).toMatch(
-			new RegExp(
-				`^host-program\\.ts \\(run ${host.runId}\\) died without closing its run, and .*snakepit reap`,
-			),
-		);
-	},
-	DEADLINE_MS,
-);
-
-test(
 	"a program whose control is off, and its state when it is stopped, is named",
 	async () => {
 		const host = await hostOfTest({ control: false });
@@ -211,7 +185,9 @@ test(
 		// Programs of other tests live beside it.
 		const { status, stdout } = await snakepit(["ps"], state);
 		expect(status).toBe(1);
-		expect(stdout).toContain(`host-program.ts (run ${host.runId}) died`);
+		expect(stdout).toContain(
+			`host-program.ts (run ${host.runId}) died without closing its run, and `,
+		);
 		expect(stdout).toContain(
 			`Why: snakepit incidents --run ${host.runId} ${where}.`,
 		);
