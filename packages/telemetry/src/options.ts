@@ -88,20 +88,18 @@ export type CallOfSpan = Pick<
 	"pool" | "command" | "callId" | "shape" | "sessionId" | "args"
 >;
 
-export interface ResolvedTelemetryOptions {
-	readonly enabled: boolean;
-	readonly heartbeatEvents: boolean;
-	readonly processEvents: boolean;
-	readonly watchdogEvents: boolean;
-	readonly workerLogs: boolean;
+/** Options of which those with a default have a value. */
+type Filled<Options, Name extends keyof Options> = Omit<Options, Name> & {
+	readonly [Key in Name]-?: NonNullable<Options[Key]>;
+};
+
+export interface ResolvedTelemetryOptions
+	extends Omit<
+		Filled<TelemetryOptions, keyof typeof TELEMETRY_DEFAULTS>,
+		"commands" | "spans"
+	> {
 	readonly commands: Commands;
-	readonly spans: Readonly<Record<keyof CallSpans, boolean>>;
-	readonly relation: "child" | "link";
-	readonly onCallSpan: TelemetryOptions["onCallSpan"];
-	readonly redact: TelemetryOptions["redact"];
-	readonly tracerProvider: TracerProvider | undefined;
-	readonly meterProvider: MeterProvider | undefined;
-	readonly loggerProvider: LoggerProviderLike | undefined;
+	readonly spans: Filled<CallSpans, keyof CallSpans>;
 }
 
 const aSwitch: Check = (value) =>
@@ -176,26 +174,24 @@ export function resolveOptions(
 	const { spans = {} } = options;
 	checkOptions("telemetry spans", spans, CALL_SPANS_CHECKS);
 	return {
-		enabled: options.enabled ?? TELEMETRY_DEFAULTS.enabled.value,
-		heartbeatEvents:
-			options.heartbeatEvents ?? TELEMETRY_DEFAULTS.heartbeatEvents.value,
-		processEvents:
-			options.processEvents ?? TELEMETRY_DEFAULTS.processEvents.value,
-		watchdogEvents:
-			options.watchdogEvents ?? TELEMETRY_DEFAULTS.watchdogEvents.value,
-		workerLogs: options.workerLogs ?? TELEMETRY_DEFAULTS.workerLogs.value,
+		...options,
+		...valuesOf(options, TELEMETRY_DEFAULTS),
 		commands: new Commands(options.commands ?? {}),
-		spans: {
-			queue: spans.queue ?? CALL_SPANS_DEFAULTS.queue.value,
-			attempt: spans.attempt ?? CALL_SPANS_DEFAULTS.attempt.value,
-		},
-		relation: options.relation ?? TELEMETRY_DEFAULTS.relation.value,
-		onCallSpan: options.onCallSpan,
-		redact: options.redact,
-		tracerProvider: options.tracerProvider,
-		meterProvider: options.meterProvider,
-		loggerProvider: options.loggerProvider,
+		spans: valuesOf(spans, CALL_SPANS_DEFAULTS),
 	};
+}
+
+/** Of what is left out, or `undefined`, the default. */
+function valuesOf<Options, Name extends keyof Options & string>(
+	options: Options,
+	defaults: {
+		readonly [Key in Name]: { readonly value: NonNullable<Options[Key]> };
+	},
+): { readonly [Key in Name]: NonNullable<Options[Key]> } {
+	const names = Object.keys(defaults) as Name[];
+	return Object.fromEntries(
+		names.map((name) => [name, options[name] ?? defaults[name].value]),
+	) as never;
 }
 
 /** What is exported of the calls of one command. */
