@@ -7,15 +7,11 @@ import {
 	type ControlledHost,
 	controlledHost,
 } from "../../../core/test/control/controlled-host.ts";
-import { SNAKEPIT_IN_NODE } from "../run/started.ts";
+import { inTerminal } from "../runs/in-terminal.ts";
 import { hostOfTest } from "../dash/inspected-host.ts";
 import { ShownTerminal } from "./shown-terminal.ts";
 
 const DEADLINE_MS = 120_000;
-/** Runs a program in a new terminal that takes its keys from here. */
-const IN_TERMINAL =
-	"import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))";
-
 interface Shown {
 	readonly terminal: ShownTerminal;
 	readonly child: ChildProcess;
@@ -32,12 +28,7 @@ function topIn(
 	...args: readonly string[]
 ): Shown {
 	const child = spawn(
-		"python3",
-		[
-			...["-c", IN_TERMINAL, "sh", "-c"],
-			`stty rows ${rows} cols ${columns}; echo before; exec "$@"`,
-			...["sh", ...SNAKEPIT_IN_NODE, "top", ...args],
-		],
+		...inTerminal({ rows, columns }, "echo before", ["top", ...args]),
 		{ stdio: ["pipe", "pipe", "inherit"] },
 	);
 	onTestFinished(() => void child.kill("SIGKILL"));

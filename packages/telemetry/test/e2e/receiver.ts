@@ -14,7 +14,7 @@ import { pythonGrpc } from "@snakepit/adapter-grpc-python";
 import { createPool, type Pool } from "@snakepit/core";
 import { onTestFinished } from "vitest";
 import { telemetry } from "../../src/index.ts";
-import { MemorySdk } from "../support/memory-sdk.ts";
+import { MemorySdk, treeOf } from "../support/memory-sdk.ts";
 
 const DEADLINE_MS = 30_000;
 
@@ -175,20 +175,11 @@ export class Receiver {
 
 	/** The trace that a span is part of, children indented below their parents. */
 	tree(of: ReceivedSpan): string {
-		const own = this.spans.filter(({ traceId }) => traceId === of.traceId);
-		const ids = new Set(own.map(({ spanId }) => spanId));
-		const under = (parent: string | undefined, depth: number): string[] =>
-			own
-				.filter(({ parentSpanId }) =>
-					parent === undefined
-						? !ids.has(parentSpanId)
-						: parentSpanId === parent,
-				)
-				.flatMap(({ name, scope, spanId }) => [
-					`${"  ".repeat(depth)}${name} (${scope})`,
-					...under(spanId, depth + 1),
-				]);
-		return under(undefined, 0).join("\n");
+		const shown = this.spans.map((span) => ({
+			...span,
+			name: `${span.name} (${span.scope})`,
+		}));
+		return treeOf(shown, of);
 	}
 }
 

@@ -182,20 +182,42 @@ export function milliseconds([seconds, nanoseconds]: HrTime): number {
 
 /** The spans of one trace as lines, children indented below their parents in the order of their starts. */
 export function tree(spans: readonly ReadableSpan[], of: ReadableSpan): string {
-	const { traceId } = of.spanContext();
-	const own = spans.filter((span) => span.spanContext().traceId === traceId);
-	const ids = new Set(own.map((span) => span.spanContext().spanId));
+	const shown = spans
+		.toSorted((a, b) => milliseconds(a.startTime) - milliseconds(b.startTime))
+		.map((span) => ({
+			...span.spanContext(),
+			parentSpanId: span.parentSpanContext?.spanId ?? "",
+			name: span.name,
+		}));
+	return treeOf(shown, of.spanContext());
+}
+
+/** A span, as a line of a tree has it. */
+interface TreeSpan {
+	readonly traceId: string;
+	readonly spanId: string;
+	/** Empty for the first of its trace. */
+	readonly parentSpanId: string;
+	readonly name: string;
+}
+
+/** The spans of one trace as lines, children indented below their parents. */
+export function treeOf(
+	spans: readonly TreeSpan[],
+	{ traceId }: Pick<TreeSpan, "traceId">,
+): string {
+	const own = spans.filter((span) => span.traceId === traceId);
+	const ids = new Set(own.map(({ spanId }) => spanId));
 	const under = (parent: string | undefined, depth: number): string[] =>
 		own
-			.filter(({ parentSpanContext }) =>
+			.filter(({ parentSpanId }) =>
 				parent === undefined
-					? !ids.has(parentSpanContext?.spanId ?? "")
-					: parentSpanContext?.spanId === parent,
+					? !ids.has(parentSpanId)
+					: parentSpanId === parent,
 			)
-			.sort((a, b) => milliseconds(a.startTime) - milliseconds(b.startTime))
-			.flatMap((span) => [
-				`${"  ".repeat(depth)}${span.name}`,
-				...under(span.spanContext().spanId, depth + 1),
+			.flatMap(({ name, spanId }) => [
+				`${"  ".repeat(depth)}${name}`,
+				...under(spanId, depth + 1),
 			]);
 	return under(undefined, 0).join("\n");
 }
