@@ -153,7 +153,12 @@ function alone(
 	program: string | null = null,
 ): ProgramStatus {
 	const { level, words } = remark;
-	return { level, words, remarks: [{ ...remark, program, pool: null }], pools: [] };
+	return {
+		level,
+		words,
+		remarks: [{ ...remark, program, pool: null }],
+		pools: [],
+	};
 }
 
 /** Has the commands of its remedies name the run. */

@@ -7,8 +7,8 @@ import {
 	type ControlledHost,
 	controlledHost,
 } from "../../../core/test/control/controlled-host.ts";
-import { inTerminal } from "../runs/in-terminal.ts";
 import { hostOfTest } from "../dash/inspected-host.ts";
+import { inTerminal } from "../runs/in-terminal.ts";
 import { ShownTerminal } from "./shown-terminal.ts";
 
 const DEADLINE_MS = 120_000;

@@ -153,7 +153,9 @@ test.each(["history", "incidents"])(
 		]);
 		expect(failed("--runs", "0")).toEqual([
 			...[2, "usage"],
-			expect.stringMatching(/--runs <number>.*'0' is invalid\. It must be 1 or/),
+			expect.stringMatching(
+				/--runs <number>.*'0' is invalid\. It must be 1 or/,
+			),
 		]);
 		const absent = join(dataDir, "absent");
 		const { stdout, stderr } = snakepit([

@@ -3,6 +3,7 @@ import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { temporaryDirectory } from "../../../core/test/cleanup/hosts.ts";
+import { hostOfTest, type InspectedHost } from "../dash/inspected-host.ts";
 import {
 	DEADLINE_MS,
 	ps,
@@ -11,7 +12,6 @@ import {
 	snakepit,
 	until,
 } from "./shown.ts";
-import { hostOfTest, type InspectedHost } from "../dash/inspected-host.ts";
 
 const WELL = /^1 program runs with 1 pool: \d workers? ready, 0 busy/;
 const TIME = "\\d\\d:\\d\\d:\\d\\d";

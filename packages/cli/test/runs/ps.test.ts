@@ -13,10 +13,10 @@ import { expect, onTestFinished, test } from "vitest";
 import { removeDirectory } from "../../../../scripts/remove-directory.ts";
 import { temporaryDirectory } from "../../../core/test/cleanup/hosts.ts";
 import { controlledHost } from "../../../core/test/control/controlled-host.ts";
+import { hostOfTest, type InspectedHost } from "../dash/inspected-host.ts";
 import { SNAKEPIT_IN_NODE } from "../run/started.ts";
 import { linesInTerminal } from "./in-terminal.ts";
 import { DEADLINE_MS, ps, psSays, snakepit } from "./shown.ts";
-import { hostOfTest, type InspectedHost } from "../dash/inspected-host.ts";
 
 test(
 	"a program that is well has a line for its pool, and the exit status is 0",

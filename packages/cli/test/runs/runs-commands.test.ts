@@ -40,7 +40,8 @@ test(
 	"where nothing ever ran, that is said, and nothing is made",
 	() => {
 		const dataDir = join(temporaryDirectory(), "absent");
-		const look = (command: string) => snakepit([command, "--data-dir", dataDir]);
+		const look = (command: string) =>
+			snakepit([command, "--data-dir", dataDir]);
 		const stderr = `snakepit: there is no directory ${dataDir}.\n`;
 		expect(look("ps")).toEqual({
 			status: 0,
@@ -62,9 +63,7 @@ test(
 	async () => {
 		const dataDir = temporaryDirectory();
 		const host = await hostIn(dataDir, 2);
-		expect(shown(dataDir, "history").stdout).toMatch(
-			/ \d.* m?s +2 +running\n/,
-		);
+		expect(shown(dataDir, "history").stdout).toMatch(/ \d.* m?s +2 +running\n/);
 		await ended(host, "its input");
 		expect(shown(dataDir, "history").stdout).toMatch(/ 2 +ended in order\n/);
 		expect(shown(dataDir, "incidents").stdout).toMatch(

@@ -1,8 +1,8 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect } from "vitest";
-import { SNAKEPIT_IN_NODE } from "../run/started.ts";
 import type { InspectedHost } from "../dash/inspected-host.ts";
+import { SNAKEPIT_IN_NODE } from "../run/started.ts";
 
 /** Of a test that looks many times, with other tests beside it. */
 export const DEADLINE_MS = 180_000;

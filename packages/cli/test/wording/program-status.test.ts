@@ -249,20 +249,29 @@ test("outside of a terminal, ps has whole names in rows of one line", () => {
 });
 
 test.each([
-	[120, /^resize-i…orth\.ts {2}abcdefg {2}images-of-all-customers-in-the-north-eu(\d) /],
-	[100, /^resize-i…orth\.ts {2}abcdefg {2}images-o\S*…\S*-eu(\d) +hung worker /],
+	[
+		120,
+		/^resize-i…orth\.ts {2}abcdefg {2}images-of-all-customers-in-the-north-eu(\d) /,
+	],
+	[
+		100,
+		/^resize-i…orth\.ts {2}abcdefg {2}images-o\S*…\S*-eu(\d) +hung worker /,
+	],
 	[80, /^ {2}images-o\S*…\S*-eu(\d) +hung worker {2}1\/1 +0 +0 +0 +-$/],
 	[72, /^ {2}images\S*…\S*-eu(\d) +hung worker {2}1\/1 +0 +0 +0 +-$/],
-])("in a terminal of %i columns, a row of ps is no longer, and shows which pool it is of", (columns, row) => {
-	const lines = psLines(columns);
-	for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
-	expect(lines.flatMap((line) => row.exec(line)?.[1] ?? [])).toEqual([
-		...["1", "3"],
-	]);
-	const whole = lines.map((line) => line.trim()).join(" ");
-	expect(whole).toContain("stacks demo-0");
-	if (columns <= 80)
-		expect(lines.filter((line) => /^(resize-|night\.ts)/.test(line))).toEqual([
-			...["resize-i…orth.ts  abcdefg", "night.ts          abcdefg"],
+])(
+	"in a terminal of %i columns, a row of ps is no longer, and shows which pool it is of",
+	(columns, row) => {
+		const lines = psLines(columns);
+		for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
+		expect(lines.flatMap((line) => row.exec(line)?.[1] ?? [])).toEqual([
+			...["1", "3"],
 		]);
-});
+		const whole = lines.map((line) => line.trim()).join(" ");
+		expect(whole).toContain("stacks demo-0");
+		if (columns <= 80)
+			expect(lines.filter((line) => /^(resize-|night\.ts)/.test(line))).toEqual(
+				[...["resize-i…orth.ts  abcdefg", "night.ts          abcdefg"]],
+			);
+	},
+);

@@ -1,9 +1,6 @@
 import type { FailedCall as ServedFailedCall } from "@snakepit/control/server";
 import type { ErrorCode } from "../contract/error-codes.ts";
-import type {
-	AttemptDetails,
-	EventOf,
-} from "../contract/events.ts";
+import type { AttemptDetails, EventOf } from "../contract/events.ts";
 import { shortened } from "../contract/shortened.ts";
 import { parseObject } from "./incidents.ts";
 

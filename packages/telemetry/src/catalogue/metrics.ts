@@ -45,11 +45,7 @@ const TABLE = {
 		kind: "histogram",
 		description:
 			"From acceptance to settlement: the wait in the queue and every attempt.",
-		attributes: [
-			"snakepit.command",
-			"snakepit.call.outcome",
-			"error.type",
-		],
+		attributes: ["snakepit.command", "snakepit.call.outcome", "error.type"],
 		buckets: "call",
 	},
 	"snakepit.call.wait_time": {

@@ -211,9 +211,7 @@ export function treeOf(
 	const under = (parent: string | undefined, depth: number): string[] =>
 		own
 			.filter(({ parentSpanId }) =>
-				parent === undefined
-					? !ids.has(parentSpanId)
-					: parentSpanId === parent,
+				parent === undefined ? !ids.has(parentSpanId) : parentSpanId === parent,
 			)
 			.flatMap(({ name, spanId }) => [
 				`${"  ".repeat(depth)}${name}`,
