@@ -66,7 +66,8 @@ export async function inspectedHost({
 	dataDir: known,
 }: HostSetting): Promise<InspectedHost> {
 	const dataDir = known ?? mkdtempSync(join(tmpdir(), "snakepit-test-"));
-	const pools = [{ name: "tools", ...pool }, ...more].map((each) => ({
+	const { name: first = "tools" } = pool;
+	const pools = [{ name: first, ...pool }, ...more].map((each) => ({
 		tools: TOOLS,
 		...each,
 	}));
@@ -95,12 +96,12 @@ export async function inspectedHost({
 	};
 	const order = (what: object): void =>
 		void child.stdin.write(
-			`${JSON.stringify({ pool: pools[0]?.name, times: 0, ...what })}\n`,
+			`${JSON.stringify({ pool: first, times: 0, ...what })}\n`,
 		);
 	const { runId } = JSON.parse(await said()) as { runId: string };
 	return {
 		...{ child, pid, dataDir, runId },
-		call: (command, args = {}, times = 1, pool = pools[0]?.name) =>
+		call: (command, args = {}, times = 1, pool = first) =>
 			order({ pool, command, args, times }),
 		tell: async () => {
 			order({ tell: true });
