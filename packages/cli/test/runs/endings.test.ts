@@ -89,7 +89,7 @@ test(
 		);
 		const dataDir = ended(tools, STARTING);
 		expect(rows("incidents", dataDir).at(-1)).toMatch(
-			/ models-0 \(pid \d+\) could not be started: TOOLS_IMPORT_FAILED: .*: FileNotFoundError: \[Errno 2\] No such file or directory: '\/models\/a\.bin', at <module> \(.*models\.py:4\); last line: starts$/,
+			/ models-0 \(pid \d+\) could not be started: TOOLS_IMPORT_FAILED: .*: FileNotFoundError: \[Errno 2\] No such file or directory: '\/models\/a\.bin', at <module> \(.*models\.py:4\)(; it ended with status 70)?; last line: starts$/,
 		);
 		const { stdout } = snakepit(["history", "--json", "--data-dir", dataDir]);
 		expect(JSON.parse(stdout)[0].workers.at(-1).startError).toMatchObject({

@@ -40,8 +40,8 @@ host-program\\.ts +${host.runId} +${name} +idle +2/2 +0 +0 +0 +-\n$`,
 			host.dataDir,
 		);
 		for (const line of inTerminal) expect(line.length).toBeLessThanOrEqual(80);
-		expect(inTerminal.at(-1)).toMatch(
-			/^host-program\.ts +\w{7} +images\S*…\S*eu1 +idle +2\/2 +0 +0 +0 +-$/,
+		expect(inTerminal.slice(-2).join("\n")).toMatch(
+			/^host-program\.ts +\w{7}\n {2}images\S*…\S*eu1 +idle +2\/2 +0 +0 +0 +-$/,
 		);
 		const { verdict, programs } = JSON.parse((await ps(host, "--json")).stdout);
 		expect(verdict.level).toBe("fine");
