@@ -102,6 +102,23 @@ class standard:
         return getattr(module, attribute)
 
 
+# What the bridge uses late of Python's: each import makes every start slower.
+# ruff: noqa: PLC0414 - so are the names exported
+if TYPE_CHECKING:
+    import ast as ast
+    import ctypes as ctypes
+    import difflib as difflib
+    import inspect as inspect
+    import json as json
+    import re as re
+    import traceback as traceback
+    import typing as typing
+else:
+    ast, ctypes, difflib = map(standard, ("ast", "ctypes", "difflib"))
+    inspect, json, re = map(standard, ("inspect", "json", "re"))
+    traceback, typing = map(standard, ("traceback", "typing"))
+
+
 def loaded(name: str) -> Any:
     """Returns a module of Python's if anything has imported it; None otherwise."""
     aside = _set_aside.get(name.partition(".")[0])

@@ -12,15 +12,12 @@ import os
 import sys
 
 from snakepit_bridge._version import NEWEST_PROTOCOL, __version__
-from snakepit_bridge.own_imports import standard
+from snakepit_bridge.own_imports import json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import json
     from collections.abc import Callable
     from typing import Any
-else:
-    json = standard("json")
 
 
 class _Options:

@@ -9,17 +9,12 @@ from __future__ import annotations
 import os
 import sys
 
-from snakepit_bridge.own_imports import standard
+from snakepit_bridge.own_imports import traceback
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-# What it needs is imported where it is used: this module is before the lifeline.
-if TYPE_CHECKING:
-    import traceback
-else:
-    traceback = standard("traceback")
 # Set in the child, by the fork handler.
 this_is_one = False
 

@@ -19,7 +19,7 @@ from snakepit_bridge.bridge.transport import Transport, TransportParts
 from snakepit_bridge.bridge_log import logger
 from snakepit_bridge.calls.memory.call_page import CallPage
 from snakepit_bridge.calls.run.runner import Runner
-from snakepit_bridge.own_imports import standard
+from snakepit_bridge.own_imports import traceback
 from snakepit_bridge.threads.bridge_loop import LoopWakeup, call_soon
 from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.tools.toolbox import Toolbox
@@ -29,11 +29,6 @@ if TYPE_CHECKING:
     from snakepit_bridge.calls.memory.call_page import BegunMarks
     from snakepit_bridge.calls.memory.shared_memory import SharedMemory
     from snakepit_bridge.telemetry.tracing import Tracing
-
-if TYPE_CHECKING:
-    import traceback
-else:
-    traceback = standard("traceback")
 
 # Calls may run for half of this time; then they are cancelled.
 LEAVE_GRACE_S = 2.0

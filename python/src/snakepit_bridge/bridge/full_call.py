@@ -17,20 +17,16 @@ from snakepit_bridge.calls.context.call import (
 from snakepit_bridge.calls.run.running_call import RunningCall
 from snakepit_bridge.failures.failure import CallRefused, not_transferable
 from snakepit_bridge.frames import FailureCode
-from snakepit_bridge.own_imports import standard
+from snakepit_bridge.own_imports import difflib
 from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.values.value_not_transferable import ValueNotTransferable
 
 if TYPE_CHECKING:
-    import difflib
-
     from snakepit_bridge.calls.context.input_stream import InputStream
     from snakepit_bridge.calls.context.progress_reports import ProgressReports
     from snakepit_bridge.calls.memory.segments import CallMemory
     from snakepit_bridge.calls.memory.shared_memory import SharedMemory
     from snakepit_bridge.calls.run.credit import Credit
-else:
-    difflib = standard("difflib")
 
 
 def memory_of(frame: frames.Call, shared: SharedMemory | None) -> CallMemory | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from snakepit_bridge.own_imports import standard
+from snakepit_bridge.own_imports import difflib
 from snakepit_bridge.tools.annotations.check import Mismatch, type_name
 from snakepit_bridge.tools.signature import Signature
 from snakepit_bridge.values.value_not_transferable import key_part, path_text
@@ -10,11 +10,6 @@ from snakepit_bridge.values.value_not_transferable import key_part, path_text
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypeAlias
-
-if TYPE_CHECKING:
-    import difflib
-else:
-    difflib = standard("difflib")
 
 
 class ArgumentsInvalid(Exception):

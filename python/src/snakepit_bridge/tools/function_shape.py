@@ -8,16 +8,11 @@ import functools
 from collections.abc import Callable, Mapping
 from types import BuiltinFunctionType, FunctionType, MethodType
 
-from snakepit_bridge.own_imports import standard
+from snakepit_bridge.own_imports import inspect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-if TYPE_CHECKING:
-    import inspect
-else:
-    inspect = standard("inspect")
 
 # Kinds of parameters, with the numbers that they have in `inspect`.
 POSITIONAL_ONLY, POSITIONAL, REST, KEYWORD_ONLY, OTHER = range(5)

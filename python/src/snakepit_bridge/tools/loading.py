@@ -11,14 +11,7 @@ import time
 from importlib.machinery import PathFinder
 from types import ModuleType
 
-from snakepit_bridge.own_imports import make_way, standard
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import ast
-else:
-    ast = standard("ast")
-
+from snakepit_bridge.own_imports import ast, make_way
 
 # This module is loaded before any tool, in seconds since the epoch.
 BEGUN_S = time.time()

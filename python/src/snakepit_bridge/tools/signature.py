@@ -6,7 +6,7 @@ import contextlib
 import functools
 from collections.abc import Callable
 
-from snakepit_bridge.own_imports import standard
+from snakepit_bridge.own_imports import json
 from snakepit_bridge.tools.annotations.check import (
     AnyCheck,
     Check,
@@ -42,11 +42,6 @@ from snakepit_bridge.values.value_not_transferable import Path, has_digits, key_
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-if TYPE_CHECKING:
-    import json
-else:
-    json = standard("json")
 
 _STREAMS = frozenset({"Iterator", "Generator", "AsyncIterator", "AsyncGenerator"})
 # What is awaited, wherever it is from.

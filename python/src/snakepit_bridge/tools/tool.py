@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from snakepit_bridge.own_imports import standard
+from snakepit_bridge.own_imports import inspect
 from snakepit_bridge.tools.annotations.check import Check, Unsupported
 from snakepit_bridge.tools.annotations.compile import compile_annotation
 from snakepit_bridge.tools.declaration import NO_INPUT, Answers, ToolMark
@@ -25,11 +25,6 @@ from snakepit_bridge.tools.signature import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-if TYPE_CHECKING:
-    import inspect
-else:
-    inspect = standard("inspect")
 
 
 class ToolKind:

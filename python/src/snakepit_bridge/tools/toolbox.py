@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import MethodType, ModuleType
 
 from snakepit_bridge.bridge_log import logger
-from snakepit_bridge.own_imports import standard
+from snakepit_bridge.own_imports import difflib
 from snakepit_bridge.tools.declaration import (
     MARK,
     NO_INPUT,
@@ -25,10 +25,7 @@ from snakepit_bridge.tools.tool import Tool, qualified_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import difflib
     from typing import Any, TypeAlias
-else:
-    difflib = standard("difflib")
 
 
 Mark: TypeAlias = "ToolMark | ToolsetMark | HookMark"

@@ -7,14 +7,8 @@ from collections.abc import Callable
 from datetime import date, datetime
 from typing import Any, TypeVar
 
-from snakepit_bridge.own_imports import standard
+from snakepit_bridge.own_imports import inspect
 from snakepit_bridge.values.encode import FORMS, BuiltinForm
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import inspect
-else:
-    inspect = standard("inspect")
 
 # By the type: the functions under `encoder`, and those under `decoder`.
 ENCODERS: dict[type, BuiltinForm] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from snakepit_bridge.own_imports import standard
+from snakepit_bridge.own_imports import json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,11 +11,6 @@ if TYPE_CHECKING:
 # Python refuses to write the digits of longer integers; a program can set its limit to
 # 640 digits, which are more than this.
 _MOST_BITS = 2000
-
-if TYPE_CHECKING:
-    import json
-else:
-    json = standard("json")
 
 # The parts from the root to a value, innermost first: building it costs nothing until
 # an error needs it.

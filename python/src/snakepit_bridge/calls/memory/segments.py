@@ -16,16 +16,12 @@ from typing import Any, Protocol
 
 from snakepit_bridge import frames
 from snakepit_bridge.calls.memory.shared_memory import SMALLER
-from snakepit_bridge.own_imports import standard
+from snakepit_bridge.own_imports import ctypes
 from snakepit_bridge.values.encode import Attachment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import ctypes
-
     from snakepit_bridge.calls.memory.shared_memory import SharedMemory
-else:
-    ctypes = standard("ctypes")
 
 
 # Source: mallopt(3), the upper limit of M_MMAP_THRESHOLD. Smaller objects are in memory

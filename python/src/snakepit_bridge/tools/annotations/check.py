@@ -5,17 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from snakepit_bridge.own_imports import standard
+from snakepit_bridge.own_imports import inspect, re
 from snakepit_bridge.values.value_not_transferable import Path, key_part
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import inspect
-    import re
     from typing import Any, TypeAlias
-else:
-    inspect = standard("inspect")
-    re = standard("re")
 
 
 Schema: TypeAlias = "dict[str, Any]"

@@ -13,7 +13,7 @@ import types
 from collections.abc import Iterator
 from types import FunctionType, GenericAlias, MethodType, UnionType
 
-from snakepit_bridge.own_imports import loaded, standard
+from snakepit_bridge.own_imports import loaded, typing
 from snakepit_bridge.tools.annotations.check import (
     AnnotationContext,
     AnyCheck,
@@ -39,10 +39,7 @@ from snakepit_bridge.values.nd_array import NdArray
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import typing
     from typing import Any
-else:
-    typing = standard("typing")
 
 
 # Attributes of functions whose annotations are elsewhere, or are to be ignored.
