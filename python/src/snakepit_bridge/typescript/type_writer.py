@@ -40,57 +40,11 @@ from snakepit_bridge.values.value_not_transferable import has_digits
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*", re.ASCII)
 
 # What no parameter can be named, in strict code. `this` would be none, but a type.
-_RESERVED = frozenset(
-    [
-        "arguments",
-        "await",
-        "break",
-        "case",
-        "catch",
-        "class",
-        "const",
-        "continue",
-        "debugger",
-        "default",
-        "delete",
-        "do",
-        "else",
-        "enum",
-        "eval",
-        "export",
-        "extends",
-        "false",
-        "finally",
-        "for",
-        "function",
-        "if",
-        "implements",
-        "import",
-        "in",
-        "instanceof",
-        "interface",
-        "let",
-        "new",
-        "null",
-        "package",
-        "private",
-        "protected",
-        "public",
-        "return",
-        "static",
-        "super",
-        "switch",
-        "this",
-        "throw",
-        "true",
-        "try",
-        "typeof",
-        "var",
-        "void",
-        "while",
-        "with",
-        "yield",
-    ]
+_RESERVED = re.compile(
+    "arguments|await|break|case|catch|class|const|continue|debugger|default|delete|"
+    "do|else|enum|eval|export|extends|false|finally|for|function|if|implements|"
+    "import|in|instanceof|interface|let|new|null|package|private|protected|public|"
+    "return|static|super|switch|this|throw|true|try|typeof|var|void|while|with|yield"
 )
 
 
@@ -106,7 +60,7 @@ def labels(texts: Sequence[str]) -> list[str]:
     cannot be quoted."""
     names: list[str] = []
     for i, text in enumerate(texts):
-        label = f"{text}_" if text in _RESERVED else text
+        label = f"{text}_" if _RESERVED.fullmatch(text) else text
         if not _IDENTIFIER.fullmatch(text) or label in names:
             label = f"_{i}"
         while label in names or (label != text and label in texts):
