@@ -63,6 +63,7 @@ LATE = (
     "snakepit_bridge.values.builtin_form",
     "snakepit_bridge.values.refusals",
     "json",
+    "difflib",
     "snakepit_bridge.values.unwritable",
     "snakepit_bridge.values.reference",
     "snakepit_bridge.values.tensors",

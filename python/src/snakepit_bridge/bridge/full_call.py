@@ -17,7 +17,7 @@ from snakepit_bridge.calls.context.call import (
 from snakepit_bridge.calls.run.running_call import RunningCall
 from snakepit_bridge.failures.failure import CallRefused, not_transferable
 from snakepit_bridge.frames import FailureCode
-from snakepit_bridge.own_imports import difflib
+from snakepit_bridge.tools.binding import did_you_mean
 from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.values.value_not_transferable import ValueNotTransferable
 
@@ -68,8 +68,7 @@ def tool_of(frame: frames.Call, tools: Mapping[str, Tool]) -> Tool:
 
 def _not_found(name: str, tools: Mapping[str, Tool]) -> CallRefused:
     """Returns the refusal of a call of a tool that does not exist."""
-    near = difflib.get_close_matches(name, tools, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    hint = did_you_mean(name, tools)
     if name.startswith(Tool.RESERVED):
         message = (
             f"the host does not allow {name!r}; give the adapter the option handles"

@@ -7,7 +7,6 @@ from __future__ import annotations
 import argparse
 import base64
 import contextlib
-import difflib
 import json
 import logging
 import math
@@ -35,7 +34,7 @@ from snakepit_bridge.cli.command import (
 from snakepit_bridge.failures.python_error import error_summary, traceback_text
 from snakepit_bridge.threads.main_thread import MainThread
 from snakepit_bridge.tools.annotations.check import Mismatch
-from snakepit_bridge.tools.binding import ArgumentsInvalid
+from snakepit_bridge.tools.binding import ArgumentsInvalid, did_you_mean
 from snakepit_bridge.tools.tool import Tool
 from snakepit_bridge.tools.toolbox import Toolbox
 from snakepit_bridge.values.encode import encode
@@ -236,8 +235,7 @@ def _parser() -> argparse.ArgumentParser:
 def _find(toolbox: Toolbox, name: str) -> Tool:
     tool = toolbox.tools.get(name)
     if tool is None:
-        near = difflib.get_close_matches(name, toolbox.tools, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+        hint = did_you_mean(name, toolbox.tools)
         known = ", ".join(sorted(toolbox.tools))
         raise CommandFailed(WRONG_CALL, f"no tool {name!r}{hint} (tools: {known})")
     return tool

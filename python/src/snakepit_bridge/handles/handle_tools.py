@@ -6,7 +6,6 @@ are not a sandbox: a library's own functions can do anything.
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from types import (
@@ -23,6 +22,7 @@ from typing import Any
 from snakepit_bridge.calls.context.call import current_call
 from snakepit_bridge.failures.failure import CallRefused
 from snakepit_bridge.frames import FailureCode
+from snakepit_bridge.tools.binding import did_you_mean
 from snakepit_bridge.tools.declaration import NO_INPUT, Answers, ToolMark
 from snakepit_bridge.tools.tool import Tool
 
@@ -110,8 +110,7 @@ class Access:
             value = getattr(target, name)
         except AttributeError as error:
             public = [each for each in dir(target) if not each.startswith("_")]
-            near = difflib.get_close_matches(name, public, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
+            hint = did_you_mean(name, public)
             raise AttributeError(f"{error}{hint}") from None
         return self.admitted(value)
 

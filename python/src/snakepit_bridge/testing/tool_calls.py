@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
-import difflib
 import inspect
 from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +14,7 @@ from typing import Any
 from snakepit_bridge.calls.run.local_run import run_locally
 from snakepit_bridge.testing.call_context import HostFunction, call_context
 from snakepit_bridge.threads.main_thread import MainThread
+from snakepit_bridge.tools.binding import did_you_mean
 from snakepit_bridge.tools.declaration import MARK, ToolMark
 from snakepit_bridge.tools.loading import load_file
 from snakepit_bridge.tools.tool import Tool
@@ -276,8 +276,7 @@ class LoadedTools:
     def _find(self, name: str) -> Tool:
         tool = self._tools.get(name)
         if tool is None:
-            near = difflib.get_close_matches(name, self._tools, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
+            hint = did_you_mean(name, self._tools)
             known = ", ".join(self.names)
             raise LookupError(f"no tool {name!r}{hint} (tools: {known})")
         return tool

@@ -9,6 +9,7 @@ from snakepit_bridge.values.value_not_transferable import key_part, path_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any, TypeAlias
 
 
@@ -22,6 +23,12 @@ class ArgumentsInvalid(Exception):
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(f"{path}: {problem}" if path != "$" else problem)
         self.path = path
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Returns the end of a sentence that says that there is nothing of this name."""
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 # What the function is called with: positional arguments and keywords.
@@ -146,8 +153,7 @@ def _missing(signature: Signature, name: str) -> ArgumentsInvalid:
 def _unexpected(signature: Signature, name: object) -> ArgumentsInvalid:
     if not isinstance(name, str):
         return ArgumentsInvalid("$", f"an argument's name is text, not {name!r}")
-    near = difflib.get_close_matches(name, signature.named, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    hint = did_you_mean(name, signature.named)
     takes = f"takes {', '.join(signature.named)}" if signature.named else "takes none"
     path = f"${key_part(name)}"
     return ArgumentsInvalid(path, f"unexpected argument{hint} ({takes})")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import MethodType, ModuleType
 
 from snakepit_bridge.bridge_log import logger
-from snakepit_bridge.own_imports import difflib
+from snakepit_bridge.tools.binding import did_you_mean
 from snakepit_bridge.tools.declaration import (
     MARK,
     NO_INPUT,
@@ -90,8 +90,7 @@ def exposed(module: ModuleType, names: list[str]) -> Iterator[tuple[object, Mark
         try:
             item = getattr(module, name)
         except AttributeError:
-            near = difflib.get_close_matches(name, dir(module), n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
+            hint = did_you_mean(name, dir(module))
             raise ToolsInvalid(
                 f"{module.__name__} has no {name!r}, which expose names{hint}"
             ) from None
