@@ -193,13 +193,10 @@ def _needs_loop(launch: Launch, toolbox: Toolbox) -> bool:
 
 def _run_startup_hooks(toolbox: Toolbox, main: MainThread) -> None:
     try:
-        for hook in toolbox.startup_hooks():
-            main.complete(invoke(hook))
+        toolbox.start(lambda hook: main.complete(invoke(hook)))
+    except ToolsInvalid as error:
+        raise StartFailed("TOOLS_IMPORT_FAILED", str(error)) from error
     except BaseException as error:
-        # Everything that has started is ended, as with `with`.
-        toolbox.shut_down(lambda hook: main.complete(invoke(hook)))
-        if isinstance(error, ToolsInvalid):
-            raise StartFailed("TOOLS_IMPORT_FAILED", str(error)) from error
         raise _failed("STARTUP_HOOK_FAILED", "a start-up hook failed", error) from error
 
 

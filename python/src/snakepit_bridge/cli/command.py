@@ -179,7 +179,7 @@ def load_target(targets: Sequence[str], main: MainThread) -> Toolbox:
     toolbox = _loaded(targets)
     # The last one: a module's hooks run after all are imported.
     with _reported(targets[-1]):
-        _start(toolbox, main)
+        toolbox.start(lambda hook: main.complete(hook()))
     return toolbox
 
 
@@ -231,12 +231,3 @@ def _add(toolbox: Toolbox, target: str) -> None:
         sys.path.insert(0, os.getcwd())
         module = load_module(origin)
     toolbox.add(module, names.split(",") if colon else None)
-
-
-def _start(toolbox: Toolbox, main: MainThread) -> None:
-    try:
-        for hook in toolbox.startup_hooks():
-            main.complete(hook())
-    except BaseException:
-        toolbox.shut_down(lambda hook: main.complete(hook()))
-        raise

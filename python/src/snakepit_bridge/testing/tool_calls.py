@@ -208,9 +208,8 @@ def load_tools_of(path: str) -> Iterator[LoadedTools]:
     main = MainThread()
     try:
         toolbox = Toolbox(load_file(path))
+        toolbox.start(lambda hook: main.complete(hook()))
         try:
-            for hook in toolbox.startup_hooks():
-                main.complete(hook())
             yield LoadedTools(toolbox.tools, main)
         finally:
             failed = toolbox.shut_down(lambda hook: main.complete(hook()))

@@ -238,6 +238,20 @@ class Toolbox:
         """
         yield from reversed(self._ends)
 
+    def start(self, run: Callable[[Hook], object]) -> None:
+        """Runs every start-up hook. When one fails, everything that has started is
+        ended, as with `with`.
+
+        Args:
+            run: runs a hook, and awaits what it returns.
+        """
+        try:
+            for hook in self.startup_hooks():
+                run(hook)
+        except BaseException:
+            self.shut_down(run)
+            raise
+
     def shut_down(self, run: Callable[[Hook], object]) -> list[BaseException]:
         """Runs every shut-down hook; logs what they raise, and returns it.
 
