@@ -11,9 +11,8 @@ from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
 
 BOTH_TRANSPORTS = True
 
-# Every one of these would take ten minutes. Being free within a hundred
-# milliseconds is what `support/measure_cancellation.py` shows; a test only proves that
-# it does not wait for the tool.
+# Every one of these would take ten minutes: the test proves that a cancel does not wait
+# for the tool.
 IN_THE_MAIN_THREAD = [
     "sleeps",
     "is_busy",
