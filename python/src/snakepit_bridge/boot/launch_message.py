@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from snakepit_bridge.boot.control_channel import LaunchInvalid, StartFailed
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 TRANSPORTS = ("grpc", "framed")
 DEBUG_MODES = ("terminal", "socket", "debugpy")
 
@@ -21,8 +25,8 @@ class ToolSource:
     def __init__(self, source: object) -> None:
         if not isinstance(source, dict) or ("module" in source) == ("file" in source):
             raise LaunchInvalid("payload.tools names neither a module nor a file")
-        self.module = _text(source, "module") if "module" in source else None
-        self.file = None if self.module else _text(source, "file")
+        self.module = text_of(source, "module") if "module" in source else None
+        self.file = None if self.module else text_of(source, "file")
         expose = source.get("expose")
         if expose is not None and not isinstance(expose, list):
             raise LaunchInvalid("payload.tools has an expose that is not a list")
@@ -42,9 +46,7 @@ class HandleSetting:
         limit: How many objects a session may hold.
     """
 
-    def __init__(self, setting: object) -> None:
-        if not isinstance(setting, dict):
-            raise LaunchInvalid("payload.handles is not an object")
+    def __init__(self, setting: dict[str, object]) -> None:
         imports = setting.get("imports")
         if not isinstance(imports, list):
             raise LaunchInvalid("payload.handles.imports is not a list")
@@ -60,11 +62,9 @@ class TelemetrySetting:
         instruments: Whether the installed instrumentors run.
     """
 
-    def __init__(self, setting: object) -> None:
-        if not isinstance(setting, dict):
-            raise LaunchInvalid("payload.telemetry is not an object")
+    def __init__(self, setting: dict[str, object]) -> None:
         self.service_name = (
-            _text(setting, "serviceName") if "serviceName" in setting else None
+            text_of(setting, "serviceName") if "serviceName" in setting else None
         )
         self.instruments = setting.get("instrument") is True
 
@@ -79,7 +79,7 @@ class Launch:
             LaunchInvalid: it has no lifeline.
         """
         self._message = message
-        self.lifeline = _text(message, "lifeline")
+        self.lifeline = text_of(message, "lifeline")
 
     def read(self, run_id: str) -> None:
         """Reads the rest.
@@ -104,21 +104,19 @@ class Launch:
         message = self._message
         if message.get("snakepit") != 1:
             raise LaunchInvalid(f"its version is {message.get('snakepit')!r}, not 1")
-        self.run_id = _text(message, "runId")
-        self.worker_id = _text(message, "workerId")
-        self.incarnation = _text(message, "incarnation")
-        self.token = _text(message, "token")
+        self.run_id = text_of(message, "runId")
+        self.worker_id = text_of(message, "workerId")
+        self.incarnation = text_of(message, "incarnation")
+        self.token = text_of(message, "token")
         payload = message.get("payload")
         if not isinstance(payload, dict):
             raise LaunchInvalid("it has no payload")
         self.payload: dict[str, object] = payload
-        protocol = payload.get("protocol")
-        if not isinstance(protocol, dict):
-            raise LaunchInvalid("payload.protocol is not an object")
+        protocol = object_of(payload, "protocol") or {}
         self.oldest_protocol = _integer(protocol, "min", None)
         self.newest_protocol = _integer(protocol, "max", None)
         self.host_package = str(payload.get("hostPackage") or "the host's package")
-        self.socket = _text(payload, "socket")
+        self.socket = text_of(payload, "socket")
         tools = payload.get("tools")
         if not isinstance(tools, list) or not tools:
             raise LaunchInvalid("payload.tools is not a list with an entry")
@@ -132,31 +130,27 @@ class Launch:
         self.max_message_bytes = _integer(payload, "maxMessageBytes", 64 << 20)
         self.silence_warn_ms = _integer(payload, "silenceWarnMs", 30000)
         self.log_level = _integer(payload, "logLevel", 20)
-        self.telemetry = TelemetrySetting(payload.get("telemetry", {}))
-        handles = payload.get("handles")
+        self.telemetry = TelemetrySetting(object_of(payload, "telemetry") or {})
+        handles = object_of(payload, "handles")
         self.handles = None if handles is None else HandleSetting(handles)
         self.shared_memory = _shared_memory(payload)
         # Also used by a relay, which forwards it.
         self.is_relayed = payload.get("relayed") is True
-        watch = payload.get("watch")
-        if watch is not None and not isinstance(watch, dict):
-            raise LaunchInvalid("payload.watch is not an object")
+        watch = object_of(payload, "watch")
         self.watches = watch is not None
         types = watch.get("types") if watch else None
         self.types_file = types if isinstance(types, str) else None
         self.debug = _debug(payload)
-        self.call_page = _text(payload, "callPage") if "callPage" in payload else None
+        self.call_page = text_of(payload, "callPage") if "callPage" in payload else None
 
 
 def _shared_memory(payload: dict[str, object]) -> tuple[str, int, int] | None:
     """Returns the arguments of `SharedMemory`; None if values are not shared."""
-    setting = payload.get("sharedMemory")
+    setting = object_of(payload, "sharedMemory")
     if setting is None:
         return None
-    if not isinstance(setting, dict):
-        raise LaunchInvalid("payload.sharedMemory is not an object")
     return (
-        _text(setting, "directory"),
+        text_of(setting, "directory"),
         _integer(setting, "fromBytes", None),
         _integer(setting, "limitBytes", None),
     )
@@ -164,15 +158,21 @@ def _shared_memory(payload: dict[str, object]) -> tuple[str, int, int] | None:
 
 def _debug(payload: dict[str, object]) -> tuple[str, str] | None:
     """Returns where `breakpoint()` stops, and the path of the socket; None if nowhere."""
-    setting = payload.get("debug")
+    setting = object_of(payload, "debug")
     if setting is None:
         return None
-    if not isinstance(setting, dict):
-        raise LaunchInvalid("payload.debug is not an object")
-    return _one_of(setting, "mode", DEBUG_MODES), _text(setting, "socket")
+    return _one_of(setting, "mode", DEBUG_MODES), text_of(setting, "socket")
 
 
-def _text(message: dict[str, object], name: str) -> str:
+def object_of(payload: dict[str, object], name: str) -> dict[str, Any] | None:
+    """Returns a field of the payload; None if it is missing."""
+    value = payload.get(name)
+    if value is not None and not isinstance(value, dict):
+        raise LaunchInvalid(f"payload.{name} is not an object")
+    return value
+
+
+def text_of(message: dict[str, object], name: str) -> str:
     value = message.get(name)
     if not isinstance(value, str) or not value:
         raise LaunchInvalid(f"{name} is not a non-empty string: {value!r}")

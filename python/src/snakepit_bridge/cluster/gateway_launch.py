@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from snakepit_bridge.boot.control_channel import LaunchInvalid
-from snakepit_bridge.boot.launch_message import Launch
+from snakepit_bridge.boot.launch_message import Launch, object_of, text_of
 
 
 class Resources(NamedTuple):
@@ -51,24 +51,24 @@ class GatewayLaunch(Launch):
     def _read(self) -> None:
         super()._read()
         payload = self.payload
-        self.address = _text(payload, "address")
-        self.pool = _text(payload, "pool")
+        self.address = text_of(payload, "address")
+        self.pool = text_of(payload, "pool")
         runs = payload.get("runsElsewhere")
         self.runs_elsewhere = list(map(str, runs if isinstance(runs, list) else []))
-        amounts = _object(payload, "resources")
+        amounts = object_of(payload, "resources") or {}
         self.resources = Resources(
             {
                 "CPU": _number(amounts.get("CPU", 1), "resources.CPU"),
                 "GPU": _number(amounts.get("GPU", 0), "resources.GPU"),
                 **{
                     name: _number(amount, f"resources.custom.{name}")
-                    for name, amount in _object(amounts, "custom").items()
+                    for name, amount in (object_of(amounts, "custom") or {}).items()
                 },
             }
         )
         self.placement = payload.get("placement", "spread")
-        self.runtime_env = _object(payload, "runtimeEnv")
-        connection = _object(payload, "connection")
+        self.runtime_env = object_of(payload, "runtimeEnv") or {}
+        connection = object_of(payload, "connection") or {}
         self.keep_alive_ms = int(
             _number(connection.get("keepAliveMs", 10_000), "connection.keepAliveMs")
         )
@@ -81,22 +81,6 @@ class GatewayLaunch(Launch):
         self.start_timeout_ms = int(
             _number(payload.get("startTimeoutMs", 30_000), "startTimeoutMs")
         )
-
-
-def _text(payload: dict[str, Any], name: str) -> str:
-    value = payload.get(name)
-    if not isinstance(value, str) or not value:
-        raise LaunchInvalid(f"payload.{name} is not a non-empty string: {value!r}")
-    return value
-
-
-def _object(payload: dict[str, Any], name: str) -> dict[str, Any]:
-    value = payload.get(name)
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise LaunchInvalid(f"payload.{name} is not an object")
-    return value
 
 
 def _number(value: object, name: str) -> float:
