@@ -28,6 +28,7 @@ export {
 	type Observation,
 	type ProcessIdentity,
 	parseMarker,
+	processExit,
 	processKey,
 	type RunId,
 } from "./contract/identity.ts";

@@ -34,6 +34,16 @@ export type ProcessExit =
 	| { readonly kind: "code"; readonly code: number }
 	| { readonly kind: "signal"; readonly signal: NodeJS.Signals };
 
+/** How a child of Node has ended, from the arguments of its event `exit`. */
+export function processExit(
+	code: number | null,
+	signal: NodeJS.Signals | null,
+): ProcessExit {
+	return signal === null
+		? { kind: "code", code: code ?? 0 }
+		: { kind: "signal", signal };
+}
+
 /** What a look at one pid showed. */
 export type Observation = ProcessIdentity | "gone" | "unknown";
 

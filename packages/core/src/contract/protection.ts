@@ -82,3 +82,16 @@ export interface LayerReport {
 	/** What to do about it. */
 	readonly remedy?: string | undefined;
 }
+
+/** Why a protection cannot work here, and what would help. */
+export class ProtectionUnavailable extends Error {
+	override readonly name = "ProtectionUnavailable";
+	readonly reason: string;
+	readonly remedy: string;
+
+	constructor(reason: string, remedy: string) {
+		super(`${reason} ${remedy}`);
+		this.reason = reason;
+		this.remedy = remedy;
+	}
+}

@@ -7,10 +7,15 @@ import {
 	MARKER_VARIABLE,
 	type ProcessExit,
 	type ProcessIdentity,
+	processExit,
 } from "../contract/identity.ts";
-import type { LayerReport, ProtectionContext } from "../contract/protection.ts";
+import {
+	type LayerReport,
+	type ProtectionContext,
+	ProtectionUnavailable,
+} from "../contract/protection.ts";
 import type { ProcessSpec, StartedProcess } from "../contract/world.ts";
-import { afterRunning, pause, withDeadline } from "../deadline.ts";
+import { pause, withDeadline } from "../deadline.ts";
 import type { SnapshotHost } from "../os/descendants.ts";
 import { ForkLine } from "../os/fork/fork-line.ts";
 import type { Answer } from "../os/fork/request.ts";
@@ -78,11 +83,7 @@ export class GuardChain {
 		this.ended = this.#ended.promise;
 		child.once("exit", (code, signal) => {
 			this.#line.lose(new Error("the guard has ended"));
-			this.#ended.resolve(
-				signal === null
-					? { kind: "code", code: code ?? 0 }
-					: { kind: "signal", signal },
-			);
+			this.#ended.resolve(processExit(code, signal));
 		});
 		this.gone = this.ended.then(() => this.#clear(OWN_END_MS));
 		child.on("error", () => {}); // A signal that could not be sent; `exited` reports its end.
@@ -250,21 +251,18 @@ export class GuardChain {
 
 	async #whenReady(): Promise<void> {
 		const { clock, host } = this.#context;
-		const limit = afterRunning(clock, READY_LIMIT_MS, () =>
-			this.#ready.reject(
-				new Error(`the guard was not ready within ${READY_LIMIT_MS} ms`),
-			),
-		);
+		const deadline = { clock, ms: READY_LIMIT_MS, counts: "running" } as const;
 		const release = host.keepAlive();
 		try {
-			await this.#ready.promise;
+			await withDeadline(this.#ready.promise, deadline, () => {
+				throw new Error(`the guard was not ready within ${READY_LIMIT_MS} ms`);
+			});
 		} catch (error) {
 			this.kill();
 			await this.ended;
 			throw error;
 		} finally {
 			release();
-			limit.cancel();
 		}
 	}
 
@@ -297,19 +295,6 @@ function refusal(child: ChildProcess): Promise<Error> {
 
 const INSPECTION_LIMIT_MS = 10_000;
 
-/** Why there can be no guard here, and what would help. */
-export class GuardUnavailable extends Error {
-	override readonly name = "GuardUnavailable";
-	readonly reason: string;
-	readonly remedy: string;
-
-	constructor(reason: string, remedy: string) {
-		super(`${reason} ${remedy}`);
-		this.reason = reason;
-		this.remedy = remedy;
-	}
-}
-
 /** Whether a guard exists for this system at all: if not, its absence is not reported. */
 export function hasGuard(platform: string, arch: string): boolean {
 	return platform === "linux" && (arch === "x64" || arch === "arm64");
@@ -318,20 +303,20 @@ export function hasGuard(platform: string, arch: string): boolean {
 /**
  * The guard's program: the native binary, whose first argument is `guard`.
  *
- * @throws GuardUnavailable when there is none for this system, or it is not installed.
+ * @throws ProtectionUnavailable when there is none for this system, or it is not installed.
  */
 export function guardProgram(
 	binary: string | undefined,
 	{ platform, arch }: { platform: string; arch: string } = process,
 ): string {
 	if (!hasGuard(platform, arch))
-		throw new GuardUnavailable(
+		throw new ProtectionUnavailable(
 			`The guard is a program for Linux on x64 and arm64; this is ${platform} on ${arch}.`,
 			"Use the watchdog, which works here.",
 		);
 	if (binary !== undefined) return binary;
 	const name = `@snakepit/native-linux-${arch}`;
-	throw new GuardUnavailable(
+	throw new ProtectionUnavailable(
 		`The guard's package ${name} was not found, or this user may not execute its files.`,
 		`Run npm install ${name}@${VERSION} where the program runs: it is an optional dependency of @snakepit/core, so npm --omit=optional skips it, and a bundle does not contain it.`,
 	);
@@ -340,7 +325,7 @@ export function guardProgram(
 /**
  * Has the guard inspect this machine.
  *
- * @throws GuardUnavailable when none can work.
+ * @throws ProtectionUnavailable when none can work.
  */
 export async function inspectGuard(program: string): Promise<void> {
 	const reason = await new Promise<string | undefined>((resolve) => {
@@ -350,7 +335,7 @@ export async function inspectGuard(program: string): Promise<void> {
 		);
 	});
 	if (reason !== undefined)
-		throw new GuardUnavailable(
+		throw new ProtectionUnavailable(
 			`The guard cannot work on this system: ${reason}.`,
 			"Mount /proc, and allow prctl(PR_SET_CHILD_SUBREAPER) in the container's filter of system calls.",
 		);
@@ -423,7 +408,7 @@ export async function guardLayer(
 			detail: `every run has a guard, unless it is opened with guard: "off"; when this program dies, the guard kills every descendant of its workers, even one that left its group and session and carries no marker; if three guards in a row are lost within 10 s of their start, workers start without a guard for a minute, and standard error says so (${program})`,
 		};
 	} catch (error) {
-		if (!(error instanceof GuardUnavailable)) throw error;
+		if (!(error instanceof ProtectionUnavailable)) throw error;
 		return {
 			...{ layer, status: "unavailable" },
 			detail: `${error.reason} Without a guard, a descendant that left its worker's group survives until the next start, or longer if it cleared its environment.`,

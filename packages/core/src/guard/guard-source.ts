@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { isatty } from "node:tty";
 import type { ProcessIdentity } from "../contract/identity.ts";
+import { ProtectionUnavailable } from "../contract/protection.ts";
 import type {
 	ProcessSource,
 	ProcessSpec,
@@ -15,7 +16,6 @@ import {
 	GuardChain,
 	type GuardContext,
 	type GuardHealth,
-	GuardUnavailable,
 	HEALTHY,
 	HIGHEST_DESCRIPTOR,
 	mayBeTried,
@@ -51,14 +51,14 @@ export class GuardSource implements ProcessSource {
 	/**
 	 * Starts the first chain.
 	 *
-	 * @throws GuardUnavailable when it cannot be started and is required.
+	 * @throws ProtectionUnavailable when it cannot be started and is required.
 	 */
 	async open(): Promise<void> {
 		try {
 			await this.#chain(inheritedRights());
 		} catch (error) {
 			if (this.#mode === "auto") return; // Already reported as an event.
-			throw new GuardUnavailable(
+			throw new ProtectionUnavailable(
 				(error as Error).message,
 				"`doctor` examines it.",
 			);

@@ -1,10 +1,6 @@
 import { StartError } from "../contract/errors.ts";
-import {
-	type GuardContext,
-	GuardUnavailable,
-	guardProgram,
-	hasGuard,
-} from "./guard-chain.ts";
+import { ProtectionUnavailable } from "../contract/protection.ts";
+import { type GuardContext, guardProgram, hasGuard } from "./guard-chain.ts";
 import { GuardSource } from "./guard-source.ts";
 
 /**
@@ -26,7 +22,7 @@ export async function openGuard(
 		await source.open();
 		return source;
 	} catch (error) {
-		if (!(error instanceof GuardUnavailable)) throw error;
+		if (!(error instanceof ProtectionUnavailable)) throw error;
 		context.emit({
 			type: "protection.unavailable",
 			wallMs: context.clock.wall(),

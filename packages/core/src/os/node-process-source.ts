@@ -6,10 +6,11 @@ import {
 import type { Duplex } from "node:stream";
 import { isatty } from "node:tty";
 import type { StartError } from "../contract/errors.ts";
-import type {
-	Observation,
-	ProcessExit,
-	ProcessIdentity,
+import {
+	type Observation,
+	type ProcessExit,
+	type ProcessIdentity,
+	processExit,
 } from "../contract/identity.ts";
 import type {
 	OwnGroup,
@@ -126,13 +127,7 @@ function streamAt({ stdio }: ChildProcess, fd: number): Duplex | undefined {
 function exitOf(child: ChildProcess): Promise<ProcessExit> {
 	// Not `close`: a grandchild may hold the output open for ever.
 	return new Promise((resolve) => {
-		child.once("exit", (code, signal) =>
-			resolve(
-				signal === null
-					? { kind: "code", code: code ?? 0 }
-					: { kind: "signal", signal },
-			),
-		);
+		child.once("exit", (code, signal) => resolve(processExit(code, signal)));
 		child.on("error", () => {}); // The exit reports a later error of the handle.
 	});
 }

@@ -9,7 +9,7 @@ import type {
 } from "../contract/run-and-worker-states.ts";
 import { addFrames, framesBelow } from "../contract/thrown.ts";
 import type { World } from "../contract/world.ts";
-import { resolvesWithin } from "../deadline.ts";
+import { Gate, resolvesWithin } from "../deadline.ts";
 import type { Job } from "../job/job.ts";
 import type { JobOptions } from "../job/job-options.ts";
 import { Jobs } from "../job/jobs.ts";
@@ -35,7 +35,7 @@ import {
 import type { ToolMap, UntypedTools } from "../pool/tools.ts";
 import { preloadedSource } from "../preload/preloaded-source.ts";
 import { POOL_ACTS, POOL_INCIDENTS } from "../registry/incidents.ts";
-import { StartGate, WorkerStarter } from "../worker/worker-starter.ts";
+import { WorkerStarter } from "../worker/worker-starter.ts";
 import { applicationCleanup, FLUSH_MS } from "./application-cleanup.ts";
 import type { Run, RunInfrastructure, RunStatistics } from "./run.ts";
 import { type CheckedPool, checkPool } from "./run-options.ts";
@@ -216,7 +216,7 @@ export class OpenedRun implements Run, ReadableMetrics {
 			audit: () => auditor.statistics(),
 			starter: new WorkerStarter({
 				...{ adapter, options, world, ...inherited },
-				gate: new StartGate(options.start.concurrency),
+				gate: new Gate(options.start.concurrency),
 				companions: companion,
 				unobserved: instrumentation?.unobserved,
 			}),

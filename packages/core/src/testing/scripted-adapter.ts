@@ -17,6 +17,7 @@ import type {
 	WorkerSlot,
 } from "../contract/launch.ts";
 import { asError } from "../contract/thrown.ts";
+import { abortable } from "../deadline.ts";
 import type {
 	ArgsOf,
 	CommandOf,
@@ -125,13 +126,9 @@ export function scriptedAdapter(
 			started.process,
 			started.number,
 		);
-		const aborted = new Promise<never>((_resolve, reject) => {
-			signal.addEventListener("abort", () => reject(signal.reason), {
-				once: true,
-			});
-		});
 		signal.throwIfAborted();
-		await Promise.race([options.connect?.(scripted, signal), aborted]);
+		const connected = options.connect?.(scripted, signal);
+		await abortable(Promise.resolve(connected), signal);
 		workers.push(scripted);
 		return scriptedConnection(scripted, options);
 	};
@@ -340,12 +337,7 @@ function aborted(signal: AbortSignal): CallAbortedError {
 
 /** Rejects with the reason when the signal aborts. */
 function untilAborted(signal: AbortSignal): Promise<never> {
-	return new Promise((_resolve, reject) => {
-		if (signal.aborted) reject(signal.reason);
-		signal.addEventListener("abort", () => reject(signal.reason), {
-			once: true,
-		});
-	});
+	return abortable(new Promise<never>(() => {}), signal);
 }
 
 function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {

@@ -11,6 +11,7 @@ import { formatMarker, markerOf } from "../contract/identity.ts";
 import type { WorkerProcess } from "../contract/launch.ts";
 import type { Protection } from "../contract/protection.ts";
 import type { World } from "../contract/world.ts";
+import { Gate } from "../deadline.ts";
 import type { PoolOptions } from "../options/pool-options.ts";
 import { resolveOptions } from "../options/resolve-pool-options.ts";
 import {
@@ -20,7 +21,7 @@ import {
 import type { RunOptions } from "../run/run-options.ts";
 import type { Companions } from "../worker/companion-loss.ts";
 import { Worker } from "../worker/worker.ts";
-import { StartGate, WorkerStarter } from "../worker/worker-starter.ts";
+import { WorkerStarter } from "../worker/worker-starter.ts";
 import type { ContractWorker } from "./adapter-contract.ts";
 import { EventRecorder } from "./event-recorder.ts";
 
@@ -213,7 +214,7 @@ export async function startWorker(
 		adapter: observed,
 		options: resolved,
 		world,
-		gate: new StartGate(1),
+		gate: new Gate(1),
 		marker: formatMarker(
 			markerOf(world.registry.runId, world.host.self, "virtual"),
 		),

@@ -1,5 +1,6 @@
 import type { Random } from "../contract/clock.ts";
 import type { World } from "../contract/world.ts";
+import { Gate } from "../deadline.ts";
 import type { PoolOptions } from "../options/pool-options.ts";
 import { resolveOptions } from "../options/resolve-pool-options.ts";
 import { makePool, type PoolOfRun } from "../pool/make-pool.ts";
@@ -8,7 +9,7 @@ import { Instrumentation } from "../pool/observe/instrumentation.ts";
 import { DISPATCHES_AT_ONCE } from "../pool/placement/dispatch-pace.ts";
 import type { Pool } from "../pool/pool.ts";
 import type { ToolMap, UntypedTools } from "../pool/tools.ts";
-import { StartGate, WorkerStarter } from "../worker/worker-starter.ts";
+import { WorkerStarter } from "../worker/worker-starter.ts";
 import { EventRecorder } from "./event-recorder.ts";
 import { FakeProcessHost } from "./fake-process-host.ts";
 import { MemoryRegistry } from "./memory-registry.ts";
@@ -98,7 +99,7 @@ export function closedVirtualPool<Tools extends ToolMap = UntypedTools>(
 			adapter,
 			options,
 			world,
-			gate: new StartGate(options.start.concurrency),
+			gate: new Gate(options.start.concurrency),
 			marker: "virtual",
 			environment: {},
 			contextOf: hub.environment,

@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import type { Clock } from "../contract/clock.ts";
 import type { SnakepitEvent, WorkerRef } from "../contract/events.ts";
 import type { ProcessHost, StartedProcess } from "../contract/world.ts";
-import { resolvesWithin } from "../deadline.ts";
+import { abortable, resolvesWithin } from "../deadline.ts";
 import type { ResolvedOptions } from "../options/pool-options.ts";
 import {
 	LAST_LINES_MS,
@@ -168,14 +168,11 @@ export class AwaitedLines {
 			},
 			end: () => reject(missing()),
 		};
-		const abort = (): void => reject(signal.reason);
-		signal.addEventListener("abort", abort, { once: true });
 		this.#awaited.add(awaited);
 		try {
-			return await promise;
+			return await abortable(promise, signal);
 		} finally {
 			this.#awaited.delete(awaited);
-			signal.removeEventListener("abort", abort);
 		}
 	}
 }

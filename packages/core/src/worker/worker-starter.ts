@@ -10,7 +10,7 @@ import type { EndReason } from "../contract/process-registry.ts";
 import { recordedError } from "../contract/recorded-error.ts";
 import { messageOf } from "../contract/thrown.ts";
 import type { StartedProcess, World } from "../contract/world.ts";
-import { resolvesWithin, withDeadline } from "../deadline.ts";
+import { type Gate, resolvesWithin, withDeadline } from "../deadline.ts";
 import type { ResolvedOptions } from "../options/pool-options.ts";
 import { outbox } from "../outbox.ts";
 import {
@@ -52,7 +52,8 @@ interface StarterDependencies extends InheritedEnvironment {
 	readonly adapter: Adapter;
 	readonly options: ResolvedOptions;
 	readonly world: World;
-	readonly gate: StartGate;
+	/** Lets a bounded number of workers start at the same time. */
+	readonly gate: Gate;
 	/** Present where workers need one. */
 	readonly companions?: Companions | undefined;
 	/** See `PoolInstrument.unobserved`. */
@@ -326,30 +327,6 @@ function exitSoFar({
 	exited,
 }: Pick<StartedProcess, "exited">): Promise<ProcessExit | undefined> {
 	return Promise.race([exited, Promise.resolve(undefined)]);
-}
-
-/** Lets a bounded number of workers start at the same time, in the order they came. */
-export class StartGate {
-	#free: number;
-	readonly #waiting: (() => void)[] = [];
-
-	constructor(concurrency: number) {
-		this.#free = concurrency;
-	}
-
-	/** Resolves when there is room; call the result once to make room again. */
-	async enter(): Promise<() => void> {
-		if (this.#free > 0) this.#free--;
-		else await new Promise<void>((resolve) => this.#waiting.push(resolve));
-		let left = false;
-		return () => {
-			if (left) return;
-			left = true;
-			const next = this.#waiting.shift();
-			if (next === undefined) this.#free++;
-			else next();
-		};
-	}
 }
 
 /** What the steps of a start end with. */

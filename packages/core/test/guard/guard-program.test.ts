@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { ProtectionUnavailable } from "../../src/contract/protection.ts";
 import {
-	GuardUnavailable,
 	guardLayer,
 	guardProgram,
 	inspectGuard,
@@ -27,7 +27,7 @@ test.each([
 	"where there is no native binary, on %s %s, the reason says so and what helps",
 	(platform, arch, reason, remedy) => {
 		const find = (): string => guardProgram(undefined, { platform, arch });
-		expect(find).toThrow(GuardUnavailable);
+		expect(find).toThrow(ProtectionUnavailable);
 		expect(find).toThrow(reason);
 		expect(find).toThrow(remedy);
 	},

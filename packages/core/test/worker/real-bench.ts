@@ -5,13 +5,14 @@ import { fileURLToPath } from "node:url";
 import type { Adapter } from "../../src/contract/adapter.ts";
 import type { LaunchSpec } from "../../src/contract/launch.ts";
 import type { World } from "../../src/contract/world.ts";
+import { Gate } from "../../src/deadline.ts";
 import type { PoolOptions } from "../../src/options/pool-options.ts";
 import { resolveOptions } from "../../src/options/resolve-pool-options.ts";
 import { OrphanSweep } from "../../src/process/orphan-sweep.ts";
 import { openRun } from "../../src/run/open-run.ts";
 import { EventRecorder } from "../../src/testing.ts";
 import { Worker } from "../../src/worker/worker.ts";
-import { StartGate, WorkerStarter } from "../../src/worker/worker-starter.ts";
+import { WorkerStarter } from "../../src/worker/worker-starter.ts";
 
 /** Workers that are real processes, without a pool around them. */
 export interface RealBench {
@@ -89,7 +90,7 @@ export async function realBench(
 			adapter,
 			options,
 			world,
-			gate: new StartGate(1),
+			gate: new Gate(1),
 			marker,
 			environment: process.env,
 		});

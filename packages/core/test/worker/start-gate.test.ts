@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { StartGate } from "../../src/worker/worker-starter.ts";
+import { Gate } from "../../src/deadline.ts";
 
 /** Runs every microtask that is due. */
 const settled = (): Promise<void> =>
@@ -12,7 +12,7 @@ test("no more than allowed are inside, and all come in, in the order they came",
 			fc.integer({ min: 1, max: 4 }),
 			fc.array(fc.nat(), { maxLength: 20 }),
 			async (concurrency, choices) => {
-				const gate = new StartGate(concurrency);
+				const gate = new Gate(concurrency);
 				const entered: number[] = [];
 				const inside: (() => void)[] = [];
 				for (const comer of choices.keys()) {
@@ -36,7 +36,7 @@ test("no more than allowed are inside, and all come in, in the order they came",
 });
 
 test("a start that leaves twice makes room once", async () => {
-	const gate = new StartGate(1);
+	const gate = new Gate(1);
 	const leave = await gate.enter();
 	leave();
 	leave();

@@ -1,5 +1,6 @@
 import type { Adapter } from "../../src/contract/adapter.ts";
 import type { World } from "../../src/contract/world.ts";
+import { Gate } from "../../src/deadline.ts";
 import type {
 	PoolOptions,
 	ResolvedOptions,
@@ -16,7 +17,7 @@ import {
 } from "../../src/testing/virtual-pool.ts";
 import type { ScriptedAdapterOptions } from "../../src/testing.ts";
 import { Worker, type WorkerEnding } from "../../src/worker/worker.ts";
-import { StartGate, WorkerStarter } from "../../src/worker/worker-starter.ts";
+import { WorkerStarter } from "../../src/worker/worker-starter.ts";
 
 export type BenchOptions = Omit<PoolOptions, "adapter">;
 
@@ -90,7 +91,7 @@ export function workerBench(
 		adapter: wrapped,
 		options,
 		world,
-		gate: new StartGate(setting.startsAtOnce ?? options.start.concurrency),
+		gate: new Gate(setting.startsAtOnce ?? options.start.concurrency),
 		marker: "the-marker",
 		environment: setting.environment ?? {},
 	});

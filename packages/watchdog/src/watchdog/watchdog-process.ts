@@ -22,27 +22,16 @@ import {
 	type ProcessExit,
 	type ProcessIdentity,
 	packageOrigins,
+	processExit,
 	requireToSpawn,
 	SystemProcessHost,
 	thisExecution,
 } from "@snakepit/core/infrastructure";
+import { ProtectionUnavailable } from "@snakepit/core/protection";
 import { VERSION } from "../gen/version.ts";
 import { READY } from "./message.ts";
 
 const NAME = "@snakepit/watchdog";
-
-/** Why a protection cannot work here, and what would help. */
-export class ProtectionUnavailable extends Error {
-	override readonly name = "ProtectionUnavailable";
-	readonly reason: string;
-	readonly remedy: string;
-
-	constructor(reason: string, remedy: string) {
-		super(`${reason} ${remedy}`);
-		this.reason = reason;
-		this.remedy = remedy;
-	}
-}
 
 /**
  * Finds a file of this package that is started as a program. A bundle does not contain
@@ -406,13 +395,7 @@ function failureOf(child: ChildProcess, node: string): Promise<never> {
 function exitOf(child: ChildProcess): Promise<ProcessExit> {
 	return new Promise((resolve) => {
 		child.once("error", () => resolve({ kind: "code", code: 127 }));
-		child.once("exit", (code, signal) =>
-			resolve(
-				signal === null
-					? { kind: "code", code: code ?? 0 }
-					: { kind: "signal", signal },
-			),
-		);
+		child.once("exit", (code, signal) => resolve(processExit(code, signal)));
 	});
 }
 

@@ -6,12 +6,13 @@ import {
 	type RunId,
 	type Timer,
 } from "@snakepit/core/infrastructure";
-import type {
-	Engagement,
-	LayerReport,
-	Protection,
-	ProtectionContext,
-	WatchedWorker,
+import {
+	type Engagement,
+	type LayerReport,
+	type Protection,
+	type ProtectionContext,
+	ProtectionUnavailable,
+	type WatchedWorker,
 } from "@snakepit/core/protection";
 import { formatMessage, type HostMessage } from "./message.ts";
 import {
@@ -22,7 +23,6 @@ import {
 import {
 	findNode,
 	nodeSearch,
-	ProtectionUnavailable,
 	type StartWatchdog,
 	startWatchdog,
 	type WatchdogProcess,

@@ -10,7 +10,7 @@ import type {
 	ProcessSpec,
 	StartedProcess,
 } from "../../contract/world.ts";
-import { afterRunning } from "../../deadline.ts";
+import { afterRunning, Gate } from "../../deadline.ts";
 import { canBeInherited } from "../descriptors.ts";
 import { descriptorsUnsupported, spawnFailed } from "../spawn-failure.ts";
 import { Fork } from "./fork.ts";
@@ -58,8 +58,7 @@ export class ForkLine {
 	readonly #reader = new FrameReader();
 	readonly #forks = new Map<number, Fork>();
 	#lastId = 0;
-	#starting = 0;
-	readonly #waiting: (() => void)[] = [];
+	readonly #gate = new Gate(STARTS_AT_ONCE);
 	/** Set at the first sign that the process ends. */
 	#lost: Error | undefined;
 
@@ -92,11 +91,11 @@ export class ForkLine {
 		const { source, highestDescriptor } = this.#setting;
 		if (!canBeInherited(spec, highestDescriptor))
 			throw descriptorsUnsupported(spec, source, highestDescriptor);
-		await this.#turn();
+		const leave = await this.#gate.enter();
 		try {
 			return await this.#fork(spec, record);
 		} finally {
-			this.#leave();
+			leave();
 		}
 	}
 
@@ -181,21 +180,5 @@ export class ForkLine {
 			default:
 				this.#forks.get(answer.id)?.answered(answer);
 		}
-	}
-
-	/** Resolves when not too many starts are in progress. */
-	async #turn(): Promise<void> {
-		if (this.#starting < STARTS_AT_ONCE) {
-			this.#starting++;
-			return;
-		}
-		// A start that is done passes its place on.
-		await new Promise<void>((resolve) => this.#waiting.push(resolve));
-	}
-
-	#leave(): void {
-		const next = this.#waiting.shift();
-		if (next === undefined) this.#starting--;
-		else next();
 	}
 }
