@@ -85,10 +85,10 @@ class Telemetry implements Instrument {
 	}
 }
 
-function makeParts(
-	options: ResolvedTelemetryOptions,
-	on: Switches,
-): TelemetryParts {
+/** What all pools of one telemetry share. */
+type TelemetryParts = ReturnType<typeof makeParts>;
+
+function makeParts(options: ResolvedTelemetryOptions, on: Switches) {
 	const { commands } = options;
 	const drops = new Drops();
 	const limits = new Limits(drops, options.redact);
@@ -135,14 +135,16 @@ function makeParts(
 		run: new RunTrace(spans),
 		jobs: new JobTraces(spans),
 		metrics,
-		measuresOf: (pool) =>
+		measuresOf: (pool: string): CallMeasures =>
 			recorder === undefined
 				? NO_MEASURES
 				: new CallMetrics(pool, { limits, commands, recorder, failed }),
 		log,
-		exported: new WeakSet(),
+		/** Events of a run that were already exported: every pool of the run receives them. */
+		exported: new WeakSet<SnakepitEvent>(),
 		registration: new Registration(options),
 		exports: new ExportWatch(options, drops),
+		/** Makes the SDK send its buffered data. */
 		flush: () => flush(options),
 	};
 }
@@ -167,27 +169,6 @@ function recorderOfCalls(
 			}
 		},
 	});
-}
-
-/** What all pools of one telemetry share. */
-interface TelemetryParts {
-	readonly on: Switches;
-	readonly drops: Drops;
-	readonly spans: Spans;
-	readonly calls: CallTraces;
-	readonly workers: WorkerTraces;
-	readonly run: RunTrace;
-	readonly jobs: JobTraces;
-	readonly metrics: EventMetrics;
-	readonly measuresOf: (pool: string) => CallMeasures;
-	readonly observations: Observations;
-	readonly log: EventLog;
-	/** Events of a run that were already exported: every pool of the run receives them. */
-	readonly exported: WeakSet<SnakepitEvent>;
-	readonly registration: Registration;
-	readonly exports: ExportWatch;
-	/** Makes the SDK send its buffered data. */
-	readonly flush: () => Promise<void>;
 }
 
 /** Exports one pool. */

@@ -23,6 +23,7 @@ import {
 } from "../../src/dash/mount-dashboard.ts";
 import type { PageFiles } from "../../src/dash/page-answers.ts";
 import { builtPage } from "./dashboards.ts";
+import { hostOfTest } from "./inspected-host.ts";
 import {
 	DEADLINE_MS,
 	hasChromium,
@@ -247,7 +248,6 @@ test("by default it only shows, whatever the program allows", async () => {
 	const { server } = await mounted();
 	const { body } = await asked(server, api("runs"));
 	const { runs } = JSON.parse(body) as { runs: { runId: string }[] };
-	// Those of this very process, and no others of this user.
 	expect(runs.map(({ runId }) => runId)).toEqual([run.runId]);
 	const pools = `runs/${run.runId}/pools/tools`;
 	for (const act of ["pause", "kill", "call"]) {
@@ -264,6 +264,23 @@ test("by default it only shows, whatever the program allows", async () => {
 	const tick = JSON.parse(/^data: (.*)$/m.exec(first)?.[1] ?? "");
 	expect(tick.state.run.scopes).toEqual(["read", "logs"]);
 	expect(requested).toEqual([]);
+});
+
+test("of another program of this user nothing is shown, even if its ledger is the same", async () => {
+	const other = await hostOfTest({ dataDir, pool: { size: 1 } });
+	const { server } = await mounted();
+	for (const list of ["runs", "history"]) {
+		const { body } = await asked(server, api(list));
+		const { runs } = JSON.parse(body) as { runs: { runId: string }[] };
+		const ids = runs.map(({ runId }) => runId);
+		expect(ids, list).toContain(run.runId);
+		expect(ids, list).not.toContain(other.runId);
+	}
+	const tools = await asked(
+		server,
+		api(`runs/${other.runId}/pools/tools/tools`),
+	);
+	expect([tools.status, errorOf(tools.body)]).toEqual([422, "NO_SUCH_RUN"]);
 });
 
 test("the page answers GET and HEAD, its addresses GET and POST, and anything else is 405 with what is allowed", async () => {
@@ -323,7 +340,9 @@ test("the page has its policy, sets no cookie, and cannot be used by another sit
 test("a server that closes does not wait for open dashboards", async () => {
 	const { server } = await mounted();
 	const stream = await sent(server, api(`runs/${run.runId}/events`));
-	await firstEvent(stream);
+	// It stays open: a loop that is left would end it.
+	await once(stream, "data");
+	stream.resume();
 	const closed = once(server, "close");
 	server.close();
 	await closed;
@@ -444,8 +463,9 @@ test("what authorize throws is an error of the framework, and nobody sees anythi
 test("what was recorded is shown too: earlier runs of this program, and calls that failed", async () => {
 	const { server } = await mounted();
 	await expect(pool.execute("parse", { text: "twelve" })).rejects.toThrow();
-	const history = JSON.parse((await asked(server, api("history"))).body);
-	expect(history.runs[0].runId).toBe(run.runId);
+	// At once: the ledger has it a moment later, and the program says it itself.
 	const { calls } = JSON.parse((await asked(server, api("failed-calls"))).body);
 	expect(calls[0]).toMatchObject({ runId: run.runId, command: "parse" });
+	const history = JSON.parse((await asked(server, api("history"))).body);
+	expect(history.runs[0].runId).toBe(run.runId);
 });
