@@ -2,19 +2,25 @@ import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import {
+	type ControlClient,
 	ControlError,
 	type FoundRun,
 	type LogLine,
 	type RunUpdate,
 } from "@snakepit/control";
 import { expect, onTestFinished, test } from "vitest";
-import { followRun, type PageUpdate } from "../../src/dash/run-events.ts";
+import {
+	followRun,
+	type PageUpdate,
+	SharedRun,
+} from "../../src/dash/run-events.ts";
 import {
 	BATCH_LINES,
 	EventWriter,
 	LINE_CHARACTERS,
 	LogBatch,
 } from "../../src/dash/run-routes.ts";
+import { runsOfUser } from "../../src/dash/run-source.ts";
 
 const run = { runId: "abcdefg", program: "demo.ts", pid: 7 } as FoundRun;
 const lost: RunUpdate = { kind: "lost", records: 1 };
@@ -79,6 +85,56 @@ test("a silent program is asked again, less and less often, and from the start a
 		...Array(7).fill("silent"),
 		...["lost", "silent", "gone"],
 	]);
+});
+
+/** A run that pages follow, of which these updates come at once, and no others. */
+function shared(...updates: readonly RunUpdate[]): SharedRun {
+	const client = {
+		run,
+		async *events(signal: AbortSignal) {
+			yield* updates;
+			await once(signal, "abort");
+		},
+		[Symbol.dispose]: () => {},
+	} as unknown as ControlClient;
+	return new SharedRun(client, { pause: async () => {} }, () => {});
+}
+
+test("a page that comes later gets the latest state, without the calls that have been counted before", async () => {
+	const state = { tickMs: 500, throughput: [{}], callsLeftOut: 3 };
+	const update = { kind: "state", state } as unknown as RunUpdate;
+	const following = shared(update);
+	const { signal } = new AbortController();
+	const first = following.updates(signal);
+	expect((await first.next()).value).toEqual(update);
+	await new Promise(setImmediate);
+	const late = following.updates(signal);
+	expect((await late.next()).value).toEqual({
+		...{ kind: "state", state: { tickMs: 0, throughput: [], callsLeftOut: 0 } },
+	});
+	await Promise.all([first.return(), late.return()]);
+});
+
+test("a page that reads slowly loses events, and learns how many", async () => {
+	const all = 2_500;
+	const event = { type: "pool.closed", wallMs: 1 };
+	const following = shared(...Array(all).fill({ kind: "event", event }));
+	const page = following.updates(new AbortController().signal);
+	let [events, lost] = [0, 0];
+	for await (const update of page) {
+		if (events === 0) await new Promise(setImmediate);
+		if (update.kind === "event") events++;
+		else if (update.kind === "lost") lost = update.records;
+		if (lost > 0) break;
+	}
+	expect(lost).toBeGreaterThan(0);
+	expect(events + lost).toBe(all);
+});
+
+test("a dashboard of one run attaches to no other", async () => {
+	await expect(runsOfUser({ run: "abc" }).attach("zzzzzzz")).rejects.toThrow(
+		"This dashboard shows runs whose id begins with abc.",
+	);
 });
 
 const line = (text: string): LogLine => ({

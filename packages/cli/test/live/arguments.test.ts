@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { CommandFailed } from "../../src/command/failures.ts";
 import { callArguments, coded } from "../../src/live/live-commands.ts";
+import { filterOf } from "../../src/live/logs.ts";
 
 test("arguments of a call are JSON where they can be, else text", () => {
 	expect(
@@ -47,4 +48,16 @@ test("the code of an error stands in the first line, before what a worker printe
 	expect(coded("It exited.\nIts last lines:\n  | oh", "CODE")).toBe(
 		"It exited. (CODE)\nIts last lines:\n  | oh",
 	);
+});
+
+test.each([
+	[{}, { sinceMs: 0, tail: undefined, follow: false }],
+	[{ follow: true }, { sinceMs: undefined, tail: 10, follow: true }],
+	[{ tail: 3 }, { sinceMs: undefined, tail: 3, follow: false }],
+	[
+		{ since: 5, follow: true },
+		{ sinceMs: 5, tail: undefined, follow: true },
+	],
+] as const)("logs with %j asks for %j", (options, filter) => {
+	expect(filterOf(options)).toMatchObject(filter);
 });

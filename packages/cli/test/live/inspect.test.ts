@@ -94,4 +94,11 @@ test("an id is found in the living program and in the ledger, and in the ledger 
 		/^run \S+ \(host died\) of host-program\.ts \(pid \d+\): died\. /,
 	);
 	expect(text).toMatch(/1 failed call recorded/);
+	const again = await controlledHost({ control: true, dataDir: host.dataDir });
+	expect(inspect(again, "lines-0").stdout).toMatch(
+		new RegExp(
+			`^worker lines-0 of pool lines, run ${again.runId} .*\nThe same id is in 1 older run too: ${runId}\\. Choose with --run\\.\n$`,
+			"s",
+		),
+	);
 }, 90_000);

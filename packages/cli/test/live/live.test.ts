@@ -135,6 +135,12 @@ describe("of a living run", () => {
 		const live = await snakepit(host, "health", "--live", "--json");
 		expect(live.status).toBe(0);
 		expect(JSON.parse(live.stdout)).toMatchObject({ live: true, ready: false });
+		// Of several programs each has to be ready.
+		const { dataDir } = host;
+		const other = await controlledHost({ control: ALL, dataDir });
+		expect(await snakepit(host, "health")).toMatchObject({ status: 1 });
+		other.child.kill("SIGKILL");
+		await other.exited();
 		const { status } = await snakepit(host, "health", "--pool", "nemo");
 		expect(status).toBe(3);
 		host.child.kill("SIGSTOP");
@@ -181,6 +187,14 @@ describe("of a living run", () => {
 		host.child.kill("SIGKILL");
 		await host.exited();
 		expect(await snakepit(host, "top")).toMatchObject({ status: 3 });
+	}, 90_000);
+
+	test("a call of a pool that is named needs no scope but its own", async () => {
+		const host = await controlledHost({ control: { scopes: ["call"] } });
+		const call = ["call", "echo", "a=1", "--pool", "lines", "--json"];
+		expect(await snakepit(host, ...call)).toMatchObject({
+			...{ status: 0, stdout: '{"a":1}\n' },
+		});
 	}, 90_000);
 
 	test("outside of a terminal top says each new verdict on a line, and fails when its program is killed", async () => {

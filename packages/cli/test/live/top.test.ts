@@ -8,6 +8,7 @@ import {
 	controlledHost,
 } from "../../../core/test/control/controlled-host.ts";
 import { hostOfTest } from "../dash/inspected-host.ts";
+import { childrenOf } from "../run/started.ts";
 import { inTerminal } from "../runs/in-terminal.ts";
 import { ShownTerminal } from "./shown-terminal.ts";
 
@@ -90,7 +91,7 @@ test.each([
 );
 
 test(
-	"a program that is stopped is shown so within two seconds, and recovers",
+	"a program that is stopped is shown so within two seconds, and recovers; so does top",
 	async () => {
 		const host = await controlledHost({ control: true });
 		const top = topIn(24, 80, ...inDirectory(host));
@@ -104,6 +105,14 @@ test(
 		await top.shows(new RegExp(`kill -CONT ${host.child.pid}`));
 		host.child.kill("SIGCONT");
 		await top.shows(/^1 program runs with 1 pool: 2 workers ready/);
+		if (process.platform === "linux") {
+			// Ctrl-Z, and what `fg` of a shell sends.
+			top.press("\u001a");
+			await top.shows(/^before$/);
+			for (const pid of childrenOf(top.child.pid ?? 0))
+				process.kill(pid, "SIGCONT");
+			await top.shows(/^1 program runs/);
+		}
 		top.press("\u0003");
 		expect(await top.status).toBe(0);
 	},
