@@ -374,16 +374,6 @@ def test_a_call_that_is_alone_does_not_wait() -> None:
     assert (bench.sizes, bench.timers) == ([1, 1, 1], [])
 
 
-def test_calls_that_come_while_a_batch_runs_are_the_next_in_their_order() -> None:
-    bench = QueueBench(max=4)
-    bench.submit()
-    calls = bench.submit(6)
-    bench.over()
-    bench.over()
-    bench.pass_ms(5)
-    assert bench.begun[1:] == [calls[:4], calls[4:]]
-
-
 def test_after_a_batch_of_several_the_next_one_waits_for_as_many() -> None:
     bench = after_seven()
     bench.submit(6)

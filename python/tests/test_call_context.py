@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from conftest import Host
 
-from snakepit_bridge import current_call
 from snakepit_bridge.bridge.grpc_transport._gen import bridge_pb2 as pb
 
 BOTH_TRANSPORTS_IN_CHECK = True
@@ -175,8 +174,3 @@ def test_context_variables_of_the_start_are_seen_and_those_of_a_call_are_not(
 def test_the_error_in_a_bare_thread_explains_how_to_have_a_call(shared: Host) -> None:
     message = shared(TOOLS).converse().call("in_a_bare_thread")
     assert "contextvars.copy_context().run" in message
-
-
-def test_outside_of_any_call_there_is_none() -> None:
-    with pytest.raises(RuntimeError, match="no call runs here"):
-        current_call()

@@ -190,12 +190,6 @@ def test_attributes_are_those_that_inspect_finds(item: object) -> None:
     assert shape.attribute_of(item, "mark") is expected
 
 
-def test_an_attribute_of_the_object_itself_is_found() -> None:
-    answers = Answers()
-    answers.mark = 5  # type: ignore[attr-defined]
-    assert shape.attribute_of(answers, "mark") == 5
-
-
 # -------- Annotations that are read without `typing` are read as `typing` reads them
 
 T = TypeVar("T")

@@ -156,27 +156,29 @@ os._exit(0)
     assert recorded(tmp_path) == set(printed)
 
 
-def test_without_a_directory_the_program_goes_on(tmp_path: Path) -> None:
-    script = """
-os.rename(directory, directory + "-gone")
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            "os.rename(directory, directory + '-gone')",
+            "os.rename(directory + '-gone', directory)",
+        ),
+        # A link in the place of the record is not followed.
+        ("os.symlink('/nowhere', f'{directory}/names-{os.getpid()}')", ""),
+    ],
+    ids=["no directory", "another user's record"],
+)
+def test_without_a_record_the_program_goes_on(
+    tmp_path: Path, before: str, after: str
+) -> None:
+    script = f"""
+{before}
 made = shared_memory.SharedMemory(create=True, size=100)
 made.close()
 made.unlink()
-os.rename(directory + "-gone", directory)
+{after}
 print("works", flush=True)
 """
     assert run(tmp_path, script) == ["works"]
-    assert not [path for path in tmp_path.iterdir() if path.name.startswith("names-")]
-
-
-def test_the_record_of_another_user_is_refused(tmp_path: Path) -> None:
-    """A link in the place of the record is not followed."""
-    script = """
-os.symlink("/nowhere", f"{directory}/names-{os.getpid()}")
-made = shared_memory.SharedMemory(create=True, size=100)
-made.close()
-made.unlink()
-print("works", flush=True)
-"""
-    assert run(tmp_path, script) == ["works"]
+    assert not [path for path in tmp_path.glob("names-*") if not path.is_symlink()]
     assert not os.path.lexists("/nowhere")

@@ -260,16 +260,6 @@ def test_a_label_that_is_no_identifier_is_replaced_by_one_that_is_no_others() ->
     assert labels(["rest", "rest"]) == ["rest", "_1"]
 
 
-@pytest.mark.parametrize(
-    ("text", "written"),
-    [("Box", "Box"), ("new", "New"), ("1", "_1"), ("", "_")],
-)
-def test_the_name_of_a_type_is_an_identifier_and_no_keyword(
-    text: str, written: str
-) -> None:
-    assert type_name(text) == written
-
-
 def test_an_integer_beyond_the_safe_ones_is_a_bigint() -> None:
     assert [literal(2**53 - 1), literal(-(2**53))] == [str(2**53 - 1), f"-{2**53}n"]
 
@@ -866,6 +856,7 @@ def test_the_parameters_of_a_class_are_part_of_its_name(
     [
         ("Größe", "Größe"),
         ("größe", "Größe"),
+        ("new", "New"),
         ("straße", "Straße"),
         ("名前", "名前"),
         ("Point2", "Point2"),

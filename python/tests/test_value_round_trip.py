@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from datetime import date, datetime, timezone
+from datetime import datetime, timezone
 from typing import Any
 
 import numpy
@@ -114,10 +114,6 @@ def test_an_array_arrives_ready_to_be_written_to() -> None:
     back = decode(encode(numpy.zeros(3)))
     back[0] = 1
     assert back.tolist() == [1, 0, 0]
-
-
-def test_a_date_does_not_become_a_datetime() -> None:
-    assert type(decode(encode(date(2024, 1, 2)))) is date
 
 
 # -------------------------------------- The bytes that both languages agree on
