@@ -449,9 +449,38 @@ KINDS: dict[str, Callable[[Conversation], None]] = {
 # -------------------------------------------------------------------- conditions
 
 
+def other_pythons() -> list[Path]:
+    """Returns what is installed beside the Python of the tests, one of each version."""
+    beside = Path(sys.base_prefix).parent.glob("*/bin/python3.1[0-9]")
+    found = {file.name: file for file in beside}
+    found.pop(f"python3.{sys.version_info.minor}", None)
+    return sorted(found.values())
+
+
+THIS = Path(sys.executable)
+EVERY_PYTHON = pytest.mark.parametrize(
+    "python",
+    [
+        THIS,
+        *(pytest.param(each, marks=pytest.mark.thorough) for each in other_pythons()),
+    ],
+    ids=lambda path: path.name,
+)
+
+
 @pytest.fixture
-def worker(host: Host, tmp_path: Path, transport: str) -> Callable[..., FakeHost]:
+def python() -> Path:
+    """What the workers of a test run with."""
+    return THIS
+
+
+@pytest.fixture
+def worker(
+    host: Host, tmp_path: Path, transport: str, python: Path, movable: Path
+) -> Callable[..., FakeHost]:
     """Makes hosts of `TOOLS` whose workers can share memory, not yet started."""
+    if python != THIS and transport == "grpc":
+        pytest.skip("its native code is for the Python of the tests")
 
     def make(tools: str = TOOLS, **payload: Any) -> FakeHost:
         directory = tmp_path / "memory"
@@ -461,7 +490,11 @@ def worker(host: Host, tmp_path: Path, transport: str) -> Callable[..., FakeHost
             "fromBytes": 1 << 16,
             "limitBytes": 1 << 30,
         }
-        return host(tools, **{"sharedMemory": shared, **payload})
+        made = host(tools, **{"sharedMemory": shared, **payload})
+        if python == THIS:
+            return made
+        made.interpreter = str(python)
+        return in_environment(made, movable)
 
     return make
 
@@ -541,6 +574,7 @@ def test_no_call_uses_up_the_descriptors_that_are_kept_while_another_imports(
     assert conversation.terminal(importing).HasField("result")
 
 
+@EVERY_PYTHON
 @pytest.mark.parametrize("is_idle", [False, True], ids=["at once", "after idling"])
 def test_no_answer_needs_a_descriptor(
     worker: Callable[..., FakeHost], is_idle: bool
@@ -554,6 +588,7 @@ def test_no_answer_needs_a_descriptor(
     give_every_answer(conversation, host)
 
 
+@EVERY_PYTHON
 @pytest.mark.parametrize("is_idle", [False, True], ids=["at once", "after idling"])
 def test_no_answer_imports_a_neighbour_of_the_tools(
     worker: Callable[..., FakeHost], tmp_path: Path, is_idle: bool
@@ -569,6 +604,7 @@ def test_no_answer_imports_a_neighbour_of_the_tools(
     assert "neighbour" not in host.stderr()
 
 
+@EVERY_PYTHON
 def test_no_answer_needs_the_environment_once_the_worker_was_idle(
     worker: Callable[..., FakeHost], movable: Path
 ) -> None:
@@ -803,14 +839,6 @@ def test_no_single_neighbour_changes_an_answer(
         (tmp_path / f"{name}.py").unlink()
 
 
-def other_pythons() -> list[Path]:
-    """Returns what is installed beside the Python of the tests, one of each version."""
-    beside = Path(sys.base_prefix).parent.glob("*/bin/python3.1[0-9]")
-    found = {file.name: file for file in beside}
-    found.pop(f"python3.{sys.version_info.minor}", None)
-    return sorted(found.values())
-
-
 def has_tables_of_threads(python: Path) -> bool:
     """Returns whether a thread may have descriptors of its own: not before Python 3.12, nor
     in most containers."""
@@ -823,7 +851,7 @@ def test_no_thread_takes_the_descriptors_that_are_kept(
 ) -> None:
     if transport == "grpc":
         pytest.skip("its native code is for the Python of the tests")
-    pythons = [*other_pythons(), Path(sys.executable)]
+    pythons = [*other_pythons(), THIS]
     python = next(filter(has_tables_of_threads, reversed(pythons)), None)
     if python is None:
         pytest.skip("no thread has descriptors of its own here")
@@ -835,46 +863,6 @@ def test_no_thread_takes_the_descriptors_that_are_kept(
     conversation = host.converse()
     conversation.call("begins_to_open")
     conversation.call("uses_up_descriptors")
-    give_every_answer(conversation, host)
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("python", other_pythons(), ids=lambda path: path.name)
-def test_no_answer_of_another_python_needs_anything(
-    worker: Callable[..., FakeHost],
-    tmp_path: Path,
-    movable: Path,
-    python: Path,
-    transport: str,
-) -> None:
-    if transport == "grpc":
-        pytest.skip("its native code is for the Python of the tests")
-
-    def started(tools: str = TOOLS) -> FakeHost:
-        host = in_environment(worker(tools), movable)
-        host.interpreter = str(python)
-        return host.start()
-
-    for tools in (TOOLS, TOOLS + WITHOUT_IDLE_MOMENTS):
-        host = started(tools)
-        conversation = host.converse()
-        if tools is TOOLS:
-            idle(conversation)
-        limit_descriptors(host)
-        conversation.call("uses_up_descriptors")
-        give_every_answer(conversation, host)
-    beside_neighbours(tmp_path, *SHADOWED)
-    for tools in (TOOLS, TOOLS + WITHOUT_IDLE_MOMENTS):
-        host = started(tools)
-        conversation = host.converse()
-        if tools is TOOLS:
-            idle(conversation)
-        give_every_answer(conversation, host)
-        assert "neighbour" not in host.stderr()
-    host = started()
-    conversation = host.converse()
-    idle(conversation)
-    movable.rename(movable.with_name("moved"))
     give_every_answer(conversation, host)
 
 
