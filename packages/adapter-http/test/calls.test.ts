@@ -161,9 +161,7 @@ describe("a call", () => {
 			remote: { type: "unreadable response" },
 		});
 		expect(await pool.execute("POST /echo", 1)).toEqual({ echoed: 1 });
-		expect(events.filter(({ type }) => type === "worker.ready")).toHaveLength(
-			1,
-		);
+		expect(events.of("worker.ready")).toHaveLength(1);
 	});
 
 	test("whose response breaks off fails, and the server that runs on is kept", async () => {
@@ -174,9 +172,7 @@ describe("a call", () => {
 			remote: { type: "incomplete response" },
 		});
 		expect(await pool.execute("POST /echo", 1)).toEqual({ echoed: 1 });
-		expect(events.filter(({ type }) => type === "worker.ready")).toHaveLength(
-			1,
-		);
+		expect(events.of("worker.ready")).toHaveLength(1);
 	});
 });
 

@@ -50,7 +50,7 @@ describe("a worker", () => {
 			code: "WORKER_EXITED",
 			ran: "maybe",
 		});
-		const retried = events.filter(({ type }) => type === "call.retried");
+		const retried = events.of("call.retried");
 		expect(retried).toEqual([]);
 	});
 
@@ -69,9 +69,7 @@ describe("a worker", () => {
 			controller.abort();
 			await expect(call).rejects.toMatchObject({ code: "CALL_ABORTED" });
 			expect(await next).toEqual({ echoed: 1 });
-			expect(events.filter(({ type }) => type === "worker.ready")).toHaveLength(
-				workers,
-			);
+			expect(events.of("worker.ready")).toHaveLength(workers);
 		},
 	);
 
@@ -79,9 +77,7 @@ describe("a worker", () => {
 		const { pool, events } = await pooled({ command });
 		for await (const _busy of pool.stream("POST /busy")) break;
 		expect(await pool.execute("POST /echo", 1)).toEqual({ echoed: 1 });
-		expect(events.filter(({ type }) => type === "worker.ready")).toHaveLength(
-			2,
-		);
+		expect(events.of("worker.ready")).toHaveLength(2);
 	});
 
 	test("that speaks no HTTP is replaced", async () => {
@@ -91,9 +87,7 @@ describe("a worker", () => {
 			message: expect.stringContaining("it does not speak HTTP"),
 		});
 		expect(await pool.execute("POST /echo", 1)).toEqual({ echoed: 1 });
-		expect(events.filter(({ type }) => type === "worker.ready")).toHaveLength(
-			2,
-		);
+		expect(events.of("worker.ready")).toHaveLength(2);
 	});
 
 	test("that is stopped is found by the path of its health, and replaced", async () => {
@@ -102,11 +96,8 @@ describe("a worker", () => {
 			{ heartbeat: { intervalMs: 100, hungAfterMs: 500 } },
 		);
 		process.kill(pool.workers()[0]?.pid ?? 0, "SIGSTOP");
-		while (!events.some(({ type }) => type === "worker.exited"))
-			await new Promise((next) => setImmediate(next));
+		await events.waitFor("worker.exited");
 		expect(await pool.execute("POST /echo", 1)).toEqual({ echoed: 1 });
-		expect(
-			events.filter(({ type }) => type === "worker.condemned"),
-		).toMatchObject([{ reason: "hung" }]);
+		expect(events.of("worker.condemned")).toMatchObject([{ reason: "hung" }]);
 	});
 });

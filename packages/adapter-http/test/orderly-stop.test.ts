@@ -49,12 +49,11 @@ test.runIf(python).each(SERVERS)(
 		});
 		await pool.execute("GET /");
 		await pool.close();
-		const ran = events.filter(
-			(event) =>
-				event.type === "worker.output" && event.line === "its hook ran",
-		);
+		const ran = events
+			.of("worker.output")
+			.filter(({ line }) => line === "its hook ran");
 		expect(ran).toHaveLength(hooks);
-		const steps = events.filter(({ type }) => type === "worker.stop_step");
+		const steps = events.of("worker.stop_step");
 		expect(steps[0]).toMatchObject({ step: "terminate", sent: 1 });
 		// Python's resource tracker may live a moment longer than its server, and is swept.
 		expect(steps).not.toContainEqual(expect.objectContaining({ step: "kill" }));

@@ -1,13 +1,12 @@
 import { join } from "node:path";
-import {
-	createPool,
-	type Pool,
-	type PoolOptions,
-	type SnakepitEvent,
-} from "@snakepit/core";
+import type { PoolOptions } from "@snakepit/core";
+import type { EventRecorder } from "@snakepit/core/testing";
 import type { UntypedTools } from "@snakepit/core/tools";
-import { afterAll, onTestFinished } from "vitest";
-import { dataDirectory } from "../../../scripts/test-data-directory.ts";
+import {
+	sharedTestPool,
+	type TestPool,
+	testPool,
+} from "../../../scripts/test-pool.ts";
 import { type HttpClient, type HttpOptions, http } from "../src/index.ts";
 
 /** A server of programs/tools.mjs. */
@@ -18,49 +17,16 @@ export const node = (...where: readonly string[]): readonly string[] => [
 ];
 
 /** A call runs in a server of programs/: it printed so. */
-export async function begun(events: readonly SnakepitEvent[]): Promise<void> {
-	const is = (event: SnakepitEvent): boolean =>
-		event.type === "worker.output" && event.line === "begun";
-	while (!events.some(is)) await new Promise((next) => setImmediate(next));
+export async function begun(events: EventRecorder): Promise<void> {
+	await events.waitFor("worker.output", ({ line }) => line === "begun");
 }
 
-export interface Pooled {
-	readonly pool: Pool<UntypedTools, HttpClient>;
-	readonly events: readonly SnakepitEvent[];
-}
+type Pooled = TestPool<UntypedTools, HttpClient>;
 
-/** A pool of one worker, closed after the test. */
-export async function pooled(
+export const pooled = (
 	options: HttpOptions,
 	more: Partial<Omit<PoolOptions, "adapter">> = {},
-): Promise<Pooled> {
-	const opened = await open(options, more);
-	onTestFinished(() => opened.pool.close({ manner: "forced" }));
-	return opened;
-}
+): Promise<Pooled> => testPool({ adapter: http(options), ...more });
 
-/** One for all tests of a file that leave it as it is. */
-export function sharedPool(options: HttpOptions): () => Promise<Pooled> {
-	let opened: Promise<Pooled> | undefined;
-	afterAll(async () => (await opened)?.pool.close({ manner: "forced" }));
-	return () => {
-		opened ??= open(options);
-		return opened;
-	};
-}
-
-async function open(
-	options: HttpOptions,
-	more: Partial<Omit<PoolOptions, "adapter">> = {},
-): Promise<Pooled> {
-	const events: SnakepitEvent[] = [];
-	const pool = await createPool({
-		dataDir: dataDirectory(),
-		adapter: http(options),
-		size: 1,
-		output: { echo: "none" },
-		onEvent: (event) => events.push(event),
-		...more,
-	});
-	return { pool, events };
-}
+export const sharedPool = (options: HttpOptions): (() => Promise<Pooled>) =>
+	sharedTestPool({ adapter: http(options) });

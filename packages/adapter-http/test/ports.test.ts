@@ -94,8 +94,6 @@ describe.runIf(process.platform === "linux")("a worker on a port", () => {
 		const { bytes } = await stranger(port);
 		expect(await pool.execute("POST /echo", 2)).toEqual({ echoed: 2 });
 		expect(bytes()).toBe(0);
-		expect(events.filter(({ type }) => type === "worker.ready")).toHaveLength(
-			2,
-		);
+		expect(events.of("worker.ready")).toHaveLength(2);
 	});
 });

@@ -1,12 +1,11 @@
-import { createPool, type SnakepitEvent } from "@snakepit/core";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
 	DidChangeTextDocumentNotification,
 	DidOpenTextDocumentNotification,
 } from "vscode-languageserver-protocol/node";
-import { dataDirectory } from "../../../scripts/test-data-directory.ts";
+import { testPool } from "../../../scripts/test-pool.ts";
 import { DocumentStore } from "../src/documents.ts";
-import { type LspAdapter, type LspOptions, lsp } from "../src/index.ts";
+import { type LspOptions, lsp } from "../src/index.ts";
 import { SERVERS } from "./servers.ts";
 
 const { tiny } = SERVERS;
@@ -15,24 +14,10 @@ const uri = "file:///srv/a.txt";
 const document = { uri, languageId: "text", version: 1, text: "one\ntwo" };
 
 describe("a pool of servers", () => {
-	const closing: (() => Promise<void>)[] = [];
-	afterEach(async () => {
-		for (const close of closing.splice(0)) await close();
-	});
-	async function pooled(
-		options: Partial<LspOptions> = {},
-		{ size = 1, adapter = lsp({ ...tiny, ...options }) } = {},
-	) {
-		const events: SnakepitEvent[] = [];
-		const pool = await createPool({
-			dataDir: dataDirectory(),
-			adapter: adapter as LspAdapter,
-			size,
-			output: { echo: "none" },
-			onEvent: (event) => events.push(event),
-		});
-		closing.push(() => pool.close());
-		return { pool, events, documents: adapter.documents };
+	async function pooled(options: Partial<LspOptions> = {}, size = 1) {
+		const adapter = lsp({ ...tiny, ...options });
+		const { documents } = adapter;
+		return { documents, ...(await testPool({ adapter, size })) };
 	}
 
 	test("introduces this program to its server, and shows name and capabilities of the server", async () => {
@@ -58,14 +43,12 @@ describe("a pool of servers", () => {
 	test("hands on what its server says, and its log", async () => {
 		const { pool, events } = await pooled();
 		await pool.execute("tiny/log");
-		expect(
-			events.filter(({ type }) => type === "worker.notified"),
-		).toMatchObject([
+		expect(events.of("worker.notified")).toMatchObject([
 			{ notification: "tiny/news", data: { what: "announced" } },
 		]);
-		expect(events.filter(({ type }) => type === "worker.logged")).toMatchObject(
-			[{ record: { level: "warning", message: "careful" } }],
-		);
+		expect(events.of("worker.logged")).toMatchObject([
+			{ record: { level: "warning", message: "careful" } },
+		]);
 	});
 
 	test("answers what its server asks: by a handler, neutrally, or with a refusal", async () => {
@@ -168,7 +151,7 @@ describe("a pool of servers", () => {
 	});
 
 	test("has the same documents open in all servers, however they were opened", async () => {
-		const { pool, documents } = await pooled({}, { size: 2 });
+		const { pool, documents } = await pooled({}, 2);
 		documents.open(document);
 		documents.change(uri, "three\nfour");
 		const other = "file:///srv/b.txt";

@@ -1,12 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { createPool, type Pool, type SnakepitEvent } from "@snakepit/core";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { ProtocolConnection } from "vscode-languageserver-protocol/node";
-import { dataDirectory } from "../../../scripts/test-data-directory.ts";
+import { temporaryDirectory } from "../../../scripts/test-data-directory.ts";
 import { rows } from "../../../scripts/test-effort.ts";
+import { testPool } from "../../../scripts/test-pool.ts";
 import { type LspRequests, lsp } from "../src/index.ts";
 import { SERVERS } from "./servers.ts";
 
@@ -28,15 +27,11 @@ const FILES = {
 	},
 } as const;
 
-const closing: (() => Promise<void>)[] = [];
-afterEach(async () => {
-	for (const close of closing.splice(0).reverse()) await close();
-});
+const PUBLISHED = "textDocument/publishDiagnostics";
 
 async function opened(server: keyof typeof FILES) {
 	const { name, languageId, text, ...rest } = FILES[server];
-	const place = mkdtempSync(join(tmpdir(), "snakepit-lsp-"));
-	closing.push(async () => rmSync(place, { recursive: true, force: true }));
+	const place = temporaryDirectory();
 	const file = join(place, name);
 	writeFileSync(file, text);
 	const uri = pathToFileURL(file).href;
@@ -45,43 +40,26 @@ async function opened(server: keyof typeof FILES) {
 		cwd: place,
 		workspaceFolders: [pathToFileURL(place).href],
 	});
-	const seen: SnakepitEvent[] = [];
-	const waiting: (() => void)[] = [];
-	const pool: Pool<LspRequests, ProtocolConnection> = await createPool({
-		dataDir: dataDirectory(),
+	const { pool, events } = await testPool<LspRequests, ProtocolConnection>({
 		adapter,
-		size: 1,
 		callsPerWorker: 4,
 		// A server answers a cancelled request when it gets to it, and it may load a project first.
 		calls: { cancelGraceMs: 20_000 },
-		output: { echo: "none" },
-		onEvent: (event) => {
-			seen.push(event);
-			for (const look of waiting) look();
-		},
 	});
-	closing.push(() => pool.close());
 	/** What the server of `worker` finds in the file, as soon as it has found something. */
-	const diagnostics = (worker: string | undefined) =>
-		new Promise<string>((resolve) => {
-			const look = (): void => {
-				for (const event of seen)
-					if (
-						event.type === "worker.notified" &&
-						event.incarnation === worker &&
-						event.notification === "textDocument/publishDiagnostics"
-					) {
-						const { uri: of, diagnostics } = event.data as {
-							uri: string;
-							diagnostics: readonly { message: string }[];
-						};
-						if (of === uri && diagnostics.length > 0)
-							resolve(diagnostics.map(({ message }) => message).join());
-					}
-			};
-			waiting.push(look);
-			look();
-		});
+	const diagnostics = async (worker: string | undefined) => {
+		let found: readonly { message: string }[] = [];
+		await events.waitFor(
+			"worker.notified",
+			({ incarnation, notification, data }) => {
+				if (incarnation !== worker || notification !== PUBLISHED) return false;
+				const published = data as { uri: string; diagnostics: typeof found };
+				if (published.uri === uri) found = published.diagnostics;
+				return found.length > 0;
+			},
+		);
+		return found.map(({ message }) => message).join();
+	};
 	const document = { uri, languageId, version: 1, text };
 	return { pool, adapter, document, diagnostics, place, ...rest };
 }

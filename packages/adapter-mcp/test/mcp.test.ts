@@ -1,12 +1,11 @@
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { createPool, type SnakepitEvent } from "@snakepit/core";
 import { adapterContract, startForReal } from "@snakepit/core/testing";
-import { afterEach, describe, expect, test } from "vitest";
-import { dataDirectory } from "../../../scripts/test-data-directory.ts";
+import { describe, expect, test } from "vitest";
+import { temporaryDirectory } from "../../../scripts/test-data-directory.ts";
 import { rows } from "../../../scripts/test-effort.ts";
+import { testPool } from "../../../scripts/test-pool.ts";
 import { type McpOptions, mcp } from "../src/index.ts";
 import { progressOf } from "../src/mcp-adapter.ts";
 import { ToolList } from "../src/tool-list.ts";
@@ -81,22 +80,7 @@ describe("mcp() with a server of difficult habits keeps the adapter contract", (
 });
 
 describe("a pool of servers", () => {
-	const closing: (() => Promise<void>)[] = [];
-	afterEach(async () => {
-		for (const close of closing.splice(0)) await close();
-	});
-	async function pooled(options: McpOptions) {
-		const events: SnakepitEvent[] = [];
-		const pool = await createPool({
-			dataDir: dataDirectory(),
-			adapter: mcp(options),
-			size: 1,
-			output: { echo: "none" },
-			onEvent: (event) => events.push(event),
-		});
-		closing.push(() => pool.close());
-		return { pool, events };
-	}
+	const pooled = (options: McpOptions) => testPool({ adapter: mcp(options) });
 
 	test("leases the official client, and shows what its server said of itself", async () => {
 		const { pool } = await pooled(everything);
@@ -114,11 +98,7 @@ describe("a pool of servers", () => {
 		const adapter = mcp(everything);
 		const { signal } = new AbortController();
 		expect(await adapter.describe?.(signal)).toEqual([]);
-		const pool = await createPool({
-			...{ dataDir: dataDirectory(), adapter, size: 1 },
-			output: { echo: "none" },
-		});
-		closing.push(() => pool.close());
+		await testPool({ adapter });
 		expect(await adapter.describe?.(signal)).toContainEqual({
 			name: "echo",
 			description: expect.stringContaining("Echo"),
@@ -165,8 +145,7 @@ describe("a pool of servers", () => {
 		const call = pool
 			.execute(long, { duration: 3_600, steps: 1 })
 			.catch((error: unknown) => error);
-		while (!events.some(({ type }) => type === "call.dispatched"))
-			await new Promise((resolve) => setImmediate(resolve));
+		await events.waitFor("call.dispatched");
 		const pid = pool.workers()[0]?.pid ?? 0;
 		process.kill(pid, "SIGKILL");
 		expect(await call).toMatchObject({
@@ -183,8 +162,7 @@ describe("a pool of servers", () => {
 	});
 
 	test("reads files with the server `filesystem`, and reports what it refuses", async () => {
-		const place = realpathSync(mkdtempSync(join(tmpdir(), "snakepit-mcp-")));
-		closing.push(async () => rmSync(place, { recursive: true }));
+		const place = realpathSync(temporaryDirectory());
 		writeFileSync(join(place, "a.txt"), "the text");
 		const { pool } = await pooled({
 			command: [...server("filesystem"), place],

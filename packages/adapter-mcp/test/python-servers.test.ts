@@ -1,22 +1,15 @@
-import { createPool } from "@snakepit/core";
-import { afterEach, beforeAll, describe, expect, test } from "vitest";
-import { dataDirectory } from "../../../scripts/test-data-directory.ts";
+import { beforeAll, describe, expect, test } from "vitest";
 import { isThorough } from "../../../scripts/test-effort.ts";
+import { testPool } from "../../../scripts/test-pool.ts";
 import { type McpOptions, mcp } from "../src/index.ts";
 import { pythonServer } from "./servers.ts";
 
 const OLD = "1.30.0";
 const NEW = "2.3.0";
 
-const closing: (() => Promise<void>)[] = [];
-afterEach(async () => {
-	for (const close of closing.splice(0)) await close();
-});
-
 async function pooled(server: McpOptions) {
 	const asked: unknown[] = [];
-	const pool = await createPool({
-		dataDir: dataDirectory(),
+	const { pool } = await testPool({
 		adapter: mcp({
 			...server,
 			sampling: ({ messages }) => {
@@ -28,12 +21,9 @@ async function pooled(server: McpOptions) {
 				};
 			},
 		}),
-		size: 1,
 		callsPerWorker: 2,
-		output: { echo: "none" },
 		calls: { cancelGraceMs: 20_000 },
 	});
-	closing.push(() => pool.close());
 	return { pool, asked };
 }
 

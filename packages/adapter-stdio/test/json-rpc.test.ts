@@ -1,15 +1,14 @@
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { createPool, type SnakepitEvent } from "@snakepit/core";
 import type { CallProgress } from "@snakepit/core/adapter";
 import {
 	adapterContract,
 	type ContractCommands,
 	startForReal,
 } from "@snakepit/core/testing";
-import { afterEach, describe, expect, test } from "vitest";
-import { dataDirectory } from "../../../scripts/test-data-directory.ts";
+import { describe, expect, test } from "vitest";
 import { rows } from "../../../scripts/test-effort.ts";
+import { testPool } from "../../../scripts/test-pool.ts";
 import {
 	type JsonRpcOptions,
 	type JsonRpcProgress,
@@ -117,22 +116,8 @@ describe("jsonRpc() that gets no answer to what it cancels", () => {
 });
 
 describe("a pool of it", () => {
-	const closing: (() => Promise<void>)[] = [];
-	afterEach(async () => {
-		for (const close of closing.splice(0)) await close();
-	});
-	async function pooled(options: Partial<JsonRpcOptions> = {}) {
-		const events: SnakepitEvent[] = [];
-		const pool = await createPool({
-			dataDir: dataDirectory(),
-			adapter: jsonRpc({ ...perl, ...options }),
-			size: 1,
-			output: { echo: "none" },
-			onEvent: (event) => events.push(event),
-		});
-		closing.push(() => pool.close());
-		return { pool, events };
-	}
+	const pooled = (options: Partial<JsonRpcOptions> = {}) =>
+		testPool({ adapter: jsonRpc({ ...perl, ...options }) });
 
 	test("answers calls, and a task with its client", async () => {
 		const { pool } = await pooled({
@@ -196,9 +181,9 @@ describe("a pool of it", () => {
 		});
 		expect(await pool.execute("ask")).toBe(42);
 		await pool.execute("announce");
-		expect(
-			events.filter(({ type }) => type === "worker.notified"),
-		).toMatchObject([{ notification: "news", data: { what: "announced" } }]);
+		expect(events.of("worker.notified")).toMatchObject([
+			{ notification: "news", data: { what: "announced" } },
+		]);
 	});
 
 	test("refuses what its program asks and no handler answers", async () => {
@@ -244,16 +229,14 @@ describe("a pool of it", () => {
 	test("goes on after a stray line, which it logs", async () => {
 		const { pool, events } = await pooled();
 		expect(await pool.execute("garble")).toBe("went on");
-		expect(events.filter(({ type }) => type === "worker.logged")).toMatchObject(
-			[
-				{
-					record: {
-						level: "warning",
-						message: expect.stringContaining("this is not JSON"),
-					},
+		expect(events.of("worker.logged")).toMatchObject([
+			{
+				record: {
+					level: "warning",
+					message: expect.stringContaining("this is not JSON"),
 				},
-			],
-		);
+			},
+		]);
 	});
 
 	test("gives its program no variable of the host but the harmless ones", async () => {
@@ -279,7 +262,7 @@ describe("a pool of it", () => {
 			controller.abort();
 			await expect(call).rejects.toMatchObject({ code: "CALL_ABORTED" });
 			await dispatched;
-			const ready = events.filter(({ type }) => type === "worker.ready");
+			const ready = events.of("worker.ready");
 			expect(ready).toHaveLength(workers);
 		},
 	);

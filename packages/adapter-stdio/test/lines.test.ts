@@ -1,11 +1,8 @@
 import { execFileSync } from "node:child_process";
-import { createPool, type SnakepitEvent } from "@snakepit/core";
 import { adapterContract, startForReal } from "@snakepit/core/testing";
 import { describe, expect, test } from "vitest";
-import {
-	dataDirectory,
-	temporaryDirectory,
-} from "../../../scripts/test-data-directory.ts";
+import { temporaryDirectory } from "../../../scripts/test-data-directory.ts";
+import { testPool } from "../../../scripts/test-pool.ts";
 import { type LinesOptions, lines } from "../src/index.ts";
 
 /** Answers each line with its words in reverse order; has a habit for each of some words. */
@@ -49,11 +46,9 @@ describe("lines() keeps the adapter contract", () => {
 });
 
 test("a pool of them answers in the order of the calls, and replaces one that answers too often", async () => {
-	await using pool = await createPool({
-		dataDir: dataDirectory(),
+	const { pool } = await testPool({
 		adapter: lines({ command: reverse }),
 		callsPerWorker: 4,
-		output: { echo: "none" },
 	});
 	const texts = Array.from({ length: 20 }, (_, at) => `${at} x`);
 	const answers = await Promise.all(
@@ -68,10 +63,8 @@ test("a pool of them answers in the order of the calls, and replaces one that an
 });
 
 test("what is not one line is refused, and what `decode` throws is the tool's error", async () => {
-	await using pool = await createPool({
-		dataDir: dataDirectory(),
+	const { pool } = await testPool({
 		adapter: lines({ command: reverse, decode: (line) => JSON.parse(line) }),
-		output: { echo: "none" },
 	});
 	for (const args of ["two\nlines", 5, null, undefined])
 		await expect(pool.execute("reverse", args)).rejects.toMatchObject({
@@ -98,11 +91,9 @@ test.each<[string, string, LinesOptions["until"]]>([
 	["a line that matches", "done in 3 ms\\n", { line: /^done in \d+ ms$/g }],
 	["a prompt", "> ", { prompt: "> " }],
 ])("answers of several lines end at %s", async (_, end, until) => {
-	await using pool = await createPool({
-		dataDir: dataDirectory(),
+	const { pool } = await testPool({
 		adapter: lines({ command: count(end), until }),
 		callsPerWorker: 4,
-		output: { echo: "none" },
 	});
 	const calls = ["3", "0", "1", "0", "0", "2"];
 	const answers = await Promise.all(
@@ -116,10 +107,8 @@ test("an answer without a line break at its end ends at the prompt behind it", a
 		...["perl", "-ne"],
 		"BEGIN { $| = 1; print '> ' } chomp; print; print '> '",
 	];
-	await using pool = await createPool({
-		dataDir: dataDirectory(),
+	const { pool } = await testPool({
 		adapter: lines({ command: echo, until: { prompt: "> " } }),
-		output: { echo: "none" },
 	});
 	for (const text of ["abc", "", "a > b", ">", "x".repeat(200_000)])
 		expect(await pool.execute("echo", text)).toBe(text);
@@ -134,8 +123,7 @@ test("with a terminator a call may have several lines, as those of git cat-file"
 		}).trim();
 	git("init", "--quiet");
 	const object = git("hash-object", "-w", "--stdin");
-	await using pool = await createPool({
-		dataDir: dataDirectory(),
+	const { pool } = await testPool({
 		adapter: lines({
 			command: ["git", "-C", directory, "cat-file", "--batch"],
 			// It answers that there is no such object.
@@ -151,8 +139,7 @@ test("with a terminator a call may have several lines, as those of git cat-file"
 
 test("a program that prints no prompt does not start, and the error names the prompt", async () => {
 	await expect(
-		createPool({
-			dataDir: dataDirectory(),
+		testPool({
 			adapter: lines({ command: ["cat"], until: { prompt: "> " } }),
 			start: { timeoutMs: 1_000 },
 		}),
@@ -163,23 +150,15 @@ test("a program that prints no prompt does not start, and the error names the pr
 });
 
 test("lines that answer no call replace the worker, with a terminator as without", async () => {
-	const events: SnakepitEvent[] = [];
-	await using pool = await createPool({
-		dataDir: dataDirectory(),
+	const { pool, events } = await testPool({
 		adapter: lines({
 			command: ["perl", "-ne", "BEGIN { $| = 1 } print; print qq(end\nmore\n)"],
 			until: { line: "end" },
 		}),
-		size: 1,
-		onEvent: (event) => events.push(event),
 	});
 	expect(await pool.execute("echo", "first")).toBe("first");
 	expect(await pool.execute("echo", "second")).toBe("second");
-	await expect
-		.poll(() => events)
-		.toContainEqual(
-			expect.objectContaining({ type: "worker.exited", reason: "broken" }),
-		);
+	await events.waitFor("worker.exited", ({ reason }) => reason === "broken");
 });
 
 test.each([
