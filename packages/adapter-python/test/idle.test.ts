@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { freshDirectory } from "./promises/host-process.ts";
+import { temporaryDirectory } from "../../../scripts/test-data-directory.ts";
 import { PYTHON, toolsFile } from "./support/pythons.ts";
 
 const program = fileURLToPath(
@@ -17,7 +17,7 @@ test("an idle pool of Python workers does not hold the program open", async () =
 			program,
 			toolsFile("bench.py"),
 			PYTHON,
-			freshDirectory(),
+			temporaryDirectory(),
 		],
 		{ timeout: 25_000 },
 	);

@@ -1,33 +1,15 @@
-import { execFileSync } from "node:child_process";
-import {
-	existsSync,
-	mkdtempSync,
-	readdirSync,
-	rmSync,
-	symlinkSync,
-	writeFileSync,
-} from "node:fs";
-import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
-import {
-	encodeValue,
-	NdArray,
-	type PythonGrpcOptions,
-} from "../../../adapter-grpc-python/src/index.ts";
-import {
-	Attachment,
-	SharedMemory,
-} from "../../src/shared-memory/shared-memory.ts";
+import { existsSync, readdirSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { NdArray, type PythonOptions } from "../../src/index.ts";
 import { startBench } from "../support/bench.ts";
-import { call, callOptions, failureOf, streamOf } from "../support/calls.ts";
-import { FakeWorker } from "../support/fake-worker.ts";
+import { call, failureOf, streamOf } from "../support/calls.ts";
 import type { TestWorker } from "../support/python-worker.ts";
 import { toolsFile } from "../support/pythons.ts";
 
 const MEGABYTE = 1024 * 1024;
 const tools = toolsFile("values.py");
 
-function start(options: Partial<PythonGrpcOptions> = {}): Promise<TestWorker> {
+function start(options: Partial<PythonOptions> = {}): Promise<TestWorker> {
 	return startBench({ tools, ...options });
 }
 
@@ -158,99 +140,4 @@ describe.skipIf(!existsSync("/dev/shm"))("with shared memory", () => {
 		const bytes = new Uint8Array(MEGABYTE).fill(9);
 		expect(await call(worker.connection, "echo", [bytes])).toEqual(bytes);
 	});
-});
-
-describe("what a worker says of its files", () => {
-	function attached(
-		prepare: (directory: string) => {
-			readonly name: string;
-			readonly size: number;
-		},
-		directory = mkdtempSync("/tmp/snakepit-test-"),
-	): Promise<unknown> {
-		onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
-		const worker = new FakeWorker({
-			sharedMemory: SharedMemory.inDirectory({
-				directory,
-				fromBytes: 4096,
-				limitBytes: MEGABYTE,
-			}),
-		});
-		const result = worker.conversation.execute("echo", [], callOptions());
-		const value = encodeValue(new Uint8Array(8), {
-			attachment: new Attachment(1),
-		});
-		worker.say({
-			kind: "result",
-			callId: 1,
-			beganUs: undefined,
-			ranUs: undefined,
-
-			value,
-			attachment: { ...prepare(directory), offset: 0 },
-			argumentsFree: false,
-		});
-		expect(worker.brokenBy).toEqual([]);
-		return result;
-	}
-
-	test.each<[string, (directory: string) => { name: string; size: number }]>([
-		["a name outside of the directory", () => ({ name: "../w1", size: 8 })],
-		["a file that is not there", () => ({ name: "w1", size: 8 })],
-		[
-			"another size than announced",
-			(directory) => {
-				writeFileSync(join(directory, "w1"), "1234567");
-				return { name: "w1", size: 8 };
-			},
-		],
-		[
-			"a link",
-			(directory) => {
-				symlinkSync("/etc/passwd", join(directory, "w1"));
-				return { name: "w1", size: 8 };
-			},
-		],
-		[
-			"a pipe, at which nobody waits",
-			(directory) => {
-				execFileSync("mkfifo", [join(directory, "w1")]);
-				return { name: "w1", size: 0 };
-			},
-		],
-		["more than the limit", () => ({ name: "w1", size: MEGABYTE + 1 })],
-	])("%s is the call's failure, and nothing else's", async (_, prepare) => {
-		expect(await failureOf(attached(prepare))).toMatchObject({
-			code: "VALUE_NOT_TRANSFERABLE",
-			ran: "maybe",
-		});
-	});
-
-	test.each(["w1", "s1"])(
-		"a file of a call that is over is removed: %s",
-		(name) => {
-			const directory = mkdtempSync("/tmp/snakepit-test-");
-			onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
-			writeFileSync(join(directory, name), "12345678");
-			const worker = new FakeWorker({
-				sharedMemory: SharedMemory.inDirectory({
-					directory,
-					fromBytes: 4096,
-					limitBytes: MEGABYTE,
-				}),
-			});
-			const attachment = { name, size: 8, offset: 0 };
-			const value = new Uint8Array();
-			worker.say({
-				kind: "result",
-				beganUs: undefined,
-				ranUs: undefined,
-				callId: 7,
-				value,
-				attachment,
-				argumentsFree: false,
-			});
-			expect(readdirSync(directory)).toEqual([]);
-		},
-	);
 });

@@ -1,14 +1,13 @@
 import {
 	existsSync,
-	mkdtempSync,
 	readdirSync,
 	readlinkSync,
-	rmSync,
 	symlinkSync,
 	writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
 import { encodeValue, type PythonOptions } from "../../src/index.ts";
 import {
 	Attachment,
@@ -181,6 +180,19 @@ describe("what a worker says of the file of a stream", () => {
 		readonly offset: number;
 	}
 
+	function streaming() {
+		const directory = temporaryDirectory();
+		const worker = new FakeWorker({
+			sharedMemory: SharedMemory.inDirectory({
+				directory,
+				fromBytes: 4096,
+				limitBytes: 16 * MEGABYTE,
+			}),
+		});
+		const stream = streamOf(worker.conversation, "pieces", []);
+		return { directory, worker, stream };
+	}
+
 	test.each<[string, (path: (name: string) => string) => readonly Said[]]>([
 		["a file that is not there", () => [{ name: "s1", size: 8, offset: 0 }]],
 		[
@@ -216,16 +228,7 @@ describe("what a worker says of the file of a stream", () => {
 			},
 		],
 	])("%s is the stream's failure, and nothing else's", async (_, prepare) => {
-		const directory = mkdtempSync("/tmp/snakepit-test-");
-		onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
-		const worker = new FakeWorker({
-			sharedMemory: SharedMemory.inDirectory({
-				directory,
-				fromBytes: 4096,
-				limitBytes: 16 * MEGABYTE,
-			}),
-		});
-		const stream = streamOf(worker.conversation, "pieces", []);
+		const { directory, worker, stream } = streaming();
 		const all = (async () => {
 			while ((await stream.next()).done !== true);
 		})();
@@ -245,16 +248,7 @@ describe("what a worker says of the file of a stream", () => {
 	});
 
 	test("is not kept when it is in the end of a stream that was left", async () => {
-		const directory = mkdtempSync("/tmp/snakepit-test-");
-		onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
-		const worker = new FakeWorker({
-			sharedMemory: SharedMemory.inDirectory({
-				directory,
-				fromBytes: 4096,
-				limitBytes: 16 * MEGABYTE,
-			}),
-		});
-		const stream = streamOf(worker.conversation, "pieces", []);
+		const { directory, worker, stream } = streaming();
 		const step = stream.next();
 		const left = stream.return?.();
 		for (const name of ["s1", "w1"])

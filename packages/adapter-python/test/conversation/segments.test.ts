@@ -1,12 +1,8 @@
-import {
-	mkdtempSync,
-	readdirSync,
-	readlinkSync,
-	rmSync,
-	writeFileSync,
-} from "node:fs";
+import { execFileSync } from "node:child_process";
+import { readdirSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
 import { encodeValue } from "../../src/index.ts";
 import { SharedDirectory } from "../../src/shared-memory/segments.ts";
 import {
@@ -21,7 +17,7 @@ const LIMIT = 1024 * 1024;
 const bytes = new Uint8Array(SIZE).fill(7);
 
 class Bench {
-	readonly directory = mkdtempSync("/tmp/snakepit-test-");
+	readonly directory = temporaryDirectory();
 	readonly worker = new FakeWorker({
 		sharedMemory: new SharedMemory(
 			{ fromBytes: 4096, limitBytes: LIMIT },
@@ -31,10 +27,7 @@ class Bench {
 	});
 
 	constructor() {
-		onTestFinished(async () => {
-			await this.worker.conversation[Symbol.asyncDispose]();
-			rmSync(this.directory, { recursive: true, force: true });
-		});
+		onTestFinished(() => this.worker.conversation[Symbol.asyncDispose]());
 	}
 
 	call(command = "echo", value: unknown = bytes): Promise<unknown> {
@@ -172,6 +165,20 @@ test.each<[string, (bench: Bench) => void]>([
 	["larger than its segment", (bench) => bench.answer(1, "h1", true, SIZE + 1)],
 	["larger than the limit", (bench) => bench.answer(1, "h1", true, LIMIT + 1)],
 	[
+		"in a link",
+		(bench) => {
+			symlinkSync("/etc/passwd", join(bench.directory, "w1"));
+			bench.answer(1, "w1", true);
+		},
+	],
+	[
+		"in a pipe, at which nobody waits",
+		(bench) => {
+			execFileSync("mkfifo", [join(bench.directory, "w1")]);
+			bench.answer(1, "w1", true, 0);
+		},
+	],
+	[
 		"in a file that is smaller than announced",
 		(bench) => bench.answer(1, bench.make("w1"), true, SIZE + 1),
 	],
@@ -191,6 +198,15 @@ test.each<[string, (bench: Bench) => void]>([
 		expect(bench.worker.brokenBy).toEqual([]);
 	},
 );
+
+test("files of a call that is over are removed", () => {
+	const bench = new Bench();
+	for (const name of ["w1", "s1"]) {
+		bench.answer(7, bench.make(name), false);
+		expect(readdirSync(bench.directory)).toEqual([]);
+	}
+	expect(bench.worker.brokenBy).toEqual([]);
+});
 
 test("a call whose bytes are too many for both says that they were sent in the message", async () => {
 	const bench = new Bench();

@@ -1,27 +1,21 @@
-import { mkdirSync, mkdtempSync, renameSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import {
-	createPool,
-	type EventOf,
-	type Pool,
-	type PoolOptions,
-	type SnakepitEvent,
-	type SnakepitEventType,
+import type {
+	EventOf,
+	Pool,
+	PoolOptions,
+	SnakepitEventType,
 } from "@snakepit/core";
-import { onTestFinished } from "vitest";
-import { removeDirectory } from "../../../../scripts/remove-directory.ts";
+import { EventRecorder } from "@snakepit/core/testing";
+import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
+import { testPool } from "../../../../scripts/test-pool.ts";
 import { type PythonOptions, python } from "../../src/index.ts";
 import { PYTHON } from "../support/pythons.ts";
 
 /** A directory with tools that are saved while a pool runs. */
 export class ToolsProject {
-	readonly root: string = mkdtempSync(join(tmpdir(), "snakepit-tools-"));
+	readonly root: string = temporaryDirectory();
 	readonly tools: string = join(this.root, "tools.py");
-
-	constructor() {
-		onTestFinished(() => removeDirectory(this.root));
-	}
 
 	/** Writes a file in place. */
 	save(name: string, text: string): void {
@@ -42,7 +36,7 @@ export class ToolsProject {
 		options: Partial<PoolOptions> = {},
 	): Promise<WatchedPool> {
 		const events = new Events();
-		const pool = await createPool({
+		const { pool } = await testPool({
 			adapter: python({
 				tools: this.tools,
 				python: PYTHON,
@@ -50,12 +44,9 @@ export class ToolsProject {
 				...adapter,
 			}),
 			size: 2,
-			dataDir: join(this.root, "ledger"),
-			output: { echo: "none" },
 			...options,
-			onEvent: (event) => events.add(event),
+			onEvent: events.record,
 		});
-		onTestFinished(() => pool.close({ drainMs: 0 }));
 		return { pool, events };
 	}
 }
@@ -66,43 +57,25 @@ export interface WatchedPool {
 }
 
 /** What happened, and what is yet to happen. */
-class Events {
-	readonly #all: SnakepitEvent[] = [];
-	#waiting: (() => void)[] = [];
-
-	add(event: SnakepitEvent): void {
-		this.#all.push(event);
-		for (const look of this.#waiting.splice(0)) look();
-	}
-
-	of<Type extends SnakepitEventType>(type: Type): readonly EventOf<Type>[] {
-		return this.#all.filter((event) => event.type === type) as EventOf<Type>[];
-	}
-
+class Events extends EventRecorder {
 	/** Waits for the event of a type that is number `count`. */
-	nth<Type extends SnakepitEventType>(
+	async nth<Type extends SnakepitEventType>(
 		type: Type,
 		count: number,
 	): Promise<EventOf<Type>> {
-		return this.#found(() => this.of(type)[count - 1]);
+		while (this.of(type).length < count) await this.next(type);
+		return this.of(type)[count - 1] as EventOf<Type>;
 	}
 
 	/** Waits for the line of a worker that is number `count` of those that match. */
-	line(pattern: RegExp, count = 1): Promise<RegExpExecArray> {
-		return this.#found(
-			() =>
-				this.of("worker.output").flatMap(({ line }) => {
-					const match = pattern.exec(line);
-					return match === null ? [] : [match];
-				})[count - 1],
-		);
-	}
-
-	async #found<T>(look: () => T | undefined): Promise<T> {
+	async line(pattern: RegExp, count = 1): Promise<RegExpExecArray> {
 		for (;;) {
-			const found = look();
-			if (found !== undefined) return found;
-			await new Promise<void>((resolve) => this.#waiting.push(resolve));
+			const matches = this.of("worker.output").map(({ line }) =>
+				pattern.exec(line),
+			);
+			const match = matches.filter((each) => each !== null)[count - 1];
+			if (match !== undefined) return match;
+			await this.next("worker.output");
 		}
 	}
 }

@@ -140,6 +140,37 @@ ${server}
 process.kill(process.pid, "SIGTERM");
 `;
 
+/** A program of a page that runs, and its end. */
+function started(directory: string, name: string, stderr: "pipe" | "inherit") {
+	const program = spawn(
+		process.execPath,
+		["--conditions=snakepit-source", name],
+		{
+			cwd: directory,
+			env: {
+				...process.env,
+				VIRTUAL_ENV: join(root, "python/.venv"),
+				XDG_STATE_HOME: directory,
+			},
+			stdio: ["ignore", "pipe", stderr],
+		},
+	);
+	onTestFinished(() => void program.kill("SIGKILL"));
+	return { program, ended: once(program, "exit") };
+}
+
+/** The program with this number on docs/deployment.md, compiled, and tools whose one call takes 3 s. */
+function deployed(number: number) {
+	const page = "docs/deployment.md";
+	const directory = snippetDirectory(page);
+	const text = readFileSync(join(root, page), "utf8");
+	const [, name = "", code = ""] = [...text.matchAll(BLOCK)][number] ?? [];
+	writeFileSync(join(directory, name), code);
+	writeFileSync(join(directory, "tools.py"), REPORTS_AFTER_3_S);
+	expectToCompile(directory, [name]);
+	return { directory, name };
+}
+
 test("the server in packages/core/README.md answers its last request after SIGTERM, and ends", {
 	timeout: 120_000,
 }, async () => {
@@ -154,21 +185,9 @@ test("the server in packages/core/README.md answers its last request after SIGTE
 		join(directory, "tools.py"),
 		"from snakepit_bridge import tool\n\n\n@tool\ndef last() -> str:\n    return 'answered'\n",
 	);
-	const program = spawn(
-		process.execPath,
-		["--conditions=snakepit-source", "server.ts"],
-		{
-			cwd: directory,
-			env: { ...process.env, XDG_STATE_HOME: directory },
-			stdio: ["ignore", "pipe", "inherit"],
-		},
-	);
-	onTestFinished(() => void program.kill("SIGKILL"));
-	const ended = new Promise((resolve) =>
-		program.once("exit", (code, signal) => resolve({ code, signal })),
-	);
-	expect(await textOf(program.stdout)).toContain("answered");
-	expect(await ended).toEqual({ code: 0, signal: null });
+	const { program, ended } = started(directory, "server.ts", "inherit");
+	expect(await textOf(program.stdout as Readable)).toContain("answered");
+	expect(await ended).toEqual([0, null]);
 });
 
 test.runIf(isThorough())(
@@ -177,36 +196,14 @@ test.runIf(isThorough())(
 		timeout: 120_000,
 	},
 	async () => {
-		const page = "docs/deployment.md";
-		const directory = snippetDirectory(page);
-		const text = readFileSync(join(root, page), "utf8");
-		const [[, name = "", code = ""] = []] = [...text.matchAll(BLOCK)];
-		writeFileSync(join(directory, name), code);
-		writeFileSync(join(directory, "tools.py"), REPORTS_AFTER_3_S);
-		expectToCompile(directory, [name]);
-		const program = spawn(
-			process.execPath,
-			["--conditions=snakepit-source", name],
-			{
-				cwd: directory,
-				env: {
-					...process.env,
-					VIRTUAL_ENV: join(root, "python/.venv"),
-					XDG_STATE_HOME: directory,
-				},
-				stdio: ["ignore", "pipe", "pipe"],
-			},
-		);
-		onTestFinished(() => void program.kill("SIGKILL"));
-		const ended = new Promise((resolve) =>
-			program.once("exit", (code, signal) => resolve({ code, signal })),
-		);
-		const [port] = await once(program.stdout, "data");
+		const { directory, name } = deployed(0);
+		const { program, ended } = started(directory, name, "pipe");
+		const [port] = await once(program.stdout as Readable, "data");
 		const answer = fetch(`http://127.0.0.1:${String(port).trim()}`);
-		await untilPrinted(program.stderr, "begun");
+		await untilPrinted(program.stderr as Readable, "begun");
 		program.kill("SIGTERM");
 		expect(await (await answer).text()).toBe("reported");
-		expect(await ended).toEqual({ code: 0, signal: null });
+		expect(await ended).toEqual([0, null]);
 	},
 );
 
@@ -214,31 +211,12 @@ test.runIf(isThorough())(
 	"the program in docs/deployment.md is ready, and says so by HTTP",
 	{ timeout: 120_000 },
 	async () => {
-		const page = "docs/deployment.md";
-		const directory = snippetDirectory(page);
-		const text = readFileSync(join(root, page), "utf8");
-		const [, [, name = "", code = ""] = []] = [...text.matchAll(BLOCK)];
+		const { directory, name } = deployed(1);
 		expect(name).toBe("probes.ts");
-		writeFileSync(join(directory, name), code);
-		writeFileSync(join(directory, "tools.py"), REPORTS_AFTER_3_S);
-		expectToCompile(directory, [name]);
-		const program = spawn(
-			process.execPath,
-			["--conditions=snakepit-source", name],
-			{
-				cwd: directory,
-				env: {
-					...process.env,
-					VIRTUAL_ENV: join(root, "python/.venv"),
-					XDG_STATE_HOME: directory,
-				},
-				stdio: ["ignore", "pipe", "inherit"],
-			},
-		);
-		onTestFinished(() => void program.kill("SIGKILL"));
-		const ended = once(program, "exit");
+		const { program, ended } = started(directory, name, "inherit");
 		const printed: string[] = [];
-		for await (const line of createInterface({ input: program.stdout })) {
+		const output = program.stdout as Readable;
+		for await (const line of createInterface({ input: output })) {
 			printed.push(line);
 			if (printed.length === 3) break;
 		}

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { createPool } from "@snakepit/core";
 import { expect, test } from "vitest";
+import { testPool } from "../../../../scripts/test-pool.ts";
 import { requireBridgeAmong } from "../../src/environment/builder.ts";
 import {
 	type PythonEnvironment,
@@ -25,11 +25,7 @@ test.each<[string, readonly string[]]>([
 		const tools = toolsFile("bench.py");
 		const env = { PYTHONPATH: undefined };
 		const error = await failureOf(
-			createPool({
-				adapter: pythonAdapter({ tools, environment, env }),
-				size: 1,
-				dataDir: scratch(),
-			}),
+			testPool({ adapter: pythonAdapter({ tools, environment, env }) }),
 		);
 		expect(error).toMatchObject({ code: "BRIDGE_MISSING", ran: "no" });
 		expect(String(error)).toContain('Add "snakepit-bridge"');
@@ -77,10 +73,8 @@ test.each([
 			},
 		};
 		const error = await failureOf(
-			createPool({
+			testPool({
 				adapter: pythonAdapter({ tools: toolsFile("bench.py"), environment }),
-				size: 1,
-				dataDir: scratch(),
 			}),
 		);
 		expect(error).toMatchObject({ code: "BRIDGE_MISSING", ran: "no" });

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import {
 	createPool,
 	InputError,
@@ -8,6 +5,7 @@ import {
 	type PoolSession,
 } from "@snakepit/core";
 import { afterAll, beforeAll, expect } from "vitest";
+import { dataDirectory } from "../../../../scripts/test-data-directory.ts";
 import { type Handle, type PythonOptions, python } from "../../src/index.ts";
 import { PYTHON, toolsFile } from "../support/pythons.ts";
 
@@ -48,7 +46,6 @@ export interface HandlePool {
 
 /** Has the pool made before the tests of a file, and closed after them. */
 export function handlePool(): HandlePool {
-	const dataDir = mkdtempSync(join(tmpdir(), "snp-"));
 	const open = (options: Partial<PythonOptions>, size: number) =>
 		createPool<HandleTools>({
 			adapter: python({
@@ -61,7 +58,7 @@ export function handlePool(): HandlePool {
 				...options,
 			}),
 			size,
-			dataDir,
+			dataDir: dataDirectory(),
 			output: { echo: "none" },
 		});
 	let pool: Pool<HandleTools>;
@@ -69,10 +66,7 @@ export function handlePool(): HandlePool {
 		const handles = { imports: ["json", "collections"], limit: 8 };
 		pool = await open({ handles }, 2);
 	});
-	afterAll(async () => {
-		await pool.close();
-		rmSync(dataDir, { recursive: true, force: true });
-	});
+	afterAll(() => pool.close());
 	return {
 		get pool() {
 			return pool;

@@ -1,7 +1,7 @@
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createPool } from "@snakepit/core";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { testPool } from "../../../../scripts/test-pool.ts";
 import { python } from "../../src/index.ts";
 import { chooseInterpreter } from "../../src/interpreter/choose-interpreter.ts";
 import { inspectPython } from "../../src/interpreter/inspect-python.ts";
@@ -48,12 +48,8 @@ test("nor by a worker that starts there", async () => {
 		tools,
 		"from snakepit_bridge import tool\n@tool\ndef one() -> int:\n    return 1\n",
 	);
-	const pool = await createPool({
-		adapter: python({ tools, python: PYTHON, cwd }),
-		size: 1,
-		dataDir: scratch(),
-	});
-	onTestFinished(() => pool.close({ drainMs: 0 }));
+	const adapter = python({ tools, python: PYTHON, cwd });
+	const { pool } = await testPool({ adapter });
 	expect(await pool.execute("one")).toBe(1);
 	expect(ran()).toEqual([]);
 });

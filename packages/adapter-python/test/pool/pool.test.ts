@@ -1,55 +1,32 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import {
-	createPool,
 	InputError,
-	type Pool,
 	type PoolOptions,
-	type SnakepitEvent,
 	ToolError,
 	WorkerLostError,
 } from "@snakepit/core";
-import { expect, onTestFinished, test } from "vitest";
-import {
-	type PythonAdapter,
-	type PythonOptions,
-	python,
-} from "../../src/index.ts";
+import { expect, test } from "vitest";
+import { testPool } from "../../../../scripts/test-pool.ts";
+import { type PythonOptions, python } from "../../src/index.ts";
 import { failureOf } from "../support/calls.ts";
-import { scratch } from "../support/fake-python.ts";
 import { PYTHON, toolsFile } from "../support/pythons.ts";
-
-interface Opened {
-	readonly pool: Pool;
-	readonly adapter: PythonAdapter;
-	readonly events: readonly SnakepitEvent[];
-}
 
 /** A pool of workers with the tools of bench.py; closed when the test is finished. */
 async function open(
 	options: Partial<PythonOptions> = {},
 	pool: Partial<PoolOptions> = {},
-): Promise<Opened> {
-	const events: SnakepitEvent[] = [];
+) {
 	const adapter = python({
 		tools: toolsFile("bench.py"),
 		python: PYTHON,
 		...options,
 	});
-	const opened = await createPool({
-		adapter,
-		size: 1,
-		dataDir: scratch(),
-		output: { echo: "none" },
-		onEvent: (event) => events.push(event),
-		...pool,
-	});
-	onTestFinished(() => opened.close());
-	return { pool: opened, adapter, events };
+	return { adapter, ...(await testPool({ adapter, ...pool })) };
 }
 
 test("which Python was chosen, and why, is an event", async () => {
 	const { events } = await open();
-	expect(events).toContainEqual(
+	expect(events.events).toContainEqual(
 		expect.objectContaining({
 			type: "pool.adapter_noted",
 			adapter: "python",
@@ -72,7 +49,7 @@ test("an environment is made when the pool starts, and its failure is the pool's
 	expect(made).toBe(0);
 	const { events } = await open({}, { adapter });
 	expect(made).toBe(1);
-	expect(JSON.stringify(events)).toContain("it is the environment /env");
+	expect(JSON.stringify(events.events)).toContain("it is the environment /env");
 	const failing = python({
 		tools: toolsFile("bench.py"),
 		environment: { make: () => Promise.reject(new Error("no pip")) },
@@ -153,7 +130,7 @@ test("the caller's asynchronous context holds in back-calls and input streams", 
 test("records of Python's logging are events", async () => {
 	const { pool, events } = await open();
 	await pool.execute("log_something");
-	expect(events).toContainEqual(
+	expect(events.events).toContainEqual(
 		expect.objectContaining({
 			type: "worker.logged",
 			record: expect.objectContaining({

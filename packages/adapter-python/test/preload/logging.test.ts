@@ -1,9 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createPool } from "@snakepit/core";
-import { EventRecorder } from "@snakepit/core/testing";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
+import { testPool } from "../../../../scripts/test-pool.ts";
 import { python } from "../../src/index.ts";
 import { PYTHON } from "../support/pythons.ts";
 
@@ -32,19 +31,10 @@ test.each([
 ] as const)(
 	"what tools set up of logging at their import holds in workers that are %s",
 	async (_, preload) => {
-		const place = mkdtempSync(join(tmpdir(), "snakepit-preload-"));
-		onTestFinished(() => rmSync(place, { recursive: true, force: true }));
-		const tools = join(place, "shop.py");
+		const tools = join(temporaryDirectory(), "shop.py");
 		writeFileSync(tools, TOOLS);
-		const events = new EventRecorder();
-		const pool = await createPool({
-			adapter: python({ python: PYTHON, tools, preload }),
-			size: 1,
-			dataDir: join(place, "ledger"),
-			output: { echo: "none" },
-			onEvent: events.record,
-		});
-		onTestFinished(() => pool.close({ drainMs: 0 }));
+		const adapter = python({ python: PYTHON, tools, preload });
+		const { pool, events } = await testPool({ adapter });
 		await pool.execute("logs");
 		expect(
 			events.of("worker.logged").map(({ record }) => record.message),

@@ -2,7 +2,8 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { directory, openPreloaded } from "../support/preloaded-pool.ts";
+import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
+import { openPreloaded } from "../support/preloaded-pool.ts";
 import { PYTHON } from "../support/pythons.ts";
 
 /** A module that notices who imports it. */
@@ -65,7 +66,7 @@ function standardModules(): readonly string[] {
 }
 
 test("neither a preloaded parent nor its workers import for themselves what is beside the tools", async () => {
-	const here = directory();
+	const here = temporaryDirectory();
 	const tools = join(here, "shop.py");
 	for (const name of standardModules())
 		writeFileSync(join(here, `${name}.py`), NEIGHBOUR);
@@ -122,7 +123,7 @@ const OWN = [
 test.each(["off", "tools"] as const)(
 	"tools get their own modules with names of Python's, and the bridge Python's (preload: %s)",
 	async (preload) => {
-		const here = directory();
+		const here = temporaryDirectory();
 		const tools = join(here, "shop.py");
 		for (const name of [...OWN, "enum"])
 			writeFileSync(join(here, `${name}.py`), 'OWNER = "the tools"');

@@ -1,14 +1,11 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import {
-	directory,
-	openPreloaded,
-	toolsOf,
-} from "../support/preloaded-pool.ts";
+import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
+import { openPreloaded, toolsOf } from "../support/preloaded-pool.ts";
 
 test("workers that read a file opened at import have a place each, where the import had left it", async () => {
-	const here = directory();
+	const here = temporaryDirectory();
 	const records = join(here, "records.txt");
 	writeFileSync(records, "header--0000001\n0000002\n0000003\n");
 	const source = `

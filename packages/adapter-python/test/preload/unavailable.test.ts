@@ -1,14 +1,12 @@
-import { createPool } from "@snakepit/core";
 import { EventRecorder } from "@snakepit/core/testing";
 import { expect, test } from "vitest";
 import { rows } from "../../../../scripts/test-effort.ts";
-import { python } from "../../src/index.ts";
+import { testPool } from "../../../../scripts/test-pool.ts";
 import {
-	directory,
 	openPreloaded,
+	preloaded,
 	toolsOf,
 } from "../support/preloaded-pool.ts";
-import { PYTHON } from "../support/pythons.ts";
 
 // Each verdict has its row in test_fork_safety.py.
 test.each(
@@ -54,16 +52,9 @@ test.each(
 test("tools that cannot be imported fail as they do without a parent", async () => {
 	const events = new EventRecorder();
 	await expect(
-		createPool({
-			adapter: python({
-				python: PYTHON,
-				tools: toolsOf('raise ValueError("no")'),
-				preload: "tools",
-			}),
-			size: 1,
-			dataDir: directory(),
+		testPool({
+			adapter: preloaded({ tools: toolsOf('raise ValueError("no")') }),
 			start: { maxRestarts: 0 },
-			output: { echo: "none" },
 			onEvent: events.record,
 		}),
 	).rejects.toMatchObject({ code: "TOOLS_IMPORT_FAILED" });

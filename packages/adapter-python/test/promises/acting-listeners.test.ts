@@ -2,13 +2,14 @@ import { getEventListeners } from "node:events";
 import { createPool, type SnakepitEvent } from "@snakepit/core";
 import { EventRecorder } from "@snakepit/core/testing";
 import { expect, test } from "vitest";
+import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
 import { rounds } from "../../../../scripts/test-effort.ts";
+import { testPool } from "../../../../scripts/test-pool.ts";
 import { SeededRandom } from "../../../core/src/testing/virtual-pool.ts";
 import { isAlive } from "../../../core/test/cleanup/hosts.ts";
 import { Actor } from "../../../core/test/pool/acting-listeners.ts";
 import { python } from "../../src/index.ts";
 import { PYTHON } from "../support/pythons.ts";
-import { freshDirectory } from "./host-process.ts";
 
 const tools = new URL("./acts.py", import.meta.url);
 const COMMANDS = ["echo", "echo", "work", "fail", "crash", "hang", "stuck"];
@@ -24,7 +25,7 @@ test.each([1, 4])(
 			const { events } = recorder;
 			const pool = await createPool({
 				adapter: python({ tools, python: PYTHON }),
-				dataDir: freshDirectory(),
+				dataDir: temporaryDirectory(),
 				size: { min: 2, max: 3 },
 				callsPerWorker,
 				calls: { cancelGraceMs: 200 },
@@ -67,13 +68,10 @@ test.each([1, 4])(
 test("calls that are made while a worker has not ended a cancelled one do not die with it", {
 	timeout: 60_000,
 }, async () => {
-	await using pool = await createPool({
+	const { pool } = await testPool({
 		adapter: python({ tools, python: PYTHON }),
-		dataDir: freshDirectory(),
-		size: 1,
 		callsPerWorker: 4,
 		calls: { cancelGraceMs: 300 },
-		output: { echo: "none" },
 	});
 	const stuck = pool.execute("stuck", [1], { timeoutMs: 200 });
 	await expect(stuck).rejects.toMatchObject({ code: "CALL_TIMEOUT" });

@@ -1,12 +1,7 @@
-import {
-	createPool,
-	type SnakepitError,
-	ToolError,
-	WorkerLostError,
-} from "@snakepit/core";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { type SnakepitError, ToolError, WorkerLostError } from "@snakepit/core";
+import { describe, expect, test } from "vitest";
+import { testPool } from "../../../../scripts/test-pool.ts";
 import { Batches, batchesAdapter, KINDS, MAX } from "../support/batches.ts";
-import { scratch } from "../support/fake-python.ts";
 
 /** The error of a call. */
 async function errorOf(call: Promise<unknown>): Promise<SnakepitError> {
@@ -233,13 +228,7 @@ test("large arguments of a batch cross as those of single calls", async () => {
 
 test("the description of a tool says how many calls it takes at once", async () => {
 	const adapter = batchesAdapter("/dev/null");
-	const pool = await createPool({
-		adapter,
-		size: 1,
-		callsPerWorker: MAX,
-		dataDir: scratch(),
-	});
-	onTestFinished(() => pool.close());
+	await testPool({ adapter, callsPerWorker: MAX });
 	const described = await adapter.describe(AbortSignal.timeout(60_000));
 	expect(described).toContainEqual(
 		expect.objectContaining({

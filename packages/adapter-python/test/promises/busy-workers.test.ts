@@ -1,10 +1,12 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createPool, type Pool, type PoolOptions } from "@snakepit/core";
+import type { PoolOptions } from "@snakepit/core";
+import type { EventRecorder } from "@snakepit/core/testing";
 import { expect, test } from "vitest";
+import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
+import { testPool } from "../../../../scripts/test-pool.ts";
 import { python } from "../../src/index.ts";
 import { PYTHON } from "../support/pythons.ts";
-import { freshDirectory } from "./host-process.ts";
 
 const tools = new URL("./computes.py", import.meta.url);
 /** A silence of a second is long; a host that is late by less than 0.2 s can judge. */
@@ -13,32 +15,15 @@ const heartbeat = {
 	hungAfterMs: 1_000,
 };
 
-const poolWith = (given: Pick<PoolOptions, "heartbeat"> = {}): Promise<Pool> =>
-	createPool({
+const open = (more: PoolOptions["heartbeat"] & object = {}) =>
+	testPool({
 		adapter: python({ tools, python: PYTHON }),
-		size: 1,
-		dataDir: freshDirectory(),
-		output: { echo: "none" },
-		heartbeat,
-		...given,
-	});
-
-/** Resolves when so many pings in a row were missed. */
-const silence = (pool: Pool, pings: number): Promise<void> =>
-	new Promise((resolve) => {
-		pool.on("heartbeat.missed", ({ sequence }) => {
-			if (sequence >= pings) resolve();
-		});
+		heartbeat: { ...heartbeat, ...more },
 	});
 
 /** Of the heartbeat, in order; of no account are single pings. */
-const verdicts = (pool: Pool): string[] => {
-	const reported: string[] = [];
-	pool.on(({ type }) => {
-		if (/^heartbeat\.(busy|hung)$/.test(type)) reported.push(type);
-	});
-	return reported;
-};
+const verdicts = (events: EventRecorder): readonly string[] =>
+	events.types().filter((type) => /^heartbeat\.(busy|hung)$/.test(type));
 
 test.each([
 	["computes with Python's lock", "compute", 1],
@@ -53,17 +38,21 @@ test.each([
 		timeout: 120_000,
 	},
 	async (_what, tool, answer) => {
-		await using pool = await poolWith();
-		const reported = verdicts(pool);
+		const { pool, events } = await open();
 		const pid = await pool.execute("up");
-		const until = join(freshDirectory(), "until");
+		const until = join(temporaryDirectory(), "until");
 		writeFileSync(until, "\0");
 		const call = pool.execute(tool, { until });
-		await Promise.race([call, silence(pool, 6)]);
+		const silent = events.next(
+			"heartbeat.missed",
+			({ sequence }) => sequence >= 6,
+			60_000,
+		);
+		await Promise.race([call, silent]);
 		// In place: a file that is mapped must not be cut off.
 		writeFileSync(until, "\u0001\n", { flag: "r+" });
 		expect(await call).toBe(answer);
-		expect(reported).toEqual(["heartbeat.busy"]);
+		expect(verdicts(events)).toEqual(["heartbeat.busy"]);
 		expect(await pool.execute("up")).toBe(pid);
 	},
 );
@@ -77,24 +66,21 @@ test.each([
 	],
 	["is stopped", "stop", {}],
 ])("one that %s is hung", { timeout: 120_000 }, async (_what, tool, args) => {
-	await using pool = await poolWith();
-	const reported = verdicts(pool);
+	const { pool, events } = await open();
 	await expect(pool.execute(tool, args)).rejects.toMatchObject({
 		code: "WORKER_HUNG",
 		message: expect.stringContaining(
 			"used no processor time (heartbeat.hungAfterMs)",
 		),
 	});
-	expect(reported.at(-1)).toBe("heartbeat.hung");
+	expect(verdicts(events).at(-1)).toBe("heartbeat.hung");
 });
 
 test("one that computes longer than its user allows is hung", {
 	timeout: 120_000,
 }, async () => {
-	await using pool = await poolWith({
-		heartbeat: { ...heartbeat, busyLimitMs: 2_000 },
-	});
-	const until = join(freshDirectory(), "until");
+	const { pool } = await open({ busyLimitMs: 2_000 });
+	const until = join(temporaryDirectory(), "until");
 	writeFileSync(until, "\0");
 	await expect(pool.execute("compute", { until })).rejects.toMatchObject({
 		code: "WORKER_HUNG",

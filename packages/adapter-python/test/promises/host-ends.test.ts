@@ -1,9 +1,6 @@
 import { expect, test } from "vitest";
-import {
-	freshDirectory,
-	startHost,
-	untilNothingIsLeft,
-} from "./host-process.ts";
+import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
+import { startHost, untilNothingIsLeft } from "./host-process.ts";
 
 const program = new URL("./ending-host.ts", import.meta.url);
 /** The kernel needs milliseconds, on a busy machine more. */
@@ -18,7 +15,7 @@ test.each([
 	"a program that %s (%s) ends as it should, and leaves nothing",
 	{ timeout: 120_000 },
 	async (ending, signal, end) => {
-		const host = startHost(program, { dataDir: freshDirectory(), ending });
+		const host = startHost(program, { dataDir: temporaryDirectory(), ending });
 		const ended = new Promise((resolve) =>
 			host.child.once("exit", (code, signal) => resolve({ code, signal })),
 		);

@@ -1,12 +1,8 @@
 import { existsSync, readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
 import { rounds, rows } from "../../../../scripts/test-effort.ts";
-import {
-	freshDirectory,
-	marked,
-	startHost,
-	untilNothingIsLeft,
-} from "./host-process.ts";
+import { marked, startHost, untilNothingIsLeft } from "./host-process.ts";
 
 const program = new URL("./host.ts", import.meta.url);
 const SIZE = 2;
@@ -23,7 +19,7 @@ describe.each<[string, object]>([
 		timeout: 120_000,
 	}, async () => {
 		const host = startHost(program, {
-			dataDir: freshDirectory(),
+			dataDir: temporaryDirectory(),
 			size: 1 + OCCUPATIONS.length,
 			first: "with_a_child",
 			afterwards: OCCUPATIONS,
@@ -43,7 +39,7 @@ describe.each<[string, object]>([
 		{ timeout: 120_000 },
 		async () => {
 			const host = startHost(program, {
-				dataDir: freshDirectory(),
+				dataDir: temporaryDirectory(),
 				size: SIZE,
 				echoed: 5_000_000,
 				adapter,
@@ -70,7 +66,7 @@ describe.each<[string, object]>([
 		const kills = rounds(6, 2);
 		for (let round = 0; round < kills; round++) {
 			const host = startHost(program, {
-				dataDir: freshDirectory(),
+				dataDir: temporaryDirectory(),
 				size: SIZE,
 				adapter,
 			});
@@ -99,7 +95,7 @@ test.each(
 	{ timeout: 120_000 },
 	async (_how, apartMs) => {
 		const host = startHost(program, {
-			dataDir: freshDirectory(),
+			dataDir: temporaryDirectory(),
 			size: SIZE,
 			first: "with_a_child",
 			adapter: { preload: "tools" },

@@ -1,10 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readdirSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { onTestFinished } from "vitest";
-import { removeDirectory } from "../../../../scripts/remove-directory.ts";
 
 /** What a test may see of a host: it waits for what the host tells. */
 export interface HostProcess {
@@ -19,13 +16,6 @@ export interface HostProcess {
 }
 
 const DEADLINE_MS = 60_000;
-
-/** A fresh data directory that goes with the test. */
-export function freshDirectory(): string {
-	const path = mkdtempSync(join(tmpdir(), "snakepit-test-"));
-	onTestFinished(() => removeDirectory(path));
-	return path;
-}
 
 /** Starts a host program; whatever is left of it when the test ends is killed. */
 export function startHost(

@@ -1,11 +1,12 @@
 import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createPool, openRun } from "@snakepit/core";
-import { EventRecorder } from "@snakepit/core/testing";
+import { openRun } from "@snakepit/core";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
+import { testPool } from "../../../../scripts/test-pool.ts";
 import { python } from "../../src/index.ts";
 import { PYTHON } from "../support/pythons.ts";
-import { freshDirectory, startHost } from "./host-process.ts";
+import { startHost } from "./host-process.ts";
 
 const tools = new URL("./named_memory.py", import.meta.url);
 const SHARED = "/dev/shm";
@@ -27,16 +28,10 @@ describe.skipIf(!existsSync(SHARED)).each(["off", "tools"] as const)(
 	"preload: %s",
 	(preload) => {
 		async function opened() {
-			const events = new EventRecorder();
-			const pool = await createPool({
+			const { pool, events } = await testPool({
 				adapter: python({ tools, python: PYTHON, preload }),
-				size: 1,
-				dataDir: freshDirectory(),
 				calls: { cancelGraceMs: 100 },
-				output: { echo: "none" },
-				onEvent: events.record,
 			});
-			onTestFinished(() => pool.close({ drainMs: 0 }));
 			const stranger = ofStranger();
 			await pool.execute("attach", { name: stranger });
 			const handedOn = (await pool.execute("hand_on")) as string;
@@ -78,7 +73,7 @@ describe.skipIf(!existsSync(SHARED)).each(["off", "tools"] as const)(
 		});
 
 		test("what the workers of a killed host have named is removed by the next start", async () => {
-			const dataDir = freshDirectory();
+			const dataDir = temporaryDirectory();
 			const host = startHost(new URL("./host.ts", import.meta.url), {
 				...{ dataDir, size: 1, first: "leave" },
 				adapter: { preload, tools: tools.pathname },

@@ -1,7 +1,8 @@
 import { createInterface } from "node:readline";
 import { Worker } from "node:worker_threads";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { freshDirectory, marked, untilNothingIsLeft } from "./host-process.ts";
+import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
+import { marked, untilNothingIsLeft } from "./host-process.ts";
 
 const program = new URL("./host.ts", import.meta.url);
 /** What workers do when the thread is terminated; one more is idle. */
@@ -14,7 +15,7 @@ async function openInThread(
 	adapter: object,
 ): Promise<{ readonly thread: Worker; readonly runId: string }> {
 	const orders = {
-		dataDir: freshDirectory(),
+		dataDir: temporaryDirectory(),
 		size: 1 + OCCUPATIONS.length,
 		first: "with_a_child",
 		afterwards: OCCUPATIONS,

@@ -1,5 +1,6 @@
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { expect, onTestFinished, test } from "vitest";
+import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
 import {
 	bestFit,
 	type Segment,
@@ -10,15 +11,12 @@ import {
 const KEPT = { count: 3, bytes: 10_000, ms: 5000 };
 
 class Bench {
-	readonly directory = mkdtempSync("/tmp/snakepit-test-");
+	readonly directory = temporaryDirectory();
 	readonly segments: Segments;
 	#due: (() => void) | undefined;
 
 	constructor() {
-		onTestFinished(() => {
-			this.segments.close();
-			rmSync(this.directory, { recursive: true, force: true });
-		});
+		onTestFinished(() => this.segments.close());
 		this.segments = new Segments(
 			new SharedDirectory(this.directory),
 			KEPT,

@@ -1,13 +1,13 @@
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import {
-	createPool,
 	type PoolOptions,
 	type SnakepitEvent,
 	StartError,
 } from "@snakepit/core";
 import { describe, expect, test } from "vitest";
 import { rows } from "../../../../scripts/test-effort.ts";
+import { testPool } from "../../../../scripts/test-pool.ts";
 import { VERSION } from "../../src/gen/version.ts";
 import { type PythonOptions, python } from "../../src/index.ts";
 import { startBench } from "../support/bench.ts";
@@ -22,15 +22,12 @@ async function startFailure(
 	onEvent: (event: SnakepitEvent) => void = () => {},
 ): Promise<StartError> {
 	const error = await failureOf(
-		createPool({
+		testPool({
 			adapter: python({
 				tools: toolsFile("bench.py"),
 				python: PYTHON,
 				...options,
 			}),
-			size: 1,
-			dataDir: scratch(),
-			output: { echo: "none" },
 			start: { ...start, maxRestarts: 0 },
 			onEvent,
 		}),
@@ -127,9 +124,7 @@ test("a working directory that is not there", async () => {
 		python: PYTHON,
 		cwd,
 	});
-	expect(
-		await failureOf(createPool({ adapter, dataDir: scratch() })),
-	).toMatchObject({
+	expect(await failureOf(testPool({ adapter }))).toMatchObject({
 		code: "INVALID_OPTION",
 		message: expect.stringContaining(cwd),
 	});

@@ -1,7 +1,7 @@
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import { createPool } from "@snakepit/core";
 import { expect, test } from "vitest";
+import { testPool } from "../../../../scripts/test-pool.ts";
 import { python } from "../../src/index.ts";
 import { failureOf } from "../support/calls.ts";
 import { scratch } from "../support/fake-python.ts";
@@ -25,10 +25,8 @@ async function hintOf(
 	program: string,
 	preload: "tools" | "off",
 ): Promise<unknown> {
-	await using pool = await createPool({
+	const { pool } = await testPool({
 		adapter: python({ tools: toolsFile("bench.py"), python: program, preload }),
-		size: 1,
-		dataDir: scratch(),
 	});
 	return await pool.execute("environment", ["LD_HINT"]);
 }
@@ -59,15 +57,12 @@ test.skipIf(process.platform !== "linux")(
 test("a wrapper that does not pass the control channel on gets an error with the remedy", async () => {
 	const { path } = wrapper(`exec '${PYTHON}' "$@" 3<&-`);
 	const error = await failureOf(
-		createPool({
+		testPool({
 			adapter: python({
 				tools: toolsFile("bench.py"),
 				python: path,
 				preload: "off",
 			}),
-			size: 1,
-			dataDir: scratch(),
-			output: { echo: "none" },
 			start: { maxRestarts: 0 },
 		}),
 	);

@@ -2,15 +2,14 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import {
-	createPool,
-	type ExecuteOptions,
-	type Pool,
-	type PoolOptions,
-	type SnakepitEvent,
+import type {
+	ExecuteOptions,
+	Pool,
+	PoolOptions,
+	SnakepitEvent,
 } from "@snakepit/core";
-import { onTestFinished } from "vitest";
 import { rows } from "../../../../scripts/test-effort.ts";
+import { testPool } from "../../../../scripts/test-pool.ts";
 import { python } from "../../src/index.ts";
 import { scratch } from "./fake-python.ts";
 import { PYTHON } from "./pythons.ts";
@@ -53,17 +52,13 @@ export class Batches {
 		let opened: Batches | undefined;
 		const gate = join(scratch(), "gate");
 		execFileSync("mkfifo", ["-m", "600", gate]);
-		const pool = await createPool({
+		const { pool } = await testPool({
 			adapter: batchesAdapter(gate),
-			size: 1,
 			callsPerWorker: 2 * MAX,
-			dataDir: scratch(),
-			output: { echo: "none" },
 			onEvent: (event) => opened?.note(event),
 			...options,
 		});
 		opened = new Batches(pool, tool, gate);
-		onTestFinished(() => pool.close({ drainMs: 0 }));
 		return opened;
 	}
 

@@ -1,14 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import {
-	createPool,
-	type Pool,
-	type PoolOptions,
-	type SnakepitEvent,
-} from "@snakepit/core";
-import { EventRecorder } from "@snakepit/core/testing";
-import { onTestFinished } from "vitest";
+import type { Pool, PoolOptions, SnakepitEvent } from "@snakepit/core";
+import type { Adapter } from "@snakepit/core/adapter";
+import type { EventRecorder } from "@snakepit/core/testing";
+import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
+import { testPool } from "../../../../scripts/test-pool.ts";
 import { type PythonOptions, python } from "../../src/index.ts";
 import { PYTHON, toolsFile } from "./pythons.ts";
 
@@ -25,41 +21,31 @@ export interface Facts {
 	readonly chance: readonly number[];
 }
 
-/** One for a test; removed when the test is finished. */
-export function directory(): string {
-	const path = mkdtempSync(join(tmpdir(), "snakepit-preload-"));
-	onTestFinished(() => rmSync(path, { recursive: true, force: true }));
-	return path;
-}
+/** Workers that are forked from a parent with the tools of preloaded.py. */
+export const preloaded = (options: Partial<PythonOptions>): Adapter =>
+	python({
+		python: PYTHON,
+		tools: toolsFile("preloaded.py"),
+		preload: "tools",
+		...options,
+	});
 
 /** A pool of workers that are forked from a parent with the tools; closed when the test is finished. */
-export async function openPreloaded(
+export function openPreloaded(
 	options: Partial<PythonOptions> = {},
 	size = 2,
 	start: PoolOptions["start"] = {},
 ): Promise<{ readonly pool: Pool; readonly events: EventRecorder }> {
-	const events = new EventRecorder();
-	const dataDir = directory();
-	const pool = await createPool({
-		adapter: python({
-			python: PYTHON,
-			tools: toolsFile("preloaded.py"),
-			preload: "tools",
-			...options,
-		}),
+	return testPool({
+		adapter: preloaded(options),
 		size,
-		dataDir,
 		start,
-		output: { echo: "none" },
-		onEvent: events.record,
 	});
-	onTestFinished(() => pool.close({ drainMs: 0 }));
-	return { pool, events };
 }
 
 /** Tools of one test's own. */
 export function toolsOf(source: string): string {
-	const path = join(directory(), "tools_of_a_test.py");
+	const path = join(temporaryDirectory(), "tools_of_a_test.py");
 	writeFileSync(
 		path,
 		`${source}\nfrom snakepit_bridge import tool\n@tool\ndef one() -> int:\n    return 1\n`,

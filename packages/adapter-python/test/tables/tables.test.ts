@@ -7,19 +7,31 @@ import {
 	tableToIPC,
 	vectorFromArray,
 } from "apache-arrow";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { NdArray, PlainDate, PlainDateTime } from "../../src/index.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { sharedTestPool, testPool } from "../../../../scripts/test-pool.ts";
+import { NdArray, PlainDate, PlainDateTime, python } from "../../src/index.ts";
 import { failureOf } from "../support/calls.ts";
 import type { Tools } from "./gen/tables.ts";
-import { needsPython, open, PYTHON, tools } from "./tables-pool.ts";
+import { needsPython, PYTHON, tools } from "./tables-pool.ts";
 
 describe.runIf(PYTHON)(`tables${needsPython}`, { timeout: 120_000 }, () => {
+	const adapter = python({ tools, python: PYTHON ?? "python3" });
+	const open = sharedTestPool<Tools>({ adapter });
 	let pool: Pool<Tools>;
-	let close: (() => Promise<void>) | undefined;
 	beforeAll(async () => {
-		({ pool, close } = await open());
+		({ pool } = await open());
 	}, 120_000);
-	afterAll(() => close?.());
+
+	test("cross both ways in messages, without shared memory", async () => {
+		const { pool } = await testPool<Tools>({
+			adapter: python({ tools, python: PYTHON ?? "", sharedMemory: "off" }),
+		});
+		const half = Float64Array.from({ length: 100_000 }, (_, i) => i / 2);
+		const table = tableFromArrays({ half });
+		const back = (await pool.execute("mirrored", [table])) as Table;
+		expect(back).toBeInstanceOf(Table);
+		expect(back.getChild("half")?.toArray()).toEqual(half);
+	});
 
 	test.each(["from_pandas", "from_polars", "from_pyarrow"] as const)(
 		"%s arrives with every column, and the same table goes back",

@@ -11,7 +11,7 @@ import { sharedPool } from "./typed-pool.ts";
 
 const open = sharedPool();
 test("what the compiler refuses the worker refuses", async () => {
-	const pool = await open();
+	const { pool } = await open();
 	const refused: readonly Promise<unknown>[] = [
 		// @ts-expect-error not what it takes
 		pool.execute("integer", { value: "5" }),

@@ -43,7 +43,7 @@ test.runIf(isThorough())(
 );
 
 test("what a tool answers is of the type that is written for it", async () => {
-	const pool = await open();
+	const { pool } = await open();
 
 	const integer = await pool.execute("integer", { value: 5 });
 	expectTypeOf(integer).toEqualTypeOf<number | bigint>();
@@ -81,7 +81,7 @@ test("what a tool answers is of the type that is written for it", async () => {
 });
 
 test("bytes, moments and arrays are of the classes that are written for them", async () => {
-	const pool = await open();
+	const { pool } = await open();
 
 	const binary = await pool.execute("binary", { value: Buffer.from("ab") });
 	expectTypeOf(binary).toEqualTypeOf<Uint8Array>();
@@ -116,7 +116,7 @@ test("bytes, moments and arrays are of the classes that are written for them", a
 });
 
 test("what has parts is made of the parts that are written for it", async () => {
-	const pool = await open();
+	const { pool } = await open();
 
 	const numbers = await pool.execute("numbers", { value: [1, new Float(2)] });
 	expectTypeOf(numbers).toEqualTypeOf<number[]>();
@@ -192,7 +192,7 @@ test("what has parts is made of the parts that are written for it", async () => 
 });
 
 test("of what is not described nothing is promised", async () => {
-	const pool = await open();
+	const { pool } = await open();
 	const anything = await pool.execute("anything", { value: { a: 1 } });
 	expectTypeOf(anything).toEqualTypeOf<unknown>();
 	expect(anything).toStrictEqual({ a: 1 });
@@ -206,7 +206,7 @@ test("of what is not described nothing is promised", async () => {
 });
 
 test("arguments are given by name or by position, and those with a default left out", async () => {
-	const pool = await open();
+	const { pool } = await open();
 	const hello = ["Hello, Ada!"];
 	expect(await pool.execute("greet", { name: "Ada" })).toEqual(hello);
 	expect(await pool.execute("greet", ["Ada", 1])).toEqual(hello);
@@ -233,7 +233,7 @@ test("arguments are given by name or by position, and those with a default left 
 });
 
 test("a generator is a stream of what it yields", async () => {
-	const pool = await open();
+	const { pool } = await open();
 	for (const command of ["count", "count_widely", "count_later"] as const) {
 		const counted = await Array.fromAsync(pool.stream(command, { below: 2 }));
 		expectTypeOf(counted).toEqualTypeOf<Array<number | bigint>>();
