@@ -1,7 +1,6 @@
 import { finished } from "node:stream";
 import {
 	type Failure,
-	type Pausable,
 	refusedBy,
 	STDIO_DEFAULTS,
 } from "@snakepit/adapter-stdio/adapter";
@@ -13,6 +12,8 @@ import {
 	callAborted,
 	type InputErrorCode,
 	messageOf,
+	type Pausable,
+	stdioOf,
 	type WorkerProcess,
 } from "@snakepit/core/adapter";
 import {
@@ -97,9 +98,7 @@ export class LspConversation {
 		options: LspOptions,
 		documents: DocumentStore,
 	) {
-		const { stdin, stdout } = process;
-		if (stdin === undefined || stdout === undefined)
-			throw new TypeError("The server has no standard input and output.");
+		const { stdin, stdout } = stdioOf(process);
 		const { maxMessageBytes = STDIO_DEFAULTS.maxMessageBytes } = options;
 		this.#process = process;
 		this.#options = options;

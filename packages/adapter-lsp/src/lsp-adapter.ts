@@ -1,10 +1,10 @@
-import { answerInParts } from "@snakepit/adapter-stdio/adapter";
-import { InputError } from "@snakepit/core";
 import {
 	type Adapter,
+	answerInParts,
 	type CallOptions,
 	type Connection,
-	programSpec,
+	refuseInput,
+	stdioSpec,
 	type WorkerProcess,
 } from "@snakepit/core/adapter";
 import type * as protocol from "vscode-languageserver-protocol/node";
@@ -31,11 +31,7 @@ export function lsp(options: LspOptions): LspAdapter {
 		name: options.name ?? "lsp",
 		madeFrom: options,
 		documents,
-		launch: (slot) => ({
-			...programSpec(options, slot),
-			stdio: "adapter",
-			traceContext: "environment",
-		}),
+		launch: (slot) => stdioSpec(options, slot),
 		connect: (process) => converse(process, options, documents),
 	};
 }
@@ -53,7 +49,7 @@ async function converse(
 		call: Pick<CallOptions, "signal" | "input" | "onProgress">,
 		onPart?: (part: LspPart) => void,
 	): Promise<unknown> => {
-		if (call.input !== undefined) throw noInput();
+		refuseInput(call);
 		return await conversation.request(method, params, call, onPart);
 	};
 	return {
@@ -62,23 +58,15 @@ async function converse(
 		execute: (method, params, call) => request(method, params, call),
 		stream: (method, params, call) =>
 			answerInParts(
-				conversation.output,
 				call,
 				(signal, onPart: (part: LspPart) => void) =>
 					request(method, params, { ...call, signal }, onPart),
+				conversation.output,
 			),
 		leave: () => conversation.leave(),
 		[Symbol.asyncDispose]: async () =>
 			conversation.end("its conversation was closed"),
 	};
-}
-
-function noInput(): InputError {
-	return new InputError({
-		code: "NOT_OFFERED",
-		ran: "no",
-		message: "LSP has no input streams: send the items as params.",
-	});
 }
 
 type Protocol = typeof protocol;

@@ -1,4 +1,3 @@
-import { PassThrough } from "node:stream";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import {
 	type CallToolResult,
@@ -9,22 +8,18 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import {
 	type Adapter,
+	answerInParts,
 	type CallOptions,
 	type CallProgress,
 	type Connection,
 	callAborted,
-	programSpec,
+	refuseInput,
+	stdioSpec,
 	type WorkerProcess,
 } from "@snakepit/core/adapter";
 import { VERSION } from "./gen/version.ts";
 import { checkMcpOptions, type McpOptions } from "./options.ts";
-import {
-	NO_TIME_LIMIT,
-	noInput,
-	ToolList,
-	toolFailed,
-	translate,
-} from "./tool-list.ts";
+import { NO_TIME_LIMIT, ToolList, toolFailed, translate } from "./tool-list.ts";
 import { WorkerTransport } from "./worker-transport.ts";
 
 /**
@@ -40,11 +35,7 @@ export function mcp(options: McpOptions): Adapter<Client> {
 	return {
 		name: options.name ?? "mcp",
 		madeFrom: options,
-		launch: (slot) => ({
-			...programSpec(options, slot),
-			stdio: "adapter",
-			traceContext: "environment",
-		}),
+		launch: (slot) => stdioSpec(options, slot),
 		connect: async (process, signal) => {
 			const { tools, connection } = await converse(process, options, signal);
 			lists.add(tools);
@@ -92,7 +83,7 @@ async function converse(
 		}: Pick<CallOptions, "signal" | "input" | "onProgress">,
 		asChunk?: (progress: Progress) => void,
 	): Promise<CallToolResult> => {
-		if (input !== undefined) throw noInput();
+		refuseInput({ input });
 		if (signal.aborted) throw callAborted(tool, signal, "unused");
 		// Reports are requested only if the caller reads them.
 		const onprogress =
@@ -129,7 +120,8 @@ async function converse(
 		},
 		execute: (tool, args, options) => call(tool, args, options),
 		stream: (tool, args, options) =>
-			streamed(options.signal, (signal, asChunk) =>
+			// The protocol cannot make a server wait, but there are few reports.
+			answerInParts(options, (signal, asChunk: (progress: Progress) => void) =>
 				call(tool, args, { ...options, signal }, asChunk),
 			),
 		leave: async () => await client.close(),
@@ -163,29 +155,6 @@ function clientOf(options: McpOptions): Client {
 			roots: [...roots],
 		}));
 	return client;
-}
-
-/** Yields reports of progress, and then the result. The protocol cannot make a server wait, but there are few reports. */
-async function* streamed(
-	outer: AbortSignal,
-	call: (
-		signal: AbortSignal,
-		asChunk: (progress: Progress) => void,
-	) => Promise<CallToolResult>,
-): AsyncGenerator<Progress, CallToolResult> {
-	const closed = new AbortController();
-	const reports = new PassThrough({ objectMode: true });
-	const answer = call(AbortSignal.any([outer, closed.signal]), (progress) => {
-		if (!reports.destroyed) reports.write(progress);
-	});
-	answer.catch(() => {}).finally(() => reports.end());
-	try {
-		for await (const progress of reports) yield progress;
-		return await answer;
-	} finally {
-		closed.abort();
-		await answer.catch(() => {}); // Only now is the worker free.
-	}
 }
 
 const MOST_CHARACTERS = 1_000;

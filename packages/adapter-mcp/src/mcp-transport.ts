@@ -4,7 +4,7 @@ import { createPool, type Pool, type RunOptions } from "@snakepit/core";
 import {
 	PROGRAM_CHECKS,
 	type ProgramOptions,
-	programSpec,
+	stdioSpec,
 	type WorkerProcess,
 } from "@snakepit/core/adapter";
 import { checkOptions } from "@snakepit/core/options";
@@ -51,11 +51,7 @@ class PooledTransport implements Transport {
 			start: { maxRestarts: 0 },
 			adapter: {
 				name: server.name ?? "mcp",
-				launch: (slot) => ({
-					...programSpec(server, slot),
-					stdio: "adapter",
-					traceContext: "environment",
-				}),
+				launch: (slot) => stdioSpec(server, slot),
 				connect: async (process: WorkerProcess) => ({
 					client: process,
 					execute: async () => {

@@ -100,14 +100,6 @@ function unknownTool(tool: string, known: readonly string[]): InputError {
 	});
 }
 
-export function noInput(): InputError {
-	return new InputError({
-		code: "NOT_OFFERED",
-		ran: "no",
-		message: "MCP has no input streams: send the items as arguments.",
-	});
-}
-
 function failed(
 	tool: string,
 	type: string,

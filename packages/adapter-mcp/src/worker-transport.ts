@@ -8,7 +8,7 @@ import {
 	type JSONRPCErrorResponse,
 	type JSONRPCMessage,
 } from "@modelcontextprotocol/sdk/types.js";
-import { jsonLine, type WorkerProcess } from "@snakepit/core/adapter";
+import { jsonLine, stdioOf, type WorkerProcess } from "@snakepit/core/adapter";
 
 /** The protocol over the standard input and output of a worker, for the official client. */
 export class WorkerTransport implements Transport {
@@ -24,14 +24,11 @@ export class WorkerTransport implements Transport {
 	#state: "open" | "ending" | "closed" = "open";
 	#delivery: "idle" | "running" = "idle";
 
-	constructor({
-		stdin,
-		stdout,
-		exited,
-		broken,
-	}: Pick<WorkerProcess, "stdin" | "stdout" | "exited" | "broken">) {
-		if (stdin === undefined || stdout === undefined)
-			throw new TypeError("The server has no standard input and output.");
+	constructor(
+		process: Pick<WorkerProcess, "stdin" | "stdout" | "exited" | "broken">,
+	) {
+		const { exited, broken } = process;
+		const { stdin, stdout } = stdioOf(process);
 		this.#stdin = stdin;
 		this.#stdout = stdout;
 		this.#broken = broken;

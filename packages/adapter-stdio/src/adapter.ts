@@ -1,6 +1,5 @@
 // The building blocks of adapters for protocols over standard input and output.
 
-export { answerInParts, type Pausable } from "./answer-in-parts.ts";
 export {
 	contentLengthFraming,
 	type FrameReader,

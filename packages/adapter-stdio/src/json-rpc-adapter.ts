@@ -1,14 +1,16 @@
 import { InputError } from "@snakepit/core";
 import {
 	type Adapter,
+	answerInParts,
 	type CallOptions,
 	type Connection,
 	callAborted,
 	messageOf,
-	programSpec,
+	refuseInput,
+	stdioOf,
+	stdioSpec,
 	type WorkerProcess,
 } from "@snakepit/core/adapter";
-import { answerInParts } from "./answer-in-parts.ts";
 import { contentLengthFraming, lineFraming } from "./framing.ts";
 import {
 	checkJsonRpcOptions,
@@ -33,11 +35,7 @@ export function jsonRpc(options: JsonRpcOptions): Adapter<JsonRpcClient> {
 	return {
 		name: options.name ?? "json-rpc",
 		madeFrom: options,
-		launch: (slot) => ({
-			...programSpec(options, slot),
-			stdio: "adapter",
-			traceContext: "environment",
-		}),
+		launch: (slot) => stdioSpec(options, slot),
 		connect: async (process, signal) =>
 			await converse(process, options, signal),
 	};
@@ -62,10 +60,11 @@ async function converse(
 	const execute = async (
 		method: string,
 		params: unknown,
-		{ signal, input }: CallOptions,
+		call: CallOptions,
 		onPart?: (part: unknown) => void,
 	): Promise<unknown> => {
-		if (input !== undefined) throw noInput();
+		refuseInput(call);
+		const { signal } = call;
 		return await conversation.request({ method, params, signal, onPart });
 	};
 	return {
@@ -75,8 +74,11 @@ async function converse(
 			execute(method, params, call, reportsTo(call.onProgress, options)),
 		...(options.progress !== undefined && {
 			stream: (method: string, params: unknown, call: CallOptions) =>
-				answerInParts(peer, call, (signal, onPart) =>
-					execute(method, params, { ...call, signal }, onPart),
+				answerInParts(
+					call,
+					(signal, onPart) =>
+						execute(method, params, { ...call, signal }, onPart),
+					peer,
 				),
 		}),
 		leave: async () => {
@@ -103,14 +105,6 @@ function reportsTo(
 }
 
 const NEVER = new AbortController().signal;
-
-function noInput(): InputError {
-	return new InputError({
-		code: "NOT_OFFERED",
-		ran: "no",
-		message: "JSON-RPC has no input streams: send the items as params.",
-	});
-}
 
 /** One request, as its caller makes it. */
 interface JsonRpcRequest {
@@ -154,9 +148,7 @@ class JsonRpcConversation {
 	#tokens = 0;
 
 	constructor(process: WorkerProcess, options: JsonRpcOptions) {
-		const { stdin, stdout } = process;
-		if (stdin === undefined || stdout === undefined)
-			throw new TypeError("The process has no standard input and output.");
+		const { stdin, stdout } = stdioOf(process);
 		this.#process = process;
 		this.#options = options;
 		this.peer = new JsonRpcPeer(

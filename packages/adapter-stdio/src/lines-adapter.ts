@@ -7,7 +7,9 @@ import {
 	ConnectionBrokenError,
 	callAborted,
 	messageOf,
-	programSpec,
+	refuseInput,
+	stdioOf,
+	stdioSpec,
 	type WorkerProcess,
 } from "@snakepit/core/adapter";
 import {
@@ -202,11 +204,7 @@ export function lines(options: LinesOptions): Adapter {
 	return {
 		name: options.name ?? "lines",
 		madeFrom: options,
-		launch: (slot) => ({
-			...programSpec(options, slot),
-			stdio: "adapter",
-			traceContext: "environment",
-		}),
+		launch: (slot) => stdioSpec(options, slot),
 		connect: async (process, signal) => {
 			const conversation = converse(process, options);
 			await conversation.ready(signal);
@@ -224,9 +222,7 @@ interface Conversation {
 function converse(process: WorkerProcess, options: LinesOptions): Conversation {
 	const { encode = asText, decode = (answer: string) => answer } = options;
 	const { until } = options;
-	const { stdin, stdout } = process;
-	if (stdin === undefined || stdout === undefined)
-		throw new TypeError("The process has no standard input and output.");
+	const { stdin, stdout } = stdioOf(process);
 	/** Calls without an answer, the oldest first. */
 	const waiting: PromiseWithResolvers<string>[] = [];
 	let ended: string | undefined;
@@ -272,8 +268,9 @@ function converse(process: WorkerProcess, options: LinesOptions): Conversation {
 	finished(stdout, { writable: false }, () => end("it has ended its output"));
 	void process.exited.then(() => end("it has ended"));
 	const connection: Connection = {
-		execute: async (command, args, { signal, input }) => {
-			if (input !== undefined) throw noInput();
+		execute: async (command, args, call) => {
+			refuseInput(call);
+			const { signal } = call;
 			if (signal.aborted) throw callAborted(command, signal, "unused");
 			if (ended !== undefined) throw broken(ended, "no");
 			const text = encode(command, args);
@@ -319,14 +316,6 @@ function severalLines(command: string): InputError {
 		code: "INVALID_ARGUMENTS",
 		ran: "no",
 		message: `lines(): the line of "${command}" has a line break, so the program would read it as two calls. If the program answers several lines, set the option "until".`,
-	});
-}
-
-function noInput(): InputError {
-	return new InputError({
-		code: "NOT_OFFERED",
-		ran: "no",
-		message: "lines(): a call has no input stream; its arguments are one line.",
 	});
 }
 

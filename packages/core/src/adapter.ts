@@ -45,6 +45,12 @@ export type {
 	WorkerProcess,
 	WorkerSlot,
 } from "./contract/launch.ts";
+export {
+	answerInParts,
+	type Pausable,
+	refuseInput,
+	stdioOf,
+} from "./contract/stdio.ts";
 export { jsonLine } from "./contract/text.ts";
 export { messageOf } from "./contract/thrown.ts";
 export {
@@ -57,4 +63,5 @@ export {
 	PROGRAM_CHECKS,
 	type ProgramOptions,
 	programSpec,
+	stdioSpec,
 } from "./options/program.ts";

@@ -55,3 +55,15 @@ export function programSpec(
 		inheritEnv: inheritEnv ?? PROGRAM_DEFAULTS.inheritEnv,
 	};
 }
+
+/** The same, for a program that converses on its standard input and output. */
+export function stdioSpec(
+	options: ProgramOptions,
+	slot: WorkerSlot,
+): LaunchSpec {
+	return {
+		...programSpec(options, slot),
+		stdio: "adapter",
+		traceContext: "environment",
+	};
+}
