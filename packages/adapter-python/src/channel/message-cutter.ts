@@ -103,20 +103,6 @@ export class MessageCutter {
 	}
 }
 
-/** Writes the header of a message of `length` bytes. */
-export function writeHeader(
-	into: Uint8Array,
-	at: number,
-	kind: number,
-	length: number,
-): void {
-	into[at] = kind;
-	into[at + 1] = length >>> 24;
-	into[at + 2] = length >>> 16;
-	into[at + 3] = length >>> 8;
-	into[at + 4] = length;
-}
-
 /** How much memory is reserved for data that is only announced, */
 const RESERVED_BYTES = 256 * 1024;
 /** or this many times the size of the data that has arrived. Unused memory costs nothing. */

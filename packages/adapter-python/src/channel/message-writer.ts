@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 // Not that of the global, which fake timers of a test replace.
 import { nextTick } from "node:process";
 import { LENT_BYTES } from "./frame-channel.ts";
-import { HEADER_BYTES, writeHeader } from "./message-cutter.ts";
+import { HEADER_BYTES } from "./message-cutter.ts";
 
 /** Room for many small messages and one of the largest messages that are copied. */
 const BUFFER_BYTES = 64 * 1024;
@@ -47,7 +47,8 @@ export class MessageWriter {
 			this.begin = 0;
 			this.end = 0;
 		}
-		writeHeader(this.buffer, this.end, kind, length);
+		this.buffer[this.end] = kind;
+		this.buffer.writeUInt32BE(length, this.end + 1);
 		if (isLent) this.buffer.set(body, this.end + HEADER_BYTES);
 		this.end += size;
 		if (!isLent) {
@@ -70,7 +71,8 @@ export class MessageWriter {
 		size: number,
 	): void {
 		const begin = Buffer.allocUnsafe(HEADER_BYTES + head.length);
-		writeHeader(begin, 0, kind, head.length + size);
+		begin[0] = kind;
+		begin.writeUInt32BE(head.length + size, 1);
 		begin.set(head, HEADER_BYTES);
 		const body = Buffer.allocUnsafeSlow(size);
 		let at = 0;

@@ -266,7 +266,7 @@ export class OngoingCall {
 		argumentsFree: boolean,
 	): unknown {
 		if (attachment === undefined)
-			return decodeValue(
+			return decoder.decode(
 				value,
 				undefined,
 				0,

@@ -229,6 +229,7 @@ export function encodeValue(
 
 /** Writes encodings, one after the other. */
 class Encoder {
+	private readonly into: Buffer;
 	private readonly writer: MessagePackWriter;
 	/** The containers around the current value. */
 	private readonly ancestors: object[] = [];
@@ -237,6 +238,7 @@ class Encoder {
 
 	/** @param into where each encoding begins. */
 	constructor(into: Buffer) {
+		this.into = into;
 		this.writer = new MessagePackWriter(into);
 	}
 
@@ -254,21 +256,20 @@ class Encoder {
 				envelope,
 			);
 		this.use = "writing";
-		const { maxBytes = Number.MAX_SAFE_INTEGER } = options;
 		this.attachment = options.attachment;
-		this.writer.begin(
-			maxBytes,
-			envelope === undefined ? 0 : envelope.headBytes,
-		);
+		const { writer } = this;
+		writer.limit = options.maxBytes ?? Number.MAX_SAFE_INTEGER;
+		writer.length = envelope === undefined ? 0 : envelope.headBytes;
 		try {
 			if (value !== NO_VALUE) this.value(value);
-			envelope?.write(this.writer);
-			return this.writer.finish();
+			envelope?.write(writer);
+			return writer.bytes.subarray(0, writer.length);
 		} catch (error) {
 			this.ancestors.length = 0;
-			this.writer.finish();
 			throw ValueNotTransferable.of(error).toInputError(options.root ?? "$");
 		} finally {
+			// A large one is not kept here.
+			writer.bytes = this.into;
 			this.use = "free";
 		}
 	}

@@ -12,35 +12,14 @@ export const EXTENSION_GUESS = 64;
 
 /** MessagePack's formats, written into a buffer that grows up to a limit. */
 export class MessagePackWriter {
-	private readonly into: Buffer;
 	/** What is written, up to `length`. Further writing may replace it by a larger one. */
 	bytes: Buffer;
 	length = 0;
-	private limit = 0;
+	/** More bytes than this throw a {@link ValueNotTransferable} `MESSAGE_TOO_LARGE`. */
+	limit: number = Number.MAX_SAFE_INTEGER;
 
-	/** @param into where each encoding begins; a longer one has another buffer. */
-	constructor(into: Buffer) {
-		this.into = into;
-		this.bytes = into;
-	}
-
-	/**
-	 * Begins an encoding.
-	 *
-	 * @param limit more bytes than this throw a {@link ValueNotTransferable} `MESSAGE_TOO_LARGE`.
-	 * @param headBytes of room before the encoding.
-	 */
-	begin(limit: number, headBytes: number): void {
-		this.limit = limit;
-		this.length = headBytes;
-	}
-
-	/** Ends the encoding, even if it is incomplete. */
-	finish(): Uint8Array {
-		const encoded = this.bytes.subarray(0, this.length);
-		// A large one is not kept here.
-		this.bytes = this.into;
-		return encoded;
+	constructor(bytes: Buffer) {
+		this.bytes = bytes;
 	}
 
 	nil(): void {

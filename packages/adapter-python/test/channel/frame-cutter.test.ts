@@ -3,25 +3,15 @@ import { expect, test } from "vitest";
 import { LENT_BYTES } from "../../src/channel/frame-channel.ts";
 import {
 	FRAME,
-	HEADER_BYTES,
 	MessageCutter,
 	SIGNAL,
-	writeHeader,
 } from "../../src/channel/message-cutter.ts";
+import { messageHeader } from "../support/message-header.ts";
 
 const LIMIT = 1000;
 
 function message(kind: number, body: Uint8Array): Uint8Array {
-	const bytes = new Uint8Array(HEADER_BYTES + body.length);
-	writeHeader(bytes, 0, kind, body.length);
-	bytes.set(body, HEADER_BYTES);
-	return bytes;
-}
-
-function header(kind: number, length: number): Uint8Array {
-	const bytes = new Uint8Array(HEADER_BYTES);
-	writeHeader(bytes, 0, kind, length);
-	return bytes;
+	return Buffer.concat([messageHeader(kind, body.length), body]);
 }
 
 const messages = fc.array(
@@ -88,9 +78,12 @@ test("a large message has memory of its own, of its size", () => {
 });
 
 test.each([
-	{ bytes: header(FRAME, LIMIT + 1), says: /1001 bytes .* limit is 1000/ },
-	{ bytes: header(FRAME, 2 ** 32 - 1), says: /4294967295 bytes/ },
-	{ bytes: header(2, 0), says: /of the unknown kind 2/ },
+	{
+		bytes: messageHeader(FRAME, LIMIT + 1),
+		says: /1001 bytes .* limit is 1000/,
+	},
+	{ bytes: messageHeader(FRAME, 2 ** 32 - 1), says: /4294967295 bytes/ },
+	{ bytes: messageHeader(2, 0), says: /of the unknown kind 2/ },
 	{ bytes: Buffer.from("HTTP/1.1 400"), says: /of the unknown kind 72/ },
 ])("what is no message is refused by its header: $says", ({ bytes, says }) => {
 	const cutter = new MessageCutter(LIMIT, () => {

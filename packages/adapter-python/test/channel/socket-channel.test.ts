@@ -5,10 +5,8 @@ import { expect, onTestFinished, test } from "vitest";
 import type { FrameChannel } from "../../src/channel/frame-channel.ts";
 import {
 	FRAME,
-	HEADER_BYTES,
 	MessageCutter,
 	SIGNAL,
-	writeHeader,
 } from "../../src/channel/message-cutter.ts";
 import {
 	type Dial,
@@ -19,6 +17,7 @@ import type { WorkerFrame } from "../../src/frames/frames.ts";
 import { encodeValue } from "../../src/index.ts";
 import { failureOf } from "../support/calls.ts";
 import { scratch } from "../support/fake-python.ts";
+import { messageHeader } from "../support/message-header.ts";
 import { decodeHostSignal } from "../support/worker-frames.ts";
 
 /** Numbers of signals (docs/bridge-protocol.md, section 5). */
@@ -63,8 +62,7 @@ async function listen(): Promise<FakeServer> {
 		accepted.resolve(socket);
 	});
 	const write = async (kind: number, body: Uint8Array): Promise<void> => {
-		const head = new Uint8Array(HEADER_BYTES);
-		writeHeader(head, 0, kind, body.length);
+		const head = messageHeader(kind, body.length);
 		(await accepted.promise).write(Buffer.concat([head, body]));
 	};
 	return {
@@ -117,11 +115,7 @@ test("a frame that arrives together with the welcome is read, although the chann
 	] as const;
 	socket.write(
 		Buffer.concat(
-			parts.flatMap(([kind, body]) => {
-				const head = new Uint8Array(HEADER_BYTES);
-				writeHeader(head, 0, kind, body.length);
-				return [head, body];
-			}),
+			parts.flatMap(([kind, body]) => [messageHeader(kind, body.length), body]),
 		),
 	);
 	const channel = await opening;
@@ -163,9 +157,7 @@ test.each([
 	async ({ kind, length, says }) => {
 		const { channel, over, socket } = await opened();
 		const ping = failureOf(channel.ping(1, never));
-		const head = new Uint8Array(HEADER_BYTES);
-		writeHeader(head, 0, kind, length);
-		(await socket).write(head);
+		(await socket).write(messageHeader(kind, length));
 		expect((await over)?.message).toMatch(says);
 		expect(await ping).toMatchObject({ message: expect.stringMatching(says) });
 		expect(await failureOf(channel.ping(2, never))).toBe(await ping);
