@@ -78,6 +78,7 @@ function internalsOf(dependencies: PoolDependencies): PoolInternals {
 			failedCalls: dependencies.failedCalls,
 		}),
 		fill: () => workerSet.fill(),
+		replaceIfWorn: (worker) => workerSet.replacer.judge(worker),
 	});
 	const workerSet = new WorkerSet({
 		...dependencies,

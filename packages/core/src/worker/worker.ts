@@ -42,7 +42,7 @@ import type { StacksOnRequest } from "./worker-stacks.ts";
 export interface WorkerListener {
 	/** It has started, and is about to offer what it can take. */
 	becameReady(worker: Worker): void;
-	/** It can take calls, or one more. */
+	/** It can take calls. */
 	capacityOffered(worker: Worker): void;
 	/** It takes no new calls. */
 	capacityWithdrawn(worker: Worker): void;
@@ -232,12 +232,13 @@ export class Worker {
 		return inTime;
 	}
 
-	/** The call has ended and its slot is free. */
-	finish(attempt: Attempt, conduct: Conduct): void {
-		if (!this.calls.remove(attempt, conduct)) return;
+	/** The call has ended and its slot is free. Returns whether it may take another one. */
+	finish(attempt: Attempt, conduct: Conduct): boolean {
+		if (!this.calls.remove(attempt, conduct)) return false;
 		this.freeSinceMs = this.#world.clock.now();
-		if (this.#state === "ready") this.#listener.capacityOffered(this);
-		else this.#stopWhenDrained();
+		if (this.#state === "ready") return true;
+		this.#stopWhenDrained();
+		return false;
 	}
 
 	/** Takes no more calls, finishes those it has, and then leaves. */

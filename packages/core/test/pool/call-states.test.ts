@@ -87,6 +87,8 @@ waiting given_up -> settled: leave_queue settle
 prefetched began -> running: begin
 prefetched recalled -> waiting: count_recall
 prefetched recall_confirmed -> waiting: count_recall seek_worker
+prefetched answered -> settled: begin release settle free_worker
+prefetched failed -> failing: begin release judge free_worker
 running recall_confirmed -> waiting: release seek_worker free_worker
 running answered -> settled: release settle free_worker
 running failed -> failing: release judge free_worker

@@ -114,11 +114,11 @@ export class CallAttempt
 	sendLater(): void {
 		if (this.isOver) return;
 		if (this.worker.isLeft) this.#failed(noConnection());
-		else this.send();
+		else void this.send();
 	}
 
-	/** Sends the call to the worker, unless it was given up meanwhile. */
-	send(): void {
+	/** Sends the call to the worker, unless it was given up meanwhile, and reports what comes of it. Never rejects. */
+	async send(): Promise<void> {
 		const { call, instrument } = this;
 		const { connection } = this.worker;
 		const { state } = call;
@@ -157,9 +157,10 @@ export class CallAttempt
 					call.context.runInAsyncScope(() => this.#progressed(progress))),
 		};
 		const { work, command, args, context } = call;
-		let answer: unknown;
+		// An adapter may answer with no promise.
+		let answering: unknown;
 		try {
-			answer =
+			answering =
 				work.shape === "unary"
 					? context.runInAsyncScope(
 							connection.execute,
@@ -178,17 +179,17 @@ export class CallAttempt
 							this,
 						);
 		} catch (error) {
-			answer = Promise.reject(error);
+			answering = Promise.reject(error);
 		}
-		// An adapter may answer with no promise.
-		Promise.resolve(answer).then(
-			(result: unknown) =>
-				this.#report(
-					result === RECALLED
-						? RECALL_CONFIRMED
-						: { kind: "answered", answer: result },
-				),
-			(error: unknown) => this.#failed(translate(error, this)),
+		let answer: unknown;
+		try {
+			answer = await answering;
+		} catch (error) {
+			this.#failed(translate(error, this));
+			return;
+		}
+		this.#report(
+			answer === RECALLED ? RECALL_CONFIRMED : { kind: "answered", answer },
 		);
 	}
 
@@ -258,16 +259,13 @@ export class CallAttempt
 		});
 	}
 
-	/** What a prefetched call reports shows that it has begun. */
 	#report(trigger: CallTrigger<Worker>): void {
 		const { call } = this;
 		const { state } = call;
 		if (state.attempt !== this || state.kind === "failing") return;
 		outbox.enter();
 		try {
-			if (state.kind === "prefetched" && trigger !== RECALL_CONFIRMED)
-				this.#listener.advance(call, BEGAN);
-			if (trigger !== BEGAN) this.#listener.advance(call, trigger);
+			this.#listener.advance(call, trigger);
 		} finally {
 			outbox.leave();
 		}

@@ -190,6 +190,15 @@ const STEPS: Readonly<Record<CallStateKind, Row>> = {
 			to: "waiting",
 			effects: ["count_recall", "seek_worker"],
 		},
+		// What it reports shows that it has begun.
+		answered: {
+			to: "settled",
+			effects: ["begin", "release", "settle", "free_worker"],
+		},
+		failed: {
+			to: "failing",
+			effects: ["begin", "release", "judge", "free_worker"],
+		},
 	},
 	running: RUNNING,
 	unanswerable: {

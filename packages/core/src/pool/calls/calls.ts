@@ -65,6 +65,8 @@ interface CallsDependencies {
 	readonly reports: CallReports;
 	/** Starts workers for calls that wait. */
 	readonly fill: () => void;
+	/** Has a worker replaced if it is worn. */
+	readonly replaceIfWorn: (worker: Worker) => void;
 }
 
 type Trigger = CallTrigger<Worker>;
@@ -245,7 +247,7 @@ export class Calls implements AttemptListener {
 
 	/** Gives a worker what waits for it, as far as it has room and the pace allows. */
 	serve(worker: Worker): void {
-		const { clock } = this.#dependencies;
+		const { clock, options, replaceIfWorn } = this.#dependencies;
 		const { placement } = this;
 		if (worker.calls.attempts.length === 0) {
 			const next = placement.prefetch.first(worker);
@@ -265,6 +267,9 @@ export class Calls implements AttemptListener {
 			const busy = placement.prefetch.worthMoving();
 			if (busy !== undefined) this.#recall(busy);
 		}
+		const { taken, cancelledInRow } = worker.calls;
+		if (taken >= options.recycle.afterCalls || cancelledInRow > 0)
+			replaceIfWorn(worker);
 	}
 
 	/** A worker takes no more calls, or none for now. */
@@ -325,7 +330,7 @@ export class Calls implements AttemptListener {
 				case "send":
 					if (attempt === undefined) break;
 					// After the event of its dispatch: a listener may end the call before it leaves this program.
-					if (outbox.size === 0) attempt.send();
+					if (outbox.size === 0) void attempt.send();
 					else outbox.post(sendLater, attempt);
 					break;
 				case "release":
@@ -338,15 +343,16 @@ export class Calls implements AttemptListener {
 					this.#settle(call, before, error, answer, nowMs);
 					break;
 				}
-				case "free_worker":
-					// A worker that is gone has forgotten it already.
-					attempt?.worker.finish(
-						attempt,
+				case "free_worker": {
+					const conduct =
 						trigger.kind === "answered"
 							? "answered"
-							: conductOf(call, trigger, before),
-					);
+							: conductOf(call, trigger, before);
+					// A worker that is gone has forgotten it already.
+					if (attempt?.worker.finish(attempt, conduct))
+						this.serve(attempt.worker);
 					break;
+				}
 				case "prefetch":
 					if (attempt !== undefined) this.#prefetch(attempt);
 					break;
@@ -514,7 +520,8 @@ export class Calls implements AttemptListener {
 			);
 		}
 		this.#dependencies.reports.released(attempt, error, ranMs);
-		this.outstanding.attemptOver();
+		this.outstanding.running--;
+		if (before.kind === "cancelling") this.outstanding.ended(call);
 	}
 
 	/** Asks the caller, and chance, whether a failed call is made again; only where it may be. */
@@ -549,7 +556,7 @@ export class Calls implements AttemptListener {
 			before.timer?.cancel();
 		if (call.session !== undefined) sessions.done(call.session);
 		reports.settled(call, error, nowMs, before.attempt);
-		this.outstanding.settled(call);
+		this.outstanding.ended(call);
 		const { work } = call;
 		if (error === undefined) work.succeed(answer);
 		else if (this.#phase !== "dying") {

@@ -43,15 +43,14 @@ export class OutstandingCalls {
 		this.#releaseHost ??= this.#host.keepAlive();
 	}
 
-	attemptOver(): void {
-		if (--this.running === 0 && this.#calls.size === 0) this.#release();
-	}
-
-	settled(call: Call): void {
+	/** A call is settled, or the attempt of one that was settled before has ended: without any, the program may end. */
+	ended(call: Call): void {
 		this.#calls.remove(call);
 		if (this.#calls.size > 0) return;
 		this.#onEmpty?.();
-		if (this.running === 0) this.#release();
+		if (this.running > 0) return;
+		this.#releaseHost?.();
+		this.#releaseHost = undefined;
 	}
 
 	/** Resolves when there is no call any more, or when the time is over. */
@@ -85,11 +84,5 @@ export class OutstandingCalls {
 	/** Ends the wait for their end. */
 	endDrain(): void {
 		this.#onEmpty?.();
-	}
-
-	/** Lets the program end when no caller waits and no worker is busy with a call, also a cancelled one. */
-	#release(): void {
-		this.#releaseHost?.();
-		this.#releaseHost = undefined;
 	}
 }

@@ -210,12 +210,6 @@ export class WorkerSet implements WorkerListener, SlotOwner {
 
 	capacityOffered(worker: Worker): void {
 		this.#dependencies.calls.serve(worker);
-		const { taken, cancelledInRow } = worker.calls;
-		if (
-			taken >= this.#dependencies.options.recycle.afterCalls ||
-			cancelledInRow > 0
-		)
-			this.replacer.judge(worker);
 	}
 
 	capacityWithdrawn(worker: Worker): void {
