@@ -12,6 +12,8 @@ import type { ConversationOutput } from "./worker-output.ts";
 export interface Attempt {
 	readonly callId: string;
 	readonly command: string;
+	/** On the monotonic clock. */
+	readonly startedMs: number;
 	/** Whether its caller waits, and the adapter may still answer. */
 	readonly expectsAnswer: boolean;
 	/** For people who look at the run. */

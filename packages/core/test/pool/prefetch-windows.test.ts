@@ -16,7 +16,7 @@ import type { Worker } from "../../src/worker/worker.ts";
 
 const worker = {
 	ref: { incarnation: "i-1" },
-	calls: { attempts: [{}], taken: 1 },
+	calls: { attempts: [{ command: "echo", startedMs: 0 }], taken: 1 },
 	connection: { prefetch: { admits: () => true } },
 } as unknown as Worker;
 
@@ -33,7 +33,7 @@ function callOf(command: string): Call {
 /** Windows of one worker that has begun a call. */
 function windows(): PrefetchWindows {
 	const prefetch = new PrefetchWindows(Infinity, () => true);
-	prefetch.began(worker, { worker, call: callOf("echo") } as CallAttempt);
+	prefetch.changed(worker);
 	return prefetch;
 }
 
@@ -57,15 +57,10 @@ function twoWorkers() {
 	const prefetch = new PrefetchWindows(Infinity, () => true);
 	const [one, other] = ["i-1", "i-2"].map((incarnation) => ({
 		ref: { incarnation },
-		calls: { attempts: [1], taken: 1 },
+		calls: { attempts: [{ command: "echo", startedMs: 0 }], taken: 1 },
 		connection: { prefetch: { admits: () => true } },
 	})) as unknown as [Worker, Worker];
-	for (const each of [one, other])
-		prefetch.began(each, {
-			worker: each,
-			call: callOf("echo"),
-			startedMs: 0,
-		} as CallAttempt);
+	for (const each of [one, other]) prefetch.changed(each);
 	const add = (each: Worker, priority = 0): void =>
 		prefetch.add({
 			worker: each,
@@ -118,7 +113,7 @@ test("a worker has room for four calls at first, none after they were recalled, 
 	const { prefetch, one, add } = twoWorkers();
 	expect(prefetch.hasRoom(one)).toBe(false);
 	prefetch.ended(one, "echo", 0.2);
-	prefetch.first(one);
+	prefetch.changed(one);
 	expect(prefetch.hasRoom(one)).toBe(true);
 	for (let n = 0; n < 5; n++) {
 		expect(prefetch.hasRoom(one)).toBe(true);
@@ -128,7 +123,7 @@ test("a worker has room for four calls at first, none after they were recalled, 
 	prefetch.clear(one);
 	expect(prefetch.hasRoom(one)).toBe(false);
 	prefetch.ended(one, "echo", 0.2);
-	prefetch.first(one);
+	prefetch.changed(one);
 	expect(prefetch.hasRoom(one)).toBe(true);
 	prefetch.forget(one);
 	expect(prefetch.hasRoom(one)).toBe(false);

@@ -16,6 +16,7 @@ export class Call implements Attempt {
 	readonly callId: string;
 	readonly command: string;
 	readonly losses: WorkerLostError[] = [];
+	readonly startedMs = 0;
 	expectsAnswer = false;
 	constructor(callId = "c1", command = "work") {
 		this.callId = callId;

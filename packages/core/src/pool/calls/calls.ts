@@ -249,7 +249,7 @@ export class Calls implements AttemptListener {
 	serve(worker: Worker): void {
 		const { clock, options, replaceIfWorn } = this.#dependencies;
 		const { placement } = this;
-		if (worker.calls.attempts.length === 0) {
+		if (placement.prefetch.size > 0 && worker.calls.attempts.length === 0) {
 			const next = placement.prefetch.first(worker);
 			if (next !== undefined) this.advance(next.call, BEGAN, clock.now());
 		}
@@ -425,7 +425,7 @@ export class Calls implements AttemptListener {
 			sessions.bind(call.session, worker.ref.incarnation);
 		worker.calls.add(attempt);
 		this.outstanding.running++;
-		this.placement.began(attempt);
+		this.placement.began(worker);
 		reports.dispatched(attempt, waitedMs);
 	}
 

@@ -1,7 +1,6 @@
 import type { ResolvedOptions } from "../../options/pool-options.ts";
 import type { Worker } from "../../worker/worker.ts";
 import type { Call } from "../calls/call.ts";
-import type { CallAttempt } from "../calls/call-attempt.ts";
 import type { Placing } from "../calls/call-states.ts";
 import type { PoolSize } from "../workers/sizing.ts";
 import { CapacityIndex } from "./capacity-index.ts";
@@ -141,6 +140,7 @@ export class Placement {
 
 	/** Takes the call that a worker runs next. `undefined` when none waits for it, it has no room, or its turn is later. */
 	callFor(worker: Worker): Call | undefined {
+		this.prefetch.changed(worker);
 		if (this.#roomChange !== undefined) this.noteRoom();
 		const { incarnation } = worker.ref;
 		this.#canStart = "yes";
@@ -222,9 +222,8 @@ export class Placement {
 	}
 
 	/** A worker runs one more call. */
-	began(attempt: CallAttempt): void {
-		const { worker } = attempt;
-		this.prefetch.began(worker, attempt);
+	began(worker: Worker): void {
+		this.prefetch.changed(worker);
 		const mayTakeMore =
 			this.#dispatch === "running" &&
 			worker.hasCapacity &&

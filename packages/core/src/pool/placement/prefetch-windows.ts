@@ -8,7 +8,6 @@ interface Window {
 	/** In the order in which they were sent. */
 	readonly attempts: CallAttempt[];
 	size: number;
-	head: CallAttempt | undefined;
 	/** `"unknown"`: something has changed. A single call changes it twice without a question in between. */
 	room: "known" | "unknown";
 }
@@ -74,18 +73,14 @@ export class PrefetchWindows {
 		return this.#withRoom.has(worker);
 	}
 
-	/** The worker runs this call from now on. */
-	began(worker: Worker, attempt: CallAttempt): void {
+	/** A worker runs one more call than before, or one less: it may have room now, or none any more. */
+	changed(worker: Worker): void {
 		if (worker.connection?.prefetch === undefined) return;
 		let window = this.#windows.get(worker);
 		if (window === undefined) {
-			window = {
-				...{ worker, attempts: [], size: LEAST_WINDOW },
-				...{ head: undefined, room: "known" },
-			};
+			window = { worker, attempts: [], size: LEAST_WINDOW, room: "known" };
 			this.#windows.set(worker, window);
 		}
-		window.head = attempt;
 		if (window.room === "known") this.#changes(window);
 	}
 
@@ -114,13 +109,9 @@ export class PrefetchWindows {
 		this.#changes(window);
 	}
 
-	/** The call that the worker runs next. Where there is none, it may have room now, or none any more. */
+	/** The call that the worker runs next. */
 	first(worker: Worker): CallAttempt | undefined {
-		const window = this.#windows.get(worker);
-		const attempt = window?.attempts[0];
-		if (attempt === undefined && window?.room === "known")
-			this.#changes(window);
-		return attempt;
+		return this.#windows.get(worker)?.attempts[0];
 	}
 
 	/** Takes out a call that has begun, or never will. */
@@ -171,11 +162,14 @@ export class PrefetchWindows {
 	/** The workers that have run one call for so long that those behind it had better run elsewhere. */
 	slow(nowMs: number): readonly Worker[] {
 		const since = nowMs - SLOW_HEAD_MS;
-		return [...this.#windows.values()].flatMap(({ worker, attempts, head }) =>
-			attempts.length > 0 && head !== undefined && head.startedMs <= since
+		return [...this.#windows.values()].flatMap(({ worker, attempts }) => {
+			const [head] = worker.calls.attempts;
+			return attempts.length > 0 &&
+				head !== undefined &&
+				head.startedMs <= since
 				? [worker]
-				: [],
-		);
+				: [];
+		});
 	}
 
 	/** The worker is gone, or runs nothing else than the calls of sessions. */
@@ -214,8 +208,9 @@ export class PrefetchWindows {
 		this.#withRoom.put(worker, room > 0 ? prefetched : undefined);
 	}
 
-	#recentOf({ head }: Window): number | undefined {
-		return head && this.#recentMs.get(head.call.command);
+	#recentOf({ worker }: Window): number | undefined {
+		const [head] = worker.calls.attempts;
+		return head && this.#recentMs.get(head.command);
 	}
 }
 
