@@ -7,7 +7,7 @@ import type {
 	ContractCommand,
 	ContractCommands,
 } from "./adapter-contract.ts";
-import { type ContractCase, failureOf } from "./contract-case.ts";
+import { assertKind, type ContractCase, failureOf } from "./contract-case.ts";
 
 /** What `execute` and `ping` promise. */
 export function callCases(
@@ -38,10 +38,7 @@ export function callCases(
 					// An adapter may look at arguments first: these are right for one command.
 					execute({ command: "no-such-command", args: echo.args }),
 				);
-				assert.ok(
-					error instanceof InputError,
-					`${error.name} is no InputError: ${error.message}`,
-				);
+				assertKind(error, InputError);
 				assert.deepEqual([error.code, error.ran], ["TOOL_NOT_FOUND", "no"]);
 				await usable();
 			},
@@ -72,10 +69,7 @@ export function callCases(
 					);
 					abort.abort();
 					const error = await call;
-					assert.ok(
-						error instanceof CallAbortedError,
-						`${error.name} is no CallAbortedError: ${error.message}`,
-					);
+					assertKind(error, CallAbortedError);
 					assert.equal(error.worker, "unknown");
 				},
 			),
@@ -99,10 +93,7 @@ export function callCases(
 				"a command that fails is a ToolError that names it, and the worker stays usable",
 				async ({ execute, usable }) => {
 					const error = await failureOf("failing command", execute(fail));
-					assert.ok(
-						error instanceof ToolError,
-						`${error.name} is no ToolError: ${error.message}`,
-					);
+					assertKind(error, ToolError);
 					assert.ok(
 						error.message !== "" &&
 							error.remote.type !== "" &&
@@ -125,7 +116,7 @@ export function callCases(
 					assert.deepEqual(await execute(echo), echo.result);
 					abort.abort();
 					for (const error of await Promise.all(hanging))
-						assert.ok(error instanceof CallAbortedError);
+						assertKind(error, CallAbortedError);
 					const answers = await Promise.all(
 						Array.from({ length: callsPerWorker }, () => execute(echo)),
 					);
@@ -174,7 +165,7 @@ function hangingCases(
 					execute(hang, { signal: abort.signal }),
 				);
 				abort.abort(new Error("the caller went away"));
-				assert.ok((await call) instanceof CallAbortedError);
+				assertKind(await call, CallAbortedError);
 				await usable();
 			},
 		),
@@ -185,7 +176,7 @@ function hangingCases(
 					"aborted call",
 					execute(hang, { signal: AbortSignal.abort() }),
 				);
-				assert.ok((await call) instanceof CallAbortedError);
+				assertKind(await call, CallAbortedError);
 				await usable();
 			},
 		),
@@ -268,10 +259,7 @@ export function streamCases(
 						"unknown command",
 						stream({ command: "no-such-command", args: {} }).next(),
 					);
-					assert.ok(
-						error instanceof InputError,
-						`${error.name} is no InputError: ${error.message}`,
-					);
+					assertKind(error, InputError);
 					await usable();
 				},
 			),
@@ -289,9 +277,9 @@ export function streamCases(
 					const drained = (async () => {
 						while (!(await items.next()).done); // Items that were under way may still come.
 					})();
-					assert.ok(
-						(await failureOf("aborted stream", drained)) instanceof
-							CallAbortedError,
+					assertKind(
+						await failureOf("aborted stream", drained),
+						CallAbortedError,
 					);
 					await usable();
 				},
@@ -340,7 +328,7 @@ export function streamCases(
 						stream(silent, { signal: abort.signal }).next(),
 					);
 					abort.abort();
-					assert.ok((await item) instanceof CallAbortedError);
+					assertKind(await item, CallAbortedError);
 					await usable();
 				},
 			),

@@ -5,7 +5,7 @@ import type {
 	BenchCase,
 	ContractCommands,
 } from "./adapter-contract.ts";
-import { type ContractCase, failureOf } from "./contract-case.ts";
+import { assertKind, type ContractCase, failureOf } from "./contract-case.ts";
 
 /** What a connection promises when the worker leaves, dies, or talks nonsense. */
 export function endingCases(
@@ -79,10 +79,7 @@ export function endingCases(
 					const call = failureOf("call of a dead worker", execute(hang));
 					kill();
 					const error = await call;
-					assert.ok(
-						error instanceof ConnectionBrokenError,
-						`${error.name} is no ConnectionBrokenError: ${error.message}`,
-					);
+					assertKind(error, ConnectionBrokenError);
 					// One that prefetches calls also knows of the first whether it began.
 					if (begins !== "noted" && connection.prefetch === undefined)
 						assert.equal(error.ran, "maybe");
@@ -103,10 +100,7 @@ export function endingCases(
 						"call without an answer",
 						execute(endOutput),
 					);
-					assert.ok(
-						error instanceof ConnectionBrokenError,
-						`${error.name} is no ConnectionBrokenError: ${error.message}`,
-					);
+					assertKind(error, ConnectionBrokenError);
 					await failureOf("call after the end", execute(echo));
 					assert.equal(isGone, false, "the calls waited for the process");
 				},
@@ -149,10 +143,7 @@ export function endingCases(
 						"call in a broken conversation",
 						execute(breakConversation),
 					);
-					assert.ok(
-						error instanceof ConnectionBrokenError,
-						`${error.name} is no ConnectionBrokenError: ${error.message}`,
-					);
+					assertKind(error, ConnectionBrokenError);
 					assert.equal(
 						brokenBy.length,
 						1,

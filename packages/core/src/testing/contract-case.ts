@@ -58,3 +58,14 @@ export function failureOf(
 	failure.catch(() => undefined);
 	return failure;
 }
+
+/** Checks the class of an error, and says in words what it is instead. */
+export function assertKind<Kind extends SnakepitError>(
+	error: SnakepitError,
+	kind: abstract new (...fields: never) => Kind,
+): asserts error is Kind {
+	assert.ok(
+		error instanceof kind,
+		`${error.name} is no ${kind.name}: ${error.message}`,
+	);
+}

@@ -131,91 +131,49 @@ export interface EventPair {
 	readonly key: (event: SnakepitEvent) => string | undefined;
 }
 
-const field =
-	(...names: readonly string[]) =>
-	(event: SnakepitEvent): string | undefined => {
-		const values = names.map(
-			(name) => (event as unknown as Record<string, unknown>)[name],
-		);
+/**  names the fields that distinguish two of them. */
+function pair(
+	what: string,
+	start: SnakepitEventType,
+	ends: readonly SnakepitEventType[],
+	...names: readonly string[]
+): EventPair {
+	const key = (event: SnakepitEvent): string | undefined => {
+		const fields = event as unknown as Record<string, unknown>;
+		const values = names.map((name) => fields[name]);
 		return values.every((value) => value !== undefined)
 			? values.join(" ")
 			: undefined;
 	};
+	return { what, start, ends, key };
+}
 
 /** Whatever lasts has one start and exactly one end. */
 export const EVENT_PAIRS: readonly EventPair[] = [
-	{
-		what: "run",
-		start: "run.started",
-		ends: ["run.ended"],
-		key: field("runId"),
-	},
-	{
-		what: "cleanup",
-		start: "cleanup.started",
-		ends: ["cleanup.finished"],
-		key: field("runId"),
-	},
-	{
-		what: "pool",
-		start: "pool.started",
-		ends: ["pool.closed"],
-		key: field("pool"),
-	},
-	{
-		what: "pause of pool",
-		start: "pool.paused",
-		ends: ["pool.resumed"],
-		key: field("pool"),
-	},
-	{
-		what: "preloaded parent",
-		start: "preload.started",
-		ends: ["preload.ended"],
-		key: field("pool", "pid"),
-	},
-	{
-		what: "companion",
-		start: "companion.started",
-		ends: ["companion.ended"],
-		key: field("pool", "pid"),
-	},
-	{
-		what: "start of worker",
-		start: "worker.starting",
-		ends: ["worker.ready", "worker.start_failed"],
-		key: field("incarnation"),
-	},
-	{
-		what: "worker",
-		start: "worker.spawned",
-		ends: ["worker.exited"],
-		key: field("incarnation"),
-	},
-	{
-		what: "call",
-		start: "call.accepted",
-		ends: ["call.settled"],
-		key: field("pool", "callId"),
-	},
-	{
-		what: "attempt of call",
-		start: "call.dispatched",
-		ends: ["call.released"],
-		key: field("pool", "callId", "attempt"),
-	},
-	{
-		what: "job",
-		start: "job.accepted",
-		ends: ["job.settled"],
-		key: field("jobId"),
-	},
-	{
-		what: "session",
-		start: "session.started",
-		ends: ["session.ended"],
-		key: field("pool", "sessionId"),
-	},
+	pair("run", "run.started", ["run.ended"], "runId"),
+	pair("cleanup", "cleanup.started", ["cleanup.finished"], "runId"),
+	pair("pool", "pool.started", ["pool.closed"], "pool"),
+	pair("pause of pool", "pool.paused", ["pool.resumed"], "pool"),
+	pair("preloaded parent", "preload.started", ["preload.ended"], "pool", "pid"),
+	pair("companion", "companion.started", ["companion.ended"], "pool", "pid"),
+	pair(
+		"start of worker",
+		"worker.starting",
+		["worker.ready", "worker.start_failed"],
+		"incarnation",
+	),
+	pair("worker", "worker.spawned", ["worker.exited"], "incarnation"),
+	pair("call", "call.accepted", ["call.settled"], "pool", "callId"),
+	pair(
+		"attempt of call",
+		"call.dispatched",
+		["call.released"],
+		"pool",
+		"callId",
+		"attempt",
+	),
+	pair("job", "job.accepted", ["job.settled"], "jobId"),
+	pair("session", "session.started", ["session.ended"], "pool", "sessionId"),
 ];
 
 /** What breaks the rule, in words; empty when nothing does. A thing may start again after its end. */
@@ -223,28 +181,26 @@ export function unpaired(
 	events: readonly SnakepitEvent[],
 	pairs: readonly EventPair[] = EVENT_PAIRS,
 ): readonly string[] {
-	return pairs.flatMap((pair) => {
+	return pairs.flatMap(({ what, start, ends, key: keyOf }) => {
 		const open = new Set<string>();
 		const violations: string[] = [];
 		for (const event of events) {
-			const key = pair.key(event);
+			const key = keyOf(event);
 			if (key === undefined) continue;
-			if (event.type === pair.start) {
+			if (event.type === start) {
 				if (open.has(key))
 					violations.push(
-						`${pair.what} ${key}: ${event.type} twice without an end between`,
+						`${what} ${key}: ${event.type} twice without an end between`,
 					);
 				open.add(key);
-			} else if (pair.ends.includes(event.type) && !open.delete(key)) {
+			} else if (ends.includes(event.type) && !open.delete(key)) {
 				violations.push(
-					`${pair.what} ${key}: ${event.type} without ${pair.start}, or a second end`,
+					`${what} ${key}: ${event.type} without ${start}, or a second end`,
 				);
 			}
 		}
 		for (const key of open)
-			violations.push(
-				`${pair.what} ${key}: ${pair.start} without ${pair.ends.join(" or ")}`,
-			);
+			violations.push(`${what} ${key}: ${start} without ${ends.join(" or ")}`);
 		return violations;
 	});
 }
