@@ -176,11 +176,13 @@ def test_whatever_bytes_come_are_a_frame_or_refused() -> None:
     chance = random.Random(19)
     read = packed = 0
     for _ in range(20_000):
+        options: dict[str, Any] = {"timeout_ms": 5} if chance.randrange(2) else {}
         whole = packed_call(
             chance.randrange(1 << 32),
             "echo" * chance.randrange(12),
             bytes(chance.randrange(9)),
-            **({"timeout_ms": 5} if chance.randrange(2) else {}),
+            unrecorded=chance.randrange(2) == 1,
+            **options,
         )
         data = bytearray(whole)
         for _ in range(chance.randrange(4)):
@@ -198,10 +200,11 @@ def test_whatever_bytes_come_are_a_frame_or_refused() -> None:
         if usual is not None:
             packed += 1
             assert isinstance(call, frames.Call)
-            number, name, arguments, options = usual
+            number, name, arguments, read_options = usual
             assert (call.call_id, call.arguments) == (number, arguments)
             assert name == packed_name(call.tool)
-            assert call.timeout_ms == (options or {}).get("timeout_ms", 0)
+            assert call.timeout_ms == (read_options or {}).get("timeout_ms", 0)
+            assert call.unrecorded == (read_options or {}).get("unrecorded", False)
     assert read > 1000
     assert packed > 1000
 
@@ -320,17 +323,22 @@ def test_a_call_with_a_deadline_or_a_trace_is_taken_too(bench: Bench) -> None:
         + call_frame(3, "see", timeout_ms=60_000, trace_context=trace)
         + call_frame(4, "see")
         + call_frame(5, "see", unrecorded=True)
+        + call_frame(6, "see", unrecorded=True, timeout_ms=60_000)
+        + call_frame(7, "see", unrecorded=True, trace_context=trace)
     )
     assert bench.intake.take(data) == len(data)
-    *calls, unsampled = [call.call for call in bench.waiting]
-    assert unsampled.trace_context["traceparent"].endswith("-00")
-    assert [call.trace_context for call in calls] == [{}, trace, trace, {}]
+    calls = [call.call for call in bench.waiting]
+    assert [call.trace_context for call in calls[:4]] == [{}, trace, trace, {}]
+    made = {call.trace_context["traceparent"] for call in calls[4:]}
+    assert len(made - {trace["traceparent"]}) == 3
+    assert all(traceparent.endswith("-00") for traceparent in made)
     late = time.monotonic() + 60
-    for call, has_deadline in zip(calls, (True, False, True, False), strict=True):
+    deadlines = (True, False, True, False, False, True, False)
+    for call, has_deadline in zip(calls, deadlines, strict=True):
         if has_deadline:
             assert call.deadline is not None
             assert before + 60 <= call.deadline <= late
         else:
             assert call.deadline is None
-    assert bench.run() == [[1, 2, 3, 4, 5]]
+    assert bench.run() == [[1, 2, 3, 4, 5, 6, 7]]
     assert decode(bench.frames()[3].value) == [3, 0]

@@ -36,11 +36,17 @@ WORKER_FRAMES: dict[int, type[Any]] = {
 
 
 def packed_call(
-    number: int, tool: str, arguments: bytes = b"", **options: Any
+    number: int,
+    tool: str,
+    arguments: bytes = b"",
+    *,
+    unrecorded: bool = False,
+    **options: Any,
 ) -> bytes:
     """Returns a call in the layout that workers read without a decoder."""
     head = b"\x94" if not options else b"\x95"
-    parts = [head, b"\x01\xce", number.to_bytes(4, "big")]
+    kind = b"\x0a" if unrecorded else b"\x01"
+    parts = [head, kind, b"\xce", number.to_bytes(4, "big")]
     parts += [b"\xc6", len(arguments).to_bytes(4, "big"), arguments]
     parts.append(msgpack.packb(tool))
     if options:

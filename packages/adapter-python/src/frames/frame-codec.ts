@@ -28,6 +28,8 @@ export const MESSAGE_PACK: FrameCodec = {
 
 /** The number of a call among the frames of the host. */
 export const CALL = 1;
+/** That of a call of which no trace is recorded. */
+export const UNRECORDED_CALL = 10;
 /** The number of a result among the frames of the worker. */
 export const RESULT = 1;
 

@@ -1,6 +1,6 @@
 import { type CallOptions, NOT_SAMPLED } from "@snakepit/core/adapter";
 import type { Envelope } from "../values/encode-value.ts";
-import { CALL, RESULT } from "./frame-codec.ts";
+import { CALL, RESULT, UNRECORDED_CALL } from "./frame-codec.ts";
 
 /**
  * Usual calls and their results as MessagePack of one layout (docs/bridge-protocol.md, section 3), which is written and
@@ -57,8 +57,8 @@ export function callEnvelope(
 		sessionId !== undefined && session?.affinity === "strict";
 	let entries = timeoutMs === undefined ? 0 : 1;
 	if (sessionId !== undefined) entries += allowsHandles ? 2 : 1;
-	if (traceContext[NOT_SAMPLED]) entries++;
-	else
+	const isUnrecorded = traceContext[NOT_SAMPLED] === true;
+	if (!isUnrecorded)
 		for (const name in traceContext) {
 			if (name !== "traceparent") return undefined;
 			entries++;
@@ -81,16 +81,13 @@ export function callEnvelope(
 				writer.text("allows_handles");
 				writer.boolean(true);
 			}
-			if (traceContext[NOT_SAMPLED]) {
-				writer.text("unrecorded");
-				writer.boolean(true);
-			} else if (traceContext["traceparent"] !== undefined) {
+			if (!isUnrecorded && traceContext["traceparent"] !== undefined) {
 				writer.raw(TRACED);
 				writer.text(traceContext["traceparent"]);
 			}
 			const { bytes } = writer;
 			bytes[0] = entries === 0 ? 0x94 : 0x95;
-			bytes[1] = CALL;
+			bytes[1] = isUnrecorded ? UNRECORDED_CALL : CALL;
 			bytes[2] = UINT_32;
 			bytes.writeUInt32BE(calls.lastCall + 1, 3);
 			bytes[7] = BIN_32;

@@ -31,10 +31,10 @@ function packedResult(
 }
 
 /** The same of a call, from its number to the size of its arguments. */
-function callHead(mark: number, encoded: Uint8Array): Buffer {
+function callHead(mark: number, encoded: Uint8Array, kind = 1): Buffer {
 	return Buffer.from([
 		mark,
-		1,
+		kind,
 		0xce,
 		0,
 		0,
@@ -127,10 +127,7 @@ test("a call of which no trace is recorded says so, and in headers where it is u
 	void call(worker.conversation, "echo", ["x"], { traceContext });
 	const encoded = Buffer.from(encodeValue(["x"]));
 	expect(worker.frames).toEqual([
-		Buffer.concat([
-			...[callHead(0x95, encoded), encoded, encodeValue("echo")],
-			encodeValue({ unrecorded: true }),
-		]),
+		Buffer.concat([callHead(0x94, encoded, 10), encoded, encodeValue("echo")]),
 	]);
 	void call(worker.conversation, "echo", ["x"], { traceContext, input: [1] });
 	expect(worker.all("call").at(-1)).toMatchObject({

@@ -21,6 +21,7 @@ const KINDS = [
 	"hostFailure",
 	"sessionEnd",
 	"progressCredit",
+	"unrecordedCall",
 ] as const;
 
 const FIELDS = {
@@ -40,15 +41,20 @@ export type HeardCall = CallFrame & { readonly unrecorded: boolean };
 /** Reads a frame of the host. */
 export function decodeHostFrame(bytes: Uint8Array): HostFrame {
 	const [number, ...values] = decodeValue(bytes) as [number, ...unknown[]];
-	const kind = KINDS[number - 1] as HostFrame["kind"];
-	if (kind === "call") return callOf(values);
+	const name = KINDS[number - 1] as (typeof KINDS)[number];
+	if (name === "call" || name === "unrecordedCall")
+		return callOf(values, name === "unrecordedCall");
+	const kind: Exclude<HostFrame["kind"], "call"> = name;
 	return Object.fromEntries([
 		["kind", kind],
 		...FIELDS[kind].map((name, i) => [name, values[i]]),
 	]) as HostFrame;
 }
 
-function callOf([callId, args, tool, options = {}]: unknown[]): HeardCall {
+function callOf(
+	[callId, args, tool, options = {}]: unknown[],
+	unrecorded: boolean,
+): HeardCall {
 	const given = options as Record<string, unknown>;
 	const [name, size, offset] = (given["attachment"] ?? []) as unknown[];
 	return {
@@ -67,7 +73,7 @@ function callOf([callId, args, tool, options = {}]: unknown[]): HeardCall {
 		segmentsGone: given["segments_gone"] ?? [],
 		wantsProgress: given["wants_progress"] ?? false,
 		allowsHandles: given["allows_handles"] ?? false,
-		unrecorded: given["unrecorded"] ?? false,
+		unrecorded,
 	} as HeardCall;
 }
 

@@ -11,9 +11,11 @@ from time import monotonic
 from snakepit_bridge.bridge.frame_codec import (
     CALL,
     CALL_WITH_OPTIONS,
-    UNRECORDED_OPTIONS,
+    UNRECORDED_CALL,
+    UNRECORDED_CALL_WITH_OPTIONS,
     deadline,
     packed_options,
+    packed_traceparent,
     text_end,
 )
 from snakepit_bridge.calls.context.call import NOT_SAMPLED
@@ -97,10 +99,13 @@ class CallIntake:
                 or not name_at < end <= size
             ):
                 break
+            traceparent = options = None
             if start == CALL:
                 entry = find(data[name_at:end])
-                options = None
-            elif start == CALL_WITH_OPTIONS:
+            elif start == UNRECORDED_CALL:
+                entry = find(data[name_at:end])
+                traceparent = NOT_SAMPLED
+            elif start in (CALL_WITH_OPTIONS, UNRECORDED_CALL_WITH_OPTIONS):
                 mark = data[name_at]
                 # Most names are short texts.
                 name_end = (
@@ -111,11 +116,15 @@ class CallIntake:
                 if not 0 < name_end < end:
                     break
                 entry = find(data[name_at:name_end])
-                options = packed_options(data[name_end:end])
-                # A call of a session is set up by the code for other frames, which also
-                # reports what is wrong with one.
-                if options is None or "session_id" in options:
-                    break
+                traceparent = packed_traceparent(data, name_end, end)
+                if traceparent is None:
+                    options = packed_options(data[name_end:end])
+                    # A call of a session is set up by the code for other frames, which
+                    # also reports what is wrong with one.
+                    if options is None or "session_id" in options:
+                        break
+                if start != CALL_WITH_OPTIONS:
+                    traceparent = NOT_SAMPLED
             else:
                 break
             if entry is None or number in running:
@@ -129,15 +138,13 @@ class CallIntake:
             call.sink = calls
             call.is_usual = True
             # What `set_simple_options` does.
-            if options is UNRECORDED_OPTIONS:
-                call.traceparent = NOT_SAMPLED
-            elif options is not None:
+            if traceparent is not None:
+                call.traceparent = traceparent
+            if options is not None:
                 timeout_ms = options.get("timeout_ms")
                 if timeout_ms:
                     call.deadline = monotonic() + timeout_ms / 1000
-                if options.get("unrecorded"):
-                    call.traceparent = NOT_SAMPLED
-                elif "trace_context" in options:
+                if traceparent is None and "trace_context" in options:
                     call.traceparent = options["trace_context"]["traceparent"]
             running[number] = call
             self._append(call)

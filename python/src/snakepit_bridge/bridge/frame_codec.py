@@ -21,10 +21,15 @@ if TYPE_CHECKING:
     from snakepit_bridge.frames import HostFrame, WorkerFrame
 
 _CALL_KIND = 1
+# A call of which no trace is recorded. With telemetry most are, and an option would take
+# longer to read than the rest of the call.
+_UNRECORDED_CALL_KIND = 10
 _CHUNK = 2
 # The first bytes of a call: an array of 4 or 5 items, and the kind.
 CALL = 0x9400 | _CALL_KIND
 CALL_WITH_OPTIONS = 0x9500 | _CALL_KIND
+UNRECORDED_CALL = 0x9400 | _UNRECORDED_CALL_KIND
+UNRECORDED_CALL_WITH_OPTIONS = 0x9500 | _UNRECORDED_CALL_KIND
 # Then its number in 4 bytes, and the length of its arguments in 4 bytes.
 _UINT_32 = 0xCE
 _BIN_32 = 0xC6
@@ -47,7 +52,6 @@ _USUAL: dict[str, Any] = {
     "session_id": str,
     "trace_context": dict,
     "allows_handles": bool,
-    "unrecorded": bool,
 }
 _TYPES: dict[str, Any] = {
     **_USUAL,
@@ -127,7 +131,9 @@ def packed_call(data: bytes) -> PackedCall | None:
         return None
     if start == CALL:
         return number, data[end:], data[_HEAD_BYTES:end], None
-    if start != CALL_WITH_OPTIONS:
+    if start == UNRECORDED_CALL:
+        return number, data[end:], data[_HEAD_BYTES:end], _UNRECORDED
+    if start not in (CALL_WITH_OPTIONS, UNRECORDED_CALL_WITH_OPTIONS):
         return None
     name_end = text_end(data, end)
     if not name_end:
@@ -135,6 +141,8 @@ def packed_call(data: bytes) -> PackedCall | None:
     options = packed_options(data[name_end:])
     if options is None:
         return None
+    if start == UNRECORDED_CALL_WITH_OPTIONS:
+        options = {**options, **_UNRECORDED}
     return number, data[end:name_end], data[_HEAD_BYTES:end], options
 
 
@@ -148,15 +156,20 @@ def text_end(data: bytes, begin: int) -> int:
     return begin + 2 + data[begin + 1] if mark == _TEXT_8 else 0
 
 
+def packed_traceparent(data: bytes, begin: int, end: int) -> str | None:
+    """Returns the header of a call with no other option than one of W3C's version 00, as
+    every call that is recorded has; None for other options."""
+    if end - begin != _TRACED_BYTES or not data.startswith(_TRACED, begin):
+        return None
+    traceparent = data[end - _TRACEPARENT_BYTES : end]
+    return traceparent.decode("ascii") if traceparent.isascii() else None
+
+
 def packed_options(data: bytes) -> Options | None:
     """Returns the options of a usual call; None for others, and for what are no options."""
-    if data == _UNRECORDED:
-        return UNRECORDED_OPTIONS
-    if data.startswith(_TRACED) and len(data) == _TRACED_BYTES:
-        # Of every call that is recorded.
-        traceparent = data[-_TRACEPARENT_BYTES:]
-        if traceparent.isascii():
-            return {"trace_context": {"traceparent": traceparent.decode("ascii")}}
+    traceparent = packed_traceparent(data, 0, len(data))
+    if traceparent is not None:
+        return {"trace_context": {"traceparent": traceparent}}
     try:
         options: Any = _unpackb(data)
     except (ValueError, TypeError, OverflowError, RecursionError):
@@ -176,8 +189,7 @@ def packed_options(data: bytes) -> Options | None:
     return options
 
 
-UNRECORDED_OPTIONS: Options = {"unrecorded": True}
-_UNRECORDED: bytes = msgpack.packb(UNRECORDED_OPTIONS)
+_UNRECORDED: Options = {"unrecorded": True}
 # The options of a call with nothing but a `traceparent` of W3C's version 00, before that.
 _TRACEPARENT_BYTES = 55
 _TRACED_OPTIONS: bytes = msgpack.packb(
@@ -197,8 +209,10 @@ def decode_frame(data: bytes) -> HostFrame | None:
         Undecodable: it is none.
     """
     kind, values = _kind_of(data)
-    if kind == _CALL_KIND:
-        return _call(values)
+    if kind in (_CALL_KIND, _UNRECORDED_CALL_KIND):
+        call = _call(values)
+        call.unrecorded = kind == _UNRECORDED_CALL_KIND
+        return call
     if kind not in _HOST_FRAMES:
         return None
     make, types = _HOST_FRAMES[kind]
