@@ -1,9 +1,9 @@
-import { existsSync, readdirSync, readlinkSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { NdArray, type PythonOptions } from "../../src/index.ts";
 import { sharedBench, startBench } from "../support/bench.ts";
 import { call, failureOf, streamOf } from "../support/calls.ts";
+import { openFiles } from "../support/open-files.ts";
 import type { StartOptions, TestWorker } from "../support/python-worker.ts";
 import { toolsFile } from "../support/pythons.ts";
 
@@ -31,18 +31,7 @@ function segmentsOf(
 	{ sharedDirectory = "" }: TestWorker,
 	pid: number | "self",
 ) {
-	const names = readdirSync(`/proc/${pid}/fd`).flatMap((descriptor) => {
-		try {
-			const path = readlinkSync(join(`/proc/${pid}/fd`, descriptor));
-			return path.startsWith(`${sharedDirectory}/`)
-				? [path.slice(sharedDirectory.length + 1).replace(" (deleted)", "")]
-				: [];
-		} catch {
-			return []; // The one that the list itself was read with.
-		}
-	});
-	// The page of calls stays.
-	return [...new Set(names)].filter((name) => name !== "calls").sort();
+	return [...new Set(openFiles(sharedDirectory, pid))].sort();
 }
 
 function filesOf({ sharedDirectory = "" }: TestWorker): readonly string[] {

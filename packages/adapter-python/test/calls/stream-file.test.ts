@@ -1,10 +1,4 @@
-import {
-	existsSync,
-	readdirSync,
-	readlinkSync,
-	symlinkSync,
-	writeFileSync,
-} from "node:fs";
+import { existsSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
@@ -16,6 +10,7 @@ import {
 import { startBench } from "../support/bench.ts";
 import { failureOf, streamOf } from "../support/calls.ts";
 import { endOf, FakeWorker } from "../support/fake-worker.ts";
+import { openFiles } from "../support/open-files.ts";
 import type { StartOptions, TestWorker } from "../support/python-worker.ts";
 import { toolsFile } from "../support/pythons.ts";
 
@@ -24,25 +19,14 @@ const SIZE = 64 * 1024;
 const COUNT = 200;
 const tools = toolsFile("values.py");
 
-/** What this process holds open of a directory, removed or not; but for the page of calls, which stays. */
-function openIn(directory: string): readonly string[] {
-	return readdirSync("/proc/self/fd").flatMap((descriptor) => {
-		try {
-			const path = readlinkSync(join("/proc/self/fd", descriptor));
-			const isPage = path.startsWith(`${directory}/calls`);
-			return path.startsWith(`${directory}/`) && !isPage ? [path] : [];
-		} catch {
-			// The one that the list itself was read with.
-			return [];
-		}
-	});
-}
-
 function left({ sharedDirectory = "" }: TestWorker): {
 	readonly files: readonly string[];
 	readonly open: readonly string[];
 } {
-	return { files: readdirSync(sharedDirectory), open: openIn(sharedDirectory) };
+	return {
+		files: readdirSync(sharedDirectory),
+		open: openFiles(sharedDirectory),
+	};
 }
 
 const NOTHING = { files: [], open: [] };
@@ -148,7 +132,7 @@ describe.skipIf(!existsSync("/dev/shm"))("large values", () => {
 				while ((await stream.next()).done !== true);
 			})(),
 		);
-		expect(openIn(worker.sharedDirectory ?? "")).toEqual([]);
+		expect(openFiles(worker.sharedDirectory ?? "")).toEqual([]);
 	});
 
 	test("chunks below a quarter of what is shared are sent", async () => {
@@ -244,7 +228,7 @@ describe("what a worker says of the file of a stream", () => {
 			ran: "maybe",
 		});
 		expect(worker.brokenBy).toEqual([]);
-		expect(openIn(directory)).toEqual([]);
+		expect(openFiles(directory)).toEqual([]);
 	});
 
 	test("is not kept when it is in the end of a stream that was left", async () => {

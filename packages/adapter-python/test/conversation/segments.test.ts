@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { readdirSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
+import { readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
@@ -11,6 +11,7 @@ import {
 } from "../../src/shared-memory/shared-memory.ts";
 import { call, failureOf, streamOf } from "../support/calls.ts";
 import { endOf, FakeWorker } from "../support/fake-worker.ts";
+import { openFiles } from "../support/open-files.ts";
 
 const SIZE = 8192;
 const LIMIT = 1024 * 1024;
@@ -77,16 +78,7 @@ class Bench {
 
 	/** What this process holds open. */
 	get open(): readonly string[] {
-		return readdirSync("/proc/self/fd").flatMap((descriptor) => {
-			try {
-				const path = readlinkSync(join("/proc/self/fd", descriptor));
-				return path.startsWith(`${this.directory}/`)
-					? [path.slice(this.directory.length + 1).replace(" (deleted)", "")]
-					: [];
-			} catch {
-				return []; // The one that the list itself was read with.
-			}
-		});
+		return openFiles(this.directory);
 	}
 }
 

@@ -1,9 +1,7 @@
-import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { onTestFinished } from "vitest";
-import { removeDirectory } from "../../../../scripts/remove-directory.ts";
+import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
 import { PYTHON } from "../support/pythons.ts";
 
 /** What the page says. */
@@ -18,8 +16,7 @@ const packagesDirectory = fileURLToPath(new URL("../../..", import.meta.url));
 
 /** A project with a page that asks a tool, and a module with its pool. */
 export function viteProject(maker: "createPool" | "sharedPool"): string {
-	const root = mkdtempSync(join(tmpdir(), "snakepit-vite-"));
-	onTestFinished(() => removeDirectory(root));
+	const root = temporaryDirectory();
 	const scope = join(root, "node_modules/@snakepit");
 	mkdirSync(scope, { recursive: true });
 	for (const name of ["core", "adapter-python"])

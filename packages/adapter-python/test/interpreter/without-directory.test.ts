@@ -1,16 +1,14 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
 import { PYTHON, toolsFile } from "../support/pythons.ts";
 
 const PROGRAM = join(import.meta.dirname, "../programs/without-directory.ts");
 
 test("in a working directory that was removed, what does not need it works, and everything else says what to do", async () => {
-	const scratch = mkdtempSync(join(tmpdir(), "snakepit-gone-"));
-	onTestFinished(() => rmSync(scratch, { recursive: true }));
+	const scratch = temporaryDirectory();
 	const { stdout } = await promisify(execFile)(process.execPath, [
 		...["--conditions=snakepit-source", PROGRAM, scratch],
 		...[PYTHON, toolsFile("bench.py")],

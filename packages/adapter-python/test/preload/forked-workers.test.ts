@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { NdArray } from "../../src/index.ts";
-import { factsOfAll, next, openPreloaded } from "../support/preloaded-pool.ts";
+import { factsOfAll, openPreloaded } from "../support/preloaded-pool.ts";
 
 test("workers are forked from what was imported once, and each is a process of its own", async () => {
 	const { pool, events } = await openPreloaded({
@@ -31,8 +31,8 @@ test("workers are forked from what was imported once, and each is a process of i
 });
 
 test("its exit is reported at once, and its output lines are its own", async () => {
-	const { pool } = await openPreloaded({}, 1);
-	const line = next(pool, "worker.output");
+	const { pool, events } = await openPreloaded({}, 1);
+	const line = events.next("worker.output");
 	await pool.execute("say", ["here"]);
 	expect(await line).toMatchObject({
 		line: "here",
@@ -45,8 +45,8 @@ test("its exit is reported at once, and its output lines are its own", async () 
 			{ kind: "signal", signal: "SIGSEGV" },
 		],
 	] as const) {
-		const exited = next(pool, "worker.exited");
-		const ready = next(pool, "worker.ready");
+		const exited = events.next("worker.exited");
+		const ready = events.next("worker.ready");
 		await end().catch(() => {});
 		expect(await exited).toMatchObject({ exit });
 		await ready;

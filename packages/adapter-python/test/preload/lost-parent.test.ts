@@ -5,7 +5,6 @@ import { expect, test } from "vitest";
 import {
 	type Facts,
 	factsOfAll,
-	next,
 	openPreloaded,
 	toolsOf,
 } from "../support/preloaded-pool.ts";
@@ -14,15 +13,15 @@ test("when the parent is killed, calls settle and the next workers have another"
 	const { pool, events } = await openPreloaded();
 	const [parent] = events.of("preload.started");
 	// One that provably did not begin would be made again.
-	const begun = next(pool, "worker.output");
+	const begun = events.next("worker.output");
 	const call = pool.execute("sleeps");
 	const failed = expect(call).rejects.toMatchObject({
 		code: "WORKER_EXITED",
 		ran: "maybe",
 	});
 	expect(await begun).toMatchObject({ line: "asleep" });
-	const ended = next(pool, "preload.ended");
-	const again = next(pool, "preload.started");
+	const ended = events.next("preload.ended");
+	const again = events.next("preload.started");
 	process.kill(parent?.pid ?? Number.NaN, "SIGKILL");
 	expect(await ended).toMatchObject({
 		how: "lost",
@@ -38,7 +37,7 @@ test("when the parent is killed, calls settle and the next workers have another"
 test("a parent that is lost again and again is given up", async () => {
 	const { pool, events } = await openPreloaded({}, 1);
 	for (let loss = 0; loss < 5; loss++) {
-		const ready = next(pool, "worker.ready");
+		const ready = events.next("worker.ready");
 		process.kill(
 			events.of("preload.started").at(-1)?.pid ?? Number.NaN,
 			"SIGKILL",

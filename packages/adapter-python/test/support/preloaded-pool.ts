@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Pool, PoolOptions, SnakepitEvent } from "@snakepit/core";
+import type { Pool, PoolOptions } from "@snakepit/core";
 import type { Adapter } from "@snakepit/core/adapter";
 import type { EventRecorder } from "@snakepit/core/testing";
 import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
@@ -66,17 +66,4 @@ export async function factsOfAll(
 		for (const each of facts as Facts[]) found.set(each.pid, each);
 	}
 	return [...found.values()];
-}
-
-/** The next event of a type. */
-export function next<Type extends SnakepitEvent["type"]>(
-	pool: Pool,
-	type: Type,
-): Promise<SnakepitEvent & { readonly type: Type }> {
-	return new Promise((resolve) => {
-		const stop = pool.on(type, (event) => {
-			stop();
-			resolve(event as SnakepitEvent & { readonly type: Type });
-		});
-	});
 }

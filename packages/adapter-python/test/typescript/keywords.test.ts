@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { temporaryDirectory } from "../../../../scripts/test-data-directory.ts";
 import { PYTHON } from "../support/pythons.ts";
 
 const packages = join(import.meta.dirname, "../../..");
@@ -109,8 +109,7 @@ function quoted(word: string): string {
 test("the compiler takes each keyword as the name of a tool, a parameter, a field, a class, a method and an attribute", {
 	timeout: 120_000,
 }, () => {
-	const directory = mkdtempSync(join(tmpdir(), "snakepit-keywords-"));
-	onTestFinished(() => rmSync(directory, { recursive: true }));
+	const directory = temporaryDirectory();
 	const run = (program: string, args: readonly string[]) => {
 		const { status, stdout, stderr } = spawnSync(program, args, {
 			cwd: directory,
