@@ -4,6 +4,7 @@ import type { SnakepitEvent } from "../../src/contract/events.ts";
 import { openRun } from "../../src/run/open-run.ts";
 import type { Run } from "../../src/run/run.ts";
 import { start } from "../cleanup/bench.ts";
+import { reserveWorker } from "../cleanup/crafted-run.ts";
 import {
 	eventually,
 	isAlive,
@@ -34,13 +35,8 @@ async function acquire(
 /** Starts a worker of the run that leaves a daemon with its environment behind, and ends. Returns the daemon's pid. */
 async function leaveDaemon(run: Run): Promise<number> {
 	const { registry } = run.infrastructure;
-	const incarnation = registry.nextIncarnation();
-	registry.reserve({
-		incarnation,
-		workerId: "w-0",
-		pool: "w",
+	const incarnation = reserveWorker(registry, {
 		fingerprint: "leaves-its-group",
-		files: [],
 	});
 	const worker = await start(
 		"leaves-its-group.cjs",

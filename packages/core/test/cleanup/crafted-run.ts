@@ -5,7 +5,12 @@ import {
 	type ProcessIdentity,
 	type RunId,
 } from "../../src/contract/identity.ts";
-import type { WorkerRecord } from "../../src/contract/process-registry.ts";
+import type {
+	ProcessRegistry,
+	Reservation,
+	WorkerEnd,
+	WorkerRecord,
+} from "../../src/contract/process-registry.ts";
 import type { StoredRun } from "../../src/registry/ledger.ts";
 import { LedgerDirectory } from "../../src/registry/ledger-directory.ts";
 import { RunFile } from "../../src/registry/run-file.ts";
@@ -96,3 +101,21 @@ export async function craftRun(
 	file.close("goes_on");
 	return { name, run, path, lockPath, marker };
 }
+
+/** Enters a worker that has no process yet, and returns its incarnation. */
+export function reserveWorker(
+	registry: ProcessRegistry,
+	fields: Partial<Reservation> = {},
+): string {
+	const incarnation = registry.nextIncarnation();
+	registry.reserve({
+		...{ incarnation, workerId: "w-0", pool: "w", fingerprint: "x" },
+		...{ files: [], ...fields },
+	});
+	return incarnation;
+}
+
+/** How a worker ends with its pool. */
+export const CLOSED: WorkerEnd = {
+	...{ exit: undefined, reason: "closed", killer: "none" },
+};

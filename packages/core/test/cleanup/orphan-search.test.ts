@@ -5,6 +5,12 @@ import {
 	type Orphan,
 } from "../../src/cleanup/orphan-search.ts";
 import {
+	findUnrecordedRuns,
+	type UnrecordedRuns,
+	type UnrecordedSearch,
+} from "../../src/cleanup/reaper.ts";
+import { judgeOwner } from "../../src/cleanup/run-claim.ts";
+import {
 	markerOf,
 	type ProcessIdentity,
 	type RunId,
@@ -177,4 +183,111 @@ test("the marker of another run, or of another owner with the same run id, says 
 	expect(found({ processes: [process], marked: [other] })).toEqual({
 		spared: [],
 	});
+});
+
+const self: ProcessIdentity = {
+	machineId: "m",
+	bootId: "b",
+	pidNamespace: "n",
+	pid: 100,
+	startTime: "1000",
+};
+const owner: ProcessIdentity = { ...self, pid: 7, startTime: "70" };
+const reused: ProcessIdentity = { ...owner, startTime: "71" };
+
+test.each([
+	["the very process lives", owner, owner, { spared: "owner_alive" }],
+	["its pid is free", owner, "gone", "dead"],
+	["its pid is another's by now", owner, reused, "dead"],
+	["its pid cannot be read", owner, "unknown", { spared: "identity_unknown" }],
+	[
+		"another boot, whatever has its pid now",
+		{ ...owner, bootId: "b0" },
+		owner,
+		"dead_with_its_boot",
+	],
+	[
+		"another pid namespace, whatever has its pid here",
+		{ ...owner, pidNamespace: "n0" },
+		"gone",
+		{ spared: "other_pid_namespace" },
+	],
+	[
+		"another machine, also with another boot",
+		{ ...owner, machineId: "m0", bootId: "b0" },
+		"gone",
+		{ spared: "other_machine" },
+	],
+] as const)("%s", (_, recorded, observed, verdict) => {
+	expect(judgeOwner(recorded, self, observed)).toEqual(verdict);
+});
+
+/** A process that a run of this owner has started. */
+function marked(
+	pid: number,
+	host: ProcessIdentity = owner,
+	runId: RunId = RUN,
+	directoryKey = "d",
+): MarkedProcess {
+	return {
+		identity: { ...self, pid, startTime: `${pid}` },
+		groupId: pid,
+		marker: markerOf(runId, host, directoryKey),
+		...{ incarnation: `${runId}-1`, name: "any" },
+	};
+}
+
+function search(
+	processes: readonly MarkedProcess[],
+	fields: Partial<UnrecordedSearch> = {},
+): UnrecordedRuns {
+	return findUnrecordedRuns({
+		...{ marked: processes, directoryKey: "d", self },
+		isKnown: () => false,
+		observe: () => "gone",
+		...fields,
+	});
+}
+
+test("a run whose owner is gone is dead, however many processes it left", () => {
+	const other = "bbbbbbb" as RunId;
+	const { dead, spared } = search([
+		...[marked(11), marked(12), marked(13, owner, other)],
+	]);
+	expect(dead.map((run) => run.dead.ofRun)).toEqual([RUN, other]);
+	expect(dead[0]?.dead.owns(marked(14).marker)).toBe(true);
+	expect(dead[0]?.dead.owns(marked(14, owner, other).marker)).toBe(false);
+	expect(spared).toEqual([]);
+});
+
+test("a run of another directory, or of which there is a record, is none of these", () => {
+	const elsewhere = marked(11, owner, RUN, "another");
+	expect(search([elsewhere])).toEqual({ dead: [], spared: [] });
+	const asked: string[] = [];
+	const isKnown: UnrecordedSearch["isKnown"] = ({ runId, ownerPid }) => {
+		asked.push(`${runId} of ${ownerPid}`);
+		return true;
+	};
+	expect(search([marked(11)], { isKnown })).toEqual({ dead: [], spared: [] });
+	expect(asked).toEqual([`${RUN} of 7`]);
+});
+
+test("a process whose owner cannot be judged from here is spared and said, one whose owner lives is left to it", () => {
+	const foreign = { ...owner, pidNamespace: "n0" };
+	expect(search([marked(11, foreign)])).toEqual({
+		dead: [],
+		spared: [{ ofRun: RUN, pid: 11, reason: "other_pid_namespace" }],
+	});
+	expect(search([marked(11)], { observe: () => "unknown" }).spared).toEqual([
+		{ ofRun: RUN, pid: 11, reason: "identity_unknown" },
+	]);
+	const pids: number[] = [];
+	const observe = (pid: number): ProcessIdentity => {
+		pids.push(pid);
+		return owner;
+	};
+	expect(search([marked(11)], { observe })).toEqual({ dead: [], spared: [] });
+	expect(pids).toEqual([7]);
+	const before = { ...owner, bootId: "b0" };
+	expect(search([marked(11, before)])).toEqual({ dead: [], spared: [] });
 });

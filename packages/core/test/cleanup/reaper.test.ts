@@ -169,20 +169,6 @@ test("processes of another boot, machine or pid namespace, and given-away pids: 
 	expect(eventsOf(bench, "run.spared").length).toBe(2);
 });
 
-test("a run whose file is damaged is cleaned up by marker alone, and its file set aside", async () => {
-	const bench = reaperBench();
-	const crafted = await craftRun(bench.dataDir);
-	writeFileSync(crafted.path, "");
-	const orphan = await start("sleeps.sh", crafted.marker);
-	const report = await reap(bench);
-	expect(report.reaped).toMatchObject([
-		{ pid: orphan.identity.pid, foundBy: "marker" },
-	]);
-	expect(report.setAside).toMatchObject([{ reason: expect.any(String) }]);
-	expect(existsSync(report.setAside[0]?.path ?? "")).toBe(true);
-	expect(eventsOf(bench, "registry.set_aside").length).toBe(1);
-});
-
 test("a marker with the same run id of another data directory is not touched, whoever its host was", async () => {
 	const bench = reaperBench();
 	const crafted = await craftRun(bench.dataDir);

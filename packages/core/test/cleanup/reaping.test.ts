@@ -88,18 +88,6 @@ test("a second host never touches the workers of a living one", async () => {
 	expect(first.pids.map(isAlive)).toEqual([true]);
 });
 
-test("of two hosts one is killed: a third cleans up after it and leaves the other", async () => {
-	const dataDir = temporaryDirectory();
-	const killed = new Host({ dataDir, workers: ["sleeps.sh"] });
-	const lives = new Host({ dataDir, workers: ["sleeps.sh"] });
-	const [dead, alive] = [await killed.up(), await lives.up()];
-	await killed.kill();
-	const third = await new Host({ dataDir }).up();
-	expect(third.report.deadRuns).toEqual([dead.runId]);
-	expect(dead.pids.map(isAlive)).toEqual([false]);
-	expect(alive.pids.map(isAlive)).toEqual([true]);
-});
-
 test("two starters that race for one dead run: one claims it", async () => {
 	const dataDir = temporaryDirectory();
 	const killed = new Host({ dataDir, workers: ["ignores-sigterm.sh"] });

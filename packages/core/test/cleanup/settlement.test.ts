@@ -1,8 +1,13 @@
 import { expect, test } from "vitest";
 import type { Orphan } from "../../src/cleanup/orphan-search.ts";
 import type { Fate } from "../../src/cleanup/process-killer.ts";
-import { creditProtections, settle } from "../../src/cleanup/run-claim.ts";
+import {
+	creditProtections,
+	deathOf,
+	settle,
+} from "../../src/cleanup/run-claim.ts";
 import type { RunId } from "../../src/contract/identity.ts";
+import { UNKNOWN_END } from "../../src/contract/process-registry.ts";
 import type { Incident } from "../../src/registry/incidents.ts";
 import { deadOwner, workerRow } from "./crafted-run.ts";
 
@@ -180,4 +185,27 @@ test("a worker that a protection killed before anybody settled the run is the pr
 		{ ...reaped, endedAt: undefined },
 		{ incarnation: "w11", end: own, endedAt: 4 },
 	]);
+});
+
+const says = (evidence: string | undefined) => ({
+	killedForMemory: async () => evidence,
+});
+const owner = deadOwner();
+const died = { owner, programEnd: undefined };
+
+test("what a program recorded of its own end counts, whatever else is found", async () => {
+	const programEnd = { ...UNKNOWN_END, how: "exited", code: 3 } as const;
+	expect(await deathOf({ owner, programEnd }, "other", says("killed"))).toBe(
+		programEnd,
+	);
+});
+
+test("a program that recorded no end died of memory only if the kernel says so, and with its machine if that was restarted", async () => {
+	expect(await deathOf(died, "same", says(undefined))).toBeUndefined();
+	expect(await deathOf(died, "same", says("its log"))).toEqual({
+		...{ ...UNKNOWN_END, how: "out_of_memory", detail: "its log" },
+	});
+	expect(await deathOf(died, "other", says("its log"))).toMatchObject({
+		how: "machine_restarted",
+	});
 });

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, test } from "vitest";
 import { NODE_PROGRAMS } from "../testing/node-programs.ts";
-import { processHostContract } from "../testing/process-host-contract/process-host-contract.ts";
+import { processHostContract } from "../testing/process-host-contract.ts";
 import { closeGuard, openGuard } from "./bench.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "snakepit-host-"));

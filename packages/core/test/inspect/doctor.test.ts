@@ -1,22 +1,43 @@
-import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import {
+	chmodSync,
+	existsSync,
+	mkdirSync,
+	readdirSync,
+	writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import type { Adapter } from "../../src/contract/adapter.ts";
 import type { LayerReport, Protection } from "../../src/contract/protection.ts";
 import { doctor, formatDoctorReport } from "../../src/inspect/doctor.ts";
 import {
+	examine,
 	exitHooks,
 	inspectLedger,
 	lifeline,
 } from "../../src/inspect/doctor-layers.ts";
+import type { SnapshotHost } from "../../src/os/descendants.ts";
 import type { Sqlite } from "../../src/registry/sqlite.ts";
 import { sqlite, start } from "../cleanup/bench.ts";
 import { craftRun, deadOwner, workerRow } from "../cleanup/crafted-run.ts";
 import { isAlive, machine, temporaryDirectory } from "../cleanup/hosts.ts";
 
-afterEach(() => void vi.unstubAllEnvs());
+function layer(reports: readonly LayerReport[], name: string): LayerReport {
+	const found = reports.find((report) => report.layer === name);
+	if (found === undefined) throw new Error(`There is no layer ${name}.`);
+	return found;
+}
 
-import { layer, protection } from "./doctor-bench.ts";
+function protection(name: string, inspect: Protection["inspect"]): Protection {
+	return {
+		name,
+		whenUnavailable: "start",
+		inspect,
+		engage: () => Promise.reject(new Error("the doctor engages nothing")),
+	};
+}
+
+afterEach(() => void vi.unstubAllEnvs());
 
 test("every layer is reported, in the order in which they act, and the protections that are given", async () => {
 	const other: LayerReport = {
@@ -266,4 +287,94 @@ test("the report is written in columns, what helps below", () => {
 			"",
 		].join("\n"),
 	);
+});
+
+afterEach(() => void vi.unstubAllEnvs());
+
+const unreadable = new Error("/proc cannot be read");
+
+/** This machine, but for what is given. */
+function machineWith(other: Partial<SnapshotHost>): SnapshotHost {
+	return new Proxy(machine, {
+		get: (host, name) => {
+			const own = Reflect.get(other, name) ?? Reflect.get(host, name, host);
+			return typeof own === "function" ? own.bind(host) : own;
+		},
+	});
+}
+
+test.each([
+	{ when: "there is none for this system", machine: unreadable },
+	{
+		when: "it cannot be read",
+		machine: machineWith({
+			snapshot: () => {
+				throw unreadable;
+			},
+		}),
+	},
+])(
+	"without a process table, since $when, what needs it says so, and the rest works",
+	async ({ machine: without }) => {
+		const asked = protection("other", async () => ({
+			layer: "other",
+			status: "available",
+			detail: "can work",
+		}));
+		const reports = await examine(without, sqlite, temporaryDirectory(), [
+			asked,
+		]);
+		expect(reports.map(({ layer, status }) => [layer, status])).toEqual([
+			["exit hooks", "active"],
+			["lifeline", "available"],
+			["guard", process.platform === "linux" ? "available" : "unavailable"],
+			["process table", "unavailable"],
+			["ledger", "unavailable"],
+			["reaper", "unavailable"],
+			["auditor", "unavailable"],
+			["other", "available"],
+		]);
+		expect(layer(reports, "process table").detail).toBe(unreadable.message);
+		for (const name of ["ledger", "reaper", "auditor"])
+			expect(layer(reports, name).detail).toBe("needs the process table");
+	},
+);
+
+test("without its database the ledger is not there, nor who reads it", async () => {
+	const missing = new Error("better-sqlite3 is not built for this machine");
+	const reports = await examine(machine, missing, temporaryDirectory(), []);
+	for (const name of ["ledger", "reaper"])
+		expect(layer(reports, name)).toEqual({
+			layer: name,
+			status: "unavailable",
+			detail: missing.message,
+		});
+	expect(layer(reports, "auditor").status).toBe("active");
+});
+
+test("owners that cannot be looked at take the reaper away alone", async () => {
+	const dataDir = temporaryDirectory();
+	await craftRun(dataDir, deadOwner());
+	const without = machineWith({
+		observe: () => {
+			throw unreadable;
+		},
+	});
+	const reports = await examine(without, sqlite, dataDir, []);
+	expect(layer(reports, "ledger").status).toBe("active");
+	expect(layer(reports, "reaper")).toMatchObject({
+		status: "unavailable",
+		detail: unreadable.message,
+	});
+});
+
+test("a place for sockets that is not safe takes the lifeline away", async () => {
+	const base = temporaryDirectory();
+	mkdirSync(join(base, "open"));
+	chmodSync(join(base, "open"), 0o777);
+	vi.stubEnv("XDG_RUNTIME_DIR", join(base, "open"));
+	expect(layer(await doctor({ dataDir: base }), "lifeline")).toMatchObject({
+		status: "unavailable",
+		detail: expect.stringContaining("can be written by others"),
+	});
 });

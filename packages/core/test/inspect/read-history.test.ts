@@ -15,14 +15,20 @@ import {
 } from "../../src/inspect/history.ts";
 import { openRun } from "../../src/run/open-run.ts";
 import type { Run } from "../../src/run/run.ts";
-import { craftRun, deadOwner, workerRow } from "../cleanup/crafted-run.ts";
+import {
+	CLOSED,
+	craftRun,
+	deadOwner,
+	reserveWorker,
+	workerRow,
+} from "../cleanup/crafted-run.ts";
 import {
 	Host,
 	isAlive,
 	machine,
 	temporaryDirectory,
 } from "../cleanup/hosts.ts";
-import { toVersion } from "../registry/earlier-version.ts";
+import { toVersion } from "../registry/upgrade.test.ts";
 
 async function read(options: HistoryOptions): Promise<readonly RunHistory[]> {
 	const found: RunHistory[] = [];
@@ -38,15 +44,7 @@ function acquire(
 }
 
 function reserve({ infrastructure: { registry } }: Run): string {
-	const incarnation = registry.nextIncarnation();
-	registry.reserve({
-		incarnation,
-		workerId: "w-0",
-		pool: "w",
-		fingerprint: "x",
-		files: [],
-	});
-	return incarnation;
+	return reserveWorker(registry);
 }
 
 test("history reports how every run ended and every worker of it: newest first, the living run included", async () => {
@@ -148,12 +146,7 @@ async function acquireOwn(dataDir: string): Promise<Run> {
 	});
 	const names = [reserve(run), reserve(run)];
 	onTestFinished(async () => {
-		for (const name of names)
-			run.infrastructure.registry.end(name, {
-				exit: undefined,
-				reason: "closed",
-				killer: "none",
-			});
+		for (const name of names) run.infrastructure.registry.end(name, CLOSED);
 		await run.close();
 	});
 	return run;

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import {
 	chmodSync,
 	chownSync,
@@ -5,19 +6,26 @@ import {
 	lstatSync,
 	mkdirSync,
 	readdirSync,
+	readFileSync,
 	rmSync,
 	type Stats,
 	statSync,
 	symlinkSync,
+	utimesSync,
 	writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import type { RunId } from "../../src/contract/identity.ts";
 import {
+	knownDirectories,
+	rememberDirectory,
+} from "../../src/os/known-directories.ts";
+import {
 	createRunDirectory,
 	findRunDirectories,
 	isRunDirectory,
+	makeDirectories,
 	ownershipProblem,
 	SOCKET_PATH_LIMIT,
 } from "../../src/os/private-directory.ts";
@@ -25,6 +33,8 @@ import {
 	findStateDirectory,
 	openStateDirectory,
 } from "../../src/os/state-directory.ts";
+import { thisMachine } from "../../src/os/this-machine.ts";
+import { openRun } from "../../src/run/open-run.ts";
 import { temporaryDirectory } from "../cleanup/hosts.ts";
 
 const RUN = "abcdefg" as RunId;
@@ -241,4 +251,152 @@ test("the directory of a run whose record is lost is found by its name, and no o
 	expect(findRunDirectories(RUN, OWNER, env)).toEqual([path]);
 	chmodSync(base, 0o777);
 	expect(findRunDirectories(RUN, OWNER, env)).toEqual([]);
+});
+
+test("a directory is made with all above it that are not there, as private as asked", () => {
+	const base = temporaryDirectory();
+	const path = join(base, "a", "b", "c");
+	makeDirectories(path, 0o700);
+	for (const made of [join(base, "a"), join(base, "a", "b"), path])
+		expect(statSync(made).mode & 0o777).toBe(0o700);
+});
+
+test("a directory that is there is left as it is", () => {
+	const path = join(temporaryDirectory(), "open");
+	mkdirSync(path, { mode: 0o755 });
+	makeDirectories(path, 0o700);
+	expect(statSync(path).mode & 0o777).toBe(0o755);
+});
+
+test.each(["file", "dangling"])(
+	"below a %s it is the system's error",
+	(name) => {
+		const base = temporaryDirectory();
+		writeFileSync(join(base, "file"), "");
+		symlinkSync(join(base, "gone"), join(base, "dangling"));
+		expect(codeOf(() => makeDirectories(join(base, name, "x"), 0o700))).toMatch(
+			/^(EEXIST|ENOTDIR)$/,
+		);
+		expect(existsSync(join(base, "gone"))).toBe(false);
+	},
+);
+
+// In a program of its own: what is wrong here blocks the whole program.
+test.runIf(process.platform === "linux")(
+	"where the file system denies what is there, it is an error instead of an endless loop",
+	() => {
+		const module = new URL("../../src/os/state-directory.ts", import.meta.url)
+			.href;
+		const program = `
+			import { openStateDirectory } from ${JSON.stringify(module)};
+			try { openStateDirectory("/proc/snakepit/ledger", "machine"); }
+			catch (error) { console.log(error.code); }
+		`;
+		const { stdout, signal } = spawnSync(
+			process.execPath,
+			["--conditions=snakepit-source", "--input-type=module", "-e", program],
+			{ timeout: 30_000, encoding: "utf8", killSignal: "SIGKILL" },
+		);
+		expect({ said: stdout.trim(), signal }).toEqual({
+			said: "REGISTRY_UNWRITABLE",
+			signal: null,
+		});
+	},
+);
+
+const folderIn = (state: string, machine = "machine") =>
+	join(state, "snakepit", machine, "directories");
+
+function directories(number: number): readonly string[] {
+	const parent = temporaryDirectory();
+	return Array.from({ length: number }, (_, index) => {
+		const path = join(parent, `data ${index}`);
+		mkdirSync(path);
+		return path;
+	});
+}
+
+test("a data directory is remembered in a private file, once, and forgotten when it is gone", async () => {
+	const env = { XDG_STATE_HOME: temporaryDirectory() };
+	const [first = "", second = ""] = directories(2);
+	expect(knownDirectories("machine", env)).toEqual([]);
+	for (const path of [first, second, first])
+		await rememberDirectory(path, "machine", env);
+	const folder = folderIn(env.XDG_STATE_HOME);
+	const names = readdirSync(folder);
+	expect(names).toHaveLength(2);
+	expect(statSync(folder).mode & 0o777).toBe(0o700);
+	for (const name of names)
+		expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600);
+	expect(knownDirectories("machine", env).toSorted()).toEqual([first, second]);
+	expect(knownDirectories("another", env)).toEqual([]);
+	rmSync(second, { recursive: true });
+	expect(knownDirectories("machine", env)).toEqual([first]);
+});
+
+test("the last used comes first; of more than a hundred, those that are gone make room, then those not used for longest", async () => {
+	const env = { XDG_STATE_HOME: temporaryDirectory() };
+	const paths = directories(102);
+	const folder = folderIn(env.XDG_STATE_HOME);
+	for (const [index, path] of paths.slice(0, 100).entries()) {
+		const before = new Set(existsSync(folder) ? readdirSync(folder) : []);
+		await rememberDirectory(path, "machine", env);
+		const [name = ""] = readdirSync(folder).filter((each) => !before.has(each));
+		utimesSync(join(folder, name), index + 1, index + 1);
+	}
+	expect(knownDirectories("machine", env)[0]).toBe(paths[99]);
+	rmSync(paths[50] ?? "", { recursive: true });
+	await rememberDirectory(paths[100] ?? "", "machine", env);
+	expect(readdirSync(folder)).toHaveLength(100);
+	expect(knownDirectories("machine", env)).toContain(paths[0]);
+	await rememberDirectory(paths[101] ?? "", "machine", env);
+	expect(readdirSync(folder)).toHaveLength(100);
+	expect(knownDirectories("machine", env)).not.toContain(paths[0]);
+	expect(knownDirectories("machine", env).slice(0, 2).toSorted()).toEqual(
+		paths.slice(100).toSorted(),
+	);
+});
+
+test("what another user could have written there is not read, nor what is no entry", async () => {
+	const env = { XDG_STATE_HOME: temporaryDirectory() };
+	const [path = ""] = directories(1);
+	await rememberDirectory(path, "machine", env);
+	const folder = folderIn(env.XDG_STATE_HOME);
+	const [name = ""] = readdirSync(folder);
+	writeFileSync(join(folder, "0".repeat(24)), path);
+	mkdirSync(join(folder, "1".repeat(24)));
+	expect(knownDirectories("machine", env)).toEqual([path]);
+	chmodSync(folder, 0o777);
+	expect(knownDirectories("machine", env)).toEqual([]);
+	chmodSync(folder, 0o700);
+	writeFileSync(join(folder, name), path.slice(0, -1));
+	expect(knownDirectories("machine", env)).toEqual([]);
+});
+
+test("a home that cannot be used hurts nobody", async () => {
+	const [path = ""] = directories(1);
+	const file = join(temporaryDirectory(), "file");
+	writeFileSync(file, "");
+	for (const env of [{}, { XDG_STATE_HOME: join(file, "state") }]) {
+		await rememberDirectory(path, "machine", env);
+		expect(knownDirectories("machine", env)).toEqual([]);
+	}
+});
+
+test("a run remembers the directory that its program has chosen, unless its control is off", async () => {
+	const state = temporaryDirectory();
+	vi.stubEnv("XDG_STATE_HOME", state);
+	const [seen = "", hidden = ""] = directories(2);
+	{
+		await using _hidden = await openRun({ dataDir: hidden, control: false });
+		await using _seen = await openRun({ dataDir: seen });
+		const folder = folderIn(state, thisMachine().self.machineId);
+		const read = () =>
+			readdirSync(folder).map((name) =>
+				readFileSync(join(folder, name), "utf8"),
+			);
+		await expect.poll(() => (existsSync(folder) ? read() : [])).toEqual([seen]);
+	}
+	await using _usual = await openRun();
+	expect(knownDirectories(thisMachine().self.machineId)).toEqual([seen]);
 });

@@ -8,8 +8,8 @@ import { type ScriptedCall, scripts } from "../../src/testing.ts";
 import {
 	closedVirtualPool,
 	outcome,
-	overConnections,
 	virtualPool,
+	virtualPoolOver,
 } from "./virtual-pool.ts";
 
 test("a call is answered, and every event has its pair", async () => {
@@ -24,7 +24,7 @@ test("a call is answered, and every event has its pair", async () => {
 
 test("more calls than workers wait, and all are answered in the order of their priority", async () => {
 	const order: unknown[] = [];
-	const { pool, clock, close } = await virtualPool({
+	const { pool, clock } = await virtualPool({
 		commands: {
 			work: async (call) => {
 				order.push(call.args);
@@ -42,7 +42,6 @@ test("more calls than workers wait, and all are answered in the order of their p
 	await clock.advance(100);
 	await Promise.all(calls);
 	expect(order).toEqual(["first", "high", "plain", "plain too", "low"]);
-	await close();
 });
 
 test("a full queue refuses one more, and says how full it is", async () => {
@@ -79,14 +78,14 @@ test("a full queue refuses the call of a session as any other", async () => {
 });
 
 test("a call that its worker gave back, because it did not begin it, is made again, which is no other attempt", async () => {
-	const scene = closedVirtualPool({ commands: { echo: scripts.echo } });
-	const { pool, life, adapter, clock, events, close } = scene;
 	let given = 0;
-	overConnections(adapter, (connection) => ({
-		execute: (...call) =>
-			given++ === 0 ? Promise.resolve(RECALLED) : connection.execute(...call),
-	}));
-	await Promise.all([life.open(), clock.advance(0)]);
+	const { pool, clock, events } = await virtualPoolOver(
+		(connection) => ({
+			execute: (...call) =>
+				given++ === 0 ? Promise.resolve(RECALLED) : connection.execute(...call),
+		}),
+		{ commands: { echo: scripts.echo } },
+	);
 	expect(await clock.advanceUntil(pool.execute("echo", 7))).toBe(7);
 	expect(given).toBe(2);
 	expect(events.of("call.dispatched").map(({ attempt }) => attempt)).toEqual([
@@ -98,12 +97,10 @@ test("a call that its worker gave back, because it did not begin it, is made aga
 	]);
 	expect(events.of("call.settled")).toMatchObject([{ attempts: 1 }]);
 	expect(pool.statistics().run.count).toBe(1);
-	await close();
-	events.assertPaired();
 });
 
 test("a worker is told how much of its call's time is left", async () => {
-	const { pool, clock, close } = await virtualPool({
+	const { pool, clock } = await virtualPool({
 		commands: {
 			work: scripts.work,
 			left: ({ timeoutMs }: ScriptedCall) => timeoutMs,
@@ -113,11 +110,10 @@ test("a worker is told how much of its call's time is left", async () => {
 	const left = pool.execute("left", 1, { timeoutMs: 1_000 });
 	await clock.advanceUntil(busy);
 	expect(await left).toBe(700);
-	await close();
 });
 
 test("a signal keeps nothing of the calls that are over, nor does the clock", async () => {
-	const { pool, clock, close } = await virtualPool({
+	const { pool, clock } = await virtualPool({
 		commands: { echo: scripts.echo },
 	});
 	const { signal } = new AbortController();
@@ -126,11 +122,10 @@ test("a signal keeps nothing of the calls that are over, nor does the clock", as
 	await Promise.all([1, 2, 3].map((n) => pool.execute("echo", n, settings)));
 	expect(getEventListeners(signal, "abort")).toEqual([]);
 	expect(clock.pending()).toBe(timers);
-	await close();
 });
 
 test("statistics say how long calls waited and ran", async () => {
-	const { pool, clock, close } = await virtualPool({
+	const { pool, clock } = await virtualPool({
 		commands: { work: scripts.work },
 	});
 	await clock.advanceUntil(
@@ -142,19 +137,17 @@ test("statistics say how long calls waited and ran", async () => {
 	expect(rounded(queueWait)).toEqual([2, 0, 50, 100]);
 	expect(rounded(run)).toEqual([2, 100, 200, 300]);
 	expect(rounded(total)).toEqual([2, 100, 250, 400]);
-	await close();
 });
 
 test("what an adapter notes while it prepares is an event, and nothing where it has no notes", async () => {
 	for (const notes of [undefined, () => ["a page is older than its program"]]) {
 		const scene = closedVirtualPool({ commands: {} });
-		const { life, adapter, clock, events, close } = scene;
+		const { life, adapter, clock, events } = scene;
 		Object.assign(adapter, { notes });
 		await Promise.all([life.open(), clock.advance(0)]);
 		expect(events.of("pool.adapter_noted").map(({ note }) => note)).toEqual(
 			notes?.() ?? [],
 		);
-		await close();
 	}
 });
 
@@ -173,7 +166,7 @@ test("a call that waits too long for a worker never ran", async () => {
 });
 
 test("a failing tool fails its call only, with its error as the cause", async () => {
-	const { pool, close } = await virtualPool({
+	const { pool } = await virtualPool({
 		commands: { fail: scripts.fail, echo: scripts.echo },
 	});
 	expect(await outcome(pool.execute("fail", "no such thing"))).toMatchObject({
@@ -181,12 +174,11 @@ test("a failing tool fails its call only, with its error as the cause", async ()
 		ran: "maybe",
 	});
 	expect(await pool.execute("echo", 2)).toBe(2);
-	await close();
 });
 
 test("a call runs in the asynchronous context of its caller, also after a wait", async () => {
 	const context = new AsyncLocalStorage<string>();
-	const { pool, clock, close } = await virtualPool({
+	const { pool, clock } = await virtualPool({
 		commands: {
 			where: async (call) => {
 				await scripts.work({ ...call, args: 5 });
@@ -199,7 +191,6 @@ test("a call runs in the asynchronous context of its caller, also after a wait",
 	);
 	await clock.advance(50);
 	expect(await Promise.all(calls)).toEqual(["a", "b", "c"]);
-	await close();
 });
 
 test("a pool holds the program open only while calls are outstanding", async () => {
@@ -217,7 +208,7 @@ test("a pool holds the program open only while calls are outstanding", async () 
 });
 
 test("a misused option is refused before the call begins", async () => {
-	const { pool, close } = await virtualPool({ commands: {} });
+	const { pool } = await virtualPool({ commands: {} });
 	// @ts-expect-error misspelt on purpose
 	expect(await outcome(pool.execute("x", 1, { timeout: 5 }))).toMatchObject({
 		code: "UNKNOWN_OPTION",
@@ -244,7 +235,6 @@ test("a misused option is refused before the call begins", async () => {
 	expect(() => pool.session({ affinity: "loose" as never })).toThrow(
 		/"affinity" must be/,
 	);
-	await close();
 });
 
 test("a described tool can be called only in the way it answers", async () => {
@@ -253,7 +243,7 @@ test("a described tool can be called only in the way it answers", async () => {
 		words(): string[];
 		primes(args: { below: number }): AsyncIterable<number>;
 	};
-	const { pool, close } = await virtualPool({
+	const { pool } = await virtualPool({
 		commands: { add: async () => 3, words: async () => ["a"] },
 	});
 	const typed = pool as unknown as Pool<Tools>;
@@ -279,56 +269,47 @@ test("a described tool can be called only in the way it answers", async () => {
 		nothing: () => typed.execute("words", {}, { priority: 1 }),
 	};
 	await expect(calls.executed()).rejects.toThrow();
-	await close();
 });
 
 test.each([Number.NaN, -1, Number.POSITIVE_INFINITY])(
 	"a call whose adapter says that it ran for %d ms ends all the same, and is measured by the program",
 	async (ranMs) => {
-		const { pool, clock, events, adapter, life, close } = closedVirtualPool({
-			commands: { work: scripts.work },
-		});
-		overConnections(adapter, ({ execute }) => ({
-			execute: async (command, args, options) => {
-				const answer = await execute(command, args, options);
-				if (options.measured !== undefined) options.measured.ranMs = ranMs;
-				options.beganAgo?.(ranMs);
-				return answer;
-			},
-		}));
-		await Promise.all([life.open(), clock.advance(0)]);
+		const { pool, clock } = await virtualPoolOver(
+			({ execute }) => ({
+				execute: async (command, args, options) => {
+					const answer = await execute(command, args, options);
+					if (options.measured !== undefined) options.measured.ranMs = ranMs;
+					options.beganAgo?.(ranMs);
+					return answer;
+				},
+			}),
+			{ commands: { work: scripts.work } },
+		);
 		await clock.advanceUntil(pool.execute("work", 50));
 		const { count, minMs } = pool.statistics().run;
 		expect([count, Math.round(minMs)]).toEqual([1, 50]);
-		await close();
-		events.assertPaired();
 	},
 );
 
 test("a call whose adapter rejects with what cannot be read fails as any other", async () => {
-	const { pool, clock, adapter, life, events, close } = closedVirtualPool({
-		commands: { work: scripts.work },
-	});
 	const unreadable = new Proxy(new Error("hidden"), {
 		get: () => {
 			throw new Error("not to be read");
 		},
 	});
-	overConnections(adapter, () => ({
-		execute: () => Promise.reject(unreadable),
-	}));
-	await Promise.all([life.open(), clock.advance(0)]);
+	const { pool } = await virtualPoolOver(
+		() => ({ execute: () => Promise.reject(unreadable) }),
+		{ commands: { work: scripts.work } },
+	);
 	expect(await outcome(pool.execute("work", 50))).toMatchObject({
 		kind: "error",
 		code: "TOOL_FAILED",
 		error: { message: expect.stringContaining("a value that cannot be shown") },
 	});
-	await close();
-	events.assertPaired();
 });
 
 test("a stream that is a call's input is destroyed when the call ends, however it ends", async () => {
-	const { pool, close } = await virtualPool(
+	const { pool } = await virtualPool(
 		{
 			commands: {
 				/** Reads one item, and leaves. */
@@ -365,5 +346,4 @@ test("a stream that is a call's input is destroyed when the call ends, however i
 	expect([read, silent, refused].map(({ destroyed }) => destroyed)).toEqual([
 		...[true, true, true],
 	]);
-	await close();
 });

@@ -4,7 +4,7 @@ import { scripts } from "../../src/testing.ts";
 import { outcome, type VirtualPool, virtualPool } from "./virtual-pool.ts";
 
 test("a deadline counts the wait in the queue, and its error says whether the call may have run", async () => {
-	const { pool, clock, close } = await virtualPool({
+	const { pool, clock } = await virtualPool({
 		commands: { hang: scripts.hang },
 	});
 	const running = outcome(pool.execute("hang", undefined, { timeoutMs: 100 }));
@@ -12,11 +12,10 @@ test("a deadline counts the wait in the queue, and its error says whether the ca
 	await clock.advance(100);
 	expect(await waiting).toMatchObject({ code: "CALL_TIMEOUT", ran: "no" });
 	expect(await running).toMatchObject({ code: "CALL_TIMEOUT", ran: "maybe" });
-	await close();
 });
 
 test("an abort settles the call at once, keeps the reason, and frees the worker", async () => {
-	const { pool, clock, close, adapter } = await virtualPool({
+	const { pool, clock, adapter } = await virtualPool({
 		commands: { hang: scripts.hang, echo: scripts.echo },
 	});
 	const controller = new AbortController();
@@ -32,23 +31,20 @@ test("an abort settles the call at once, keeps the reason, and frees the worker"
 	expect(ended.kind === "error" && ended.error.cause).toBe(reason);
 	expect(await pool.execute("echo", 1)).toBe(1);
 	expect(adapter.workers).toHaveLength(1);
-	await close();
 });
 
 test("a signal that is aborted already means the call never begins", async () => {
-	const { pool, close, events } = await virtualPool({
+	const { pool, events } = await virtualPool({
 		commands: { echo: scripts.echo },
 	});
 	expect(
 		await outcome(pool.execute("echo", 1, { signal: AbortSignal.abort() })),
 	).toMatchObject({ code: "CALL_ABORTED", ran: "no" });
 	expect(events.of("call.dispatched")).toHaveLength(0);
-	await close();
-	events.assertPaired();
 });
 
 test("a worker that does not finish after a cancel is replaced, and the next call runs", async () => {
-	const { pool, clock, close, adapter, events } = await virtualPool(
+	const { pool, clock, adapter, events } = await virtualPool(
 		{ commands: { stuck: scripts.hangIgnoringAbort, echo: scripts.echo } },
 		{ calls: { cancelGraceMs: 500 } },
 	);
@@ -60,13 +56,11 @@ test("a worker that does not finish after a cancel is replaced, and the next cal
 	expect(await next).toEqual({ kind: "value", value: "next" });
 	expect(adapter.workers).toHaveLength(2);
 	expect(events.of("worker.condemned")).toMatchObject([{ reason: "stuck" }]);
-	await close();
-	events.assertPaired();
 });
 
 test("a host that was blocked beyond the grace first reads that the worker has finished", async () => {
 	const free = Promise.withResolvers<never>();
-	const { pool, clock, close, adapter, events } = await virtualPool(
+	const { pool, clock, adapter, events } = await virtualPool(
 		{ commands: { stuck: () => free.promise, echo: scripts.echo } },
 		{ calls: { cancelGraceMs: 500 } },
 	);
@@ -81,12 +75,10 @@ test("a host that was blocked beyond the grace first reads that the worker has f
 	expect(await pool.execute("echo", 1)).toBe(1);
 	expect(adapter.workers).toHaveLength(1);
 	expect(events.of("worker.condemned")).toEqual([]);
-	await close();
-	events.assertPaired();
 });
 
 test("a cancelled call holds the program open until its worker is free again", async () => {
-	const { pool, clock, host, close } = await virtualPool({
+	const { pool, clock, host } = await virtualPool({
 		commands: { stuck: scripts.hangIgnoringAbort },
 	});
 	const call = outcome(pool.execute("stuck", undefined, { timeoutMs: 10 }));
@@ -95,11 +87,10 @@ test("a cancelled call holds the program open until its worker is free again", a
 	expect(host.keptAlive).toBe(1);
 	await clock.advance(10_000);
 	expect(host.keptAlive).toBe(0);
-	await close();
 });
 
 test("a worker whose cancel is not confirmed finishes its other calls and is replaced, at no cost of its restart budget", async () => {
-	const { pool, clock, close, adapter, events } = await virtualPool(
+	const { pool, clock, adapter, events } = await virtualPool(
 		{
 			commands: {
 				unconfirmed: ({ signal }) =>
@@ -138,12 +129,10 @@ test("a worker whose cancel is not confirmed finishes its other calls and is rep
 	expect(events.of("worker.exited")).toMatchObject([
 		{ incarnation: first, reason: "recycled" },
 	]);
-	await close();
-	events.assertPaired();
 });
 
 test("calls that are made while a worker has not ended a cancelled one wait, and do not die with it", async () => {
-	const { pool, clock, close, adapter, events } = await virtualPool(
+	const { pool, clock, adapter, events } = await virtualPool(
 		{
 			commands: {
 				stuck: scripts.hangIgnoringAbort,
@@ -171,12 +160,10 @@ test("calls that are made while a worker has not ended a cancelled one wait, and
 	expect(adapter.workers).toHaveLength(2);
 	expect(events.of("worker.exited")).toMatchObject([{ reason: "stuck" }]);
 	expect(events.of("call.retried")).toEqual([]);
-	await close();
-	events.assertPaired();
 });
 
 test("a worker takes calls again in the moment in which its cancelled one ends", async () => {
-	const { pool, clock, close, adapter } = await virtualPool(
+	const { pool, clock, adapter } = await virtualPool(
 		{
 			commands: {
 				slow: ({ worker }) => worker.process.sleep(250),
@@ -194,11 +181,10 @@ test("a worker takes calls again in the moment in which its cancelled one ends",
 	await clock.advance(1);
 	expect(await next).toEqual({ kind: "value", value: 1 });
 	expect(adapter.workers).toHaveLength(1);
-	await close();
 });
 
 test("calls that wait in a worker whose call is cancelled are taken back, and none is prefetched meanwhile", async () => {
-	const { pool, clock, close, adapter } = await virtualPool(
+	const { pool, clock, adapter } = await virtualPool(
 		{
 			commands: { echo: scripts.echo, stuck: scripts.hangIgnoringAbort },
 			prefetch: { gapMs: 0 },
@@ -221,7 +207,6 @@ test("calls that wait in a worker whose call is cancelled are taken back, and no
 	expect(await Promise.all([...behind, ...later])).toEqual(
 		[1, 2, 3, 4].map((value) => ({ kind: "value", value })),
 	);
-	await close();
 });
 
 /** Makes calls that end by their deadline, one after the other. */
@@ -241,7 +226,7 @@ test("a worker whose calls only ever time out is replaced after eight, and the e
 	const scene = await virtualPool({
 		commands: { hang: scripts.hang, whoami: scripts.whoami },
 	});
-	const { pool, clock, adapter, events, close } = scene;
+	const { pool, clock, adapter, events } = scene;
 	const first = adapter.workers[0]?.slot.incarnation;
 	await cancelSome(scene, 7);
 	expect(adapter.workers).toHaveLength(1);
@@ -257,8 +242,6 @@ test("a worker whose calls only ever time out is replaced after eight, and the e
 		adapter.workers[1]?.slot.incarnation,
 	);
 	expect(pool.statistics().restarts).toBe(0);
-	await close();
-	events.assertPaired();
 });
 
 test("a worker that answers between cancels is kept, and one that fails may be stuck", async () => {
@@ -268,7 +251,7 @@ test("a worker that answers between cancels is kept, and one that fails may be s
 	const scene = await virtualPool({
 		commands: { hang: scripts.hang, echo: scripts.echo, fail },
 	});
-	const { pool, clock, adapter, close } = scene;
+	const { pool, clock, adapter } = scene;
 	for (let round = 0; round < 3; round++) {
 		await cancelSome(scene, 7);
 		await pool.execute("echo", 1);
@@ -281,27 +264,25 @@ test("a worker that answers between cancels is kept, and one that fails may be s
 	}
 	await clock.advance(20_000);
 	expect(adapter.workers).toHaveLength(2);
-	await close();
 });
 
 test("a call that was cancelled before it began says nothing about its worker", async () => {
 	const scene = await virtualPool({
 		commands: { work: scripts.work, echo: scripts.echo },
 	});
-	const { pool, clock, adapter, close } = scene;
+	const { pool, clock, adapter } = scene;
 	const running = pool.execute("work", 5_000);
 	await cancelSome(scene, 20, "echo");
 	await clock.advance(20_000);
 	await running;
 	expect(adapter.workers).toHaveLength(1);
-	await close();
 });
 
 test("where all calls are cancelled, each successor is replaced after twice as many, and no call is lost", async () => {
 	const scene = await virtualPool({
 		commands: { hang: scripts.hang, echo: scripts.echo },
 	});
-	const { pool, clock, adapter, events, close } = scene;
+	const { pool, clock, adapter, events } = scene;
 	await cancelSome(scene, 400);
 	await clock.advance(20_000);
 	// After 8, 16, 32, 64 and 128, and what each served while its successor started.
@@ -315,8 +296,6 @@ test("where all calls are cancelled, each successor is replaced after twice as m
 	await cancelSome(scene, 8);
 	await clock.advance(20_000);
 	expect(adapter.workers).toHaveLength(workers + 1);
-	await close();
-	events.assertPaired();
 });
 
 test("recycle.afterCancels can be switched off", async () => {
@@ -327,5 +306,4 @@ test("recycle.afterCancels can be switched off", async () => {
 	await cancelSome(scene, 100);
 	await scene.clock.advance(20_000);
 	expect(scene.adapter.workers).toHaveLength(1);
-	await scene.close();
 });

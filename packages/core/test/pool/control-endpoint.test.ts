@@ -19,7 +19,7 @@ function given(command: string, args?: unknown, timeoutMs?: number) {
 }
 
 test("a client recycles, restarts, pauses, resumes and resizes a pool in its name", async () => {
-	const { endpoint, clock, events, close } = await virtualPool({ commands });
+	const { endpoint, clock, events } = await virtualPool({ commands });
 	await clock.advanceUntil(
 		endpoint.act("recycle", { worker: "scripted-0", manner: "forced" }, "ann"),
 	);
@@ -41,7 +41,6 @@ test("a client recycles, restarts, pauses, resumes and resizes a pool in its nam
 		{ min: 2, max: 3, by: "eve" },
 	]);
 	expect(endpoint.look().size).toEqual({ min: 2, max: 3 });
-	await close();
 });
 
 test("a client that drains a pool gives its calls as long as it says", async () => {
@@ -66,18 +65,17 @@ test("a client that kills a pool ends its calls and workers at once", async () =
 });
 
 test("a client that sends what no pool takes is told so", async () => {
-	const { endpoint, close } = await virtualPool({ commands });
+	const { endpoint } = await virtualPool({ commands });
 	await expect(
 		endpoint.act("resize", { min: -1 }, "ann"),
 	).rejects.toMatchObject({ code: "INVALID_OPTION" });
 	await expect(
 		endpoint.act("recycle", { worker: "nobody" }, "ann"),
 	).rejects.toMatchObject({ code: "WORKER_NOT_FOUND" });
-	await close();
 });
 
 test("a client's call is answered once or with the items of its stream, whichever it is", async () => {
-	const { endpoint, close } = await virtualPool({ commands });
+	const { endpoint } = await virtualPool({ commands });
 	expect(await endpoint.call(given("echo", 7))).toBe(7);
 	expect(endpoint.look().calls).toMatchObject({ accepted: 1, failed: 0 });
 	// Refused at first, and known from then on.
@@ -85,11 +83,10 @@ test("a client's call is answered once or with the items of its stream, whicheve
 	expect(endpoint.look().calls).toMatchObject({ accepted: 3, failed: 1 });
 	expect(await endpoint.call(given("count", 2))).toEqual([0, 1]);
 	expect(endpoint.look().calls).toMatchObject({ accepted: 4, failed: 1 });
-	await close();
 });
 
 test("a client's call of a command that is described is made in the way it answers", async () => {
-	const { endpoint, adapter, close } = await virtualPool({ commands });
+	const { endpoint, adapter } = await virtualPool({ commands });
 	Object.assign(adapter, {
 		describe: async () =>
 			(["echo", "count"] as const).map((name) => ({
@@ -100,12 +97,11 @@ test("a client's call of a command that is described is made in the way it answe
 	expect(await endpoint.call(given("count", 2))).toEqual([0, 1]);
 	expect(await endpoint.call(given("echo", 7))).toBe(7);
 	expect(endpoint.look().calls).toMatchObject({ accepted: 2, failed: 0 });
-	await close();
 });
 
 test("a client's call of a command that has become another one is made the other way", async () => {
 	let isStream = true;
-	const { endpoint, close } = await virtualPool({
+	const { endpoint } = await virtualPool({
 		commands: {
 			what: (call) => (isStream ? scripts.count(call) : scripts.echo(call)),
 		},
@@ -113,11 +109,10 @@ test("a client's call of a command that has become another one is made the other
 	expect(await endpoint.call(given("what", 1))).toEqual([0]);
 	isStream = false;
 	expect(await endpoint.call(given("what", 1))).toBe(1);
-	await close();
 });
 
 test("a client's call that fails is made once, and its error is the client's", async () => {
-	const { endpoint, clock, close } = await virtualPool({ commands });
+	const { endpoint, clock } = await virtualPool({ commands });
 	await expect(endpoint.call(given("fail", "no tea"))).rejects.toThrow(
 		"no tea",
 	);
@@ -125,11 +120,10 @@ test("a client's call that fails is made once, and its error is the client's", a
 	const late = outcome(endpoint.call(given("hang", 1, 500)));
 	await clock.advance(500);
 	expect(await late).toMatchObject({ code: "CALL_TIMEOUT" });
-	await close();
 });
 
 test("a client that leaves ends its call", async () => {
-	const { endpoint, clock, close } = await virtualPool({ commands });
+	const { endpoint, clock } = await virtualPool({ commands });
 	const gone = new AbortController();
 	const call = outcome(
 		endpoint.call({ ...given("hang"), signal: gone.signal }),
@@ -137,12 +131,11 @@ test("a client that leaves ends its call", async () => {
 	await clock.advance(10);
 	gone.abort();
 	expect(await call).toMatchObject({ code: "CALL_ABORTED" });
-	await close();
 });
 
 test("a client gets a thousand items of a stream, and the rest is not made", async () => {
 	let made = 0;
-	const { endpoint, close } = await virtualPool({
+	const { endpoint } = await virtualPool({
 		commands: {
 			endless: async function* () {
 				for (;;) yield made++;
@@ -151,11 +144,10 @@ test("a client gets a thousand items of a stream, and the rest is not made", asy
 	});
 	expect(await endpoint.call(given("endless"))).toHaveLength(1_000);
 	expect(made).toBeLessThan(1_100);
-	await close();
 });
 
 test("what a stream returns is the last item that a client gets", async () => {
-	const { endpoint, close } = await virtualPool({
+	const { endpoint } = await virtualPool({
 		commands: {
 			counted: async function* () {
 				yield "one";
@@ -164,11 +156,10 @@ test("what a stream returns is the last item that a client gets", async () => {
 		},
 	});
 	expect(await endpoint.call(given("counted"))).toEqual(["one", { items: 1 }]);
-	await close();
 });
 
 test("a client sees the tools of a pool without what is for Snakepit alone", async () => {
-	const { endpoint, adapter, close } = await virtualPool({ commands });
+	const { endpoint, adapter } = await virtualPool({ commands });
 	expect(endpoint.tools(signal)).toBeUndefined();
 	const described: CommandDescription = {
 		name: "echo",
@@ -181,11 +172,10 @@ test("a client sees the tools of a pool without what is for Snakepit alone", asy
 		describe: async () => [{ ...described, handler: "secret" }],
 	} satisfies Pick<Adapter, "describe">);
 	expect(await endpoint.tools(signal)).toEqual([described]);
-	await close();
 });
 
 test("a client that follows a pool gets the events it names, until it leaves", async () => {
-	const { pool, endpoint, close } = await virtualPool({ commands });
+	const { pool, endpoint } = await virtualPool({ commands });
 	const types: string[] = [];
 	const leave = endpoint.subscribe(
 		({ type }) => types.push(type),
@@ -198,12 +188,11 @@ test("a client that follows a pool gets the events it names, until it leaves", a
 	leave();
 	pool.pause();
 	expect(types).toEqual(["pool.paused", "pool.resumed"]);
-	await close({ manner: "forced" });
 });
 
 test("what a worker uses is that of its whole group, or what its adapter measured; nothing is said of one without", async () => {
 	const scene = await virtualPool({ commands }, { size: 3 });
-	const { endpoint, adapter, clock, close, pool } = scene;
+	const { endpoint, adapter, clock, pool } = scene;
 	const [first, second, third] = adapter.workers;
 	if (first === undefined || second === undefined || third === undefined)
 		throw new Error("three workers were asked for");
@@ -228,5 +217,4 @@ test("what a worker uses is that of its whole group, or what its adapter measure
 		}),
 	);
 	Object.assign(third.process, { readable: true });
-	await close();
 });

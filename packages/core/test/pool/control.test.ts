@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { scripts } from "../../src/testing.ts";
+import { staysPut } from "../../src/testing/scripted-adapter.ts";
+import { type ScriptedAdapterOptions, scripts } from "../../src/testing.ts";
 import { outcome, type VirtualPool, virtualPool } from "./virtual-pool.ts";
 
 const commands = {
@@ -18,7 +19,7 @@ function incarnations({ pool }: Scene): readonly string[] {
 
 test("recycle replaces one worker: the new one is ready before the old one leaves, after its call", async () => {
 	const scene = await virtualPool({ commands }, { size: 2 });
-	const { pool, clock, events, close } = scene;
+	const { pool, clock, events } = scene;
 	const [, second] = incarnations(scene);
 	const call = pool.execute("work", 500);
 	const recycled = pool.recycle("scripted-0", { by: "ann" });
@@ -35,13 +36,11 @@ test("recycle replaces one worker: the new one is ready before the old one leave
 	]);
 	expect(incarnations(scene)).toContain(second);
 	expect(pool.workers()).toHaveLength(2);
-	await close();
-	events.assertPaired();
 });
 
 test("recycle of all goes from worker to worker, never with one too few, and a second request joins the first", async () => {
 	const scene = await virtualPool({ commands }, { size: 3 });
-	const { pool, clock, events, close } = scene;
+	const { pool, clock, events } = scene;
 	const before = incarnations(scene);
 	let least = 3;
 	pool.on((event) => {
@@ -59,12 +58,10 @@ test("recycle of all goes from worker to worker, never with one too few, and a s
 	expect(before.filter((each) => incarnations(scene).includes(each))).toEqual(
 		[],
 	);
-	await close();
-	events.assertPaired();
 });
 
 test("recycle by force kills the old worker when the new one is ready; its call is made again where it may be", async () => {
-	const { pool, clock, events, close } = await virtualPool({ commands });
+	const { pool, clock, events } = await virtualPool({ commands });
 	const lost = outcome(pool.execute("hang"));
 	await clock.advance(1);
 	const recycled = pool.recycle("scripted-0", { manner: "forced", by: "bob" });
@@ -74,11 +71,10 @@ test("recycle by force kills the old worker when the new one is ready; its call 
 		{ reason: "recycled", message: "it was recycled by bob" },
 	]);
 	expect(pool.workers()).toMatchObject([{ state: "ready" }]);
-	await close();
 });
 
 test("a recycle by force hurries the gentle one that waits for a call", async () => {
-	const { pool, clock, close } = await virtualPool({ commands });
+	const { pool, clock } = await virtualPool({ commands });
 	const lost = outcome(pool.execute("hang"));
 	await clock.advance(1);
 	const gentle = pool.recycle("scripted-0");
@@ -86,14 +82,10 @@ test("a recycle by force hurries the gentle one that waits for a call", async ()
 	const forced = pool.recycle("scripted-0", { manner: "forced" });
 	await clock.advanceUntil(Promise.all([gentle, forced]));
 	expect(await lost).toMatchObject({ code: "WORKER_REPLACED" });
-	await close();
 });
 
 test("a recycle of all by force hurries the gentle one: the worker that it waits for, and those whose turn is later", async () => {
-	const { pool, clock, events, close } = await virtualPool(
-		{ commands },
-		{ size: 2 },
-	);
+	const { pool, clock, events } = await virtualPool({ commands }, { size: 2 });
 	const lost = [1, 2].map(() => outcome(pool.execute("hang")));
 	await clock.advance(1);
 	const gentle = pool.recycle("all", { by: "ann" });
@@ -106,11 +98,10 @@ test("a recycle of all by force hurries the gentle one: the worker that it waits
 		"it was recycled by bob",
 		"it was recycled by bob",
 	]);
-	await close();
 });
 
 test("a second request for a worker that still finishes its calls joins the first: the new one stays", async () => {
-	const { pool, clock, events, close } = await virtualPool({ commands });
+	const { pool, clock, events } = await virtualPool({ commands });
 	const call = pool.execute("work", 10_000);
 	await clock.advance(1);
 	const first = pool.recycle("scripted-0");
@@ -122,7 +113,6 @@ test("a second request for a worker that still finishes its calls joins the firs
 	const second = pool.recycle("scripted-0");
 	await clock.advanceUntil(Promise.all([call, first, second]));
 	expect(events.of("worker.starting")).toHaveLength(2);
-	await close();
 });
 
 test("a worker whose successor cannot start stays, and recycle throws why", async () => {
@@ -131,22 +121,17 @@ test("a worker whose successor cannot start stays, and recycle throws why", asyn
 		{ commands, boot: (process) => (mayStart ? undefined : process.exit(3)) },
 		{ size: 2 },
 	);
-	const { pool, clock, events, close } = scene;
+	const { pool, clock } = scene;
 	const before = incarnations(scene);
 	mayStart = false;
 	const recycled = outcome(pool.recycle("all"));
 	await clock.advanceUntil(recycled);
 	expect(await recycled).toMatchObject({ error: { name: "StartError" } });
 	expect(incarnations(scene)).toEqual(before);
-	await close();
-	events.assertPaired();
 });
 
 test("restart kills a worker and starts it at once; the calls of others go on", async () => {
-	const { pool, clock, events, close } = await virtualPool(
-		{ commands },
-		{ size: 2 },
-	);
+	const { pool, clock, events } = await virtualPool({ commands }, { size: 2 });
 	const calls = [outcome(pool.execute("work", 100)), pool.execute("work", 100)];
 	await clock.advance(1);
 	const restarted = Promise.all([
@@ -168,13 +153,11 @@ test("restart kills a worker and starts it at once; the calls of others go on", 
 		{ workerId: "scripted-0", reason: "restarted", killer: "stop_ladder" },
 	]);
 	expect(pool.statistics().restarts).toBe(0);
-	await close();
-	events.assertPaired();
 });
 
 test("a budget that is spent again after a restart is reported again", async () => {
 	let isBroken = true;
-	const { pool, clock, adapter, events, close } = await virtualPool(
+	const { pool, clock, adapter, events } = await virtualPool(
 		{
 			commands,
 			boot: (process, attempt) =>
@@ -191,12 +174,11 @@ test("a budget that is spent again after a restart is reported again", async () 
 	adapter.living()[0]?.crash();
 	await clock.advance(10_000);
 	expect(events.of("pool.restart_budget_spent")).toHaveLength(2);
-	await close();
 });
 
 test("restart clears the restart budget: a pool that had given up starts all its workers again", async () => {
 	let isBroken = false;
-	const { pool, clock, adapter, events, close } = await virtualPool(
+	const { pool, clock, adapter, events } = await virtualPool(
 		{ commands, boot: (process) => (isBroken ? process.exit(3) : undefined) },
 		{ size: 2, start: { maxRestarts: 3, backoffMs: 100 } },
 	);
@@ -217,13 +199,11 @@ test("restart clears the restart budget: a pool that had given up starts all its
 		{ state: "ready" },
 		{ state: "ready" },
 	]);
-	await close();
-	events.assertPaired();
 });
 
 test("restart throws why the new worker did not start", async () => {
 	let isBroken = false;
-	const { pool, clock, close } = await virtualPool({
+	const { pool, clock } = await virtualPool({
 		commands,
 		boot: (process) => (isBroken ? process.exit(3) : undefined),
 	});
@@ -231,11 +211,10 @@ test("restart throws why the new worker did not start", async () => {
 	const restarted = outcome(pool.restart("scripted-0"));
 	await clock.advanceUntil(restarted);
 	expect(await restarted).toMatchObject({ error: { name: "StartError" } });
-	await close();
 });
 
 test("a program that does nothing else stays open until a worker is replaced", async () => {
-	const { pool, clock, host, close } = await virtualPool({ commands });
+	const { pool, clock, host } = await virtualPool({ commands });
 	for (const act of [
 		() => pool.recycle("all"),
 		() => pool.restart("scripted-0"),
@@ -246,11 +225,10 @@ test("a program that does nothing else stays open until a worker is replaced", a
 		await clock.advanceUntil(done);
 	}
 	expect(host.keptAlive).toBe(0);
-	await close();
 });
 
 test("a worker that does not exist is refused, with those that do", async () => {
-	const { pool, clock, close } = await virtualPool(
+	const { pool, clock } = await virtualPool(
 		{ commands },
 		{ size: { min: 1, max: 3 } },
 	);
@@ -267,7 +245,6 @@ test("a worker that does not exist is refused, with those that do", async () => 
 		error: { message: expect.stringContaining("scripted-0 to scripted-49") },
 	});
 	await clock.advance(0);
-	await close();
 });
 
 test("a change that the pool's end overtakes throws that, and so does one after it", async () => {
@@ -293,7 +270,7 @@ test("a change that the pool's end overtakes throws that, and so does one after 
 });
 
 test("options of control are checked", async () => {
-	const { pool, close } = await virtualPool({ commands }, { size: 2 });
+	const { pool } = await virtualPool({ commands }, { size: 2 });
 	const wrong: (() => unknown)[] = [
 		() => pool.pause({ by: "" }),
 		() => pool.resume({ who: "ann" } as object),
@@ -310,5 +287,90 @@ test("options of control are checked", async () => {
 		dispatch: "running",
 		size: { min: 2, max: 2 },
 	});
-	await close();
 });
+
+/** Brings the only worker into a state, and the pool with it. */
+const STATES: Readonly<
+	Record<
+		"starting" | "ready" | "draining" | "stopping" | "backing off" | "gone",
+		{
+			readonly script?: Partial<ScriptedAdapterOptions>;
+			readonly bring: (scene: Scene) => Promise<void>;
+			/** Of which there is no worker to see. */
+			readonly isEmpty?: true;
+		}
+	>
+> = {
+	starting: {
+		script: {
+			connect: ({ number, process }) =>
+				number > 1 ? process.sleep(500) : undefined,
+		},
+		bring: async ({ adapter, clock }) => {
+			adapter.workers[0]?.crash();
+			await clock.advance(250);
+		},
+	},
+	ready: { bring: async () => {} },
+	draining: {
+		bring: async ({ pool, clock }) => {
+			pool.execute("work", 2_000).catch(() => {});
+			await clock.advance(1);
+			void pool.recycle("scripted-0");
+			await clock.advance(100);
+		},
+	},
+	stopping: {
+		script: { leave: staysPut },
+		bring: async ({ pool, clock }) => {
+			void pool.recycle("scripted-0").catch(() => {});
+			await clock.advance(100);
+		},
+	},
+	"backing off": {
+		isEmpty: true,
+		bring: async ({ adapter, clock }) => {
+			for (const _ of [1, 2]) {
+				adapter.living()[0]?.crash();
+				await clock.advance(1);
+			}
+		},
+	},
+	gone: {
+		isEmpty: true,
+		bring: async ({ pool, adapter, clock }) => {
+			pool.resize({ min: 0 });
+			adapter.workers[0]?.crash();
+			await clock.advance(1_000);
+		},
+	},
+};
+
+for (const [state, { script, bring, isEmpty }] of Object.entries(STATES))
+	for (const act of ["recycle", "restart", "recycle by force"] as const)
+		test(`${act} of a worker that is ${state} ends with one that is ready, or with none where there was none`, async () => {
+			const scene = await virtualPool({ commands, ...script });
+			const { pool, clock, host, close } = scene;
+			await bring(scene);
+			const seen = pool.workers().map((worker) => worker.state);
+			if (isEmpty) expect(seen).toEqual([]);
+			else expect(seen).toContain(state);
+			const twice = [1, 2].map(() =>
+				outcome(
+					act === "restart"
+						? pool.restart("scripted-0")
+						: pool.recycle("scripted-0", {
+								manner: act === "recycle" ? "gentle" : "forced",
+							}),
+				),
+			);
+			const done = Promise.all(twice);
+			await clock.advanceUntil(done);
+			expect(await done).toMatchObject([{ kind: "value" }, { kind: "value" }]);
+			await clock.advance(1_000);
+			expect(pool.workers().map((worker) => worker.state)).toEqual(
+				act !== "restart" && state === "gone" ? [] : ["ready"],
+			);
+			await close();
+			expect(host.living()).toHaveLength(0);
+		});

@@ -26,14 +26,13 @@ test("calls of a debugged worker that stops for long pass no deadline, one after
 		},
 		shortHeartbeat,
 	);
-	const { pool, clock, events, close } = scene;
+	const { pool, clock, events } = scene;
 	const options = { timeoutMs: 5, queueTimeoutMs: 5 };
 	const calls = ["a", "b"].map(() => pool.execute("work", HOUR_MS, options));
 	await clock.advance(1.5 * HOUR_MS);
 	expect(pool.workers()).toMatchObject([{ callsRunning: 1 }]);
 	await clock.advanceUntil(Promise.all(calls));
 	expect(events.of("worker.spawned")).toHaveLength(1);
-	await close();
 });
 
 test("a debugged worker may stop in its start, after a cancel and in its end", async () => {

@@ -1,14 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { PoolOptions } from "../../src/options/pool-options.ts";
-import { resolveOptions } from "../../src/options/resolve-pool-options.ts";
-import type { Call } from "../../src/pool/calls/call.ts";
 import { DispatchPace } from "../../src/pool/placement/dispatch-pace.ts";
-import { Placement } from "../../src/pool/placement/placement.ts";
-import { NOWHERE } from "../../src/pool/placement/wait-queue.ts";
-import { scriptedAdapter } from "../../src/testing/scripted-adapter.ts";
 import { virtualWorld } from "../../src/testing/virtual-pool.ts";
 import { scripts } from "../../src/testing.ts";
-import type { Worker } from "../../src/worker/worker.ts";
 import { outcome, type VirtualPool, virtualPool } from "./virtual-pool.ts";
 
 describe("the pace of dispatching", () => {
@@ -62,31 +56,12 @@ describe("the pace of dispatching", () => {
 		};
 	}
 
-	test("is so many at once, and the others in the next turns, in the order in which they came", () => {
-		const { serveAll, sent, turn } = scene(2, { a: 1, b: 1, c: 1, d: 1, e: 1 });
-		serveAll("abcde");
-		expect(sent()).toBe("ab");
-		expect([turn(), sent()]).toEqual([1, "cd"]);
-		expect([turn(), sent()]).toEqual([1, "e"]);
-		expect(turn()).toBe(0);
-	});
-
 	test("holds for one worker with room for many, too, and a worker that came after it is not forgotten", () => {
 		const { serveAll, sent, turn } = scene(2, { a: 5, b: 2 });
 		serveAll("ab");
 		const turns: string[] = [sent()];
 		while (turn() > 0) turns.push(sent());
 		expect(turns).toEqual(["aa", "aa", "bb", "a"]);
-	});
-
-	test("lets no call pass that comes while others wait for their turn", () => {
-		const { serveAll, sent, turn } = scene(1, { a: 1, b: 1, c: 1 });
-		serveAll("ab");
-		turn();
-		serveAll("c");
-		expect(sent()).toBe("ab");
-		turn();
-		expect(sent()).toBe("c");
 	});
 
 	test("asks for a turn only when something has to wait for it", () => {
@@ -104,52 +79,6 @@ describe("the pace of dispatching", () => {
 		while (turn() > 0) turns.push(sent());
 		expect(turns).toEqual(["a", "b", "c"]);
 	});
-
-	test("holds no call back when there is nothing to send any more", () => {
-		const { pace, left, serveAll, sent, turn } = scene(1, { a: 1, b: 1, c: 1 });
-		serveAll("abc");
-		expect([...pace.postponed]).toEqual(["b", "c"]);
-		left.clear();
-		pace.release();
-		expect([...pace.postponed]).toEqual([]);
-		expect([turn(), sent()]).toEqual([1, "a"]);
-		expect([pace.isReached, turn()]).toEqual([false, 0]);
-	});
-});
-
-test("a worker that is gone before its turn is not served, and so not known any more", () => {
-	const { clock } = virtualWorld();
-	const soon: (() => void)[] = [];
-	const served: Worker[] = [];
-	const placement = new Placement(
-		resolveOptions({ adapter: scriptedAdapter({}) }, 2),
-		{ min: 2, max: 2 },
-		new DispatchPace(
-			{
-				now: () => clock.now(),
-				wall: () => clock.wall(),
-				after: (ms, action) => clock.after(ms, action),
-				soon: (action) => void soon.push(action),
-			},
-			1,
-			(worker) => void served.push(worker),
-		),
-	);
-	const worker = (incarnation: string): Worker =>
-		({
-			ref: { incarnation },
-			calls: { attempts: [] },
-			hasCapacity: true,
-		}) as unknown as Worker;
-	for (const sequence of [1, 2, 3])
-		placement.wait({ sequence, priority: 0, place: NOWHERE } as Call);
-	const [one, other] = [worker("run-1"), worker("run-2")];
-	expect(placement.callFor(one)).toMatchObject({ sequence: 1 });
-	expect(placement.callFor(other)).toBeUndefined();
-	placement.remove(other);
-	for (const action of soon) action();
-	expect([soon.length, served]).toEqual([1, []]);
-	expect(placement.resume()).toEqual([one]);
 });
 
 describe("workers that become idle together", () => {
@@ -192,7 +121,7 @@ describe("workers that become idle together", () => {
 	}
 
 	test("get the calls that wait over several turns, a few in each", async () => {
-		const { pool, events, clock, close, open } = await gated();
+		const { pool, events, clock, open } = await gated();
 		const waiting = Array.from({ length: 20 }, () => pool.execute("hang"));
 		for (const call of waiting) call.catch(() => {});
 		const before = events.of("call.dispatched").length;
@@ -200,12 +129,10 @@ describe("workers that become idle together", () => {
 		expect(events.of("call.dispatched").length - before).toBe(AT_ONCE);
 		await clock.settle();
 		expect(events.of("call.dispatched").length - before).toBe(WORKERS);
-		await close({ manner: "forced" });
-		events.assertPaired();
 	});
 
 	test("serve them by priority and arrival, those that come meanwhile too", async () => {
-		const { pool, clock, close, open, order } = await gated();
+		const { pool, clock, open, order } = await gated();
 		const calls = [1, 2, 3, 4].map((n) => pool.execute("note", n));
 		await open();
 		calls.push(pool.execute("note", "late"));
@@ -214,11 +141,10 @@ describe("workers that become idle together", () => {
 		await clock.settle();
 		await Promise.all(calls);
 		expect(order).toEqual([1, 2, "urgent", 3, 4, "late"]);
-		await close();
 	});
 
 	test("are no way past the line for a session that prefers one of them", async () => {
-		const { pool, clock, close, open, order, events } = await gated();
+		const { pool, clock, open, order } = await gated();
 		const session = pool.session();
 		// It is bound to the last worker that becomes idle.
 		await clock.settle();
@@ -230,12 +156,10 @@ describe("workers that become idle together", () => {
 		await clock.settle();
 		await Promise.all([...calls, late]);
 		expect(order).toEqual([1, 2, 3, 4, 5, 6, 7, "of the session"]);
-		await close();
-		events.assertPaired();
 	});
 
 	test("make room in the queue at once, though their calls follow in the next turns", async () => {
-		const { pool, clock, close, open, order } = await gated({
+		const { pool, clock, open, order } = await gated({
 			queue: { limit: WORKERS },
 		});
 		const calls = [1, 2, 3, 4, 5, 6].map((n) => pool.execute("note", n));
@@ -250,11 +174,10 @@ describe("workers that become idle together", () => {
 		await clock.settle();
 		await Promise.all([...calls, ...more]);
 		expect(order).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
-		await close();
 	});
 
 	test("are there for a new call when none waits any more", async () => {
-		const { pool, clock, close, open, order } = await gated();
+		const { pool, clock, open, order } = await gated();
 		const leaving = new AbortController();
 		const { signal } = leaving;
 		const calls = [1, 2, 3, 4].map((n) =>
@@ -267,18 +190,15 @@ describe("workers that become idle together", () => {
 		expect(order).toEqual([1, 2, "now"]);
 		await clock.settle();
 		await now;
-		await close();
 	});
 
 	test("and end before their turn leave their calls to the others", async () => {
-		const { pool, clock, close, open, order, adapter, events } = await gated();
+		const { pool, clock, open, adapter, order } = await gated();
 		const calls = [1, 2, 3, 4, 5, 6, 7].map((n) => pool.execute("note", n));
 		await open();
 		for (const worker of adapter.living().slice(2, 5)) worker.crash();
 		await clock.advance(60_000);
 		await Promise.all(calls);
 		expect([...order].sort()).toEqual([1, 2, 3, 4, 5, 6, 7]);
-		await close();
-		events.assertPaired();
 	});
 });

@@ -1,11 +1,13 @@
 import { expect, test } from "vitest";
+import { WorkerLostError } from "../../src/contract/errors.ts";
 import { connectFails } from "../../src/testing/scripted-adapter.ts";
+import { virtualPoolBench } from "../../src/testing/virtual-pool.ts";
 import { scripts } from "../../src/testing.ts";
 import {
 	closedVirtualPool,
 	outcome,
-	overConnections,
 	virtualPool,
+	virtualPoolOver,
 } from "./virtual-pool.ts";
 
 const commands = {
@@ -16,7 +18,7 @@ const commands = {
 };
 
 test("a call whose worker dies fails as maybe run, with the worker's last lines, and queued calls complete", async () => {
-	const { pool, clock, adapter, close, events } = await virtualPool({
+	const { pool, clock, adapter } = await virtualPool({
 		commands: {
 			...commands,
 			crash: (call) => {
@@ -34,24 +36,20 @@ test("a call whose worker dies fails as maybe run, with the worker's last lines,
 	expect(lost.kind === "error" && lost.error.message).toContain("out of paper");
 	expect(adapter.workers).toHaveLength(2);
 	expect(pool.statistics().restarts).toBe(1);
-	await close();
-	events.assertPaired();
 });
 
 test("a broken conversation is the end of its worker, and the error of its call says so", async () => {
-	const { pool, clock, close, events } = await virtualPool({ commands });
+	const { pool, clock, events } = await virtualPool({ commands });
 	const broken = outcome(pool.execute("breakConversation"));
 	await clock.advance(1_000);
 	expect(await broken).toMatchObject({ code: "WORKER_EXITED", ran: "maybe" });
 	expect(await pool.execute("echo", 1)).toBe(1);
 	expect(events.of("worker.condemned")).toMatchObject([{ reason: "broken" }]);
-	await close();
-	events.assertPaired();
 });
 
 test("a call that is declared idempotent is made again on another worker", async () => {
 	let crashes = 1;
-	const { pool, clock, close, events } = await virtualPool({
+	const { pool, clock, events } = await virtualPool({
 		commands: {
 			sometimes: (call) =>
 				crashes-- > 0 ? scripts.crash(call) : scripts.echo(call),
@@ -64,26 +62,10 @@ test("a call that is declared idempotent is made again on another worker", async
 		{ because: "WORKER_EXITED" },
 	]);
 	expect(events.of("call.settled")).toMatchObject([{ attempts: 2 }]);
-	await close();
-	events.assertPaired();
-});
-
-test("a poisonous input takes down as many workers as its caller allowed, and no more", async () => {
-	const { pool, clock, close, adapter } = await virtualPool(
-		{ commands },
-		{ size: 4 },
-	);
-	const poison = outcome(
-		pool.execute("crash", undefined, { retry: { attempts: 3 } }),
-	);
-	await clock.advance(30_000);
-	expect(await poison).toMatchObject({ code: "WORKER_EXITED", ran: "maybe" });
-	expect(adapter.workers).toHaveLength(4 + 3);
-	await close();
 });
 
 test("a worker that dies while idle is replaced on its slot under a new incarnation", async () => {
-	const { pool, clock, adapter, close, events } = await virtualPool(
+	const { pool, clock, adapter, events } = await virtualPool(
 		{ commands },
 		{ size: 2 },
 	);
@@ -97,11 +79,10 @@ test("a worker that dies while idle is replaced on its slot under a new incarnat
 	});
 	expect(pool.workers().map(({ state }) => state)).toEqual(["ready", "ready"]);
 	expect(new Set(starts.map(({ incarnation }) => incarnation)).size).toBe(3);
-	await close();
 });
 
 test("a crash loop backs off, spends its budget, reports it, and tries again when the window has passed", async () => {
-	const { pool, clock, adapter, close, events } = await virtualPool(
+	const { pool, clock, adapter, events } = await virtualPool(
 		{
 			commands: { echo: scripts.echo },
 			boot: (process, attempt) => (attempt > 1 ? process.exit(3) : undefined),
@@ -124,8 +105,6 @@ test("a crash loop backs off, spends its budget, reports it, and tries again whe
 	expect(await call).toMatchObject({ kind: "error", ran: "no" });
 	await clock.advance(60_000);
 	expect(events.of("worker.starting").length).toBeGreaterThan(5);
-	await close();
-	events.assertPaired();
 });
 
 test("with no worker at all, calls wait for three failed starts in a row, whatever the budget allows", async () => {
@@ -153,11 +132,10 @@ test("with no worker at all, calls wait for three failed starts in a row, whatev
 	await unusable.clock.advanceUntil(call);
 	expect(await call).toMatchObject({ code: "CONNECT_FAILED", ran: "no" });
 	expect(unusable.events.of("worker.start_failed")).toHaveLength(3);
-	await unusable.close();
 });
 
 test("a pool whose first worker cannot start rejects with its reason and leaves nothing", async () => {
-	const { life, clock, host, registry, events } = closedVirtualPool(
+	const { life, clock, host, registry } = closedVirtualPool(
 		{ connect: connectFails("wrong number") },
 		{ size: 2 },
 	);
@@ -170,11 +148,10 @@ test("a pool whose first worker cannot start rejects with its reason and leaves 
 	);
 	expect(host.living()).toHaveLength(0);
 	expect(registry.living()).toHaveLength(0);
-	events.assertPaired();
 });
 
 test("closing while workers are starting ends them too", async () => {
-	const { life, pool, clock, host, events } = closedVirtualPool(
+	const { life, pool, clock, host } = closedVirtualPool(
 		{ connect: () => new Promise(() => {}) },
 		{ size: 3 },
 	);
@@ -185,11 +162,10 @@ test("closing while workers are starting ends them too", async () => {
 	await closed;
 	expect(await opened).toMatchObject({ kind: "error" });
 	expect(host.living()).toHaveLength(0);
-	events.assertPaired();
 });
 
 test("a worker whose conversation breaks because it dies is reported as dead, not as killed", async () => {
-	const { pool, clock, close, events } = await virtualPool({
+	const { pool, clock, events } = await virtualPool({
 		commands: {
 			...commands,
 			dies: async (call) => {
@@ -210,17 +186,13 @@ test("a worker whose conversation breaks because it dies is reported as dead, no
 	expect(events.of("worker.exited")).toMatchObject([
 		{ reason: "exited", killer: "none", exit: { kind: "code", code: 3 } },
 	]);
-	await close();
 });
 
 test("an adapter that never closes its connection to a dead worker delays neither the replacement nor the close", async () => {
-	const { life, pool, clock, adapter, host } = closedVirtualPool({ commands });
-	overConnections(adapter, () => ({
-		[Symbol.asyncDispose]: () => new Promise(() => {}),
-	}));
-	const opened = life.open();
-	await clock.advance(0);
-	await opened;
+	const { pool, clock, adapter, host } = await virtualPoolOver(
+		() => ({ [Symbol.asyncDispose]: () => new Promise(() => {}) }),
+		{ commands },
+	);
 	adapter.workers[0]?.crash();
 	await clock.advance(50);
 	expect(await pool.execute("echo", 1)).toBe(1);
@@ -231,7 +203,7 @@ test("an adapter that never closes its connection to a dead worker delays neithe
 });
 
 test("a call that was tried before is never reported as not begun", async () => {
-	const { pool, clock, close } = await virtualPool(
+	const { pool, clock } = await virtualPool(
 		{
 			commands,
 			boot: (process, attempt) => (attempt > 1 ? process.exit(3) : undefined),
@@ -245,7 +217,6 @@ test("a call that was tried before is never reported as not begun", async () => 
 	await clock.advance(10_000);
 	expect(await tried).toMatchObject({ kind: "error", ran: "maybe" });
 	expect(await waited).toMatchObject({ kind: "error", ran: "no" });
-	await close();
 });
 
 test("a pool that is closed while its adapter prepares starts nothing, and the adapter is notified", async () => {
@@ -287,7 +258,7 @@ test("a program that dies of a signal sees no failure on the way", async () => {
 });
 
 test("a program that dies of a signal may make calls on the way, and sees no failure either", async () => {
-	const { life, pool, clock, host } = await virtualPool({
+	const { life, pool, clock, host } = await virtualPoolBench({
 		commands: { echo: scripts.echo },
 	});
 	const failures: unknown[] = [];
@@ -324,3 +295,91 @@ test("a program that dies of a signal may make calls on the way, and sees no fai
 	// Who leaves a loop is not held up by it.
 	expect(await streamed.return?.()).toMatchObject({ done: true });
 });
+
+test("a worker that announces its leave gets no more calls, and is replaced when it is gone", async () => {
+	const asked: string[] = [];
+	let left: string | undefined;
+	const { pool, clock, events } = await virtualPool(
+		{
+			commands: {
+				echo: (call) => {
+					const { incarnation } = call.worker.slot;
+					asked.push(incarnation);
+					left ??= incarnation;
+					if (incarnation === left) throw leaving();
+					return scripts.echo(call);
+				},
+			},
+		},
+		{ size: 2 },
+	);
+	const calls = Promise.all([1, 2, 3, 4].map((n) => pool.execute("echo", n)));
+	await clock.advance(10_000);
+	expect(await calls).toEqual([1, 2, 3, 4]);
+	expect(asked.filter((incarnation) => incarnation === left)).toHaveLength(1);
+	expect(events.of("worker.retiring")).toMatchObject([
+		{ incarnation: left, reason: "leaving" },
+	]);
+	expect(events.of("worker.exited")).toMatchObject([
+		{ incarnation: left, reason: "exited" },
+	]);
+	expect(pool.workers().map(({ state }) => state)).toEqual(["ready", "ready"]);
+});
+
+test("a call whose input was opened is not made again with what is left of it", async () => {
+	async function* numbers(): AsyncGenerator<number> {
+		yield* [1, 2, 3];
+	}
+	const { pool, clock } = await virtualPool({
+		commands: {
+			collect: async ({ input = [] }) => {
+				for await (const _ of input) throw leaving();
+			},
+			refuse: () => {
+				throw leaving();
+			},
+		},
+	});
+	const opened = outcome(pool.execute("collect", [], { input: numbers() }));
+	const plain = outcome(pool.execute("collect", [], { input: [1, 2, 3] }));
+	const unread = outcome(pool.execute("refuse", [], { input: numbers() }));
+	const attempts: Record<string, number> = {};
+	pool.on("call.settled", (event) => {
+		attempts[event.callId] = event.attempts;
+	});
+	await clock.advance(30_000);
+	for (const rejected of [opened, plain, unread])
+		expect(await rejected).toMatchObject({
+			code: "WORKER_REPLACED",
+			ran: "no",
+		});
+	expect(attempts).toEqual({ c1: 1, c2: 1, c3: 5 });
+});
+
+test("a worker that dies while it finishes its calls is reported as dead, not as recycled", async () => {
+	const { pool, clock, events } = await virtualPool(
+		{
+			commands: {
+				workThenCrash: async (call) => {
+					await scripts.work(call);
+					return scripts.crash(call);
+				},
+			},
+		},
+		{ recycle: { afterMs: 50 } },
+	);
+	const call = outcome(pool.execute("workThenCrash", 500));
+	await clock.advance(1_000);
+	expect(await call).toMatchObject({ code: "WORKER_EXITED", ran: "maybe" });
+	expect(events.of("worker.retiring")[0]).toMatchObject({ reason: "age" });
+	const lossy = events.of("worker.exited").filter((end) => end.callsLost > 0);
+	expect(lossy).toMatchObject([{ reason: "exited", callsLost: 1 }]);
+});
+
+function leaving(): WorkerLostError {
+	return new WorkerLostError({
+		code: "WORKER_REPLACED",
+		ran: "no",
+		message: "it leaves",
+	});
+}

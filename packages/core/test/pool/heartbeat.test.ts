@@ -10,7 +10,7 @@ const heartbeat = {
 
 test("a worker that hangs is replaced, and the error of its call says that it hung", async () => {
 	let hangs = true;
-	const { pool, clock, close, events } = await virtualPool(
+	const { pool, clock, events } = await virtualPool(
 		{
 			commands: { stuck: scripts.hangIgnoringAbort, echo: scripts.echo },
 			ping: () => (hangs ? neverAnswers() : { callsRunning: 0 }),
@@ -24,15 +24,10 @@ test("a worker that hangs is replaced, and the error of its call says that it hu
 	expect(await stuck).toMatchObject({ code: "WORKER_HUNG", ran: "maybe" });
 	expect(events.of("heartbeat.hung")).toHaveLength(1);
 	expect(await pool.execute("echo", 1)).toBe(1);
-	await close();
-	events.assertPaired();
 });
 
 test("health and a forced ping can be asked for", async () => {
-	const { pool, clock, close } = await virtualPool(
-		{ commands: {} },
-		{ heartbeat },
-	);
+	const { pool, clock } = await virtualPool({ commands: {} }, { heartbeat });
 	await clock.advance(3_000);
 	expect(pool.workers()[0]?.heartbeat).toMatchObject({
 		status: "healthy",
@@ -42,12 +37,11 @@ test("health and a forced ping can be asked for", async () => {
 	});
 	expect(await pool.ping("scripted-0")).toBe(0);
 	expect(await pool.ping("nobody")).toBeUndefined();
-	await close();
 });
 
 test("a forced ping asks the worker that has the id now, and not the one that it replaced", async () => {
 	const asked: number[] = [];
-	const { pool, clock, close } = await virtualPool(
+	const { pool, clock } = await virtualPool(
 		{
 			commands: { work: scripts.work },
 			ping: ({ number, callsRunning }) => {
@@ -69,12 +63,11 @@ test("a forced ping asks the worker that has the id now, and not the one that it
 	await pool.ping("scripted-0");
 	expect(asked).toEqual([2]);
 	await clock.advanceUntil(Promise.all([call, recycled]));
-	await close();
 });
 
 test("a forced ping holds the program open until it is over, a heartbeat does not", async () => {
 	const answers = [Promise.withResolvers<{ callsRunning: number }>()];
-	const { pool, host, clock, close } = await virtualPool(
+	const { pool, host, clock } = await virtualPool(
 		{ commands: {}, ping: () => answers[0]?.promise ?? neverAnswers() },
 		{ heartbeat },
 	);
@@ -90,11 +83,10 @@ test("a forced ping holds the program open until it is over, a heartbeat does no
 	expect(host.keptAlive).toBe(0);
 	expect(await pool.ping("nobody")).toBeUndefined();
 	expect(host.keptAlive).toBe(0);
-	await close();
 });
 
 test("workers are asked together, also one that became ready later", async () => {
-	const { pool, clock, adapter, close, events } = await virtualPool(
+	const { pool, clock, adapter, events } = await virtualPool(
 		{ commands: {} },
 		{ size: 2, heartbeat },
 	);
@@ -106,5 +98,4 @@ test("workers are asked together, also one that became ready later", async () =>
 	const [before, last] = events.of("heartbeat.sent").slice(-2);
 	expect(last?.wallMs).toBe(before?.wallMs);
 	expect(last?.workerId).not.toBe(before?.workerId);
-	await close();
 });

@@ -1,14 +1,58 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { expect, test } from "vitest";
-import type { Instrument } from "../../src/contract/instrument.ts";
+import type {
+	CallInstrument,
+	Instrument,
+} from "../../src/contract/instrument.ts";
 import { resolveOptions } from "../../src/options/resolve-pool-options.ts";
 import { EventHub } from "../../src/pool/observe/event-hub.ts";
 import { Instrumentation } from "../../src/pool/observe/instrumentation.ts";
 import { scriptedAdapter } from "../../src/testing/scripted-adapter.ts";
-import type { ScriptedCall } from "../../src/testing.ts";
-import { EventRecorder, scripts } from "../../src/testing.ts";
-import { diary } from "./diary.ts";
-import { outcome, virtualPool } from "./virtual-pool.ts";
+import {
+	EventRecorder,
+	type ScriptedCall,
+	scripts,
+} from "../../src/testing.ts";
+import { closedVirtualPool, outcome, virtualPool } from "./virtual-pool.ts";
+
+/** Records each of its calls. */
+function diary(name = ""): Instrument & { readonly calls: string[] } {
+	const calls: string[] = [];
+	const record = (what: string): void => void calls.push(`${name}${what}`);
+	const call: CallInstrument = {
+		queued: () => record("queued"),
+		dispatched: ({ attempt, workerId, pid }) => {
+			record(`dispatched ${attempt} ${workerId} ${typeof pid}`);
+			return {
+				traceContext: { [`x${name}`]: `${attempt}` },
+				backCall: async ({ function: of }, run) => {
+					record(`back-call ${of}`);
+					return await run();
+				},
+				cancelled: ({ code }) => record(`cancelled ${code}`),
+				released: (error) => record(`released ${error?.code}`),
+			};
+		},
+		retried: ({ code }) => record(`retried ${code}`),
+		settled: (error) => record(`settled ${error?.code}`),
+	};
+	return {
+		calls,
+		attach: ({ name: pool, adapter }) => {
+			record(`attach ${pool} ${adapter}`);
+			return {
+				hear: () => {},
+				watch: (observed) =>
+					record(`watch ${observed.look().workers.ready} ready`),
+				accept: ({ command, shape, traceContext }) => {
+					record(`accept ${command} ${shape} ${Object.keys(traceContext)}`);
+					return call;
+				},
+				detach: () => record("detach"),
+			};
+		},
+	};
+}
 
 test("an instrument follows a call from its acceptance to its settlement, through a retry", async () => {
 	let crashes = 1;
@@ -151,7 +195,7 @@ test("an attempt whose caller left is followed to its own end", async () => {
 test("a call is accepted in the asynchronous context of its caller, and so is a stream", async () => {
 	const store = new AsyncLocalStorage<string>();
 	const seen: unknown[] = [];
-	const { pool, close } = await virtualPool(
+	const { pool } = await virtualPool(
 		{ commands: { echo: scripts.echo, count: scripts.count } },
 		{
 			instruments: [
@@ -168,14 +212,13 @@ test("a call is accepted in the asynchronous context of its caller, and so is a 
 	const stream = store.run("b", () => pool.stream("count", 1));
 	expect(await Array.fromAsync(stream)).toEqual([0]);
 	expect(seen).toEqual(["a", "b"]);
-	await close();
 });
 
 test("several instruments follow the same call, and a back-call runs once within all of them", async () => {
 	const first = diary("first ");
 	const second = diary("second ");
 	let ran = 0;
-	const { pool, close } = await virtualPool(
+	const { pool } = await virtualPool(
 		{
 			commands: {
 				ask: ({ backCall, traceContext }: ScriptedCall) =>
@@ -192,13 +235,12 @@ test("several instruments follow the same call, and a back-call runs once within
 	});
 	expect(first.calls).toContain("first back-call f");
 	expect(second.calls).toContain("second back-call f");
-	await close();
 });
 
 test("what is followed can be looked at: states, load, memory and processor time", async () => {
 	let look: (() => unknown) | undefined;
 	const looks: unknown[] = [];
-	const { close } = await virtualPool(
+	await virtualPool(
 		{ commands: {} },
 		{
 			size: 2,
@@ -223,7 +265,6 @@ test("what is followed can be looked at: states, load, memory and processor time
 			[{ workerId: "scripted-0" }, { workerId: "scripted-1" }],
 		],
 	]);
-	await close();
 });
 
 test("an instrument may leave out whatever it does not need", async () => {
@@ -262,4 +303,85 @@ test("every instrument is asked to send what it observed, whatever another one d
 	expect(events).toMatchObject([
 		{ type: "listener.threw", of: "instrument.flush" },
 	]);
+});
+
+test("an instrument that throws wherever it can hurts no call, and every failure is reported", async () => {
+	const fail = (): never => {
+		throw new Error("mine");
+	};
+	const call = { queued: fail, retried: fail, settled: fail };
+	const attempt = { backCall: fail, cancelled: fail, released: fail };
+	const { pool, clock, close, events } = await virtualPool(
+		{
+			commands: {
+				ask: ({ backCall }: ScriptedCall) =>
+					backCall?.({ function: "f", traceContext: {} }, async () => "once"),
+				hang: scripts.hang,
+			},
+		},
+		{
+			instruments: [
+				{ attach: fail },
+				{
+					attach: () => ({
+						hear: fail,
+						measure: { dispatched: fail, released: fail, settled: fail },
+						watch: fail,
+						detach: fail,
+						accept: () => ({
+							...call,
+							dispatched: () => ({ ...attempt, traceContext: { a: "b" } }),
+						}),
+					}),
+				},
+				{
+					attach: () => ({
+						hear: () => {},
+						accept: () => ({ ...call, dispatched: fail }),
+					}),
+				},
+				{ attach: () => ({ hear: () => {}, accept: fail }) },
+			],
+		},
+	);
+	expect(await pool.execute("ask")).toBe("once");
+	const late = outcome(pool.execute("hang", 1, { timeoutMs: 50 }));
+	const waiting = pool.execute("ask");
+	await clock.advance(100);
+	expect(await late).toMatchObject({ code: "CALL_TIMEOUT" });
+	expect(await waiting).toBe("once");
+	await close();
+	const failed = new Set(events.of("listener.threw").map(({ of }) => of));
+	for (const of of [
+		...["accept", "dispatched", "queued", "backCall", "cancelled"],
+		...["released", "settled", "watch", "detach", "measure"],
+	])
+		expect(failed).toContain(`instrument.${of}`);
+	expect(failed).toContain("worker.ready");
+});
+
+test("a function that fails within a follower fails once, as itself", async () => {
+	let ran = 0;
+	const { pool } = await virtualPool(
+		{
+			commands: {
+				ask: async ({ backCall }: ScriptedCall) =>
+					await backCall?.({ function: "f", traceContext: {} }, async () => {
+						ran++;
+						throw new RangeError("no");
+					}),
+			},
+		},
+		{ instruments: [diary()] },
+	);
+	expect(await outcome(pool.execute("ask"))).toMatchObject({
+		code: "TOOL_FAILED",
+	});
+	expect(ran).toBe(1);
+});
+
+test("what is no instrument is refused at the door", () => {
+	expect(() =>
+		closedVirtualPool({}, { instruments: [{} as Instrument] }),
+	).toThrow("must be an array of Instruments");
 });

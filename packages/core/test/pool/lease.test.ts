@@ -14,7 +14,7 @@ const numberOf: LeaseTask<unknown, number> = (worker) =>
 	(worker as ScriptedWorker).number;
 
 test("a task gets the client and the identity of one worker, and its result is the result of the lease", async () => {
-	const { pool, close, events } = await virtualPool(script);
+	const { pool, events } = await virtualPool(script);
 	const [view] = pool.workers();
 	expect(
 		await pool.use((client, { workerId, incarnation, signal }) => ({
@@ -30,12 +30,10 @@ test("a task gets the client and the identity of one worker, and its result is t
 	expect(events.of("call.settled")).toMatchObject([
 		{ command: "lease", outcome: "succeeded" },
 	]);
-	await close();
-	events.assertPaired();
 });
 
 test("a worker has room again when its task has settled, and not before", async () => {
-	const { pool, clock, close } = await virtualPool(script);
+	const { pool, clock } = await virtualPool(script);
 	const task = Promise.withResolvers<string>();
 	const first = pool.use(() => task.promise);
 	const second = outcome(pool.execute("echo", "second"));
@@ -44,11 +42,10 @@ test("a worker has room again when its task has settled, and not before", async 
 	task.resolve("first");
 	expect(await first).toBe("first");
 	expect(await second).toEqual({ kind: "value", value: "second" });
-	await close();
 });
 
 test("what a task throws reaches its caller as it is, and is a failure in events", async () => {
-	const { pool, close, events } = await virtualPool(script);
+	const { pool, events } = await virtualPool(script);
 	class Mine extends Error {}
 	const mine = new Mine("of the task");
 	const thrown = await pool
@@ -74,11 +71,10 @@ test("what a task throws reaches its caller as it is, and is a failure in events
 		expect(runs).toBe(1);
 	}
 	expect(await pool.use(numberOf)).toBe(1);
-	await close();
 });
 
 test("a task whose worker dies is lost with it, and runs again only where that is allowed", async () => {
-	const { pool, close, clock, adapter } = await virtualPool(script);
+	const { pool, clock, adapter } = await virtualPool(script);
 	const dying = (): Promise<never> => {
 		adapter.workers.at(-1)?.crash();
 		return new Promise(() => {});
@@ -93,11 +89,10 @@ test("a task whose worker dies is lost with it, and runs again only where that i
 	);
 	await clock.advance(10_000);
 	expect(await again).toBe(3);
-	await close();
 });
 
 test("the error of a client whose conversation has ended is the worker's end", async () => {
-	const { pool, close, clock, adapter } = await virtualPool(script);
+	const { pool, clock, adapter } = await virtualPool(script);
 	const task = Promise.withResolvers<never>();
 	const lost = outcome(pool.use(() => task.promise));
 	await clock.advance(1);
@@ -108,11 +103,10 @@ test("the error of a client whose conversation has ended is the worker's end", a
 		ran: "maybe",
 		error: expect.any(WorkerLostError),
 	});
-	await close();
 });
 
 test("cancelling aborts the task's signal; one that runs on costs its worker", async () => {
-	const { pool, close, clock, adapter } = await virtualPool(script, {
+	const { pool, clock, adapter } = await virtualPool(script, {
 		calls: { cancelGraceMs: 500 },
 	});
 	const controller = new AbortController();
@@ -137,17 +131,15 @@ test("cancelling aborts the task's signal; one that runs on costs its worker", a
 	expect(await deaf).toMatchObject({ code: "CALL_TIMEOUT" });
 	await clock.advance(10_000);
 	expect(adapter.workers).toHaveLength(2);
-	await close();
 });
 
 test("a session's leases use its worker", async () => {
-	const { pool, close } = await virtualPool(script, { size: 3 });
+	const { pool } = await virtualPool(script, { size: 3 });
 	const session = pool.session({ affinity: "strict" });
 	const numbers = [];
 	for (let lease = 0; lease < 4; lease++)
 		numbers.push(await session.use(numberOf));
 	expect(new Set(numbers).size).toBe(1);
-	await close();
 });
 
 test("an adapter without a client refuses, and so does a pool whose options or task are wrong", async () => {
@@ -169,7 +161,7 @@ test("an adapter without a client refuses, and so does a pool whose options or t
 });
 
 test("a task that throws a CallAbortedError of its own is not a cancelled lease", async () => {
-	const { pool, close } = await virtualPool(script);
+	const { pool } = await virtualPool(script);
 	const error = new CallAbortedError({
 		code: "CALL_ABORTED",
 		ran: "maybe",
@@ -178,7 +170,6 @@ test("a task that throws a CallAbortedError of its own is not a cancelled lease"
 	expect(
 		await pool.use(() => Promise.reject(error)).catch((caught) => caught),
 	).toBe(error);
-	await close();
 });
 
 test("errors about a lease name it as such, and say what it did", async () => {

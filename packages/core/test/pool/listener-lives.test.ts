@@ -6,16 +6,19 @@ import type {
 	SnakepitEvent,
 	SnakepitEventType,
 } from "../../src/contract/events.ts";
-import { SeededRandom } from "../../src/testing/virtual-pool.ts";
+import {
+	SeededRandom,
+	type VirtualPoolBench,
+	virtualPoolBench,
+} from "../../src/testing/virtual-pool.ts";
 import { scripts } from "../../src/testing.ts";
 import { Actor } from "./acting-listeners.ts";
 import { expectControlled } from "./any-control.ts";
-import { type VirtualPool, virtualPool } from "./virtual-pool.ts";
 
 const COMMANDS = ["echo", "echo", "work", "fail", "crash", "hang", "stuck"];
 
 /** What the last events of their kind say about the pool. */
-function expectAgreement({ pool, events }: VirtualPool): void {
+function expectAgreement({ pool, events }: VirtualPoolBench): void {
 	const { size, dispatch } = pool.statistics();
 	const resized = events.of("pool.resized").at(-1);
 	if (resized !== undefined)
@@ -46,7 +49,7 @@ async function live(
 }> {
 	const random = new SeededRandom(seed);
 	const actor = new Actor(random, COMMANDS, 60);
-	const virtual = await virtualPool(
+	const virtual = await virtualPoolBench(
 		{
 			commands: { ...scripts, stuck: scripts.hangIgnoringAbort },
 			...(prefetches && { prefetch: { gapMs: 0, answerMs: 0 } }),

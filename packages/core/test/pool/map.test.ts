@@ -8,7 +8,7 @@ import { outcome, virtualPool } from "./virtual-pool.ts";
 
 describe("the results of a map", () => {
 	test("of ten times as many items as the queue takes are there, in order, and none is refused", async () => {
-		const { pool, events, close } = await virtualPool(
+		const { pool, events } = await virtualPool(
 			{ commands },
 			{ size: 4, queue: { limit: 1_000 } },
 		);
@@ -17,11 +17,10 @@ describe("the results of a map", () => {
 		const settled = events.of("call.settled");
 		expect(settled).toHaveLength(10_000);
 		expect(settled.every(({ outcome }) => outcome === "succeeded")).toBe(true);
-		await close();
 	});
 
 	test("come in the order of their items, or as they are there", async () => {
-		const { pool, clock, close } = await virtualPool({ commands }, { size: 3 });
+		const { pool, clock } = await virtualPool({ commands }, { size: 3 });
 		const items = [30, 10, 20, 5];
 		const inOrder = collected(pool.map("take", items));
 		expect(await clock.advanceUntil(inOrder)).toEqual(items);
@@ -29,11 +28,10 @@ describe("the results of a map", () => {
 			pool.map("take", items, { order: "completion" }),
 		);
 		expect(await clock.advanceUntil(asTheyCome)).toEqual([10, 5, 20, 30]);
-		await close();
 	});
 
 	test("of nothing are nothing, and what is never read is never begun", async () => {
-		const { pool, events, close } = await virtualPool({ commands });
+		const { pool, events } = await virtualPool({ commands });
 		expect(await collected(pool.map("echo", []))).toEqual([]);
 		const { seen, items } = source(numbers(3));
 		const unread = pool.map("echo", items);
@@ -41,11 +39,10 @@ describe("the results of a map", () => {
 		expect(await collected(unread)).toEqual([]);
 		expect(seen.taken).toBe(0);
 		expect(events.of("call.accepted")).toEqual([]);
-		await close();
 	});
 
 	test("may be undefined, and read by several consumers", async () => {
-		const { pool, close } = await virtualPool({
+		const { pool } = await virtualPool({
 			commands: { nothing: async () => undefined },
 		});
 		const results = pool.map("nothing", numbers(4));
@@ -57,13 +54,12 @@ describe("the results of a map", () => {
 			true,
 			true,
 		]);
-		await close();
 	});
 });
 
 describe("a map reports", () => {
 	test("its progress after each item, and the number of all where that is known", async () => {
-		const { pool, clock, close } = await virtualPool({ commands });
+		const { pool, clock } = await virtualPool({ commands });
 		const reports: MapProgress[] = [];
 		const onProgress = (progress: MapProgress): void =>
 			void reports.push(progress);
@@ -82,12 +78,11 @@ describe("a map reports", () => {
 			{ done: 1, running: 0, total: 1 },
 			{ done: 1, running: 0, total: undefined },
 		]);
-		await close();
 	});
 
 	test("each call the options that its caller gave for all", async () => {
 		let crashes = 1;
-		const { pool, clock, close } = await virtualPool({
+		const { pool, clock } = await virtualPool({
 			commands: {
 				...commands,
 				sometimes: (call) =>
@@ -101,11 +96,10 @@ describe("a map reports", () => {
 		const late = outcome(collected(pool.map("hang", [1], { timeoutMs: 20 })));
 		await clock.advance(30);
 		expect(await late).toMatchObject({ code: "CALL_TIMEOUT" });
-		await close();
 	});
 
 	test("wrong options of its caller at once", async () => {
-		const { pool, close } = await virtualPool({ commands });
+		const { pool } = await virtualPool({ commands });
 		const wrong =
 			(items: unknown, options: object): (() => unknown) =>
 			() =>
@@ -131,7 +125,6 @@ describe("a map reports", () => {
 			expect(wrong(items, {})).toThrow(
 				refused("INVALID_OPTION", /the items must be an iterable/),
 			);
-		await close();
 	});
 
 	test("an error that the adapter throws for every call keeps its own message", async () => {
@@ -140,7 +133,7 @@ describe("a map reports", () => {
 			ran: "no",
 			message: "that will not do",
 		});
-		const { pool, close } = await virtualPool({
+		const { pool } = await virtualPool({
 			commands: {
 				refuse: async () => {
 					throw shared;
@@ -158,7 +151,6 @@ describe("a map reports", () => {
 			"that will not do",
 			undefined,
 		]);
-		await close();
 	});
 });
 
@@ -181,7 +173,7 @@ test("a map is typed by the tools of its pool", () => {
 
 describe("a map ends", () => {
 	test("with the first error, which names its item, after the results that are there", async () => {
-		const { pool, clock, events, close } = await virtualPool(
+		const { pool, clock, events } = await virtualPool(
 			{ commands },
 			{ size: 3 },
 		);
@@ -215,11 +207,10 @@ describe("a map ends", () => {
 			"CALL_ABORTED",
 		]);
 		expect(await results.next()).toEqual({ done: true, value: undefined });
-		await close();
 	});
 
 	test("when its consumer leaves: what runs is cancelled, and the input closed", async () => {
-		const { pool, clock, events, close } = await virtualPool(
+		const { pool, clock, events } = await virtualPool(
 			{ commands },
 			{ size: 3 },
 		);
@@ -237,7 +228,6 @@ describe("a map ends", () => {
 			"CALL_ABORTED",
 		]);
 		expect(pool.statistics().calls.waiting).toBe(0);
-		await close();
 	});
 
 	test("when its signal aborts, also while its input or the pool lets it wait", async () => {
@@ -273,7 +263,7 @@ describe("a map ends", () => {
 	});
 
 	test("when what it runs is aborted by its signal, as maybe run", async () => {
-		const { pool, clock, close } = await virtualPool({ commands });
+		const { pool, clock } = await virtualPool({ commands });
 		const controller = new AbortController();
 		const { signal } = controller;
 		const ended = outcome(collected(pool.map("hang", [1], { signal })));
@@ -284,7 +274,6 @@ describe("a map ends", () => {
 			ran: "maybe",
 			error: { cause: "enough" },
 		});
-		await close();
 	});
 
 	test("with an error that says how many items were done", async () => {
@@ -293,7 +282,7 @@ describe("a map ends", () => {
 			[[1, "hang"], "1 item done"],
 			[[1, 2, "hang"], "2 items done"],
 		] as const) {
-			const { pool, clock, close } = await virtualPool({
+			const { pool, clock } = await virtualPool({
 				commands: {
 					some: (call) =>
 						call.args === "hang" ? scripts.hang(call) : scripts.echo(call),
@@ -308,12 +297,11 @@ describe("a map ends", () => {
 				code: "CALL_ABORTED",
 				error: { message: expect.stringContaining(said) },
 			});
-			await close();
 		}
 	});
 
 	test("with what its input throws, or its progress", async () => {
-		const { pool, clock, close } = await virtualPool({ commands });
+		const { pool, clock } = await virtualPool({ commands });
 		const broken = new Error("the disk is gone");
 		async function* items(): AsyncGenerator<number> {
 			yield 1;
@@ -331,7 +319,6 @@ describe("a map ends", () => {
 			error: broken,
 		});
 		expect(seen.closed).toBe(1);
-		await close();
 	});
 
 	test("with its pool, also while it waits for room", async () => {
@@ -352,14 +339,13 @@ describe("a map ends", () => {
 	});
 
 	test("with an error where the pool takes nothing at all, and does not wait for ever", async () => {
-		const { pool, close } = await virtualPool(
+		const { pool } = await virtualPool(
 			{ commands },
 			{ size: { min: 0, max: 1 }, queue: { limit: 0 } },
 		);
 		expect(await outcome(collected(pool.map("take", [1])))).toMatchObject({
 			code: "QUEUE_FULL",
 		});
-		await close();
 	});
 });
 
@@ -368,7 +354,7 @@ describe("a map has with the pool", () => {
 		["as many items as it can run", undefined, 6],
 		["as many as its caller says", 2, 2],
 	])("%s at once", async (_how, concurrency, most) => {
-		const { pool, clock, adapter, close } = await virtualPool(
+		const { pool, clock, adapter } = await virtualPool(
 			{ commands },
 			{ size: 3, callsPerWorker: 2 },
 		);
@@ -386,11 +372,10 @@ describe("a map has with the pool", () => {
 		expect(Math.max(...running)).toBeLessThan(most);
 		const busiest = adapter.workers.map((each) => each.mostCallsRunning);
 		expect(Math.max(...busiest)).toBeLessThanOrEqual(2);
-		await close();
 	});
 
 	test("no more than twice that before a consumer that waits, whose input waits too", async () => {
-		const { pool, clock, close } = await virtualPool({ commands }, { size: 3 });
+		const { pool, clock } = await virtualPool({ commands }, { size: 3 });
 		const { seen, items } = source(numbers(1_000));
 		const results = pool.map("echo", items);
 		expect((await results.next()).value).toBe(0);
@@ -402,21 +387,19 @@ describe("a map has with the pool", () => {
 		await clock.settle();
 		expect(seen.taken).toBe(10);
 		await results.return?.();
-		await close();
 	});
 
 	test("other items while the first one is slow", async () => {
-		const { pool, clock, close } = await virtualPool({ commands }, { size: 2 });
+		const { pool, clock } = await virtualPool({ commands }, { size: 2 });
 		const { seen, items } = source([1_000, ...Array(20).fill(1)]);
 		const results = collected(pool.map("take", items));
 		await clock.advance(900);
 		expect(seen.taken).toBe(4);
 		expect(await clock.advanceUntil(results)).toHaveLength(21);
-		await close();
 	});
 
 	test("nothing while others fill the queue, and continues when there is room", async () => {
-		const { pool, clock, close } = await virtualPool(
+		const { pool, clock } = await virtualPool(
 			{ commands },
 			{ size: 1, queue: { limit: 2 } },
 		);
@@ -426,11 +409,10 @@ describe("a map has with the pool", () => {
 		expect(pool.statistics().calls.accepted).toBe(3);
 		expect(await clock.advanceUntil(results)).toEqual([1, 2, 3]);
 		expect(await Promise.all(others)).toEqual([100, 100, 100]);
-		await close();
 	});
 
 	test("what a worker is free for, where nothing may wait", async () => {
-		const { pool, clock, close } = await virtualPool(
+		const { pool, clock } = await virtualPool(
 			{ commands },
 			{ size: 2, queue: { limit: 0 } },
 		);
@@ -438,11 +420,10 @@ describe("a map has with the pool", () => {
 			pool.map("take", Array(9).fill(5), { concurrency: 9 }),
 		);
 		expect(await clock.advanceUntil(results)).toHaveLength(9);
-		await close();
 	});
 
 	test("what the next worker is free for, where nothing may wait and the only worker dies", async () => {
-		const { pool, adapter, clock, close } = await virtualPool(
+		const { pool, adapter, clock } = await virtualPool(
 			{ commands },
 			{ queue: { limit: 0 }, start: { backoffMs: 10 } },
 		);
@@ -452,11 +433,10 @@ describe("a map has with the pool", () => {
 		adapter.workers[0]?.crash();
 		expect(await clock.advanceUntil(mapped)).toMatchObject({ value: [1, 2] });
 		expect(await busy).toMatchObject({ code: "WORKER_EXITED" });
-		await close();
 	});
 
 	test("an error where nothing may wait, and no worker can be started any more", async () => {
-		const { pool, adapter, clock, close } = await virtualPool(
+		const { pool, adapter, clock } = await virtualPool(
 			{
 				commands,
 				boot: (process, attempt) => (attempt > 1 ? process.exit(3) : undefined),
@@ -472,7 +452,6 @@ describe("a map has with the pool", () => {
 			error: { item: 0 },
 		});
 		expect(await busy).toMatchObject({ code: "WORKER_EXITED" });
-		await close();
 	});
 
 	test("an error where nothing may wait, and the pool is closed while no worker is there", async () => {
@@ -496,7 +475,7 @@ describe("a map has with the pool", () => {
 	});
 
 	test("beside another one, all of both", async () => {
-		const { pool, clock, close } = await virtualPool(
+		const { pool, clock } = await virtualPool(
 			{ commands },
 			{ size: 2, queue: { limit: 3 } },
 		);
@@ -507,6 +486,5 @@ describe("a map has with the pool", () => {
 		);
 		const [one, two] = await clock.advanceUntil(both);
 		expect([one?.length, two?.length]).toEqual([100, 200]);
-		await close();
 	});
 });

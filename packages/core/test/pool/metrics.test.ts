@@ -35,7 +35,7 @@ const commands = {
 };
 
 test("the metrics of a pool are what happened in it since it was made, by outcome, code and reason", async () => {
-	const { pool, clock, close } = await virtualPool({ commands }, { size: 2 });
+	const { pool, clock } = await virtualPool({ commands }, { size: 2 });
 	const before = seriesOf(pool.metricsText());
 	const P = 'snakepit_pool_name="scripted"';
 	const FAILED = `{${P},snakepit_call_outcome="failed",error_type="TOOL_FAILED"}`;
@@ -95,7 +95,6 @@ test("the metrics of a pool are what happened in it since it was made, by outcom
 		[`snakepit_call_queued{${P}}`]: 0,
 		snakepit_registry_unwritten: 0,
 	});
-	await close();
 });
 
 test("a pool of real processes has their memory and processor time, and its run the commits of the ledger", async () => {

@@ -2,8 +2,10 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { rounds } from "../../../../scripts/test-effort.ts";
 import type { Pool, PoolSession } from "../../src/pool/pool.ts";
+import { virtualPoolBench } from "../../src/testing/virtual-pool.ts";
 import { scripts } from "../../src/testing.ts";
-import { outcome, virtualPool } from "./virtual-pool.ts";
+import { control, expectControlled, gentleControl } from "./any-control.ts";
+import { outcome } from "./virtual-pool.ts";
 
 /** What may happen to a pool in which nothing fails, step by step. */
 const step = fc.oneof(
@@ -34,33 +36,8 @@ const step = fc.oneof(
 		weight: 5,
 		arbitrary: fc.record({ do: fc.constant("wait" as const), ms: fc.nat(400) }),
 	},
-	{
-		weight: 2,
-		arbitrary: fc.record({
-			do: fc.constant("recycle" as const),
-			target: fc.constantFrom(0, 1, 2, "all" as const),
-		}),
-	},
-	{
-		weight: 1,
-		arbitrary: fc.record({ do: fc.constantFrom("pause", "resume") }),
-	},
-	{
-		weight: 1,
-		arbitrary: fc.record({
-			do: fc.constant("resize" as const),
-			min: fc.nat(2),
-			more: fc.integer({ min: 1, max: 2 }),
-		}),
-	},
+	{ weight: 4, arbitrary: gentleControl },
 );
-
-/** To who replaces a worker of a pool that becomes smaller and is closed. */
-const MAY_BE_SAID: readonly unknown[] = [
-	"POOL_CLOSED",
-	"WORKER_NOT_FOUND",
-	"START_WITHDRAWN",
-];
 
 /** A call, and what is to become of it. */
 interface Made {
@@ -108,7 +85,7 @@ test("where nothing fails, every call that its caller does not give up gets its 
 			fc.constantFrom(0, 150),
 			fc.constantFrom(undefined, { gapMs: 0, answerMs: 0 }),
 			async (steps, size, callsPerWorker, connectMs, prefetch) => {
-				const { pool, clock, events, host } = await virtualPool(
+				const { pool, clock, events, host } = await virtualPoolBench(
 					{
 						commands: scripts,
 						connect: ({ number, process }) =>
@@ -160,20 +137,8 @@ test("where nothing fails, every call that its caller does not give up gets its 
 						case "wait":
 							await clock.advance(happening.ms);
 							break;
-						case "recycle": {
-							const { target } = happening;
-							const id = target === "all" ? target : `scripted-${target}`;
-							controls.push(outcome(pool.recycle(id)));
-							break;
-						}
-						case "resize":
-							pool.resize({
-								min: happening.min,
-								max: happening.min + happening.more,
-							});
-							break;
 						default:
-							pool[happening.do as "pause" | "resume"]();
+							controls.push(outcome(control(pool, happening)));
 					}
 				}
 				const over = pool.close({ drainMs: 60_000 });
@@ -198,10 +163,7 @@ test("where nothing fails, every call that its caller does not give up gets its 
 						homes.set(session, end.value);
 					}
 				}
-				for (const control of controls) {
-					const end = await control;
-					if (end.kind === "error") expect(MAY_BE_SAID).toContain(end.code);
-				}
+				expectControlled(await Promise.all(controls), []);
 				for (const exit of events.of("worker.exited"))
 					expect(exit.callsLost).toBe(0);
 				expect(events.of("listener.threw")).toEqual([]);

@@ -3,8 +3,8 @@ import { scripts } from "../../src/testing.ts";
 import {
 	closedVirtualPool,
 	outcome,
-	overConnections,
 	virtualPool,
+	virtualPoolOver,
 } from "./virtual-pool.ts";
 
 const commands = {
@@ -37,7 +37,7 @@ describe("what another process sees of a pool", () => {
 	});
 
 	test("is what it is, and how its calls ended", async () => {
-		const { pool, endpoint, clock, close } = await virtualPool(
+		const { pool, endpoint, clock } = await virtualPool(
 			{ commands, name: "shop" },
 			{ name: "till", size: { min: 1, max: 2 }, callsPerWorker: 3 },
 		);
@@ -71,14 +71,13 @@ describe("what another process sees of a pool", () => {
 		});
 		session.close();
 		expect(endpoint.look().sessions).toBe(0);
-		await close({ manner: "forced" });
 	});
 });
 
 describe("what another process sees of a worker", () => {
 	test("is each of its calls, the oldest first, with its session and the attempts before", async () => {
 		let crashes = 1;
-		const { pool, endpoint, clock, close } = await virtualPool(
+		const { pool, endpoint, clock } = await virtualPool(
 			{
 				commands: {
 					...commands,
@@ -123,11 +122,10 @@ describe("what another process sees of a worker", () => {
 			"pauseMs",
 		]);
 		expect(worker?.running[0]).not.toHaveProperty("startedMs");
-		await close({ manner: "forced" });
 	});
 
 	test("is a call that is cancelled and has not finished", async () => {
-		const { pool, endpoint, clock, close } = await virtualPool({ commands });
+		const { pool, endpoint, clock } = await virtualPool({ commands });
 		const call = outcome(
 			pool.execute("hangIgnoringAbort", 1, { timeoutMs: 100 }),
 		);
@@ -140,12 +138,11 @@ describe("what another process sees of a worker", () => {
 				],
 			},
 		]);
-		await close();
 	});
 
 	test("is how long calls of its command usually run, and what observe.args shows of its arguments, asked once", async () => {
 		const asked: unknown[] = [];
-		const { pool, endpoint, clock, close } = await virtualPool(
+		const { pool, endpoint, clock } = await virtualPool(
 			{ commands: { work: scripts.work } },
 			{
 				observe: {
@@ -173,11 +170,10 @@ describe("what another process sees of a worker", () => {
 		expect(JSON.stringify(call?.args).length).toBeLessThan(3_000);
 		expect(asked).toEqual([60_000]);
 		expect(call).not.toHaveProperty("shape");
-		await close({ manner: "forced" });
 	});
 
 	test("is by the number of its slot, also after it was replaced", async () => {
-		const { pool, endpoint, clock, close } = await virtualPool(
+		const { pool, endpoint, clock } = await virtualPool(
 			{ commands },
 			{ size: 3 },
 		);
@@ -188,18 +184,16 @@ describe("what another process sees of a worker", () => {
 		expect(workers.map(({ workerId }) => workerId)).toEqual([
 			...["scripted-0", "scripted-1", "scripted-2"],
 		]);
-		await close();
 	});
 
 	test("is a hundred of its calls at most", async () => {
-		const { pool, endpoint, close } = await virtualPool(
+		const { pool, endpoint } = await virtualPool(
 			{ commands },
 			{ callsPerWorker: 150 },
 		);
 		for (let n = 0; n < 150; n++) leave(pool.execute("hang"));
 		expect(endpoint.look().calls.running).toBe(150);
 		expect(endpoint.look().workers[0]?.running).toHaveLength(100);
-		await close({ manner: "forced" });
 	});
 
 	test("is what is left until it is recycled, and null for a limit that is not set", async () => {
@@ -230,11 +224,10 @@ describe("what another process sees of a worker", () => {
 		expect(limitless.endpoint.look().workers).toMatchObject([
 			{ recycle: { inMs: null, inCalls: null, aboveResidentBytes: null } },
 		]);
-		await limitless.close();
 	});
 
 	test("is never less than nothing of a limit that has passed", async () => {
-		const { pool, endpoint, clock, close } = await virtualPool(
+		const { pool, endpoint, clock } = await virtualPool(
 			{ commands },
 			{ recycle: { afterMs: 1_000 } },
 		);
@@ -242,7 +235,6 @@ describe("what another process sees of a worker", () => {
 		await clock.advance(60_000);
 		const [old] = endpoint.look().workers;
 		expect(old).toMatchObject({ state: "draining", recycle: { inMs: 0 } });
-		await close({ manner: "forced" });
 	});
 
 	test("is null for what it does not have: a pid before its start, a heartbeat, another machine", async () => {
@@ -271,29 +263,25 @@ describe("what another process sees of a worker", () => {
 			heartbeat: null,
 			usage: null,
 		});
-		await scene.close();
 	});
 
 	test("is the machine it runs on, and its heartbeat", async () => {
-		const scene = closedVirtualPool(
+		const location = { name: "far", address: "10.0.0.2" };
+		const { clock, endpoint } = await virtualPoolOver(
+			() => ({ location }),
 			{ commands },
 			{ heartbeat: { intervalMs: 1_000 } },
 		);
-		const { adapter, life, clock, endpoint } = scene;
-		const location = { name: "far", address: "10.0.0.2" };
-		overConnections(adapter, () => ({ location }));
-		await Promise.all([life.open(), clock.advance(0)]);
 		await clock.advance(3_000);
 		expect(endpoint.look().workers).toMatchObject([
 			{ location, heartbeat: expect.objectContaining({}) },
 		]);
-		await scene.close();
 	});
 });
 
 describe("what another process sees of a queue", () => {
 	test("is its length and limit, how long the oldest call has waited, and which calls they are", async () => {
-		const { pool, endpoint, clock, close } = await virtualPool(
+		const { pool, endpoint, clock } = await virtualPool(
 			{ commands },
 			{ queue: { limit: 10 } },
 		);
@@ -330,11 +318,10 @@ describe("what another process sees of a queue", () => {
 				{ command: "echo", waiting: 1 },
 			],
 		});
-		await close({ manner: "forced" });
 	});
 
 	test("is a hundred commands and priorities at most, and every call that waits", async () => {
-		const { pool, endpoint, close } = await virtualPool({ commands });
+		const { pool, endpoint } = await virtualPool({ commands });
 		pool.pause();
 		for (let n = 0; n < 150; n++)
 			leave(pool.execute(`command-${n}`, 1, { priority: n }));
@@ -346,11 +333,10 @@ describe("what another process sees of a queue", () => {
 		expect(byPriority.at(-1)).toEqual({ priority: 50, waiting: 1 });
 		expect(byCommand).toHaveLength(100);
 		expect(byCommand[0]).toEqual({ command: "command-149", waiting: 2 });
-		await close({ manner: "forced" });
 	});
 
 	test("counts the calls that were prefetched, which wait in a worker", async () => {
-		const { pool, endpoint, close } = await virtualPool({
+		const { pool, endpoint } = await virtualPool({
 			commands,
 			prefetch: { gapMs: 0 },
 		});
@@ -364,6 +350,5 @@ describe("what another process sees of a queue", () => {
 		});
 		expect(workers[0]?.running).toHaveLength(1);
 		await Promise.all(calls);
-		await close();
 	});
 });

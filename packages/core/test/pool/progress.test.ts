@@ -30,7 +30,7 @@ function listener(now: () => number) {
 
 describe("reports of progress", () => {
 	test("arrive as they are made, in the context of the call", async () => {
-		const { pool, clock, close } = await virtualPool({ commands });
+		const { pool, clock } = await virtualPool({ commands });
 		const storage = new AsyncLocalStorage<string>();
 		const seen: unknown[] = [];
 		const onProgress = ({ fraction }: CallProgress): void => {
@@ -42,11 +42,10 @@ describe("reports of progress", () => {
 		await clock.advance(5_000);
 		expect(await call).toBe(2);
 		expect(seen).toEqual([0.01, "of the caller", 0.02, "of the caller"]);
-		await close();
 	});
 
 	test("arrive at most ten times a second, the newest of them", async () => {
-		const { pool, clock, close } = await virtualPool({ commands });
+		const { pool, clock } = await virtualPool({ commands });
 		const { arrived, onProgress } = listener(() => clock.now());
 		const beganMs = clock.now();
 		const call = pool.execute("work", [50, 10], { onProgress });
@@ -62,11 +61,10 @@ describe("reports of progress", () => {
 				[50, 500],
 			],
 		);
-		await close();
 	});
 
 	test("end with the last one before the result, and nothing follows", async () => {
-		const { pool, clock, close } = await virtualPool({ commands });
+		const { pool, clock } = await virtualPool({ commands });
 		const { arrived, onProgress } = listener(() => clock.now());
 		const order: unknown[] = [];
 		await pool
@@ -75,20 +73,18 @@ describe("reports of progress", () => {
 		expect(order).toEqual([1, 9, "result"]);
 		await clock.advance(1_000);
 		expect(arrived).toHaveLength(2);
-		await close();
 	});
 
 	test("arrive for a stream", async () => {
-		const { pool, close } = await virtualPool({ commands });
+		const { pool } = await virtualPool({ commands });
 		const { arrived, onProgress } = listener(() => 0);
 		const stream = pool.stream("chunks", [3, 0], { onProgress });
 		expect(await Array.fromAsync(stream)).toEqual([3]);
 		expect(arrived.map(([percent]) => percent)).toEqual([1, 3]);
-		await close();
 	});
 
 	test("stop when the call is aborted", async () => {
-		const { pool, clock, close } = await virtualPool({ commands });
+		const { pool, clock } = await virtualPool({ commands });
 		const { arrived, onProgress } = listener(() => clock.now());
 		const abort = new AbortController();
 		const { signal } = abort;
@@ -100,11 +96,10 @@ describe("reports of progress", () => {
 		expect(await call).toMatchObject({ code: "CALL_ABORTED" });
 		await clock.advance(1_000);
 		expect(arrived.map(([percent]) => percent)).toEqual([1, 10, 20]);
-		await close();
 	});
 
 	test("of an attempt whose worker died are not mixed with those of the next", async () => {
-		const { pool, clock, close } = await virtualPool({
+		const { pool, clock } = await virtualPool({
 			commands: {
 				fragile: async (call: ScriptedCall) => {
 					const { worker, onProgress } = call;
@@ -125,11 +120,10 @@ describe("reports of progress", () => {
 		await clock.advance(5_000);
 		await call;
 		expect(arrived.map(([percent]) => percent)).toEqual([10, 21]);
-		await close();
 	});
 
 	test("that wait when their worker dies are dropped, also where the next attempt begins late", async () => {
-		const { pool, clock, close } = await virtualPool({
+		const { pool, clock } = await virtualPool({
 			commands: {
 				fragile: async (call: ScriptedCall) => {
 					const { worker, onProgress } = call;
@@ -150,11 +144,10 @@ describe("reports of progress", () => {
 			pool.execute("fragile", undefined, { onProgress, retry }),
 		);
 		expect(arrived.map(([percent]) => percent)).toEqual([10, 20, 21]);
-		await close();
 	});
 
 	test("do no harm when the listener throws: it is an event, and the call goes on", async () => {
-		const { pool, clock, close, events } = await virtualPool({ commands });
+		const { pool, clock, events } = await virtualPool({ commands });
 		const error = new Error("of the listener");
 		const onProgress = (): void => {
 			throw error;
@@ -165,21 +158,19 @@ describe("reports of progress", () => {
 		expect(events.of("listener.threw")).toMatchObject([
 			{ of: "onProgress", error },
 		]);
-		await close();
 	});
 
 	test("are not requested if nothing listens", async () => {
 		const asked: unknown[] = [];
-		const { pool, close } = await virtualPool({
+		const { pool } = await virtualPool({
 			commands: { look: (call) => asked.push(call.onProgress) },
 		});
 		await pool.execute("look");
 		expect(asked).toEqual([undefined]);
-		await close();
 	});
 
 	test("say that a call has begun that was prefetched", async () => {
-		const { pool, clock, close, events } = await virtualPool(
+		const { pool, clock } = await virtualPool(
 			{ commands, prefetch: { gapMs: 0, answerMs: 50 } },
 			{ size: 1 },
 		);
@@ -193,7 +184,5 @@ describe("reports of progress", () => {
 		);
 		await clock.advance(1_000);
 		expect(await Promise.all(calls)).toEqual([1, 1]);
-		await close();
-		events.assertPaired();
 	});
 });

@@ -47,7 +47,7 @@ const incarnations = ({ pool }: Pick<VirtualPool, "pool">): readonly string[] =>
 
 test("a reload replaces every worker, and is over when the new ones are ready: old ones finish their calls", async () => {
 	const scene = await watched({ size: 2 });
-	const { pool, clock, events, close, reload } = scene;
+	const { pool, clock, events, reload } = scene;
 	const before = incarnations(scene);
 	const call = pool.execute("work", 60_000);
 	await clock.advanceUntil(reload());
@@ -67,13 +67,11 @@ test("a reload replaces every worker, and is over when the new ones are ready: o
 	expect(
 		events.of("worker.exited").every(({ callsLost }) => callsLost === 0),
 	).toBe(true);
-	await close();
-	events.assertPaired();
 });
 
 test("where no worker can be started the old ones stay and work, and the next reload tries again", async () => {
 	const scene = await watched({ size: 2 });
-	const { pool, clock, events, close, reload, program } = scene;
+	const { pool, clock, events, reload, program } = scene;
 	const before = incarnations(scene);
 	program.state = "broken";
 	const error = await clock.advanceUntil(reload());
@@ -89,12 +87,11 @@ test("where no worker can be started the old ones stay and work, and the next re
 	expect(await clock.advanceUntil(reload())).toBeUndefined();
 	await clock.advance(1_000);
 	expect(incarnations(scene).some((each) => before.includes(each))).toBe(false);
-	await close();
 });
 
 test("workers that died while the program was broken are there after the reload that repairs it", async () => {
 	const scene = await watched({ size: 1, start: { maxRestarts: 1 } });
-	const { pool, clock, events, close, reload, program } = scene;
+	const { pool, clock, events, reload, program } = scene;
 	program.state = "broken";
 	await pool.execute("crash").catch(() => {});
 	await clock.advance(5_000);
@@ -106,7 +103,6 @@ test("workers that died while the program was broken are there after the reload 
 	expect(pool.workers()).toMatchObject([{ state: "ready" }]);
 	// What was started for the reload is not replaced by it.
 	expect(events.of("worker.ready")).toHaveLength(before + 1);
-	await close();
 });
 
 test("a pool that closes ends the watch first, and reloads no more", async () => {
@@ -122,7 +118,7 @@ test("a pool that closes ends the watch first, and reloads no more", async () =>
 });
 
 test("a reload starts nothing on slots that went with a smaller pool meanwhile", async () => {
-	const { pool, clock, close, reload } = await watched(
+	const { pool, clock, reload } = await watched(
 		{ size: 3 },
 		{
 			connect: ({ number, process }) =>
@@ -140,7 +136,6 @@ test("a reload starts nothing on slots that went with a smaller pool meanwhile",
 	pool.resize({ min: 3, max: 3 });
 	await clock.advance(5_000);
 	expect(pool.workers()).toHaveLength(3);
-	await close();
 });
 
 test("a listener that closes the pool as soon as it is open ends the watch, too", async () => {
@@ -175,7 +170,7 @@ test("an adapter that cannot watch its program has the pool closed", async () =>
 
 test("a reload waits for no pause between starts, and what failed before it counts no more", async () => {
 	const scene = await watched({ start: { backoffMs: 10_000 } });
-	const { pool, clock, adapter, events, close, reload, program } = scene;
+	const { pool, clock, adapter, events, reload, program } = scene;
 	program.state = "broken";
 	adapter.living()[0]?.crash();
 	await clock.advance(100);
@@ -190,13 +185,12 @@ test("a reload waits for no pause between starts, and what failed before it coun
 	adapter.living()[0]?.crash();
 	await clock.advance(1);
 	expect(pool.workers()).toMatchObject([{ state: "ready" }]);
-	await close();
 });
 
 test("an adapter waits on the clock of its pool before it reloads", async () => {
 	let reloadable: ReloadablePool | undefined;
 	const scene = closedVirtualPool({ commands });
-	const { adapter, life, clock, close } = scene;
+	const { adapter, life, clock } = scene;
 	Object.assign(adapter, {
 		watch: (pool: ReloadablePool) => {
 			reloadable = pool;
@@ -211,5 +205,4 @@ test("an adapter waits on the clock of its pool before it reloads", async () => 
 	expect(done).toEqual([]);
 	await clock.advance(1);
 	expect(done).toEqual(["changed"]);
-	await close();
 });

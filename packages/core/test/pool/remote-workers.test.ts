@@ -1,26 +1,20 @@
 import { expect, test } from "vitest";
 import type { RemoteUsage } from "../../src/contract/connection.ts";
 import type { PoolOptions } from "../../src/options/pool-options.ts";
-import {
-	closedVirtualPool,
-	overConnections,
-	type VirtualPool,
-} from "./virtual-pool.ts";
+import { type VirtualPool, virtualPoolOver } from "./virtual-pool.ts";
 
 const LOCATION = { name: "rack-7", address: "10.0.0.7" };
 
 /** A pool whose workers run on another machine: the processes here do nothing and use nothing. */
-async function remotePool(
+function remotePool(
 	usage: () => RemoteUsage | undefined,
 	options: Omit<PoolOptions, "adapter">,
 ): Promise<VirtualPool> {
-	const made = closedVirtualPool(
+	return virtualPoolOver(
+		() => ({ location: LOCATION, usage }),
 		{ commands: { echo: (args) => args }, ping: () => new Promise(() => {}) },
 		options,
 	);
-	overConnections(made.adapter, () => ({ location: LOCATION, usage }));
-	await Promise.all([made.life.open(), made.clock.advance(0)]);
-	return made;
 }
 
 test("the location of a worker is in its view, in the event of its start and in the ledger", async () => {
@@ -38,7 +32,7 @@ test("the location of a worker is in its view, in the event of its start and in 
 
 test("it is recycled by the memory that it uses there", async () => {
 	let residentBytes = 0;
-	const { clock, events, close } = await remotePool(
+	const { clock, events } = await remotePool(
 		() => ({ cpuTimeMs: 0, residentBytes }),
 		{ recycle: { aboveResidentBytes: 1_000 } },
 	);
@@ -49,12 +43,11 @@ test("it is recycled by the memory that it uses there", async () => {
 	expect(events.of("worker.retiring")[0]).toMatchObject({
 		reason: "resident_memory",
 	});
-	await close();
 });
 
 test("memory that cannot be measured now is measured at the next look", async () => {
 	let isReadable = false;
-	const { clock, events, close } = await remotePool(
+	const { clock, events } = await remotePool(
 		() => {
 			if (!isReadable) throw new Error("EMFILE: too many open files");
 			return { cpuTimeMs: 0, residentBytes: 1_001 };
@@ -68,12 +61,11 @@ test("memory that cannot be measured now is measured at the next look", async ()
 	expect(events.of("worker.retiring")[0]).toMatchObject({
 		reason: "resident_memory",
 	});
-	await close();
 });
 
 test("one that does not answer is busy while it works there, and hung when it does nothing", async () => {
 	let cpuTimeMs = 0;
-	const { clock, events, close } = await remotePool(
+	const { clock, events } = await remotePool(
 		() => ({ cpuTimeMs, residentBytes: 0 }),
 		{ heartbeat: {} },
 	);
@@ -85,5 +77,4 @@ test("one that does not answer is busy while it works there, and hung when it do
 	expect(events.of("heartbeat.hung")).toEqual([]);
 	await clock.advance(15_000);
 	expect(events.of("heartbeat.hung")[0]).toMatchObject({ cause: "idle" });
-	await close();
 });

@@ -1,11 +1,6 @@
 import { expect, test } from "vitest";
 import { type ScriptedCall, scripts } from "../../src/testing.ts";
-import {
-	closedVirtualPool,
-	outcome,
-	overConnections,
-	virtualPool,
-} from "./virtual-pool.ts";
+import { outcome, virtualPool, virtualPoolOver } from "./virtual-pool.ts";
 
 const commands = {
 	whoami: scripts.whoami,
@@ -16,7 +11,7 @@ const commands = {
 };
 
 test("a call that came before its strict session was bound runs on the session's worker, also when that is replaced meanwhile", async () => {
-	const { pool, clock, close } = await virtualPool(
+	const { pool, clock } = await virtualPool(
 		{
 			commands: { work: scripts.work, whoami: scripts.whoami },
 			connect: ({ number, process }) =>
@@ -34,11 +29,10 @@ test("a call that came before its strict session was bound runs on the session's
 	await clock.advanceUntil(Promise.all([before, binding, between]));
 	expect(await clock.advanceUntil(early, 1_000)).toBe(session.incarnation);
 	session.close();
-	await close();
 });
 
 test("a strict session stays with the process of its first call, also when that is busy", async () => {
-	const { pool, clock, close } = await virtualPool({ commands }, { size: 3 });
+	const { pool, clock } = await virtualPool({ commands }, { size: 3 });
 	const session = pool.session({ affinity: "strict" });
 	const home = await session.execute("whoami");
 	const busy = session.execute("work", 100);
@@ -47,14 +41,10 @@ test("a strict session stays with the process of its first call, also when that 
 	await clock.advance(100);
 	await busy;
 	expect(await later).toBe(home);
-	await close();
 });
 
 test("a strict session whose worker died is lost, for running, waiting and later calls, and never moves", async () => {
-	const { pool, clock, close, events } = await virtualPool(
-		{ commands },
-		{ size: 2 },
-	);
+	const { pool, clock } = await virtualPool({ commands }, { size: 2 });
 	const session = pool.session({ affinity: "strict" });
 	await session.execute("whoami");
 	const running = outcome(session.execute("crash"));
@@ -66,12 +56,10 @@ test("a strict session whose worker died is lost, for running, waiting and later
 		code: "SESSION_LOST",
 		ran: "no",
 	});
-	await close();
-	events.assertPaired();
 });
 
 test("a session that was closed after its worker died says that it was closed", async () => {
-	const { pool, clock, close, events } = await virtualPool({ commands });
+	const { pool, clock, events } = await virtualPool({ commands });
 	const session = pool.session({ affinity: "strict" });
 	const running = outcome(session.execute("crash"));
 	await clock.advance(1_000);
@@ -83,28 +71,25 @@ test("a session that was closed after its worker died says that it was closed", 
 		error: { message: expect.stringContaining("it was closed") },
 	});
 	expect(events.of("session.ended")).toMatchObject([{ reason: "lost" }]);
-	await close();
 });
 
 test("an adapter that throws at the end of a session does not keep it from its end", async () => {
-	const { life, pool, clock, adapter, close } = closedVirtualPool({ commands });
-	overConnections(adapter, () => ({
-		endSession: () => {
-			throw new Error("on purpose");
-		},
-	}));
-	await Promise.all([life.open(), clock.advance(0)]);
+	const endSession = (): never => {
+		throw new Error("on purpose");
+	};
+	const { pool, clock } = await virtualPoolOver(() => ({ endSession }), {
+		commands,
+	});
 	const session = pool.session({ affinity: "strict" });
 	await session.execute("whoami");
 	const last = session.execute("work", 10);
 	session.close();
 	await clock.advanceUntil(last);
 	expect(pool.statistics().sessions).toBe(0);
-	await close();
 });
 
 test("a hint session prefers its worker and takes another one when that is busy", async () => {
-	const { pool, clock, close } = await virtualPool({ commands }, { size: 2 });
+	const { pool, clock } = await virtualPool({ commands }, { size: 2 });
 	const session = pool.session();
 	const home = await session.execute("whoami");
 	expect(await session.execute("whoami")).toBe(home);
@@ -112,11 +97,10 @@ test("a hint session prefers its worker and takes another one when that is busy"
 	expect(await session.execute("whoami")).not.toBe(home);
 	await clock.advance(100);
 	await busy;
-	await close();
 });
 
 test("a hint session leaves a worker that is replaced, also one that a strict session still needs", async () => {
-	const { pool, clock, close } = await virtualPool({ commands });
+	const { pool, clock } = await virtualPool({ commands });
 	const strict = pool.session({ affinity: "strict" });
 	const hint = pool.session();
 	const home = await strict.execute("whoami");
@@ -127,11 +111,10 @@ test("a hint session leaves a worker that is replaced, also one that a strict se
 	expect(await strict.execute("whoami")).toBe(home);
 	strict.close();
 	await clock.advanceUntil(recycled);
-	await close();
 });
 
 test("the worker is given the session's id, and an id is open once", async () => {
-	const { pool, close } = await virtualPool({ commands });
+	const { pool } = await virtualPool({ commands });
 	const session = pool.session({ id: "mine" });
 	expect(await session.execute("session")).toBe("mine");
 	expect(await pool.execute("session")).toBeUndefined();
@@ -142,11 +125,10 @@ test("the worker is given the session's id, and an id is open once", async () =>
 		code: "SESSION_CLOSED",
 		ran: "no",
 	});
-	await close();
 });
 
 test("a session that is not used expires, one that is used does not", async () => {
-	const { pool, clock, close, events } = await virtualPool(
+	const { pool, clock, events } = await virtualPool(
 		{ commands },
 		{ sessions: { ttlMs: 1_000 } },
 	);
@@ -164,19 +146,16 @@ test("a session that is not used expires, one that is used does not", async () =
 	expect(await outcome(idle.execute("session"))).toMatchObject({
 		code: "SESSION_CLOSED",
 	});
-	await close();
-	events.assertPaired();
 });
 
 test("one session more than the limit is refused", async () => {
-	const { pool, close } = await virtualPool({ commands });
+	const { pool } = await virtualPool({ commands });
 	for (let open = 0; open < 10_000; open++) pool.session();
 	expect(() => pool.session()).toThrow(/10000 open sessions/);
-	await close();
 });
 
 test("calls of a strict session that came before it was bound are lost with its process, not forgotten", async () => {
-	const { pool, clock, close } = await virtualPool(
+	const { pool, clock } = await virtualPool(
 		{ commands },
 		{ size: { min: 0, max: 2 } },
 	);
@@ -187,11 +166,10 @@ test("calls of a strict session that came before it was bound are lost with its 
 	expect(await first).toMatchObject({ code: "WORKER_EXITED" });
 	expect(await second).toMatchObject({ code: "SESSION_LOST", ran: "no" });
 	expect(pool.statistics().calls.waiting).toBe(0);
-	await close();
 });
 
 test("a session that is bound while the successor of its worker warms up keeps its process until it is closed", async () => {
-	const { pool, clock, close, events } = await virtualPool(
+	const { pool, clock, events } = await virtualPool(
 		{
 			commands,
 			connect: async (worker) => {
@@ -212,12 +190,10 @@ test("a session that is bound while the successor of its worker warms up keeps i
 	expect(events.of("worker.retiring")).toMatchObject([
 		{ incarnation: home, reason: "calls" },
 	]);
-	await close();
-	events.assertPaired();
 });
 
 test("a worker that is replaced leaves in the moment in which the last strict session on it is closed", async () => {
-	const { pool, clock, close, events } = await virtualPool({ commands });
+	const { pool, clock, events } = await virtualPool({ commands });
 	const session = pool.session({ affinity: "strict" });
 	const home = await session.execute("whoami");
 	const recycled = pool.recycle("all");
@@ -226,12 +202,10 @@ test("a worker that is replaced leaves in the moment in which the last strict se
 	session.close();
 	expect(events.of("worker.retiring")).toMatchObject([{ incarnation: home }]);
 	await clock.advanceUntil(recycled);
-	await close();
-	events.assertPaired();
 });
 
 test("calls that wait when their strict session is closed run on its worker, also when that is replaced", async () => {
-	const { pool, clock, close, events } = await virtualPool({ commands });
+	const { pool, clock } = await virtualPool({ commands });
 	const session = pool.session({ affinity: "strict" });
 	const home = await session.execute("whoami");
 	const calls = [session.execute("work", 20_000), session.execute("whoami")];
@@ -241,24 +215,17 @@ test("calls that wait when their strict session is closed run on its worker, als
 	const [, later] = await clock.advanceUntil(Promise.all(calls));
 	expect(later).toBe(home);
 	await clock.advanceUntil(recycled);
-	await close();
-	events.assertPaired();
 });
 
 test("calls that are outstanding when their session is closed keep its state to the end", async () => {
-	const { life, pool, clock, adapter, events } = closedVirtualPool({
+	const order: string[] = [];
+	const endSession = (id: string): void => {
+		const { waiting, running } = pool.statistics().calls;
+		order.push(`ended ${id} with ${waiting + running} calls`);
+	};
+	const { pool, clock } = await virtualPoolOver(() => ({ endSession }), {
 		commands,
 	});
-	const order: string[] = [];
-	overConnections(adapter, () => ({
-		endSession: (id) => {
-			const { waiting, running } = pool.statistics().calls;
-			order.push(`ended ${id} with ${waiting + running} calls`);
-		},
-	}));
-	const opened = life.open();
-	await clock.advance(0);
-	await opened;
 	const session = pool.session({ id: "mine" });
 	const calls = [session.execute("work", 100), session.execute("work", 100)];
 	await clock.advance(1);
@@ -266,14 +233,10 @@ test("calls that are outstanding when their session is closed keep its state to 
 	await clock.advance(300);
 	await Promise.all(calls);
 	expect(order).toEqual(["ended mine with 0 calls"]);
-	const closed = pool.close();
-	await clock.advance(10_000);
-	await closed;
-	events.assertPaired();
 });
 
 test("every worker that a session (hint) used forgets it when it is closed, also one that finishes other calls", async () => {
-	const { pool, clock, adapter, close } = await virtualPool(
+	const { pool, clock, adapter } = await virtualPool(
 		{
 			commands: {
 				...commands,
@@ -298,17 +261,15 @@ test("every worker that a session (hint) used forgets it when it is closed, also
 	session.close();
 	expect(used.map(({ sessions }) => sessions.has("s"))).toEqual([false, false]);
 	await clock.advanceUntil(Promise.all([...busy, recycled]));
-	await close();
 });
 
 test("no worker is told of the end of a session that was lost with another", async () => {
 	const told: string[] = [];
-	const scene = closedVirtualPool({ commands }, { size: 2 });
-	const { pool, life, adapter, clock, close } = scene;
-	overConnections(adapter, () => ({
-		endSession: (sessionId) => void told.push(sessionId),
-	}));
-	await Promise.all([life.open(), clock.advance(0)]);
+	const { pool, adapter, clock } = await virtualPoolOver(
+		() => ({ endSession: (sessionId) => void told.push(sessionId) }),
+		{ commands },
+		{ size: 2 },
+	);
 	const [lost, kept] = ["lost", "kept"].map((id) =>
 		pool.session({ id, affinity: "strict" }),
 	);
@@ -321,5 +282,4 @@ test("no worker is told of the end of a session that was lost with another", asy
 	await clock.advance(1_000);
 	lost?.close();
 	expect(told).toEqual([]);
-	await close();
 });

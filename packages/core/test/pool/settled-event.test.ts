@@ -9,7 +9,7 @@ const commands = {
 };
 
 test("call.settled has the code and the message of the error and whether the call ran, and no arguments", async () => {
-	const { pool, clock, events, close } = await virtualPool({ commands });
+	const { pool, clock, events } = await virtualPool({ commands });
 	const ok = pool.execute("echo", { password: "secret" });
 	const failed = outcome(pool.execute("fail", "no paper"));
 	const lost = outcome(pool.execute("crash"));
@@ -40,14 +40,13 @@ test("call.settled has the code and the message of the error and whether the cal
 		undefined,
 		undefined,
 	]);
-	await close();
 });
 
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
 
 test("call.settled has each attempt with its wait and its end, and the trace that the caller names", async () => {
 	let failures = 2;
-	const { pool, clock, events, close } = await virtualPool(
+	const { pool, clock, events } = await virtualPool(
 		{
 			commands: {
 				...commands,
@@ -81,11 +80,10 @@ test("call.settled has each attempt with its wait and its end, and the trace tha
 		{ waitedMs: 0, ranMs: 0, code: "TOOL_FAILED", pauseMs: pauses[1] },
 		{ waitedMs: 0, ranMs: 0, code: undefined, pauseMs: undefined },
 	]);
-	await close();
 });
 
 test("a call that ends while it waits, pauses or runs has the attempts until then; of many it has the last 20", async () => {
-	const { pool, clock, events, close } = await virtualPool(
+	const { pool, clock, events } = await virtualPool(
 		{ commands: { ...commands, slow: scripts.work } },
 		{ size: 1 },
 	);
@@ -122,11 +120,10 @@ test("a call that ends while it waits, pauses or runs has the attempts until the
 		{ attempts: 1, codes: [["CALL_ABORTED", 30]] },
 	]);
 	expect(details("echo")).toEqual([{ attempts: 0, codes: [] }]);
-	await close();
 });
 
 test("observe.args says what is shown of the arguments; one that throws shows nothing and hurts nothing", async () => {
-	const { pool, clock, events, close } = await virtualPool(
+	const { pool, clock, events } = await virtualPool(
 		{ commands },
 		{
 			observe: {
@@ -145,7 +142,6 @@ test("observe.args says what is shown of the arguments; one that throws shows no
 		undefined,
 	]);
 	expect(events.of("listener.threw")).toMatchObject([{ of: "observe.args" }]);
-	await close();
 });
 
 test("observe takes a function, and nothing else", async () => {

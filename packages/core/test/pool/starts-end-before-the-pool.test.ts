@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import type { FakeProcess } from "../../src/testing/fake-process.ts";
+import { virtualPoolBench } from "../../src/testing/virtual-pool.ts";
 import { scripts } from "../../src/testing.ts";
-import { outcome, virtualPool } from "./virtual-pool.ts";
+import { outcome } from "./virtual-pool.ts";
 
 const NEVER = new Promise<void>(() => {});
 
@@ -19,7 +20,7 @@ test.each<[what: string, (process: FakeProcess) => void]>([
 ])(
 	"the end of a start is reported before the pool is closed, also when %s",
 	async (_what, boot) => {
-		const { pool, clock, close, events } = await virtualPool(
+		const { pool, clock, close, events } = await virtualPoolBench(
 			{
 				commands: { stuck: scripts.hangIgnoringAbort },
 				boot: (process, attempt) => {

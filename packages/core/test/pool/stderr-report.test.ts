@@ -57,7 +57,6 @@ describe("a record of a worker that no listener shows", () => {
 			"[p-0] WARNING shop (call c1): no price for tea",
 			"[p-0] CRITICAL shop (call c2): two\n[p-0] lines\n[p-0] Traceback:\n[p-0]   in till\n[p-0] KeyError: 'tea'",
 		]);
-		await virtual.close();
 	});
 
 	test("is left to a handler that the worker has for it", async () => {
@@ -65,7 +64,6 @@ describe("a record of a worker that no listener shows", () => {
 		await log(virtual, { handledBy: "worker" });
 		expect(virtual.host.echoed).toEqual([]);
 		expect(virtual.events.of("worker.logged")).toHaveLength(1);
-		await virtual.close();
 	});
 
 	test("is cut in its middle when it is long", () => {
@@ -96,7 +94,6 @@ describe("the taker of a record", () => {
 		await log(virtual);
 		expect(received).toHaveLength(1);
 		expect(virtual.host.echoed).toHaveLength(1);
-		await virtual.close();
 	});
 
 	test("is a listener whose `shows` names its event, and not one that is given every event", async () => {
@@ -110,7 +107,6 @@ describe("the taker of a record", () => {
 		hearing.pool.on("worker.exited", () => {});
 		await log(hearing);
 		expect(hearing.host.echoed).toHaveLength(1);
-		await hearing.close();
 	});
 
 	test("is not needed where the pool is set to be quiet", async () => {
@@ -119,7 +115,6 @@ describe("the taker of a record", () => {
 		quiet.adapter.workers[0]?.crash();
 		await quiet.clock.advance(10_000);
 		expect(quiet.host.echoed).toEqual([]);
-		await quiet.close();
 	});
 });
 
@@ -150,7 +145,6 @@ describe("an unwanted end", () => {
 				/because call \S+ \(hangIgnoringAbort\) did not finish within 50 ms after it was cancelled/,
 			),
 		]);
-		await virtual.close();
 	});
 
 	test("is not explained by what came of it", () => {
@@ -188,7 +182,6 @@ describe("an unwanted end", () => {
 		virtual.adapter.workers[0]?.crash();
 		await virtual.clock.advance(10_000);
 		expect(virtual.host.echoed).toEqual([]);
-		await virtual.close();
 	});
 
 	test("is none of a worker that is recycled, retired or closed", async () => {

@@ -6,7 +6,7 @@ import { describe, test } from "vitest";
 import type { CloseError } from "../../src/contract/errors.ts";
 import { openRun } from "../../src/run/open-run.ts";
 import { EventRecorder } from "../../src/testing.ts";
-import { registryContract } from "./registry-contract/registry-contract.ts";
+import { registryContract } from "./registry-contract.ts";
 
 /** The only run file below a directory. */
 function runFile(dataDir: string): string {

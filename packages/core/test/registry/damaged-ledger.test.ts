@@ -15,7 +15,12 @@ import type { Incident } from "../../src/registry/incidents.ts";
 import { openRun } from "../../src/run/open-run.ts";
 import type { Run } from "../../src/run/run.ts";
 import { start } from "../cleanup/bench.ts";
-import { craftRun, deadOwner } from "../cleanup/crafted-run.ts";
+import {
+	CLOSED,
+	craftRun,
+	deadOwner,
+	reserveWorker,
+} from "../cleanup/crafted-run.ts";
 import { Host, isAlive, temporaryDirectory } from "../cleanup/hosts.ts";
 
 function acquire(dataDir: string): Promise<Run> {
@@ -138,15 +143,9 @@ test("a full disk is a clear error at the start, and a running pool goes on with
 		const run = await acquire(dataDir);
 		const { registry } = run.infrastructure;
 		const reserve = (): string => {
-			const incarnation = registry.nextIncarnation();
-			registry.reserve({
-				incarnation,
-				workerId: "w-0",
-				pool: "w",
+			return reserveWorker(registry, {
 				fingerprint: "x".repeat(10_000),
-				files: [],
 			});
-			return incarnation;
 		};
 		const names = [reserve()];
 		fill(ballast);
@@ -162,12 +161,7 @@ test("a full disk is a clear error at the start, and a running pool goes on with
 		});
 		rmSync(ballast);
 		expect(registry.flush()).toBe(0);
-		for (const incarnation of names)
-			registry.end(incarnation, {
-				exit: undefined,
-				reason: "closed",
-				killer: "none",
-			});
+		for (const incarnation of names) registry.end(incarnation, CLOSED);
 		await run.close();
 	}
 });

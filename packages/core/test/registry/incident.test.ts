@@ -2,18 +2,26 @@ import { execFileSync } from "node:child_process";
 import { readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { StartError } from "../../src/contract/errors.ts";
+import type { SnakepitEvent } from "../../src/contract/events.ts";
 import type { RunId } from "../../src/contract/identity.ts";
 import {
 	INCIDENT_FILE_LIMIT_BYTES,
 	INCIDENT_FILES_LIMIT,
 	readIncidentFiles,
+	recordedNames,
 } from "../../src/registry/incident-files.ts";
 import {
+	countKilled,
+	hostIncidentOf,
 	INCIDENT_LIMIT_BYTES,
 	type Incident,
+	joinIncidents,
 	type Naming,
+	parseHostIncident,
 	parseIncident,
 } from "../../src/registry/incidents.ts";
+import { deadOwner, workerRow } from "../cleanup/crafted-run.ts";
 import { temporaryDirectory } from "../cleanup/hosts.ts";
 
 const RUN = "abcdefg" as RunId;
@@ -195,4 +203,240 @@ test.runIf(process.platform === "linux")("no file stays open", () => {
 		readIncidentFiles(directory, RUN, NOTHING_RECORDED);
 	// Others of this process may open or close some meanwhile.
 	expect(open()).toBeLessThan(before + 10);
+});
+
+const hung: SnakepitEvent = {
+	type: "heartbeat.hung",
+	wallMs: 5,
+	pool: "p",
+	workerId: "p-0",
+	incarnation: "aaaaaaa-1",
+	cause: "idle",
+	silentMs: 10_000,
+	missedInARow: 3,
+};
+const ended = (how: "lost" | "released"): SnakepitEvent => ({
+	type: "protection.ended",
+	wallMs: 1,
+	protection: "guard",
+	pid: 3,
+	exit: undefined,
+	how,
+});
+
+test("a hung worker and a lost protection are incidents; a worker that is ready and a protection that was released are none", () => {
+	expect([hung, ended("lost")].map(hostIncidentOf)).toEqual([
+		hung,
+		ended("lost"),
+	]);
+	const ready = { ...hung, type: "heartbeat.busy", cpuAdvancedMs: 1 } as const;
+	expect([ready, ended("released")].map(hostIncidentOf)).toEqual([
+		undefined,
+		undefined,
+	]);
+});
+
+test("a pool that could not be started is one, with its error; a pool that was closed meanwhile is none", () => {
+	const failed = (code: "POOL_CLOSED" | "OUT_OF_DESCRIPTORS") =>
+		hostIncidentOf({
+			...{ type: "pool.start_failed", wallMs: 1, pool: "p", adapter: "a" },
+			error: new StartError({ code, message: "why" } as never),
+		} as SnakepitEvent);
+	expect(failed("POOL_CLOSED")).toBeUndefined();
+	const incident = failed("OUT_OF_DESCRIPTORS");
+	expect(parseHostIncident(JSON.stringify(incident))).toMatchObject({
+		type: "pool.start_failed",
+		error: { name: "StartError", code: "OUT_OF_DESCRIPTORS", message: "why" },
+	});
+});
+
+test("one is read from the ledger as it was written, and nothing else is", () => {
+	expect(parseHostIncident(JSON.stringify(hung))).toEqual(hung);
+	for (const text of [
+		"{",
+		"7",
+		"null",
+		'{"type":"run.started","wallMs":1}',
+		'{"type":"heartbeat.hung","wallMs":"1"}',
+	])
+		expect(parseHostIncident(text)).toBeUndefined();
+});
+
+type Killed = Extract<Incident, { type: "protection.process_killed" }>;
+
+const OF_RUN = "k3x9a2p" as RunId;
+const COMMON = { protection: "guard", ofRun: OF_RUN };
+
+function death(wallMs: number, pid: number): Incident {
+	return { type: "protection.host_death_detected", wallMs, ...COMMON, pid };
+}
+
+function killed(
+	wallMs: number,
+	pid: number,
+	incarnation?: string,
+	fields: Partial<Killed> = {},
+): Killed {
+	return {
+		type: "protection.process_killed",
+		wallMs,
+		...COMMON,
+		pid,
+		startTime: "5000",
+		incarnation,
+		foundBy: "descent",
+		signal: "SIGKILL",
+		...fields,
+	};
+}
+
+function settled(wallMs: number, killed: number, durationMs = 1): Incident {
+	return {
+		type: "protection.run_settled",
+		wallMs,
+		...COMMON,
+		killed,
+		durationMs,
+	};
+}
+
+test("what one process wrote stays as it is", () => {
+	const incidents = [
+		death(1, 70),
+		killed(2, 80, `${OF_RUN}-1`),
+		killed(2, 81),
+		settled(3, 2),
+	];
+	expect(joinIncidents(incidents)).toEqual(incidents);
+	expect(joinIncidents([])).toEqual([]);
+});
+
+test("two that worked side by side: one death, each process once, settled when the last one was done", () => {
+	const inner = [
+		death(1, 70),
+		killed(3, 80, `${OF_RUN}-1`),
+		killed(3, 81, `${OF_RUN}-1`),
+		settled(9, 2, 8),
+	];
+	const outer = [
+		death(2, 60),
+		killed(2, 80),
+		killed(4, 81),
+		killed(4, 82),
+		settled(7, 3, 5),
+	];
+	const joined = [
+		death(1, 70),
+		killed(2, 80, `${OF_RUN}-1`),
+		killed(3, 81, `${OF_RUN}-1`),
+		killed(4, 82),
+		settled(9, 3, 8),
+	];
+	expect(joinIncidents([...inner, ...outer])).toEqual(joined);
+	expect(joinIncidents([...outer, ...inner])).toEqual(joined);
+});
+
+test("a process that was lost halfway is not taken for one that settled", () => {
+	expect(joinIncidents([killed(3, 80), death(1, 70)])).toEqual([
+		death(1, 70),
+		killed(3, 80),
+	]);
+});
+
+test("where not every one is named, the greatest count stands", () => {
+	expect(
+		joinIncidents([killed(3, 80), settled(9, 400), settled(8, 2)]),
+	).toEqual([killed(3, 80), settled(9, 400)]);
+});
+
+test("a pid that was taken by another process is another process", () => {
+	const first = killed(2, 80, `${OF_RUN}-1`);
+	const second = killed(3, 80, `${OF_RUN}-2`, { startTime: "6000" });
+	expect(joinIncidents([first, second])).toEqual([first, second]);
+});
+
+test("what two protections did is reported once: by the first, with the name that one of them knows, and each counts its own", () => {
+	const guard = [death(1, 70), killed(3, 80), killed(3, 81), settled(9, 2)];
+	const other = { protection: "watchdog" };
+	const watchdog = [
+		{ ...death(2, 60), ...other },
+		killed(2, 80, `${OF_RUN}-1`, other),
+		killed(4, 81, `${OF_RUN}-2`, other),
+		killed(5, 82, `${OF_RUN}-2`, other),
+		{ ...settled(12, 3), ...other },
+	];
+	const joined = joinIncidents([...watchdog, ...guard], []);
+	expect(joined).toEqual([
+		death(1, 70),
+		{ ...death(2, 60), ...other },
+		killed(2, 80, `${OF_RUN}-1`, other),
+		killed(3, 81, `${OF_RUN}-2`),
+		killed(5, 82, `${OF_RUN}-2`, other),
+		settled(9, 1),
+		{ ...settled(12, 2), ...other },
+	]);
+	expect(countKilled(joined, [])).toBe(3);
+	expect(countKilled(joined, [{ pid: 82, startTime: "5000" }])).toBe(2);
+});
+
+test("a process that is reported otherwise is not reported again", () => {
+	const reported = [{ pid: 80, startTime: "5000" }];
+	const all = [killed(3, 80), killed(3, 81), settled(9, 300)];
+	expect(joinIncidents(all, reported)).toEqual([
+		killed(3, 81),
+		settled(9, 299),
+	]);
+	expect(countKilled(all, reported)).toBe(1);
+});
+
+const NAMED_RUN = "abcdefg";
+const rows = [
+	workerRow(NAMED_RUN, {
+		incarnation: `${NAMED_RUN}-4`,
+		identity: deadOwner({ pid: 40, startTime: "400" }),
+	}),
+	workerRow(NAMED_RUN, {
+		incarnation: `${NAMED_RUN}-1`,
+		identity: deadOwner({ pid: 10, startTime: "500" }),
+	}),
+	workerRow(NAMED_RUN, { incarnation: `${NAMED_RUN}-2` }),
+];
+const parent = { pid: 40, startTime: "400" };
+const worker = { pid: 10, startTime: "500" };
+const child = { pid: 11, startTime: "510" };
+
+test("a forked worker has its own name, and so has what is below it", () => {
+	const naming = recordedNames(() => rows);
+	expect(naming([worker, parent], `${NAMED_RUN}-4`)).toBe(`${NAMED_RUN}-1`);
+	expect(naming([child, worker, parent], `${NAMED_RUN}-4`)).toBe(
+		`${NAMED_RUN}-1`,
+	);
+	expect(naming([worker], undefined)).toBe(`${NAMED_RUN}-1`);
+	expect(naming([parent], `${NAMED_RUN}-4`)).toBe(`${NAMED_RUN}-4`);
+	expect(naming([child, parent], undefined)).toBe(`${NAMED_RUN}-4`);
+});
+
+test("another process with the number of a worker is not that worker", () => {
+	const naming = recordedNames(() => rows);
+	const later = { ...worker, startTime: "600" };
+	expect(naming([later], undefined)).toBeUndefined();
+});
+
+test("without a record, the written name is used only for a process that its writer forked itself", () => {
+	const naming = recordedNames(() => []);
+	expect(naming([parent], `${NAMED_RUN}-4`)).toBe(`${NAMED_RUN}-4`);
+	expect(naming([worker, parent], `${NAMED_RUN}-4`)).toBeUndefined();
+	expect(naming([], `${NAMED_RUN}-4`)).toBe(`${NAMED_RUN}-4`);
+});
+
+test("the record is read when there is something to name, once", () => {
+	let read = 0;
+	const naming = recordedNames(() => {
+		read++;
+		return rows;
+	});
+	expect(read).toBe(0);
+	naming([parent], undefined);
+	naming([worker], undefined);
+	expect(read).toBe(1);
 });

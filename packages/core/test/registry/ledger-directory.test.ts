@@ -8,14 +8,25 @@ import {
 	rmSync,
 	statSync,
 	symlinkSync,
+	utimesSync,
 	writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { RunId } from "../../src/contract/identity.ts";
+import {
+	boundHistory,
+	type HistoryFile,
+	surplusHistory,
+} from "../../src/registry/history.ts";
 import { LedgerDirectory } from "../../src/registry/ledger-directory.ts";
 import { RunFile } from "../../src/registry/run-file.ts";
-import { runNameOf, runPath } from "../../src/registry/run-name.ts";
+import {
+	formatRunName,
+	parseRunFile,
+	runNameOf,
+	runPath,
+} from "../../src/registry/run-name.ts";
 import { sqlite } from "../cleanup/bench.ts";
 import { craftRun, deadOwner } from "../cleanup/crafted-run.ts";
 import { machine, temporaryDirectory } from "../cleanup/hosts.ts";
@@ -41,17 +52,6 @@ test("a folder that was opened for others is closed again, and a link is refused
 	renameSync(runs, join(path, "elsewhere"));
 	symlinkSync(join(path, "elsewhere"), runs);
 	expect(() => new LedgerDirectory(path)).toThrow(/symbolic link/);
-});
-
-test("where they cannot be made that is a clear error", () => {
-	const path = temporaryDirectory();
-	writeFileSync(join(path, "history"), "");
-	expect(() => new LedgerDirectory(path)).toThrow(
-		expect.objectContaining({
-			code: "REGISTRY_UNWRITABLE",
-			message: expect.stringContaining(path),
-		}),
-	);
 });
 
 test("when they are removed meanwhile nothing is listed", () => {
@@ -149,4 +149,66 @@ test("a lock that is removed while it is being inspected is not reported as a st
 	mkdirSync(path.replace(/lock$/, "db"));
 	writeFileSync(path, "");
 	expect(directory.strayLocks(later, 60_000)).toEqual([]);
+});
+
+test("the newest are kept up to a number, and none that is too old", () => {
+	const files: HistoryFile[] = [30, 10, 20, 40].map((modifiedAt) => ({
+		fileName: String(modifiedAt),
+		modifiedAt,
+	}));
+	expect(surplusHistory(files, 40, { runs: 2, ageMs: 100 })).toEqual([
+		"20",
+		"10",
+	]);
+	expect(surplusHistory(files, 40, { runs: 10, ageMs: 15 })).toEqual([
+		"20",
+		"10",
+	]);
+});
+
+test("files beyond the bound are removed; one that cannot be removed, or is already gone, is not a failure", () => {
+	const directory = new LedgerDirectory(temporaryDirectory());
+	const old = new Date(2020, 1, 1);
+	for (const name of ["old", "new"])
+		writeFileSync(join(directory.history, name), "");
+	mkdirSync(join(directory.history, "cannot-be-unlinked"));
+	for (const name of ["old", "cannot-be-unlinked"])
+		utimesSync(join(directory.history, name), old, old);
+	symlinkSync("/nowhere", join(directory.history, "gone"));
+	boundHistory(directory, Date.now(), { runs: 200, ageMs: 86_400_000 });
+	expect(readdirSync(directory.history)).toEqual([
+		"cannot-be-unlinked",
+		"gone",
+		"new",
+	]);
+});
+
+const runName = runNameOf("abcdefg" as RunId, machine.self);
+
+test("a file's name contains the run and the very process that owns it", () => {
+	expect(formatRunName(runName)).toMatch(
+		new RegExp(`^abcdefg\\.${process.pid}-[0-9a-f]{16}$`),
+	);
+	expect(runPath("/d", runName, "lock")).toBe(
+		`/d/${formatRunName(runName)}.lock`,
+	);
+	for (const kind of ["db", "lock"] as const)
+		expect(parseRunFile(`${formatRunName(runName)}.${kind}`)).toEqual({
+			name: runName,
+			kind,
+		});
+});
+
+test.each([
+	"",
+	"notes.txt",
+	"abcdefg.db",
+	`${formatRunName(runName)}.db-wal`,
+	`${formatRunName(runName)}.db.set-aside`,
+	`x${formatRunName(runName)}.db`,
+	"ABCDEFG.1-0123456789abcdef.db",
+	"abcdefg.1-0123456789abcde.db",
+	"abcdefg.12345678901-0123456789abcdef.db",
+])("%j is no file of a run", (fileName) => {
+	expect(parseRunFile(fileName)).toBeUndefined();
 });

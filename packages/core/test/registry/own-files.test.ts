@@ -16,10 +16,17 @@ import {
 } from "../../src/registry/file-identity.ts";
 import { type FileEvent, OwnFiles } from "../../src/registry/own-files.ts";
 import type { RunFile } from "../../src/registry/run-file.ts";
-import { runPath } from "../../src/registry/run-name.ts";
+import {
+	mendLock,
+	RunLock,
+	removeFreeLock,
+	takeLock,
+} from "../../src/registry/run-lock.ts";
+import { runNameOf, runPath } from "../../src/registry/run-name.ts";
 import { sqlite } from "../cleanup/bench.ts";
+import { deadOwner } from "../cleanup/crafted-run.ts";
 import { temporaryDirectory } from "../cleanup/hosts.ts";
-import { openOwnFiles as open, RENEWED } from "./own-files-bench.ts";
+import { openRegistry as open, RENEWED } from "./registry-bench.ts";
 
 test("untouched files are no loss, also while another process has the ledger locked", async () => {
 	const { registry, reserve, types, path } = await open();
@@ -32,22 +39,6 @@ test("untouched files are no loss, also while another process has the ledger loc
 	expect(types()).toEqual([]);
 });
 
-test("a ledger that was removed is made anew with what was in it, one that was damaged with what is in memory", async () => {
-	const { registry, reserve, types, path, read } = await open();
-	const incarnation = reserve();
-	rmSync(path);
-	registry.flush();
-	expect(types()).toEqual(RENEWED);
-	expect(read()).toMatchObject({ workers: [{ incarnation }] });
-	truncateSync(path, 100);
-	registry.flush();
-	expect(types()).toEqual([...RENEWED, ...RENEWED]);
-	expect(read()).toMatchObject({
-		kind: "readable",
-		workers: [{ incarnation }],
-	});
-});
-
 test("a ledger that was removed keeps what no memory has any more, one that was damaged loses that", async () => {
 	const { files, run, path } = await open();
 	const report = () => {};
@@ -55,15 +46,6 @@ test("a ledger that was removed keeps what no memory has any more, one that was 
 	expect(files.restore(run, [], 0, report)).toBe("kept");
 	truncateSync(path, 100);
 	expect(files.restore(run, [], 0, report)).toBe("emptied");
-});
-
-test("a ledger whose whole directory was removed is made anew, with its lock", async () => {
-	const { directory, registry, reserve, types, read } = await open();
-	const incarnation = reserve();
-	rmSync(directory.path, { recursive: true });
-	registry.flush();
-	expect(types().toSorted()).toEqual([...RENEWED, ...RENEWED].toSorted());
-	expect(read()).toMatchObject({ workers: [{ incarnation }] });
 });
 
 test("a ledger in which a living worker is missing is damaged, however sound it is as a file", async () => {
@@ -188,4 +170,44 @@ test("a file is known by what it is, not by its path", () => {
 	expect(fateOf(path, made)).toBe("replaced");
 	expect(fateOf(join(path, "below"), made)).toBe("removed");
 	expect(() => identityAt("x".repeat(10_000))).toThrow("ENAMETOOLONG");
+});
+
+test("a lock that another program holds by now is reported, and not taken from it", async () => {
+	const { registry, files, lockPath, events, types } = await open();
+	rmSync(lockPath);
+	writeFileSync(lockPath, "");
+	// Another copy of SQLite in this process would not see the lock; another connection of this one does.
+	const other = takeLock(sqlite, lockPath);
+	if (!(other instanceof RunLock)) throw new Error(`It is ${other}.`);
+	registry.flush();
+	expect(types()).toEqual(["registry.file_lost", "registry.degraded"]);
+	expect(events.of("registry.degraded")).toMatchObject([
+		{ message: expect.stringContaining("held") },
+	]);
+	other.release("kept");
+	registry.flush();
+	expect(types().at(-1)).toBe("registry.file_renewed");
+	expect(takeLock(sqlite, lockPath)).toBe("held");
+	expect(files.losses([])).toEqual([]);
+});
+
+test("a lock that is not there cannot be mended, and one that is held is not removed", async () => {
+	const { directory, name, lockPath } = await open();
+	const aside = directory.lockAside(name);
+	const other = `${lockPath}.other`;
+	expect(mendLock(sqlite, other, aside)).toBe("missing");
+	// An empty one is refused for another reason than its content.
+	writeFileSync(other, "");
+	expect(mendLock(sqlite, other, aside)).toBe("refused");
+	removeFreeLock({ sqlite, directory }, name);
+	expect(existsSync(lockPath)).toBe(true);
+	// Nobody has these: one that was filled, and one as it was made.
+	const stray = runNameOf(name.runId, deadOwner());
+	const strayPath = runPath(directory.runs, stray, "lock");
+	writeFileSync(strayPath, "no lock");
+	removeFreeLock({ sqlite, directory }, stray);
+	expect(existsSync(strayPath)).toBe(false);
+	writeFileSync(strayPath, "");
+	removeFreeLock({ sqlite, directory }, stray);
+	expect(existsSync(strayPath)).toBe(false);
 });

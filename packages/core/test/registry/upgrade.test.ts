@@ -1,9 +1,13 @@
 import { copyFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
+import { readMigrationFiles } from "drizzle-orm/migrator";
 import { expect, test } from "vitest";
+import { MIGRATIONS } from "../../src/registry/gen/migrations.ts";
+import { SCHEMA } from "../../src/registry/gen/schema.ts";
 import { readRunFile } from "../../src/registry/history.ts";
 import { RunFile, SCHEMA_VERSION } from "../../src/registry/run-file.ts";
+import type { SqliteConnection } from "../../src/registry/sqlite.ts";
 import { sqlite } from "../cleanup/bench.ts";
 import {
 	type CraftedRun,
@@ -12,7 +16,48 @@ import {
 	workerRow,
 } from "../cleanup/crafted-run.ts";
 import { temporaryDirectory } from "../cleanup/hosts.ts";
-import { toVersion } from "./earlier-version.ts";
+
+const FOLDER = join(import.meta.dirname, "../../migrations");
+
+/** What each migration after the first changed, undone. */
+const UNDO: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6, string>> = {
+	6: "drop table failed_calls;",
+	5: `
+		drop table acts;
+		alter table runs drop column program_end;
+		alter table workers drop column start_error;
+		alter table workers drop column end_detail;
+	`,
+	4: "alter table workers rename column location to place;",
+	3: "alter table workers drop column place;",
+	2: `
+		alter table runs drop column program;
+		alter table workers drop column lifeline;
+		alter table workers drop column tail;
+		alter table workers drop column last_command;
+	`,
+	1: `
+		drop table incidents;
+		alter table runs drop column cleanup_ms;
+	`,
+};
+
+/** Makes a run file what an earlier version wrote: with its migrations only. */
+export function toVersion(version: 1 | 2 | 4, path: string): void {
+	const database = new Database(path);
+	const added = ([6, 5, 4, 3, 2, 1] as const).filter((each) => each >= version);
+	database.exec(`
+		${added.map((each) => UNDO[each]).join("")}
+		delete from __drizzle_migrations where created_at > ${journal()[version - 1]?.when};
+		pragma user_version = ${version};
+	`);
+	database.close();
+}
+
+function journal(): readonly { readonly when: number; readonly tag: string }[] {
+	const path = join(FOLDER, "meta/_journal.json");
+	return JSON.parse(readFileSync(path, "utf8")).entries;
+}
 
 /** A run file as an earlier version wrote it: with its migrations only. */
 async function craftedBy(version: 1 | 2 | 4): Promise<CraftedRun> {
@@ -146,4 +191,27 @@ test("one that cannot be brought up to date is closed again, and of no use to re
 	// A program that still held it would be in the way.
 	database.exec("pragma locking_mode = exclusive; begin exclusive; rollback");
 	database.close();
+});
+
+test("the migrations in the code are those of the files, in their order", () => {
+	const migrationsFolder = join(import.meta.dirname, "../../migrations");
+	const files = readMigrationFiles({ migrationsFolder });
+	expect(files.length).toBeGreaterThan(0);
+	expect(MIGRATIONS).toEqual(files);
+});
+
+/** The tables of a database, and the steps that are said to have made them. */
+function content({ client }: SqliteConnection): readonly unknown[] {
+	const tables = client.prepare("select type, name, sql from sqlite_master");
+	const steps = client.prepare("select * from __drizzle_migrations");
+	return [tables.all(), steps.all()];
+}
+
+test("the file of a new run has what all migrations make, without going through them", () => {
+	const [made, migrated] = [sqlite.inMemory(), sqlite.inMemory()];
+	made.client.exec(SCHEMA);
+	migrated.ledger.migrate();
+	expect(content(made)).toEqual(content(migrated));
+	made.ledger.migrate();
+	expect(content(made)).toEqual(content(migrated));
 });

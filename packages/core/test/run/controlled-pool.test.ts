@@ -94,17 +94,3 @@ test("a pool that becomes smaller ends processes, and one that becomes larger st
 	await ready.promise;
 	expect(pids(pool).map(isAlive)).toEqual([true, true]);
 });
-
-test("a paused pool sends nothing until it is resumed", async () => {
-	const pool = await sleepers({});
-	pool.pause();
-	const call = pool.execute("echo", "later");
-	const isOver = await Promise.race([
-		call,
-		pool.ping("sleeps-0").then(() => "paused"),
-	]);
-	expect(isOver).toBe("paused");
-	expect(pool.statistics().calls.waiting).toBe(1);
-	pool.resume();
-	expect(await call).toBe("later");
-});

@@ -1,12 +1,22 @@
 import { expect, test } from "vitest";
-import { markerOf, type ProcessIdentity } from "../../src/contract/identity.ts";
-import type { ProcessHost } from "../../src/contract/world.ts";
-import { recordExit } from "../../src/run/start-run.ts";
+import type {
+	KillResult,
+	KillTarget,
+	ProcessKiller,
+} from "../../src/cleanup/process-killer.ts";
+import {
+	markerOf,
+	type ProcessIdentity,
+	type RunId,
+} from "../../src/contract/identity.ts";
+import type { MarkedProcess, ProcessHost } from "../../src/contract/world.ts";
+import { endStrays, recordExit } from "../../src/run/start-run.ts";
 import { MemoryRegistry } from "../../src/testing/memory-registry.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { SeededRandom } from "../../src/testing/virtual-pool.ts";
+import { EventRecorder } from "../../src/testing.ts";
 import { seenAs } from "../cleanup/bench.ts";
-import { deadOwner } from "../cleanup/crafted-run.ts";
+import { deadOwner, reserveWorker } from "../cleanup/crafted-run.ts";
 import { machine } from "../cleanup/hosts.ts";
 
 function bench(): {
@@ -21,44 +31,12 @@ function bench(): {
 		owner: machine.self,
 	});
 	const worker = (identity?: ProcessIdentity): string => {
-		const incarnation = registry.nextIncarnation();
-		registry.reserve({
-			incarnation,
-			workerId: "w-0",
-			pool: "w",
-			fingerprint: "x",
-			files: [],
-		});
+		const incarnation = reserveWorker(registry);
 		if (identity) registry.activate(incarnation, identity, identity.pid);
 		return incarnation;
 	};
 	return { registry, clock, worker };
 }
-
-test("workers that are seen to be gone are recorded as ended by the exit of the host", () => {
-	const { registry, clock, worker } = bench();
-	const incarnation = worker(deadOwner());
-	let pauses = 0;
-	// Killed, and gone at the third look.
-	const host: ProcessHost = seenAs({
-		observe: () => (pauses < 2 ? deadOwner() : "gone"),
-	});
-	recordExit({
-		registry,
-		host,
-		clock,
-		pause: () => {
-			pauses += 1;
-		},
-	});
-	expect(registry.lookup(incarnation)?.end).toEqual({
-		exit: undefined,
-		reason: "host_exit",
-		killer: "application_cleanup",
-	});
-	expect(pauses).toBe(2);
-	expect(registry.state).toBe("terminated");
-});
 
 test("the exit does not wait for those that do not die: they stay on record for the next start", () => {
 	const { registry, worker } = bench();
@@ -156,4 +134,57 @@ test("what a worker forked in its last instant carries the marker only once it e
 	});
 	expect(killed).toEqual([stray.identity]);
 	expect(registry.state).toBe("terminated");
+});
+
+const RUN = "str1234" as RunId;
+
+function stray(
+	pid: number,
+	runId = RUN,
+	incarnation: string | undefined = `${runId}-1`,
+): MarkedProcess {
+	return {
+		identity: deadOwner({ pid }),
+		groupId: pid,
+		marker: markerOf(runId, machine.self, "d"),
+		incarnation,
+		name: `stray ${pid}`,
+	};
+}
+
+/** Each target meets the fate that its pid has here. */
+function killerOf(
+	fates: Readonly<Record<number, KillResult<KillTarget>["fate"]>>,
+): Pick<ProcessKiller, "end"> {
+	return {
+		end: async (find) =>
+			(await find()).map((target) => {
+				const fate = fates[target.identity.pid];
+				if (fate === undefined) throw new Error("It is none of this run's.");
+				return { target, fate };
+			}),
+	};
+}
+
+test("what carries the marker of a run that ends is reported as it ended, and what does not end is named", async () => {
+	const events = new EventRecorder();
+	const marked = [
+		stray(101),
+		stray(102),
+		stray(103),
+		stray(104, "oth1234" as RunId),
+	];
+	// A program of the host itself, as a companion is.
+	const ownProgram = { ...stray(105), incarnation: undefined };
+	const survivors = await endStrays({
+		...{ runId: RUN, clock: new VirtualClock(), emit: events.record },
+		host: seenAs({ marked: () => [...marked, ownProgram] }),
+		killer: killerOf({ 101: "ended_on_term", 102: "killed", 103: "survived" }),
+	});
+	expect(survivors).toEqual([{ pid: 103, name: "stray 103" }]);
+	expect(events.of("orphan.reaped").map(({ pid, how }) => [pid, how])).toEqual([
+		[101, "ended_on_term"],
+		[102, "killed"],
+	]);
+	expect(events.of("orphan.spared").map(({ pid }) => pid)).toEqual([103]);
 });

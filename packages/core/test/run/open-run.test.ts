@@ -7,7 +7,7 @@ import { readHistory } from "../../src/inspect/history.ts";
 import { directoriesOf } from "../../src/os/shared-memory.ts";
 import { openRun } from "../../src/run/open-run.ts";
 import { EventRecorder } from "../../src/testing.ts";
-import { craftRun } from "../cleanup/crafted-run.ts";
+import { craftRun, reserveWorker } from "../cleanup/crafted-run.ts";
 import { machine, temporaryDirectory } from "../cleanup/hosts.ts";
 
 test("a run is in the ledger as running, with everything a pool needs, and is over after its close", async () => {
@@ -118,13 +118,7 @@ test("a start that fails leaves nothing, and the next one starts anew", async ()
 test("a run that is closed while workers live is not over: the next start looks after them", async () => {
 	const dataDir = temporaryDirectory();
 	const run = await openRun({ dataDir });
-	run.infrastructure.registry.reserve({
-		incarnation: run.infrastructure.registry.nextIncarnation(),
-		workerId: "w-0",
-		pool: "w",
-		fingerprint: "x",
-		files: [],
-	});
+	reserveWorker(run.infrastructure.registry);
 	await run.close();
 	expect(existsSync(run.infrastructure.runDirectory)).toBe(true);
 	expect(readdirSync(join(dataDir, "runs")).length).toBeGreaterThan(0);

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { RunId } from "../../src/contract/identity.ts";
@@ -7,7 +7,7 @@ import {
 	removePath,
 } from "../../src/os/private-directory.ts";
 import {
-	createSharedDirectory,
+	type createSharedDirectory,
 	sharedDirectoryOf,
 } from "../../src/os/shared-memory.ts";
 import { runNameOf } from "../../src/registry/run-name.ts";
@@ -43,32 +43,6 @@ test("a run that began without shared memory never has any", () => {
 	expect(directories.shared).toBeUndefined();
 	expect(directories.shared).toBeUndefined();
 });
-
-test.runIf(process.platform === "linux")(
-	"a directory in shared memory that is lost and cannot be made again is reported once, and is there as soon as it can be",
-	async () => {
-		let isFull = false;
-		const { directory, directories, events, clock } = bench((of) =>
-			isFull ? undefined : createSharedDirectory(of),
-		);
-		const path = sharedDirectoryOf(directory);
-		expect(directories.shared).toBe(path);
-		rmSync(path, { recursive: true });
-		isFull = true;
-		expect(directories.shared).toBeUndefined();
-		expect(directories.shared).toBeUndefined();
-		isFull = false;
-		expect(directories.shared).toBe(path);
-		expect(existsSync(path)).toBe(true);
-		await clock.advance(0);
-		expect(events.of("run.directory_lost")).toMatchObject([
-			{ directory: "shared_memory", path, how: "removed" },
-		]);
-		expect(events.of("run.directory_renewed")).toMatchObject([
-			{ directory: "shared_memory", path, instead: path },
-		]);
-	},
-);
 
 test("what is removed with a run: everything when its record goes, nothing that is in use, else what the record may not name", () => {
 	const { runtime, directory, directories, moved } = bench();

@@ -1,15 +1,11 @@
 import { availableParallelism } from "node:os";
 import { expect, test } from "vitest";
 import type { Protection } from "../../src/contract/protection.ts";
-import type { PoolOptions } from "../../src/options/pool-options.ts";
-import { withPool } from "../../src/run/open-run.ts";
 import {
 	assertAgrees,
-	checkPool,
 	type RunOptions,
 	resolveRunOptions,
 } from "../../src/run/run-options.ts";
-import { scriptedAdapter } from "../../src/testing/scripted-adapter.ts";
 
 function protection(fields: Partial<Protection> = {}): Protection {
 	return {
@@ -205,25 +201,4 @@ test("control is on by default, in production too; the environment turns it off,
 		expect(() => scopes(undefined, { SNAKEPIT_CONTROL: wrong })).toThrow(
 			"SNAKEPIT_CONTROL must be 0, which turns control off, or not be set",
 		);
-});
-
-test("a pool of a run takes no option of the run, and gives its name back", () => {
-	const adapter = scriptedAdapter();
-	expect(() =>
-		checkPool("run.createPool", { adapter, guard: "off" } as never),
-	).toThrow('"guard" is an option of the run: it belongs in openRun()');
-	const given = { adapter, guard: undefined } as PoolOptions;
-	const [first, second] = [1, 2].map(() => checkPool("run.createPool", given));
-	expect(first?.options.name).toBe("scripted");
-	expect(second?.options.name).toBe("scripted-2");
-	second?.giveNameBack();
-	expect(checkPool("run.createPool", given).options.name).toBe("scripted-2");
-});
-
-test("withPool starts nothing where it is given no function of the pool", async () => {
-	await expect(
-		withPool({ adapter: scriptedAdapter() }, "action" as never),
-	).rejects.toThrow(
-		"withPool: the second argument must be a function of the pool, got",
-	);
 });

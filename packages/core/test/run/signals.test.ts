@@ -77,7 +77,7 @@ test.each(
 	},
 );
 
-// That it waits for nothing is seen where time is handed in: application-cleanup-signals.test.ts.
+// That it waits for nothing is seen where time is handed in: application-cleanup.test.ts.
 test("a second signal ends a worker that does not leave", async () => {
 	const program = new Program("ignores-sigterm.sh");
 	const pid = await program.up();

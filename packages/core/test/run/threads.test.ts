@@ -1,7 +1,11 @@
+import { execFile } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { Worker } from "node:worker_threads";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { readHistory } from "../../src/inspect/history.ts";
 import { openRun } from "../../src/run/open-run.ts";
 import { Host, temporaryDirectory } from "../cleanup/hosts.ts";
@@ -30,4 +34,14 @@ test("a thread has a run of its own; neither opens the other's files, so both lo
 	await once(thread, "exit");
 	expect(await alive()).toContain(run.registry.runId);
 	await run.close();
+});
+
+test("a worker of node:cluster can be disconnected while its own workers run", async () => {
+	const dataDir = mkdtempSync(join(tmpdir(), "snakepit-cluster-"));
+	onTestFinished(() => rmSync(dataDir, { recursive: true }));
+	const program = join(import.meta.dirname, "cluster-program.ts");
+	const { stdout } = await promisify(execFile)(process.execPath, [
+		...["--conditions=snakepit-source", program, dataDir],
+	]);
+	expect(JSON.parse(stdout)).toEqual({ code: 7, signal: null });
 });

@@ -79,16 +79,6 @@ describe("waiting", () => {
 		recorder.record(accepted);
 		await expect(wait).rejects.toThrow("bad predicate");
 	});
-
-	test("of selects one type, types returns the order", () => {
-		const recorder = recorded(accepted, starting, settled);
-		expect(recorder.of("worker.starting")).toEqual([starting]);
-		expect(recorder.types()).toEqual([
-			"call.accepted",
-			"worker.starting",
-			"call.settled",
-		]);
-	});
 });
 
 describe("what lasts has one start and exactly one end", () => {

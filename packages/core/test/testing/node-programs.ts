@@ -1,5 +1,7 @@
-import type { ContractProgram } from "./process-host-contract/contract-program.ts";
-import type { ContractPrograms } from "./process-host-contract/process-host-contract.ts";
+import type {
+	ContractProgram,
+	ContractPrograms,
+} from "./process-host-contract.ts";
 
 const node = (script: string): ContractProgram => ({
 	executable: process.execPath,

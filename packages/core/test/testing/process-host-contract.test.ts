@@ -3,8 +3,10 @@ import { describe, test } from "vitest";
 import type { FakeProgram } from "../../src/testing/fake-process.ts";
 import { FakeProcessHost } from "../../src/testing/fake-process-host.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
-import type { ContractProgram } from "./process-host-contract/contract-program.ts";
-import { processHostContract } from "./process-host-contract/process-host-contract.ts";
+import {
+	type ContractProgram,
+	processHostContract,
+} from "./process-host-contract.ts";
 
 const programs: Readonly<Record<string, FakeProgram>> = {
 	exitsWithSeven: (self) => {

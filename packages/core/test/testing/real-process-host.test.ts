@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, describe, test } from "vitest";
 import { SystemProcessHost } from "../../src/os/this-machine.ts";
 import { NODE_PROGRAMS } from "./node-programs.ts";
-import { processHostContract } from "./process-host-contract/process-host-contract.ts";
+import { processHostContract } from "./process-host-contract.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "snakepit-host-"));
 afterAll(() => rmSync(directory, { recursive: true }));

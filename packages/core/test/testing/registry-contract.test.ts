@@ -4,7 +4,7 @@ import { MemoryRegistry } from "../../src/testing/memory-registry.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { SeededRandom } from "../../src/testing/virtual-pool.ts";
 import { EventRecorder } from "../../src/testing.ts";
-import { registryContract } from "../registry/registry-contract/registry-contract.ts";
+import { registryContract } from "../registry/registry-contract.ts";
 
 describe("the registry in memory keeps the registry contract", () => {
 	const cases = registryContract({

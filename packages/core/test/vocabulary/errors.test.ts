@@ -1,5 +1,8 @@
+import { createInterface } from "node:readline";
+import { Readable } from "node:stream";
 import { describe, expect, test } from "vitest";
 import * as errors from "../../src/contract/errors.ts";
+import { jsonLine, plainText, terminalText } from "../../src/contract/text.ts";
 
 const { SnakepitError, InputError, ToolError } = errors;
 const remote = {
@@ -153,3 +156,45 @@ test("an abort and a time-out have the names that the platform uses", () => {
 		}).name,
 	);
 });
+
+test.each([
+	["plain text\n\tindented", "plain text\n\tindented"],
+	["\x1b[31mred\x1b[0m and \x1b[1;4mbold\x1b[m", "red and bold"],
+	["\x1b]0;a title\x07text\x1b]8;;http://x\x1b\\link", "textlink"],
+	["\x1b[2J\x1b[1;1Hcleared", "cleared"],
+	["back\bspace and \rreturn", "back␈space and ␍return"],
+	["an escape alone: \x1b", "an escape alone: ␛"],
+	["nul \0 and del \x7f", "nul ␀ and del ␡"],
+	["\u202eturned\u202c", "<U+202E>turned<U+202C>"],
+	["\x9b31m", "<U+009B>31m"],
+])("%j is shown as %j", (text, shown) => {
+	expect(plainText(text)).toBe(shown);
+});
+
+test("a text made to be slow is not", () => {
+	const start = performance.now();
+	plainText("\x1b]".repeat(50_000) + "\x1b[".repeat(50_000));
+	terminalText("\x1b[1m\x1b]".repeat(50_000));
+	expect(performance.now() - start).toBeLessThan(5_000);
+});
+
+test("whatever a reader takes for the end of a line, a value is one line and stays what it is", async () => {
+	const text = Array.from({ length: 0x2100 }, (_, code) =>
+		String.fromCharCode(code),
+	).join("");
+	const line = jsonLine({ [text]: text });
+	// As Python's str.splitlines has them; readline has fewer.
+	for (const end of "\n\v\f\r\x1c\x1d\x1e\x85\u2028\u2029")
+		expect(line).not.toContain(end);
+	const read = await Array.fromAsync(
+		createInterface({ input: Readable.from([`${line}\n`]) }),
+	);
+	expect(read.map((each) => JSON.parse(each))).toEqual([{ [text]: text }]);
+});
+
+test.each([undefined, () => {}, { toJSON: () => undefined }])(
+	"what JSON does not have is a TypeError: %s",
+	(value) => {
+		expect(() => jsonLine(value)).toThrow(TypeError);
+	},
+);

@@ -3,8 +3,12 @@ import type { Adapter } from "../../src/contract/adapter.ts";
 import type { LaunchSpec } from "../../src/contract/launch.ts";
 import type { ScriptedAdapter } from "../../src/testing/scripted-adapter.ts";
 import type { Worker } from "../../src/worker/worker.ts";
-import { failedStart } from "./failed-start.ts";
-import { type BenchSetting, workerBench } from "./worker-bench.ts";
+import {
+	type BenchSetting,
+	benchWith,
+	failedStart,
+	workerBench,
+} from "./worker-bench.ts";
 
 type Launch = (
 	program: LaunchSpec,
@@ -28,7 +32,7 @@ const ways: readonly [string, Launch][] = [
 test.each(ways)(
 	"a launch that answers %s is executed",
 	async (_when, launch) => {
-		const bench = workerBench({}, {}, launching(launch));
+		const bench = benchWith(launching(launch));
 		const [worker, process] = await bench.ready();
 		expect(process.spec.args).toEqual([worker.slot.workerId]);
 	},
@@ -38,9 +42,7 @@ test.each(ways)(
 	"what a launch answers %s is checked",
 	async (_when, launch) => {
 		const misspelt = { exectuable: "x" } as unknown as LaunchSpec;
-		const bench = workerBench(
-			{},
-			{},
+		const bench = benchWith(
 			launching((_program, signal) => launch(misspelt, signal)),
 		);
 		expect(await failedStart(bench)).toMatchObject({ code: "UNKNOWN_OPTION" });
@@ -49,9 +51,7 @@ test.each(ways)(
 
 test("a launch that rejects fails the start with its reason, which the ledger has", async () => {
 	let passed: AbortSignal | undefined;
-	const bench = workerBench(
-		{},
-		{},
+	const bench = benchWith(
 		launching(async (_program, signal) => {
 			passed = signal;
 			throw new RangeError("no free port");
@@ -105,9 +105,7 @@ describe.each([
 	test("a worker starts nothing, and its launch is aborted", async () => {
 		let passed: AbortSignal | undefined;
 		const answer = Promise.withResolvers<LaunchSpec>();
-		const bench = workerBench(
-			{},
-			{},
+		const bench = benchWith(
 			launching((_program, signal) => {
 				passed = signal;
 				return answer.promise;
@@ -127,9 +125,7 @@ describe.each([
 });
 
 test("a launch that stops its own worker has no process", async () => {
-	const bench = workerBench(
-		{},
-		{},
+	const bench = benchWith(
 		launching(async (program) => {
 			worker.retire("closed");
 			return program;
@@ -161,9 +157,7 @@ test("a start that fails after its launch aborts the signal of the launch", asyn
 
 test("a start that succeeds does not", async () => {
 	let passed: AbortSignal | undefined;
-	const bench = workerBench(
-		{},
-		{},
+	const bench = benchWith(
 		launching(async (program, signal) => {
 			passed = signal;
 			return program;

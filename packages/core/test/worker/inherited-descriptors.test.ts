@@ -4,9 +4,9 @@ import { describe, expect, test } from "vitest";
 import type { LaunchSpec, WorkerProcess } from "../../src/contract/launch.ts";
 import type { BoundListener, ProcessHost } from "../../src/contract/world.ts";
 import { InheritedDescriptors } from "../../src/process/owned-process.ts";
-import { failedStart } from "./failed-start.ts";
 import {
 	type BenchSetting,
+	failedStart,
 	type WorkerBench,
 	workerBench,
 } from "./worker-bench.ts";

@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { Gate } from "../../src/deadline.ts";
 import {
+	backoffMs,
 	FULL_BUDGET,
 	type RestartBudget,
 	spendRestart,
@@ -96,4 +98,105 @@ test("the budget that was handed in is left as it was", () => {
 	const before: RestartBudget = { spentAt: Object.freeze([0]) };
 	expect(spendRestart(before, 5_000, 1, WINDOW_MS).kind).toBe("granted");
 	expect(before).toEqual({ spentAt: [0] });
+});
+
+const pauses = fc.record({
+	failures: fc.nat(200),
+	firstMs: fc.nat(10_000),
+	maxMs: fc.nat(100_000),
+	fraction: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+});
+
+test("the first restart is immediate", () => {
+	fc.assert(
+		fc.property(pauses, ({ firstMs, maxMs, fraction }) => {
+			expect(backoffMs(0, firstMs, maxMs, fraction)).toBe(0);
+			expect(backoffMs(1, firstMs, maxMs, fraction)).toBe(0);
+		}),
+	);
+});
+
+test("the pauses double up to their limit", () => {
+	const full = [1, 2, 3, 4, 5, 6, 1_000].map((failures) =>
+		backoffMs(failures, 200, 1_000, 1),
+	);
+	expect(full).toEqual([0, 200, 400, 800, 1_000, 1_000, 1_000]);
+});
+
+test("chance takes away up to half of a pause, never more, and adds nothing", () => {
+	fc.assert(
+		fc.property(pauses, ({ failures, firstMs, maxMs, fraction }) => {
+			const full = backoffMs(failures, firstMs, maxMs, 1);
+			const pause = backoffMs(failures, firstMs, maxMs, fraction);
+			expect(pause).toBeLessThanOrEqual(full);
+			expect(pause).toBeGreaterThanOrEqual(Math.floor(full / 2));
+		}),
+	);
+});
+
+test("a pause is a whole number of milliseconds, at most the limit, and never shorter after one more failure", () => {
+	fc.assert(
+		fc.property(pauses, ({ failures, firstMs, maxMs, fraction }) => {
+			const pause = backoffMs(failures, firstMs, maxMs, fraction);
+			expect(Number.isInteger(pause)).toBe(true);
+			expect(pause).toBeLessThanOrEqual(maxMs);
+			expect(
+				backoffMs(failures + 1, firstMs, maxMs, fraction),
+			).toBeGreaterThanOrEqual(pause);
+		}),
+	);
+});
+
+test("workers that failed together do not return together", () => {
+	const returns = [0, 0.25, 0.5, 0.75].map((fraction) =>
+		backoffMs(3, 1_000, 60_000, fraction),
+	);
+	expect(new Set(returns).size).toBe(returns.length);
+});
+
+/** Runs every microtask that is due. */
+const settled = (): Promise<void> =>
+	new Promise((resolve) => setImmediate(resolve));
+
+test("no more than allowed are inside, and all come in, in the order they came", async () => {
+	await fc.assert(
+		fc.asyncProperty(
+			fc.integer({ min: 1, max: 4 }),
+			fc.array(fc.nat(), { maxLength: 20 }),
+			async (concurrency, choices) => {
+				const gate = new Gate(concurrency);
+				const entered: number[] = [];
+				const inside: (() => void)[] = [];
+				for (const comer of choices.keys()) {
+					void gate.enter().then((leave) => {
+						entered.push(comer);
+						inside.push(leave);
+					});
+				}
+				await settled();
+				for (const [left, choice] of choices.entries()) {
+					expect(inside).toHaveLength(
+						Math.min(concurrency, choices.length - left),
+					);
+					inside.splice(choice % inside.length, 1)[0]?.();
+					await settled();
+				}
+				expect(entered).toEqual([...choices.keys()]);
+			},
+		),
+	);
+});
+
+test("a start that leaves twice makes room once", async () => {
+	const gate = new Gate(1);
+	const leave = await gate.enter();
+	leave();
+	leave();
+	await gate.enter();
+	let third = "waits";
+	void gate.enter().then(() => {
+		third = "entered";
+	});
+	await settled();
+	expect(third).toBe("waits");
 });

@@ -1,6 +1,17 @@
 import { describe, expect, test } from "vitest";
-import { RegistryError, StartError } from "../../src/contract/errors.ts";
+import {
+	ForkLost,
+	RegistryError,
+	StartError,
+} from "../../src/contract/errors.ts";
 import type { ProcessExit } from "../../src/contract/identity.ts";
+import {
+	noteCompanionLost,
+	noteForkLost,
+	noteParentLost,
+	type TiedCompanion,
+	tie,
+} from "../../src/worker/companion-loss.ts";
 import { EndCause } from "../../src/worker/end-cause.ts";
 import type { Worker } from "../../src/worker/worker.ts";
 import {
@@ -10,6 +21,7 @@ import {
 	notSpawned,
 	withdrawn,
 } from "../../src/worker/worker-errors.ts";
+import { readyScene } from "./worker-scenes.ts";
 
 test("a start error stays what it is", () => {
 	const error = new StartError({
@@ -106,4 +118,133 @@ test("a worker without a process was withdrawn if the guard that was to fork it 
 		message: "the disk is full",
 	});
 	expect(notSpawned(coded, { slot })).toBe(coded);
+});
+
+test.each([
+	["preload", "the preloaded parent that had forked it was lost"],
+	["guard", "the guard that had forked it was lost"],
+] as const)(
+	"a worker that ends with the %s that had forked it is not at fault",
+	(source, verdict) => {
+		const cause = new EndCause();
+		noteParentLost({ cause }, { source, isParentLost: true });
+		expect([cause.reason, cause.verdict]).toEqual(["parent_lost", verdict]);
+	},
+);
+
+test("a worker whose parent lives, or that was to end, ends for its own reason", () => {
+	const alone = new EndCause();
+	for (const isParentLost of [false, undefined])
+		noteParentLost({ cause: alone }, { source: "guard", isParentLost });
+	expect(alone.reason).toBeUndefined();
+	const asked = new EndCause();
+	asked.presume("recycled");
+	noteParentLost({ cause: asked }, { source: "guard", isParentLost: true });
+	noteForkLost({ cause: asked }, new ForkLost("ls", "guard", new Error("x")));
+	expect(asked.reason).toBe("recycled");
+});
+
+test("a worker that the guard did not fork any more is not at fault; any other failed fork is its own", () => {
+	const lost = new EndCause();
+	noteForkLost({ cause: lost }, new ForkLost("ls", "guard", new Error("gone")));
+	expect([lost.reason, lost.verdict]).toEqual([
+		"parent_lost",
+		"the guard was lost before it had forked it",
+	]);
+	const failed = new EndCause();
+	for (const error of [
+		new ForkLost("ls", "preload", new Error("gone")),
+		new Error("no such program"),
+	])
+		noteForkLost({ cause: failed }, error);
+	expect(failed.reason).toBeUndefined();
+});
+
+const LOST: ProcessExit = { kind: "code", code: 70 };
+const CRASHED: ProcessExit = { kind: "signal", signal: "SIGSEGV" };
+const facts = { pid: 9 } as TiedCompanion["facts"];
+
+/** One that ends at some time, or not. */
+function companion(fields: Partial<TiedCompanion> = {}): TiedCompanion {
+	return {
+		facts,
+		whenGone: () => () => {},
+		endWithin: async () => undefined,
+		isEnding: () => false,
+		...fields,
+	};
+}
+
+function workerOf(tied: TiedCompanion | undefined): Worker {
+	return { companion: tied, cause: new EndCause() } as unknown as Worker;
+}
+
+describe("a worker that ended by itself has lost its companion", () => {
+	const ended = { endWithin: async () => CRASHED };
+
+	test("if it says so, and the companion's end is seen soon", async () => {
+		const worker = workerOf(companion(ended));
+		await noteCompanionLost(worker, LOST);
+		expect(worker.cause.reason).toBe("companion_lost");
+		expect(worker.cause.verdict).toBe(
+			"its companion (pid 9) was ended by SIGSEGV",
+		);
+	});
+
+	test("if the companion is about to end, whatever the worker says", async () => {
+		const worker = workerOf(companion({ ...ended, isEnding: () => true }));
+		await noteCompanionLost(worker, CRASHED);
+		expect(worker.cause.reason).toBe("companion_lost");
+	});
+
+	test("and not if it says so and the companion lives on", async () => {
+		const worker = workerOf(companion());
+		await noteCompanionLost(worker, LOST);
+		expect(worker.cause.reason).toBeUndefined();
+	});
+
+	test("and not if neither of them shows it", async () => {
+		for (const exit of [
+			undefined,
+			CRASHED,
+			{ kind: "code", code: 1 },
+		] as const) {
+			const worker = workerOf(companion(ended));
+			await noteCompanionLost(worker, exit);
+			expect(worker.cause.reason).toBeUndefined();
+		}
+	});
+
+	test("and not if it was to end, or has none", async () => {
+		const asked = workerOf(companion(ended));
+		asked.cause.presume("closed");
+		await noteCompanionLost(asked, LOST);
+		expect(asked.cause.reason).toBe("closed");
+		const alone = workerOf(undefined);
+		await noteCompanionLost(alone, LOST);
+		expect(alone.cause.reason).toBeUndefined();
+	});
+});
+
+test("the end of a companion is the end of the workers that are tied to it, as long as they live", async () => {
+	const ends = new Set<(exit: ProcessExit) => void>();
+	const shared = companion({
+		whenGone: (action) => {
+			ends.add(action);
+			return () => void ends.delete(action);
+		},
+	});
+	const { worker, clock, events } = await readyScene();
+	tie(worker, shared);
+	expect(worker.slot.companion).toBe(facts);
+	for (const end of ends) end(CRASHED);
+	await clock.advanceUntil(worker.gone);
+	expect(events.of("worker.exited")).toMatchObject([
+		{ reason: "companion_lost" },
+	]);
+	expect(events.of("worker.condemned")).toMatchObject([
+		{ message: "its companion (pid 9) was ended by SIGSEGV" },
+	]);
+	await clock.settle();
+	expect(ends.size).toBe(0);
 });

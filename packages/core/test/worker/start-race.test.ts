@@ -83,22 +83,6 @@ test("a worker that is ready in time wins, and nothing of the race is left", asy
 	expect(made.closed).toBe(0);
 });
 
-test("a step that fails while the process runs on fails the start with its own error a second later, and aborts the signal at once", async () => {
-	const failure = new Error("wrong number");
-	let reason: unknown;
-	const outcome = race(async (signal) => {
-		signal.addEventListener("abort", () => {
-			reason = signal.reason;
-		});
-		throw failure;
-	});
-	await bench.clock.settle();
-	expect(reason).toBe(failure);
-	expect(await bench.clock.advanceUntil(outcome)).toBe(failure);
-	expect(bench.clock.now()).toBe(1_000);
-	expect(bench.clock.pending()).toBe(0);
-});
-
 describe("the deadline", () => {
 	test("ends the start, names the option, and aborts the steps", async () => {
 		let signal: AbortSignal | undefined;
@@ -170,24 +154,6 @@ describe("the deadline", () => {
 });
 
 describe("an exit", () => {
-	test.each([
-		[{ kind: "code", code: 3 } as const, "exited with code 3"],
-		[{ kind: "signal", signal: "SIGSEGV" } as const, "was ended by SIGSEGV"],
-	])(
-		"before ready ends the start at once, with the exit: %j",
-		async (exit, words) => {
-			const outcome = race(() => new Promise(() => undefined));
-			process.die(exit);
-			await bench.clock.settle();
-			expect(await outcome).toMatchObject({
-				code: "WORKER_EXITED_EARLY",
-				ran: "no",
-				message: expect.stringContaining(`${words} before it was ready`),
-			});
-			expect(bench.clock.pending()).toBe(0);
-		},
-	);
-
 	test("that is seen before the refusal in the control channel was read does not hide it", async () => {
 		const control = new PassThrough();
 		const refusal = new StartError({
@@ -250,19 +216,6 @@ describe("an exit", () => {
 		await bench.clock.advance(TIMEOUT_MS - 1);
 		connecting.reject(failure);
 		expect(await bench.clock.advanceUntil(outcome)).toBe(failure);
-	});
-
-	test("that does not follow a closed control channel is awaited for a second, no longer", async () => {
-		const outcome = await bench.clock.advanceUntil(
-			race(async () => {
-				throw channelClosed();
-			}),
-		);
-		expect(outcome).toMatchObject({
-			code: "WORKER_EXITED_EARLY",
-			message: "closed its control channel",
-		});
-		expect(bench.clock.now()).toBe(1_000);
 	});
 
 	test("after the deadline changes nothing", async () => {

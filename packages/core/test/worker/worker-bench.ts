@@ -1,3 +1,4 @@
+import { expect } from "vitest";
 import type { Adapter } from "../../src/contract/adapter.ts";
 import type { World } from "../../src/contract/world.ts";
 import { Gate } from "../../src/deadline.ts";
@@ -158,4 +159,20 @@ export function workerBench(
 			...host.machine.lifelines().map((path) => `lifeline ${path}`),
 		],
 	};
+}
+
+/** Workers of the scripted adapter in a world that is set so. */
+export function benchWith(setting: BenchSetting): WorkerBench {
+	return workerBench({}, {}, setting);
+}
+
+/** Starts one worker, which fails, and waits until that is over. */
+export async function failedStart(bench: WorkerBench): Promise<Failure> {
+	const worker = bench.addWorker();
+	const outcome = await bench.clock.advanceUntil(bench.start(worker));
+	if (outcome === "ready") return expect.unreachable();
+	if (worker.pid === undefined) worker.neverSpawned();
+	await bench.clock.advanceUntil(worker.gone);
+	expect(worker.state).toBe("exited");
+	return outcome;
 }

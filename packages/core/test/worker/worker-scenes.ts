@@ -50,6 +50,11 @@ export async function readyScene(
 	return { ...bench, worker, process };
 }
 
+/** The same in a world that is set so. */
+export function readySceneWith(setting: BenchSetting): Promise<Scene> {
+	return readyScene({}, {}, setting);
+}
+
 /** A worker whose adapter never gets to it. */
 export async function startingScene(
 	script: ScriptedAdapterOptions = {},

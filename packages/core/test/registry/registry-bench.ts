@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import Database from "better-sqlite3";
 import { onTestFinished } from "vitest";
 import { thisProgram } from "../../src/os/this-program.ts";
 import { readRunFile } from "../../src/registry/history.ts";
@@ -11,17 +12,20 @@ import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { SeededRandom } from "../../src/testing/virtual-pool.ts";
 import { EventRecorder } from "../../src/testing.ts";
 import { sqlite } from "../cleanup/bench.ts";
+import { reserveWorker } from "../cleanup/crafted-run.ts";
 import { machine, temporaryDirectory } from "../cleanup/hosts.ts";
 
-/** A run of this process, its files, and what becomes of both. */
-export interface OwnFilesBench {
+/** A registry of this process with its files, which a stranger can lock or damage. */
+export interface RegistryBench
+	extends Pick<NewRun, "name" | "run" | "lock">,
+		Pick<EventRecorder, "of"> {
 	readonly directory: LedgerDirectory;
-	readonly name: NewRun["name"];
-	readonly run: NewRun["run"];
-	readonly lock: NewRun["lock"];
 	readonly files: OwnFiles;
 	readonly registry: SqliteRegistry;
+	readonly clock: VirtualClock;
 	readonly events: EventRecorder;
+	/** Whether the run was over, each time that it let go of its files. */
+	readonly released: readonly boolean[];
 	readonly path: string;
 	readonly lockPath: string;
 	/** Enters a worker, and returns its incarnation. */
@@ -29,13 +33,21 @@ export interface OwnFilesBench {
 	/** Of the events so far. */
 	types(): readonly string[];
 	/** What the ledger of the run has. */
-	read(): ReturnType<typeof readRunFile>;
+	read(): unknown;
+	/** A stranger holds the ledger until `unlock`. */
+	holdLedger(): void;
+	unlock(): void;
+	/** Somebody takes the table away. */
+	damage(): void;
 }
 
 /** Closed when the test is finished. */
-export async function openOwnFiles(): Promise<OwnFilesBench> {
+export async function openRegistry(
+	content: "recorded" | "left_out" = "recorded",
+): Promise<RegistryBench> {
 	const clock = new VirtualClock();
 	const events = new EventRecorder();
+	const released: boolean[] = [];
 	const directory = new LedgerDirectory(join(temporaryDirectory(), "state"));
 	const { name, lock, file, run } = await openNewRun({
 		sqlite,
@@ -53,36 +65,39 @@ export async function openOwnFiles(): Promise<OwnFilesBench> {
 		emit: events.record,
 		files,
 		run,
-		content: "recorded",
+		content,
 		marker: "marker",
 		listener: { activated: () => {}, ended: () => {} },
-		release: () => files.release("removed"),
+		release: (over) => released.push(over),
 	});
-	onTestFinished(() => registry.close());
-	const reserve = (): string => {
-		const incarnation = registry.nextIncarnation();
-		registry.reserve({
-			incarnation,
-			workerId: "w-0",
-			pool: "w",
-			fingerprint: "f",
-			files: [],
-		});
-		return incarnation;
+	const path = runPath(directory.runs, name, "db");
+	let stranger: Database.Database | undefined;
+	const unlock = (): void => {
+		stranger?.close();
+		stranger = undefined;
 	};
+	onTestFinished(() => {
+		unlock();
+		registry.close();
+		files.release("removed");
+	});
 	return {
-		directory,
-		name,
-		run,
-		lock,
-		files,
-		registry,
-		events,
-		reserve,
-		path: runPath(directory.runs, name, "db"),
+		...{ directory, name, run, lock, files, registry, clock, events },
+		...{ released, path, unlock },
+		of: events.of.bind(events),
 		lockPath: runPath(directory.runs, name, "lock"),
+		reserve: () => reserveWorker(registry),
 		types: () => events.events.map(({ type }) => type),
-		read: () => readRunFile(sqlite, runPath(directory.runs, name, "db"), name),
+		read: () => readRunFile(sqlite, path, name),
+		holdLedger: () => {
+			stranger = new Database(path);
+			stranger.exec("begin immediate");
+		},
+		damage: () => {
+			const database = new Database(path);
+			database.exec("drop table workers");
+			database.close();
+		},
 	};
 }
 

@@ -1,19 +1,68 @@
 import assert from "node:assert/strict";
-import { RegistryError, SnakepitError } from "../../../src/contract/errors.ts";
-import type { WorkerEnd } from "../../../src/contract/process-registry.ts";
-import { reserved } from "../../../src/registry/workers.ts";
-import type { ContractCase } from "../../../src/testing/contract-case.ts";
-import {
-	CLOSED,
-	type RegistryBench,
-	type RegistryCase,
-	reservationOf,
-	reserve,
-} from "./bench.ts";
-import { registryFailureCases } from "./failures.ts";
+import { RegistryError, SnakepitError } from "../../src/contract/errors.ts";
+import type { SnakepitEvent } from "../../src/contract/events.ts";
+import type { ProcessIdentity } from "../../src/contract/identity.ts";
+import type {
+	ProcessRegistry,
+	Reservation,
+	WorkerEnd,
+} from "../../src/contract/process-registry.ts";
+import { reserved } from "../../src/registry/workers.ts";
+import type { ContractCase } from "../../src/testing/contract-case.ts";
+
+/** One registry under test. */
+interface RegistryBench {
+	/** Of a run that nothing was recorded in yet. */
+	readonly registry: ProcessRegistry;
+	/** The process whose run it is. */
+	readonly owner: ProcessIdentity;
+	/** Every event of the registry, in order. */
+	readonly events: readonly SnakepitEvent[];
+	/** Lets every write fail, as a full disk does. Left out: what follows from it is not tested. */
+	readonly failWrites?: (() => void) | undefined;
+	/** Lets writes succeed again. */
+	readonly healWrites?: (() => void) | undefined;
+	/** Called when the case is over, whether the registry was closed or not. */
+	release?(): Promise<void> | void;
+}
+
+/** Makes a case that gets a registry of its own. */
+type RegistryCase = (
+	title: string,
+	body: (bench: RegistryBench) => void,
+) => ContractCase;
+
+/** A reservation for the next worker. */
+function reservationOf(
+	registry: ProcessRegistry,
+	fields: Partial<Reservation> = {},
+): Reservation {
+	return {
+		incarnation: registry.nextIncarnation(),
+		workerId: "pool-0",
+		pool: "pool",
+		fingerprint: "python#0123456789ab",
+		files: ["/run/snakepit/1"],
+		...fields,
+	};
+}
+
+/** How a worker of the contract ends. */
+const CLOSED: WorkerEnd = {
+	exit: { kind: "code", code: 0 },
+	reason: "closed",
+	killer: "none",
+};
+
+/** Reserves the next worker. */
+function reserve(registry: ProcessRegistry): Reservation {
+	const reservation = reservationOf(registry);
+	registry.reserve(reservation);
+	return reservation;
+}
 
 /** What the contract needs to know of a registry. */
-export interface RegistryHarness {
+interface RegistryHarness {
 	open(): Promise<RegistryBench> | RegistryBench;
 }
 
@@ -314,4 +363,96 @@ function assertImpossible(step: () => void): void {
 			!(error instanceof RegistryError) &&
 			error.code === "IMPOSSIBLE_TRANSITION",
 	);
+}
+
+/** What the ledger promises when it cannot be written: it is never a reason not to protect. */
+function registryFailureCases(onBench: RegistryCase): readonly ContractCase[] {
+	const whenFailing = (
+		title: string,
+		body: (bench: RegistryBench, fail: () => void, heal: () => void) => void,
+	): ContractCase =>
+		onBench(title, (bench) => {
+			const { failWrites, healWrites } = bench;
+			if (!failWrites || !healWrites) return;
+			try {
+				body(bench, failWrites, healWrites);
+			} finally {
+				healWrites();
+			}
+		});
+	return [
+		whenFailing(
+			"when the first reservation cannot be written, nothing is started",
+			({ registry }, fail) => {
+				fail();
+				assert.throws(
+					() => registry.reserve(reservationOf(registry)),
+					(error) => error instanceof RegistryError,
+				);
+				assert.deepEqual(registry.living(), []);
+			},
+		),
+		whenFailing(
+			"when a later write fails, a running pool continues with what is in memory",
+			({ registry, owner, events }, fail) => {
+				const first = reserve(registry);
+				fail();
+				registry.activate(first.incarnation, owner, owner.pid);
+				const second = reserve(registry);
+				registry.end(first.incarnation, CLOSED);
+				assert.deepEqual(
+					registry.living().map((row) => row.incarnation),
+					[second.incarnation],
+				);
+				assert.equal(registry.lookup(first.incarnation)?.status, "ended");
+				assert.equal(registry.statistics().unwritten, 2);
+				assert.equal(registry.flush(), 2);
+				assert.deepEqual(namesOf(events), ["registry.degraded"]);
+			},
+		),
+		whenFailing(
+			"what could not be written is written when that is possible again",
+			({ registry, events }, fail, heal) => {
+				const first = reserve(registry);
+				fail();
+				registry.end(first.incarnation, CLOSED);
+				heal();
+				assert.equal(registry.flush(), 0);
+				assert.equal(registry.statistics().unwritten, 0);
+				assert.deepEqual(registry.lookup(first.incarnation)?.end, CLOSED);
+				assert.deepEqual(namesOf(events), [
+					"registry.degraded",
+					"registry.recovered",
+				]);
+			},
+		),
+		whenFailing(
+			"what is written only at the close is reported before the end of the run",
+			({ registry, events }, fail, heal) => {
+				const first = reserve(registry);
+				fail();
+				registry.end(first.incarnation, CLOSED);
+				heal();
+				registry.close();
+				assert.deepEqual(namesOf(events), [
+					"registry.degraded",
+					"registry.recovered",
+				]);
+			},
+		),
+		whenFailing("closing never throws", ({ registry }, fail) => {
+			reserve(registry);
+			fail();
+			registry.close();
+			assert.equal(registry.state, "terminated");
+		}),
+	];
+}
+
+function namesOf(events: RegistryBench["events"]): readonly string[] {
+	return events
+		.map((event) => event.type)
+		.filter(
+			(type) => type === "registry.degraded" || type === "registry.recovered",
+		);
 }
