@@ -1,6 +1,3 @@
-import { globSync } from "node:fs";
-import { basename } from "node:path";
-
 /** A part of core whose code is changed, and the tests that should notice: globs from the root of the repository. */
 export interface Area {
 	readonly name: string;
@@ -50,29 +47,3 @@ export const LEFT_OUT: readonly string[] = [
 	"threads",
 	"worker-lifeline",
 ].map((name) => `**/${name}.test.ts`);
-
-/** Names the area of the Python side. */
-export const PYTHON = "python";
-
-/** Folders of the Python side in which most files only decide. */
-const PYTHON_FOLDERS = "src/snakepit_bridge/{calls,tools,values}/**/*.py";
-
-/** The files of these folders that have tests of their own, by their names. @param cwd the folder `python`. */
-export function pythonFiles(
-	cwd: string,
-): ReadonlyMap<string, readonly string[]> {
-	return new Map(
-		globSync(PYTHON_FOLDERS, { cwd })
-			.map((file): [string, string[]] => [
-				file,
-				globSync(
-					[
-						`tests/**/test_${basename(file, ".py")}.py`,
-						...(file.includes("/values/") ? ["tests/test_value_*.py"] : []),
-					],
-					{ cwd },
-				),
-			])
-			.filter(([, tests]) => tests.length > 0),
-	);
-}

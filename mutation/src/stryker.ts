@@ -1,17 +1,15 @@
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { run } from "../../scripts/run.ts";
 import { type Area, LEFT_OUT } from "./areas.ts";
-import type { FileScore } from "./main.ts";
 import type { Workspace } from "./workspace.ts";
 
-const REPORT = "reports/mutation/mutation.json";
 /** Names the plugin below, and its option. */
 const SAMPLE = "sample";
 
 /**
- * Changes the code of one area, or of these files of it, in the ways that Stryker knows, and counts what its tests
- * notice.
+ * Changes the code of one area, or of these files of it, in the ways that Stryker knows, and shows what its tests do not
+ * notice, and the counts of each file.
  *
  * @param sample every nth mutant runs.
  */
@@ -20,7 +18,7 @@ export function runArea(
 	{ directory, enclosed, env }: Workspace,
 	files: readonly string[],
 	sample: number,
-): readonly FileScore[] {
+): void {
 	const conditions = ["snakepit-source", "node"];
 	const vitest = {
 		...{ resolve: { conditions }, ssr: { resolve: { conditions } } },
@@ -41,14 +39,13 @@ export function runArea(
 		mutate: files.length > 0 ? files : mutate,
 		coverageAnalysis: "perTest",
 		timeoutMS: 20_000,
-		reporters: ["progress-append-only", "clear-text", "json"],
+		reporters: ["progress-append-only", "clear-text"],
 		clearTextReporter: { reportTests: false, skipFull: true },
 		// It would rewrite the tsconfig files with an API that TypeScript 7 lacks.
 		tsconfigFile: "none.json",
 		// Texts of messages are read by people; tests of them would only repeat them.
 		mutator: { excludedMutations: ["StringLiteral"] },
 	};
-	rmSync(join(directory, REPORT), { force: true });
 	writeFileSync(
 		join(directory, "vitest.mutation.ts"),
 		`export default ${JSON.stringify(vitest)};\n`,
@@ -63,27 +60,6 @@ export function runArea(
 	];
 	if (run(command, args, { cwd: directory, env }) !== 0)
 		throw new Error(`Stryker failed in area ${name}`);
-	return scores(JSON.parse(readFileSync(join(directory, REPORT), "utf8")));
-}
-
-/** Mutants that could not run count nowhere. */
-function scores({
-	files,
-}: {
-	readonly files: Readonly<
-		Record<string, { readonly mutants: readonly { readonly status: string }[] }>
-	>;
-}): readonly FileScore[] {
-	return Object.entries(files).map(([file, { mutants }]) => {
-		const count = (...wanted: readonly string[]) =>
-			mutants.filter(({ status }) => wanted.includes(status)).length;
-		return {
-			file,
-			killed: count("Killed", "Timeout"),
-			survived: count("Survived"),
-			uncovered: count("NoCoverage"),
-		};
-	});
 }
 
 /** Stryker asks a checker whether a mutant can run; this one lets every nth of them. */

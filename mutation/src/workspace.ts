@@ -27,8 +27,6 @@ export interface Workspace extends Disposable {
 	readonly enclosed: readonly string[];
 	/** The environment of such a command. It has a home of its own. */
 	readonly env: NodeJS.ProcessEnv;
-	/** Gives the mutants' user a directory to write to. */
-	handOver(directory: string): void;
 }
 
 /** @throws Error when this machine permits no private pid namespace. */
@@ -49,33 +47,28 @@ export function makeWorkspace(): Workspace {
 	chmodSync(parent, 0o755);
 	const directory = join(parent, "repo");
 	const home = join(parent, "home");
-	const handOver = (path: string): void => {
-		if (isRoot) chownSync(path, NOBODY, NOBODY);
-	};
 	for (const path of [directory, home]) {
 		mkdirSync(path);
-		handOver(path);
+		if (isRoot) chownSync(path, NOBODY, NOBODY);
 	}
 	for (const file of trackedFiles()) {
 		mkdirSync(join(directory, dirname(file)), { recursive: true });
 		cpSync(join(root, file), join(directory, file));
 	}
 	return {
-		...{ directory, enclosed, handOver },
+		...{ directory, enclosed },
 		env: { PATH: process.env["PATH"], HOME: home, TMPDIR: home },
 		[Symbol.dispose]: () => rmSync(parent, { recursive: true, force: true }),
 	};
 }
 
 /** Installs Stryker in the copy. */
-export function installStryker({ directory }: Workspace): void {
+export function installStryker({ directory: cwd }: Workspace): void {
 	const { dependencies } = JSON.parse(
 		readFileSync(join(root, "mutation/package.json"), "utf8"),
 	) as { dependencies: Record<string, string> };
 	const packages = Object.entries(dependencies).map(([n, v]) => `${n}@${v}`);
-	must("npx", ["--yes", "pnpm@12", "add", "-w", "-D", ...packages], {
-		cwd: directory,
-	});
+	must("npx", ["--yes", "pnpm@12", "add", "-w", "-D", ...packages], { cwd });
 }
 
 function assertPermitted(enclosed: readonly string[]): void {
