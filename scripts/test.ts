@@ -19,29 +19,9 @@ import { isThorough, longestRunMs } from "./test-effort.ts";
 import { LEFTOVERS, RUNNING_TESTS, TEST_RUN } from "./test-mark.ts";
 
 interface Count {
-	passed: number;
-	failed: number;
-	skipped: number;
-}
-
-/** A file of vitest's JSON report. */
-interface TestedFile {
-	/** The file's path. */
-	readonly name: string;
-	readonly status: string;
-	readonly message: string;
-	readonly assertionResults: readonly {
-		readonly fullName: string;
-		readonly status: string;
-		readonly failureMessages: readonly string[];
-	}[];
-}
-
-interface VitestReport {
-	readonly numPassedTests: number;
-	readonly numPendingTests: number;
-	readonly numTodoTests: number;
-	readonly testResults: readonly TestedFile[];
+	readonly passed: number;
+	readonly failed: number;
+	readonly skipped: number;
 }
 
 takeNoArguments(
@@ -49,6 +29,9 @@ takeNoArguments(
 	"runs every test; one file: npx pnpm@12 exec vitest run FILE, and in python/ .venv/bin/python -m pytest FILE",
 );
 
+const ENTITIES: Readonly<Record<string, string>> = {
+	...{ lt: "<", gt: ">", quot: '"', apos: "'", amp: "&" },
+};
 const failures: string[] = [];
 const results = join(root, ".test-results");
 rmSync(results, { recursive: true, force: true });
@@ -80,14 +63,13 @@ const marked = (name: string): NodeJS.ProcessEnv => ({
 
 // It runs beside vitest, and what it prints is shown after it. Most tests wait for
 // other processes, so that each runner has more tests under way than there are cores.
-const pytestXml = join(results, "pytest.xml");
 const pytestOutput = join(results, "pytest.txt");
 const output = openSync(pytestOutput, "w");
 const pytestEnd = statusOf(
 	spawn(
 		python,
 		[
-			...["-m", "pytest", "--color=yes", `--junit-xml=${pytestXml}`],
+			...["-m", "pytest", "--color=yes", `--junit-xml=${reportOf("pytest")}`],
 			...["--numprocesses=2", "--dist=worksteal"],
 		],
 		{
@@ -99,7 +81,6 @@ const pytestEnd = statusOf(
 
 // It slows every test down, so that only `check` measures it.
 const coverage = isThorough() ? ["--coverage"] : [];
-const vitestJson = join(results, "vitest.json");
 console.log("\nvitest");
 // Not the script in node_modules/.bin: with the NODE_PATH that it sets, packages are found from everywhere.
 const vitestProgram = join(root, "node_modules/vitest/vitest.mjs");
@@ -118,7 +99,7 @@ const vitestStatus = await statusOf(
 		process.execPath,
 		[
 			...[vitestProgram, "run", ...coverage, "--reporter=default"],
-			...["--reporter=json", `--outputFile.json=${vitestJson}`],
+			...["--reporter=junit", `--outputFile.junit=${reportOf("vitest")}`],
 			`--reporter=${join(root, "scripts/test-reporter.ts")}`,
 		],
 		{
@@ -131,7 +112,7 @@ const vitestStatus = await statusOf(
 		},
 	),
 );
-const vitest = count("vitest", vitestStatus, vitestCount);
+const vitest = count("vitest", vitestStatus);
 const leftByVitest =
 	(await reportLeftovers("vitest", runOf("vitest"))) +
 	(existsSync(leftoversSeen) ? 1 : 0);
@@ -140,7 +121,7 @@ await Promise.all(besides);
 const pytestStatus = await pytestEnd;
 const leftByPytest = await reportLeftovers("pytest", runOf("pytest"));
 console.log(`\npytest\n${readFileSync(pytestOutput, "utf8")}`);
-const pytest = count("pytest", pytestStatus, pytestCount);
+const pytest = count("pytest", pytestStatus);
 
 const passed = vitest.passed + pytest.passed;
 const failed = vitest.failed + leftByVitest + pytest.failed + leftByPytest;
@@ -160,78 +141,40 @@ function statusOf(runner: ChildProcess): Promise<number> {
 	return promise;
 }
 
+/** Where a runner reports what came of its tests, in the format of JUnit. */
+function reportOf(name: string): string {
+	return join(results, `${name}.xml`);
+}
+
 /** Reads a runner's report. A bad end that no test explains counts as one failure. */
-function count(name: string, status: number, read: () => Count): Count {
-	const counted = readable(name, read);
-	const ran = counted.passed + counted.failed;
-	if (counted.failed > 0 || (status === 0 && ran > 0)) return counted;
+function count(name: string, status: number): Count {
+	const report = existsSync(reportOf(name))
+		? readFileSync(reportOf(name), "utf8")
+		: "";
+	const sum = (attribute: string): number =>
+		[
+			...report.matchAll(
+				RegExp(`<testsuite [^>]*\\b${attribute}="(\\d+)"`, "g"),
+			),
+		].reduce((total, [, number]) => total + Number(number), 0);
+	failures.push(...failedTests(report));
+	const [failed, skipped] = [sum("failures") + sum("errors"), sum("skipped")];
+	const counted = { failed, skipped, passed: sum("tests") - failed - skipped };
+	const ran = counted.passed + failed;
+	if (failed > 0 || (status === 0 && ran > 0)) return counted;
 	console.error(
 		`${name} ended with ${status} after ${ran} tests of which none failed: counted as one failure`,
 	);
 	return { ...counted, failed: 1 };
 }
 
-function readable(name: string, read: () => Count): Count {
-	try {
-		return read();
-	} catch (error) {
-		console.error(`${name} left no report:`, error);
-		return { passed: 0, failed: 0, skipped: 0 };
-	}
-}
-
-function vitestCount(): Count {
-	const report: VitestReport = JSON.parse(readFileSync(vitestJson, "utf8"));
-	// A file that could not be loaded has failed, although it has no test.
-	const failed = failedTests(report.testResults);
-	failures.push(...failed);
-	return {
-		passed: report.numPassedTests,
-		failed: failed.length,
-		skipped: report.numPendingTests + report.numTodoTests,
-	};
-}
-
-function pytestCount(): Count {
-	const report = readFileSync(pytestXml, "utf8");
-	const sum = (attribute: string): number =>
-		[
-			...report.matchAll(
-				RegExp(`<testsuite [^>]*\\b${attribute}="(\\d+)"`, "g"),
-			),
-		]
-			.map(([, count]) => Number(count))
-			.reduce((a, b) => a + b, 0);
-	const failed = sum("failures") + sum("errors");
-	failures.push(...failedPythonTests(report));
-	const skipped = sum("skipped");
-	return { passed: sum("tests") - failed - skipped, failed, skipped };
-}
-
-/** What failed in a run of vitest, a line each: the last thing to read of an output that is cut from its beginning. */
-function failedTests(files: readonly TestedFile[]): readonly string[] {
-	return files.flatMap((file) => {
-		const failed = file.assertionResults
-			.filter(({ status }) => status === "failed")
-			.map(({ fullName, failureMessages }) =>
-				failureLine(`${file.name} > ${fullName}`, failureMessages[0]),
-			);
-		const unloaded =
-			file.status === "failed" && file.assertionResults.length === 0;
-		return unloaded ? [failureLine(file.name, file.message)] : failed;
+/** What failed, a line each: the last thing to read of an output that is cut from its beginning. */
+function failedTests(report: string): readonly string[] {
+	const failed =
+		/<testcase classname="([^"]*)" name="([^"]*)"[^>]*>(?:(?!<\/testcase>)[^])*?<(?:failure|error)(?: message="([^"]*)")?/g;
+	return [...report.matchAll(failed)].map(([, file, name, message = ""]) => {
+		const [first = ""] = message.split(/&#10;|\n/, 1);
+		const line = `failed: ${file} > ${name}${first && `: ${first.slice(0, 300)}`}`;
+		return line.replaceAll(/&(lt|gt|quot|apos|amp);/g, (_, entity: string) => ENTITIES[entity] ?? "");
 	});
-}
-
-/** The same of a run of pytest, from its report in the format of JUnit. */
-function failedPythonTests(report: string): readonly string[] {
-	const failures =
-		/<testcase classname="([^"]*)" name="([^"]*)"[^>]*><(?:failure|error) message="([^"]*)"/g;
-	return [...report.matchAll(failures)].map(([, module, name, message]) =>
-		failureLine(`${module} > ${name}`, message?.replaceAll("&#10;", "\n")),
-	);
-}
-
-function failureLine(name: string, message = ""): string {
-	const first = message.split("\n", 1)[0] ?? "";
-	return `failed: ${name}${first && `: ${first.slice(0, 300)}`}`;
 }
