@@ -8,7 +8,7 @@ import {
 	type Ran,
 	SnakepitError,
 } from "@snakepit/core";
-import type { Chance } from "../chance.ts";
+import type { SeededRandom } from "../../../packages/core/src/testing/virtual-pool.ts";
 import type { Chosen } from "./lives.ts";
 import type { Observer } from "./observer.ts";
 
@@ -94,7 +94,7 @@ export class Calls {
 	readonly #name: string;
 	readonly #chosen: Chosen;
 	readonly #observer: Observer;
-	readonly #chance: Chance;
+	readonly #chance: SeededRandom;
 	readonly #pool: () => Pool;
 	readonly #context = new AsyncLocalStorage<CallRecord>();
 	pool: PoolState = "open";
@@ -104,7 +104,7 @@ export class Calls {
 		name: string,
 		chosen: Chosen,
 		observer: Observer,
-		chance: Chance,
+		chance: SeededRandom,
 		pool: () => Pool,
 	) {
 		this.#name = name;
@@ -131,7 +131,7 @@ export class Calls {
 		particular: Particular = {},
 	): Promise<void> {
 		const { call, abandon } = this.#prepare(tool, particular);
-		const before = this.#chance.of(0.1);
+		const before = this.#chance.fraction() < 0.1;
 		if (before) abandon();
 		const over = this.execute(call, args, isRight);
 		if (!before) abandon();
@@ -341,10 +341,10 @@ export class Calls {
 	): Promise<void> {
 		const chance = this.#chance;
 		const style = chance.pick(["loop", "loop", "slow", "several", "forgets"]);
-		const wanted = chance.of(0.5)
+		const wanted = chance.fraction() < 0.5
 			? Number.POSITIVE_INFINITY
 			: chance.below(items + 1);
-		if (wanted === 0 && chance.of(0.3)) return await this.#leave(call, stream);
+		if (wanted === 0 && chance.fraction() < 0.3) return await this.#leave(call, stream);
 		const first = this.#noted(call, () => stream.next());
 		abandon();
 		if (style === "several") await this.#readSeveral(call, stream, first, take);
@@ -408,23 +408,23 @@ export class Calls {
 	): { readonly call: CallRecord; readonly abandon: () => void } {
 		const chance = this.#chance;
 		const abort = new AbortController();
-		const aborts = chance.of(hangs === "yes" ? 0.6 : 0.3);
+		const aborts = chance.fraction() < (hangs === "yes" ? 0.6 : 0.3);
 		const options: ExecuteOptions = {
 			...(input === undefined ? {} : { input }),
 			...(aborts ? { signal: abort.signal } : {}),
-			...(chance.of(0.2) || (hangs === "yes" && !aborts)
+			...(chance.fraction() < 0.2 || (hangs === "yes" && !aborts)
 				? { timeoutMs: 1 + chance.below(600) }
 				: {}),
-			...(chance.of(0.15) ? { queueTimeoutMs: chance.below(300) } : {}),
-			...(chance.of(0.3) ? { priority: chance.below(3) - 1 } : {}),
-			...(chance.of(0.3) ? { retry: { attempts: 2 + chance.below(2) } } : {}),
+			...(chance.fraction() < 0.15 ? { queueTimeoutMs: chance.below(300) } : {}),
+			...(chance.fraction() < 0.3 ? { priority: chance.below(3) - 1 } : {}),
+			...(chance.fraction() < 0.3 ? { retry: { attempts: 2 + chance.below(2) } } : {}),
 		};
 		const giveUp = (): void => abort.abort(new Error("on purpose"));
 		const abandon = (): void => {
 			if (!aborts) return;
 			const afterMs = chance.pick([0, 0, 1, 5, 30, 150, 400]);
 			if (afterMs > 0) setTimeout(giveUp, afterMs);
-			else if (chance.of(0.5)) giveUp();
+			else if (chance.fraction() < 0.5) giveUp();
 			else setImmediate(giveUp);
 		};
 		return { call: this.make(tool, options, mayFail, session), abandon };

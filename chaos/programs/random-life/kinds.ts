@@ -4,7 +4,7 @@ import type {
 	HostFunction,
 	HostFunctionContext,
 } from "@snakepit/adapter-grpc-python";
-import type { Chance } from "../chance.ts";
+import type { SeededRandom } from "../../../packages/core/src/testing/virtual-pool.ts";
 import type { Arguments, Calls, KnownSession, Particular } from "./calls.ts";
 
 /** The program's offer to tools: functions that answer, fail, hang and call the pool again, and input streams. */
@@ -124,7 +124,7 @@ const inOrder = (value: unknown, length: number): boolean =>
 	value.every((each, at) => each === at);
 
 /** Calls with one answer. */
-function answers(calls: Calls, chance: Chance): readonly Kind[] {
+function answers(calls: Calls, chance: SeededRandom): readonly Kind[] {
 	const seconds = (most: number) => ({ seconds: chance.fraction() * most });
 	const echo = (weight: number, tool: string, args?: () => Arguments): Kind => [
 		weight,
@@ -178,7 +178,7 @@ function answers(calls: Calls, chance: Chance): readonly Kind[] {
 /** Calls that stream, in or out. */
 function streams(
 	calls: Calls,
-	chance: Chance,
+	chance: SeededRandom,
 	hostSide: HostSide,
 ): readonly Kind[] {
 	const countAndFail = async (how: string, particular: Particular) => {
@@ -191,7 +191,7 @@ function streams(
 	/** An input, and what to expect of a call that reads all of it. */
 	const source = (sizes: readonly number[], pauseMs: number) => {
 		const items = chance.pick(sizes);
-		const end = chance.of(0.2) ? ("fails" as const) : ("ends" as const);
+		const end = chance.fraction() < 0.2 ? ("fails" as const) : ("ends" as const);
 		const pauses = items < 100 ? chance.pick([0, 0, pauseMs]) : 0;
 		return {
 			...{ items, end },
@@ -211,7 +211,7 @@ function streams(
 	const collect = async () => {
 		const sizes = [0, 1, 7, 16, 17, 60];
 		const { items, end, pause, particular } = source(sizes, 2);
-		const most = chance.of(0.2) ? 1 + chance.below(10) : 1_000;
+		const most = chance.fraction() < 0.2 ? 1 + chance.below(10) : 1_000;
 		await calls.answer(
 			chance.pick(["collect", "collect_async"]),
 			{ most, pause },
@@ -254,7 +254,7 @@ function streams(
 }
 
 /** Calls whose tools ask the host. */
-function backCalls(calls: Calls, chance: Chance): readonly Kind[] {
+function backCalls(calls: Calls, chance: SeededRandom): readonly Kind[] {
 	const ask = (
 		weight: number,
 		name: string,
@@ -291,7 +291,7 @@ function backCalls(calls: Calls, chance: Chance): readonly Kind[] {
 /** Calls that share state. */
 function sessionCalls(
 	calls: Calls,
-	chance: Chance,
+	chance: SeededRandom,
 	session: () => KnownSession | undefined,
 ): readonly Kind[] {
 	const within =
@@ -332,7 +332,7 @@ function sessionCalls(
  */
 export function kindsOf(
 	calls: Calls,
-	chance: Chance,
+	chance: SeededRandom,
 	hostSide: HostSide,
 	session: () => KnownSession | undefined,
 ): readonly Kind[] {

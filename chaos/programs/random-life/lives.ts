@@ -8,7 +8,7 @@ import {
 	type PoolOptions,
 	QueueError,
 } from "@snakepit/core";
-import { Chance } from "../chance.ts";
+import { SeededRandom } from "../../../packages/core/src/testing/virtual-pool.ts";
 import { PYTHON } from "../worker-adapter.ts";
 import { Calls, type KnownSession } from "./calls.ts";
 import { HostSide, type Kind, kindsOf } from "./kinds.ts";
@@ -29,14 +29,14 @@ export interface Chosen {
 }
 
 /** Draws a pool: everything that an option can change about the life of a call. */
-function choose(chance: Chance, name: string, calls: number): Chosen {
+function choose(chance: SeededRandom, name: string, calls: number): Chosen {
 	const queueLimit = chance.pick([0, 2, 1000, 1000]);
 	const ttlMs = chance.pick([500, 3_600_000]);
 	const recycle = {
-		...(chance.of(0.4) ? { afterCalls: 1 + chance.below(12) } : {}),
-		...(chance.of(0.3) ? { afterMs: 300 + chance.below(3_000) } : {}),
+		...(chance.fraction() < 0.4 ? { afterCalls: 1 + chance.below(12) } : {}),
+		...(chance.fraction() < 0.3 ? { afterMs: 300 + chance.below(3_000) } : {}),
 		// Memory is checked ten times in `afterMs`.
-		...(chance.of(0.3) ? { aboveResidentBytes: 60e6, afterMs: 3_000 } : {}),
+		...(chance.fraction() < 0.3 ? { aboveResidentBytes: 60e6, afterMs: 3_000 } : {}),
 	};
 	return {
 		pool: {
@@ -52,20 +52,20 @@ function choose(chance: Chance, name: string, calls: number): Chosen {
 			// Retries soon and without a limit.
 			start: { maxRestarts: 100_000, backoffMs: 2 },
 			queue: { limit: queueLimit },
-			heartbeat: chance.of(0.7) ? { intervalMs: 200 } : "off",
+			heartbeat: chance.fraction() < 0.7 ? { intervalMs: 200 } : "off",
 			recycle,
 			sessions: { ttlMs },
 			stop: { killAfterMs: 3_000 },
 			output: { echo: "none" },
 		},
 		transport: chance.pick(["grpc", "framed"] as const),
-		preload: chance.of(0.3),
-		streamCredit: chance.of(0.3) ? chance.pick([1, 2, 5]) : undefined,
+		preload: chance.fraction() < 0.3,
+		streamCredit: chance.fraction() < 0.3 ? chance.pick([1, 2, 5]) : undefined,
 		queueLimit,
 		ttlMs,
 		drainMs: chance.pick([0, 50, 500, 3_000, 30_000]),
-		manner: chance.of(0.2) ? "forced" : "gentle",
-		closeAfter: chance.of(0.5) ? chance.below(calls) : calls,
+		manner: chance.fraction() < 0.2 ? "forced" : "gentle",
+		closeAfter: chance.fraction() < 0.5 ? chance.below(calls) : calls,
 	};
 }
 
@@ -110,7 +110,7 @@ export async function liveAtRandom(
 		const reports = await Promise.all(
 			Array.from({ length: pools }, (_, index) => {
 				const name = `life-${seed}-${generation}-${index}`;
-				const chance = new Chance(seed + generation * pools + index);
+				const chance = new SeededRandom(seed + generation * pools + index);
 				return live(chance, name, calls, dataDir, journal);
 			}),
 		);
@@ -131,7 +131,7 @@ export async function liveAtRandom(
  * recycled, crash and are killed; at a random moment, it is closed.
  */
 async function live(
-	chance: Chance,
+	chance: SeededRandom,
 	name: string,
 	most: number,
 	dataDir: string,
@@ -190,7 +190,7 @@ async function live(
 			});
 			await kind?.[1]();
 			if (calls.all.at(-1)?.outcome === "QUEUE_FULL") await sleep(20);
-			if (calls.pool === "closing" && chance.of(0.6)) return;
+			if (calls.pool === "closing" && chance.fraction() < 0.6) return;
 		}
 	}
 
@@ -207,8 +207,8 @@ async function live(
 	/** One that is open, or a new one; none where the pool is closed. Some are closed before the call is made. */
 	function session(): KnownSession | undefined {
 		const open = sessions.filter(({ state }) => state === "open");
-		if (open.length === 0 || chance.of(0.3)) {
-			const affinity = chance.of(0.6) ? "strict" : "hint";
+		if (open.length === 0 || chance.fraction() < 0.3) {
+			const affinity = chance.fraction() < 0.6 ? "strict" : "hint";
 			try {
 				open.push({
 					...{ session: pool.session({ affinity }), affinity },
@@ -221,7 +221,7 @@ async function live(
 		}
 		if (open.length === 0) return undefined;
 		const chosenSession = chance.pick(open);
-		if (chance.of(0.15)) {
+		if (chance.fraction() < 0.15) {
 			chosenSession.session.close();
 			chosenSession.state = "closed";
 		}

@@ -105,7 +105,7 @@ async function killAndStart(stage: Stage): Promise<RoundOutcome> {
 	for (let step = 0; step < STEPS; step++) {
 		const at = stage.chance.below(HOSTS);
 		const chosen = living[at];
-		if (chosen && (living.length === HOSTS || stage.chance.of(0.5))) {
+		if (chosen && (living.length === HOSTS || stage.chance.fraction() < 0.5)) {
 			falseKills += lost(chosen);
 			living.splice(at, 1);
 			chosen.host.killWithItsProtections();

@@ -67,7 +67,7 @@ async function killSome(
 	);
 	const at = performance.now();
 	for (const [n, victim] of victims.entries()) {
-		if (n > 0 && stage.chance.of(0.5))
+		if (n > 0 && stage.chance.fraction() < 0.5)
 			await sleep(stage.chance.fraction() * APART_MS);
 		end(victim);
 	}
@@ -130,7 +130,7 @@ async function growTree(
 function draw(stage: Stage, parties: readonly Party[]): readonly Party[] {
 	const first = stage.chance.pick(parties);
 	const others = parties.filter((party) => party !== first);
-	return stage.chance.of(0.3) ? [first] : [first, stage.chance.pick(others)];
+	return stage.chance.fraction() < 0.3 ? [first] : [first, stage.chance.pick(others)];
 }
 
 async function processOf(

@@ -8,7 +8,7 @@ import {
 } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { removeDirectory } from "../../../scripts/remove-directory.ts";
-import { Chance } from "../../programs/chance.ts";
+import { SeededRandom } from "../../../packages/core/src/testing/virtual-pool.ts";
 import type { HostOptions } from "../../programs/host.ts";
 import {
 	type ProtectionName,
@@ -52,7 +52,7 @@ export interface Ending {
 export class Stage implements AsyncDisposable {
 	readonly directory: string;
 	readonly dataDir: string;
-	readonly chance: Chance;
+	readonly chance: SeededRandom;
 	readonly exits: ExitWatcher;
 	readonly #defaults: Defaults;
 	readonly #hosts: HostProcess[] = [];
@@ -68,7 +68,7 @@ export class Stage implements AsyncDisposable {
 		this.dataDir = join(directory, "data");
 		mkdirSync(this.dataDir, { mode: 0o700 });
 		this.exits = exits;
-		this.chance = new Chance(seed);
+		this.chance = new SeededRandom(seed);
 		this.#defaults = defaults;
 	}
 
