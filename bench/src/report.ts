@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { markdownTable } from "../../scripts/markdown-table.ts";
 import { root } from "../../scripts/run.ts";
 import { cases } from "./cases.ts";
 import { bareName } from "./contestants/bare-grpc.ts";
@@ -165,6 +166,7 @@ export function overview(results: readonly CaseResult[]): string {
 	return markdownTable(
 		["", "Snakepit", "the best other", "Snakepit is"],
 		QUESTIONS.map((question) => [question.text, ...answer(question, results)]),
+		"---:",
 	);
 }
 
@@ -208,7 +210,8 @@ function tableOf({ figures, rows }: CaseResult): string {
 				? [name, problem ?? "nothing measured"]
 				: [name, ...measured.map(([figure]) => formatSpread(values[figure]))],
 		),
-	);
+		"---:",
+	).replaceAll("<", "&lt;");
 }
 
 function formatSpread(spread: Spread | undefined): string {
@@ -228,23 +231,6 @@ function formatFigure(value: number): string {
 	if (size >= 10) return value.toFixed(1);
 	if (size >= 1) return value.toFixed(2);
 	return size === 0 ? "0" : String(Number(value.toPrecision(2)));
-}
-
-/** Formats a table in Markdown: texts in the first column, figures in the others. Short lines are filled up. */
-function markdownTable(
-	head: readonly string[],
-	lines: readonly (readonly string[])[],
-): string {
-	const rule = head.map((_, column) => (column === 0 ? "---" : "---:"));
-	const whole = lines.map((line) => [
-		...line,
-		...head.slice(line.length).fill(""),
-	]);
-	const escaped = (cell: string): string =>
-		cell.replaceAll("|", "\\|").replaceAll("<", "&lt;");
-	return [head, rule, ...whole]
-		.map((cells) => `| ${cells.map(escaped).join(" | ")} |`)
-		.join("\n");
 }
 
 /**

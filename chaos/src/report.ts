@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { cpus, release, totalmem, type } from "node:os";
 import { commandToRepeat } from "../../scripts/command-to-repeat.ts";
+import { markdownTable } from "../../scripts/markdown-table.ts";
 import { PYTHON } from "../programs/worker-adapter.ts";
 import type { ChaosCase, RoundOutcome } from "./case.ts";
 
@@ -205,7 +206,7 @@ export function resultsPage(runs: readonly ChaosRun[]): string {
 		...introduction(runs, cases),
 		...[...rows].flatMap(([row, ofRow]) => [
 			`## ${row.slice(0, 1).toUpperCase()}${row.slice(1)}`,
-			table(
+			markdownTable(
 				COLUMNS.map(([head]) => head),
 				ofRow.map(cells),
 			),
@@ -230,7 +231,7 @@ function introduction(
 		cases.filter(({ verdict }) => verdict === wanted).length;
 	return [
 		"Real hosts with real workers are killed and damaged. The harness observes them from outside, through a socket that only workers and descendants hold, and in the process table.",
-		table(
+		markdownTable(
 			["made by", "minutes", "date", "on", "with"],
 			runs.map(({ command, tookMinutes, date, machine, software }) => [
 				...[`\`${command}\``, String(tookMinutes)],
@@ -248,7 +249,7 @@ function sideBySide(peers: readonly PeerSummary[]): readonly string[] {
 	return [
 		"## Side by side",
 		"In one run, the same harness kills hosts that use other packages and hosts that use Snakepit: every worker runs a busy loop, the host gets SIGKILL, and after 5 s the harness counts. Below them are programs of other kinds, each started with its usual client and as the worker of a pool; all their processes count.",
-		table(
+		markdownTable(
 			"host uses,version,rounds,processes,leftovers,p50,max,note".split(","),
 			peers.map((peer) => [
 				...[peer.name, peer.version],
@@ -258,17 +259,4 @@ function sideBySide(peers: readonly PeerSummary[]): readonly string[] {
 			]),
 		),
 	];
-}
-
-function table(
-	heads: readonly string[],
-	rows: readonly (readonly string[])[],
-): string {
-	const line = (texts: readonly string[]): string =>
-		`| ${texts.map((text) => text.replaceAll("|", "\\|")).join(" | ")} |`;
-	return [
-		line(heads),
-		`|${heads.map(() => "---").join("|")}|`,
-		...rows.map(line),
-	].join("\n");
 }

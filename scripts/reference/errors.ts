@@ -1,7 +1,8 @@
 import { join } from "node:path";
+import { markdownTable } from "../markdown-table.ts";
 import { root } from "../run.ts";
 import type { TypeScriptProject } from "../typescript-project.ts";
-import { page, table } from "./page.ts";
+import { page } from "./page.ts";
 
 const CODES = /Codes$/;
 
@@ -37,5 +38,5 @@ function codes(project: TypeScriptProject, file: string): string {
 				(tags["remedy"] ?? "").replace(/docs\/([\w-]+\.md)/, "[$1](../$1)"),
 			]),
 		);
-	return table(["code", "class", "ran", "meaning", "what to do"], rows);
+	return markdownTable(["code", "class", "ran", "meaning", "what to do"], rows);
 }

@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import { EVENT_PAIRS } from "../../packages/core/src/testing/event-recorder.ts";
+import { markdownTable } from "../markdown-table.ts";
 import { root } from "../run.ts";
 import type { TypeScriptProject } from "../typescript-project.ts";
-import { page, table } from "./page.ts";
+import { page } from "./page.ts";
 
 const CORE = join(root, "packages/core");
 /** What every event has. */
@@ -60,10 +61,10 @@ export function eventsReference(events: readonly DescribedEvent[]): string {
 	return page(
 		"Events",
 		'Received with `pool.on(listener)`, `pool.on(type, listener)` or `onEvent`. Each is a fact in the past tense with `type` and `wallMs` (milliseconds since the Unix epoch) beside the fields below; their types are in `EventOf<"worker.ready">`.',
-		table(["event", "meaning", "fields"], rows),
+		markdownTable(["event", "meaning", "fields"], rows),
 		"## Pairs",
 		"What lasts has one start and exactly one end.",
-		table(
+		markdownTable(
 			["what", "start", "end"],
 			EVENT_PAIRS.map(({ what, start, ends }) => [
 				what,

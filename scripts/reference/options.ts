@@ -2,9 +2,10 @@ import { globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Check } from "@snakepit/core/options";
+import { markdownTable } from "../markdown-table.ts";
 import { root } from "../run.ts";
 import type { Member, TypeScriptProject } from "../typescript-project.ts";
-import { grouped, page, table } from "./page.ts";
+import { grouped, page } from "./page.ts";
 
 /**
  * Every type of options that a package exports, in the order in which they are needed. `PoolOptions` has its checks in
@@ -125,7 +126,7 @@ export async function optionsReference(
 		...types.map((type) => section(type, types, entries)),
 		"## Types",
 		"Where the types that are named above are imported from.",
-		table(["type", "import from"], importsOf(types, entries)),
+		markdownTable(["type", "import from"], importsOf(types, entries)),
 	);
 }
 
@@ -339,7 +340,7 @@ function section(
 	return [
 		type.heading,
 		`${type.meaning} Type: \`${type.name}\` of \`${address}\`.`,
-		table(
+		markdownTable(
 			[
 				"option",
 				"type",

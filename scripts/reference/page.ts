@@ -3,17 +3,6 @@ export function page(title: string, ...parts: readonly string[]): string {
 	return `${[`# ${title}`, "<!-- Made by `npx pnpm@12 generate`; edit the tables in the code instead. -->", ...parts].join("\n\n")}\n`;
 }
 
-export function table(
-	head: readonly string[],
-	rows: readonly (readonly string[])[],
-): string {
-	const line = (cells: readonly string[]): string =>
-		`| ${cells.map((cell) => cell.replaceAll("|", "\\|").replaceAll("\n", " ")).join(" | ")} |`;
-	return [line(head), line(head.map(() => "---")), ...rows.map(line)].join(
-		"\n",
-	);
-}
-
 /** A number with its thousands apart. */
 export function grouped(value: number): string {
 	return value.toLocaleString("en-US").replaceAll(",", " ");

@@ -4,7 +4,8 @@ import {
 	type WorkerState,
 	type WorkerStep,
 } from "@snakepit/core/infrastructure";
-import { page, table } from "./page.ts";
+import { markdownTable } from "../markdown-table.ts";
+import { page } from "./page.ts";
 
 /** docs/reference/states.md */
 export function statesReference(): string {
@@ -23,10 +24,10 @@ export function statesReference(): string {
 		"States",
 		"## A worker",
 		'What happens to a worker process in each state. "stay" is late but harmless, "—" is impossible: it would be a defect of Snakepit and is thrown as `IMPOSSIBLE_TRANSITION`. In brackets: what is done.',
-		table(["state", ...triggers], workers),
+		markdownTable(["state", ...triggers], workers),
 		"## A run",
 		"One life of a host program in the ledger.",
-		table(["from", "to"], runs),
+		markdownTable(["from", "to"], runs),
 	);
 }
 

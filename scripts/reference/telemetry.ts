@@ -11,7 +11,8 @@ import {
 	SPAN_EVENTS,
 	SPANS,
 } from "@snakepit/telemetry";
-import { page, table } from "./page.ts";
+import { markdownTable } from "../markdown-table.ts";
+import { page } from "./page.ts";
 
 const code = (text: string): string => `\`${text}\``;
 const codes = (texts: readonly string[]): string => texts.map(code).join(", ");
@@ -23,7 +24,7 @@ export function telemetryReference(): string {
 		"Everything that `@snakepit/telemetry` exports. A test runs a scenario and compares this catalogue with what was exported, name by name and attribute by attribute, both ways. How to use it: [telemetry](../telemetry.md); what can be switched off: [options](options.md#telemetry).",
 		`The instrumentation scope of all is \`${SCOPE.name}\`, with the version of the package and the schema URL \`${SCOPE.schemaUrl}\`.`,
 		"## Spans",
-		table(
+		markdownTable(
 			["span", "kind", "parent", "links", "meaning", "attributes", "events"],
 			Object.values(SPANS).map((span) => [
 				code(span.name),
@@ -36,7 +37,7 @@ export function telemetryReference(): string {
 			]),
 		),
 		"## Events of spans",
-		table(
+		markdownTable(
 			["event", "meaning", "attributes"],
 			Object.entries(SPAN_EVENTS).map(([name, event]) => [
 				code(name),
@@ -46,7 +47,7 @@ export function telemetryReference(): string {
 		),
 		"## Exceptions as log records",
 		`With \`OTEL_SEMCONV_EXCEPTION_SIGNAL_OPT_IN=logs\` instead of the event \`exception\` of spans, with \`logs/dup\` besides it. The records \`${eventName("worker.start_failed")}\` and \`${eventName("pool.start_failed")}\` have the attributes, too.`,
-		table(
+		markdownTable(
 			["event", "severity", "meaning", "attributes"],
 			Object.entries(EXCEPTION_RECORDS).map(
 				([name, { severity, description }]) => [
@@ -59,7 +60,7 @@ export function telemetryReference(): string {
 		),
 		"## Metrics",
 		"The names in Prometheus depend on the way there: scraped from `@opentelemetry/exporter-prometheus`, or sent as OTLP.",
-		table(
+		markdownTable(
 			["metric", "kind", "unit", "meaning", "attributes", "exporter", "OTLP"],
 			(Object.keys(METRICS) as (keyof typeof METRICS)[]).map((name) => {
 				const { kind, unit, description, attributes } = METRICS[name];
@@ -76,7 +77,7 @@ export function telemetryReference(): string {
 		),
 		"## Events",
 		"Log records with an event name. The severity may depend on what happened.",
-		table(
+		markdownTable(
 			["event", "attributes", "also"],
 			entries().flatMap(([type, row]) =>
 				row.line === undefined
@@ -98,7 +99,7 @@ export function telemetryReference(): string {
 			),
 		),
 		"## Events of core that are no log records",
-		table(
+		markdownTable(
 			["event of core", "where it is", "note"],
 			entries().flatMap(([type, row]) =>
 				row.line === undefined
@@ -107,7 +108,7 @@ export function telemetryReference(): string {
 			),
 		),
 		"## Attributes",
-		table(
+		markdownTable(
 			["attribute", "type", "meaning"],
 			Object.entries(ATTRIBUTES).map(([name, { type, description }]) => [
 				code(name),
