@@ -30,31 +30,33 @@ export async function measureLatency(
 	call: () => Promise<unknown>,
 	{ warmUpMs, measureMs }: Pace,
 ): Promise<Figures> {
-	await repeat(call, warmUpMs, () => {});
-	const samples: number[] = [];
+	await timesOf(call, warmUpMs);
 	const before = process.cpuUsage();
-	await repeat(call, measureMs, (ms) => samples.push(ms));
+	const times = await timesOf(call, measureMs);
 	const { user, system } = process.cpuUsage(before);
-	const sorted = Float64Array.from(samples);
+	const sorted = Float64Array.from(times);
 	return {
 		p50_us: percentile(sorted, 50) * 1000,
 		p99_us: percentile(sorted, 99) * 1000,
-		host_cpu_us: (user + system) / samples.length,
+		host_cpu_us: (user + system) / times.length,
 	};
 }
 
-async function repeat(
+/** Calls one after the other for a while, three times at least; what each took, in milliseconds. */
+async function timesOf(
 	call: () => Promise<unknown>,
 	ms: number,
-	took: (ms: number) => void,
-): Promise<void> {
-	const end = performance.now() + ms;
-	for (let now = performance.now(); now < end; ) {
+): Promise<readonly number[]> {
+	const times: number[] = [];
+	const begin = performance.now();
+	let now = begin;
+	while (times.length < 3 || now - begin < ms) {
 		await call();
 		const after = performance.now();
-		took(after - now);
+		times.push(after - now);
 		now = after;
 	}
+	return times;
 }
 
 /** Keeps `inFlight` calls running, and returns how many are answered per second. */
@@ -106,23 +108,16 @@ interface Repeated {
 	readonly leastMs: number;
 }
 
-/** Calls one after the other for a while, three times at least. */
+/** The same calls one after the other for a while, three times at least. */
 export async function callRepeatedly(
 	call: () => Promise<unknown>,
 	ms: number,
 ): Promise<Repeated> {
-	const times: number[] = [];
-	const begin = performance.now();
-	let now = begin;
-	while (times.length < 3 || now - begin < ms) {
-		await call();
-		const after = performance.now();
-		times.push(after - now);
-		now = after;
-	}
+	const times = await timesOf(call, ms);
+	const calls = times.length;
+	const allMs = times.reduce((sum, each) => sum + each, 0);
 	return {
-		calls: times.length,
-		perSecond: (times.length * 1000) / (now - begin),
+		...{ calls, perSecond: (calls * 1000) / allMs },
 		leastMs: Math.min(...times),
 	};
 }
