@@ -152,9 +152,9 @@ async function readOnWorkers(telemetry?: DemoTelemetry): Promise<number> {
 		);
 		printAnswers(answers);
 		printFact("restarts", `${statistics.restarts}, ${replacement}`);
-		const processes = listProcesses();
-		const leftovers = leftoversOf(trace, processes);
-		printLeftovers(leftovers, `, of ${count(processes.length)} looked at`);
+		const now = listProcesses();
+		const leftovers = leftoversOf(trace, now);
+		printLeftovers(leftovers, `, of ${count(now.processes.length)} looked at`);
 		const { accepted, succeeded } = statistics.calls;
 		const isAsPromised =
 			answers.once === answers.images &&

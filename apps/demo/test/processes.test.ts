@@ -25,7 +25,7 @@ test("a process is found by its group and its marker while it is alive, and not 
 	const byGroup = { runs: new Set<string>(), groups: new Set([pid]) };
 	const byMarker = { runs: new Set([runId]), groups: new Set<number>() };
 	for (const trace of [byGroup, byMarker])
-		expect(leftoversOf(trace, listProcesses())).toMatchObject([{ pid }]);
+		expect(leftoversOf(trace, listProcesses())).toEqual([pid]);
 	const trace = traceOf(process.pid, listProcesses());
 	expect(trace.groups).toContain(pid);
 	expect(trace.runs).toContain(runId);
