@@ -98,7 +98,10 @@ export async function leftoversOf(
 }
 
 /** Kills a process, unless it has ended: another may have its pid by then. */
-export function endLeftover({ pid, startTime }: Leftover): void {
+export function endLeftover({
+	pid,
+	startTime,
+}: Pick<Leftover, "pid" | "startTime">): void {
 	const entry = new LinuxProc().entry(pid);
 	if (typeof entry === "string" || entry.startTime !== startTime) return;
 	try {
@@ -106,6 +109,21 @@ export function endLeftover({ pid, startTime }: Leftover): void {
 	} catch {
 		// It ended in this instant.
 	}
+}
+
+/** The living processes that were started with this value of a variable. */
+export function processesWith(
+	variable: string,
+	value: string | undefined,
+): readonly TableEntry[] {
+	const table = new LinuxProc();
+	return table
+		.entries()
+		.filter(
+			({ pid, condition }) =>
+				condition !== "zombie" &&
+				table.environment(pid, [variable]).get(variable) === value,
+		);
 }
 
 /** What a person needs to find the test, one line for each. */

@@ -3,10 +3,8 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
-import {
-	LinuxProc,
-	type TableEntry,
-} from "../packages/core/src/os/process-table.ts";
+import type { TableEntry } from "../packages/core/src/os/process-table.ts";
+import { endLeftover, processesWith } from "./leftovers.ts";
 
 /** The variable by which everything that a marked host starts is found. The host lets its workers inherit it. */
 export const MARK = "SNAKEPIT_MARKED_HOST";
@@ -42,14 +40,7 @@ export async function markedHost(
 	);
 	const exited = once(child, "exit");
 	const living = () =>
-		new LinuxProc()
-			.entries()
-			.filter(
-				({ pid, condition }) =>
-					condition !== "zombie" &&
-					pid !== child.pid &&
-					new LinuxProc().environment(pid, [MARK]).get(MARK) === mark,
-			);
+		processesWith(MARK, mark).filter(({ pid }) => pid !== child.pid);
 	const kill = async (withinMs: number) => {
 		child.kill("SIGKILL");
 		await exited;
@@ -65,8 +56,7 @@ export async function markedHost(
 		living,
 		kill,
 		[Symbol.asyncDispose]: async () => {
-			for (const { pid, startTime } of await kill(0))
-				if (startTimeOf(pid) === startTime) process.kill(pid, "SIGKILL");
+			for (const each of await kill(0)) endLeftover(each);
 		},
 	};
 	const begun = once(createInterface({ input: child.stdout }), "line");
@@ -76,9 +66,4 @@ export async function markedHost(
 	throw new Error(
 		`The host ended before its first line, with ${child.exitCode ?? child.signalCode}.`,
 	);
-}
-
-function startTimeOf(pid: number): string | undefined {
-	const entry = new LinuxProc().entry(pid);
-	return typeof entry === "string" ? undefined : entry.startTime;
 }

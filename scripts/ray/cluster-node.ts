@@ -7,6 +7,7 @@ import {
 	LinuxProc,
 	type TableEntry,
 } from "../../packages/core/src/os/process-table.ts";
+import { endLeftover } from "../leftovers.ts";
 
 const PROGRAM = join(import.meta.dirname, "node.py");
 const MARK = "SNAKEPIT_TEST_NODE";
@@ -120,17 +121,9 @@ export class ClusterNode {
 		for (;;) {
 			const left = this.processes();
 			if (left.length === 0 || performance.now() > deadline) return;
-			for (const { pid } of left) kill(pid);
+			for (const each of left) endLeftover(each);
 			await pause(LOOK_MS);
 		}
-	}
-}
-
-function kill(pid: number): void {
-	try {
-		process.kill(pid, "SIGKILL");
-	} catch {
-		// It has ended.
 	}
 }
 
