@@ -10,63 +10,57 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Packed, packPackages } from "./pack-packages.ts";
+import {
+	isNative,
+	nativeOverrides,
+	type Packed,
+	packPackages,
+} from "./pack-packages.ts";
 import { importIsLight, psIsLight } from "./package-costs.ts";
 import { environment } from "./python-environment.ts";
 import { must, root } from "./run.ts";
 
 // Outside the workspace, so that nothing resolves by luck.
 const work = mkdtempSync(join(tmpdir(), "snakepit-packages-"));
-try {
-	const packed = packPackages(work);
-	for (const { tarball } of packed)
-		must("publint", ["run", tarball, "--strict"]);
-	const packages = packed.filter((each) => !isNative(each));
-	const natives = packed.filter(isNative);
-	// A package of a command has nothing to import.
-	const imported = packages.filter(({ entries }) => entries.length > 0);
-	for (const { tarball } of imported)
-		must("attw", [tarball, "--profile", "esm-only"]);
-	const all = install("all", packages, natives);
-	entriesLoad(all, packages);
-	readmeProgramRuns(all);
-	quickstartCompiles(all);
-	layersWork(all);
-	commandsRun(all);
-	await psIsLight(all, 160);
-	// Core brings the server of control.
-	const core = packages.filter(({ name }) =>
-		["@snakepit/core", "@snakepit/control"].includes(name),
-	);
-	const alone = install("core-alone", core, natives);
-	entriesLoad(alone, core);
-	isWithout(alone, /grpc|opentelemetry|protobuf|drizzle/);
-	importIsLight(alone, "@snakepit/core", { processorMs: 30, megabytes: 12 });
-	const python = packages.filter(
-		({ name }) => name === "@snakepit/adapter-python",
-	);
-	const withPython = install("python", [...core, ...python], natives);
-	entriesLoad(withPython, python);
-	isWithout(withPython, /grpc|opentelemetry|protobuf/);
-	importIsLight(withPython, "@snakepit/adapter-python", {
-		processorMs: 75,
-		megabytes: 20,
-	});
-} finally {
-	rmSync(work, { recursive: true });
-}
+process.once("exit", () => rmSync(work, { recursive: true }));
+const packed = packPackages(work);
+for (const { tarball } of packed)
+	must("publint", ["run", tarball, "--strict"]);
+const packages = packed.filter((each) => !isNative(each));
+// A package of a command has nothing to import.
+const imported = packages.filter(({ entries }) => entries.length > 0);
+for (const { tarball } of imported)
+	must("attw", [tarball, "--profile", "esm-only"]);
+const all = install("all", packages);
+entriesLoad(all, packages);
+readmeProgramRuns(all);
+quickstartCompiles(all);
+layersWork(all);
+commandsRun(all);
+await psIsLight(all, 160);
+// Core brings the server of control.
+const core = packages.filter(({ name }) =>
+	["@snakepit/core", "@snakepit/control"].includes(name),
+);
+const alone = install("core-alone", core);
+entriesLoad(alone, core);
+isWithout(alone, /grpc|opentelemetry|protobuf|drizzle/);
+importIsLight(alone, "@snakepit/core", { processorMs: 30, megabytes: 12 });
+const python = packages.filter(
+	({ name }) => name === "@snakepit/adapter-python",
+);
+const withPython = install("python", [...core, ...python]);
+entriesLoad(withPython, python);
+isWithout(withPython, /grpc|opentelemetry|protobuf/);
+importIsLight(withPython, "@snakepit/adapter-python", {
+	processorMs: 75,
+	megabytes: 20,
+});
 
-function install(
-	project: string,
-	packages: readonly Packed[],
-	natives: readonly Packed[],
-): string {
+function install(project: string, packages: readonly Packed[]): string {
 	const cwd = join(work, project);
 	mkdirSync(cwd);
-	// As from a registry: npm installs the one that fits this machine, for core.
-	const overrides = Object.fromEntries(
-		natives.map(({ name, tarball }) => [name, `file:${tarball}`]),
-	);
+	const overrides = nativeOverrides(packed);
 	const manifest = JSON.stringify({ type: "module", overrides });
 	writeFileSync(join(cwd, "package.json"), manifest);
 	const tarballs = packages.map(({ tarball }) => tarball);
@@ -126,11 +120,6 @@ function quickstartCompiles(cwd: string) {
 	assert(config, "docs/quickstart.md has no tsconfig.json");
 	writeFileSync(join(cwd, "tsconfig.json"), config);
 	must("tsc", ["-p", "."], { cwd });
-}
-
-/** Packages of one binary each, which only core asks for. */
-function isNative({ name }: Packed): boolean {
-	return name.startsWith("@snakepit/native-");
 }
 
 /** The guard and the lifeline need the native binary, installed with core and executable. */

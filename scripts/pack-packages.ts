@@ -18,6 +18,22 @@ export function packPackages(into: string): readonly Packed[] {
 	);
 }
 
+/** Packages of one binary each, which only core asks for. */
+export function isNative({ name }: Packed): boolean {
+	return name.startsWith("@snakepit/native-");
+}
+
+/** The `overrides` with which npm installs, as from a registry, the native package that fits this machine. */
+export function nativeOverrides(
+	packed: readonly Packed[],
+): Readonly<Record<string, string>> {
+	return Object.fromEntries(
+		packed
+			.filter(isNative)
+			.map(({ name, tarball }) => [name, `file:${tarball}`]),
+	);
+}
+
 function pack(manifest: string, into: string): Packed {
 	const file = join(root, manifest);
 	const { name, publishConfig } = JSON.parse(readFileSync(file, "utf8"));

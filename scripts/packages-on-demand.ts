@@ -42,11 +42,18 @@ export function installEach(
 	};
 	return Object.entries(dependencies)
 		.filter(([name]) => wanted(name))
-		.map(([name, version]) => {
-			const directory = join(caches, cache, `${name}-${version}`);
-			const problem = install(`${name}@${version}`, directory);
-			return { name, version, directory, problem };
-		});
+		.map(([name, version]) => installOne(name, version, cache));
+}
+
+/** Installs one package, unless it is there already. */
+export function installOne(
+	name: string,
+	version: string,
+	cache: string,
+): PackageOnDemand {
+	const directory = join(caches, cache, `${name}-${version}`);
+	const problem = install(`${name}@${version}`, directory);
+	return { name, version, directory, problem };
 }
 
 /** Returns why it failed. */

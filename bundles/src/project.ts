@@ -1,7 +1,5 @@
-import { spawnSync } from "node:child_process";
 import {
 	cpSync,
-	existsSync,
 	mkdirSync,
 	mkdtempSync,
 	readFileSync,
@@ -11,7 +9,12 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { packPackages } from "../../scripts/pack-packages.ts";
+import {
+	isNative,
+	nativeOverrides,
+	packPackages,
+} from "../../scripts/pack-packages.ts";
+import { installOne } from "../../scripts/packages-on-demand.ts";
 import { environment } from "../../scripts/python-environment.ts";
 import { must, root } from "../../scripts/run.ts";
 
@@ -19,8 +22,6 @@ const HERE = join(root, "bundles");
 /** The configurations that these pages show, with the names of their files. */
 const PAGES = ["docs/bundlers.md", "docs/single-executables.md"];
 const BLOCK = /^```js bundled\n\/\/ (\S+)\n(.*?)^```$/gms;
-/** Not what a program depends on: core's optional dependencies. */
-const NATIVE = /^@snakepit\/native-/;
 
 /** The executable of a runtime, or why there is none here. */
 export type Tool = { readonly path: string } | { readonly problem: string };
@@ -58,7 +59,6 @@ export function makeProject(bundlers: ReadonlySet<string>): Project {
 	};
 	cpSync(join(HERE, "program"), directory, { recursive: true });
 	const packed = packPackages(parent);
-	const natives = packed.filter(({ name }) => NATIVE.test(name));
 	const manifest = JSON.parse(readFileSync(join(HERE, "package.json"), "utf8"));
 	const { "@opentelemetry/api": telemetry, ...others } = manifest.dependencies;
 	const needed = Object.entries(others).filter(([name]) => bundlers.has(name));
@@ -70,10 +70,7 @@ export function makeProject(bundlers: ReadonlySet<string>): Project {
 				"@opentelemetry/api": telemetry,
 				...Object.fromEntries(needed),
 			},
-			// As from a registry: npm installs the one that fits this machine, for core.
-			overrides: Object.fromEntries(
-				natives.map(({ name, tarball }) => [name, `file:${tarball}`]),
-			),
+			overrides: nativeOverrides(packed),
 		}),
 	);
 	// What is built is what the pages show.
@@ -82,7 +79,7 @@ export function makeProject(bundlers: ReadonlySet<string>): Project {
 		writeFileSync(join(directory, name), text);
 
 	const tarballs = packed
-		.filter((each) => !natives.includes(each))
+		.filter((each) => !isNative(each))
 		.map(({ tarball }) => tarball);
 	const quietly = ["--ignore-scripts", "--no-audit", "--no-fund"];
 	must("npm", ["install", ...quietly, ...tarballs], { cwd: directory, env });
@@ -94,12 +91,12 @@ export function makeProject(bundlers: ReadonlySet<string>): Project {
 		env,
 		get node26() {
 			const { node } = manifest.runtimes;
-			return runtime(`node-linux-${process.arch}`, node, "bin/node", parent);
+			return runtime(`node-linux-${process.arch}`, node, "bin/node");
 		},
 		get bun() {
 			const { bun } = manifest.runtimes;
 			const processor = process.arch === "arm64" ? "aarch64" : process.arch;
-			return runtime(`@oven/bun-linux-${processor}`, bun, "bin/bun", parent);
+			return runtime(`@oven/bun-linux-${processor}`, bun, "bin/bun");
 		},
 		deploy(built, packages) {
 			deployed += 1;
@@ -117,23 +114,9 @@ export function makeProject(bundlers: ReadonlySet<string>): Project {
 }
 
 /** Installs the package that holds the executable of a runtime; the package that users name would run a script to choose it. */
-function runtime(
-	name: string,
-	version: string,
-	file: string,
-	parent: string,
-): Tool {
-	const prefix = join(parent, "runtimes", name);
-	const path = join(prefix, "node_modules", name, file);
-	if (existsSync(path)) return { path };
-	mkdirSync(prefix, { recursive: true });
-	const flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--silent"];
-	const { status } = spawnSync(
-		"npm",
-		["install", ...flags, "--prefix", prefix, `${name}@${version}`],
-		{ stdio: "inherit" },
-	);
-	return status === 0 && existsSync(path)
-		? { path }
-		: { problem: `${name}@${version} cannot be installed` };
+function runtime(name: string, version: string, file: string): Tool {
+	const { directory, problem } = installOne(name, version, "runtimes");
+	return problem === undefined
+		? { path: join(directory, "node_modules", name, file) }
+		: { problem };
 }

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { createInterface } from "node:readline";
 
 /** A server takes so long to listen, and its route to answer, at most. */
@@ -51,10 +51,7 @@ export async function askServer(
 async function freePort(): Promise<number> {
 	const probe = createServer().listen(0, "127.0.0.1");
 	await once(probe, "listening");
-	const address = probe.address();
-	probe.close();
-	await once(probe, "close");
-	if (address === null || typeof address === "string")
-		throw new Error("No port was free.");
-	return address.port;
+	const { port } = probe.address() as AddressInfo;
+	await once(probe.close(), "close");
+	return port;
 }
