@@ -118,10 +118,7 @@ async function measure(): Promise<void> {
 	const result: BenchResult = {
 		version: 1,
 		startedAt: new Date().toISOString(),
-		command: commandToRepeat("bench", args, {
-			"--json": undefined,
-			"--free-threaded": "PYTHON",
-		}),
+		command: commandToRepeat("bench", args),
 		quick,
 		machine: describeMachine(python, freeThreadedPython),
 		peers: byName(({ version }) => version),

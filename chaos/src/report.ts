@@ -158,7 +158,7 @@ export function runFacts(tookMs: number, words: readonly string[]): RunFacts {
 		software: `${kernel}, Node ${process.versions.node}, ${stdout.trim()}`,
 		date: new Date().toISOString().slice(0, 10),
 		tookMinutes: Math.round(tookMs / 60_000),
-		command: commandToRepeat("chaos", words, { "--json": undefined }),
+		command: commandToRepeat("chaos", words),
 	};
 }
 

@@ -3,11 +3,13 @@ import { join } from "node:path";
 import { Client, credentials } from "@grpc/grpc-js";
 import { temporaryDirectory } from "../measure.ts";
 import {
+	byTurns,
 	type Contestant,
 	end,
 	firstLine,
 	type Line,
 	type LineSetting,
+	numbers,
 	startPython,
 } from "./contestant.ts";
 
@@ -68,12 +70,9 @@ function lineTo(
 	children: readonly ChildProcess[],
 	manner: BareManner,
 ): Line {
-	let turn = 0;
-	const ask = (method: string, request: Uint8Array): Promise<Buffer> => {
-		const client = clients[turn++ % clients.length];
-		if (client === undefined) throw new TypeError("there is no server");
-		return unary(client, method, request);
-	};
+	const next = byTurns(clients);
+	const ask = (method: string, request: Uint8Array): Promise<Buffer> =>
+		unary(next(), method, request);
 	const echoOnly: Line = {
 		pids: children.flatMap(({ pid }) => pid ?? []),
 		echo: async (text) => (await ask("Echo", Buffer.from(text))).toString(),
@@ -95,16 +94,13 @@ function lineTo(
 		},
 		produced: async () =>
 			(await ask("Produced", Buffer.alloc(0))).readUInt32LE(),
-		stream: (items, size) => {
-			const [client] = clients;
-			if (client === undefined) throw new TypeError("there is no server");
-			return client.makeServerStreamRequest(
+		stream: (items, size) =>
+			next().makeServerStreamRequest(
 				"/bench.Bench/Stream",
 				asBuffer,
 				(bytes: Buffer) => bytes,
 				numbers(items, size),
-			);
-		},
+			),
 	};
 }
 
@@ -125,10 +121,6 @@ function unary(
 					: reject(error ?? new Error("an empty answer")),
 		);
 	});
-}
-
-function numbers(...values: readonly number[]): Buffer {
-	return asBuffer(Uint32Array.from(values));
 }
 
 function asBuffer(bytes: ArrayBufferView): Buffer {

@@ -65,6 +65,17 @@ export function rowOf(
 	};
 }
 
+/** Each time the next of some servers. */
+export function byTurns<Each>(all: readonly Each[]): () => Each {
+	let turn = 0;
+	return () => all[turn++ % all.length] as Each;
+}
+
+/** Whole numbers as a server reads them. */
+export function numbers(...values: readonly number[]): Buffer {
+	return Buffer.from(Uint32Array.from(values).buffer);
+}
+
 /** Starts a Python program of this folder; what it says on standard error is shown. */
 export function startPython(
 	python: string,

@@ -5,10 +5,12 @@ import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { temporaryDirectory } from "../measure.ts";
 import {
+	byTurns,
 	type Contestant,
 	end,
 	type Line,
 	type LineSetting,
+	numbers,
 	startPython,
 } from "./contestant.ts";
 
@@ -91,12 +93,7 @@ function lineTo(
 	children: readonly ChildProcess[],
 	server: Server,
 ): Line {
-	let turn = 0;
-	const next = (): FramedPeer => {
-		const peer = peers[turn++ % peers.length];
-		if (peer === undefined) throw new TypeError("there is no loop");
-		return peer;
-	};
+	const next = byTurns(peers);
 	return {
 		pids: children.flatMap(({ pid }) => pid ?? []),
 		echo: async (text) =>
@@ -111,10 +108,6 @@ function lineTo(
 			await Promise.all(children.map(end));
 		},
 	};
-}
-
-function numbers(...values: readonly number[]): Buffer {
-	return Buffer.from(Uint32Array.from(values).buffer);
 }
 
 /** One connection; answers come in the order of the questions. */

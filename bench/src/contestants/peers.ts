@@ -2,7 +2,12 @@ import type { ChildProcess } from "node:child_process";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import type { Contestant, Line, LineSetting } from "./contestant.ts";
+import {
+	byTurns,
+	type Contestant,
+	type Line,
+	type LineSetting,
+} from "./contestant.ts";
 
 /** The other packages. They are not installed when this is type-checked: what is used of each is written down below. */
 export const peers: readonly Contestant[] = [
@@ -73,12 +78,12 @@ function openPythonShell(
 		shell.on("message", (message) => waiting.shift()?.(message));
 		return { shell, waiting };
 	});
-	let turn = 0;
+	const next = byTurns(shells);
 	const ask = (value: unknown): Promise<unknown> =>
 		new Promise((resolve) => {
-			const next = shells[turn++ % shells.length];
-			next?.waiting.push(resolve);
-			next?.shell.send(value);
+			const { shell, waiting } = next();
+			waiting.push(resolve);
+			shell.send(value);
 		});
 	return {
 		pids: shells.flatMap(({ shell }) => shell.childProcess.pid ?? []),
