@@ -1,7 +1,5 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { temporaryDirectory } from "../../scripts/test-data-directory.ts";
 import { cases } from "../src/cases.ts";
 import {
 	benchmarksPage,
@@ -61,8 +59,7 @@ test("each of the ten questions names a figure and rows that are measured", () =
 });
 
 test("a later run's case takes the place of an earlier one's, and a quick run is refused", () => {
-	const directory = mkdtempSync(join(tmpdir(), "snakepit-bench-"));
-	onTestFinished(() => rmSync(directory, { recursive: true }));
+	const directory = temporaryDirectory();
 	const soak: CaseResult = { ...one, name: "soak", rows: [] };
 	keepResults([{ ...result, cases: [soak, one] }], directory);
 	const again = { ...result, command: "pnpm bench --only small-call" };

@@ -1,17 +1,11 @@
 // Every example does what its page says: it prints what is there, its snippets are parts of its files, and its types are
 // those of its tools.
 import { execFile, spawnSync } from "node:child_process";
-import {
-	existsSync,
-	globSync,
-	mkdtempSync,
-	readFileSync,
-	rmSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { temporaryDirectory } from "../../scripts/test-data-directory.ts";
 import { tablesPython } from "../../scripts/tables-python.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -32,12 +26,10 @@ const withTables = tablesPython();
 
 /** Runs a program as its page does, with an interpreter that has what it needs. */
 async function run(program: string, args: readonly string[]): Promise<string> {
-	const home = mkdtempSync(join(tmpdir(), "snakepit-example-"));
-	onTestFinished(() => rmSync(home, { recursive: true, force: true }));
 	const { stdout } = await promisify(execFile)(
 		process.execPath,
 		["--conditions=snakepit-source", program, ...args],
-		{ cwd: root, env: { ...process.env, XDG_STATE_HOME: home } },
+		{ cwd: root, env: { ...process.env, XDG_STATE_HOME: temporaryDirectory() } },
 	);
 	return stdout;
 }

@@ -1,8 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { onTestFinished } from "vitest";
 
 const demo = join(import.meta.dirname, "../src/main.ts");
 
@@ -62,13 +59,6 @@ export async function runDemo(
 			resolve({ code, signal, output, errors }),
 		);
 	});
-}
-
-/** A directory for the ledger of one test. */
-export function newState(): string {
-	const state = mkdtempSync(join(tmpdir(), "snakepit-demo-"));
-	onTestFinished(() => rmSync(state, { recursive: true, force: true }));
-	return state;
 }
 
 /** How long something was left after the host was killed: `--kill-host` prints it. */

@@ -1,16 +1,16 @@
 import { expect, test } from "vitest";
+import { temporaryDirectory } from "../../../scripts/test-data-directory.ts";
 import { isThorough } from "../../../scripts/test-effort.ts";
 import {
 	FIRST_RUN_MS,
 	goneAfterMs,
-	newState,
 	runDemo,
 } from "./demo-program.ts";
 
 test(
 	"every image is answered exactly once although a worker is killed, and nothing is left",
 	async () => {
-		const { code, output, errors } = await runDemo(newState(), []);
+		const { code, output, errors } = await runDemo(temporaryDirectory(), []);
 		expect(errors).toBe("");
 		expect(output).toMatch(/^to look at it .*: npx pnpm@12 snakepit top$/m);
 		expect(output).toMatch(/^in the browser.*: npx pnpm@12 demo --dash$/m);
@@ -43,7 +43,7 @@ test(
 test.runIf(isThorough())(
 	"a host that is killed in full flight leaves nothing",
 	async () => {
-		const { code, output } = await runDemo(newState(), ["--kill-host"]);
+		const { code, output } = await runDemo(temporaryDirectory(), ["--kill-host"]);
 		// The guard and the preloaded parent of the four workers lead a process group each, too.
 		const groups = process.platform === "linux" ? 6 : 4;
 		expect(output).toMatch(
@@ -65,7 +65,7 @@ test.runIf(isThorough() && process.platform !== "darwin")(
 	async () => {
 		let served: Promise<number> | undefined;
 		const { signal, output, errors } = await runDemo(
-			newState(),
+			temporaryDirectory(),
 			["--dash"],
 			(output, child) => {
 				const [, page] =

@@ -2,8 +2,9 @@ import { hostname } from "node:os";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { Receiver } from "../../../packages/telemetry/test/e2e/receiver.ts";
+import { temporaryDirectory } from "../../../scripts/test-data-directory.ts";
 import { isThorough } from "../../../scripts/test-effort.ts";
-import { FIRST_RUN_MS, newState, runDemo } from "./demo-program.ts";
+import { FIRST_RUN_MS, runDemo } from "./demo-program.ts";
 
 const PYTHON = fileURLToPath(
 	new URL("../../../python/.venv/bin/python", import.meta.url),
@@ -13,7 +14,7 @@ test.runIf(isThorough())(
 	"a host that was killed, and the run after it: traces, metrics and events of both languages are received",
 	async () => {
 		const receiver = await Receiver.start(PYTHON);
-		const state = newState();
+		const state = temporaryDirectory();
 		const flags = ["--otlp", receiver.url];
 		const events = () => receiver.records.map(({ eventName }) => eventName);
 

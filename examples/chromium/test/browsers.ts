@@ -1,8 +1,4 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll } from "vitest";
 
 /** What Chromium needs in a container, where there is no network and no other user. */
 export const IN_A_TEST: readonly string[] = [
@@ -19,11 +15,4 @@ export function hasChromium(): boolean {
 			"Skipped: chromium is not installed. On Debian: apt install chromium",
 		);
 	return there.status === 0;
-}
-
-/** A directory of this file's own, removed when its tests are over. */
-export function temporaryDirectory(): string {
-	const path = mkdtempSync(join(tmpdir(), "snakepit-chromium-"));
-	afterAll(() => rmSync(path, { recursive: true, force: true }));
-	return path;
 }

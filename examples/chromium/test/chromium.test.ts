@@ -9,9 +9,10 @@ import {
 	type TableEntry,
 } from "../../../packages/core/src/os/process-table.ts";
 import { markedHost } from "../../../scripts/marked-host.ts";
+import { temporaryDirectory } from "../../../scripts/test-data-directory.ts";
 import { isThorough } from "../../../scripts/test-effort.ts";
 import { chromium } from "../src/chromium-adapter.ts";
-import { hasChromium, IN_A_TEST, temporaryDirectory } from "./browsers.ts";
+import { hasChromium, IN_A_TEST } from "./browsers.ts";
 
 const TITLE = "data:text/html,<title>here</title>";
 
