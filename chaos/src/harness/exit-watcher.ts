@@ -1,4 +1,4 @@
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
 import { look, type SeenProcess } from "./processes.ts";
 
@@ -12,6 +12,20 @@ export interface Watched {
 	goneAtMs: number | undefined;
 }
 
+/** Resolves when the condition holds, which is checked after every `change`; `false` at the deadline. */
+export async function until(
+	changes: EventEmitter,
+	condition: () => boolean,
+	withinMs: number,
+): Promise<boolean> {
+	const signal = AbortSignal.timeout(Math.ceil(Math.max(0, withinMs)));
+	while (!condition()) {
+		if (signal.aborted) return false;
+		await once(changes, "change", { signal }).catch(() => {});
+	}
+	return true;
+}
+
 /**
  * Observes the ends of processes from outside: they hold a connection to it, which the kernel closes when the last
  * process that holds it ends.
@@ -21,7 +35,7 @@ export class ExitWatcher implements AsyncDisposable {
 	readonly watched: Watched[] = [];
 	readonly #server: Server;
 	readonly #sockets = new Set<Socket>();
-	readonly #checks = new Set<() => void>();
+	readonly #changes = new EventEmitter().setMaxListeners(0);
 
 	private constructor(path: string) {
 		this.path = path;
@@ -49,24 +63,9 @@ export class ExitWatcher implements AsyncDisposable {
 		);
 	}
 
-	/** Resolves when the condition holds, which is checked after every change; `false` at the deadline. */
-	async until(condition: () => boolean, withinMs: number): Promise<boolean> {
-		if (condition()) return true;
-		const { promise, resolve } = Promise.withResolvers<boolean>();
-		const check = (): void => {
-			if (condition()) resolve(true);
-		};
-		const deadline = setTimeout(
-			() => resolve(condition()),
-			Math.max(0, withinMs),
-		);
-		this.#checks.add(check);
-		try {
-			return await promise;
-		} finally {
-			clearTimeout(deadline);
-			this.#checks.delete(check);
-		}
+	/** See {@link until}. */
+	until(condition: () => boolean, withinMs: number): Promise<boolean> {
+		return until(this.#changes, condition, withinMs);
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {
@@ -82,7 +81,7 @@ export class ExitWatcher implements AsyncDisposable {
 			this.#sockets.delete(socket);
 			if (watched === undefined || watched.goneAtMs !== undefined) return;
 			watched.goneAtMs = performance.now();
-			for (const check of this.#checks) check();
+			this.#changes.emit("change");
 		};
 		for (const event of ["error", "end", "close"]) socket.on(event, gone);
 		socket.setEncoding("utf8").on("data", (part: string) => {
@@ -93,7 +92,7 @@ export class ExitWatcher implements AsyncDisposable {
 			watched = { role, pid: Number(pid), process, goneAtMs: undefined };
 			this.watched.push(watched);
 			socket.write(".");
-			for (const check of this.#checks) check();
+			this.#changes.emit("change");
 		});
 	}
 }

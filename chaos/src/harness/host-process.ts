@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { HostOptions, Orders } from "../../programs/host.ts";
+import { until } from "./exit-watcher.ts";
 import {
 	commandLine,
 	end,
@@ -67,7 +68,7 @@ export class HostProcess {
 	errors = "";
 	/** Everything that it reported, by name: some cases have tens of thousands. */
 	readonly #facts = new Map<string, unknown[]>();
-	readonly #checks = new Set<() => void>();
+	readonly #changes = new EventEmitter().setMaxListeners(0);
 	/** For the message of an error. */
 	#lastLines: string[] = [];
 	readonly #stage: string;
@@ -92,12 +93,9 @@ export class HostProcess {
 		stderr.setEncoding("utf8").on("data", (text: string) => {
 			this.errors = (this.errors + text).slice(-4_000);
 		});
-		const check = (): void => {
-			for (const each of this.#checks) each();
-		};
 		this.child.once("close", () => {
 			this.#closed = true;
-			check();
+			this.#changes.emit("change");
 		});
 		createInterface({ input: stdout }).on("line", (line) => {
 			try {
@@ -106,7 +104,7 @@ export class HostProcess {
 			} catch {
 				this.errors += `${line}\n`;
 			}
-			check();
+			this.#changes.emit("change");
 		});
 	}
 
@@ -157,36 +155,20 @@ export class HostProcess {
 		name: string,
 		fits: (fact: Fact) => boolean = () => true,
 	): Promise<Fact> {
-		const { promise, resolve, reject } = Promise.withResolvers<Fact>();
-		const fail = (reason: string): void =>
-			reject(
-				new Error(
-					`The host reported no "${name}": ${reason}. Its last reports: ${this.#lastLines.join("\n").slice(-2_000)}\n${this.errors}`,
-				),
-			);
 		let looked = 0;
-		const check = (): void => {
-			const facts = this.#facts.get(name) ?? [];
-			while (looked < facts.length) {
-				const fact = facts[looked++] as Fact;
-				if (!fits(fact)) continue;
-				resolve(fact);
-				return;
-			}
-			if (this.#closed) fail("it ended");
+		const found: Fact[] = [];
+		const isThere = (): boolean => {
+			const facts = (this.#facts.get(name) ?? []) as Fact[];
+			found.push(...facts.slice(looked).filter(fits));
+			looked = facts.length;
+			return found.length > 0 || this.#closed;
 		};
-		const deadline = setTimeout(
-			() => fail(`nothing within ${DEADLINE_MS} ms`),
-			DEADLINE_MS,
+		await until(this.#changes, isThere, DEADLINE_MS);
+		const [first] = found;
+		if (first !== undefined) return first;
+		throw new Error(
+			`The host reported no "${name}" ${this.#closed ? "before it ended" : `within ${DEADLINE_MS} ms`}. Its last reports: ${this.#lastLines.join("\n").slice(-2_000)}\n${this.errors}`,
 		);
-		this.#checks.add(check);
-		check();
-		try {
-			return await promise;
-		} finally {
-			clearTimeout(deadline);
-			this.#checks.delete(check);
-		}
 	}
 
 	/** Makes the host carry out an order; rejects when it failed there. It need not be awaited. */
