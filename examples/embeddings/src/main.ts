@@ -11,16 +11,12 @@ const here = (path: string): string =>
 
 /** The interpreter has numpy and the bridge, as the one that is made here has. */
 const [port = "8080", interpreter] = process.argv.slice(2);
+const requirements = [here("../../../python"), "numpy>=1.26"];
 await using pool = await createPool<Tools>({
 	adapter: python({
 		tools: here("../embedder.py"),
-		...(interpreter === undefined
-			? {
-					environment: pythonEnvironment({
-						requirements: [here("../../../python"), "numpy>=1.26"],
-					}),
-				}
-			: { python: interpreter }),
+		python: interpreter,
+		environment: interpreter ? undefined : pythonEnvironment({ requirements }),
 	}),
 	size: 1,
 	// A batch that runs, and the next one.

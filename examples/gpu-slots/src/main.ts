@@ -25,14 +25,7 @@ const list =
 		encoding: "utf8",
 	});
 const devices = list.trim().split(/[,\n]\s*/);
-const interpreter =
-	values.python === undefined
-		? {
-				environment: pythonEnvironment({
-					requirements: [here("../../../python")],
-				}),
-			}
-		: { python: values.python };
+const requirements = [here("../../../python")];
 
 try {
 	const size = Number(values.size);
@@ -40,7 +33,10 @@ try {
 	const adapter = python({
 		tools: here("../tools.py"),
 		env: gpuPerSlot({ devices, size, resources }),
-		...interpreter,
+		python: values.python,
+		environment: values.python
+			? undefined
+			: pythonEnvironment({ requirements }),
 	});
 	await withPool<void, Tools>({ adapter, size }, async (pool) => {
 		const results = await Promise.all(

@@ -10,16 +10,12 @@ const here = (path: string): string =>
 
 /** Has pandas, pyarrow and the bridge, as the one that is made here has. */
 const [interpreter] = process.argv.slice(2);
+const requirements = [here("../../../python"), "pandas", "pyarrow"];
 await using pool = await createPool<Tools>({
 	adapter: python({
 		tools: here("../tools.py"),
-		...(interpreter === undefined
-			? {
-					environment: pythonEnvironment({
-						requirements: [here("../../../python"), "pandas", "pyarrow"],
-					}),
-				}
-			: { python: interpreter }),
+		python: interpreter,
+		environment: interpreter ? undefined : pythonEnvironment({ requirements }),
 	}),
 	size: 2,
 });

@@ -8,16 +8,12 @@ const here = (path: string): string =>
 
 /** Has the bridge, as the one that is made here has. */
 const [interpreter] = process.argv.slice(2);
+const requirements = [here("../../../python")];
 await using pool = await createPool<Tools>({
 	adapter: python({
 		tools: here("../language_model.py"),
-		...(interpreter === undefined
-			? {
-					environment: pythonEnvironment({
-						requirements: [here("../../../python")],
-					}),
-				}
-			: { python: interpreter }),
+		python: interpreter,
+		environment: interpreter ? undefined : pythonEnvironment({ requirements }),
 	}),
 	size: 1,
 	// They share one model, and each waits only for its own reader.

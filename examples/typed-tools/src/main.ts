@@ -8,16 +8,12 @@ const here = (path: string): string =>
 
 /** Has pydantic and the bridge, as the one that is made here has. */
 const [interpreter] = process.argv.slice(2);
+const requirements = [here("../../../python"), "pydantic>=2.11"];
 await using pool = await createPool<Tools>({
 	adapter: python({
 		tools: here("../tools.py"),
-		...(interpreter === undefined
-			? {
-					environment: pythonEnvironment({
-						requirements: [here("../../../python"), "pydantic>=2.11"],
-					}),
-				}
-			: { python: interpreter }),
+		python: interpreter,
+		environment: interpreter ? undefined : pythonEnvironment({ requirements }),
 	}),
 	size: 1,
 });
