@@ -101,18 +101,11 @@ export async function keepCalling(
 	};
 }
 
-/** What some calls of the same kind took, one after the other. */
-interface Repeated {
-	readonly calls: number;
-	readonly perSecond: number;
-	readonly leastMs: number;
-}
-
 /** The same calls one after the other for a while, three times at least. */
 export async function callRepeatedly(
 	call: () => Promise<unknown>,
 	ms: number,
-): Promise<Repeated> {
+) {
 	const times = await timesOf(call, ms);
 	const calls = times.length;
 	const allMs = times.reduce((sum, each) => sum + each, 0);
@@ -144,9 +137,7 @@ type Slice = () => Promise<CallRate>;
 const TICK_MS = 1;
 
 /** Watches how late this process's event loop is, until `stop` is called. */
-export function watchLoop(): {
-	stop(): { readonly p99Ms: number; readonly maxMs: number };
-} {
+export function watchLoop() {
 	const lags: number[] = [];
 	let due = performance.now() + TICK_MS;
 	const note = (): void => {
@@ -165,18 +156,11 @@ export function watchLoop(): {
 	};
 }
 
-/** A median, and where that of the population lies with 95 % confidence. */
-interface MedianInterval {
-	readonly median: number;
-	readonly low: number;
-	readonly high: number;
-}
-
 /**
- * The interval between two of the values, which assumes nothing of their distribution: load makes a few of them very
+ * The median, and the interval of two of the values in which that of the population lies with 95 % confidence. It assumes nothing of their distribution: load makes a few of them very
  * large. Source: Conover, Practical Nonparametric Statistics, 3.2. Six values at least.
  */
-export function medianInterval(values: readonly number[]): MedianInterval {
+export function medianInterval(values: readonly number[]) {
 	if (values.length < 6) throw new RangeError("Six values are needed.");
 	const sorted = values.toSorted((a, b) => a - b);
 	const reach = (1.96 * Math.sqrt(sorted.length)) / 2;
@@ -241,16 +225,11 @@ function field(path: string, name: string): number {
 	return Number(line?.[1]) * KILOBYTE;
 }
 
-/** What of V8's heap is in use, in bytes. */
-export interface HeapBytes {
-	/** What the program made: objects, arrays, texts. */
-	readonly objects: number;
-	/** What V8 made of the program: bytecode, machine code and what they refer to. */
-	readonly code: number;
-}
-
-/** Reads the spaces of V8's heap; those that came with Node's snapshot are left out. */
-export function heapBytes(): HeapBytes {
+/**
+ * What of V8's heap is in use, without what came with Node's snapshot: objects, arrays and texts that the program made;
+ * and as `code` bytecode, machine code and what they refer to.
+ */
+export function heapBytes() {
 	let objects = 0;
 	let code = 0;
 	for (const {

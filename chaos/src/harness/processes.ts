@@ -7,19 +7,6 @@ export interface SeenProcess {
 	readonly startTicks: string;
 	readonly parent: number;
 	readonly zombie: boolean;
-	/** By a signal. */
-	readonly stopped: boolean;
-}
-
-/** What a process holds. */
-export interface VitalSigns {
-	readonly descriptors: number;
-	/** Children that ended and were not collected. */
-	readonly zombies: number;
-	readonly threads: number;
-	readonly residentMb: number;
-	/** The most that was resident. */
-	readonly peakMb: number;
 }
 
 /** Reads one process; `undefined` when there is none. */
@@ -34,7 +21,6 @@ export function look(pid: number): SeenProcess | undefined {
 		parent: Number(parent),
 		// A process whose first thread has ended has the state of a zombie, and lives as long as another thread does.
 		zombie: /[ZX]/.test(state) && Number(fields[17]) <= 1,
-		stopped: state === "T",
 		startTicks: fields[19] ?? "",
 	};
 }
@@ -105,17 +91,20 @@ export function signal(pid: number, name: NodeJS.Signals): void {
 	}
 }
 
-export function vitalSigns(pid: number): VitalSigns {
+/** What a process holds. */
+export function vitalSigns(pid: number) {
 	const status = read(pid, "status");
 	const number = (field: string): number =>
 		Number(new RegExp(`^${field}:\\s+(\\d+)`, "m").exec(status)?.[1]);
 	return {
 		descriptors: readdirSync(`/proc/${pid}/fd`).length,
+		/** Children that ended and were not collected. */
 		zombies: everyEntry().filter(
 			({ zombie, parent }) => zombie && parent === pid,
 		).length,
 		threads: number("Threads"),
 		residentMb: number("VmRSS") / 1024,
+		/** The most that was resident. */
 		peakMb: number("VmHWM") / 1024,
 	};
 }
